@@ -1,0 +1,1 @@
+//! Benchmarks of quasistep on its shipped scenes.

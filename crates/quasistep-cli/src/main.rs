@@ -1,0 +1,3 @@
+//! The quasistep command line.
+
+fn main() {}

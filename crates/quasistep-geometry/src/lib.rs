@@ -1,0 +1,1 @@
+//! Shapes, signed distance, contact patches and broad phase, for quasistep.

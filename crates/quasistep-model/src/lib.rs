@@ -1,0 +1,1 @@
+//! Joints, the kinematic tree, Jacobians, inertia and integration on the manifold, for quasistep.

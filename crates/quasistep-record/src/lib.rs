@@ -1,0 +1,1 @@
+//! Recordings of simulated runs: plain data, readable without the simulator, for quasistep.

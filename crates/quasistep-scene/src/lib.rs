@@ -1,0 +1,1 @@
+//! Scene files, URDF and meshes for quasistep.

@@ -1,0 +1,1 @@
+//! Quadratic programs with certificates, for quasistep.

@@ -1,0 +1,3 @@
+//! Builds the viewer page.
+
+fn main() {}

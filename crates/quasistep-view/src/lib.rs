@@ -1,0 +1,1 @@
+//! 3-D replay page and plots of quasistep recordings.

@@ -1,0 +1,1 @@
+//! Quasi-static and quasi-dynamic time-stepping with contact and friction.

@@ -1,0 +1,1 @@
+//! Scenes, references and oracles shared by the tests and benches of quasistep.
