@@ -1,1 +1,1 @@
-//! Benchmarks of quasistep on its shipped scenes.
+//! Benchmarks of quasistep on its shipped scenes: `cargo bench -p benches`.

@@ -1,3 +1,85 @@
-//! Builds the viewer page.
+//! Builds the viewer page's program from `viewer/` with npm and esbuild.
+//!
+//! Everything happens in a copy under `OUT_DIR`: the source tree stays as it is. If the program
+//! cannot be built, the crate still builds, without the page; `write_page` then says why.
+//! `QUASISTEP_VIEWER_BUNDLE` may name a program that was built elsewhere.
 
-fn main() {}
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+fn main() {
+    println!("cargo:rerun-if-changed=build.rs");
+    println!("cargo:rerun-if-env-changed=QUASISTEP_VIEWER_BUNDLE");
+    let out = PathBuf::from(std::env::var_os("OUT_DIR").expect("cargo sets OUT_DIR"));
+    let viewer = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../viewer");
+    for part in ["src", "package.json", "package-lock.json"] {
+        println!("cargo:rerun-if-changed={}", viewer.join(part).display());
+    }
+    let built = match std::env::var_os("QUASISTEP_VIEWER_BUNDLE") {
+        Some(path) => {
+            println!("cargo:rerun-if-changed={}", Path::new(&path).display());
+            fs::read_to_string(&path)
+                .map_err(|e| format!("QUASISTEP_VIEWER_BUNDLE: {}: {e}", path.display()))
+        }
+        None => build(&viewer, &out.join("viewer")),
+    };
+    let (bundle, problem) = match built {
+        Ok(text) => (text, String::new()),
+        Err(problem) => {
+            // a file that is never there: the next build tries again, npm may be there by then
+            println!("cargo:rerun-if-changed={}", out.join("try-again").display());
+            println!("cargo:warning=the 3-D page is left out: {}", problem.replace('\n', " "));
+            (String::new(), problem)
+        }
+    };
+    fs::write(out.join("viewer.js"), bundle).expect("OUT_DIR can be written");
+    fs::write(out.join("viewer-problem.txt"), problem).expect("OUT_DIR can be written");
+}
+
+/// Copies `viewer` to `work`, installs what its lock file names, bundles; the bundle's text.
+fn build(viewer: &Path, work: &Path) -> Result<String, String> {
+    let npm = if cfg!(windows) { "npm.cmd" } else { "npm" };
+    if Command::new(npm).arg("--version").output().is_err() {
+        return Err("npm was not found".to_owned());
+    }
+    let at = |path: &Path, e: std::io::Error| format!("{}: {e}", path.display());
+    let _ = fs::remove_dir_all(work.join("src"));
+    fs::create_dir_all(work.join("src")).map_err(|e| at(work, e))?;
+    let lock = fs::read(viewer.join("package-lock.json"))
+        .map_err(|e| at(&viewer.join("package-lock.json"), e))?;
+    let sources = fs::read_dir(viewer.join("src")).map_err(|e| at(&viewer.join("src"), e))?;
+    for entry in sources {
+        let from = entry.map_err(|e| at(viewer, e))?.path();
+        let Some(name) = from.file_name() else { continue };
+        fs::copy(&from, work.join("src").join(name)).map_err(|e| at(&from, e))?;
+    }
+    for name in ["package.json", "package-lock.json"] {
+        fs::copy(viewer.join(name), work.join(name)).map_err(|e| at(&viewer.join(name), e))?;
+    }
+    // the stamp is written after a whole install: a broken one is done again
+    let stamp = work.join("installed.lock");
+    if fs::read(&stamp).ok().as_ref() != Some(&lock) {
+        // esbuild comes as a binary of its own; no install script is needed, none is run
+        run(npm, &["ci", "--ignore-scripts", "--no-audit", "--no-fund"], work)?;
+        fs::write(&stamp, &lock).map_err(|e| at(&stamp, e))?;
+    }
+    run(npm, &["run", "build"], work)?;
+    let bundle = work.join("dist/viewer.js");
+    fs::read_to_string(&bundle).map_err(|e| at(&bundle, e))
+}
+
+fn run(program: &str, args: &[&str], dir: &Path) -> Result<(), String> {
+    let command = format!("{program} {}", args.join(" "));
+    let output = Command::new(program)
+        .args(args)
+        .current_dir(dir)
+        .output()
+        .map_err(|e| format!("{command}: {e}"))?;
+    if output.status.success() {
+        return Ok(());
+    }
+    let said = String::from_utf8_lossy(&output.stderr);
+    let tail: Vec<&str> = said.lines().rev().take(6).collect();
+    Err(format!("`{command}` failed: {}", tail.into_iter().rev().collect::<Vec<_>>().join("\n")))
+}

@@ -1,1 +1,35 @@
-//! Scenes, references and oracles shared by the tests and benches of quasistep.
+//! Scenes, oracles and measures shared by the tests and benches of quasistep.
+
+pub mod clarabel_oracle;
+pub mod samples;
+
+use quasistep_scene::Scene;
+use std::path::PathBuf;
+
+/// Names of all shipped scenes, by their file name without ending.
+pub const SCENES: [&str; 6] =
+    ["gripper_2d", "iiwa_stacking", "planar_push", "box_pivot", "pinch", "door"];
+
+/// Root of the checkout.
+pub fn root() -> PathBuf {
+    PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("..")
+}
+
+/// Path of a shipped scene.
+pub fn scene_path(name: &str) -> PathBuf {
+    root().join("scenes").join(format!("{name}.yml"))
+}
+
+/// A shipped scene, with `--set`-style changes.
+///
+/// # Panics
+///
+/// If the scene cannot be loaded: a shipped scene must.
+pub fn scene(name: &str, changes: &[(&str, &str)]) -> Scene {
+    let changes: Vec<(String, String)> =
+        changes.iter().map(|(k, v)| ((*k).to_owned(), (*v).to_owned())).collect();
+    match Scene::load_with(&scene_path(name), &changes) {
+        Ok(scene) => scene,
+        Err(error) => panic!("{error}"),
+    }
+}

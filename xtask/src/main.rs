@@ -1,3 +1,68 @@
-//! Project tasks: cargo xtask ci.
+//! Project tasks. `cargo xtask ci` is what CI runs and what to run before a commit.
 
-fn main() {}
+mod architecture;
+mod licences;
+mod readme;
+mod setup;
+mod task;
+
+use std::process::ExitCode;
+use task::{Failure, cargo};
+
+const HELP: &str = "\
+cargo xtask TASK
+
+  ci         set up, then every check below and all tests (what .ci/run calls)
+  setup      install what the tests need from Debian: npm, chromium
+  lint       formatting, clippy, documentation, architecture, licences
+  test       all tests
+  readme     run the README's first command and look at what it leaves
+  pictures   regenerate the pictures of the README and the docs";
+
+fn main() -> ExitCode {
+    let name = std::env::args().nth(1).unwrap_or_default();
+    let result = match name.as_str() {
+        "ci" => ci(),
+        "setup" => setup::install(),
+        "lint" => lint(),
+        "test" => test(),
+        "readme" => readme::run_first_command(),
+        "pictures" => readme::pictures(),
+        "" | "help" | "--help" | "-h" => {
+            println!("{HELP}");
+            return ExitCode::SUCCESS;
+        }
+        other => Err(Failure::new(format!("unknown task `{other}`\n\n{HELP}"))),
+    };
+    match result {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(failure) => {
+            eprintln!("error: {failure}");
+            ExitCode::FAILURE
+        }
+    }
+}
+
+fn ci() -> Result<(), Failure> {
+    setup::install()?;
+    lint()?;
+    test()?;
+    readme::run_first_command()?;
+    println!("\nall checks passed");
+    Ok(())
+}
+
+fn lint() -> Result<(), Failure> {
+    cargo(&["fmt", "--all", "--check"]).run("formatting")?;
+    cargo(&["clippy", "--workspace", "--all-targets", "--locked", "--", "-D", "warnings"])
+        .run("clippy")?;
+    cargo(&["doc", "--workspace", "--no-deps", "--locked"])
+        .env("RUSTDOCFLAGS", "-D warnings")
+        .run("documentation")?;
+    architecture::check()?;
+    licences::check()
+}
+
+fn test() -> Result<(), Failure> {
+    cargo(&["test", "--workspace", "--locked"]).run("tests")
+}

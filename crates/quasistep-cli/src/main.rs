@@ -1,3 +1,157 @@
-//! The quasistep command line.
+//! The `quasistep` command: arguments in, words and files out. No mathematics.
+//!
+//! Exit code 0: done. 1: the world's answer (a step could not be solved; files up to there stay).
+//! 2: the user's mistake (file, key, argument; nothing is written).
 
-fn main() {}
+mod check;
+mod clock;
+mod failure;
+mod reproduce;
+mod run;
+mod summary;
+mod view;
+
+use clap::{Args, Parser, Subcommand};
+use failure::Failure;
+use std::path::PathBuf;
+use std::process::ExitCode;
+
+/// Quasi-static and quasi-dynamic simulation of robot manipulation.
+#[derive(Parser)]
+#[command(name = "quasistep", version, after_help = "\
+Examples:
+  quasistep run scenes/iiwa_stacking.yml
+  quasistep run scenes/gripper_2d.yml --step 0.005 -o out/fine
+  quasistep check my_scene.yml
+  quasistep reproduce --list
+
+Exit codes: 0 done, 1 a step could not be solved, 2 a mistake in a file or an argument.")]
+struct Cli {
+    #[command(subcommand)]
+    command: Command,
+    /// Print errors only
+    #[arg(long, short, global = true)]
+    quiet: bool,
+}
+
+#[derive(Subcommand)]
+enum Command {
+    /// Simulate a scene and write states, contacts, summary, plots and a 3-D page
+    #[command(after_help = "\
+Examples:
+  quasistep run scenes/iiwa_stacking.yml
+  quasistep run scenes/iiwa_stacking.yml --step 0.4 --set step.contact_margin=0.05
+  quasistep run scenes/pinch.yml --duration 5 -o out/pinch_short")]
+    Run(RunArgs),
+    /// Validate a scene without running it, and say what it contains
+    #[command(after_help = "\
+Examples:
+  quasistep check scenes/gripper_2d.yml
+  quasistep check my_scene.yml --set step.inertia=mass")]
+    Check(CheckArgs),
+    /// Rewrite the page and the plots of a finished run
+    #[command(after_help = "\
+Example:
+  quasistep view out/iiwa_stacking")]
+    View {
+        /// Folder of a run
+        dir: PathBuf,
+    },
+    /// Regenerate figures and tables of the papers, each published number beside ours
+    #[command(after_help = "\
+Examples:
+  quasistep reproduce --list
+  quasistep reproduce pang21_fig6
+  quasistep reproduce -o out/papers")]
+    Reproduce(ReproduceArgs),
+}
+
+#[derive(Args)]
+struct RunArgs {
+    /// Scene file
+    scene: PathBuf,
+    /// Folder to write [default: out/<scene>]
+    #[arg(short, long, value_name = "DIR")]
+    out: Option<PathBuf>,
+    #[command(flatten)]
+    changes: Changes,
+}
+
+#[derive(Args)]
+struct CheckArgs {
+    /// Scene file
+    scene: PathBuf,
+    #[command(flatten)]
+    changes: Changes,
+}
+
+/// Values that replace those of the scene file.
+#[derive(Args)]
+struct Changes {
+    /// Time step, in s (short for --set step.size=H)
+    #[arg(long, value_name = "H")]
+    step: Option<String>,
+    /// Simulated time, in s (short for --set step.duration=T)
+    #[arg(long, value_name = "T")]
+    duration: Option<String>,
+    /// Friction law: anitescu (short for --set step.formulation=NAME)
+    #[arg(long, value_name = "NAME")]
+    formulation: Option<String>,
+    /// Replace a value of the scene file by its dotted path; may be repeated
+    #[arg(long = "set", value_name = "KEY=VALUE")]
+    set: Vec<String>,
+}
+
+impl Changes {
+    /// The changes as `(dotted key, value)`, in the order given.
+    fn pairs(&self) -> Result<Vec<(String, String)>, Failure> {
+        let mut pairs = Vec::new();
+        for (key, value) in [
+            ("step.size", &self.step),
+            ("step.duration", &self.duration),
+            ("step.formulation", &self.formulation),
+        ] {
+            if let Some(value) = value {
+                pairs.push((key.to_owned(), value.clone()));
+            }
+        }
+        for text in &self.set {
+            let Some((key, value)) = text.split_once('=') else {
+                return Err(Failure::usage(format!(
+                    "--set {text}: no `=` seen; write --set KEY=VALUE, as in --set step.size=0.05"
+                )));
+            };
+            pairs.push((key.trim().to_owned(), value.trim().to_owned()));
+        }
+        Ok(pairs)
+    }
+}
+
+#[derive(Args)]
+struct ReproduceArgs {
+    /// Figures to regenerate, by name; all if none is given
+    figures: Vec<String>,
+    /// Folder to write
+    #[arg(short, long, value_name = "DIR", default_value = "out/reproduce")]
+    out: PathBuf,
+    /// List the figures and stop
+    #[arg(long)]
+    list: bool,
+}
+
+fn main() -> ExitCode {
+    let cli = Cli::parse();
+    let result = match &cli.command {
+        Command::Run(arguments) => run::run(arguments, cli.quiet),
+        Command::Check(arguments) => check::check(arguments, cli.quiet),
+        Command::View { dir } => view::view(dir, cli.quiet),
+        Command::Reproduce(arguments) => reproduce::reproduce(arguments, cli.quiet),
+    };
+    match result {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(failure) => {
+            eprintln!("{failure}");
+            failure.exit_code()
+        }
+    }
+}

@@ -1,1 +1,57 @@
 //! Recordings of simulated runs: plain data, readable without the simulator, for quasistep.
+//!
+//! A [`Recording`] holds everything that a picture or a plot of a run needs: where every body was
+//! at every step, how it is drawn, the coordinates and their commands, and the contacts with their
+//! forces. This room knows no model, no solver and no shape algorithm; all numbers are SI, all
+//! vectors are in the world frame W unless their name says otherwise.
+//!
+//! # The file `recording.json`
+//!
+//! One JSON object, numbers in columns so that a frame costs no key names. Numbers are printed in
+//! their shortest form that reads back as the same bits. Version 1:
+//!
+//! | key           | value                                                                     |
+//! |---------------|---------------------------------------------------------------------------|
+//! | `format`      | `"quasistep recording"`                                                   |
+//! | `version`     | `1`                                                                       |
+//! | `scene`, `title` | where the run came from; what to call it                               |
+//! | `time_step`   | step size in s                                                            |
+//! | `bodies`      | names `model/link`; entry 0 is `world`                                    |
+//! | `coordinates` | names of the entries of `q`                                               |
+//! | `commands`    | names of the commanded coordinates, a subset of `coordinates`             |
+//! | `shapes`      | objects `body`, `name`, `pose` (7 numbers, `X_BG`), `geometry`, `color` (rgba, 0 to 1), `role` (`visual`, `collision`, `both`) |
+//! | `finish`      | `"done"` or `{"stopped": {"reason": …}}`                                  |
+//! | `frames`      | object of columns, below                                                  |
+//!
+//! A pose is `qw, qx, qy, qz, x, y, z`. Columns of `frames`, with N frames, each one flat array:
+//!
+//! | key        | length            | content                                                       |
+//! |------------|-------------------|---------------------------------------------------------------|
+//! | `t`        | N                 | time in s                                                     |
+//! | `poses`    | 7 · bodies · N    | `X_WB`, body by body, frame by frame                          |
+//! | `q`        | coordinates · N   | configuration, frame by frame                                 |
+//! | `q_cmd`    | commands · (N − 1)| commands of the step that ends at the frame; none for frame 0 |
+//! | `effort`   | commands · (N − 1)| drive force of the step, N or N·m; none for frame 0           |
+//! | `n_contacts` | N               | contacts of the step that ends at the frame; their sum is C   |
+//! | `contacts` | columns `a b p n phi phi_next normal_force force spin mode mu` | C entries each, 3 C for `p`, `n`, `force`; `mode` 0 separate, 1 stick, 2 slide |
+//!
+//! Reading refuses other versions, unknown keys, and columns that do not fit each other; the error
+//! names the file and what was seen.
+//!
+//! # Tables
+//!
+//! [`StatesCsv`] and [`ContactsCsv`] write `states.csv` and `contacts.csv`, a frame at a time, so
+//! that a run which stops leaves all rows up to there.
+#![allow(non_snake_case)] // frames in monogram notation: X_WB, n_AB_W
+
+mod csv;
+mod data;
+mod error;
+mod query;
+mod wire;
+
+pub use csv::{CONTACTS_HEADER, ContactsCsv, StatesCsv, write_contacts_csv, write_states_csv};
+pub use data::{Contact, DrawnGeometry, DrawnShape, Finish, Frame, Mode, Recording, ShapeRole};
+pub use error::RecordError;
+pub use query::{continue_quaternions, quaternion_starts};
+pub use wire::VERSION;

@@ -1,1 +1,55 @@
-//! Figures and tables of the papers, regenerated.
+//! Figures and tables of the papers, regenerated from our own runs, with each published number
+//! beside ours. `quasistep reproduce` calls this.
+
+mod figure;
+mod gripper;
+pub mod measure;
+pub mod reference;
+mod scenes;
+mod stacking;
+
+pub use figure::{Context, Figure, FigureResult, ReproduceError, Row};
+
+/// Every figure that can be regenerated.
+pub const FIGURES: [Figure; 8] = [
+    Figure {
+        name: "pang21_fig1",
+        title: "Pang21 Fig. 1: an arm stacks cubes (stills)",
+        make: stacking::stills,
+    },
+    Figure {
+        name: "pang21_fig4",
+        title: "Pang21 Fig. 4: feasible velocities and forces in the three contact modes",
+        make: gripper::modes,
+    },
+    Figure {
+        name: "pang21_fig5",
+        title: "Pang21 Fig. 5: commanded and actual finger positions",
+        make: gripper::positions,
+    },
+    Figure {
+        name: "pang21_fig6b",
+        title: "Pang21 Fig. 6b: contact forces and distances of the gripper by QP (10)",
+        make: gripper::forces,
+    },
+    Figure {
+        name: "pang21_fig7",
+        title: "Pang21 Fig. 7: integral error of the red cube against the step size",
+        make: stacking::integral_errors,
+    },
+    Figure {
+        name: "pang21_fig8",
+        title: "Pang21 Fig. 8: trajectory of the red cube at several step sizes",
+        make: stacking::trajectories,
+    },
+    Figure {
+        name: "pang21_gripper",
+        title: "Pang21 §V-A: mode times and forces of the gripper",
+        make: gripper::numbers,
+    },
+    Figure {
+        name: "pang21_stacking",
+        title: "Pang21 §V-B: contacts and solve time of the stacking task",
+        make: stacking::numbers,
+    },
+];

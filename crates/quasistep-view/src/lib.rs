@@ -1,1 +1,23 @@
-//! 3-D replay page and plots of quasistep recordings.
+//! 3-D replay page, plots and stills of quasistep recordings.
+//!
+//! Draws a [`Recording`](quasistep_record::Recording) and knows nothing of the simulator:
+//!
+//! - [`write_page`]: one self-contained `view.html` with the scene in 3-D and plots in time;
+//! - [`write_plots`]: the plots of a run as SVG, and [`plot`], the writer they are made with;
+//! - [`still()`]: one frame as a PNG, drawn in software: no GPU, no browser.
+//!
+//! The page's program is built from `viewer/` by this crate's build script when npm is there.
+//! Without it everything else works, and [`write_page`] says what to install.
+
+mod bounds;
+mod error;
+mod page;
+pub mod plot;
+mod plots;
+mod still;
+
+pub use bounds::{Bounds, bounds};
+pub use error::ViewError;
+pub use page::{has_page, page, write_page};
+pub use plots::write_plots;
+pub use still::{Camera, StillOptions, still};

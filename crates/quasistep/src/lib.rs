@@ -1,1 +1,51 @@
-//! Quasi-static and quasi-dynamic time-stepping with contact and friction.
+//! Quasi-static and quasi-dynamic time-stepping of robots and objects in contact.
+//!
+//! Robots are driven by position commands through joint springs, passive objects follow from force
+//! balance, contact and friction are solved as one convex program a step. Nothing but the
+//! configuration is carried over, so steps of 0.1 s and more stay stable.
+//!
+//! Start reading in [`System::step`] (`step.rs`), one short function that lists the stages:
+//! kinematics, distance, contact, assemble, solve, recover, integrate, report.
+//!
+//! ```text
+//! min_v  1/2 vᵀ P v − pᵀ v         P = blkdiag( h² K_a + h D_a | M_u or 0 ),  p = h (K_a Δq_cmd + tau)
+//! s.t.   max(phi/h, −max_recovery_speed) + (J_n + mu d_j·J_t) v ≥ 0     for every edge j of every contact
+//!        q_lower ≤ q + h v ≤ q_upper                                    for every limited joint
+//! ```
+//!
+//! | code      | meaning                                           | Pang21 | unit      |
+//! |-----------|---------------------------------------------------|--------|-----------|
+//! | `q`, `v`  | configuration, velocity at the end of the step    | q, v   | m, rad, m/s, rad/s |
+//! | `h`       | time step                                         | h      | s         |
+//! | `q_cmd`   | position command at the end of the step           | q̄_a   | m, rad    |
+//! | `phi`     | signed distance, > 0 apart                        | φ      | m         |
+//! | `beta`    | impulse along one edge of a friction cone         | β      | N·s       |
+//! | `lambda`  | contact impulse on body B, force times `h`        | λ      | N·s       |
+//!
+//! The normal `n_AB_W` of a contact leaves body A and enters body B; forces are reported on B.
+//! This crate does no input or output, prints nothing and owns no clock.
+#![allow(non_snake_case)] // the letters of the papers: P, K_a, X_WB, J_n
+
+mod certify;
+mod contact;
+mod error;
+mod formulation;
+mod params;
+mod report;
+mod scan;
+mod state;
+mod step;
+mod system;
+mod tally;
+mod workspace;
+
+pub use error::{PairDepth, ParamError, StepError, SystemError};
+pub use formulation::{Cone, Formulation};
+pub use params::{Inertia, PrescribedRate, StepParams};
+pub use report::{
+    Certificate, ContactMode, ContactReport, LimitForce, SLIP_SPEED_THRESHOLD, Stage, StepReport,
+};
+pub use state::{Checkpoint, State, StepInput, Wrench};
+pub use system::{Actuator, DampingOn, Geom, PairFriction, Role, System, SystemDef};
+pub use tally::{Spread, Tally, Worst};
+pub use workspace::{RowKey, Workspace};

@@ -1,0 +1,46 @@
+//! `quasistep reproduce`.
+
+use crate::ReproduceArgs;
+use crate::clock::thread_cpu_ns;
+use crate::failure::Failure;
+use quasistep_reproduce::{FIGURES, Figure};
+
+pub fn reproduce(arguments: &ReproduceArgs, quiet: bool) -> Result<(), Failure> {
+    if arguments.list {
+        for figure in &FIGURES {
+            println!("{:<18} {}", figure.name, figure.title);
+        }
+        return Ok(());
+    }
+    let wanted = select(&arguments.figures)?;
+    for figure in wanted {
+        if !quiet {
+            println!("{}: {}", figure.name, figure.title);
+        }
+        let result = figure
+            .regenerate(&arguments.out, thread_cpu_ns)
+            .map_err(|e| Failure::world(format!("{}: {e}", figure.name)))?;
+        if !quiet {
+            print!("{}", result.table());
+            for file in &result.files {
+                println!("  {}", file.display());
+            }
+        }
+    }
+    Ok(())
+}
+
+fn select(names: &[String]) -> Result<Vec<&'static Figure>, Failure> {
+    if names.is_empty() {
+        return Ok(FIGURES.iter().collect());
+    }
+    names
+        .iter()
+        .map(|name| {
+            FIGURES.iter().find(|f| f.name == *name).ok_or_else(|| {
+                let valid: Vec<&str> = FIGURES.iter().map(|f| f.name).collect();
+                Failure::usage(format!("no figure `{name}`; valid: {}", valid.join(", ")))
+            })
+        })
+        .collect()
+}

@@ -1,0 +1,116 @@
+//! `quasistep run`.
+
+use crate::RunArgs;
+use crate::clock::thread_cpu_ns;
+use crate::failure::Failure;
+use crate::summary::{Seconds, summary};
+use crate::view;
+use indicatif::{ProgressBar, ProgressStyle};
+use quasistep::Tally;
+use quasistep_record::{write_contacts_csv, write_states_csv};
+use quasistep_scene::Scene;
+use std::io::IsTerminal;
+use std::ops::ControlFlow;
+use std::path::{Path, PathBuf};
+use std::time::Instant;
+
+pub fn run(arguments: &RunArgs, quiet: bool) -> Result<(), Failure> {
+    let changes = arguments.changes.pairs()?;
+    let scene = Scene::load_with(&arguments.scene, &changes).map_err(Failure::usage)?;
+    let dir = arguments.out.clone().unwrap_or_else(|| Path::new("out").join(&scene.name));
+    if !quiet {
+        println!("{}: {}", scene.name, scene.title);
+        for warning in &scene.warnings {
+            eprintln!("warning: {warning}");
+        }
+    }
+
+    let bar = progress_bar(scene.n_steps() as u64, quiet);
+    let start = Instant::now();
+    let cpu_start = thread_cpu_ns();
+    let mut tally = Tally::default();
+    let outcome = scene.run(Some(thread_cpu_ns), &mut |step| {
+        tally.push(step.report);
+        bar.set_position(step.index as u64);
+        ControlFlow::Continue(())
+    });
+    let seconds = Seconds {
+        wall: start.elapsed().as_secs_f64(),
+        cpu: (thread_cpu_ns() - cpu_start) as f64 * 1e-9,
+    };
+    bar.finish_and_clear();
+
+    let stopped = outcome.stopped.as_ref().map(ToString::to_string);
+    let summary = summary(&scene, &tally, &seconds, stopped.as_deref());
+    write(&dir, &outcome.recording, &summary).map_err(|e| Failure::usage(format!("{e}")))?;
+    let page = view::write_pictures(&dir, &outcome.recording)?;
+    if !quiet {
+        print_summary(&scene, &tally, &seconds);
+    }
+    if let Some(why) = stopped {
+        let at = outcome.recording.frames.last().map_or(0.0, |f| f.t);
+        return Err(Failure::world(format!(
+            "{}: the step after t = {at} s was not taken: {why} (the run up to there is in {})",
+            scene.name,
+            dir.display()
+        )));
+    }
+    if !quiet {
+        println!("files in {}; open the picture:", dir.display());
+    }
+    println!("{}", page.display());
+    Ok(())
+}
+
+fn write(
+    dir: &Path,
+    recording: &quasistep_record::Recording,
+    summary: &serde_json::Value,
+) -> Result<(), String> {
+    let fail = |path: PathBuf, e: &dyn std::fmt::Display| format!("{}: {e}", path.display());
+    std::fs::create_dir_all(dir).map_err(|e| fail(dir.to_path_buf(), &e))?;
+    recording.write(&dir.join("recording.json")).map_err(|e| e.to_string())?;
+    write_states_csv(recording, &dir.join("states.csv")).map_err(|e| e.to_string())?;
+    write_contacts_csv(recording, &dir.join("contacts.csv")).map_err(|e| e.to_string())?;
+    let path = dir.join("summary.json");
+    std::fs::write(&path, format!("{summary:#}\n")).map_err(|e| fail(path, &e))
+}
+
+fn print_summary(scene: &Scene, tally: &Tally, seconds: &Seconds) {
+    let worst = tally.worst();
+    let step = tally.step_us();
+    println!(
+        "  {} steps of {} s in {:.2} s: {:.0} µs of CPU a step (median; p95 {:.0})",
+        tally.steps(),
+        scene.params.time_step,
+        seconds.wall,
+        step.median,
+        step.p95
+    );
+    println!(
+        "  {} dofs, {:.0} contacts within {} m on average, {:.0} of them loaded",
+        scene.system.model().n_v(),
+        tally.mean_contacts(),
+        scene.params.contact_margin,
+        tally.mean_loaded_contacts()
+    );
+    println!(
+        "  certified: forces balance to {:.1e} N and {:.1e} N·m, gaps hold to {:.1e} m",
+        worst.force_balance, worst.torque_balance, worst.penetration
+    );
+    if tally.saturated_steps() > 0 {
+        println!("  effort limits were reached in {} steps", tally.saturated_steps());
+    }
+}
+
+/// A bar on standard error, if that is a terminal.
+fn progress_bar(steps: u64, quiet: bool) -> ProgressBar {
+    if quiet || !std::io::stderr().is_terminal() {
+        return ProgressBar::hidden();
+    }
+    let bar = ProgressBar::new(steps);
+    if let Ok(style) = ProgressStyle::with_template("  {bar:40} {pos}/{len} steps, {eta} left") {
+        bar.set_style(style);
+    }
+    bar
+}

@@ -1,0 +1,68 @@
+//! `summary.json`: what a run was and how good it was.
+
+use quasistep::{SLIP_SPEED_THRESHOLD, Spread, Stage, Tally};
+use quasistep_scene::Scene;
+use serde_json::{Map, Value, json};
+
+/// Seconds that a run took.
+pub struct Seconds {
+    pub wall: f64,
+    pub cpu: f64,
+}
+
+/// The summary of a run; `stopped` is the reason if it ended early.
+pub fn summary(scene: &Scene, tally: &Tally, seconds: &Seconds, stopped: Option<&str>) -> Value {
+    let worst = tally.worst();
+    let mut stage_us = Map::new();
+    for stage in Stage::ALL {
+        stage_us.insert(stage.name().into(), spread(tally.stage_us(stage)));
+    }
+    let params = &scene.params;
+    json!({
+        "scene": scene.name,
+        "title": scene.title,
+        "quasistep": env!("CARGO_PKG_VERSION"),
+        "finished": stopped.is_none(),
+        "stopped": stopped,
+        "parameters": {
+            "step_size_s": params.time_step,
+            "duration_s": scene.duration,
+            "formulation": format!("{:?}", params.formulation),
+            "inertia": format!("{:?}", params.inertia),
+            "contact_margin_m": params.contact_margin,
+            "max_recovery_speed_m_per_s": params.max_recovery_speed,
+            "gravity_m_per_s2": params.gravity,
+            "slip_speed_threshold_m_per_s": SLIP_SPEED_THRESHOLD,
+        },
+        "dofs": scene.system.model().n_v(),
+        "steps": tally.steps(),
+        "contacts": {
+            "mean": tally.mean_contacts(),
+            "max": tally.most_contacts(),
+            "mean_loaded": tally.mean_loaded_contacts(),
+        },
+        "rows": { "mean": tally.mean_rows(), "max": tally.most_rows() },
+        "seconds": { "wall": seconds.wall, "cpu": seconds.cpu },
+        "step_us": spread(tally.step_us()),
+        "stage_us": stage_us,
+        "worst_residual": {
+            "force_balance_N": worst.force_balance,
+            "torque_balance_Nm": worst.torque_balance,
+            "linearised_penetration_m": worst.penetration,
+            "true_distance_m": worst.true_distance,
+            "cone_violation_N": worst.cone_violation,
+            "complementarity_J": worst.complementarity,
+        },
+        "solver": {
+            "solved": tally.steps(),
+            "not_solved": usize::from(stopped.is_some()),
+            "impulses_not_smallest_norm": tally.not_smallest_norm(),
+            "iterations": { "mean": tally.mean_iterations(), "max": tally.most_iterations() },
+        },
+        "effort_limited_steps": tally.saturated_steps(),
+    })
+}
+
+fn spread(s: Spread) -> Value {
+    json!({ "median": s.median, "p95": s.p95 })
+}

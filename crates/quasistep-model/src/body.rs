@@ -1,0 +1,72 @@
+//! Bodies, as they are declared and as they stand in a model.
+
+use crate::{BodyInertia, JointKind};
+use quasistep_math::Pose;
+use std::ops::Range;
+
+/// `q = multiplier q_leader + offset`: a joint that follows another one.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Mimic {
+    /// Index of the body whose joint leads; it has one dof and may itself be a mimic.
+    pub body: usize,
+    /// Factor on the leader's coordinate.
+    pub multiplier: f64,
+    /// Added to it, in m or rad.
+    pub offset: f64,
+}
+
+/// A body and the joint that carries it, as given to [`ModelBuilder::add_body`].
+///
+/// [`ModelBuilder::add_body`]: crate::ModelBuilder::add_body
+#[derive(Clone, Debug, PartialEq)]
+pub struct BodyDef {
+    /// Unique name, by convention `model/link`.
+    pub name: String,
+    /// Unique name of the joint, by convention `model.joint`.
+    pub joint_name: String,
+    /// Index of the parent body, which was added before.
+    pub parent: usize,
+    /// Pose of the joint's fixed frame F in the parent's frame.
+    pub X_PF: Pose,
+    /// How the body moves against F.
+    pub joint: JointKind,
+    /// Mass, centre of mass and rotational inertia.
+    pub inertia: BodyInertia,
+    /// `[lower, upper]` of the joint's coordinate, in m or rad; one-dof joints only. Infinite ends
+    /// are no limit.
+    pub limits: Option<[f64; 2]>,
+    /// Follow another joint.
+    pub mimic: Option<Mimic>,
+    /// False if gravity does not act on this body (or is compensated).
+    pub gravity: bool,
+}
+
+/// A body of a [`Model`](crate::Model), with the joint that carries it.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Body {
+    /// Unique name, by convention `model/link`; `world` for body 0.
+    pub name: String,
+    /// Unique name of the joint, by convention `model.joint`; empty for the world.
+    pub joint_name: String,
+    /// Index of the parent body, smaller than this body's; 0 for the world.
+    pub parent: usize,
+    /// Pose of the joint's fixed frame F in the parent's frame.
+    pub X_PF: Pose,
+    /// How the body moves against F; its axis is unit.
+    pub joint: JointKind,
+    /// The joint's entries of `q`; empty for fixed and mimic joints.
+    pub q: Range<usize>,
+    /// The joint's entries of `v`; empty for fixed and mimic joints.
+    pub v: Range<usize>,
+    /// Mass, centre of mass and rotational inertia.
+    pub inertia: BodyInertia,
+    /// `[lower, upper]` of the joint's own coordinate, as given.
+    pub limits: Option<[f64; 2]>,
+    /// The joint that this one follows. Chains are resolved: `mimic.body` has a coordinate of its
+    /// own.
+    pub mimic: Option<Mimic>,
+    /// False if gravity does not act on this body.
+    pub gravity: bool,
+    /// The joint's entries of `Kinematics::columns`.
+    pub(crate) columns: Range<usize>,
+}

@@ -1,0 +1,245 @@
+//! From declared bodies to a checked model.
+
+use crate::model::{Model, PositionLimit, WORLD};
+use crate::{Body, BodyDef, BodyInertia, JointKind, Mimic, ModelError};
+use quasistep_math::{Pose, Quat};
+use std::collections::BTreeSet;
+
+/// A rotation may be this far from unit length when it is given; it is normalised then.
+const UNIT_TOLERANCE: f64 = 1e-6;
+
+/// Collects bodies, parents first. Body 0 is the world and is there from the start.
+#[derive(Clone, Debug)]
+pub struct ModelBuilder {
+    bodies: Vec<Body>,
+    body_names: BTreeSet<String>,
+    joint_names: BTreeSet<String>,
+}
+
+impl Default for ModelBuilder {
+    fn default() -> Self {
+        Self::new()
+    }
+}
+
+impl ModelBuilder {
+    /// A model with nothing but the world.
+    pub fn new() -> Self {
+        let world = Body {
+            name: "world".into(),
+            joint_name: String::new(),
+            parent: WORLD,
+            X_PF: Pose::IDENTITY,
+            joint: JointKind::Fixed,
+            q: 0..0,
+            v: 0..0,
+            inertia: BodyInertia::default(),
+            limits: None,
+            mimic: None,
+            gravity: false,
+            columns: 0..0,
+        };
+        Self {
+            body_names: BTreeSet::from([world.name.clone()]),
+            joint_names: BTreeSet::new(),
+            bodies: vec![world],
+        }
+    }
+
+    /// Number of bodies so far, the world included: the index of the next one.
+    pub fn n_bodies(&self) -> usize {
+        self.bodies.len()
+    }
+
+    /// Adds a body and returns its index. The leader of a mimic joint may be added later.
+    ///
+    /// # Errors
+    ///
+    /// If the parent is unknown, a name is taken, or the joint, its limits or the inertia are
+    /// impossible. The builder is then as before.
+    pub fn add_body(&mut self, def: BodyDef) -> Result<usize, ModelError> {
+        let BodyDef { name, joint_name, parent, X_PF, mut joint, inertia, limits, mimic, gravity } =
+            def;
+        let index = self.bodies.len();
+        if parent >= index {
+            return Err(ModelError::UnknownParent { body: name, parent, n: index });
+        }
+        if self.body_names.contains(&name) {
+            return Err(ModelError::DuplicateBody { name });
+        }
+        if self.joint_names.contains(&joint_name) {
+            return Err(ModelError::DuplicateJoint { name: joint_name });
+        }
+        let Some(X_PF) = checked_pose(&X_PF) else {
+            return Err(ModelError::Pose { joint: joint_name });
+        };
+        if let Some(axis) = joint.axis_mut() {
+            let Some(unit) = axis.try_normalize() else {
+                return Err(ModelError::Axis { joint: joint_name, axis: *axis });
+            };
+            *axis = unit;
+        }
+        if let Err(why) = inertia.check() {
+            return Err(ModelError::Inertia { body: name, why });
+        }
+        if let Some([lower, upper]) = limits {
+            if joint.n_v() != 1 {
+                return Err(ModelError::LimitsOnJoint { joint: joint_name, kind: joint.word() });
+            }
+            // a NaN fails the comparison; an infinite end is fine only on its own side
+            if !(lower <= upper && lower < f64::INFINITY && upper > f64::NEG_INFINITY) {
+                return Err(ModelError::Limits { joint: joint_name, lower, upper });
+            }
+        }
+        if let Some(Mimic { multiplier, offset, .. }) = mimic
+            && !(multiplier.is_finite() && offset.is_finite())
+        {
+            return Err(ModelError::MimicNumbers { joint: joint_name, multiplier, offset });
+        }
+        self.body_names.insert(name.clone());
+        self.joint_names.insert(joint_name.clone());
+        self.bodies.push(Body {
+            name,
+            joint_name,
+            parent,
+            X_PF,
+            joint,
+            q: 0..0,
+            v: 0..0,
+            inertia,
+            limits,
+            mimic,
+            gravity,
+            columns: 0..0,
+        });
+        Ok(index)
+    }
+
+    /// Lays out `q` and `v` in the order of the bodies and resolves mimic joints.
+    ///
+    /// # Errors
+    ///
+    /// If a mimic joint has no leader with one dof, follows itself, or has limits that its leader
+    /// cannot meet.
+    pub fn build(self) -> Result<Model, ModelError> {
+        let mut bodies = self.bodies;
+        let resolved = (0..bodies.len())
+            .map(|i| resolve_mimic(&bodies, i))
+            .collect::<Result<Vec<_>, ModelError>>()?;
+        let (mut n_q, mut n_v, mut n_columns) = (0, 0, 0);
+        for (body, mimic) in bodies.iter_mut().zip(resolved) {
+            body.mimic = mimic;
+            let own = if mimic.is_some() { (0, 0) } else { (body.joint.n_q(), body.joint.n_v()) };
+            body.q = n_q..n_q + own.0;
+            body.v = n_v..n_v + own.1;
+            body.columns = n_columns..n_columns + body.joint.n_v();
+            (n_q, n_v, n_columns) = (body.q.end, body.v.end, body.columns.end);
+        }
+        let limits = collect_limits(&bodies)?;
+        let (path_start, paths) = collect_paths(&bodies);
+        Ok(Model { bodies, n_q, n_v, n_columns, limits, path_start, paths })
+    }
+}
+
+fn checked_pose(X: &Pose) -> Option<Pose> {
+    let a = X.rotation.to_array();
+    let norm = a.iter().map(|c| c * c).sum::<f64>().sqrt();
+    // written so that a NaN is refused
+    if !((norm - 1.0).abs() <= UNIT_TOLERANCE && X.translation.is_finite()) {
+        return None;
+    }
+    Quat::try_normalize(a).map(|rotation| Pose::new(rotation, X.translation))
+}
+
+/// Follows a chain of mimic joints to the joint that has a coordinate.
+fn resolve_mimic(bodies: &[Body], index: usize) -> Result<Option<Mimic>, ModelError> {
+    let mut follower = &bodies[index];
+    let Some(mut mimic) = follower.mimic else { return Ok(None) };
+    for _ in 0..bodies.len() {
+        let Some(leader) = bodies.get(mimic.body) else {
+            return Err(ModelError::UnknownLeader {
+                joint: follower.joint_name.clone(),
+                leader: mimic.body,
+                n: bodies.len(),
+            });
+        };
+        if follower.joint.n_v() != 1 || leader.joint.n_v() != 1 {
+            let is_world = mimic.body == WORLD;
+            return Err(ModelError::MimicKind {
+                joint: follower.joint_name.clone(),
+                kind: follower.joint.word(),
+                leader: if is_world { leader.name.clone() } else { leader.joint_name.clone() },
+                leader_kind: leader.joint.word(),
+            });
+        }
+        let Some(next) = leader.mimic else { return Ok(Some(mimic)) };
+        // q = m (m' q' + o') + o
+        mimic = Mimic {
+            body: next.body,
+            multiplier: mimic.multiplier * next.multiplier,
+            offset: mimic.multiplier * next.offset + mimic.offset,
+        };
+        follower = leader;
+    }
+    // more links than joints: the follower reached last lies on a loop
+    Err(ModelError::MimicLoop {
+        joint: follower.joint_name.clone(),
+        leader: bodies[mimic.body].joint_name.clone(),
+    })
+}
+
+/// One limit per dof: those of mimic joints tighten the limits of the joint they follow.
+fn collect_limits(bodies: &[Body]) -> Result<Vec<PositionLimit>, ModelError> {
+    let unlimited = [f64::NEG_INFINITY, f64::INFINITY];
+    let mut bounds: Vec<[f64; 2]> = bodies
+        .iter()
+        .map(|b| b.limits.filter(|_| b.mimic.is_none()).unwrap_or(unlimited))
+        .collect();
+    for body in bodies {
+        let (Some(mimic), Some([lower, upper])) = (body.mimic, body.limits) else { continue };
+        let Mimic { multiplier: m, offset, body: leader } = mimic;
+        let [a, b] = if m == 0.0 {
+            // the joint stands still at its offset: all or nothing
+            if lower <= offset && offset <= upper { unlimited } else { [1.0, -1.0] }
+        } else {
+            let ends = [(lower - offset) / m, (upper - offset) / m];
+            if m > 0.0 { ends } else { [ends[1], ends[0]] }
+        };
+        let [lowest, highest] = bounds[leader];
+        bounds[leader] = [lowest.max(a), highest.min(b)];
+        if bounds[leader][0] > bounds[leader][1] {
+            return Err(ModelError::MimicLimits {
+                joint: body.joint_name.clone(),
+                leader: bodies[leader].joint_name.clone(),
+                lower,
+                upper,
+            });
+        }
+    }
+    let limited = bodies.iter().zip(&bounds).enumerate().filter(|(_, (_, b))| **b != unlimited);
+    Ok(limited
+        .map(|(index, (body, &[lower, upper]))| PositionLimit {
+            dof: body.v.start as u32,
+            q_index: body.q.start as u32,
+            lower,
+            upper,
+            body: index,
+        })
+        .collect())
+}
+
+/// Columns that move each body, ascending, one list after the other.
+fn collect_paths(bodies: &[Body]) -> (Vec<u32>, Vec<u32>) {
+    let mut path_start = vec![0_u32];
+    let mut paths: Vec<u32> = Vec::new();
+    for (index, body) in bodies.iter().enumerate() {
+        if index != WORLD {
+            // a parent comes before its children, so its list is complete
+            let parent = path_start[body.parent] as usize..path_start[body.parent + 1] as usize;
+            paths.extend_from_within(parent);
+            paths.extend(body.columns.clone().map(|c| c as u32));
+        }
+        path_start.push(paths.len() as u32);
+    }
+    (path_start, paths)
+}

@@ -1,0 +1,134 @@
+//! Generalised forces and inertia: gravity, wrenches, mass matrix, potential energy.
+//!
+//! ```text
+//! tau = Σ_B J_Bᵀ m_B g          M = Σ_B J_Bᵀ I_B J_B          V = −Σ_B m_B g · p_WBcm
+//! ```
+//!
+//! The mass matrix is the composite-rigid-body one: the entry of two columns on one path is the
+//! inertia of everything outboard of the outer one, so each pair is visited once.
+
+use crate::{BodyInertia, Kinematics, Model};
+use quasistep_math::{Mat3, Pose, Vec3};
+
+/// Mass properties of a rigid assembly, in world axes.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct RigidInertia {
+    mass: f64,
+    p_Wcm: Vec3,
+    /// About the centre of mass: an inertia about the world's origin would lose the digits of small
+    /// bodies far away.
+    I_cm_W: Mat3,
+}
+
+impl RigidInertia {
+    pub fn of_body(inertia: &BodyInertia, X_WB: &Pose) -> Self {
+        let mut I_cm_W = Mat3::ZERO;
+        if inertia.inertia != Mat3::ZERO {
+            let R = X_WB.rotation.to_matrix();
+            I_cm_W = R * inertia.inertia * R.transpose();
+        }
+        Self { mass: inertia.mass, p_Wcm: X_WB.transform_point(inertia.com), I_cm_W }
+    }
+
+    /// The two assemblies as one body (parallel axes).
+    pub fn weld(&self, other: &Self) -> Self {
+        if other.mass == 0.0 {
+            return *self;
+        }
+        if self.mass == 0.0 {
+            return *other;
+        }
+        let mass = self.mass + other.mass;
+        let d = other.p_Wcm - self.p_Wcm;
+        let reduced = self.mass * other.mass / mass;
+        let steiner = Mat3::diagonal([d.norm_squared(); 3]) + Mat3::outer(d, d) * -1.0;
+        Self {
+            mass,
+            p_Wcm: self.p_Wcm + d * (other.mass / mass),
+            I_cm_W: self.I_cm_W + other.I_cm_W + steiner * reduced,
+        }
+    }
+}
+
+impl Model {
+    /// Adds the generalised force of gravity, `Σ Jᵀ m g` over bodies with `gravity == true`.
+    ///
+    /// `g` is the acceleration of free fall in W, in m/s². `tau` has length `n_v`, in N and N·m.
+    ///
+    /// # Panics
+    ///
+    /// If `tau` is shorter than `n_v`.
+    pub fn gravity_force(&self, kin: &Kinematics, g: Vec3, tau: &mut [f64]) {
+        for (i, body) in self.bodies.iter().enumerate().skip(1) {
+            if body.gravity && body.inertia.mass > 0.0 {
+                let weight_W = g * body.inertia.mass;
+                self.add_wrench(kin, i, kin.p_WBcm[i], weight_W, Vec3::ZERO, tau);
+            }
+        }
+    }
+
+    /// Adds the generalised force of a force at the point `p_W` and a torque on `body`, all in W,
+    /// in m, N and N·m. `tau` has length `n_v`.
+    ///
+    /// # Panics
+    ///
+    /// If there is no such body or `tau` is shorter than `n_v`.
+    pub fn add_wrench(
+        &self,
+        kin: &Kinematics,
+        body: usize,
+        p_W: Vec3,
+        force_W: Vec3,
+        torque_W: Vec3,
+        tau: &mut [f64],
+    ) {
+        for &index in self.path(body) {
+            let column = &kin.columns[index as usize];
+            let velocity = column.v_Wo_W + column.w_W.cross(p_W);
+            tau[column.dof as usize] += velocity.dot(force_W) + column.w_W.dot(torque_W);
+        }
+    }
+
+    /// Potential energy of gravity, `−Σ m g · p_WBcm` over bodies with `gravity == true`, in J; zero
+    /// when all their centres of mass are at the world's origin.
+    pub fn potential_energy(&self, kin: &Kinematics, g: Vec3) -> f64 {
+        let with_weight = self.bodies.iter().zip(&kin.p_WBcm).filter(|(body, _)| body.gravity);
+        with_weight.map(|(body, p_Wcm)| -body.inertia.mass * g.dot(*p_Wcm)).sum()
+    }
+
+    /// Writes the mass matrix `M(q)`, `n_v × n_v`, row-major: kinetic energy is `½ vᵀ M v`, in J.
+    ///
+    /// Symmetric to the bit, positive semidefinite; zero rows where a dof moves no mass.
+    ///
+    /// # Panics
+    ///
+    /// If `out` does not have `n_v²` entries.
+    pub fn mass_matrix(&self, kin: &Kinematics, out: &mut [f64]) {
+        let n_v = self.n_v;
+        assert_eq!(out.len(), n_v * n_v, "entries of a mass matrix with n_v = {n_v}");
+        out.fill(0.0);
+        for (i, body) in self.bodies.iter().enumerate().skip(1) {
+            let RigidInertia { mass, p_Wcm, I_cm_W } = kin.composite[i];
+            if body.columns.is_empty() || mass == 0.0 {
+                continue;
+            }
+            let path = self.path(i);
+            for k in body.columns.clone() {
+                let column = &kin.columns[k];
+                // momentum of everything outboard for unit rate, about its centre of mass
+                let momentum = (column.v_Wo_W + column.w_W.cross(p_Wcm)) * mass;
+                let spin = I_cm_W * column.w_W;
+                for other in path.iter().map(|&index| index as usize).take_while(|&o| o <= k) {
+                    let c = &kin.columns[other];
+                    let entry = (c.v_Wo_W + c.w_W.cross(p_Wcm)).dot(momentum) + c.w_W.dot(spin);
+                    let (row, col) = (column.dof as usize, c.dof as usize);
+                    out[row * n_v + col] += entry;
+                    // both orders of a pair, also when a mimic joint gives them the same dof
+                    if other != k {
+                        out[col * n_v + row] += entry;
+                    }
+                }
+            }
+        }
+    }
+}

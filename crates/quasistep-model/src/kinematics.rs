@@ -1,0 +1,150 @@
+//! Poses of all bodies and the spatial column of every joint rate, at one configuration.
+
+use crate::dynamics::RigidInertia;
+use crate::{Body, JointKind, Model};
+use quasistep_math::{Pose, Quat, Vec3};
+
+/// What unit rate of one dof does to everything outboard of its joint: a spatial velocity.
+///
+/// The material point at `p_W` moves with `v_Wo_W + w_W × p_W`. The column of a mimic joint carries
+/// its leader's dof with the multiplier folded in, so one dof may own several columns of a path.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub struct Column {
+    /// Index in `v`.
+    pub dof: u32,
+    /// Angular velocity, in W, in rad/s per unit rate.
+    pub w_W: Vec3,
+    /// Velocity of the material point at the world's origin, in W, in m/s per unit rate.
+    pub v_Wo_W: Vec3,
+}
+
+/// Everything that follows from `q` alone. Filled by [`Model::kinematics`].
+#[derive(Clone, Debug, Default)]
+pub struct Kinematics {
+    /// Pose of each body in the world.
+    pub X_WB: Vec<Pose>,
+    /// One column per rate of each joint, mimic joints included, in the order of the bodies.
+    pub columns: Vec<Column>,
+    /// Centre of mass of each body, in W, in m.
+    pub p_WBcm: Vec<Vec3>,
+    /// Each body together with all that it carries, welded at this configuration.
+    pub(crate) composite: Vec<RigidInertia>,
+}
+
+impl Model {
+    /// Memory for [`kinematics`](Self::kinematics), of this model's size.
+    pub fn create_kinematics(&self) -> Kinematics {
+        let n = self.n_bodies();
+        Kinematics {
+            X_WB: vec![Pose::IDENTITY; n],
+            columns: vec![Column::default(); self.n_columns],
+            p_WBcm: vec![Vec3::ZERO; n],
+            composite: vec![RigidInertia::default(); n],
+        }
+    }
+
+    /// Computes poses, columns and centres of mass at `q` (length `n_q`).
+    ///
+    /// Quaternions are normalised on the way in. Allocates only if `out` belongs to another model.
+    ///
+    /// # Panics
+    ///
+    /// If `q` is shorter than `n_q`.
+    pub fn kinematics(&self, q: &[f64], out: &mut Kinematics) {
+        let n = self.n_bodies();
+        out.X_WB.resize(n, Pose::IDENTITY);
+        out.columns.resize(self.n_columns, Column::default());
+        out.p_WBcm.resize(n, Vec3::ZERO);
+        out.composite.resize(n, RigidInertia::default());
+        out.X_WB[0] = Pose::IDENTITY;
+        out.p_WBcm[0] = Vec3::ZERO;
+        out.composite[0] = RigidInertia::default();
+        for (i, body) in self.bodies.iter().enumerate().skip(1) {
+            let X_WF = out.X_WB[body.parent] * body.X_PF;
+            let (leader, scale, offset) = match body.mimic {
+                Some(m) => (&self.bodies[m.body], m.multiplier, m.offset),
+                None => (body, 1.0, 0.0),
+            };
+            let X_WB = place(body, &X_WF, &q[leader.q.clone()], scale, offset);
+            let columns = &mut out.columns[body.columns.clone()];
+            fill_columns(body, &X_WF, X_WB.translation, leader.v.start as u32, scale, columns);
+            out.X_WB[i] = X_WB;
+            out.p_WBcm[i] = X_WB.transform_point(body.inertia.com);
+            out.composite[i] = RigidInertia::of_body(&body.inertia, &X_WB);
+        }
+        for i in (1..n).rev() {
+            let parent = self.bodies[i].parent;
+            out.composite[parent] = out.composite[parent].weld(&out.composite[i]);
+        }
+    }
+}
+
+/// `X_WB` from `X_WF`; a one-dof joint stands at `scale q + offset`.
+fn place(body: &Body, X_WF: &Pose, q: &[f64], scale: f64, offset: f64) -> Pose {
+    match body.joint {
+        JointKind::Fixed => *X_WF,
+        JointKind::Revolute { axis } | JointKind::Continuous { axis } => {
+            let angle = scale * q[0] + offset;
+            let rotation = X_WF.rotation * Quat::from_axis_angle(axis, angle);
+            Pose::new(rotation, X_WF.translation)
+        }
+        JointKind::Prismatic { axis } => {
+            let shift = axis * (scale * q[0] + offset);
+            Pose::new(X_WF.rotation, X_WF.transform_point(shift))
+        }
+        JointKind::Planar => {
+            let rotation = Quat::from_axis_angle(Vec3::Z, q[2]);
+            *X_WF * Pose::new(rotation, Vec3::new(q[0], q[1], 0.0))
+        }
+        JointKind::Ball => Pose::new(X_WF.rotation * unit(q), X_WF.translation),
+        JointKind::Free => *X_WF * Pose::new(unit(q), Vec3::new(q[4], q[5], q[6])),
+    }
+}
+
+/// The unit quaternion along the first four entries; as it is if it has no direction, so that the
+/// caller sees the bad number in the result.
+pub(crate) fn unit(q: &[f64]) -> Quat {
+    let a = [q[0], q[1], q[2], q[3]];
+    Quat::try_normalize(a).unwrap_or(Quat::new(a[0], a[1], a[2], a[3]))
+}
+
+/// Columns of one joint. Rates are expressed in F; rotations turn about M's origin at `p_WM`.
+fn fill_columns(
+    body: &Body,
+    X_WF: &Pose,
+    p_WM: Vec3,
+    first_dof: u32,
+    scale: f64,
+    columns: &mut [Column],
+) {
+    let turn = |axis: Vec3| {
+        let w_W = X_WF.rotation.rotate(axis) * scale;
+        // v_Wo + w × p_WM = 0: M's origin stays
+        (w_W, p_WM.cross(w_W))
+    };
+    let slide = |axis: Vec3| (Vec3::ZERO, X_WF.rotation.rotate(axis) * scale);
+    let mut set = |k: usize, (w_W, v_Wo_W): (Vec3, Vec3)| {
+        columns[k] = Column { dof: first_dof + k as u32, w_W, v_Wo_W };
+    };
+    match body.joint {
+        JointKind::Fixed => {}
+        JointKind::Revolute { axis } | JointKind::Continuous { axis } => set(0, turn(axis)),
+        JointKind::Prismatic { axis } => set(0, slide(axis)),
+        JointKind::Planar => {
+            set(0, slide(Vec3::X));
+            set(1, slide(Vec3::Y));
+            set(2, turn(Vec3::Z));
+        }
+        JointKind::Ball => {
+            for (k, axis) in Vec3::AXES.into_iter().enumerate() {
+                set(k, turn(axis));
+            }
+        }
+        JointKind::Free => {
+            for (k, axis) in Vec3::AXES.into_iter().enumerate() {
+                set(k, turn(axis));
+                set(3 + k, slide(axis));
+            }
+        }
+    }
+}

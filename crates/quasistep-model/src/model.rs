@@ -1,0 +1,152 @@
+//! The immutable tree: what it contains and what its parts are called.
+
+use crate::{Body, ConfigurationError};
+
+/// Index of the world, which is the root of every model and never moves.
+pub const WORLD: usize = 0;
+
+/// A quaternion may be this far from unit length; kinematics and integration normalise it.
+const UNIT_TOLERANCE: f64 = 1e-6;
+
+/// Bounds of one coordinate, `lower ≤ q[q_index] ≤ upper`.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct PositionLimit {
+    /// Index in `v` of the rate of this coordinate.
+    pub dof: u32,
+    /// Index in `q` of the coordinate.
+    pub q_index: u32,
+    /// Lower bound, in m or rad; −∞ for none.
+    pub lower: f64,
+    /// Upper bound, in m or rad; +∞ for none.
+    pub upper: f64,
+    /// Body whose joint owns the coordinate.
+    pub body: usize,
+}
+
+/// A tree of bodies and joints. Never changes; shared between threads.
+#[derive(Clone, Debug)]
+pub struct Model {
+    pub(crate) bodies: Vec<Body>,
+    pub(crate) n_q: usize,
+    pub(crate) n_v: usize,
+    pub(crate) n_columns: usize,
+    pub(crate) limits: Vec<PositionLimit>,
+    /// Where each body's list begins in `paths`; one entry more than bodies.
+    pub(crate) path_start: Vec<u32>,
+    pub(crate) paths: Vec<u32>,
+}
+
+impl Model {
+    /// Length of `q`.
+    pub fn n_q(&self) -> usize {
+        self.n_q
+    }
+
+    /// Length of `v`.
+    pub fn n_v(&self) -> usize {
+        self.n_v
+    }
+
+    /// Number of bodies, the world included.
+    pub fn n_bodies(&self) -> usize {
+        self.bodies.len()
+    }
+
+    /// All bodies, the world first and parents before their children.
+    pub fn bodies(&self) -> &[Body] {
+        &self.bodies
+    }
+
+    /// Body `index`; 0 is the world.
+    ///
+    /// # Panics
+    ///
+    /// If there is no such body.
+    pub fn body(&self, index: usize) -> &Body {
+        &self.bodies[index]
+    }
+
+    /// Index of the body with this name.
+    pub fn body_by_name(&self, name: &str) -> Option<usize> {
+        self.bodies.iter().position(|body| body.name == name)
+    }
+
+    /// Index of the body whose joint has this name.
+    pub fn joint_by_name(&self, name: &str) -> Option<usize> {
+        self.bodies.iter().skip(1).position(|body| body.joint_name == name).map(|k| k + 1)
+    }
+
+    /// Indices into [`Kinematics::columns`](crate::Kinematics::columns) of all columns that move
+    /// this body, ascending. Empty for the world.
+    ///
+    /// # Panics
+    ///
+    /// If there is no such body.
+    #[inline]
+    pub fn path(&self, body: usize) -> &[u32] {
+        &self.paths[self.path_start[body] as usize..self.path_start[body + 1] as usize]
+    }
+
+    /// Position limits, at most one per dof, ascending in `dof`. The limits of a mimic joint have
+    /// become limits of the joint it follows.
+    pub fn limits(&self) -> &[PositionLimit] {
+        &self.limits
+    }
+
+    /// Names in the order of `q`: the joint's name for one-dof joints, with `.x .y .theta` for
+    /// planar, `.qw .qx .qy .qz` for ball, the same and `.x .y .z` for free joints.
+    pub fn coordinate_names(&self) -> Vec<String> {
+        self.names(|body| body.q.len(), |body| body.joint.coordinate_suffixes())
+    }
+
+    /// Names in the order of `v`: the joint's name for one-dof joints, with `.x .y .theta` for
+    /// planar, `.wx .wy .wz` for ball, the same and `.vx .vy .vz` for free joints.
+    pub fn dof_names(&self) -> Vec<String> {
+        self.names(|body| body.v.len(), |body| body.joint.dof_suffixes())
+    }
+
+    fn names(
+        &self,
+        count: impl Fn(&Body) -> usize,
+        suffixes: impl Fn(&Body) -> &'static [&'static str],
+    ) -> Vec<String> {
+        let mut names = Vec::new();
+        // mimic joints have suffixes but no coordinate
+        for body in self.bodies.iter().filter(|body| count(body) > 0) {
+            names.extend(suffixes(body).iter().map(|s| format!("{}{s}", body.joint_name)));
+        }
+        names
+    }
+
+    /// All coordinates zero, all rotations the identity. May lie outside the position limits.
+    pub fn neutral_q(&self) -> Vec<f64> {
+        let mut q = vec![0.0; self.n_q];
+        for body in self.bodies.iter().filter(|body| body.joint.has_quaternion()) {
+            q[body.q.start] = 1.0;
+        }
+        q
+    }
+
+    /// Checks length, finite numbers and unit quaternions. Position limits are not checked.
+    ///
+    /// # Errors
+    ///
+    /// The first entry that is wrong, by name.
+    pub fn check_q(&self, q: &[f64]) -> Result<(), ConfigurationError> {
+        if q.len() != self.n_q {
+            return Err(ConfigurationError::Length { got: q.len(), want: self.n_q });
+        }
+        if let Some(k) = q.iter().position(|x| !x.is_finite()) {
+            let coordinate = self.coordinate_names().swap_remove(k);
+            return Err(ConfigurationError::NotFinite { coordinate, value: q[k] });
+        }
+        for body in self.bodies.iter().filter(|body| body.joint.has_quaternion()) {
+            let quaternion = &q[body.q.start..body.q.start + 4];
+            let norm = quaternion.iter().map(|c| c * c).sum::<f64>().sqrt();
+            if (norm - 1.0).abs() > UNIT_TOLERANCE {
+                return Err(ConfigurationError::NotUnit { joint: body.joint_name.clone(), norm });
+            }
+        }
+        Ok(())
+    }
+}

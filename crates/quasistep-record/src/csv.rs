@@ -1,0 +1,178 @@
+//! `states.csv` and `contacts.csv`, row by row.
+
+use crate::query::{continue_quaternions, quaternion_starts};
+use crate::{Frame, RecordError, Recording};
+use std::fmt::Write as _;
+use std::fs::File;
+use std::io::{self, BufWriter, Write};
+use std::path::Path;
+
+/// First line of `contacts.csv`.
+pub const CONTACTS_HEADER: &str = "t,a,b,px,py,pz,nx,ny,nz,phi,phi_next,fn,fx,fy,fz,spin,mode";
+
+/// Writes `states.csv` a frame at a time: `t` in s, then one column per coordinate.
+///
+/// Quaternions continue the sign of the row before. Every row is flushed, so that a run which
+/// stops leaves all rows up to there.
+pub struct StatesCsv<W: Write> {
+    out: W,
+    n_q: usize,
+    starts: Vec<usize>,
+    previous: Vec<f64>,
+}
+
+impl<W: Write> StatesCsv<W> {
+    /// Writes the header.
+    ///
+    /// # Errors
+    ///
+    /// What the writer says.
+    pub fn new(mut out: W, coordinates: &[String]) -> io::Result<Self> {
+        let mut line = String::from("t");
+        for name in coordinates {
+            line.push(',');
+            line.push_str(&field(name));
+        }
+        line.push('\n');
+        out.write_all(line.as_bytes())?;
+        out.flush()?;
+        let starts = quaternion_starts(coordinates);
+        Ok(Self { out, n_q: coordinates.len(), starts, previous: Vec::new() })
+    }
+
+    /// Appends the row of a frame.
+    ///
+    /// # Errors
+    ///
+    /// What the writer says; `InvalidInput` if the frame has another number of coordinates.
+    pub fn append(&mut self, frame: &Frame) -> io::Result<()> {
+        if frame.q.len() != self.n_q {
+            let (got, want) = (frame.q.len(), self.n_q);
+            let problem = format!("a frame of {got} coordinates in a table of {want}");
+            return Err(io::Error::new(io::ErrorKind::InvalidInput, problem));
+        }
+        let mut q = frame.q.clone();
+        if !self.previous.is_empty() {
+            continue_quaternions(&self.starts, &self.previous, &mut q);
+        }
+        let mut line = number(clean_time(frame.t));
+        for v in &q {
+            line.push(',');
+            line.push_str(&number(*v));
+        }
+        line.push('\n');
+        self.previous = q;
+        self.out.write_all(line.as_bytes())?;
+        self.out.flush()
+    }
+}
+
+/// Writes `contacts.csv` a frame at a time: one row per contact of the step that ended there.
+pub struct ContactsCsv<W: Write> {
+    out: W,
+    bodies: Vec<String>,
+}
+
+impl<W: Write> ContactsCsv<W> {
+    /// Writes the header [`CONTACTS_HEADER`]. `bodies` are the names that a contact's a and b index.
+    ///
+    /// # Errors
+    ///
+    /// What the writer says.
+    pub fn new(mut out: W, bodies: &[String]) -> io::Result<Self> {
+        out.write_all(CONTACTS_HEADER.as_bytes())?;
+        out.write_all(b"\n")?;
+        out.flush()?;
+        Ok(Self { out, bodies: bodies.iter().map(|b| field(b)).collect() })
+    }
+
+    /// Appends the contacts of a frame.
+    ///
+    /// # Errors
+    ///
+    /// What the writer says; `InvalidInput` if a contact names a body that is not there.
+    pub fn append(&mut self, frame: &Frame) -> io::Result<()> {
+        let t = number(clean_time(frame.t));
+        let mut lines = String::new();
+        for c in &frame.contacts {
+            let (Some(a), Some(b)) = (self.bodies.get(c.a), self.bodies.get(c.b)) else {
+                let (a, b, n) = (c.a, c.b, self.bodies.len());
+                let problem = format!("a contact between bodies {a} and {b} of {n}");
+                return Err(io::Error::new(io::ErrorKind::InvalidInput, problem));
+            };
+            let _ = write!(lines, "{t},{a},{b}"); // writing to a String cannot fail
+            let (p, n, f) = (c.p_W, c.n_AB_W, c.force_W);
+            for v in [
+                p.x,
+                p.y,
+                p.z,
+                n.x,
+                n.y,
+                n.z,
+                c.phi,
+                c.phi_next,
+                c.normal_force,
+                f.x,
+                f.y,
+                f.z,
+                c.spin,
+            ] {
+                lines.push(',');
+                lines.push_str(&number(v));
+            }
+            lines.push(',');
+            lines.push_str(c.mode.name());
+            lines.push('\n');
+        }
+        self.out.write_all(lines.as_bytes())?;
+        self.out.flush()
+    }
+}
+
+/// Writes the whole `states.csv` of a recording.
+///
+/// # Errors
+///
+/// [`RecordError::Io`] with the file's name.
+pub fn write_states_csv(recording: &Recording, path: &Path) -> Result<(), RecordError> {
+    let write = || {
+        let out = BufWriter::new(File::create(path)?);
+        let mut table = StatesCsv::new(out, &recording.coordinates)?;
+        recording.frames.iter().try_for_each(|f| table.append(f))
+    };
+    write().map_err(|e| RecordError::io(path, e))
+}
+
+/// Writes the whole `contacts.csv` of a recording.
+///
+/// # Errors
+///
+/// [`RecordError::Io`] with the file's name.
+pub fn write_contacts_csv(recording: &Recording, path: &Path) -> Result<(), RecordError> {
+    let write = || {
+        let out = BufWriter::new(File::create(path)?);
+        let mut table = ContactsCsv::new(out, &recording.bodies)?;
+        recording.frames.iter().try_for_each(|f| table.append(f))
+    };
+    write().map_err(|e| RecordError::io(path, e))
+}
+
+/// k h without the noise of the product: 0.30000000000000004 becomes 0.3 (12 significant digits).
+fn clean_time(t: f64) -> f64 {
+    format!("{t:.11e}").parse().unwrap_or(t)
+}
+
+/// The shortest digits that read back as the same bits, with an exponent where zeros would pile up.
+fn number(v: f64) -> String {
+    let size = v.abs();
+    if v == 0.0 || (1e-5..1e16).contains(&size) { format!("{v}") } else { format!("{v:e}") }
+}
+
+/// A name as a CSV field, quoted where RFC 4180 asks for it.
+fn field(name: &str) -> String {
+    if name.contains([',', '"', '\n', '\r']) {
+        format!("\"{}\"", name.replace('"', "\"\""))
+    } else {
+        name.to_owned()
+    }
+}

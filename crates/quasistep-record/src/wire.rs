@@ -1,0 +1,267 @@
+//! The columns of `recording.json`, described in the crate documentation.
+
+use crate::data::pose_to_array;
+use crate::{
+    Contact, DrawnGeometry, DrawnShape, Finish, Frame, Mode, RecordError, Recording, ShapeRole,
+};
+use quasistep_math::{Pose, Quat, Vec3};
+use serde::{Deserialize, Serialize};
+use std::fs::File;
+use std::io::{BufWriter, Write};
+use std::path::Path;
+
+const FORMAT: &str = "quasistep recording";
+
+/// Version of `recording.json` that this crate writes and reads.
+pub const VERSION: u64 = 1;
+
+/// Read first: a file of another version may look different everywhere else.
+#[derive(Deserialize)]
+struct Header {
+    format: String,
+    version: u64,
+}
+
+#[derive(Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct File1 {
+    format: String,
+    version: u64,
+    scene: String,
+    title: String,
+    time_step: f64,
+    finish: Finish,
+    bodies: Vec<String>,
+    coordinates: Vec<String>,
+    commands: Vec<String>,
+    shapes: Vec<Shape1>,
+    frames: Frames1,
+}
+
+#[derive(Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Shape1 {
+    body: usize,
+    name: String,
+    pose: [f64; 7],
+    geometry: DrawnGeometry,
+    color: [f32; 4],
+    role: ShapeRole,
+}
+
+#[derive(Default, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Frames1 {
+    t: Vec<f64>,
+    poses: Vec<f64>,
+    q: Vec<f64>,
+    q_cmd: Vec<f64>,
+    effort: Vec<f64>,
+    n_contacts: Vec<usize>,
+    contacts: Contacts1,
+}
+
+#[derive(Default, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Contacts1 {
+    a: Vec<usize>,
+    b: Vec<usize>,
+    p: Vec<f64>,
+    n: Vec<f64>,
+    phi: Vec<f64>,
+    phi_next: Vec<f64>,
+    normal_force: Vec<f64>,
+    force: Vec<f64>,
+    spin: Vec<f64>,
+    mode: Vec<u8>,
+    mu: Vec<f64>,
+}
+
+impl Recording {
+    /// Writes `recording.json` at `path`.
+    ///
+    /// # Errors
+    ///
+    /// [`RecordError::Inconsistent`] before anything is written, [`RecordError::Io`] otherwise.
+    pub fn write(&self, path: &Path) -> Result<(), RecordError> {
+        self.check().map_err(|e| RecordError::inconsistent(path, e))?;
+        let file = File::create(path).map_err(|e| RecordError::io(path, e))?;
+        let mut out = BufWriter::new(file);
+        serde_json::to_writer(&mut out, &to_columns(self))
+            .map_err(|e| RecordError::io(path, e.into()))?;
+        out.write_all(b"\n").and_then(|()| out.flush()).map_err(|e| RecordError::io(path, e))
+    }
+
+    /// Reads a `recording.json`.
+    ///
+    /// # Errors
+    ///
+    /// Every variant of [`RecordError`]; each names the file and what was seen.
+    pub fn read(path: &Path) -> Result<Self, RecordError> {
+        let bytes = std::fs::read(path).map_err(|e| RecordError::io(path, e))?;
+        let header: Header =
+            serde_json::from_slice(&bytes).map_err(|e| RecordError::malformed(path, &e))?;
+        if header.format != FORMAT {
+            let problem = format!("`format` is `{}`; expected `{FORMAT}`", header.format);
+            return Err(RecordError::malformed(path, &problem));
+        }
+        if header.version != VERSION {
+            let (got, want) = (header.version, VERSION);
+            return Err(RecordError::Version { file: path.to_owned(), got, want });
+        }
+        let columns: File1 =
+            serde_json::from_slice(&bytes).map_err(|e| RecordError::malformed(path, &e))?;
+        let recording = from_columns(columns).map_err(|e| RecordError::inconsistent(path, e))?;
+        recording.check().map_err(|e| RecordError::inconsistent(path, e))?;
+        Ok(recording)
+    }
+}
+
+fn to_columns(r: &Recording) -> File1 {
+    let mut frames = Frames1::default();
+    for frame in &r.frames {
+        frames.t.push(frame.t);
+        frames.poses.extend(frame.X_WB.iter().flat_map(pose_to_array));
+        frames.q.extend(&frame.q);
+        frames.q_cmd.extend(&frame.q_cmd);
+        frames.effort.extend(&frame.effort);
+        frames.n_contacts.push(frame.contacts.len());
+        let columns = &mut frames.contacts;
+        for c in &frame.contacts {
+            columns.a.push(c.a);
+            columns.b.push(c.b);
+            columns.p.extend(c.p_W.to_array());
+            columns.n.extend(c.n_AB_W.to_array());
+            columns.phi.push(c.phi);
+            columns.phi_next.push(c.phi_next);
+            columns.normal_force.push(c.normal_force);
+            columns.force.extend(c.force_W.to_array());
+            columns.spin.push(c.spin);
+            columns.mode.push(c.mode as u8);
+            columns.mu.push(c.mu);
+        }
+    }
+    File1 {
+        format: FORMAT.to_owned(),
+        version: VERSION,
+        scene: r.scene.clone(),
+        title: r.title.clone(),
+        time_step: r.time_step,
+        finish: r.finish.clone(),
+        bodies: r.bodies.clone(),
+        coordinates: r.coordinates.clone(),
+        commands: r.commands.clone(),
+        shapes: r
+            .shapes
+            .iter()
+            .map(|s| Shape1 {
+                body: s.body,
+                name: s.name.clone(),
+                pose: pose_to_array(&s.X_BG),
+                geometry: s.geometry.clone(),
+                color: s.color,
+                role: s.role,
+            })
+            .collect(),
+        frames,
+    }
+}
+
+fn from_columns(f: File1) -> Result<Recording, String> {
+    let c = &f.frames;
+    let n = c.t.len();
+    let n_cmd = f.commands.len();
+    let n_contacts = c.n_contacts.iter().try_fold(0_usize, |sum, k| sum.checked_add(*k));
+    let n_contacts = n_contacts.ok_or("the numbers of contacts overflow")?;
+    let per = |count: usize, each: usize| count.saturating_mul(each);
+    let k = &c.contacts;
+    for (name, got, want) in [
+        ("poses", c.poses.len(), per(n, per(f.bodies.len(), 7))),
+        ("q", c.q.len(), per(n, f.coordinates.len())),
+        ("q_cmd", c.q_cmd.len(), per(n.saturating_sub(1), n_cmd)),
+        ("effort", c.effort.len(), per(n.saturating_sub(1), n_cmd)),
+        ("n_contacts", c.n_contacts.len(), n),
+        ("contacts.a", k.a.len(), n_contacts),
+        ("contacts.b", k.b.len(), n_contacts),
+        ("contacts.p", k.p.len(), per(n_contacts, 3)),
+        ("contacts.n", k.n.len(), per(n_contacts, 3)),
+        ("contacts.phi", k.phi.len(), n_contacts),
+        ("contacts.phi_next", k.phi_next.len(), n_contacts),
+        ("contacts.normal_force", k.normal_force.len(), n_contacts),
+        ("contacts.force", k.force.len(), per(n_contacts, 3)),
+        ("contacts.spin", k.spin.len(), n_contacts),
+        ("contacts.mode", k.mode.len(), n_contacts),
+        ("contacts.mu", k.mu.len(), n_contacts),
+    ] {
+        if got != want {
+            return Err(format!("column `{name}` has {got} entries; expected {want}"));
+        }
+    }
+    let n_b = f.bodies.len();
+    let n_q = f.coordinates.len();
+    let mut frames = Vec::with_capacity(n);
+    let mut first = 0;
+    for i in 0..n {
+        // commands start with the first step: frame i >= 1 owns row i - 1
+        let row = if i == 0 { 0..0 } else { (i - 1) * n_cmd..i * n_cmd };
+        let mut contacts = Vec::with_capacity(c.n_contacts[i]);
+        for j in first..first + c.n_contacts[i] {
+            let mode = *Mode::ALL
+                .get(usize::from(k.mode[j]))
+                .ok_or_else(|| format!("contact mode {}; valid are 0, 1, 2", k.mode[j]))?;
+            contacts.push(Contact {
+                a: k.a[j],
+                b: k.b[j],
+                p_W: vector(&k.p, j),
+                n_AB_W: vector(&k.n, j),
+                phi: k.phi[j],
+                phi_next: k.phi_next[j],
+                normal_force: k.normal_force[j],
+                force_W: vector(&k.force, j),
+                spin: k.spin[j],
+                mode,
+                mu: k.mu[j],
+            });
+        }
+        first += c.n_contacts[i];
+        let (poses, _) = c.poses[7 * n_b * i..7 * n_b * (i + 1)].as_chunks::<7>();
+        frames.push(Frame {
+            t: c.t[i],
+            X_WB: poses.iter().map(array_to_pose).collect(),
+            q: c.q[n_q * i..n_q * (i + 1)].to_vec(),
+            q_cmd: c.q_cmd[row.clone()].to_vec(),
+            effort: c.effort[row].to_vec(),
+            contacts,
+        });
+    }
+    Ok(Recording {
+        scene: f.scene,
+        title: f.title,
+        time_step: f.time_step,
+        bodies: f.bodies,
+        shapes: f
+            .shapes
+            .into_iter()
+            .map(|s| DrawnShape {
+                body: s.body,
+                name: s.name,
+                X_BG: array_to_pose(&s.pose),
+                geometry: s.geometry,
+                color: s.color,
+                role: s.role,
+            })
+            .collect(),
+        coordinates: f.coordinates,
+        commands: f.commands,
+        frames,
+        finish: f.finish,
+    })
+}
+
+fn vector(column: &[f64], i: usize) -> Vec3 {
+    Vec3::new(column[3 * i], column[3 * i + 1], column[3 * i + 2])
+}
+
+fn array_to_pose(a: &[f64; 7]) -> Pose {
+    Pose::new(Quat::new(a[0], a[1], a[2], a[3]), Vec3::new(a[4], a[5], a[6]))
+}

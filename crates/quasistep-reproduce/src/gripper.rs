@@ -1,0 +1,260 @@
+//! The 2-D gripper: Pang21 Fig. 4, 5, 6b and the numbers of §V-A.
+
+use crate::figure::{Context, FigureResult, ReproduceError, Row, columns_csv};
+use crate::reference::{Gripper, gripper_2d};
+use crate::scenes::{Run, run};
+use quasistep_record::{Contact, Frame, Mode, Recording};
+use quasistep_view::plot::{Axis, Figure, Line, Mark, PALETTE, Panel, Series};
+
+/// Mode changes of contact 1 that Fig. 5 marks with green lines, in s.
+const MODE_TIMES: [(f64, &str); 3] =
+    [(0.03, "separation to rolling"), (0.13, "rolling to sliding"), (0.23, "sliding to rolling")];
+
+/// The contact of the ball with the body whose name ends like this.
+fn contact<'a>(
+    recording: &Recording,
+    frame: &'a Frame,
+    other: &str,
+) -> Result<&'a Contact, ReproduceError> {
+    let name = |i: usize| recording.bodies[i].as_str();
+    let of = |i: usize, j: usize| name(i).starts_with("ball") && name(j).ends_with(other);
+    frame
+        .contacts
+        .iter()
+        .find(|c| of(c.a, c.b) || of(c.b, c.a))
+        .ok_or_else(|| ReproduceError::Missing(format!("contact of the ball with {other}")))
+}
+
+/// A quantity of one contact at every step.
+fn series(
+    run: &Run,
+    other: &str,
+    quantity: impl Fn(&Contact) -> f64,
+) -> Result<Vec<f64>, ReproduceError> {
+    let frames = run.recording.frames.iter().skip(1);
+    frames.map(|frame| contact(&run.recording, frame, other).map(&quantity)).collect()
+}
+
+/// Times of the steps' ends.
+fn times(run: &Run) -> Vec<f64> {
+    run.recording.frames.iter().skip(1).map(|f| f.t).collect()
+}
+
+fn coordinate(run: &Run, name: &str) -> Result<Vec<f64>, ReproduceError> {
+    let index = run.recording.coordinate(name);
+    let index = index.ok_or_else(|| ReproduceError::Missing(format!("coordinate {name}")))?;
+    Ok(run.recording.frames.iter().skip(1).map(|f| f.q[index]).collect())
+}
+
+fn command(run: &Run, name: &str) -> Result<Vec<f64>, ReproduceError> {
+    let index = run.recording.command(name);
+    let index = index.ok_or_else(|| ReproduceError::Missing(format!("command {name}")))?;
+    Ok(run.recording.frames.iter().skip(1).map(|f| f.q_cmd[index]).collect())
+}
+
+/// Friction on the ball, upwards, in N.
+fn friction_up(recording: &Recording, c: &Contact) -> f64 {
+    let sign = if recording.bodies[c.b].starts_with("ball") { 1.0 } else { -1.0 };
+    (c.force_W - c.n_AB_W * c.normal_force).z * sign
+}
+
+fn with_mode_times(mut panel: Panel) -> Panel {
+    for (x, _) in MODE_TIMES {
+        panel = panel.mark(Mark::Vertical { x, label: String::new() });
+    }
+    panel
+}
+
+/// Fig. 5.
+pub(crate) fn positions(context: &Context<'_>) -> Result<FigureResult, ReproduceError> {
+    let run = run(context, "gripper_2d", &[])?;
+    let lcp = gripper_2d(Gripper::LcpPeerKnots);
+    let t = times(&run);
+    let mut figure = Figure::new("Pang21 Fig. 5: commanded and actual positions of the left finger");
+    let mut columns = vec![("t", t.clone())];
+    for (name, label, recorded) in [("gripper.x_l", "x_l (m)", "xl"), ("gripper.y", "y (m)", "y")] {
+        let (q, q_cmd) = (coordinate(&run, name)?, command(&run, name)?);
+        let panel = Panel::new(Axis::linear("t (s)"), Axis::linear(label))
+            .series(Series::new("command", &t, &q_cmd).line(Line::Dashed))
+            .series(Series::new("QP (10), quasistep", &t, &q))
+            .series(Series::new("LCP (6), recorded", &t, &lcp.column(recorded)).line(Line::Dotted));
+        figure = figure.panel(with_mode_times(panel));
+        let (own, commanded) =
+            if recorded == "xl" { ("x_l", "x_l_cmd") } else { ("y", "y_cmd") };
+        columns.push((own, q));
+        columns.push((commanded, q_cmd));
+    }
+    Ok(FigureResult {
+        files: vec![
+            context.write("pang21_fig5.svg", &figure.to_svg())?,
+            context.write("pang21_fig5.csv", &columns_csv(&columns))?,
+        ],
+        rows: Vec::new(),
+    })
+}
+
+/// Fig. 6b.
+pub(crate) fn forces(context: &Context<'_>) -> Result<FigureResult, ReproduceError> {
+    let run = run(context, "gripper_2d", &[])?;
+    let t = times(&run);
+    let normal = |c: &Contact| c.normal_force;
+    let cn1 = series(&run, "left", normal)?;
+    let cf1 = series(&run, "left", |c| friction_up(&run.recording, c))?;
+    let phi1 = series(&run, "left", |c| c.phi_next)?;
+    let cn3 = series(&run, "world", normal)?;
+    let phi3 = series(&run, "world", |c| c.phi_next)?;
+    let newton = || Axis::linear("force (N)");
+    let time = || Axis::linear("t (s)");
+    let figure = Figure::new("Pang21 Fig. 6b: contacts 1 (left finger) and 3 (ground), QP (10)")
+        .panel(with_mode_times(
+            Panel::new(time(), newton())
+                .series(Series::new("c_n1", &t, &cn1))
+                .series(Series::new("c_f1", &t, &cf1)),
+        ))
+        .panel(with_mode_times(
+            Panel::new(time(), Axis::linear("distance (m)")).series(Series::new("phi_1", &t, &phi1)),
+        ))
+        .panel(with_mode_times(
+            Panel::new(time(), newton()).series(Series::new("c_n3", &t, &cn3)),
+        ));
+    let columns =
+        [("t", t), ("cn1", cn1), ("cf1", cf1), ("phi1", phi1), ("cn3", cn3), ("phi3", phi3)];
+    Ok(FigureResult {
+        files: vec![
+            context.write("pang21_fig6b.svg", &figure.to_svg())?,
+            context.write("pang21_fig6b.csv", &columns_csv(&columns))?,
+        ],
+        rows: Vec::new(),
+    })
+}
+
+/// Numbers of §V-A.
+pub(crate) fn numbers(context: &Context<'_>) -> Result<FigureResult, ReproduceError> {
+    let run = run(context, "gripper_2d", &[])?;
+    let t = times(&run);
+    let mode = |k: usize| -> Result<Mode, ReproduceError> {
+        Ok(contact(&run.recording, &run.recording.frames[k + 1], "left")?.mode)
+    };
+    // a mode holds from the end of the step before the first one that shows it
+    let start = |k: usize| if k == 0 { 0.0 } else { t[k - 1] };
+    let mut change = [f64::NAN; 2];
+    for k in 1..t.len() {
+        match (mode(k - 1)?, mode(k)?) {
+            (Mode::Separate, Mode::Stick) if change[0].is_nan() => change[0] = start(k),
+            (Mode::Stick, Mode::Slide) if change[1].is_nan() => change[1] = start(k),
+            _ => {}
+        }
+    }
+    // the convex step slides on with a speed that falls by 3 a step once the command stops
+    let slip = series(&run, "left", |c| c.phi_next)?;
+    let fall = (1..t.len()).find(|&k| slip[k] > 1e-5 && slip[k] < 0.5 * slip[k - 1]);
+    let stop = fall.map_or(f64::NAN, start);
+    let cn1 = series(&run, "left", |c| c.normal_force)?;
+    let at = |time: f64| t.iter().position(|x| (x - time).abs() < 1e-9).unwrap_or(0);
+    let ratio = slip[at(0.28)] / slip[at(0.29)];
+    let rows = vec![
+        Row::new("touch, s", 0.03, change[0], "Fig. 5"),
+        Row::new("slip begins, s", 0.13, change[1], "Fig. 5"),
+        Row::new("command stops, slip dies out, s", 0.23, stop, "Fig. 5; the text of §V-A says 0.24"),
+        Row::new("c_n1 at 0.08 s, N", 10.0, cn1[at(0.08)], "§V-A"),
+        Row::new("greatest phi_1, m", 0.001, slip.iter().copied().fold(0.0, f64::max), "closed form mu v h"),
+        Row::new("fall of phi_1 a step after the stop", 3.0, ratio, "closed form phi' = phi/3"),
+    ];
+    Ok(FigureResult { files: Vec::new(), rows })
+}
+
+/// Fig. 4: feasible velocities, friction cone, velocity and force at three steps of our run.
+pub(crate) fn modes(context: &Context<'_>) -> Result<FigureResult, ReproduceError> {
+    let run = run(context, "gripper_2d", &[])?;
+    let h = run.recording.time_step;
+    let mut figure = Figure::new("Pang21 Fig. 4: contact 1 of the gripper in its three modes")
+        .columns(3)
+        .width(1140.0);
+    let mut columns: Vec<(&str, Vec<f64>)> =
+        ["t", "phi", "v_t", "v_n", "f_t", "f_n"].map(|name| (name, Vec::new())).into();
+    for (title, wanted) in
+        [("(a) sticking", Mode::Stick), ("(b) sliding", Mode::Slide), ("(c) separation", Mode::Separate)]
+    {
+        let mut found = None;
+        // a step well inside the mode: the last but three that show it before the command stops
+        for frame in run.recording.frames.iter().skip(1).filter(|f| f.t < 0.225) {
+            let c = contact(&run.recording, frame, "left")?;
+            if c.mode == wanted {
+                found = Some((frame.t, c));
+            }
+        }
+        let (t, c) = found.ok_or_else(|| ReproduceError::Missing(format!("step that is {title}")))?;
+        // in the plane of the figure: n to the right of the finger becomes up, world z becomes d
+        let v_n = (c.phi_next - c.phi) / h;
+        let v_t = slip_up(&run, t)?;
+        let f_t = friction_up(&run.recording, c);
+        figure = figure.panel(cone_panel(title, c, h, [v_t, v_n], f_t));
+        for (column, value) in
+            columns.iter_mut().zip([t, c.phi, v_t, v_n, f_t, c.normal_force])
+        {
+            column.1.push(value);
+        }
+    }
+    Ok(FigureResult {
+        files: vec![
+            context.write("pang21_fig4.svg", &figure.to_svg())?,
+            context.write("pang21_fig4.csv", &columns_csv(&columns))?,
+        ],
+        rows: Vec::new(),
+    })
+}
+
+/// Speed of the ball against the left finger, upwards, in the step that ends at `t`.
+fn slip_up(run: &Run, t: f64) -> Result<f64, ReproduceError> {
+    let frames = &run.recording.frames;
+    let k = frames.iter().position(|f| f.t == t).unwrap_or(1).max(1);
+    let height = |name: &str| -> Result<f64, ReproduceError> {
+        let index = run.recording.coordinate(name);
+        let index = index.ok_or_else(|| ReproduceError::Missing(format!("coordinate {name}")))?;
+        Ok((frames[k].q[index] - frames[k - 1].q[index]) / (frames[k].t - frames[k - 1].t))
+    };
+    Ok(height("ball.y_c")? - height("gripper.y")?)
+}
+
+fn cone_panel(title: &str, c: &Contact, h: f64, v: [f64; 2], f_t: f64) -> Panel {
+    // a window that shows the velocity and the apex of the feasible region
+    let apex = -c.phi / h;
+    let reach = 1.4 * v[0].abs().max(v[1].abs()).max(apex.abs()).max(0.1);
+    let edge = |x: f64| apex + c.mu * x.abs();
+    let feasible = vec![
+        [-reach, reach.max(edge(reach))],
+        [-reach, edge(-reach)],
+        [0.0, apex],
+        [reach, edge(reach)],
+        [reach, reach.max(edge(reach))],
+    ];
+    // the friction cone and the force in it, scaled to the window
+    let cone = vec![[-0.6 * c.mu * reach, 0.6 * reach], [0.0, 0.0], [0.6 * c.mu * reach, 0.6 * reach]];
+    let scale = if c.normal_force > 0.0 { 0.55 * reach / c.normal_force } else { 0.0 };
+    let mut panel = Panel::new(Axis::linear("v_d (m/s)"), Axis::linear("v_n (m/s)"))
+        .title(title)
+        .height(380.0)
+        .equal_aspect()
+        .mark(Mark::Polygon {
+            points: feasible,
+            color: PALETTE[4],
+            opacity: 0.18,
+            label: "feasible velocities".into(),
+        })
+        .mark(Mark::Polygon {
+            points: cone,
+            color: PALETTE[2],
+            opacity: 0.3,
+            label: "friction cone".into(),
+        })
+        .mark(Mark::Arrow { from: [0.0, 0.0], to: v, color: PALETTE[0], label: "v".into() });
+    if scale > 0.0 {
+        panel = panel.mark(Mark::Arrow {
+            from: [0.0, 0.0],
+            to: [f_t * scale, c.normal_force * scale],
+            color: PALETTE[3],
+            label: format!("force {:.1} N", c.normal_force.hypot(f_t)),
+        });
+    }
+    panel
+}

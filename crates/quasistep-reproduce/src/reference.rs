@@ -1,0 +1,98 @@
+//! Recorded results of other engines, shipped with the crate (`data/README.md` says whose).
+
+/// A table of numbers with named columns, read from CSV text.
+#[derive(Clone, Debug)]
+pub struct Table {
+    names: Vec<String>,
+    rows: Vec<Vec<String>>,
+}
+
+impl Table {
+    /// Reads CSV text whose first line names the columns; cells hold no commas.
+    ///
+    /// # Panics
+    ///
+    /// If a row is longer or shorter than the heading: the shipped data is broken.
+    pub fn parse(text: &str) -> Self {
+        let mut lines = text.lines().filter(|l| !l.is_empty());
+        let split = |line: &str| line.split(',').map(str::to_owned).collect::<Vec<_>>();
+        let names = lines.next().map(split).unwrap_or_default();
+        let rows: Vec<Vec<String>> = lines.map(split).collect();
+        for (k, row) in rows.iter().enumerate() {
+            assert_eq!(row.len(), names.len(), "row {k} against the heading {names:?}");
+        }
+        Self { names, rows }
+    }
+
+    /// Number of rows.
+    pub fn len(&self) -> usize {
+        self.rows.len()
+    }
+
+    /// True if there is no row.
+    pub fn is_empty(&self) -> bool {
+        self.rows.is_empty()
+    }
+
+    /// Names of the columns.
+    pub fn names(&self) -> &[String] {
+        &self.names
+    }
+
+    /// A column as text.
+    ///
+    /// # Panics
+    ///
+    /// If there is no column of this name.
+    pub fn text(&self, column: &str) -> Vec<&str> {
+        let index = self.names.iter().position(|n| n == column);
+        let index = index.unwrap_or_else(|| panic!("no column `{column}` in {:?}", self.names));
+        self.rows.iter().map(|row| row[index].as_str()).collect()
+    }
+
+    /// A column as numbers; NaN where a cell is no number.
+    ///
+    /// # Panics
+    ///
+    /// If there is no column of this name.
+    pub fn column(&self, column: &str) -> Vec<f64> {
+        self.text(column).into_iter().map(|cell| cell.parse().unwrap_or(f64::NAN)).collect()
+    }
+}
+
+/// Which recording of the 2-D gripper.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Gripper {
+    /// QP (10), pull ends at 0.23 s, massless sphere.
+    QpPeerKnots,
+    /// QP (10), pull ends at 0.23 s, sphere of 1 kg.
+    QpPeerKnotsMass,
+    /// QP (10), pull ends at 0.24 s, massless sphere.
+    QpStopAt024,
+    /// QP (10), pull ends at 0.24 s, sphere of 1 kg.
+    QpStopAt024Mass,
+    /// LCP (6), pull ends at 0.23 s, massless sphere.
+    LcpPeerKnots,
+}
+
+/// A recording of the 2-D gripper, Pang21 Fig. 2, 35 rows.
+pub fn gripper_2d(which: Gripper) -> Table {
+    Table::parse(match which {
+        Gripper::QpPeerKnots => include_str!("../data/gripper2d/qp_peer_knots_mu0kg.csv"),
+        Gripper::QpPeerKnotsMass => include_str!("../data/gripper2d/qp_peer_knots_mu1kg.csv"),
+        Gripper::QpStopAt024 => include_str!("../data/gripper2d/qp_stop_at_0.24_mu0kg.csv"),
+        Gripper::QpStopAt024Mass => include_str!("../data/gripper2d/qp_stop_at_0.24_mu1kg.csv"),
+        Gripper::LcpPeerKnots => include_str!("../data/gripper2d/lcp_peer_knots_mu0kg.csv"),
+    })
+}
+
+/// Pose of the red cube in the ground truth of the stacking task, every 10 ms:
+/// `t, qw, qx, qy, qz, x, y, z`.
+pub fn red_cube() -> Table {
+    Table::parse(include_str!("../data/iiwa_stacking/redcube_drake_sap_50us.csv"))
+}
+
+/// Integral errors of other engines on the stacking task.
+pub fn engines() -> Table {
+    Table::parse(include_str!("../data/iiwa_stacking/engines.csv"))
+}

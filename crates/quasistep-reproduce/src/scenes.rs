@@ -1,0 +1,43 @@
+//! Runs of shipped scenes.
+
+use crate::figure::{Context, ReproduceError};
+use quasistep::Tally;
+use quasistep_record::Recording;
+use quasistep_scene::Scene;
+use std::ops::ControlFlow;
+use std::path::PathBuf;
+
+/// A finished run.
+pub(crate) struct Run {
+    pub recording: Recording,
+    pub tally: Tally,
+}
+
+/// Runs `scenes/<name>.yml` to its end, with `--set`-style changes.
+pub(crate) fn run(
+    context: &Context<'_>,
+    name: &str,
+    changes: &[(&str, &str)],
+) -> Result<Run, ReproduceError> {
+    let changes: Vec<(String, String)> =
+        changes.iter().map(|(k, v)| ((*k).to_owned(), (*v).to_owned())).collect();
+    let scene = Scene::load_with(&path(name), &changes)?;
+    let mut tally = Tally::default();
+    let outcome = scene.run(Some(context.clock), &mut |step| {
+        tally.push(step.report);
+        ControlFlow::Continue(())
+    });
+    match outcome.stopped {
+        Some(error) => Err(ReproduceError::Step { scene: name.to_owned(), error }),
+        None => Ok(Run { recording: outcome.recording, tally }),
+    }
+}
+
+/// The scene in the current folder's `scenes/`, or in the checkout this was built from.
+fn path(name: &str) -> PathBuf {
+    let here = PathBuf::from("scenes").join(format!("{name}.yml"));
+    if here.is_file() {
+        return here;
+    }
+    PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("../../scenes").join(format!("{name}.yml"))
+}

@@ -1,0 +1,148 @@
+//! What a camera should see: the bodies that move, and what stands around them.
+#![allow(non_snake_case)] // frames in monogram notation
+
+use quasistep_math::{Pose, Vec3};
+use quasistep_record::{DrawnGeometry, DrawnShape, Recording};
+
+/// An axis-aligned box around what is worth looking at, world frame, m.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Bounds {
+    /// Its centre.
+    pub center: Vec3,
+    /// Half of each edge length.
+    pub half: Vec3,
+    /// Radius of the ball around it, > 0: the size of the scene.
+    pub radius: f64,
+}
+
+impl Bounds {
+    /// Distance of an eye from the centre at which the whole box just fits into a picture whose
+    /// half-angles have these tangents. `right`, `up` and `forward` are the camera's axes.
+    pub(crate) fn distance(&self, axes: [Vec3; 3], tangents: [f64; 2]) -> f64 {
+        let [right, up, forward] = axes;
+        let mut distance = 0.0_f64;
+        for corner in 0..8 {
+            let sign = |bit: i32| if corner >> bit & 1 == 1 { 1.0 } else { -1.0 };
+            let o = self.half.component_mul(Vec3::new(sign(0), sign(1), sign(2)));
+            // |o·right| <= tangent (distance + o·forward), the same upward
+            let wide = o.dot(right).abs() / tangents[0] - o.dot(forward);
+            let high = o.dot(up).abs() / tangents[1] - o.dot(forward);
+            distance = distance.max(wide).max(high);
+        }
+        distance
+    }
+}
+
+/// Corners of an axis-aligned box, grown by points.
+#[derive(Clone, Copy)]
+struct Extent {
+    min: Vec3,
+    max: Vec3,
+}
+
+impl Extent {
+    const EMPTY: Self = Self {
+        min: Vec3::new(f64::INFINITY, f64::INFINITY, f64::INFINITY),
+        max: Vec3::new(f64::NEG_INFINITY, f64::NEG_INFINITY, f64::NEG_INFINITY),
+    };
+
+    fn is_empty(&self) -> bool {
+        self.min.x > self.max.x
+    }
+
+    fn union(self, o: Self) -> Self {
+        Self { min: self.min.min(o.min), max: self.max.max(o.max) }
+    }
+
+    fn diagonal(&self) -> f64 {
+        (self.max - self.min).norm()
+    }
+}
+
+/// Whether each body is ever anywhere else than at the start, by more than rounding.
+pub(crate) fn moving(r: &Recording) -> Vec<bool> {
+    let Some(first) = r.frames.first() else { return vec![false; r.bodies.len()] };
+    (0..r.bodies.len())
+        .map(|b| {
+            let (q0, p0) = (first.X_WB[b].rotation.to_array(), first.X_WB[b].translation);
+            r.frames.iter().any(|f| {
+                let X = f.X_WB[b];
+                let q = X.rotation.to_array();
+                let dot: f64 = (0..4).map(|i| q[i] * q0[i]).sum();
+                (X.translation - p0).max_abs() > 1e-9 || 1.0 - dot.abs() > 1e-15
+            })
+        })
+        .collect()
+}
+
+/// The box around all moving bodies over the whole run, and around those that stand near them.
+///
+/// Half-spaces have no size and count for nothing; a standing body counts if taking it in keeps
+/// the picture from growing by more than half, so that a huge floor does not shrink the rest.
+pub fn bounds(r: &Recording) -> Bounds {
+    let moves = moving(r);
+    let mut seen = Extent::EMPTY;
+    for shape in r.shapes.iter().filter(|s| moves[s.body]) {
+        for frame in &r.frames {
+            seen = seen.union(extent(shape, &frame.X_WB[shape.body]));
+        }
+    }
+    if let Some(frame) = r.frames.first() {
+        let mut standing: Vec<Extent> = r
+            .shapes
+            .iter()
+            .filter(|s| !moves[s.body])
+            .map(|s| extent(s, &frame.X_WB[s.body]))
+            .filter(|e| !e.is_empty())
+            .collect();
+        standing.sort_by(|a, b| a.diagonal().total_cmp(&b.diagonal()));
+        for e in standing {
+            let both = seen.union(e);
+            if seen.is_empty() || both.diagonal() <= 1.5 * seen.diagonal() {
+                seen = both;
+            }
+        }
+    }
+    if seen.is_empty() || seen.diagonal() <= 0.0 {
+        let center = if seen.is_empty() { Vec3::ZERO } else { seen.min };
+        return Bounds { center, half: Vec3::new(0.6, 0.6, 0.6), radius: 1.0 };
+    }
+    Bounds {
+        center: (seen.min + seen.max) * 0.5,
+        half: (seen.max - seen.min) * 0.5,
+        radius: 0.5 * seen.diagonal(),
+    }
+}
+
+/// Axis-aligned box around a shape; empty for a half-space.
+fn extent(shape: &DrawnShape, X_WB: &Pose) -> Extent {
+    let X_WG = *X_WB * shape.X_BG;
+    let R = X_WG.rotation.to_matrix();
+    let around = |half: Vec3| {
+        let reach = Vec3::new(
+            R.rows[0].abs().dot(half),
+            R.rows[1].abs().dot(half),
+            R.rows[2].abs().dot(half),
+        );
+        Extent { min: X_WG.translation - reach, max: X_WG.translation + reach }
+    };
+    match &shape.geometry {
+        DrawnGeometry::Sphere { radius } => {
+            let reach = Vec3::new(*radius, *radius, *radius);
+            Extent { min: X_WG.translation - reach, max: X_WG.translation + reach }
+        }
+        DrawnGeometry::Box { half } => around((*half).into()),
+        DrawnGeometry::Capsule { radius, half_length } => {
+            around(Vec3::new(*radius, *radius, radius + half_length))
+        }
+        DrawnGeometry::Cylinder { radius, half_length } => {
+            around(Vec3::new(*radius, *radius, *half_length))
+        }
+        DrawnGeometry::Mesh { vertices, .. } => vertices.iter().fold(Extent::EMPTY, |e, v| {
+            let p = X_WG.transform_point((*v).into());
+            e.union(Extent { min: p, max: p })
+        }),
+        // half-spaces, and kinds of geometry that this version does not know
+        _ => Extent::EMPTY,
+    }
+}

@@ -1,0 +1,260 @@
+//! The plots of a run: `plots/*.svg`.
+
+use crate::ViewError;
+use crate::plot::{Axis, Figure, Line, PALETTE, Panel, Series};
+use quasistep_record::{Mode, Recording, quaternion_starts};
+use std::path::{Path, PathBuf};
+
+/// A name and one value per frame.
+type Column = (String, Vec<f64>);
+
+/// Most lines a panel holds before the eye gives up.
+const PER_PANEL: usize = 8;
+
+/// Writes the plots of a run into `dir`, which is made if it is missing; returns the files.
+///
+/// `joints.svg` (commanded coordinates with their commands), `efforts.svg` (drive forces),
+/// `bodies.svg` (the passive coordinates that move most), `forces.svg` (normal force of the body
+/// pairs that carry most), `contacts.svg` (number of contacts by mode). What a run does not have
+/// is not written.
+///
+/// # Errors
+///
+/// [`ViewError::Recording`] if the recording is inconsistent, [`ViewError::Io`] otherwise.
+pub fn write_plots(recording: &Recording, dir: &Path) -> Result<Vec<PathBuf>, ViewError> {
+    recording.check().map_err(ViewError::Recording)?;
+    std::fs::create_dir_all(dir).map_err(|e| ViewError::io(dir, e))?;
+    let figures = [
+        ("joints.svg", joints(recording)),
+        ("efforts.svg", efforts(recording)),
+        ("bodies.svg", bodies(recording)),
+        ("forces.svg", forces(recording)),
+        ("contacts.svg", contacts(recording)),
+    ];
+    let mut files = Vec::new();
+    for (name, figure) in figures {
+        let Some(figure) = figure else { continue };
+        let file = dir.join(name);
+        std::fs::write(&file, figure.to_svg()).map_err(|e| ViewError::io(&file, e))?;
+        files.push(file);
+    }
+    Ok(files)
+}
+
+fn time_axis() -> Axis {
+    Axis::linear("t (s)")
+}
+
+fn times(r: &Recording) -> Vec<f64> {
+    r.frames.iter().map(|f| f.t).collect()
+}
+
+fn titled(r: &Recording, what: &str) -> Figure {
+    let name = if r.title.is_empty() { &r.scene } else { &r.title };
+    Figure::new(format!("{name}: {what}"))
+}
+
+/// Commanded coordinates (solid) with their commands (dashed), four pairs to a panel.
+fn joints(r: &Recording) -> Option<Figure> {
+    if r.commands.is_empty() {
+        return None;
+    }
+    let t = times(r);
+    let q = r.continuous_q();
+    let mut figure = titled(r, "joints (solid) and their commands (dashed)");
+    let indices: Vec<usize> = (0..r.commands.len()).collect();
+    for group in indices.chunks(PER_PANEL / 2) {
+        let mut panel = Panel::new(time_axis(), Axis::linear("m or rad")).height(250.0);
+        for (i, &command) in group.iter().enumerate() {
+            let name = &r.commands[command];
+            let Some(coordinate) = r.coordinate(name) else { continue };
+            let actual: Vec<f64> = q.iter().map(|row| row[coordinate]).collect();
+            let wanted: Vec<f64> = r.frames.iter().skip(1).map(|f| f.q_cmd[command]).collect();
+            let color = PALETTE[i % PALETTE.len()];
+            let start = t.get(1..).unwrap_or_default();
+            panel = panel
+                .series(Series::new(name, &t, &actual).color(color))
+                .series(Series::new("", start, &wanted).color(color).line(Line::Dashed).width(1.3));
+        }
+        figure = figure.panel(panel);
+    }
+    Some(figure)
+}
+
+/// Drive forces of the commanded coordinates.
+fn efforts(r: &Recording) -> Option<Figure> {
+    if r.commands.is_empty() || r.frames.len() < 2 {
+        return None;
+    }
+    let t = &times(r)[1..];
+    let mut figure = titled(r, "drive forces");
+    let indices: Vec<usize> = (0..r.commands.len()).collect();
+    for group in indices.chunks(PER_PANEL) {
+        let mut panel = Panel::new(time_axis(), Axis::linear("N or N·m")).height(250.0);
+        for &i in group {
+            let effort: Vec<f64> = r.frames[1..].iter().map(|f| f.effort[i]).collect();
+            panel = panel.series(Series::new(&r.commands[i], t, &effort));
+        }
+        figure = figure.panel(panel);
+    }
+    Some(figure)
+}
+
+/// Passive coordinates, the ones that move most: one panel for each of x, y, z, for the angle
+/// that orientations have turned since the start, and for everything else.
+fn bodies(r: &Recording) -> Option<Figure> {
+    let t = times(r);
+    let q = r.continuous_q();
+    let starts = quaternion_starts(&r.coordinates);
+    let in_quaternion = |i: usize| starts.iter().any(|&s| (s..s + 4).contains(&i));
+    let passive = |i: usize| !r.commands.contains(&r.coordinates[i]);
+    let mut panels: [(&str, Vec<Column>); 5] = [
+        ("x (m)", vec![]),
+        ("y (m)", vec![]),
+        ("z (m)", vec![]),
+        ("turned (deg)", vec![]),
+        ("m or rad", vec![]),
+    ];
+    for (i, name) in r.coordinates.iter().enumerate() {
+        if !passive(i) {
+            continue;
+        }
+        if starts.contains(&i) {
+            let joint = name.trim_end_matches(".qw").to_owned();
+            let angles = q.iter().map(|row| turned(&q[0][i..i + 4], &row[i..i + 4])).collect();
+            panels[3].1.push((joint, angles));
+        } else if !in_quaternion(i) {
+            let column = q.iter().map(|row| row[i]).collect();
+            let (panel, joint) = match name.rsplit_once('.') {
+                Some((joint, "x")) => (0, joint),
+                Some((joint, "y")) => (1, joint),
+                Some((joint, "z")) => (2, joint),
+                _ => (4, name.as_str()),
+            };
+            // a slide that is itself called x, y or z has no name in front but its model's
+            let whole = !joint.contains('.');
+            panels[panel].1.push((if whole { name } else { joint }.to_owned(), column));
+        }
+    }
+    let mut figure = titled(r, "passive bodies");
+    for (label, columns) in panels {
+        let total = columns.len();
+        let columns = widest(columns, |(_, c)| spread(c));
+        if columns.is_empty() {
+            continue;
+        }
+        let mut panel = Panel::new(time_axis(), still_axis(label, &columns)).height(250.0);
+        if columns.len() < total {
+            panel = panel.title(format!("{} of {total} that move most", columns.len()));
+        }
+        for (name, column) in columns {
+            panel = panel.series(Series::new(name, &t, &column));
+        }
+        figure = figure.panel(panel);
+    }
+    (!figure.panels.is_empty()).then_some(figure)
+}
+
+/// Normal force of the pairs of bodies that carry most.
+fn forces(r: &Recording) -> Option<Figure> {
+    let t = times(r);
+    let columns: Vec<_> = r
+        .contact_pairs()
+        .into_iter()
+        .map(|(a, b)| {
+            let name = format!("{} – {}", r.bodies[a], r.bodies[b]);
+            let force: Vec<f64> = r.frames.iter().map(|f| f.normal_force(a, b)).collect();
+            (name, force)
+        })
+        .collect();
+    let total = columns.len();
+    let columns = widest(columns, |(_, c)| c.iter().sum());
+    if columns.is_empty() {
+        return None;
+    }
+    let mut panel = Panel::new(time_axis(), Axis::linear("normal force (N)")).height(380.0);
+    if columns.len() < total {
+        panel = panel.title(format!("{} of {total} pairs that carry most", columns.len()));
+    }
+    for (name, force) in columns {
+        // frame 0 is before the first step: no force is known there
+        let (t, force) = (&t[1..], &force[1..]);
+        panel = panel.series(Series::new(name, t, force));
+    }
+    Some(titled(r, "normal forces").panel(panel))
+}
+
+/// Number of contacts by mode.
+fn contacts(r: &Recording) -> Option<Figure> {
+    if r.frames.iter().all(|f| f.contacts.is_empty()) {
+        return None;
+    }
+    let t = times(r);
+    let mut panel = Panel::new(time_axis(), Axis::linear("contacts")).height(300.0);
+    for (mode, color) in Mode::ALL.into_iter().zip([PALETTE[9], PALETTE[2], PALETTE[1]]) {
+        let count = |f: &quasistep_record::Frame| {
+            f.contacts.iter().filter(|c| c.mode == mode).count() as f64
+        };
+        let counts: Vec<f64> = r.frames.iter().skip(1).map(count).collect();
+        panel = panel.series(Series::new(mode.name(), &t[1..], &counts).color(color));
+    }
+    Some(titled(r, "contacts by mode").panel(panel))
+}
+
+/// The columns with the largest measure, at most a panel full, in their old order.
+fn widest<T>(columns: Vec<T>, measure: impl Fn(&T) -> f64) -> Vec<T> {
+    let mut order: Vec<usize> = (0..columns.len()).collect();
+    let sizes: Vec<f64> = columns.iter().map(measure).collect();
+    // a stable sort: equal columns stay in the order of the recording
+    order.sort_by(|&i, &j| sizes[j].total_cmp(&sizes[i]));
+    order.truncate(PER_PANEL);
+    columns.into_iter().enumerate().filter(|(i, _)| order.contains(i)).map(|(_, c)| c).collect()
+}
+
+/// An axis that does not blow up rounding noise: what moves less than a nanometre stands still.
+fn still_axis(label: &str, columns: &[Column]) -> Axis {
+    let axis = Axis::linear(label);
+    let all: Vec<f64> = columns.iter().flat_map(|(_, c)| c.iter().copied()).collect();
+    match all.first() {
+        Some(first) if spread(&all) < 1e-9 => {
+            let half = if first.abs() > 1e-9 { 0.5 * first.abs() } else { 1.0 };
+            axis.range(first - half, first + half)
+        }
+        _ => axis,
+    }
+}
+
+fn spread(column: &[f64]) -> f64 {
+    let (low, high) =
+        column.iter().fold((f64::INFINITY, f64::NEG_INFINITY), |(l, h), v| (l.min(*v), h.max(*v)));
+    high - low
+}
+
+/// Angle between two orientations, in degrees.
+fn turned(a: &[f64], b: &[f64]) -> f64 {
+    // the half-angle from its sine and cosine: arccos alone loses small angles
+    let dot: f64 = a.iter().zip(b).map(|(x, y)| x * y).sum();
+    let chord =
+        |sign: f64| a.iter().zip(b).map(|(x, y)| (x - sign * y).powi(2)).sum::<f64>().sqrt();
+    let sign = if dot < 0.0 { -1.0 } else { 1.0 };
+    (4.0 * (0.5 * chord(sign)).clamp(0.0, 1.0).asin()).to_degrees()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::turned;
+    use quasistep_math::{Quat, Vec3};
+
+    /// The angle of a rotation is the one it was made with, also when it is tiny.
+    #[test]
+    fn turned_angle_is_exact() {
+        for angle in [1e-9, 0.1, 1.0, 3.0] {
+            let q = Quat::from_axis_angle(Vec3::Y, angle).to_array();
+            let got = turned(&[1.0, 0.0, 0.0, 0.0], &q).to_radians();
+            // a few roundings of numbers of size 1 in the chord
+            assert!((got - angle).abs() < 1e-12, "{got} {angle}");
+            let other = q.map(|c| -c);
+            assert!((turned(&[1.0, 0.0, 0.0, 0.0], &other).to_radians() - angle).abs() < 1e-12);
+        }
+    }
+}

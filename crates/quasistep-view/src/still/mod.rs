@@ -1,0 +1,120 @@
+//! One frame as a PNG, drawn in software: no GPU, no browser, the same bytes everywhere.
+//!
+//! A z-buffer with a sun, its shadow map and sky light; four samples a pixel. Half-spaces are
+//! drawn as planes with a grid that fades with distance.
+#![allow(non_snake_case)] // frames in monogram notation
+
+mod draw;
+mod mesh;
+mod raster;
+
+use crate::ViewError;
+use crate::bounds::bounds;
+use quasistep_math::Vec3;
+use quasistep_record::{DrawnShape, Recording, ShapeRole};
+
+/// Where a still is seen from. World frame, m, rad.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Camera {
+    /// Position of the eye.
+    pub eye: Vec3,
+    /// The point that appears in the middle.
+    pub target: Vec3,
+    /// What is up in the picture; made orthogonal to the line of sight.
+    pub up: Vec3,
+    /// Whole vertical angle of view, > 0 and < pi.
+    pub fov_y: f64,
+}
+
+impl Camera {
+    /// Looks along `direction` at the moving bodies of a recording from as far as shows them all
+    /// in a picture of this `aspect` (width over height). z is up, or y if looking along z.
+    pub fn fit(recording: &Recording, direction: Vec3, aspect: f64) -> Self {
+        let bounds = bounds(recording);
+        let forward = direction.try_normalize().unwrap_or(Vec3::new(-0.5, 0.7, -0.45));
+        let up = if forward.x.hypot(forward.y) < 1e-6 { Vec3::Y } else { Vec3::Z };
+        let fov_y = 0.6_f64;
+        let right = forward.cross(up).try_normalize().unwrap_or(Vec3::X);
+        // a twentieth of the picture stays free at each side
+        let tangent = 0.9 * (0.5 * fov_y).tan();
+        let axes = [right, right.cross(forward), forward];
+        let distance = bounds.distance(axes, [tangent * aspect.max(1e-3), tangent]);
+        Self { eye: bounds.center - forward * distance, target: bounds.center, up, fov_y }
+    }
+
+    /// From the front, the right and above, as pages show a scene first.
+    pub fn isometric(recording: &Recording, aspect: f64) -> Self {
+        Self::fit(recording, Vec3::new(-0.55, 0.75, -0.42), aspect)
+    }
+}
+
+/// What a still shows.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct StillOptions {
+    /// Draw contact points and force arrows.
+    pub contacts: bool,
+    /// Length of an arrow per force, m/N; `None` makes the largest force of the run a quarter of
+    /// the scene's radius long.
+    pub force_scale: Option<f64>,
+    /// Draw collision shapes in place of visual ones.
+    pub collision: bool,
+}
+
+impl Default for StillOptions {
+    fn default() -> Self {
+        Self { contacts: true, force_scale: None, collision: false }
+    }
+}
+
+/// Draws frame `frame` of a recording; the bytes of a PNG.
+///
+/// Contact points are measured at the start of a step; they are drawn where their body has
+/// carried them at its end.
+///
+/// # Errors
+///
+/// [`ViewError::Frame`], [`ViewError::Size`], or [`ViewError::Recording`] if the recording is
+/// inconsistent.
+pub fn still(
+    recording: &Recording,
+    frame: usize,
+    camera: &Camera,
+    width: u32,
+    height: u32,
+    options: &StillOptions,
+) -> Result<Vec<u8>, ViewError> {
+    if !(1..=8192).contains(&width) || !(1..=8192).contains(&height) {
+        return Err(ViewError::Size { width, height });
+    }
+    if frame >= recording.frames.len() {
+        return Err(ViewError::Frame { got: frame, n_frames: recording.frames.len() });
+    }
+    recording.check().map_err(ViewError::Recording)?;
+    let pixels =
+        draw::picture(recording, frame, camera, [width as usize, height as usize], options);
+    encode(&pixels, width, height).map_err(|e| ViewError::Png(e.to_string()))
+}
+
+/// Whether a shape is drawn: collision shapes in place of visual ones if `collision`, and for
+/// bodies that have nothing else.
+fn is_drawn(r: &Recording, shape: &DrawnShape, collision: bool) -> bool {
+    match shape.role {
+        ShapeRole::Both => true,
+        ShapeRole::Visual => !collision,
+        ShapeRole::Collision => {
+            let looks = |s: &DrawnShape| s.body == shape.body && s.role != ShapeRole::Collision;
+            collision || !r.shapes.iter().any(looks)
+        }
+    }
+}
+
+fn encode(rgb: &[u8], width: u32, height: u32) -> Result<Vec<u8>, png::EncodingError> {
+    let mut out = Vec::new();
+    let mut encoder = png::Encoder::new(&mut out, width, height);
+    encoder.set_color(png::ColorType::Rgb);
+    encoder.set_depth(png::BitDepth::Eight);
+    let mut writer = encoder.write_header()?;
+    writer.write_image_data(rgb)?;
+    writer.finish()?;
+    Ok(out)
+}

@@ -1,0 +1,221 @@
+//! The page in a real browser: it opens from disk, plays, and shows the box where it is.
+mod common;
+
+use common::{N_FRAMES, Picture, Scratch, is_box_red, push};
+use std::path::{Path, PathBuf};
+use std::process::{Command, Output};
+
+/// The browser: `CHROMIUM`, or one on the path. These tests must not pass without one.
+fn chromium() -> PathBuf {
+    if let Some(path) = std::env::var_os("CHROMIUM") {
+        return path.into();
+    }
+    let names = ["chromium", "chromium-browser", "google-chrome", "chrome"];
+    let folders = std::env::var_os("PATH").unwrap_or_default();
+    std::env::split_paths(&folders)
+        .flat_map(|folder| names.map(|name| folder.join(name)))
+        .find(|path| path.is_file())
+        .expect(
+            "this test opens the page in Chromium, which was not found: install it \
+             (Debian: apt-get install chromium) or set CHROMIUM to the program",
+        )
+}
+
+/// Opens `page#hash` without a window, lets it run for 3 s of its own time, and returns what the
+/// browser printed.
+fn browse(dir: &Scratch, page: &Path, hash: &str, flags: &[&str]) -> Output {
+    assert!(
+        quasistep_view::has_page(),
+        "the page was not built: install Node.js with npm, or set QUASISTEP_VIEWER_BUNDLE"
+    );
+    let profile = dir.file("profile");
+    let output = Command::new(chromium())
+        .args([
+            "--headless",
+            "--no-sandbox",
+            "--disable-gpu",
+            "--enable-unsafe-swiftshader",
+            "--disable-background-networking",
+            "--disable-dev-shm-usage",
+            "--disable-sync",
+            "--no-first-run",
+            "--hide-scrollbars",
+            "--enable-logging=stderr",
+            "--virtual-time-budget=3000",
+            "--window-size=900,600",
+        ])
+        .arg(format!("--user-data-dir={}", profile.display()))
+        .args(flags)
+        .arg(format!("file://{}#{hash}", page.display()))
+        .output()
+        .unwrap_or_else(|e| panic!("{}: {e}", chromium().display()));
+    let said = String::from_utf8_lossy(&output.stderr);
+    let complaints: Vec<&str> = said
+        .lines()
+        .filter(|l| l.contains("CONSOLE") && !l.contains("GPU stall due to ReadPixels"))
+        .collect();
+    assert!(output.status.success(), "{said}");
+    assert!(complaints.is_empty(), "the page complains: {complaints:#?}");
+    output
+}
+
+/// The page's element after it has run.
+fn dom(dir: &Scratch, page: &Path, hash: &str) -> String {
+    String::from_utf8(browse(dir, page, hash, &["--dump-dom"]).stdout).unwrap()
+}
+
+/// An attribute of the html element.
+fn attribute<'a>(dom: &'a str, name: &str) -> Option<&'a str> {
+    let tag = dom.split("<html").nth(1)?.split('>').next()?;
+    tag.split(&format!("{name}=\"")).nth(1)?.split('"').next()
+}
+
+fn screenshot(dir: &Scratch, page: &Path, hash: &str) -> Picture {
+    let file = dir.file("shot.png");
+    let _ = std::fs::remove_file(&file);
+    browse(dir, page, hash, &[&format!("--screenshot={}", file.display())]);
+    Picture::read(&file)
+}
+
+fn written(name: &str) -> (Scratch, PathBuf) {
+    let dir = Scratch::new(name);
+    let page = dir.file("view.html");
+    quasistep_view::write_page(&push(), &page).unwrap();
+    (dir, page)
+}
+
+/// The scene alone, from the front: x runs to the right.
+const BARE: &str = "ui=0&view=front&points=0&forces=0";
+
+#[test]
+fn the_page_shows_the_box_where_it_is() {
+    let (dir, page) = written("pixels");
+    let early = screenshot(&dir, &page, &format!("{BARE}&t=1"));
+    let late = screenshot(&dir, &page, &format!("{BARE}&t=4"));
+    let (n_early, [x_early, y_early]) = early.find(is_box_red);
+    let (n_late, [x_late, y_late]) = late.find(is_box_red);
+    // the box is 0.3 m wide and has moved 0.6 m: two of its own widths to the right
+    let width = (n_early as f64).sqrt();
+    assert!(n_early > 2000 && n_late > 2000, "{n_early} and {n_late} red pixels");
+    let moved = (x_late - x_early) / width;
+    assert!((1.7..2.3).contains(&moved), "moved by {moved} of its widths");
+    assert!((y_late - y_early).abs() < 0.1 * width, "it stays on the floor");
+    // nothing changes far from where it went
+    let (changed, _) = early.changes(&late, 30);
+    assert!(changed > 2000 && changed < 900 * 600 / 4, "{changed} pixels changed");
+    let again = screenshot(&dir, &page, &format!("{BARE}&t=4"));
+    assert_eq!(late.changes(&again, 2).0, 0, "a picture can be made again");
+}
+
+/// Between frames the page interpolates: at half the way between two frames the box is there too.
+#[test]
+fn the_page_moves_smoothly_between_frames() {
+    let dir = Scratch::new("smooth");
+    let page = dir.file("view.html");
+    let mut coarse = push();
+    coarse.frames = [0, 10, 40].map(|k| coarse.frames[k].clone()).to_vec();
+    quasistep_view::write_page(&coarse, &page).unwrap();
+    let x = |t: f64| screenshot(&dir, &page, &format!("{BARE}&t={t}")).find(is_box_red).1[0];
+    let (early, middle, late) = (x(1.0), x(2.5), x(4.0));
+    let share = (middle - early) / (late - early);
+    // perspective and the turn of the box shift the mean a little
+    assert!((share - 0.5).abs() < 0.03, "{share} of the way at half time");
+}
+
+#[test]
+fn the_page_plays() {
+    let (dir, page) = written("plays");
+    let paused = dom(&dir, &page, "t=0.5");
+    assert_eq!(attribute(&paused, "data-status"), Some("ready"), "{paused:.300}");
+    assert_eq!(attribute(&paused, "data-errors"), Some("0"));
+    assert_eq!(attribute(&paused, "data-time"), Some("0.5"));
+    let playing = dom(&dir, &page, "t=0.5&play=1&loop=0&speed=0.5");
+    let time: f64 = attribute(&playing, "data-time").unwrap().parse().unwrap();
+    assert!(time > 0.6 && time <= 4.0, "it plays: t = {time}");
+    // frames it drew while it played were no errors either
+    assert_eq!(attribute(&playing, "data-errors"), Some("0"));
+}
+
+#[test]
+fn contacts_and_plots_are_drawn() {
+    let (dir, page) = written("layers");
+    let bare = screenshot(&dir, &page, &format!("{BARE}&t=3"));
+    let green = |p: &Picture| {
+        p.find(|c| {
+            let [r, g, b] = c.map(i16::from);
+            g > 90 && g > r + 40 && g > b + 20
+        })
+        .0
+    };
+    let orange = |p: &Picture| {
+        // far more green than blue, unlike the red of the box; less green than sand
+        p.find(|c| {
+            let [r, g, b] = c.map(i16::from);
+            r > 160 && g > b + 45 && 3 * g < 2 * r
+        })
+        .0
+    };
+    assert_eq!((green(&bare), orange(&bare)), (0, 0));
+    let full = screenshot(&dir, &page, "ui=0&view=front&t=3");
+    assert!(green(&full) > 20, "the finger's sticking contact: {}", green(&full));
+    assert!(orange(&full) > 100, "the corners slide: {}", orange(&full));
+    let with_panel = screenshot(&dir, &page, "t=3");
+    let blue = |[r, g, b]: [u8; 3]| r < 90 && g > 70 && g < 150 && b > 140;
+    let right = with_panel.rgb.iter().enumerate().filter(|(i, c)| i % 900 > 540 && blue(**c));
+    assert!(right.count() > 200, "plots stand beside the scene");
+}
+
+/// One file, no network, no way out of a script element through a name, the licence in it.
+#[test]
+fn the_page_is_self_contained() {
+    let (dir, page) = written("contained");
+    let text = std::fs::read_to_string(&page).unwrap();
+    assert_eq!(text.matches("</script").count(), 2, "data and program");
+    assert!(!text.contains("<script src") && !text.contains("<link"));
+    assert!(text.contains("three.js authors") && text.contains("Permission is hereby granted"));
+    assert!(text.len() < 1_500_000, "{} bytes", text.len());
+    let dom = dom(&dir, &page, "");
+    assert!(dom.contains("<title>A finger pushes a box &lt;/script&gt;&lt;b&gt;&amp;</title>"));
+    assert!(
+        dom.contains("<h1 id=\"title\">A finger pushes a box &lt;/script&gt;&lt;b&gt;&amp;</h1>")
+    );
+}
+
+/// Where WebGL is missing the page says so, and the rest works.
+#[test]
+fn the_page_says_when_webgl_is_missing() {
+    let (dir, page) = written("no-webgl");
+    let flags = ["--dump-dom", "--disable-3d-apis"];
+    let output = Command::new(chromium())
+        .args(["--headless", "--no-sandbox", "--disable-gpu", "--no-first-run", "--disable-sync"])
+        .args(["--disable-background-networking", "--virtual-time-budget=3000"])
+        .arg(format!("--user-data-dir={}", dir.file("profile").display()))
+        .args(flags)
+        .arg(format!("file://{}#t=2", page.display()))
+        .output()
+        .unwrap();
+    let dom = String::from_utf8_lossy(&output.stdout).into_owned();
+    assert_eq!(attribute(&dom, "data-status"), Some("no-webgl"), "{dom:.300}");
+    assert!(dom.contains("This browser cannot show the 3-D scene"));
+    assert_eq!(attribute(&dom, "data-time"), Some("2"));
+}
+
+/// Recordings with little in them open as well.
+#[test]
+fn small_recordings_open() {
+    let dir = Scratch::new("small");
+    for n in [0, 1, N_FRAMES] {
+        let mut recording = push();
+        recording.frames.truncate(n);
+        recording.finish = quasistep_record::Finish::Stopped { reason: "no <support>".into() };
+        if n == N_FRAMES {
+            recording.shapes.clear();
+        }
+        let page = dir.file(&format!("{n}.html"));
+        quasistep_view::write_page(&recording, &page).unwrap();
+        let dom = dom(&dir, &page, "");
+        assert_eq!(attribute(&dom, "data-status"), Some("ready"), "{n} frames: {dom:.300}");
+        assert_eq!(attribute(&dom, "data-errors"), Some("0"), "{n} frames");
+        assert!(dom.contains("no &lt;support&gt;"));
+    }
+}

@@ -1,0 +1,103 @@
+//! Stills show what is there, where it is.
+mod common;
+
+use common::{decode, is_box_red, push};
+use quasistep_math::Vec3;
+use quasistep_view::{Camera, StillOptions, still};
+
+const WIDTH: u32 = 240;
+const HEIGHT: u32 = 160;
+const BARE: StillOptions = StillOptions { contacts: false, force_scale: None, collision: false };
+
+fn camera(direction: Vec3) -> Camera {
+    Camera::fit(&push(), direction, f64::from(WIDTH) / f64::from(HEIGHT))
+}
+
+fn shot(frame: usize, camera: &Camera, options: &StillOptions) -> common::Picture {
+    decode(&still(&push(), frame, camera, WIDTH, HEIGHT, options).unwrap())
+}
+
+/// From the front x runs to the right: the box's place in the picture follows its pose.
+#[test]
+fn the_box_is_drawn_where_it_is() {
+    let camera = camera(Vec3::Y);
+    let recording = push();
+    for frame in [0, 25, 40] {
+        let (count, [x, y]) = shot(frame, &camera, &BARE).find(is_box_red);
+        let p = recording.frames[frame].X_WB[1].translation;
+        // perspective: the front face, 0.15 m nearer, is what one sees
+        let depth = p.y - 0.15 - camera.eye.y;
+        let scale = 0.5 * f64::from(HEIGHT) / (0.5 * camera.fov_y).tan() / depth;
+        let wanted = [
+            0.5 * f64::from(WIDTH) + scale * (p.x - camera.target.x),
+            0.5 * f64::from(HEIGHT) - scale * (p.z - camera.target.z),
+        ];
+        let side = 0.3 * scale;
+        // turning shows a second side and makes the outline up to 1.4 sides wide; the finger
+        // and the ball hide a little
+        assert!((x - wanted[0]).abs() < 0.15 * side, "frame {frame}: x {x}, expected {wanted:?}");
+        assert!((y - wanted[1]).abs() < 0.15 * side, "frame {frame}: y {y}, expected {wanted:?}");
+        let area = count as f64 / (side * side);
+        assert!((0.75..1.6).contains(&area), "frame {frame}: {area} of the front face");
+    }
+}
+
+#[test]
+fn the_same_still_has_the_same_bytes() {
+    let camera = Camera::isometric(&push(), 1.5);
+    let once = || still(&push(), 20, &camera, WIDTH, HEIGHT, &StillOptions::default()).unwrap();
+    assert_eq!(once(), once());
+}
+
+#[test]
+fn frames_differ_and_contacts_can_be_left_out() {
+    let camera = Camera::isometric(&push(), 1.5);
+    let (first, last) = (shot(5, &camera, &BARE), shot(40, &camera, &BARE));
+    assert!(first.changes(&last, 20).0 > 500, "the box moved");
+    let with = shot(40, &camera, &StillOptions::default());
+    let (count, _) = with.changes(&last, 20);
+    assert!((20..3000).contains(&count), "{count} pixels of contacts");
+    let hull = shot(40, &camera, &StillOptions { collision: true, ..BARE });
+    assert!(hull.changes(&last, 20).0 > 300, "the hull is dark, the box is red");
+}
+
+/// A body with collision shapes alone is no ghost.
+#[test]
+fn a_body_without_visual_shapes_is_shown_by_its_collision_shapes() {
+    let mut recording = push();
+    for shape in &mut recording.shapes {
+        shape.role = quasistep_record::ShapeRole::Collision;
+    }
+    recording.shapes.retain(|s| s.name != "box hull");
+    let camera = camera(Vec3::Y);
+    let picture = decode(&still(&recording, 0, &camera, WIDTH, HEIGHT, &BARE).unwrap());
+    assert!(picture.find(is_box_red).0 > 500);
+}
+
+/// The sun stands before the scene, to the right and above: right beside the box on its left,
+/// behind it, the floor is darker than far away.
+#[test]
+fn the_box_throws_a_shadow() {
+    let camera = camera(Vec3::new(0.0, 0.0, -1.0));
+    let picture = shot(0, &camera, &BARE);
+    let scale = 0.5 * f64::from(HEIGHT) / (0.5 * camera.fov_y).tan() / camera.eye.z;
+    let at = |x: f64, y: f64| {
+        let column = 0.5 * f64::from(WIDTH) + scale * (x - camera.target.x);
+        let row = 0.5 * f64::from(HEIGHT) - scale * (y - camera.target.y);
+        let [r, g, b] = picture.rgb[row as usize * picture.width + column as usize];
+        f64::from(r) + f64::from(g) + f64::from(b)
+    };
+    // the box ends at x -0.45, y 0.15 and is 0.3 high; shadows fall along (-0.45, 0.55)
+    let (shadow, sun) = (at(-0.40, 0.21), at(0.12, -0.27));
+    assert!(shadow < 0.85 * sun, "{shadow} against {sun}");
+}
+
+#[test]
+fn what_cannot_be_drawn_is_said() {
+    let recording = push();
+    let camera = Camera::isometric(&recording, 1.0);
+    let say =
+        |frame, width| still(&recording, frame, &camera, width, 10, &BARE).unwrap_err().to_string();
+    assert_eq!(say(41, 10), "frame 41 of a recording with 41 frames");
+    assert_eq!(say(0, 0), "a still of 0 x 10 px; each side must be 1 to 8192 px");
+}

@@ -1,0 +1,105 @@
+//! Stage 8: the certificate, from physical forces and geometry alone.
+
+use crate::error::StepError;
+use crate::formulation::anitescu::gap_offset;
+use crate::params::{Inertia, StepParams};
+use crate::report::Certificate;
+use crate::system::{DampingOn, Role, System};
+use crate::workspace::Workspace;
+use quasistep_model::JointKind;
+
+impl System {
+    /// Fills effort and certificate of the report, and refuses a step that is not certified.
+    ///
+    /// Every residual is rebuilt from reported quantities: contact forces through the contact
+    /// Jacobians, springs and dampers from `v`, weight and wrenches from the load.
+    pub(crate) fn certify(
+        &self,
+        work: &mut Workspace,
+        params: &StepParams,
+    ) -> Result<(), StepError> {
+        let h = params.time_step;
+        let Workspace { report, load, contacts, problem, solution, scan_next, balance, .. } = work;
+        let mut certificate = Certificate::default();
+
+        // sum of all forces on every dof, in N or N·m
+        balance.clear();
+        balance.extend_from_slice(&load.tau);
+        let mut scale = balance.iter().fold(0.0_f64, |m, t| m.max(t.abs()));
+        for (row, contact) in contacts.rows.iter().zip(&report.contacts) {
+            let f = contact.force_W();
+            let along = [contact.normal_force, f.dot(row.t1), f.dot(row.t2)];
+            for (dof, column) in contacts.columns_of(row) {
+                balance[dof] += column[0] * along[0] + column[1] * along[1] + column[2] * along[2];
+            }
+            scale = scale.max(contact.normal_force.abs());
+
+            let friction = contact.friction_force_W.norm() - contact.mu * contact.normal_force;
+            certificate.cone_violation =
+                certificate.cone_violation.max(friction).max(-contact.normal_force);
+            // the row promises phi + h v_n ≥ 0, or for an overlap the bounded recovery
+            let promised = contact.phi - h * gap_offset(contact.phi, params);
+            certificate.penetration = certificate.penetration.max(promised - contact.phi_next);
+        }
+        for limit in &report.limits {
+            balance[limit.dof as usize] += limit.force;
+            scale = scale.max(limit.force.abs());
+        }
+        if params.inertia == Inertia::Mass {
+            problem.subtract_inertia(self, &report.v, h, balance);
+        }
+
+        report.effort.clear();
+        for &body in self.commanded() {
+            for (k, dof) in self.model.body(body).v.clone().enumerate() {
+                let effort = match &self.roles[body] {
+                    Role::Actuated(actuator) => {
+                        let limit = actuator.effort_limit[k];
+                        let stretch = load.dq_cmd[dof] - h * report.v[dof];
+                        let spring = (actuator.stiffness[k] * stretch).clamp(-limit, limit);
+                        let rate = match actuator.damping_on {
+                            DampingOn::Velocity => -report.v[dof],
+                            DampingOn::CommandError => load.v_cmd[dof] - report.v[dof],
+                        };
+                        spring + actuator.damping[k] * rate
+                    }
+                    // a prescribed motion takes whatever force it needs
+                    Role::Prescribed | Role::Passive => -balance[dof],
+                };
+                balance[dof] += effort;
+                scale = scale.max(effort.abs());
+                report.effort.push(effort);
+            }
+        }
+
+        for (dof, unbalanced) in balance.iter().enumerate() {
+            let body = self.model.body(self.body_of_dof[dof]);
+            let first = dof - body.v.start;
+            let rotational = match body.joint {
+                JointKind::Prismatic { .. } | JointKind::Fixed => false,
+                JointKind::Planar => first == 2,
+                JointKind::Free => first < 3,
+                JointKind::Revolute { .. } | JointKind::Continuous { .. } | JointKind::Ball => true,
+            };
+            let worst = if rotational {
+                &mut certificate.torque_balance
+            } else {
+                &mut certificate.force_balance
+            };
+            // written so that NaN wins
+            if !(unbalanced.abs() <= *worst) {
+                *worst = unbalanced.abs();
+            }
+        }
+        certificate.complementarity = solution.residuals.complementarity;
+        certificate.true_distance = scan_next.smallest_distance();
+        certificate.force_scale = scale;
+        report.certificate = certificate;
+        match certificate.complaint() {
+            None => Ok(()),
+            Some(why) => {
+                Err(StepError::NotSolved { iterations: report.iterations, why })
+            }
+        }
+    }
+}

@@ -1,0 +1,143 @@
+use quasistep_model::ModelError;
+use std::fmt;
+
+/// A system cannot be built from this definition.
+#[derive(Clone, Debug, PartialEq, thiserror::Error)]
+#[non_exhaustive]
+pub enum SystemError {
+    /// The kinematic model was refused.
+    #[error(transparent)]
+    Model(#[from] ModelError),
+    /// Something is missing, out of range or of the wrong length; the text says what.
+    #[error("{what}: {seen}; {rule}")]
+    Definition {
+        /// The thing concerned, by name.
+        what: String,
+        /// What was seen.
+        seen: String,
+        /// What would be valid.
+        rule: String,
+    },
+}
+
+/// A step parameter breaks its rule.
+#[derive(Clone, Debug, PartialEq, thiserror::Error)]
+#[error("step parameter `{name}` is {seen}; it must be {rule}")]
+pub struct ParamError {
+    /// Field of [`StepParams`](crate::StepParams).
+    pub name: &'static str,
+    /// Value seen.
+    pub seen: String,
+    /// Values that are valid.
+    pub rule: String,
+}
+
+/// A pair of bodies and how far they overlap.
+#[derive(Clone, Debug, PartialEq)]
+pub struct PairDepth {
+    /// Body A, `model/link`.
+    pub a: String,
+    /// Body B, `model/link`.
+    pub b: String,
+    /// Depth of the overlap, in m; zero or negative where the pair only touches or is apart.
+    pub depth: f64,
+}
+
+/// A step was not taken. The state is exactly as it was before the call.
+#[derive(Clone, Debug, PartialEq)]
+#[non_exhaustive]
+pub enum StepError {
+    /// Caller's mistake: fix the parameters.
+    Params(ParamError),
+    /// Caller's mistake: a vector does not fit this system.
+    Length {
+        /// Which vector.
+        what: &'static str,
+        /// Its length.
+        got: usize,
+        /// The length it must have.
+        want: usize,
+    },
+    /// Caller's mistake: a number is NaN, infinite or no valid configuration.
+    Value {
+        /// Which number, by name.
+        what: String,
+        /// What is wrong with it.
+        why: String,
+    },
+    /// The world's answer: without inertia, nothing balances the load on these bodies.
+    Unsupported {
+        /// Names of the bodies that could move without end.
+        bodies: Vec<String>,
+        /// Names of the dofs along which they move, with their share of the motion.
+        direction: Vec<(String, f64)>,
+    },
+    /// The world's answer: no motion satisfies these contacts and limits together.
+    Infeasible {
+        /// The pairs that exclude one another, deepest first.
+        pairs: Vec<PairDepth>,
+        /// Joints whose limits take part.
+        joints: Vec<String>,
+    },
+    /// The solver stopped early, or its answer did not pass the certificate.
+    NotSolved {
+        /// Pivots and iterations used.
+        iterations: u32,
+        /// Which residual failed and by how much.
+        why: String,
+    },
+}
+
+impl From<ParamError> for StepError {
+    fn from(error: ParamError) -> Self {
+        Self::Params(error)
+    }
+}
+
+impl fmt::Display for StepError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Params(error) => error.fmt(f),
+            Self::Length { what, got, want } => {
+                write!(f, "`{what}` has {got} entries; this system has {want}")
+            }
+            Self::Value { what, why } => write!(f, "{what}: {why}"),
+            Self::Unsupported { bodies, direction } => {
+                let dofs: Vec<String> =
+                    direction.iter().map(|(name, d)| format!("{name} {d:+.2}")).collect();
+                write!(
+                    f,
+                    "nothing balances the load on {} (free to move along {}); support it, fix it, \
+                     or give it inertia with `step.inertia: mass`",
+                    quoted(bodies),
+                    dofs.join(", ")
+                )
+            }
+            Self::Infeasible { pairs, joints } => {
+                write!(f, "no motion satisfies these contacts together:")?;
+                for (k, pair) in pairs.iter().enumerate() {
+                    let how = if pair.depth > 0.0 {
+                        format!("overlap {:.3e} m deep", pair.depth)
+                    } else {
+                        format!("are {:.3e} m apart", -pair.depth)
+                    };
+                    let sep = if k == 0 { "" } else { "," };
+                    write!(f, "{sep} `{}` and `{}` {how}", pair.a, pair.b)?;
+                }
+                if !joints.is_empty() {
+                    write!(f, "; with the limits of {}", quoted(joints))?;
+                }
+                write!(f, "; move the bodies apart or slow the prescribed motion")
+            }
+            Self::NotSolved { iterations, why } => {
+                write!(f, "contact problem not solved after {iterations} iterations ({why})")
+            }
+        }
+    }
+}
+
+fn quoted(names: &[String]) -> String {
+    names.iter().map(|n| format!("`{n}`")).collect::<Vec<_>>().join(", ")
+}
+
+impl std::error::Error for StepError {}

@@ -1,0 +1,430 @@
+//! Anitescu's convex friction cone: contacts become linear rows of a quadratic program.
+//!
+//! ```text
+//! max(phi_i/h, −max_recovery_speed) + (n_i + mu_i d_ij)ᵀ J_ci v ≥ 0        Pang21 (10b)
+//! ```
+//!
+//! | here   | paper   | meaning                                      | unit |
+//! |--------|---------|----------------------------------------------|------|
+//! | `A`    | n + μ d | cone rows, one per edge                      | –, m |
+//! | `b`    | −φ/h    | least allowed approach speed                 | m/s  |
+//! | `z`    | β       | impulse along each edge (dual of the program)| N·s  |
+//!
+//! Exact in sticking; sliding bodies float `h mu |v_t|` high, the "boundary layer" of
+//! Pang21 §IV-A.2. Tests pin that gap; it is not a bug to fix here.
+
+use crate::contact::{ContactRow, ContactRows, Tangents};
+use crate::error::{PairDepth, StepError};
+use crate::formulation::Cone;
+use crate::params::{Inertia, StepParams};
+use crate::report::{ContactMode, ContactReport, LimitForce, SLIP_SPEED_THRESHOLD};
+use crate::step::{Load, midpoint};
+use crate::system::{DampingOn, Role, System};
+use crate::workspace::{RowKey, Workspace};
+use quasistep_model::Kinematics;
+use quasistep_solvers::{Qp, Rows, Saturation, Solution, Status};
+use std::f64::consts::TAU;
+
+/// Share of the largest edge impulse below which an edge counts as unloaded: the solver's zeros
+/// are exact, its smallest impulses are not better than this.
+const LOADED: f64 = 1e-12;
+
+/// The step problem as the solvers see it, and the identity of its rows.
+#[derive(Debug, Default)]
+pub(crate) struct Problem {
+    n: usize,
+    P: Vec<f64>,
+    c: Vec<f64>,
+    A: Rows,
+    b: Vec<f64>,
+    saturations: Vec<Saturation>,
+    /// Ascending: contacts are sorted, limits follow.
+    keys: Vec<RowKey>,
+    /// First row of each contact, and one past the last contact's.
+    first_row: Vec<u32>,
+    /// `cos` and `sin` of the edges of every contact, in row order.
+    edges: Vec<[f64; 2]>,
+    mass: Vec<f64>,
+    columns: Vec<u32>,
+    values: Vec<f64>,
+}
+
+/// Directions `d_j` of a contact's edges, as components along `t1` and `t2`.
+pub(crate) fn edge_directions(
+    cone: Cone,
+    tangents: Tangents,
+    mu: f64,
+) -> impl Iterator<Item = [f64; 2]> {
+    let Cone::Pyramid(n_d) = cone;
+    let (count, step) = match tangents {
+        Tangents::Plane if mu > 0.0 => (n_d, TAU / f64::from(n_d)),
+        Tangents::Line if mu > 0.0 => (2, TAU / 2.0),
+        // no friction, or nothing to rub: the normal row alone
+        _ => (1, 0.0),
+    };
+    let alone = count == 1;
+    (0..count).map(move |j| {
+        if alone {
+            return [0.0, 0.0];
+        }
+        // opposite edges are exact opposites: symmetric problems keep symmetric answers
+        let half = count / 2;
+        let (sign, k) = if j < half { (1.0, j) } else { (-1.0, j - half) };
+        let (s, c) = (step * f64::from(k)).sin_cos();
+        // a right angle is exact too
+        let c = if 4 * k == count { 0.0 } else { c };
+        [sign * c, sign * s]
+    })
+}
+
+/// Speed that the gap row of a contact demands, in m/s: `phi/h`, recovery bounded.
+pub(crate) fn gap_offset(phi: f64, params: &StepParams) -> f64 {
+    (phi / params.time_step).max(-params.max_recovery_speed)
+}
+
+impl Problem {
+    /// The problem, for a solver.
+    pub fn qp(&self) -> Qp<'_> {
+        Qp {
+            n: self.n,
+            P: &self.P,
+            c: &self.c,
+            A: &self.A,
+            b: &self.b,
+            saturations: &self.saturations,
+        }
+    }
+
+    /// Fills the problem for one step.
+    #[allow(clippy::too_many_arguments)] // one caller: the main loop, which lists the data flow
+    pub fn assemble(
+        &mut self,
+        system: &System,
+        q: &[f64],
+        load: &Load,
+        contacts: &ContactRows,
+        kin: &Kinematics,
+        cone: Cone,
+        params: &StepParams,
+    ) {
+        let n = system.n_variables;
+        self.n = n;
+        self.P.clear();
+        self.P.resize(n * n, 0.0);
+        self.c.clear();
+        self.c.resize(n, 0.0);
+        self.A.clear();
+        self.b.clear();
+        self.keys.clear();
+        self.saturations.clear();
+        self.assemble_cost(system, load, kin, params);
+        self.first_row.clear();
+        self.edges.clear();
+        for row in &contacts.rows {
+            self.first_row.push(self.A.len() as u32);
+            self.push_contact(system, load, contacts, row, cone, params);
+        }
+        self.first_row.push(self.A.len() as u32);
+        self.push_limits(system, q, params);
+    }
+
+    fn assemble_cost(
+        &mut self,
+        system: &System,
+        load: &Load,
+        kin: &Kinematics,
+        params: &StepParams,
+    ) {
+        let (n, n_v, h) = (self.n, system.model.n_v(), params.time_step);
+        let mass = params.inertia == Inertia::Mass;
+        if mass {
+            self.mass.resize(n_v * n_v, 0.0);
+            system.model.mass_matrix(kin, &mut self.mass);
+        }
+        for (i, variable) in system.variable_of_dof.iter().enumerate() {
+            let Some(row) = variable.map(|r| r as usize) else { continue };
+            self.c[row] = -h * load.tau[i];
+            let body = system.body_of_dof[i];
+            match &system.roles[body] {
+                Role::Actuated(actuator) => {
+                    let k = i - system.model.body(body).v.start;
+                    let (K, D) = (actuator.stiffness[k], actuator.damping[k]);
+                    self.P[row * n + row] += h * D;
+                    if actuator.damping_on == DampingOn::CommandError {
+                        self.c[row] -= h * D * load.v_cmd[i];
+                    }
+                    let limit = actuator.effort_limit[k];
+                    if limit.is_finite() {
+                        // the same spring with a force that saturates: a Huber cost on this rate
+                        self.saturations.push(Saturation {
+                            index: row as u32,
+                            stiffness: h * h * K,
+                            target: load.dq_cmd[i] / h,
+                            limit: h * limit,
+                        });
+                    } else {
+                        self.P[row * n + row] += h * h * K;
+                        self.c[row] -= h * K * load.dq_cmd[i];
+                    }
+                }
+                Role::Passive if mass => {
+                    for (j, other) in system.variable_of_dof.iter().enumerate() {
+                        let Some(column) = other.map(|c| c as usize) else { continue };
+                        if matches!(system.roles[system.body_of_dof[j]], Role::Passive) {
+                            self.P[row * n + column] = self.mass[i * n_v + j];
+                        }
+                    }
+                }
+                Role::Passive | Role::Prescribed => {}
+            }
+        }
+    }
+
+    fn push_contact(
+        &mut self,
+        system: &System,
+        load: &Load,
+        contacts: &ContactRows,
+        row: &ContactRow,
+        cone: Cone,
+        params: &StepParams,
+    ) {
+        let near = &row.near;
+        let offset = gap_offset(near.point.phi, params);
+        for (j, edge) in edge_directions(cone, row.tangents, row.mu).enumerate() {
+            self.columns.clear();
+            self.values.clear();
+            let mut known = 0.0;
+            for (dof, column) in contacts.columns_of(row) {
+                let entry = column[0] + row.mu * (edge[0] * column[1] + edge[1] * column[2]);
+                match system.variable_of_dof[dof] {
+                    Some(variable) => {
+                        self.columns.push(variable);
+                        self.values.push(entry);
+                    }
+                    None => known += entry * load.v_known[dof],
+                }
+            }
+            self.A.push(&self.columns, &self.values);
+            self.b.push(-offset - known);
+            self.keys.push(RowKey::Contact {
+                geom_a: near.geom_a,
+                geom_b: near.geom_b,
+                feature: near.point.feature,
+                edge: j as u32,
+            });
+            self.edges.push(edge);
+        }
+    }
+
+    fn push_limits(&mut self, system: &System, q: &[f64], params: &StepParams) {
+        for (k, limit) in system.model.limits().iter().enumerate() {
+            let Some(variable) = system.variable_of_dof[limit.dof as usize] else { continue };
+            let at = q[limit.q_index as usize];
+            let limit_index = k as u32;
+            if limit.lower.is_finite() {
+                self.A.push(&[variable], &[1.0]);
+                self.b.push(-gap_offset(at - limit.lower, params));
+                self.keys.push(RowKey::LowerLimit { limit: limit_index });
+            }
+            if limit.upper.is_finite() {
+                self.A.push(&[variable], &[-1.0]);
+                self.b.push(-gap_offset(limit.upper - at, params));
+                self.keys.push(RowKey::UpperLimit { limit: limit_index });
+            }
+        }
+    }
+
+    /// Takes `M_u v / h`, the force that moves passive bodies from rest, off their force balance.
+    pub fn subtract_inertia(&self, system: &System, v: &[f64], h: f64, balance: &mut [f64]) {
+        let n_v = v.len();
+        let passive = |dof: usize| matches!(system.roles[system.body_of_dof[dof]], Role::Passive);
+        for i in (0..n_v).filter(|&i| passive(i)) {
+            let row = &self.mass[i * n_v..(i + 1) * n_v];
+            let momentum: f64 = (0..n_v).filter(|&j| passive(j)).map(|j| row[j] * v[j]).sum();
+            balance[i] -= momentum / h;
+        }
+    }
+
+    /// Rows of this problem that carry one of `keys`, ascending.
+    pub fn match_rows(&self, keys: &[RowKey], rows: &mut Vec<u32>) {
+        rows.clear();
+        for (row, key) in self.keys.iter().enumerate() {
+            if keys.binary_search(key).is_ok() {
+                rows.push(row as u32);
+            }
+        }
+    }
+
+    /// Keys of the rows that carry an impulse, ascending.
+    pub fn active_keys(&self, z: &[f64], keys: &mut Vec<RowKey>) {
+        keys.clear();
+        keys.extend(self.keys.iter().zip(z).filter(|(_, z)| **z > 0.0).map(|(key, _)| *key));
+        keys.sort_unstable();
+    }
+
+    fn rows_of(&self, contact: usize) -> std::ops::Range<usize> {
+        self.first_row[contact] as usize..self.first_row[contact + 1] as usize
+    }
+}
+
+/// Stage 6: the solution → velocities and physical impulses in the report.
+pub(crate) fn recover(
+    system: &System,
+    work: &mut Workspace,
+    params: &StepParams,
+) -> Result<(), StepError> {
+    match work.solution.status {
+        Status::Solved => {}
+        Status::Unbounded => return Err(unsupported(system, &work.solution)),
+        Status::Infeasible => return Err(infeasible(system, work)),
+        Status::GaveUp => {
+            let r = &work.solution.residuals;
+            return Err(StepError::NotSolved {
+                iterations: work.solution.iterations,
+                why: format!(
+                    "force balance off by {:.1e} N, gap rows by {:.1e} m/s",
+                    r.stationarity / params.time_step,
+                    r.primal
+                ),
+            });
+        }
+    }
+    let h = params.time_step;
+    let Workspace { solution, report, load, problem, contacts, .. } = work;
+    report.v.clear();
+    report.v.extend(system.variable_of_dof.iter().zip(&load.v_known).map(
+        |(variable, known)| match variable {
+            Some(index) => solution.x[*index as usize],
+            None => *known,
+        },
+    ));
+    let largest = solution.z.iter().fold(0.0_f64, |m, z| m.max(*z));
+    report.contacts.clear();
+    for (k, row) in contacts.rows.iter().enumerate() {
+        let point = &row.near.point;
+        // lambda_n = Σ beta_j, lambda_t = mu Σ beta_j d_j
+        let (mut lambda_n, mut lambda_t1, mut lambda_t2) = (0.0, 0.0, 0.0);
+        for r in problem.rows_of(k) {
+            let beta = solution.z[r];
+            lambda_n += beta;
+            lambda_t1 += row.mu * beta * problem.edges[r][0];
+            lambda_t2 += row.mu * beta * problem.edges[r][1];
+        }
+        let [v_n, v_t1, v_t2] = contacts.velocity(row, &report.v);
+        let slip_W = row.t1 * v_t1 + row.t2 * v_t2;
+        let mode = if lambda_n <= LOADED * largest {
+            ContactMode::Separate
+        } else if slip_W.norm() > SLIP_SPEED_THRESHOLD {
+            ContactMode::Slide
+        } else {
+            ContactMode::Stick
+        };
+        report.contacts.push(ContactReport {
+            geom_a: row.near.geom_a,
+            geom_b: row.near.geom_b,
+            body_a: system.geoms[row.near.geom_a as usize].body as u32,
+            body_b: system.geoms[row.near.geom_b as usize].body as u32,
+            feature: point.feature,
+            p_W: midpoint(point.p_WCa, point.p_WCb),
+            n_AB_W: point.n_AB_W,
+            phi: point.phi,
+            phi_next: point.phi + h * v_n,
+            mu: row.mu,
+            normal_force: lambda_n / h,
+            friction_force_W: (row.t1 * lambda_t1 + row.t2 * lambda_t2) * (1.0 / h),
+            spin_torque: 0.0,
+            slip_W,
+            mode,
+        });
+    }
+    report.limits.clear();
+    for (key, z) in problem.keys.iter().zip(&solution.z) {
+        let (limit, sign) = match key {
+            RowKey::LowerLimit { limit } => (*limit, 1.0),
+            RowKey::UpperLimit { limit } => (*limit, -1.0),
+            RowKey::Contact { .. } => continue,
+        };
+        if *z > LOADED * largest {
+            let dof = system.model.limits()[limit as usize].dof;
+            report.limits.push(LimitForce { dof, force: sign * z / h });
+        }
+    }
+    report.saturated.clear();
+    for (saturation, side) in problem.saturations.iter().zip(&solution.saturated) {
+        if *side != 0 {
+            let dof = system.variable_of_dof.iter().position(|v| *v == Some(saturation.index));
+            report.saturated.extend(dof.map(|d| d as u32));
+        }
+    }
+    report.n_rows = problem.keys.len();
+    report.n_active = solution.z.iter().filter(|z| **z > 0.0).count();
+    report.n_candidates = work.scan.n_candidates;
+    report.iterations = solution.iterations;
+    report.smallest_norm = solution.dual_is_smallest_norm;
+    Ok(())
+}
+
+/// Names what the ray of an unbounded problem moves.
+fn unsupported(system: &System, solution: &Solution) -> StepError {
+    let names = system.dof_names();
+    let largest = solution.ray.iter().fold(0.0_f64, |m, d| m.max(d.abs()));
+    let mut bodies: Vec<String> = Vec::new();
+    let mut direction = Vec::new();
+    for (dof, variable) in system.variable_of_dof.iter().enumerate() {
+        let Some(share) = variable.map(|v| solution.ray[v as usize] / largest) else { continue };
+        // a tenth: enough to tell the mover from what it drags along
+        if share.abs() >= 0.1 {
+            direction.push((names[dof].clone(), share));
+            let name = &system.model.body(system.body_of_dof[dof]).name;
+            if !bodies.contains(name) {
+                bodies.push(name.clone());
+            }
+        }
+    }
+    StepError::Unsupported { bodies, direction }
+}
+
+/// Names the rows that exclude one another.
+fn infeasible(system: &System, work: &Workspace) -> StepError {
+    let certificate = &work.solution.certificate;
+    let largest = certificate.iter().fold(0.0_f64, |m, y| m.max(*y));
+    let mut pairs: Vec<PairDepth> = Vec::new();
+    let mut joints = Vec::new();
+    for (key, y) in work.problem.keys.iter().zip(certificate) {
+        // rows that carry less than a thousandth of the contradiction are bystanders
+        if *y <= 1e-3 * largest {
+            continue;
+        }
+        match key {
+            RowKey::Contact { geom_a, geom_b, feature, .. } => {
+                let name = |geom: u32| {
+                    system.model.body(system.geoms[geom as usize].body).name.clone()
+                };
+                let depth = work
+                    .contacts
+                    .rows
+                    .iter()
+                    .find(|r| {
+                        (r.near.geom_a, r.near.geom_b, r.near.point.feature)
+                            == (*geom_a, *geom_b, *feature)
+                    })
+                    .map_or(0.0, |r| -r.near.point.phi);
+                let (a, b) = (name(*geom_a), name(*geom_b));
+                match pairs.iter_mut().find(|p| p.a == a && p.b == b) {
+                    Some(pair) => pair.depth = pair.depth.max(depth),
+                    None => pairs.push(PairDepth { a, b, depth }),
+                }
+            }
+            RowKey::LowerLimit { limit } | RowKey::UpperLimit { limit } => {
+                let dof = system.model.limits()[*limit as usize].dof as usize;
+                let name = system.model.body(system.body_of_dof[dof]).joint_name.clone();
+                if !joints.contains(&name) {
+                    joints.push(name);
+                }
+            }
+        }
+    }
+    pairs.sort_by(|x, y| y.depth.total_cmp(&x.depth));
+    StepError::Infeasible { pairs, joints }
+}

@@ -1,0 +1,25 @@
+//! Friction laws: each formulation is one file that assembles a step problem and recovers impulses.
+
+pub(crate) mod anitescu;
+
+/// Friction law of a step.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum Formulation {
+    /// Anitescu's convex friction as a quadratic program, Pang21 (10). Exact in sticking; a sliding
+    /// body floats `h mu |v_t|` high.
+    Anitescu {
+        /// Shape of the friction cone.
+        cone: Cone,
+    },
+}
+
+/// Shape of a friction cone.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum Cone {
+    /// Inscribed pyramid with this even number of edges, ≥ 2, the first along the contact's first
+    /// tangent. A contact that can move in one plane only has its two edges in that plane, whatever
+    /// the number.
+    Pyramid(u32),
+}

@@ -1,0 +1,100 @@
+use crate::error::ParamError;
+use crate::formulation::{Cone, Formulation};
+
+/// How one step is taken. Plain data, may change between steps:
+/// `StepParams { time_step: 0.1, ..Default::default() }`.
+#[derive(Clone, Debug, PartialEq)]
+pub struct StepParams {
+    /// Time step `h`, in s, > 0. Default 0.01.
+    pub time_step: f64,
+    /// Pairs further apart than this make no row, in m, ≥ 0. Default 0.02.
+    /// Symbol ε in Pang21. Larger is slower, never less safe: a pair outside the margin is not
+    /// seen by the step, so it must exceed the distance that surfaces approach in one step.
+    pub contact_margin: f64,
+    /// Overlaps separate at most this fast, in m/s (rad/s for a joint beyond its limit), > 0.
+    /// Default 0.1.
+    pub max_recovery_speed: f64,
+    /// Acceleration of free fall in the world frame, in m/s². Default (0, 0, −9.81).
+    pub gravity: [f64; 3],
+    /// Friction law. Default [`Formulation::Anitescu`] with four edges.
+    pub formulation: Formulation,
+    /// What resists the motion of passive bodies. Default [`Inertia::None`].
+    pub inertia: Inertia,
+    /// How the rate of a prescribed joint follows from its command. Default
+    /// [`PrescribedRate::Secant`].
+    pub prescribed_rate: PrescribedRate,
+}
+
+/// The block `P_u` of passive bodies in the step's cost.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Inertia {
+    /// `P_u = 0`: quasi-static, Pang21 (10). An unsupported passive body has no next state.
+    None,
+    /// `P_u = M_u`: quasi-dynamic, Tracy (13) with `v = δq/h`. Motion starts from rest at each step.
+    Mass,
+}
+
+/// Rate of a prescribed joint within a step. It sits on its command at the end either way.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum PrescribedRate {
+    /// `(q_cmd − q)/h`, Pang21 (1b).
+    Secant,
+    /// The command's own rate `v_cmd`, Trinkle05.
+    Derivative,
+}
+
+impl Default for StepParams {
+    fn default() -> Self {
+        Self {
+            time_step: 0.01,
+            contact_margin: 0.02,
+            max_recovery_speed: 0.1,
+            gravity: [0.0, 0.0, -9.81],
+            formulation: Formulation::Anitescu { cone: Cone::Pyramid(4) },
+            inertia: Inertia::None,
+            prescribed_rate: PrescribedRate::Secant,
+        }
+    }
+}
+
+impl StepParams {
+    /// Checks every number against its rule.
+    ///
+    /// # Errors
+    ///
+    /// The first field that breaks its rule, with the value seen and the rule.
+    pub fn check(&self) -> Result<(), ParamError> {
+        let positive = |name, value: f64, unit| {
+            if value > 0.0 && value.is_finite() {
+                Ok(())
+            } else {
+                Err(ParamError { name, seen: format!("{value}"), rule: format!("> 0 {unit}") })
+            }
+        };
+        positive("time_step", self.time_step, "s")?;
+        positive("max_recovery_speed", self.max_recovery_speed, "m/s")?;
+        if !(self.contact_margin >= 0.0 && self.contact_margin.is_finite()) {
+            return Err(ParamError {
+                name: "contact_margin",
+                seen: format!("{}", self.contact_margin),
+                rule: "≥ 0 m".into(),
+            });
+        }
+        if !self.gravity.iter().all(|g| g.is_finite()) {
+            return Err(ParamError {
+                name: "gravity",
+                seen: format!("{:?}", self.gravity),
+                rule: "three finite numbers in m/s²".into(),
+            });
+        }
+        let Formulation::Anitescu { cone: Cone::Pyramid(edges) } = self.formulation;
+        if edges < 2 || edges % 2 == 1 {
+            return Err(ParamError {
+                name: "cone",
+                seen: format!("{edges} edges"),
+                rule: "an even number of edges ≥ 2".into(),
+            });
+        }
+        Ok(())
+    }
+}

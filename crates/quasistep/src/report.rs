@@ -1,0 +1,202 @@
+//! What a step says about itself: forces, modes, and the certificate.
+
+use quasistep_math::Vec3;
+
+/// Slip speed above which a loaded contact is said to slide, in m/s.
+///
+/// Far below any motion of interest, far above what rounding leaves on a sticking contact.
+pub const SLIP_SPEED_THRESHOLD: f64 = 1e-6;
+
+/// Stages of a step, in order.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Stage {
+    /// `q` → poses and body Jacobians.
+    Kinematics,
+    /// Poses and shapes → near points.
+    Distance,
+    /// Near points × Jacobians → contact rows.
+    Contact,
+    /// Rows and loads → a problem of the solvers.
+    Assemble,
+    /// The problem → its solution.
+    Solve,
+    /// The solution → velocities and impulses.
+    Recover,
+    /// `q` and `v` → the next `q`.
+    Integrate,
+    /// The certificate.
+    Report,
+}
+
+impl Stage {
+    /// Number of stages.
+    pub const COUNT: usize = 8;
+    /// All stages, in order.
+    pub const ALL: [Self; Self::COUNT] = [
+        Self::Kinematics,
+        Self::Distance,
+        Self::Contact,
+        Self::Assemble,
+        Self::Solve,
+        Self::Recover,
+        Self::Integrate,
+        Self::Report,
+    ];
+
+    /// The stage's word, as used in docs, timers and module names.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Kinematics => "kinematics",
+            Self::Distance => "distance",
+            Self::Contact => "contact",
+            Self::Assemble => "assemble",
+            Self::Solve => "solve",
+            Self::Recover => "recover",
+            Self::Integrate => "integrate",
+            Self::Report => "report",
+        }
+    }
+}
+
+/// What a contact does during a step.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum ContactMode {
+    /// No force.
+    Separate,
+    /// Force, and no slip faster than [`SLIP_SPEED_THRESHOLD`].
+    Stick,
+    /// Force and slip.
+    Slide,
+}
+
+/// One contact point of a step. All vectors in the world frame.
+#[derive(Clone, Debug, PartialEq)]
+pub struct ContactReport {
+    /// Index of geom A.
+    pub geom_a: u32,
+    /// Index of geom B.
+    pub geom_b: u32,
+    /// Body that carries geom A.
+    pub body_a: u32,
+    /// Body that carries geom B.
+    pub body_b: u32,
+    /// Pair of features in contact, stable while the contact lasts.
+    pub feature: u32,
+    /// Middle between the two witness points, in m.
+    pub p_W: Vec3,
+    /// Unit normal, from A into B.
+    pub n_AB_W: Vec3,
+    /// Signed distance before the step, in m.
+    pub phi: f64,
+    /// Linearised signed distance after the step, in m.
+    pub phi_next: f64,
+    /// Friction coefficient.
+    pub mu: f64,
+    /// Normal force on B along `n_AB_W`, ≥ 0, in N.
+    pub normal_force: f64,
+    /// Friction force on B, in N.
+    pub friction_force_W: Vec3,
+    /// Torque on B about the normal, in N·m; zero while pairs have no torsional friction.
+    pub spin_torque: f64,
+    /// Velocity of B against A in the tangent plane, in m/s.
+    pub slip_W: Vec3,
+    /// Mode.
+    pub mode: ContactMode,
+}
+
+impl ContactReport {
+    /// The whole force on B, in N.
+    pub fn force_W(&self) -> Vec3 {
+        self.n_AB_W * self.normal_force + self.friction_force_W
+    }
+}
+
+/// Force of a position limit.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct LimitForce {
+    /// Dof that is limited.
+    pub dof: u32,
+    /// Force on the joint, in N or N·m; positive at the lower limit, negative at the upper one.
+    pub force: f64,
+}
+
+/// Residuals of one step, computed from the physical forces and the geometry, not from the solver.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub struct Certificate {
+    /// Largest unbalanced force on a translational dof, in N.
+    pub force_balance: f64,
+    /// Largest unbalanced torque on a rotational dof, in N·m.
+    pub torque_balance: f64,
+    /// Largest linearised overlap after the step beyond the one that a bounded recovery leaves, in
+    /// m; 0 if every row holds.
+    pub penetration: f64,
+    /// Smallest true distance of any pair after the step, in m; negative is an overlap, the contact
+    /// margin if nothing is near. Differs from the linearised gap by the curvature of the motion.
+    pub true_distance: f64,
+    /// Largest excess of a friction force over `mu` times its normal force, or pull of a normal
+    /// force, in N.
+    pub cone_violation: f64,
+    /// Largest |impulse × gap speed| of a row, in J.
+    pub complementarity: f64,
+    /// Largest force in the step, in N or N·m: the scale that residuals are judged against.
+    pub force_scale: f64,
+}
+
+impl Certificate {
+    /// Balance and cone residuals may be this share of the largest force: the solver works to
+    /// 1e-10 and a step adds up some hundred terms.
+    pub const RELATIVE_TOLERANCE: f64 = 1e-7;
+    /// Linearised overlap that rounding may leave, in m.
+    pub const PENETRATION_TOLERANCE: f64 = 1e-9;
+
+    /// What is wrong, in words; `None` if the step is certified.
+    pub fn complaint(&self) -> Option<String> {
+        // forces below 1 N are judged as if they were 1 N: rounding of a metre is 1e-16 m
+        let scale = self.force_scale.max(1.0);
+        let tolerance = Self::RELATIVE_TOLERANCE * scale;
+        let checks = [
+            ("force balance", self.force_balance, tolerance, "N"),
+            ("torque balance", self.torque_balance, tolerance, "N·m"),
+            ("friction cone", self.cone_violation, tolerance, "N"),
+            ("penetration", self.penetration, Self::PENETRATION_TOLERANCE, "m"),
+            ("complementarity", self.complementarity, tolerance, "J"),
+        ];
+        checks
+            .into_iter()
+            // NaN must complain as well
+            .find(|(_, value, limit, _)| !(value <= limit))
+            .map(|(name, value, _, unit)| format!("{name} off by {value:.1e} {unit}"))
+    }
+}
+
+/// Everything a step computed.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct StepReport {
+    /// Time at the end of the step, in s.
+    pub time: f64,
+    /// Generalised velocity during the step, length `n_v`, in m/s or rad/s.
+    pub v: Vec<f64>,
+    /// Contact points within the margin, ordered by geom pair and feature.
+    pub contacts: Vec<ContactReport>,
+    /// Position limits that push.
+    pub limits: Vec<LimitForce>,
+    /// Drive force on each commanded dof, in N or N·m: spring and damper of an actuated joint, or
+    /// the force that a prescribed motion needs.
+    pub effort: Vec<f64>,
+    /// Actuated dofs whose spring force is at its effort limit.
+    pub saturated: Vec<u32>,
+    /// Residuals.
+    pub certificate: Certificate,
+    /// Rows of the step problem.
+    pub n_rows: usize,
+    /// Rows with an impulse.
+    pub n_active: usize,
+    /// Pairs of shapes that reached the exact distance.
+    pub n_candidates: usize,
+    /// Iterations of the solver.
+    pub iterations: u32,
+    /// True if the impulses are the smallest-norm ones among all that balance the same forces.
+    pub smallest_norm: bool,
+    /// Time spent in each stage, in ns of the workspace's clock; zero without one.
+    pub stage_ns: [u64; Stage::COUNT],
+}

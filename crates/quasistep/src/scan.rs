@@ -1,0 +1,92 @@
+//! Stages 1 and 2: where everything is at one configuration, and what is near what.
+
+use crate::report::Stage;
+use crate::system::System;
+use crate::workspace::Timer;
+use quasistep_geometry::{Aabb, BroadPhase, ContactPoint, contact_patch};
+use quasistep_math::Pose;
+use quasistep_model::Kinematics;
+
+/// One point where two geoms are within the margin.
+#[derive(Clone, Debug)]
+pub(crate) struct NearPoint {
+    pub geom_a: u32,
+    pub geom_b: u32,
+    pub point: ContactPoint,
+}
+
+/// Poses and near points at `q`. A pure function of `(q, margin)`, kept because the end of one
+/// step is the start of the next.
+#[derive(Debug)]
+pub(crate) struct Scan {
+    q: Vec<f64>,
+    margin: f64,
+    pub kin: Kinematics,
+    /// Sorted by geom pair, then by feature.
+    pub points: Vec<NearPoint>,
+    /// Pairs of geoms that the broad phase handed to the exact distance.
+    pub n_candidates: usize,
+    X_WG: Vec<Pose>,
+    boxes: Vec<Aabb>,
+    broad: BroadPhase,
+    pairs: Vec<(u32, u32)>,
+    patch: Vec<ContactPoint>,
+}
+
+impl Scan {
+    pub fn new(system: &System) -> Self {
+        Self {
+            q: Vec::new(),
+            margin: -1.0,
+            kin: system.model.create_kinematics(),
+            points: Vec::new(),
+            n_candidates: 0,
+            X_WG: Vec::new(),
+            boxes: Vec::new(),
+            broad: BroadPhase::new(),
+            pairs: Vec::new(),
+            patch: Vec::new(),
+        }
+    }
+
+    /// Makes this the scan of `q`; nothing is computed if it already is.
+    pub fn update(&mut self, system: &System, q: &[f64], margin: f64, timer: &mut Timer) {
+        if self.q == q && self.margin == margin {
+            return;
+        }
+        timer.enter(Stage::Kinematics);
+        self.q.clear();
+        self.q.extend_from_slice(q);
+        self.margin = margin;
+        system.model.kinematics(q, &mut self.kin);
+
+        timer.enter(Stage::Distance);
+        self.X_WG.clear();
+        self.boxes.clear();
+        for geom in &system.geoms {
+            let X_WG = self.kin.X_WB[geom.body] * geom.X_BG;
+            self.boxes.push(geom.shape.aabb(&X_WG));
+            self.X_WG.push(X_WG);
+        }
+        self.pairs.clear();
+        self.broad.pairs(&self.boxes, margin, |a, b| system.may_touch(a, b), &mut self.pairs);
+        self.n_candidates = self.pairs.len();
+        self.points.clear();
+        for &(a, b) in &self.pairs {
+            let (i, j) = (a as usize, b as usize);
+            self.patch.clear();
+            let (shape_a, shape_b) = (&system.geoms[i].shape, &system.geoms[j].shape);
+            contact_patch(shape_a, &self.X_WG[i], shape_b, &self.X_WG[j], margin, &mut self.patch);
+            // by feature: the order of rows must not depend on the clipping's start vertex
+            self.patch.sort_by_key(|p| p.feature);
+            self.points.extend(
+                self.patch.drain(..).map(|point| NearPoint { geom_a: a, geom_b: b, point }),
+            );
+        }
+    }
+
+    /// Smallest signed distance among the near points, in m; the margin if there are none.
+    pub fn smallest_distance(&self) -> f64 {
+        self.points.iter().fold(self.margin, |m, p| m.min(p.point.phi))
+    }
+}

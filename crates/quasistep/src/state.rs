@@ -1,0 +1,49 @@
+use crate::workspace::RowKey;
+use quasistep_math::Vec3;
+
+/// All that must be saved to continue a run: nothing else is remembered.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct State {
+    /// Time, in s.
+    pub time: f64,
+    /// Configuration `q`, length `n_q`, in m, rad and unit quaternions (w, x, y, z).
+    pub q: Vec<f64>,
+}
+
+/// What drives one step. Everything is taken at the end of the step, `t + h`.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct StepInput {
+    /// Position command: the `q` entries of all commanded (actuated or prescribed) joints, in body
+    /// order, length [`System::n_cmd`](crate::System::n_cmd), in m, rad or unit quaternions.
+    pub q_cmd: Vec<f64>,
+    /// Rates of the same joints' dofs, length
+    /// [`System::n_cmd_v`](crate::System::n_cmd_v), in m/s or rad/s; empty means zero. Read only
+    /// by damping on the command error and by [`PrescribedRate::Derivative`](crate::PrescribedRate::Derivative).
+    pub v_cmd: Vec<f64>,
+    /// External wrenches on bodies.
+    pub wrenches: Vec<Wrench>,
+}
+
+/// A force and a torque on a body, constant over the step.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Wrench {
+    /// Index of the body.
+    pub body: usize,
+    /// Point of attack, in the body's frame, in m.
+    pub p_B: Vec3,
+    /// Force, in the world frame, in N.
+    pub force_W: Vec3,
+    /// Torque, in the world frame, in N·m.
+    pub torque_W: Vec3,
+}
+
+/// A [`State`] with the warm start's keys: resumes with the same bits.
+///
+/// A bare `State` resumes too, to the solver's tolerance.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Checkpoint {
+    /// The state.
+    pub state: State,
+    /// Rows that were active in the step that led to it, ascending.
+    pub active: Vec<RowKey>,
+}

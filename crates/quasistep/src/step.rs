@@ -1,0 +1,261 @@
+//! The main loop. Start reading here: [`System::step`] lists the stages of one time step.
+
+use crate::error::StepError;
+use crate::formulation::{Formulation, anitescu};
+use crate::params::{PrescribedRate, StepParams};
+use crate::report::{Stage, StepReport};
+use crate::state::{State, StepInput, Wrench};
+use crate::system::{Role, System};
+use crate::workspace::Workspace;
+use quasistep_math::Vec3;
+use quasistep_model::Kinematics;
+
+impl System {
+    /// Moves `state` one time step towards `q_cmd`, the position command at the *end* of the step.
+    ///
+    /// `q_cmd` has [`n_cmd`](Self::n_cmd) entries in m, rad or unit quaternions. The report lives in
+    /// `work` until its next step.
+    ///
+    /// # Errors
+    ///
+    /// See [`StepError`]. On error `state` is untouched.
+    pub fn step<'w>(
+        &self,
+        state: &mut State,
+        q_cmd: &[f64],
+        params: &StepParams,
+        work: &'w mut Workspace,
+    ) -> Result<&'w StepReport, StepError> {
+        self.advance(state, &Drive { q_cmd, v_cmd: &[], wrenches: &[] }, params, work)
+    }
+
+    /// [`step`](Self::step) with command rates and external wrenches.
+    ///
+    /// # Errors
+    ///
+    /// See [`StepError`]. On error `state` is untouched.
+    pub fn step_with<'w>(
+        &self,
+        state: &mut State,
+        input: &StepInput,
+        params: &StepParams,
+        work: &'w mut Workspace,
+    ) -> Result<&'w StepReport, StepError> {
+        let StepInput { q_cmd, v_cmd, wrenches } = input;
+        self.advance(state, &Drive { q_cmd, v_cmd, wrenches }, params, work)
+    }
+
+    fn advance<'w>(
+        &self,
+        state: &mut State,
+        input: &Drive<'_>,
+        params: &StepParams,
+        work: &'w mut Workspace,
+    ) -> Result<&'w StepReport, StepError> {
+        params.check()?;
+        self.check(state, input)?;
+        let h = params.time_step;
+        let Formulation::Anitescu { cone } = params.formulation;
+        work.timer.reset();
+
+        // 1 kinematics, 2 distance: usually known already, as the end of the step before
+        work.scan.update(self, &state.q, params.contact_margin, &mut work.timer);
+        work.timer.enter(Stage::Contact); // 3
+        work.contacts.update(self, &work.scan);
+        work.timer.enter(Stage::Assemble); // 4
+        work.load.update(self, state, input, params, &work.scan.kin)?;
+        work.problem.assemble(self, &state.q, &work.load, &work.contacts, &work.scan.kin, cone, params);
+        work.problem.match_rows(work.warm.as_deref().unwrap_or_default(), &mut work.warm_rows);
+        work.timer.enter(Stage::Solve); // 5
+        work.solver.solve(&work.problem.qp(), &work.warm_rows, &mut work.solution);
+        work.timer.enter(Stage::Recover); // 6
+        anitescu::recover(self, work, params)?;
+        work.timer.enter(Stage::Integrate); // 7
+        self.integrate(&state.q, &work.report.v, input.q_cmd, h, &mut work.q_next)?;
+        work.scan_next.update(self, &work.q_next, params.contact_margin, &mut work.timer);
+        work.timer.enter(Stage::Report); // 8
+        self.certify(work, params)?;
+
+        // nothing above touched `state`
+        std::mem::swap(&mut state.q, &mut work.q_next);
+        state.time = end_of_step(state.time, h);
+        work.report.time = state.time;
+        std::mem::swap(&mut work.scan, &mut work.scan_next);
+        if let Some(warm) = &mut work.warm {
+            work.problem.active_keys(&work.solution.z, warm);
+        }
+        work.timer.stop();
+        work.report.stage_ns = work.timer.spent_ns;
+        Ok(&work.report)
+    }
+
+    fn check(&self, state: &State, input: &Drive<'_>) -> Result<(), StepError> {
+        let length = |what, got, want| {
+            if got == want { Ok(()) } else { Err(StepError::Length { what, got, want }) }
+        };
+        length("q", state.q.len(), self.model.n_q())?;
+        length("q_cmd", input.q_cmd.len(), self.n_cmd())?;
+        if !input.v_cmd.is_empty() {
+            length("v_cmd", input.v_cmd.len(), self.n_cmd_v())?;
+        }
+        self.model
+            .check_q(&state.q)
+            .map_err(|e| StepError::Value { what: "state q".into(), why: e.to_string() })?;
+        for (what, values) in [("q_cmd", input.q_cmd), ("v_cmd", input.v_cmd)] {
+            if let Some(k) = values.iter().position(|x| !x.is_finite()) {
+                let why = format!("entry {k} is {}; it must be a finite number", values[k]);
+                return Err(StepError::Value { what: what.into(), why });
+            }
+        }
+        for wrench in input.wrenches {
+            if wrench.body >= self.model.n_bodies() {
+                return Err(StepError::Value {
+                    what: "wrench".into(),
+                    why: format!("body {} of {}", wrench.body, self.model.n_bodies()),
+                });
+            }
+            let finite = [wrench.p_B, wrench.force_W, wrench.torque_W].iter().all(|x| x.is_finite());
+            if !finite {
+                let what = format!("wrench on `{}`", self.model.body(wrench.body).name);
+                let why = "its point, force and torque must be finite numbers".into();
+                return Err(StepError::Value { what, why });
+            }
+        }
+        Ok(())
+    }
+
+    /// `q_next = q ⊕ h v`; prescribed joints sit on their command exactly.
+    fn integrate(
+        &self,
+        q: &[f64],
+        v: &[f64],
+        q_cmd: &[f64],
+        h: f64,
+        q_next: &mut Vec<f64>,
+    ) -> Result<(), StepError> {
+        q_next.resize(q.len(), 0.0);
+        self.model.integrate(q, v, h, q_next);
+        let mut at = 0;
+        for &body in self.commanded() {
+            let range = self.model.body(body).q.clone();
+            let n = range.len();
+            if self.roles[body] == Role::Prescribed && n < 4 {
+                q_next[range].copy_from_slice(&q_cmd[at..at + n]);
+            }
+            at += n;
+        }
+        if q_next.iter().any(|x| !x.is_finite()) {
+            return Err(StepError::NotSolved {
+                iterations: 0,
+                why: "the next configuration is not finite".into(),
+            });
+        }
+        Ok(())
+    }
+}
+
+/// [`StepInput`], borrowed.
+struct Drive<'a> {
+    q_cmd: &'a [f64],
+    v_cmd: &'a [f64],
+    wrenches: &'a [Wrench],
+}
+
+/// `t + h`, on the grid `k h` when `t` is: a run of many steps must not gather rounding.
+fn end_of_step(t: f64, h: f64) -> f64 {
+    let k = (t / h).round();
+    if (t / h - k).abs() < 1e-6 { (k + 1.0) * h } else { t + h }
+}
+
+/// Loads and drives of one step, over all dofs: the same for every formulation.
+#[derive(Debug, Default)]
+pub(crate) struct Load {
+    /// Applied generalised force `tau`: gravity and wrenches, in N or N·m.
+    pub tau: Vec<f64>,
+    /// `q_cmd ⊖ q` on commanded dofs, in m or rad.
+    pub dq_cmd: Vec<f64>,
+    /// Rate of the command on commanded dofs, in m/s or rad/s.
+    pub v_cmd: Vec<f64>,
+    /// Known rates of prescribed dofs, zero elsewhere.
+    pub v_known: Vec<f64>,
+    q_target: Vec<f64>,
+}
+
+impl Load {
+    fn update(
+        &mut self,
+        system: &System,
+        state: &State,
+        input: &Drive<'_>,
+        params: &StepParams,
+        kin: &Kinematics,
+    ) -> Result<(), StepError> {
+        let model = &system.model;
+        for vector in [&mut self.tau, &mut self.dq_cmd, &mut self.v_cmd, &mut self.v_known] {
+            vector.clear();
+            vector.resize(model.n_v(), 0.0);
+        }
+        model.gravity_force(kin, params.gravity.into(), &mut self.tau);
+        for wrench in input.wrenches {
+            let p_W = kin.X_WB[wrench.body].transform_point(wrench.p_B);
+            model.add_wrench(kin, wrench.body, p_W, wrench.force_W, wrench.torque_W, &mut self.tau);
+        }
+
+        // a target configuration: commanded joints at their command, the others where they are
+        self.q_target.clear();
+        self.q_target.extend_from_slice(&state.q);
+        let (mut at_q, mut at_v) = (0, 0);
+        for &body in system.commanded() {
+            let joint = model.body(body);
+            let n = joint.q.len();
+            self.q_target[joint.q.clone()].copy_from_slice(&input.q_cmd[at_q..at_q + n]);
+            at_q += n;
+            let m = joint.v.len();
+            if !input.v_cmd.is_empty() {
+                self.v_cmd[joint.v.clone()].copy_from_slice(&input.v_cmd[at_v..at_v + m]);
+            }
+            at_v += m;
+        }
+        model.check_q(&self.q_target).map_err(|e| StepError::Value {
+            what: "q_cmd".into(),
+            why: e.to_string(),
+        })?;
+        model.difference(&state.q, &self.q_target, &mut self.dq_cmd);
+        for &body in system.commanded() {
+            if system.roles[body] != Role::Prescribed {
+                continue;
+            }
+            check_prescribed_limit(system, body, &self.q_target)?;
+            for dof in model.body(body).v.clone() {
+                self.v_known[dof] = match params.prescribed_rate {
+                    PrescribedRate::Secant => self.dq_cmd[dof] / params.time_step,
+                    PrescribedRate::Derivative => self.v_cmd[dof],
+                };
+            }
+        }
+        Ok(())
+    }
+}
+
+/// A prescribed joint goes where it is told: a command beyond its limits is a mistake.
+fn check_prescribed_limit(system: &System, body: usize, q: &[f64]) -> Result<(), StepError> {
+    let range = system.model.body(body).q.clone();
+    for limit in system.model.limits().iter().filter(|l| range.contains(&(l.q_index as usize))) {
+        let command = q[limit.q_index as usize];
+        if command < limit.lower || command > limit.upper {
+            return Err(StepError::Value {
+                what: format!("command of prescribed joint `{}`", system.model.body(body).joint_name),
+                why: format!(
+                    "{command} is outside its limits; it must be in [{}, {}]",
+                    limit.lower, limit.upper
+                ),
+            });
+        }
+    }
+    Ok(())
+}
+
+/// Middle of two points.
+pub(crate) fn midpoint(a: Vec3, b: Vec3) -> Vec3 {
+    (a + b) * 0.5
+}

@@ -1,0 +1,329 @@
+//! The immutable description of what is simulated, shared between threads.
+
+use crate::error::SystemError;
+use quasistep_geometry::Shape;
+use quasistep_math::Pose;
+use quasistep_model::{JointKind, Model, WORLD};
+use std::collections::BTreeMap;
+
+/// One collision shape on a body.
+#[derive(Clone, Debug)]
+pub struct Geom {
+    /// Name for messages, `model/link/shape`.
+    pub name: String,
+    /// Index of the body that carries it; 0 is the world.
+    pub body: usize,
+    /// Pose of the shape's frame in the body's frame.
+    pub X_BG: Pose,
+    /// The shape.
+    pub shape: Shape,
+    /// Friction coefficient of the surface, ≥ 0; pairs combine theirs by [`PairFriction`].
+    pub mu: f64,
+}
+
+/// How a joint is driven.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub enum Role {
+    /// Moves as forces demand.
+    #[default]
+    Passive,
+    /// Follows its command exactly; the force that this needs is reported.
+    Prescribed,
+    /// A spring pulls it to its command: an impedance-controlled robot joint, Pang21 (3)–(5).
+    Actuated(Actuator),
+}
+
+/// The spring and damper between a joint and its command. One entry per dof of the joint.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Actuator {
+    /// Stiffness `K_a`, in N/m or N·m/rad, > 0.
+    pub stiffness: Vec<f64>,
+    /// Damping `D_a`, in N·s/m or N·m·s/rad, ≥ 0.
+    pub damping: Vec<f64>,
+    /// What the damper resists.
+    pub damping_on: DampingOn,
+    /// The spring force saturates at this size, in N or N·m, > 0; `f64::INFINITY` for none.
+    pub effort_limit: Vec<f64>,
+}
+
+/// What an actuator's damper resists.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum DampingOn {
+    /// The joint's velocity: force `−D v`.
+    #[default]
+    Velocity,
+    /// Its error to the command's rate: force `D (v_cmd − v)`.
+    CommandError,
+}
+
+/// How the friction coefficient of a pair follows from its two surfaces.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum PairFriction {
+    /// `2 a b / (a + b)`, as Drake does; 0 if both are 0.
+    #[default]
+    HarmonicMean,
+    /// `√(a b)`.
+    GeometricMean,
+    /// `(a + b)/2`.
+    ArithmeticMean,
+    /// The smaller one.
+    Minimum,
+    /// The larger one.
+    Maximum,
+}
+
+impl PairFriction {
+    /// The coefficient of a pair whose surfaces have `a` and `b`.
+    pub fn combine(self, a: f64, b: f64) -> f64 {
+        match self {
+            Self::HarmonicMean if a + b > 0.0 => 2.0 * a * b / (a + b),
+            Self::HarmonicMean => 0.0,
+            Self::GeometricMean => (a * b).sqrt(),
+            Self::ArithmeticMean => 0.5 * (a + b),
+            Self::Minimum => a.min(b),
+            Self::Maximum => a.max(b),
+        }
+    }
+}
+
+/// Everything a [`System`] is made of.
+#[derive(Clone, Debug)]
+pub struct SystemDef {
+    /// Joints and bodies.
+    pub model: Model,
+    /// Collision shapes.
+    pub geoms: Vec<Geom>,
+    /// Drive of each body's joint, one per body; the world and fixed joints are [`Role::Passive`].
+    pub roles: Vec<Role>,
+    /// Rule for pair friction.
+    pub friction: PairFriction,
+    /// Pairs of geoms with a coefficient of their own.
+    pub friction_exceptions: Vec<(usize, usize, f64)>,
+    /// Pairs of geoms that never touch.
+    pub excluded: Vec<(usize, usize)>,
+}
+
+/// A world to be stepped: immutable, shared between threads.
+#[derive(Clone, Debug)]
+pub struct System {
+    pub(crate) model: Model,
+    pub(crate) geoms: Vec<Geom>,
+    pub(crate) roles: Vec<Role>,
+    friction: PairFriction,
+    friction_exceptions: BTreeMap<(u32, u32), f64>,
+    /// Upper triangle over geoms: may this pair touch?
+    may_touch: Vec<bool>,
+    commanded: Vec<usize>,
+    n_cmd: usize,
+    n_cmd_v: usize,
+    /// Column of the step problem that a dof owns; `None` for prescribed dofs.
+    pub(crate) variable_of_dof: Vec<Option<u32>>,
+    /// Body whose joint owns a dof.
+    pub(crate) body_of_dof: Vec<usize>,
+    pub(crate) n_variables: usize,
+}
+
+impl System {
+    /// Builds the system, after checking that every index, length and number is valid.
+    ///
+    /// # Errors
+    ///
+    /// The first thing that does not fit, by name.
+    pub fn new(def: SystemDef) -> Result<Self, SystemError> {
+        let SystemDef { model, geoms, roles, friction, friction_exceptions, excluded } = def;
+        let n_bodies = model.n_bodies();
+        check_roles(&model, &roles)?;
+        for geom in &geoms {
+            let what = || format!("shape `{}`", geom.name);
+            if geom.body >= n_bodies {
+                return Err(bad(what(), format!("body {}", geom.body), format!("< {n_bodies}")));
+            }
+            if !(geom.mu >= 0.0 && geom.mu.is_finite()) {
+                return Err(bad(what(), format!("friction {}", geom.mu), "it must be ≥ 0".into()));
+            }
+            geom.shape
+                .check()
+                .map_err(|e| bad(what(), e.to_string(), "give a valid shape".into()))?;
+        }
+        let n = geoms.len();
+        let in_range = |what: &str, a: usize, b: usize| {
+            if a < n && b < n && a != b {
+                Ok(())
+            } else {
+                let rule = format!("two different shapes below {n}");
+                Err(bad(what.into(), format!("pair ({a}, {b})"), rule))
+            }
+        };
+        let mut exceptions = BTreeMap::new();
+        for (a, b, mu) in friction_exceptions {
+            in_range("friction exception", a, b)?;
+            if !(mu >= 0.0 && mu.is_finite()) {
+                let what = format!("friction of `{}` and `{}`", geoms[a].name, geoms[b].name);
+                return Err(bad(what, format!("{mu}"), "it must be ≥ 0".into()));
+            }
+            exceptions.insert((a.min(b) as u32, a.max(b) as u32), mu);
+        }
+        let mut may_touch = touchable(&model, &geoms, &roles);
+        for (a, b) in excluded {
+            in_range("excluded pair", a, b)?;
+            may_touch[a.min(b) * n + a.max(b)] = false;
+        }
+
+        let commanded: Vec<usize> =
+            (1..n_bodies).filter(|&i| roles[i] != Role::Passive).collect();
+        let n_cmd = commanded.iter().map(|&i| model.body(i).q.len()).sum();
+        let n_cmd_v = commanded.iter().map(|&i| model.body(i).v.len()).sum();
+        let mut variable_of_dof = vec![None; model.n_v()];
+        let mut body_of_dof = vec![WORLD; model.n_v()];
+        let mut n_variables = 0;
+        for body in 1..n_bodies {
+            for dof in model.body(body).v.clone() {
+                body_of_dof[dof] = body;
+                if roles[body] != Role::Prescribed {
+                    variable_of_dof[dof] = Some(n_variables as u32);
+                    n_variables += 1;
+                }
+            }
+        }
+        Ok(Self {
+            model,
+            geoms,
+            roles,
+            friction,
+            friction_exceptions: exceptions,
+            may_touch,
+            commanded,
+            n_cmd,
+            n_cmd_v,
+            variable_of_dof,
+            body_of_dof,
+            n_variables,
+        })
+    }
+
+    /// Joints and bodies.
+    pub fn model(&self) -> &Model {
+        &self.model
+    }
+
+    /// Collision shapes.
+    pub fn geoms(&self) -> &[Geom] {
+        &self.geoms
+    }
+
+    /// Drive of each body's joint.
+    pub fn roles(&self) -> &[Role] {
+        &self.roles
+    }
+
+    /// Bodies whose joint is actuated or prescribed, ascending: the order of `q_cmd`.
+    pub fn commanded(&self) -> &[usize] {
+        &self.commanded
+    }
+
+    /// Length of `q_cmd`.
+    pub fn n_cmd(&self) -> usize {
+        self.n_cmd
+    }
+
+    /// Length of `v_cmd` and of the reported effort.
+    pub fn n_cmd_v(&self) -> usize {
+        self.n_cmd_v
+    }
+
+    /// Friction coefficient of a pair of geoms.
+    pub fn friction(&self, a: usize, b: usize) -> f64 {
+        let key = (a.min(b) as u32, a.max(b) as u32);
+        if let Some(&mu) = self.friction_exceptions.get(&key) {
+            return mu;
+        }
+        self.friction.combine(self.geoms[a].mu, self.geoms[b].mu)
+    }
+
+    /// True if this pair of geoms is ever tested for contact.
+    pub fn may_touch(&self, a: usize, b: usize) -> bool {
+        self.may_touch[a.min(b) * self.geoms.len() + a.max(b)]
+    }
+
+    /// Number of pairs of geoms that may touch.
+    pub fn n_pairs(&self) -> usize {
+        self.may_touch.iter().filter(|&&m| m).count()
+    }
+
+    /// Names of the dofs, in the order of `v`.
+    pub fn dof_names(&self) -> Vec<String> {
+        self.model.dof_names()
+    }
+}
+
+fn bad(what: String, seen: String, rule: String) -> SystemError {
+    SystemError::Definition { what, seen, rule }
+}
+
+fn check_roles(model: &Model, roles: &[Role]) -> Result<(), SystemError> {
+    if roles.len() != model.n_bodies() {
+        let rule = format!("this model has {} bodies, the world included", model.n_bodies());
+        return Err(bad("roles".into(), format!("{} entries", roles.len()), rule));
+    }
+    for (index, role) in roles.iter().enumerate() {
+        let body = model.body(index);
+        let what = || format!("joint `{}`", body.joint_name);
+        if *role != Role::Passive && body.v.is_empty() {
+            return Err(bad(what(), "a drive on a joint without a dof".into(), "passive".into()));
+        }
+        let Role::Actuated(actuator) = role else { continue };
+        let n = body.v.len();
+        let rules: [(&str, &[f64], fn(f64) -> bool, &str); 3] = [
+            ("stiffness", &actuator.stiffness, |k| k > 0.0 && k.is_finite(), "> 0"),
+            ("damping", &actuator.damping, |d| d >= 0.0 && d.is_finite(), "≥ 0"),
+            ("effort limit", &actuator.effort_limit, |e| e > 0.0, "> 0"),
+        ];
+        for (name, values, valid, rule) in rules {
+            if values.len() != n {
+                let seen = format!("{} values of {name}", values.len());
+                return Err(bad(what(), seen, format!("it has {n} dofs")));
+            }
+            if let Some(&value) = values.iter().find(|&&value| !valid(value)) {
+                return Err(bad(what(), format!("{name} {value}"), format!("it must be {rule}")));
+            }
+        }
+    }
+    Ok(())
+}
+
+/// Upper triangle over geoms: pairs that move against each other and are not neighbours.
+fn touchable(model: &Model, geoms: &[Geom], roles: &[Role]) -> Vec<bool> {
+    let n_bodies = model.n_bodies();
+    // bodies welded together by fixed joints act as the outermost body of the weld
+    let mut weld: Vec<usize> = (0..n_bodies).collect();
+    for i in 1..n_bodies {
+        let body = model.body(i);
+        if matches!(body.joint, JointKind::Fixed) {
+            weld[i] = weld[body.parent];
+        }
+    }
+    let neighbour = |child: usize, other: usize| {
+        child != WORLD && other != WORLD && weld[model.body(child).parent] == other
+    };
+    // a body moves freely if a dof on its path is a variable of the step
+    let mut free = vec![false; n_bodies];
+    for i in 1..n_bodies {
+        let body = model.body(i);
+        free[i] = free[body.parent] || (!body.v.is_empty() && roles[i] != Role::Prescribed);
+        // a mimic joint has no dof of its own but follows its leader's
+        if let Some(mimic) = &body.mimic {
+            let leader = mimic.body;
+            free[i] |= !model.body(leader).v.is_empty() && roles[leader] != Role::Prescribed;
+        }
+    }
+    let n = geoms.len();
+    let mut may_touch = vec![false; n * n];
+    for i in 0..n {
+        for j in i + 1..n {
+            let (a, b) = (weld[geoms[i].body], weld[geoms[j].body]);
+            may_touch[i * n + j] =
+                a != b && (free[a] || free[b]) && !neighbour(a, b) && !neighbour(b, a);
+        }
+    }
+    may_touch
+}

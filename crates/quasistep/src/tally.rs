@@ -1,0 +1,185 @@
+//! What the reports of a run add up to.
+
+use crate::report::{Certificate, ContactMode, Stage, StepReport};
+
+/// Statistics over the steps of a run. Add each report with [`push`](Self::push).
+#[derive(Clone, Debug, Default)]
+pub struct Tally {
+    step_ns: Vec<u64>,
+    stage_ns: [Vec<u64>; Stage::COUNT],
+    contacts: usize,
+    most_contacts: usize,
+    loaded_contacts: usize,
+    rows: usize,
+    most_rows: usize,
+    most_iterations: u32,
+    iterations: u64,
+    not_smallest_norm: usize,
+    saturated_steps: usize,
+    worst: Worst,
+}
+
+/// Worst residual of each kind over a run; see [`Certificate`] for meanings and units.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub struct Worst {
+    /// In N.
+    pub force_balance: f64,
+    /// In N·m.
+    pub torque_balance: f64,
+    /// In m.
+    pub penetration: f64,
+    /// Smallest true distance after any step, in m (negative is an overlap); the contact margin
+    /// at most.
+    pub true_distance: f64,
+    /// In N.
+    pub cone_violation: f64,
+    /// In J.
+    pub complementarity: f64,
+}
+
+/// Median and 95th percentile.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub struct Spread {
+    /// Median.
+    pub median: f64,
+    /// 95th percentile.
+    pub p95: f64,
+}
+
+impl Tally {
+    /// Adds one step.
+    pub fn push(&mut self, report: &StepReport) {
+        self.step_ns.push(report.stage_ns.iter().sum());
+        for (all, ns) in self.stage_ns.iter_mut().zip(report.stage_ns) {
+            all.push(ns);
+        }
+        let n = report.contacts.len();
+        self.contacts += n;
+        self.most_contacts = self.most_contacts.max(n);
+        self.loaded_contacts +=
+            report.contacts.iter().filter(|c| c.mode != ContactMode::Separate).count();
+        self.rows += report.n_rows;
+        self.most_rows = self.most_rows.max(report.n_rows);
+        self.iterations += u64::from(report.iterations);
+        self.most_iterations = self.most_iterations.max(report.iterations);
+        self.not_smallest_norm += usize::from(!report.smallest_norm);
+        self.saturated_steps += usize::from(!report.saturated.is_empty());
+        let Certificate {
+            force_balance,
+            torque_balance,
+            penetration,
+            true_distance,
+            cone_violation,
+            complementarity,
+            force_scale: _,
+        } = report.certificate;
+        let w = &mut self.worst;
+        w.force_balance = w.force_balance.max(force_balance);
+        w.torque_balance = w.torque_balance.max(torque_balance);
+        w.penetration = w.penetration.max(penetration);
+        w.cone_violation = w.cone_violation.max(cone_violation);
+        w.complementarity = w.complementarity.max(complementarity);
+        let first = self.step_ns.len() == 1;
+        w.true_distance = if first { true_distance } else { w.true_distance.min(true_distance) };
+    }
+
+    /// Steps seen.
+    pub fn steps(&self) -> usize {
+        self.step_ns.len()
+    }
+
+    /// Mean number of contact points within the margin.
+    pub fn mean_contacts(&self) -> f64 {
+        self.mean(self.contacts)
+    }
+
+    /// Largest number of contact points in a step.
+    pub fn most_contacts(&self) -> usize {
+        self.most_contacts
+    }
+
+    /// Mean number of contact points that carry force.
+    pub fn mean_loaded_contacts(&self) -> f64 {
+        self.mean(self.loaded_contacts)
+    }
+
+    /// Mean number of rows of the step problem.
+    pub fn mean_rows(&self) -> f64 {
+        self.mean(self.rows)
+    }
+
+    /// Largest number of rows in a step.
+    pub fn most_rows(&self) -> usize {
+        self.most_rows
+    }
+
+    /// Mean number of solver iterations.
+    pub fn mean_iterations(&self) -> f64 {
+        self.mean(self.iterations as usize)
+    }
+
+    /// Largest number of solver iterations in a step.
+    pub fn most_iterations(&self) -> u32 {
+        self.most_iterations
+    }
+
+    /// Steps whose impulses are not the smallest-norm ones.
+    pub fn not_smallest_norm(&self) -> usize {
+        self.not_smallest_norm
+    }
+
+    /// Steps in which some spring force was at its effort limit.
+    pub fn saturated_steps(&self) -> usize {
+        self.saturated_steps
+    }
+
+    /// Worst residuals.
+    pub fn worst(&self) -> Worst {
+        self.worst
+    }
+
+    /// Time of a whole step, in µs of the workspace's clock.
+    pub fn step_us(&self) -> Spread {
+        spread_us(&self.step_ns)
+    }
+
+    /// Time of one stage, in µs of the workspace's clock.
+    pub fn stage_us(&self, stage: Stage) -> Spread {
+        spread_us(&self.stage_ns[stage as usize])
+    }
+
+    /// Sum over all steps, in s of the workspace's clock.
+    pub fn total_seconds(&self) -> f64 {
+        self.step_ns.iter().sum::<u64>() as f64 * 1e-9
+    }
+
+    fn mean(&self, sum: usize) -> f64 {
+        sum as f64 / self.steps().max(1) as f64
+    }
+}
+
+fn spread_us(ns: &[u64]) -> Spread {
+    if ns.is_empty() {
+        return Spread::default();
+    }
+    let mut sorted = ns.to_vec();
+    sorted.sort_unstable();
+    let rank = |share: f64| {
+        let index = (share * sorted.len() as f64).ceil() as usize;
+        sorted[index.clamp(1, sorted.len()) - 1] as f64 * 1e-3
+    };
+    Spread { median: rank(0.5), p95: rank(0.95) }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::spread_us;
+
+    #[test]
+    fn median_and_percentile_are_observed_values() {
+        let ns: Vec<u64> = (1..=100).map(|k| k * 1000).collect();
+        assert_eq!(spread_us(&ns).median, 50.0);
+        assert_eq!(spread_us(&ns).p95, 95.0);
+        assert_eq!(spread_us(&[7000]).p95, 7.0);
+    }
+}

@@ -1,0 +1,144 @@
+//! Memory of a step: no meaning, only capacity, a warm start and a stopwatch.
+
+use crate::contact::ContactRows;
+use crate::formulation::anitescu::Problem;
+use crate::report::{Stage, StepReport};
+use crate::scan::Scan;
+use crate::state::Checkpoint;
+use crate::step::Load;
+use crate::system::System;
+use quasistep_solvers::{QpSolver, Solution};
+
+/// Identity of one row of the step problem, the same from step to step.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum RowKey {
+    /// Edge of a friction cone.
+    Contact {
+        /// Index of geom A.
+        geom_a: u32,
+        /// Index of geom B.
+        geom_b: u32,
+        /// Pair of features in contact, as named by the geometry.
+        feature: u32,
+        /// Edge of the cone.
+        edge: u32,
+    },
+    /// Lower position limit of a dof.
+    LowerLimit {
+        /// Index of the limit in the model.
+        limit: u32,
+    },
+    /// Upper position limit of a dof.
+    UpperLimit {
+        /// Index of the limit in the model.
+        limit: u32,
+    },
+}
+
+/// Reusable memory of [`System::step`]. Holds no meaning: a fresh workspace gives the same answer
+/// to the solver's tolerance, and the same bits when the warm start is off or restored.
+#[derive(Debug)]
+pub struct Workspace {
+    /// Scan of the state at the start of the step, and of the one at its end.
+    pub(crate) scan: Scan,
+    pub(crate) scan_next: Scan,
+    pub(crate) contacts: ContactRows,
+    pub(crate) load: Load,
+    pub(crate) problem: Problem,
+    pub(crate) solver: QpSolver,
+    pub(crate) solution: Solution,
+    pub(crate) report: StepReport,
+    pub(crate) warm: Option<Vec<RowKey>>,
+    pub(crate) warm_rows: Vec<u32>,
+    pub(crate) q_next: Vec<f64>,
+    /// Sum of forces on every dof.
+    pub(crate) balance: Vec<f64>,
+    pub(crate) timer: Timer,
+}
+
+impl System {
+    /// Memory for stepping this system. One per thread.
+    pub fn create_workspace(&self) -> Workspace {
+        Workspace {
+            scan: Scan::new(self),
+            scan_next: Scan::new(self),
+            contacts: ContactRows::default(),
+            load: Load::default(),
+            problem: Problem::default(),
+            solver: QpSolver::new(),
+            solution: Solution::default(),
+            report: StepReport::default(),
+            warm: Some(Vec::new()),
+            warm_rows: Vec::new(),
+            q_next: Vec::new(),
+            balance: Vec::new(),
+            timer: Timer::default(),
+        }
+    }
+}
+
+impl Workspace {
+    /// Turns the warm start on (the default) or off, and forgets what it knew.
+    pub fn set_warm_start(&mut self, on: bool) {
+        self.warm = on.then(Vec::new);
+    }
+
+    /// The state together with what this workspace would start its next step from.
+    pub fn checkpoint(&self, state: &crate::State) -> Checkpoint {
+        Checkpoint { state: state.clone(), active: self.warm.clone().unwrap_or_default() }
+    }
+
+    /// Takes up the warm start of a checkpoint; the caller takes up its state.
+    pub fn resume(&mut self, checkpoint: &Checkpoint) {
+        self.warm = Some(checkpoint.active.clone());
+    }
+
+    /// Measures stages with this clock, in ns from any origin; the engine owns none.
+    pub fn set_clock(&mut self, clock: Option<fn() -> u64>) {
+        self.timer.clock = clock;
+    }
+
+    /// The problem that the last step solved.
+    pub fn last_problem(&self) -> quasistep_solvers::Qp<'_> {
+        self.problem.qp()
+    }
+
+    /// The solver's answer to [`last_problem`](Self::last_problem).
+    pub fn last_solution(&self) -> &Solution {
+        &self.solution
+    }
+}
+
+/// Stopwatch over the stages of a step.
+#[derive(Debug, Default)]
+pub(crate) struct Timer {
+    clock: Option<fn() -> u64>,
+    current: Option<Stage>,
+    since: u64,
+    pub spent_ns: [u64; Stage::COUNT],
+}
+
+impl Timer {
+    pub fn reset(&mut self) {
+        self.spent_ns = [0; Stage::COUNT];
+        self.current = None;
+    }
+
+    /// Ends the running stage and begins another.
+    pub fn enter(&mut self, stage: Stage) {
+        let Some(clock) = self.clock else { return };
+        let now = clock();
+        if let Some(running) = self.current {
+            self.spent_ns[running as usize] += now.saturating_sub(self.since);
+        }
+        self.current = Some(stage);
+        self.since = now;
+    }
+
+    /// Ends the running stage.
+    pub fn stop(&mut self) {
+        if let (Some(clock), Some(running)) = (self.clock, self.current.take()) {
+            self.spent_ns[running as usize] += clock().saturating_sub(self.since);
+        }
+    }
+}

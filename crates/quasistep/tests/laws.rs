@@ -1,0 +1,367 @@
+//! Laws of one step, on worlds small enough to solve by hand.
+#![allow(missing_docs)]
+
+mod common;
+
+use common::{World, actuator, ball, slide, spring};
+use quasistep::{
+    Cone, ContactMode, Formulation, Inertia, Role, State, StepError, StepInput, StepParams, Wrench,
+};
+use quasistep_geometry::Shape;
+use quasistep_math::Vec3;
+use quasistep_model::{JointKind, WORLD};
+
+fn params(h: f64) -> StepParams {
+    StepParams {
+        time_step: h,
+        gravity: [0.0, 0.0, -10.0],
+        contact_margin: 0.5,
+        ..StepParams::default()
+    }
+}
+
+fn massive(h: f64) -> StepParams {
+    StepParams { inertia: Inertia::Mass, ..params(h) }
+}
+
+/// The linear pusher: k = 1 N/m, object of 0.01 kg, h = 0.01 s, gap phi = x2 − x1 − 0.1 with
+/// x = (0, 0.2), command 0.15. One active row: x1 = 10.15/101, x2 = x1 + 0.1.
+#[test]
+fn pusher_meets_its_object_where_the_closed_form_says() {
+    let mut world = World::new();
+    let pusher = world.body("pusher", WORLD, slide(Vec3::X), 0.0, spring(1.0));
+    let object = world.body("object", WORLD, slide(Vec3::X), 0.01, Role::Passive);
+    world.shape(pusher, ball(0.05), [0.0; 3], 0.0);
+    world.shape(object, ball(0.05), [0.0; 3], 0.0);
+    let system = world.build();
+    let mut state = State { time: 0.0, q: vec![0.0, 0.2] };
+    let mut work = system.create_workspace();
+    system.step(&mut state, &[0.15], &massive(0.01), &mut work).unwrap();
+    assert!((state.q[0] - 10.15 / 101.0).abs() < 1e-12, "{:?}", state.q);
+    assert!((state.q[1] - 10.15 / 101.0 - 0.1).abs() < 1e-12, "{:?}", state.q);
+}
+
+/// Pang21 §IV-A.2: a body sliding at speed `v_t` floats `h mu |v_t|` high.
+#[test]
+fn sliding_body_rides_on_the_boundary_layer() {
+    let (h, mu, speed) = (0.01, 0.5, 0.2);
+    let mut world = World::new();
+    world.floor(mu);
+    let height = world.body("height", WORLD, slide(Vec3::Z), 0.0, Role::Passive);
+    let sled = world.body("sled", height, slide(Vec3::X), 1.0, Role::Prescribed);
+    world.shape(sled, ball(0.1), [0.0; 3], 1.0);
+    let system = world.build();
+    let mut state = State { time: 0.0, q: vec![0.1, 0.0] };
+    let mut work = system.create_workspace();
+    for k in 1..=5 {
+        let x = speed * h * f64::from(k);
+        let report = system.step(&mut state, &[x], &params(h), &mut work).unwrap();
+        let contact = &report.contacts[0];
+        assert_eq!(contact.mode, ContactMode::Slide);
+        assert!((contact.phi_next - h * mu * speed).abs() < 1e-12, "{}", contact.phi_next);
+        assert!((contact.normal_force - 10.0).abs() < 1e-9);
+        // the drag on the sled is what the prescribed motion must overcome
+        assert!((report.effort[0] - mu * 10.0).abs() < 1e-9, "{:?}", report.effort);
+    }
+}
+
+/// Without a contact the damped spring moves by `K Δq / (K + D/h)`.
+#[test]
+fn damping_slows_a_free_joint() {
+    let (h, K, D) = (0.1, 800.0, 86.0);
+    let mut world = World::new();
+    world.body("joint", WORLD, slide(Vec3::X), 0.0, actuator(K, D, f64::INFINITY));
+    let system = world.build();
+    let mut state = State { time: 0.0, q: vec![0.0] };
+    let mut work = system.create_workspace();
+    system.step(&mut state, &[0.3], &params(h), &mut work).unwrap();
+    assert!((state.q[0] - K * 0.3 / (K + D / h)).abs() < 1e-12);
+}
+
+/// A spring that pulls harder than its limit pushes with the limit, no more.
+#[test]
+fn effort_limit_saturates_the_spring() {
+    for (limit, want, saturated) in [(f64::INFINITY, 100.0, false), (30.0, 30.0, true), (150.0, 100.0, false)] {
+        let mut world = World::new();
+        let finger = world.body("finger", WORLD, slide(-Vec3::Z), 0.0, actuator(1000.0, 0.0, limit));
+        world.shape(finger, ball(0.1), [0.0; 3], 0.0);
+        world.floor(0.5);
+        let system = world.build();
+        let mut state = State { time: 0.0, q: vec![-0.1] };
+        let mut work = system.create_workspace();
+        // commanded 0.1 m into the floor: 1000 N/m × 0.1 m
+        let report = system.step(&mut state, &[0.0], &params(0.01), &mut work).unwrap();
+        assert!((report.contacts[0].normal_force - want).abs() < 1e-7, "{:?}", report.contacts[0]);
+        assert!((report.effort[0] - want).abs() < 1e-7, "{:?}", report.effort);
+        assert_eq!(!report.saturated.is_empty(), saturated);
+    }
+}
+
+/// A joint limit acts inside the step, with its own force.
+#[test]
+fn position_limit_holds_and_reports_its_force() {
+    let mut world = World::new();
+    world.limited_body("joint", WORLD, slide(Vec3::X), 0.0, spring(1000.0), Some([-0.1, 0.1]));
+    let system = world.build();
+    let mut state = State { time: 0.0, q: vec![0.0] };
+    let mut work = system.create_workspace();
+    let report = system.step(&mut state, &[0.15], &params(0.01), &mut work).unwrap();
+    assert_eq!(report.limits.len(), 1);
+    assert!((report.limits[0].force + 50.0).abs() < 1e-9, "{:?}", report.limits);
+    assert!((state.q[0] - 0.1).abs() < 1e-12);
+}
+
+/// Tracy (13): motion starts from rest at each step, so a falling body gains `h g` of speed.
+#[test]
+fn unsupported_body_with_mass_falls_one_step_of_gravity() {
+    let mut world = World::new();
+    world.body("stone", WORLD, JointKind::Free, 2.0, Role::Passive);
+    let system = world.build();
+    let mut state = State { time: 0.0, q: system.model().neutral_q() };
+    let mut work = system.create_workspace();
+    let report = system.step(&mut state, &[], &massive(0.1), &mut work).unwrap();
+    assert!((report.v[5] + 1.0).abs() < 1e-12, "{:?}", report.v);
+    assert!((state.q[6] + 0.1).abs() < 1e-12);
+}
+
+/// Without mass nothing says how fast an unsupported body falls: an error that names it.
+#[test]
+fn unsupported_body_without_mass_is_named_and_the_state_stays() {
+    let mut world = World::new();
+    world.floor(0.5);
+    world.body("held", WORLD, slide(Vec3::X), 1.0, spring(100.0));
+    world.body("stone", WORLD, slide(Vec3::Z), 2.0, Role::Passive);
+    let system = world.build();
+    let before = State { time: 0.25, q: vec![0.0, 3.0] };
+    let mut state = before.clone();
+    let error = system.step(&mut state, &[0.1], &params(0.1), &mut system.create_workspace());
+    match error {
+        Err(StepError::Unsupported { bodies, direction }) => {
+            assert_eq!(bodies, ["stone/body"]);
+            assert_eq!(direction.len(), 1);
+            assert!(direction[0].1 < 0.0, "it falls: {direction:?}");
+        }
+        other => panic!("{other:?}"),
+    }
+    assert_eq!(state, before);
+}
+
+/// Two walls that close on a body between them: no motion exists, the pairs are named.
+#[test]
+fn crushed_body_is_an_error_that_names_the_pairs() {
+    let mut world = World::new();
+    let left = world.body("left", WORLD, slide(Vec3::X), 0.0, Role::Prescribed);
+    let right = world.body("right", WORLD, slide(Vec3::X), 0.0, Role::Prescribed);
+    let egg = world.body("egg", WORLD, slide(Vec3::X), 1.0, Role::Passive);
+    for body in [left, right, egg] {
+        world.shape(body, ball(0.1), [0.0; 3], 0.0);
+    }
+    let system = world.build();
+    let mut state = State { time: 0.0, q: vec![-0.2, 0.2, 0.0] };
+    let before = state.clone();
+    let mut work = system.create_workspace();
+    let error = system.step(&mut state, &[-0.19, 0.19], &params(0.01), &mut work);
+    match error {
+        Err(StepError::Infeasible { pairs, .. }) => {
+            let names: Vec<_> = pairs.iter().map(|p| (p.a.as_str(), p.b.as_str())).collect();
+            assert!(names.contains(&("left/body", "egg/body")), "{names:?}");
+            assert!(names.contains(&("right/body", "egg/body")), "{names:?}");
+        }
+        other => panic!("{other:?}"),
+    }
+    assert_eq!(state, before);
+}
+
+/// Overlaps separate at `max_recovery_speed`, however deep they are.
+#[test]
+fn overlap_recovers_at_a_bounded_speed() {
+    let mut world = World::new();
+    world.floor(0.5);
+    let stone = world.body("stone", WORLD, slide(Vec3::Z), 1.0, Role::Passive);
+    world.shape(stone, ball(0.1), [0.0; 3], 0.5);
+    let system = world.build();
+    let mut state = State { time: 0.0, q: vec![0.07] };
+    let mut work = system.create_workspace();
+    let p = StepParams { max_recovery_speed: 0.2, ..params(0.1) };
+    system.step(&mut state, &[], &p, &mut work).unwrap();
+    assert!((state.q[0] - 0.09).abs() < 1e-12, "{:?}", state.q);
+    system.step(&mut state, &[], &p, &mut work).unwrap();
+    assert!((state.q[0] - 0.1).abs() < 1e-12, "{:?}", state.q);
+}
+
+/// A prescribed lift needs the weight of what it carries.
+#[test]
+fn prescribed_joint_reports_the_force_it_needs() {
+    let mut world = World::new();
+    let hand = world.body("hand", WORLD, slide(Vec3::Z), 0.5, Role::Prescribed);
+    world.shape(hand, Shape::Box { half: [0.2, 0.2, 0.05] }, [0.0; 3], 0.5);
+    let load = world.body("load", WORLD, JointKind::Free, 2.0, Role::Passive);
+    world.shape(load, Shape::Box { half: [0.1, 0.1, 0.1] }, [0.0; 3], 0.5);
+    let system = world.build();
+    let mut q = system.model().neutral_q();
+    let z = system.model().body(load).q.end - 1;
+    q[z] = 0.15;
+    let mut state = State { time: 0.0, q };
+    let mut work = system.create_workspace();
+    for k in 1..=5 {
+        let lift = 0.01 * f64::from(k);
+        let report = system.step(&mut state, &[lift], &params(0.1), &mut work).unwrap();
+        assert!((report.effort[0] - 25.0).abs() < 1e-8, "{:?}", report.effort);
+        assert_eq!(report.contacts.len(), 4);
+    }
+    assert!((state.q[z] - 0.2).abs() < 1e-9, "{:?}", state.q);
+}
+
+/// A wrench enters the balance as a force at its point and a torque.
+#[test]
+fn wrench_tips_a_block_only_beyond_its_edge() {
+    let mut world = World::new();
+    world.floor(1.0);
+    let block = world.body("block", WORLD, JointKind::Free, 1.0, Role::Passive);
+    world.shape(block, Shape::Box { half: [0.1, 0.1, 0.1] }, [0.0; 3], 1.0);
+    let system = world.build();
+    let mut q = system.model().neutral_q();
+    q[6] = 0.1;
+    let start = State { time: 0.0, q };
+    // weight 10 N, half width 0.1 m, pushed at the top 0.2 m up: it tips at 5 N, slides at 10 N
+    for (force, tips) in [(4.9, false), (5.1, true)] {
+        let mut state = start.clone();
+        let wrench = Wrench {
+            body: block,
+            p_B: Vec3::new(0.0, 0.0, 0.1),
+            force_W: Vec3::X * force,
+            torque_W: Vec3::ZERO,
+        };
+        let input = StepInput { wrenches: vec![wrench], ..StepInput::default() };
+        let mut work = system.create_workspace();
+        let report = system.step_with(&mut state, &input, &massive(0.01), &mut work).unwrap();
+        assert_eq!(report.v[1].abs() > 1e-6, tips, "force {force}: {:?}", report.v);
+    }
+}
+
+/// More edges approach the round cone from inside: friction along a diagonal grows with them.
+#[test]
+fn pyramids_with_more_edges_hold_more_along_a_diagonal() {
+    let holds = |edges: u32, force: f64| {
+        let mut world = World::new();
+        world.floor(0.5);
+        let height = world.body("height", WORLD, slide(Vec3::Z), 0.0, Role::Passive);
+        let x = world.body("x", height, slide(Vec3::X), 0.0, Role::Passive);
+        let y = world.body("y", x, slide(Vec3::Y), 1.0, Role::Passive);
+        world.shape(y, ball(0.1), [0.0; 3], 0.5);
+        let system = world.build();
+        let mut state = State { time: 0.0, q: vec![0.1, 0.0, 0.0] };
+        let push = Wrench {
+            body: y,
+            p_B: Vec3::ZERO,
+            force_W: (Vec3::X + Vec3::Y) * (force / 2f64.sqrt()),
+            torque_W: Vec3::ZERO,
+        };
+        let input = StepInput { wrenches: vec![push], ..StepInput::default() };
+        let p = StepParams {
+            formulation: Formulation::Anitescu { cone: Cone::Pyramid(edges) },
+            ..massive(0.01)
+        };
+        let mut work = system.create_workspace();
+        let report = system.step_with(&mut state, &input, &p, &mut work).unwrap();
+        report.contacts[0].mode == ContactMode::Stick
+    };
+    // mu m g = 5 N; a square with corners on the axes reaches 5/√2 along the diagonal
+    assert!(holds(4, 3.5) && !holds(4, 3.6));
+    assert!(holds(8, 4.99) && !holds(8, 5.01));
+    // a hexagon has an edge at 60°: its side towards 45° is at 5 cos 30° / cos 15°
+    let hexagon = 5.0 * 30f64.to_radians().cos() / 15f64.to_radians().cos();
+    assert!(holds(6, hexagon - 0.01) && !holds(6, hexagon + 0.01));
+}
+
+/// The same step from a fresh and a used workspace: same bits with the warm start off.
+#[test]
+fn a_workspace_has_no_meaning() {
+    let (system, start) = stack();
+    let p = massive(0.05);
+    let run = |work: &mut quasistep::Workspace| {
+        let mut state = start.clone();
+        for k in 0..10 {
+            system.step(&mut state, &[0.02 * f64::from(k)], &p, work).unwrap();
+        }
+        state
+    };
+    let mut used = system.create_workspace();
+    used.set_warm_start(false);
+    let first = run(&mut used);
+    let again = run(&mut used);
+    assert_eq!(first, again);
+    let mut warm = system.create_workspace();
+    let with_warm_start = run(&mut warm);
+    for (a, b) in first.q.iter().zip(&with_warm_start.q) {
+        assert!((a - b).abs() < 1e-9, "{a} {b}");
+    }
+}
+
+/// A checkpoint resumes with the same bits.
+#[test]
+fn a_checkpoint_resumes_with_the_same_bits() {
+    let (system, start) = stack();
+    let p = massive(0.05);
+    let mut state = start;
+    let mut work = system.create_workspace();
+    let mut saved = None;
+    for k in 0..20 {
+        if k == 8 {
+            saved = Some(work.checkpoint(&state));
+        }
+        system.step(&mut state, &[0.02 * f64::from(k)], &p, &mut work).unwrap();
+    }
+    let saved = saved.unwrap();
+    let mut fresh = system.create_workspace();
+    fresh.resume(&saved);
+    let mut resumed = saved.state;
+    for k in 8..20 {
+        system.step(&mut resumed, &[0.02 * f64::from(k)], &p, &mut fresh).unwrap();
+    }
+    assert_eq!(resumed, state);
+}
+
+/// Bad numbers are refused by name and leave the state alone.
+#[test]
+fn bad_input_is_refused() {
+    let (system, start) = stack();
+    let mut work = system.create_workspace();
+    let mut state = start.clone();
+    let p = massive(0.05);
+    let mut attempt = |state: &mut State, q_cmd: &[f64], p: &StepParams| {
+        system.step(state, q_cmd, p, &mut work).map(|_| ()).unwrap_err().to_string()
+    };
+    assert!(attempt(&mut state, &[], &p).contains("`q_cmd` has 0 entries; this system has 1"));
+    assert!(attempt(&mut state, &[f64::NAN], &p).contains("q_cmd"));
+    let nan_step = StepParams { time_step: f64::NAN, ..p.clone() };
+    assert!(attempt(&mut state, &[0.0], &nan_step).contains("time_step"));
+    let odd = StepParams {
+        formulation: Formulation::Anitescu { cone: Cone::Pyramid(5) },
+        ..p.clone()
+    };
+    assert!(attempt(&mut state, &[0.0], &odd).contains("even number of edges"));
+    assert_eq!(state, start);
+    let mut broken = start.clone();
+    broken.q[0] = f64::INFINITY;
+    assert!(attempt(&mut broken, &[0.0], &p).contains("state q"));
+}
+
+/// A pusher and three boxes, one on another.
+fn stack() -> (quasistep::System, State) {
+    let mut world = World::new();
+    world.floor(0.5);
+    let pusher = world.body("pusher", WORLD, slide(Vec3::X), 0.0, spring(500.0));
+    world.shape(pusher, ball(0.05), [-0.16, 0.0, 0.1], 0.5);
+    for k in 0..3 {
+        let cube = world.body(&format!("cube{k}"), WORLD, JointKind::Free, 1.0, Role::Passive);
+        world.shape(cube, Shape::Box { half: [0.1, 0.1, 0.1] }, [0.0; 3], 0.5);
+    }
+    let system = world.build();
+    let mut q = system.model().neutral_q();
+    for k in 0..3 {
+        let z = system.model().body(2 + k).q.end - 1;
+        q[z] = 0.1 + 0.2 * k as f64;
+    }
+    (system, State { time: 0.0, q })
+}

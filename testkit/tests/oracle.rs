@@ -1,0 +1,47 @@
+//! Clarabel, an interior point that shares no code with ours, agrees on the steps of every scene.
+#![allow(missing_docs)]
+
+use clarabel::solver::SolverStatus;
+use quasistep::StepInput;
+use testkit::{SCENES, clarabel_oracle, scene};
+
+/// Steps that are checked in each scene, spread over its run: Clarabel takes 6 ms and more a step.
+const CHECKED_STEPS: usize = 25;
+
+#[test]
+fn clarabel_finds_the_same_velocities_on_every_scene() {
+    for name in SCENES {
+        let scene = scene(name, &[]);
+        let (system, params) = (&scene.system, &scene.params);
+        let mut work = system.create_workspace();
+        let mut state = scene.start.clone();
+        let mut input = StepInput::default();
+        let stride = (scene.n_steps() / CHECKED_STEPS).max(1);
+        let mut checked = 0;
+        for k in 0..scene.n_steps() {
+            scene.sample(state.time + params.time_step, &mut input);
+            if let Err(error) = system.step_with(&mut state, &input, params, &mut work) {
+                panic!("{name}, step {k}: {error}");
+            }
+            if k % stride != 0 {
+                continue;
+            }
+            let problem = work.last_problem();
+            let ours = &work.last_solution().x;
+            let oracle = clarabel_oracle::solve(&problem);
+            let solved =
+                matches!(oracle.status, SolverStatus::Solved | SolverStatus::AlmostSolved);
+            assert!(solved, "{name}, step {k}: Clarabel says {:?}", oracle.status);
+            // the optimal cost is unique even where the velocity is not; an interior point of 1e-12
+            // leaves about 1e-8 of the largest energy in the step
+            let scale = clarabel_oracle::energy_scale(&problem, ours);
+            let (mine, its) = (clarabel_oracle::cost(&problem, ours), oracle.cost);
+            assert!(
+                (mine - its).abs() <= 1e-8 * scale,
+                "{name}, step {k}: cost {mine:e} against Clarabel's {its:e}, scale {scale:e}"
+            );
+            checked += 1;
+        }
+        assert!(checked >= CHECKED_STEPS.min(scene.n_steps()), "{name}: {checked} steps checked");
+    }
+}

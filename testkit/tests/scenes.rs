@@ -1,0 +1,56 @@
+//! Every shipped scene runs, certifies every step, and keeps its facts.
+#![allow(missing_docs)]
+
+use quasistep::Tally;
+use std::ops::ControlFlow;
+use testkit::{SCENES, scene, scene_path};
+
+#[test]
+fn every_scene_file_is_in_the_list() {
+    let folder = scene_path("x");
+    let mut found: Vec<String> = std::fs::read_dir(folder.parent().unwrap())
+        .unwrap()
+        .filter_map(|entry| entry.unwrap().file_name().into_string().ok())
+        .filter_map(|name| name.strip_suffix(".yml").map(str::to_owned))
+        .collect();
+    found.sort();
+    let mut listed: Vec<String> = SCENES.iter().map(|s| (*s).to_owned()).collect();
+    listed.sort();
+    assert_eq!(found, listed);
+}
+
+#[test]
+fn every_scene_runs_and_keeps_its_facts() {
+    for name in SCENES {
+        let scene = scene(name, &[]);
+        let mut tally = Tally::default();
+        let outcome = scene.run(None, &mut |step| {
+            tally.push(step.report);
+            ControlFlow::Continue(())
+        });
+        assert!(outcome.stopped.is_none(), "{name}: {:?}", outcome.stopped);
+        assert_eq!(tally.steps(), scene.n_steps(), "{name}");
+        assert!(tally.worst().penetration <= 1e-9, "{name}: {:?}", tally.worst());
+        assert_eq!(tally.not_smallest_norm(), 0, "{name}: forces are not the smallest ones");
+        assert!(!scene.facts.is_empty(), "{name} states no facts");
+        for fact in &scene.facts {
+            let result = fact.check(&outcome.recording, &scene);
+            assert!(result.ok, "{name}: {}", result.text);
+        }
+    }
+}
+
+/// Same bits from run to run and in any thread.
+#[test]
+fn a_run_gives_the_same_bits_in_any_thread() {
+    let run = || {
+        let scene = scene("iiwa_stacking", &[("step.size", "0.2"), ("step.duration", "4")]);
+        let outcome = scene.run(None, &mut |_| ControlFlow::Continue(()));
+        outcome.recording.frames.iter().flat_map(|f| f.q.iter().map(|x| x.to_bits())).collect()
+    };
+    let here: Vec<u64> = run();
+    let threads: Vec<_> = (0..3).map(|_| std::thread::spawn(run)).collect();
+    for thread in threads {
+        assert_eq!(thread.join().unwrap(), here);
+    }
+}

@@ -1,0 +1,102 @@
+// Contact points, force arrows and friction cones; parts that a body hides shine through faintly.
+
+import * as THREE from "three";
+
+const COLORS = [0x8d95a1, 0x1a9c62, 0xe26a14].map((c) => new THREE.Color(c));
+const UP = new THREE.Vector3(0, 1, 0);
+
+export class Contacts {
+  constructor(scene, run) {
+    this.run = run;
+    this.size = 0.011 * scene.radius;
+    this.autoScale = run.largestForce() > 0 ? 0.25 * scene.radius / run.largestForce() : 0;
+    this.shown = { points: true, forces: true, cones: false };
+    this.scale = 1;
+    this.current = [];
+    const n = Math.max(1, run.maxContacts);
+    const cone = new THREE.ConeGeometry(1, 1, 40, 1, true).rotateX(Math.PI).translate(0, 0.5, 0);
+    this.layers = {
+      points: [this.#layer(scene, new THREE.SphereGeometry(1, 20, 12), n)],
+      forces: [
+        this.#layer(scene, new THREE.CylinderGeometry(1, 1, 1, 20).translate(0, 0.5, 0), n),
+        this.#layer(scene, new THREE.ConeGeometry(1, 1, 28).translate(0, 0.5, 0), n),
+      ],
+      cones: [this.#layer(scene, cone, n, 0.22)],
+    };
+  }
+
+  #layer(scene, geometry, n, opacity = 1) {
+    const open = opacity < 1;
+    const front = new THREE.InstancedMesh(geometry, new THREE.MeshLambertMaterial({
+      transparent: open, opacity, depthWrite: !open, side: open ? THREE.DoubleSide : THREE.FrontSide,
+    }), n);
+    const hidden = new THREE.InstancedMesh(geometry, new THREE.MeshBasicMaterial({
+      transparent: true, opacity: open ? 0.1 : 0.4, depthWrite: false, depthFunc: THREE.GreaterDepth,
+    }), n);
+    front.setColorAt(0, COLORS[0]);
+    hidden.instanceMatrix = front.instanceMatrix;
+    hidden.instanceColor = front.instanceColor;
+    for (const mesh of [front, hidden]) {
+      mesh.frustumCulled = false;
+      mesh.raycast = () => {};
+      mesh.count = 0;
+      scene.world.add(mesh);
+    }
+    front.renderOrder = 1;
+    hidden.renderOrder = 2;
+    return [front, hidden];
+  }
+
+  place(time) {
+    this.current = this.run.contacts(time);
+    const scale = this.autoScale * this.scale;
+    const count = { points: 0, forces: 0, cones: 0 };
+    for (const c of this.current) {
+      const color = COLORS[c.mode];
+      if (this.shown.points) {
+        this.#put(this.layers.points[0], count.points++, c.p, UP, this.size, this.size, color);
+      }
+      const length = c.force.length() * scale;
+      if (this.shown.forces && length > 0.5 * this.size) {
+        const head = Math.min(3.2 * this.size, 0.6 * length);
+        const d = c.force.clone().normalize();
+        this.#put(this.layers.forces[0], count.forces, c.p, d, 0.42 * this.size, length - head, color);
+        const neck = c.p.clone().addScaledVector(d, length - head);
+        this.#put(this.layers.forces[1], count.forces++, neck, d, 1.05 * this.size, head, color);
+      }
+      const height = c.normalForce * scale;
+      if (this.shown.cones && height > 0 && c.mu > 0) {
+        this.#put(this.layers.cones[0], count.cones++, c.p, c.n, c.mu * height, height, color);
+      }
+    }
+    for (const [name, layers] of Object.entries(this.layers)) {
+      for (const mesh of layers.flat()) {
+        mesh.count = count[name];
+        mesh.instanceMatrix.needsUpdate = true;
+        mesh.instanceColor.needsUpdate = true;
+      }
+    }
+  }
+
+  #put([mesh], i, p, direction, radius, height, color) {
+    MATRIX.compose(p, TURN.setFromUnitVectors(UP, direction), SIZE.set(radius, height, radius));
+    mesh.setMatrixAt(i, MATRIX);
+    mesh.setColorAt(i, color);
+  }
+
+  // contact whose point is nearest to a place on the canvas, in px; null if none is near
+  pick(x, y, camera, width, height) {
+    if (!this.shown.points && !this.shown.forces) return null;
+    let best = null, nearest = 9;
+    for (const c of this.current) {
+      const s = c.p.clone().project(camera);
+      const d = Math.hypot((s.x + 1) / 2 * width - x, (1 - s.y) / 2 * height - y);
+      if (s.z < 1 && d < nearest) [best, nearest] = [c, d];
+    }
+    return best;
+  }
+}
+
+const MATRIX = new THREE.Matrix4();
+const TURN = new THREE.Quaternion();
+const SIZE = new THREE.Vector3();

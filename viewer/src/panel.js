@@ -1,0 +1,86 @@
+// The plots beside the scene and the list to choose from.
+
+import { Plot, PALETTE } from "./plot.js";
+import { allSeries, firstChoice, GROUPS } from "./series.js";
+
+export class Panel {
+  constructor(run, onScrub) {
+    this.run = run;
+    this.onScrub = onScrub;
+    this.list = allSeries(run);
+    this.chosen = firstChoice(this.list);
+    this.plots = [];
+    this.root = document.getElementById("plots");
+    this.search = document.getElementById("search");
+    this.search.addEventListener("input", () => this.#filter());
+    this.#chooser();
+    this.#rebuild();
+  }
+
+  #chooser() {
+    const root = document.getElementById("series");
+    this.rows = [];
+    for (const group of GROUPS) {
+      const members = this.list.filter((s) => s.group === group.id);
+      if (!members.length) continue;
+      const heading = document.createElement("h3");
+      heading.textContent = group.title;
+      root.append(heading);
+      for (const s of members) {
+        const label = document.createElement("label");
+        const box = document.createElement("input");
+        box.type = "checkbox";
+        box.checked = this.chosen.has(s.id);
+        box.addEventListener("change", () => this.#choose(s, box.checked));
+        const name = document.createElement("span");
+        name.textContent = s.name;
+        label.append(box, name);
+        root.append(label);
+        this.rows.push({ s, label, box, heading });
+      }
+    }
+  }
+
+  #filter() {
+    const words = this.search.value.toLowerCase().split(/\s+/).filter(Boolean);
+    const headings = new Set();
+    for (const { s, label, heading } of this.rows) {
+      const text = `${s.group} ${s.name}`.toLowerCase();
+      label.hidden = !words.every((w) => text.includes(w));
+      if (!label.hidden) headings.add(heading);
+    }
+    for (const { heading } of this.rows) heading.hidden = !headings.has(heading);
+  }
+
+  #choose(s, on) {
+    if (on) this.chosen.add(s.id); else this.chosen.delete(s.id);
+    for (const row of this.rows) if (row.s === s) row.box.checked = on;
+    this.#rebuild();
+    this.draw(this.time);
+  }
+
+  #rebuild() {
+    this.root.replaceChildren();
+    this.plots = [];
+    for (const group of GROUPS) {
+      const members = this.list.filter((s) => s.group === group.id && this.chosen.has(s.id));
+      if (!members.length) continue;
+      members.forEach((s, i) => { s.color = PALETTE[i % PALETTE.length]; });
+      const dashed = members.some((s) => s.command) ? ", commands dashed" : "";
+      const plot = new Plot(this.root, group.title + dashed, this.run, this.onScrub, (s) => this.#choose(s, false));
+      plot.set(members);
+      this.plots.push(plot);
+    }
+    if (!this.plots.length) {
+      const note = document.createElement("div");
+      note.className = "empty";
+      note.textContent = this.list.length ? "Choose below what to plot." : "This recording has nothing to plot.";
+      this.root.append(note);
+    }
+  }
+
+  draw(time) {
+    this.time = time;
+    for (const plot of this.plots) plot.draw(time);
+  }
+}

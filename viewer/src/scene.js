@@ -1,0 +1,242 @@
+// The bodies in 3-D: lights, shapes, planes, camera.
+
+import * as THREE from "three";
+import { OrbitControls } from "three/addons/controls/OrbitControls.js";
+import { mergeVertices, toCreasedNormals } from "three/addons/utils/BufferGeometryUtils.js";
+import { floats, indices } from "./data.js";
+
+const DIRECTIONS = {
+  iso: [0.55, -0.75, 0.42], front: [0, -1, 0.04], side: [1, 0, 0.04], top: [0, -1e-4, 1], back: [-0.55, 0.75, 0.42],
+};
+
+export class Scene {
+  constructor(canvas, run) {
+    this.run = run;
+    this.renderer = new THREE.WebGLRenderer({ canvas, antialias: true, alpha: true, preserveDrawingBuffer: true });
+    this.renderer.setPixelRatio(Math.min(window.devicePixelRatio, 2));
+    this.renderer.shadowMap.enabled = true;
+    this.renderer.shadowMap.type = THREE.PCFShadowMap;
+    this.radius = run.fit.radius;
+    this.center = new THREE.Vector3(...run.fit.center);
+    this.world = new THREE.Scene();
+    this.camera = new THREE.PerspectiveCamera(34, 1, 0.005 * this.radius, 200 * this.radius);
+    this.camera.up.set(0, 0, 1);
+    this.controls = new OrbitControls(this.camera, canvas);
+    this.controls.enableDamping = true;
+    this.controls.dampingFactor = 0.15;
+    this.#light();
+    this.#bodies();
+    this.raycaster = new THREE.Raycaster();
+    this.view("iso");
+  }
+
+  #light() {
+    const sky = new THREE.HemisphereLight(0xf4f8ff, 0xb9b2a6, 1.75);
+    sky.position.set(0, 0, 1);
+    const sun = new THREE.DirectionalLight(0xfffaf0, 2.3);
+    const r = 1.7 * this.radius;
+    sun.position.copy(this.center).addScaledVector(new THREE.Vector3(0.45, -0.55, 1).normalize(), 5 * r);
+    sun.target.position.copy(this.center);
+    sun.castShadow = true;
+    sun.shadow.mapSize.set(2048, 2048);
+    Object.assign(sun.shadow.camera, { left: -r, right: r, top: r, bottom: -r, near: r, far: 10 * r });
+    sun.shadow.normalBias = 0.004 * r;
+    sun.shadow.radius = 4;
+    const fill = new THREE.DirectionalLight(0xdfe9ff, 0.5);
+    fill.position.copy(this.center).add(new THREE.Vector3(-r, r, 0.6 * r));
+    fill.target.position.copy(this.center);
+    this.world.add(sky, sun, sun.target, fill, fill.target);
+  }
+
+  #bodies() {
+    this.groups = this.run.bodies.map((name, body) => {
+      const group = new THREE.Group();
+      group.userData.body = body;
+      this.world.add(group);
+      return group;
+    });
+    this.visual = [];
+    this.collision = [];
+    let floor = false;
+    for (const shape of this.run.shapes) {
+      const object = shape.geometry.kind === "half_space" ? this.#plane(shape) : solid(shape);
+      if (!object) continue;
+      floor ||= shape.geometry.kind === "half_space";
+      const [w, x, y, z, px, py, pz] = shape.pose;
+      object.quaternion.set(x, y, z, w);
+      object.position.set(px, py, pz);
+      object.userData.body = shape.body;
+      this.groups[shape.body].add(object);
+      // a body with collision shapes alone is shown by them
+      const looks = this.run.shapes.some((s) => s.body === shape.body && s.role !== "collision");
+      if (shape.role !== "collision" || !looks) this.visual.push(object);
+      if (shape.role !== "visual") this.collision.push(object);
+    }
+    // something to stand on for the eye where nothing is there for the bodies
+    if (!floor) {
+      const low = this.run.fit.center[2] - this.run.fit.half[2] - 0.02 * this.radius;
+      const grid = this.#plane({ color: [0.93, 0.945, 0.96, 0.7], pose: [1, 0, 0, 0, 0, 0, low], body: 0 });
+      grid.position.z = low;
+      this.world.add(grid);
+    }
+    this.showCollision(false);
+  }
+
+  showCollision(on) {
+    for (const o of on ? this.visual : this.collision) o.visible = false;
+    for (const o of on ? this.collision : this.visual) o.visible = true;
+  }
+
+  hasTwoLooks() {
+    return this.visual.length !== this.collision.length || this.visual.some((o, i) => o !== this.collision[i]);
+  }
+
+  // a plane with a grid that fades with distance: half-spaces have no end
+  #plane(shape) {
+    const [w, x, y, z, px, py, pz] = shape.pose;
+    const q = new THREE.Quaternion(x, y, z, w);
+    const flat = new THREE.Vector3(0, 0, 1).applyQuaternion(q).z > 0.99;
+    const reach = (flat ? 9 : 1.4) * this.radius;
+    const foot = this.center.clone().sub(new THREE.Vector3(px, py, pz)).applyQuaternion(q.clone().invert());
+    const material = standard(shape.color);
+    material.roughness = 1;
+    material.transparent = true;
+    material.depthWrite = false;
+    const uniforms = { uStep: { value: niceStep(this.radius / 4) }, uReach: { value: reach }, uFoot: { value: new THREE.Vector2(foot.x, foot.y) } };
+    material.onBeforeCompile = (shader) => {
+      Object.assign(shader.uniforms, uniforms);
+      shader.vertexShader = shader.vertexShader
+        .replace("#include <common>", "#include <common>\nvarying vec2 vPlane;")
+        .replace("#include <begin_vertex>", "#include <begin_vertex>\nvPlane = position.xy;");
+      shader.fragmentShader = shader.fragmentShader
+        .replace("#include <common>", `#include <common>
+          varying vec2 vPlane; uniform float uStep, uReach; uniform vec2 uFoot;
+          float gridLine(float step_) {
+            vec2 g = vPlane / step_; vec2 w = max(fwidth(g), vec2(1e-6));
+            vec2 d = abs(fract(g - 0.5) - 0.5);
+            vec2 ink = (1.0 - smoothstep(0.4 * w, 1.4 * w, d)) * clamp(0.12 / w, 0.0, 1.0);
+            return max(ink.x, ink.y);
+          }`)
+        .replace("#include <color_fragment>", `#include <color_fragment>
+          diffuseColor.rgb *= 1.0 - 0.09 * gridLine(uStep) - 0.12 * gridLine(5.0 * uStep);
+          diffuseColor.a *= 1.0 - smoothstep(0.35, 1.0, length(vPlane - uFoot) / uReach);`);
+    };
+    const geometry = new THREE.PlaneGeometry(2 * reach, 2 * reach);
+    geometry.translate(foot.x, foot.y, 0);
+    const mesh = new THREE.Mesh(geometry, material);
+    mesh.receiveShadow = true;
+    mesh.renderOrder = -1;
+    return mesh;
+  }
+
+  place(time) {
+    for (let body = 0; body < this.groups.length; body++) {
+      const group = this.groups[body];
+      this.run.pose(time, body, group.position, group.quaternion);
+    }
+  }
+
+  // looks at the whole scene from a named direction, or from where the camera is now
+  view(name, zoom = 1) {
+    const d = name ? new THREE.Vector3(...(DIRECTIONS[name] ?? DIRECTIONS.iso))
+      : this.camera.position.clone().sub(this.controls.target);
+    this.lookFrom(d, zoom);
+  }
+
+  // from the distance at which the box around the scene just fits
+  lookFrom(d, zoom = 1) {
+    const forward = d.clone().normalize().negate();
+    const right = forward.clone().cross(this.camera.up).normalize();
+    const up = right.clone().cross(forward);
+    const high = 0.9 * Math.tan(this.camera.fov * Math.PI / 360), wide = high * this.camera.aspect;
+    const [hx, hy, hz] = this.run.fit.half;
+    let distance = 0;
+    for (let corner = 0; corner < 8; corner++) {
+      const o = new THREE.Vector3(corner & 1 ? hx : -hx, corner & 2 ? hy : -hy, corner & 4 ? hz : -hz);
+      const ahead = o.dot(forward);
+      distance = Math.max(distance, Math.abs(o.dot(right)) / wide - ahead, Math.abs(o.dot(up)) / high - ahead);
+    }
+    this.controls.target.copy(this.center);
+    this.camera.position.copy(this.center).addScaledVector(forward, -distance / zoom);
+    this.controls.update();
+  }
+
+  resize() {
+    const { clientWidth: w, clientHeight: h } = this.renderer.domElement.parentElement;
+    if (!w || !h) return;
+    this.renderer.setSize(w, h, false);
+    this.camera.aspect = w / h;
+    this.camera.updateProjectionMatrix();
+  }
+
+  // body under a point of the canvas, −1 if none; x and y from −1 to 1
+  pick(x, y) {
+    this.raycaster.setFromCamera(new THREE.Vector2(x, y), this.camera);
+    const hits = this.raycaster.intersectObjects(this.groups, true)
+      .filter((hit) => hit.object.visible && hit.object.userData.body !== undefined);
+    return hits.length ? hits[0].object.userData.body : -1;
+  }
+
+  highlight(body) {
+    if (body === this.lit) return false;
+    for (const [b, strength] of [[this.lit, 0], [body, 0.035]]) {
+      this.groups[b]?.children.forEach((o) => o.material.emissive?.setScalar(b > 0 ? strength : 0));
+    }
+    this.lit = body;
+    return true;
+  }
+
+  render() {
+    this.renderer.render(this.world, this.camera);
+  }
+}
+
+function standard([r, g, b, a]) {
+  const material = new THREE.MeshStandardMaterial({ roughness: 0.55, metalness: 0.03, opacity: a, transparent: a < 1 });
+  material.color.setRGB(r, g, b, THREE.SRGBColorSpace);
+  return material;
+}
+
+function solid(shape) {
+  const geometry = solidGeometry(shape.geometry);
+  if (!geometry) return null;
+  const material = standard(shape.color);
+  if (shape.geometry.kind === "mesh") material.side = THREE.DoubleSide;
+  const mesh = new THREE.Mesh(geometry, material);
+  mesh.castShadow = shape.color[3] > 0.5;
+  mesh.receiveShadow = true;
+  return mesh;
+}
+
+const shared = new Map();
+
+function solidGeometry(g) {
+  if (g.kind === "mesh") {
+    const geometry = new THREE.BufferGeometry();
+    geometry.setAttribute("position", new THREE.BufferAttribute(floats(g.vertices), 3));
+    geometry.setIndex(new THREE.BufferAttribute(indices(g.triangles), 1));
+    // smooth across edges flatter than 35 degrees; equal positions count as one
+    return toCreasedNormals(mergeVertices(geometry), 35 * Math.PI / 180);
+  }
+  const key = JSON.stringify(g);
+  if (!shared.has(key)) shared.set(key, primitive(g));
+  return shared.get(key);
+}
+
+function primitive(g) {
+  // three.js lays capsules and cylinders along y, recordings along z
+  const up = (geometry) => geometry.rotateX(Math.PI / 2);
+  switch (g.kind) {
+    case "sphere": return up(new THREE.SphereGeometry(g.radius, 48, 24));
+    case "box": return new THREE.BoxGeometry(...g.half.map((h) => 2 * h));
+    case "capsule": return up(new THREE.CapsuleGeometry(g.radius, 2 * g.half_length, 12, 48));
+    case "cylinder": return up(new THREE.CylinderGeometry(g.radius, g.radius, 2 * g.half_length, 64));
+    default: return null;
+  }
+}
+
+export function niceStep(raw) {
+  const power = 10 ** Math.floor(Math.log10(raw));
+  const digit = raw / power;
+  return power * (digit <= 1 ? 1 : digit <= 2 ? 2 : digit <= 5 ? 5 : 10);
+}

@@ -1,0 +1,80 @@
+// What can be plotted: every coordinate with its command, every effort, every pair's normal force.
+
+export const GROUPS = [
+  { id: "joint", title: "Joints (m, rad)" },
+  { id: "position", title: "Positions (m)" },
+  { id: "orientation", title: "Orientations (unit quaternions)" },
+  { id: "effort", title: "Drive forces (N, N·m)" },
+  { id: "force", title: "Normal forces (N)" },
+  { id: "count", title: "Contacts" },
+];
+
+export function allSeries(run) {
+  const list = [];
+  const column = (a, width, i, from) => {
+    const out = new Float64Array(run.nFrames).fill(NaN);
+    for (let k = from; k < run.nFrames; k++) out[k] = a[(k - from) * width + i];
+    return out;
+  };
+  run.coordinates.forEach((name, i) => {
+    const command = run.commands.indexOf(name);
+    const suffix = name.slice(name.lastIndexOf(".") + 1);
+    const group = command >= 0 ? "joint" : /^q[wxyz]$/.test(suffix) ? "orientation" : /^[xyz]$/.test(suffix) ? "position" : "joint";
+    list.push({
+      id: `q:${name}`, group, name, values: column(run.q, run.coordinates.length, i, 0),
+      command: command < 0 ? null : column(run.qCmd, run.commands.length, command, 1),
+    });
+  });
+  run.commands.forEach((name, i) => {
+    list.push({ id: `effort:${name}`, group: "effort", name, values: column(run.effort, run.commands.length, i, 1) });
+  });
+  const pairs = new Map();
+  const modes = ["separate", "stick", "slide"].map((name) => ({
+    id: `count:${name}`, group: "count", name, values: new Float64Array(run.nFrames),
+  }));
+  for (let k = 0; k < run.nFrames; k++) {
+    for (let i = run.first[k]; i < run.first[k + 1]; i++) {
+      const [a, b, mode] = run.indices.subarray(3 * i, 3 * i + 3);
+      const key = Math.min(a, b) * run.bodies.length + Math.max(a, b);
+      if (!pairs.has(key)) {
+        const name = `${run.bodies[Math.min(a, b)]} – ${run.bodies[Math.max(a, b)]}`;
+        pairs.set(key, { id: `force:${name}`, group: "force", name, values: new Float64Array(run.nFrames) });
+      }
+      pairs.get(key).values[k] += run.scalars[5 * i + 2];
+      modes[mode].values[k] += 1;
+    }
+  }
+  if (pairs.size) list.push(...[...pairs.keys()].sort((a, b) => a - b).map((key) => pairs.get(key)), ...modes);
+  // nothing is known of forces before the first step
+  for (const s of list) if (s.group === "force" || s.group === "count") s.values[0] = NaN;
+  for (const s of list) [s.low, s.high] = range([s]);
+  return list;
+}
+
+// a few of each group to begin with: what moves, what carries
+export function firstChoice(list) {
+  const chosen = new Set();
+  const take = (group, n, measure) => list.filter((s) => s.group === group && measure(s) > 0)
+    .sort((a, b) => measure(b) - measure(a)).slice(0, n).forEach((s) => chosen.add(s.id));
+  // less than a nanometre is rounding, no motion
+  const spread = (s) => s.high - s.low > 1e-9 * Math.max(1, Math.abs(s.high), Math.abs(s.low)) ? s.high - s.low : 0;
+  take("joint", 5, spread);
+  take("position", 4, spread);
+  take("force", 5, (s) => s.values.reduce((sum, v) => sum + (v || 0), 0));
+  take("effort", 4, spread);
+  return chosen;
+}
+
+export function range(list) {
+  let low = Infinity, high = -Infinity;
+  for (const s of list) {
+    for (const a of [s.values, s.command]) {
+      if (!a) continue;
+      for (const v of a) {
+        if (v < low) low = v;
+        if (v > high) high = v;
+      }
+    }
+  }
+  return low <= high ? [low, high] : [0, 1];
+}

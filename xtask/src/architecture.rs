@@ -1,0 +1,89 @@
+//! Holds ARCHITECTURE.md against the workspace: floors, doors and paths.
+
+use crate::task::{Failure, metadata, root};
+use std::collections::BTreeMap;
+
+/// Floor of each published crate: it may depend on lower floors only.
+const FLOORS: [(&str, u32); 9] = [
+    ("quasistep-math", 0),
+    ("quasistep-geometry", 1),
+    ("quasistep-model", 1),
+    ("quasistep-solvers", 1),
+    ("quasistep-record", 1),
+    ("quasistep", 2),
+    ("quasistep-scene", 3),
+    ("quasistep-view", 3),
+    ("quasistep-reproduce", 4),
+];
+/// The roof stands on everything.
+const ROOF: (&str, u32) = ("quasistep-cli", 5);
+/// Development only: nothing published may depend on these.
+const SHED: [&str; 3] = ["testkit", "xtask", "benches"];
+/// The view draws recordings; it must never reach the simulator, however deep.
+const VIEW_MUST_NOT_REACH: &str = "quasistep";
+
+pub fn check() -> Result<(), Failure> {
+    println!("\n== architecture");
+    doors()?;
+    paths()
+}
+
+fn doors() -> Result<(), Failure> {
+    let metadata = metadata(&["--no-deps"])?;
+    let floors: BTreeMap<&str, u32> = FLOORS.into_iter().chain([ROOF]).collect();
+    let mut complaints = Vec::new();
+    let packages = metadata["packages"].as_array().cloned().unwrap_or_default();
+    for package in &packages {
+        let name = package["name"].as_str().unwrap_or_default();
+        if SHED.contains(&name) {
+            continue;
+        }
+        let Some(&floor) = floors.get(name) else {
+            complaints.push(format!("`{name}` stands on no floor; add it to xtask and ARCHITECTURE.md"));
+            continue;
+        };
+        for dependency in package["dependencies"].as_array().into_iter().flatten() {
+            // tests may reach for oracles and shared scenes
+            if dependency["kind"].as_str() == Some("dev") {
+                continue;
+            }
+            let on = dependency["name"].as_str().unwrap_or_default();
+            if SHED.contains(&on) {
+                complaints.push(format!("`{name}` depends on `{on}` of the shed"));
+            } else if floors.get(on).is_some_and(|&below| below >= floor) {
+                complaints.push(format!("`{name}` (floor {floor}) depends on `{on}`, not below it"));
+            }
+            if name == "quasistep-view" && on == VIEW_MUST_NOT_REACH {
+                complaints.push("`quasistep-view` links the simulator".into());
+            }
+        }
+    }
+    if complaints.is_empty() { Ok(()) } else { Err(Failure::new(complaints.join("\n"))) }
+}
+
+/// Every path that ARCHITECTURE.md puts in backticks exists.
+fn paths() -> Result<(), Failure> {
+    let root = root();
+    let text = std::fs::read_to_string(root.join("ARCHITECTURE.md"))
+        .map_err(|e| Failure::new(format!("ARCHITECTURE.md: {e}")))?;
+    let mut seen = 0;
+    let mut missing = Vec::new();
+    for (number, line) in text.lines().enumerate() {
+        // odd pieces between backticks are code
+        for piece in line.split('`').skip(1).step_by(2) {
+            let is_path = piece.contains('/')
+                && !piece.contains(|c: char| c.is_whitespace() || "<>*(){}=".contains(c))
+                && !piece.starts_with("http");
+            if is_path {
+                seen += 1;
+                if !root.join(piece).exists() {
+                    missing.push(format!("ARCHITECTURE.md:{}: `{piece}` does not exist", number + 1));
+                }
+            }
+        }
+    }
+    if seen == 0 {
+        return Err(Failure::new("ARCHITECTURE.md names no path: is it the right file?"));
+    }
+    if missing.is_empty() { Ok(()) } else { Err(Failure::new(missing.join("\n"))) }
+}

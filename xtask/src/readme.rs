@@ -1,0 +1,82 @@
+//! The README's commands, run as a reader would.
+
+use crate::task::{Failure, cargo, command, root};
+use std::path::{Path, PathBuf};
+
+/// Runs the first command of the README and checks that it ends with the path of a page.
+pub fn run_first_command() -> Result<(), Failure> {
+    println!("\n== the README's first command");
+    let line = commands()?.into_iter().next().ok_or_else(|| Failure::new("README.md has no command"))?;
+    println!("   $ {line}");
+    let words: Vec<&str> = line.split_whitespace().collect();
+    let [program, arguments @ ..] = words.as_slice() else {
+        return Err(Failure::new("the README's first command is empty"));
+    };
+    let printed = match *program {
+        "cargo" => cargo(arguments).output()?,
+        other => command(other, arguments).output()?,
+    };
+    print!("{printed}");
+    let last = printed.lines().rfind(|l| !l.trim().is_empty()).unwrap_or_default();
+    let page = last.split_whitespace().last().unwrap_or_default();
+    let page = PathBuf::from(page.trim_start_matches("file://"));
+    let page = if page.is_absolute() { page } else { root().join(page) };
+    if page.extension().is_some_and(|e| e == "html") && page.is_file() {
+        Ok(())
+    } else {
+        Err(Failure::new(format!("the run did not end with the path of a page: `{last}`")))
+    }
+}
+
+/// Lines of the README's `sh` blocks.
+fn commands() -> Result<Vec<String>, Failure> {
+    let text = std::fs::read_to_string(root().join("README.md"))
+        .map_err(|e| Failure::new(format!("README.md: {e}")))?;
+    let mut inside = false;
+    let mut lines = Vec::new();
+    for line in text.lines() {
+        if line.starts_with("```") {
+            inside = line.trim() == "```sh";
+        } else if inside {
+            let bare = line.split('#').next().unwrap_or_default().trim();
+            if !bare.is_empty() {
+                lines.push(bare.to_owned());
+            }
+        }
+    }
+    Ok(lines)
+}
+
+/// Regenerates docs/pictures with headless Chromium from a fresh run.
+pub fn pictures() -> Result<(), Failure> {
+    let out = root().join("out/pictures");
+    let out_text = out.display().to_string();
+    cargo(&["run", "--release", "--", "run", "scenes/iiwa_stacking.yml", "-o", &out_text])
+        .run("arm stacking cubes")?;
+    let folder = root().join("docs/pictures");
+    std::fs::create_dir_all(&folder).map_err(|e| Failure::new(e.to_string()))?;
+    let page = out.join("view.html");
+    screenshot(&page, "t=5.2&panel=1", &folder.join("iiwa_stacking.png"))
+}
+
+fn screenshot(page: &Path, hash: &str, picture: &Path) -> Result<(), Failure> {
+    let profile = std::env::temp_dir().join("quasistep-pictures");
+    command(
+        "chromium",
+        &[
+            "--headless",
+            "--no-sandbox",
+            "--disable-gpu",
+            "--enable-unsafe-swiftshader",
+            "--hide-scrollbars",
+            "--disable-background-networking",
+            "--no-first-run",
+            &format!("--user-data-dir={}", profile.display()),
+            "--window-size=1280,720",
+            "--virtual-time-budget=4000",
+            &format!("--screenshot={}", picture.display()),
+            &format!("file://{}#{hash}", page.display()),
+        ],
+    )
+    .run("screenshot")
+}

@@ -1,0 +1,35 @@
+//! Installs what building the page and testing it need, where it is missing.
+
+use crate::task::{Failure, command, on_path};
+
+/// Programs and the Debian package that brings each.
+const TOOLS: [(&str, &str); 2] = [("npm", "npm"), ("chromium", "chromium")];
+
+pub fn install() -> Result<(), Failure> {
+    let missing: Vec<&str> =
+        TOOLS.iter().filter(|(tool, _)| !on_path(tool)).map(|(_, package)| *package).collect();
+    if missing.is_empty() {
+        return Ok(());
+    }
+    if !on_path("apt-get") {
+        return Err(Failure::new(format!(
+            "the tests need {}; install them and run this again",
+            missing.join(" and ")
+        )));
+    }
+    let sudo = on_path("sudo") && std::env::var("USER").is_ok_and(|user| user != "root");
+    let apt = |arguments: &[&str]| {
+        let step = if sudo {
+            let mut all = vec!["apt-get"];
+            all.extend(arguments);
+            command("sudo", &all)
+        } else {
+            command("apt-get", arguments)
+        };
+        step.env("DEBIAN_FRONTEND", "noninteractive")
+    };
+    apt(&["update", "-qq"]).run("package lists")?;
+    let mut arguments = vec!["install", "-y", "-qq", "--no-install-recommends"];
+    arguments.extend(missing);
+    apt(&arguments).run("tools for the page and its tests")
+}

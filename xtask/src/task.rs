@@ -1,0 +1,90 @@
+//! Commands that must succeed, and the failure they leave.
+
+use std::ffi::OsStr;
+use std::fmt;
+use std::path::PathBuf;
+use std::process::{Command, Stdio};
+use std::time::Instant;
+
+/// Why a task stopped, for people.
+#[derive(Debug)]
+pub struct Failure(String);
+
+impl Failure {
+    pub fn new(text: impl Into<String>) -> Self {
+        Self(text.into())
+    }
+}
+
+impl fmt::Display for Failure {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.0)
+    }
+}
+
+/// A command run from the root of the checkout.
+pub struct Step(Command);
+
+/// `cargo` with these arguments.
+pub fn cargo(arguments: &[&str]) -> Step {
+    command(&std::env::var("CARGO").unwrap_or_else(|_| "cargo".into()), arguments)
+}
+
+/// Any program with these arguments.
+pub fn command(program: &str, arguments: &[&str]) -> Step {
+    let mut command = Command::new(program);
+    command.args(arguments).current_dir(root()).stdin(Stdio::null());
+    Step(command)
+}
+
+impl Step {
+    pub fn env(mut self, key: &str, value: impl AsRef<OsStr>) -> Self {
+        self.0.env(key, value);
+        self
+    }
+
+    /// Runs the command with its output shown.
+    pub fn run(mut self, title: &str) -> Result<(), Failure> {
+        println!("\n== {title}");
+        let start = Instant::now();
+        let status = self.0.status().map_err(|e| self.cannot_start(&e))?;
+        if !status.success() {
+            return Err(Failure::new(format!("{title} failed ({status}): {:?}", self.0)));
+        }
+        println!("   {title}: {:.1} s", start.elapsed().as_secs_f64());
+        Ok(())
+    }
+
+    /// Runs the command and returns what it prints on standard output.
+    pub fn output(mut self) -> Result<String, Failure> {
+        let output = self.0.stderr(Stdio::inherit()).output().map_err(|e| self.cannot_start(&e))?;
+        if !output.status.success() {
+            return Err(Failure::new(format!("{:?} failed ({})", self.0, output.status)));
+        }
+        Ok(String::from_utf8_lossy(&output.stdout).into_owned())
+    }
+
+    fn cannot_start(&self, error: &std::io::Error) -> Failure {
+        Failure::new(format!("cannot start {:?}: {error}", self.0.get_program()))
+    }
+}
+
+/// Root of the checkout.
+pub fn root() -> PathBuf {
+    let manifest = PathBuf::from(env!("CARGO_MANIFEST_DIR"));
+    manifest.parent().map_or(manifest.clone(), PathBuf::from)
+}
+
+/// True if a program of this name is on the path.
+pub fn on_path(program: &str) -> bool {
+    std::env::var_os("PATH")
+        .is_some_and(|path| std::env::split_paths(&path).any(|dir| dir.join(program).is_file()))
+}
+
+/// `cargo metadata` of the workspace.
+pub fn metadata(arguments: &[&str]) -> Result<serde_json::Value, Failure> {
+    let mut all = vec!["metadata", "--format-version", "1", "--locked"];
+    all.extend(arguments);
+    let text = cargo(&all).output()?;
+    serde_json::from_str(&text).map_err(|e| Failure::new(format!("cargo metadata: {e}")))
+}
