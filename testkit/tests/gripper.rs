@@ -47,7 +47,7 @@ fn compare(recording: &Recording, table: &Table) {
         ] {
             close(k, theirs, frame.q[coordinate(ours)], column(theirs), METRE);
         }
-        for (i, other) in ["left", "right", "world"].iter().enumerate() {
+        for (i, other) in ["left", "right", "ground"].iter().enumerate() {
             let (c, sign) = contact(recording, frame, other);
             let i = i + 1;
             close(k, "phi", c.phi_next, column(&format!("phi{i}")), METRE);

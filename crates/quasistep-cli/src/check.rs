@@ -43,7 +43,7 @@ pub fn check(arguments: &CheckArgs, quiet: bool) -> Result<(), Failure> {
         Failure::world(format!("{}: the first step cannot be taken: {e}", scene.name))
     })?;
     if !quiet {
-        let start = &first.start_distance;
+        let start = &first.nearest;
         println!("  at the start: {} contact points within {} m", first.report.contacts.len(), scene.params.contact_margin);
         match start {
             Some(pair) if pair.distance < -1e-9 => {

@@ -1,1 +1,34 @@
-//! Shapes, signed distance, contact patches and broad phase, for quasistep.
+//! Shapes, signed distance with witness points and normals, contact patches, broad phase.
+//!
+//! ```text
+//! phi = (p_WCb − p_WCa) · n_AB_W,     p_WCb = p_WCa + phi n_AB_W
+//! ```
+//!
+//! `phi > 0` apart, `phi < 0` overlapping: then its size is the smallest shift that separates the
+//! shapes. The unit normal leaves A and enters B. Lengths in m.
+//!
+//! Every shape but the cylinder and the half-space is a convex polyhedron (a point, a segment, a box,
+//! a hull: its *core*) with a radius around it, so one pair of algorithms serves them all: separating
+//! axes where the cores touch or overlap, closest features where they are apart. Both are exact to
+//! rounding, also at exact touch. A cylinder against anything but a sphere or a half-space is a prism
+//! of [`CYLINDER_SIDES`] sides, off by at most 0.25 % of its radius.
+//!
+//! This crate knows no body, robot, friction or time.
+#![allow(non_snake_case)] // monogram notation: X_WA, p_WCa, n_AB_W
+
+mod broad_phase;
+mod closest;
+mod core;
+mod cylinder;
+mod half_space;
+mod narrow_phase;
+mod patch;
+mod polytope;
+mod separating_axis;
+mod shape;
+
+pub use broad_phase::{Aabb, BroadPhase};
+pub use core::CYLINDER_SIDES;
+pub use narrow_phase::{ContactPoint, Distance, NarrowPhase, contact_patch, signed_distance};
+pub use polytope::{Edge, Face, HullError, Polytope};
+pub use shape::{MassProperties, Shape, ShapeError};

@@ -101,8 +101,8 @@ pub(crate) fn forces(context: &Context<'_>) -> Result<FigureResult, ReproduceErr
     let cn1 = series(&run, "left", normal)?;
     let cf1 = series(&run, "left", |c| friction_up(&run.recording, c))?;
     let phi1 = series(&run, "left", |c| c.phi_next)?;
-    let cn3 = series(&run, "world", normal)?;
-    let phi3 = series(&run, "world", |c| c.phi_next)?;
+    let cn3 = series(&run, "ground", normal)?;
+    let phi3 = series(&run, "ground", |c| c.phi_next)?;
     let newton = || Axis::linear("force (N)");
     let time = || Axis::linear("t (s)");
     let figure = Figure::new("Pang21 Fig. 6b: contacts 1 (left finger) and 3 (ground), QP (10)")

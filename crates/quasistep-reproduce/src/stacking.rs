@@ -22,7 +22,7 @@ fn red(run: &Run) -> Result<Trajectory, ReproduceError> {
 pub(crate) fn stills(context: &Context<'_>) -> Result<FigureResult, ReproduceError> {
     let run = run(context, SCENE, &[])?;
     let mut result = FigureResult::default();
-    let camera = Camera::fit(&run.recording);
+    let camera = Camera::isometric(&run.recording, 1.5);
     for (tag, t) in [("a", 0.0), ("b", 6.0), ("c", 12.0), ("d", 20.0)] {
         let frame = run.recording.frames.iter().position(|f| f.t >= t - 1e-9);
         let frame = frame.unwrap_or(run.recording.frames.len() - 1);

@@ -1,1 +1,40 @@
-//! Scene files, URDF and meshes for quasistep.
+//! Scene files, URDF robots and meshes → a [`System`](quasistep::System) and its start state.
+//!
+//! The only crate that opens model files. Behind it everything is SI: m, kg, s, rad, N. Every
+//! mistake is one line with file, line and key: [`SceneError`]. The grammar is documented in
+//! `docs/scene-format.md` of the repository.
+//!
+//! ```no_run
+//! use quasistep_scene::Scene;
+//! use std::ops::ControlFlow;
+//!
+//! let scene = Scene::load("scenes/pinch.yml")?;
+//! let outcome = scene.run(None, &mut |step| {
+//!     println!("{} s: {:?}", step.state.time, step.report.certificate);
+//!     ControlFlow::Continue(())
+//! });
+//! assert!(outcome.stopped.is_none());
+//! # Ok::<(), quasistep_scene::SceneError>(())
+//! ```
+#![allow(non_snake_case)] // monogram notation: X_WB, p_B, force_W
+
+mod assembly;
+mod commands;
+mod csv;
+mod curve;
+mod document;
+mod error;
+mod expr;
+mod facts;
+mod joints;
+mod mesh;
+mod run;
+mod scene;
+mod shapes;
+mod urdf;
+mod urdf_model;
+
+pub use error::SceneError;
+pub use facts::{Fact, FactResult};
+pub use run::{FirstStep, NearestPair, RunOutcome, RunStep};
+pub use scene::{Scene, load};

@@ -3,7 +3,7 @@
 use crate::report::Stage;
 use crate::system::System;
 use crate::workspace::Timer;
-use quasistep_geometry::{Aabb, BroadPhase, ContactPoint, contact_patch};
+use quasistep_geometry::{Aabb, BroadPhase, ContactPoint, NarrowPhase};
 use quasistep_math::Pose;
 use quasistep_model::Kinematics;
 
@@ -30,6 +30,7 @@ pub(crate) struct Scan {
     boxes: Vec<Aabb>,
     broad: BroadPhase,
     pairs: Vec<(u32, u32)>,
+    narrow: NarrowPhase,
     patch: Vec<ContactPoint>,
 }
 
@@ -45,6 +46,7 @@ impl Scan {
             boxes: Vec::new(),
             broad: BroadPhase::new(),
             pairs: Vec::new(),
+            narrow: NarrowPhase::new(),
             patch: Vec::new(),
         }
     }
@@ -76,7 +78,8 @@ impl Scan {
             let (i, j) = (a as usize, b as usize);
             self.patch.clear();
             let (shape_a, shape_b) = (&system.geoms[i].shape, &system.geoms[j].shape);
-            contact_patch(shape_a, &self.X_WG[i], shape_b, &self.X_WG[j], margin, &mut self.patch);
+            let (X_WA, X_WB) = (&self.X_WG[i], &self.X_WG[j]);
+            self.narrow.contact_patch(shape_a, X_WA, shape_b, X_WB, margin, &mut self.patch);
             // by feature: the order of rows must not depend on the clipping's start vertex
             self.patch.sort_by_key(|p| p.feature);
             self.points.extend(

@@ -67,7 +67,7 @@ impl System {
         work.problem.assemble(self, &state.q, &work.load, &work.contacts, &work.scan.kin, cone, params);
         work.problem.match_rows(work.warm.as_deref().unwrap_or_default(), &mut work.warm_rows);
         work.timer.enter(Stage::Solve); // 5
-        work.solver.solve(&work.problem.qp(), &work.warm_rows, &mut work.solution);
+        work.solver.solve(&work.problem.qp(), &work.warm_rows, &work.settings, &mut work.solution);
         work.timer.enter(Stage::Recover); // 6
         anitescu::recover(self, work, params)?;
         work.timer.enter(Stage::Integrate); // 7

@@ -7,7 +7,7 @@ use crate::scan::Scan;
 use crate::state::Checkpoint;
 use crate::step::Load;
 use crate::system::System;
-use quasistep_solvers::{QpSolver, Solution};
+use quasistep_solvers::{QpSolver, Settings, Solution};
 
 /// Identity of one row of the step problem, the same from step to step.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -46,6 +46,7 @@ pub struct Workspace {
     pub(crate) load: Load,
     pub(crate) problem: Problem,
     pub(crate) solver: QpSolver,
+    pub(crate) settings: Settings,
     pub(crate) solution: Solution,
     pub(crate) report: StepReport,
     pub(crate) warm: Option<Vec<RowKey>>,
@@ -66,6 +67,7 @@ impl System {
             load: Load::default(),
             problem: Problem::default(),
             solver: QpSolver::new(),
+            settings: Settings::default(),
             solution: Solution::default(),
             report: StepReport::default(),
             warm: Some(Vec::new()),

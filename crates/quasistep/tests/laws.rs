@@ -134,7 +134,8 @@ fn unsupported_body_without_mass_is_named_and_the_state_stays() {
     let system = world.build();
     let before = State { time: 0.25, q: vec![0.0, 3.0] };
     let mut state = before.clone();
-    let error = system.step(&mut state, &[0.1], &params(0.1), &mut system.create_workspace());
+    let mut work = system.create_workspace();
+    let error = system.step(&mut state, &[0.1], &params(0.1), &mut work);
     match error {
         Err(StepError::Unsupported { bodies, direction }) => {
             assert_eq!(bodies, ["stone/body"]);

@@ -1,0 +1,161 @@
+//! A shape as a convex polyhedron in the world frame, plus a radius around it.
+
+use crate::shape::Shape;
+use quasistep_math::{Pose, Vec3};
+
+/// Sides of the prism that stands for a cylinder.
+pub const CYLINDER_SIDES: u32 = 48;
+
+/// A face: outward normal, offset along it, and where its loop of corners stands.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct CoreFace {
+    pub normal: Vec3,
+    pub offset: f64,
+    first: u32,
+    len: u32,
+}
+
+/// An edge; `faces` are meaningful for solids only.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct CoreEdge {
+    pub ends: [u32; 2],
+    pub faces: [u32; 2],
+}
+
+/// Memory of one core: points, segments, boxes, hulls and prisms alike.
+#[derive(Debug, Default)]
+pub(crate) struct Core {
+    pub points: Vec<Vec3>,
+    pub faces: Vec<CoreFace>,
+    pub edges: Vec<CoreEdge>,
+    loops: Vec<u32>,
+    pub centre: Vec3,
+    pub radius: f64,
+}
+
+/// Corners of a box are numbered by bits: 1 for +x, 2 for +y, 4 for +z.
+const BOX_FACES: [(Vec3, [u32; 4]); 6] = [
+    (Vec3::X, [1, 3, 7, 5]),
+    (Vec3::new(-1.0, 0.0, 0.0), [0, 4, 6, 2]),
+    (Vec3::Y, [2, 6, 7, 3]),
+    (Vec3::new(0.0, -1.0, 0.0), [0, 1, 5, 4]),
+    (Vec3::Z, [4, 5, 7, 6]),
+    (Vec3::new(0.0, 0.0, -1.0), [0, 2, 3, 1]),
+];
+/// Ends and adjacent faces.
+const BOX_EDGES: [([u32; 2], [u32; 2]); 12] = [
+    ([0, 1], [3, 5]),
+    ([2, 3], [2, 5]),
+    ([4, 5], [3, 4]),
+    ([6, 7], [2, 4]),
+    ([0, 2], [1, 5]),
+    ([1, 3], [0, 5]),
+    ([4, 6], [1, 4]),
+    ([5, 7], [0, 4]),
+    ([0, 4], [1, 3]),
+    ([1, 5], [0, 3]),
+    ([2, 6], [1, 2]),
+    ([3, 7], [0, 2]),
+];
+
+impl Core {
+    /// Corners of a face, counter-clockwise from outside.
+    pub fn corners(&self, face: &CoreFace) -> &[u32] {
+        &self.loops[face.first as usize..(face.first + face.len) as usize]
+    }
+
+    /// True if it has a volume without its radius.
+    pub fn is_solid(&self) -> bool {
+        !self.faces.is_empty()
+    }
+
+    /// Becomes the core of a shape; a half-space has none and leaves it empty.
+    pub fn fill(&mut self, shape: &Shape, X: &Pose) {
+        self.points.clear();
+        self.faces.clear();
+        self.edges.clear();
+        self.loops.clear();
+        self.centre = X.translation;
+        self.radius = 0.0;
+        match shape {
+            Shape::Sphere { radius } => {
+                self.points.push(X.translation);
+                self.radius = *radius;
+            }
+            Shape::Capsule { radius, half_length } => {
+                let axis = X.rotation.rotate(Vec3::Z) * *half_length;
+                self.points.push(X.translation - axis);
+                self.points.push(X.translation + axis);
+                self.edges.push(CoreEdge { ends: [0, 1], faces: [0, 0] });
+                self.radius = *radius;
+            }
+            Shape::Box { half } => {
+                let axes = [0, 1, 2].map(|k| X.rotation.rotate(Vec3::AXES[k]) * half[k]);
+                for corner in 0..8 {
+                    let mut p = X.translation;
+                    for (bit, axis) in axes.iter().enumerate() {
+                        p += if corner >> bit & 1 == 1 { *axis } else { -*axis };
+                    }
+                    self.points.push(p);
+                }
+                for (normal, corners) in BOX_FACES {
+                    self.push_face(X.rotation.rotate(normal), &corners);
+                }
+                self.edges.extend(BOX_EDGES.map(|(ends, faces)| CoreEdge { ends, faces }));
+            }
+            Shape::Cylinder { radius, half_length } => self.fill_prism(*radius, *half_length, X),
+            Shape::Polytope(polytope) => {
+                self.points.extend(polytope.vertices().iter().map(|v| X.transform_point(*v)));
+                for face in polytope.faces() {
+                    self.push_face(X.rotation.rotate(face.normal()), face.vertices());
+                }
+                self.edges.extend(
+                    polytope.edges().iter().map(|e| CoreEdge { ends: e.vertices, faces: e.faces }),
+                );
+                let sum = self.points.iter().fold(Vec3::ZERO, |s, p| s + *p);
+                self.centre = sum / self.points.len() as f64;
+            }
+            Shape::HalfSpace => {}
+        }
+    }
+
+    fn push_face(&mut self, normal: Vec3, corners: &[u32]) {
+        // the farthest corner: a hull's corners scatter about their plane by rounding
+        let offset = corners
+            .iter()
+            .map(|&c| self.points[c as usize].dot(normal))
+            .fold(f64::NEG_INFINITY, f64::max);
+        let (first, len) = (self.loops.len() as u32, corners.len() as u32);
+        self.loops.extend_from_slice(corners);
+        self.faces.push(CoreFace { normal, offset, first, len });
+    }
+
+    /// A prism whose sides cut the cylinder as much as its edges stand out.
+    fn fill_prism(&mut self, radius: f64, half_length: f64, X: &Pose) {
+        let n = CYLINDER_SIDES;
+        let step = std::f64::consts::TAU / f64::from(n);
+        let r = 2.0 * radius / (1.0 + (0.5 * step).cos());
+        let at = |k: u32, z: f64| {
+            let (s, c) = (f64::from(k) * step).sin_cos();
+            X.transform_point(Vec3::new(r * c, r * s, z))
+        };
+        for k in 0..n {
+            self.points.push(at(k, -half_length));
+            self.points.push(at(k, half_length));
+        }
+        for k in 0..n {
+            let (s, c) = ((f64::from(k) + 0.5) * step).sin_cos();
+            let next = (k + 1) % n;
+            let normal = X.rotation.rotate(Vec3::new(c, s, 0.0));
+            self.push_face(normal, &[2 * k, 2 * next, 2 * next + 1, 2 * k + 1]);
+            let before = (k + n - 1) % n;
+            self.edges.push(CoreEdge { ends: [2 * k, 2 * k + 1], faces: [before, k] });
+            self.edges.push(CoreEdge { ends: [2 * k, 2 * next], faces: [k, n] });
+            self.edges.push(CoreEdge { ends: [2 * k + 1, 2 * next + 1], faces: [k, n + 1] });
+        }
+        let bottom: [u32; CYLINDER_SIDES as usize] = std::array::from_fn(|k| 2 * (n - 1 - k as u32));
+        let top: [u32; CYLINDER_SIDES as usize] = std::array::from_fn(|k| 2 * k as u32 + 1);
+        self.push_face(X.rotation.rotate(-Vec3::Z), &bottom);
+        self.push_face(X.rotation.rotate(Vec3::Z), &top);
+    }
+}

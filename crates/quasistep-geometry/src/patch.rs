@@ -1,0 +1,241 @@
+//! Contact patches of flat features: the incident face clipped by the sides of the reference face.
+
+use crate::core::{Core, CoreFace};
+use crate::narrow_phase::ContactPoint;
+use quasistep_math::Vec3;
+
+/// Most points of a patch: eight is what two rectangles can have.
+pub(crate) const MAX_POINTS: usize = 8;
+/// Cosine of the angle to the contact normal above which a face is the flat one that others meet.
+const FLAT: f64 = 1.0 - 1e-10;
+/// A face of B must be better aligned than one of A by this much to be the reference.
+const PREFER_A: f64 = 1e-6;
+/// Points nearer than this are one point; corners that stand out less are on an edge, in m.
+const SAME: f64 = 1e-9;
+
+/// A corner of the polygon being clipped, with the edge that leaves it.
+#[derive(Clone, Copy, Debug)]
+struct Corner {
+    p: Vec3,
+    /// Identity of the corner.
+    id: u32,
+    /// Identity of the edge to the next corner.
+    edge: u32,
+}
+
+/// Reusable memory for clipping.
+#[derive(Debug, Default)]
+pub(crate) struct Clipper {
+    polygon: Vec<Corner>,
+    next: Vec<Corner>,
+    order: Vec<usize>,
+    kept: Vec<ContactPoint>,
+}
+
+impl Clipper {
+    /// Appends the patch of two cores whose contact normal is `n_AB_W` and whose shapes are `phi`
+    /// apart; false if no flat features meet and a single point says it all.
+    pub fn patch(
+        &mut self,
+        a: &Core,
+        b: &Core,
+        n_AB_W: Vec3,
+        phi: f64,
+        margin: f64,
+        out: &mut Vec<ContactPoint>,
+    ) -> bool {
+        let (face_a, along_a) = aligned(a, n_AB_W);
+        let (face_b, along_b) = aligned(b, -n_AB_W);
+        if along_a.max(along_b) < FLAT {
+            return false;
+        }
+        let a_is_reference = along_a >= FLAT && along_a >= along_b - PREFER_A;
+        let (reference, face, incident, other) = if a_is_reference {
+            (a, face_a, b, face_b)
+        } else {
+            (b, face_b, a, face_a)
+        };
+        let Some(face) = face else { return false };
+        let normal = reference.faces[face].normal;
+        self.start_polygon(incident, other, -normal);
+        let corners = reference.corners(&reference.faces[face]);
+        for k in 0..corners.len() {
+            let u = reference.points[corners[k] as usize];
+            let w = reference.points[corners[(k + 1) % corners.len()] as usize];
+            let Some(side) = (w - u).cross(normal).try_normalize() else { continue };
+            self.clip(side, u.dot(side), k as u32);
+        }
+        let start = out.len();
+        let radii = a.radius + b.radius;
+        let offset = reference.faces[face].offset;
+        let face_id = (u32::from(a_is_reference) << 31) | ((face as u32 & 0x7f) << 24);
+        let deepest = self.polygon.iter().map(|c| c.p.dot(normal) - offset - radii).fold(f64::INFINITY, f64::min);
+        // corners were cut off that are nearer than all that is left: the patch misses the contact
+        if deepest > phi + SAME {
+            return false;
+        }
+        for corner in &self.polygon {
+            let height = corner.p.dot(normal) - offset;
+            let phi = height - radii;
+            if phi >= margin {
+                continue;
+            }
+            let on_face = corner.p - normal * height;
+            let (pa, pb) = if a_is_reference { (on_face, corner.p) } else { (corner.p, on_face) };
+            out.push(ContactPoint {
+                phi,
+                p_WCa: pa + n_AB_W * a.radius,
+                p_WCb: pb - n_AB_W * b.radius,
+                n_AB_W,
+                feature: face_id | corner.id,
+            });
+        }
+        self.reduce(n_AB_W, start, out);
+        out.len() > start
+    }
+
+    /// The incident face, or the segment or corner that stands for it.
+    fn start_polygon(&mut self, incident: &Core, face: Option<usize>, towards: Vec3) {
+        self.polygon.clear();
+        let face: Option<&CoreFace> = face.map(|k| &incident.faces[k]);
+        // a face seen nearly edge on still has its two near corners
+        if let Some(face) = face.filter(|f| f.normal.dot(towards) > 0.0) {
+            let corners = incident.corners(face);
+            for (k, &c) in corners.iter().enumerate() {
+                self.polygon.push(Corner { p: incident.points[c as usize], id: c, edge: k as u32 });
+            }
+        } else {
+            for (k, p) in incident.points.iter().enumerate() {
+                self.polygon.push(Corner { p: *p, id: k as u32, edge: 0 });
+            }
+        }
+    }
+
+    /// Keeps what lies within `side · p ≤ offset`.
+    fn clip(&mut self, side: Vec3, offset: f64, side_id: u32) {
+        let n = self.polygon.len();
+        // a segment has one edge, not there and back
+        let n_edges = if n == 2 { 1 } else { n };
+        self.next.clear();
+        for k in 0..n {
+            let here = self.polygon[k];
+            let h = here.p.dot(side) - offset;
+            if h <= SAME {
+                self.next.push(here);
+            }
+            if k >= n_edges || n == 1 {
+                continue;
+            }
+            let there = self.polygon[(k + 1) % n];
+            let g = there.p.dot(side) - offset;
+            if (h <= SAME) != (g <= SAME) {
+                let p = here.p + (there.p - here.p) * (h / (h - g));
+                // named after the edge and the side that cut it; going out, the cut follows the side
+                let id = 0x10000 | (here.edge & 0x3ff) << 6 | (side_id & 0x3f);
+                let leaves = h <= SAME;
+                let edge = if leaves && n_edges > 1 { 0x200 | side_id } else { here.edge };
+                self.next.push(Corner { p, id, edge });
+            }
+        }
+        std::mem::swap(&mut self.polygon, &mut self.next);
+    }
+
+    /// Drops doubled points and points inside or on the edges of the patch, from `start` on, and
+    /// keeps at most [`MAX_POINTS`] of the rest: the deepest, then the farthest from those kept.
+    pub fn reduce(&mut self, n_AB_W: Vec3, start: usize, out: &mut Vec<ContactPoint>) {
+        if out.len() - start <= 1 {
+            return;
+        }
+        self.keep_corners(n_AB_W, &out[start..]);
+        if self.kept.len() > MAX_POINTS {
+            self.keep_farthest();
+        }
+        out.truncate(start);
+        out.extend_from_slice(&self.kept);
+    }
+
+    /// The corners of the points' hull in the contact plane, and the deepest point.
+    fn keep_corners(&mut self, n: Vec3, points: &[ContactPoint]) {
+        let u = n.any_orthogonal();
+        let w = n.cross(u);
+        let flat = |k: usize| {
+            let p = points[k].p_WCb;
+            (p.dot(u), p.dot(w))
+        };
+        self.order.clear();
+        self.order.extend(0..points.len());
+        self.order.sort_by(|&i, &j| {
+            let (a, b) = (flat(i), flat(j));
+            a.0.total_cmp(&b.0).then(a.1.total_cmp(&b.1)).then(i.cmp(&j))
+        });
+        // distance of the middle one of three from the line through the others, to the left
+        let stands_out = |i: usize, j: usize, k: usize| {
+            let (a, b, c) = (flat(i), flat(j), flat(k));
+            let (dx, dy) = (c.0 - a.0, c.1 - a.1);
+            let length = dx.hypot(dy);
+            if length <= SAME {
+                return (b.0 - a.0).hypot(b.1 - a.1) > SAME;
+            }
+            (dy * (b.0 - a.0) - dx * (b.1 - a.1)) / length > SAME
+        };
+        let mut ring: [usize; 64] = [0; 64];
+        let mut n_ring = 0;
+        let mut floor = 0;
+        for pass in 0..2 {
+            floor = if pass == 0 { 0 } else { n_ring };
+            let m = self.order.len();
+            for step in 0..m {
+                let k = self.order[if pass == 0 { step } else { m - 1 - step }];
+                while n_ring >= floor + 2 && !stands_out(ring[n_ring - 2], ring[n_ring - 1], k) {
+                    n_ring -= 1;
+                }
+                if n_ring < ring.len() {
+                    ring[n_ring] = k;
+                    n_ring += 1;
+                }
+            }
+            // the last one begins the other half
+            n_ring = n_ring.saturating_sub(1);
+        }
+        debug_assert!(floor <= n_ring, "{floor} {n_ring}");
+        self.kept.clear();
+        let deepest = (0..points.len())
+            .fold(0, |best, k| if points[k].phi < points[best].phi - SAME { k } else { best });
+        let chosen = &ring[..n_ring];
+        for (k, point) in points.iter().enumerate() {
+            let wanted = chosen.contains(&k) || k == deepest;
+            let near = |other: &ContactPoint| (other.p_WCb - point.p_WCb).max_abs() <= SAME;
+            if wanted && !self.kept.iter().any(near) {
+                self.kept.push(*point);
+            }
+        }
+    }
+
+    fn keep_farthest(&mut self) {
+        let deepest = (0..self.kept.len())
+            .fold(0, |best, k| if self.kept[k].phi < self.kept[best].phi - SAME { k } else { best });
+        self.kept.swap(0, deepest);
+        for have in 1..MAX_POINTS {
+            let spread = |k: usize| {
+                let p = self.kept[k].p_WCb;
+                self.kept[..have].iter().map(|q| (q.p_WCb - p).norm_squared()).fold(f64::INFINITY, f64::min)
+            };
+            let next = (have..self.kept.len())
+                .fold(have, |best, k| if spread(k) > spread(best) * (1.0 + 1e-9) { k } else { best });
+            self.kept.swap(have, next);
+        }
+        self.kept.truncate(MAX_POINTS);
+    }
+}
+
+/// The face best aligned with `n`, and the cosine; the first of equals.
+fn aligned(core: &Core, n: Vec3) -> (Option<usize>, f64) {
+    let mut best = (None, -1.0);
+    for (k, face) in core.faces.iter().enumerate() {
+        let along = face.normal.dot(n);
+        if along > best.1 + 1e-9 {
+            best = (Some(k), along);
+        }
+    }
+    best
+}

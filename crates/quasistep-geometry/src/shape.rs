@@ -1,0 +1,183 @@
+use crate::broad_phase::Aabb;
+use crate::polytope::Polytope;
+use quasistep_math::{Mat3, Pose, Vec3};
+use std::f64::consts::PI;
+use std::sync::Arc;
+
+/// Geometry in its own frame. A closed set: every `match` lists it.
+#[derive(Clone, Debug, PartialEq)]
+#[non_exhaustive]
+pub enum Shape {
+    /// A ball about the origin.
+    Sphere {
+        /// In m.
+        radius: f64,
+    },
+    /// A box about the origin, edges along the axes.
+    Box {
+        /// Half of each edge, in m.
+        half: [f64; 3],
+    },
+    /// A ball swept along z.
+    Capsule {
+        /// In m.
+        radius: f64,
+        /// Half of the swept segment, without the round ends, in m.
+        half_length: f64,
+    },
+    /// A cylinder about the origin, along z.
+    Cylinder {
+        /// In m.
+        radius: f64,
+        /// Half of its length, in m.
+        half_length: f64,
+    },
+    /// All points with `z ≤ 0`; the outward normal is +z.
+    HalfSpace,
+    /// The convex hull of points.
+    Polytope(Arc<Polytope>),
+}
+
+/// A size of a shape is not a positive, finite number.
+#[derive(Clone, Debug, PartialEq, thiserror::Error)]
+#[error("{what} is {seen} m; it must be > 0 and finite")]
+pub struct ShapeError {
+    /// The size, by name.
+    pub what: &'static str,
+    /// Value seen.
+    pub seen: f64,
+}
+
+/// Mass, centre and inertia of a solid.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct MassProperties {
+    /// In kg.
+    pub mass: f64,
+    /// Centre of mass in the shape's frame, in m.
+    pub com: Vec3,
+    /// Inertia about the centre of mass, axes of the shape, in kg·m².
+    pub inertia: Mat3,
+}
+
+impl Shape {
+    /// Checks that every size is positive and finite.
+    ///
+    /// # Errors
+    ///
+    /// The first size that is not.
+    pub fn check(&self) -> Result<(), ShapeError> {
+        let check = |what: &'static str, seen: f64| {
+            if seen > 0.0 && seen.is_finite() { Ok(()) } else { Err(ShapeError { what, seen }) }
+        };
+        match self {
+            Self::Sphere { radius } => check("radius", *radius),
+            Self::Box { half } => half.iter().try_for_each(|h| check("half edge", *h)),
+            Self::Capsule { radius, half_length } | Self::Cylinder { radius, half_length } => {
+                check("radius", *radius)?;
+                check("half length", *half_length)
+            }
+            Self::HalfSpace | Self::Polytope(_) => Ok(()),
+        }
+    }
+
+    /// Axis-aligned box around the shape at `X_WG`; infinite for a half-space.
+    pub fn aabb(&self, X_WG: &Pose) -> Aabb {
+        let reach = |extent: Vec3| Aabb {
+            min: X_WG.translation - extent,
+            max: X_WG.translation + extent,
+        };
+        let even = |r: f64| Vec3::new(r, r, r);
+        match self {
+            Self::Sphere { radius } => reach(even(*radius)),
+            Self::Box { half } => {
+                let R = X_WG.rotation.to_matrix();
+                let half = Vec3::from(*half);
+                let row = |i: usize| R.rows[i].abs().dot(half);
+                reach(Vec3::new(row(0), row(1), row(2)))
+            }
+            Self::Capsule { radius, half_length } => {
+                reach(X_WG.rotation.rotate(Vec3::Z).abs() * *half_length + even(*radius))
+            }
+            Self::Cylinder { radius, half_length } => {
+                let axis = X_WG.rotation.rotate(Vec3::Z).abs();
+                let rim = |a: f64| radius * (1.0 - a * a).max(0.0).sqrt();
+                reach(axis * *half_length + Vec3::new(rim(axis.x), rim(axis.y), rim(axis.z)))
+            }
+            Self::HalfSpace => {
+                Aabb { min: even(f64::NEG_INFINITY), max: even(f64::INFINITY) }
+            }
+            Self::Polytope(polytope) => {
+                let mut aabb =
+                    Aabb { min: even(f64::INFINITY), max: even(f64::NEG_INFINITY) };
+                for v in polytope.vertices() {
+                    let p = X_WG.transform_point(*v);
+                    aabb.min = aabb.min.min(p);
+                    aabb.max = aabb.max.max(p);
+                }
+                aabb
+            }
+        }
+    }
+
+    /// The point of the shape that is farthest along `d`, in its own frame; `None` for a half-space.
+    pub fn support(&self, d: Vec3) -> Option<Vec3> {
+        let sign = |x: f64, size: f64| if x < 0.0 { -size } else { size };
+        let along = |r: f64| d.try_normalize().map_or(Vec3::ZERO, |u| u * r);
+        match self {
+            Self::Sphere { radius } => Some(along(*radius)),
+            Self::Box { half } => {
+                Some(Vec3::new(sign(d.x, half[0]), sign(d.y, half[1]), sign(d.z, half[2])))
+            }
+            Self::Capsule { radius, half_length } => {
+                Some(along(*radius) + Vec3::Z * sign(d.z, *half_length))
+            }
+            Self::Cylinder { radius, half_length } => {
+                let flat = Vec3::new(d.x, d.y, 0.0);
+                let rim = flat.try_normalize().map_or(Vec3::ZERO, |u| u * *radius);
+                Some(rim + Vec3::Z * sign(d.z, *half_length))
+            }
+            Self::HalfSpace => None,
+            Self::Polytope(polytope) => polytope
+                .vertices()
+                .iter()
+                .copied()
+                .reduce(|best, v| if v.dot(d) > best.dot(d) { v } else { best }),
+        }
+    }
+
+    /// Mass properties of the solid at a density in kg/m³; `None` for a half-space.
+    pub fn mass_properties(&self, density: f64) -> Option<MassProperties> {
+        let centred = |mass: f64, moments: [f64; 3]| MassProperties {
+            mass,
+            com: Vec3::ZERO,
+            inertia: Mat3::diagonal(moments),
+        };
+        match self {
+            Self::Sphere { radius: r } => {
+                let m = density * 4.0 / 3.0 * PI * r.powi(3);
+                Some(centred(m, [0.4 * m * r * r; 3]))
+            }
+            Self::Box { half: [a, b, c] } => {
+                let m = density * 8.0 * a * b * c;
+                let moment = |x: f64, y: f64| m / 3.0 * (x * x + y * y);
+                Some(centred(m, [moment(*b, *c), moment(*a, *c), moment(*a, *b)]))
+            }
+            Self::Cylinder { radius: r, half_length: l } => {
+                let m = density * 2.0 * PI * r * r * l;
+                let side = m * (r * r / 4.0 + l * l / 3.0);
+                Some(centred(m, [side, side, m * r * r / 2.0]))
+            }
+            Self::Capsule { radius: r, half_length: l } => {
+                let tube = density * 2.0 * PI * r * r * l;
+                let ball = density * 4.0 / 3.0 * PI * r.powi(3);
+                // each half ball's centre is 3r/8 beyond the segment's end
+                let caps = ball * (0.4 * r * r + l * l + 0.75 * l * r);
+                let side = tube * (r * r / 4.0 + l * l / 3.0) + caps;
+                let axial = tube * r * r / 2.0 + ball * 0.4 * r * r;
+                Some(centred(tube + ball, [side, side, axial]))
+            }
+            Self::HalfSpace => None,
+            Self::Polytope(polytope) => Some(polytope.mass_properties(density)),
+        }
+    }
+}

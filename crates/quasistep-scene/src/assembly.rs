@@ -1,0 +1,446 @@
+//! Models of a scene, gathered into bodies, shapes, drives and a start configuration.
+
+use crate::document::{At, unknown};
+use crate::error::SceneError;
+use crate::joints::{self, Link, Settings, chain, fits};
+use crate::shapes::{self, Piece, inertia_of, piece, pose};
+use crate::urdf_model;
+use quasistep::{Geom, Role};
+use quasistep_math::{Mat3, Pose, Vec3};
+use quasistep_model::{BodyDef, BodyInertia, JointKind, Mimic, ModelBuilder, WORLD};
+use quasistep_record::{DrawnGeometry, DrawnShape, ShapeRole};
+use std::path::Path;
+
+/// What the models of a scene add up to.
+pub(crate) struct Assembly {
+    pub builder: ModelBuilder,
+    /// One per body, the world first.
+    pub roles: Vec<Role>,
+    /// Names of bodies, the world first.
+    pub bodies: Vec<String>,
+    /// Names of joints, in body order.
+    pub joints: Vec<String>,
+    pub geoms: Vec<Geom>,
+    pub drawing: Vec<DrawnShape>,
+    /// Start values of bodies' joints that differ from neutral.
+    pub start: Vec<(usize, Vec<f64>)>,
+    pub warnings: Vec<String>,
+}
+
+/// A body about to be added.
+pub(crate) struct NewBody<'a> {
+    /// `model/link`.
+    pub name: String,
+    /// `model.joint`.
+    pub joint_name: String,
+    pub parent: usize,
+    pub X_PF: Pose,
+    pub kind: JointKind,
+    pub inertia: BodyInertia,
+    pub limits: Option<[f64; 2]>,
+    pub mimic: Option<Mimic>,
+    pub gravity: bool,
+    /// Effort limit of the model file.
+    pub effort: Option<f64>,
+    pub settings: Settings,
+    pub at: &'a At<'a>,
+}
+
+/// Keys that every model may have.
+const MODEL_KEYS: [&str; 9] =
+    ["urdf", "packages", "bodies", "gravity", "parent", "pose", "joint", "joints", "start"];
+/// Keys of a body; a model that is one body has them beside the model's.
+const BODY_KEYS: [&str; 7] = ["shape", "shapes", "mass", "density", "com", "inertia", "friction"];
+
+/// Colours of models that name none, told apart by most eyes.
+const COLORS: [[f32; 4]; 7] = [
+    [0.36, 0.55, 0.75, 1.0],
+    [0.90, 0.60, 0.30, 1.0],
+    [0.45, 0.68, 0.45, 1.0],
+    [0.62, 0.52, 0.75, 1.0],
+    [0.80, 0.45, 0.45, 1.0],
+    [0.55, 0.70, 0.75, 1.0],
+    [0.75, 0.70, 0.45, 1.0],
+];
+/// Colour of what stands still.
+const STILL: [f32; 4] = [0.80, 0.81, 0.83, 1.0];
+
+pub(crate) const MASSLESS: BodyInertia =
+    BodyInertia { mass: 0.0, com: Vec3::ZERO, inertia: Mat3::ZERO };
+
+impl Assembly {
+    pub fn new() -> Self {
+        Self {
+            builder: ModelBuilder::new(),
+            roles: vec![Role::Passive],
+            bodies: vec!["world".into()],
+            joints: vec![String::new()],
+            geoms: Vec::new(),
+            drawing: Vec::new(),
+            start: Vec::new(),
+            warnings: Vec::new(),
+        }
+    }
+
+    /// Adds one model of the scene; paths are relative to `dir`.
+    pub fn add_model(&mut self, name: &str, at: &At<'_>, dir: &Path, friction: f64) -> Result<(), SceneError> {
+        let single = !at.entries()?.iter().any(|(k, _)| matches!(*k, "urdf" | "bodies"));
+        let mut keys = MODEL_KEYS.to_vec();
+        keys.extend(["color", "friction"]);
+        if single {
+            keys.extend(BODY_KEYS);
+            keys.retain(|k| !matches!(*k, "urdf" | "packages" | "bodies"));
+        }
+        if name.is_empty() || name.contains(['/', '.', '*']) || name == "world" {
+            return Err(at.error(format!("the model name `{name}` was seen; a name has no `/`, `.` or `*`, and is not `world`")));
+        }
+        let map = at.map(&keys)?;
+        let rules = Rules::read(map.get("joints"))?;
+        let color = map.get("color").map(shapes::color).transpose()?;
+        let defaults = Defaults {
+            friction: map.get("friction").map(|a| a.non_negative("")).transpose()?.unwrap_or(friction),
+            color,
+            gravity: map.get("gravity").map_or(Ok(true), At::boolean)?,
+        };
+        let parent = match map.get("parent") {
+            None => WORLD,
+            Some(at) => self.body(at)?,
+        };
+        if let Some(urdf) = map.get("urdf") {
+            urdf_model::add(self, name, urdf, &map, dir, parent, &rules, &defaults)?;
+        } else if let Some(bodies) = map.get("bodies") {
+            let mut own: Vec<(String, usize)> = Vec::new();
+            for (link, at) in bodies.entries()? {
+                let mut keys = BODY_KEYS.to_vec();
+                keys.extend(["parent", "pose", "joint", "color", "start"]);
+                let body = at.map(&keys)?;
+                let parent = match body.get("parent") {
+                    None => parent,
+                    Some(p) => match own.iter().find(|(n, _)| p.text().is_ok_and(|t| t == n)) {
+                        Some((_, index)) => *index,
+                        None => self.body(p)?,
+                    },
+                };
+                let site = Site { model: name, link, joint: format!("{name}.{link}"), parent };
+                let index = self.add_inline(&site, &at, &body, dir, &rules, &defaults)?;
+                own.push((link.to_owned(), index));
+            }
+        } else {
+            let site = Site { model: name, link: name, joint: name.to_owned(), parent };
+            self.add_inline(&site, at, &map, dir, &rules, &defaults)?;
+        }
+        rules.all_used(name, &self.joints)
+    }
+
+    /// The body that a key names.
+    pub fn body(&self, at: &At<'_>) -> Result<usize, SceneError> {
+        let name = at.text()?;
+        // `model` alone means its body of the same name
+        let found = self.bodies.iter().position(|b| b == name || b.split_once('/').is_some_and(|(m, l)| m == name && l == name));
+        found.ok_or_else(|| {
+            let names: Vec<&str> = self.bodies.iter().map(String::as_str).collect();
+            at.error(format!("{} (bodies above this line)", unknown("body", name, &names)))
+        })
+    }
+
+    fn add_inline(
+        &mut self,
+        site: &Site<'_>,
+        at: &At<'_>,
+        map: &crate::document::Map<'_>,
+        dir: &Path,
+        rules: &Rules<'_>,
+        defaults: &Defaults,
+    ) -> Result<usize, SceneError> {
+        let pieces = read_pieces(map, dir)?;
+        let X_PF = map.get("pose").map(pose).transpose()?.unwrap_or_default();
+        let links = match map.get("joint") {
+            Some(at) => chain(at)?,
+            None => vec![Link { name: None, kind: JointKind::Free, settings: Settings::default(), at: at.clone() }],
+        };
+        let n = links.len();
+        let last_kind = links[n - 1].kind.clone();
+        let inertia = read_inertia(at, map, &pieces)?;
+        let given_start = map.get("start").map(|a| {
+            let settings = a.clone();
+            start_of(&settings)
+        }).transpose()?;
+        let mut parent = site.parent;
+        for (k, link) in links.into_iter().enumerate() {
+            let last = k + 1 == n;
+            let joint_name = match link.name {
+                Some(name) => format!("{}.{name}", site.model),
+                None => site.joint.clone(),
+            };
+            let short = joint_name.strip_prefix(&format!("{}.", site.model)).unwrap_or("").to_owned();
+            let mut settings = link.settings.then(&rules.of(&short));
+            if last && settings.start.is_none() {
+                settings.start.clone_from(&given_start);
+            }
+            // a free or planar body's pose is where it starts, not where its joint sits
+            let free = matches!(link.kind, JointKind::Free);
+            let mut X = if k == 0 { X_PF } else { Pose::IDENTITY };
+            if free && settings.start.is_none() {
+                settings.start = Some(X.rotation.to_array().into_iter().chain(X.translation.to_array()).collect());
+            }
+            if free {
+                X = Pose::IDENTITY;
+            }
+            let name = if last {
+                format!("{}/{}", site.model, site.link)
+            } else {
+                format!("{}/{}", site.model, link.name.unwrap_or(site.link))
+            };
+            parent = self.add_body(NewBody {
+                name,
+                joint_name,
+                parent,
+                X_PF: X,
+                kind: link.kind,
+                inertia: if last { inertia.clone() } else { MASSLESS },
+                limits: None,
+                mimic: None,
+                gravity: defaults.gravity,
+                effort: None,
+                settings,
+                at: &link.at,
+            })?;
+        }
+        let fixed = parent_is_still(&last_kind, site.parent);
+        self.add_pieces(parent, pieces, defaults, fixed);
+        Ok(parent)
+    }
+
+    /// Adds a body and its drive.
+    pub fn add_body(&mut self, new: NewBody<'_>) -> Result<usize, SceneError> {
+        let role = if new.mimic.is_some() {
+            Role::Passive
+        } else {
+            new.settings.role(&new.kind, new.effort, new.at)?
+        };
+        let limits = match new.settings.limits {
+            Some(given) => given,
+            None => new.limits,
+        };
+        let n_q = if new.mimic.is_some() { 0 } else { new.kind.n_q() };
+        if let Some(start) = &new.settings.start {
+            let start = fit_start(start, &new.kind, new.at)?;
+            if n_q != start.len() {
+                return Err(new.at.error("a start value was seen on a joint without a coordinate of its own"));
+            }
+            self.start.push((self.bodies.len(), start));
+        }
+        let index = self
+            .builder
+            .add_body(BodyDef {
+                name: new.name.clone(),
+                joint_name: new.joint_name.clone(),
+                parent: new.parent,
+                X_PF: new.X_PF,
+                joint: new.kind,
+                inertia: new.inertia,
+                limits,
+                mimic: new.mimic,
+                gravity: new.gravity,
+            })
+            .map_err(|e| new.at.error(e.to_string()))?;
+        self.bodies.push(new.name);
+        self.joints.push(new.joint_name);
+        self.roles.push(role);
+        Ok(index)
+    }
+
+    /// Adds the shapes of a body.
+    pub fn add_pieces(&mut self, body: usize, pieces: Vec<Piece>, defaults: &Defaults, still: bool) {
+        let fallback = if still { STILL } else { COLORS[self.geoms.len() % COLORS.len()] };
+        for (k, piece) in pieces.into_iter().enumerate() {
+            let name = match piece.name {
+                Some(name) => format!("{}/{name}", self.bodies[body]),
+                None => format!("{}/{k}", self.bodies[body]),
+            };
+            let color = piece.color.or(defaults.color).unwrap_or(fallback);
+            if piece.visible {
+                let role = if piece.collides { ShapeRole::Both } else { ShapeRole::Visual };
+                self.draw(body, &name, piece.X_BG, piece.drawn, color, role);
+            } else if piece.collides {
+                self.draw(body, &name, piece.X_BG, piece.drawn, color, ShapeRole::Collision);
+            }
+            if piece.collides {
+                let mu = piece.friction.unwrap_or(defaults.friction);
+                self.geoms.push(Geom { name, body, X_BG: piece.X_BG, shape: piece.shape, mu });
+            }
+        }
+    }
+
+    /// Adds something to look at.
+    pub fn draw(
+        &mut self,
+        body: usize,
+        name: &str,
+        X_BG: Pose,
+        geometry: DrawnGeometry,
+        color: [f32; 4],
+        role: ShapeRole,
+    ) {
+        self.drawing.push(DrawnShape { body, name: name.to_owned(), X_BG, geometry, color, role });
+    }
+}
+
+/// What holds for all bodies of a model unless they say otherwise.
+pub(crate) struct Defaults {
+    pub friction: f64,
+    pub color: Option<[f32; 4]>,
+    pub gravity: bool,
+}
+
+struct Site<'a> {
+    model: &'a str,
+    link: &'a str,
+    joint: String,
+    parent: usize,
+}
+
+/// `joints:` of a model: settings by pattern, later ones override earlier ones.
+pub(crate) struct Rules<'a> {
+    rules: Vec<(&'a str, Settings, At<'a>)>,
+}
+
+impl<'a> Rules<'a> {
+    fn read(at: Option<&At<'a>>) -> Result<Self, SceneError> {
+        let Some(at) = at else { return Ok(Self { rules: Vec::new() }) };
+        let mut rules = Vec::new();
+        for (pattern, at) in at.entries()? {
+            rules.push((pattern, Settings::read(&at.map(&joints::KEYS)?)?, at));
+        }
+        Ok(Self { rules })
+    }
+
+    /// What they say of the joint with this name within its model.
+    pub fn of(&self, joint: &str) -> Settings {
+        self.rules
+            .iter()
+            .filter(|(pattern, ..)| fits(pattern, joint))
+            .fold(Settings::default(), |sum, (_, settings, _)| sum.then(settings))
+    }
+
+    /// Where a joint with this name is spoken of, for complaints.
+    pub fn place(&self, joint: &str) -> Option<&At<'a>> {
+        self.rules.iter().rev().find(|(pattern, ..)| fits(pattern, joint)).map(|(_, _, at)| at)
+    }
+
+    /// A pattern that fits no joint is a mistake.
+    fn all_used(&self, model: &str, joints: &[String]) -> Result<(), SceneError> {
+        let prefix = format!("{model}.");
+        let own: Vec<&str> = joints.iter().filter_map(|j| j.strip_prefix(&prefix)).collect();
+        for (pattern, _, at) in &self.rules {
+            let whole = joints.iter().any(|j| j == model) && fits(pattern, "");
+            if !whole && !own.iter().any(|j| fits(pattern, j)) {
+                return Err(at.error(unknown("joint", pattern, &own)));
+            }
+        }
+        Ok(())
+    }
+}
+
+fn read_pieces(map: &crate::document::Map<'_>, dir: &Path) -> Result<Vec<Piece>, SceneError> {
+    match (map.get("shape"), map.get("shapes")) {
+        (Some(_), Some(at)) => Err(at.error("`shape` and `shapes` were seen; give one of them")),
+        (Some(one), None) => Ok(vec![piece(one, dir)?]),
+        (None, Some(all)) => all.list()?.iter().map(|at| piece(at, dir)).collect(),
+        (None, None) => Ok(Vec::new()),
+    }
+    .map(|mut pieces: Vec<Piece>| {
+        if let Some(mu) = map.get("friction").and_then(|a| a.number("").ok()) {
+            for piece in &mut pieces {
+                piece.friction.get_or_insert(mu);
+            }
+        }
+        pieces
+    })
+}
+
+/// Mass, centre of mass and inertia of an inline body.
+fn read_inertia(
+    at: &At<'_>,
+    map: &crate::document::Map<'_>,
+    pieces: &[Piece],
+) -> Result<BodyInertia, SceneError> {
+    let com = map.get("com").map(|a| a.array::<3>("m")).transpose()?;
+    let given = map.get("inertia").map(read_moments).transpose()?;
+    let mut inertia = match (map.get("mass"), map.get("density")) {
+        (Some(_), Some(d)) => return Err(d.error("`mass` and `density` were seen; give one of them")),
+        (None, Some(d)) => {
+            let density = d.positive("kg/m³")?;
+            inertia_of(pieces, density)
+                .ok_or_else(|| d.error("a density was seen on a body without volume; give `mass`"))?
+        }
+        (Some(m), None) => {
+            let mass = m.positive("kg")?;
+            match inertia_of(pieces, 1.0) {
+                Some(unit) => {
+                    let scale = mass / unit.mass;
+                    BodyInertia { mass, com: unit.com, inertia: unit.inertia * scale }
+                }
+                None if given.is_some() => BodyInertia { mass, com: Vec3::ZERO, inertia: Mat3::ZERO },
+                // a point: right for bodies that only slide
+                None => BodyInertia { mass, com: Vec3::ZERO, inertia: Mat3::ZERO },
+            }
+        }
+        (None, None) => {
+            if let Some(extra) = map.get("inertia").or(map.get("com")) {
+                return Err(extra.error("given without `mass`; give the mass in kg too"));
+            }
+            return Ok(MASSLESS);
+        }
+    };
+    if let Some(com) = com {
+        inertia.com = com.into();
+    }
+    if let Some(moments) = given {
+        inertia.inertia = moments;
+    }
+    inertia.check().map_err(|e| map.get("inertia").unwrap_or(at).error(e.to_string()))?;
+    Ok(inertia)
+}
+
+fn read_moments(at: &At<'_>) -> Result<Mat3, SceneError> {
+    let values = at.numbers("kg·m²")?;
+    match *values.as_slice() {
+        [xx, yy, zz] => Ok(Mat3::diagonal([xx, yy, zz])),
+        [xx, yy, zz, xy, xz, yz] => Ok(Mat3::symmetric([xx, yy, zz, xy, xz, yz])),
+        _ => Err(at.error(format!(
+            "{} numbers were seen; give [ixx, iyy, izz] or [ixx, iyy, izz, ixy, ixz, iyz] in kg·m²",
+            values.len()
+        ))),
+    }
+}
+
+fn start_of(at: &At<'_>) -> Result<Vec<f64>, SceneError> {
+    if at.is_map() {
+        let X = pose(at)?;
+        return Ok(X.rotation.to_array().into_iter().chain(X.translation.to_array()).collect());
+    }
+    if at.is_list() { at.numbers("m or rad") } else { Ok(vec![at.number("m or rad")?]) }
+}
+
+/// A start value as coordinates of this kind of joint.
+fn fit_start(start: &[f64], kind: &JointKind, at: &At<'_>) -> Result<Vec<f64>, SceneError> {
+    let n = kind.n_q();
+    // a pose given to a ball joint is its orientation
+    if matches!(kind, JointKind::Ball) && start.len() == 7 {
+        return Ok(start[..4].to_vec());
+    }
+    if start.len() != n {
+        return Err(at.error(format!(
+            "{} start values were seen; a {} joint has {n}{}",
+            start.len(),
+            kind.word(),
+            if n > 3 { ", given as {xyz, rpy}" } else { "" }
+        )));
+    }
+    Ok(start.to_vec())
+}
+
+fn parent_is_still(kind: &JointKind, parent: usize) -> bool {
+    matches!(kind, JointKind::Fixed) && parent == WORLD
+}

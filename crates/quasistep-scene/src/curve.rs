@@ -1,0 +1,171 @@
+//! One coordinate over time.
+
+use crate::expr::Expr;
+
+/// A function of time; before its first and after its last knot it holds.
+#[derive(Clone, Debug)]
+pub(crate) enum Curve {
+    Constant(f64),
+    Linear(Knots),
+    /// Splines that follow one another, each at rest at both ends.
+    Cubic(Vec<Spline>),
+    Expr(Expr),
+}
+
+/// Times, strictly ascending, and values.
+#[derive(Clone, Debug)]
+pub(crate) struct Knots {
+    t: Vec<f64>,
+    x: Vec<f64>,
+}
+
+/// A cubic spline with continuous second derivative through its knots, zero slope at both ends.
+#[derive(Clone, Debug)]
+pub(crate) struct Spline {
+    knots: Knots,
+    /// Slope at each knot.
+    slope: Vec<f64>,
+}
+
+impl Knots {
+    /// # Errors
+    ///
+    /// What is wrong with the knots, for people.
+    pub fn new(t: Vec<f64>, x: Vec<f64>) -> Result<Self, String> {
+        if t.is_empty() {
+            return Err("no knots were seen; give at least one".into());
+        }
+        if t.len() != x.len() {
+            return Err(format!("{} times and {} values were seen; give as many of each", t.len(), x.len()));
+        }
+        if let Some(k) = (1..t.len()).find(|&k| t[k] <= t[k - 1]) {
+            return Err(format!("time {} follows {}; times must ascend", t[k], t[k - 1]));
+        }
+        Ok(Self { t, x })
+    }
+
+    /// The piece that holds `t`: index of its left knot.
+    fn piece(&self, t: f64) -> usize {
+        self.t.partition_point(|&s| s <= t).clamp(1, self.t.len() - 1) - 1
+    }
+
+    fn at(&self, t: f64) -> (f64, f64) {
+        let last = self.t.len() - 1;
+        if t <= self.t[0] {
+            return (self.x[0], 0.0);
+        }
+        if t >= self.t[last] {
+            // the rate at the very end still belongs to the last piece: commands are read there
+            let rate = if t == self.t[last] && last > 0 { self.rate(last - 1) } else { 0.0 };
+            return (self.x[last], rate);
+        }
+        let k = self.piece(t);
+        // a time that is a knot to rounding gets the knot's value
+        let s = (t - self.t[k]) / (self.t[k + 1] - self.t[k]);
+        (self.x[k] + s * (self.x[k + 1] - self.x[k]), self.rate(k))
+    }
+
+    fn rate(&self, k: usize) -> f64 {
+        (self.x[k + 1] - self.x[k]) / (self.t[k + 1] - self.t[k])
+    }
+}
+
+impl Spline {
+    /// The spline through these knots.
+    pub fn new(knots: Knots) -> Self {
+        let n = knots.t.len();
+        let mut slope = vec![0.0; n];
+        if n > 2 {
+            // continuity of the second derivative at the inner knots, by the Thomas algorithm
+            let h: Vec<f64> = (1..n).map(|k| knots.t[k] - knots.t[k - 1]).collect();
+            let secant: Vec<f64> = (0..n - 1).map(|k| knots.rate(k)).collect();
+            let mut upper = vec![0.0; n];
+            for k in 1..n - 1 {
+                let (a, c) = (h[k], h[k - 1]);
+                let right = 3.0 * (a * secant[k - 1] + c * secant[k]);
+                let pivot = 2.0 * (a + c) - a * upper[k - 1];
+                upper[k] = c / pivot;
+                slope[k] = (right - a * slope[k - 1]) / pivot;
+            }
+            for k in (1..n - 1).rev() {
+                slope[k] -= upper[k] * slope[k + 1];
+            }
+        }
+        Self { knots, slope }
+    }
+
+    fn end(&self) -> f64 {
+        self.knots.t[self.knots.t.len() - 1]
+    }
+
+    fn at(&self, t: f64) -> (f64, f64) {
+        let (time, x) = (&self.knots.t, &self.knots.x);
+        let last = time.len() - 1;
+        if t <= time[0] {
+            return (x[0], 0.0);
+        }
+        if t >= time[last] {
+            return (x[last], 0.0);
+        }
+        let k = self.knots.piece(t);
+        let h = time[k + 1] - time[k];
+        let s = (t - time[k]) / h;
+        let (m0, m1) = (self.slope[k] * h, self.slope[k + 1] * h);
+        // Hermite form
+        let d = x[k + 1] - x[k];
+        let value = x[k] + s * (m0 + s * (3.0 * d - 2.0 * m0 - m1 + s * (m0 + m1 - 2.0 * d)));
+        let rate = m0 + s * (2.0 * (3.0 * d - 2.0 * m0 - m1) + s * 3.0 * (m0 + m1 - 2.0 * d));
+        (value, rate / h)
+    }
+}
+
+impl Curve {
+    /// Value and rate at `t`.
+    pub fn at(&self, t: f64) -> (f64, f64) {
+        match self {
+            Self::Constant(x) => (*x, 0.0),
+            Self::Linear(knots) => knots.at(t),
+            Self::Cubic(splines) => {
+                let k = splines.partition_point(|s| s.end() < t).min(splines.len() - 1);
+                splines[k].at(t)
+            }
+            Self::Expr(expr) => expr.at(t),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{Curve, Knots, Spline};
+
+    #[test]
+    fn linear_knots_hold_at_both_ends() {
+        let curve = Curve::Linear(Knots::new(vec![1.0, 2.0, 4.0], vec![0.0, 1.0, 0.0]).unwrap());
+        assert_eq!(curve.at(0.0), (0.0, 0.0));
+        assert_eq!(curve.at(1.5), (0.5, 1.0));
+        assert_eq!(curve.at(3.0), (0.5, -0.5));
+        assert_eq!(curve.at(9.0), (0.0, 0.0));
+    }
+
+    /// A cubic with zero slope at both ends is its own spline.
+    #[test]
+    fn spline_reproduces_a_clamped_cubic() {
+        let f = |t: f64| t * t * (3.0 - 2.0 * t);
+        let t: Vec<f64> = vec![0.0, 0.15, 0.4, 0.8, 1.0];
+        let x = t.iter().map(|t| f(*t)).collect();
+        let curve = Curve::Cubic(vec![Spline::new(Knots::new(t, x).unwrap())]);
+        for k in 0..=50 {
+            let t = f64::from(k) / 50.0;
+            let (value, rate) = curve.at(t);
+            assert!((value - f(t)).abs() < 1e-14);
+            assert!((rate - 6.0 * t * (1.0 - t)).abs() < 1e-13);
+        }
+    }
+
+    #[test]
+    fn bad_knots_are_named() {
+        assert!(Knots::new(vec![0.0, 1.0, 1.0], vec![0.0; 3]).unwrap_err().contains("ascend"));
+        assert!(Knots::new(vec![0.0], vec![0.0; 2]).unwrap_err().contains("1 times and 2 values"));
+        assert!(Knots::new(vec![], vec![]).unwrap_err().contains("no knots"));
+    }
+}

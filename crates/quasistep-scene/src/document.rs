@@ -1,0 +1,396 @@
+//! A YAML document as a tree that knows its lines, so that every complaint can name one.
+
+use crate::error::SceneError;
+use saphyr_parser::{Event, Parser, ScalarStyle};
+
+/// A value with the line it stands on.
+#[derive(Clone, Debug)]
+pub(crate) struct Node {
+    kind: Kind,
+    line: usize,
+    /// The `--set` option that put it here, instead of a line.
+    set_by: Option<String>,
+}
+
+#[derive(Clone, Debug)]
+enum Kind {
+    Scalar { text: String, quoted: bool },
+    List(Vec<Node>),
+    Map(Vec<(String, Node)>),
+}
+
+/// A node with its dotted key and file: where readers stand.
+#[derive(Clone, Debug)]
+pub(crate) struct At<'a> {
+    node: &'a Node,
+    file: &'a str,
+    key: String,
+}
+
+impl Node {
+    /// Reads one YAML document.
+    pub fn parse(text: &str, file: &str) -> Result<Self, SceneError> {
+        let fail = |line: usize, key: &str, message: String| {
+            Err(SceneError::new(file, Some(line), key, message))
+        };
+        // open collections, innermost last; a map holds its pending key
+        let mut open: Vec<(Node, Option<String>)> = Vec::new();
+        let mut root: Option<Node> = None;
+        for event in Parser::new_from_str(text) {
+            let (event, span) = match event {
+                Ok(pair) => pair,
+                Err(e) => return fail(e.marker().line(), "", format!("not valid YAML: {}", e.info())),
+            };
+            let line = span.start.line();
+            let done = match event {
+                Event::Scalar(value, style, _, _) => {
+                    let quoted = style != ScalarStyle::Plain;
+                    Node { kind: Kind::Scalar { text: value.into_owned(), quoted }, line, set_by: None }
+                }
+                Event::SequenceStart(..) => {
+                    open.push((Node { kind: Kind::List(Vec::new()), line, set_by: None }, None));
+                    continue;
+                }
+                Event::MappingStart(..) => {
+                    open.push((Node { kind: Kind::Map(Vec::new()), line, set_by: None }, None));
+                    continue;
+                }
+                Event::SequenceEnd | Event::MappingEnd => match open.pop() {
+                    Some((node, _)) => node,
+                    None => continue,
+                },
+                Event::Alias(_) => {
+                    return fail(line, "", "an alias (`*name`) was seen; write the value out".into());
+                }
+                Event::DocumentStart(_) if root.is_some() => {
+                    return fail(line, "", "a second document was seen; one file is one scene".into());
+                }
+                _ => continue,
+            };
+            let Some((parent, pending)) = open.last_mut() else {
+                root = Some(done);
+                continue;
+            };
+            match &mut parent.kind {
+                Kind::List(items) => items.push(done),
+                Kind::Map(entries) => match pending.take() {
+                    Some(key) => entries.push((key, done)),
+                    None => {
+                        let Kind::Scalar { text, .. } = done.kind else {
+                            return fail(line, "", "a key that is no plain word was seen".into());
+                        };
+                        if entries.iter().any(|(k, _)| *k == text) {
+                            return fail(line, &text, "the key is given twice; keep one".into());
+                        }
+                        *pending = Some(text);
+                    }
+                },
+                Kind::Scalar { .. } => {}
+            }
+        }
+        match root {
+            Some(node @ Node { kind: Kind::Map(_), .. }) => Ok(node),
+            Some(node) => fail(node.line, "", "a scene file must be a mapping of keys".into()),
+            None => fail(1, "", "the file is empty; a scene needs at least `models`".into()),
+        }
+    }
+
+    /// Replaces the value at a dotted path, as `--set path=value` does. Missing keys are made; a `*`
+    /// stands for every key of a mapping.
+    pub fn set(&mut self, path: &str, value: &str) -> Result<(), SceneError> {
+        let origin = format!("--set {path}");
+        let fail = |message: String| Err(SceneError::new("", None, &origin, message));
+        if path.is_empty() || path.split('.').any(str::is_empty) {
+            return fail("the path has an empty part; write --set step.size=0.05".into());
+        }
+        // a mapping around the value: the parser wants one at the root
+        let wrapped = Self::parse(&format!("value: {value}"), "");
+        let Ok(Self { kind: Kind::Map(mut entries), .. }) = wrapped else {
+            return fail(format!("`{value}` is not a YAML value"));
+        };
+        let Some((_, mut node)) = entries.pop() else {
+            return fail(format!("`{value}` is not a YAML value"));
+        };
+        node.mark(&origin);
+        let parts: Vec<&str> = path.split('.').collect();
+        self.set_parts(&parts, &node, &origin)
+    }
+
+    fn set_parts(&mut self, parts: &[&str], value: &Self, origin: &str) -> Result<(), SceneError> {
+        let [first, ..] = parts else {
+            *self = value.clone();
+            return Ok(());
+        };
+        match &mut self.kind {
+            Kind::Map(entries) => {
+                if *first == "*" {
+                    for (_, child) in entries.iter_mut() {
+                        child.set_parts(&parts[1..], value, origin)?;
+                    }
+                    return Ok(());
+                }
+                // keys may hold dots themselves: the longest one that fits wins
+                for n in (1..=parts.len()).rev() {
+                    let key = parts[..n].join(".");
+                    if let Some((_, child)) = entries.iter_mut().find(|(k, _)| *k == key) {
+                        return child.set_parts(&parts[n..], value, origin);
+                    }
+                }
+                let mut child =
+                    Self { kind: Kind::Map(Vec::new()), line: 0, set_by: Some(origin.into()) };
+                child.set_parts(&parts[1..], value, origin)?;
+                entries.push(((*first).to_owned(), child));
+                Ok(())
+            }
+            Kind::List(items) => {
+                let n = items.len();
+                let child = first.parse::<usize>().ok().and_then(|i| items.get_mut(i));
+                match child {
+                    Some(child) => child.set_parts(&parts[1..], value, origin),
+                    None => Err(SceneError::new(
+                        "",
+                        None,
+                        origin,
+                        format!("`{first}` is no index of a list of {n}; count from 0"),
+                    )),
+                }
+            }
+            Kind::Scalar { text, .. } => Err(SceneError::new(
+                "",
+                None,
+                origin,
+                format!("the path goes on after the value `{text}`; leave out `.{first}`"),
+            )),
+        }
+    }
+
+    fn mark(&mut self, origin: &str) {
+        self.set_by = Some(origin.to_owned());
+        match &mut self.kind {
+            Kind::Scalar { .. } => {}
+            Kind::List(items) => items.iter_mut().for_each(|n| n.mark(origin)),
+            Kind::Map(entries) => entries.iter_mut().for_each(|(_, n)| n.mark(origin)),
+        }
+    }
+
+    /// The reader's place at the root.
+    pub fn at<'a>(&'a self, file: &'a str) -> At<'a> {
+        At { node: self, file, key: String::new() }
+    }
+}
+
+impl<'a> At<'a> {
+    /// A complaint about this node.
+    pub fn error(&self, message: impl Into<String>) -> SceneError {
+        match &self.node.set_by {
+            Some(origin) => SceneError::new("", None, origin, message),
+            None => SceneError::new(self.file, Some(self.node.line), &self.key, message),
+        }
+    }
+
+    /// The dotted key.
+    pub fn key(&self) -> &str {
+        &self.key
+    }
+
+    /// What stands here, in a few words, for messages.
+    pub fn seen(&self) -> String {
+        match &self.node.kind {
+            Kind::Scalar { text, .. } if text.is_empty() => "nothing".into(),
+            Kind::Scalar { text, .. } => format!("`{text}`"),
+            Kind::List(items) => format!("a list of {}", items.len()),
+            Kind::Map(_) => "a mapping".into(),
+        }
+    }
+
+    fn child(&self, key: &str, node: &'a Node) -> Self {
+        let full = if self.key.is_empty() { key.to_owned() } else { format!("{}.{key}", self.key) };
+        Self { node, file: self.file, key: full }
+    }
+
+    /// True if this is a mapping.
+    pub fn is_map(&self) -> bool {
+        matches!(self.node.kind, Kind::Map(_))
+    }
+
+    /// True if this is a list.
+    pub fn is_list(&self) -> bool {
+        matches!(self.node.kind, Kind::List(_))
+    }
+
+    /// The entries of a mapping, in file order; keys are free.
+    pub fn entries(&self) -> Result<Vec<(&'a str, Self)>, SceneError> {
+        let Kind::Map(entries) = &self.node.kind else {
+            return Err(self.error(format!("{} was seen; give a mapping of names", self.seen())));
+        };
+        Ok(entries.iter().map(|(k, n)| (k.as_str(), self.child(k, n))).collect())
+    }
+
+    /// A mapping that may hold these keys only.
+    pub fn map(&self, valid: &[&str]) -> Result<Map<'a>, SceneError> {
+        let entries = self
+            .entries()
+            .map_err(|_| self.error(format!("{} was seen; give a mapping with {}", self.seen(), list(valid))))?;
+        for (key, at) in &entries {
+            if !valid.contains(key) {
+                return Err(at.error(unknown("key", key, valid)));
+            }
+        }
+        Ok(Map { at: self.clone(), entries })
+    }
+
+    /// The items of a list.
+    pub fn list(&self) -> Result<Vec<Self>, SceneError> {
+        let Kind::List(items) = &self.node.kind else {
+            return Err(self.error(format!("{} was seen; give a list", self.seen())));
+        };
+        Ok(items.iter().enumerate().map(|(i, n)| self.child(&i.to_string(), n)).collect())
+    }
+
+    /// A text.
+    pub fn text(&self) -> Result<&'a str, SceneError> {
+        match &self.node.kind {
+            Kind::Scalar { text, .. } if !text.is_empty() => Ok(text),
+            _ => Err(self.error(format!("{} was seen; give a text", self.seen()))),
+        }
+    }
+
+    /// True if a plain scalar reads as a number.
+    pub fn is_number(&self) -> bool {
+        matches!(&self.node.kind, Kind::Scalar { text, quoted: false } if text.parse::<f64>().is_ok())
+    }
+
+    /// A finite number; `unit` is named in the complaint.
+    pub fn number(&self, unit: &str) -> Result<f64, SceneError> {
+        let give = if unit.is_empty() { "a plain number".into() } else { format!("a plain number in {unit}") };
+        let Kind::Scalar { text, .. } = &self.node.kind else {
+            return Err(self.error(format!("{} was seen; give {give}", self.seen())));
+        };
+        match text.parse::<f64>() {
+            Ok(x) if x.is_finite() => Ok(x),
+            Ok(_) => Err(self.error(format!("{text} was seen; give {give}, finite"))),
+            Err(_) if text.starts_with(|c: char| c.is_ascii_digit() || c == '-' || c == '.') => Err(self
+                .error(format!("`{text}` was seen; give {give}, without a unit: scenes are in SI"))),
+            Err(_) if matches!(text.to_ascii_lowercase().as_str(), ".nan" | ".inf" | "-.inf") => {
+                Err(self.error(format!("{text} was seen; give {give}, finite")))
+            }
+            Err(_) => Err(self.error(format!("{} was seen; give {give}", self.seen()))),
+        }
+    }
+
+    /// A number > 0.
+    pub fn positive(&self, unit: &str) -> Result<f64, SceneError> {
+        let x = self.number(unit)?;
+        if x > 0.0 { Ok(x) } else { Err(self.error(format!("{x} was seen; it must be > 0 {unit}"))) }
+    }
+
+    /// A number ≥ 0.
+    pub fn non_negative(&self, unit: &str) -> Result<f64, SceneError> {
+        let x = self.number(unit)?;
+        if x >= 0.0 { Ok(x) } else { Err(self.error(format!("{x} was seen; it must be ≥ 0 {unit}"))) }
+    }
+
+    /// A list of numbers of any length.
+    pub fn numbers(&self, unit: &str) -> Result<Vec<f64>, SceneError> {
+        self.list()?.iter().map(|item| item.number(unit)).collect()
+    }
+
+    /// A list of exactly `N` numbers.
+    pub fn array<const N: usize>(&self, unit: &str) -> Result<[f64; N], SceneError> {
+        let wanted = format!("give {N} numbers in {unit}, as in [{}]", vec!["0"; N].join(", "));
+        if !self.is_list() {
+            return Err(self.error(format!("{} was seen; {wanted}", self.seen())));
+        }
+        let values = self.numbers(unit)?;
+        let n = values.len();
+        values.try_into().map_err(|_| self.error(format!("{n} numbers were seen; {wanted}")))
+    }
+
+    /// `true` or `false`.
+    pub fn boolean(&self) -> Result<bool, SceneError> {
+        match self.text() {
+            Ok("true") => Ok(true),
+            Ok("false") => Ok(false),
+            _ => Err(self.error(format!("{} was seen; give true or false", self.seen()))),
+        }
+    }
+
+    /// One of these words.
+    pub fn word<T: Copy>(&self, choices: &[(&str, T)]) -> Result<T, SceneError> {
+        let names: Vec<&str> = choices.iter().map(|(name, _)| *name).collect();
+        let text = self
+            .text()
+            .map_err(|_| self.error(format!("{} was seen; give {}", self.seen(), list(&names))))?;
+        match choices.iter().find(|(name, _)| *name == text) {
+            Some((_, value)) => Ok(*value),
+            None => Err(self.error(unknown("value", text, &names))),
+        }
+    }
+}
+
+/// A mapping whose keys are known to be valid.
+#[derive(Clone, Debug)]
+pub(crate) struct Map<'a> {
+    at: At<'a>,
+    entries: Vec<(&'a str, At<'a>)>,
+}
+
+impl<'a> Map<'a> {
+    /// The value of a key, if given.
+    pub fn get(&self, key: &str) -> Option<&At<'a>> {
+        self.entries.iter().find(|(k, _)| *k == key).map(|(_, at)| at)
+    }
+
+    /// The value of a key that must be given.
+    pub fn need(&self, key: &str) -> Result<&At<'a>, SceneError> {
+        self.get(key).ok_or_else(|| self.at.error(format!("`{key}` is missing; it must be given")))
+    }
+
+    /// Keys that were given.
+    pub fn keys(&self) -> impl Iterator<Item = &'a str> + '_ {
+        self.entries.iter().map(|(k, _)| *k)
+    }
+
+    /// A complaint about the mapping as a whole.
+    pub fn error(&self, message: impl Into<String>) -> SceneError {
+        self.at.error(message)
+    }
+}
+
+/// "`a`, `b` or `c`".
+pub(crate) fn list(names: &[&str]) -> String {
+    match names {
+        [] => "nothing".into(),
+        [one] => format!("`{one}`"),
+        [most @ .., last] => {
+            let most: Vec<String> = most.iter().map(|n| format!("`{n}`")).collect();
+            format!("{} or `{last}`", most.join(", "))
+        }
+    }
+}
+
+/// "unknown key `stifness`; did you mean `stiffness`? valid: …".
+pub(crate) fn unknown(what: &str, seen: &str, valid: &[&str]) -> String {
+    let near = valid.iter().map(|v| (edits(seen, v), v)).min_by_key(|(d, _)| *d);
+    let hint = match near {
+        Some((d, v)) if d <= 1 + seen.len() / 4 => format!("did you mean `{v}`? "),
+        _ => String::new(),
+    };
+    format!("unknown {what} `{seen}`; {hint}valid: {}", list(valid))
+}
+
+/// Number of single-character edits between two words.
+fn edits(a: &str, b: &str) -> usize {
+    let b: Vec<char> = b.chars().collect();
+    let mut row: Vec<usize> = (0..=b.len()).collect();
+    for (i, x) in a.chars().enumerate() {
+        let mut diagonal = row[0];
+        row[0] = i + 1;
+        for (j, y) in b.iter().enumerate() {
+            let substitute = diagonal + usize::from(x != *y);
+            diagonal = row[j + 1];
+            row[j + 1] = substitute.min(row[j] + 1).min(diagonal + 1);
+        }
+    }
+    row[b.len()]
+}

@@ -1,0 +1,337 @@
+//! Expressions of time: `0.1*sin(2*pi*t)`, with their derivative.
+
+/// A parsed expression of `t`.
+#[derive(Clone, Debug, PartialEq)]
+pub(crate) enum Expr {
+    Number(f64),
+    Time,
+    Negate(Box<Expr>),
+    Binary(char, Box<Expr>, Box<Expr>),
+    Call(Function, Vec<Expr>),
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Function {
+    Sin,
+    Cos,
+    Tan,
+    Exp,
+    Log,
+    Sqrt,
+    Abs,
+    Min,
+    Max,
+    Clamp,
+    Step,
+    Smooth,
+    If,
+}
+
+/// Name, function, number of arguments.
+const FUNCTIONS: [(&str, Function, usize); 13] = [
+    ("sin", Function::Sin, 1),
+    ("cos", Function::Cos, 1),
+    ("tan", Function::Tan, 1),
+    ("exp", Function::Exp, 1),
+    ("log", Function::Log, 1),
+    ("sqrt", Function::Sqrt, 1),
+    ("abs", Function::Abs, 1),
+    ("min", Function::Min, 2),
+    ("max", Function::Max, 2),
+    ("clamp", Function::Clamp, 3),
+    ("step", Function::Step, 1),
+    ("smooth", Function::Smooth, 1),
+    ("if", Function::If, 3),
+];
+
+impl Expr {
+    /// Reads an expression; the complaint names the column, from 1.
+    pub fn parse(text: &str) -> Result<Self, String> {
+        let mut reader = Reader { text, at: 0, depth: 0 };
+        let expr = reader.sum()?;
+        reader.skip();
+        if reader.at < text.len() {
+            return Err(reader.complaint("an operator or the end"));
+        }
+        Ok(expr)
+    }
+
+    /// Value and derivative at `t`.
+    pub fn at(&self, t: f64) -> (f64, f64) {
+        match self {
+            Self::Number(x) => (*x, 0.0),
+            Self::Time => (t, 1.0),
+            Self::Negate(a) => {
+                let (a, da) = a.at(t);
+                (-a, -da)
+            }
+            Self::Binary(op, a, b) => binary(*op, a.at(t), b.at(t)),
+            Self::Call(function, arguments) => call(*function, arguments, t),
+        }
+    }
+}
+
+fn binary(op: char, (a, da): (f64, f64), (b, db): (f64, f64)) -> (f64, f64) {
+    match op {
+        '+' => (a + b, da + db),
+        '-' => (a - b, da - db),
+        '*' => (a * b, da * b + a * db),
+        '/' => (a / b, (da * b - a * db) / (b * b)),
+        // a constant exponent needs no logarithm, which a negative base would not have
+        _ if db == 0.0 => (a.powf(b), if b == 0.0 { 0.0 } else { b * a.powf(b - 1.0) * da }),
+        _ => {
+            let value = a.powf(b);
+            (value, value * (db * a.ln() + b * da / a))
+        }
+    }
+}
+
+fn call(function: Function, arguments: &[Expr], t: f64) -> (f64, f64) {
+    let (x, dx) = arguments[0].at(t);
+    match function {
+        Function::Sin => (x.sin(), x.cos() * dx),
+        Function::Cos => (x.cos(), -x.sin() * dx),
+        Function::Tan => (x.tan(), dx / x.cos().powi(2)),
+        Function::Exp => (x.exp(), x.exp() * dx),
+        Function::Log => (x.ln(), dx / x),
+        Function::Sqrt => (x.sqrt(), if dx == 0.0 { 0.0 } else { 0.5 * dx / x.sqrt() }),
+        Function::Abs => (x.abs(), if x < 0.0 { -dx } else { dx }),
+        Function::Min | Function::Max => {
+            let (y, dy) = arguments[1].at(t);
+            if (x < y) == (function == Function::Min) { (x, dx) } else { (y, dy) }
+        }
+        Function::Clamp => {
+            let (low, high) = (arguments[1].at(t), arguments[2].at(t));
+            if x < low.0 {
+                low
+            } else if x > high.0 {
+                high
+            } else {
+                (x, dx)
+            }
+        }
+        Function::Step => (if x < 0.0 { 0.0 } else { 1.0 }, 0.0),
+        Function::Smooth => {
+            if x <= 0.0 {
+                (0.0, 0.0)
+            } else if x >= 1.0 {
+                (1.0, 0.0)
+            } else {
+                (x * x * (3.0 - 2.0 * x), 6.0 * x * (1.0 - x) * dx)
+            }
+        }
+        Function::If => arguments[if x > 0.0 { 1 } else { 2 }].at(t),
+    }
+}
+
+/// Deeper nesting than this is no motion but an attack on the stack.
+const MAX_DEPTH: usize = 64;
+
+struct Reader<'a> {
+    text: &'a str,
+    at: usize,
+    depth: usize,
+}
+
+impl Reader<'_> {
+    fn skip(&mut self) {
+        let rest = &self.text[self.at..];
+        self.at += rest.len() - rest.trim_start().len();
+    }
+
+    fn peek(&mut self) -> Option<char> {
+        self.skip();
+        self.text[self.at..].chars().next()
+    }
+
+    fn take(&mut self, wanted: char) -> Result<(), String> {
+        if self.peek() == Some(wanted) {
+            self.at += wanted.len_utf8();
+            return Ok(());
+        }
+        Err(self.complaint(&format!("`{wanted}`")))
+    }
+
+    fn complaint(&mut self, wanted: &str) -> String {
+        let seen = self.peek().map_or("the end".into(), |c| format!("`{c}`"));
+        let column = self.text[..self.at].chars().count() + 1;
+        format!("column {column} of `{}`: {seen} was seen where {wanted} belongs", self.text)
+    }
+
+    fn sum(&mut self) -> Result<Expr, String> {
+        self.depth += 1;
+        if self.depth > MAX_DEPTH {
+            return Err(format!("`{}` is nested deeper than {MAX_DEPTH}", self.text));
+        }
+        let mut left = self.product()?;
+        while let Some(op @ ('+' | '-')) = self.peek() {
+            self.at += 1;
+            left = Expr::Binary(op, Box::new(left), Box::new(self.product()?));
+        }
+        self.depth -= 1;
+        Ok(left)
+    }
+
+    fn product(&mut self) -> Result<Expr, String> {
+        let mut left = self.signed()?;
+        while let Some(op @ ('*' | '/')) = self.peek() {
+            self.at += 1;
+            left = Expr::Binary(op, Box::new(left), Box::new(self.signed()?));
+        }
+        Ok(left)
+    }
+
+    fn signed(&mut self) -> Result<Expr, String> {
+        let mut negative = false;
+        while let Some(sign @ ('-' | '+')) = self.peek() {
+            self.at += 1;
+            negative ^= sign == '-';
+        }
+        let power = self.power()?;
+        Ok(if negative { Expr::Negate(Box::new(power)) } else { power })
+    }
+
+    fn power(&mut self) -> Result<Expr, String> {
+        let base = self.atom()?;
+        if self.peek() != Some('^') {
+            return Ok(base);
+        }
+        self.at += 1;
+        self.depth += 1;
+        if self.depth > MAX_DEPTH {
+            return Err(format!("`{}` is nested deeper than {MAX_DEPTH}", self.text));
+        }
+        // right to left: 2^3^2 is 2^9; -2^2 is -4, 2^-1 is a half
+        let exponent = self.signed()?;
+        self.depth -= 1;
+        Ok(Expr::Binary('^', Box::new(base), Box::new(exponent)))
+    }
+
+    fn atom(&mut self) -> Result<Expr, String> {
+        match self.peek() {
+            Some('(') => {
+                self.at += 1;
+                let inner = self.sum()?;
+                self.take(')')?;
+                Ok(inner)
+            }
+            Some(c) if c.is_ascii_digit() || c == '.' => self.number(),
+            Some(c) if c.is_ascii_alphabetic() => self.name(),
+            _ => Err(self.complaint("a number, `t`, `pi`, a function or `(`")),
+        }
+    }
+
+    fn number(&mut self) -> Result<Expr, String> {
+        let bytes = self.text.as_bytes();
+        let start = self.at;
+        let mut end = start;
+        while end < bytes.len() {
+            let c = bytes[end];
+            let exponent_sign = matches!(c, b'+' | b'-')
+                && end > start
+                && matches!(bytes[end - 1], b'e' | b'E');
+            if !(c.is_ascii_digit() || matches!(c, b'.' | b'e' | b'E') || exponent_sign) {
+                break;
+            }
+            end += 1;
+        }
+        let text = &self.text[start..end];
+        match text.parse::<f64>() {
+            Ok(x) if x.is_finite() => {
+                self.at = end;
+                Ok(Expr::Number(x))
+            }
+            _ => Err(self.complaint("a finite number")),
+        }
+    }
+
+    fn name(&mut self) -> Result<Expr, String> {
+        let rest = &self.text[self.at..];
+        let end = rest.find(|c: char| !(c.is_ascii_alphanumeric() || c == '_'));
+        let name = &rest[..end.unwrap_or(rest.len())];
+        match name {
+            "t" => {
+                self.at += 1;
+                return Ok(Expr::Time);
+            }
+            "pi" => {
+                self.at += 2;
+                return Ok(Expr::Number(std::f64::consts::PI));
+            }
+            _ => {}
+        }
+        let Some((_, function, count)) = FUNCTIONS.iter().find(|(n, ..)| *n == name) else {
+            let mut valid = vec!["t", "pi"];
+            valid.extend(FUNCTIONS.iter().map(|(n, ..)| *n));
+            return Err(format!(
+                "{} in `{}`",
+                crate::document::unknown("name", name, &valid),
+                self.text
+            ));
+        };
+        self.at += name.len();
+        self.take('(')?;
+        let mut arguments = vec![self.sum()?];
+        while self.peek() == Some(',') {
+            self.at += 1;
+            arguments.push(self.sum()?);
+        }
+        self.take(')')?;
+        if arguments.len() != *count {
+            return Err(format!("`{name}` takes {count} arguments; {} were seen in `{}`", arguments.len(), self.text));
+        }
+        Ok(Expr::Call(*function, arguments))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::Expr;
+
+    fn value(text: &str, t: f64) -> f64 {
+        Expr::parse(text).unwrap().at(t).0
+    }
+
+    #[test]
+    fn operators_bind_as_in_mathematics() {
+        assert_eq!(value("1 + 2*3", 0.0), 7.0);
+        assert_eq!(value("2^3^2", 0.0), 512.0);
+        assert_eq!(value("-2^2", 0.0), -4.0);
+        assert_eq!(value("2^-1", 0.0), 0.5);
+        assert_eq!(value("8/4/2", 0.0), 1.0);
+        assert_eq!(value("1 - 2 - 3", 0.0), -4.0);
+        assert_eq!(value("(1+2)*3e-1", 0.0), 0.3 * 3.0);
+        assert_eq!(value("if(t-1, 5, clamp(t, 0.2, 0.8))", 0.5), 0.5);
+    }
+
+    #[test]
+    fn derivatives_agree_with_central_differences() {
+        for text in [
+            "0.1*sin(2*pi*t)",
+            "cos(t)^2/(1+t)",
+            "exp(-t)*sqrt(1+t^2)",
+            "smooth(t/2) + log(2+t)",
+            "max(t, 0.5)*min(t, 3) + abs(t-9)",
+            "clamp(t, 0, 2)*tan(t/4)",
+            "(1+t)^t",
+        ] {
+            let expr = Expr::parse(text).unwrap();
+            for t in [0.13, 0.71, 1.37] {
+                let d = 1e-6;
+                let difference = (expr.at(t + d).0 - expr.at(t - d).0) / (2.0 * d);
+                assert!((expr.at(t).1 - difference).abs() < 1e-7, "{text} at {t}");
+            }
+        }
+    }
+
+    #[test]
+    fn mistakes_are_named() {
+        let wrong = |text: &str| Expr::parse(text).unwrap_err();
+        assert!(wrong("1 +").contains("column 4"));
+        assert!(wrong("sinn(t)").contains("did you mean `sin`"));
+        assert!(wrong("max(t)").contains("takes 2 arguments"));
+        assert!(wrong("2 t").contains("an operator or the end"));
+        assert!(wrong("").contains("the end"));
+        assert!(wrong(&"(".repeat(500)).contains("nested"));
+    }
+}

@@ -1,0 +1,194 @@
+//! Facts that a scene states of its own run, each with its source, and their check.
+
+use crate::document::{At, Map, list};
+use crate::error::SceneError;
+use crate::joints::fits;
+use crate::scene::Scene;
+use quasistep_record::{Frame, Mode, Recording};
+
+/// Something that must hold in a run of the scene as shipped.
+#[derive(Clone, Debug)]
+pub struct Fact {
+    /// Where the number comes from.
+    pub source: String,
+    what: What,
+    value: f64,
+    tolerance: f64,
+}
+
+#[derive(Clone, Debug)]
+enum What {
+    Coordinate { t: f64, name: String },
+    NormalForce { t: f64, pair: [String; 2] },
+    Mode { t: f64, pair: [String; 2], mode: Mode },
+    Gap { t: f64, pair: [String; 2] },
+    Drift { from: f64, to: f64, body: String },
+    Height { t: f64, body: String },
+    Tilt { t: f64, body: String },
+    Count(Count),
+}
+
+#[derive(Clone, Copy, Debug)]
+enum Count {
+    Dofs,
+    Bodies,
+    Steps,
+}
+
+/// Whether a fact holds.
+#[derive(Clone, Debug)]
+pub struct FactResult {
+    /// True if it does.
+    pub ok: bool,
+    /// What was seen in the run; NaN if it could not be measured.
+    pub seen: f64,
+    /// The fact in words, with both numbers and the source.
+    pub text: String,
+}
+
+const KINDS: [&str; 8] =
+    ["coordinate", "normal_force", "mode", "gap", "drift", "height", "tilt", "count"];
+
+impl Fact {
+    pub(crate) fn read(at: &At<'_>) -> Result<Self, SceneError> {
+        let mut keys = vec!["at", "from", "to", "value", "tolerance", "source"];
+        keys.extend(KINDS);
+        let map = at.map(&keys)?;
+        let given: Vec<&str> = map.keys().filter(|k| KINDS.contains(k)).collect();
+        let [kind] = given.as_slice() else {
+            return Err(at.error(format!("a fact speaks of one of {}", list(&KINDS))));
+        };
+        let subject = map.need(kind)?;
+        let time = |key: &str| map.need(key)?.non_negative("s");
+        let name = || Ok::<String, SceneError>(subject.text()?.to_owned());
+        let what = match *kind {
+            "coordinate" => What::Coordinate { t: time("at")?, name: name()? },
+            "normal_force" => What::NormalForce { t: time("at")?, pair: pair(subject)? },
+            "gap" => What::Gap { t: time("at")?, pair: pair(subject)? },
+            "mode" => {
+                let words =
+                    [("separate", Mode::Separate), ("stick", Mode::Stick), ("slide", Mode::Slide)];
+                What::Mode { t: time("at")?, pair: pair(subject)?, mode: map.need("value")?.word(&words)? }
+            }
+            "drift" => What::Drift { from: time("from")?, to: time("to")?, body: name()? },
+            "height" => What::Height { t: time("at")?, body: name()? },
+            "tilt" => What::Tilt { t: time("at")?, body: name()? },
+            _ => What::Count(subject.word(&[
+                ("dofs", Count::Dofs),
+                ("bodies", Count::Bodies),
+                ("steps", Count::Steps),
+            ])?),
+        };
+        let (value, tolerance) = match what {
+            What::Mode { .. } => (0.0, 0.0),
+            What::Count(_) => (map.need("value")?.number("")?, 0.0),
+            _ => (map.need("value")?.number("m, rad or N")?, read_tolerance(&map)?),
+        };
+        Ok(Self { source: map.need("source")?.text()?.to_owned(), what, value, tolerance })
+    }
+
+    /// Holds this fact against a finished run of `scene`.
+    pub fn check(&self, recording: &Recording, scene: &Scene) -> FactResult {
+        let (text, seen) = match &self.what {
+            What::Mode { t, pair, mode } => {
+                let seen = at(recording, *t).and_then(|f| {
+                    contacts(recording, f, pair).map(|c| c.mode).max_by_key(|m| *m as u8)
+                });
+                let ok = seen == Some(*mode);
+                let seen_word = seen.map_or("no contact", Mode::name);
+                let text = format!(
+                    "at {t} s, {} and {}: {seen_word}, stated {} ({})",
+                    pair[0], pair[1], mode.name(), self.source
+                );
+                return FactResult { ok, seen: f64::NAN, text };
+            }
+            What::Coordinate { t, name } => (
+                format!("{name} at {t} s"),
+                at(recording, *t)
+                    .and_then(|f| recording.coordinate(name).map(|i| f.q[i])),
+            ),
+            What::NormalForce { t, pair } => (
+                format!("normal force of {} and {} at {t} s", pair[0], pair[1]),
+                at(recording, *t)
+                    .map(|f| contacts(recording, f, pair).map(|c| c.normal_force).sum()),
+            ),
+            What::Gap { t, pair } => (
+                format!("gap of {} and {} at {t} s", pair[0], pair[1]),
+                at(recording, *t).and_then(|f| {
+                    contacts(recording, f, pair).map(|c| c.phi_next).min_by(f64::total_cmp)
+                }),
+            ),
+            What::Drift { from, to, body } => {
+                (format!("drift of {body} from {from} s to {to} s"), drift(recording, *from, *to, body))
+            }
+            What::Height { t, body } => (
+                format!("height of {body} at {t} s"),
+                at(recording, *t).and_then(|f| recording.body(body).map(|b| f.X_WB[b].translation.z)),
+            ),
+            What::Tilt { t, body } => (
+                format!("angle that {body} has turned by {t} s"),
+                at(recording, *t).and_then(|f| {
+                    let b = recording.body(body)?;
+                    let first = recording.frames.first()?.X_WB[b].rotation;
+                    Some((first.inverse() * f.X_WB[b].rotation).to_rotation_vector().norm())
+                }),
+            ),
+            What::Count(count) => {
+                let model = scene.system.model();
+                let seen = match count {
+                    Count::Dofs => model.n_v(),
+                    Count::Bodies => model.n_bodies() - 1,
+                    Count::Steps => recording.frames.len().saturating_sub(1),
+                };
+                (format!("number of {count:?}").to_lowercase(), Some(seen as f64))
+            }
+        };
+        let seen = seen.unwrap_or(f64::NAN);
+        let ok = (seen - self.value).abs() <= self.tolerance;
+        let text = format!(
+            "{text}: {seen}, stated {} ± {} ({})",
+            self.value, self.tolerance, self.source
+        );
+        FactResult { ok, seen, text }
+    }
+}
+
+fn read_tolerance(map: &Map<'_>) -> Result<f64, SceneError> {
+    map.need("tolerance")?.non_negative("the value's unit")
+}
+
+fn pair(at: &At<'_>) -> Result<[String; 2], SceneError> {
+    let names = at.list()?;
+    match names.as_slice() {
+        [a, b] => Ok([a.text()?.to_owned(), b.text()?.to_owned()]),
+        other => Err(at.error(format!("{} names were seen; give two bodies", other.len()))),
+    }
+}
+
+/// The frame at a time, to a thousandth of a step.
+fn at(recording: &Recording, t: f64) -> Option<&Frame> {
+    recording.frames.iter().find(|f| (f.t - t).abs() <= 1e-3 * recording.time_step)
+}
+
+/// Contacts between two bodies, which may be patterns.
+fn contacts<'a>(
+    recording: &'a Recording,
+    frame: &'a Frame,
+    pair: &'a [String; 2],
+) -> impl Iterator<Item = &'a quasistep_record::Contact> {
+    let name = |i: usize| recording.bodies[i].as_str();
+    frame.contacts.iter().filter(move |c| {
+        let (a, b) = (name(c.a), name(c.b));
+        (fits(&pair[0], a) && fits(&pair[1], b)) || (fits(&pair[0], b) && fits(&pair[1], a))
+    })
+}
+
+/// Greatest distance of a body from where it is at `from`, in m.
+fn drift(recording: &Recording, from: f64, to: f64, body: &str) -> Option<f64> {
+    let b = recording.body(body)?;
+    let slack = 1e-3 * recording.time_step;
+    let inside = recording.frames.iter().filter(|f| f.t >= from - slack && f.t <= to + slack);
+    let positions: Vec<_> = inside.map(|f| f.X_WB[b].translation).collect();
+    let first = *positions.first()?;
+    Some(positions.iter().map(|p| (*p - first).norm()).fold(0.0, f64::max))
+}

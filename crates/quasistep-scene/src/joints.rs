@@ -1,0 +1,228 @@
+//! Joints in a scene file: kinds, drives, limits and start values.
+
+use crate::document::{At, list};
+use crate::error::SceneError;
+use crate::shapes::pose;
+use quasistep::{Actuator, DampingOn, Role};
+use quasistep_math::Vec3;
+use quasistep_model::JointKind;
+
+/// Everything a scene may say of a joint; later words override earlier ones.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Settings {
+    role: Option<RoleWord>,
+    stiffness: Option<Vec<f64>>,
+    damping: Option<Vec<f64>>,
+    damping_on: Option<DampingOn>,
+    /// `Some(None)`: no limit, whatever the model file says.
+    effort_limit: Option<Option<f64>>,
+    pub limits: Option<Option<[f64; 2]>>,
+    pub start: Option<Vec<f64>>,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum RoleWord {
+    Passive,
+    Actuated,
+    Prescribed,
+}
+
+/// Keys of joint settings.
+pub(crate) const KEYS: [&str; 7] =
+    ["role", "stiffness", "damping", "damping_on", "effort_limit", "limits", "start"];
+
+impl Settings {
+    /// Reads the settings of a mapping that may hold other keys as well.
+    pub fn read(map: &crate::document::Map<'_>) -> Result<Self, SceneError> {
+        let per_dof = |key: &str| -> Result<Option<Vec<f64>>, SceneError> {
+            let Some(at) = map.get(key) else { return Ok(None) };
+            let values = if at.is_list() {
+                at.numbers("N/m, N·m/rad or per second")?
+            } else {
+                vec![at.number("N/m, N·m/rad or per second")?]
+            };
+            Ok(Some(values))
+        };
+        let words = [
+            ("passive", RoleWord::Passive),
+            ("actuated", RoleWord::Actuated),
+            ("prescribed", RoleWord::Prescribed),
+        ];
+        let damping_words =
+            [("velocity", DampingOn::Velocity), ("command_error", DampingOn::CommandError)];
+        let none = |at: &At<'_>| matches!(at.text(), Ok("none"));
+        Ok(Self {
+            role: map.get("role").map(|at| at.word(&words)).transpose()?,
+            stiffness: per_dof("stiffness")?,
+            damping: per_dof("damping")?,
+            damping_on: map.get("damping_on").map(|at| at.word(&damping_words)).transpose()?,
+            effort_limit: match map.get("effort_limit") {
+                None => None,
+                Some(at) if none(at) => Some(None),
+                Some(at) => Some(Some(at.positive("N or N·m")?)),
+            },
+            limits: match map.get("limits") {
+                None => None,
+                Some(at) if none(at) => Some(None),
+                Some(at) => Some(Some(limits(at)?)),
+            },
+            start: map.get("start").map(start).transpose()?,
+        })
+    }
+
+    /// These settings, overridden by `other` where it says something.
+    pub fn then(mut self, other: &Self) -> Self {
+        fn take<T: Clone>(mine: &mut Option<T>, theirs: &Option<T>) {
+            if theirs.is_some() {
+                mine.clone_from(theirs);
+            }
+        }
+        take(&mut self.role, &other.role);
+        take(&mut self.stiffness, &other.stiffness);
+        take(&mut self.damping, &other.damping);
+        take(&mut self.damping_on, &other.damping_on);
+        take(&mut self.effort_limit, &other.effort_limit);
+        take(&mut self.limits, &other.limits);
+        take(&mut self.start, &other.start);
+        self
+    }
+
+    /// The drive of a joint with these settings; `effort` is what its model file says.
+    pub fn role(&self, kind: &JointKind, effort: Option<f64>, at: &At<'_>) -> Result<Role, SceneError> {
+        let n = kind.n_v();
+        let word = match self.role {
+            Some(word) => word,
+            None if self.stiffness.is_some() => RoleWord::Actuated,
+            None => RoleWord::Passive,
+        };
+        if word == RoleWord::Passive {
+            if self.stiffness.is_some() && self.role.is_some() {
+                return Err(at.error("a stiffness was seen on a passive joint; leave one of them out"));
+            }
+            return Ok(Role::Passive);
+        }
+        if n == 0 {
+            return Err(at.error(format!("a drive was seen on a {} joint; only moving joints have one", kind.word())));
+        }
+        if word == RoleWord::Prescribed {
+            return Ok(Role::Prescribed);
+        }
+        let Some(stiffness) = &self.stiffness else {
+            return Err(at.error("an actuated joint without `stiffness` was seen; give it in N/m or N·m/rad, > 0"));
+        };
+        let spread = |values: &[f64], what: &str| match values {
+            [one] => Ok(vec![*one; n]),
+            all if all.len() == n => Ok(all.to_vec()),
+            all => Err(at.error(format!("{} values of {what} were seen; give one, or one for each of {n} dofs", all.len()))),
+        };
+        let stiffness = spread(stiffness, "stiffness")?;
+        if let Some(k) = stiffness.iter().find(|k| **k <= 0.0) {
+            return Err(at.error(format!("stiffness {k} was seen; it must be > 0")));
+        }
+        let damping = spread(self.damping.as_deref().unwrap_or(&[0.0]), "damping")?;
+        if let Some(d) = damping.iter().find(|d| **d < 0.0) {
+            return Err(at.error(format!("damping {d} was seen; it must be ≥ 0")));
+        }
+        let limit = match self.effort_limit {
+            Some(given) => given,
+            // URDF files write 0 where they mean none
+            None => effort.filter(|e| *e > 0.0),
+        };
+        Ok(Role::Actuated(Actuator {
+            stiffness,
+            damping,
+            damping_on: self.damping_on.unwrap_or_default(),
+            effort_limit: vec![limit.unwrap_or(f64::INFINITY); n],
+        }))
+    }
+}
+
+fn limits(at: &At<'_>) -> Result<[f64; 2], SceneError> {
+    let [lower, upper] = at.array::<2>("m or rad")?;
+    if lower > upper {
+        return Err(at.error(format!("[{lower}, {upper}] was seen; the lower limit comes first")));
+    }
+    Ok([lower, upper])
+}
+
+/// A start value: a number, a list, or a pose, as coordinates of the joint.
+fn start(at: &At<'_>) -> Result<Vec<f64>, SceneError> {
+    if at.is_map() {
+        let X = pose(at)?;
+        return Ok(X.rotation.to_array().into_iter().chain(X.translation.to_array()).collect());
+    }
+    if at.is_list() { at.numbers("m or rad") } else { Ok(vec![at.number("m or rad")?]) }
+}
+
+/// One joint of a chain: its name and kind, and what is said of it in place.
+#[derive(Clone, Debug)]
+pub(crate) struct Link<'a> {
+    /// Name; `None` for the joint that is named after its body.
+    pub name: Option<&'a str>,
+    pub kind: JointKind,
+    pub settings: Settings,
+    pub at: At<'a>,
+}
+
+/// Reads `joint:` — a word, or a list of slides and hinges from the parent outwards.
+pub(crate) fn chain<'a>(at: &At<'a>) -> Result<Vec<Link<'a>>, SceneError> {
+    if !at.is_list() {
+        let kind = at.word(&[("fixed", 0), ("free", 1), ("planar", 2), ("ball", 3)])?;
+        let kind = match kind {
+            0 => JointKind::Fixed,
+            1 => JointKind::Free,
+            2 => JointKind::Planar,
+            _ => JointKind::Ball,
+        };
+        return Ok(vec![Link { name: None, kind, settings: Settings::default(), at: at.clone() }]);
+    }
+    let items = at.list()?;
+    if items.is_empty() {
+        return Err(at.error("an empty list was seen; give slides and hinges, or `fixed`"));
+    }
+    items.iter().map(link).collect()
+}
+
+fn link<'a>(at: &At<'a>) -> Result<Link<'a>, SceneError> {
+    let mut keys = vec!["slide", "hinge", "axis"];
+    keys.extend(KEYS);
+    let map = at.map(&keys)?;
+    let axis_at = map.need("axis")?;
+    let axis = Vec3::from(axis_at.array::<3>("direction")?);
+    if axis.try_normalize().is_none() {
+        return Err(axis_at.error("[0, 0, 0] was seen; an axis must have a direction"));
+    }
+    let (name, kind) = match (map.get("slide"), map.get("hinge")) {
+        (Some(name), None) => (name.text()?, JointKind::Prismatic { axis }),
+        (None, Some(name)) => (name.text()?, JointKind::Revolute { axis }),
+        _ => return Err(at.error(format!("give one of {}", list(&["slide", "hinge"])))),
+    };
+    Ok(Link { name: Some(name), kind, settings: Settings::read(&map)?, at: at.clone() })
+}
+
+/// True if `pattern`, in which `*` stands for any text, fits `name`.
+pub(crate) fn fits(pattern: &str, name: &str) -> bool {
+    let mut parts = pattern.split('*');
+    let Some(mut rest) = parts.next().and_then(|first| name.strip_prefix(first)) else { return false };
+    let parts: Vec<&str> = parts.collect();
+    let Some((last, middle)) = parts.split_last() else { return rest.is_empty() };
+    for part in middle {
+        let Some(at) = rest.find(part) else { return false };
+        rest = &rest[at + part.len()..];
+    }
+    rest.len() >= last.len() && rest.ends_with(last)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::fits;
+
+    #[test]
+    fn stars_stand_for_any_text() {
+        assert!(fits("*", "anything") && fits("*", ""));
+        assert!(fits("iiwa_joint_*", "iiwa_joint_7") && !fits("iiwa_joint_*", "finger"));
+        assert!(fits("cube_*/*", "cube_1/link") && fits("a*b*c", "axxbyyc"));
+        assert!(fits("exact", "exact") && !fits("exact", "exactly"));
+        assert!(!fits("a*a", "a"));
+    }
+}

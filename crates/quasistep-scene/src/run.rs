@@ -1,0 +1,182 @@
+//! A run of a scene from start to end, recorded frame by frame.
+
+use crate::scene::Scene;
+use quasistep::{ContactMode, State, StepError, StepInput, StepReport, Workspace};
+use quasistep_record::{Contact, Finish, Frame, Mode, Recording};
+use std::ops::ControlFlow;
+
+/// One step of a run, shown to the observer after it was taken.
+pub struct RunStep<'a> {
+    /// Number of the step, from 1.
+    pub index: usize,
+    /// State at its end.
+    pub state: &'a State,
+    /// What it computed.
+    pub report: &'a StepReport,
+}
+
+/// A run that has ended.
+#[derive(Clone, Debug)]
+pub struct RunOutcome {
+    /// Everything up to the end.
+    pub recording: Recording,
+    /// State at the end.
+    pub state: State,
+    /// Why it ended early, if a step could not be taken.
+    pub stopped: Option<StepError>,
+}
+
+/// Nearest pair of bodies at the start.
+#[derive(Clone, Debug, PartialEq)]
+pub struct NearestPair {
+    /// Body A, `model/link`.
+    pub a: String,
+    /// Body B, `model/link`.
+    pub b: String,
+    /// Signed distance, in m.
+    pub distance: f64,
+}
+
+/// The first step of a scene, taken to see whether it is well posed.
+#[derive(Clone, Debug)]
+pub struct FirstStep {
+    /// What the step computed.
+    pub report: StepReport,
+    /// Nearest pair within the contact margin before it.
+    pub nearest: Option<NearestPair>,
+}
+
+impl Scene {
+    /// Runs the scene; `clock` gives ns for stage times, `observer` sees every step and may stop.
+    pub fn run(
+        &self,
+        clock: Option<fn() -> u64>,
+        observer: &mut dyn FnMut(&RunStep<'_>) -> ControlFlow<()>,
+    ) -> RunOutcome {
+        let system = &self.system;
+        let mut work = system.create_workspace();
+        work.set_clock(clock);
+        let mut state = self.start.clone();
+        let mut input = StepInput::default();
+        let mut recording = self.empty_recording();
+        recording.frames.push(self.frame(&state, None));
+        let mut stopped = None;
+        let h = self.params.time_step;
+        for index in 1..=self.n_steps() {
+            self.sample(index as f64 * h, &mut input);
+            match system.step_with(&mut state, &input, &self.params, &mut work) {
+                Ok(report) => {
+                    recording.frames.push(self.frame(&state, Some((report, &input))));
+                    let step = RunStep { index, state: &state, report };
+                    if observer(&step).is_break() {
+                        break;
+                    }
+                }
+                Err(error) => {
+                    recording.finish = Finish::Stopped { reason: error.to_string() };
+                    stopped = Some(error);
+                    break;
+                }
+            }
+        }
+        RunOutcome { recording, state, stopped }
+    }
+
+    /// Takes the first step on a copy of the start.
+    ///
+    /// # Errors
+    ///
+    /// Why it cannot be taken.
+    pub fn first_step(&self) -> Result<FirstStep, StepError> {
+        let mut work: Workspace = self.system.create_workspace();
+        let mut state = self.start.clone();
+        let mut input = StepInput::default();
+        self.sample(self.params.time_step, &mut input);
+        let report = self.system.step_with(&mut state, &input, &self.params, &mut work)?.clone();
+        let model = self.system.model();
+        let nearest = report.contacts.iter().min_by(|x, y| x.phi.total_cmp(&y.phi)).map(|c| {
+            NearestPair {
+                a: model.body(c.body_a as usize).name.clone(),
+                b: model.body(c.body_b as usize).name.clone(),
+                distance: c.phi,
+            }
+        });
+        Ok(FirstStep { report, nearest })
+    }
+
+    fn empty_recording(&self) -> Recording {
+        let model = self.system.model();
+        Recording {
+            scene: self.name.clone(),
+            title: self.title.clone(),
+            time_step: self.params.time_step,
+            bodies: model.bodies().iter().map(|b| b.name.clone()).collect(),
+            shapes: self.drawing.clone(),
+            coordinates: model.coordinate_names(),
+            commands: self.commanded_coordinates().into_iter().map(|(i, _)| model.coordinate_names()[i].clone()).collect(),
+            frames: Vec::new(),
+            finish: Finish::Done,
+        }
+    }
+
+    /// Coordinates that have a command and a drive force of their own: index in `q`, and in `q_cmd`
+    /// and the effort. Orientations have none: their four numbers share three torques.
+    fn commanded_coordinates(&self) -> Vec<(usize, (usize, usize))> {
+        let model = self.system.model();
+        let (mut at_q, mut at_v) = (0, 0);
+        let mut all = Vec::new();
+        for &body in self.system.commanded() {
+            let joint = model.body(body);
+            let (n_q, n_v) = (joint.q.len(), joint.v.len());
+            // positions follow the orientation in `q` as in `v`
+            let skip = if n_q == n_v { (0, 0) } else { (4, 3) };
+            for k in 0..n_q - skip.0 {
+                all.push((joint.q.start + skip.0 + k, (at_q + skip.0 + k, at_v + skip.1 + k)));
+            }
+            at_q += n_q;
+            at_v += n_v;
+        }
+        all
+    }
+
+    fn frame(&self, state: &State, step: Option<(&StepReport, &StepInput)>) -> Frame {
+        let model = self.system.model();
+        let mut kin = model.create_kinematics();
+        model.kinematics(&state.q, &mut kin);
+        let mut frame = Frame {
+            t: state.time,
+            X_WB: kin.X_WB,
+            q: state.q.clone(),
+            q_cmd: Vec::new(),
+            effort: Vec::new(),
+            contacts: Vec::new(),
+        };
+        let Some((report, input)) = step else { return frame };
+        for (_, (in_cmd, in_effort)) in self.commanded_coordinates() {
+            frame.q_cmd.push(input.q_cmd[in_cmd]);
+            frame.effort.push(report.effort[in_effort]);
+        }
+        frame.contacts = report
+            .contacts
+            .iter()
+            .map(|c| Contact {
+                a: c.body_a as usize,
+                b: c.body_b as usize,
+                p_W: c.p_W,
+                n_AB_W: c.n_AB_W,
+                phi: c.phi,
+                phi_next: c.phi_next,
+                normal_force: c.normal_force,
+                force_W: c.force_W(),
+                spin: c.spin_torque,
+                mode: match c.mode {
+                    ContactMode::Separate => Mode::Separate,
+                    ContactMode::Stick => Mode::Stick,
+                    ContactMode::Slide => Mode::Slide,
+                },
+                mu: c.mu,
+            })
+            .collect();
+        frame
+    }
+}

@@ -1,0 +1,356 @@
+//! A scene: a system, where it starts, what drives it, how it is stepped.
+
+use crate::assembly::Assembly;
+use crate::commands::{Commands, expression};
+use crate::curve::Curve;
+use crate::document::{At, Map, Node};
+use crate::error::SceneError;
+use crate::facts::Fact;
+use crate::joints::fits;
+use quasistep::{
+    Cone, Formulation, Inertia, PairFriction, PrescribedRate, State, StepInput, StepParams, System,
+    SystemDef, Wrench,
+};
+use quasistep_math::Vec3;
+use quasistep_record::DrawnShape;
+use std::path::Path;
+use std::sync::Arc;
+
+/// A scene, ready to run.
+#[derive(Clone, Debug)]
+pub struct Scene {
+    /// Name: the file's name without its ending.
+    pub name: String,
+    /// Title for people.
+    pub title: String,
+    /// The world.
+    pub system: Arc<System>,
+    /// Where it starts.
+    pub start: State,
+    /// How it is stepped.
+    pub params: StepParams,
+    /// Simulated time, in s.
+    pub duration: f64,
+    /// What it looks like.
+    pub drawing: Vec<DrawnShape>,
+    /// Facts that the scene states of its own run.
+    pub facts: Vec<Fact>,
+    /// What looks odd but is no mistake.
+    pub warnings: Vec<String>,
+    commands: Commands,
+    wrenches: Vec<WrenchOverTime>,
+}
+
+#[derive(Clone, Debug)]
+struct WrenchOverTime {
+    body: usize,
+    p_B: Vec3,
+    force_W: [Curve; 3],
+    torque_W: [Curve; 3],
+}
+
+const KEYS: [&str; 11] = [
+    "format", "title", "description", "gravity", "step", "models", "commands", "wrenches",
+    "friction", "collisions", "facts",
+];
+const STEP_KEYS: [&str; 8] = [
+    "size", "duration", "formulation", "cone", "inertia", "contact_margin", "max_recovery_speed",
+    "prescribed_rate",
+];
+/// Version of the scene grammar that this crate reads.
+const FORMAT: f64 = 1.0;
+/// Friction of a surface that says nothing.
+const DEFAULT_FRICTION: f64 = 0.5;
+
+/// The system and the start state of a scene file.
+///
+/// # Errors
+///
+/// The first mistake in the file or a file it names, with file, line and key.
+pub fn load(path: impl AsRef<Path>) -> Result<(Arc<System>, State), SceneError> {
+    let scene = Scene::load(path)?;
+    Ok((scene.system, scene.start))
+}
+
+impl Scene {
+    /// Reads a scene file.
+    ///
+    /// # Errors
+    ///
+    /// The first mistake in the file or a file it names, with file, line and key.
+    pub fn load(path: impl AsRef<Path>) -> Result<Self, SceneError> {
+        Self::load_with(path.as_ref(), &[])
+    }
+
+    /// Reads a scene file after replacing values by their dotted keys, as `--set` does.
+    ///
+    /// # Errors
+    ///
+    /// The first mistake in the file, a file it names or a change, with file, line and key.
+    pub fn load_with(path: &Path, changes: &[(String, String)]) -> Result<Self, SceneError> {
+        let file = path.display().to_string();
+        let text = std::fs::read_to_string(path)
+            .map_err(|e| SceneError::new(&file, None, "", format!("the scene file is not readable: {e}")))?;
+        let name = path.file_stem().and_then(|s| s.to_str()).unwrap_or("scene").to_owned();
+        let dir = path.parent().unwrap_or(Path::new("."));
+        Self::parse(&text, &file, &name, dir, changes)
+    }
+
+    /// Reads a scene from text; `file` is named in complaints, paths start at `dir`.
+    ///
+    /// # Errors
+    ///
+    /// As [`load_with`](Self::load_with).
+    pub fn parse(
+        text: &str,
+        file: &str,
+        name: &str,
+        dir: &Path,
+        changes: &[(String, String)],
+    ) -> Result<Self, SceneError> {
+        let mut node = Node::parse(text, file)?;
+        for (key, value) in changes {
+            node.set(key, value)?;
+        }
+        let root = node.at(file);
+        let map = root.map(&KEYS)?;
+        if let Some(format) = map.get("format")
+            && format.number("")? != FORMAT
+        {
+            return Err(format.error(format!("{} was seen; this version reads format 1", format.seen())));
+        }
+
+        let friction = Friction::read(map.get("friction"))?;
+        let mut assembly = Assembly::new();
+        for (model, at) in map.need("models")?.entries()? {
+            assembly.add_model(model, &at, dir, friction.default)?;
+        }
+        let Assembly { builder, roles, bodies, geoms, drawing, start, warnings, .. } = assembly;
+        let models = map.need("models")?;
+        let model = builder.build().map_err(|e| models.error(e.to_string()))?;
+        let geom_bodies: Vec<&str> = geoms.iter().map(|g| bodies[g.body].as_str()).collect();
+        let excluded = excluded_pairs(map.get("collisions"), &geom_bodies)?;
+        let friction_exceptions = friction.exceptions(&geom_bodies)?;
+        let system = System::new(SystemDef {
+            model,
+            geoms,
+            roles,
+            friction: friction.rule,
+            friction_exceptions,
+            excluded,
+        })
+        .map_err(|e| models.error(e.to_string()))?;
+
+        let mut q = system.model().neutral_q();
+        for (body, values) in start {
+            q[system.model().body(body).q.clone()].copy_from_slice(&values);
+        }
+        system.model().check_q(&q).map_err(|e| models.error(format!("start configuration: {e}")))?;
+        let (params, duration) = read_step(map.get("step"), map.get("gravity"))?;
+        let commands = Commands::read(map.get("commands"), &system, &q, dir)?;
+        let wrenches = read_wrenches(map.get("wrenches"), &system)?;
+        let facts = match map.get("facts") {
+            None => Vec::new(),
+            Some(at) => at.list()?.iter().map(Fact::read).collect::<Result<_, _>>()?,
+        };
+        let text_of = |key: &str| map.get(key).map_or(Ok(""), At::text);
+        text_of("description")?;
+        let title = text_of("title")?;
+        Ok(Self {
+            name: name.to_owned(),
+            title: if title.is_empty() { name.to_owned() } else { title.to_owned() },
+            system: Arc::new(system),
+            start: State { time: 0.0, q },
+            params,
+            duration,
+            drawing,
+            facts,
+            warnings,
+            commands,
+            wrenches,
+        })
+    }
+
+    /// Number of steps of a run: the duration in whole steps, at least one.
+    pub fn n_steps(&self) -> usize {
+        // a duration that is a multiple of the step but for rounding
+        ((self.duration / self.params.time_step - 1e-9).ceil() as usize).max(1)
+    }
+
+    /// Fills the input of the step that ends at `t`: commands, their rates, wrenches.
+    pub fn sample(&self, t: f64, input: &mut StepInput) {
+        self.commands.sample(t, input);
+        input.wrenches.clear();
+        for wrench in &self.wrenches {
+            let at = |curves: &[Curve; 3]| Vec3::new(curves[0].at(t).0, curves[1].at(t).0, curves[2].at(t).0);
+            input.wrenches.push(Wrench {
+                body: wrench.body,
+                p_B: wrench.p_B,
+                force_W: at(&wrench.force_W),
+                torque_W: at(&wrench.torque_W),
+            });
+        }
+    }
+}
+
+fn read_step(step: Option<&At<'_>>, gravity: Option<&At<'_>>) -> Result<(StepParams, f64), SceneError> {
+    let mut params = StepParams::default();
+    let mut duration = 1.0;
+    if let Some(at) = gravity {
+        params.gravity = at.array("m/s²")?;
+    }
+    let Some(step) = step else { return Ok((params, duration)) };
+    let map = step.map(&STEP_KEYS)?;
+    let positive = |key: &str, unit: &str, value: &mut f64| -> Result<(), SceneError> {
+        if let Some(at) = map.get(key) {
+            *value = at.positive(unit)?;
+        }
+        Ok(())
+    };
+    positive("size", "s", &mut params.time_step)?;
+    positive("duration", "s", &mut duration)?;
+    positive("max_recovery_speed", "m/s", &mut params.max_recovery_speed)?;
+    if let Some(at) = map.get("contact_margin") {
+        params.contact_margin = at.non_negative("m")?;
+    }
+    if let Some(at) = map.get("inertia") {
+        params.inertia = at.word(&[("none", Inertia::None), ("mass", Inertia::Mass)])?;
+    }
+    if let Some(at) = map.get("prescribed_rate") {
+        params.prescribed_rate = at.word(&[
+            ("secant", PrescribedRate::Secant),
+            ("derivative", PrescribedRate::Derivative),
+        ])?;
+    }
+    let cone = match map.get("cone") {
+        None => Cone::Pyramid(4),
+        Some(at) => read_cone(at)?,
+    };
+    if let Some(at) = map.get("formulation") {
+        at.word(&[("anitescu", ())])?;
+    }
+    params.formulation = Formulation::Anitescu { cone };
+    Ok((params, duration))
+}
+
+fn read_cone(at: &At<'_>) -> Result<Cone, SceneError> {
+    let edges = if at.is_number() { at.number("edges")? } else { f64::NAN };
+    if edges >= 2.0 && edges % 2.0 == 0.0 && edges <= 1024.0 {
+        return Ok(Cone::Pyramid(edges as u32));
+    }
+    Err(at.error(format!("{} was seen; give an even number of edges from 2 to 1024", at.seen())))
+}
+
+/// `friction:` of a scene.
+struct Friction<'a> {
+    rule: PairFriction,
+    default: f64,
+    pairs: Vec<(Map<'a>, f64)>,
+}
+
+impl<'a> Friction<'a> {
+    fn read(at: Option<&At<'a>>) -> Result<Self, SceneError> {
+        let mut friction =
+            Self { rule: PairFriction::default(), default: DEFAULT_FRICTION, pairs: Vec::new() };
+        let Some(at) = at else { return Ok(friction) };
+        let map = at.map(&["rule", "default", "pairs"])?;
+        if let Some(rule) = map.get("rule") {
+            friction.rule = rule.word(&[
+                ("harmonic_mean", PairFriction::HarmonicMean),
+                ("geometric_mean", PairFriction::GeometricMean),
+                ("arithmetic_mean", PairFriction::ArithmeticMean),
+                ("minimum", PairFriction::Minimum),
+                ("maximum", PairFriction::Maximum),
+            ])?;
+        }
+        if let Some(default) = map.get("default") {
+            friction.default = default.non_negative("")?;
+        }
+        for pair in map.get("pairs").map(At::list).transpose()?.unwrap_or_default() {
+            let pair = pair.map(&["a", "b", "mu"])?;
+            let mu = pair.need("mu")?.non_negative("")?;
+            friction.pairs.push((pair, mu));
+        }
+        Ok(friction)
+    }
+
+    /// Exceptions as pairs of shapes; later ones win.
+    fn exceptions(&self, geom_bodies: &[&str]) -> Result<Vec<(usize, usize, f64)>, SceneError> {
+        let mut all = Vec::new();
+        for (pair, mu) in &self.pairs {
+            for (i, j) in matching_pairs(pair.need("a")?, pair.need("b")?, geom_bodies)? {
+                all.push((i, j, *mu));
+            }
+        }
+        Ok(all)
+    }
+}
+
+/// Pairs of shapes whose bodies fit two patterns; a pattern that fits none is a mistake.
+fn matching_pairs(a: &At<'_>, b: &At<'_>, geom_bodies: &[&str]) -> Result<Vec<(usize, usize)>, SceneError> {
+    let find = |at: &At<'_>| -> Result<Vec<usize>, SceneError> {
+        let pattern = at.text()?;
+        let found: Vec<usize> =
+            (0..geom_bodies.len()).filter(|&i| fits(pattern, geom_bodies[i])).collect();
+        if found.is_empty() {
+            let mut names = geom_bodies.to_vec();
+            names.dedup();
+            return Err(at.error(crate::document::unknown("body with shapes", pattern, &names)));
+        }
+        Ok(found)
+    };
+    let (first, second) = (find(a)?, find(b)?);
+    let mut pairs = Vec::new();
+    for &i in &first {
+        for &j in &second {
+            if i != j {
+                pairs.push((i, j));
+            }
+        }
+    }
+    Ok(pairs)
+}
+
+fn excluded_pairs(at: Option<&At<'_>>, geom_bodies: &[&str]) -> Result<Vec<(usize, usize)>, SceneError> {
+    let Some(at) = at else { return Ok(Vec::new()) };
+    let map = at.map(&["exclude"])?;
+    let mut all = Vec::new();
+    for pair in map.get("exclude").map(At::list).transpose()?.unwrap_or_default() {
+        let names = pair.list()?;
+        let [a, b] = names.as_slice() else {
+            return Err(pair.error(format!("{} names were seen; give two bodies or patterns", names.len())));
+        };
+        all.extend(matching_pairs(a, b, geom_bodies)?);
+    }
+    Ok(all)
+}
+
+fn read_wrenches(at: Option<&At<'_>>, system: &System) -> Result<Vec<WrenchOverTime>, SceneError> {
+    let mut wrenches = Vec::new();
+    for item in at.map(At::list).transpose()?.unwrap_or_default() {
+        let map = item.map(&["body", "at", "force", "torque"])?;
+        let body_at = map.need("body")?;
+        let name = body_at.text()?;
+        let model = system.model();
+        let body = model.body_by_name(name).or_else(|| model.body_by_name(&format!("{name}/{name}")));
+        let body = body.ok_or_else(|| {
+            let names: Vec<&str> = model.bodies().iter().map(|b| b.name.as_str()).collect();
+            body_at.error(crate::document::unknown("body", name, &names))
+        })?;
+        let three = |key: &str| -> Result<[Curve; 3], SceneError> {
+            let Some(at) = map.get(key) else {
+                return Ok([const { Curve::Constant(0.0) }; 3]);
+            };
+            let curves: Vec<Curve> = at.list()?.iter().map(expression).collect::<Result<_, _>>()?;
+            let n = curves.len();
+            curves.try_into().map_err(|_| at.error(format!("{n} components were seen; give 3")))
+        };
+        wrenches.push(WrenchOverTime {
+            body,
+            p_B: map.get("at").map(|a| a.array::<3>("m")).transpose()?.unwrap_or_default().into(),
+            force_W: three("force")?,
+            torque_W: three("torque")?,
+        });
+    }
+    Ok(wrenches)
+}

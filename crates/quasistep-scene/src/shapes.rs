@@ -1,0 +1,202 @@
+//! Shapes in a scene file: collision geometry, what is drawn, and the mass that follows.
+
+use crate::document::At;
+use crate::error::SceneError;
+use crate::mesh;
+use quasistep_geometry::{Polytope, Shape};
+use quasistep_math::{Mat3, Pose, Quat, Vec3};
+use quasistep_model::BodyInertia;
+use quasistep_record::DrawnGeometry;
+use std::path::Path;
+use std::sync::Arc;
+
+/// One shape of a body.
+#[derive(Clone, Debug)]
+pub(crate) struct Piece {
+    pub name: Option<String>,
+    pub shape: Shape,
+    pub drawn: DrawnGeometry,
+    pub X_BG: Pose,
+    pub friction: Option<f64>,
+    pub color: Option<[f32; 4]>,
+    pub collides: bool,
+    pub visible: bool,
+}
+
+const KEYS: [&str; 13] = [
+    "sphere", "box", "capsule", "cylinder", "half_space", "mesh", "points", "pose", "friction",
+    "color", "name", "collision", "visual",
+];
+const KINDS: [&str; 7] = ["sphere", "box", "capsule", "cylinder", "half_space", "mesh", "points"];
+
+/// Reads one shape; paths are relative to `dir`.
+pub(crate) fn piece(at: &At<'_>, dir: &Path) -> Result<Piece, SceneError> {
+    let map = at.map(&KEYS)?;
+    let given: Vec<&str> = map.keys().filter(|k| KINDS.contains(k)).collect();
+    let [kind] = given.as_slice() else {
+        let seen = if given.is_empty() { "no kind".into() } else { given.join(" and ") };
+        return Err(at.error(format!(
+            "{seen} was seen; a shape has one of {}",
+            crate::document::list(&KINDS)
+        )));
+    };
+    let value = map.need(kind)?;
+    let shape = match *kind {
+        "sphere" => {
+            let radius = value.map(&["radius"])?.need("radius")?.positive("m")?;
+            Shape::Sphere { radius }
+        }
+        "box" => {
+            let size = value.map(&["size"])?.need("size")?.clone();
+            let edges: [f64; 3] = size.array("m")?;
+            if edges.iter().any(|e| *e <= 0.0) {
+                return Err(size.error(format!("{edges:?} was seen; every edge must be > 0 m")));
+            }
+            Shape::Box { half: edges.map(|e| 0.5 * e) }
+        }
+        "capsule" | "cylinder" => {
+            let map = value.map(&["radius", "length"])?;
+            let radius = map.need("radius")?.positive("m")?;
+            let half_length = 0.5 * map.need("length")?.positive("m")?;
+            if *kind == "capsule" {
+                Shape::Capsule { radius, half_length }
+            } else {
+                Shape::Cylinder { radius, half_length }
+            }
+        }
+        "half_space" => {
+            value.map(&[])?;
+            Shape::HalfSpace
+        }
+        "mesh" => {
+            let map = value.map(&["file", "scale"])?;
+            let file = map.need("file")?;
+            let scale = match map.get("scale") {
+                None => [1.0; 3],
+                Some(at) if at.is_list() => at.array("m per unit of the file")?,
+                Some(at) => [at.number("m per unit of the file")?; 3],
+            };
+            let mesh = mesh::read(&dir.join(file.text()?))
+                .map_err(|e| file.error(e.to_string()))?;
+            let points: Vec<Vec3> =
+                mesh.vertices.iter().map(|v| v.component_mul(scale.into())).collect();
+            hull(&points, file)?
+        }
+        _ => {
+            let points: Result<Vec<Vec3>, SceneError> =
+                value.list()?.iter().map(|p| Ok(Vec3::from(p.array::<3>("m")?))).collect();
+            hull(&points?, value)?
+        }
+    };
+    let color = map.get("color").map(color).transpose()?;
+    let flag = |key: &str| map.get(key).map_or(Ok(true), At::boolean);
+    Ok(Piece {
+        name: map.get("name").map(At::text).transpose()?.map(str::to_owned),
+        drawn: drawn(&shape),
+        shape,
+        X_BG: map.get("pose").map(pose).transpose()?.unwrap_or_default(),
+        friction: map.get("friction").map(|at| at.non_negative("")).transpose()?,
+        color,
+        collides: flag("collision")?,
+        visible: flag("visual")?,
+    })
+}
+
+/// The convex hull of points as a shape.
+pub(crate) fn hull(points: &[Vec3], at: &At<'_>) -> Result<Shape, SceneError> {
+    match Polytope::from_points(points) {
+        Ok(polytope) => Ok(Shape::Polytope(Arc::new(polytope))),
+        Err(e) => Err(at.error(e.to_string())),
+    }
+}
+
+/// What a collision shape looks like.
+pub(crate) fn drawn(shape: &Shape) -> DrawnGeometry {
+    match shape {
+        Shape::Sphere { radius } => DrawnGeometry::Sphere { radius: *radius },
+        Shape::Box { half } => DrawnGeometry::Box { half: *half },
+        Shape::Capsule { radius, half_length } => {
+            DrawnGeometry::Capsule { radius: *radius, half_length: *half_length }
+        }
+        Shape::Cylinder { radius, half_length } => {
+            DrawnGeometry::Cylinder { radius: *radius, half_length: *half_length }
+        }
+        Shape::Polytope(polytope) => DrawnGeometry::Mesh {
+            vertices: polytope.vertices().iter().map(|v| v.to_array()).collect(),
+            triangles: fans(polytope),
+        },
+        _ => DrawnGeometry::HalfSpace,
+    }
+}
+
+/// Faces as triangles, counter-clockwise from outside.
+fn fans(polytope: &Polytope) -> Vec<[u32; 3]> {
+    let mut triangles = Vec::new();
+    for face in polytope.faces() {
+        let corners = face.vertices();
+        for k in 1..corners.len().saturating_sub(1) {
+            triangles.push([corners[0], corners[k], corners[k + 1]]);
+        }
+    }
+    triangles
+}
+
+/// `{xyz: [x, y, z], rpy: [r, p, y]}` or `{xyz, quat: [w, x, y, z]}`; both parts may be left out.
+pub(crate) fn pose(at: &At<'_>) -> Result<Pose, SceneError> {
+    let map = at.map(&["xyz", "rpy", "quat"])?;
+    let translation = map.get("xyz").map(|a| a.array::<3>("m")).transpose()?.unwrap_or_default();
+    let rotation = match (map.get("rpy"), map.get("quat")) {
+        (Some(_), Some(_)) => return Err(at.error("`rpy` and `quat` were seen; give one of them")),
+        (Some(rpy), None) => Quat::from_rpy(rpy.array("rad")?),
+        (None, Some(quat)) => {
+            let q: [f64; 4] = quat.array("w, x, y, z")?;
+            let norm = q.iter().map(|c| c * c).sum::<f64>().sqrt();
+            // three digits are what people type; anything else is a mistake
+            if (norm - 1.0).abs() > 1e-3 {
+                return Err(quat.error(format!("a quaternion of length {norm} was seen; it must be 1")));
+            }
+            Quat::try_normalize(q).unwrap_or_default()
+        }
+        (None, None) => Quat::IDENTITY,
+    };
+    Ok(Pose::new(rotation, translation.into()))
+}
+
+/// `[r, g, b]` or `[r, g, b, a]`, each from 0 to 1.
+pub(crate) fn color(at: &At<'_>) -> Result<[f32; 4], SceneError> {
+    let values = at.numbers("0 to 1")?;
+    let valid = matches!(values.len(), 3 | 4) && values.iter().all(|c| (0.0..=1.0).contains(c));
+    if !valid {
+        return Err(at.error(format!(
+            "{values:?} was seen; give [red, green, blue] or [red, green, blue, opacity], each 0 to 1"
+        )));
+    }
+    Ok(std::array::from_fn(|i| values.get(i).map_or(1.0, |c| *c as f32)))
+}
+
+/// Mass properties of several shapes of one density, in kg/m³; `None` if nothing has a volume.
+pub(crate) fn inertia_of(pieces: &[Piece], density: f64) -> Option<BodyInertia> {
+    let mut mass = 0.0;
+    let mut moment = Vec3::ZERO;
+    let mut parts = Vec::new();
+    for piece in pieces.iter().filter(|p| p.collides) {
+        let Some(m) = piece.shape.mass_properties(density) else { continue };
+        let R = piece.X_BG.rotation.to_matrix();
+        let com = piece.X_BG.transform_point(m.com);
+        mass += m.mass;
+        moment += com * m.mass;
+        parts.push((m.mass, com, R * m.inertia * R.transpose()));
+    }
+    if mass <= 0.0 {
+        return None;
+    }
+    let com = moment / mass;
+    let mut inertia = Mat3::ZERO;
+    for (m, c, I) in parts {
+        // parallel axes to the common centre
+        let r = c - com;
+        let shift = Mat3::IDENTITY * r.norm_squared() + Mat3::outer(r, r) * -1.0;
+        inertia = inertia + I + shift * m;
+    }
+    Some(BodyInertia { mass, com, inertia })
+}

@@ -1,0 +1,129 @@
+//! URDF robots: links, joints, shapes; everything is SI and every complaint names file and line.
+
+mod joint;
+mod link;
+mod xml;
+
+pub(crate) use joint::{Joint, JointType};
+pub(crate) use link::{Geometry, Link};
+
+use crate::error::SceneError;
+use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
+use xml::Xml;
+
+/// A robot as its file says.
+#[derive(Clone, Debug)]
+pub(crate) struct Urdf {
+    pub links: Vec<Link>,
+    /// In document order.
+    pub joints: Vec<Joint>,
+    /// Index of the link that is no joint's child.
+    pub root: usize,
+    pub warnings: Vec<String>,
+}
+
+/// Where files named in a robot are found.
+pub(crate) struct Places<'a> {
+    /// Folder of the robot's file.
+    pub dir: &'a Path,
+    /// Folders of `package://name`.
+    pub packages: &'a BTreeMap<String, PathBuf>,
+}
+
+/// Reads a robot from a file.
+pub(crate) fn read(path: &Path, packages: &BTreeMap<String, PathBuf>) -> Result<Urdf, SceneError> {
+    let name = path.display().to_string();
+    let text = std::fs::read_to_string(path)
+        .map_err(|e| SceneError::new(&name, None, "", format!("not readable: {e}")))?;
+    let dir = path.parent().unwrap_or(Path::new("."));
+    parse(&text, &name, &Places { dir, packages })
+}
+
+/// Reads a robot from text; `file` is named in complaints.
+pub(crate) fn parse(text: &str, file: &str, places: &Places<'_>) -> Result<Urdf, SceneError> {
+    let document = roxmltree::Document::parse(text).map_err(|e| {
+        SceneError::new(file, Some(e.pos().row as usize), "", format!("not valid XML: {e}"))
+    })?;
+    let root = Xml::new(document.root_element(), file);
+    if text.contains("<xacro:") || file.ends_with(".xacro") {
+        return Err(root.error("xacro was seen; expand it first with `xacro file.xacro > file.urdf`"));
+    }
+    if root.tag() != "robot" {
+        return Err(root.error(format!("<{}> was seen; a URDF file has <robot> at its root", root.tag())));
+    }
+    let mut materials = BTreeMap::new();
+    for material in root.children("material") {
+        if let Some(color) = link::color(&material)? {
+            materials.insert(material.text("name")?.to_owned(), color);
+        }
+    }
+    let mut links: Vec<Link> = Vec::new();
+    for at in root.children("link") {
+        let link = link::read(&at, places, &materials)?;
+        if links.iter().any(|l| l.name == link.name) {
+            return Err(at.error("a second link of this name was seen; names must differ"));
+        }
+        links.push(link);
+    }
+    let mut joints: Vec<Joint> = Vec::new();
+    for at in root.children("joint") {
+        let joint = joint::read(&at, &links)?;
+        if joints.iter().any(|j| j.name == joint.name) {
+            return Err(at.error("a second joint of this name was seen; names must differ"));
+        }
+        if let Some(other) = joints.iter().find(|j| j.child == joint.child) {
+            return Err(at.error(format!(
+                "link `{}` already hangs on joint `{}`: a loop; a link has one parent",
+                links[joint.child].name, other.name
+            )));
+        }
+        joints.push(joint);
+    }
+    for joint in &joints {
+        let Some(mimic) = &joint.mimic else { continue };
+        if !joints.iter().any(|j| j.name == mimic.joint) {
+            let names: Vec<&str> = joints.iter().map(|j| j.name.as_str()).collect();
+            return Err(SceneError::new(
+                file,
+                Some(joint.line),
+                &joint.name,
+                format!("mimic: {}", crate::document::unknown("joint", &mimic.joint, &names)),
+            ));
+        }
+    }
+    let root_link = find_root(&root, &links, &joints)?;
+    let warnings = links
+        .iter()
+        .filter(|l| l.inertial.is_none() && !l.collisions.is_empty())
+        .map(|l| format!("{file}:{}: link `{}` has shapes but no <inertial>; it is taken as massless", l.line, l.name))
+        .collect();
+    Ok(Urdf { links, joints, root: root_link, warnings })
+}
+
+/// The one link without a parent, from which every other can be reached.
+fn find_root(at: &Xml<'_, '_>, links: &[Link], joints: &[Joint]) -> Result<usize, SceneError> {
+    let roots: Vec<usize> =
+        (0..links.len()).filter(|&l| joints.iter().all(|j| j.child != l)).collect();
+    match roots.as_slice() {
+        [] if links.is_empty() => Err(at.error("no <link> was seen; a robot has at least one")),
+        [] => Err(at.error("every link has a parent: the joints form a loop; open it at one joint")),
+        [root] => {
+            let mut reached = vec![*root];
+            let mut next = 0;
+            while next < reached.len() {
+                let parent = reached[next];
+                reached.extend(joints.iter().filter(|j| j.parent == parent).map(|j| j.child));
+                next += 1;
+            }
+            match (0..links.len()).find(|l| !reached.contains(l)) {
+                None => Ok(*root),
+                Some(lost) => Err(at.error(format!("link `{}` is part of a loop of joints; open it at one joint", links[lost].name))),
+            }
+        }
+        [first, second, ..] => Err(at.error(format!(
+            "links `{}` and `{}` have no parent; a robot has one root: connect them by a joint",
+            links[*first].name, links[*second].name
+        ))),
+    }
+}

@@ -1,0 +1,205 @@
+//! A URDF robot as part of a scene.
+
+use crate::assembly::{Assembly, Defaults, MASSLESS, NewBody, Rules};
+use crate::document::{At, Map};
+use crate::error::SceneError;
+use crate::joints::{Settings, chain};
+use crate::mesh;
+use crate::shapes::{Piece, drawn, hull, pose};
+use crate::urdf::{self, Geometry, Urdf};
+use quasistep_geometry::Shape;
+use quasistep_math::{Pose, Vec3};
+use quasistep_model::{BodyInertia, JointKind, Mimic};
+use quasistep_record::{DrawnGeometry, ShapeRole};
+use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
+
+/// Adds the robot in the file that `at` names.
+#[allow(clippy::too_many_arguments)] // the reader of models hands over what it has read
+pub(crate) fn add(
+    assembly: &mut Assembly,
+    model: &str,
+    at: &At<'_>,
+    map: &Map<'_>,
+    dir: &Path,
+    parent: usize,
+    rules: &Rules<'_>,
+    defaults: &Defaults,
+) -> Result<(), SceneError> {
+    let path = dir.join(at.text()?);
+    if !path.is_file() {
+        return Err(at.error(format!("the file {} does not exist; paths start at the scene's folder", path.display())));
+    }
+    let mut packages: BTreeMap<String, PathBuf> = BTreeMap::new();
+    if let Some(given) = map.get("packages") {
+        for (name, folder) in given.entries()? {
+            packages.insert(name.to_owned(), dir.join(folder.text()?));
+        }
+    }
+    let robot = urdf::read(&path, &packages)?;
+    assembly.warnings.extend(robot.warnings.iter().cloned());
+
+    let order = outward(&robot);
+    let first = assembly.bodies.len();
+    let mut body_of_link = vec![0; robot.links.len()];
+    for (k, &link) in order.iter().enumerate() {
+        body_of_link[link] = first + k;
+    }
+    for &link in &order {
+        let joint = robot.joints.iter().find(|j| j.child == link);
+        let inertial = robot.links[link].inertial.as_ref();
+        let inertia = inertial.map_or(MASSLESS, |i| BodyInertia { mass: i.mass, com: i.com, inertia: i.inertia });
+        let name = format!("{model}/{}", robot.links[link].name);
+        let body = match joint {
+            None => {
+                let links = map.get("joint").map(chain).transpose()?.unwrap_or_default();
+                let kind = match links.as_slice() {
+                    [] => JointKind::Fixed,
+                    [one] if one.name.is_none() => one.kind.clone(),
+                    _ => return Err(at.error("a list of slides and hinges was seen as the joint of a robot's root; give `fixed`, `free`, `planar` or `ball`")),
+                };
+                let mut settings: Settings = rules.of("");
+                let mut X_PF = map.get("pose").map(pose).transpose()?.unwrap_or_default();
+                if matches!(kind, JointKind::Free) {
+                    settings.start.get_or_insert_with(|| {
+                        X_PF.rotation.to_array().into_iter().chain(X_PF.translation.to_array()).collect()
+                    });
+                    X_PF = Pose::IDENTITY;
+                }
+                NewBody {
+                    name,
+                    joint_name: model.to_owned(),
+                    parent,
+                    X_PF,
+                    kind,
+                    inertia,
+                    limits: None,
+                    mimic: None,
+                    gravity: defaults.gravity,
+                    effort: None,
+                    settings,
+                    at,
+                }
+            }
+            Some(joint) => {
+                let mimic = joint.mimic.as_ref().map(|m| {
+                    let leader = robot.joints.iter().find(|j| j.name == m.joint);
+                    Mimic {
+                        body: leader.map_or(0, |l| body_of_link[l.child]),
+                        multiplier: m.multiplier,
+                        offset: m.offset,
+                    }
+                });
+                NewBody {
+                    name,
+                    joint_name: format!("{model}.{}", joint.name),
+                    parent: body_of_link[joint.parent],
+                    X_PF: joint.origin,
+                    kind: kind(&joint.kind),
+                    inertia,
+                    limits: joint.limits,
+                    mimic,
+                    gravity: defaults.gravity,
+                    effort: joint.effort,
+                    settings: rules.of(&joint.name),
+                    at: rules.place(&joint.name).unwrap_or(at),
+                }
+            }
+        };
+        let body = assembly.add_body(body)?;
+        add_shapes(assembly, body, &robot, link, defaults, at)?;
+    }
+    Ok(())
+}
+
+/// Links from the root outwards, parents first, in document order.
+fn outward(robot: &Urdf) -> Vec<usize> {
+    let mut order = vec![robot.root];
+    let mut next = 0;
+    while next < order.len() {
+        let link = order[next];
+        order.extend(robot.joints.iter().filter(|j| j.parent == link).map(|j| j.child));
+        next += 1;
+    }
+    order
+}
+
+fn kind(kind: &urdf::JointType) -> JointKind {
+    match kind {
+        urdf::JointType::Fixed => JointKind::Fixed,
+        urdf::JointType::Revolute { axis } => JointKind::Revolute { axis: *axis },
+        urdf::JointType::Continuous { axis } => JointKind::Continuous { axis: *axis },
+        urdf::JointType::Prismatic { axis } => JointKind::Prismatic { axis: *axis },
+        urdf::JointType::Planar { .. } => JointKind::Planar,
+        urdf::JointType::Floating => JointKind::Free,
+    }
+}
+
+fn add_shapes(
+    assembly: &mut Assembly,
+    body: usize,
+    robot: &Urdf,
+    link: usize,
+    defaults: &Defaults,
+    at: &At<'_>,
+) -> Result<(), SceneError> {
+    let link = &robot.links[link];
+    let grey = [0.7, 0.7, 0.72, 1.0];
+    for (k, visual) in link.visuals.iter().enumerate() {
+        let name = format!("{}/visual{k}", assembly.bodies[body]);
+        let geometry = match &visual.geometry {
+            Geometry::Mesh { path, scale } => {
+                let mesh = mesh::read(path)?;
+                DrawnGeometry::Mesh {
+                    vertices: mesh
+                        .vertices
+                        .iter()
+                        .map(|v| v.component_mul(Vec3::from(*scale)).to_array())
+                        .collect(),
+                    triangles: mesh.triangles,
+                }
+            }
+            other => drawn(&shape(other, at)?),
+        };
+        let color = visual.color.or(defaults.color).unwrap_or(grey);
+        assembly.draw(body, &name, visual.origin, geometry, color, ShapeRole::Visual);
+    }
+    let has_visual = !link.visuals.is_empty();
+    let mut pieces = Vec::new();
+    for collision in &link.collisions {
+        let shape = shape(&collision.geometry, at)?;
+        pieces.push(Piece {
+            name: None,
+            drawn: drawn(&shape),
+            shape,
+            X_BG: collision.origin,
+            friction: collision.friction,
+            color: None,
+            collides: true,
+            visible: !has_visual,
+        });
+    }
+    assembly.add_pieces(body, pieces, defaults, false);
+    Ok(())
+}
+
+fn shape(geometry: &Geometry, at: &At<'_>) -> Result<Shape, SceneError> {
+    Ok(match geometry {
+        Geometry::Box { half } => Shape::Box { half: *half },
+        Geometry::Sphere { radius } => Shape::Sphere { radius: *radius },
+        Geometry::Cylinder { radius, half_length } => {
+            Shape::Cylinder { radius: *radius, half_length: *half_length }
+        }
+        Geometry::Capsule { radius, half_length } => {
+            Shape::Capsule { radius: *radius, half_length: *half_length }
+        }
+        Geometry::Mesh { path, scale } => {
+            let mesh = mesh::read(path)?;
+            let points: Vec<Vec3> =
+                mesh.vertices.iter().map(|v| v.component_mul(Vec3::from(*scale))).collect();
+            hull(&points, at).map_err(|e| {
+                SceneError::new(&path.display().to_string(), None, "", e.message)
+            })?
+        }
+    })
+}
