@@ -39,7 +39,8 @@ fn doors() -> Result<(), Failure> {
             continue;
         }
         let Some(&floor) = floors.get(name) else {
-            complaints.push(format!("`{name}` stands on no floor; add it to xtask and ARCHITECTURE.md"));
+            complaints
+                .push(format!("`{name}` stands on no floor; add it to xtask and ARCHITECTURE.md"));
             continue;
         };
         for dependency in package["dependencies"].as_array().into_iter().flatten() {
@@ -51,7 +52,8 @@ fn doors() -> Result<(), Failure> {
             if SHED.contains(&on) {
                 complaints.push(format!("`{name}` depends on `{on}` of the shed"));
             } else if floors.get(on).is_some_and(|&below| below >= floor) {
-                complaints.push(format!("`{name}` (floor {floor}) depends on `{on}`, not below it"));
+                complaints
+                    .push(format!("`{name}` (floor {floor}) depends on `{on}`, not below it"));
             }
             if name == "quasistep-view" && on == VIEW_MUST_NOT_REACH {
                 complaints.push("`quasistep-view` links the simulator".into());
@@ -77,7 +79,8 @@ fn paths() -> Result<(), Failure> {
             if is_path {
                 seen += 1;
                 if !root.join(piece).exists() {
-                    missing.push(format!("ARCHITECTURE.md:{}: `{piece}` does not exist", number + 1));
+                    missing
+                        .push(format!("ARCHITECTURE.md:{}: `{piece}` does not exist", number + 1));
                 }
             }
         }

@@ -6,7 +6,8 @@ use std::path::{Path, PathBuf};
 /// Runs the first command of the README and checks that it ends with the path of a page.
 pub fn run_first_command() -> Result<(), Failure> {
     println!("\n== the README's first command");
-    let line = commands()?.into_iter().next().ok_or_else(|| Failure::new("README.md has no command"))?;
+    let line =
+        commands()?.into_iter().next().ok_or_else(|| Failure::new("README.md has no command"))?;
     println!("   $ {line}");
     let words: Vec<&str> = line.split_whitespace().collect();
     let [program, arguments @ ..] = words.as_slice() else {

@@ -18,7 +18,12 @@ pub fn check(arguments: &CheckArgs, quiet: bool) -> Result<(), Failure> {
                 .sum()
         };
         println!("{}: {}", scene.name, scene.title);
-        println!("  {} bodies, {} shapes, {} pairs of shapes may touch", model.n_bodies() - 1, system.geoms().len(), system.n_pairs());
+        println!(
+            "  {} bodies, {} shapes, {} pairs of shapes may touch",
+            model.n_bodies() - 1,
+            system.geoms().len(),
+            system.n_pairs()
+        );
         println!(
             "  {} dofs: {} actuated, {} prescribed, {} passive",
             model.n_v(),
@@ -44,12 +49,21 @@ pub fn check(arguments: &CheckArgs, quiet: bool) -> Result<(), Failure> {
     })?;
     if !quiet {
         let start = &first.nearest;
-        println!("  at the start: {} contact points within {} m", first.report.contacts.len(), scene.params.contact_margin);
+        println!(
+            "  at the start: {} contact points within {} m",
+            first.report.contacts.len(),
+            scene.params.contact_margin
+        );
         match start {
             Some(pair) if pair.distance < -1e-9 => {
-                println!("  overlap at the start: {} and {}, {:.3e} m deep", pair.a, pair.b, -pair.distance);
+                println!(
+                    "  overlap at the start: {} and {}, {:.3e} m deep",
+                    pair.a, pair.b, -pair.distance
+                );
             }
-            Some(pair) => println!("  nearest pair: {} and {}, {:.3e} m apart", pair.a, pair.b, pair.distance),
+            Some(pair) => {
+                println!("  nearest pair: {} and {}, {:.3e} m apart", pair.a, pair.b, pair.distance)
+            }
             None => println!("  nothing is near anything"),
         }
         let c = &first.report.certificate;

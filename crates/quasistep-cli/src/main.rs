@@ -18,14 +18,18 @@ use std::process::ExitCode;
 
 /// Quasi-static and quasi-dynamic simulation of robot manipulation.
 #[derive(Parser)]
-#[command(name = "quasistep", version, after_help = "\
+#[command(
+    name = "quasistep",
+    version,
+    after_help = "\
 Examples:
   quasistep run scenes/iiwa_stacking.yml
   quasistep run scenes/gripper_2d.yml --step 0.005 -o out/fine
   quasistep check my_scene.yml
   quasistep reproduce --list
 
-Exit codes: 0 done, 1 a step could not be solved, 2 a mistake in a file or an argument.")]
+Exit codes: 0 done, 1 a step could not be solved, 2 a mistake in a file or an argument."
+)]
 struct Cli {
     #[command(subcommand)]
     command: Command,

@@ -14,9 +14,7 @@ pub struct Aabb {
 impl Aabb {
     /// True if the boxes are nearer than `margin` along every axis.
     pub fn near(&self, other: &Self, margin: f64) -> bool {
-        (0..3).all(|k| {
-            self.min[k] <= other.max[k] + margin && other.min[k] <= self.max[k] + margin
-        })
+        (0..3).all(|k| self.min[k] <= other.max[k] + margin && other.min[k] <= self.max[k] + margin)
     }
 }
 

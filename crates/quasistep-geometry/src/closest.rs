@@ -75,7 +75,8 @@ pub(crate) fn segments(p1: Vec3, q1: Vec3, p2: Vec3, q2: Vec3) -> (Vec3, Vec3) {
             let b = d1.dot(d2);
             let determinant = a * e - b * b;
             // parallel: any point will do, take the start
-            let s = if determinant > 1e-14 * a * e { unit((b * f - c * e) / determinant) } else { 0.0 };
+            let s =
+                if determinant > 1e-14 * a * e { unit((b * f - c * e) / determinant) } else { 0.0 };
             let t = (b * s + f) / e;
             if t < 0.0 {
                 (unit(-c / a), 0.0)

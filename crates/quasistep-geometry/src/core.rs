@@ -153,7 +153,8 @@ impl Core {
             self.edges.push(CoreEdge { ends: [2 * k, 2 * next], faces: [k, n] });
             self.edges.push(CoreEdge { ends: [2 * k + 1, 2 * next + 1], faces: [k, n + 1] });
         }
-        let bottom: [u32; CYLINDER_SIDES as usize] = std::array::from_fn(|k| 2 * (n - 1 - k as u32));
+        let bottom: [u32; CYLINDER_SIDES as usize] =
+            std::array::from_fn(|k| 2 * (n - 1 - k as u32));
         let top: [u32; CYLINDER_SIDES as usize] = std::array::from_fn(|k| 2 * k as u32 + 1);
         self.push_face(X.rotation.rotate(-Vec3::Z), &bottom);
         self.push_face(X.rotation.rotate(Vec3::Z), &top);

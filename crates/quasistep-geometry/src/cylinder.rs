@@ -5,7 +5,12 @@ use crate::shape::Shape;
 use quasistep_math::{Pose, Vec3};
 
 /// Signed distance from a cylinder A to a ball B with this centre, in the world frame.
-pub(crate) fn sphere_distance(cylinder: &Shape, X_WA: &Pose, centre: Vec3, radius: f64) -> Distance {
+pub(crate) fn sphere_distance(
+    cylinder: &Shape,
+    X_WA: &Pose,
+    centre: Vec3,
+    radius: f64,
+) -> Distance {
     let Shape::Cylinder { radius: r, half_length: l } = *cylinder else {
         unreachable!("the caller matched a cylinder, this is {cylinder:?}")
     };

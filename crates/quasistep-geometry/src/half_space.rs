@@ -66,9 +66,10 @@ pub(crate) fn patch(
     for k in 0..core.points.len() {
         // corners that no downward face has are shadowed by others
         let looks_down = !core.is_solid()
-            || core.faces.iter().any(|f| {
-                f.normal.dot(n_AB_W) < -1e-9 && core.corners(f).contains(&(k as u32))
-            });
+            || core
+                .faces
+                .iter()
+                .any(|f| f.normal.dot(n_AB_W) < -1e-9 && core.corners(f).contains(&(k as u32)));
         if looks_down {
             offer(core.points[k] - n_AB_W * core.radius, k as u32);
         }

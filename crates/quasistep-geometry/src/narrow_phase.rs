@@ -138,8 +138,7 @@ impl NarrowPhase {
                     return;
                 }
                 let d = with_radii(core, &self.a, &self.b);
-                let found =
-                    self.clipper.patch(&self.a, &self.b, d.n_AB_W, d.phi, margin, out);
+                let found = self.clipper.patch(&self.a, &self.b, d.n_AB_W, d.phi, margin, out);
                 if !found {
                     out.push(single(&d));
                 }
@@ -149,13 +148,7 @@ impl NarrowPhase {
 }
 
 pub(crate) fn single(d: &Distance) -> ContactPoint {
-    ContactPoint {
-        phi: d.phi,
-        p_WCa: d.p_WCa,
-        p_WCb: d.p_WCb,
-        n_AB_W: d.n_AB_W,
-        feature: SINGLE,
-    }
+    ContactPoint { phi: d.phi, p_WCa: d.p_WCa, p_WCb: d.p_WCb, n_AB_W: d.n_AB_W, feature: SINGLE }
 }
 
 fn flip_distance(d: Distance) -> Distance {
@@ -239,13 +232,21 @@ fn facing(a: &Core, b: &Core, axis: &Axis) -> Option<Distance> {
     match axis.features {
         Features::FaceOfA(k) => {
             let p_WCb = extreme(b, -n_AB_W);
-            foot(a, &a.faces[k as usize], p_WCb)
-                .map(|_| Distance { phi, p_WCa: p_WCb - n_AB_W * phi, p_WCb, n_AB_W })
+            foot(a, &a.faces[k as usize], p_WCb).map(|_| Distance {
+                phi,
+                p_WCa: p_WCb - n_AB_W * phi,
+                p_WCb,
+                n_AB_W,
+            })
         }
         Features::FaceOfB(k) => {
             let p_WCa = extreme(a, n_AB_W);
-            foot(b, &b.faces[k as usize], p_WCa)
-                .map(|_| Distance { phi, p_WCa, p_WCb: p_WCa + n_AB_W * phi, n_AB_W })
+            foot(b, &b.faces[k as usize], p_WCa).map(|_| Distance {
+                phi,
+                p_WCa,
+                p_WCb: p_WCa + n_AB_W * phi,
+                n_AB_W,
+            })
         }
         Features::Edges(..) => None,
     }

@@ -50,11 +50,8 @@ impl Clipper {
             return false;
         }
         let a_is_reference = along_a >= FLAT && along_a >= along_b - PREFER_A;
-        let (reference, face, incident, other) = if a_is_reference {
-            (a, face_a, b, face_b)
-        } else {
-            (b, face_b, a, face_a)
-        };
+        let (reference, face, incident, other) =
+            if a_is_reference { (a, face_a, b, face_b) } else { (b, face_b, a, face_a) };
         let Some(face) = face else { return false };
         let normal = reference.faces[face].normal;
         self.start_polygon(incident, other, -normal);
@@ -69,7 +66,11 @@ impl Clipper {
         let radii = a.radius + b.radius;
         let offset = reference.faces[face].offset;
         let face_id = (u32::from(a_is_reference) << 31) | ((face as u32 & 0x7f) << 24);
-        let deepest = self.polygon.iter().map(|c| c.p.dot(normal) - offset - radii).fold(f64::INFINITY, f64::min);
+        let deepest = self
+            .polygon
+            .iter()
+            .map(|c| c.p.dot(normal) - offset - radii)
+            .fold(f64::INFINITY, f64::min);
         // corners were cut off that are nearer than all that is left: the patch misses the contact
         if deepest > phi + SAME {
             return false;
@@ -212,16 +213,21 @@ impl Clipper {
     }
 
     fn keep_farthest(&mut self) {
-        let deepest = (0..self.kept.len())
-            .fold(0, |best, k| if self.kept[k].phi < self.kept[best].phi - SAME { k } else { best });
+        let deepest = (0..self.kept.len()).fold(0, |best, k| {
+            if self.kept[k].phi < self.kept[best].phi - SAME { k } else { best }
+        });
         self.kept.swap(0, deepest);
         for have in 1..MAX_POINTS {
             let spread = |k: usize| {
                 let p = self.kept[k].p_WCb;
-                self.kept[..have].iter().map(|q| (q.p_WCb - p).norm_squared()).fold(f64::INFINITY, f64::min)
+                self.kept[..have]
+                    .iter()
+                    .map(|q| (q.p_WCb - p).norm_squared())
+                    .fold(f64::INFINITY, f64::min)
             };
-            let next = (have..self.kept.len())
-                .fold(have, |best, k| if spread(k) > spread(best) * (1.0 + 1e-9) { k } else { best });
+            let next = (have..self.kept.len()).fold(have, |best, k| {
+                if spread(k) > spread(best) * (1.0 + 1e-9) { k } else { best }
+            });
             self.kept.swap(have, next);
         }
         self.kept.truncate(MAX_POINTS);

@@ -61,7 +61,9 @@ pub enum HullError {
         point: Vec3,
     },
     /// All points lie in a plane, on a line or in one spot.
-    #[error("the points are flat: {thickness:.1e} m thick over {extent:.1e} m; a solid needs a volume")]
+    #[error(
+        "the points are flat: {thickness:.1e} m thick over {extent:.1e} m; a solid needs a volume"
+    )]
     Flat {
         /// Smallest extent, in m.
         thickness: f64,
@@ -137,7 +139,8 @@ impl Polytope {
                 volume += v;
                 moment += s * (0.25 * v);
                 // ∫ x xᵀ over a tetrahedron with a corner at the origin
-                let sum = Mat3::outer(s, s) + Mat3::outer(a, a) + Mat3::outer(b, b) + Mat3::outer(c, c);
+                let sum =
+                    Mat3::outer(s, s) + Mat3::outer(a, a) + Mat3::outer(b, b) + Mat3::outer(c, c);
                 second = second + sum * (v / 20.0);
             }
         }
@@ -179,7 +182,10 @@ impl Polytope {
             corners.dedup();
             let ring = convex_ring(points, &corners, *normal, extent);
             if ring.len() >= 3 {
-                let offset = ring.iter().map(|&v| points[v as usize].dot(*normal)).fold(f64::NEG_INFINITY, f64::max);
+                let offset = ring
+                    .iter()
+                    .map(|&v| points[v as usize].dot(*normal))
+                    .fold(f64::NEG_INFINITY, f64::max);
                 faces.push(Face { normal: *normal, offset, vertices: ring });
             }
         }
@@ -244,11 +250,16 @@ fn grow(points: &[Vec3], seed: [u32; 4], tolerance: f64) -> Vec<Triangle> {
     let make = |v: [u32; 3]| {
         let p = v.map(|i| points[i as usize]);
         let normal = (p[1] - p[0]).cross(p[2] - p[0]).try_normalize().unwrap_or(Vec3::ZERO);
-        let (v, normal) = if normal.dot(p[0] - centre) < 0.0 { ([v[0], v[2], v[1]], -normal) } else { (v, normal) };
+        let (v, normal) = if normal.dot(p[0] - centre) < 0.0 {
+            ([v[0], v[2], v[1]], -normal)
+        } else {
+            (v, normal)
+        };
         Triangle { v, normal, offset: normal.dot(p[0]), alive: true }
     };
     let [a, b, c, d] = seed;
-    let mut triangles: Vec<Triangle> = [[a, b, c], [a, c, d], [a, d, b], [b, d, c]].map(make).into();
+    let mut triangles: Vec<Triangle> =
+        [[a, b, c], [a, c, d], [a, d, b], [b, d, c]].map(make).into();
     // points outside of a triangle wait with it
     let mut waiting: Vec<Vec<u32>> = vec![Vec::new(); 4];
     for i in 0..points.len() as u32 {
@@ -264,9 +275,10 @@ fn grow(points: &[Vec3], seed: [u32; 4], tolerance: f64) -> Vec<Triangle> {
         }
         let t = triangles[next];
         let height = |i: u32| points[i as usize].dot(t.normal) - t.offset;
-        let eye = waiting[next].iter().copied().fold((waiting[next][0], f64::NEG_INFINITY), |best, i| {
-            if height(i) > best.1 { (i, height(i)) } else { best }
-        });
+        let eye =
+            waiting[next].iter().copied().fold((waiting[next][0], f64::NEG_INFINITY), |best, i| {
+                if height(i) > best.1 { (i, height(i)) } else { best }
+            });
         let p = points[eye.0 as usize];
         // everything the point sees goes; its rim becomes new triangles
         let mut rim: Vec<[u32; 2]> = Vec::new();
@@ -304,7 +316,14 @@ fn grow(points: &[Vec3], seed: [u32; 4], tolerance: f64) -> Vec<Triangle> {
     triangles
 }
 
-fn assign(points: &[Vec3], triangles: &[Triangle], waiting: &mut [Vec<u32>], first: usize, i: u32, tolerance: f64) {
+fn assign(
+    points: &[Vec3],
+    triangles: &[Triangle],
+    waiting: &mut [Vec<u32>],
+    first: usize,
+    i: u32,
+    tolerance: f64,
+) {
     let p = points[i as usize];
     let sees = |t: &Triangle| t.alive && p.dot(t.normal) - t.offset > tolerance;
     if let Some(k) = (first..triangles.len()).find(|&k| sees(&triangles[k])) {
@@ -334,7 +353,9 @@ fn convex_ring(points: &[Vec3], corners: &[u32], normal: Vec3, extent: f64) -> V
     let half = |order: &mut dyn Iterator<Item = u32>| {
         let mut chain: Vec<u32> = Vec::new();
         for i in order {
-            while chain.len() >= 2 && turn(chain[chain.len() - 2], chain[chain.len() - 1], i) <= tolerance {
+            while chain.len() >= 2
+                && turn(chain[chain.len() - 2], chain[chain.len() - 1], i) <= tolerance
+            {
                 chain.pop();
             }
             chain.push(i);

@@ -36,11 +36,8 @@ pub(crate) struct Axis {
 pub(crate) fn best_axis(a: &Core, b: &Core, enough: f64) -> Axis {
     let size = (a.points[0] - a.centre).norm() + (b.points[0] - b.centre).norm();
     let bias = BIAS * size;
-    let mut best = Axis {
-        separation: f64::NEG_INFINITY,
-        normal: Vec3::Z,
-        features: Features::FaceOfA(0),
-    };
+    let mut best =
+        Axis { separation: f64::NEG_INFINITY, normal: Vec3::Z, features: Features::FaceOfA(0) };
     for (k, face) in a.faces.iter().enumerate() {
         let separation = lowest(b, face.normal) - face.offset;
         // the same bias among faces of one shape: the first of equals wins

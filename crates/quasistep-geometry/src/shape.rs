@@ -82,10 +82,8 @@ impl Shape {
 
     /// Axis-aligned box around the shape at `X_WG`; infinite for a half-space.
     pub fn aabb(&self, X_WG: &Pose) -> Aabb {
-        let reach = |extent: Vec3| Aabb {
-            min: X_WG.translation - extent,
-            max: X_WG.translation + extent,
-        };
+        let reach =
+            |extent: Vec3| Aabb { min: X_WG.translation - extent, max: X_WG.translation + extent };
         let even = |r: f64| Vec3::new(r, r, r);
         match self {
             Self::Sphere { radius } => reach(even(*radius)),
@@ -103,12 +101,9 @@ impl Shape {
                 let rim = |a: f64| radius * (1.0 - a * a).max(0.0).sqrt();
                 reach(axis * *half_length + Vec3::new(rim(axis.x), rim(axis.y), rim(axis.z)))
             }
-            Self::HalfSpace => {
-                Aabb { min: even(f64::NEG_INFINITY), max: even(f64::INFINITY) }
-            }
+            Self::HalfSpace => Aabb { min: even(f64::NEG_INFINITY), max: even(f64::INFINITY) },
             Self::Polytope(polytope) => {
-                let mut aabb =
-                    Aabb { min: even(f64::INFINITY), max: even(f64::NEG_INFINITY) };
+                let mut aabb = Aabb { min: even(f64::INFINITY), max: even(f64::NEG_INFINITY) };
                 for v in polytope.vertices() {
                     let p = X_WG.transform_point(*v);
                     aabb.min = aabb.min.min(p);

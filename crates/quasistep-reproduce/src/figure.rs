@@ -95,7 +95,11 @@ impl Figure {
     /// # Errors
     ///
     /// See [`ReproduceError`].
-    pub fn regenerate(&self, out: &Path, clock: fn() -> u64) -> Result<FigureResult, ReproduceError> {
+    pub fn regenerate(
+        &self,
+        out: &Path,
+        clock: fn() -> u64,
+    ) -> Result<FigureResult, ReproduceError> {
         std::fs::create_dir_all(out)
             .map_err(|error| ReproduceError::Io { path: out.to_path_buf(), error })?;
         let context = Context { out, clock };
@@ -131,7 +135,11 @@ impl FigureResult {
             return text;
         }
         let width = self.rows.iter().map(|r| r.what.chars().count()).max().unwrap_or(0);
-        let _ = writeln!(text, "  {:<width$} {:>12} {:>12} {:>12}", "", "published", "ours", "difference");
+        let _ = writeln!(
+            text,
+            "  {:<width$} {:>12} {:>12} {:>12}",
+            "", "published", "ours", "difference"
+        );
         for row in &self.rows {
             let published = row.published.map_or("–".into(), number);
             let difference = row.published.map_or("–".into(), |p| number(row.ours - p));
@@ -150,9 +158,9 @@ impl FigureResult {
         let mut text = String::from("what,published,ours,difference,note\n");
         for row in &self.rows {
             let quoted = |s: &str| format!("\"{}\"", s.replace('"', "\"\""));
-            let (published, difference) = row.published.map_or_else(Default::default, |p| {
-                (p.to_string(), (row.ours - p).to_string())
-            });
+            let (published, difference) = row
+                .published
+                .map_or_else(Default::default, |p| (p.to_string(), (row.ours - p).to_string()));
             let _ = writeln!(
                 text,
                 "{},{published},{},{difference},{}",
@@ -175,7 +183,11 @@ fn number(x: f64) -> String {
         return format!("{x:.2e}");
     }
     let text = format!("{x:.digits$}");
-    if text.contains('.') { text.trim_end_matches('0').trim_end_matches('.').to_owned() } else { text }
+    if text.contains('.') {
+        text.trim_end_matches('0').trim_end_matches('.').to_owned()
+    } else {
+        text
+    }
 }
 
 /// Columns of numbers as CSV text; all columns are as long as the first.

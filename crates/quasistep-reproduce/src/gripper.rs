@@ -70,7 +70,8 @@ pub(crate) fn positions(context: &Context<'_>) -> Result<FigureResult, Reproduce
     let run = run(context, "gripper_2d", &[])?;
     let lcp = gripper_2d(Gripper::LcpPeerKnots);
     let t = times(&run);
-    let mut figure = Figure::new("Pang21 Fig. 5: commanded and actual positions of the left finger");
+    let mut figure =
+        Figure::new("Pang21 Fig. 5: commanded and actual positions of the left finger");
     let mut columns = vec![("t", t.clone())];
     for (name, label, recorded) in [("gripper.x_l", "x_l (m)", "xl"), ("gripper.y", "y (m)", "y")] {
         let (q, q_cmd) = (coordinate(&run, name)?, command(&run, name)?);
@@ -79,8 +80,7 @@ pub(crate) fn positions(context: &Context<'_>) -> Result<FigureResult, Reproduce
             .series(Series::new("QP (10), quasistep", &t, &q))
             .series(Series::new("LCP (6), recorded", &t, &lcp.column(recorded)).line(Line::Dotted));
         figure = figure.panel(with_mode_times(panel));
-        let (own, commanded) =
-            if recorded == "xl" { ("x_l", "x_l_cmd") } else { ("y", "y_cmd") };
+        let (own, commanded) = if recorded == "xl" { ("x_l", "x_l_cmd") } else { ("y", "y_cmd") };
         columns.push((own, q));
         columns.push((commanded, q_cmd));
     }
@@ -112,11 +112,10 @@ pub(crate) fn forces(context: &Context<'_>) -> Result<FigureResult, ReproduceErr
                 .series(Series::new("c_f1", &t, &cf1)),
         ))
         .panel(with_mode_times(
-            Panel::new(time(), Axis::linear("distance (m)")).series(Series::new("phi_1", &t, &phi1)),
+            Panel::new(time(), Axis::linear("distance (m)"))
+                .series(Series::new("phi_1", &t, &phi1)),
         ))
-        .panel(with_mode_times(
-            Panel::new(time(), newton()).series(Series::new("c_n3", &t, &cn3)),
-        ));
+        .panel(with_mode_times(Panel::new(time(), newton()).series(Series::new("c_n3", &t, &cn3))));
     let columns =
         [("t", t), ("cn1", cn1), ("cf1", cf1), ("phi1", phi1), ("cn3", cn3), ("phi3", phi3)];
     Ok(FigureResult {
@@ -155,9 +154,19 @@ pub(crate) fn numbers(context: &Context<'_>) -> Result<FigureResult, ReproduceEr
     let rows = vec![
         Row::new("touch, s", 0.03, change[0], "Fig. 5"),
         Row::new("slip begins, s", 0.13, change[1], "Fig. 5"),
-        Row::new("command stops, slip dies out, s", 0.23, stop, "Fig. 5; the text of §V-A says 0.24"),
+        Row::new(
+            "command stops, slip dies out, s",
+            0.23,
+            stop,
+            "Fig. 5; the text of §V-A says 0.24",
+        ),
         Row::new("c_n1 at 0.08 s, N", 10.0, cn1[at(0.08)], "§V-A"),
-        Row::new("greatest phi_1, m", 0.001, slip.iter().copied().fold(0.0, f64::max), "closed form mu v h"),
+        Row::new(
+            "greatest phi_1, m",
+            0.001,
+            slip.iter().copied().fold(0.0, f64::max),
+            "closed form mu v h",
+        ),
         Row::new("fall of phi_1 a step after the stop", 3.0, ratio, "closed form phi' = phi/3"),
     ];
     Ok(FigureResult { files: Vec::new(), rows })
@@ -172,9 +181,11 @@ pub(crate) fn modes(context: &Context<'_>) -> Result<FigureResult, ReproduceErro
         .width(1140.0);
     let mut columns: Vec<(&str, Vec<f64>)> =
         ["t", "phi", "v_t", "v_n", "f_t", "f_n"].map(|name| (name, Vec::new())).into();
-    for (title, wanted) in
-        [("(a) sticking", Mode::Stick), ("(b) sliding", Mode::Slide), ("(c) separation", Mode::Separate)]
-    {
+    for (title, wanted) in [
+        ("(a) sticking", Mode::Stick),
+        ("(b) sliding", Mode::Slide),
+        ("(c) separation", Mode::Separate),
+    ] {
         let mut found = None;
         // a step well inside the mode: the last but three that show it before the command stops
         for frame in run.recording.frames.iter().skip(1).filter(|f| f.t < 0.225) {
@@ -183,15 +194,14 @@ pub(crate) fn modes(context: &Context<'_>) -> Result<FigureResult, ReproduceErro
                 found = Some((frame.t, c));
             }
         }
-        let (t, c) = found.ok_or_else(|| ReproduceError::Missing(format!("step that is {title}")))?;
+        let (t, c) =
+            found.ok_or_else(|| ReproduceError::Missing(format!("step that is {title}")))?;
         // in the plane of the figure: n to the right of the finger becomes up, world z becomes d
         let v_n = (c.phi_next - c.phi) / h;
         let v_t = slip_up(&run, t)?;
         let f_t = friction_up(&run.recording, c);
         figure = figure.panel(cone_panel(title, c, h, [v_t, v_n], f_t));
-        for (column, value) in
-            columns.iter_mut().zip([t, c.phi, v_t, v_n, f_t, c.normal_force])
-        {
+        for (column, value) in columns.iter_mut().zip([t, c.phi, v_t, v_n, f_t, c.normal_force]) {
             column.1.push(value);
         }
     }
@@ -229,7 +239,8 @@ fn cone_panel(title: &str, c: &Contact, h: f64, v: [f64; 2], f_t: f64) -> Panel 
         [reach, reach.max(edge(reach))],
     ];
     // the friction cone and the force in it, scaled to the window
-    let cone = vec![[-0.6 * c.mu * reach, 0.6 * reach], [0.0, 0.0], [0.6 * c.mu * reach, 0.6 * reach]];
+    let cone =
+        vec![[-0.6 * c.mu * reach, 0.6 * reach], [0.0, 0.0], [0.6 * c.mu * reach, 0.6 * reach]];
     let scale = if c.normal_force > 0.0 { 0.55 * reach / c.normal_force } else { 0.0 };
     let mut panel = Panel::new(Axis::linear("v_d (m/s)"), Axis::linear("v_n (m/s)"))
         .title(title)

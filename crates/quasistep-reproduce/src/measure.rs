@@ -24,8 +24,7 @@ impl Trajectory {
 
     /// The recorded trajectory in a table with columns `t, qw, …, z`.
     pub fn of_table(table: &Table) -> Self {
-        let columns =
-            ["qw", "qx", "qy", "qz", "x", "y", "z"].map(|name| table.column(name));
+        let columns = ["qw", "qx", "qy", "qz", "x", "y", "z"].map(|name| table.column(name));
         let q7 = (0..table.len()).map(|k| std::array::from_fn(|i| columns[i][k])).collect();
         Self { t: table.column("t"), q7 }
     }

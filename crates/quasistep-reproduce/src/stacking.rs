@@ -11,7 +11,7 @@ use quasistep_view::{Camera, StillOptions, still};
 const SCENE: &str = "iiwa_stacking";
 const RED: &str = "red_cube/red_cube";
 /// The change that makes the arm the paper's: springs without dampers.
-const NO_DAMPING: (&str, &str) = ("models.arm.joints.*.damping", "0");
+const NO_DAMPING: (&str, &str) = ("models.*.joints.*.damping", "0");
 
 fn red(run: &Run) -> Result<Trajectory, ReproduceError> {
     Trajectory::of_body(&run.recording, RED)
@@ -47,7 +47,8 @@ pub(crate) fn integral_errors(context: &Context<'_>) -> Result<FigureResult, Rep
     let steps = ["0.02", "0.05", "0.1", "0.2", "0.4"];
     let mut rows = Vec::new();
     let mut series = Vec::new();
-    let mut columns: Vec<(&str, Vec<f64>)> = vec![("h", steps.map(|h| h.parse().unwrap_or(f64::NAN)).into())];
+    let mut columns: Vec<(&str, Vec<f64>)> =
+        vec![("h", steps.map(|h| h.parse().unwrap_or(f64::NAN)).into())];
     for (label, setting, damped) in [
         ("quasistep", "no damping", false),
         ("quasistep, damping in the step", "joint damping", true),
@@ -141,9 +142,12 @@ pub(crate) fn trajectories(context: &Context<'_>) -> Result<FigureResult, Reprod
             "§V-B, \"some 0.8 degrees\", between the paper's own engines",
         ));
         let columns: Vec<(&str, Vec<f64>)> = std::iter::once(("t", ours.t.clone()))
-            .chain(["qw", "qx", "qy", "qz", "x", "y", "z"].into_iter().enumerate().map(|(i, name)| {
-                (name, ours.q7.iter().map(|q| q[i]).collect())
-            }))
+            .chain(
+                ["qw", "qx", "qy", "qz", "x", "y", "z"]
+                    .into_iter()
+                    .enumerate()
+                    .map(|(i, name)| (name, ours.q7.iter().map(|q| q[i]).collect())),
+            )
             .collect();
         files.push(context.write(&format!("pang21_fig8_h{h}.csv"), &columns_csv(&columns))?);
     }
@@ -160,7 +164,8 @@ pub(crate) fn numbers(context: &Context<'_>) -> Result<FigureResult, ReproduceEr
     let run = run(context, SCENE, &[])?;
     let frames = &run.recording.frames[1..];
     let mean = |count: &dyn Fn(&quasistep_record::Contact) -> bool| {
-        let sum: usize = frames.iter().map(|f| f.contacts.iter().filter(|c| count(c)).count()).sum();
+        let sum: usize =
+            frames.iter().map(|f| f.contacts.iter().filter(|c| count(c)).count()).sum();
         sum as f64 / frames.len() as f64
     };
     let solve = run.tally.stage_us(quasistep::Stage::Solve);

@@ -83,7 +83,13 @@ impl Assembly {
     }
 
     /// Adds one model of the scene; paths are relative to `dir`.
-    pub fn add_model(&mut self, name: &str, at: &At<'_>, dir: &Path, friction: f64) -> Result<(), SceneError> {
+    pub fn add_model(
+        &mut self,
+        name: &str,
+        at: &At<'_>,
+        dir: &Path,
+        friction: f64,
+    ) -> Result<(), SceneError> {
         let single = !at.entries()?.iter().any(|(k, _)| matches!(*k, "urdf" | "bodies"));
         let mut keys = MODEL_KEYS.to_vec();
         keys.extend(["color", "friction"]);
@@ -98,7 +104,11 @@ impl Assembly {
         let rules = Rules::read(map.get("joints"))?;
         let color = map.get("color").map(shapes::color).transpose()?;
         let defaults = Defaults {
-            friction: map.get("friction").map(|a| a.non_negative("")).transpose()?.unwrap_or(friction),
+            friction: map
+                .get("friction")
+                .map(|a| a.non_negative(""))
+                .transpose()?
+                .unwrap_or(friction),
             color,
             gravity: map.get("gravity").map_or(Ok(true), At::boolean)?,
         };
@@ -136,7 +146,9 @@ impl Assembly {
     pub fn body(&self, at: &At<'_>) -> Result<usize, SceneError> {
         let name = at.text()?;
         // `model` alone means its body of the same name
-        let found = self.bodies.iter().position(|b| b == name || b.split_once('/').is_some_and(|(m, l)| m == name && l == name));
+        let found = self.bodies.iter().position(|b| {
+            b == name || b.split_once('/').is_some_and(|(m, l)| m == name && l == name)
+        });
         found.ok_or_else(|| {
             let names: Vec<&str> = self.bodies.iter().map(String::as_str).collect();
             at.error(format!("{} (bodies above this line)", unknown("body", name, &names)))
@@ -156,15 +168,23 @@ impl Assembly {
         let X_PF = map.get("pose").map(pose).transpose()?.unwrap_or_default();
         let links = match map.get("joint") {
             Some(at) => chain(at)?,
-            None => vec![Link { name: None, kind: JointKind::Free, settings: Settings::default(), at: at.clone() }],
+            None => vec![Link {
+                name: None,
+                kind: JointKind::Free,
+                settings: Settings::default(),
+                at: at.clone(),
+            }],
         };
         let n = links.len();
         let last_kind = links[n - 1].kind.clone();
         let inertia = read_inertia(at, map, &pieces)?;
-        let given_start = map.get("start").map(|a| {
-            let settings = a.clone();
-            start_of(&settings)
-        }).transpose()?;
+        let given_start = map
+            .get("start")
+            .map(|a| {
+                let settings = a.clone();
+                start_of(&settings)
+            })
+            .transpose()?;
         let mut parent = site.parent;
         for (k, link) in links.into_iter().enumerate() {
             let last = k + 1 == n;
@@ -172,7 +192,8 @@ impl Assembly {
                 Some(name) => format!("{}.{name}", site.model),
                 None => site.joint.clone(),
             };
-            let short = joint_name.strip_prefix(&format!("{}.", site.model)).unwrap_or("").to_owned();
+            let short =
+                joint_name.strip_prefix(&format!("{}.", site.model)).unwrap_or("").to_owned();
             let mut settings = link.settings.then(&rules.of(&short));
             if last && settings.start.is_none() {
                 settings.start.clone_from(&given_start);
@@ -181,7 +202,9 @@ impl Assembly {
             let free = matches!(link.kind, JointKind::Free);
             let mut X = if k == 0 { X_PF } else { Pose::IDENTITY };
             if free && settings.start.is_none() {
-                settings.start = Some(X.rotation.to_array().into_iter().chain(X.translation.to_array()).collect());
+                settings.start = Some(
+                    X.rotation.to_array().into_iter().chain(X.translation.to_array()).collect(),
+                );
             }
             if free {
                 X = Pose::IDENTITY;
@@ -226,7 +249,9 @@ impl Assembly {
         if let Some(start) = &new.settings.start {
             let start = fit_start(start, &new.kind, new.at)?;
             if n_q != start.len() {
-                return Err(new.at.error("a start value was seen on a joint without a coordinate of its own"));
+                return Err(new
+                    .at
+                    .error("a start value was seen on a joint without a coordinate of its own"));
             }
             self.start.push((self.bodies.len(), start));
         }
@@ -251,7 +276,13 @@ impl Assembly {
     }
 
     /// Adds the shapes of a body.
-    pub fn add_pieces(&mut self, body: usize, pieces: Vec<Piece>, defaults: &Defaults, still: bool) {
+    pub fn add_pieces(
+        &mut self,
+        body: usize,
+        pieces: Vec<Piece>,
+        defaults: &Defaults,
+        still: bool,
+    ) {
         let fallback = if still { STILL } else { COLORS[self.geoms.len() % COLORS.len()] };
         for (k, piece) in pieces.into_iter().enumerate() {
             let name = match piece.name {
@@ -368,11 +399,14 @@ fn read_inertia(
     let com = map.get("com").map(|a| a.array::<3>("m")).transpose()?;
     let given = map.get("inertia").map(read_moments).transpose()?;
     let mut inertia = match (map.get("mass"), map.get("density")) {
-        (Some(_), Some(d)) => return Err(d.error("`mass` and `density` were seen; give one of them")),
+        (Some(_), Some(d)) => {
+            return Err(d.error("`mass` and `density` were seen; give one of them"));
+        }
         (None, Some(d)) => {
             let density = d.positive("kg/m³")?;
-            inertia_of(pieces, density)
-                .ok_or_else(|| d.error("a density was seen on a body without volume; give `mass`"))?
+            inertia_of(pieces, density).ok_or_else(|| {
+                d.error("a density was seen on a body without volume; give `mass`")
+            })?
         }
         (Some(m), None) => {
             let mass = m.positive("kg")?;
@@ -381,7 +415,9 @@ fn read_inertia(
                     let scale = mass / unit.mass;
                     BodyInertia { mass, com: unit.com, inertia: unit.inertia * scale }
                 }
-                None if given.is_some() => BodyInertia { mass, com: Vec3::ZERO, inertia: Mat3::ZERO },
+                None if given.is_some() => {
+                    BodyInertia { mass, com: Vec3::ZERO, inertia: Mat3::ZERO }
+                }
                 // a point: right for bodies that only slide
                 None => BodyInertia { mass, com: Vec3::ZERO, inertia: Mat3::ZERO },
             }

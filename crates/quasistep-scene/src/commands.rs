@@ -65,7 +65,10 @@ impl Commands {
             let curves = curves(&map, wanted.len(), dir)?;
             for (slot, curve) in wanted.into_iter().zip(curves) {
                 if slots[slot].curve.is_some() {
-                    return Err(entry.error(format!("`{}` is commanded twice; keep one command", slots[slot].name)));
+                    return Err(entry.error(format!(
+                        "`{}` is commanded twice; keep one command",
+                        slots[slot].name
+                    )));
                 }
                 slots[slot].curve = Some(curve);
             }
@@ -77,7 +80,8 @@ impl Commands {
             let range = joint.q.clone();
             let mut first = range.start;
             if range.len() >= 4 {
-                let told = orientations.iter_mut().find(|(b, _)| *b == body).and_then(|(_, o)| o.take());
+                let told =
+                    orientations.iter_mut().find(|(b, _)| *b == body).and_then(|(_, o)| o.take());
                 parts.push(match told {
                     Some(rpy) => Part::Orientation(rpy),
                     None => Part::Still(std::array::from_fn(|k| q[first + k])),
@@ -145,12 +149,20 @@ fn targets(map: &Map<'_>, slots: &[Slot]) -> Result<Vec<usize>, SceneError> {
 fn curves(map: &Map<'_>, n: usize, dir: &Path) -> Result<Vec<Curve>, SceneError> {
     let given: Vec<&str> = map.keys().filter(|k| KINDS.contains(k)).collect();
     let [kind] = given.as_slice() else {
-        return Err(map.error(format!("{} kinds of command were seen; give one of {}", given.len(), list(&KINDS))));
+        return Err(map.error(format!(
+            "{} kinds of command were seen; give one of {}",
+            given.len(),
+            list(&KINDS)
+        )));
     };
     let at = map.need(kind)?;
     match *kind {
         "constant" => {
-            let values = if at.is_list() { at.numbers("m or rad")? } else { vec![at.number("m or rad")?; n] };
+            let values = if at.is_list() {
+                at.numbers("m or rad")?
+            } else {
+                vec![at.number("m or rad")?; n]
+            };
             same_length(at, values.len(), n)?;
             Ok(values.into_iter().map(Curve::Constant).collect())
         }
@@ -201,11 +213,16 @@ fn knots(map: &Map<'_>, n: usize) -> Result<Vec<Knots>, SceneError> {
     let at = map.need("values")?;
     let rows = at.list()?;
     if rows.len() != t.len() {
-        return Err(at.error(format!("{} values were seen for {} times; give one for each time", rows.len(), t.len())));
+        return Err(at.error(format!(
+            "{} values were seen for {} times; give one for each time",
+            rows.len(),
+            t.len()
+        )));
     }
     let mut columns = vec![Vec::with_capacity(t.len()); n];
     for row in &rows {
-        let values = if row.is_list() { row.numbers("m or rad")? } else { vec![row.number("m or rad")?] };
+        let values =
+            if row.is_list() { row.numbers("m or rad")? } else { vec![row.number("m or rad")?] };
         same_length(row, values.len(), n)?;
         for (column, value) in columns.iter_mut().zip(values) {
             column.push(value);
@@ -232,14 +249,17 @@ fn splines(segments: Vec<Vec<Knots>>, n: usize) -> Vec<Curve> {
 fn from_csv(at: &At<'_>, n: usize, dir: &Path) -> Result<Vec<Curve>, SceneError> {
     let map = at.map(&["file", "t", "columns", "interpolation", "segment"])?;
     let file = map.need("file")?;
-    let csv = Csv::read(&dir.join(file.text()?)).map_err(|e| if e.line.is_none() { file.error(e.message) } else { e })?;
+    let csv = Csv::read(&dir.join(file.text()?))
+        .map_err(|e| if e.line.is_none() { file.error(e.message) } else { e })?;
     let t = csv.column(map.get("t").map_or(Ok("t"), At::text)?, at)?;
     let names_at = map.need("columns")?;
     let names = names_at.list()?;
     same_length(names_at, names.len(), n)?;
     let columns: Vec<Vec<f64>> =
         names.iter().map(|name| csv.column(name.text()?, name)).collect::<Result<_, _>>()?;
-    let cubic = map.get("interpolation").map_or(Ok(false), |a| a.word(&[("linear", false), ("cubic", true)]))?;
+    let cubic = map
+        .get("interpolation")
+        .map_or(Ok(false), |a| a.word(&[("linear", false), ("cubic", true)]))?;
     let segment = match map.get("segment") {
         None => vec![0.0; t.len()],
         Some(name) => csv.column(name.text()?, name)?,
@@ -280,7 +300,9 @@ fn read_pose(
     let model = system.model();
     let found = orientations.iter_mut().find(|(body, _)| model.body(*body).joint_name == name);
     let Some((body, orientation)) = found else {
-        return Err(joint_at.error(format!("`{name}` is no driven free or ball joint; only these are told a pose")));
+        return Err(joint_at.error(format!(
+            "`{name}` is no driven free or ball joint; only these are told a pose"
+        )));
     };
     let pose = at.map(&["xyz", "rpy"])?;
     let three = |at: &At<'_>| -> Result<[Curve; 3], SceneError> {
@@ -296,7 +318,12 @@ fn read_pose(
         if range.len() != 7 {
             return Err(xyz.error("a ball joint has no position; give `rpy` only"));
         }
-        let before: usize = system.commanded().iter().take_while(|b| *b != body).map(|b| model.body(*b).q.len()).sum();
+        let before: usize = system
+            .commanded()
+            .iter()
+            .take_while(|b| *b != body)
+            .map(|b| model.body(*b).q.len())
+            .sum();
         for (slot, curve) in slots[before + 4..before + 7].iter_mut().zip(three(xyz)?) {
             slot.curve = Some(curve);
         }

@@ -27,13 +27,21 @@ impl Csv {
             let fail = |message: String| Err(SceneError::new(&file, Some(k + 1), "", message));
             let cells: Vec<&str> = line.split(',').map(str::trim).collect();
             if cells.len() != names.len() {
-                return fail(format!("{} cells were seen under {} names", cells.len(), names.len()));
+                return fail(format!(
+                    "{} cells were seen under {} names",
+                    cells.len(),
+                    names.len()
+                ));
             }
             let mut row = Vec::with_capacity(cells.len());
             for (cell, name) in cells.iter().zip(&names) {
                 match cell.parse::<f64>() {
                     Ok(x) if x.is_finite() => row.push(x),
-                    _ => return fail(format!("`{cell}` was seen in column `{name}`; it must be a finite number")),
+                    _ => {
+                        return fail(format!(
+                            "`{cell}` was seen in column `{name}`; it must be a finite number"
+                        ));
+                    }
                 }
             }
             rows.push(row);

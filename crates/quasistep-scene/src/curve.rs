@@ -36,7 +36,11 @@ impl Knots {
             return Err("no knots were seen; give at least one".into());
         }
         if t.len() != x.len() {
-            return Err(format!("{} times and {} values were seen; give as many of each", t.len(), x.len()));
+            return Err(format!(
+                "{} times and {} values were seen; give as many of each",
+                t.len(),
+                x.len()
+            ));
         }
         if let Some(k) = (1..t.len()).find(|&k| t[k] <= t[k - 1]) {
             return Err(format!("time {} follows {}; times must ascend", t[k], t[k - 1]));

@@ -39,13 +39,19 @@ impl Node {
         for event in Parser::new_from_str(text) {
             let (event, span) = match event {
                 Ok(pair) => pair,
-                Err(e) => return fail(e.marker().line(), "", format!("not valid YAML: {}", e.info())),
+                Err(e) => {
+                    return fail(e.marker().line(), "", format!("not valid YAML: {}", e.info()));
+                }
             };
             let line = span.start.line();
             let done = match event {
                 Event::Scalar(value, style, _, _) => {
                     let quoted = style != ScalarStyle::Plain;
-                    Node { kind: Kind::Scalar { text: value.into_owned(), quoted }, line, set_by: None }
+                    Node {
+                        kind: Kind::Scalar { text: value.into_owned(), quoted },
+                        line,
+                        set_by: None,
+                    }
                 }
                 Event::SequenceStart(..) => {
                     open.push((Node { kind: Kind::List(Vec::new()), line, set_by: None }, None));
@@ -60,10 +66,18 @@ impl Node {
                     None => continue,
                 },
                 Event::Alias(_) => {
-                    return fail(line, "", "an alias (`*name`) was seen; write the value out".into());
+                    return fail(
+                        line,
+                        "",
+                        "an alias (`*name`) was seen; write the value out".into(),
+                    );
                 }
                 Event::DocumentStart(_) if root.is_some() => {
-                    return fail(line, "", "a second document was seen; one file is one scene".into());
+                    return fail(
+                        line,
+                        "",
+                        "a second document was seen; one file is one scene".into(),
+                    );
                 }
                 _ => continue,
             };
@@ -125,7 +139,11 @@ impl Node {
             Kind::Map(entries) => {
                 if *first == "*" {
                     for (_, child) in entries.iter_mut() {
-                        child.set_parts(&parts[1..], value, origin)?;
+                        // a deep path concerns only the children that have its next key
+                        let concerned = parts.len() <= 2 || child.has(parts[1]);
+                        if concerned {
+                            child.set_parts(&parts[1..], value, origin)?;
+                        }
                     }
                     return Ok(());
                 }
@@ -162,6 +180,11 @@ impl Node {
                 format!("the path goes on after the value `{text}`; leave out `.{first}`"),
             )),
         }
+    }
+
+    fn has(&self, key: &str) -> bool {
+        key == "*"
+            || matches!(&self.kind, Kind::Map(entries) if entries.iter().any(|(k, _)| k == key))
     }
 
     fn mark(&mut self, origin: &str) {
@@ -228,9 +251,9 @@ impl<'a> At<'a> {
 
     /// A mapping that may hold these keys only.
     pub fn map(&self, valid: &[&str]) -> Result<Map<'a>, SceneError> {
-        let entries = self
-            .entries()
-            .map_err(|_| self.error(format!("{} was seen; give a mapping with {}", self.seen(), list(valid))))?;
+        let entries = self.entries().map_err(|_| {
+            self.error(format!("{} was seen; give a mapping with {}", self.seen(), list(valid)))
+        })?;
         for (key, at) in &entries {
             if !valid.contains(key) {
                 return Err(at.error(unknown("key", key, valid)));
@@ -262,15 +285,22 @@ impl<'a> At<'a> {
 
     /// A finite number; `unit` is named in the complaint.
     pub fn number(&self, unit: &str) -> Result<f64, SceneError> {
-        let give = if unit.is_empty() { "a plain number".into() } else { format!("a plain number in {unit}") };
+        let give = if unit.is_empty() {
+            "a plain number".into()
+        } else {
+            format!("a plain number in {unit}")
+        };
         let Kind::Scalar { text, .. } = &self.node.kind else {
             return Err(self.error(format!("{} was seen; give {give}", self.seen())));
         };
         match text.parse::<f64>() {
             Ok(x) if x.is_finite() => Ok(x),
             Ok(_) => Err(self.error(format!("{text} was seen; give {give}, finite"))),
-            Err(_) if text.starts_with(|c: char| c.is_ascii_digit() || c == '-' || c == '.') => Err(self
-                .error(format!("`{text}` was seen; give {give}, without a unit: scenes are in SI"))),
+            Err(_) if text.starts_with(|c: char| c.is_ascii_digit() || c == '-' || c == '.') => {
+                Err(self.error(format!(
+                    "`{text}` was seen; give {give}, without a unit: scenes are in SI"
+                )))
+            }
             Err(_) if matches!(text.to_ascii_lowercase().as_str(), ".nan" | ".inf" | "-.inf") => {
                 Err(self.error(format!("{text} was seen; give {give}, finite")))
             }
@@ -281,13 +311,21 @@ impl<'a> At<'a> {
     /// A number > 0.
     pub fn positive(&self, unit: &str) -> Result<f64, SceneError> {
         let x = self.number(unit)?;
-        if x > 0.0 { Ok(x) } else { Err(self.error(format!("{x} was seen; it must be > 0 {unit}"))) }
+        if x > 0.0 {
+            Ok(x)
+        } else {
+            Err(self.error(format!("{x} was seen; it must be > 0 {unit}")))
+        }
     }
 
     /// A number ≥ 0.
     pub fn non_negative(&self, unit: &str) -> Result<f64, SceneError> {
         let x = self.number(unit)?;
-        if x >= 0.0 { Ok(x) } else { Err(self.error(format!("{x} was seen; it must be ≥ 0 {unit}"))) }
+        if x >= 0.0 {
+            Ok(x)
+        } else {
+            Err(self.error(format!("{x} was seen; it must be ≥ 0 {unit}")))
+        }
     }
 
     /// A list of numbers of any length.

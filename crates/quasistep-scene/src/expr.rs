@@ -227,9 +227,8 @@ impl Reader<'_> {
         let mut end = start;
         while end < bytes.len() {
             let c = bytes[end];
-            let exponent_sign = matches!(c, b'+' | b'-')
-                && end > start
-                && matches!(bytes[end - 1], b'e' | b'E');
+            let exponent_sign =
+                matches!(c, b'+' | b'-') && end > start && matches!(bytes[end - 1], b'e' | b'E');
             if !(c.is_ascii_digit() || matches!(c, b'.' | b'e' | b'E') || exponent_sign) {
                 break;
             }
@@ -278,7 +277,11 @@ impl Reader<'_> {
         }
         self.take(')')?;
         if arguments.len() != *count {
-            return Err(format!("`{name}` takes {count} arguments; {} were seen in `{}`", arguments.len(), self.text));
+            return Err(format!(
+                "`{name}` takes {count} arguments; {} were seen in `{}`",
+                arguments.len(),
+                self.text
+            ));
         }
         Ok(Expr::Call(*function, arguments))
     }

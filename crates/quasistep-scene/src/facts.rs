@@ -68,7 +68,11 @@ impl Fact {
             "mode" => {
                 let words =
                     [("separate", Mode::Separate), ("stick", Mode::Stick), ("slide", Mode::Slide)];
-                What::Mode { t: time("at")?, pair: pair(subject)?, mode: map.need("value")?.word(&words)? }
+                What::Mode {
+                    t: time("at")?,
+                    pair: pair(subject)?,
+                    mode: map.need("value")?.word(&words)?,
+                }
             }
             "drift" => What::Drift { from: time("from")?, to: time("to")?, body: name()? },
             "height" => What::Height { t: time("at")?, body: name()? },
@@ -98,14 +102,16 @@ impl Fact {
                 let seen_word = seen.map_or("no contact", Mode::name);
                 let text = format!(
                     "at {t} s, {} and {}: {seen_word}, stated {} ({})",
-                    pair[0], pair[1], mode.name(), self.source
+                    pair[0],
+                    pair[1],
+                    mode.name(),
+                    self.source
                 );
                 return FactResult { ok, seen: f64::NAN, text };
             }
             What::Coordinate { t, name } => (
                 format!("{name} at {t} s"),
-                at(recording, *t)
-                    .and_then(|f| recording.coordinate(name).map(|i| f.q[i])),
+                at(recording, *t).and_then(|f| recording.coordinate(name).map(|i| f.q[i])),
             ),
             What::NormalForce { t, pair } => (
                 format!("normal force of {} and {} at {t} s", pair[0], pair[1]),
@@ -118,12 +124,14 @@ impl Fact {
                     contacts(recording, f, pair).map(|c| c.phi_next).min_by(f64::total_cmp)
                 }),
             ),
-            What::Drift { from, to, body } => {
-                (format!("drift of {body} from {from} s to {to} s"), drift(recording, *from, *to, body))
-            }
+            What::Drift { from, to, body } => (
+                format!("drift of {body} from {from} s to {to} s"),
+                drift(recording, *from, *to, body),
+            ),
             What::Height { t, body } => (
                 format!("height of {body} at {t} s"),
-                at(recording, *t).and_then(|f| recording.body(body).map(|b| f.X_WB[b].translation.z)),
+                at(recording, *t)
+                    .and_then(|f| recording.body(body).map(|b| f.X_WB[b].translation.z)),
             ),
             What::Tilt { t, body } => (
                 format!("angle that {body} has turned by {t} s"),
@@ -145,10 +153,8 @@ impl Fact {
         };
         let seen = seen.unwrap_or(f64::NAN);
         let ok = (seen - self.value).abs() <= self.tolerance;
-        let text = format!(
-            "{text}: {seen}, stated {} ± {} ({})",
-            self.value, self.tolerance, self.source
-        );
+        let text =
+            format!("{text}: {seen}, stated {} ± {} ({})", self.value, self.tolerance, self.source);
         FactResult { ok, seen, text }
     }
 }

@@ -88,7 +88,12 @@ impl Settings {
     }
 
     /// The drive of a joint with these settings; `effort` is what its model file says.
-    pub fn role(&self, kind: &JointKind, effort: Option<f64>, at: &At<'_>) -> Result<Role, SceneError> {
+    pub fn role(
+        &self,
+        kind: &JointKind,
+        effort: Option<f64>,
+        at: &At<'_>,
+    ) -> Result<Role, SceneError> {
         let n = kind.n_v();
         let word = match self.role {
             Some(word) => word,
@@ -97,23 +102,33 @@ impl Settings {
         };
         if word == RoleWord::Passive {
             if self.stiffness.is_some() && self.role.is_some() {
-                return Err(at.error("a stiffness was seen on a passive joint; leave one of them out"));
+                return Err(
+                    at.error("a stiffness was seen on a passive joint; leave one of them out")
+                );
             }
             return Ok(Role::Passive);
         }
         if n == 0 {
-            return Err(at.error(format!("a drive was seen on a {} joint; only moving joints have one", kind.word())));
+            return Err(at.error(format!(
+                "a drive was seen on a {} joint; only moving joints have one",
+                kind.word()
+            )));
         }
         if word == RoleWord::Prescribed {
             return Ok(Role::Prescribed);
         }
         let Some(stiffness) = &self.stiffness else {
-            return Err(at.error("an actuated joint without `stiffness` was seen; give it in N/m or N·m/rad, > 0"));
+            return Err(at.error(
+                "an actuated joint without `stiffness` was seen; give it in N/m or N·m/rad, > 0",
+            ));
         };
         let spread = |values: &[f64], what: &str| match values {
             [one] => Ok(vec![*one; n]),
             all if all.len() == n => Ok(all.to_vec()),
-            all => Err(at.error(format!("{} values of {what} were seen; give one, or one for each of {n} dofs", all.len()))),
+            all => Err(at.error(format!(
+                "{} values of {what} were seen; give one, or one for each of {n} dofs",
+                all.len()
+            ))),
         };
         let stiffness = spread(stiffness, "stiffness")?;
         if let Some(k) = stiffness.iter().find(|k| **k <= 0.0) {
@@ -203,7 +218,9 @@ fn link<'a>(at: &At<'a>) -> Result<Link<'a>, SceneError> {
 /// True if `pattern`, in which `*` stands for any text, fits `name`.
 pub(crate) fn fits(pattern: &str, name: &str) -> bool {
     let mut parts = pattern.split('*');
-    let Some(mut rest) = parts.next().and_then(|first| name.strip_prefix(first)) else { return false };
+    let Some(mut rest) = parts.next().and_then(|first| name.strip_prefix(first)) else {
+        return false;
+    };
     let parts: Vec<&str> = parts.collect();
     let Some((last, middle)) = parts.split_last() else { return rest.is_empty() };
     for part in middle {

@@ -23,7 +23,9 @@ pub(crate) fn read(path: &Path) -> Result<Mesh, SceneError> {
         "obj" => obj(path),
         "stl" => stl(path),
         other => {
-            return fail(format!("the ending `.{other}` was seen; meshes are read from .obj and .stl"));
+            return fail(format!(
+                "the ending `.{other}` was seen; meshes are read from .obj and .stl"
+            ));
         }
     };
     let mesh = match mesh {
@@ -34,7 +36,10 @@ pub(crate) fn read(path: &Path) -> Result<Mesh, SceneError> {
         return fail("the mesh is empty; it must have triangles".into());
     }
     if let Some(k) = mesh.vertices.iter().position(|v| !v.is_finite()) {
-        return fail(format!("vertex {k} is {:?}; every coordinate must be finite", mesh.vertices[k]));
+        return fail(format!(
+            "vertex {k} is {:?}; every coordinate must be finite",
+            mesh.vertices[k]
+        ));
     }
     Ok(mesh)
 }
@@ -45,9 +50,8 @@ fn obj(path: &Path) -> Result<Mesh, String> {
     let mut mesh = Mesh { vertices: Vec::new(), triangles: Vec::new() };
     for model in models {
         let base = mesh.vertices.len() as u32;
-        mesh.vertices.extend(
-            model.mesh.positions.chunks_exact(3).map(|p| vec3([p[0], p[1], p[2]])),
-        );
+        mesh.vertices
+            .extend(model.mesh.positions.chunks_exact(3).map(|p| vec3([p[0], p[1], p[2]])));
         mesh.triangles.extend(
             model.mesh.indices.chunks_exact(3).map(|t| [t[0] + base, t[1] + base, t[2] + base]),
         );
@@ -58,11 +62,7 @@ fn obj(path: &Path) -> Result<Mesh, String> {
 fn stl(path: &Path) -> Result<Mesh, String> {
     let mut file = std::fs::File::open(path).map_err(|e| e.to_string())?;
     let stl = stl_io::read_stl(&mut file).map_err(|e| e.to_string())?;
-    let vertices = stl
-        .vertices
-        .iter()
-        .map(|v| vec3([v[0], v[1], v[2]]))
-        .collect();
+    let vertices = stl.vertices.iter().map(|v| vec3([v[0], v[1], v[2]])).collect();
     let triangles = stl.faces.iter().map(|f| f.vertices.map(|i| i as u32)).collect();
     Ok(Mesh { vertices, triangles })
 }

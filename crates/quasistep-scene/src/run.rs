@@ -94,13 +94,12 @@ impl Scene {
         self.sample(self.params.time_step, &mut input);
         let report = self.system.step_with(&mut state, &input, &self.params, &mut work)?.clone();
         let model = self.system.model();
-        let nearest = report.contacts.iter().min_by(|x, y| x.phi.total_cmp(&y.phi)).map(|c| {
-            NearestPair {
+        let nearest =
+            report.contacts.iter().min_by(|x, y| x.phi.total_cmp(&y.phi)).map(|c| NearestPair {
                 a: model.body(c.body_a as usize).name.clone(),
                 b: model.body(c.body_b as usize).name.clone(),
                 distance: c.phi,
-            }
-        });
+            });
         Ok(FirstStep { report, nearest })
     }
 
@@ -113,7 +112,11 @@ impl Scene {
             bodies: model.bodies().iter().map(|b| b.name.clone()).collect(),
             shapes: self.drawing.clone(),
             coordinates: model.coordinate_names(),
-            commands: self.commanded_coordinates().into_iter().map(|(i, _)| model.coordinate_names()[i].clone()).collect(),
+            commands: self
+                .commanded_coordinates()
+                .into_iter()
+                .map(|(i, _)| model.coordinate_names()[i].clone())
+                .collect(),
             frames: Vec::new(),
             finish: Finish::Done,
         }

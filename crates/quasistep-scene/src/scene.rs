@@ -50,11 +50,26 @@ struct WrenchOverTime {
 }
 
 const KEYS: [&str; 11] = [
-    "format", "title", "description", "gravity", "step", "models", "commands", "wrenches",
-    "friction", "collisions", "facts",
+    "format",
+    "title",
+    "description",
+    "gravity",
+    "step",
+    "models",
+    "commands",
+    "wrenches",
+    "friction",
+    "collisions",
+    "facts",
 ];
 const STEP_KEYS: [&str; 8] = [
-    "size", "duration", "formulation", "cone", "inertia", "contact_margin", "max_recovery_speed",
+    "size",
+    "duration",
+    "formulation",
+    "cone",
+    "inertia",
+    "contact_margin",
+    "max_recovery_speed",
     "prescribed_rate",
 ];
 /// Version of the scene grammar that this crate reads.
@@ -89,8 +104,9 @@ impl Scene {
     /// The first mistake in the file, a file it names or a change, with file, line and key.
     pub fn load_with(path: &Path, changes: &[(String, String)]) -> Result<Self, SceneError> {
         let file = path.display().to_string();
-        let text = std::fs::read_to_string(path)
-            .map_err(|e| SceneError::new(&file, None, "", format!("the scene file is not readable: {e}")))?;
+        let text = std::fs::read_to_string(path).map_err(|e| {
+            SceneError::new(&file, None, "", format!("the scene file is not readable: {e}"))
+        })?;
         let name = path.file_stem().and_then(|s| s.to_str()).unwrap_or("scene").to_owned();
         let dir = path.parent().unwrap_or(Path::new("."));
         Self::parse(&text, &file, &name, dir, changes)
@@ -117,7 +133,9 @@ impl Scene {
         if let Some(format) = map.get("format")
             && format.number("")? != FORMAT
         {
-            return Err(format.error(format!("{} was seen; this version reads format 1", format.seen())));
+            return Err(
+                format.error(format!("{} was seen; this version reads format 1", format.seen()))
+            );
         }
 
         let friction = Friction::read(map.get("friction"))?;
@@ -145,7 +163,10 @@ impl Scene {
         for (body, values) in start {
             q[system.model().body(body).q.clone()].copy_from_slice(&values);
         }
-        system.model().check_q(&q).map_err(|e| models.error(format!("start configuration: {e}")))?;
+        system
+            .model()
+            .check_q(&q)
+            .map_err(|e| models.error(format!("start configuration: {e}")))?;
         let (params, duration) = read_step(map.get("step"), map.get("gravity"))?;
         let commands = Commands::read(map.get("commands"), &system, &q, dir)?;
         let wrenches = read_wrenches(map.get("wrenches"), &system)?;
@@ -182,7 +203,9 @@ impl Scene {
         self.commands.sample(t, input);
         input.wrenches.clear();
         for wrench in &self.wrenches {
-            let at = |curves: &[Curve; 3]| Vec3::new(curves[0].at(t).0, curves[1].at(t).0, curves[2].at(t).0);
+            let at = |curves: &[Curve; 3]| {
+                Vec3::new(curves[0].at(t).0, curves[1].at(t).0, curves[2].at(t).0)
+            };
             input.wrenches.push(Wrench {
                 body: wrench.body,
                 p_B: wrench.p_B,
@@ -193,7 +216,10 @@ impl Scene {
     }
 }
 
-fn read_step(step: Option<&At<'_>>, gravity: Option<&At<'_>>) -> Result<(StepParams, f64), SceneError> {
+fn read_step(
+    step: Option<&At<'_>>,
+    gravity: Option<&At<'_>>,
+) -> Result<(StepParams, f64), SceneError> {
     let mut params = StepParams::default();
     let mut duration = 1.0;
     if let Some(at) = gravity {
@@ -287,7 +313,11 @@ impl<'a> Friction<'a> {
 }
 
 /// Pairs of shapes whose bodies fit two patterns; a pattern that fits none is a mistake.
-fn matching_pairs(a: &At<'_>, b: &At<'_>, geom_bodies: &[&str]) -> Result<Vec<(usize, usize)>, SceneError> {
+fn matching_pairs(
+    a: &At<'_>,
+    b: &At<'_>,
+    geom_bodies: &[&str],
+) -> Result<Vec<(usize, usize)>, SceneError> {
     let find = |at: &At<'_>| -> Result<Vec<usize>, SceneError> {
         let pattern = at.text()?;
         let found: Vec<usize> =
@@ -311,14 +341,19 @@ fn matching_pairs(a: &At<'_>, b: &At<'_>, geom_bodies: &[&str]) -> Result<Vec<(u
     Ok(pairs)
 }
 
-fn excluded_pairs(at: Option<&At<'_>>, geom_bodies: &[&str]) -> Result<Vec<(usize, usize)>, SceneError> {
+fn excluded_pairs(
+    at: Option<&At<'_>>,
+    geom_bodies: &[&str],
+) -> Result<Vec<(usize, usize)>, SceneError> {
     let Some(at) = at else { return Ok(Vec::new()) };
     let map = at.map(&["exclude"])?;
     let mut all = Vec::new();
     for pair in map.get("exclude").map(At::list).transpose()?.unwrap_or_default() {
         let names = pair.list()?;
         let [a, b] = names.as_slice() else {
-            return Err(pair.error(format!("{} names were seen; give two bodies or patterns", names.len())));
+            return Err(
+                pair.error(format!("{} names were seen; give two bodies or patterns", names.len()))
+            );
         };
         all.extend(matching_pairs(a, b, geom_bodies)?);
     }
@@ -332,7 +367,8 @@ fn read_wrenches(at: Option<&At<'_>>, system: &System) -> Result<Vec<WrenchOverT
         let body_at = map.need("body")?;
         let name = body_at.text()?;
         let model = system.model();
-        let body = model.body_by_name(name).or_else(|| model.body_by_name(&format!("{name}/{name}")));
+        let body =
+            model.body_by_name(name).or_else(|| model.body_by_name(&format!("{name}/{name}")));
         let body = body.ok_or_else(|| {
             let names: Vec<&str> = model.bodies().iter().map(|b| b.name.as_str()).collect();
             body_at.error(crate::document::unknown("body", name, &names))

@@ -24,8 +24,19 @@ pub(crate) struct Piece {
 }
 
 const KEYS: [&str; 13] = [
-    "sphere", "box", "capsule", "cylinder", "half_space", "mesh", "points", "pose", "friction",
-    "color", "name", "collision", "visual",
+    "sphere",
+    "box",
+    "capsule",
+    "cylinder",
+    "half_space",
+    "mesh",
+    "points",
+    "pose",
+    "friction",
+    "color",
+    "name",
+    "collision",
+    "visual",
 ];
 const KINDS: [&str; 7] = ["sphere", "box", "capsule", "cylinder", "half_space", "mesh", "points"];
 
@@ -76,8 +87,8 @@ pub(crate) fn piece(at: &At<'_>, dir: &Path) -> Result<Piece, SceneError> {
                 Some(at) if at.is_list() => at.array("m per unit of the file")?,
                 Some(at) => [at.number("m per unit of the file")?; 3],
             };
-            let mesh = mesh::read(&dir.join(file.text()?))
-                .map_err(|e| file.error(e.to_string()))?;
+            let mesh =
+                mesh::read(&dir.join(file.text()?)).map_err(|e| file.error(e.to_string()))?;
             let points: Vec<Vec3> =
                 mesh.vertices.iter().map(|v| v.component_mul(scale.into())).collect();
             hull(&points, file)?
@@ -153,7 +164,9 @@ pub(crate) fn pose(at: &At<'_>) -> Result<Pose, SceneError> {
             let norm = q.iter().map(|c| c * c).sum::<f64>().sqrt();
             // three digits are what people type; anything else is a mistake
             if (norm - 1.0).abs() > 1e-3 {
-                return Err(quat.error(format!("a quaternion of length {norm} was seen; it must be 1")));
+                return Err(
+                    quat.error(format!("a quaternion of length {norm} was seen; it must be 1"))
+                );
             }
             Quat::try_normalize(q).unwrap_or_default()
         }

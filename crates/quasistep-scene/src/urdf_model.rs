@@ -28,7 +28,10 @@ pub(crate) fn add(
 ) -> Result<(), SceneError> {
     let path = dir.join(at.text()?);
     if !path.is_file() {
-        return Err(at.error(format!("the file {} does not exist; paths start at the scene's folder", path.display())));
+        return Err(at.error(format!(
+            "the file {} does not exist; paths start at the scene's folder",
+            path.display()
+        )));
     }
     let mut packages: BTreeMap<String, PathBuf> = BTreeMap::new();
     if let Some(given) = map.get("packages") {
@@ -48,7 +51,11 @@ pub(crate) fn add(
     for &link in &order {
         let joint = robot.joints.iter().find(|j| j.child == link);
         let inertial = robot.links[link].inertial.as_ref();
-        let inertia = inertial.map_or(MASSLESS, |i| BodyInertia { mass: i.mass, com: i.com, inertia: i.inertia });
+        let inertia = inertial.map_or(MASSLESS, |i| BodyInertia {
+            mass: i.mass,
+            com: i.com,
+            inertia: i.inertia,
+        });
         let name = format!("{model}/{}", robot.links[link].name);
         let body = match joint {
             None => {
@@ -62,7 +69,11 @@ pub(crate) fn add(
                 let mut X_PF = map.get("pose").map(pose).transpose()?.unwrap_or_default();
                 if matches!(kind, JointKind::Free) {
                     settings.start.get_or_insert_with(|| {
-                        X_PF.rotation.to_array().into_iter().chain(X_PF.translation.to_array()).collect()
+                        X_PF.rotation
+                            .to_array()
+                            .into_iter()
+                            .chain(X_PF.translation.to_array())
+                            .collect()
                     });
                     X_PF = Pose::IDENTITY;
                 }
@@ -197,9 +208,8 @@ fn shape(geometry: &Geometry, at: &At<'_>) -> Result<Shape, SceneError> {
             let mesh = mesh::read(path)?;
             let points: Vec<Vec3> =
                 mesh.vertices.iter().map(|v| v.component_mul(Vec3::from(*scale))).collect();
-            hull(&points, at).map_err(|e| {
-                SceneError::new(&path.display().to_string(), None, "", e.message)
-            })?
+            hull(&points, at)
+                .map_err(|e| SceneError::new(&path.display().to_string(), None, "", e.message))?
         }
     })
 }

@@ -14,7 +14,10 @@ const DEPENDENT: f64 = 1e-18;
 pub(crate) enum Outcome {
     Solved,
     /// Multipliers of a contradiction: the new row, then the working set's.
-    Infeasible { row: u32, r: Vec<f64> },
+    Infeasible {
+        row: u32,
+        r: Vec<f64>,
+    },
     GaveUp,
 }
 
@@ -284,7 +287,9 @@ impl ActiveSet {
                     if self.r[k] > 1e-12 {
                         let t = self.u[k].max(0.0) / self.r[k];
                         if t < t1
-                            || (t == t1 && leave != usize::MAX && self.working[k] < self.working[leave])
+                            || (t == t1
+                                && leave != usize::MAX
+                                && self.working[k] < self.working[leave])
                         {
                             t1 = t;
                             leave = k;

@@ -97,9 +97,7 @@ impl System {
         report.certificate = certificate;
         match certificate.complaint() {
             None => Ok(()),
-            Some(why) => {
-                Err(StepError::NotSolved { iterations: report.iterations, why })
-            }
+            Some(why) => Err(StepError::NotSolved { iterations: report.iterations, why }),
         }
     }
 }

@@ -158,9 +158,8 @@ fn align_tangents(columns: &mut [[f64; 3]], t1: &mut Vec3, t2: &mut Vec3) -> Tan
     }
     let direction = *t1 * c + *t2 * s;
     // one sense for good: the largest component is positive
-    let largest = (0..3).fold(0, |m, k| {
-        if direction[k].abs() > direction[m].abs() + 1e-9 { k } else { m }
-    });
+    let largest =
+        (0..3).fold(0, |m, k| if direction[k].abs() > direction[m].abs() + 1e-9 { k } else { m });
     if direction[largest] < 0.0 {
         (c, s) = (-c, -s);
     }

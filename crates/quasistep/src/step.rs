@@ -64,7 +64,15 @@ impl System {
         work.contacts.update(self, &work.scan);
         work.timer.enter(Stage::Assemble); // 4
         work.load.update(self, state, input, params, &work.scan.kin)?;
-        work.problem.assemble(self, &state.q, &work.load, &work.contacts, &work.scan.kin, cone, params);
+        work.problem.assemble(
+            self,
+            &state.q,
+            &work.load,
+            &work.contacts,
+            &work.scan.kin,
+            cone,
+            params,
+        );
         work.problem.match_rows(work.warm.as_deref().unwrap_or_default(), &mut work.warm_rows);
         work.timer.enter(Stage::Solve); // 5
         work.solver.solve(&work.problem.qp(), &work.warm_rows, &work.settings, &mut work.solution);
@@ -114,7 +122,8 @@ impl System {
                     why: format!("body {} of {}", wrench.body, self.model.n_bodies()),
                 });
             }
-            let finite = [wrench.p_B, wrench.force_W, wrench.torque_W].iter().all(|x| x.is_finite());
+            let finite =
+                [wrench.p_B, wrench.force_W, wrench.torque_W].iter().all(|x| x.is_finite());
             if !finite {
                 let what = format!("wrench on `{}`", self.model.body(wrench.body).name);
                 let why = "its point, force and torque must be finite numbers".into();
@@ -216,10 +225,9 @@ impl Load {
             }
             at_v += m;
         }
-        model.check_q(&self.q_target).map_err(|e| StepError::Value {
-            what: "q_cmd".into(),
-            why: e.to_string(),
-        })?;
+        model
+            .check_q(&self.q_target)
+            .map_err(|e| StepError::Value { what: "q_cmd".into(), why: e.to_string() })?;
         model.difference(&state.q, &self.q_target, &mut self.dq_cmd);
         for &body in system.commanded() {
             if system.roles[body] != Role::Prescribed {
@@ -244,7 +252,10 @@ fn check_prescribed_limit(system: &System, body: usize, q: &[f64]) -> Result<(),
         let command = q[limit.q_index as usize];
         if command < limit.lower || command > limit.upper {
             return Err(StepError::Value {
-                what: format!("command of prescribed joint `{}`", system.model.body(body).joint_name),
+                what: format!(
+                    "command of prescribed joint `{}`",
+                    system.model.body(body).joint_name
+                ),
                 why: format!(
                     "{command} is outside its limits; it must be in [{}, {}]",
                     limit.lower, limit.upper

@@ -169,8 +169,7 @@ impl System {
             may_touch[a.min(b) * n + a.max(b)] = false;
         }
 
-        let commanded: Vec<usize> =
-            (1..n_bodies).filter(|&i| roles[i] != Role::Passive).collect();
+        let commanded: Vec<usize> = (1..n_bodies).filter(|&i| roles[i] != Role::Passive).collect();
         let n_cmd = commanded.iter().map(|&i| model.body(i).q.len()).sum();
         let n_cmd_v = commanded.iter().map(|&i| model.body(i).v.len()).sum();
         let mut variable_of_dof = vec![None; model.n_v()];

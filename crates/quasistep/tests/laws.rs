@@ -81,9 +81,12 @@ fn damping_slows_a_free_joint() {
 /// A spring that pulls harder than its limit pushes with the limit, no more.
 #[test]
 fn effort_limit_saturates_the_spring() {
-    for (limit, want, saturated) in [(f64::INFINITY, 100.0, false), (30.0, 30.0, true), (150.0, 100.0, false)] {
+    for (limit, want, saturated) in
+        [(f64::INFINITY, 100.0, false), (30.0, 30.0, true), (150.0, 100.0, false)]
+    {
         let mut world = World::new();
-        let finger = world.body("finger", WORLD, slide(-Vec3::Z), 0.0, actuator(1000.0, 0.0, limit));
+        let finger =
+            world.body("finger", WORLD, slide(-Vec3::Z), 0.0, actuator(1000.0, 0.0, limit));
         world.shape(finger, ball(0.1), [0.0; 3], 0.0);
         world.floor(0.5);
         let system = world.build();
@@ -337,10 +340,8 @@ fn bad_input_is_refused() {
     assert!(attempt(&mut state, &[f64::NAN], &p).contains("q_cmd"));
     let nan_step = StepParams { time_step: f64::NAN, ..p.clone() };
     assert!(attempt(&mut state, &[0.0], &nan_step).contains("time_step"));
-    let odd = StepParams {
-        formulation: Formulation::Anitescu { cone: Cone::Pyramid(5) },
-        ..p.clone()
-    };
+    let odd =
+        StepParams { formulation: Formulation::Anitescu { cone: Cone::Pyramid(5) }, ..p.clone() };
     assert!(attempt(&mut state, &[0.0], &odd).contains("even number of edges"));
     assert_eq!(state, start);
     let mut broken = start.clone();

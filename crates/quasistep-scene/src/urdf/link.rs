@@ -62,7 +62,9 @@ fn inertial(at: &Xml<'_, '_>) -> Result<BodyInertia, SceneError> {
     let mass_at = at.child("mass").ok_or_else(|| missing("mass"))?;
     let mass = mass_at.number("value")?;
     if mass <= 0.0 {
-        return Err(mass_at.error(format!("a mass of {mass} kg was seen; it must be > 0, or leave <inertial> out")));
+        return Err(mass_at.error(format!(
+            "a mass of {mass} kg was seen; it must be > 0, or leave <inertial> out"
+        )));
     }
     let moments = at.child("inertia").ok_or_else(|| missing("inertia"))?;
     let [xx, yy, zz] = [moments.number("ixx")?, moments.number("iyy")?, moments.number("izz")?];
@@ -77,11 +79,7 @@ fn inertial(at: &Xml<'_, '_>) -> Result<BodyInertia, SceneError> {
     Ok(inertia)
 }
 
-fn part(
-    at: &Xml<'_, '_>,
-    places: &Places<'_>,
-    materials: &Materials,
-) -> Result<Part, SceneError> {
+fn part(at: &Xml<'_, '_>, places: &Places<'_>, materials: &Materials) -> Result<Part, SceneError> {
     let geometry_at = at.child("geometry").ok_or_else(|| at.error("<geometry> is missing"))?;
     let color = match at.child("material") {
         None => None,
@@ -94,7 +92,11 @@ fn part(
         let value = p.child("mu_dynamic").or_else(|| p.child("mu_static"));
         value.map(|v| {
             let mu = v.number("value")?;
-            if mu >= 0.0 { Ok(mu) } else { Err(v.error(format!("friction {mu} was seen; it must be ≥ 0"))) }
+            if mu >= 0.0 {
+                Ok(mu)
+            } else {
+                Err(v.error(format!("friction {mu} was seen; it must be ≥ 0")))
+            }
         })
     });
     Ok(Part {
@@ -107,21 +109,29 @@ fn part(
 
 fn geometry(at: &Xml<'_, '_>, places: &Places<'_>) -> Result<Geometry, SceneError> {
     let Some(shape) = at.elements().next() else {
-        return Err(at.error("<geometry> is empty; it holds a box, sphere, cylinder, capsule or mesh"));
+        return Err(
+            at.error("<geometry> is empty; it holds a box, sphere, cylinder, capsule or mesh")
+        );
     };
     let half_length = || Ok::<f64, SceneError>(0.5 * shape.positive("length")?);
     match shape.tag() {
         "box" => {
-            let size: [f64; 3] =
-                shape.numbers("size")?.ok_or_else(|| shape.error("the attribute `size` is missing"))?;
+            let size: [f64; 3] = shape
+                .numbers("size")?
+                .ok_or_else(|| shape.error("the attribute `size` is missing"))?;
             if size.iter().any(|s| *s <= 0.0) {
                 return Err(shape.error(format!("size {size:?} was seen; every edge must be > 0")));
             }
             Ok(Geometry::Box { half: size.map(|s| 0.5 * s) })
         }
         "sphere" => Ok(Geometry::Sphere { radius: shape.positive("radius")? }),
-        "cylinder" => Ok(Geometry::Cylinder { radius: shape.positive("radius")?, half_length: half_length()? }),
-        "capsule" => Ok(Geometry::Capsule { radius: shape.positive("radius")?, half_length: half_length()? }),
+        "cylinder" => Ok(Geometry::Cylinder {
+            radius: shape.positive("radius")?,
+            half_length: half_length()?,
+        }),
+        "capsule" => {
+            Ok(Geometry::Capsule { radius: shape.positive("radius")?, half_length: half_length()? })
+        }
         "mesh" => {
             let scale = shape.numbers("scale")?.unwrap_or([1.0; 3]);
             Ok(Geometry::Mesh { path: locate(&shape, places)?, scale })

@@ -47,10 +47,14 @@ pub(crate) fn parse(text: &str, file: &str, places: &Places<'_>) -> Result<Urdf,
     })?;
     let root = Xml::new(document.root_element(), file);
     if text.contains("<xacro:") || file.ends_with(".xacro") {
-        return Err(root.error("xacro was seen; expand it first with `xacro file.xacro > file.urdf`"));
+        return Err(
+            root.error("xacro was seen; expand it first with `xacro file.xacro > file.urdf`")
+        );
     }
     if root.tag() != "robot" {
-        return Err(root.error(format!("<{}> was seen; a URDF file has <robot> at its root", root.tag())));
+        return Err(
+            root.error(format!("<{}> was seen; a URDF file has <robot> at its root", root.tag()))
+        );
     }
     let mut materials = BTreeMap::new();
     for material in root.children("material") {
@@ -96,7 +100,12 @@ pub(crate) fn parse(text: &str, file: &str, places: &Places<'_>) -> Result<Urdf,
     let warnings = links
         .iter()
         .filter(|l| l.inertial.is_none() && !l.collisions.is_empty())
-        .map(|l| format!("{file}:{}: link `{}` has shapes but no <inertial>; it is taken as massless", l.line, l.name))
+        .map(|l| {
+            format!(
+                "{file}:{}: link `{}` has shapes but no <inertial>; it is taken as massless",
+                l.line, l.name
+            )
+        })
         .collect();
     Ok(Urdf { links, joints, root: root_link, warnings })
 }
@@ -107,7 +116,9 @@ fn find_root(at: &Xml<'_, '_>, links: &[Link], joints: &[Joint]) -> Result<usize
         (0..links.len()).filter(|&l| joints.iter().all(|j| j.child != l)).collect();
     match roots.as_slice() {
         [] if links.is_empty() => Err(at.error("no <link> was seen; a robot has at least one")),
-        [] => Err(at.error("every link has a parent: the joints form a loop; open it at one joint")),
+        [] => {
+            Err(at.error("every link has a parent: the joints form a loop; open it at one joint"))
+        }
         [root] => {
             let mut reached = vec![*root];
             let mut next = 0;
@@ -118,7 +129,10 @@ fn find_root(at: &Xml<'_, '_>, links: &[Link], joints: &[Joint]) -> Result<usize
             }
             match (0..links.len()).find(|l| !reached.contains(l)) {
                 None => Ok(*root),
-                Some(lost) => Err(at.error(format!("link `{}` is part of a loop of joints; open it at one joint", links[lost].name))),
+                Some(lost) => Err(at.error(format!(
+                    "link `{}` is part of a loop of joints; open it at one joint",
+                    links[lost].name
+                ))),
             }
         }
         [first, second, ..] => Err(at.error(format!(

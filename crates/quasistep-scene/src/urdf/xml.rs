@@ -31,18 +31,18 @@ impl<'a, 'f> Xml<'a, 'f> {
 
     /// Child elements with this tag, whatever their namespace.
     pub fn children<'s>(&'s self, tag: &'s str) -> impl Iterator<Item = Xml<'a, 'f>> + 's {
-        self.node
-            .children()
-            .filter(move |n| n.is_element() && n.tag_name().name() == tag)
-            .map(|node| Xml { node, file: self.file, key: format!("{} {}", self.key, label(&node)) })
+        self.node.children().filter(move |n| n.is_element() && n.tag_name().name() == tag).map(
+            |node| Xml { node, file: self.file, key: format!("{} {}", self.key, label(&node)) },
+        )
     }
 
     /// All child elements.
     pub fn elements(&self) -> impl Iterator<Item = Xml<'a, 'f>> + '_ {
-        self.node
-            .children()
-            .filter(Node::is_element)
-            .map(|node| Xml { node, file: self.file, key: format!("{} {}", self.key, label(&node)) })
+        self.node.children().filter(Node::is_element).map(|node| Xml {
+            node,
+            file: self.file,
+            key: format!("{} {}", self.key, label(&node)),
+        })
     }
 
     pub fn child(&self, tag: &str) -> Option<Xml<'a, 'f>> {
@@ -67,7 +67,11 @@ impl<'a, 'f> Xml<'a, 'f> {
         for word in text.split_whitespace() {
             match word.parse::<f64>() {
                 Ok(x) if x.is_finite() => values.push(x),
-                _ => return Err(self.error(format!("{name}=\"{text}\" was seen; `{word}` is no finite number"))),
+                _ => {
+                    return Err(self.error(format!(
+                        "{name}=\"{text}\" was seen; `{word}` is no finite number"
+                    )));
+                }
             }
         }
         let n = values.len();

@@ -293,12 +293,12 @@ pub(crate) fn recover(
     let h = params.time_step;
     let Workspace { solution, report, load, problem, contacts, .. } = work;
     report.v.clear();
-    report.v.extend(system.variable_of_dof.iter().zip(&load.v_known).map(
-        |(variable, known)| match variable {
+    report.v.extend(system.variable_of_dof.iter().zip(&load.v_known).map(|(variable, known)| {
+        match variable {
             Some(index) => solution.x[*index as usize],
             None => *known,
-        },
-    ));
+        }
+    }));
     let largest = solution.z.iter().fold(0.0_f64, |m, z| m.max(*z));
     report.contacts.clear();
     for (k, row) in contacts.rows.iter().enumerate() {
@@ -398,9 +398,8 @@ fn infeasible(system: &System, work: &Workspace) -> StepError {
         }
         match key {
             RowKey::Contact { geom_a, geom_b, feature, .. } => {
-                let name = |geom: u32| {
-                    system.model.body(system.geoms[geom as usize].body).name.clone()
-                };
+                let name =
+                    |geom: u32| system.model.body(system.geoms[geom as usize].body).name.clone();
                 let depth = work
                     .contacts
                     .rows

@@ -26,7 +26,14 @@ impl World {
     }
 
     /// A body of mass `m` (inertia of a ball of 0.1 m) on a joint at the parent's origin.
-    pub fn body(&mut self, name: &str, parent: usize, joint: JointKind, m: f64, role: Role) -> usize {
+    pub fn body(
+        &mut self,
+        name: &str,
+        parent: usize,
+        joint: JointKind,
+        m: f64,
+        role: Role,
+    ) -> usize {
         self.limited_body(name, parent, joint, m, role, None)
     }
 
