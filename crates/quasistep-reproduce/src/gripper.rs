@@ -146,11 +146,13 @@ pub(crate) fn numbers(context: &Context<'_>) -> Result<FigureResult, ReproduceEr
     }
     // the convex step slides on with a speed that falls by 3 a step once the command stops
     let slip = series(&run, "left", |c| c.phi_next)?;
-    let fall = (1..t.len()).find(|&k| slip[k] > 1e-5 && slip[k] < 0.5 * slip[k - 1]);
+    let sliding = |k: usize| t[k] > change[1];
+    let fall = (1..t.len()).find(|&k| sliding(k) && slip[k] < 0.5 * slip[k - 1]);
     let stop = fall.map_or(f64::NAN, start);
     let cn1 = series(&run, "left", |c| c.normal_force)?;
     let at = |time: f64| t.iter().position(|x| (x - time).abs() < 1e-9).unwrap_or(0);
     let ratio = slip[at(0.28)] / slip[at(0.29)];
+    let greatest = (0..t.len()).filter(|&k| sliding(k)).map(|k| slip[k]).fold(0.0, f64::max);
     let rows = vec![
         Row::new("touch, s", 0.03, change[0], "Fig. 5"),
         Row::new("slip begins, s", 0.13, change[1], "Fig. 5"),
@@ -161,12 +163,7 @@ pub(crate) fn numbers(context: &Context<'_>) -> Result<FigureResult, ReproduceEr
             "Fig. 5; the text of §V-A says 0.24",
         ),
         Row::new("c_n1 at 0.08 s, N", 10.0, cn1[at(0.08)], "§V-A"),
-        Row::new(
-            "greatest phi_1, m",
-            0.001,
-            slip.iter().copied().fold(0.0, f64::max),
-            "closed form mu v h",
-        ),
+        Row::new("greatest phi_1 while sliding, m", 0.001, greatest, "closed form mu v h"),
         Row::new("fall of phi_1 a step after the stop", 3.0, ratio, "closed form phi' = phi/3"),
     ];
     Ok(FigureResult { files: Vec::new(), rows })

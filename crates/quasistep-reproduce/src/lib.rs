@@ -1,6 +1,8 @@
 //! Figures and tables of the papers, regenerated from our own runs, with each published number
 //! beside ours. `quasistep reproduce` calls this.
 
+#![allow(non_snake_case)] // monogram notation: X_WB
+
 mod figure;
 mod gripper;
 pub mod measure;

@@ -47,10 +47,12 @@ pub(crate) struct NewBody<'a> {
 }
 
 /// Keys that every model may have.
-const MODEL_KEYS: [&str; 9] =
-    ["urdf", "packages", "bodies", "gravity", "parent", "pose", "joint", "joints", "start"];
-/// Keys of a body; a model that is one body has them beside the model's.
-const BODY_KEYS: [&str; 7] = ["shape", "shapes", "mass", "density", "com", "inertia", "friction"];
+const MODEL_KEYS: [&str; 5] = ["gravity", "parent", "joints", "color", "friction"];
+/// Keys of a model that is a robot from a URDF file, beside those of every model.
+const URDF_KEYS: [&str; 5] = ["urdf", "packages", "pose", "joint", "start"];
+/// Keys of a body; a model that is one body has them beside those of every model.
+const BODY_KEYS: [&str; 9] =
+    ["shape", "shapes", "mass", "density", "com", "inertia", "pose", "joint", "start"];
 
 /// Colours of models that name none, told apart by most eyes.
 const COLORS: [[f32; 4]; 7] = [
@@ -90,15 +92,20 @@ impl Assembly {
         dir: &Path,
         friction: f64,
     ) -> Result<(), SceneError> {
-        let single = !at.entries()?.iter().any(|(k, _)| matches!(*k, "urdf" | "bodies"));
+        let has = |key: &str| at.entries().is_ok_and(|e| e.iter().any(|(k, _)| *k == key));
         let mut keys = MODEL_KEYS.to_vec();
-        keys.extend(["color", "friction"]);
-        if single {
+        if has("urdf") {
+            keys.extend(URDF_KEYS);
+        } else if has("bodies") {
+            keys.push("bodies");
+        } else {
             keys.extend(BODY_KEYS);
-            keys.retain(|k| !matches!(*k, "urdf" | "packages" | "bodies"));
         }
-        if name.is_empty() || name.contains(['/', '.', '*']) || name == "world" {
-            return Err(at.error(format!("the model name `{name}` was seen; a name has no `/`, `.` or `*`, and is not `world`")));
+        check_name("model", name, at)?;
+        if name == "world" {
+            return Err(
+                at.error("a model named `world` was seen; that is the name of what never moves")
+            );
         }
         let map = at.map(&keys)?;
         let rules = Rules::read(map.get("joints"))?;
@@ -121,8 +128,9 @@ impl Assembly {
         } else if let Some(bodies) = map.get("bodies") {
             let mut own: Vec<(String, usize)> = Vec::new();
             for (link, at) in bodies.entries()? {
+                check_name("body", link, &at)?;
                 let mut keys = BODY_KEYS.to_vec();
-                keys.extend(["parent", "pose", "joint", "color", "start"]);
+                keys.extend(["parent", "color", "friction"]);
                 let body = at.map(&keys)?;
                 let parent = match body.get("parent") {
                     None => parent,
@@ -164,8 +172,14 @@ impl Assembly {
         rules: &Rules<'_>,
         defaults: &Defaults,
     ) -> Result<usize, SceneError> {
+        let own = Defaults {
+            friction: map.get("friction").map_or(Ok(defaults.friction), |a| a.non_negative(""))?,
+            color: map.get("color").map(shapes::color).transpose()?.or(defaults.color),
+            gravity: defaults.gravity,
+        };
         let pieces = read_pieces(map, dir)?;
-        let X_PF = map.get("pose").map(pose).transpose()?.unwrap_or_default();
+        let pose_at = map.get("pose");
+        let X_PF = pose_at.map(pose).transpose()?.unwrap_or_default();
         let links = match map.get("joint") {
             Some(at) => chain(at)?,
             None => vec![Link {
@@ -178,13 +192,7 @@ impl Assembly {
         let n = links.len();
         let last_kind = links[n - 1].kind.clone();
         let inertia = read_inertia(at, map, &pieces)?;
-        let given_start = map
-            .get("start")
-            .map(|a| {
-                let settings = a.clone();
-                start_of(&settings)
-            })
-            .transpose()?;
+        let starts = read_starts(map, n)?;
         let mut parent = site.parent;
         for (k, link) in links.into_iter().enumerate() {
             let last = k + 1 == n;
@@ -192,22 +200,34 @@ impl Assembly {
                 Some(name) => format!("{}.{name}", site.model),
                 None => site.joint.clone(),
             };
-            let short =
-                joint_name.strip_prefix(&format!("{}.", site.model)).unwrap_or("").to_owned();
-            let mut settings = link.settings.then(&rules.of(&short));
-            if last && settings.start.is_none() {
-                settings.start.clone_from(&given_start);
+            let prefix = format!("{}.", site.model);
+            let short = joint_name.strip_prefix(&prefix).unwrap_or(site.model);
+            let mut settings = link.settings.then(&rules.of(short, link.kind.n_v() > 0));
+            if settings.start.is_none() {
+                settings.start.clone_from(&starts[k]);
             }
-            // a free or planar body's pose is where it starts, not where its joint sits
-            let free = matches!(link.kind, JointKind::Free);
             let mut X = if k == 0 { X_PF } else { Pose::IDENTITY };
-            if free && settings.start.is_none() {
-                settings.start = Some(
-                    X.rotation.to_array().into_iter().chain(X.translation.to_array()).collect(),
-                );
-            }
-            if free {
-                X = Pose::IDENTITY;
+            match link.kind {
+                // a free body's pose is where it starts, not where its joint sits
+                JointKind::Free => {
+                    if let (Some(_), Some(pose)) = (&settings.start, pose_at) {
+                        return Err(pose.error(
+                            "`pose` and `start` were seen on a free body; both say where it starts: give one",
+                        ));
+                    }
+                    settings.start.get_or_insert(coordinates_of(&X));
+                    X = Pose::IDENTITY;
+                }
+                // so is a planar body's, unless it tilts the plane or a start is given in it
+                JointKind::Planar if settings.start.is_none() => {
+                    let turn = X.rotation.to_rotation_vector();
+                    if turn.x == 0.0 && turn.y == 0.0 {
+                        let p = X.translation;
+                        settings.start = Some(vec![p.x, p.y, turn.z]);
+                        X = Pose::from_translation(Vec3::new(0.0, 0.0, p.z));
+                    }
+                }
+                _ => {}
             }
             let name = if last {
                 format!("{}/{}", site.model, site.link)
@@ -229,17 +249,29 @@ impl Assembly {
                 at: &link.at,
             })?;
         }
-        let fixed = parent_is_still(&last_kind, site.parent);
-        self.add_pieces(parent, pieces, defaults, fixed);
+        if inertia.mass == 0.0 && last_kind.n_v() > 0 && self.roles[parent] == Role::Passive {
+            self.warnings.push(format!(
+                "{}: `{}` moves but has no mass; give `mass` or `density`",
+                at.place(),
+                self.bodies[parent]
+            ));
+        }
+        let still = matches!(last_kind, JointKind::Fixed) && site.parent == WORLD;
+        self.add_pieces(parent, pieces, &own, still);
         Ok(parent)
     }
 
     /// Adds a body and its drive.
     pub fn add_body(&mut self, new: NewBody<'_>) -> Result<usize, SceneError> {
-        let role = if new.mimic.is_some() {
-            Role::Passive
-        } else {
-            new.settings.role(&new.kind, new.effort, new.at)?
+        let role = match &new.mimic {
+            Some(_) if new.settings.is_driven() => {
+                return Err(new.at.error(format!(
+                    "a drive was seen on `{}`, which mimics another joint; drive that one",
+                    new.joint_name
+                )));
+            }
+            Some(_) => Role::Passive,
+            None => new.settings.role(&new.kind, new.effort, new.at)?,
         };
         let limits = match new.settings.limits {
             Some(given) => given,
@@ -346,11 +378,12 @@ impl<'a> Rules<'a> {
         Ok(Self { rules })
     }
 
-    /// What they say of the joint with this name within its model.
-    pub fn of(&self, joint: &str) -> Settings {
+    /// What they say of the joint with this name within its model. A pattern with a `*` speaks of
+    /// joints with a dof of their own only, so that `*` does not drive fixed and mimic joints.
+    pub fn of(&self, joint: &str, own_dof: bool) -> Settings {
         self.rules
             .iter()
-            .filter(|(pattern, ..)| fits(pattern, joint))
+            .filter(|(pattern, ..)| fits(pattern, joint) && (own_dof || !pattern.contains('*')))
             .fold(Settings::default(), |sum, (_, settings, _)| sum.then(settings))
     }
 
@@ -362,10 +395,13 @@ impl<'a> Rules<'a> {
     /// A pattern that fits no joint is a mistake.
     fn all_used(&self, model: &str, joints: &[String]) -> Result<(), SceneError> {
         let prefix = format!("{model}.");
-        let own: Vec<&str> = joints.iter().filter_map(|j| j.strip_prefix(&prefix)).collect();
+        // the joint on which a robot or a single body sits has the model's name
+        let own: Vec<&str> = joints
+            .iter()
+            .filter_map(|j| if j == model { Some(model) } else { j.strip_prefix(&prefix) })
+            .collect();
         for (pattern, _, at) in &self.rules {
-            let whole = joints.iter().any(|j| j == model) && fits(pattern, "");
-            if !whole && !own.iter().any(|j| fits(pattern, j)) {
+            if !own.iter().any(|j| fits(pattern, j)) {
                 return Err(at.error(unknown("joint", pattern, &own)));
             }
         }
@@ -380,14 +416,6 @@ fn read_pieces(map: &crate::document::Map<'_>, dir: &Path) -> Result<Vec<Piece>,
         (None, Some(all)) => all.list()?.iter().map(|at| piece(at, dir)).collect(),
         (None, None) => Ok(Vec::new()),
     }
-    .map(|mut pieces: Vec<Piece>| {
-        if let Some(mu) = map.get("friction").and_then(|a| a.number("").ok()) {
-            for piece in &mut pieces {
-                piece.friction.get_or_insert(mu);
-            }
-        }
-        pieces
-    })
 }
 
 /// Mass, centre of mass and inertia of an inline body.
@@ -414,9 +442,6 @@ fn read_inertia(
                 Some(unit) => {
                     let scale = mass / unit.mass;
                     BodyInertia { mass, com: unit.com, inertia: unit.inertia * scale }
-                }
-                None if given.is_some() => {
-                    BodyInertia { mass, com: Vec3::ZERO, inertia: Mat3::ZERO }
                 }
                 // a point: right for bodies that only slide
                 None => BodyInertia { mass, com: Vec3::ZERO, inertia: Mat3::ZERO },
@@ -451,12 +476,40 @@ fn read_moments(at: &At<'_>) -> Result<Mat3, SceneError> {
     }
 }
 
-fn start_of(at: &At<'_>) -> Result<Vec<f64>, SceneError> {
-    if at.is_map() {
-        let X = pose(at)?;
-        return Ok(X.rotation.to_array().into_iter().chain(X.translation.to_array()).collect());
+/// `start:` of a body on `n` joints: of its joint, or one number for each of several.
+fn read_starts(
+    map: &crate::document::Map<'_>,
+    n: usize,
+) -> Result<Vec<Option<Vec<f64>>>, SceneError> {
+    let Some(at) = map.get("start") else { return Ok(vec![None; n]) };
+    if n == 1 {
+        return Ok(vec![Some(joints::start(at)?)]);
     }
-    if at.is_list() { at.numbers("m or rad") } else { Ok(vec![at.number("m or rad")?]) }
+    let values = at.numbers("m or rad")?;
+    if values.len() != n {
+        return Err(at.error(format!(
+            "{} start values were seen for {n} slides and hinges; give one for each",
+            values.len()
+        )));
+    }
+    Ok(values.into_iter().map(|x| Some(vec![x])).collect())
+}
+
+/// Coordinates of a free joint in this pose.
+pub(crate) fn coordinates_of(X: &Pose) -> Vec<f64> {
+    X.rotation.to_array().into_iter().chain(X.translation.to_array()).collect()
+}
+
+pub(crate) fn check_name(what: &str, name: &str, at: &At<'_>) -> Result<(), SceneError> {
+    if name.is_empty() || name.contains(['/', '.', '*', ',']) {
+        return Err(at.error(format!(
+            "the {what} name `{name}` was seen; a name has no `/`, `.`, `*` or `,`"
+        )));
+    }
+    if at.is_implied() {
+        return Err(at.error(format!("there is no {what} `{name}`; name one of the scene's")));
+    }
+    Ok(())
 }
 
 /// A start value as coordinates of this kind of joint.
@@ -475,8 +528,4 @@ fn fit_start(start: &[f64], kind: &JointKind, at: &At<'_>) -> Result<Vec<f64>, S
         )));
     }
     Ok(start.to_vec())
-}
-
-fn parent_is_still(kind: &JointKind, parent: usize) -> bool {
-    matches!(kind, JointKind::Fixed) && parent == WORLD
 }

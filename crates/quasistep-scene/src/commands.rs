@@ -1,7 +1,7 @@
 //! Commands of a scene: what every driven joint is told over time.
 
 use crate::csv::Csv;
-use crate::curve::{Curve, Knots, Spline};
+use crate::curve::{Curve, Grid, Knots, Spline};
 use crate::document::{At, Map, list, unknown};
 use crate::error::SceneError;
 use crate::expr::Expr;
@@ -30,7 +30,16 @@ const KINDS: [&str; 6] = ["constant", "linear", "cubic", "csv", "expr", "pose"];
 /// A coordinate that can be told: its name and what it has been told so far.
 struct Slot {
     name: String,
+    /// Part of a quaternion: told by a pose only.
+    quaternion: bool,
     curve: Option<Curve>,
+}
+
+/// A driven joint that turns in space: its body, its first slot, its roll, pitch and yaw.
+struct Turning {
+    body: usize,
+    first: usize,
+    rpy: Option<[Curve; 3]>,
 }
 
 impl Commands {
@@ -40,56 +49,51 @@ impl Commands {
         system: &System,
         q: &[f64],
         dir: &Path,
+        grid: &Grid,
     ) -> Result<Self, SceneError> {
         let names = system.model().coordinate_names();
         let mut slots: Vec<Slot> = Vec::new();
-        let mut orientations: Vec<(usize, Option<[Curve; 3]>)> = Vec::new();
+        let mut turning: Vec<Turning> = Vec::new();
         for &body in system.commanded() {
             let joint = system.model().body(body);
-            for i in joint.q.clone() {
-                slots.push(Slot { name: names[i].clone(), curve: None });
+            let turns = joint.q.len() >= 4;
+            if turns {
+                turning.push(Turning { body, first: slots.len(), rpy: None });
             }
-            if joint.q.len() >= 4 {
-                orientations.push((body, None));
+            for (k, i) in joint.q.clone().enumerate() {
+                let quaternion = turns && k < 4;
+                slots.push(Slot { name: names[i].clone(), quaternion, curve: None });
             }
         }
         for entry in at.map(At::list).transpose()?.unwrap_or_default() {
             let mut keys = vec!["joint", "joints"];
             keys.extend(KINDS);
             let map = entry.map(&keys)?;
-            if let Some(pose) = map.get("pose") {
-                read_pose(&map, pose, system, &mut slots, &mut orientations)?;
+            let (kind, value) = kind(&map)?;
+            if kind == "pose" {
+                read_pose(&map, value, system, &mut slots, &mut turning, grid)?;
                 continue;
             }
-            let wanted = targets(&map, &slots)?;
-            let curves = curves(&map, wanted.len(), dir)?;
+            let wanted = targets(&map, &slots, &names)?;
+            let curves = curves(kind, value, wanted.len(), dir, grid)?;
             for (slot, curve) in wanted.into_iter().zip(curves) {
-                if slots[slot].curve.is_some() {
-                    return Err(entry.error(format!(
-                        "`{}` is commanded twice; keep one command",
-                        slots[slot].name
-                    )));
-                }
-                slots[slot].curve = Some(curve);
+                tell(&mut slots[slot], curve, &entry)?;
             }
         }
         let mut parts = Vec::new();
         let mut slot = slots.into_iter();
+        let mut turning = turning.into_iter();
         for &body in system.commanded() {
-            let joint = system.model().body(body);
-            let range = joint.q.clone();
-            let mut first = range.start;
+            let mut range = system.model().body(body).q.clone();
             if range.len() >= 4 {
-                let told =
-                    orientations.iter_mut().find(|(b, _)| *b == body).and_then(|(_, o)| o.take());
-                parts.push(match told {
+                parts.push(match turning.next().and_then(|t| t.rpy) {
                     Some(rpy) => Part::Orientation(rpy),
-                    None => Part::Still(std::array::from_fn(|k| q[first + k])),
+                    None => Part::Still(std::array::from_fn(|k| q[range.start + k])),
                 });
-                first += 4;
+                range.start += 4;
                 slot.by_ref().take(4).for_each(drop);
             }
-            for i in first..range.end {
+            for i in range {
                 let curve = slot.next().and_then(|s| s.curve);
                 parts.push(Part::Coordinate(curve.unwrap_or(Curve::Constant(q[i]))));
             }
@@ -129,14 +133,37 @@ impl Commands {
     }
 }
 
-/// The coordinates that an entry speaks of.
-fn targets(map: &Map<'_>, slots: &[Slot]) -> Result<Vec<usize>, SceneError> {
-    let names: Vec<&str> = slots.iter().map(|s| s.name.as_str()).collect();
+/// Gives a coordinate its command, which must be its only one.
+fn tell(slot: &mut Slot, curve: Curve, at: &At<'_>) -> Result<(), SceneError> {
+    if slot.curve.is_some() {
+        return Err(at.error(format!("`{}` is commanded twice; keep one command", slot.name)));
+    }
+    slot.curve = Some(curve);
+    Ok(())
+}
+
+/// The coordinates that an entry speaks of; `all` names every coordinate of the scene.
+fn targets(map: &Map<'_>, slots: &[Slot], all: &[String]) -> Result<Vec<usize>, SceneError> {
     let find = |at: &At<'_>| -> Result<usize, SceneError> {
         let name = at.text()?;
-        names.iter().position(|n| *n == name).ok_or_else(|| {
-            at.error(format!("{} (actuated and prescribed joints)", unknown("joint", name, &names)))
-        })
+        if let Some(k) = slots.iter().position(|s| s.name == name && !s.quaternion) {
+            return Ok(k);
+        }
+        let driven = slots.iter().filter(|s| !s.quaternion);
+        let names: Vec<&str> = driven.map(|s| s.name.as_str()).collect();
+        if slots.iter().any(|s| s.name == name) {
+            return Err(at.error(format!(
+                "`{name}` is part of an orientation; command it with `pose: {{rpy: [...]}}`"
+            )));
+        }
+        if all.iter().any(|n| n == name) {
+            return Err(at.error(format!(
+                "`{name}` is passive; commands are for actuated and prescribed joints: {}",
+                list(&names)
+            )));
+        }
+        Err(at
+            .error(format!("{} (actuated and prescribed joints)", unknown("joint", name, &names))))
     };
     match (map.get("joint"), map.get("joints")) {
         (Some(one), None) => Ok(vec![find(one)?]),
@@ -145,8 +172,8 @@ fn targets(map: &Map<'_>, slots: &[Slot]) -> Result<Vec<usize>, SceneError> {
     }
 }
 
-/// One curve for each of `n` coordinates.
-fn curves(map: &Map<'_>, n: usize, dir: &Path) -> Result<Vec<Curve>, SceneError> {
+/// The one kind of command in an entry, and its value.
+fn kind<'m, 'a>(map: &'m Map<'a>) -> Result<(&'a str, &'m At<'a>), SceneError> {
     let given: Vec<&str> = map.keys().filter(|k| KINDS.contains(k)).collect();
     let [kind] = given.as_slice() else {
         return Err(map.error(format!(
@@ -155,8 +182,18 @@ fn curves(map: &Map<'_>, n: usize, dir: &Path) -> Result<Vec<Curve>, SceneError>
             list(&KINDS)
         )));
     };
-    let at = map.need(kind)?;
-    match *kind {
+    Ok((kind, map.need(kind)?))
+}
+
+/// One curve for each of `n` coordinates.
+fn curves(
+    kind: &str,
+    at: &At<'_>,
+    n: usize,
+    dir: &Path,
+    grid: &Grid,
+) -> Result<Vec<Curve>, SceneError> {
+    match kind {
         "constant" => {
             let values = if at.is_list() {
                 at.numbers("m or rad")?
@@ -169,7 +206,7 @@ fn curves(map: &Map<'_>, n: usize, dir: &Path) -> Result<Vec<Curve>, SceneError>
         "expr" => {
             let parts = if at.is_list() { at.list()? } else { vec![at.clone(); n] };
             same_length(at, parts.len(), n)?;
-            parts.iter().map(expression).collect()
+            parts.iter().map(|part| expression(part, grid)).collect()
         }
         "linear" => {
             let columns = knots(&at.map(&["t", "values"])?, n)?;
@@ -185,19 +222,29 @@ fn curves(map: &Map<'_>, n: usize, dir: &Path) -> Result<Vec<Curve>, SceneError>
                     .map(|s| knots(&s.map(&["t", "values"])?, n))
                     .collect::<Result<_, _>>()?,
             };
-            Ok(splines(parts, n))
+            splines(parts, n, at)
         }
         "csv" => from_csv(at, n, dir),
         _ => Err(at.error("a pose belongs to one free or ball joint, given by `joint`")),
     }
 }
 
-/// A number or an expression of `t`.
-pub(crate) fn expression(at: &At<'_>) -> Result<Curve, SceneError> {
-    if at.is_number() {
+/// A number or an expression of `t`, finite with its rate at the end of every step.
+pub(crate) fn expression(at: &At<'_>, grid: &Grid) -> Result<Curve, SceneError> {
+    if at.reads_as_number() {
         return Ok(Curve::Constant(at.number("")?));
     }
-    Expr::parse(at.text()?).map(Curve::Expr).map_err(|why| at.error(why))
+    let curve = Expr::parse(at.text()?).map(Curve::Expr).map_err(|why| at.error(why))?;
+    for t in grid.times() {
+        let (value, rate) = curve.at(t);
+        if !value.is_finite() {
+            return Err(at.error(format!("the value is {value} at t = {t} s; it must be finite")));
+        }
+        if !rate.is_finite() {
+            return Err(at.error(format!("the rate is {rate} at t = {t} s; it must be finite")));
+        }
+    }
+    Ok(curve)
 }
 
 fn same_length(at: &At<'_>, got: usize, want: usize) -> Result<(), SceneError> {
@@ -235,14 +282,14 @@ fn knots(map: &Map<'_>, n: usize) -> Result<Vec<Knots>, SceneError> {
 }
 
 /// Segments of all coordinates → splines of each.
-fn splines(segments: Vec<Vec<Knots>>, n: usize) -> Vec<Curve> {
+fn splines(segments: Vec<Vec<Knots>>, n: usize, at: &At<'_>) -> Result<Vec<Curve>, SceneError> {
     let mut all: Vec<Vec<Spline>> = vec![Vec::new(); n];
     for segment in segments {
         for (curve, knots) in all.iter_mut().zip(segment) {
             curve.push(Spline::new(knots));
         }
     }
-    all.into_iter().map(Curve::Cubic).collect()
+    all.into_iter().map(|parts| Curve::cubic(parts).map_err(|why| at.error(why))).collect()
 }
 
 /// Columns of a CSV file as knots.
@@ -279,7 +326,7 @@ fn from_csv(at: &At<'_>, n: usize, dir: &Path) -> Result<Vec<Curve>, SceneError>
         first = end;
     }
     if cubic {
-        return Ok(splines(parts, n));
+        return splines(parts, n, at);
     }
     if parts.len() != 1 {
         return Err(at.error("segments need `interpolation: cubic`; lines run through all knots"));
@@ -293,40 +340,41 @@ fn read_pose(
     at: &At<'_>,
     system: &System,
     slots: &mut [Slot],
-    orientations: &mut [(usize, Option<[Curve; 3]>)],
+    turning: &mut [Turning],
+    grid: &Grid,
 ) -> Result<(), SceneError> {
     let joint_at = map.need("joint")?;
     let name = joint_at.text()?;
     let model = system.model();
-    let found = orientations.iter_mut().find(|(body, _)| model.body(*body).joint_name == name);
-    let Some((body, orientation)) = found else {
+    let found = turning.iter_mut().find(|t| model.body(t.body).joint_name == name);
+    let Some(joint) = found else {
         return Err(joint_at.error(format!(
             "`{name}` is no driven free or ball joint; only these are told a pose"
         )));
     };
     let pose = at.map(&["xyz", "rpy"])?;
-    let three = |at: &At<'_>| -> Result<[Curve; 3], SceneError> {
-        let curves: Vec<Curve> = at.list()?.iter().map(expression).collect::<Result<_, _>>()?;
-        let n = curves.len();
-        curves.try_into().map_err(|_| at.error(format!("{n} values were seen; give 3")))
-    };
     if let Some(rpy) = pose.get("rpy") {
-        *orientation = Some(three(rpy)?);
+        if joint.rpy.is_some() {
+            return Err(rpy.error(format!("`{name}` is commanded twice; keep one command")));
+        }
+        joint.rpy = Some(three(rpy, grid)?);
     }
     if let Some(xyz) = pose.get("xyz") {
-        let range = model.body(*body).q.clone();
-        if range.len() != 7 {
+        if model.body(joint.body).q.len() != 7 {
             return Err(xyz.error("a ball joint has no position; give `rpy` only"));
         }
-        let before: usize = system
-            .commanded()
-            .iter()
-            .take_while(|b| *b != body)
-            .map(|b| model.body(*b).q.len())
-            .sum();
-        for (slot, curve) in slots[before + 4..before + 7].iter_mut().zip(three(xyz)?) {
-            slot.curve = Some(curve);
+        let first = joint.first + 4;
+        for (slot, curve) in slots[first..first + 3].iter_mut().zip(three(xyz, grid)?) {
+            tell(slot, curve, xyz)?;
         }
     }
     Ok(())
+}
+
+/// Three numbers or expressions.
+pub(crate) fn three(at: &At<'_>, grid: &Grid) -> Result<[Curve; 3], SceneError> {
+    let curves: Vec<Curve> =
+        at.list()?.iter().map(|part| expression(part, grid)).collect::<Result<_, _>>()?;
+    let n = curves.len();
+    curves.try_into().map_err(|_| at.error(format!("{n} values were seen; give 3")))
 }

@@ -123,14 +123,56 @@ impl Spline {
     }
 }
 
+/// The times at which a run reads its curves: the ends of its steps.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Grid {
+    pub h: f64,
+    pub n: usize,
+}
+
+impl Grid {
+    /// A long run is looked at in this many places.
+    const MOST: usize = 100_000;
+
+    /// Ends of steps, ascending; every one of a run of reasonable length.
+    pub fn times(self) -> impl Iterator<Item = f64> {
+        let stride = self.n.div_ceil(Self::MOST).max(1);
+        (1..=self.n).step_by(stride).map(move |k| k as f64 * self.h)
+    }
+}
+
 impl Curve {
+    /// Splines, each of which starts where the one before it ends.
+    ///
+    /// # Errors
+    ///
+    /// What is wrong with the segments, for people.
+    pub fn cubic(splines: Vec<Spline>) -> Result<Self, String> {
+        if splines.is_empty() {
+            return Err("no segments were seen; give at least one".into());
+        }
+        for (k, pair) in splines.windows(2).enumerate() {
+            let (end, start) = (pair[0].end(), pair[1].knots.t[0]);
+            // rounding of printed times
+            if (end - start).abs() > 1e-9 {
+                return Err(format!(
+                    "segment {} ends at {end} s and segment {} starts at {start} s; each must start where the one before it ends",
+                    k + 1,
+                    k + 2
+                ));
+            }
+        }
+        Ok(Self::Cubic(splines))
+    }
+
     /// Value and rate at `t`.
     pub fn at(&self, t: f64) -> (f64, f64) {
         match self {
             Self::Constant(x) => (*x, 0.0),
             Self::Linear(knots) => knots.at(t),
             Self::Cubic(splines) => {
-                let k = splines.partition_point(|s| s.end() < t).min(splines.len() - 1);
+                // where two segments meet the later one holds, should they differ in a digit
+                let k = splines.partition_point(|s| s.end() <= t).min(splines.len() - 1);
                 splines[k].at(t)
             }
             Self::Expr(expr) => expr.at(t),
@@ -157,7 +199,7 @@ mod tests {
         let f = |t: f64| t * t * (3.0 - 2.0 * t);
         let t: Vec<f64> = vec![0.0, 0.15, 0.4, 0.8, 1.0];
         let x = t.iter().map(|t| f(*t)).collect();
-        let curve = Curve::Cubic(vec![Spline::new(Knots::new(t, x).unwrap())]);
+        let curve = Curve::cubic(vec![Spline::new(Knots::new(t, x).unwrap())]).unwrap();
         for k in 0..=50 {
             let t = f64::from(k) / 50.0;
             let (value, rate) = curve.at(t);
@@ -171,5 +213,9 @@ mod tests {
         assert!(Knots::new(vec![0.0, 1.0, 1.0], vec![0.0; 3]).unwrap_err().contains("ascend"));
         assert!(Knots::new(vec![0.0], vec![0.0; 2]).unwrap_err().contains("1 times and 2 values"));
         assert!(Knots::new(vec![], vec![]).unwrap_err().contains("no knots"));
+        let piece = |a, b| Spline::new(Knots::new(vec![a, b], vec![0.0; 2]).unwrap());
+        assert!(Curve::cubic(vec![]).unwrap_err().contains("no segments"));
+        let gap = Curve::cubic(vec![piece(0.0, 1.0), piece(1.5, 2.0)]).unwrap_err();
+        assert!(gap.contains("ends at 1 s") && gap.contains("starts at 1.5 s"), "{gap}");
     }
 }

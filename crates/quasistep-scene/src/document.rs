@@ -1,7 +1,7 @@
 //! A YAML document as a tree that knows its lines, so that every complaint can name one.
 
 use crate::error::SceneError;
-use saphyr_parser::{Event, Parser, ScalarStyle};
+use saphyr_parser::{Event, Parser};
 
 /// A value with the line it stands on.
 #[derive(Clone, Debug)]
@@ -14,10 +14,13 @@ pub(crate) struct Node {
 
 #[derive(Clone, Debug)]
 enum Kind {
-    Scalar { text: String, quoted: bool },
+    Scalar(String),
     List(Vec<Node>),
     Map(Vec<(String, Node)>),
 }
+
+/// Collections nested deeper than this are no scene but an attack on the stack.
+const MAX_DEPTH: usize = 64;
 
 /// A node with its dotted key and file: where readers stand.
 #[derive(Clone, Debug)]
@@ -33,8 +36,8 @@ impl Node {
         let fail = |line: usize, key: &str, message: String| {
             Err(SceneError::new(file, Some(line), key, message))
         };
-        // open collections, innermost last; a map holds its pending key
-        let mut open: Vec<(Node, Option<String>)> = Vec::new();
+        // open collections, innermost last; a map holds its pending key and the line of it
+        let mut open: Vec<(Node, Option<(String, usize)>)> = Vec::new();
         let mut root: Option<Node> = None;
         for event in Parser::new_from_str(text) {
             let (event, span) = match event {
@@ -44,14 +47,12 @@ impl Node {
                 }
             };
             let line = span.start.line();
-            let done = match event {
-                Event::Scalar(value, style, _, _) => {
-                    let quoted = style != ScalarStyle::Plain;
-                    Node {
-                        kind: Kind::Scalar { text: value.into_owned(), quoted },
-                        line,
-                        set_by: None,
-                    }
+            if open.len() > MAX_DEPTH {
+                return fail(line, "", format!("nested deeper than {MAX_DEPTH}"));
+            }
+            let mut done = match event {
+                Event::Scalar(value, ..) => {
+                    Node { kind: Kind::Scalar(value.into_owned()), line, set_by: None }
                 }
                 Event::SequenceStart(..) => {
                     open.push((Node { kind: Kind::List(Vec::new()), line, set_by: None }, None));
@@ -88,18 +89,22 @@ impl Node {
             match &mut parent.kind {
                 Kind::List(items) => items.push(done),
                 Kind::Map(entries) => match pending.take() {
-                    Some(key) => entries.push((key, done)),
+                    Some((key, key_line)) => {
+                        // a block starts below its key; people look for the key
+                        done.line = key_line;
+                        entries.push((key, done));
+                    }
                     None => {
-                        let Kind::Scalar { text, .. } = done.kind else {
+                        let Kind::Scalar(text) = done.kind else {
                             return fail(line, "", "a key that is no plain word was seen".into());
                         };
                         if entries.iter().any(|(k, _)| *k == text) {
                             return fail(line, &text, "the key is given twice; keep one".into());
                         }
-                        *pending = Some(text);
+                        *pending = Some((text, line));
                     }
                 },
-                Kind::Scalar { .. } => {}
+                Kind::Scalar(_) => {}
             }
         }
         match root {
@@ -110,7 +115,7 @@ impl Node {
     }
 
     /// Replaces the value at a dotted path, as `--set path=value` does. Missing keys are made; a `*`
-    /// stands for every key of a mapping.
+    /// stands for every key of a mapping, of which at least one must lead on.
     pub fn set(&mut self, path: &str, value: &str) -> Result<(), SceneError> {
         let origin = format!("--set {path}");
         let fail = |message: String| Err(SceneError::new("", None, &origin, message));
@@ -127,25 +132,35 @@ impl Node {
         };
         node.mark(&origin);
         let parts: Vec<&str> = path.split('.').collect();
-        self.set_parts(&parts, &node, &origin)
+        if self.set_parts(&parts, &node, &origin)? == 0 {
+            return fail("the path fits nothing in this scene; a `*` stands for every key".into());
+        }
+        Ok(())
     }
 
-    fn set_parts(&mut self, parts: &[&str], value: &Self, origin: &str) -> Result<(), SceneError> {
+    /// Number of values replaced or made.
+    fn set_parts(
+        &mut self,
+        parts: &[&str],
+        value: &Self,
+        origin: &str,
+    ) -> Result<usize, SceneError> {
         let [first, ..] = parts else {
             *self = value.clone();
-            return Ok(());
+            return Ok(1);
         };
         match &mut self.kind {
             Kind::Map(entries) => {
                 if *first == "*" {
+                    let mut n = 0;
                     for (_, child) in entries.iter_mut() {
                         // a deep path concerns only the children that have its next key
                         let concerned = parts.len() <= 2 || child.has(parts[1]);
                         if concerned {
-                            child.set_parts(&parts[1..], value, origin)?;
+                            n += child.set_parts(&parts[1..], value, origin)?;
                         }
                     }
-                    return Ok(());
+                    return Ok(n);
                 }
                 // keys may hold dots themselves: the longest one that fits wins
                 for n in (1..=parts.len()).rev() {
@@ -156,9 +171,9 @@ impl Node {
                 }
                 let mut child =
                     Self { kind: Kind::Map(Vec::new()), line: 0, set_by: Some(origin.into()) };
-                child.set_parts(&parts[1..], value, origin)?;
+                let n = child.set_parts(&parts[1..], value, origin)?;
                 entries.push(((*first).to_owned(), child));
-                Ok(())
+                Ok(n)
             }
             Kind::List(items) => {
                 let n = items.len();
@@ -173,7 +188,7 @@ impl Node {
                     )),
                 }
             }
-            Kind::Scalar { text, .. } => Err(SceneError::new(
+            Kind::Scalar(text) => Err(SceneError::new(
                 "",
                 None,
                 origin,
@@ -190,7 +205,7 @@ impl Node {
     fn mark(&mut self, origin: &str) {
         self.set_by = Some(origin.to_owned());
         match &mut self.kind {
-            Kind::Scalar { .. } => {}
+            Kind::Scalar(_) => {}
             Kind::List(items) => items.iter_mut().for_each(|n| n.mark(origin)),
             Kind::Map(entries) => entries.iter_mut().for_each(|(_, n)| n.mark(origin)),
         }
@@ -211,16 +226,24 @@ impl<'a> At<'a> {
         }
     }
 
-    /// The dotted key.
-    pub fn key(&self) -> &str {
-        &self.key
+    /// `file:line` or the `--set` option, for warnings.
+    pub fn place(&self) -> String {
+        match &self.node.set_by {
+            Some(origin) => origin.clone(),
+            None => format!("{}:{}", self.file, self.node.line),
+        }
+    }
+
+    /// True if a `--set` made this mapping on the way to something inside it.
+    pub fn is_implied(&self) -> bool {
+        self.node.set_by.is_some() && self.node.line == 0
     }
 
     /// What stands here, in a few words, for messages.
     pub fn seen(&self) -> String {
         match &self.node.kind {
-            Kind::Scalar { text, .. } if text.is_empty() => "nothing".into(),
-            Kind::Scalar { text, .. } => format!("`{text}`"),
+            Kind::Scalar(text) if text.is_empty() => "nothing".into(),
+            Kind::Scalar(text) => format!("`{text}`"),
             Kind::List(items) => format!("a list of {}", items.len()),
             Kind::Map(_) => "a mapping".into(),
         }
@@ -273,14 +296,14 @@ impl<'a> At<'a> {
     /// A text.
     pub fn text(&self) -> Result<&'a str, SceneError> {
         match &self.node.kind {
-            Kind::Scalar { text, .. } if !text.is_empty() => Ok(text),
+            Kind::Scalar(text) if !text.is_empty() => Ok(text),
             _ => Err(self.error(format!("{} was seen; give a text", self.seen()))),
         }
     }
 
-    /// True if a plain scalar reads as a number.
-    pub fn is_number(&self) -> bool {
-        matches!(&self.node.kind, Kind::Scalar { text, quoted: false } if text.parse::<f64>().is_ok())
+    /// True if this is a number, or YAML's word for what is none.
+    pub fn reads_as_number(&self) -> bool {
+        matches!(&self.node.kind, Kind::Scalar(text) if text.parse::<f64>().is_ok() || is_yaml_nan_or_infinity(text))
     }
 
     /// A finite number; `unit` is named in the complaint.
@@ -290,19 +313,20 @@ impl<'a> At<'a> {
         } else {
             format!("a plain number in {unit}")
         };
-        let Kind::Scalar { text, .. } = &self.node.kind else {
+        let Kind::Scalar(text) = &self.node.kind else {
             return Err(self.error(format!("{} was seen; give {give}", self.seen())));
         };
         match text.parse::<f64>() {
             Ok(x) if x.is_finite() => Ok(x),
             Ok(_) => Err(self.error(format!("{text} was seen; give {give}, finite"))),
-            Err(_) if text.starts_with(|c: char| c.is_ascii_digit() || c == '-' || c == '.') => {
+            // YAML's own words for what is no number
+            Err(_) if is_yaml_nan_or_infinity(text) => {
+                Err(self.error(format!("{text} was seen; give {give}, finite")))
+            }
+            Err(_) if text.starts_with(|c: char| c.is_ascii_digit() || "+-.".contains(c)) => {
                 Err(self.error(format!(
                     "`{text}` was seen; give {give}, without a unit: scenes are in SI"
                 )))
-            }
-            Err(_) if matches!(text.to_ascii_lowercase().as_str(), ".nan" | ".inf" | "-.inf") => {
-                Err(self.error(format!("{text} was seen; give {give}, finite")))
             }
             Err(_) => Err(self.error(format!("{} was seen; give {give}", self.seen()))),
         }
@@ -393,6 +417,11 @@ impl<'a> Map<'a> {
     pub fn error(&self, message: impl Into<String>) -> SceneError {
         self.at.error(message)
     }
+}
+
+fn is_yaml_nan_or_infinity(text: &str) -> bool {
+    let word = text.trim_start_matches(['+', '-']).to_ascii_lowercase();
+    matches!(word.as_str(), ".nan" | ".inf")
 }
 
 /// "`a`, `b` or `c`".

@@ -47,6 +47,12 @@ const FUNCTIONS: [(&str, Function, usize); 13] = [
 impl Expr {
     /// Reads an expression; the complaint names the column, from 1.
     pub fn parse(text: &str) -> Result<Self, String> {
+        if text.len() > MAX_LENGTH {
+            return Err(format!(
+                "{} characters were seen; an expression has at most {MAX_LENGTH}",
+                text.len()
+            ));
+        }
         let mut reader = Reader { text, at: 0, depth: 0 };
         let expr = reader.sum()?;
         reader.skip();
@@ -126,6 +132,8 @@ fn call(function: Function, arguments: &[Expr], t: f64) -> (f64, f64) {
 
 /// Deeper nesting than this is no motion but an attack on the stack.
 const MAX_DEPTH: usize = 64;
+/// A sum of this many characters is still evaluated well within the stack.
+const MAX_LENGTH: usize = 4000;
 
 struct Reader<'a> {
     text: &'a str,
@@ -336,5 +344,8 @@ mod tests {
         assert!(wrong("2 t").contains("an operator or the end"));
         assert!(wrong("").contains("the end"));
         assert!(wrong(&"(".repeat(500)).contains("nested"));
+        assert!(wrong(&"1+".repeat(5000)).contains("at most"));
+        let long = format!("{}1", "1+".repeat(1999));
+        assert_eq!(value(&long, 0.0), 2000.0);
     }
 }

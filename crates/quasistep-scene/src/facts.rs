@@ -1,10 +1,12 @@
 //! Facts that a scene states of its own run, each with its source, and their check.
 
-use crate::document::{At, Map, list};
+use crate::document::{At, list, unknown};
 use crate::error::SceneError;
-use crate::joints::fits;
+use crate::joints::fits_body;
 use crate::scene::Scene;
-use quasistep_record::{Frame, Mode, Recording};
+use quasistep::System;
+use quasistep_math::Vec3;
+use quasistep_record::{Contact, Frame, Mode, Recording};
 
 /// Something that must hold in a run of the scene as shipped.
 #[derive(Clone, Debug)]
@@ -19,7 +21,9 @@ pub struct Fact {
 #[derive(Clone, Debug)]
 enum What {
     Coordinate { t: f64, name: String },
+    Effort { t: f64, name: String },
     NormalForce { t: f64, pair: [String; 2] },
+    FrictionForce { t: f64, pair: [String; 2] },
     Mode { t: f64, pair: [String; 2], mode: Mode },
     Gap { t: f64, pair: [String; 2] },
     Drift { from: f64, to: f64, body: String },
@@ -33,6 +37,7 @@ enum Count {
     Dofs,
     Bodies,
     Steps,
+    Contacts,
 }
 
 /// Whether a fact holds.
@@ -46,11 +51,21 @@ pub struct FactResult {
     pub text: String,
 }
 
-const KINDS: [&str; 8] =
-    ["coordinate", "normal_force", "mode", "gap", "drift", "height", "tilt", "count"];
+const KINDS: [&str; 10] = [
+    "coordinate",
+    "effort",
+    "normal_force",
+    "friction_force",
+    "mode",
+    "gap",
+    "drift",
+    "height",
+    "tilt",
+    "count",
+];
 
 impl Fact {
-    pub(crate) fn read(at: &At<'_>) -> Result<Self, SceneError> {
+    pub(crate) fn read(at: &At<'_>, system: &System) -> Result<Self, SceneError> {
         let mut keys = vec!["at", "from", "to", "value", "tolerance", "source"];
         keys.extend(KINDS);
         let map = at.map(&keys)?;
@@ -58,35 +73,49 @@ impl Fact {
         let [kind] = given.as_slice() else {
             return Err(at.error(format!("a fact speaks of one of {}", list(&KINDS))));
         };
+        let model = system.model();
+        let bodies: Vec<&str> = model.bodies().iter().map(|b| b.name.as_str()).collect();
+        let coordinates = model.coordinate_names();
         let subject = map.need(kind)?;
         let time = |key: &str| map.need(key)?.non_negative("s");
-        let name = || Ok::<String, SceneError>(subject.text()?.to_owned());
+        let named = |what: &str, valid: &[&str]| -> Result<String, SceneError> {
+            let name = subject.text()?;
+            if valid.contains(&name) {
+                return Ok(name.to_owned());
+            }
+            Err(subject.error(unknown(what, name, valid)))
+        };
+        let body = || named("body", &bodies);
+        let coordinate =
+            || named("coordinate", &coordinates.iter().map(String::as_str).collect::<Vec<_>>());
+        let pair = || pair(subject, &bodies);
         let what = match *kind {
-            "coordinate" => What::Coordinate { t: time("at")?, name: name()? },
-            "normal_force" => What::NormalForce { t: time("at")?, pair: pair(subject)? },
-            "gap" => What::Gap { t: time("at")?, pair: pair(subject)? },
+            "coordinate" => What::Coordinate { t: time("at")?, name: coordinate()? },
+            "effort" => What::Effort { t: time("at")?, name: coordinate()? },
+            "normal_force" => What::NormalForce { t: time("at")?, pair: pair()? },
+            "friction_force" => What::FrictionForce { t: time("at")?, pair: pair()? },
+            "gap" => What::Gap { t: time("at")?, pair: pair()? },
             "mode" => {
                 let words =
                     [("separate", Mode::Separate), ("stick", Mode::Stick), ("slide", Mode::Slide)];
-                What::Mode {
-                    t: time("at")?,
-                    pair: pair(subject)?,
-                    mode: map.need("value")?.word(&words)?,
-                }
+                What::Mode { t: time("at")?, pair: pair()?, mode: map.need("value")?.word(&words)? }
             }
-            "drift" => What::Drift { from: time("from")?, to: time("to")?, body: name()? },
-            "height" => What::Height { t: time("at")?, body: name()? },
-            "tilt" => What::Tilt { t: time("at")?, body: name()? },
+            "drift" => What::Drift { from: time("from")?, to: time("to")?, body: body()? },
+            "height" => What::Height { t: time("at")?, body: body()? },
+            "tilt" => What::Tilt { t: time("at")?, body: body()? },
             _ => What::Count(subject.word(&[
                 ("dofs", Count::Dofs),
                 ("bodies", Count::Bodies),
                 ("steps", Count::Steps),
+                ("contacts", Count::Contacts),
             ])?),
         };
+        let tolerance = || map.need("tolerance")?.non_negative("the value's unit");
         let (value, tolerance) = match what {
             What::Mode { .. } => (0.0, 0.0),
+            What::Count(Count::Contacts) => (map.need("value")?.number("")?, tolerance()?),
             What::Count(_) => (map.need("value")?.number("")?, 0.0),
-            _ => (map.need("value")?.number("m, rad or N")?, read_tolerance(&map)?),
+            _ => (map.need("value")?.number("m, rad, N or N·m")?, tolerance()?),
         };
         Ok(Self { source: map.need("source")?.text()?.to_owned(), what, value, tolerance })
     }
@@ -112,6 +141,19 @@ impl Fact {
             What::Coordinate { t, name } => (
                 format!("{name} at {t} s"),
                 at(recording, *t).and_then(|f| recording.coordinate(name).map(|i| f.q[i])),
+            ),
+            What::Effort { t, name } => (
+                format!("drive force of {name} at {t} s"),
+                at(recording, *t).and_then(|f| f.effort.get(recording.command(name)?).copied()),
+            ),
+            What::FrictionForce { t, pair } => (
+                format!("friction force of {} and {} at {t} s", pair[0], pair[1]),
+                at(recording, *t).map(|f| {
+                    contacts(recording, f, pair)
+                        .map(|c| (c.force_W - c.n_AB_W * c.normal_force) * side(recording, c, pair))
+                        .fold(Vec3::ZERO, |sum, force| sum + force)
+                        .norm()
+                }),
             ),
             What::NormalForce { t, pair } => (
                 format!("normal force of {} and {} at {t} s", pair[0], pair[1]),
@@ -143,12 +185,17 @@ impl Fact {
             ),
             What::Count(count) => {
                 let model = scene.system.model();
+                let steps = recording.frames.len().saturating_sub(1);
                 let seen = match count {
-                    Count::Dofs => model.n_v(),
-                    Count::Bodies => model.n_bodies() - 1,
-                    Count::Steps => recording.frames.len().saturating_sub(1),
+                    Count::Dofs => model.n_v() as f64,
+                    Count::Bodies => (model.n_bodies() - 1) as f64,
+                    Count::Steps => steps as f64,
+                    Count::Contacts => {
+                        let points: usize = recording.frames.iter().map(|f| f.contacts.len()).sum();
+                        points as f64 / steps as f64
+                    }
                 };
-                (format!("number of {count:?}").to_lowercase(), Some(seen as f64))
+                (format!("number of {count:?}").to_lowercase(), Some(seen))
             }
         };
         let seen = seen.unwrap_or(f64::NAN);
@@ -159,16 +206,20 @@ impl Fact {
     }
 }
 
-fn read_tolerance(map: &Map<'_>) -> Result<f64, SceneError> {
-    map.need("tolerance")?.non_negative("the value's unit")
-}
-
-fn pair(at: &At<'_>) -> Result<[String; 2], SceneError> {
+/// Two bodies, or patterns that fit some.
+fn pair(at: &At<'_>, bodies: &[&str]) -> Result<[String; 2], SceneError> {
     let names = at.list()?;
-    match names.as_slice() {
-        [a, b] => Ok([a.text()?.to_owned(), b.text()?.to_owned()]),
-        other => Err(at.error(format!("{} names were seen; give two bodies", other.len()))),
-    }
+    let [a, b] = names.as_slice() else {
+        return Err(at.error(format!("{} names were seen; give two bodies", names.len())));
+    };
+    let name = |at: &At<'_>| -> Result<String, SceneError> {
+        let pattern = at.text()?;
+        if bodies.iter().any(|body| fits_body(pattern, body)) {
+            return Ok(pattern.to_owned());
+        }
+        Err(at.error(unknown("body", pattern, bodies)))
+    };
+    Ok([name(a)?, name(b)?])
 }
 
 /// The frame at a time, to a thousandth of a step.
@@ -181,12 +232,20 @@ fn contacts<'a>(
     recording: &'a Recording,
     frame: &'a Frame,
     pair: &'a [String; 2],
-) -> impl Iterator<Item = &'a quasistep_record::Contact> {
-    let name = |i: usize| recording.bodies[i].as_str();
-    frame.contacts.iter().filter(move |c| {
-        let (a, b) = (name(c.a), name(c.b));
-        (fits(&pair[0], a) && fits(&pair[1], b)) || (fits(&pair[0], b) && fits(&pair[1], a))
-    })
+) -> impl Iterator<Item = &'a Contact> {
+    frame.contacts.iter().filter(move |c| side(recording, c, pair) != 0.0)
+}
+
+/// +1 if the contact's bodies A and B are the pair in this order, −1 in the other, 0 if they are not.
+fn side(recording: &Recording, c: &Contact, pair: &[String; 2]) -> f64 {
+    let (a, b) = (recording.bodies[c.a].as_str(), recording.bodies[c.b].as_str());
+    if fits_body(&pair[0], a) && fits_body(&pair[1], b) {
+        1.0
+    } else if fits_body(&pair[0], b) && fits_body(&pair[1], a) {
+        -1.0
+    } else {
+        0.0
+    }
 }
 
 /// Greatest distance of a body from where it is at `from`, in m.

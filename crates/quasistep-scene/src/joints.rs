@@ -34,14 +34,11 @@ pub(crate) const KEYS: [&str; 7] =
 impl Settings {
     /// Reads the settings of a mapping that may hold other keys as well.
     pub fn read(map: &crate::document::Map<'_>) -> Result<Self, SceneError> {
-        let per_dof = |key: &str| -> Result<Option<Vec<f64>>, SceneError> {
+        type Check = fn(&At<'_>, &str) -> Result<f64, SceneError>;
+        let per_dof = |key, unit, check: Check| -> Result<Option<Vec<f64>>, SceneError> {
             let Some(at) = map.get(key) else { return Ok(None) };
-            let values = if at.is_list() {
-                at.numbers("N/m, N·m/rad or per second")?
-            } else {
-                vec![at.number("N/m, N·m/rad or per second")?]
-            };
-            Ok(Some(values))
+            let items = if at.is_list() { at.list()? } else { vec![at.clone()] };
+            items.iter().map(|item| check(item, unit)).collect::<Result<_, _>>().map(Some)
         };
         let words = [
             ("passive", RoleWord::Passive),
@@ -53,8 +50,8 @@ impl Settings {
         let none = |at: &At<'_>| matches!(at.text(), Ok("none"));
         Ok(Self {
             role: map.get("role").map(|at| at.word(&words)).transpose()?,
-            stiffness: per_dof("stiffness")?,
-            damping: per_dof("damping")?,
+            stiffness: per_dof("stiffness", "N/m or N·m/rad", |at, unit| at.positive(unit))?,
+            damping: per_dof("damping", "N·s/m or N·m·s/rad", |at, unit| at.non_negative(unit))?,
             damping_on: map.get("damping_on").map(|at| at.word(&damping_words)).transpose()?,
             effort_limit: match map.get("effort_limit") {
                 None => None,
@@ -87,6 +84,11 @@ impl Settings {
         self
     }
 
+    /// True if they ask for a drive.
+    pub fn is_driven(&self) -> bool {
+        self.stiffness.is_some() || self.role.is_some_and(|role| role != RoleWord::Passive)
+    }
+
     /// The drive of a joint with these settings; `effort` is what its model file says.
     pub fn role(
         &self,
@@ -105,6 +107,13 @@ impl Settings {
                 return Err(
                     at.error("a stiffness was seen on a passive joint; leave one of them out")
                 );
+            }
+            let damped = self.damping.iter().flatten().any(|d| *d > 0.0);
+            if damped || matches!(self.effort_limit, Some(Some(_))) {
+                return Err(at.error(
+                    "`damping` or `effort_limit` was seen on a passive joint; they belong to a drive: \
+                     give `stiffness` too",
+                ));
             }
             return Ok(Role::Passive);
         }
@@ -131,13 +140,7 @@ impl Settings {
             ))),
         };
         let stiffness = spread(stiffness, "stiffness")?;
-        if let Some(k) = stiffness.iter().find(|k| **k <= 0.0) {
-            return Err(at.error(format!("stiffness {k} was seen; it must be > 0")));
-        }
         let damping = spread(self.damping.as_deref().unwrap_or(&[0.0]), "damping")?;
-        if let Some(d) = damping.iter().find(|d| **d < 0.0) {
-            return Err(at.error(format!("damping {d} was seen; it must be ≥ 0")));
-        }
         let limit = match self.effort_limit {
             Some(given) => given,
             // URDF files write 0 where they mean none
@@ -161,10 +164,9 @@ fn limits(at: &At<'_>) -> Result<[f64; 2], SceneError> {
 }
 
 /// A start value: a number, a list, or a pose, as coordinates of the joint.
-fn start(at: &At<'_>) -> Result<Vec<f64>, SceneError> {
+pub(crate) fn start(at: &At<'_>) -> Result<Vec<f64>, SceneError> {
     if at.is_map() {
-        let X = pose(at)?;
-        return Ok(X.rotation.to_array().into_iter().chain(X.translation.to_array()).collect());
+        return Ok(crate::assembly::coordinates_of(&pose(at)?));
     }
     if at.is_list() { at.numbers("m or rad") } else { Ok(vec![at.number("m or rad")?]) }
 }
@@ -202,6 +204,9 @@ fn link<'a>(at: &At<'a>) -> Result<Link<'a>, SceneError> {
     let mut keys = vec!["slide", "hinge", "axis"];
     keys.extend(KEYS);
     let map = at.map(&keys)?;
+    for name in [map.get("slide"), map.get("hinge")].into_iter().flatten() {
+        crate::assembly::check_name("joint", name.text()?, name)?;
+    }
     let axis_at = map.need("axis")?;
     let axis = Vec3::from(axis_at.array::<3>("direction")?);
     if axis.try_normalize().is_none() {
@@ -213,6 +218,11 @@ fn link<'a>(at: &At<'a>) -> Result<Link<'a>, SceneError> {
         _ => return Err(at.error(format!("give one of {}", list(&["slide", "hinge"])))),
     };
     Ok(Link { name: Some(name), kind, settings: Settings::read(&map)?, at: at.clone() })
+}
+
+/// True if `pattern` fits a body `model/link`; the model alone stands for its body of that name.
+pub(crate) fn fits_body(pattern: &str, body: &str) -> bool {
+    fits(pattern, body) || body.split_once('/').is_some_and(|(m, l)| m == l && fits(pattern, m))
 }
 
 /// True if `pattern`, in which `*` stands for any text, fits `name`.
@@ -232,7 +242,7 @@ pub(crate) fn fits(pattern: &str, name: &str) -> bool {
 
 #[cfg(test)]
 mod tests {
-    use super::fits;
+    use super::{fits, fits_body};
 
     #[test]
     fn stars_stand_for_any_text() {
@@ -241,5 +251,11 @@ mod tests {
         assert!(fits("cube_*/*", "cube_1/link") && fits("a*b*c", "axxbyyc"));
         assert!(fits("exact", "exact") && !fits("exact", "exactly"));
         assert!(!fits("a*a", "a"));
+    }
+
+    #[test]
+    fn a_model_of_one_body_is_named_by_itself() {
+        assert!(fits_body("ball", "ball/ball") && fits_body("ball/*", "ball/ball"));
+        assert!(!fits_body("arm", "arm/link_7") && fits_body("arm/*", "arm/link_7"));
     }
 }

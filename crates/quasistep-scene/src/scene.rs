@@ -1,12 +1,12 @@
 //! A scene: a system, where it starts, what drives it, how it is stepped.
 
 use crate::assembly::Assembly;
-use crate::commands::{Commands, expression};
-use crate::curve::Curve;
+use crate::commands::{Commands, three};
+use crate::curve::{Curve, Grid};
 use crate::document::{At, Map, Node};
 use crate::error::SceneError;
 use crate::facts::Fact;
-use crate::joints::fits;
+use crate::joints::fits_body;
 use quasistep::{
     Cone, Formulation, Inertia, PairFriction, PrescribedRate, State, StepInput, StepParams, System,
     SystemDef, Wrench,
@@ -143,7 +143,7 @@ impl Scene {
         for (model, at) in map.need("models")?.entries()? {
             assembly.add_model(model, &at, dir, friction.default)?;
         }
-        let Assembly { builder, roles, bodies, geoms, drawing, start, warnings, .. } = assembly;
+        let Assembly { builder, roles, bodies, geoms, drawing, start, mut warnings, .. } = assembly;
         let models = map.need("models")?;
         let model = builder.build().map_err(|e| models.error(e.to_string()))?;
         let geom_bodies: Vec<&str> = geoms.iter().map(|g| bodies[g.body].as_str()).collect();
@@ -168,11 +168,15 @@ impl Scene {
             .check_q(&q)
             .map_err(|e| models.error(format!("start configuration: {e}")))?;
         let (params, duration) = read_step(map.get("step"), map.get("gravity"))?;
-        let commands = Commands::read(map.get("commands"), &system, &q, dir)?;
-        let wrenches = read_wrenches(map.get("wrenches"), &system)?;
+        let grid = Grid { h: params.time_step, n: n_steps(duration, params.time_step) };
+        let commands = Commands::read(map.get("commands"), &system, &q, dir, &grid)?;
+        let wrenches = read_wrenches(map.get("wrenches"), &system, &grid)?;
+        warnings.extend(outside_limits(&system, &q));
         let facts = match map.get("facts") {
             None => Vec::new(),
-            Some(at) => at.list()?.iter().map(Fact::read).collect::<Result<_, _>>()?,
+            Some(at) => {
+                at.list()?.iter().map(|fact| Fact::read(fact, &system)).collect::<Result<_, _>>()?
+            }
         };
         let text_of = |key: &str| map.get(key).map_or(Ok(""), At::text);
         text_of("description")?;
@@ -194,8 +198,7 @@ impl Scene {
 
     /// Number of steps of a run: the duration in whole steps, at least one.
     pub fn n_steps(&self) -> usize {
-        // a duration that is a multiple of the step but for rounding
-        ((self.duration / self.params.time_step - 1e-9).ceil() as usize).max(1)
+        n_steps(self.duration, self.params.time_step)
     }
 
     /// Fills the input of the step that ends at `t`: commands, their rates, wrenches.
@@ -214,6 +217,25 @@ impl Scene {
             });
         }
     }
+}
+
+fn n_steps(duration: f64, h: f64) -> usize {
+    // a duration that is a multiple of the step but for rounding
+    ((duration / h - 1e-9).ceil() as usize).max(1)
+}
+
+/// Words about joints that start beyond their limits.
+fn outside_limits(system: &System, q: &[f64]) -> Vec<String> {
+    let names = system.model().coordinate_names();
+    let limits = system.model().limits().iter();
+    limits
+        .filter_map(|limit| {
+            let (i, lower, upper) = (limit.q_index as usize, limit.lower, limit.upper);
+            (q[i] < lower || q[i] > upper).then(|| {
+                format!("`{}` starts at {}, outside its limits [{lower}, {upper}]", names[i], q[i])
+            })
+        })
+        .collect()
 }
 
 fn read_step(
@@ -260,11 +282,13 @@ fn read_step(
 }
 
 fn read_cone(at: &At<'_>) -> Result<Cone, SceneError> {
-    let edges = if at.is_number() { at.number("edges")? } else { f64::NAN };
+    let edges = if at.reads_as_number() { at.number("edges")? } else { f64::NAN };
     if edges >= 2.0 && edges % 2.0 == 0.0 && edges <= 1024.0 {
         return Ok(Cone::Pyramid(edges as u32));
     }
-    Err(at.error(format!("{} was seen; give an even number of edges from 2 to 1024", at.seen())))
+    let why = if matches!(at.text(), Ok("round")) { ", which is not available yet" } else { "" };
+    Err(at
+        .error(format!("{} was seen{why}; give an even number of edges from 2 to 1024", at.seen())))
 }
 
 /// `friction:` of a scene.
@@ -321,7 +345,7 @@ fn matching_pairs(
     let find = |at: &At<'_>| -> Result<Vec<usize>, SceneError> {
         let pattern = at.text()?;
         let found: Vec<usize> =
-            (0..geom_bodies.len()).filter(|&i| fits(pattern, geom_bodies[i])).collect();
+            (0..geom_bodies.len()).filter(|&i| fits_body(pattern, geom_bodies[i])).collect();
         if found.is_empty() {
             let mut names = geom_bodies.to_vec();
             names.dedup();
@@ -360,7 +384,11 @@ fn excluded_pairs(
     Ok(all)
 }
 
-fn read_wrenches(at: Option<&At<'_>>, system: &System) -> Result<Vec<WrenchOverTime>, SceneError> {
+fn read_wrenches(
+    at: Option<&At<'_>>,
+    system: &System,
+    grid: &Grid,
+) -> Result<Vec<WrenchOverTime>, SceneError> {
     let mut wrenches = Vec::new();
     for item in at.map(At::list).transpose()?.unwrap_or_default() {
         let map = item.map(&["body", "at", "force", "torque"])?;
@@ -373,13 +401,13 @@ fn read_wrenches(at: Option<&At<'_>>, system: &System) -> Result<Vec<WrenchOverT
             let names: Vec<&str> = model.bodies().iter().map(|b| b.name.as_str()).collect();
             body_at.error(crate::document::unknown("body", name, &names))
         })?;
+        if map.get("force").is_none() && map.get("torque").is_none() {
+            return Err(
+                item.error("a wrench without `force` and `torque` was seen; give one of them")
+            );
+        }
         let three = |key: &str| -> Result<[Curve; 3], SceneError> {
-            let Some(at) = map.get(key) else {
-                return Ok([const { Curve::Constant(0.0) }; 3]);
-            };
-            let curves: Vec<Curve> = at.list()?.iter().map(expression).collect::<Result<_, _>>()?;
-            let n = curves.len();
-            curves.try_into().map_err(|_| at.error(format!("{n} components were seen; give 3")))
+            map.get(key).map_or(Ok([const { Curve::Constant(0.0) }; 3]), |at| three(at, grid))
         };
         wrenches.push(WrenchOverTime {
             body,

@@ -1,9 +1,9 @@
 //! A URDF robot as part of a scene.
 
-use crate::assembly::{Assembly, Defaults, MASSLESS, NewBody, Rules};
+use crate::assembly::{Assembly, Defaults, MASSLESS, NewBody, Rules, coordinates_of};
 use crate::document::{At, Map};
 use crate::error::SceneError;
-use crate::joints::{Settings, chain};
+use crate::joints::{Settings, chain, start};
 use crate::mesh;
 use crate::shapes::{Piece, drawn, hull, pose};
 use crate::urdf::{self, Geometry, Urdf};
@@ -65,16 +65,20 @@ pub(crate) fn add(
                     [one] if one.name.is_none() => one.kind.clone(),
                     _ => return Err(at.error("a list of slides and hinges was seen as the joint of a robot's root; give `fixed`, `free`, `planar` or `ball`")),
                 };
-                let mut settings: Settings = rules.of("");
-                let mut X_PF = map.get("pose").map(pose).transpose()?.unwrap_or_default();
+                // a pattern with a `*` means the robot's joints, not the one it stands on
+                let mut settings: Settings = rules.of(model, false);
+                if let Some(at) = map.get("start") {
+                    settings.start.get_or_insert(start(at)?);
+                }
+                let pose_at = map.get("pose");
+                let mut X_PF = pose_at.map(pose).transpose()?.unwrap_or_default();
                 if matches!(kind, JointKind::Free) {
-                    settings.start.get_or_insert_with(|| {
-                        X_PF.rotation
-                            .to_array()
-                            .into_iter()
-                            .chain(X_PF.translation.to_array())
-                            .collect()
-                    });
+                    if let (Some(_), Some(pose)) = (&settings.start, pose_at) {
+                        return Err(pose.error(
+                            "`pose` and `start` were seen on a free robot; both say where it starts: give one",
+                        ));
+                    }
+                    settings.start.get_or_insert(coordinates_of(&X_PF));
                     X_PF = Pose::IDENTITY;
                 }
                 NewBody {
@@ -112,7 +116,8 @@ pub(crate) fn add(
                     mimic,
                     gravity: defaults.gravity,
                     effort: joint.effort,
-                    settings: rules.of(&joint.name),
+                    settings: rules
+                        .of(&joint.name, joint.mimic.is_none() && kind(&joint.kind).n_v() > 0),
                     at: rules.place(&joint.name).unwrap_or(at),
                 }
             }
@@ -156,7 +161,18 @@ fn add_shapes(
 ) -> Result<(), SceneError> {
     let link = &robot.links[link];
     let grey = [0.7, 0.7, 0.72, 1.0];
+    let mut has_visual = false;
     for (k, visual) in link.visuals.iter().enumerate() {
+        if let Geometry::Mesh { path, .. } = &visual.geometry
+            && !mesh::is_readable(path)
+        {
+            assembly.warnings.push(format!(
+                "{}: this visual mesh is not drawn; meshes are read from .obj and .stl",
+                path.display()
+            ));
+            continue;
+        }
+        has_visual = true;
         let name = format!("{}/visual{k}", assembly.bodies[body]);
         let geometry = match &visual.geometry {
             Geometry::Mesh { path, scale } => {
@@ -175,7 +191,6 @@ fn add_shapes(
         let color = visual.color.or(defaults.color).unwrap_or(grey);
         assembly.draw(body, &name, visual.origin, geometry, color, ShapeRole::Visual);
     }
-    let has_visual = !link.visuals.is_empty();
     let mut pieces = Vec::new();
     for collision in &link.collisions {
         let shape = shape(&collision.geometry, at)?;

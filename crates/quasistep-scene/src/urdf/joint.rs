@@ -21,6 +21,8 @@ pub(crate) struct Joint {
     /// In N or N·m.
     pub effort: Option<f64>,
     pub mimic: Option<MimicOf>,
+    /// Has `<dynamics>` with damping or friction.
+    pub damped: bool,
 }
 
 /// Kind of a joint; axes in its own frame.
@@ -103,6 +105,13 @@ pub(super) fn read(at: &Xml<'_, '_>, links: &[Link]) -> Result<Joint, SceneError
             offset: mimic.numbers::<1>("offset")?.map_or(0.0, |[x]| x),
         }),
     };
+    let damped = match at.child("dynamics") {
+        None => false,
+        Some(dynamics) => {
+            let value = |name: &str| dynamics.numbers::<1>(name);
+            [value("damping")?, value("friction")?].into_iter().flatten().any(|[x]| x != 0.0)
+        }
+    };
     Ok(Joint {
         name: at.text("name")?.to_owned(),
         line: at.line(),
@@ -113,6 +122,7 @@ pub(super) fn read(at: &Xml<'_, '_>, links: &[Link]) -> Result<Joint, SceneError
         limits,
         effort,
         mimic,
+        damped,
     })
 }
 

@@ -7,6 +7,7 @@ mod xml;
 pub(crate) use joint::{Joint, JointType};
 pub(crate) use link::{Geometry, Link};
 
+use crate::document::unknown;
 use crate::error::SceneError;
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
@@ -42,15 +43,27 @@ pub(crate) fn read(path: &Path, packages: &BTreeMap<String, PathBuf>) -> Result<
 
 /// Reads a robot from text; `file` is named in complaints.
 pub(crate) fn parse(text: &str, file: &str, places: &Places<'_>) -> Result<Urdf, SceneError> {
+    if file.ends_with(".xacro") || text.contains("<xacro:") {
+        let line = text.lines().position(|l| l.contains("<xacro:")).map_or(1, |k| k + 1);
+        return Err(SceneError::new(
+            file,
+            Some(line),
+            "",
+            "xacro was seen; expand it first with `xacro file.xacro > file.urdf`",
+        ));
+    }
+    // many files use Drake's tags without declaring their prefix
+    let declared: String;
+    let text = if text.contains("<drake:") && !text.contains("xmlns:drake") {
+        declared = text.replacen("<robot", "<robot xmlns:drake=\"http://drake.mit.edu\"", 1);
+        &declared
+    } else {
+        text
+    };
     let document = roxmltree::Document::parse(text).map_err(|e| {
         SceneError::new(file, Some(e.pos().row as usize), "", format!("not valid XML: {e}"))
     })?;
     let root = Xml::new(document.root_element(), file);
-    if text.contains("<xacro:") || file.ends_with(".xacro") {
-        return Err(
-            root.error("xacro was seen; expand it first with `xacro file.xacro > file.urdf`")
-        );
-    }
     if root.tag() != "robot" {
         return Err(
             root.error(format!("<{}> was seen; a URDF file has <robot> at its root", root.tag()))
@@ -84,20 +97,9 @@ pub(crate) fn parse(text: &str, file: &str, places: &Places<'_>) -> Result<Urdf,
         }
         joints.push(joint);
     }
-    for joint in &joints {
-        let Some(mimic) = &joint.mimic else { continue };
-        if !joints.iter().any(|j| j.name == mimic.joint) {
-            let names: Vec<&str> = joints.iter().map(|j| j.name.as_str()).collect();
-            return Err(SceneError::new(
-                file,
-                Some(joint.line),
-                &joint.name,
-                format!("mimic: {}", crate::document::unknown("joint", &mimic.joint, &names)),
-            ));
-        }
-    }
+    check_mimics(&joints, file)?;
     let root_link = find_root(&root, &links, &joints)?;
-    let warnings = links
+    let mut warnings: Vec<String> = links
         .iter()
         .filter(|l| l.inertial.is_none() && !l.collisions.is_empty())
         .map(|l| {
@@ -107,7 +109,42 @@ pub(crate) fn parse(text: &str, file: &str, places: &Places<'_>) -> Result<Urdf,
             )
         })
         .collect();
+    // one line for all joints: damping belongs to the drives of the scene
+    if let Some(joint) = joints.iter().find(|j| j.damped) {
+        warnings.push(format!(
+            "{file}:{}: <dynamics> of joint `{}` (and others) is not used; give `damping` in the scene",
+            joint.line, joint.name
+        ));
+    }
     Ok(Urdf { links, joints, root: root_link, warnings })
+}
+
+/// Every mimic joint names a joint that exists and is not itself led by it.
+fn check_mimics(joints: &[Joint], file: &str) -> Result<(), SceneError> {
+    let names: Vec<&str> = joints.iter().map(|j| j.name.as_str()).collect();
+    for joint in joints {
+        let fail = |message: String| {
+            Err(SceneError::new(
+                file,
+                Some(joint.line),
+                &format!("joint `{}` mimic", joint.name),
+                message,
+            ))
+        };
+        let mut at = joint;
+        // as many leaders as joints: a loop
+        for _ in 0..=joints.len() {
+            let Some(mimic) = &at.mimic else { break };
+            let Some(leader) = joints.iter().find(|j| j.name == mimic.joint) else {
+                return fail(unknown("joint", &mimic.joint, &names));
+            };
+            if leader.name == joint.name {
+                return fail(format!("`{}` leads back to itself; one joint must lead", joint.name));
+            }
+            at = leader;
+        }
+    }
+    Ok(())
 }
 
 /// The one link without a parent, from which every other can be reached.

@@ -5,18 +5,28 @@
 //! ```
 //!
 //! `J Jᵀ = H⁻¹` and `Jᵀ N = [R; 0]` for the rows `N` of the working set, kept by Givens rotations.
+//! Starting from the minimiser over the working set as equalities, with multipliers `u ≥ 0`, the most
+//! violated row enters while rows whose multiplier would turn negative leave.
 
-use crate::Rows;
+use crate::dense::{axpy, cholesky, dot, rotate_columns};
+use crate::rows::Rows;
 
 /// Squared sine of the angle to the working set's span below which a row depends on it.
 const DEPENDENT: f64 = 1e-18;
 
+/// A pivot of the Cholesky factor below this share of its diagonal entry is no curvature but rounding.
+const DEFINITE: f64 = 1e-12;
+/// A row enters the warm working set only with at least this squared sine: near dependence costs
+/// digits, and the row can still enter later if it must.
+const WARM_INDEPENDENT: f64 = 1e-8;
+
+/// How a solve over the rows ended.
+#[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) enum Outcome {
     Solved,
-    /// Multipliers of a contradiction: the new row, then the working set's.
+    /// This row contradicts the working set; [`ActiveSet::contradiction`] has the multipliers.
     Infeasible {
         row: u32,
-        r: Vec<f64>,
     },
     GaveUp,
 }
@@ -32,10 +42,12 @@ pub(crate) struct ActiveSet {
     pub u: Vec<f64>,
     pub x: Vec<f64>,
     in_working: Vec<bool>,
+    /// `Jᵀ a` of the row at hand.
     d: Vec<f64>,
     r: Vec<f64>,
     z: Vec<f64>,
     t: Vec<f64>,
+    w: Vec<f64>,
     pub pivots: u32,
 }
 
@@ -57,24 +69,8 @@ impl ActiveSet {
         self.J.clear();
         self.J.resize(n * n, 0.0);
         self.pivots = 0;
-        // Cholesky in place, lower triangle
-        for j in 0..n {
-            let mut diagonal = H[j * n + j];
-            for k in 0..j {
-                diagonal -= H[j * n + k] * H[j * n + k];
-            }
-            if !(diagonal > 1e-13 * (1.0 + H[j * n + j].abs())) {
-                return false;
-            }
-            let root = diagonal.sqrt();
-            H[j * n + j] = root;
-            for i in j + 1..n {
-                let mut sum = H[i * n + j];
-                for k in 0..j {
-                    sum -= H[i * n + k] * H[j * n + k];
-                }
-                H[i * n + j] = sum / root;
-            }
+        if !cholesky(H, n, DEFINITE) {
+            return false;
         }
         // J = L⁻ᵀ: column j of J solves Lᵀ y = e_j
         for j in 0..n {
@@ -127,7 +123,7 @@ impl ActiveSet {
             let (c, s) = (a / norm, b / norm);
             self.d[j - 1] = norm;
             self.d[j] = 0.0;
-            rotate(&mut self.J, n, j - 1, c, s);
+            rotate_columns(&mut self.J, n, j - 1, c, s);
         }
         for i in 0..=q {
             self.R[q * n + i] = self.d[i];
@@ -159,8 +155,14 @@ impl ActiveSet {
                 self.R[l * n + j] = c * x + s * y;
                 self.R[l * n + j + 1] = c * y - s * x;
             }
-            rotate(&mut self.J, n, j, c, s);
+            rotate_columns(&mut self.J, n, j, c, s);
         }
+    }
+
+    /// Multipliers `r` of the last contradiction, one per row of the working set: the row minus
+    /// `Σ r_k` of theirs vanishes.
+    pub fn contradiction(&self) -> &[f64] {
+        &self.r
     }
 
     /// Puts rows into the working set as far as they are independent; multipliers are then unknown.
@@ -173,8 +175,7 @@ impl ActiveSet {
                 self.jt_row(rows, row);
                 let all: f64 = self.d.iter().map(|d| d * d).sum();
                 let free: f64 = self.d[self.working.len()..].iter().map(|d| d * d).sum();
-                // a hair's breadth of independence makes a poor start
-                if free > 1e-8 * all {
+                if free > WARM_INDEPENDENT * all {
                     self.add(row);
                     self.u.push(0.0);
                 }
@@ -190,7 +191,9 @@ impl ActiveSet {
             self.t[j] = dot(&self.J[j * n..(j + 1) * n], g);
         }
         // w = R⁻ᵀ b_W
-        let mut w = vec![0.0; q];
+        let mut w = std::mem::take(&mut self.w);
+        w.clear();
+        w.resize(q, 0.0);
         for k in 0..q {
             let mut sum = b[self.working[k] as usize];
             for i in 0..k {
@@ -206,6 +209,7 @@ impl ActiveSet {
         for k in 0..q {
             self.d[k] = w[k] + self.t[k];
         }
+        self.w = w;
         self.solve_r();
         self.u.clear();
         self.u.extend_from_slice(&self.r);
@@ -218,7 +222,9 @@ impl ActiveSet {
         for j in 0..n {
             self.t[j] = dot(&self.J[j * n..(j + 1) * n], r_d);
         }
-        let mut w = vec![0.0; q];
+        let mut w = std::mem::take(&mut self.w);
+        w.clear();
+        w.resize(q, 0.0);
         for k in 0..q {
             let mut sum = r_p[k];
             for i in 0..k {
@@ -233,6 +239,7 @@ impl ActiveSet {
         for k in 0..q {
             self.d[k] = w[k] - self.t[k];
         }
+        self.w = w;
         self.solve_r();
         for k in 0..q {
             self.u[k] += self.r[k];
@@ -256,6 +263,7 @@ impl ActiveSet {
                 None => break,
             }
         }
+        // far more than any problem of ours needs; a cycle would run into it
         let limit = self.pivots + 200 + 20 * (n + m) as u32;
         loop {
             // most violated row
@@ -284,6 +292,7 @@ impl ActiveSet {
                 let mut t1 = f64::INFINITY;
                 let mut leave = usize::MAX;
                 for k in 0..q {
+                    // below rounding of R⁻¹ d a multiplier does not really fall
                     if self.r[k] > 1e-12 {
                         let t = self.u[k].max(0.0) / self.r[k];
                         if t < t1
@@ -299,7 +308,7 @@ impl ActiveSet {
                 let t2 = if free > DEPENDENT * all { -s / free } else { f64::INFINITY };
                 let t = t1.min(t2);
                 if t.is_infinite() {
-                    return Outcome::Infeasible { row: p as u32, r: self.r.clone() };
+                    return Outcome::Infeasible { row: p as u32 };
                 }
                 for k in 0..q {
                     self.u[k] -= t * self.r[k];
@@ -326,26 +335,5 @@ impl ActiveSet {
                 }
             }
         }
-    }
-}
-
-fn rotate(J: &mut [f64], n: usize, j: usize, c: f64, s: f64) {
-    let (left, right) = J.split_at_mut((j + 1) * n);
-    let a = &mut left[j * n..];
-    let b = &mut right[..n];
-    for (x, y) in a.iter_mut().zip(b) {
-        let (p, q) = (*x, *y);
-        *x = c * p + s * q;
-        *y = c * q - s * p;
-    }
-}
-
-pub(crate) fn dot(a: &[f64], b: &[f64]) -> f64 {
-    a.iter().zip(b).map(|(x, y)| x * y).sum()
-}
-
-pub(crate) fn axpy(s: f64, a: &[f64], y: &mut [f64]) {
-    for (y, a) in y.iter_mut().zip(a) {
-        *y += s * a;
     }
 }

@@ -1,0 +1,168 @@
+//! Seeded samples and a slow reference for the signed distance.
+//!
+//! The reference knows shapes as the convex hull of a few points with a radius around it. The signed
+//! distance of two such hulls is that of the origin to the hull of all differences of their points:
+//! apart, the smallest distance over all pairs of features; overlapping, the smallest distance to a
+//! supporting plane over all planes through three differences.
+#![allow(dead_code)] // each test file uses its part
+#![allow(missing_docs)]
+#![allow(non_snake_case)]
+
+use quasistep_geometry::{Polytope, Shape};
+use quasistep_math::{Pose, Quat, Vec3};
+use std::sync::Arc;
+
+pub struct Samples(u64);
+
+impl Samples {
+    pub fn new(seed: u64) -> Self {
+        Self(seed.wrapping_mul(0x9e37_79b9_7f4a_7c15).wrapping_add(1))
+    }
+    pub fn uniform(&mut self) -> f64 {
+        self.0 = self.0.wrapping_mul(6364136223846793005).wrapping_add(1442695040888963407);
+        (self.0 >> 11) as f64 / (1u64 << 53) as f64
+    }
+    pub fn between(&mut self, a: f64, b: f64) -> f64 {
+        a + (b - a) * self.uniform()
+    }
+    pub fn vec3(&mut self, size: f64) -> Vec3 {
+        Vec3::new(self.between(-size, size), self.between(-size, size), self.between(-size, size))
+    }
+    pub fn rotation(&mut self) -> Quat {
+        Quat::from_rotation_vector(self.vec3(3.0))
+    }
+    pub fn pose(&mut self, size: f64) -> Pose {
+        Pose::new(self.rotation(), self.vec3(size))
+    }
+}
+
+/// A hull of random points on an ellipsoid.
+pub fn random_hull(s: &mut Samples, n: usize) -> Shape {
+    let axes = Vec3::new(s.between(0.5, 1.5), s.between(0.5, 1.5), s.between(0.5, 1.5));
+    let points: Vec<Vec3> =
+        (0..n).map(|_| s.vec3(1.0).try_normalize().unwrap().component_mul(axes)).collect();
+    Shape::Polytope(Arc::new(Polytope::from_points(&points).unwrap()))
+}
+
+/// Points of the core and the radius around it, in the world frame.
+pub fn hull_points(shape: &Shape, X: &Pose) -> (Vec<Vec3>, f64) {
+    let (local, radius) = match shape {
+        Shape::Sphere { radius } => (vec![Vec3::ZERO], *radius),
+        Shape::Capsule { radius, half_length } => {
+            (vec![Vec3::Z * *half_length, Vec3::Z * -*half_length], *radius)
+        }
+        Shape::Box { half } => {
+            let corner = |i: usize, k: usize| if i >> k & 1 == 1 { half[k] } else { -half[k] };
+            ((0..8).map(|i| Vec3::new(corner(i, 0), corner(i, 1), corner(i, 2))).collect(), 0.0)
+        }
+        Shape::Polytope(p) => (p.vertices().to_vec(), 0.0),
+        other => panic!("no reference for {other:?}"),
+    };
+    (local.iter().map(|p| X.transform_point(*p)).collect(), radius)
+}
+
+/// Signed distance of two shapes, the slow way.
+pub fn reference(a: &Shape, X_WA: &Pose, b: &Shape, X_WB: &Pose) -> f64 {
+    let (pa, ra) = hull_points(a, X_WA);
+    let (pb, rb) = hull_points(b, X_WB);
+    let apart = distance(&pa, &pb);
+    let core = if apart > 1e-7 { apart } else { -depth(&pa, &pb) };
+    core - ra - rb
+}
+
+/// Distance of two hulls by Gilbert's method with away steps, to 1e-13: a nearest point of the
+/// hull of differences to the origin.
+fn distance(pa: &[Vec3], pb: &[Vec3]) -> f64 {
+    let differences: Vec<Vec3> = pb.iter().flat_map(|q| pa.iter().map(move |p| *q - *p)).collect();
+    // Wolfe's algorithm: the nearest point as a convex combination of a small, shrinking set
+    let mut set = vec![differences[0]];
+    let mut x = differences[0];
+    for _ in 0..10_000 {
+        let far = differences.iter().copied().min_by(|p, q| p.dot(x).total_cmp(&q.dot(x))).unwrap();
+        if x.dot(x) - far.dot(x) <= 1e-15 * (1.0 + x.dot(x))
+            || set.iter().any(|s| (*s - far).norm() < 1e-15)
+        {
+            break;
+        }
+        set.push(far);
+        (set, x) = nearest_of_simplex(&set);
+        if x.norm() < 1e-12 {
+            return 0.0;
+        }
+    }
+    x.norm()
+}
+
+/// The nearest point to the origin in the hull of at most four points, and the face it lies in.
+fn nearest_of_simplex(points: &[Vec3]) -> (Vec<Vec3>, Vec3) {
+    let mut best = (Vec::new(), Vec3::new(f64::INFINITY, 0.0, 0.0));
+    // every subset: a point, a segment, a triangle, a tetrahedron
+    for mask in 1..(1u32 << points.len()) {
+        let subset: Vec<Vec3> =
+            (0..points.len()).filter(|i| mask >> i & 1 == 1).map(|i| points[i]).collect();
+        let inside = match subset.as_slice() {
+            [p] => Some(*p),
+            [p, q] => {
+                let d = *q - *p;
+                let t = -p.dot(d) / d.norm_squared();
+                (0.0..=1.0).contains(&t).then(|| *p + d * t)
+            }
+            [p, q, r] => in_triangle(*p, *q, *r),
+            [p, q, r, s] => {
+                let volume = (*q - *p).dot((*r - *p).cross(*s - *p));
+                let part = |a: Vec3, b: Vec3, c: Vec3| a.dot(b.cross(c)) / volume;
+                let inside = volume.abs() > 1e-15
+                    && part(*q, *r, *s) >= 0.0
+                    && -part(*p, *r, *s) >= 0.0
+                    && part(*p, *q, *s) >= 0.0
+                    && -part(*p, *q, *r) >= 0.0;
+                inside.then_some(Vec3::ZERO)
+            }
+            _ => None,
+        };
+        if let Some(x) = inside
+            && x.norm_squared() < best.1.norm_squared()
+        {
+            best = (subset, x);
+        }
+    }
+    best
+}
+
+fn in_triangle(p: Vec3, q: Vec3, r: Vec3) -> Option<Vec3> {
+    let n = (q - p).cross(r - p);
+    let size = n.norm_squared();
+    if size < 1e-30 {
+        return None;
+    }
+    let foot = n * (p.dot(n) / size);
+    let side = |a: Vec3, b: Vec3| n.dot((b - a).cross(foot - a)) >= 0.0;
+    (side(p, q) && side(q, r) && side(r, p)).then_some(foot)
+}
+
+/// Depth of the origin in the hull of differences: the nearest plane through three of them that
+/// supports all. Zero if the hull is flat.
+fn depth(pa: &[Vec3], pb: &[Vec3]) -> f64 {
+    let differences: Vec<Vec3> = pb.iter().flat_map(|q| pa.iter().map(move |p| *q - *p)).collect();
+    let mut best = f64::INFINITY;
+    let n = differences.len();
+    for i in 0..n {
+        for j in i + 1..n {
+            for k in j + 1..n {
+                let (p, q, r) = (differences[i], differences[j], differences[k]);
+                let Some(normal) = (q - p).cross(r - p).try_normalize() else { continue };
+                if (q - p).cross(r - p).norm() < 1e-10 {
+                    continue;
+                }
+                for normal in [normal, -normal] {
+                    let offset = p.dot(normal);
+                    if offset < best && differences.iter().all(|d| d.dot(normal) <= offset + 1e-12)
+                    {
+                        best = offset.max(0.0);
+                    }
+                }
+            }
+        }
+    }
+    if best.is_finite() { best } else { 0.0 }
+}

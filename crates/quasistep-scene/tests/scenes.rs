@@ -1,0 +1,177 @@
+//! What a scene file can say, and what it becomes.
+#![allow(missing_docs)]
+
+use quasistep::{Actuator, DampingOn, Role, StepInput};
+use quasistep_scene::Scene;
+use std::path::{Path, PathBuf};
+
+fn parse(text: &str) -> Scene {
+    match Scene::parse(text, "scene.yml", "scene", Path::new("."), &[]) {
+        Ok(scene) => scene,
+        Err(error) => panic!("{error}"),
+    }
+}
+
+fn shipped(name: &str) -> PathBuf {
+    PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("../../scenes").join(name)
+}
+
+#[test]
+fn joints_become_bodies_and_coordinates() {
+    let scene = parse(
+        "models:
+  table: {joint: fixed, shape: {half_space: {}}}
+  hand:
+    bodies:
+      palm: {joint: [{slide: x, axis: [1, 0, 0], stiffness: 10}, {hinge: turn, axis: [0, 0, 1], role: prescribed}]}
+      finger: {parent: palm, joint: [{hinge: bend, axis: [0, 1, 0], start: 0.3, limits: [0, 1]}]}
+  puck: {joint: planar, pose: {xyz: [0, 0, 0.02]}, start: [1, 2, 0.5], mass: 1, shape: {cylinder: {radius: 0.05, length: 0.04}}}
+  free: {pose: {xyz: [3, 0, 1], rpy: [0, 0, 1.5707963267948966]}, density: 1000, shape: {box: {size: [1, 1, 1]}}}
+",
+    );
+    let model = scene.system.model();
+    assert_eq!(
+        model.coordinate_names(),
+        [
+            "hand.x",
+            "hand.turn",
+            "hand.bend",
+            "puck.x",
+            "puck.y",
+            "puck.theta",
+            "free.qw",
+            "free.qx",
+            "free.qy",
+            "free.qz",
+            "free.x",
+            "free.y",
+            "free.z"
+        ]
+    );
+    assert_eq!(scene.start.q[2..6], [0.3, 1.0, 2.0, 0.5]);
+    assert_eq!(scene.start.q[10..], [3.0, 0.0, 1.0]);
+    assert!((scene.start.q[9] - 0.5f64.sqrt()).abs() < 1e-15, "{:?}", scene.start.q);
+    assert_eq!(scene.system.n_cmd(), 2);
+    let body = model.body_by_name("free/free").unwrap();
+    assert!((model.body(body).inertia.mass - 1000.0).abs() < 1e-9);
+    assert_eq!(model.limits().len(), 1);
+}
+
+#[test]
+fn later_joint_patterns_override_earlier_ones() {
+    let scene = parse(
+        "models:
+  arm:
+    bodies:
+      a: {joint: [{hinge: j1, axis: [0, 0, 1]}]}
+      b: {parent: a, joint: [{hinge: j2, axis: [0, 0, 1]}]}
+    joints:
+      \"*\": {stiffness: 100, damping: 3}
+      j2: {stiffness: 50, damping_on: command_error, effort_limit: 7}
+",
+    );
+    let roles = scene.system.roles();
+    let expected = |k: f64, on: DampingOn, limit: f64| {
+        Role::Actuated(Actuator {
+            stiffness: vec![k],
+            damping: vec![3.0],
+            damping_on: on,
+            effort_limit: vec![limit],
+        })
+    };
+    assert_eq!(roles[1], expected(100.0, DampingOn::Velocity, f64::INFINITY));
+    assert_eq!(roles[2], expected(50.0, DampingOn::CommandError, 7.0));
+}
+
+#[test]
+fn commands_and_wrenches_are_functions_of_time() {
+    let scene = parse(
+        "models:
+  f: {joint: [{slide: x, axis: [1, 0, 0], stiffness: 10}, {slide: z, axis: [0, 0, 1], stiffness: 10, start: 0.4}]}
+  stone: {mass: 1, shape: {sphere: {radius: 0.1}}}
+commands:
+  - {joint: f.x, expr: \"0.1*t^2\"}
+wrenches:
+  - {body: stone, at: [0, 0, 0.1], force: [\"2*t\", 0, 1]}
+",
+    );
+    let mut input = StepInput::default();
+    scene.sample(2.0, &mut input);
+    // a joint that is told nothing stays where it starts
+    assert_eq!(input.q_cmd, [0.4, 0.4]);
+    assert!((input.v_cmd[0] - 0.4).abs() < 1e-15);
+    assert_eq!(input.wrenches[0].force_W.to_array(), [4.0, 0.0, 1.0]);
+    assert_eq!(input.wrenches[0].p_B.to_array(), [0.0, 0.0, 0.1]);
+}
+
+#[test]
+fn friction_follows_rule_and_exceptions() {
+    let scene = parse(
+        "models:
+  a: {friction: 0.5, mass: 1, shape: {sphere: {radius: 0.1}}}
+  b: {friction: 1, mass: 1, shape: {sphere: {radius: 0.1}}}
+  c: {mass: 1, shapes: [{sphere: {radius: 0.1}, friction: 0.2}]}
+friction: {rule: harmonic_mean, default: 0.7, pairs: [{a: a/*, b: c/*, mu: 0.9}]}
+collisions: {exclude: [[b/*, c/*]]}
+",
+    );
+    let system = &scene.system;
+    assert!((system.friction(0, 1) - 2.0 / 3.0).abs() < 1e-15);
+    assert_eq!(system.friction(0, 2), 0.9);
+    assert!(system.may_touch(0, 1) && !system.may_touch(1, 2));
+}
+
+/// The planned knots between which the arm of Pang21 Fig. 1 moves, replayed by another spline
+/// program (scipy-style clamped cubic): rows of the recorded command at 100 Hz.
+#[test]
+fn replayed_spline_agrees_with_a_recorded_command() {
+    let scene = Scene::load(shipped("iiwa_stacking.yml")).unwrap();
+    let mut input = StepInput::default();
+    for line in include_str!("data/command_samples.csv").lines().skip(1) {
+        let row: Vec<f64> = line.split(',').map(|c| c.parse().unwrap()).collect();
+        scene.sample(row[0], &mut input);
+        for (k, (got, want)) in input.q_cmd.iter().zip(&row[1..]).enumerate() {
+            assert!((got - want).abs() < 1e-9, "t = {}, joint {k}: {got} against {want}", row[0]);
+        }
+    }
+}
+
+#[test]
+fn a_robot_keeps_limits_mimics_meshes_and_friction() {
+    let folder = std::env::temp_dir().join(format!("quasistep-robot-{}", std::process::id()));
+    std::fs::create_dir_all(folder.join("meshes")).unwrap();
+    let tetrahedron = "v 0 0 0\nv 1 0 0\nv 0 1 0\nv 0 0 1\nf 1 3 2\nf 1 2 4\nf 2 3 4\nf 1 4 3\n";
+    std::fs::write(folder.join("meshes/t.obj"), tetrahedron).unwrap();
+    std::fs::write(
+        folder.join("r.urdf"),
+        r#"<robot name="r" xmlns:drake="http://drake.mit.edu">
+  <material name="red"><color rgba="1 0 0 1"/></material>
+  <link name="base"/>
+  <link name="left">
+    <inertial><mass value="1"/><inertia ixx="1" iyy="1" izz="1"/></inertial>
+    <visual><geometry><mesh filename="package://hand/meshes/t.obj" scale="2 2 2"/></geometry><material name="red"/></visual>
+    <collision><geometry><mesh filename="meshes/t.obj"/></geometry>
+      <drake:proximity_properties><drake:mu_dynamic value="0.8"/></drake:proximity_properties></collision>
+  </link>
+  <link name="right"/>
+  <joint name="grip" type="prismatic"><parent link="base"/><child link="left"/><axis xyz="0 1 0"/><limit lower="0" upper="0.04" effort="20" velocity="1"/></joint>
+  <joint name="follow" type="prismatic"><parent link="base"/><child link="right"/><axis xyz="0 1 0"/><limit lower="-0.04" upper="0" effort="20" velocity="1"/><mimic joint="grip" multiplier="-1"/></joint>
+</robot>"#,
+    )
+    .unwrap();
+    let text =
+        "models:\n  hand: {urdf: r.urdf, packages: {hand: .}, joints: {grip: {stiffness: 100}}}\n";
+    let scene = Scene::parse(text, "scene.yml", "scene", &folder, &[]);
+    std::fs::remove_dir_all(&folder).unwrap();
+    let scene = scene.unwrap_or_else(|e| panic!("{e}"));
+    let model = scene.system.model();
+    assert_eq!(model.coordinate_names(), ["hand.grip"]);
+    let limits = model.limits();
+    assert_eq!((limits[0].lower, limits[0].upper), (0.0, 0.04));
+    assert_eq!(scene.system.geoms()[0].mu, 0.8);
+    let Role::Actuated(actuator) = &scene.system.roles()[2] else {
+        panic!("{:?}", scene.system.roles())
+    };
+    assert_eq!(actuator.effort_limit, [20.0]);
+    assert_eq!(scene.drawing[0].color, [1.0, 0.0, 0.0, 1.0]);
+}

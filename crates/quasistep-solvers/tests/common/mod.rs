@@ -1,0 +1,123 @@
+//! Problems that own their numbers, seeded samples, and checks of certificates.
+#![allow(dead_code)] // each test file uses its part
+#![allow(missing_docs)]
+#![allow(non_snake_case)]
+
+use quasistep_solvers::{Qp, QpSolver, Rows, Saturation, Settings, Solution};
+
+#[derive(Clone, Debug, Default)]
+pub struct Problem {
+    pub n: usize,
+    pub P: Vec<f64>,
+    pub c: Vec<f64>,
+    pub A: Rows,
+    pub b: Vec<f64>,
+    pub saturations: Vec<Saturation>,
+}
+
+impl Problem {
+    pub fn new(P: &[&[f64]], c: &[f64], rows: &[(&[f64], f64)]) -> Self {
+        let mut problem = Self { n: c.len(), P: P.concat(), c: c.to_vec(), ..Self::default() };
+        for (row, b) in rows {
+            problem.push(row, *b);
+        }
+        problem
+    }
+    pub fn push(&mut self, row: &[f64], b: f64) {
+        let columns: Vec<u32> = (0..row.len() as u32).collect();
+        self.A.push(&columns, row);
+        self.b.push(b);
+    }
+    pub fn qp(&self) -> Qp<'_> {
+        Qp {
+            n: self.n,
+            P: &self.P,
+            c: &self.c,
+            A: &self.A,
+            b: &self.b,
+            saturations: &self.saturations,
+        }
+    }
+    pub fn solve(&self) -> Solution {
+        self.solve_from(&[])
+    }
+    pub fn solve_from(&self, warm: &[u32]) -> Solution {
+        let mut out = Solution::default();
+        QpSolver::new().solve(&self.qp(), warm, &Settings::default(), &mut out);
+        out
+    }
+    pub fn cost(&self, x: &[f64]) -> f64 {
+        let n = self.n;
+        (0..n)
+            .map(|i| {
+                x[i] * (self.c[i] + 0.5 * (0..n).map(|j| self.P[i * n + j] * x[j]).sum::<f64>())
+            })
+            .sum()
+    }
+    pub fn transpose_times(&self, z: &[f64]) -> Vec<f64> {
+        let mut out = vec![0.0; self.n];
+        for (i, z) in z.iter().enumerate() {
+            self.A.add_to(i, *z, &mut out);
+        }
+        out
+    }
+}
+
+pub struct Samples(u64);
+
+impl Samples {
+    pub fn new(seed: u64) -> Self {
+        Self(seed.wrapping_mul(0x9e37_79b9_7f4a_7c15).wrapping_add(1))
+    }
+    pub fn uniform(&mut self) -> f64 {
+        self.0 = self.0.wrapping_mul(6364136223846793005).wrapping_add(1442695040888963407);
+        (self.0 >> 11) as f64 / (1u64 << 53) as f64
+    }
+    pub fn signed(&mut self) -> f64 {
+        2.0 * self.uniform() - 1.0
+    }
+    pub fn below(&mut self, n: usize) -> usize {
+        (self.uniform() * n as f64) as usize
+    }
+}
+
+/// A contact-like problem: bodies of six dofs, some without mass, contacts with four edge rows each,
+/// many of them doubled or dependent; scaled by `scale`. Feasible: `x = 0` satisfies every row.
+pub fn contact_problem(
+    s: &mut Samples,
+    bodies: usize,
+    contacts: usize,
+    massless: f64,
+    scale: f64,
+) -> Problem {
+    let n = 6 * bodies;
+    let mut problem = Problem { n, P: vec![0.0; n * n], c: vec![0.0; n], ..Problem::default() };
+    for body in 0..bodies {
+        let has_mass = s.uniform() >= massless;
+        for k in 6 * body..6 * body + 6 {
+            problem.P[k * n + k] = if has_mass { scale * (0.01 + s.uniform()) } else { 0.0 };
+            problem.c[k] = scale * s.signed();
+        }
+    }
+    for _ in 0..contacts {
+        let (a, b) = (s.below(bodies), s.below(bodies + 1));
+        let J: Vec<[f64; 3]> = (0..12).map(|_| [s.signed(), s.signed(), s.signed()]).collect();
+        let mu = s.uniform();
+        let gap = if s.uniform() < 0.7 { 0.0 } else { s.uniform() };
+        for edge in [[1.0, 0.0], [0.0, 1.0], [-1.0, 0.0], [0.0, -1.0]] {
+            let mut row = vec![0.0; n];
+            for k in 0..6 {
+                let value = |j: [f64; 3]| j[0] + mu * (edge[0] * j[1] + edge[1] * j[2]);
+                row[6 * a + k] += value(J[k]);
+                if b < bodies && b != a {
+                    row[6 * b + k] -= value(J[6 + k]);
+                }
+            }
+            problem.push(&row, -gap);
+            if s.uniform() < 0.2 {
+                problem.push(&row, -gap);
+            }
+        }
+    }
+    problem
+}
