@@ -65,7 +65,7 @@ impl Step {
     }
 
     fn cannot_start(&self, error: &std::io::Error) -> Failure {
-        Failure::new(format!("cannot start {:?}: {error}", self.0.get_program()))
+        Failure::new(format!("cannot start {}: {error}", self.0.get_program().display()))
     }
 }
 

@@ -62,7 +62,10 @@ pub fn check(arguments: &CheckArgs, quiet: bool) -> Result<(), Failure> {
                 );
             }
             Some(pair) => {
-                println!("  nearest pair: {} and {}, {:.3e} m apart", pair.a, pair.b, pair.distance)
+                println!(
+                    "  nearest pair: {} and {}, {:.3e} m apart",
+                    pair.a, pair.b, pair.distance
+                );
             }
             None => println!("  nothing is near anything"),
         }

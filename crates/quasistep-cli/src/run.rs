@@ -42,7 +42,7 @@ pub fn run(arguments: &RunArgs, quiet: bool) -> Result<(), Failure> {
 
     let stopped = outcome.stopped.as_ref().map(ToString::to_string);
     let summary = summary(&scene, &tally, &seconds, stopped.as_deref());
-    write(&dir, &outcome.recording, &summary).map_err(|e| Failure::usage(format!("{e}")))?;
+    write(&dir, &outcome.recording, &summary).map_err(Failure::usage)?;
     let page = view::write_pictures(&dir, &outcome.recording)?;
     if !quiet {
         print_summary(&scene, &tally, &seconds);

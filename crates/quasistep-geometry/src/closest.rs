@@ -3,6 +3,9 @@
 use crate::core::{Core, CoreEdge, CoreFace};
 use quasistep_math::Vec3;
 
+/// A point is an edge of no length.
+const POINT: [CoreEdge; 1] = [CoreEdge { ends: [0, 0], faces: [0, 0] }];
+
 /// Closest points of A and B; meaningless if the cores overlap.
 pub(crate) fn closest_points(a: &Core, b: &Core) -> (Vec3, Vec3) {
     let mut best = (f64::INFINITY, Vec3::ZERO, Vec3::ZERO);
@@ -27,8 +30,6 @@ pub(crate) fn closest_points(a: &Core, b: &Core) -> (Vec3, Vec3) {
             }
         }
     }
-    // a point is an edge of no length
-    const POINT: [CoreEdge; 1] = [CoreEdge { ends: [0, 0], faces: [0, 0] }];
     let edges_a = if a.edges.is_empty() { &POINT[..] } else { &a.edges };
     let edges_b = if b.edges.is_empty() { &POINT[..] } else { &b.edges };
     for ea in edges_a {

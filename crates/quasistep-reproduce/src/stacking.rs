@@ -193,7 +193,7 @@ impl Run {
     /// Dofs: a pose of seven coordinates has six.
     fn recording_dofs(&self) -> f64 {
         let coordinates = &self.recording.coordinates;
-        let quaternions = coordinates.iter().filter(|c| c.ends_with(".qw")).count();
+        let quaternions = coordinates.iter().filter(|c| c.rsplit('.').next() == Some("qw")).count();
         (coordinates.len() - quaternions) as f64
     }
 }

@@ -190,7 +190,7 @@ impl Assembly {
             }],
         };
         let n = links.len();
-        let last_kind = links[n - 1].kind.clone();
+        let last_kind = links[n - 1].kind;
         let inertia = read_inertia(at, map, &pieces)?;
         let starts = read_starts(map, n)?;
         let mut parent = site.parent;
@@ -240,7 +240,7 @@ impl Assembly {
                 parent,
                 X_PF: X,
                 kind: link.kind,
-                inertia: if last { inertia.clone() } else { MASSLESS },
+                inertia: if last { inertia } else { MASSLESS },
                 limits: None,
                 mimic: None,
                 gravity: defaults.gravity,
@@ -273,10 +273,7 @@ impl Assembly {
             Some(_) => Role::Passive,
             None => new.settings.role(&new.kind, new.effort, new.at)?,
         };
-        let limits = match new.settings.limits {
-            Some(given) => given,
-            None => new.limits,
-        };
+        let limits = new.settings.limits.apply(new.limits);
         let n_q = if new.mimic.is_some() { 0 } else { new.kind.n_q() };
         if let Some(start) = &new.settings.start {
             let start = fit_start(start, &new.kind, new.at)?;

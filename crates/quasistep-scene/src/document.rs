@@ -88,22 +88,21 @@ impl Node {
             };
             match &mut parent.kind {
                 Kind::List(items) => items.push(done),
-                Kind::Map(entries) => match pending.take() {
-                    Some((key, key_line)) => {
+                Kind::Map(entries) => {
+                    if let Some((key, key_line)) = pending.take() {
                         // a block starts below its key; people look for the key
                         done.line = key_line;
                         entries.push((key, done));
+                        continue;
                     }
-                    None => {
-                        let Kind::Scalar(text) = done.kind else {
-                            return fail(line, "", "a key that is no plain word was seen".into());
-                        };
-                        if entries.iter().any(|(k, _)| *k == text) {
-                            return fail(line, &text, "the key is given twice; keep one".into());
-                        }
-                        *pending = Some((text, line));
+                    let Kind::Scalar(text) = done.kind else {
+                        return fail(line, "", "a key that is no plain word was seen".into());
+                    };
+                    if entries.iter().any(|(k, _)| *k == text) {
+                        return fail(line, &text, "the key is given twice; keep one".into());
                     }
-                },
+                    *pending = Some((text, line));
+                }
                 Kind::Scalar(_) => {}
             }
         }

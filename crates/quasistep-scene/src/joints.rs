@@ -14,10 +14,48 @@ pub(crate) struct Settings {
     stiffness: Option<Vec<f64>>,
     damping: Option<Vec<f64>>,
     damping_on: Option<DampingOn>,
-    /// `Some(None)`: no limit, whatever the model file says.
-    effort_limit: Option<Option<f64>>,
-    pub limits: Option<Option<[f64; 2]>>,
+    effort_limit: Limit<f64>,
+    pub limits: Limit<[f64; 2]>,
     pub start: Option<Vec<f64>>,
+}
+
+/// What a scene says of a limit in the model file.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub(crate) enum Limit<T> {
+    /// Nothing: it stays as it is.
+    #[default]
+    Keep,
+    /// `none`: there is no limit.
+    Drop,
+    /// Another one.
+    Set(T),
+}
+
+impl<T: Copy> Limit<T> {
+    fn read(
+        at: Option<&At<'_>>,
+        value: impl Fn(&At<'_>) -> Result<T, SceneError>,
+    ) -> Result<Self, SceneError> {
+        match at {
+            None => Ok(Self::Keep),
+            Some(at) if matches!(at.text(), Ok("none")) => Ok(Self::Drop),
+            Some(at) => value(at).map(Self::Set),
+        }
+    }
+
+    /// The limit that holds, given the model file's.
+    pub fn apply(self, file: Option<T>) -> Option<T> {
+        match self {
+            Self::Keep => file,
+            Self::Drop => None,
+            Self::Set(limit) => Some(limit),
+        }
+    }
+
+    /// This one, overridden by `other` where it says something.
+    fn then(self, other: Self) -> Self {
+        if matches!(other, Self::Keep) { self } else { other }
+    }
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -34,12 +72,6 @@ pub(crate) const KEYS: [&str; 7] =
 impl Settings {
     /// Reads the settings of a mapping that may hold other keys as well.
     pub fn read(map: &crate::document::Map<'_>) -> Result<Self, SceneError> {
-        type Check = fn(&At<'_>, &str) -> Result<f64, SceneError>;
-        let per_dof = |key, unit, check: Check| -> Result<Option<Vec<f64>>, SceneError> {
-            let Some(at) = map.get(key) else { return Ok(None) };
-            let items = if at.is_list() { at.list()? } else { vec![at.clone()] };
-            items.iter().map(|item| check(item, unit)).collect::<Result<_, _>>().map(Some)
-        };
         let words = [
             ("passive", RoleWord::Passive),
             ("actuated", RoleWord::Actuated),
@@ -47,40 +79,26 @@ impl Settings {
         ];
         let damping_words =
             [("velocity", DampingOn::Velocity), ("command_error", DampingOn::CommandError)];
-        let none = |at: &At<'_>| matches!(at.text(), Ok("none"));
         Ok(Self {
             role: map.get("role").map(|at| at.word(&words)).transpose()?,
-            stiffness: per_dof("stiffness", "N/m or N·m/rad", |at, unit| at.positive(unit))?,
-            damping: per_dof("damping", "N·s/m or N·m·s/rad", |at, unit| at.non_negative(unit))?,
+            stiffness: per_dof(map, "stiffness", "N/m or N·m/rad", At::positive)?,
+            damping: per_dof(map, "damping", "N·s/m or N·m·s/rad", At::non_negative)?,
             damping_on: map.get("damping_on").map(|at| at.word(&damping_words)).transpose()?,
-            effort_limit: match map.get("effort_limit") {
-                None => None,
-                Some(at) if none(at) => Some(None),
-                Some(at) => Some(Some(at.positive("N or N·m")?)),
-            },
-            limits: match map.get("limits") {
-                None => None,
-                Some(at) if none(at) => Some(None),
-                Some(at) => Some(Some(limits(at)?)),
-            },
+            effort_limit: Limit::read(map.get("effort_limit"), |at| at.positive("N or N·m"))?,
+            limits: Limit::read(map.get("limits"), limits)?,
             start: map.get("start").map(start).transpose()?,
         })
     }
 
     /// These settings, overridden by `other` where it says something.
     pub fn then(mut self, other: &Self) -> Self {
-        fn take<T: Clone>(mine: &mut Option<T>, theirs: &Option<T>) {
-            if theirs.is_some() {
-                mine.clone_from(theirs);
-            }
-        }
-        take(&mut self.role, &other.role);
-        take(&mut self.stiffness, &other.stiffness);
-        take(&mut self.damping, &other.damping);
-        take(&mut self.damping_on, &other.damping_on);
-        take(&mut self.effort_limit, &other.effort_limit);
-        take(&mut self.limits, &other.limits);
-        take(&mut self.start, &other.start);
+        self.role = other.role.or(self.role);
+        self.stiffness = other.stiffness.clone().or(self.stiffness);
+        self.damping = other.damping.clone().or(self.damping);
+        self.damping_on = other.damping_on.or(self.damping_on);
+        self.effort_limit = self.effort_limit.then(other.effort_limit);
+        self.limits = self.limits.then(other.limits);
+        self.start = other.start.clone().or(self.start);
         self
     }
 
@@ -109,7 +127,7 @@ impl Settings {
                 );
             }
             let damped = self.damping.iter().flatten().any(|d| *d > 0.0);
-            if damped || matches!(self.effort_limit, Some(Some(_))) {
+            if damped || matches!(self.effort_limit, Limit::Set(_)) {
                 return Err(at.error(
                     "`damping` or `effort_limit` was seen on a passive joint; they belong to a drive: \
                      give `stiffness` too",
@@ -141,11 +159,8 @@ impl Settings {
         };
         let stiffness = spread(stiffness, "stiffness")?;
         let damping = spread(self.damping.as_deref().unwrap_or(&[0.0]), "damping")?;
-        let limit = match self.effort_limit {
-            Some(given) => given,
-            // URDF files write 0 where they mean none
-            None => effort.filter(|e| *e > 0.0),
-        };
+        // URDF files write 0 where they mean none
+        let limit = self.effort_limit.apply(effort.filter(|e| *e > 0.0));
         Ok(Role::Actuated(Actuator {
             stiffness,
             damping,
@@ -153,6 +168,18 @@ impl Settings {
             effort_limit: vec![limit.unwrap_or(f64::INFINITY); n],
         }))
     }
+}
+
+/// One number for all dofs of a joint, or a list with one for each.
+fn per_dof<'a>(
+    map: &crate::document::Map<'a>,
+    key: &str,
+    unit: &str,
+    check: fn(&At<'a>, &str) -> Result<f64, SceneError>,
+) -> Result<Option<Vec<f64>>, SceneError> {
+    let Some(at) = map.get(key) else { return Ok(None) };
+    let items = if at.is_list() { at.list()? } else { vec![at.clone()] };
+    items.iter().map(|item| check(item, unit)).collect::<Result<_, _>>().map(Some)
 }
 
 fn limits(at: &At<'_>) -> Result<[f64; 2], SceneError> {

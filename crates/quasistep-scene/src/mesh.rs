@@ -39,6 +39,11 @@ pub(crate) fn read(path: &Path) -> Result<Mesh, SceneError> {
     Ok(mesh)
 }
 
+/// True if the file's ending is one that [`read`] knows.
+pub(crate) fn is_readable(path: &Path) -> bool {
+    path.extension().is_some_and(|e| e.eq_ignore_ascii_case("obj") || e.eq_ignore_ascii_case("stl"))
+}
+
 fn in_file(path: &Path, message: impl Into<String>) -> SceneError {
     SceneError::new(&path.display().to_string(), None, "", message)
 }
@@ -59,7 +64,7 @@ fn parse_obj(bytes: &[u8]) -> Result<Mesh, String> {
     for model in &models {
         let first = mesh.vertices.len() as u32;
         for p in model.mesh.positions.chunks_exact(3) {
-            mesh.vertices.push(Vec3::new(f64::from(p[0]), f64::from(p[1]), f64::from(p[2])));
+            mesh.vertices.push(Vec3::new(p[0], p[1], p[2]));
         }
         for corner in model.mesh.indices.chunks_exact(3) {
             mesh.triangles.push([first + corner[0], first + corner[1], first + corner[2]]);

@@ -62,7 +62,7 @@ pub(crate) fn add(
                 let links = map.get("joint").map(chain).transpose()?.unwrap_or_default();
                 let kind = match links.as_slice() {
                     [] => JointKind::Fixed,
-                    [one] if one.name.is_none() => one.kind.clone(),
+                    [one] if one.name.is_none() => one.kind,
                     _ => return Err(at.error("a list of slides and hinges was seen as the joint of a robot's root; give `fixed`, `free`, `planar` or `ball`")),
                 };
                 // a pattern with a `*` means the robot's joints, not the one it stands on

@@ -42,7 +42,7 @@ fn complaint(text: &str, place: &str, words: &[&str]) {
 
 #[track_caller]
 fn expect(result: Result<Scene, SceneError>, place: &str, words: &[&str]) {
-    let error = result.err().expect("a mistake").to_string();
+    let error = result.expect_err("a mistake").to_string();
     assert!(error.starts_with(place), "`{error}` does not start with `{place}`");
     for word in words {
         assert!(error.contains(word), "`{error}` does not say `{word}`");

@@ -8,7 +8,7 @@
 //! Starting from the minimiser over the working set as equalities, with multipliers `u ≥ 0`, the most
 //! violated row enters while rows whose multiplier would turn negative leave.
 
-use crate::dense::{axpy, cholesky, dot, rotate_columns};
+use crate::dense::{axpy, cholesky, dot, largest, rotate_columns};
 use crate::rows::Rows;
 
 /// Squared sine of the angle to the working set's span below which a row depends on it.
@@ -201,7 +201,7 @@ impl ActiveSet {
             }
             w[k] = sum / self.R[k * n + k];
         }
-        self.x.iter_mut().for_each(|x| *x = 0.0);
+        self.x.fill(0.0);
         for j in 0..n {
             let s = if j < q { w[j] } else { -self.t[j] };
             axpy(s, &self.J[j * n..(j + 1) * n], &mut self.x);
@@ -268,6 +268,8 @@ impl ActiveSet {
         loop {
             // most violated row
             let mut pick: Option<(usize, f64)> = None;
+            // on the way to infinity a row is known to the rounding of its large terms only
+            let tolerance = tolerance * (1.0 + 1e-3 * largest(&self.x));
             for i in 0..m {
                 if self.in_working[i] {
                     continue;
@@ -315,7 +317,7 @@ impl ActiveSet {
                 }
                 u_p += t;
                 if t2.is_finite() {
-                    self.z.iter_mut().for_each(|z| *z = 0.0);
+                    self.z.fill(0.0);
                     for j in q..n {
                         let dj = self.d[j];
                         axpy(dj, &self.J[j * n..(j + 1) * n], &mut self.z);

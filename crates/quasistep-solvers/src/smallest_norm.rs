@@ -51,7 +51,7 @@ impl SmallestNorm {
         }
         let size = largest(g);
         if self.rows.is_empty() || size == 0.0 {
-            z.iter_mut().for_each(|z| *z = 0.0);
+            z.fill(0.0);
             return true;
         }
         self.newton(qp, g, size);
@@ -64,7 +64,7 @@ impl SmallestNorm {
         if !(largest(&self.F) <= VERIFIED * size) {
             return false;
         }
-        z.iter_mut().for_each(|z| *z = 0.0);
+        z.fill(0.0);
         for (&i, a) in self.rows.iter().zip(&self.slope) {
             z[i as usize] = a.max(0.0);
         }

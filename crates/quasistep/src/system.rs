@@ -259,6 +259,9 @@ fn bad(what: String, seen: String, rule: String) -> SystemError {
     SystemError::Definition { what, seen, rule }
 }
 
+/// Name of a number, its values, what is valid, and the same in words.
+type Rule<'a> = (&'static str, &'a [f64], fn(f64) -> bool, &'static str);
+
 fn check_roles(model: &Model, roles: &[Role]) -> Result<(), SystemError> {
     if roles.len() != model.n_bodies() {
         let rule = format!("this model has {} bodies, the world included", model.n_bodies());
@@ -272,7 +275,7 @@ fn check_roles(model: &Model, roles: &[Role]) -> Result<(), SystemError> {
         }
         let Role::Actuated(actuator) = role else { continue };
         let n = body.v.len();
-        let rules: [(&str, &[f64], fn(f64) -> bool, &str); 3] = [
+        let rules: [Rule<'_>; 3] = [
             ("stiffness", &actuator.stiffness, |k| k > 0.0 && k.is_finite(), "> 0"),
             ("damping", &actuator.damping, |d| d >= 0.0 && d.is_finite(), "≥ 0"),
             ("effort limit", &actuator.effort_limit, |e| e > 0.0, "> 0"),

@@ -1,5 +1,6 @@
 //! Laws of one step, on worlds small enough to solve by hand.
 #![allow(missing_docs)]
+#![allow(non_snake_case)] // K and D are the letters of stiffness and damping
 
 mod common;
 

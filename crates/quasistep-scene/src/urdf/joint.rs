@@ -40,6 +40,7 @@ pub(crate) enum JointType {
 #[derive(Clone, Debug)]
 pub(crate) struct MimicOf {
     pub joint: String,
+    pub line: usize,
     pub multiplier: f64,
     pub offset: f64,
 }
@@ -101,6 +102,7 @@ pub(super) fn read(at: &Xml<'_, '_>, links: &[Link]) -> Result<Joint, SceneError
         None => None,
         Some(mimic) => Some(MimicOf {
             joint: mimic.text("joint")?.to_owned(),
+            line: mimic.line(),
             multiplier: mimic.numbers::<1>("multiplier")?.map_or(1.0, |[x]| x),
             offset: mimic.numbers::<1>("offset")?.map_or(0.0, |[x]| x),
         }),

@@ -43,7 +43,8 @@ pub(crate) fn read(path: &Path, packages: &BTreeMap<String, PathBuf>) -> Result<
 
 /// Reads a robot from text; `file` is named in complaints.
 pub(crate) fn parse(text: &str, file: &str, places: &Places<'_>) -> Result<Urdf, SceneError> {
-    if file.ends_with(".xacro") || text.contains("<xacro:") {
+    let is_xacro = Path::new(file).extension().is_some_and(|e| e.eq_ignore_ascii_case("xacro"));
+    if is_xacro || text.contains("<xacro:") {
         let line = text.lines().position(|l| l.contains("<xacro:")).map_or(1, |k| k + 1);
         return Err(SceneError::new(
             file,
@@ -123,14 +124,9 @@ pub(crate) fn parse(text: &str, file: &str, places: &Places<'_>) -> Result<Urdf,
 fn check_mimics(joints: &[Joint], file: &str) -> Result<(), SceneError> {
     let names: Vec<&str> = joints.iter().map(|j| j.name.as_str()).collect();
     for joint in joints {
-        let fail = |message: String| {
-            Err(SceneError::new(
-                file,
-                Some(joint.line),
-                &format!("joint `{}` mimic", joint.name),
-                message,
-            ))
-        };
+        let Some(own) = &joint.mimic else { continue };
+        let key = format!("joint `{}` mimic", joint.name);
+        let fail = |message: String| Err(SceneError::new(file, Some(own.line), &key, message));
         let mut at = joint;
         // as many leaders as joints: a loop
         for _ in 0..=joints.len() {

@@ -1,0 +1,189 @@
+//! Robots from URDF files in a scene.
+#![allow(missing_docs)]
+
+use quasistep::Role;
+use quasistep_math::Vec3;
+use quasistep_record::ShapeRole;
+use quasistep_scene::{Scene, SceneError};
+use std::path::PathBuf;
+
+/// A folder of its own for each test.
+struct Folder(PathBuf);
+
+impl Folder {
+    fn new(name: &str) -> Self {
+        let name = format!("quasistep-robots-{name}-{}", std::process::id());
+        let path = std::env::temp_dir().join(name);
+        std::fs::create_dir_all(&path).unwrap();
+        Self(path)
+    }
+
+    fn scene(&self, urdf: &str, scene: &str) -> Result<Scene, SceneError> {
+        std::fs::write(self.0.join("r.urdf"), urdf).unwrap();
+        Scene::parse(scene, "scene.yml", "scene", &self.0, &[])
+    }
+}
+
+impl Drop for Folder {
+    fn drop(&mut self) {
+        let _ = std::fs::remove_dir_all(&self.0);
+    }
+}
+
+/// Three hinges of which one is fixed and one mimics, all with damping in the file.
+const ARM: &str = r#"<robot name="arm">
+  <link name="base"/>
+  <link name="upper">
+    <inertial><origin xyz="0.1 0 0" rpy="0 0 1.5707963267948966"/><mass value="2"/>
+      <inertia ixx="0.01" ixy="0" ixz="0" iyy="0.02" iyz="0" izz="0.02"/></inertial>
+    <collision><origin xyz="0.2 0 0"/><geometry><box size="0.4 0.1 0.1"/></geometry></collision>
+  </link>
+  <link name="plate"/>
+  <link name="hand"/>
+  <joint name="shoulder" type="revolute">
+    <origin xyz="0 0 0.5" rpy="0 0 0"/><parent link="base"/><child link="upper"/><axis xyz="0 1 0"/>
+    <limit lower="-1" upper="2" effort="30" velocity="1"/><dynamics damping="0.5"/>
+  </joint>
+  <joint name="weld" type="fixed"><parent link="upper"/><child link="plate"/></joint>
+  <joint name="wrist" type="continuous">
+    <parent link="plate"/><child link="hand"/><axis xyz="0 0 1"/><mimic joint="shoulder" multiplier="2"/>
+  </joint>
+</robot>"#;
+
+#[test]
+fn a_star_drives_every_joint_that_can_be_driven() {
+    let folder = Folder::new("star");
+    let text = "models:\n  arm: {urdf: r.urdf, joints: {\"*\": {stiffness: 100, start: 0.5}}}\n";
+    let scene = folder.scene(ARM, text).unwrap_or_else(|e| panic!("{e}"));
+    let model = scene.system.model();
+    assert_eq!(model.coordinate_names(), ["arm.shoulder"]);
+    assert_eq!(scene.start.q, [0.5]);
+    let driven = scene.system.roles().iter().filter(|r| **r != Role::Passive).count();
+    assert_eq!(driven, 1);
+    let shoulder = model.joint_by_name("arm.shoulder").unwrap();
+    let Role::Actuated(drive) = &scene.system.roles()[shoulder] else { panic!("no drive") };
+    assert_eq!(drive.effort_limit, [30.0]);
+    let upper = model.body(shoulder);
+    assert_eq!(upper.limits, Some([-1.0, 2.0]));
+    // the inertia's axes are turned by a quarter about z: x and y change places
+    let moments = upper.inertia.inertia.rows;
+    assert!((moments[0].x - 0.02).abs() < 1e-15 && (moments[1].y - 0.01).abs() < 1e-15);
+    assert_eq!(upper.inertia.com, Vec3::new(0.1, 0.0, 0.0));
+    // damping of the file is named, not used in silence
+    let warnings = scene.warnings.join("; ");
+    assert!(warnings.contains("r.urdf:10") && warnings.contains("`damping`"), "{warnings}");
+}
+
+#[test]
+fn limits_of_the_file_can_be_replaced_or_dropped() {
+    let folder = Folder::new("limits");
+    let drive = |settings: &str| {
+        let text = format!(
+            "models:\n  arm: {{urdf: r.urdf, joints: {{shoulder: {{stiffness: 1, {settings}}}}}}}\n"
+        );
+        let scene = folder.scene(ARM, &text).unwrap_or_else(|e| panic!("{e}"));
+        let shoulder = scene.system.model().joint_by_name("arm.shoulder").unwrap();
+        let Role::Actuated(drive) = scene.system.roles()[shoulder].clone() else { panic!() };
+        (drive.effort_limit[0], scene.system.model().body(shoulder).limits)
+    };
+    assert_eq!(drive("effort_limit: none, limits: none"), (f64::INFINITY, None));
+    assert_eq!(drive("effort_limit: 5, limits: [0, 1]"), (5.0, Some([0.0, 1.0])));
+}
+
+#[test]
+fn the_root_stands_where_the_scene_says() {
+    let folder = Folder::new("root");
+    let root = |keys: &str| {
+        folder.scene(ARM, &format!("models:\n  arm: {{urdf: r.urdf, {keys}}}\n")).unwrap()
+    };
+    let fixed = root("pose: {xyz: [1, 2, 3]}");
+    let model = fixed.system.model();
+    let mut kin = model.create_kinematics();
+    model.kinematics(&fixed.start.q, &mut kin);
+    let upper = model.body_by_name("arm/upper").unwrap();
+    assert_eq!(kin.X_WB[upper].translation, Vec3::new(1.0, 2.0, 3.5));
+    let free = root("joint: free, pose: {xyz: [1, 2, 3]}");
+    assert_eq!(free.start.q, [1.0, 0.0, 0.0, 0.0, 1.0, 2.0, 3.0, 0.0]);
+    assert_eq!(free.system.model().coordinate_names()[4], "arm.x");
+    let planar = root("joint: planar, start: [1, 2, 0.5]");
+    assert_eq!(planar.start.q, [1.0, 2.0, 0.5, 0.0]);
+}
+
+#[test]
+fn a_robot_stands_on_another() {
+    let folder = Folder::new("parent");
+    let text = "models:\n  a: {urdf: r.urdf}\n  b: {urdf: r.urdf, parent: a/hand}\n";
+    let scene = folder.scene(ARM, text).unwrap();
+    let model = scene.system.model();
+    let (hand, base) =
+        (model.body_by_name("a/hand").unwrap(), model.body_by_name("b/base").unwrap());
+    assert_eq!(model.body(base).parent, hand);
+    let text = "models:\n  b: {urdf: r.urdf, parent: a/hnd}\n  a: {urdf: r.urdf}\n";
+    let error = folder.scene(ARM, text).unwrap_err().to_string();
+    assert!(error.starts_with("scene.yml:2: models.b.parent: unknown body `a/hnd`"), "{error}");
+}
+
+/// Files in the wild use Drake's tags without declaring their prefix, and meshes that only
+/// renderers read.
+#[test]
+fn tags_and_meshes_of_other_programs_are_tolerated() {
+    let folder = Folder::new("drake");
+    std::fs::write(folder.0.join("look.dae"), "<COLLADA/>").unwrap();
+    let urdf = r#"<robot name="r">
+  <link name="pad">
+    <visual><geometry><mesh filename="look.dae"/></geometry></visual>
+    <collision><geometry><capsule radius="0.1" length="0.4"/></geometry>
+      <drake:proximity_properties><drake:mu_static value="0.7"/></drake:proximity_properties>
+    </collision>
+  </link>
+  <transmission name="t"/>
+</robot>"#;
+    let scene = folder.scene(urdf, "models:\n  r: {urdf: r.urdf}\n").unwrap();
+    assert_eq!(scene.system.geoms()[0].mu, 0.7);
+    // nothing else is drawn, so the collision shape is
+    assert_eq!(scene.drawing.len(), 1);
+    assert_eq!(scene.drawing[0].role, ShapeRole::Both);
+    assert!(scene.warnings.iter().any(|w| w.contains("look.dae")), "{:?}", scene.warnings);
+}
+
+#[test]
+fn mistakes_in_a_robot_name_file_and_line() {
+    let folder = Folder::new("mistakes");
+    let file = folder.0.join("r.urdf").display().to_string();
+    let wrong = |from: &str, to: &str, line: usize, words: &[&str]| {
+        assert!(ARM.contains(from), "{from}");
+        let urdf = ARM.replacen(from, to, 1);
+        let error = folder.scene(&urdf, "models:\n  r: {urdf: r.urdf}\n").unwrap_err().to_string();
+        assert!(error.starts_with(&format!("{file}:{line}: ")), "{error}");
+        for word in words {
+            assert!(error.contains(word), "`{error}` does not say `{word}`");
+        }
+        assert_eq!(error.lines().count(), 1, "{error}");
+    };
+    wrong("mimic joint=\"shoulder\"", "mimic joint=\"sholder\"", 16, &["did you mean `shoulder`"]);
+    wrong("mimic joint=\"shoulder\"", "mimic joint=\"wrist\"", 16, &["`wrist` leads back"]);
+    wrong("lower=\"-1\"", "lower=\"3\"", 12, &["lower 3", "upper 2"]);
+    wrong("upper=\"2\"", "upper=\"2 rad\"", 12, &["`rad` is no finite number"]);
+    wrong("effort=\"30\"", "effort=\"nan\"", 12, &["`nan` is no finite number"]);
+    wrong("<axis xyz=\"0 1 0\"/>", "<axis xyz=\"0 0 0\"/>", 11, &["direction"]);
+    wrong("size=\"0.4 0.1 0.1\"", "size=\"0.4 0.1\"", 6, &["2 numbers", "must have 3"]);
+    wrong("size=\"0.4 0.1 0.1\"", "size=\"0.4 0 0.1\"", 6, &["> 0"]);
+    wrong(
+        "<box size=\"0.4 0.1 0.1\"/>",
+        "<mesh filename=\"no.stl\"/>",
+        6,
+        &["no.stl", "not exist"],
+    );
+    wrong("<child link=\"upper\"/>", "<child link=\"uper\"/>", 11, &["did you mean `upper`"]);
+    wrong("<mass value=\"2\"/>", "", 4, &["<mass> is missing"]);
+}
+
+/// A drive on a follower would be a second hand on one dof.
+#[test]
+fn a_mimic_joint_is_driven_by_its_leader_only() {
+    let folder = Folder::new("mimic");
+    let text = "models:\n  arm:\n    urdf: r.urdf\n    joints:\n      wrist: {stiffness: 5}\n";
+    let error = folder.scene(ARM, text).unwrap_err().to_string();
+    assert!(error.starts_with("scene.yml:5: models.arm.joints.wrist: "), "{error}");
+    assert!(error.contains("mimics another joint"), "{error}");
+}
