@@ -165,7 +165,7 @@ impl Clipper {
         };
         self.order.clear();
         self.order.extend(0..points.len());
-        self.order.sort_by(|&i, &j| {
+        self.order.sort_unstable_by(|&i, &j| {
             let (a, b) = (flat(i), flat(j));
             a.0.total_cmp(&b.0).then(a.1.total_cmp(&b.1)).then(i.cmp(&j))
         });

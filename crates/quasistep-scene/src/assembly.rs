@@ -3,7 +3,8 @@
 use crate::document::{At, unknown};
 use crate::error::SceneError;
 use crate::joints::{self, Link, Settings, chain, fits};
-use crate::shapes::{self, Piece, inertia_of, piece, pose};
+use crate::mass;
+use crate::shapes::{self, Piece, piece, pose};
 use crate::urdf_model;
 use quasistep::{Geom, Role};
 use quasistep_math::{Mat3, Pose, Vec3};
@@ -191,7 +192,7 @@ impl Assembly {
         };
         let n = links.len();
         let last_kind = links[n - 1].kind;
-        let inertia = read_inertia(at, map, &pieces)?;
+        let inertia = mass::read(at, map, &pieces)?;
         let starts = read_starts(map, n)?;
         let mut parent = site.parent;
         for (k, link) in links.into_iter().enumerate() {
@@ -412,64 +413,6 @@ fn read_pieces(map: &crate::document::Map<'_>, dir: &Path) -> Result<Vec<Piece>,
         (Some(one), None) => Ok(vec![piece(one, dir)?]),
         (None, Some(all)) => all.list()?.iter().map(|at| piece(at, dir)).collect(),
         (None, None) => Ok(Vec::new()),
-    }
-}
-
-/// Mass, centre of mass and inertia of an inline body.
-fn read_inertia(
-    at: &At<'_>,
-    map: &crate::document::Map<'_>,
-    pieces: &[Piece],
-) -> Result<BodyInertia, SceneError> {
-    let com = map.get("com").map(|a| a.array::<3>("m")).transpose()?;
-    let given = map.get("inertia").map(read_moments).transpose()?;
-    let mut inertia = match (map.get("mass"), map.get("density")) {
-        (Some(_), Some(d)) => {
-            return Err(d.error("`mass` and `density` were seen; give one of them"));
-        }
-        (None, Some(d)) => {
-            let density = d.positive("kg/m³")?;
-            inertia_of(pieces, density).ok_or_else(|| {
-                d.error("a density was seen on a body without volume; give `mass`")
-            })?
-        }
-        (Some(m), None) => {
-            let mass = m.positive("kg")?;
-            match inertia_of(pieces, 1.0) {
-                Some(unit) => {
-                    let scale = mass / unit.mass;
-                    BodyInertia { mass, com: unit.com, inertia: unit.inertia * scale }
-                }
-                // a point: right for bodies that only slide
-                None => BodyInertia { mass, com: Vec3::ZERO, inertia: Mat3::ZERO },
-            }
-        }
-        (None, None) => {
-            if let Some(extra) = map.get("inertia").or(map.get("com")) {
-                return Err(extra.error("given without `mass`; give the mass in kg too"));
-            }
-            return Ok(MASSLESS);
-        }
-    };
-    if let Some(com) = com {
-        inertia.com = com.into();
-    }
-    if let Some(moments) = given {
-        inertia.inertia = moments;
-    }
-    inertia.check().map_err(|e| map.get("inertia").unwrap_or(at).error(e.to_string()))?;
-    Ok(inertia)
-}
-
-fn read_moments(at: &At<'_>) -> Result<Mat3, SceneError> {
-    let values = at.numbers("kg·m²")?;
-    match *values.as_slice() {
-        [xx, yy, zz] => Ok(Mat3::diagonal([xx, yy, zz])),
-        [xx, yy, zz, xy, xz, yz] => Ok(Mat3::symmetric([xx, yy, zz, xy, xz, yz])),
-        _ => Err(at.error(format!(
-            "{} numbers were seen; give [ixx, iyy, izz] or [ixx, iyy, izz, ixy, ixz, iyz] in kg·m²",
-            values.len()
-        ))),
     }
 }
 

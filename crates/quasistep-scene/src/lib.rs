@@ -27,6 +27,7 @@ mod error;
 mod expr;
 mod facts;
 mod joints;
+mod mass;
 mod mesh;
 mod run;
 mod scene;

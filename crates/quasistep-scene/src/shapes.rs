@@ -1,11 +1,10 @@
-//! Shapes in a scene file: collision geometry, what is drawn, and the mass that follows.
+//! Shapes in a scene file: collision geometry and what is drawn.
 
 use crate::document::At;
 use crate::error::SceneError;
 use crate::mesh;
 use quasistep_geometry::{Polytope, Shape};
-use quasistep_math::{Mat3, Pose, Quat, Vec3};
-use quasistep_model::BodyInertia;
+use quasistep_math::{Pose, Quat, Vec3};
 use quasistep_record::DrawnGeometry;
 use std::path::Path;
 use std::sync::Arc;
@@ -185,31 +184,4 @@ pub(crate) fn color(at: &At<'_>) -> Result<[f32; 4], SceneError> {
         )));
     }
     Ok(std::array::from_fn(|i| values.get(i).map_or(1.0, |c| *c as f32)))
-}
-
-/// Mass properties of several shapes of one density, in kg/m³; `None` if nothing has a volume.
-pub(crate) fn inertia_of(pieces: &[Piece], density: f64) -> Option<BodyInertia> {
-    let mut mass = 0.0;
-    let mut moment = Vec3::ZERO;
-    let mut parts = Vec::new();
-    for piece in pieces.iter().filter(|p| p.collides) {
-        let Some(m) = piece.shape.mass_properties(density) else { continue };
-        let R = piece.X_BG.rotation.to_matrix();
-        let com = piece.X_BG.transform_point(m.com);
-        mass += m.mass;
-        moment += com * m.mass;
-        parts.push((m.mass, com, R * m.inertia * R.transpose()));
-    }
-    if mass <= 0.0 {
-        return None;
-    }
-    let com = moment / mass;
-    let mut inertia = Mat3::ZERO;
-    for (m, c, I) in parts {
-        // parallel axes to the common centre
-        let r = c - com;
-        let shift = Mat3::IDENTITY * r.norm_squared() + Mat3::outer(r, r) * -1.0;
-        inertia = inertia + I + shift * m;
-    }
-    Some(BodyInertia { mass, com, inertia })
 }

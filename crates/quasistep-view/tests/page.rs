@@ -4,6 +4,7 @@ mod common;
 use common::{N_FRAMES, Picture, Scratch, is_box_red, push};
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output};
+use std::sync::{Mutex, PoisonError};
 
 /// The browser: `CHROMIUM`, or one on the path. These tests must not pass without one.
 fn chromium() -> PathBuf {
@@ -21,13 +22,16 @@ fn chromium() -> PathBuf {
         )
 }
 
-/// Opens `page#hash` without a window, lets it run for 3 s of its own time, and returns what the
+/// Opens `page#hash` without a window, lets it run for 10 s of its own time, and returns what the
 /// browser printed.
 fn browse(dir: &Scratch, page: &Path, hash: &str, flags: &[&str]) -> Output {
     assert!(
         quasistep_view::has_page(),
         "the page was not built: install Node.js with npm, or set QUASISTEP_VIEWER_BUNDLE"
     );
+    // one browser at a time: two that draw in software starve one another
+    static ONE: Mutex<()> = Mutex::new(());
+    let _one = ONE.lock().unwrap_or_else(PoisonError::into_inner);
     let profile = dir.file("profile");
     let output = Command::new(chromium())
         .args([
@@ -41,7 +45,7 @@ fn browse(dir: &Scratch, page: &Path, hash: &str, flags: &[&str]) -> Output {
             "--no-first-run",
             "--hide-scrollbars",
             "--enable-logging=stderr",
-            "--virtual-time-budget=3000",
+            "--virtual-time-budget=10000",
             "--window-size=900,600",
         ])
         .arg(format!("--user-data-dir={}", profile.display()))
@@ -188,7 +192,7 @@ fn the_page_says_when_webgl_is_missing() {
     let flags = ["--dump-dom", "--disable-3d-apis"];
     let output = Command::new(chromium())
         .args(["--headless", "--no-sandbox", "--disable-gpu", "--no-first-run", "--disable-sync"])
-        .args(["--disable-background-networking", "--virtual-time-budget=3000"])
+        .args(["--disable-background-networking", "--virtual-time-budget=10000"])
         .arg(format!("--user-data-dir={}", dir.file("profile").display()))
         .args(flags)
         .arg(format!("file://{}#t=2", page.display()))

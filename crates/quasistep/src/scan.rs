@@ -81,7 +81,7 @@ impl Scan {
             let (X_WA, X_WB) = (&self.X_WG[i], &self.X_WG[j]);
             self.narrow.contact_patch(shape_a, X_WA, shape_b, X_WB, margin, &mut self.patch);
             // by feature: the order of rows must not depend on the clipping's start vertex
-            self.patch.sort_by_key(|p| p.feature);
+            self.patch.sort_unstable_by_key(|p| p.feature);
             self.points.extend(self.patch.drain(..).map(|point| NearPoint {
                 geom_a: a,
                 geom_b: b,

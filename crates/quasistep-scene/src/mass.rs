@@ -1,0 +1,93 @@
+//! Mass, centre of mass and inertia of a body in a scene file: given, or from its shapes.
+
+use crate::assembly::MASSLESS;
+use crate::document::{At, Map};
+use crate::error::SceneError;
+use crate::shapes::Piece;
+use quasistep_math::{Mat3, Vec3};
+use quasistep_model::BodyInertia;
+
+/// Mass, centre of mass and inertia of an inline body.
+pub(crate) fn read(
+    at: &At<'_>,
+    map: &Map<'_>,
+    pieces: &[Piece],
+) -> Result<BodyInertia, SceneError> {
+    let com = map.get("com").map(|a| a.array::<3>("m")).transpose()?;
+    let given = map.get("inertia").map(read_moments).transpose()?;
+    let mut inertia = match (map.get("mass"), map.get("density")) {
+        (Some(_), Some(d)) => {
+            return Err(d.error("`mass` and `density` were seen; give one of them"));
+        }
+        (None, Some(d)) => {
+            let density = d.positive("kg/m³")?;
+            inertia_of(pieces, density).ok_or_else(|| {
+                d.error("a density was seen on a body without volume; give `mass`")
+            })?
+        }
+        (Some(m), None) => {
+            let mass = m.positive("kg")?;
+            match inertia_of(pieces, 1.0) {
+                Some(unit) => {
+                    let scale = mass / unit.mass;
+                    BodyInertia { mass, com: unit.com, inertia: unit.inertia * scale }
+                }
+                // a point: right for bodies that only slide
+                None => BodyInertia { mass, com: Vec3::ZERO, inertia: Mat3::ZERO },
+            }
+        }
+        (None, None) => {
+            if let Some(extra) = map.get("inertia").or(map.get("com")) {
+                return Err(extra.error("given without `mass`; give the mass in kg too"));
+            }
+            return Ok(MASSLESS);
+        }
+    };
+    if let Some(com) = com {
+        inertia.com = com.into();
+    }
+    if let Some(moments) = given {
+        inertia.inertia = moments;
+    }
+    inertia.check().map_err(|e| map.get("inertia").unwrap_or(at).error(e.to_string()))?;
+    Ok(inertia)
+}
+
+fn read_moments(at: &At<'_>) -> Result<Mat3, SceneError> {
+    let values = at.numbers("kg·m²")?;
+    match *values.as_slice() {
+        [xx, yy, zz] => Ok(Mat3::diagonal([xx, yy, zz])),
+        [xx, yy, zz, xy, xz, yz] => Ok(Mat3::symmetric([xx, yy, zz, xy, xz, yz])),
+        _ => Err(at.error(format!(
+            "{} numbers were seen; give [ixx, iyy, izz] or [ixx, iyy, izz, ixy, ixz, iyz] in kg·m²",
+            values.len()
+        ))),
+    }
+}
+
+/// Mass properties of several shapes of one density, in kg/m³; `None` if nothing has a volume.
+fn inertia_of(pieces: &[Piece], density: f64) -> Option<BodyInertia> {
+    let mut mass = 0.0;
+    let mut moment = Vec3::ZERO;
+    let mut parts = Vec::new();
+    for piece in pieces.iter().filter(|p| p.collides) {
+        let Some(m) = piece.shape.mass_properties(density) else { continue };
+        let R = piece.X_BG.rotation.to_matrix();
+        let com = piece.X_BG.transform_point(m.com);
+        mass += m.mass;
+        moment += com * m.mass;
+        parts.push((m.mass, com, R * m.inertia * R.transpose()));
+    }
+    if mass <= 0.0 {
+        return None;
+    }
+    let com = moment / mass;
+    let mut inertia = Mat3::ZERO;
+    for (m, c, I) in parts {
+        // parallel axes to the common centre
+        let r = c - com;
+        let shift = Mat3::IDENTITY * r.norm_squared() + Mat3::outer(r, r) * -1.0;
+        inertia = inertia + I + shift * m;
+    }
+    Some(BodyInertia { mass, com, inertia })
+}

@@ -1,0 +1,96 @@
+//! The examples of docs/scene-format.md are scenes that can be read.
+#![allow(missing_docs)]
+
+use quasistep_scene::Scene;
+use std::path::PathBuf;
+
+const ROBOT: &str = r#"<robot name="r">
+  <link name="base"/>
+  <link name="upper"/>
+  <link name="hand"/>
+  <joint name="shoulder" type="continuous"><parent link="base"/><child link="upper"/></joint>
+  <joint name="elbow" type="revolute"><parent link="upper"/><child link="hand"/>
+    <limit lower="-1" upper="1" effort="5" velocity="1"/></joint>
+</robot>"#;
+
+/// What stands between the fences, and the line of each.
+fn examples(page: &str) -> Vec<(usize, String)> {
+    let mut found = Vec::new();
+    let mut open: Option<(usize, String)> = None;
+    for (k, line) in page.lines().enumerate() {
+        match (&mut open, line) {
+            (None, "```yaml") => open = Some((k + 2, String::new())),
+            (Some(_), "```") => found.extend(open.take()),
+            (Some((_, text)), line) => {
+                text.push_str(line);
+                text.push('\n');
+            }
+            (None, _) => {}
+        }
+    }
+    found
+}
+
+#[test]
+fn every_example_of_the_page_is_a_scene() {
+    let folder = std::env::temp_dir().join(format!("quasistep-page-{}", std::process::id()));
+    std::fs::create_dir_all(&folder).unwrap();
+    std::fs::write(folder.join("robot.urdf"), ROBOT).unwrap();
+    let stone = "v 0 0 0\nv 1 0 0\nv 0 1 0\nv 0 0 1\nf 1 3 2\nf 1 2 4\nf 2 3 4\nf 1 4 3\n";
+    std::fs::write(folder.join("stone.obj"), stone).unwrap();
+    std::fs::write(
+        folder.join("knots.csv"),
+        "time,q1,q2,part\n0,0,0,0\n1,1,1,0\n1,1,1,1\n2,0,0,1\n",
+    )
+    .unwrap();
+    let page = PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("../../docs/scene-format.md");
+    let page = std::fs::read_to_string(page).unwrap();
+    let examples = examples(&page);
+    let read: Vec<_> = examples
+        .iter()
+        .map(|(line, text)| {
+            (line, Scene::parse(text, "scene-format.md example", "example", &folder, &[]))
+        })
+        .collect();
+    std::fs::remove_dir_all(&folder).unwrap();
+    assert_eq!(read.len(), 10);
+    for (line, scene) in read {
+        if let Err(error) = scene {
+            panic!("example at line {line}: {error}");
+        }
+    }
+}
+
+/// Every key that the reader knows has its place on the page.
+#[test]
+fn every_key_is_documented() {
+    let page = PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("../../docs/scene-format.md");
+    let page = std::fs::read_to_string(page).unwrap();
+    let words: Vec<&str> = page.split(|c: char| !(c.is_alphanumeric() || c == '_')).collect();
+    let folder = PathBuf::from(".");
+    // a wrong key in each place makes the reader list the right ones
+    for text in [
+        "zzz: 0\n",
+        "models: {}\nstep: {zzz: 0}\n",
+        "models: {a: {zzz: 0}}\n",
+        "models: {a: {urdf: x, zzz: 0}}\n",
+        "models: {a: {bodies: {b: {zzz: 0}}}}\n",
+        "models: {a: {shape: {zzz: 0}}}\n",
+        "models: {a: {joint: [{zzz: 0}]}}\n",
+        "models: {a: {joints: {\"*\": {zzz: 0}}}}\n",
+        "models: {}\nfriction: {zzz: 0}\n",
+        "models: {}\nfriction: {rule: zzz}\n",
+        "models: {}\ncollisions: {zzz: 0}\n",
+        "models: {}\ncommands: [{zzz: 0}]\n",
+        "models: {}\nwrenches: [{zzz: 0}]\n",
+        "models: {}\nfacts: [{zzz: 0}]\n",
+        "models: {}\nfacts: [{count: zzz}]\n",
+        "models: {f: {joint: [{slide: x, axis: [1, 0, 0], stiffness: 1}]}}\ncommands: [{joint: f.x, expr: zzz}]\n",
+    ] {
+        let error = Scene::parse(text, "s.yml", "s", &folder, &[]).expect_err(text).message;
+        let valid = error.split_once("valid: ").unwrap_or_else(|| panic!("{error}")).1;
+        for key in valid.split('`').skip(1).step_by(2).filter(|key| *key != "zzz") {
+            assert!(words.contains(&key), "`{key}` is not on the page");
+        }
+    }
+}
