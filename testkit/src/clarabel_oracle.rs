@@ -16,6 +16,8 @@ pub struct OracleAnswer {
     pub cost: f64,
     /// Clarabel's own word.
     pub status: SolverStatus,
+    /// Tolerance it was asked for.
+    pub tolerance: f64,
 }
 
 /// Cost of `x`, Huber terms included.
@@ -37,12 +39,24 @@ pub fn cost(qp: &Qp<'_>, x: &[f64]) -> f64 {
     total
 }
 
-/// Solves the problem; a Huber cost becomes its spring with two slacks `s± ≥ 0`.
+/// Solves the problem as tightly as Clarabel can: on degenerate problems an interior point may run out
+/// of digits, and is asked for fewer then. A Huber cost becomes its spring with two slacks `s± ≥ 0`.
 ///
 /// # Panics
 ///
 /// If Clarabel refuses the settings or the matrices.
 pub fn solve(qp: &Qp<'_>) -> OracleAnswer {
+    let mut answer = solve_to(qp, 1e-12);
+    for tolerance in [1e-10, 1e-8] {
+        if answer.status == SolverStatus::Solved {
+            break;
+        }
+        answer = solve_to(qp, tolerance);
+    }
+    answer
+}
+
+fn solve_to(qp: &Qp<'_>, tolerance: f64) -> OracleAnswer {
     let (n, m, k) = (qp.n, qp.b.len(), qp.saturations.len());
     let width = n + 2 * k;
     let mut P = vec![vec![0.0; width]; width];
@@ -96,17 +110,16 @@ pub fn solve(qp: &Qp<'_>) -> OracleAnswer {
     let settings = DefaultSettingsBuilder::default()
         .verbose(false)
         .presolve_enable(false)
-        // as tight as an interior point goes on degenerate problems
-        .tol_gap_abs(1e-12)
-        .tol_gap_rel(1e-12)
-        .tol_feas(1e-12)
+        .tol_gap_abs(tolerance)
+        .tol_gap_rel(tolerance)
+        .tol_feas(tolerance)
         .build()
         .expect("valid settings");
     let cones = [NonnegativeConeT(m + 2 * k)];
     let mut solver = DefaultSolver::new(&P, &c, &A, &rhs, &cones, settings).expect("valid problem");
     solver.solve();
     let x = solver.solution.x[..n].to_vec();
-    OracleAnswer { cost: cost(qp, &x), x, status: solver.solution.status }
+    OracleAnswer { cost: cost(qp, &x), x, status: solver.solution.status, tolerance }
 }
 
 /// Size of the energies whose difference the cost is: `|½ xᵀPx| + |cᵀx|` and the Huber energies.

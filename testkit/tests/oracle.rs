@@ -29,16 +29,15 @@ fn clarabel_finds_the_same_velocities_on_every_scene() {
             let problem = work.last_problem();
             let ours = &work.last_solution().x;
             let oracle = clarabel_oracle::solve(&problem);
-            let solved = matches!(oracle.status, SolverStatus::Solved | SolverStatus::AlmostSolved);
-            assert!(solved, "{name}, step {k}: Clarabel says {:?}", oracle.status);
+            assert_eq!(oracle.status, SolverStatus::Solved, "{name}, step {k}");
             // the optimal cost is unique even where the velocity is not; an interior point of 1e-12
-            // leaves about 1e-8 of the largest energy in the step, and rows open by up to 1e-10 m/s,
+            // leaves about 1e-8 of the largest energy in the step (more if it was asked for less), and rows open by up to 1e-10 m/s,
             // which cost their impulses
             let impulses: f64 = work.last_solution().z.iter().sum();
             let scale = clarabel_oracle::energy_scale(&problem, ours) + 1e-2 * impulses;
             let (mine, its) = (clarabel_oracle::cost(&problem, ours), oracle.cost);
             assert!(
-                (mine - its).abs() <= 1e-8 * scale,
+                (mine - its).abs() <= 1e4 * oracle.tolerance * scale,
                 "{name}, step {k}: cost {mine:e} against Clarabel's {its:e}, scale {scale:e}"
             );
             checked += 1;

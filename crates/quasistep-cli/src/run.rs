@@ -44,7 +44,7 @@ pub fn run(arguments: &RunArgs, quiet: bool) -> Result<(), Failure> {
     let summary = summary(&scene, &tally, &seconds, stopped.as_deref());
     write(&dir, &outcome.recording, &summary).map_err(Failure::usage)?;
     let page = view::write_pictures(&dir, &outcome.recording)?;
-    if !quiet {
+    if !quiet && tally.steps() > 0 {
         print_summary(&scene, &tally, &seconds);
     }
     if let Some(why) = stopped {
@@ -57,8 +57,8 @@ pub fn run(arguments: &RunArgs, quiet: bool) -> Result<(), Failure> {
     }
     if !quiet {
         println!("files in {}; open the picture:", dir.display());
+        println!("{}", page.display());
     }
-    println!("{}", page.display());
     Ok(())
 }
 

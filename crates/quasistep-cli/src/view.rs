@@ -16,8 +16,8 @@ pub fn view(dir: &Path, quiet: bool) -> Result<(), Failure> {
     let page = write_pictures(dir, &recording)?;
     if !quiet {
         println!("open the picture:");
+        println!("{}", page.display());
     }
-    println!("{}", page.display());
     Ok(())
 }
 

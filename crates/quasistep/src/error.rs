@@ -116,7 +116,10 @@ impl fmt::Display for StepError {
             Self::Infeasible { pairs, joints } => {
                 write!(f, "no motion satisfies these contacts together:")?;
                 for (k, pair) in pairs.iter().enumerate() {
-                    let how = if pair.depth > 0.0 {
+                    // a nanometre is rounding on any robot's scale
+                    let how = if pair.depth.abs() < 1e-9 {
+                        "touch".to_owned()
+                    } else if pair.depth > 0.0 {
                         format!("overlap {:.3e} m deep", pair.depth)
                     } else {
                         format!("are {:.3e} m apart", -pair.depth)

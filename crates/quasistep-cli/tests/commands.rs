@@ -1,0 +1,212 @@
+//! The commands as a person runs them: words, files, exit codes.
+#![allow(missing_docs)]
+
+use std::path::{Path, PathBuf};
+use std::process::{Command, Output};
+
+fn quasistep(arguments: &[&str]) -> Output {
+    let root = PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("../..");
+    Command::new(env!("CARGO_BIN_EXE_quasistep"))
+        .args(arguments)
+        .current_dir(root)
+        .output()
+        .unwrap()
+}
+
+/// A folder of its own for each test, gone afterwards.
+struct Folder(PathBuf);
+
+impl Folder {
+    fn new(name: &str) -> Self {
+        let path =
+            std::env::temp_dir().join(format!("quasistep-cli-{name}-{}", std::process::id()));
+        let _ = std::fs::remove_dir_all(&path);
+        Self(path)
+    }
+    fn text(&self) -> &str {
+        self.0.to_str().unwrap()
+    }
+    fn read(&self, file: &str) -> String {
+        std::fs::read_to_string(self.0.join(file)).unwrap_or_else(|e| panic!("{file}: {e}"))
+    }
+}
+
+impl Drop for Folder {
+    fn drop(&mut self) {
+        let _ = std::fs::remove_dir_all(&self.0);
+    }
+}
+
+#[track_caller]
+fn ends(output: &Output, code: i32) -> (String, String) {
+    let said = String::from_utf8_lossy(&output.stdout).into_owned();
+    let errors = String::from_utf8_lossy(&output.stderr).into_owned();
+    assert_eq!(output.status.code(), Some(code), "{said}\n{errors}");
+    (said, errors)
+}
+
+#[test]
+fn run_leaves_the_promised_files() {
+    let out = Folder::new("run");
+    let (said, errors) = ends(&quasistep(&["run", "scenes/gripper_2d.yml", "-o", out.text()]), 0);
+    assert!(errors.is_empty(), "{errors}");
+    let page = said.lines().last().unwrap();
+    assert!(Path::new(page).is_file() && page.ends_with("view.html"), "{said}");
+    let states = out.read("states.csv");
+    let mut lines = states.lines();
+    assert_eq!(lines.next(), Some("t,gripper.y,gripper.x_l,gripper.x_r,ball.x_c,ball.y_c"));
+    assert_eq!(lines.count(), 36);
+    assert!(states.lines().nth(4).unwrap().starts_with("0.03,"), "row k is at t = k h");
+    let contacts = out.read("contacts.csv");
+    assert_eq!(
+        contacts.lines().next(),
+        Some("t,a,b,px,py,pz,nx,ny,nz,phi,phi_next,fn,fx,fy,fz,spin,mode")
+    );
+    assert_eq!(contacts.lines().count(), 1 + 3 * 35);
+    let summary: serde_json::Value = serde_json::from_str(&out.read("summary.json")).unwrap();
+    for key in [
+        "scene",
+        "parameters",
+        "dofs",
+        "steps",
+        "contacts",
+        "seconds",
+        "step_us",
+        "stage_us",
+        "worst_residual",
+        "solver",
+    ] {
+        assert!(!summary[key].is_null(), "summary.json has no `{key}`");
+    }
+    assert_eq!(summary["steps"], 35);
+    assert!(summary["step_us"]["median"].as_f64().unwrap() > 0.0);
+    assert!(summary["worst_residual"]["force_balance_N"].as_f64().unwrap() < 1e-9);
+    assert!(out.0.join("plots/joints.svg").is_file());
+
+    // the pictures can be made again from what was written
+    std::fs::remove_file(out.0.join("view.html")).unwrap();
+    ends(&quasistep(&["view", out.text()]), 0);
+    assert!(out.0.join("view.html").is_file());
+}
+
+#[test]
+fn short_options_change_the_scene() {
+    let out = Folder::new("options");
+    let run = [
+        "run",
+        "scenes/gripper_2d.yml",
+        "-o",
+        out.text(),
+        "--step",
+        "0.005",
+        "--duration",
+        "0.1",
+        "--formulation",
+        "anitescu",
+        "--set",
+        "step.inertia=mass",
+        "--quiet",
+    ];
+    let (said, errors) = ends(&quasistep(&run), 0);
+    assert!(said.is_empty() && errors.is_empty(), "{said}{errors}");
+    assert_eq!(out.read("states.csv").lines().count(), 22);
+}
+
+/// A mistake: one line with its place, exit code 2, nothing written.
+#[test]
+fn mistakes_write_nothing() {
+    let out = Folder::new("mistake");
+    for (arguments, words) in [
+        (vec!["run", "scenes/gripper_2d.yml", "--set", "step.sise=1"], "did you mean `size`"),
+        (vec!["run", "scenes/gripper_2d.yml", "--step", "nan"], "step.size"),
+        (vec!["run", "scenes/gripper_2d.yml", "--formulation", "magic"], "`anitescu`"),
+        (vec!["run", "scenes/gripper_2d.yml", "--set", "step.size"], "no `=`"),
+        (vec!["run", "no_such_scene.yml"], "no_such_scene.yml"),
+    ] {
+        let mut arguments = arguments;
+        arguments.extend(["-o", out.text()]);
+        let (said, errors) = ends(&quasistep(&arguments), 2);
+        assert!(said.is_empty(), "{said}");
+        assert!(errors.starts_with("error: ") && errors.contains(words), "{errors}");
+        assert_eq!(errors.lines().count(), 1, "{errors}");
+        assert!(!out.0.exists(), "something was written");
+    }
+    let (_, errors) = ends(&quasistep(&["view", out.text()]), 2);
+    assert!(errors.contains("recording.json"), "{errors}");
+    ends(&quasistep(&["reproduce", "pang21_fig99"]), 2);
+    ends(&quasistep(&["run"]), 2);
+}
+
+/// The world's answer: exit code 1, the files up to there and the reason stay.
+#[test]
+fn an_unsolvable_step_keeps_what_was_done() {
+    let out = Folder::new("stopped");
+    let run = ["run", "scenes/gripper_2d.yml", "-o", out.text(), "--set", "gravity=[0, 0, 10]"];
+    let (_, errors) = ends(&quasistep(&run), 1);
+    assert!(errors.contains("`ball/ball`") && errors.contains("step.inertia"), "{errors}");
+    assert!(out.read("states.csv").lines().count() >= 2);
+    let summary: serde_json::Value = serde_json::from_str(&out.read("summary.json")).unwrap();
+    assert_eq!(summary["finished"], false);
+    assert!(summary["stopped"].as_str().unwrap().contains("ball/ball"));
+}
+
+#[test]
+fn check_says_what_a_scene_contains() {
+    let (said, _) = ends(&quasistep(&["check", "scenes/iiwa_stacking.yml"]), 0);
+    for words in ["69 dofs", "9 actuated", "60 passive", "22 shapes", "certified", "ok"] {
+        assert!(said.contains(words), "no `{words}` in:\n{said}");
+    }
+    // pads far away and no inertia: nothing says how fast the body falls
+    let away =
+        ["models.left.joint.0.start=-0.2", "models.right.joint.0.start=0.2", "step.inertia=none"];
+    let mut arguments = vec!["check", "scenes/pinch.yml"];
+    for change in &away {
+        arguments.extend(["--set", change]);
+    }
+    let (_, errors) = ends(&quasistep(&arguments), 1);
+    assert!(errors.contains("nothing balances the load on `held/held`"), "{errors}");
+}
+
+#[test]
+fn figures_are_listed_and_made() {
+    let (said, _) = ends(&quasistep(&["reproduce", "--list"]), 0);
+    assert!(said.lines().count() >= 8 && said.contains("pang21_fig6b"), "{said}");
+    let out = Folder::new("figures");
+    let (said, _) = ends(
+        &quasistep(&[
+            "reproduce",
+            "pang21_gripper",
+            "pang21_fig4",
+            "pang21_fig5",
+            "pang21_fig6b",
+            "-o",
+            out.text(),
+        ]),
+        0,
+    );
+    assert!(said.contains("published"), "{said}");
+    for file in
+        ["pang21_fig4.svg", "pang21_fig5.csv", "pang21_fig6b.svg", "pang21_gripper_numbers.csv"]
+    {
+        assert!(out.0.join(file).is_file(), "no {file}");
+    }
+    // every published number of the gripper is met
+    for line in out.read("pang21_gripper_numbers.csv").lines().skip(1) {
+        let numbers: Vec<f64> =
+            line.rsplit('"').nth(2).unwrap().split(',').filter_map(|c| c.parse().ok()).collect();
+        let [published, _, difference] = numbers[..] else { panic!("{line}") };
+        assert!(difference.abs() <= 1e-4 * f64::abs(published), "{line}");
+    }
+}
+
+#[test]
+fn every_command_has_help_with_examples() {
+    for command in ["run", "check", "view", "reproduce"] {
+        let (said, _) = ends(&quasistep(&[command, "--help"]), 0);
+        assert!(
+            said.contains("Example") && said.contains(&format!("quasistep {command} ")),
+            "{said}"
+        );
+    }
+    ends(&quasistep(&["--version"]), 0);
+}
