@@ -1,7 +1,6 @@
 //! Scenes, oracles and measures shared by the tests and benches of quasistep.
 
 pub mod clarabel_oracle;
-pub mod samples;
 
 use quasistep_scene::Scene;
 use std::path::PathBuf;

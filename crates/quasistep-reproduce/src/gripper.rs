@@ -183,16 +183,17 @@ pub(crate) fn modes(context: &Context<'_>) -> Result<FigureResult, ReproduceErro
         ("(b) sliding", Mode::Slide),
         ("(c) separation", Mode::Separate),
     ] {
-        let mut found = None;
-        // a step well inside the mode: the last but three that show it before the command stops
+        // the middle one of the steps that show the mode before the command stops
+        let mut found = Vec::new();
         for frame in run.recording.frames.iter().skip(1).filter(|f| f.t < 0.225) {
             let c = contact(&run.recording, frame, "left")?;
             if c.mode == wanted {
-                found = Some((frame.t, c));
+                found.push((frame.t, c));
             }
         }
+        let middle = found.get(found.len() / 2).copied();
         let (t, c) =
-            found.ok_or_else(|| ReproduceError::Missing(format!("step that is {title}")))?;
+            middle.ok_or_else(|| ReproduceError::Missing(format!("step that is {title}")))?;
         // in the plane of the figure: n to the right of the finger becomes up, world z becomes d
         let v_n = (c.phi_next - c.phi) / h;
         let v_t = slip_up(&run, t)?;

@@ -22,6 +22,9 @@ fn chromium() -> PathBuf {
         )
 }
 
+/// One browser at a time: two that draw in software starve one another.
+static ONE: Mutex<()> = Mutex::new(());
+
 /// Opens `page#hash` without a window, lets it run for 10 s of its own time, and returns what the
 /// browser printed.
 fn browse(dir: &Scratch, page: &Path, hash: &str, flags: &[&str]) -> Output {
@@ -29,8 +32,6 @@ fn browse(dir: &Scratch, page: &Path, hash: &str, flags: &[&str]) -> Output {
         quasistep_view::has_page(),
         "the page was not built: install Node.js with npm, or set QUASISTEP_VIEWER_BUNDLE"
     );
-    // one browser at a time: two that draw in software starve one another
-    static ONE: Mutex<()> = Mutex::new(());
     let _one = ONE.lock().unwrap_or_else(PoisonError::into_inner);
     let profile = dir.file("profile");
     let output = Command::new(chromium())
