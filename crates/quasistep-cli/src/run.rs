@@ -43,7 +43,17 @@ pub fn run(arguments: &RunArgs, quiet: bool) -> Result<(), Failure> {
     let stopped = outcome.stopped.as_ref().map(ToString::to_string);
     let summary = summary(&scene, &tally, &seconds, stopped.as_deref());
     write(&dir, &outcome.recording, &summary).map_err(Failure::usage)?;
-    let page = view::write_pictures(&dir, &outcome.recording)?;
+    // a build without npm has no page: the run is done all the same
+    let page = if quasistep_view::has_page() {
+        Some(view::write_pictures(&dir, &outcome.recording)?)
+    } else {
+        view::write_plots(&dir, &outcome.recording)?;
+        eprintln!(
+            "warning: no page was written: install npm, build again, then `quasistep view {}`",
+            dir.display()
+        );
+        None
+    };
     if !quiet && tally.steps() > 0 {
         print_summary(&scene, &tally, &seconds);
     }
@@ -55,9 +65,13 @@ pub fn run(arguments: &RunArgs, quiet: bool) -> Result<(), Failure> {
             dir.display()
         )));
     }
-    if !quiet {
-        println!("files in {}; open the picture:", dir.display());
-        println!("{}", page.display());
+    match page {
+        _ if quiet => {}
+        Some(page) => {
+            println!("files in {}; open the picture:", dir.display());
+            println!("{}", page.display());
+        }
+        None => println!("files in {}", dir.display()),
     }
     Ok(())
 }

@@ -23,8 +23,14 @@ pub fn view(dir: &Path, quiet: bool) -> Result<(), Failure> {
 
 /// Writes `view.html` and `plots/` into `dir`; the path of the page.
 pub fn write_pictures(dir: &Path, recording: &Recording) -> Result<PathBuf, Failure> {
-    quasistep_view::write_plots(recording, &dir.join("plots")).map_err(Failure::usage)?;
+    write_plots(dir, recording)?;
     let page = dir.join("view.html");
     quasistep_view::write_page(recording, &page).map_err(Failure::usage)?;
     Ok(page)
+}
+
+/// Writes `plots/` into `dir`.
+pub fn write_plots(dir: &Path, recording: &Recording) -> Result<(), Failure> {
+    quasistep_view::write_plots(recording, &dir.join("plots")).map_err(Failure::usage)?;
+    Ok(())
 }
