@@ -56,6 +56,10 @@ pub fn run(arguments: &RunArgs, quiet: bool) -> Result<(), Failure> {
     };
     if !quiet && tally.steps() > 0 {
         print_summary(&scene, &tally, &seconds);
+        // facts speak of the scene as it was written
+        if changes.is_empty() && stopped.is_none() {
+            print_facts(&scene, &outcome.recording);
+        }
     }
     if let Some(why) = stopped {
         let at = outcome.recording.frames.last().map_or(0.0, |f| f.t);
@@ -114,6 +118,19 @@ fn print_summary(scene: &Scene, tally: &Tally, seconds: &Seconds) {
     );
     if tally.saturated_steps() > 0 {
         println!("  effort limits were reached in {} steps", tally.saturated_steps());
+    }
+}
+
+/// How many of the scene's own facts hold, and which do not.
+fn print_facts(scene: &Scene, recording: &quasistep_record::Recording) {
+    let results: Vec<_> = scene.facts.iter().map(|f| f.check(recording, scene)).collect();
+    if results.is_empty() {
+        return;
+    }
+    let held = results.iter().filter(|r| r.ok).count();
+    println!("  facts: {held} of {} hold", results.len());
+    for result in results.iter().filter(|r| !r.ok) {
+        println!("    {}", result.text);
     }
 }
 

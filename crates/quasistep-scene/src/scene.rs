@@ -8,8 +8,8 @@ use crate::error::SceneError;
 use crate::facts::Fact;
 use crate::joints::fits_body;
 use quasistep::{
-    Cone, Formulation, Inertia, PairFriction, PrescribedRate, State, StepInput, StepParams, System,
-    SystemDef, Wrench,
+    Cone, Formulation, Inertia, PairFriction, PrescribedRate, Role, State, StepInput, StepParams,
+    System, SystemDef, Wrench,
 };
 use quasistep_math::Vec3;
 use quasistep_record::DrawnShape;
@@ -201,9 +201,23 @@ impl Scene {
         n_steps(self.duration, self.params.time_step)
     }
 
-    /// Fills the input of the step that ends at `t`: commands, their rates, wrenches.
+    /// Fills the input of the step that ends at `t`: commands, their rates, wrenches. With
+    /// [`PrescribedRate::Derivative`] the rates of prescribed joints are those at the step's start,
+    /// as in Trinkle05.
     pub fn sample(&self, t: f64, input: &mut StepInput) {
         self.commands.sample(t, input);
+        if self.params.prescribed_rate == PrescribedRate::Derivative {
+            let mut start = StepInput::default();
+            self.commands.sample(t - self.params.time_step, &mut start);
+            let mut at = 0;
+            for &body in self.system.commanded() {
+                let end = at + self.system.model().body(body).v.len();
+                if self.system.roles()[body] == Role::Prescribed {
+                    input.v_cmd[at..end].copy_from_slice(&start.v_cmd[at..end]);
+                }
+                at = end;
+            }
+        }
         input.wrenches.clear();
         for wrench in &self.wrenches {
             let at = |curves: &[Curve; 3]| {

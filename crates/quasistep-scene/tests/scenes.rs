@@ -175,3 +175,23 @@ fn a_robot_keeps_limits_mimics_meshes_and_friction() {
     assert_eq!(actuator.effort_limit, [20.0]);
     assert_eq!(scene.drawing[0].color, [1.0, 0.0, 0.0, 1.0]);
 }
+
+/// Trinkle05 takes the rate of a prescribed motion at the start of the step; damping reads the rate
+/// of a command at its end.
+#[test]
+fn rates_are_taken_where_they_are_used() {
+    let text = "models:
+  a: {joint: [{slide: x, axis: [1, 0, 0], role: prescribed}, {slide: y, axis: [0, 1, 0], stiffness: 1}]}
+commands: [{joints: [a.x, a.y], expr: \"t^2\"}]
+step: {size: 0.5, prescribed_rate: RATE}
+";
+    let rates = |word: &str| {
+        let scene = parse(&text.replace("RATE", word));
+        let mut input = StepInput::default();
+        scene.sample(2.0, &mut input);
+        assert_eq!(input.q_cmd, [4.0, 4.0]);
+        input.v_cmd
+    };
+    assert_eq!(rates("secant"), [4.0, 4.0]);
+    assert_eq!(rates("derivative"), [3.0, 4.0]);
+}

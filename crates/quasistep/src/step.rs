@@ -148,8 +148,18 @@ impl System {
         for &body in self.commanded() {
             let range = self.model.body(body).q.clone();
             let n = range.len();
-            if self.roles[body] == Role::Prescribed && n < 4 {
-                q_next[range].copy_from_slice(&q_cmd[at..at + n]);
+            if self.roles[body] == Role::Prescribed {
+                let target = &mut q_next[range];
+                // a quaternion keeps its sign from step to step: q and -q are one rotation
+                let turns = n >= 4;
+                let dot: f64 =
+                    target[..4.min(n)].iter().zip(&q_cmd[at..]).map(|(a, b)| a * b).sum();
+                target.copy_from_slice(&q_cmd[at..at + n]);
+                if turns {
+                    let norm = target[..4].iter().map(|c| c * c).sum::<f64>().sqrt();
+                    let scale = if dot < 0.0 { -1.0 / norm } else { 1.0 / norm };
+                    target[..4].iter_mut().for_each(|c| *c *= scale);
+                }
             }
             at += n;
         }

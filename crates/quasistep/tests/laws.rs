@@ -6,7 +6,8 @@ mod common;
 
 use common::{World, actuator, ball, slide, spring};
 use quasistep::{
-    Cone, ContactMode, Formulation, Inertia, Role, State, StepError, StepInput, StepParams, Wrench,
+    Cone, ContactMode, Formulation, Inertia, PrescribedRate, Role, State, StepError, StepInput,
+    StepParams, Wrench,
 };
 use quasistep_geometry::Shape;
 use quasistep_math::Vec3;
@@ -215,6 +216,31 @@ fn prescribed_joint_reports_the_force_it_needs() {
         assert_eq!(report.contacts.len(), 4);
     }
     assert!((state.q[z] - 0.2).abs() < 1e-9, "{:?}", state.q);
+}
+
+/// A prescribed joint sits on its command at every step, whatever rate the step was taken with.
+#[test]
+fn prescribed_pose_is_met_exactly() {
+    let mut world = World::new();
+    let hand = world.body("hand", WORLD, JointKind::Free, 0.0, Role::Prescribed);
+    world.shape(hand, ball(0.1), [0.0; 3], 0.5);
+    let system = world.build();
+    for prescribed_rate in [PrescribedRate::Secant, PrescribedRate::Derivative] {
+        let p = StepParams { prescribed_rate, ..params(0.1) };
+        let mut state = State { time: 0.0, q: system.model().neutral_q() };
+        let mut work = system.create_workspace();
+        for k in 1..=40 {
+            let angle = 0.1 * f64::from(k);
+            // the command's quaternion changes its sign half way round, the state's does not
+            let sign = if k > 20 { -1.0 } else { 1.0 };
+            let (s, c) = (0.5 * angle).sin_cos();
+            let command = [sign * c, 0.0, 0.0, sign * s, 0.01 * f64::from(k), 0.0, 0.0];
+            system.step(&mut state, &command, &p, &mut work).unwrap();
+            for (got, want) in state.q.iter().zip([c, 0.0, 0.0, s, 0.01 * f64::from(k), 0.0, 0.0]) {
+                assert!((got - want).abs() < 1e-15, "{:?}", state.q);
+            }
+        }
+    }
 }
 
 /// A wrench enters the balance as a force at its point and a torque.
