@@ -101,7 +101,7 @@ impl NarrowPhase {
     ///
     /// Flat on flat gives the corners of the common patch, each with its own distance along the
     /// shared normal; anything else gives one point. The smallest `phi` of a patch is the signed
-    /// distance (of cylinders lying or standing on a half-space: to 1e-7 of the radius).
+    /// distance (of cylinders lying or standing on a half-space: to 1e-6 of the radius).
     pub fn contact_patch(
         &mut self,
         a: &Shape,
