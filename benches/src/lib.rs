@@ -1,1 +1,3 @@
-//! Benchmarks of quasistep on its shipped scenes: `cargo bench -p benches`.
+//! Benchmarks of quasistep on its shipped scenes and on recorded problems: `cargo bench -p benches`.
+
+pub mod recorded;

@@ -1,37 +1,66 @@
-//! Convex quadratic programs with certificates.
+//! Convex quadratic programs, solved to the last digits and with proofs.
 //!
 //! ```text
-//! min_x  1/2 xᵀ P x + cᵀ x + Σ_k huber_k(x_k)      s.t.  s = A x − b ≥ 0,   dual z ≥ 0
-//! optimal where  P x + c + ∇huber = Aᵀ z,   z_i s_i = 0
+//! min  1/2 xᵀ P x + cᵀ x + Σ_k huber_k(x)     s.t.   s = A x − b ≥ 0
 //! ```
 //!
-//! | letter | meaning                    | shape   |
-//! |--------|----------------------------|---------|
-//! | `P`    | cost, symmetric, positive semidefinite, may be singular or zero | n × n |
-//! | `c`    | linear cost                | n       |
-//! | `A`    | rows                       | m × n   |
-//! | `b`    | least value of each row    | m       |
-//! | `x`    | primal answer              | n       |
-//! | `z`    | dual answer                | m       |
-//! | `s`    | slack                      | m       |
+//! | symbol    | shape   | meaning                                                             |
+//! |-----------|---------|---------------------------------------------------------------------|
+//! | `P`       | `n × n` | symmetric, positive *semi*definite: may be singular, or zero          |
+//! | `c`       | `n`     | linear cost                                                           |
+//! | `A`, `b`  | `m × n` | sparse [`Rows`] and their least values; any degeneracy is allowed     |
+//! | `huber_k` | –       | a spring whose force is limited: [`Saturation`]                       |
+//! | `x`       | `n`     | minimiser                                                             |
+//! | `z`       | `m`     | multipliers ≥ 0: `P x + c + ∇huber = Aᵀ z`, `z_i s_i = 0`             |
 //!
-//! [`QpSolver`] is a dense dual active set (Goldfarb & Idnani 1983), warm-started by a list of rows,
-//! inside a proximal-point iteration where `P` is singular, refined on its final working set.
-//! Degenerate rows are the rule in contact problems: `x` is unique, `z` is not, and the answer is the
-//! `z` of smallest Euclidean norm, so that it depends on the problem alone.
+//! ```
+//! use quasistep_solvers::{Qp, QpSolver, Rows, Settings, Solution, Status};
 //!
-//! Every input gets a [`Status`]; nothing here panics on numbers. This crate knows no contact, no
-//! friction and no time step.
-#![allow(non_snake_case)] // P, A, H, J, R are the letters of the literature
+//! // a weight of 2 N above a floor at x = 0, without mass: min 2 x  s.t.  x ≥ 0
+//! let mut floor = Rows::new();
+//! floor.push(&[0], &[1.0]);
+//! let qp = Qp { n: 1, P: &[0.0], c: &[2.0], A: &floor, b: &[0.0], saturations: &[] };
+//! let mut solution = Solution::default();
+//! QpSolver::new().solve(&qp, &[], &Settings::default(), &mut solution);
+//! assert_eq!(solution.status, Status::Solved);
+//! assert!(solution.x[0].abs() < 1e-15 && (solution.z[0] - 2.0).abs() < 1e-15);
+//! ```
+//!
+//! # What is promised
+//!
+//! - **A status for every input.** [`Status::Unbounded`] comes with a ray, [`Status::Infeasible`]
+//!   with Farkas' multipliers, [`Status::GaveUp`] with a [`Reason`]. Nothing panics on numbers.
+//! - **`x` where it is unique** is refined on its active set with the problem's own data. Where
+//!   it is not unique (a flat direction of the cost that no active row stops) it is the point
+//!   nearest to 0 in scaled variables: those in which the diagonal of `P`, springs included, is 1,
+//!   and in which a variable without curvature is measured by its largest coefficient in `A`. Only
+//!   the variables of singular diagonal blocks of `P` count in that distance, and it is least up
+//!   to about 1e-5 of its size.
+//! - **Rows hold** to about 1e-13 of their terms. Only rows that contradict each other by less
+//!   than 1e-10 of the variables' size, so that holding them would take multipliers out of all
+//!   proportion, count as measured with that error: one of them stays violated by it.
+//! - **`z` of the smallest Euclidean norm**, in the caller's units, among all optimal
+//!   multipliers: unique, alike for like rows, and independent of the warm start.
+//! - **Determinism**: the same input and warm list give the same bits; `x` and `z` do not
+//!   depend on the warm list beyond rounding.
+//!
+//! # How
+//!
+//! Start reading in `solver.rs`, which lists the stages: scaling (`equilibrate.rs`), the proximal
+//! point method (`proximal.rs`) around Goldfarb and Idnani's dual active set
+//! (`dual_active_set.rs`), the smallest multipliers (`smallest_norm.rs`), and the checks by the
+//! original data. Dense algebra: meant for `n` up to a few hundred and `m` up to a few thousand.
+//! This crate knows nothing of contacts, friction or time steps.
+#![allow(non_snake_case)] // P, A, E, J, H, U are the letters of the literature
 
-mod active_set;
+mod cone;
 mod dense;
-mod problem;
+mod kernels;
+mod qp;
 mod rows;
-mod scaling;
-mod smallest_norm;
-mod solver;
 
-pub use problem::{Qp, Residuals, Saturation, Solution, Status};
+pub use cone::program::{Cone, ConeMut, ConeProgram};
+pub use cone::solver::{ConeSolver, WarmStart};
+pub use dense::solver::QpSolver;
+pub use qp::{Method, Qp, Reason, Residuals, Saturation, Settings, Solution, Status};
 pub use rows::Rows;
-pub use solver::{QpSolver, Settings};

@@ -1,6 +1,14 @@
-/// Sparse rows, one after another: compressed row storage.
+//! Sparse rows, one after another.
+
+use crate::kernels;
+
+/// A sparse matrix that grows by whole rows: compressed row storage.
+///
+/// Holds the rows of `A x ≥ b`. Clearing keeps the memory, so a matrix that is rebuilt at every
+/// step allocates only while it still grows.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Rows {
+    /// Row `i` lies in `starts[i]..starts[i + 1]`; empty while there is no row.
     starts: Vec<usize>,
     columns: Vec<u32>,
     values: Vec<f64>,
@@ -19,7 +27,9 @@ impl Rows {
         self.values.clear();
     }
 
-    /// Appends a row with `values[k]` in column `columns[k]`; columns must be distinct.
+    /// Appends a row with `values[k]` in column `columns[k]`, in any order.
+    ///
+    /// A column that appears twice counts with the sum of its values.
     ///
     /// # Panics
     ///
@@ -44,7 +54,7 @@ impl Rows {
         self.len() == 0
     }
 
-    /// Columns and values of row `i`.
+    /// Columns and values of row `i`, in the order they were pushed.
     #[inline]
     pub fn row(&self, i: usize) -> (&[u32], &[f64]) {
         let range = self.starts[i]..self.starts[i + 1];
@@ -55,7 +65,7 @@ impl Rows {
     #[inline]
     pub fn dot(&self, i: usize, x: &[f64]) -> f64 {
         let (columns, values) = self.row(i);
-        columns.iter().zip(values).map(|(&c, v)| v * x[c as usize]).sum()
+        kernels::sparse_dot(columns, values, x)
     }
 
     /// `y += s · row i`.
@@ -65,5 +75,50 @@ impl Rows {
         for (&c, v) in columns.iter().zip(values) {
             y[c as usize] += s * v;
         }
+    }
+
+    /// Room for as many rows and entries as `other` has.
+    pub(crate) fn reserve_like(&mut self, other: &Rows) {
+        self.starts.reserve(other.starts.len());
+        self.columns.reserve(other.columns.len());
+        self.values.reserve(other.values.len());
+    }
+
+    /// Multiplies row `i` by `s`.
+    pub(crate) fn scale_row(&mut self, i: usize, s: f64) {
+        let range = self.starts[i]..self.starts[i + 1];
+        for v in &mut self.values[range] {
+            *v *= s;
+        }
+    }
+
+    /// Appends a row, each value times the factor of its column; factors 0 drop out.
+    pub(crate) fn push_scaled(
+        &mut self,
+        columns: &[u32],
+        values: &[f64],
+        factor: impl Fn(u32) -> f64,
+    ) {
+        if self.starts.is_empty() {
+            self.starts.push(0);
+        }
+        for (&c, v) in columns.iter().zip(values) {
+            let f = factor(c);
+            if f != 0.0 {
+                self.columns.push(c);
+                self.values.push(v * f);
+            }
+        }
+        self.starts.push(self.columns.len());
+    }
+
+    /// True if every column is below `n`.
+    pub(crate) fn fits(&self, n: usize) -> bool {
+        self.columns.iter().all(|&c| (c as usize) < n)
+    }
+
+    /// True if every value is finite.
+    pub(crate) fn is_finite(&self) -> bool {
+        self.values.iter().all(|v| v.is_finite())
     }
 }

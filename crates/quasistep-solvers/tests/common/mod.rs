@@ -3,6 +3,8 @@
 #![allow(missing_docs)]
 #![allow(non_snake_case)]
 
+pub mod hard;
+
 use quasistep_solvers::{Qp, QpSolver, Rows, Saturation, Settings, Solution};
 
 #[derive(Clone, Debug, Default)]

@@ -1,0 +1,8 @@
+//! Cone programs over blocks of variables: the structure of contact problems, kept.
+
+pub(crate) mod kernels;
+pub(crate) mod newton;
+pub(crate) mod program;
+pub(crate) mod second_order;
+pub(crate) mod solver;
+pub(crate) mod structure;

@@ -1,0 +1,643 @@
+//! Semismooth Newton on the augmented Lagrangian: the solver for problems that resemble the last.
+//!
+//! ```text
+//! f(x) = 1/2 xᵀPx + cᵀx + Σ huber + Σ_k ‖Π_K(z_k − rho u_k)‖² / (2 rho),    u = E (J x − b)
+//! ```
+//!
+//! `rho` is so large that the first minimiser, from `z = 0`, has the right active set and is off by
+//! a millionth; from there `z ← Π(z − rho u)` gains six digits a round with the same factor, and ends
+//! at the multipliers of smallest norm: those of the first round are `rho E J (x* − x)`, a
+//! combination of the active rows. Redundant rows, the rule in contact problems, cost nothing: a
+//! singular Gram matrix never appears, only `P + rho Jᵀ Eᵀ D E J`, block-sparse and definite. Many
+//! rows may change sides in one iteration, where a pivoting method moves them one by one.
+//!
+//! | code | meaning                                             |
+//! |------|-----------------------------------------------------|
+//! | `u`  | slack of every row, `E (J x − b)`                   |
+//! | `t`  | `z − rho u`: the multiplier before projection        |
+//! | `w`  | 1 where an edge is active; for round cones a marker |
+//! | `D`  | derivative of the projection of a round cone        |
+
+use crate::cone::kernels::{self, Isa};
+use crate::cone::program::ConeProgram;
+use crate::cone::second_order;
+use crate::cone::structure::{Group, Island, Panel, Structure};
+use crate::qp::Saturation;
+
+/// `rho` over the largest diagonal entry of the cost of an island.
+const PENALTY: f64 = 1e8;
+/// Shares of the penalty on the way to the whole of it.
+const SOFTER: [f64; 3] = [1e-5, 1e-3, 1.0];
+/// Iterations that a warm start may take at the whole penalty.
+const FEW: u32 = 4;
+/// Slacks of active rows, as a share of the impulse over the cost's scale, at the end.
+const EXACT: f64 = 1e-12;
+/// Rows that contradict one another by less than this share of the same count as touching all
+/// alike: the digits of the data end there, and a vertex of such rows means nothing.
+const TOUCHING: f64 = 1e-9;
+/// Rounds before an island counts as stuck.
+const ROUNDS: u32 = 60;
+/// The line search is left when the slope is this share of the slope at its start.
+const SLOPE: f64 = 1e-3;
+/// Diagonal shift on blocks without cost, as a share of the largest diagonal entry of the island.
+const SHIFT: f64 = 1e-6;
+
+/// How an island's iteration ended.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum End {
+    Solved,
+    /// Too many iterations, or a pivot that is not positive.
+    GaveUp,
+}
+
+/// Memory; vectors over padded `x` and padded `z`, shared by all islands.
+#[derive(Debug, Default)]
+pub(crate) struct Newton {
+    pub x: Vec<f64>,
+    pub z: Vec<f64>,
+    pub u: Vec<f64>,
+    /// `Π(t)`.
+    lambda: Vec<f64>,
+    rates: Vec<f64>,
+    w: Vec<f64>,
+    D: Vec<f64>,
+    /// `P x + c + ∇huber` plus the proximal term.
+    smooth: Vec<f64>,
+    Pd: Vec<f64>,
+    d: Vec<f64>,
+    center: Vec<f64>,
+    scratch: Vec<f64>,
+    H: Vec<f64>,
+    inverse: Vec<f64>,
+    JS: Vec<f64>,
+    GJ: Vec<f64>,
+    /// Whether each spring is at its limit: no curvature.
+    limited: Vec<bool>,
+    /// Padded index of each spring's variable.
+    spring_at: Vec<u32>,
+    spring_panel: Vec<u32>,
+    pub iterations: u32,
+    pub factors: u32,
+}
+
+/// Where to start.
+#[derive(Clone, Copy, Debug)]
+pub(crate) enum Start<'a> {
+    /// From the unconstrained minimiser.
+    Cold,
+    /// Multipliers and slacks of a similar problem, in the layout of `z`, not padded; rows unheard
+    /// of have `z = 0`, `s > 0`.
+    Warm { z: &'a [f64], s: &'a [f64] },
+}
+
+impl Newton {
+    /// Takes the sizes of a problem.
+    pub fn prepare(&mut self, p: &ConeProgram, s: &Structure) {
+        for v in [
+            &mut self.x,
+            &mut self.smooth,
+            &mut self.Pd,
+            &mut self.d,
+            &mut self.center,
+            &mut self.scratch,
+        ] {
+            v.clear();
+            v.resize(p.n_padded, 0.0);
+        }
+        for v in [&mut self.z, &mut self.u, &mut self.lambda, &mut self.rates, &mut self.w] {
+            v.clear();
+            v.resize(p.m_padded, 0.0);
+        }
+        if self.D.len() < p.E.len() {
+            self.D.resize(p.E.len(), 0.0);
+        }
+        if self.H.len() < s.H_len {
+            self.H.resize(s.H_len, 0.0);
+        }
+        if self.inverse.len() < s.n_rows {
+            self.inverse.resize(s.n_rows, 0.0);
+        }
+        self.limited.clear();
+        self.limited.resize(p.saturations.len(), false);
+        self.spring_at.clear();
+        self.spring_panel.clear();
+        for spring in &p.saturations {
+            let block = p.blocks.partition_point(|b| b.first <= spring.index) - 1;
+            let b = &p.blocks[block];
+            self.spring_at.push(b.at + spring.index - b.first);
+            self.spring_panel.push(s.panel_of_block[block]);
+        }
+        (self.iterations, self.factors) = (0, 0);
+    }
+
+    /// Solves one island; the answer is in its entries of `x`, `z` and `u`.
+    pub fn solve(
+        &mut self,
+        isa: Isa,
+        p: &ConeProgram,
+        s: &Structure,
+        island: &Island,
+        start: Start<'_>,
+        max_iterations: u32,
+    ) -> End {
+        let panels = &s.panels[island.first_panel as usize..island.last_panel as usize];
+        let groups = &s.groups[island.first_group as usize..island.last_group as usize];
+        let work = Work {
+            isa,
+            p,
+            s,
+            panels,
+            groups,
+            range: (island.first_panel as usize, island.last_panel as usize),
+        };
+        let (scale, singular) = self.scale(&work);
+        let rho = PENALTY * scale;
+        let shift = if singular { SHIFT * scale } else { 0.0 };
+        let warm = matches!(start, Start::Warm { .. });
+        self.start(&work, start, rho);
+
+        let mut budget = max_iterations;
+        // the first minimiser: at once if a warm start is nearly right, else by way of softer ones,
+        // where many rows change sides together
+        let mut few = FEW.min(budget);
+        budget -= few;
+        let settled = warm && self.minimise(&work, rho, shift, true, &mut few);
+        budget += few;
+        if !settled {
+            for softer in SOFTER {
+                let rho = rho * softer;
+                self.project(&work, rho);
+                if !self.minimise(&work, rho, shift, false, &mut budget) {
+                    return End::GaveUp;
+                }
+            }
+        }
+        // rounds with z; the factor stays while the active set does
+        let speed = self.speed(&work);
+        let mut best = f64::INFINITY;
+        for _ in 0..ROUNDS {
+            let (error, size) = self.error(&work, rho);
+            let x_size = self.x_size(&work);
+            let moved = if singular { self.moved(&work) } else { 0.0 };
+            let still = moved <= 1e-11 * x_size;
+            let natural = size / scale;
+            if error <= EXACT * natural && still {
+                return End::Solved;
+            }
+            let stuck = !(error <= 0.5 * best) && still;
+            best = best.min(error);
+            if stuck && error <= TOUCHING * speed.max(natural).max(x_size) {
+                return End::Solved;
+            }
+            for group in groups {
+                self.take_multipliers(p, group, stuck);
+            }
+            for panel in panels {
+                let at = panel.x_at as usize..(panel.x_at + panel.dim) as usize;
+                self.center[at.clone()].copy_from_slice(&self.x[at]);
+            }
+            if !self.refine(&work, rho, shift, &mut budget) {
+                return End::GaveUp;
+            }
+        }
+        End::GaveUp
+    }
+
+    /// `z ← lambda` on a group. Rows that contradict one another drift, each round by the same
+    /// amount, until one lets go: if `far`, goes straight to where the first of the group does.
+    fn take_multipliers(&mut self, p: &ConeProgram, group: &Group, far: bool) {
+        let cones = &p.cones[group.first_cone as usize..group.last_cone as usize];
+        let mut factor = f64::INFINITY;
+        if far && cones.iter().all(|c| !c.round) {
+            for cone in cones {
+                for i in cone.at as usize..(cone.at + cone.stride_z) as usize {
+                    let drift = self.lambda[i] - self.z[i];
+                    if drift < 0.0 && self.lambda[i] > 0.0 {
+                        factor = factor.min(-self.lambda[i] / drift);
+                    }
+                }
+            }
+        }
+        if factor.is_infinite() {
+            factor = 0.0;
+        }
+        for cone in cones {
+            for i in cone.at as usize..(cone.at + cone.stride_z) as usize {
+                let drift = self.lambda[i] - self.z[i];
+                // the row that sets the factor ends at zero up to rounding
+                self.z[i] = (self.lambda[i] + factor * drift).max(0.0);
+                if cone.round && factor == 0.0 {
+                    self.z[i] = self.lambda[i];
+                }
+            }
+        }
+    }
+
+    /// Largest offset of a row: the speeds that the data speak of.
+    fn speed(&self, work: &Work<'_>) -> f64 {
+        let mut speed = 0.0_f64;
+        for cone in work.cones() {
+            for b in &work.p.b[cone.b_at as usize..(cone.b_at + cone.k) as usize] {
+                speed = speed.max(b.abs());
+            }
+        }
+        speed
+    }
+
+    /// Largest diagonal entry of the cost, and whether a diagonal entry is nothing beside it.
+    fn scale(&self, work: &Work<'_>) -> (f64, bool) {
+        let (mut largest, mut least) = (0.0_f64, f64::INFINITY);
+        for panel in work.panels {
+            let block = &work.p.blocks[panel.block as usize];
+            for i in 0..block.dim as usize {
+                let mut d = work.p.P[block.P_at as usize + i * (block.stride as usize + 1)];
+                for (k, spring) in work.p.saturations.iter().enumerate() {
+                    if self.spring_at[k] as usize == block.at as usize + i {
+                        d += spring.stiffness;
+                    }
+                }
+                largest = largest.max(d);
+                least = least.min(d);
+            }
+        }
+        if largest > 0.0 { (largest, least <= 1e-12 * largest) } else { (1.0, true) }
+    }
+
+    /// Fills `w`, `D` and the point to start from.
+    fn start(&mut self, work: &Work<'_>, start: Start<'_>, rho: f64) {
+        match start {
+            Start::Warm { z, s } => {
+                for cone in work.cones() {
+                    let (at, from, m) = (cone.at as usize, cone.first as usize, cone.m as usize);
+                    let (z, s) = (&z[from..from + m], &s[from..from + m]);
+                    if cone.round {
+                        let t = &mut self.lambda[at..at + m];
+                        for i in 0..m {
+                            t[i] = z[i] - rho * s[i];
+                        }
+                        let stride = cone.stride_z as usize;
+                        let D = &mut self.D[cone.E_at as usize..][..m * stride];
+                        self.w[at] = second_order::project_derivative(t, stride, D);
+                    } else {
+                        for i in 0..m {
+                            self.w[at + i] = if z[i] > 0.0 { 1.0 } else { 0.0 };
+                        }
+                    }
+                }
+                // u at x = 0
+                kernels::slacks(work.isa, work.p, work.groups, &self.x, &mut self.u);
+            }
+            Start::Cold => {
+                kernels::slacks(work.isa, work.p, work.groups, &self.x, &mut self.u);
+                self.project(work, rho);
+            }
+        }
+    }
+
+    /// Newton's method until the active set stays. `linear` says that the first step is to be taken
+    /// whole with the active set at hand, whatever it does to the cost.
+    fn minimise(
+        &mut self,
+        work: &Work<'_>,
+        rho: f64,
+        shift: f64,
+        linear: bool,
+        budget: &mut u32,
+    ) -> bool {
+        let mut linear = linear;
+        loop {
+            if *budget == 0 || !self.factor(work, rho, shift) {
+                return false;
+            }
+            *budget -= 1;
+            if linear {
+                self.lambda_linear(work, rho);
+            }
+            let (settled, sane) = self.step(work, rho, shift, linear);
+            if !sane {
+                return false;
+            }
+            if settled {
+                return true;
+            }
+            linear = false;
+        }
+    }
+
+    /// A minimiser for new `z`, with the factor at hand while the active set stays.
+    fn refine(&mut self, work: &Work<'_>, rho: f64, shift: f64, budget: &mut u32) -> bool {
+        self.lambda_linear(work, rho);
+        let (settled, sane) = self.step(work, rho, shift, true);
+        if !sane {
+            return false;
+        }
+        settled || self.minimise(work, rho, shift, false, budget)
+    }
+
+    /// One Newton step with the factor at hand. Returns whether the active set stayed through a
+    /// whole step, so that the minimum is reached, and whether all numbers are finite.
+    fn step(&mut self, work: &Work<'_>, rho: f64, shift: f64, whole: bool) -> (bool, bool) {
+        self.iterations += 1;
+        self.smooth_gradient(work, shift);
+        for panel in work.panels {
+            let at = panel.x_at as usize..(panel.x_at + panel.dim) as usize;
+            self.d[at.clone()].copy_from_slice(&self.smooth[at]);
+        }
+        kernels::subtract_forces(work.isa, work.p, work.groups, &self.lambda, &mut self.d);
+        let mut slope = 0.0;
+        for panel in work.panels {
+            for i in panel.x_at as usize..(panel.x_at + panel.dim) as usize {
+                self.d[i] = -self.d[i];
+                self.Pd[i] = self.d[i];
+            }
+        }
+        let (first, last) = work.range;
+        kernels::solve(
+            work.isa,
+            work.s,
+            first,
+            last,
+            &self.H,
+            &self.inverse,
+            &mut self.scratch,
+            &mut self.d,
+        );
+        for panel in work.panels {
+            for i in panel.x_at as usize..(panel.x_at + panel.dim) as usize {
+                slope -= self.Pd[i] * self.d[i];
+            }
+        }
+        if !slope.is_finite() {
+            return (false, false);
+        }
+        kernels::rates(work.isa, work.p, work.groups, &self.d, &mut self.rates);
+        let tau = if whole { 1.0 } else { self.line_search(work, rho, shift, slope) };
+        for panel in work.panels {
+            for i in panel.x_at as usize..(panel.x_at + panel.dim) as usize {
+                self.x[i] += tau * self.d[i];
+            }
+        }
+        for cone in work.cones() {
+            for i in cone.at as usize..(cone.at + cone.stride_z) as usize {
+                self.u[i] += tau * self.rates[i];
+            }
+        }
+        let changed = self.project(work, rho);
+        (tau == 1.0 && !changed, true)
+    }
+
+    /// `smooth = P x + c + ∇huber + shift (x − center)`.
+    fn smooth_gradient(&mut self, work: &Work<'_>, shift: f64) {
+        kernels::cost_times(work.isa, work.p, work.panels, &self.x, &mut self.smooth);
+        for panel in work.panels {
+            for i in panel.x_at as usize..(panel.x_at + panel.dim) as usize {
+                self.smooth[i] += work.p.c[i] + shift * (self.x[i] - self.center[i]);
+            }
+        }
+        for (k, spring) in work.p.saturations.iter().enumerate() {
+            if work.has(self.spring_panel[k]) {
+                let at = self.spring_at[k] as usize;
+                self.smooth[at] += spring.gradient(self.x[at]);
+            }
+        }
+    }
+
+    /// Assembles and factors `P + rho Jᵀ Eᵀ D E J`.
+    fn factor(&mut self, work: &Work<'_>, rho: f64, shift: f64) -> bool {
+        self.factors += 1;
+        // rho goes in by way of w and D: they hold shares of it
+        kernels::start_hessian(work.isa, work.p, work.panels, shift, &mut self.H);
+        for (k, spring) in work.p.saturations.iter().enumerate() {
+            if work.has(self.spring_panel[k]) && !self.limited[k] {
+                let panel = &work.s.panels[self.spring_panel[k] as usize];
+                let i = (self.spring_at[k] - panel.x_at) as usize;
+                self.H[panel.at as usize + i * panel.width as usize + i] += spring.stiffness;
+            }
+        }
+        kernels::add_cones(
+            work.isa,
+            work.p,
+            work.groups,
+            &work.s.targets,
+            rho,
+            &self.w,
+            &self.D,
+            &mut self.JS,
+            &mut self.GJ,
+            &mut self.H,
+        );
+        let (first, last) = work.range;
+        kernels::factor(work.isa, work.s, first, last, 0.0, &mut self.H, &mut self.inverse).is_ok()
+    }
+
+    /// `lambda = D (z − rho u)`: the projection as its derivative sees it. At the point where the
+    /// derivative was taken they are the same.
+    fn lambda_linear(&mut self, work: &Work<'_>, rho: f64) {
+        for cone in work.cones() {
+            let (at, m, stride) = (cone.at as usize, cone.m as usize, cone.stride_z as usize);
+            if cone.round {
+                for i in 0..m {
+                    let row = &self.D[cone.E_at as usize + i * stride..][..m];
+                    self.lambda[at + i] =
+                        (0..m).map(|j| row[j] * (self.z[at + j] - rho * self.u[at + j])).sum();
+                }
+            } else {
+                for i in at..at + stride {
+                    self.lambda[i] = self.w[i] * (self.z[i] - rho * self.u[i]);
+                }
+            }
+        }
+    }
+
+    /// `lambda = Π(z − rho u)` with its derivative; true if an edge changed sides, a round cone
+    /// turned, or a spring came to or off its limit.
+    fn project(&mut self, work: &Work<'_>, rho: f64) -> bool {
+        let mut changed = false;
+        for cone in work.cones() {
+            let (at, m, stride) = (cone.at as usize, cone.m as usize, cone.stride_z as usize);
+            if cone.round {
+                let mut t = [0.0; kernels::MAX_ROUND];
+                let t = &mut t[..m];
+                for i in 0..m {
+                    t[i] = self.z[at + i] - rho * self.u[at + i];
+                }
+                second_order::project(t, &mut self.lambda[at..at + m]);
+                let D = &mut self.D[cone.E_at as usize..][..m * stride];
+                let corner = D[0];
+                let old = self.w[at];
+                self.w[at] = second_order::project_derivative(t, stride, D);
+                let same =
+                    corner == D[0] && (D[0] != 0.5 || (old - self.w[at]).abs() <= 1e-9 * old);
+                changed |= !same;
+            } else {
+                let z = &self.z[at..at + stride];
+                let u = &self.u[at..at + stride];
+                let lambda = &mut self.lambda[at..at + stride];
+                let w = &mut self.w[at..at + stride];
+                for i in 0..stride {
+                    let t = z[i] - rho * u[i];
+                    let active = if t > 0.0 { 1.0 } else { 0.0 };
+                    lambda[i] = t.max(0.0);
+                    changed |= w[i] != active;
+                    w[i] = active;
+                }
+            }
+        }
+        for (k, spring) in work.p.saturations.iter().enumerate() {
+            if work.has(self.spring_panel[k]) {
+                let force = spring.stiffness * (self.x[self.spring_at[k] as usize] - spring.target);
+                let limited = force.abs() > spring.limit;
+                changed |= limited != self.limited[k];
+                self.limited[k] = limited;
+            }
+        }
+        changed
+    }
+
+    /// Step length along `d` where the slope of the cost is nearly zero.
+    fn line_search(&mut self, work: &Work<'_>, rho: f64, shift: f64, slope: f64) -> f64 {
+        kernels::cost_times(work.isa, work.p, work.panels, &self.d, &mut self.Pd);
+        let (mut linear, mut quadratic) = (0.0, 0.0);
+        for panel in work.panels {
+            for i in panel.x_at as usize..(panel.x_at + panel.dim) as usize {
+                linear += self.smooth[i] * self.d[i];
+                quadratic += self.d[i] * (self.Pd[i] + shift * self.d[i]);
+            }
+        }
+        // slope of the whole cost at tau, and its derivative
+        let at = |tau: f64| {
+            let (mut value, mut bend) = (linear + tau * quadratic, quadratic);
+            for (k, spring) in work.p.saturations.iter().enumerate() {
+                if work.has(self.spring_panel[k]) {
+                    let i = self.spring_at[k] as usize;
+                    let x = self.x[i] + tau * self.d[i];
+                    value += self.d[i] * (spring.gradient(x) - spring.gradient(self.x[i]));
+                    if spring.stiffness * (x - spring.target).abs() < spring.limit {
+                        bend += spring.stiffness * self.d[i] * self.d[i];
+                    }
+                }
+            }
+            let (z, u, rates) = (&self.z, &self.u, &self.rates);
+            let [power, power_bend] =
+                kernels::force_power(work.isa, work.p, work.groups, rho, tau, z, u, rates);
+            [value - power, bend - power_bend]
+        };
+        let enough = SLOPE * slope.abs();
+        let [mut f, mut bend] = at(1.0);
+        if f <= enough {
+            return 1.0;
+        }
+        // the slope is monotone and piecewise linear: Newton's method, kept inside a bracket, ends
+        // on the root's own piece
+        let (mut lo, mut hi, mut tau) = (0.0, 1.0, 1.0);
+        for _ in 0..40 {
+            if f > 0.0 {
+                hi = tau;
+            } else {
+                lo = tau;
+            }
+            let next = tau - f / bend;
+            tau = if next > lo && next < hi { next } else { 0.5 * (lo + hi) };
+            [f, bend] = at(tau);
+            if f.abs() <= enough || !f.is_finite() {
+                break;
+            }
+        }
+        tau
+    }
+
+    /// What the last round changed, as a slack: `|lambda − z| / rho`, and the largest multiplier.
+    ///
+    /// On an active edge it is the slack that is left, on an idle one the multiplier that went.
+    fn error(&self, work: &Work<'_>, rho: f64) -> (f64, f64) {
+        let (mut error, mut size) = (0.0_f64, 0.0_f64);
+        for cone in work.cones() {
+            for i in cone.at as usize..(cone.at + cone.stride_z) as usize {
+                error = error.max((self.lambda[i] - self.z[i]).abs());
+                size = size.max(self.lambda[i].abs());
+            }
+        }
+        (error / rho, size)
+    }
+
+    /// How far the proximal centre is behind.
+    fn moved(&self, work: &Work<'_>) -> f64 {
+        let mut moved = 0.0_f64;
+        for panel in work.panels {
+            for i in panel.x_at as usize..(panel.x_at + panel.dim) as usize {
+                moved = moved.max((self.x[i] - self.center[i]).abs());
+            }
+        }
+        moved
+    }
+
+    fn x_size(&self, work: &Work<'_>) -> f64 {
+        let mut size = 1e-3_f64;
+        for panel in work.panels {
+            for i in panel.x_at as usize..(panel.x_at + panel.dim) as usize {
+                size = size.max(self.x[i].abs());
+            }
+        }
+        size
+    }
+
+    /// Forgets what was found on an island.
+    pub fn clear(&mut self, p: &ConeProgram, s: &Structure, island: &Island) {
+        for panel in &s.panels[island.first_panel as usize..island.last_panel as usize] {
+            let at = panel.x_at as usize..(panel.x_at + panel.dim) as usize;
+            self.x[at.clone()].fill(0.0);
+            self.center[at].fill(0.0);
+        }
+        for group in &s.groups[island.first_group as usize..island.last_group as usize] {
+            for cone in &p.cones[group.first_cone as usize..group.last_cone as usize] {
+                let at = cone.at as usize..(cone.at + cone.stride_z) as usize;
+                self.z[at.clone()].fill(0.0);
+                self.w[at].fill(0.0);
+            }
+        }
+        for (k, limited) in self.limited.iter_mut().enumerate() {
+            if (island.first_panel..island.last_panel).contains(&self.spring_panel[k]) {
+                *limited = false;
+            }
+        }
+    }
+
+    /// Padded index of a spring's variable.
+    pub fn spring_at(&self, k: usize) -> usize {
+        self.spring_at[k] as usize
+    }
+
+    /// What a spring does at the end.
+    pub fn saturated(&self, k: usize, spring: &Saturation) -> i8 {
+        if !self.limited[k] {
+            return 0;
+        }
+        if self.x[self.spring_at[k] as usize] > spring.target { 1 } else { -1 }
+    }
+
+    /// Multipliers after the last projection.
+    pub fn multipliers(&self) -> &[f64] {
+        &self.lambda
+    }
+}
+
+/// What one island's iteration reads.
+struct Work<'a> {
+    isa: Isa,
+    p: &'a ConeProgram,
+    s: &'a Structure,
+    panels: &'a [Panel],
+    groups: &'a [Group],
+    range: (usize, usize),
+}
+
+impl<'a> Work<'a> {
+    fn cones(&self) -> impl Iterator<Item = &'a crate::cone::program::ConeData> {
+        let p = self.p;
+        self.groups.iter().flat_map(move |g| &p.cones[g.first_cone as usize..g.last_cone as usize])
+    }
+
+    fn has(&self, panel: u32) -> bool {
+        (self.range.0..self.range.1).contains(&(panel as usize))
+    }
+}

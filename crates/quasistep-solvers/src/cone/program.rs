@@ -1,0 +1,312 @@
+//! The problem: block-diagonal cost, and cones over small Jacobians of a few blocks.
+
+use crate::qp::{Reason, Residuals, Saturation};
+
+/// Lanes that every block's columns and every cone's rows are padded to.
+pub(crate) const LANES: usize = 4;
+
+/// `n` rounded up to whole lanes.
+pub(crate) fn padded(n: usize) -> usize {
+    n.next_multiple_of(LANES)
+}
+
+/// A convex program over blocks of variables, built anew for every solve and keeping its memory.
+///
+/// ```text
+/// min  1/2 xᵀ P x + cᵀ x + Σ_l huber_l(x)     P = blkdiag(P_1, …), each positive semidefinite
+/// s.t. s_k = E_k (Σ_side J_k,side x_side − b_k) ∈ K_k        for every cone k
+/// ```
+///
+/// `K_k` is the nonnegative orthant ([`Cone::Edges`]: a pyramid, or plain rows) or the second-order
+/// cone `s_0 ≥ ‖(s_1, …)‖` ([`Cone::Round`]); both are their own duals, and the multiplier of `s_k`
+/// is `z_k ∈ K_k`. `J_k` has few rows (1 to 4 for a contact) and touches few blocks (1 or 2), which
+/// is what the solvers live on. `x` is the concatenation of the blocks, `z` that of the cones.
+#[derive(Clone, Debug, Default)]
+pub struct ConeProgram {
+    pub(crate) blocks: Vec<Block>,
+    /// Blocks of the cost, `dim × stride` row-major each, padding zero.
+    pub(crate) P: Vec<f64>,
+    /// Padded.
+    pub(crate) c: Vec<f64>,
+    pub(crate) cones: Vec<ConeData>,
+    pub(crate) sides: Vec<Side>,
+    /// Per cone and side `k × stride` row-major, padding zero.
+    pub(crate) J: Vec<f64>,
+    pub(crate) b: Vec<f64>,
+    /// Per cone `Eᵀ`, `k × stride_z` row-major, padding zero.
+    pub(crate) E: Vec<f64>,
+    pub(crate) saturations: Vec<Saturation>,
+    /// Number of variables.
+    pub(crate) n: usize,
+    /// Length of a padded `x`.
+    pub(crate) n_padded: usize,
+    /// Length of `z`.
+    pub(crate) m: usize,
+    /// Length of a padded `z`.
+    pub(crate) m_padded: usize,
+}
+
+/// Shape of a cone and its matrix `E`.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum Cone<'a> {
+    /// `E (J x − b) ≥ 0`, entry by entry; `E` is row-major with as many columns as `J` has rows.
+    /// For a friction pyramid a row is `(1, mu d_j)`.
+    Edges(&'a [f64]),
+    /// `s_0 ≥ ‖(s_1, …)‖` with `s = diag(E) (J x − b)`. For a round friction cone `E` is
+    /// `(1, mu, mu)`, with the ellipsoid of slip and spin `(1, mu, mu, mu_spin)`.
+    Round(&'a [f64]),
+}
+
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Block {
+    pub dim: u32,
+    pub stride: u32,
+    /// First entry in `x`.
+    pub first: u32,
+    /// First entry in a padded `x`.
+    pub at: u32,
+    pub P_at: u32,
+}
+
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct ConeData {
+    pub round: bool,
+    /// Rows of `J`.
+    pub k: u32,
+    /// Rows of `E`: entries of `s` and `z`.
+    pub m: u32,
+    pub stride_z: u32,
+    pub b_at: u32,
+    pub E_at: u32,
+    /// First entry in `z`.
+    pub first: u32,
+    /// First entry in a padded `z`.
+    pub at: u32,
+    pub first_side: u32,
+    pub last_side: u32,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Side {
+    pub block: u32,
+    pub J_at: u32,
+}
+
+/// The cone just added: its Jacobian and offset, all zero, to be filled in.
+#[derive(Debug)]
+pub struct ConeMut<'a> {
+    J: &'a mut [f64],
+    b: &'a mut [f64],
+    sides: &'a [Side],
+    blocks: &'a [Block],
+    k: usize,
+}
+
+impl ConeMut<'_> {
+    /// Row `row` of the Jacobian with respect to the block of side `side`.
+    pub fn J(&mut self, side: usize, row: usize) -> &mut [f64] {
+        let block = &self.blocks[self.sides[side].block as usize];
+        let at =
+            (self.sides[side].J_at - self.sides[0].J_at) as usize + row * block.stride as usize;
+        &mut self.J[at..at + block.dim as usize]
+    }
+
+    /// All rows of the Jacobian with respect to the block of side `side`, and their stride.
+    pub fn J_rows(&mut self, side: usize) -> (&mut [f64], usize) {
+        let stride = self.blocks[self.sides[side].block as usize].stride as usize;
+        let at = (self.sides[side].J_at - self.sides[0].J_at) as usize;
+        (&mut self.J[at..at + self.k * stride], stride)
+    }
+
+    /// The offset `b`, one entry per row of the Jacobian.
+    pub fn b(&mut self) -> &mut [f64] {
+        self.b
+    }
+}
+
+impl ConeProgram {
+    /// A program without variables.
+    pub fn new() -> Self {
+        Self::default()
+    }
+
+    /// Forgets everything and starts with blocks of these sizes, at no cost.
+    pub fn reset(&mut self, dims: impl IntoIterator<Item = usize>) {
+        self.blocks.clear();
+        self.cones.clear();
+        self.sides.clear();
+        self.saturations.clear();
+        for data in [&mut self.P, &mut self.c, &mut self.J, &mut self.b, &mut self.E] {
+            data.clear();
+        }
+        (self.n, self.n_padded, self.m, self.m_padded) = (0, 0, 0, 0);
+        let mut P_at = 0;
+        for dim in dims {
+            let stride = padded(dim);
+            self.blocks.push(Block {
+                dim: dim as u32,
+                stride: stride as u32,
+                first: self.n as u32,
+                at: self.n_padded as u32,
+                P_at: P_at as u32,
+            });
+            self.n += dim;
+            self.n_padded += stride;
+            P_at += dim * stride;
+        }
+        self.P.resize(P_at, 0.0);
+        self.c.resize(self.n_padded, 0.0);
+    }
+
+    /// Row `row` of the cost of a block; write the whole row, both triangles.
+    pub fn P(&mut self, block: usize, row: usize) -> &mut [f64] {
+        let block = &self.blocks[block];
+        let at = block.P_at as usize + row * block.stride as usize;
+        &mut self.P[at..at + block.dim as usize]
+    }
+
+    /// The linear cost of a block.
+    pub fn c(&mut self, block: usize) -> &mut [f64] {
+        let block = &self.blocks[block];
+        &mut self.c[block.at as usize..(block.at + block.dim) as usize]
+    }
+
+    /// Adds a spring with limited force; its index counts through all blocks.
+    pub fn push_saturation(&mut self, saturation: Saturation) {
+        self.saturations.push(saturation);
+    }
+
+    /// Adds a cone over `blocks`, which must be distinct, with a Jacobian of `k` rows.
+    ///
+    /// # Panics
+    ///
+    /// If `E` does not fit `k`, or a block does not exist.
+    pub fn push_cone(&mut self, cone: Cone<'_>, k: usize, blocks: &[u32]) -> ConeMut<'_> {
+        let (round, m) = match cone {
+            Cone::Edges(E) => {
+                assert!(k > 0 && E.len().is_multiple_of(k), "E must have k columns");
+                (false, E.len() / k)
+            }
+            Cone::Round(E) => {
+                assert!(k > 0 && E.len() == k, "the diagonal of E must have k entries");
+                (true, k)
+            }
+        };
+        let stride_z = padded(m);
+        let (b_at, E_at, J_at) = (self.b.len(), self.E.len(), self.J.len());
+        self.b.resize(b_at + k, 0.0);
+        self.E.resize(E_at + k * stride_z, 0.0);
+        match cone {
+            Cone::Edges(E) => {
+                for (j, edge) in E.chunks_exact(k).enumerate() {
+                    for (i, e) in edge.iter().enumerate() {
+                        self.E[E_at + i * stride_z + j] = *e;
+                    }
+                }
+            }
+            Cone::Round(E) => {
+                for (i, e) in E.iter().enumerate() {
+                    self.E[E_at + i * stride_z + i] = *e;
+                }
+            }
+        }
+        let first_side = self.sides.len();
+        let mut at = J_at;
+        for &block in blocks {
+            self.sides.push(Side { block, J_at: at as u32 });
+            at += k * self.blocks[block as usize].stride as usize;
+        }
+        self.J.resize(at, 0.0);
+        self.cones.push(ConeData {
+            round,
+            k: k as u32,
+            m: m as u32,
+            stride_z: stride_z as u32,
+            b_at: b_at as u32,
+            E_at: E_at as u32,
+            first: self.m as u32,
+            at: self.m_padded as u32,
+            first_side: first_side as u32,
+            last_side: self.sides.len() as u32,
+        });
+        self.m += m;
+        self.m_padded += stride_z;
+        ConeMut {
+            J: &mut self.J[J_at..],
+            b: &mut self.b[b_at..],
+            sides: &self.sides[first_side..],
+            blocks: &self.blocks,
+            k,
+        }
+    }
+
+    /// Number of variables.
+    pub fn n(&self) -> usize {
+        self.n
+    }
+
+    /// Length of `z`: edges of all pyramids and dimensions of all round cones.
+    pub fn m(&self) -> usize {
+        self.m
+    }
+
+    /// Number of cones.
+    pub fn n_cones(&self) -> usize {
+        self.cones.len()
+    }
+
+    /// Entries of `z` that belong to a cone.
+    pub fn rows_of(&self, cone: usize) -> std::ops::Range<usize> {
+        let cone = &self.cones[cone];
+        cone.first as usize..(cone.first + cone.m) as usize
+    }
+
+    pub(crate) fn sides_of(&self, cone: &ConeData) -> &[Side] {
+        &self.sides[cone.first_side as usize..cone.last_side as usize]
+    }
+}
+
+impl ConeProgram {
+    /// What is wrong with the data, short of `P` being indefinite.
+    pub(crate) fn check(&self) -> Result<(), Reason> {
+        let finite = |v: &[f64]| v.iter().all(|v| v.is_finite());
+        let springs = self
+            .saturations
+            .iter()
+            .all(|s| s.stiffness.is_finite() && s.target.is_finite() && !s.limit.is_nan());
+        if self.saturations.iter().any(|s| s.index as usize >= self.n) {
+            return Err(Reason::Dimensions);
+        }
+        if !([&self.P, &self.c, &self.J, &self.b, &self.E].iter().all(|v| finite(v)) && springs) {
+            return Err(Reason::NotFinite);
+        }
+        if self.saturations.iter().any(|s| s.stiffness < 0.0 || s.limit < 0.0) {
+            return Err(Reason::NotConvex);
+        }
+        Ok(())
+    }
+
+    /// Residuals of `z` and `s` as members of their cones; stationarity is left out.
+    pub(crate) fn cone_residuals(&self, z: &[f64], s: &[f64]) -> Residuals {
+        let mut r = Residuals::default();
+        // how far a point is outside its round cone
+        let outside = |v: &[f64]| v[1..].iter().map(|x| x * x).sum::<f64>().sqrt() - v[0];
+        for cone in &self.cones {
+            let rows = cone.first as usize..(cone.first + cone.m) as usize;
+            let (z, s) = (&z[rows.clone()], &s[rows]);
+            if cone.round {
+                r.primal = r.primal.max(outside(s));
+                r.dual = r.dual.max(outside(z));
+                let product: f64 = z.iter().zip(s).map(|(z, s)| z * s).sum();
+                r.complementarity = r.complementarity.max(product.abs());
+            } else {
+                for (z, s) in z.iter().zip(s) {
+                    r.primal = r.primal.max(-s);
+                    r.dual = r.dual.max(-z);
+                    r.complementarity = r.complementarity.max((z * s).abs());
+                }
+            }
+        }
+        r
+    }
+}

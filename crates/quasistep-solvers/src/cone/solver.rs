@@ -1,0 +1,268 @@
+//! The driver for cone programs: which algorithm, why, and whether its answer holds.
+
+use crate::cone::kernels::{self, Isa};
+use crate::cone::newton::{End, Newton, Start};
+use crate::cone::program::ConeProgram;
+use crate::cone::structure::Structure;
+use crate::kernels::max_abs;
+use crate::{
+    Method, Qp, QpSolver, Reason, Residuals, Rows, Saturation, Settings, Solution, Status,
+};
+
+/// Newton iterations after which an island has led nowhere: warm, then cold.
+const WARM_ITERATIONS: u32 = 25;
+const COLD_ITERATIONS: u32 = 150;
+/// Imbalance that an answer may have, as a share of its largest force.
+const ACCEPT: f64 = 1e-10;
+/// Slack that a loaded row may have, as a share of the largest speed.
+const TOUCHING: f64 = 1e-8;
+
+/// Multipliers and slacks of a similar problem, in the layout of this one's `z`.
+///
+/// For a row of which nothing is known give `z = 0` and `s = 1`: it starts idle.
+#[derive(Clone, Copy, Debug)]
+pub struct WarmStart<'a> {
+    /// Multipliers.
+    pub z: &'a [f64],
+    /// Slacks.
+    pub s: &'a [f64],
+}
+
+/// Solver for [`ConeProgram`]s and its memory; holds no meaning between calls.
+///
+/// The same program and warm start give the same bits on the same kind of machine; any warm start
+/// gives the same answer to rounding.
+#[derive(Debug)]
+pub struct ConeSolver {
+    isa: Isa,
+    structure: Structure,
+    newton: Newton,
+    dense: QpSolver,
+    flat: Flat,
+    g: Vec<f64>,
+}
+
+impl Default for ConeSolver {
+    fn default() -> Self {
+        Self::new()
+    }
+}
+
+impl ConeSolver {
+    /// A solver without memory yet.
+    pub fn new() -> Self {
+        Self {
+            isa: Isa::detect(),
+            structure: Structure::default(),
+            newton: Newton::default(),
+            dense: QpSolver::new(),
+            flat: Flat::default(),
+            g: Vec::new(),
+        }
+    }
+
+    /// Solves `program` into `out`.
+    ///
+    /// Every input gets a [`Status`]; bad numbers end in [`Status::GaveUp`] with a [`Reason`].
+    pub fn solve(
+        &mut self,
+        program: &ConeProgram,
+        warm: Option<WarmStart<'_>>,
+        settings: &Settings,
+        out: &mut Solution,
+    ) {
+        reset(program, out);
+        if let Err(reason) = program.check() {
+            out.reason = Some(reason);
+            return;
+        }
+        let warm = warm.filter(|w| w.z.len() == program.m && w.s.len() == program.m);
+        self.structure.update(program);
+        if self.newton(program, warm, out) {
+            self.write(program, out);
+            if self.holds(program, out) {
+                out.status = Status::Solved;
+                out.dual_is_smallest_norm = true;
+                return;
+            }
+        }
+        self.fall_back(program, settings, out);
+    }
+
+    /// Newton's method on every island; false if one led nowhere.
+    fn newton(
+        &mut self,
+        program: &ConeProgram,
+        warm: Option<WarmStart<'_>>,
+        out: &mut Solution,
+    ) -> bool {
+        let Self { isa, structure, newton, .. } = self;
+        newton.prepare(program, structure);
+        out.method = if warm.is_some() { Method::WarmNewton } else { Method::ColdNewton };
+        for island in &structure.islands {
+            if let Some(w) = warm {
+                let start = Start::Warm { z: w.z, s: w.s };
+                if newton.solve(*isa, program, structure, island, start, WARM_ITERATIONS)
+                    == End::Solved
+                {
+                    continue;
+                }
+                out.method = Method::RestartedNewton;
+                newton.clear(program, structure, island);
+            }
+            let end = newton.solve(*isa, program, structure, island, Start::Cold, COLD_ITERATIONS);
+            if end != End::Solved {
+                return false;
+            }
+        }
+        true
+    }
+
+    /// Answer and residuals, from the program itself.
+    fn write(&mut self, program: &ConeProgram, out: &mut Solution) {
+        let Self { isa, structure, newton, g, .. } = self;
+        out.iterations = newton.iterations;
+        for block in &program.blocks {
+            let (to, from) = (block.first as usize, block.at as usize);
+            let dim = block.dim as usize;
+            out.x[to..to + dim].copy_from_slice(&newton.x[from..from + dim]);
+        }
+        kernels::slacks(*isa, program, &structure.groups, &newton.x, &mut newton.u);
+        for cone in &program.cones {
+            let (to, from) = (cone.first as usize, cone.at as usize);
+            let m = cone.m as usize;
+            out.z[to..to + m].copy_from_slice(&newton.multipliers()[from..from + m]);
+            out.s[to..to + m].copy_from_slice(&newton.u[from..from + m]);
+        }
+        g.clear();
+        g.resize(program.n_padded, 0.0);
+        kernels::cost_times(*isa, program, &structure.panels, &newton.x, g);
+        for (g, c) in g.iter_mut().zip(&program.c) {
+            *g += c;
+        }
+        for (k, spring) in program.saturations.iter().enumerate() {
+            let at = newton.spring_at(k);
+            g[at] += spring.gradient(newton.x[at]);
+            out.saturated[k] = newton.saturated(k, spring);
+        }
+        kernels::subtract_forces(*isa, program, &structure.groups, newton.multipliers(), g);
+        out.residuals = program.cone_residuals(&out.z, &out.s);
+        out.residuals.stationarity = max_abs(g);
+    }
+
+    /// Residuals against the terms that they are differences of.
+    fn holds(&self, program: &ConeProgram, out: &Solution) -> bool {
+        let mut force = max_abs(&out.z).max(max_abs(&program.c));
+        for (k, spring) in program.saturations.iter().enumerate() {
+            force = force.max(spring.gradient(self.newton.x[self.newton.spring_at(k)]).abs());
+        }
+        let speed = max_abs(&out.x).max(max_abs(&program.b));
+        let r = &out.residuals;
+        // written so that NaN fails
+        r.stationarity <= ACCEPT * force
+            && r.primal <= TOUCHING * speed
+            && r.complementarity <= TOUCHING * force * speed
+    }
+
+    /// The dense solver, which has a proof for every ending. Round cones have no rows: they end here.
+    fn fall_back(&mut self, program: &ConeProgram, settings: &Settings, out: &mut Solution) {
+        let iterations = out.iterations;
+        if program.cones.iter().any(|c| c.round) {
+            reset(program, out);
+            out.reason = Some(Reason::Accuracy);
+            out.method = Method::Fallback;
+            return;
+        }
+        self.flat.fill(program);
+        self.dense.solve(&self.flat.qp(), &[], settings, out);
+        out.iterations += iterations;
+        out.method = Method::Fallback;
+    }
+}
+
+fn reset(program: &ConeProgram, out: &mut Solution) {
+    out.status = Status::GaveUp;
+    out.reason = None;
+    for (v, n) in [(&mut out.x, program.n), (&mut out.z, program.m), (&mut out.s, program.m)] {
+        v.clear();
+        v.resize(n, 0.0);
+    }
+    out.ray.clear();
+    out.certificate.clear();
+    out.working.clear();
+    out.residuals = Residuals::default();
+    out.iterations = 0;
+    out.saturated.clear();
+    out.saturated.resize(program.saturations.len(), 0);
+    out.dual_is_smallest_norm = false;
+}
+
+/// A cone program without round cones as a dense one.
+#[derive(Debug, Default)]
+struct Flat {
+    n: usize,
+    P: Vec<f64>,
+    c: Vec<f64>,
+    A: Rows,
+    b: Vec<f64>,
+    saturations: Vec<Saturation>,
+    columns: Vec<u32>,
+    values: Vec<f64>,
+}
+
+impl Flat {
+    fn qp(&self) -> Qp<'_> {
+        Qp {
+            n: self.n,
+            P: &self.P,
+            c: &self.c,
+            A: &self.A,
+            b: &self.b,
+            saturations: &self.saturations,
+        }
+    }
+
+    fn fill(&mut self, p: &ConeProgram) {
+        let n = p.n;
+        self.n = n;
+        self.P.clear();
+        self.P.resize(n * n, 0.0);
+        self.c.clear();
+        for block in &p.blocks {
+            let (dim, stride, first) =
+                (block.dim as usize, block.stride as usize, block.first as usize);
+            for i in 0..dim {
+                let row = &p.P[block.P_at as usize + i * stride..][..dim];
+                self.P[(first + i) * n + first..][..dim].copy_from_slice(row);
+            }
+            self.c.extend_from_slice(&p.c[block.at as usize..][..dim]);
+        }
+        self.A.clear();
+        self.b.clear();
+        for cone in &p.cones {
+            let (k, stride_z) = (cone.k as usize, cone.stride_z as usize);
+            for j in 0..cone.m as usize {
+                self.columns.clear();
+                self.values.clear();
+                let edge = |r: usize| p.E[cone.E_at as usize + r * stride_z + j];
+                for side in p.sides_of(cone) {
+                    let block = &p.blocks[side.block as usize];
+                    for i in 0..block.dim {
+                        let at = side.J_at + i;
+                        let value: f64 = (0..k)
+                            .map(|r| edge(r) * p.J[at as usize + r * block.stride as usize])
+                            .sum();
+                        if value != 0.0 {
+                            self.columns.push(block.first + i);
+                            self.values.push(value);
+                        }
+                    }
+                }
+                self.A.push(&self.columns, &self.values);
+                self.b.push((0..k).map(|r| edge(r) * p.b[cone.b_at as usize + r]).sum());
+            }
+        }
+        self.saturations.clear();
+        self.saturations.extend_from_slice(&p.saturations);
+    }
+}

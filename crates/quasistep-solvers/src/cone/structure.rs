@@ -1,0 +1,402 @@
+//! What depends on the contact graph alone: islands of blocks, elimination order, fill.
+//!
+//! Consecutive steps mostly have the same graph, so this is kept until the graph changes.
+
+use crate::cone::program::ConeProgram;
+
+/// Runs of consecutive cones over the same blocks, islands, and the layout of the factor.
+#[derive(Debug, Default)]
+pub(crate) struct Structure {
+    /// What this was built for: block sizes, then the sides of every group.
+    key: Vec<u32>,
+    next_key: Vec<u32>,
+    /// In the order of the islands.
+    pub groups: Vec<Group>,
+    pub targets: Vec<Target>,
+    pub islands: Vec<Island>,
+    /// In elimination order, islands one after another.
+    pub panels: Vec<Panel>,
+    pub panel_of_block: Vec<u32>,
+    pub columns: Vec<Column>,
+    pub updates: Vec<Update>,
+    /// Numbers in the factor.
+    pub H_len: usize,
+    /// Rows of all panels: length of the inverse pivots.
+    pub n_rows: usize,
+    scratch: Scratch,
+}
+
+/// Consecutive cones over the same blocks.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct Group {
+    pub first_cone: u32,
+    pub last_cone: u32,
+    /// In [`Structure::targets`].
+    pub first_target: u32,
+    pub last_target: u32,
+}
+
+/// Where the product of two sides of a group goes: `H[at + i stride ..] += J_rowᵀ G J_column`.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Target {
+    pub row_side: u32,
+    pub column_side: u32,
+    pub at: u32,
+    pub stride: u32,
+}
+
+/// Blocks that no cone ties to other blocks.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Island {
+    pub first_panel: u32,
+    pub last_panel: u32,
+    pub first_group: u32,
+    pub last_group: u32,
+    /// Entries of a padded `z` lie in this range, together with those of other islands.
+    pub cones: u32,
+}
+
+/// Row block of the upper factor `U`, `H = Uᵀ U`: the diagonal block, then those to its right.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Panel {
+    pub block: u32,
+    pub dim: u32,
+    /// Columns, padding included.
+    pub width: u32,
+    pub at: u32,
+    /// First row among all panels' rows.
+    pub first_row: u32,
+    pub x_at: u32,
+    pub first_column: u32,
+    pub last_column: u32,
+    pub first_update: u32,
+    pub last_update: u32,
+}
+
+/// A block to the right of the diagonal.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Column {
+    pub panel: u32,
+    pub x_at: u32,
+    pub stride: u32,
+    /// First column within the panel.
+    pub at: u32,
+}
+
+/// `H[at + i stride + ..width] −= Σ_r U[r][row + i] U[r][from ..from + width]`, `i < dim`.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Update {
+    pub dim: u32,
+    pub row: u32,
+    pub from: u32,
+    pub width: u32,
+    pub at: u32,
+    pub stride: u32,
+}
+
+#[derive(Debug, Default)]
+struct Scratch {
+    island_of: Vec<u32>,
+    neighbours: Vec<Vec<u32>>,
+    merged: Vec<u32>,
+    order: Vec<u32>,
+    position: Vec<u32>,
+    groups: Vec<Group>,
+    weight: Vec<u32>,
+}
+
+fn root(parent: &mut [u32], mut i: u32) -> u32 {
+    while parent[i as usize] != i {
+        parent[i as usize] = parent[parent[i as usize] as usize];
+        i = parent[i as usize];
+    }
+    i
+}
+
+impl Structure {
+    /// Makes this the structure of `program`. Returns true if it had to be built anew.
+    pub fn update(&mut self, program: &ConeProgram) -> bool {
+        let key = &mut self.next_key;
+        key.clear();
+        key.push(program.blocks.len() as u32);
+        key.extend(program.blocks.iter().map(|b| b.dim));
+        let mut previous: Option<&[crate::cone::program::Side]> = None;
+        for (i, cone) in program.cones.iter().enumerate() {
+            let sides = program.sides_of(cone);
+            let same = previous.is_some_and(|p| {
+                p.len() == sides.len() && p.iter().zip(sides).all(|(a, b)| a.block == b.block)
+            });
+            if !same {
+                key.push(i as u32);
+                key.push(sides.len() as u32);
+                key.extend(sides.iter().map(|s| s.block));
+            }
+            previous = Some(sides);
+        }
+        key.push(program.cones.len() as u32);
+        if self.key == self.next_key {
+            return false;
+        }
+        std::mem::swap(&mut self.key, &mut self.next_key);
+        self.build(program);
+        true
+    }
+
+    fn build(&mut self, program: &ConeProgram) {
+        self.find_groups(program);
+        self.find_order(program);
+        self.lay_out(program);
+        self.sort_groups(program);
+    }
+
+    fn find_groups(&mut self, program: &ConeProgram) {
+        let groups = &mut self.scratch.groups;
+        groups.clear();
+        for (i, cone) in program.cones.iter().enumerate() {
+            let i = i as u32;
+            let sides = program.sides_of(cone);
+            if let Some(last) = groups.last_mut() {
+                let other = program.sides_of(&program.cones[last.first_cone as usize]);
+                if other.len() == sides.len()
+                    && other.iter().zip(sides).all(|(a, b)| a.block == b.block)
+                {
+                    last.last_cone = i + 1;
+                    continue;
+                }
+            }
+            groups.push(Group { first_cone: i, last_cone: i + 1, ..Group::default() });
+        }
+    }
+
+    /// Islands by union, then minimum degree (in scalars) within each.
+    fn find_order(&mut self, program: &ConeProgram) {
+        let n = program.blocks.len();
+        let s = &mut self.scratch;
+        s.island_of.clear();
+        s.island_of.extend(0..n as u32);
+        s.neighbours.resize_with(n.max(s.neighbours.len()), Vec::new);
+        s.neighbours.iter_mut().for_each(Vec::clear);
+        for group in &s.groups {
+            let sides = program.sides_of(&program.cones[group.first_cone as usize]);
+            for (i, a) in sides.iter().enumerate() {
+                for b in &sides[i + 1..] {
+                    let (ra, rb) =
+                        (root(&mut s.island_of, a.block), root(&mut s.island_of, b.block));
+                    s.island_of[ra.max(rb) as usize] = ra.min(rb);
+                    s.neighbours[a.block as usize].push(b.block);
+                    s.neighbours[b.block as usize].push(a.block);
+                }
+            }
+        }
+        for block in 0..n {
+            root(&mut s.island_of, block as u32);
+            let r = root(&mut s.island_of, block as u32);
+            s.island_of[block] = r;
+            s.neighbours[block].sort_unstable();
+            s.neighbours[block].dedup();
+        }
+        // min degree over all blocks at once: elimination never leaves an island
+        let dim = |b: u32| program.blocks[b as usize].stride;
+        s.weight.clear();
+        s.weight.extend((0..n).map(|b| s.neighbours[b].iter().map(|&o| dim(o)).sum::<u32>()));
+        s.position.clear();
+        s.position.resize(n, u32::MAX);
+        s.order.clear();
+        let mut heap: std::collections::BinaryHeap<_> =
+            (0..n).map(|b| std::cmp::Reverse((s.weight[b], b as u32))).collect();
+        while let Some(std::cmp::Reverse((weight, block))) = heap.pop() {
+            let b = block as usize;
+            if s.position[b] != u32::MAX || weight != s.weight[b] {
+                continue;
+            }
+            s.position[b] = s.order.len() as u32;
+            s.order.push(block);
+            // its neighbours become a clique; the list stays as the panel's columns
+            let around = std::mem::take(&mut s.neighbours[b]);
+            for &other in &around {
+                let o = other as usize;
+                s.merged.clear();
+                let (mut i, mut j) = (0, 0);
+                let own = &s.neighbours[o];
+                while i < own.len() || j < around.len() {
+                    let next = match (own.get(i), around.get(j)) {
+                        (Some(&x), Some(&y)) if x == y => {
+                            (i, j) = (i + 1, j + 1);
+                            x
+                        }
+                        (Some(&x), Some(&y)) if x < y => {
+                            i += 1;
+                            x
+                        }
+                        (Some(&x), None) => {
+                            i += 1;
+                            x
+                        }
+                        (_, Some(&y)) => {
+                            j += 1;
+                            y
+                        }
+                        (None, None) => break,
+                    };
+                    if next != other && next != block {
+                        s.merged.push(next);
+                    }
+                }
+                std::mem::swap(&mut s.neighbours[o], &mut s.merged);
+                let weight = s.neighbours[o].iter().map(|&x| dim(x)).sum();
+                s.weight[o] = weight;
+                heap.push(std::cmp::Reverse((weight, other)));
+            }
+            s.neighbours[b] = around;
+        }
+        // islands one after another, each in its elimination order
+        let island_of = &s.island_of;
+        s.order.sort_by_key(|&b| island_of[b as usize]);
+        for (i, &b) in s.order.iter().enumerate() {
+            s.position[b as usize] = i as u32;
+        }
+    }
+
+    fn lay_out(&mut self, program: &ConeProgram) {
+        let s = &mut self.scratch;
+        self.panels.clear();
+        self.columns.clear();
+        self.updates.clear();
+        self.islands.clear();
+        let (mut at, mut first_row) = (0, 0);
+        for (p, &block) in s.order.iter().enumerate() {
+            let data = &program.blocks[block as usize];
+            let around = &mut s.neighbours[block as usize];
+            around.sort_unstable_by_key(|&b| s.position[b as usize]);
+            let first_column = self.columns.len() as u32;
+            let mut width = data.stride;
+            for &other in around.iter() {
+                let o = &program.blocks[other as usize];
+                self.columns.push(Column {
+                    panel: s.position[other as usize],
+                    x_at: o.at,
+                    stride: o.stride,
+                    at: width,
+                });
+                width += o.stride;
+            }
+            self.panels.push(Panel {
+                block,
+                dim: data.dim,
+                width,
+                at,
+                first_row,
+                x_at: data.at,
+                first_column,
+                last_column: self.columns.len() as u32,
+                first_update: 0,
+                last_update: 0,
+            });
+            at += width * data.dim;
+            first_row += data.dim;
+            let island = s.island_of[block as usize];
+            if p == 0 || island != s.island_of[s.order[p - 1] as usize] {
+                self.islands.push(Island {
+                    first_panel: p as u32,
+                    last_panel: p as u32,
+                    first_group: 0,
+                    last_group: 0,
+                    cones: 0,
+                });
+            }
+            self.islands.last_mut().expect("pushed above").last_panel = p as u32 + 1;
+        }
+        self.H_len = at as usize;
+        self.n_rows = first_row as usize;
+        self.panel_of_block.clear();
+        self.panel_of_block.extend_from_slice(&s.position);
+
+        for p in 0..self.panels.len() {
+            self.panels[p].first_update = self.updates.len() as u32;
+            let columns = self.panels[p].first_column as usize..self.panels[p].last_column as usize;
+            for i in columns.clone() {
+                let row = self.columns[i];
+                let to = self.panels[row.panel as usize];
+                for l in i..columns.end {
+                    let from = self.columns[l];
+                    let offset = if l == i { 0 } else { self.column_of(&to, from.panel) };
+                    // neighbours here and there become one run
+                    if l > i
+                        && let Some(last) = self.updates.last_mut()
+                        && last.from + last.width == from.at
+                        && last.at + last.width == to.at + offset
+                    {
+                        last.width += from.stride;
+                        continue;
+                    }
+                    self.updates.push(Update {
+                        dim: to.dim,
+                        row: row.at,
+                        from: from.at,
+                        width: from.stride,
+                        at: to.at + offset,
+                        stride: to.width,
+                    });
+                }
+            }
+            self.panels[p].last_update = self.updates.len() as u32;
+        }
+    }
+
+    /// First column of block `panel` within `of`.
+    fn column_of(&self, of: &Panel, panel: u32) -> u32 {
+        let columns = &self.columns[of.first_column as usize..of.last_column as usize];
+        let k = columns.binary_search_by_key(&panel, |c| c.panel).expect("fill is closed");
+        columns[k].at
+    }
+
+    /// Groups by island, and where their products go.
+    fn sort_groups(&mut self, program: &ConeProgram) {
+        self.groups.clear();
+        self.groups.extend_from_slice(&self.scratch.groups);
+        let island_of = &self.scratch.island_of;
+        let key = |g: &Group| {
+            let sides = program.sides_of(&program.cones[g.first_cone as usize]);
+            (sides.first().map_or(u32::MAX, |s| island_of[s.block as usize]), g.first_cone)
+        };
+        self.groups.sort_unstable_by_key(key);
+        self.targets.clear();
+        for g in 0..self.groups.len() {
+            let first_target = self.targets.len() as u32;
+            let cone = &program.cones[self.groups[g].first_cone as usize];
+            let sides = program.sides_of(cone);
+            for (i, a) in sides.iter().enumerate() {
+                for (j, b) in sides.iter().enumerate() {
+                    let (pa, pb) = (
+                        self.panel_of_block[a.block as usize],
+                        self.panel_of_block[b.block as usize],
+                    );
+                    if pa > pb {
+                        continue;
+                    }
+                    let panel = self.panels[pa as usize];
+                    let offset = if pa == pb { 0 } else { self.column_of(&panel, pb) };
+                    self.targets.push(Target {
+                        row_side: i as u32,
+                        column_side: j as u32,
+                        at: panel.at + offset,
+                        stride: panel.width,
+                    });
+                }
+            }
+            self.groups[g].first_target = first_target;
+            self.groups[g].last_target = self.targets.len() as u32;
+        }
+        let mut g = 0;
+        for island in &mut self.islands {
+            let block = self.panels[island.first_panel as usize].block;
+            let root = island_of[block as usize];
+            island.first_group = g as u32;
+            while g < self.groups.len() && key(&self.groups[g]).0 == root {
+                island.cones += self.groups[g].last_cone - self.groups[g].first_cone;
+                g += 1;
+            }
+            island.last_group = g as u32;
+        }
+    }
+}

@@ -1,0 +1,128 @@
+//! Dense and sparse inner loops: contiguous, without branches, the same bits on every run.
+
+#![allow(non_snake_case)] // L and M are the letters of matrices
+
+/// `Σ a_k b_k` in four lanes, so that the compiler may use vector registers.
+#[inline]
+pub(crate) fn dot(a: &[f64], b: &[f64]) -> f64 {
+    let (a4, a_rest) = a.as_chunks::<4>();
+    let (b4, b_rest) = b.as_chunks::<4>();
+    let mut lanes = [0.0_f64; 4];
+    for (x, y) in a4.iter().zip(b4) {
+        for k in 0..4 {
+            lanes[k] += x[k] * y[k];
+        }
+    }
+    let mut sum = (lanes[0] + lanes[2]) + (lanes[1] + lanes[3]);
+    for (x, y) in a_rest.iter().zip(b_rest) {
+        sum += x * y;
+    }
+    sum
+}
+
+/// `y += s a`.
+#[inline]
+pub(crate) fn axpy(s: f64, a: &[f64], y: &mut [f64]) {
+    for (y, a) in y.iter_mut().zip(a) {
+        *y += s * a;
+    }
+}
+
+/// `Σ values_k x[columns_k]`.
+#[inline]
+pub(crate) fn sparse_dot(columns: &[u32], values: &[f64], x: &[f64]) -> f64 {
+    let (mut even, mut odd) = (0.0, 0.0);
+    let (c2, c_rest) = columns.as_chunks::<2>();
+    let (v2, v_rest) = values.as_chunks::<2>();
+    for (c, v) in c2.iter().zip(v2) {
+        even += v[0] * x[c[0] as usize];
+        odd += v[1] * x[c[1] as usize];
+    }
+    for (c, v) in c_rest.iter().zip(v_rest) {
+        even += v * x[*c as usize];
+    }
+    even + odd
+}
+
+/// Largest magnitude of the entries; 0 for none.
+#[inline]
+pub(crate) fn max_abs(x: &[f64]) -> f64 {
+    x.iter().fold(0.0, |m, v| m.max(v.abs()))
+}
+
+/// Sets `v` to `n` zeros without giving memory back.
+pub(crate) fn zeros(v: &mut Vec<f64>, n: usize) {
+    v.clear();
+    v.resize(n, 0.0);
+}
+
+/// Givens rotation of two columns: `(a, b) ← (c a + s b, c b − s a)`.
+#[inline]
+pub(crate) fn rotate(a: &mut [f64], b: &mut [f64], c: f64, s: f64) {
+    for (x, y) in a.iter_mut().zip(b) {
+        let (p, q) = (*x, *y);
+        *x = c * p + s * q;
+        *y = c * q - s * p;
+    }
+}
+
+/// Lower Cholesky factor inside the envelope of a symmetric matrix.
+///
+/// `M` is `n × n` row-major, of which only the entries `M[i][first[i]..=i]` are read and
+/// overwritten by `L`; outside the envelope both are zero. Returns the index of the first pivot
+/// that is not above its `least`, if there is one; the factor is then unfinished.
+pub(crate) fn cholesky(
+    M: &mut [f64],
+    n: usize,
+    first: &[u32],
+    least: impl Fn(usize) -> f64,
+) -> Result<(), usize> {
+    for i in 0..n {
+        let (done, rest) = M.split_at_mut(i * n);
+        let row = &mut rest[..=i];
+        let from = first[i] as usize;
+        let mut pivot = row[i];
+        for j in from..i {
+            let start = from.max(first[j] as usize);
+            let L_j = &done[j * n..=j * n + j];
+            let v = (row[j] - dot(&row[start..j], &L_j[start..j])) / L_j[j];
+            row[j] = v;
+            pivot -= v * v;
+        }
+        if pivot > least(i) {
+            row[i] = pivot.sqrt();
+        } else {
+            return Err(i);
+        }
+    }
+    Ok(())
+}
+
+/// `x ← L⁻¹ x` with the factor of [`cholesky`].
+pub(crate) fn solve_lower(L: &[f64], n: usize, first: &[u32], x: &mut [f64]) {
+    for i in 0..n {
+        let from = first[i] as usize;
+        let row = &L[i * n..=i * n + i];
+        x[i] = (x[i] - dot(&row[from..i], &x[from..i])) / row[i];
+    }
+}
+
+/// `x ← L⁻ᵀ x` with the factor of [`cholesky`]; entries above `last` are taken to be zero.
+pub(crate) fn solve_lower_transposed(
+    L: &[f64],
+    n: usize,
+    first: &[u32],
+    last: usize,
+    x: &mut [f64],
+) {
+    for i in (0..=last).rev() {
+        if x[i] == 0.0 {
+            continue;
+        }
+        let from = first[i] as usize;
+        let row = &L[i * n..=i * n + i];
+        let v = x[i] / row[i];
+        x[i] = v;
+        axpy(-v, &row[from..i], &mut x[from..i]);
+    }
+}

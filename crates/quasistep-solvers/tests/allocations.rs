@@ -1,0 +1,75 @@
+//! A solve of a size already seen takes no memory.
+#![allow(missing_docs)]
+#![allow(non_snake_case)]
+// counting calls needs a global allocator, and `GlobalAlloc` is an unsafe trait
+#![allow(unsafe_code)]
+
+mod common;
+
+use std::alloc::{GlobalAlloc, Layout, System};
+use std::sync::atomic::{AtomicUsize, Ordering};
+
+use common::{Samples, contact_problem};
+use quasistep_solvers::{QpSolver, Settings, Solution, Status};
+
+struct Counting;
+
+static CALLS: AtomicUsize = AtomicUsize::new(0);
+
+// SAFETY: every call is passed on to the system's allocator unchanged
+unsafe impl GlobalAlloc for Counting {
+    unsafe fn alloc(&self, layout: Layout) -> *mut u8 {
+        CALLS.fetch_add(1, Ordering::Relaxed);
+        unsafe { System.alloc(layout) }
+    }
+    unsafe fn dealloc(&self, pointer: *mut u8, layout: Layout) {
+        unsafe { System.dealloc(pointer, layout) }
+    }
+    unsafe fn realloc(&self, pointer: *mut u8, layout: Layout, size: usize) -> *mut u8 {
+        CALLS.fetch_add(1, Ordering::Relaxed);
+        unsafe { System.realloc(pointer, layout, size) }
+    }
+}
+
+#[global_allocator]
+static ALLOCATOR: Counting = Counting;
+
+// the only test of this file: others would allocate beside it
+#[test]
+fn warm_solves_allocate_nothing() {
+    for massless in [0.0, 0.3] {
+        let mut s = Samples::new(51);
+        let others: Vec<_> =
+            (0..20).map(|_| contact_problem(&mut s, 4, 12, massless, 1.0)).collect();
+        let mut solver = QpSolver::new();
+        let mut out = Solution::default();
+        let settings = Settings::default();
+        // the largest problem comes first; without enough contacts it might be unbounded
+        let large = (0..50)
+            .map(|_| contact_problem(&mut s, 8, 60, massless, 1.0))
+            .find(|p| p.solve().status == Status::Solved)
+            .expect("one of fifty is held in place");
+        solver.solve(&large.qp(), &[], &settings, &mut out);
+        let warm = out.working.clone();
+        let first = out.x.clone();
+        let mut solved = 0;
+        let before = CALLS.load(Ordering::Relaxed);
+        solver.solve(&large.qp(), &warm, &settings, &mut out);
+        let mut calls = CALLS.load(Ordering::Relaxed) - before;
+        assert_eq!(out.status, Status::Solved);
+        for (a, b) in out.x.iter().zip(&first) {
+            assert!((a - b).abs() <= 1e-9 * (1.0 + b.abs()));
+        }
+        for problem in &others {
+            let before = CALLS.load(Ordering::Relaxed);
+            solver.solve(&problem.qp(), &[], &settings, &mut out);
+            // a ray is looked for in memory of its own
+            if out.status == Status::Solved {
+                calls += CALLS.load(Ordering::Relaxed) - before;
+                solved += 1;
+            }
+        }
+        assert!(solved >= 5, "{solved}");
+        assert_eq!(calls, 0);
+    }
+}

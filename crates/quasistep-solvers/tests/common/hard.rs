@@ -1,0 +1,218 @@
+//! Seeded problems that are hard on purpose, and proofs of the answers to them.
+
+use super::{Problem, Samples};
+use quasistep_solvers::{Saturation, Solution, Status};
+
+/// What a sample may contain.
+#[derive(Clone, Copy, Debug)]
+pub struct Recipe {
+    /// Most variables.
+    pub n: usize,
+    /// Powers of ten by which variables and rows are scaled up or down.
+    pub decades: f64,
+    /// Share of the variables without curvature.
+    pub flat: f64,
+    /// True: rows and cost are built around a known optimum `x0` with many touching rows.
+    pub planted: bool,
+    /// Chance of a spring with a limit on a variable.
+    pub springs: f64,
+}
+
+/// A sample.
+pub struct Sample {
+    pub problem: Problem,
+    /// Its optimal point, if planted.
+    pub planted: Option<Vec<f64>>,
+    /// Natural size of each variable.
+    pub unit: Vec<f64>,
+}
+
+/// Draws a sample.
+pub fn hard_problem(s: &mut Samples, r: &Recipe) -> Sample {
+    let n = 1 + s.below(r.n);
+    let m = s.below(4 * n + 2);
+    let scale: Vec<f64> = (0..n).map(|_| 10f64.powf(r.decades * s.signed())).collect();
+    let mut p = Problem { n, P: vec![0.0; n * n], c: vec![0.0; n], ..Problem::default() };
+    // curvature of random rank on the variables that have any
+    let curved: Vec<bool> = (0..n).map(|_| s.uniform() >= r.flat).collect();
+    for _ in 0..=s.below(2 * n) {
+        let g: Vec<f64> = (0..n)
+            .map(|i| if curved[i] && s.uniform() < 0.4 { s.signed() / scale[i] } else { 0.0 })
+            .collect();
+        for i in 0..n {
+            for j in 0..n {
+                p.P[i * n + j] += g[i] * g[j];
+            }
+        }
+    }
+    let x0: Vec<f64> =
+        scale.iter().map(|v| if s.uniform() < 0.3 { 0.0 } else { v * s.signed() }).collect();
+    let mut rows: Vec<Vec<f64>> = Vec::new();
+    for _ in 0..m {
+        let kind = s.uniform();
+        let mut row = vec![0.0; n];
+        if kind < 0.55 || rows.len() < 2 {
+            for (v, size) in row.iter_mut().zip(&scale) {
+                if s.uniform() < 0.5 {
+                    // few distinct values, so that rows depend on each other exactly
+                    *v = if s.uniform() < 0.5 { s.signed().signum() } else { s.signed() } / size;
+                }
+            }
+        } else if kind < 0.75 {
+            // a positive combination of two: redundant
+            let (a, b) = (s.below(rows.len()), s.below(rows.len()));
+            for k in 0..n {
+                row[k] = rows[a][k] + 0.5 * rows[b][k];
+            }
+        } else if kind < 0.85 {
+            row.clone_from(&rows[s.below(rows.len())]);
+        } else {
+            // the other wall of a slot, or of a wedge
+            let a = s.below(rows.len());
+            let lean = if s.uniform() < 0.5 { 0.0 } else { 0.1 };
+            for k in 0..n {
+                row[k] = -rows[a][k] + lean * s.signed() / scale[k];
+            }
+        }
+        rows.push(row);
+    }
+    let mut force = vec![0.0; n];
+    for row in &rows {
+        let at: f64 = row.iter().zip(&x0).map(|(a, x)| a * x).sum();
+        // a bound of rounding's size would be a real, if tiny, contradiction
+        let size: f64 = row.iter().zip(&x0).map(|(a, x)| (a * x).abs()).sum();
+        let at = if at.abs() < 1e-14 * size { 0.0 } else { at };
+        let touches = s.uniform() < 0.6;
+        let b = if !r.planted {
+            s.signed()
+        } else if touches {
+            if s.uniform() < 0.5 {
+                let z = s.uniform();
+                for (f, a) in force.iter_mut().zip(row) {
+                    *f += a * z;
+                }
+            }
+            at
+        } else {
+            at - s.uniform()
+        };
+        let weight = 10f64.powf(r.decades * s.signed());
+        let scaled: Vec<f64> = row.iter().map(|v| v * weight).collect();
+        p.push(&scaled, b * weight);
+    }
+    for i in 0..n {
+        if s.uniform() < r.springs {
+            let spring = Saturation {
+                index: i as u32,
+                stiffness: s.uniform() / (scale[i] * scale[i]),
+                target: scale[i] * 3.0 * s.signed(),
+                limit: 0.5 * s.uniform() / scale[i],
+            };
+            p.saturations.push(spring);
+        }
+    }
+    for i in 0..n {
+        let Px: f64 = (0..n).map(|j| p.P[i * n + j] * x0[j]).sum();
+        p.c[i] = if r.planted { force[i] - Px } else { s.signed() / scale[i] };
+    }
+    if r.planted {
+        for k in 0..p.saturations.len() {
+            let spring = p.saturations[k];
+            p.c[spring.index as usize] -= spring.gradient(x0[spring.index as usize]);
+        }
+    }
+    let planted = r.planted.then_some(x0);
+    Sample { problem: p, planted, unit: scale }
+}
+
+/// Proves an answer from the problem's own data. `unit` are the natural sizes of the variables:
+/// they make balances of different units comparable.
+pub fn prove(p: &Problem, unit: &[f64], s: &Solution) -> Result<(), String> {
+    let (n, m) = (p.n, p.b.len());
+    let dot = |a: &[f64], b: &[f64]| -> f64 { a.iter().zip(b).map(|(a, b)| a * b).sum() };
+    // largest variable, in natural units
+    let largest = |x: &[f64]| x.iter().zip(unit).fold(1e-6_f64, |m, (x, u)| m.max((x / u).abs()));
+    let terms = |i: usize, size: f64| -> f64 {
+        let (columns, values) = p.A.row(i);
+        columns.iter().zip(values).map(|(&c, v)| (v * unit[c as usize]).abs() * size).sum()
+    };
+    match s.status {
+        Status::Solved => {
+            let mut g = Vec::new();
+            p.qp().gradient(&s.x, &mut g);
+            let size = largest(&s.x);
+            // costs and variables are of order one in natural units: below is rounding of the sample
+            let mut force = 1e-9_f64;
+            for i in 0..n {
+                let sum: f64 = (0..n).map(|j| (p.P[i * n + j] * s.x[j]).abs()).sum();
+                force = force.max((sum + p.c[i].abs()) * unit[i]);
+            }
+            for i in 0..m {
+                let slack = p.A.dot(i, &s.x) - p.b[i];
+                let terms = terms(i, size) + p.b[i].abs();
+                if !(slack >= -1e-10 * terms) {
+                    return Err(format!("row {i} violated by {slack:e} of {terms:e}"));
+                }
+                if !(s.z[i] >= 0.0) {
+                    return Err(format!("multiplier {i} is {:e}", s.z[i]));
+                }
+                if s.z[i] > 0.0 && slack > 1e-9 * terms {
+                    return Err(format!("row {i} pushes {:e} at {slack:e} of {terms:e}", s.z[i]));
+                }
+                p.A.add_to(i, -s.z[i], &mut g);
+            }
+            let off = g.iter().zip(unit).fold(0.0_f64, |m, (g, u)| m.max((g * u).abs()));
+            if !(off <= 1e-10 * force) {
+                return Err(format!("off balance by {off:e} of {force:e}"));
+            }
+            Ok(())
+        }
+        Status::Unbounded => {
+            let d = &s.ray;
+            let size = largest(d);
+            let mut fall = dot(&p.c, d);
+            for spring in &p.saturations {
+                if spring.stiffness > 0.0 {
+                    fall += spring.limit * d[spring.index as usize].abs();
+                }
+            }
+            let sum: f64 = p.c.iter().zip(d).map(|(c, d)| (c * d).abs()).sum();
+            if !(fall < -1e-10 * sum) {
+                return Err(format!("the cost does not fall: {fall:e} of {sum:e}"));
+            }
+            for i in 0..m {
+                let along = p.A.dot(i, d);
+                if !(along >= -1e-8 * terms(i, size)) {
+                    return Err(format!("row {i} stops the ray: {along:e}"));
+                }
+            }
+            for i in 0..n {
+                let bend = dot(&p.P[i * n..(i + 1) * n], d).abs() * unit[i];
+                let stiff = p.P[i * n + i] * unit[i] * unit[i] * size;
+                if !(bend <= 1e-8 * stiff) {
+                    return Err(format!("the ray bends by {bend:e} of {stiff:e}"));
+                }
+            }
+            Ok(())
+        }
+        Status::Infeasible => {
+            let y = &s.certificate;
+            let (mut sum, mut force) = (vec![0.0; n], 0.0_f64);
+            for i in 0..m {
+                p.A.add_to(i, y[i], &mut sum);
+                force = force.max(terms(i, y[i]));
+            }
+            let gap = dot(y, &p.b);
+            let terms: f64 = y.iter().zip(&p.b).map(|(y, b)| (y * b).abs()).sum();
+            if !(gap > 1e-9 * terms) || !y.iter().all(|y| *y >= 0.0) {
+                return Err(format!("no gap: {gap:e} of {terms:e}"));
+            }
+            let off = sum.iter().zip(unit).fold(0.0_f64, |m, (g, u)| m.max((g * u).abs()));
+            if !(off <= 1e-8 * force) {
+                return Err(format!("rows do not cancel: {off:e} of {force:e}"));
+            }
+            Ok(())
+        }
+        Status::GaveUp => Err(format!("gave up: {:?}", s.reason)),
+    }
+}
