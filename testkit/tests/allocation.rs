@@ -33,8 +33,8 @@ static ALLOCATOR: Counting = Counting;
 
 #[test]
 fn a_warm_step_allocates_nothing() {
-    for name in SCENES {
-        let scene = scene(name, &[]);
+    for (name, integration) in SCENES.into_iter().flat_map(|s| [(s, "euler"), (s, "midpoint")]) {
+        let scene = scene(name, &[("step.integration", integration)]);
         let (system, params) = (&scene.system, &scene.params);
         let mut work = system.create_workspace();
         let mut input = StepInput::default();

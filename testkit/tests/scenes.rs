@@ -21,8 +21,8 @@ fn every_scene_file_is_in_the_list() {
 
 #[test]
 fn every_scene_runs_and_keeps_its_facts() {
-    for name in SCENES {
-        let scene = scene(name, &[]);
+    for (name, integration) in SCENES.into_iter().flat_map(|s| [(s, "euler"), (s, "midpoint")]) {
+        let scene = scene(name, &[("step.integration", integration)]);
         let mut tally = Tally::default();
         let outcome = scene.run(None, &mut |step| {
             tally.push(step.report);

@@ -47,6 +47,21 @@ fn damped_arm_follows_the_ground_truth() {
     }
 }
 
+/// Second order in time: err7 is down to what the contact models differ by, even at large steps, and
+/// curved motion leaves no overlap to speak of.
+#[test]
+fn midpoint_follows_the_ground_truth_at_large_steps() {
+    for (h, most, overlap) in [("0.4", 0.06, 1e-4), ("0.2", 0.045, 2e-5), ("0.1", 0.035, 2e-6)] {
+        let (recording, tally) = record(&[("step.size", h), ("step.integration", "midpoint")]);
+        let (err7, end) = errors(&recording);
+        assert!(err7 <= most, "h = {h}: err7 {err7}");
+        assert!(end <= 0.003, "h = {h}: red cube ends {end} m off");
+        let worst = tally.worst();
+        assert!(worst.penetration <= 1e-9, "h = {h}: {worst:?}");
+        assert!(worst.true_distance >= -overlap, "h = {h}: {worst:?}");
+    }
+}
+
 #[test]
 fn undamped_arm_lags_as_the_quasi_static_model_must() {
     let (recording, _) = record(&[("step.size", "0.1"), ("models.*.joints.*.damping", "0")]);

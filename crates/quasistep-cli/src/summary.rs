@@ -29,6 +29,7 @@ pub fn summary(scene: &Scene, tally: &Tally, seconds: &Seconds, stopped: Option<
             "duration_s": scene.duration,
             "formulation": format!("{:?}", params.formulation),
             "inertia": format!("{:?}", params.inertia),
+            "integration": format!("{:?}", params.integration),
             "contact_margin_m": params.contact_margin,
             "max_recovery_speed_m_per_s": params.max_recovery_speed,
             "gravity_m_per_s2": params.gravity,

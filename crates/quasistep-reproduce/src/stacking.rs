@@ -12,6 +12,8 @@ const SCENE: &str = "iiwa_stacking";
 const RED: &str = "red_cube/red_cube";
 /// The change that makes the arm the paper's: springs without dampers.
 const NO_DAMPING: (&str, &str) = ("models.*.joints.*.damping", "0");
+/// The change to a step of second order in time.
+const MIDPOINT: (&str, &str) = ("step.integration", "midpoint");
 
 fn red(run: &Run) -> Result<Trajectory, ReproduceError> {
     Trajectory::of_body(&run.recording, RED)
@@ -49,17 +51,21 @@ pub(crate) fn integral_errors(context: &Context<'_>) -> Result<FigureResult, Rep
     let mut series = Vec::new();
     let mut columns: Vec<(&str, Vec<f64>)> =
         vec![("h", steps.map(|h| h.parse().unwrap_or(f64::NAN)).into())];
-    for (label, setting, damped) in [
-        ("quasistep", "no damping", false),
-        ("quasistep, damping in the step", "joint damping", true),
+    for (label, setting, change, column) in [
+        ("quasistep", "no damping", Some(NO_DAMPING), "err7_undamped"),
+        ("quasistep, damping in the step", "joint damping", None, "err7_damped"),
+        (
+            "quasistep, damping, midpoint",
+            "joint damping, midpoint",
+            Some(MIDPOINT),
+            "err7_midpoint",
+        ),
     ] {
         let (mut h_all, mut err_all) = (Vec::new(), Vec::new());
         let (recorded_h, recorded_err) = recorded("quasi-static QP Python", setting);
         for h in steps {
             let mut changes = vec![("step.size", h)];
-            if !damped {
-                changes.push(NO_DAMPING);
-            }
+            changes.extend(change);
             let run = run(context, SCENE, &changes)?;
             let ours = red(&run)?;
             let err7 = integral_error(&ours, &truth);
@@ -79,7 +85,7 @@ pub(crate) fn integral_errors(context: &Context<'_>) -> Result<FigureResult, Rep
             err_all.push(err7);
         }
         series.push(Series::new(label, &h_all, &err_all).marker(Marker::Circle));
-        columns.push((if damped { "err7_damped" } else { "err7_undamped" }, err_all));
+        columns.push((column, err_all));
     }
     for (engine, setting, label) in [
         ("Drake SAP", "explicit controller", "Drake SAP, explicit controller (lost from 2 ms)"),

@@ -131,6 +131,24 @@ impl Commands {
             }
         }
     }
+
+    /// Rates over the step of size `h` that ends at `t`: the mean of a coordinate's, an orientation's
+    /// in the middle of the step.
+    pub fn mean_rates(&self, t: f64, h: f64, v_cmd: &mut Vec<f64>) {
+        let mut middle = StepInput::default();
+        self.sample(t - 0.5 * h, &mut middle);
+        v_cmd.clear();
+        v_cmd.extend(middle.v_cmd);
+        let mut dof = 0;
+        for part in &self.parts {
+            if let Part::Coordinate(curve) = part {
+                v_cmd[dof] = (curve.at(t).0 - curve.at(t - h).0) / h;
+                dof += 1;
+            } else {
+                dof += 3;
+            }
+        }
+    }
 }
 
 /// Gives a coordinate its command, which must be its only one.

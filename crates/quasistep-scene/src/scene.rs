@@ -8,8 +8,8 @@ use crate::error::SceneError;
 use crate::facts::Fact;
 use crate::joints::fits_body;
 use quasistep::{
-    Cone, Formulation, Inertia, PairFriction, PrescribedRate, Role, State, StepInput, StepParams,
-    System, SystemDef, Wrench,
+    Cone, Formulation, Inertia, Integration, PairFriction, PrescribedRate, Role, State, StepInput,
+    StepParams, System, SystemDef, Wrench,
 };
 use quasistep_math::Vec3;
 use quasistep_record::DrawnShape;
@@ -62,7 +62,7 @@ const KEYS: [&str; 11] = [
     "collisions",
     "facts",
 ];
-const STEP_KEYS: [&str; 8] = [
+const STEP_KEYS: [&str; 9] = [
     "size",
     "duration",
     "formulation",
@@ -71,6 +71,7 @@ const STEP_KEYS: [&str; 8] = [
     "contact_margin",
     "max_recovery_speed",
     "prescribed_rate",
+    "integration",
 ];
 /// Version of the scene grammar that this crate reads.
 const FORMAT: f64 = 1.0;
@@ -206,6 +207,9 @@ impl Scene {
     /// as in Trinkle05.
     pub fn sample(&self, t: f64, input: &mut StepInput) {
         self.commands.sample(t, input);
+        if self.params.integration == Integration::Midpoint {
+            self.commands.mean_rates(t, self.params.time_step, &mut input.v_cmd);
+        }
         if self.params.prescribed_rate == PrescribedRate::Derivative {
             let mut start = StepInput::default();
             self.commands.sample(t - self.params.time_step, &mut start);
@@ -283,6 +287,10 @@ fn read_step(
             ("secant", PrescribedRate::Secant),
             ("derivative", PrescribedRate::Derivative),
         ])?;
+    }
+    if let Some(at) = map.get("integration") {
+        params.integration =
+            at.word(&[("euler", Integration::Euler), ("midpoint", Integration::Midpoint)])?;
     }
     let cone = match map.get("cone") {
         None => Cone::Pyramid(4),

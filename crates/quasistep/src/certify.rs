@@ -55,7 +55,7 @@ impl System {
                 let effort = match &self.roles[body] {
                     Role::Actuated(actuator) => {
                         let limit = actuator.effort_limit[k];
-                        let stretch = load.dq_cmd[dof] - h * report.v[dof];
+                        let stretch = load.dq_cmd[dof] - load.spring_at[dof] * h * report.v[dof];
                         let spring = (actuator.stiffness[k] * stretch).clamp(-limit, limit);
                         let rate = match actuator.damping_on {
                             DampingOn::Velocity => -report.v[dof],

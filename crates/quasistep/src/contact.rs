@@ -100,6 +100,20 @@ impl ContactRows {
         }
     }
 
+    /// Takes the distances of rows built in the middle of a step back to its start: those of
+    /// `start` where it has the same point, else back along the motion `v` of half a step.
+    pub fn rewind(&mut self, start: &Scan, v: &[f64], half: f64) {
+        let key = |p: &NearPoint| (p.geom_a, p.geom_b, p.point.feature);
+        for k in 0..self.rows.len() {
+            let near = &self.rows[k].near;
+            let known = start.points.binary_search_by_key(&key(near), key);
+            self.rows[k].near.point.phi = match known {
+                Ok(i) => start.points[i].point.phi,
+                Err(_) => near.point.phi - half * self.velocity(&self.rows[k], v)[0],
+            };
+        }
+    }
+
     #[allow(clippy::too_many_arguments)] // one call site above, twice, for A and B
     fn push_columns(
         &mut self,

@@ -41,7 +41,7 @@ mod workspace;
 
 pub use error::{PairDepth, ParamError, StepError, SystemError};
 pub use formulation::{Cone, Formulation};
-pub use params::{Inertia, PrescribedRate, StepParams};
+pub use params::{Inertia, Integration, PrescribedRate, StepParams};
 pub use report::{
     Certificate, ContactMode, ContactReport, LimitForce, SLIP_SPEED_THRESHOLD, Stage, StepReport,
 };

@@ -18,7 +18,10 @@ pub struct StepInput {
     pub q_cmd: Vec<f64>,
     /// Rates of the same joints' dofs, length
     /// [`System::n_cmd_v`](crate::System::n_cmd_v), in m/s or rad/s; empty means zero. Read only
-    /// by damping on the command error (rate at the end of the step) and by [`PrescribedRate::Derivative`](crate::PrescribedRate::Derivative).
+    /// by damping on the command error (rate at the end of the step), by
+    /// [`Integration::Midpoint`](crate::Integration::Midpoint) (mean rate over the step; zero is a
+    /// command that jumped at its start) and by
+    /// [`PrescribedRate::Derivative`](crate::PrescribedRate::Derivative).
     pub v_cmd: Vec<f64>,
     /// External wrenches on bodies.
     pub wrenches: Vec<Wrench>,

@@ -2,7 +2,7 @@
 
 use crate::error::StepError;
 use crate::formulation::{Formulation, anitescu};
-use crate::params::{PrescribedRate, StepParams};
+use crate::params::{Integration, PrescribedRate, StepParams};
 use crate::report::{Stage, StepReport};
 use crate::state::{State, StepInput, Wrench};
 use crate::system::{Role, System};
@@ -55,29 +55,19 @@ impl System {
         params.check()?;
         self.check(state, input)?;
         let h = params.time_step;
-        let Formulation::Anitescu { cone } = params.formulation;
         work.timer.reset();
 
         // 1 kinematics, 2 distance: usually known already, as the end of the step before
         work.scan.update(self, &state.q, params.contact_margin, &mut work.timer);
-        work.timer.enter(Stage::Contact); // 3
-        work.contacts.update(self, &work.scan);
-        work.timer.enter(Stage::Assemble); // 4
-        work.load.update(self, state, input, params, &work.scan.kin)?;
-        work.problem.assemble(
-            self,
-            &state.q,
-            &work.load,
-            &work.contacts,
-            &work.scan.kin,
-            cone,
-            params,
-        );
-        work.problem.match_rows(work.warm.as_deref().unwrap_or_default(), &mut work.warm_rows);
-        work.timer.enter(Stage::Solve); // 5
-        work.solver.solve(&work.problem.qp(), &work.warm_rows, &work.settings, &mut work.solution);
-        work.timer.enter(Stage::Recover); // 6
-        anitescu::recover(self, work, params)?;
+        self.solve(state, input, params, Where::Start, work)?; // 3 to 6
+        if params.integration == Integration::Midpoint {
+            self.model.integrate(&state.q, &work.report.v, 0.5 * h, {
+                work.q_next.resize(state.q.len(), 0.0);
+                &mut work.q_next
+            });
+            work.scan_mid.update(self, &work.q_next, params.contact_margin, &mut work.timer);
+            self.solve(state, input, params, Where::Middle, work)?;
+        }
         work.timer.enter(Stage::Integrate); // 7
         self.integrate(&state.q, &work.report.v, input.q_cmd, h, &mut work.q_next)?;
         work.scan_next.update(self, &work.q_next, params.contact_margin, &mut work.timer);
@@ -95,6 +85,41 @@ impl System {
         work.timer.stop();
         work.report.stage_ns = work.timer.spent_ns;
         Ok(&work.report)
+    }
+
+    /// Stages 3 to 6 with the Jacobians of one of the step's configurations; the answer is in the
+    /// report.
+    fn solve(
+        &self,
+        state: &State,
+        input: &Drive<'_>,
+        params: &StepParams,
+        place: Where,
+        work: &mut Workspace,
+    ) -> Result<(), StepError> {
+        let Formulation::Anitescu { cone } = params.formulation;
+        work.timer.enter(Stage::Contact); // 3
+        let (kin, warm) = match place {
+            Where::Start => {
+                work.contacts.update(self, &work.scan);
+                (&work.scan.kin, work.warm.as_deref().unwrap_or_default())
+            }
+            Where::Middle => {
+                work.problem.active_keys(&work.solution.z, &mut work.warm_mid);
+                work.contacts.update(self, &work.scan_mid);
+                let half = 0.5 * params.time_step;
+                work.contacts.rewind(&work.scan, &work.report.v, half);
+                (&work.scan_mid.kin, work.warm_mid.as_slice())
+            }
+        };
+        work.timer.enter(Stage::Assemble); // 4
+        work.load.update(self, state, input, params, kin)?;
+        work.problem.assemble(self, &state.q, &work.load, &work.contacts, kin, cone, params);
+        work.problem.match_rows(warm, &mut work.warm_rows);
+        work.timer.enter(Stage::Solve); // 5
+        work.solver.solve(&work.problem.qp(), &work.warm_rows, &work.settings, &mut work.solution);
+        work.timer.enter(Stage::Recover); // 6
+        anitescu::recover(self, work, params)
     }
 
     fn check(&self, state: &State, input: &Drive<'_>) -> Result<(), StepError> {
@@ -173,6 +198,13 @@ impl System {
     }
 }
 
+/// Configuration whose Jacobians a solve uses.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Where {
+    Start,
+    Middle,
+}
+
 /// [`StepInput`], borrowed.
 struct Drive<'a> {
     q_cmd: &'a [f64],
@@ -191,8 +223,11 @@ fn end_of_step(t: f64, h: f64) -> f64 {
 pub(crate) struct Load {
     /// Applied generalised force `tau`: gravity and wrenches, in N or N·m.
     pub tau: Vec<f64>,
-    /// `q_cmd ⊖ q` on commanded dofs, in m or rad.
+    /// `q_cmd ⊖ q` on commanded dofs, in m or rad; the command where in the step the spring is
+    /// evaluated, for actuated ones.
     pub dq_cmd: Vec<f64>,
+    /// Where in the step an actuated dof's spring is evaluated, 1 at the end.
+    pub spring_at: Vec<f64>,
     /// Rate of the command on commanded dofs, in m/s or rad/s.
     pub v_cmd: Vec<f64>,
     /// Known rates of prescribed dofs, zero elsewhere.
@@ -210,7 +245,13 @@ impl Load {
         kin: &Kinematics,
     ) -> Result<(), StepError> {
         let model = &system.model;
-        for vector in [&mut self.tau, &mut self.dq_cmd, &mut self.v_cmd, &mut self.v_known] {
+        for vector in [
+            &mut self.tau,
+            &mut self.dq_cmd,
+            &mut self.spring_at,
+            &mut self.v_cmd,
+            &mut self.v_known,
+        ] {
             vector.clear();
             vector.resize(model.n_v(), 0.0);
         }
@@ -240,7 +281,14 @@ impl Load {
             .map_err(|e| StepError::Value { what: "q_cmd".into(), why: e.to_string() })?;
         model.difference(&state.q, &self.q_target, &mut self.dq_cmd);
         for &body in system.commanded() {
-            if system.roles[body] != Role::Prescribed {
+            if let Role::Actuated(actuator) = &system.roles[body] {
+                let h = params.time_step;
+                for (k, dof) in model.body(body).v.clone().enumerate() {
+                    let (K, D) = (actuator.stiffness[k], actuator.damping[k]);
+                    let at = params.integration.spring_at(K, D, h);
+                    self.spring_at[dof] = at;
+                    self.dq_cmd[dof] -= (1.0 - at) * h * self.v_cmd[dof];
+                }
                 continue;
             }
             check_prescribed_limit(system, body, &self.q_target)?;

@@ -42,6 +42,8 @@ pub struct Workspace {
     /// Scan of the state at the start of the step, and of the one at its end.
     pub(crate) scan: Scan,
     pub(crate) scan_next: Scan,
+    /// Scan of the middle of the step, [`Integration::Midpoint`](crate::Integration::Midpoint).
+    pub(crate) scan_mid: Scan,
     pub(crate) contacts: ContactRows,
     pub(crate) load: Load,
     pub(crate) problem: Problem,
@@ -51,6 +53,8 @@ pub struct Workspace {
     pub(crate) report: StepReport,
     pub(crate) warm: Option<Vec<RowKey>>,
     pub(crate) warm_rows: Vec<u32>,
+    /// Rows that the first of two solves found active.
+    pub(crate) warm_mid: Vec<RowKey>,
     pub(crate) q_next: Vec<f64>,
     /// Sum of forces on every dof.
     pub(crate) balance: Vec<f64>,
@@ -63,6 +67,7 @@ impl System {
         Workspace {
             scan: Scan::new(self),
             scan_next: Scan::new(self),
+            scan_mid: Scan::new(self),
             contacts: ContactRows::default(),
             load: Load::default(),
             problem: Problem::default(),
@@ -72,6 +77,7 @@ impl System {
             report: StepReport::default(),
             warm: Some(Vec::new()),
             warm_rows: Vec::new(),
+            warm_mid: Vec::new(),
             q_next: Vec::new(),
             balance: Vec::new(),
             timer: Timer::default(),

@@ -149,6 +149,8 @@ impl Problem {
                 Role::Actuated(actuator) => {
                     let k = i - system.model.body(body).v.start;
                     let (K, D) = (actuator.stiffness[k], actuator.damping[k]);
+                    // the spring's stretch within the step is dq_cmd − at h v
+                    let at = load.spring_at[i];
                     self.P[row * n + row] += h * D;
                     if actuator.damping_on == DampingOn::CommandError {
                         self.c[row] -= h * D * load.v_cmd[i];
@@ -158,12 +160,12 @@ impl Problem {
                         // the same spring with a force that saturates: a Huber cost on this rate
                         self.saturations.push(Saturation {
                             index: row as u32,
-                            stiffness: h * h * K,
-                            target: load.dq_cmd[i] / h,
+                            stiffness: at * h * h * K,
+                            target: load.dq_cmd[i] / (at * h),
                             limit: h * limit,
                         });
                     } else {
-                        self.P[row * n + row] += h * h * K;
+                        self.P[row * n + row] += at * h * h * K;
                         self.c[row] -= h * K * load.dq_cmd[i];
                     }
                 }
