@@ -3,6 +3,7 @@
 
 use clarabel::solver::SolverStatus;
 use quasistep::StepInput;
+use quasistep_solvers::DenseProgram;
 use testkit::{SCENES, clarabel_oracle, scene};
 
 /// Steps that are checked in each scene, spread over its run: Clarabel takes 6 ms and more a step.
@@ -16,6 +17,7 @@ fn clarabel_finds_the_same_velocities_on_every_scene() {
         let mut work = system.create_workspace();
         let mut state = scene.start.clone();
         let mut input = StepInput::default();
+        let mut dense = DenseProgram::default();
         let stride = (scene.n_steps() / CHECKED_STEPS).max(1);
         let mut checked = 0;
         for k in 0..scene.n_steps() {
@@ -26,7 +28,8 @@ fn clarabel_finds_the_same_velocities_on_every_scene() {
             if k % stride != 0 {
                 continue;
             }
-            let problem = work.last_problem();
+            dense.fill(work.last_problem());
+            let problem = dense.qp();
             let ours = &work.last_solution().x;
             let oracle = clarabel_oracle::solve(&problem);
             assert_eq!(oracle.status, SolverStatus::Solved, "{name}, step {k}");

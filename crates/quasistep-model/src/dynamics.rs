@@ -107,6 +107,12 @@ impl Model {
         let n_v = self.n_v;
         assert_eq!(out.len(), n_v * n_v, "entries of a mass matrix with n_v = {n_v}");
         out.fill(0.0);
+        self.mass_entries(kin, |row, column, entry| out[row * n_v + column] += entry);
+    }
+
+    /// Hands every contribution `(row, column, value)` to the mass matrix `M(q)` to `add`, both
+    /// triangles: only dofs of one tree share entries, so a caller may keep blocks.
+    pub fn mass_entries(&self, kin: &Kinematics, mut add: impl FnMut(usize, usize, f64)) {
         for (i, body) in self.bodies.iter().enumerate().skip(1) {
             let RigidInertia { mass, p_Wcm, I_cm_W } = kin.composite[i];
             if body.columns.is_empty() || mass == 0.0 {
@@ -122,10 +128,10 @@ impl Model {
                     let c = &kin.columns[other];
                     let entry = (c.v_Wo_W + c.w_W.cross(p_Wcm)).dot(momentum) + c.w_W.dot(spin);
                     let (row, col) = (column.dof as usize, c.dof as usize);
-                    out[row * n_v + col] += entry;
+                    add(row, col, entry);
                     // both orders of a pair, also when a mimic joint gives them the same dof
                     if other != k {
-                        out[col * n_v + row] += entry;
+                        add(col, row, entry);
                     }
                 }
             }

@@ -59,6 +59,7 @@ mod kernels;
 mod qp;
 mod rows;
 
+pub use cone::dense_form::DenseProgram;
 pub use cone::program::{Cone, ConeMut, ConeProgram};
 pub use cone::solver::{ConeSolver, WarmStart};
 pub use dense::solver::QpSolver;

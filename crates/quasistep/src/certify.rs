@@ -46,7 +46,7 @@ impl System {
             scale = scale.max(limit.force.abs());
         }
         if params.inertia == Inertia::Mass {
-            problem.subtract_inertia(self, &report.v, h, balance);
+            problem.subtract_inertia(self, &solution.x, h, balance);
         }
 
         report.effort.clear();

@@ -9,6 +9,7 @@ use crate::system::{Role, System};
 use crate::workspace::Workspace;
 use quasistep_math::Vec3;
 use quasistep_model::Kinematics;
+use quasistep_solvers::WarmStart;
 
 impl System {
     /// Moves `state` one time step towards `q_cmd`, the position command at the *end* of the step.
@@ -102,22 +103,25 @@ impl System {
         let (kin, warm) = match place {
             Where::Start => {
                 work.contacts.update(self, &work.scan);
-                (&work.scan.kin, work.warm.as_deref().unwrap_or_default())
+                (&work.scan.kin, work.warm.as_deref().filter(|keys| !keys.is_empty()))
             }
             Where::Middle => {
                 work.problem.active_keys(&work.solution.z, &mut work.warm_mid);
                 work.contacts.update(self, &work.scan_mid);
                 let half = 0.5 * params.time_step;
                 work.contacts.rewind(&work.scan, &work.report.v, half);
-                (&work.scan_mid.kin, work.warm_mid.as_slice())
+                (&work.scan_mid.kin, Some(work.warm_mid.as_slice()))
             }
         };
         work.timer.enter(Stage::Assemble); // 4
         work.load.update(self, state, input, params, kin)?;
         work.problem.assemble(self, &state.q, &work.load, &work.contacts, kin, cone, params);
-        work.problem.match_rows(warm, &mut work.warm_rows);
+        let start = warm.map(|keys| {
+            work.problem.start_from(keys, &mut work.warm_z, &mut work.warm_s);
+            WarmStart { z: &work.warm_z, s: &work.warm_s }
+        });
         work.timer.enter(Stage::Solve); // 5
-        work.solver.solve(&work.problem.qp(), &work.warm_rows, &work.settings, &mut work.solution);
+        work.solver.solve(&work.problem.program, start, &work.settings, &mut work.solution);
         work.timer.enter(Stage::Recover); // 6
         anitescu::recover(self, work, params)
     }

@@ -120,7 +120,11 @@ pub struct System {
     pub(crate) variable_of_dof: Vec<Option<u32>>,
     /// Body whose joint owns a dof.
     pub(crate) body_of_dof: Vec<usize>,
-    pub(crate) n_variables: usize,
+    /// Sizes of the blocks of variables, one per kinematic tree that has any; a block's variables
+    /// are consecutive.
+    pub(crate) block_dims: Vec<usize>,
+    /// Block of each variable, and its place there.
+    pub(crate) block_of_variable: Vec<(u32, u32)>,
 }
 
 impl System {
@@ -174,14 +178,29 @@ impl System {
         let n_cmd_v = commanded.iter().map(|&i| model.body(i).v.len()).sum();
         let mut variable_of_dof = vec![None; model.n_v()];
         let mut body_of_dof = vec![WORLD; model.n_v()];
-        let mut n_variables = 0;
         for body in 1..n_bodies {
             for dof in model.body(body).v.clone() {
                 body_of_dof[dof] = body;
-                if roles[body] != Role::Prescribed {
-                    variable_of_dof[dof] = Some(n_variables as u32);
-                    n_variables += 1;
+            }
+        }
+        // variables tree by tree: mass and springs never couple two trees
+        let trees = trees(&model);
+        let mut roots = trees.clone();
+        roots.sort_unstable();
+        roots.dedup();
+        let (mut block_dims, mut block_of_variable) = (Vec::new(), Vec::new());
+        for root in roots {
+            let mut dim = 0;
+            for body in (1..n_bodies).filter(|&b| trees[b] == root && roles[b] != Role::Prescribed)
+            {
+                for dof in model.body(body).v.clone() {
+                    variable_of_dof[dof] = Some(block_of_variable.len() as u32);
+                    block_of_variable.push((block_dims.len() as u32, dim));
+                    dim += 1;
                 }
+            }
+            if dim > 0 {
+                block_dims.push(dim as usize);
             }
         }
         Ok(Self {
@@ -196,7 +215,8 @@ impl System {
             n_cmd_v,
             variable_of_dof,
             body_of_dof,
-            n_variables,
+            block_dims,
+            block_of_variable,
         })
     }
 
@@ -253,6 +273,25 @@ impl System {
     pub fn dof_names(&self) -> Vec<String> {
         self.model.dof_names()
     }
+}
+
+/// For each body the outermost body of its tree; a mimic joint ties the trees of its two joints.
+fn trees(model: &Model) -> Vec<usize> {
+    let n = model.n_bodies();
+    let mut root: Vec<usize> = (0..n).collect();
+    for i in 1..n {
+        let parent = model.body(i).parent;
+        if parent != WORLD {
+            root[i] = root[parent];
+        }
+    }
+    for i in 1..n {
+        if let Some(mimic) = &model.body(i).mimic {
+            let (a, b) = (root[i].min(root[mimic.body]), root[i].max(root[mimic.body]));
+            root.iter_mut().filter(|r| **r == b).for_each(|r| *r = a);
+        }
+    }
+    root
 }
 
 fn bad(what: String, seen: String, rule: String) -> SystemError {

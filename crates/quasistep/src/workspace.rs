@@ -7,7 +7,7 @@ use crate::scan::Scan;
 use crate::state::Checkpoint;
 use crate::step::Load;
 use crate::system::System;
-use quasistep_solvers::{QpSolver, Settings, Solution};
+use quasistep_solvers::{ConeProgram, ConeSolver, Settings, Solution};
 
 /// Identity of one row of the step problem, the same from step to step.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -47,12 +47,14 @@ pub struct Workspace {
     pub(crate) contacts: ContactRows,
     pub(crate) load: Load,
     pub(crate) problem: Problem,
-    pub(crate) solver: QpSolver,
+    pub(crate) solver: ConeSolver,
     pub(crate) settings: Settings,
     pub(crate) solution: Solution,
     pub(crate) report: StepReport,
     pub(crate) warm: Option<Vec<RowKey>>,
-    pub(crate) warm_rows: Vec<u32>,
+    /// Multipliers and slacks that the solver starts from.
+    pub(crate) warm_z: Vec<f64>,
+    pub(crate) warm_s: Vec<f64>,
     /// Rows that the first of two solves found active.
     pub(crate) warm_mid: Vec<RowKey>,
     pub(crate) q_next: Vec<f64>,
@@ -71,12 +73,13 @@ impl System {
             contacts: ContactRows::default(),
             load: Load::default(),
             problem: Problem::default(),
-            solver: QpSolver::new(),
+            solver: ConeSolver::new(),
             settings: Settings::default(),
             solution: Solution::default(),
             report: StepReport::default(),
             warm: Some(Vec::new()),
-            warm_rows: Vec::new(),
+            warm_z: Vec::new(),
+            warm_s: Vec::new(),
             warm_mid: Vec::new(),
             q_next: Vec::new(),
             balance: Vec::new(),
@@ -107,8 +110,8 @@ impl Workspace {
     }
 
     /// The problem that the last step solved.
-    pub fn last_problem(&self) -> quasistep_solvers::Qp<'_> {
-        self.problem.qp()
+    pub fn last_problem(&self) -> &ConeProgram {
+        &self.problem.program
     }
 
     /// The solver's answer to [`last_problem`](Self::last_problem).

@@ -240,6 +240,13 @@ impl ConeProgram {
         }
     }
 
+    /// Row `row` of the cost of a block, to read.
+    pub fn P_row(&self, block: usize, row: usize) -> &[f64] {
+        let block = &self.blocks[block];
+        let at = block.P_at as usize + row * block.stride as usize;
+        &self.P[at..at + block.dim as usize]
+    }
+
     /// Number of variables.
     pub fn n(&self) -> usize {
         self.n

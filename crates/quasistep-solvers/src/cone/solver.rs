@@ -1,13 +1,12 @@
 //! The driver for cone programs: which algorithm, why, and whether its answer holds.
 
+use crate::cone::dense_form::DenseProgram;
 use crate::cone::kernels::{self, Isa};
 use crate::cone::newton::{End, Newton, Start};
 use crate::cone::program::ConeProgram;
 use crate::cone::structure::Structure;
 use crate::kernels::max_abs;
-use crate::{
-    Method, Qp, QpSolver, Reason, Residuals, Rows, Saturation, Settings, Solution, Status,
-};
+use crate::{Method, QpSolver, Reason, Residuals, Settings, Solution, Status};
 
 /// Newton iterations after which an island has led nowhere: warm, then cold.
 const WARM_ITERATIONS: u32 = 25;
@@ -38,7 +37,7 @@ pub struct ConeSolver {
     structure: Structure,
     newton: Newton,
     dense: QpSolver,
-    flat: Flat,
+    flat: DenseProgram,
     g: Vec<f64>,
 }
 
@@ -56,7 +55,7 @@ impl ConeSolver {
             structure: Structure::default(),
             newton: Newton::default(),
             dense: QpSolver::new(),
-            flat: Flat::default(),
+            flat: DenseProgram::default(),
             g: Vec::new(),
         }
     }
@@ -195,74 +194,4 @@ fn reset(program: &ConeProgram, out: &mut Solution) {
     out.saturated.clear();
     out.saturated.resize(program.saturations.len(), 0);
     out.dual_is_smallest_norm = false;
-}
-
-/// A cone program without round cones as a dense one.
-#[derive(Debug, Default)]
-struct Flat {
-    n: usize,
-    P: Vec<f64>,
-    c: Vec<f64>,
-    A: Rows,
-    b: Vec<f64>,
-    saturations: Vec<Saturation>,
-    columns: Vec<u32>,
-    values: Vec<f64>,
-}
-
-impl Flat {
-    fn qp(&self) -> Qp<'_> {
-        Qp {
-            n: self.n,
-            P: &self.P,
-            c: &self.c,
-            A: &self.A,
-            b: &self.b,
-            saturations: &self.saturations,
-        }
-    }
-
-    fn fill(&mut self, p: &ConeProgram) {
-        let n = p.n;
-        self.n = n;
-        self.P.clear();
-        self.P.resize(n * n, 0.0);
-        self.c.clear();
-        for block in &p.blocks {
-            let (dim, stride, first) =
-                (block.dim as usize, block.stride as usize, block.first as usize);
-            for i in 0..dim {
-                let row = &p.P[block.P_at as usize + i * stride..][..dim];
-                self.P[(first + i) * n + first..][..dim].copy_from_slice(row);
-            }
-            self.c.extend_from_slice(&p.c[block.at as usize..][..dim]);
-        }
-        self.A.clear();
-        self.b.clear();
-        for cone in &p.cones {
-            let (k, stride_z) = (cone.k as usize, cone.stride_z as usize);
-            for j in 0..cone.m as usize {
-                self.columns.clear();
-                self.values.clear();
-                let edge = |r: usize| p.E[cone.E_at as usize + r * stride_z + j];
-                for side in p.sides_of(cone) {
-                    let block = &p.blocks[side.block as usize];
-                    for i in 0..block.dim {
-                        let at = side.J_at + i;
-                        let value: f64 = (0..k)
-                            .map(|r| edge(r) * p.J[at as usize + r * block.stride as usize])
-                            .sum();
-                        if value != 0.0 {
-                            self.columns.push(block.first + i);
-                            self.values.push(value);
-                        }
-                    }
-                }
-                self.A.push(&self.columns, &self.values);
-                self.b.push((0..k).map(|r| edge(r) * p.b[cone.b_at as usize + r]).sum());
-            }
-        }
-        self.saturations.clear();
-        self.saturations.extend_from_slice(&p.saturations);
-    }
 }

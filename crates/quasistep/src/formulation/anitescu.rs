@@ -22,7 +22,7 @@ use crate::step::{Load, midpoint};
 use crate::system::{DampingOn, Role, System};
 use crate::workspace::{RowKey, Workspace};
 use quasistep_model::Kinematics;
-use quasistep_solvers::{Qp, Rows, Saturation, Solution, Status};
+use quasistep_solvers::{self as solvers, ConeProgram, Saturation, Solution, Status};
 use std::f64::consts::TAU;
 
 /// Share of the largest edge impulse below which an edge counts as unloaded: the solver's zeros
@@ -32,21 +32,15 @@ const LOADED: f64 = 1e-12;
 /// The step problem as the solvers see it, and the identity of its rows.
 #[derive(Debug, Default)]
 pub(crate) struct Problem {
-    n: usize,
-    P: Vec<f64>,
-    c: Vec<f64>,
-    A: Rows,
-    b: Vec<f64>,
-    saturations: Vec<Saturation>,
+    pub program: ConeProgram,
     /// Ascending: contacts are sorted, limits follow.
     keys: Vec<RowKey>,
-    /// First row of each contact, and one past the last contact's.
-    first_row: Vec<u32>,
+    /// Dof of each spring with limited force.
+    springs: Vec<u32>,
     /// `cos` and `sin` of the edges of every contact, in row order.
     edges: Vec<[f64; 2]>,
-    mass: Vec<f64>,
-    columns: Vec<u32>,
-    values: Vec<f64>,
+    /// `E` of the contact at hand.
+    E: Vec<f64>,
 }
 
 /// Directions `d_j` of a contact's edges, as components along `t1` and `t2`.
@@ -83,18 +77,6 @@ pub(crate) fn gap_offset(phi: f64, params: &StepParams) -> f64 {
 }
 
 impl Problem {
-    /// The problem, for a solver.
-    pub fn qp(&self) -> Qp<'_> {
-        Qp {
-            n: self.n,
-            P: &self.P,
-            c: &self.c,
-            A: &self.A,
-            b: &self.b,
-            saturations: &self.saturations,
-        }
-    }
-
     /// Fills the problem for one step.
     #[allow(clippy::too_many_arguments)] // one caller: the main loop, which lists the data flow
     pub fn assemble(
@@ -107,24 +89,14 @@ impl Problem {
         cone: Cone,
         params: &StepParams,
     ) {
-        let n = system.n_variables;
-        self.n = n;
-        self.P.clear();
-        self.P.resize(n * n, 0.0);
-        self.c.clear();
-        self.c.resize(n, 0.0);
-        self.A.clear();
-        self.b.clear();
+        self.program.reset(system.block_dims.iter().copied());
         self.keys.clear();
-        self.saturations.clear();
-        self.assemble_cost(system, load, kin, params);
-        self.first_row.clear();
         self.edges.clear();
+        self.springs.clear();
+        self.assemble_cost(system, load, kin, params);
         for row in &contacts.rows {
-            self.first_row.push(self.A.len() as u32);
             self.push_contact(system, load, contacts, row, cone, params);
         }
-        self.first_row.push(self.A.len() as u32);
         self.push_limits(system, q, params);
     }
 
@@ -135,50 +107,55 @@ impl Problem {
         kin: &Kinematics,
         params: &StepParams,
     ) {
-        let (n, n_v, h) = (self.n, system.model.n_v(), params.time_step);
-        let mass = params.inertia == Inertia::Mass;
-        if mass {
-            self.mass.resize(n_v * n_v, 0.0);
-            system.model.mass_matrix(kin, &mut self.mass);
+        let h = params.time_step;
+        let program = &mut self.program;
+        let place = |dof: usize| {
+            system.variable_of_dof[dof].map(|variable| {
+                let (block, at) = system.block_of_variable[variable as usize];
+                (block as usize, at as usize)
+            })
+        };
+        let passive = |dof: usize| matches!(system.roles[system.body_of_dof[dof]], Role::Passive);
+        if params.inertia == Inertia::Mass {
+            system.model.mass_entries(kin, |i, j, entry| {
+                if passive(i) && passive(j) {
+                    let (row, column) = (place(i), place(j));
+                    if let (Some((block, row)), Some((_, column))) = (row, column) {
+                        program.P(block, row)[column] += entry;
+                    }
+                }
+            });
         }
-        for (i, variable) in system.variable_of_dof.iter().enumerate() {
-            let Some(row) = variable.map(|r| r as usize) else { continue };
-            self.c[row] = -h * load.tau[i];
+        for i in 0..system.variable_of_dof.len() {
+            let Some((block, row)) = place(i) else { continue };
+            let mut c = -h * load.tau[i];
             let body = system.body_of_dof[i];
-            match &system.roles[body] {
-                Role::Actuated(actuator) => {
-                    let k = i - system.model.body(body).v.start;
-                    let (K, D) = (actuator.stiffness[k], actuator.damping[k]);
-                    // the spring's stretch within the step is dq_cmd − at h v
-                    let at = load.spring_at[i];
-                    self.P[row * n + row] += h * D;
-                    if actuator.damping_on == DampingOn::CommandError {
-                        self.c[row] -= h * D * load.v_cmd[i];
-                    }
-                    let limit = actuator.effort_limit[k];
-                    if limit.is_finite() {
-                        // the same spring with a force that saturates: a Huber cost on this rate
-                        self.saturations.push(Saturation {
-                            index: row as u32,
-                            stiffness: at * h * h * K,
-                            target: load.dq_cmd[i] / (at * h),
-                            limit: h * limit,
-                        });
-                    } else {
-                        self.P[row * n + row] += at * h * h * K;
-                        self.c[row] -= h * K * load.dq_cmd[i];
-                    }
+            if let Role::Actuated(actuator) = &system.roles[body] {
+                let k = i - system.model.body(body).v.start;
+                let (K, D) = (actuator.stiffness[k], actuator.damping[k]);
+                // the spring's stretch within the step is dq_cmd − at h v
+                let at = load.spring_at[i];
+                let mut P = h * D;
+                if actuator.damping_on == DampingOn::CommandError {
+                    c -= h * D * load.v_cmd[i];
                 }
-                Role::Passive if mass => {
-                    for (j, other) in system.variable_of_dof.iter().enumerate() {
-                        let Some(column) = other.map(|c| c as usize) else { continue };
-                        if matches!(system.roles[system.body_of_dof[j]], Role::Passive) {
-                            self.P[row * n + column] = self.mass[i * n_v + j];
-                        }
-                    }
+                let limit = actuator.effort_limit[k];
+                if limit.is_finite() {
+                    // the same spring with a force that saturates: a Huber cost on this rate
+                    program.push_saturation(Saturation {
+                        index: system.variable_of_dof[i].expect("it has a place"),
+                        stiffness: at * h * h * K,
+                        target: load.dq_cmd[i] / (at * h),
+                        limit: h * limit,
+                    });
+                    self.springs.push(i as u32);
+                } else {
+                    P += at * h * h * K;
+                    c -= h * K * load.dq_cmd[i];
                 }
-                Role::Passive | Role::Prescribed => {}
+                program.P(block, row)[row] += P;
             }
+            program.c(block)[row] = c;
         }
     }
 
@@ -192,70 +169,109 @@ impl Problem {
         params: &StepParams,
     ) {
         let near = &row.near;
-        let offset = gap_offset(near.point.phi, params);
-        for (j, edge) in edge_directions(cone, row.tangents, row.mu).enumerate() {
-            self.columns.clear();
-            self.values.clear();
-            let mut known = 0.0;
-            for (dof, column) in contacts.columns_of(row) {
-                let entry = column[0] + row.mu * (edge[0] * column[1] + edge[1] * column[2]);
-                match system.variable_of_dof[dof] {
-                    Some(variable) => {
-                        self.columns.push(variable);
-                        self.values.push(entry);
+        let first_edge = self.edges.len();
+        self.edges.extend(edge_directions(cone, row.tangents, row.mu));
+        let edges = &self.edges[first_edge..];
+        let k = match (edges.len(), row.tangents) {
+            (1, _) => 1,
+            (_, Tangents::Line) => 2,
+            _ => 3,
+        };
+        self.E.clear();
+        for edge in edges {
+            self.E.extend_from_slice(&[1.0, row.mu * edge[0], row.mu * edge[1]][..k]);
+        }
+        // the blocks that this contact moves: one or two
+        let (mut blocks, mut n_blocks) = ([u32::MAX; 2], 0);
+        let mut known = [0.0; 3];
+        for (dof, column) in contacts.columns_of(row) {
+            match system.variable_of_dof[dof] {
+                Some(variable) => {
+                    let block = system.block_of_variable[variable as usize].0;
+                    if !blocks[..n_blocks].contains(&block) {
+                        blocks[n_blocks] = block;
+                        n_blocks += 1;
                     }
-                    None => known += entry * load.v_known[dof],
+                }
+                None => {
+                    for r in 0..k {
+                        known[r] += column[r] * load.v_known[dof];
+                    }
                 }
             }
-            self.A.push(&self.columns, &self.values);
-            self.b.push(-offset - known);
+        }
+        // one order for all contacts of a pair of trees: they share one place in the factor
+        blocks[..n_blocks].sort_unstable();
+        let blocks = &blocks[..n_blocks];
+        let mut entry = self.program.push_cone(solvers::Cone::Edges(&self.E), k, blocks);
+        known[0] += gap_offset(near.point.phi, params);
+        for (b, known) in entry.b().iter_mut().zip(known) {
+            *b = -known;
+        }
+        for (dof, column) in contacts.columns_of(row) {
+            let Some(variable) = system.variable_of_dof[dof] else { continue };
+            let (block, at) = system.block_of_variable[variable as usize];
+            let side = usize::from(block != blocks[0]);
+            let (rows, stride) = entry.J_rows(side);
+            for r in 0..k {
+                rows[r * stride + at as usize] = column[r];
+            }
+        }
+        for j in 0..self.edges.len() - first_edge {
             self.keys.push(RowKey::Contact {
                 geom_a: near.geom_a,
                 geom_b: near.geom_b,
                 feature: near.point.feature,
                 edge: j as u32,
             });
-            self.edges.push(edge);
         }
     }
 
     fn push_limits(&mut self, system: &System, q: &[f64], params: &StepParams) {
         for (k, limit) in system.model.limits().iter().enumerate() {
             let Some(variable) = system.variable_of_dof[limit.dof as usize] else { continue };
-            let at = q[limit.q_index as usize];
+            let (block, at) = system.block_of_variable[variable as usize];
+            let q = q[limit.q_index as usize];
             let limit_index = k as u32;
+            let mut push = |sign: f64, gap: f64, key| {
+                let mut entry = self.program.push_cone(solvers::Cone::Edges(&[1.0]), 1, &[block]);
+                entry.J(0, 0)[at as usize] = sign;
+                entry.b()[0] = -gap_offset(gap, params);
+                self.keys.push(key);
+            };
             if limit.lower.is_finite() {
-                self.A.push(&[variable], &[1.0]);
-                self.b.push(-gap_offset(at - limit.lower, params));
-                self.keys.push(RowKey::LowerLimit { limit: limit_index });
+                push(1.0, q - limit.lower, RowKey::LowerLimit { limit: limit_index });
             }
             if limit.upper.is_finite() {
-                self.A.push(&[variable], &[-1.0]);
-                self.b.push(-gap_offset(limit.upper - at, params));
-                self.keys.push(RowKey::UpperLimit { limit: limit_index });
+                push(-1.0, limit.upper - q, RowKey::UpperLimit { limit: limit_index });
             }
         }
     }
 
-    /// Takes `M_u v / h`, the force that moves passive bodies from rest, off their force balance.
-    pub fn subtract_inertia(&self, system: &System, v: &[f64], h: f64, balance: &mut [f64]) {
-        let n_v = v.len();
-        let passive = |dof: usize| matches!(system.roles[system.body_of_dof[dof]], Role::Passive);
-        for i in (0..n_v).filter(|&i| passive(i)) {
-            let row = &self.mass[i * n_v..(i + 1) * n_v];
-            let momentum: f64 = (0..n_v).filter(|&j| passive(j)).map(|j| row[j] * v[j]).sum();
-            balance[i] -= momentum / h;
+    /// Takes `M_u v / h`, the force that moves passive bodies from rest, off their force balance;
+    /// `x` are the rates of the variables.
+    pub fn subtract_inertia(&self, system: &System, x: &[f64], h: f64, balance: &mut [f64]) {
+        for (dof, variable) in system.variable_of_dof.iter().enumerate() {
+            let passive = matches!(system.roles[system.body_of_dof[dof]], Role::Passive);
+            let Some(variable) = variable.filter(|_| passive) else { continue };
+            let (block, at) = system.block_of_variable[variable as usize];
+            // a passive dof's row of the cost holds its mass and nothing else
+            let row = self.program.P_row(block as usize, at as usize);
+            let x = &x[(variable - at) as usize..];
+            let momentum: f64 = row.iter().zip(x).map(|(m, v)| m * v).sum();
+            balance[dof] -= momentum / h;
         }
     }
 
-    /// Rows of this problem that carry one of `keys`, ascending.
-    pub fn match_rows(&self, keys: &[RowKey], rows: &mut Vec<u32>) {
-        rows.clear();
-        for (row, key) in self.keys.iter().enumerate() {
-            if keys.binary_search(key).is_ok() {
-                rows.push(row as u32);
-            }
-        }
+    /// Multipliers and slacks to start from, given the rows that were loaded: the ones that `keys`
+    /// names are loaded, the others idle.
+    pub fn start_from(&self, keys: &[RowKey], z: &mut Vec<f64>, s: &mut Vec<f64>) {
+        z.clear();
+        z.extend(
+            self.keys.iter().map(|key| if keys.binary_search(key).is_ok() { 1.0 } else { 0.0 }),
+        );
+        s.clear();
+        s.extend(z.iter().map(|z| 1.0 - z));
     }
 
     /// Keys of the rows that carry an impulse, ascending.
@@ -263,10 +279,6 @@ impl Problem {
         keys.clear();
         keys.extend(self.keys.iter().zip(z).filter(|(_, z)| **z > 0.0).map(|(key, _)| *key));
         keys.sort_unstable();
-    }
-
-    fn rows_of(&self, contact: usize) -> std::ops::Range<usize> {
-        self.first_row[contact] as usize..self.first_row[contact + 1] as usize
     }
 }
 
@@ -307,7 +319,7 @@ pub(crate) fn recover(
         let point = &row.near.point;
         // lambda_n = Σ beta_j, lambda_t = mu Σ beta_j d_j
         let (mut lambda_n, mut lambda_t1, mut lambda_t2) = (0.0, 0.0, 0.0);
-        for r in problem.rows_of(k) {
+        for r in problem.program.rows_of(k) {
             let beta = solution.z[r];
             lambda_n += beta;
             lambda_t1 += row.mu * beta * problem.edges[r][0];
@@ -353,12 +365,8 @@ pub(crate) fn recover(
         }
     }
     report.saturated.clear();
-    for (saturation, side) in problem.saturations.iter().zip(&solution.saturated) {
-        if *side != 0 {
-            let dof = system.variable_of_dof.iter().position(|v| *v == Some(saturation.index));
-            report.saturated.extend(dof.map(|d| d as u32));
-        }
-    }
+    let limited = problem.springs.iter().zip(&solution.saturated).filter(|(_, side)| **side != 0);
+    report.saturated.extend(limited.map(|(dof, _)| *dof));
     report.n_rows = problem.keys.len();
     report.n_active = solution.z.iter().filter(|z| **z > 0.0).count();
     report.n_candidates = work.scan.n_candidates;

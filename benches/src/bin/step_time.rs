@@ -1,0 +1,104 @@
+//! CPU time of stepping a scene, without loading it or writing files:
+//!
+//! `cargo run --release -p benches --bin step_time -- scenes/pinch.yml --set step.size=0.05`
+//!
+//! Prints one JSON object. A step is what a controller pays for it: sampling the commands, then the
+//! step itself.
+
+use clap::Parser;
+use quasistep::StepInput;
+use quasistep_scene::Scene;
+use serde_json::{Value, json};
+use std::error::Error;
+use std::path::PathBuf;
+use std::process::ExitCode;
+
+/// Steps a scene and prints the CPU time of it as JSON
+#[derive(Parser)]
+struct Arguments {
+    /// Scene file
+    scene: PathBuf,
+    /// Replace a value of the scene file by its dotted path; may be repeated
+    #[arg(long = "set", value_name = "KEY=VALUE")]
+    changes: Vec<String>,
+    /// Also print the poses of this body: rows of t, qw, qx, qy, qz, x, y, z
+    #[arg(long, value_name = "MODEL/LINK")]
+    body: Option<String>,
+}
+
+fn main() -> ExitCode {
+    match time_steps(&Arguments::parse()) {
+        Ok(summary) => {
+            println!("{summary}");
+            ExitCode::SUCCESS
+        }
+        Err(error) => {
+            eprintln!("error: {error}");
+            ExitCode::FAILURE
+        }
+    }
+}
+
+fn time_steps(arguments: &Arguments) -> Result<Value, Box<dyn Error>> {
+    let mut changes = Vec::new();
+    for change in &arguments.changes {
+        let (key, value) = change.split_once('=').ok_or("write --set KEY=VALUE")?;
+        changes.push((key.to_owned(), value.to_owned()));
+    }
+    let scene = Scene::load_with(&arguments.scene, &changes)?;
+    let (system, h) = (&scene.system, scene.params.time_step);
+    let mut work = system.create_workspace();
+    let mut input = StepInput::default();
+    let mut state = scene.start.clone();
+    let mut states = vec![state.clone()];
+    let mut step_ns = Vec::with_capacity(scene.n_steps());
+    for index in 1..=scene.n_steps() {
+        let start = process_cpu_ns();
+        scene.sample(index as f64 * h, &mut input);
+        system.step_with(&mut state, &input, &scene.params, &mut work)?;
+        step_ns.push(process_cpu_ns() - start);
+        states.push(state.clone());
+    }
+
+    let mut poses = Value::Null;
+    if let Some(body) = &arguments.body {
+        let model = system.model();
+        let index = model.bodies().iter().position(|b| b.name == *body);
+        let index = index.ok_or_else(|| format!("there is no body `{body}`"))?;
+        let mut kin = model.create_kinematics();
+        let rows = states.iter().map(|s| {
+            model.kinematics(&s.q, &mut kin);
+            let pose = &kin.X_WB[index];
+            let ([qw, qx, qy, qz], p) = (pose.rotation.to_array(), pose.translation);
+            [s.time, qw, qx, qy, qz, p.x, p.y, p.z]
+        });
+        poses = rows.collect::<Vec<_>>().into();
+    }
+    let total: u64 = step_ns.iter().sum();
+    step_ns.sort_unstable();
+    Ok(json!({
+        "scene": scene.name,
+        "quasistep": env!("CARGO_PKG_VERSION"),
+        "steps": step_ns.len(),
+        "step_size_s": h,
+        "simulated_s": step_ns.len() as f64 * h,
+        "cpu_ns": { "total": total, "median": step_ns.get(step_ns.len() / 2) },
+        "poses": poses,
+    }))
+}
+
+/// CPU time that this process has used, in ns: other threads would count, were there any.
+#[cfg(unix)]
+fn process_cpu_ns() -> u64 {
+    let now = rustix::time::clock_gettime(rustix::time::ClockId::ProcessCPUTime);
+    now.tv_sec as u64 * 1_000_000_000 + now.tv_nsec as u64
+}
+
+/// Wall time since the first call, in ns: the nearest thing where CPU time is not to be had.
+#[cfg(not(unix))]
+fn process_cpu_ns() -> u64 {
+    use std::sync::OnceLock;
+    use std::time::Instant;
+    static ORIGIN: OnceLock<Instant> = OnceLock::new();
+    ORIGIN.get_or_init(Instant::now).elapsed().as_nanos() as u64
+}
