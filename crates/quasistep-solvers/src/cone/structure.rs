@@ -2,7 +2,9 @@
 //!
 //! Consecutive steps mostly have the same graph, so this is kept until the graph changes.
 
-use crate::cone::program::ConeProgram;
+use crate::cone::program::{ConeProgram, Side};
+use std::cmp::Reverse;
+use std::collections::BinaryHeap;
 
 /// Runs of consecutive cones over the same blocks, islands, and the layout of the factor.
 #[derive(Debug, Default)]
@@ -103,6 +105,7 @@ struct Scratch {
     position: Vec<u32>,
     groups: Vec<Group>,
     weight: Vec<u32>,
+    queue: BinaryHeap<Reverse<(u32, u32)>>,
 }
 
 fn root(parent: &mut [u32], mut i: u32) -> u32 {
@@ -120,7 +123,7 @@ impl Structure {
         key.clear();
         key.push(program.blocks.len() as u32);
         key.extend(program.blocks.iter().map(|b| b.dim));
-        let mut previous: Option<&[crate::cone::program::Side]> = None;
+        let mut previous: Option<&[Side]> = None;
         for (i, cone) in program.cones.iter().enumerate() {
             let sides = program.sides_of(cone);
             let same = previous.is_some_and(|p| {
@@ -202,9 +205,9 @@ impl Structure {
         s.position.clear();
         s.position.resize(n, u32::MAX);
         s.order.clear();
-        let mut heap: std::collections::BinaryHeap<_> =
-            (0..n).map(|b| std::cmp::Reverse((s.weight[b], b as u32))).collect();
-        while let Some(std::cmp::Reverse((weight, block))) = heap.pop() {
+        s.queue.clear();
+        s.queue.extend((0..n).map(|b| Reverse((s.weight[b], b as u32))));
+        while let Some(Reverse((weight, block))) = s.queue.pop() {
             let b = block as usize;
             if s.position[b] != u32::MAX || weight != s.weight[b] {
                 continue;
@@ -245,7 +248,7 @@ impl Structure {
                 std::mem::swap(&mut s.neighbours[o], &mut s.merged);
                 let weight = s.neighbours[o].iter().map(|&x| dim(x)).sum();
                 s.weight[o] = weight;
-                heap.push(std::cmp::Reverse((weight, other)));
+                s.queue.push(Reverse((weight, other)));
             }
             s.neighbours[b] = around;
         }
