@@ -26,8 +26,15 @@ use crate::qp::Saturation;
 
 /// `rho` over the largest diagonal entry of the cost of an island.
 const PENALTY: f64 = 1e8;
+/// The same where round cones are: their forces carry the rounding of slacks times the penalty.
+const PENALTY_ROUND: f64 = 1e8;
 /// Shares of the penalty on the way to the whole of it.
 const SOFTER: [f64; 3] = [1e-5, 1e-3, 1.0];
+/// Imbalance at the end, as a share of the largest multiplier.
+const BALANCED: f64 = 1e-10;
+/// Change of the derivative of a round cone, as a share of one, below which it counts as settled: the
+/// rounds that follow gain the digits that are left.
+const TURN: f64 = 1e-6;
 /// Iterations that a warm start may take at the whole penalty.
 const FEW: u32 = 4;
 /// Slacks of active rows, as a share of the impulse over the cost's scale, at the end.
@@ -151,7 +158,8 @@ impl Newton {
             range: (island.first_panel as usize, island.last_panel as usize),
         };
         let (scale, singular) = self.scale(&work);
-        let rho = PENALTY * scale;
+        let round = work.cones().any(|c| c.round);
+        let rho = if round { PENALTY_ROUND } else { PENALTY } * scale;
         let shift = if singular { SHIFT * scale } else { 0.0 };
         let warm = matches!(start, Start::Warm { .. });
         self.start(&work, start, rho);
@@ -174,20 +182,36 @@ impl Newton {
         }
         // rounds with z; the factor stays while the active set does
         let speed = self.speed(&work);
-        let mut best = f64::INFINITY;
+        let (mut best, mut polished) = (f64::INFINITY, 0);
         for _ in 0..ROUNDS {
             let (error, size) = self.error(&work, rho);
             let x_size = self.x_size(&work);
             let moved = if singular { self.moved(&work) } else { 0.0 };
             let still = moved <= 1e-11 * x_size;
             let natural = size / scale;
-            if error <= EXACT * natural && still {
-                return End::Solved;
-            }
             let stuck = !(error <= 0.5 * best) && still;
             best = best.min(error);
-            if stuck && error <= TOUCHING * speed.max(natural).max(x_size) {
-                return End::Solved;
+            let near = stuck && error <= TOUCHING * speed.max(natural).max(x_size);
+            if error <= EXACT * natural && still || near {
+                if !round {
+                    return End::Solved;
+                }
+                // a round cone turns a little in every step: its force is as good as the last turn
+                let imbalance = self.imbalance(&work, shift);
+                if imbalance <= BALANCED * size
+                    || (polished >= 3 && imbalance <= 10.0 * BALANCED * size)
+                {
+                    return End::Solved;
+                }
+                polished += 1;
+                if polished > 6 || budget == 0 || !self.factor(&work, rho, shift) {
+                    return End::GaveUp;
+                }
+                budget -= 1;
+                if !self.step(&work, rho, shift, true).1 {
+                    return End::GaveUp;
+                }
+                continue;
             }
             for group in groups {
                 self.take_multipliers(p, group, stuck);
@@ -386,6 +410,23 @@ impl Newton {
         (tau == 1.0 && !changed, true)
     }
 
+    /// Largest entry of `P x + c + ∇huber − Jᵀ Eᵀ lambda`.
+    fn imbalance(&mut self, work: &Work<'_>, shift: f64) -> f64 {
+        self.smooth_gradient(work, shift);
+        for panel in work.panels {
+            let at = panel.x_at as usize..(panel.x_at + panel.dim) as usize;
+            self.d[at.clone()].copy_from_slice(&self.smooth[at]);
+        }
+        kernels::subtract_forces(work.isa, work.p, work.groups, &self.lambda, &mut self.d);
+        let mut worst = 0.0_f64;
+        for panel in work.panels {
+            for d in &self.d[panel.x_at as usize..(panel.x_at + panel.dim) as usize] {
+                worst = worst.max(d.abs());
+            }
+        }
+        worst
+    }
+
     /// `smooth = P x + c + ∇huber + shift (x − center)`.
     fn smooth_gradient(&mut self, work: &Work<'_>, shift: f64) {
         kernels::cost_times(work.isa, work.p, work.panels, &self.x, &mut self.smooth);
@@ -466,8 +507,7 @@ impl Newton {
                 let corner = D[0];
                 let old = self.w[at];
                 self.w[at] = second_order::project_derivative(t, stride, D);
-                let same =
-                    corner == D[0] && (D[0] != 0.5 || (old - self.w[at]).abs() <= 1e-9 * old);
+                let same = corner == D[0] && (D[0] != 0.5 || (old - self.w[at]).abs() <= TURN);
                 changed |= !same;
             } else {
                 let z = &self.z[at..at + stride];

@@ -9,10 +9,10 @@ use crate::kernels::max_abs;
 use crate::{Method, QpSolver, Reason, Residuals, Settings, Solution, Status};
 
 /// Newton iterations after which an island has led nowhere: warm, then cold.
-const WARM_ITERATIONS: u32 = 25;
+const WARM_ITERATIONS: u32 = 60;
 const COLD_ITERATIONS: u32 = 150;
 /// Imbalance that an answer may have, as a share of its largest force.
-const ACCEPT: f64 = 1e-10;
+const ACCEPT: f64 = 3e-9;
 /// Slack that a loaded row may have, as a share of the largest speed.
 const TOUCHING: f64 = 1e-8;
 
