@@ -90,16 +90,16 @@ def mujoco_setup(name: str, scene: Scene, settings: Settings) -> Setup:
     return Setup(name, settings.timestep, run)
 
 
-def quasistep_setup(binary: Path, h: float) -> Setup:
-    """quasistep on the scene as it is shipped, with another step size."""
+def quasistep_setup(binary: Path, integration: str, h: float) -> Setup:
+    """quasistep on the scene as it is shipped, with another step size and integration."""
 
     def run() -> Run:
-        change = f"step.size={h}"
-        command = [binary, SCENE, "--set", change, "--body", RED_CUBE]
+        command = [binary, SCENE, "--body", RED_CUBE]
+        command += ["--set", f"step.size={h}", "--set", f"step.integration={integration}"]
         out = json.loads(subprocess.run(command, check=True, capture_output=True).stdout)
         return Run(1e-9 * out["cpu_ns"]["total"], out["steps"], np.array(out["poses"]))
 
-    return Setup("quasistep", h, run)
+    return Setup(f"quasistep, {integration}", h, run)
 
 
 def build_quasistep() -> Path:
@@ -264,7 +264,11 @@ def main() -> None:
     try:
         binary = build_quasistep()
         theirs = [mujoco_setup(name, scene, settings) for name, settings in MUJOCO]
-        ours = [quasistep_setup(binary, h) for h in arguments.quasistep_steps]
+        ours = [
+            quasistep_setup(binary, integration, h)
+            for integration in ("euler", "midpoint")
+            for h in arguments.quasistep_steps
+        ]
         measure(theirs, ours, arguments.repetitions)
     except FileNotFoundError as e:
         sys.exit(f"error: {e.filename} was not found")

@@ -58,6 +58,8 @@ pub fn summary(scene: &Scene, tally: &Tally, seconds: &Seconds, stopped: Option<
             "solved": tally.steps(),
             "not_solved": usize::from(stopped.is_some()),
             "impulses_not_smallest_norm": tally.not_smallest_norm(),
+            "restarts": tally.restarts(),
+            "fallbacks": tally.fallbacks(),
             "iterations": { "mean": tally.mean_iterations(), "max": tally.most_iterations() },
         },
         "effort_limited_steps": tally.saturated_steps(),

@@ -43,7 +43,8 @@ pub use error::{PairDepth, ParamError, StepError, SystemError};
 pub use formulation::{Cone, Formulation};
 pub use params::{Inertia, Integration, PrescribedRate, StepParams};
 pub use report::{
-    Certificate, ContactMode, ContactReport, LimitForce, SLIP_SPEED_THRESHOLD, Stage, StepReport,
+    Certificate, ContactMode, ContactReport, LimitForce, Method, SLIP_SPEED_THRESHOLD, Stage,
+    StepReport,
 };
 pub use state::{Checkpoint, State, StepInput, Wrench};
 pub use system::{Actuator, DampingOn, Geom, PairFriction, Role, System, SystemDef};

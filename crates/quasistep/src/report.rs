@@ -1,6 +1,7 @@
 //! What a step says about itself: forces, modes, and the certificate.
 
 use quasistep_math::Vec3;
+pub use quasistep_solvers::Method;
 
 /// Slip speed above which a loaded contact is said to slide, in m/s.
 ///
@@ -195,6 +196,8 @@ pub struct StepReport {
     pub n_candidates: usize,
     /// Iterations of the solver.
     pub iterations: u32,
+    /// The algorithm that gave the answer, and why it was taken.
+    pub method: Method,
     /// True if the impulses are the smallest-norm ones among all that balance the same forces.
     pub smallest_norm: bool,
     /// Time spent in each stage, in ns of the workspace's clock; zero without one.

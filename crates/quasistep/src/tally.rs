@@ -1,6 +1,6 @@
 //! What the reports of a run add up to.
 
-use crate::report::{Certificate, ContactMode, Stage, StepReport};
+use crate::report::{Certificate, ContactMode, Method, Stage, StepReport};
 
 /// Statistics over the steps of a run. Add each report with [`push`](Self::push).
 #[derive(Clone, Debug, Default)]
@@ -14,6 +14,8 @@ pub struct Tally {
     most_rows: usize,
     most_iterations: u32,
     iterations: u64,
+    restarts: usize,
+    fallbacks: usize,
     not_smallest_norm: usize,
     saturated_steps: usize,
     worst: Worst,
@@ -62,6 +64,8 @@ impl Tally {
         self.most_rows = self.most_rows.max(report.n_rows);
         self.iterations += u64::from(report.iterations);
         self.most_iterations = self.most_iterations.max(report.iterations);
+        self.restarts += usize::from(report.method == Method::RestartedNewton);
+        self.fallbacks += usize::from(report.method == Method::Fallback);
         self.not_smallest_norm += usize::from(!report.smallest_norm);
         self.saturated_steps += usize::from(!report.saturated.is_empty());
         let Certificate {
@@ -121,6 +125,16 @@ impl Tally {
     /// Largest number of solver iterations in a step.
     pub fn most_iterations(&self) -> u32 {
         self.most_iterations
+    }
+
+    /// Steps whose warm start led nowhere, so that the solver began again without one.
+    pub fn restarts(&self) -> usize {
+        self.restarts
+    }
+
+    /// Steps that only the solver of last resort could solve.
+    pub fn fallbacks(&self) -> usize {
+        self.fallbacks
     }
 
     /// Steps whose impulses are not the smallest-norm ones.

@@ -4,6 +4,9 @@
 //! so that a build for a plain x86-64 is fast too. The two differ in rounding only; on one machine
 //! the same input gives the same bits.
 
+// a kernel's parts must be compiled with its instructions, so they must be inside it
+#![allow(clippy::inline_always)]
+
 use crate::cone::program::{ConeData, ConeProgram, LANES};
 use crate::cone::second_order;
 use crate::cone::structure::{Group, Panel, Structure, Target};

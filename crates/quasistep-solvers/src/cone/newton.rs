@@ -26,12 +26,12 @@ use crate::qp::Saturation;
 
 /// `rho` over the largest diagonal entry of the cost of an island.
 const PENALTY: f64 = 1e8;
-/// The same where round cones are: their forces carry the rounding of slacks times the penalty.
-const PENALTY_ROUND: f64 = 1e8;
+/// The same for the last steps where round cones are.
+const PENALTY_ROUND: f64 = 1e4;
 /// Shares of the penalty on the way to the whole of it.
 const SOFTER: [f64; 3] = [1e-5, 1e-3, 1.0];
 /// Imbalance at the end, as a share of the largest multiplier.
-const BALANCED: f64 = 1e-10;
+const BALANCED: f64 = 1e-12;
 /// Change of the derivative of a round cone, as a share of one, below which it counts as settled: the
 /// rounds that follow gain the digits that are left.
 const TURN: f64 = 1e-6;
@@ -83,6 +83,8 @@ pub(crate) struct Newton {
     /// Padded index of each spring's variable.
     spring_at: Vec<u32>,
     spring_panel: Vec<u32>,
+    /// Largest of the islands' forces over the scale of their cost: a speed to judge slacks by.
+    pub natural: f64,
     pub iterations: u32,
     pub factors: u32,
 }
@@ -134,7 +136,7 @@ impl Newton {
             self.spring_at.push(b.at + spring.index - b.first);
             self.spring_panel.push(s.panel_of_block[block]);
         }
-        (self.iterations, self.factors) = (0, 0);
+        (self.iterations, self.factors, self.natural) = (0, 0, 0.0);
     }
 
     /// Solves one island; the answer is in its entries of `x`, `z` and `u`.
@@ -159,7 +161,7 @@ impl Newton {
         };
         let (scale, singular) = self.scale(&work);
         let round = work.cones().any(|c| c.round);
-        let rho = if round { PENALTY_ROUND } else { PENALTY } * scale;
+        let rho = PENALTY * scale;
         let shift = if singular { SHIFT * scale } else { 0.0 };
         let warm = matches!(start, Start::Warm { .. });
         self.start(&work, start, rho);
@@ -181,37 +183,22 @@ impl Newton {
             }
         }
         // rounds with z; the factor stays while the active set does
-        let speed = self.speed(&work);
-        let (mut best, mut polished) = (f64::INFINITY, 0);
+        let (speed, natural) = (work.speed(), work.force() / scale);
+        self.natural = self.natural.max(natural);
+        let mut best = f64::INFINITY;
         for _ in 0..ROUNDS {
-            let (error, size) = self.error(&work, rho);
+            let error = self.error(&work, rho);
             let x_size = self.x_size(&work);
             let moved = if singular { self.moved(&work) } else { 0.0 };
             let still = moved <= 1e-11 * x_size;
-            let natural = size / scale;
             let stuck = !(error <= 0.5 * best) && still;
             best = best.min(error);
             let near = stuck && error <= TOUCHING * speed.max(natural).max(x_size);
             if error <= EXACT * natural && still || near {
-                if !round {
-                    return End::Solved;
-                }
-                // a round cone turns a little in every step: its force is as good as the last turn
-                let imbalance = self.imbalance(&work, shift);
-                if imbalance <= BALANCED * size
-                    || (polished >= 3 && imbalance <= 10.0 * BALANCED * size)
-                {
-                    return End::Solved;
-                }
-                polished += 1;
-                if polished > 6 || budget == 0 || !self.factor(&work, rho, shift) {
+                if round && !self.settle_round(&work, scale, shift) {
                     return End::GaveUp;
                 }
-                budget -= 1;
-                if !self.step(&work, rho, shift, true).1 {
-                    return End::GaveUp;
-                }
-                continue;
+                return End::Solved;
             }
             for group in groups {
                 self.take_multipliers(p, group, stuck);
@@ -225,6 +212,29 @@ impl Newton {
             }
         }
         End::GaveUp
+    }
+
+    /// Last steps where round cones slide: their slack is no zero, and `rho` times its rounding is in
+    /// their force. A small penalty has small rounding, and the answer is the same for any.
+    fn settle_round(&mut self, work: &Work<'_>, scale: f64, shift: f64) -> bool {
+        let rho = PENALTY_ROUND * scale;
+        for _ in 0..8 {
+            let mut size = work.force();
+            for cone in work.cones() {
+                for i in cone.at as usize..(cone.at + cone.stride_z) as usize {
+                    self.z[i] = self.lambda[i];
+                    size = size.max(self.lambda[i].abs());
+                }
+            }
+            self.project(work, rho);
+            if !self.factor(work, rho, shift) || !self.step(work, rho, shift, true).1 {
+                return false;
+            }
+            if self.imbalance(work, shift) <= BALANCED * size {
+                return true;
+            }
+        }
+        false
     }
 
     /// `z ← lambda` on a group. Rows that contradict one another drift, each round by the same
@@ -255,17 +265,6 @@ impl Newton {
                 }
             }
         }
-    }
-
-    /// Largest offset of a row: the speeds that the data speak of.
-    fn speed(&self, work: &Work<'_>) -> f64 {
-        let mut speed = 0.0_f64;
-        for cone in work.cones() {
-            for b in &work.p.b[cone.b_at as usize..(cone.b_at + cone.k) as usize] {
-                speed = speed.max(b.abs());
-            }
-        }
-        speed
     }
 
     /// Largest diagonal entry of the cost, and whether a diagonal entry is nothing beside it.
@@ -586,18 +585,16 @@ impl Newton {
         tau
     }
 
-    /// What the last round changed, as a slack: `|lambda − z| / rho`, and the largest multiplier.
-    ///
-    /// On an active edge it is the slack that is left, on an idle one the multiplier that went.
-    fn error(&self, work: &Work<'_>, rho: f64) -> (f64, f64) {
-        let (mut error, mut size) = (0.0_f64, 0.0_f64);
+    /// What the last round changed, as a slack: `|lambda − z| / rho`. On an active edge it is the
+    /// slack that is left, on an idle one the multiplier that went.
+    fn error(&self, work: &Work<'_>, rho: f64) -> f64 {
+        let mut error = 0.0_f64;
         for cone in work.cones() {
             for i in cone.at as usize..(cone.at + cone.stride_z) as usize {
                 error = error.max((self.lambda[i] - self.z[i]).abs());
-                size = size.max(self.lambda[i].abs());
             }
         }
-        (error / rho, size)
+        error / rho
     }
 
     /// How far the proximal centre is behind.
@@ -675,6 +672,25 @@ impl<'a> Work<'a> {
     fn cones(&self) -> impl Iterator<Item = &'a crate::cone::program::ConeData> {
         let p = self.p;
         self.groups.iter().flat_map(move |g| &p.cones[g.first_cone as usize..g.last_cone as usize])
+    }
+
+    /// Largest offset of a row: the speeds that the data speak of.
+    fn speed(&self) -> f64 {
+        let offsets =
+            self.cones().flat_map(|c| &self.p.b[c.b_at as usize..(c.b_at + c.k) as usize]);
+        offsets.fold(0.0, |m, b| m.max(b.abs()))
+    }
+
+    /// Largest entry of the linear cost, springs included. Not of the multipliers: those grow without
+    /// end where rows contradict one another.
+    fn force(&self) -> f64 {
+        let mut force = 0.0_f64;
+        for panel in self.panels {
+            for c in &self.p.c[panel.x_at as usize..(panel.x_at + panel.dim) as usize] {
+                force = force.max(c.abs());
+            }
+        }
+        self.p.saturations.iter().fold(force, |f, s| f.max(s.gradient(0.0).abs()))
     }
 
     fn has(&self, panel: u32) -> bool {

@@ -155,7 +155,7 @@ impl ConeSolver {
         for (k, spring) in program.saturations.iter().enumerate() {
             force = force.max(spring.gradient(self.newton.x[self.newton.spring_at(k)]).abs());
         }
-        let speed = max_abs(&out.x).max(max_abs(&program.b));
+        let speed = max_abs(&out.x).max(max_abs(&program.b)).max(self.newton.natural);
         let r = &out.residuals;
         // written so that NaN fails
         r.stationarity <= ACCEPT * force

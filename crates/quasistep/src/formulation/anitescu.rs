@@ -371,6 +371,7 @@ pub(crate) fn recover(
     report.n_active = solution.z.iter().filter(|z| **z > 0.0).count();
     report.n_candidates = work.scan.n_candidates;
     report.iterations = solution.iterations;
+    report.method = solution.method;
     report.smallest_norm = solution.dual_is_smallest_norm;
     Ok(())
 }

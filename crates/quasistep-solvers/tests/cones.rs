@@ -1,0 +1,185 @@
+//! Cone programs: closed forms, both kinds of cones, warm and cold, against the dense solver.
+#![allow(missing_docs)]
+#![allow(non_snake_case)]
+
+use quasistep_solvers::{
+    Cone, ConeProgram, ConeSolver, DenseProgram, Method, QpSolver, Reason, Saturation, Settings,
+    Solution, Status, WarmStart,
+};
+
+fn solve(program: &ConeProgram, warm: Option<WarmStart<'_>>) -> Solution {
+    let mut out = Solution::default();
+    ConeSolver::new().solve(program, warm, &Settings::default(), &mut out);
+    out
+}
+
+/// A mass of 2 kg that touches a floor, pushed with (fx, fy) N·s against 20 N·s of weight.
+fn sled(cone: Cone<'_>, k: usize, fx: f64, fy: f64) -> ConeProgram {
+    let mut program = ConeProgram::new();
+    program.reset([3]);
+    for i in 0..3 {
+        program.P(0, i)[i] = 2.0;
+    }
+    program.c(0).copy_from_slice(&[20.0, -fx, -fy]);
+    let mut contact = program.push_cone(cone, k, &[0]);
+    for r in 0..k {
+        contact.J(0, r)[r] = 1.0;
+    }
+    program
+}
+
+#[test]
+fn a_round_cone_slides_along_the_push_and_floats() {
+    let mu = 0.5;
+    for (fx, fy) in [(12.0, 0.0), (7.2, 9.6), (-20.0, 3.0), (0.1, 30.0)] {
+        let s = solve(&sled(Cone::Round(&[1.0, mu, mu]), 3, fx, fy), None);
+        assert_eq!(s.status, Status::Solved, "{:?}", s.residuals);
+        let push = f64::hypot(fx, fy);
+        // friction mu z0 against the push; the convex step lifts by mu times the slip
+        let v = (push - mu * 20.0) / (2.0 * (1.0 + mu * mu));
+        let expected = [mu * v, v * fx / push, v * fy / push];
+        for (x, e) in s.x.iter().zip(expected) {
+            assert!((x - e).abs() < 1e-9, "{:?} against {expected:?}", s.x);
+        }
+        assert!((s.z[0] - f64::hypot(s.z[1], s.z[2])).abs() < 1e-9, "on the cone: {:?}", s.z);
+    }
+}
+
+#[test]
+fn a_round_cone_holds_what_friction_can() {
+    let s = solve(&sled(Cone::Round(&[1.0, 0.5, 0.5]), 3, 5.9, -7.9), None);
+    assert_eq!(s.status, Status::Solved);
+    assert!(s.x.iter().all(|v| v.abs() < 1e-12), "{:?}", s.x);
+    assert!((s.z[0] - 20.0).abs() < 1e-9);
+}
+
+#[test]
+fn a_pyramid_gives_way_along_its_edge() {
+    let E = [1.0, 0.5, 0.0, 1.0, 0.0, 0.5, 1.0, -0.5, 0.0, 1.0, 0.0, -0.5];
+    let s = solve(&sled(Cone::Edges(&E), 3, 12.0, 0.0), None);
+    assert_eq!(s.status, Status::Solved);
+    let v = (12.0 - 10.0) / (2.0 * 1.25);
+    assert!((s.x[0] - 0.5 * v).abs() < 1e-12 && (s.x[1] - v).abs() < 1e-12, "{:?}", s.x);
+    assert!((s.z.iter().sum::<f64>() - (20.0 + v)).abs() < 1e-9, "{:?}", s.z);
+}
+
+/// Boxes on one another: four corners each, four edges a corner, many more rows than dofs.
+fn tower(n: usize, push: f64) -> ConeProgram {
+    let (mu, half) = (0.6, 0.05);
+    let E = [1.0, mu, 0.0, 1.0, 0.0, mu, 1.0, -mu, 0.0, 1.0, 0.0, -mu];
+    let mut program = ConeProgram::new();
+    program.reset((0..n).map(|_| 6));
+    for b in 0..n {
+        let m = 1.0 + b as f64;
+        for i in 0..6 {
+            program.P(b, i)[i] = if i < 3 { m * half * half } else { m };
+        }
+        // weight, and a push on the top
+        program.c(b)[5] = 0.1 * m;
+        if b + 1 == n {
+            program.c(b)[3] = -push;
+        }
+        for corner in 0..4 {
+            let (x, y) = ([half, -half][corner % 2], [half, -half][corner / 2]);
+            let sides: Vec<u32> = if b > 0 { vec![b as u32, b as u32 - 1] } else { vec![0] };
+            let mut contact = program.push_cone(Cone::Edges(&E), 3, &sides);
+            for side in 0..sides.len() {
+                let (sign, z) = if side == 0 { (1.0, -half) } else { (-1.0, half) };
+                // v + ω × r along z, x, y
+                let rows = [
+                    [y, -x, 0.0, 0.0, 0.0, 1.0],
+                    [0.0, z, -y, 1.0, 0.0, 0.0],
+                    [-z, 0.0, x, 0.0, 1.0, 0.0],
+                ];
+                for (r, row) in rows.iter().enumerate() {
+                    for (J, value) in contact.J(side, r).iter_mut().zip(row) {
+                        *J = sign * value;
+                    }
+                }
+            }
+        }
+    }
+    program
+}
+
+#[test]
+fn a_tower_agrees_with_the_dense_solver() {
+    let mut dense = DenseProgram::default();
+    for n in [1, 2, 5, 12] {
+        for push in [0.0, 0.02, 0.3, 2.0] {
+            let program = tower(n, push);
+            let ours = solve(&program, None);
+            assert_eq!(ours.status, Status::Solved);
+            assert_eq!(ours.method, Method::ColdNewton, "{n} boxes, push {push}");
+            dense.fill(&program);
+            let mut theirs = Solution::default();
+            QpSolver::new().solve(&dense.qp(), &[], &Settings::default(), &mut theirs);
+            for (a, b) in ours.x.iter().zip(&theirs.x) {
+                assert!((a - b).abs() < 1e-9, "{n} boxes, push {push}: {a} against {b}");
+            }
+            // the impulses of smallest norm are unique
+            let size = theirs.z.iter().fold(0.0_f64, |m, z| m.max(*z));
+            for (a, b) in ours.z.iter().zip(&theirs.z) {
+                assert!((a - b).abs() < 1e-6 * size, "{n} boxes, push {push}: {a} against {b}");
+            }
+        }
+    }
+}
+
+#[test]
+fn a_warm_start_changes_the_way_and_not_the_answer() {
+    let before = solve(&tower(6, 0.3), None);
+    let program = tower(6, 0.301);
+    let cold = solve(&program, None);
+    let warm = solve(&program, Some(WarmStart { z: &before.z, s: &before.s }));
+    assert_eq!(warm.method, Method::WarmNewton);
+    assert!(warm.iterations < cold.iterations, "{} and {}", warm.iterations, cold.iterations);
+    let garbage: Vec<f64> = (0..program.m()).map(|i| f64::from(u8::from(i % 3 == 0))).collect();
+    let poor = solve(&program, Some(WarmStart { z: &garbage, s: &garbage }));
+    for k in 0..program.n() {
+        assert!((warm.x[k] - cold.x[k]).abs() < 1e-10);
+        assert!((poor.x[k] - cold.x[k]).abs() < 1e-10);
+    }
+}
+
+#[test]
+fn a_limited_spring_lets_go() {
+    // a spring of 100 N·s/m to a wall 1 m away, at most 3 N·s: the block stops where they balance
+    let mut program = ConeProgram::new();
+    program.reset([1]);
+    program.P(0, 0)[0] = 1.0;
+    program.push_saturation(Saturation { index: 0, stiffness: 100.0, target: 10.0, limit: 3.0 });
+    let s = solve(&program, None);
+    assert_eq!((s.status, s.saturated[0]), (Status::Solved, -1));
+    assert!((s.x[0] - 3.0).abs() < 1e-12, "{:?}", s.x);
+}
+
+#[test]
+fn ends_without_an_answer_are_proven() {
+    // weight without mass or floor
+    let mut program = ConeProgram::new();
+    program.reset([1, 1]);
+    program.P(0, 0)[0] = 1.0;
+    program.c(1)[0] = 1.0;
+    let s = solve(&program, None);
+    assert_eq!(s.status, Status::Unbounded);
+    assert!(s.ray[1] < 0.0 && s.ray[0] == 0.0);
+    // x ≥ 1 and x ≤ 0
+    let mut program = ConeProgram::new();
+    program.reset([1]);
+    program.P(0, 0)[0] = 1.0;
+    for (sign, b) in [(1.0, 1.0), (-1.0, 0.0)] {
+        let mut row = program.push_cone(Cone::Edges(&[1.0]), 1, &[0]);
+        row.J(0, 0)[0] = sign;
+        row.b()[0] = b;
+    }
+    let s = solve(&program, None);
+    assert_eq!(s.status, Status::Infeasible);
+    assert!(s.certificate.iter().all(|y| *y > 0.0));
+    // nothing to solve, and numbers that are none
+    assert_eq!(solve(&ConeProgram::new(), None).status, Status::Solved);
+    let mut program = tower(2, 0.1);
+    program.c(1)[2] = f64::NAN;
+    let s = solve(&program, None);
+    assert_eq!((s.status, s.reason), (Status::GaveUp, Some(Reason::NotFinite)));
+}
