@@ -304,13 +304,15 @@ fn read_step(
 }
 
 fn read_cone(at: &At<'_>) -> Result<Cone, SceneError> {
+    if matches!(at.text(), Ok("round")) {
+        return Ok(Cone::Round);
+    }
     let edges = if at.reads_as_number() { at.number("edges")? } else { f64::NAN };
     if edges >= 2.0 && edges % 2.0 == 0.0 && edges <= 1024.0 {
         return Ok(Cone::Pyramid(edges as u32));
     }
-    let why = if matches!(at.text(), Ok("round")) { ", which is not available yet" } else { "" };
-    Err(at
-        .error(format!("{} was seen{why}; give an even number of edges from 2 to 1024", at.seen())))
+    let valid = "give `round`, or an even number of edges from 2 to 1024";
+    Err(at.error(format!("{} was seen; {valid}", at.seen())))
 }
 
 /// `friction:` of a scene.

@@ -123,8 +123,10 @@ impl StepParams {
                 rule: "three finite numbers in m/s²".into(),
             });
         }
-        let Formulation::Anitescu { cone: Cone::Pyramid(edges) } = self.formulation;
-        if edges < 2 || edges % 2 == 1 {
+        let Formulation::Anitescu { cone } = self.formulation;
+        if let Cone::Pyramid(edges) = cone
+            && (edges < 2 || edges % 2 == 1)
+        {
             return Err(ParamError {
                 name: "cone",
                 seen: format!("{edges} edges"),

@@ -273,7 +273,7 @@ fn wrench_tips_a_block_only_beyond_its_edge() {
 /// More edges approach the round cone from inside: friction along a diagonal grows with them.
 #[test]
 fn pyramids_with_more_edges_hold_more_along_a_diagonal() {
-    let holds = |edges: u32, force: f64| {
+    let holds = |cone: Cone, force: f64| {
         let mut world = World::new();
         world.floor(0.5);
         let height = world.body("height", WORLD, slide(Vec3::Z), 0.0, Role::Passive);
@@ -289,20 +289,21 @@ fn pyramids_with_more_edges_hold_more_along_a_diagonal() {
             torque_W: Vec3::ZERO,
         };
         let input = StepInput { wrenches: vec![push], ..StepInput::default() };
-        let p = StepParams {
-            formulation: Formulation::Anitescu { cone: Cone::Pyramid(edges) },
-            ..massive(0.01)
-        };
+        let p = StepParams { formulation: Formulation::Anitescu { cone }, ..massive(0.01) };
         let mut work = system.create_workspace();
         let report = system.step_with(&mut state, &input, &p, &mut work).unwrap();
         report.contacts[0].mode == ContactMode::Stick
     };
     // mu m g = 5 N; a square with corners on the axes reaches 5/√2 along the diagonal
-    assert!(holds(4, 3.5) && !holds(4, 3.6));
-    assert!(holds(8, 4.99) && !holds(8, 5.01));
+    let square = Cone::Pyramid(4);
+    assert!(holds(square, 3.5) && !holds(square, 3.6));
+    let octagon = Cone::Pyramid(8);
+    assert!(holds(octagon, 4.99) && !holds(octagon, 5.01));
+    assert!(holds(Cone::Round, 4.999) && !holds(Cone::Round, 5.001));
     // a hexagon has an edge at 60°: its side towards 45° is at 5 cos 30° / cos 15°
     let hexagon = 5.0 * 30f64.to_radians().cos() / 15f64.to_radians().cos();
-    assert!(holds(6, hexagon - 0.01) && !holds(6, hexagon + 0.01));
+    let six = Cone::Pyramid(6);
+    assert!(holds(six, hexagon - 0.01) && !holds(six, hexagon + 0.01));
 }
 
 /// The same step from a fresh and a used workspace: same bits with the warm start off.

@@ -25,7 +25,7 @@ use crate::cone::structure::{Group, Island, Panel, Structure};
 use crate::qp::Saturation;
 
 /// `rho` over the largest diagonal entry of the cost of an island.
-const PENALTY: f64 = 1e8;
+pub(crate) const PENALTY: f64 = 1e8;
 /// The same for the last steps where round cones are.
 const PENALTY_ROUND: f64 = 1e4;
 /// Shares of the penalty on the way to the whole of it.
@@ -139,7 +139,9 @@ impl Newton {
         (self.iterations, self.factors, self.natural) = (0, 0, 0.0);
     }
 
-    /// Solves one island; the answer is in its entries of `x`, `z` and `u`.
+    /// Solves one island; the answer is in its entries of `x`, `z` and `u`. `penalty` is relative to
+    /// the scale of the cost, [`PENALTY`] if all is well.
+    #[allow(clippy::too_many_arguments)] // one caller, which lists what it tries
     pub fn solve(
         &mut self,
         isa: Isa,
@@ -147,6 +149,7 @@ impl Newton {
         s: &Structure,
         island: &Island,
         start: Start<'_>,
+        penalty: f64,
         max_iterations: u32,
     ) -> End {
         let panels = &s.panels[island.first_panel as usize..island.last_panel as usize];
@@ -161,7 +164,7 @@ impl Newton {
         };
         let (scale, singular) = self.scale(&work);
         let round = work.cones().any(|c| c.round);
-        let rho = PENALTY * scale;
+        let rho = penalty * scale;
         let shift = if singular { SHIFT * scale } else { 0.0 };
         let warm = matches!(start, Start::Warm { .. });
         self.start(&work, start, rho);

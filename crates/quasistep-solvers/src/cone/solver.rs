@@ -2,7 +2,7 @@
 
 use crate::cone::dense_form::DenseProgram;
 use crate::cone::kernels::{self, Isa};
-use crate::cone::newton::{End, Newton, Start};
+use crate::cone::newton::{End, Newton, PENALTY, Start};
 use crate::cone::program::ConeProgram;
 use crate::cone::structure::Structure;
 use crate::kernels::max_abs;
@@ -11,6 +11,8 @@ use crate::{Method, QpSolver, Reason, Residuals, Settings, Solution, Status};
 /// Newton iterations after which an island has led nowhere: warm, then cold.
 const WARM_ITERATIONS: u32 = 60;
 const COLD_ITERATIONS: u32 = 150;
+/// Shares of the penalty that a cold start tries, one after another.
+const SOFTER: [f64; 4] = [1.0, 1e-2, 1e-3, 1e-4];
 /// Imbalance that an answer may have, as a share of its largest force.
 const ACCEPT: f64 = 3e-9;
 /// Slack that a loaded row may have, as a share of the largest speed.
@@ -99,18 +101,19 @@ impl ConeSolver {
         newton.prepare(program, structure);
         out.method = if warm.is_some() { Method::WarmNewton } else { Method::ColdNewton };
         for island in &structure.islands {
-            if let Some(w) = warm {
-                let start = Start::Warm { z: w.z, s: w.s };
-                if newton.solve(*isa, program, structure, island, start, WARM_ITERATIONS)
+            let mut attempt = |start, penalty, iterations| {
+                newton.clear(program, structure, island);
+                newton.solve(*isa, program, structure, island, start, penalty, iterations)
                     == End::Solved
-                {
+            };
+            if let Some(w) = warm {
+                if attempt(Start::Warm { z: w.z, s: w.s }, PENALTY, WARM_ITERATIONS) {
                     continue;
                 }
                 out.method = Method::RestartedNewton;
-                newton.clear(program, structure, island);
             }
-            let end = newton.solve(*isa, program, structure, island, Start::Cold, COLD_ITERATIONS);
-            if end != End::Solved {
+            // a softer penalty sees fewer kinks and has less rounding, at more rounds
+            if !SOFTER.iter().any(|p| attempt(Start::Cold, p * PENALTY, COLD_ITERATIONS)) {
                 return false;
             }
         }

@@ -29,6 +29,15 @@ use std::f64::consts::TAU;
 /// are exact, its smallest impulses are not better than this.
 const LOADED: f64 = 1e-12;
 
+/// `edge` of the keys of a round cone's tangents, from here on: their multipliers have any sign and
+/// say nothing on their own.
+const ROUND_TANGENT: u32 = 1 << 31;
+
+/// True for the tangents of a round cone.
+fn is_round_tangent(key: &RowKey) -> bool {
+    matches!(key, RowKey::Contact { edge, .. } if *edge >= ROUND_TANGENT)
+}
+
 /// The step problem as the solvers see it, and the identity of its rows.
 #[derive(Debug, Default)]
 pub(crate) struct Problem {
@@ -37,8 +46,8 @@ pub(crate) struct Problem {
     keys: Vec<RowKey>,
     /// Dof of each spring with limited force.
     springs: Vec<u32>,
-    /// `cos` and `sin` of the edges of every contact, in row order.
-    edges: Vec<[f64; 2]>,
+    /// What a unit of each multiplier pushes with along `n`, `t1`, `t2`: for an edge `(1, mu d_j)`.
+    pushes: Vec<[f64; 3]>,
     /// `E` of the contact at hand.
     E: Vec<f64>,
 }
@@ -49,7 +58,8 @@ pub(crate) fn edge_directions(
     tangents: Tangents,
     mu: f64,
 ) -> impl Iterator<Item = [f64; 2]> {
-    let Cone::Pyramid(n_d) = cone;
+    // a round cone that moves along one line is a pyramid of two edges
+    let n_d = if let Cone::Pyramid(n_d) = cone { n_d } else { 2 };
     let (count, step) = match tangents {
         Tangents::Plane if mu > 0.0 => (n_d, TAU / f64::from(n_d)),
         Tangents::Line if mu > 0.0 => (2, TAU / 2.0),
@@ -91,7 +101,7 @@ impl Problem {
     ) {
         self.program.reset(system.block_dims.iter().copied());
         self.keys.clear();
-        self.edges.clear();
+        self.pushes.clear();
         self.springs.clear();
         self.assemble_cost(system, load, kin, params);
         for row in &contacts.rows {
@@ -169,18 +179,32 @@ impl Problem {
         params: &StepParams,
     ) {
         let near = &row.near;
-        let first_edge = self.edges.len();
-        self.edges.extend(edge_directions(cone, row.tangents, row.mu));
-        let edges = &self.edges[first_edge..];
-        let k = match (edges.len(), row.tangents) {
-            (1, _) => 1,
-            (_, Tangents::Line) => 2,
-            _ => 3,
-        };
+        let first_push = self.pushes.len();
+        let round = cone == Cone::Round && row.tangents == Tangents::Plane && row.mu > 0.0;
         self.E.clear();
-        for edge in edges {
-            self.E.extend_from_slice(&[1.0, row.mu * edge[0], row.mu * edge[1]][..k]);
-        }
+        let k = if round {
+            let diagonal = [1.0, row.mu, row.mu];
+            self.E.extend_from_slice(&diagonal);
+            for r in 0..3 {
+                let mut push = [0.0; 3];
+                push[r] = diagonal[r];
+                self.pushes.push(push);
+            }
+            3
+        } else {
+            self.pushes.extend(
+                edge_directions(cone, row.tangents, row.mu)
+                    .map(|d| [1.0, row.mu * d[0], row.mu * d[1]]),
+            );
+            let pushes = &self.pushes[first_push..];
+            let k = match (pushes.len(), row.tangents) {
+                (1, _) => 1,
+                (_, Tangents::Line) => 2,
+                _ => 3,
+            };
+            self.E.extend(pushes.iter().flat_map(|push| &push[..k]));
+            k
+        };
         // the blocks that this contact moves: one or two
         let (mut blocks, mut n_blocks) = ([u32::MAX; 2], 0);
         let mut known = [0.0; 3];
@@ -203,7 +227,9 @@ impl Problem {
         // one order for all contacts of a pair of trees: they share one place in the factor
         blocks[..n_blocks].sort_unstable();
         let blocks = &blocks[..n_blocks];
-        let mut entry = self.program.push_cone(solvers::Cone::Edges(&self.E), k, blocks);
+        let shape =
+            if round { solvers::Cone::Round(&self.E) } else { solvers::Cone::Edges(&self.E) };
+        let mut entry = self.program.push_cone(shape, k, blocks);
         known[0] += gap_offset(near.point.phi, params);
         for (b, known) in entry.b().iter_mut().zip(known) {
             *b = -known;
@@ -217,12 +243,12 @@ impl Problem {
                 rows[r * stride + at as usize] = column[r];
             }
         }
-        for j in 0..self.edges.len() - first_edge {
+        for j in 0..(self.pushes.len() - first_push) as u32 {
             self.keys.push(RowKey::Contact {
                 geom_a: near.geom_a,
                 geom_b: near.geom_b,
                 feature: near.point.feature,
-                edge: j as u32,
+                edge: if round && j > 0 { ROUND_TANGENT + j } else { j },
             });
         }
     }
@@ -267,17 +293,21 @@ impl Problem {
     /// names are loaded, the others idle.
     pub fn start_from(&self, keys: &[RowKey], z: &mut Vec<f64>, s: &mut Vec<f64>) {
         z.clear();
-        z.extend(
-            self.keys.iter().map(|key| if keys.binary_search(key).is_ok() { 1.0 } else { 0.0 }),
-        );
         s.clear();
-        s.extend(z.iter().map(|z| 1.0 - z));
+        for key in &self.keys {
+            // a loaded round cone starts as if it stuck: its tangents have neither force nor slip
+            let tangent = is_round_tangent(key);
+            let loaded = !tangent && keys.binary_search(key).is_ok();
+            z.push(if loaded { 1.0 } else { 0.0 });
+            s.push(if loaded || tangent { 0.0 } else { 1.0 });
+        }
     }
 
     /// Keys of the rows that carry an impulse, ascending.
     pub fn active_keys(&self, z: &[f64], keys: &mut Vec<RowKey>) {
         keys.clear();
-        keys.extend(self.keys.iter().zip(z).filter(|(_, z)| **z > 0.0).map(|(key, _)| *key));
+        let loaded = self.keys.iter().zip(z).filter(|(key, z)| **z > 0.0 && !is_round_tangent(key));
+        keys.extend(loaded.map(|(key, _)| *key));
         keys.sort_unstable();
     }
 }
@@ -317,13 +347,13 @@ pub(crate) fn recover(
     report.contacts.clear();
     for (k, row) in contacts.rows.iter().enumerate() {
         let point = &row.near.point;
-        // lambda_n = Σ beta_j, lambda_t = mu Σ beta_j d_j
-        let (mut lambda_n, mut lambda_t1, mut lambda_t2) = (0.0, 0.0, 0.0);
+        // lambda_n = Σ beta_j, lambda_t = mu Σ beta_j d_j; of a round cone z_n and mu z_t
+        let [mut lambda_n, mut lambda_t1, mut lambda_t2] = [0.0; 3];
         for r in problem.program.rows_of(k) {
-            let beta = solution.z[r];
-            lambda_n += beta;
-            lambda_t1 += row.mu * beta * problem.edges[r][0];
-            lambda_t2 += row.mu * beta * problem.edges[r][1];
+            let (beta, push) = (solution.z[r], problem.pushes[r]);
+            lambda_n += beta * push[0];
+            lambda_t1 += beta * push[1];
+            lambda_t2 += beta * push[2];
         }
         let [v_n, v_t1, v_t2] = contacts.velocity(row, &report.v);
         let slip_W = row.t1 * v_t1 + row.t2 * v_t2;

@@ -22,4 +22,7 @@ pub enum Cone {
     /// tangent. A contact that can move in one plane only has its two edges in that plane, whatever
     /// the number.
     Pyramid(u32),
+    /// The round cone itself, a second-order cone: `lambda_n mu ≥ ‖lambda_t‖`, alike in all
+    /// directions.
+    Round,
 }
