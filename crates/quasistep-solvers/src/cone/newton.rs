@@ -198,7 +198,8 @@ impl Newton {
             best = best.min(error);
             let near = stuck && error <= TOUCHING * speed.max(natural).max(x_size);
             if error <= EXACT * natural && still || near {
-                if round && !self.settle_round(&work, scale, shift) {
+                let slack = TOUCHING * speed.max(natural).max(x_size);
+                if round && !self.settle_round(&work, scale, shift, slack) {
                     return End::GaveUp;
                 }
                 return End::Solved;
@@ -219,9 +220,9 @@ impl Newton {
 
     /// Last steps where round cones slide: their slack is no zero, and `rho` times its rounding is in
     /// their force. A small penalty has small rounding, and the answer is the same for any.
-    fn settle_round(&mut self, work: &Work<'_>, scale: f64, shift: f64) -> bool {
+    fn settle_round(&mut self, work: &Work<'_>, scale: f64, shift: f64, slack: f64) -> bool {
         let rho = PENALTY_ROUND * scale;
-        for _ in 0..8 {
+        for _ in 0..20 {
             let mut size = work.force();
             for cone in work.cones() {
                 for i in cone.at as usize..(cone.at + cone.stride_z) as usize {
@@ -233,7 +234,7 @@ impl Newton {
             if !self.factor(work, rho, shift) || !self.step(work, rho, shift, true).1 {
                 return false;
             }
-            if self.imbalance(work, shift) <= BALANCED * size {
+            if self.error(work, rho) <= slack && self.imbalance(work, shift) <= BALANCED * size {
                 return true;
             }
         }
