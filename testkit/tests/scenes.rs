@@ -21,8 +21,16 @@ fn every_scene_file_is_in_the_list() {
 
 #[test]
 fn every_scene_runs_and_keeps_its_facts() {
-    for (name, integration) in SCENES.into_iter().flat_map(|s| [(s, "euler"), (s, "midpoint")]) {
-        let scene = scene(name, &[("step.integration", integration)]);
+    let ways = [
+        ("euler", None),
+        ("midpoint", None),
+        ("euler", Some("round")),
+        ("midpoint", Some("round")),
+    ];
+    for (name, (integration, cone)) in SCENES.into_iter().flat_map(|s| ways.map(|way| (s, way))) {
+        let mut changes = vec![("step.integration", integration)];
+        changes.extend(cone.map(|cone| ("step.cone", cone)));
+        let scene = scene(name, &changes);
         let mut tally = Tally::default();
         let outcome = scene.run(None, &mut |step| {
             tally.push(step.report);

@@ -35,6 +35,10 @@ const BALANCED: f64 = 1e-12;
 /// Change of the derivative of a round cone, as a share of one, below which it counts as settled: the
 /// rounds that follow gain the digits that are left.
 const TURN: f64 = 1e-6;
+/// Rounding of a sum, as a share of its terms.
+const ROUNDING: f64 = 1e-13;
+/// Step, as a share of the speeds that the data speak of, that moves nothing.
+const STILL: f64 = 1e-15;
 /// Iterations that a warm start may take at the whole penalty.
 const FEW: u32 = 4;
 /// Slacks of active rows, as a share of the impulse over the cost's scale, at the end.
@@ -85,6 +89,8 @@ pub(crate) struct Newton {
     spring_panel: Vec<u32>,
     /// Largest of the islands' forces over the scale of their cost: a speed to judge slacks by.
     pub natural: f64,
+    /// Speeds that the data of the island at hand speak of.
+    reference: f64,
     pub iterations: u32,
     pub factors: u32,
 }
@@ -168,6 +174,8 @@ impl Newton {
         let shift = if singular { SHIFT * scale } else { 0.0 };
         let warm = matches!(start, Start::Warm { .. });
         self.start(&work, start, rho);
+        let (speed, natural) = (work.speed(), work.force() / scale);
+        self.reference = speed.max(natural);
 
         let mut budget = max_iterations;
         // the first minimiser: at once if a warm start is nearly right, else by way of softer ones,
@@ -186,7 +194,6 @@ impl Newton {
             }
         }
         // rounds with z; the factor stays while the active set does
-        let (speed, natural) = (work.speed(), work.force() / scale);
         self.natural = self.natural.max(natural);
         let mut best = f64::INFINITY;
         for _ in 0..ROUNDS {
@@ -371,7 +378,7 @@ impl Newton {
             self.d[at.clone()].copy_from_slice(&self.smooth[at]);
         }
         kernels::subtract_forces(work.isa, work.p, work.groups, &self.lambda, &mut self.d);
-        let mut slope = 0.0;
+        let (mut slope, mut terms) = (0.0, 0.0);
         for panel in work.panels {
             for i in panel.x_at as usize..(panel.x_at + panel.dim) as usize {
                 self.d[i] = -self.d[i];
@@ -392,12 +399,16 @@ impl Newton {
         for panel in work.panels {
             for i in panel.x_at as usize..(panel.x_at + panel.dim) as usize {
                 slope -= self.Pd[i] * self.d[i];
+                terms += (self.smooth[i] * self.d[i]).abs();
             }
         }
         if !slope.is_finite() {
             return (false, false);
         }
         kernels::rates(work.isa, work.p, work.groups, &self.d, &mut self.rates);
+        // what is left of the slope may be rounding of the terms that it is the sum of
+        let moves = work.largest(&self.d);
+        let whole = whole || slope.abs() <= ROUNDING * terms || moves <= STILL * self.reference;
         let tau = if whole { 1.0 } else { self.line_search(work, rho, shift, slope) };
         for panel in work.panels {
             for i in panel.x_at as usize..(panel.x_at + panel.dim) as usize {
@@ -421,13 +432,7 @@ impl Newton {
             self.d[at.clone()].copy_from_slice(&self.smooth[at]);
         }
         kernels::subtract_forces(work.isa, work.p, work.groups, &self.lambda, &mut self.d);
-        let mut worst = 0.0_f64;
-        for panel in work.panels {
-            for d in &self.d[panel.x_at as usize..(panel.x_at + panel.dim) as usize] {
-                worst = worst.max(d.abs());
-            }
-        }
-        worst
+        work.largest(&self.d)
     }
 
     /// `smooth = P x + c + ∇huber + shift (x − center)`.
@@ -676,6 +681,13 @@ impl<'a> Work<'a> {
     fn cones(&self) -> impl Iterator<Item = &'a crate::cone::program::ConeData> {
         let p = self.p;
         self.groups.iter().flat_map(move |g| &p.cones[g.first_cone as usize..g.last_cone as usize])
+    }
+
+    /// Largest magnitude among the island's entries of a padded vector.
+    fn largest(&self, x: &[f64]) -> f64 {
+        let entries =
+            self.panels.iter().flat_map(|p| &x[p.x_at as usize..(p.x_at + p.dim) as usize]);
+        entries.fold(0.0, |m, v| m.max(v.abs()))
     }
 
     /// Largest offset of a row: the speeds that the data speak of.
