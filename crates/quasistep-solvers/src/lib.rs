@@ -46,10 +46,13 @@
 //!
 //! # How
 //!
-//! Start reading in `solver.rs`, which lists the stages: scaling (`equilibrate.rs`), the proximal
-//! point method (`proximal.rs`) around Goldfarb and Idnani's dual active set
-//! (`dual_active_set.rs`), the smallest multipliers (`smallest_norm.rs`), and the checks by the
-//! original data. Dense algebra: meant for `n` up to a few hundred and `m` up to a few thousand.
+//! - [`QpSolver`], for dense programs, is Goldfarb and Idnani's dual active set within a proximal point
+//!   method; start reading in `dense/solver.rs`. It has a proof for every ending.
+//! - [`ConeSolver`], for a [`ConeProgram`] (cost in blocks, cones over small Jacobians of one or two
+//!   blocks), is a semismooth Newton method on the augmented Lagrangian with a block-sparse factor;
+//!   start reading in `cone/solver.rs`. What it cannot solve to the last digits it hands to the
+//!   dense one; [`Solution::method`] says so. Round cones have no dense form: there it gives up.
+//!
 //! This crate knows nothing of contacts, friction or time steps.
 #![allow(non_snake_case)] // P, A, E, J, H, U are the letters of the literature
 

@@ -101,6 +101,19 @@ pub enum Reason {
     Accuracy,
 }
 
+impl std::fmt::Display for Reason {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str(match self {
+            Self::Dimensions => "lengths or indices of the problem disagree",
+            Self::NotFinite => "a number in the problem is not finite",
+            Self::NotSymmetric => "the cost is not symmetric",
+            Self::NotConvex => "the cost is not convex",
+            Self::Pivots => "the limit of pivots was reached",
+            Self::Accuracy => "the best point found leaves forces or gaps out of balance",
+        })
+    }
+}
+
 /// Answer of a solve. Reuse one value: its memory is kept.
 #[derive(Clone, Debug, Default)]
 pub struct Solution {

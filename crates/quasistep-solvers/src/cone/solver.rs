@@ -79,7 +79,9 @@ impl ConeSolver {
         }
         let warm = warm.filter(|w| w.z.len() == program.m && w.s.len() == program.m);
         self.structure.update(program);
-        if self.newton(program, warm, out) {
+        let reached = self.newton(program, warm, out);
+        out.iterations = self.newton.iterations;
+        if reached {
             self.write(program, out);
             if self.holds(program, out) {
                 out.status = Status::Solved;
@@ -123,7 +125,6 @@ impl ConeSolver {
     /// Answer and residuals, from the program itself.
     fn write(&mut self, program: &ConeProgram, out: &mut Solution) {
         let Self { isa, structure, newton, g, .. } = self;
-        out.iterations = newton.iterations;
         for block in &program.blocks {
             let (to, from) = (block.first as usize, block.at as usize);
             let dim = block.dim as usize;
@@ -171,6 +172,7 @@ impl ConeSolver {
         let iterations = out.iterations;
         if program.cones.iter().any(|c| c.round) {
             reset(program, out);
+            out.iterations = iterations;
             out.reason = Some(Reason::Accuracy);
             out.method = Method::Fallback;
             return;

@@ -323,14 +323,10 @@ pub(crate) fn recover(
         Status::Unbounded => return Err(unsupported(system, &work.solution)),
         Status::Infeasible => return Err(infeasible(system, work)),
         Status::GaveUp => {
-            let r = &work.solution.residuals;
+            let solution = &work.solution;
             return Err(StepError::NotSolved {
-                iterations: work.solution.iterations,
-                why: format!(
-                    "force balance off by {:.1e} N, gap rows by {:.1e} m/s",
-                    r.stationarity / params.time_step,
-                    r.primal
-                ),
+                iterations: solution.iterations,
+                why: solution.reason.map_or("no reason".into(), |reason| reason.to_string()),
             });
         }
     }
