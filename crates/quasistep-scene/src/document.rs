@@ -391,7 +391,8 @@ impl<'a> At<'a> {
         if x > 0.0 {
             Ok(x)
         } else {
-            Err(self.error(format!("{} was seen; it must be > 0 {unit}", self.shown(x))))
+            let rule = format!("{} was seen; it must be > 0 {unit}", self.shown(x));
+            Err(self.error(rule.trim_end()))
         }
     }
 
@@ -401,7 +402,8 @@ impl<'a> At<'a> {
         if x >= 0.0 {
             Ok(x)
         } else {
-            Err(self.error(format!("{} was seen; it must be ≥ 0 {unit}", self.shown(x))))
+            let rule = format!("{} was seen; it must be ≥ 0 {unit}", self.shown(x));
+            Err(self.error(rule.trim_end()))
         }
     }
 
