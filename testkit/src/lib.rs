@@ -6,8 +6,8 @@ use quasistep_scene::Scene;
 use std::path::PathBuf;
 
 /// Names of all shipped scenes, by their file name without ending.
-pub const SCENES: [&str; 6] =
-    ["gripper_2d", "iiwa_stacking", "planar_push", "box_pivot", "pinch", "door"];
+pub const SCENES: [&str; 7] =
+    ["gripper_2d", "iiwa_stacking", "planar_push", "box_pivot", "pinch", "door", "pile"];
 
 /// Root of the checkout.
 pub fn root() -> PathBuf {

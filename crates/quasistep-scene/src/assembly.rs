@@ -4,6 +4,7 @@ use crate::document::{At, unknown};
 use crate::error::SceneError;
 use crate::joints::{self, Link, Settings, chain, fits};
 use crate::mass;
+use crate::repeat::Repeat;
 use crate::shapes::{self, Piece, piece, pose};
 use crate::urdf_model;
 use quasistep::{Geom, Role};
@@ -48,7 +49,7 @@ pub(crate) struct NewBody<'a> {
 }
 
 /// Keys that every model may have.
-const MODEL_KEYS: [&str; 5] = ["gravity", "parent", "joints", "color", "friction"];
+const MODEL_KEYS: [&str; 6] = ["repeat", "gravity", "parent", "joints", "color", "friction"];
 /// Keys of a model that is a robot from a URDF file, beside those of every model.
 const URDF_KEYS: [&str; 5] = ["urdf", "packages", "pose", "joint", "start"];
 /// Keys of a body; a model that is one body has them beside those of every model.
@@ -85,24 +86,40 @@ impl Assembly {
         }
     }
 
-    /// Adds one model of the scene; paths are relative to `dir`.
-    pub fn add_model(
+    /// Adds one entry of `models:`, a model or its copies; paths are relative to `dir`.
+    pub fn add_models(
         &mut self,
         name: &str,
         at: &At<'_>,
         dir: &Path,
         friction: f64,
     ) -> Result<(), SceneError> {
-        let has = |key: &str| at.entries().is_ok_and(|e| e.iter().any(|(k, _)| *k == key));
+        check_name("model", name, at)?;
+        let Some(repeat) = at.entry("repeat") else {
+            return self.add_model(name, at, dir, friction);
+        };
+        for replica in Repeat::read(&repeat)?.replicas(name) {
+            let replica = replica?;
+            self.add_model(replica.name(), &at.of_replica(&replica), dir, friction)?;
+        }
+        Ok(())
+    }
+
+    fn add_model(
+        &mut self,
+        name: &str,
+        at: &At<'_>,
+        dir: &Path,
+        friction: f64,
+    ) -> Result<(), SceneError> {
         let mut keys = MODEL_KEYS.to_vec();
-        if has("urdf") {
+        if at.entry("urdf").is_some() {
             keys.extend(URDF_KEYS);
-        } else if has("bodies") {
+        } else if at.entry("bodies").is_some() {
             keys.push("bodies");
         } else {
             keys.extend(BODY_KEYS);
         }
-        check_name("model", name, at)?;
         if name == "world" {
             return Err(
                 at.error("a model named `world` was seen; that is the name of what never moves")
@@ -250,7 +267,9 @@ impl Assembly {
                 at: &link.at,
             })?;
         }
-        if inertia.mass == 0.0 && last_kind.n_v() > 0 && self.roles[parent] == Role::Passive {
+        let idle = last_kind.n_v() > 0 && self.roles[parent] == Role::Passive;
+        // once for all copies of a model: they lack it together
+        if inertia.mass == 0.0 && idle && !at.is_later_replica() {
             self.warnings.push(format!(
                 "{}: `{}` moves but has no mass; give `mass` or `density`",
                 at.place(),
@@ -392,6 +411,9 @@ impl<'a> Rules<'a> {
 
     /// A pattern that fits no joint is a mistake.
     fn all_used(&self, model: &str, joints: &[String]) -> Result<(), SceneError> {
+        if self.rules.is_empty() {
+            return Ok(());
+        }
         let prefix = format!("{model}.");
         // the joint on which a robot or a single body sits has the model's name
         let own: Vec<&str> = joints

@@ -4,7 +4,7 @@ use crate::csv::Csv;
 use crate::curve::{Curve, Grid, Knots, Spline};
 use crate::document::{At, Map, list, unknown};
 use crate::error::SceneError;
-use crate::expr::Expr;
+use crate::expr::{Expr, OfTime};
 use quasistep::{StepInput, System};
 use quasistep_math::{Quat, Vec3};
 use std::path::Path;
@@ -252,7 +252,7 @@ pub(crate) fn expression(at: &At<'_>, grid: &Grid) -> Result<Curve, SceneError> 
     if at.reads_as_number() {
         return Ok(Curve::Constant(at.number("")?));
     }
-    let curve = Expr::parse(at.text()?).map(Curve::Expr).map_err(|why| at.error(why))?;
+    let curve = Expr::parse(at.text()?, &OfTime).map(Curve::Expr).map_err(|why| at.error(why))?;
     for t in grid.times() {
         let (value, rate) = curve.at(t);
         if !value.is_finite() {

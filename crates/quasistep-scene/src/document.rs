@@ -1,6 +1,7 @@
 //! A YAML document as a tree that knows its lines, so that every complaint can name one.
 
 use crate::error::SceneError;
+use crate::repeat::Replica;
 use saphyr_parser::{Event, Parser};
 
 /// A value with the line it stands on.
@@ -28,6 +29,8 @@ pub(crate) struct At<'a> {
     node: &'a Node,
     file: &'a str,
     key: String,
+    /// The copy of a repeated model that is read: its numbers may be expressions.
+    replica: Option<&'a Replica>,
 }
 
 impl Node {
@@ -212,13 +215,31 @@ impl Node {
 
     /// The reader's place at the root.
     pub fn at<'a>(&'a self, file: &'a str) -> At<'a> {
-        At { node: self, file, key: String::new() }
+        At { node: self, file, key: String::new(), replica: None }
     }
 }
 
 impl<'a> At<'a> {
+    /// The same place, read for one copy of a repeated model.
+    pub fn of_replica<'b>(&self, replica: &'b Replica) -> At<'b>
+    where
+        'a: 'b,
+    {
+        At { node: self.node, file: self.file, key: self.key.clone(), replica: Some(replica) }
+    }
+
+    /// True if this is read for a copy that is not the first: what is said of all copies has been
+    /// said.
+    pub fn is_later_replica(&self) -> bool {
+        self.replica.is_some_and(|replica| replica.index() > 0)
+    }
+
     /// A complaint about this node.
     pub fn error(&self, message: impl Into<String>) -> SceneError {
+        let mut message = message.into();
+        if let Some(replica) = self.replica {
+            message = format!("{message} (in `{}`)", replica.name());
+        }
         match &self.node.set_by {
             Some(origin) => SceneError::new("", None, origin, message),
             None => SceneError::new(self.file, Some(self.node.line), &self.key, message),
@@ -250,7 +271,7 @@ impl<'a> At<'a> {
 
     fn child(&self, key: &str, node: &'a Node) -> Self {
         let full = if self.key.is_empty() { key.to_owned() } else { format!("{}.{key}", self.key) };
-        Self { node, file: self.file, key: full }
+        Self { node, file: self.file, key: full, replica: self.replica }
     }
 
     /// True if this is a mapping.
@@ -269,6 +290,12 @@ impl<'a> At<'a> {
             return Err(self.error(format!("{} was seen; give a mapping of names", self.seen())));
         };
         Ok(entries.iter().map(|(k, n)| (k.as_str(), self.child(k, n))).collect())
+    }
+
+    /// What stands under this key, if this is a mapping that has it.
+    pub fn entry(&self, key: &str) -> Option<Self> {
+        let Kind::Map(entries) = &self.node.kind else { return None };
+        entries.iter().find(|(k, _)| k == key).map(|(k, n)| self.child(k, n))
     }
 
     /// A mapping that may hold these keys only.
@@ -292,6 +319,15 @@ impl<'a> At<'a> {
         Ok(items.iter().enumerate().map(|(i, n)| self.child(&i.to_string(), n)).collect())
     }
 
+    /// A whole number in a range.
+    pub fn whole(&self, least: u64, most: u64) -> Result<u64, SceneError> {
+        let x = self.number("")?;
+        if x.fract() == 0.0 && (least as f64..=most as f64).contains(&x) {
+            return Ok(x as u64);
+        }
+        Err(self.error(format!("{x} was seen; give a whole number from {least} to {most}")))
+    }
+
     /// A text.
     pub fn text(&self) -> Result<&'a str, SceneError> {
         match &self.node.kind {
@@ -305,6 +341,14 @@ impl<'a> At<'a> {
         matches!(&self.node.kind, Kind::Scalar(text) if text.parse::<f64>().is_ok() || is_yaml_nan_or_infinity(text))
     }
 
+    /// A number in words: with the expression that it came from, if it did.
+    fn shown(&self, x: f64) -> String {
+        match &self.node.kind {
+            Kind::Scalar(text) if text.parse::<f64>().is_err() => format!("`{text}` = {x}"),
+            _ => x.to_string(),
+        }
+    }
+
     /// A finite number; `unit` is named in the complaint.
     pub fn number(&self, unit: &str) -> Result<f64, SceneError> {
         let give = if unit.is_empty() {
@@ -315,7 +359,17 @@ impl<'a> At<'a> {
         let Kind::Scalar(text) = &self.node.kind else {
             return Err(self.error(format!("{} was seen; give {give}", self.seen())));
         };
-        match text.parse::<f64>() {
+        let plain = text.parse::<f64>();
+        if let (Err(_), Some(replica)) = (&plain, self.replica)
+            && !(text.is_empty() || is_yaml_nan_or_infinity(text))
+        {
+            return match replica.value(text, &self.key) {
+                Ok(x) if x.is_finite() => Ok(x),
+                Ok(x) => Err(self.error(format!("`{text}` = {x} was seen; it must be finite"))),
+                Err(why) => Err(self.error(format!("{why}; give {give}, or an expression"))),
+            };
+        }
+        match plain {
             Ok(x) if x.is_finite() => Ok(x),
             Ok(_) => Err(self.error(format!("{text} was seen; give {give}, finite"))),
             // YAML's own words for what is no number
@@ -337,7 +391,8 @@ impl<'a> At<'a> {
         if x > 0.0 {
             Ok(x)
         } else {
-            Err(self.error(format!("{x} was seen; it must be > 0 {unit}")))
+            let rule = format!("{} was seen; it must be > 0 {unit}", self.shown(x));
+            Err(self.error(rule.trim_end()))
         }
     }
 
@@ -347,7 +402,8 @@ impl<'a> At<'a> {
         if x >= 0.0 {
             Ok(x)
         } else {
-            Err(self.error(format!("{x} was seen; it must be ≥ 0 {unit}")))
+            let rule = format!("{} was seen; it must be ≥ 0 {unit}", self.shown(x));
+            Err(self.error(rule.trim_end()))
         }
     }
 
@@ -435,14 +491,24 @@ pub(crate) fn list(names: &[&str]) -> String {
     }
 }
 
+/// Names in a complaint; of more than these people read none.
+const MOST_NAMES: usize = 30;
+
 /// "unknown key `stifness`; did you mean `stiffness`? valid: …".
 pub(crate) fn unknown(what: &str, seen: &str, valid: &[&str]) -> String {
-    let near = valid.iter().map(|v| (edits(seen, v), v)).min_by_key(|(d, _)| *d);
-    let hint = match near {
-        Some((d, v)) if d <= 1 + seen.len() / 4 => format!("did you mean `{v}`? "),
+    let mut near: Vec<(usize, &str)> = valid.iter().map(|v| (edits(seen, v), *v)).collect();
+    // a stable sort: equally near names stay in their order
+    near.sort_by_key(|(d, _)| *d);
+    let hint = match near.first() {
+        Some((d, v)) if *d <= 1 + seen.len() / 4 => format!("did you mean `{v}`? "),
         _ => String::new(),
     };
-    format!("unknown {what} `{seen}`; {hint}valid: {}", list(valid))
+    if valid.len() <= MOST_NAMES {
+        return format!("unknown {what} `{seen}`; {hint}valid: {}", list(valid));
+    }
+    let nearest: Vec<&str> = near[..MOST_NAMES / 3].iter().map(|(_, v)| *v).collect();
+    let n = valid.len();
+    format!("unknown {what} `{seen}`; {hint}the nearest of {n} that are valid: {}", list(&nearest))
 }
 
 /// Number of single-character edits between two words.

@@ -1,6 +1,6 @@
-//! Expressions of time: `0.1*sin(2*pi*t)`, with their derivative.
+//! Expressions: of time, `0.1*sin(2*pi*t)`, with their derivative; of a copy of a model, `0.1*i`.
 
-/// A parsed expression of `t`.
+/// A parsed expression of `t`, or of names whose values are known when it is read.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) enum Expr {
     Number(f64),
@@ -24,11 +24,16 @@ pub(crate) enum Function {
     Clamp,
     Step,
     Smooth,
+    Floor,
+    Ceil,
+    Mod,
+    /// `x` at 0, `y` at 1: what `random(x, y)` becomes when its share is drawn.
+    Between,
     If,
 }
 
 /// Name, function, number of arguments.
-const FUNCTIONS: [(&str, Function, usize); 13] = [
+const FUNCTIONS: [(&str, Function, usize); 16] = [
     ("sin", Function::Sin, 1),
     ("cos", Function::Cos, 1),
     ("tan", Function::Tan, 1),
@@ -41,19 +46,58 @@ const FUNCTIONS: [(&str, Function, usize); 13] = [
     ("clamp", Function::Clamp, 3),
     ("step", Function::Step, 1),
     ("smooth", Function::Smooth, 1),
+    ("floor", Function::Floor, 1),
+    ("ceil", Function::Ceil, 1),
+    ("mod", Function::Mod, 2),
     ("if", Function::If, 3),
 ];
+/// `random(low, high)`: known only where [`Names`] draws.
+const RANDOM: &str = "random";
+
+/// What an expression may name beside `pi` and the functions.
+pub(crate) trait Names {
+    /// The names, for complaints.
+    fn valid(&self) -> Vec<&str>;
+
+    /// What a name stands for.
+    fn value(&self, name: &str) -> Option<Expr>;
+
+    /// The `k`-th number that this expression draws, from 0 to 1; `None` if nothing may be drawn.
+    fn draw(&self, k: usize) -> Option<f64>;
+}
+
+/// Names of an expression of time.
+pub(crate) struct OfTime;
+
+impl Names for OfTime {
+    fn valid(&self) -> Vec<&str> {
+        vec!["t"]
+    }
+
+    fn value(&self, name: &str) -> Option<Expr> {
+        (name == "t").then_some(Expr::Time)
+    }
+
+    fn draw(&self, _: usize) -> Option<f64> {
+        None
+    }
+}
+
+/// True if this word has a meaning of its own in some expression.
+pub(crate) fn is_reserved(name: &str) -> bool {
+    matches!(name, "t" | "pi" | RANDOM) || FUNCTIONS.iter().any(|(n, ..)| *n == name)
+}
 
 impl Expr {
     /// Reads an expression; the complaint names the column, from 1.
-    pub fn parse(text: &str) -> Result<Self, String> {
+    pub fn parse(text: &str, names: &dyn Names) -> Result<Self, String> {
         if text.len() > MAX_LENGTH {
             return Err(format!(
                 "{} characters were seen; an expression has at most {MAX_LENGTH}",
                 text.len()
             ));
         }
-        let mut reader = Reader { text, at: 0, depth: 0 };
+        let mut reader = Reader { text, at: 0, depth: 0, names, drawn: 0 };
         let expr = reader.sum()?;
         reader.skip();
         if reader.at < text.len() {
@@ -126,11 +170,23 @@ fn call(function: Function, arguments: &[Expr], t: f64) -> (f64, f64) {
                 (x * x * (3.0 - 2.0 * x), 6.0 * x * (1.0 - x) * dx)
             }
         }
+        Function::Floor => (x.floor(), 0.0),
+        Function::Ceil => (x.ceil(), 0.0),
+        Function::Mod => {
+            let (y, dy) = arguments[1].at(t);
+            // the sign of y: mod(-1, 4) is 3
+            let turns = (x / y).floor();
+            (x - turns * y, dx - turns * dy)
+        }
+        Function::Between => {
+            let ((y, dy), (share, _)) = (arguments[1].at(t), arguments[2].at(t));
+            (x + share * (y - x), dx + share * (dy - dx))
+        }
         Function::If => arguments[if x > 0.0 { 1 } else { 2 }].at(t),
     }
 }
 
-/// Deeper nesting than this is no motion but an attack on the stack.
+/// Deeper nesting than this is no expression but an attack on the stack.
 const MAX_DEPTH: usize = 64;
 /// A sum of this many characters is still evaluated well within the stack.
 const MAX_LENGTH: usize = 4000;
@@ -139,6 +195,9 @@ struct Reader<'a> {
     text: &'a str,
     at: usize,
     depth: usize,
+    names: &'a dyn Names,
+    /// Random numbers drawn so far.
+    drawn: usize,
 }
 
 impl Reader<'_> {
@@ -225,7 +284,12 @@ impl Reader<'_> {
             }
             Some(c) if c.is_ascii_digit() || c == '.' => self.number(),
             Some(c) if c.is_ascii_alphabetic() => self.name(),
-            _ => Err(self.complaint("a number, `t`, `pi`, a function or `(`")),
+            _ => {
+                let names: Vec<String> =
+                    self.names.valid().iter().map(|name| format!("`{name}`")).collect();
+                let wanted = format!("a number, {}, `pi`, a function or `(`", names.join(", "));
+                Err(self.complaint(&wanted))
+            }
         }
     }
 
@@ -256,19 +320,28 @@ impl Reader<'_> {
         let rest = &self.text[self.at..];
         let end = rest.find(|c: char| !(c.is_ascii_alphanumeric() || c == '_'));
         let name = &rest[..end.unwrap_or(rest.len())];
-        match name {
-            "t" => {
-                self.at += 1;
-                return Ok(Expr::Time);
-            }
-            "pi" => {
-                self.at += 2;
-                return Ok(Expr::Number(std::f64::consts::PI));
-            }
-            _ => {}
+        if name == "pi" {
+            self.at += name.len();
+            return Ok(Expr::Number(std::f64::consts::PI));
+        }
+        if let Some(value) = self.names.value(name) {
+            self.at += name.len();
+            return Ok(value);
+        }
+        if name == RANDOM
+            && let Some(share) = self.names.draw(self.drawn)
+        {
+            self.drawn += 1;
+            let mut arguments = self.arguments(name, 2)?;
+            arguments.push(Expr::Number(share));
+            return Ok(Expr::Call(Function::Between, arguments));
         }
         let Some((_, function, count)) = FUNCTIONS.iter().find(|(n, ..)| *n == name) else {
-            let mut valid = vec!["t", "pi"];
+            let mut valid = self.names.valid();
+            valid.push("pi");
+            if self.names.draw(0).is_some() {
+                valid.push(RANDOM);
+            }
             valid.extend(FUNCTIONS.iter().map(|(n, ..)| *n));
             return Err(format!(
                 "{} in `{}`",
@@ -276,6 +349,11 @@ impl Reader<'_> {
                 self.text
             ));
         };
+        Ok(Expr::Call(*function, self.arguments(name, *count)?))
+    }
+
+    /// The arguments of a function whose name comes next.
+    fn arguments(&mut self, name: &str, count: usize) -> Result<Vec<Expr>, String> {
         self.at += name.len();
         self.take('(')?;
         let mut arguments = vec![self.sum()?];
@@ -284,23 +362,23 @@ impl Reader<'_> {
             arguments.push(self.sum()?);
         }
         self.take(')')?;
-        if arguments.len() != *count {
+        if arguments.len() != count {
             return Err(format!(
                 "`{name}` takes {count} arguments; {} were seen in `{}`",
                 arguments.len(),
                 self.text
             ));
         }
-        Ok(Expr::Call(*function, arguments))
+        Ok(arguments)
     }
 }
 
 #[cfg(test)]
 mod tests {
-    use super::Expr;
+    use super::{Expr, OfTime};
 
     fn value(text: &str, t: f64) -> f64 {
-        Expr::parse(text).unwrap().at(t).0
+        Expr::parse(text, &OfTime).unwrap().at(t).0
     }
 
     #[test]
@@ -312,6 +390,7 @@ mod tests {
         assert_eq!(value("8/4/2", 0.0), 1.0);
         assert_eq!(value("1 - 2 - 3", 0.0), -4.0);
         assert_eq!(value("(1+2)*3e-1", 0.0), 0.3 * 3.0);
+        assert_eq!(value("mod(7, 4) + 10*mod(-1, 4) + floor(-0.5) + ceil(1.1)", 0.0), 34.0);
         assert_eq!(value("if(t-1, 5, clamp(t, 0.2, 0.8))", 0.5), 0.5);
     }
 
@@ -325,8 +404,9 @@ mod tests {
             "max(t, 0.5)*min(t, 3) + abs(t-9)",
             "clamp(t, 0, 2)*tan(t/4)",
             "(1+t)^t",
+            "mod(3*t, 0.5) + mod(-t, 2) + floor(t) + ceil(t)",
         ] {
-            let expr = Expr::parse(text).unwrap();
+            let expr = Expr::parse(text, &OfTime).unwrap();
             for t in [0.13, 0.71, 1.37] {
                 let d = 1e-6;
                 let difference = (expr.at(t + d).0 - expr.at(t - d).0) / (2.0 * d);
@@ -337,7 +417,7 @@ mod tests {
 
     #[test]
     fn mistakes_are_named() {
-        let wrong = |text: &str| Expr::parse(text).unwrap_err();
+        let wrong = |text: &str| Expr::parse(text, &OfTime).unwrap_err();
         assert!(wrong("1 +").contains("column 4"));
         assert!(wrong("sinn(t)").contains("did you mean `sin`"));
         assert!(wrong("max(t)").contains("takes 2 arguments"));

@@ -29,6 +29,7 @@ mod facts;
 mod joints;
 mod mass;
 mod mesh;
+mod repeat;
 mod run;
 mod scene;
 mod shapes;

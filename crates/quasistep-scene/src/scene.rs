@@ -142,7 +142,7 @@ impl Scene {
         let friction = Friction::read(map.get("friction"))?;
         let mut assembly = Assembly::new();
         for (model, at) in map.need("models")?.entries()? {
-            assembly.add_model(model, &at, dir, friction.default)?;
+            assembly.add_models(model, &at, dir, friction.default)?;
         }
         let Assembly { builder, roles, bodies, geoms, drawing, start, mut warnings, .. } = assembly;
         let models = map.need("models")?;

@@ -1,0 +1,166 @@
+//! `repeat:` of a model: many copies that differ by expressions of their number.
+
+use crate::document::At;
+use crate::error::SceneError;
+use crate::expr::{Expr, Names, is_reserved};
+
+/// More copies than this are a typing mistake.
+const MOST: u64 = 10_000;
+/// Seeds up to here are exact as numbers of YAML.
+const MOST_SEED: u64 = 1 << 53;
+/// Names of the places along the edges of a grid.
+const GRID_NAMES: [&str; 3] = ["ix", "iy", "iz"];
+
+/// `repeat:` of a model.
+#[derive(Debug)]
+pub(crate) struct Repeat<'a> {
+    count: usize,
+    /// Copies along each edge of a grid, whose product is the count; empty without one.
+    edges: Vec<usize>,
+    seed: u64,
+    /// Names of the scene's own, each with the place of its expression, in file order.
+    names: Vec<(&'a str, At<'a>)>,
+}
+
+/// One copy of a repeated model: what the names in its expressions stand for.
+#[derive(Debug)]
+pub(crate) struct Replica {
+    name: String,
+    index: usize,
+    seed: u64,
+    values: Vec<(String, f64)>,
+}
+
+impl<'a> Repeat<'a> {
+    /// Reads `{count, seed, let}` or `{grid, seed, let}`.
+    pub fn read(at: &At<'a>) -> Result<Self, SceneError> {
+        let map = at.map(&["count", "grid", "seed", "let"])?;
+        let (count, edges) = match (map.get("count"), map.get("grid")) {
+            (Some(count), None) => (count.whole(1, MOST)?, Vec::new()),
+            (None, Some(grid)) => read_grid(grid)?,
+            (Some(_), Some(grid)) => {
+                return Err(grid.error("`count` and `grid` were seen; give one of them"));
+            }
+            (None, None) => {
+                return Err(at.error("neither `count` nor `grid` was seen; give one of them"));
+            }
+        };
+        let seed = map.get("seed").map_or(Ok(0), |seed| seed.whole(0, MOST_SEED))?;
+        let names = map.get("let").map_or(Ok(Vec::new()), At::entries)?;
+        for (name, at) in &names {
+            check_name(name, at)?;
+        }
+        Ok(Self { count: count as usize, edges, seed, names })
+    }
+
+    /// The copies of the model with this name, in order.
+    pub fn replicas(&self, model: &str) -> impl Iterator<Item = Result<Replica, SceneError>> {
+        (0..self.count).map(move |index| self.replica(model, index))
+    }
+
+    fn replica(&self, model: &str, index: usize) -> Result<Replica, SceneError> {
+        let mut values = vec![("i".into(), index as f64), ("n".into(), self.count as f64)];
+        let mut rest = index;
+        for (name, edge) in GRID_NAMES.iter().zip(&self.edges) {
+            values.push(((*name).to_owned(), (rest % edge) as f64));
+            rest /= edge;
+        }
+        let name = format!("{model}_{index}");
+        let mut replica = Replica { name, index, seed: self.seed, values };
+        for (name, at) in &self.names {
+            let value = at.of_replica(&replica).number("")?;
+            replica.values.push(((*name).to_owned(), value));
+        }
+        Ok(replica)
+    }
+}
+
+/// One to three numbers of copies, and their product.
+fn read_grid(at: &At<'_>) -> Result<(u64, Vec<usize>), SceneError> {
+    let items = at.list()?;
+    if !(1..=GRID_NAMES.len()).contains(&items.len()) {
+        return Err(at.error(format!(
+            "{} numbers were seen; give the copies along x, or x and y, or x, y and z",
+            items.len()
+        )));
+    }
+    let edges: Vec<u64> = items.iter().map(|item| item.whole(1, MOST)).collect::<Result<_, _>>()?;
+    // three factors of at most `MOST` do not overflow
+    let count = edges.iter().product();
+    if count > MOST {
+        return Err(at.error(format!("{count} copies were seen; at most {MOST} are read")));
+    }
+    Ok((count, edges.into_iter().map(|edge| edge as usize).collect()))
+}
+
+/// A name of the scene's own must not hide one that has a meaning.
+fn check_name(name: &str, at: &At<'_>) -> Result<(), SceneError> {
+    let letters = name.starts_with(|c: char| c.is_ascii_alphabetic())
+        && name.chars().all(|c| c.is_ascii_alphanumeric() || c == '_');
+    if !letters {
+        return Err(at.error(format!(
+            "the name `{name}` was seen; give a letter, then letters, digits and `_`"
+        )));
+    }
+    if is_reserved(name) || matches!(name, "i" | "n") || GRID_NAMES.contains(&name) {
+        return Err(at.error(format!(
+            "the name `{name}` was seen, which has a meaning of its own; give another one"
+        )));
+    }
+    Ok(())
+}
+
+impl Replica {
+    /// Name of the copy: the model's and its number, from 0.
+    pub fn name(&self) -> &str {
+        &self.name
+    }
+
+    /// Number of the copy, from 0.
+    pub fn index(&self) -> usize {
+        self.index
+    }
+
+    /// Value of an expression that stands at this key.
+    pub fn value(&self, text: &str, key: &str) -> Result<f64, String> {
+        let place = Place { replica: self, key };
+        Ok(Expr::parse(text, &place)?.at(0.0).0)
+    }
+}
+
+/// An expression of a copy, and where it stands.
+struct Place<'a> {
+    replica: &'a Replica,
+    key: &'a str,
+}
+
+impl Names for Place<'_> {
+    fn valid(&self) -> Vec<&str> {
+        self.replica.values.iter().map(|(name, _)| name.as_str()).collect()
+    }
+
+    fn value(&self, name: &str) -> Option<Expr> {
+        let found = self.replica.values.iter().find(|(n, _)| n == name);
+        found.map(|(_, value)| Expr::Number(*value))
+    }
+
+    /// A function of the seed, the place and the copy alone: neither other lines of the file nor the
+    /// number of copies change it.
+    fn draw(&self, k: usize) -> Option<f64> {
+        let mut bits = mix(self.replica.seed);
+        for byte in self.key.bytes() {
+            bits = mix(bits ^ u64::from(byte));
+        }
+        bits = mix(mix(bits ^ self.replica.index as u64) ^ k as u64);
+        // the upper 53 bits fill a double's digits
+        Some((bits >> 11) as f64 / (1_u64 << 53) as f64)
+    }
+}
+
+/// Scatters the bits of a number: one step of the generator SplitMix64.
+fn mix(x: u64) -> u64 {
+    let x = x.wrapping_add(0x9e37_79b9_7f4a_7c15);
+    let x = (x ^ (x >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
+    let x = (x ^ (x >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
+    x ^ (x >> 31)
+}
