@@ -7,6 +7,7 @@
 use benches::{PowerLaw, thread_cpu_ns};
 use quasistep::{Certificate, Stage, StepInput, Tally};
 use quasistep_view::plot::{Axis, Color, Figure, Line, Marker, PALETTE, Panel, Series};
+use std::fmt::Write as _;
 use std::path::PathBuf;
 use std::process::ExitCode;
 
@@ -278,13 +279,14 @@ fn exponents(sizes: &[Size]) {
 fn csv(sizes: &[Size]) -> String {
     let mut text = "boxes,n_v,steps,contacts,loaded,rows,iterations,step_us,step_p95_us".to_owned();
     for stage in Stage::ALL {
-        text += &format!(",{}_us", stage.name());
+        let _ = write!(text, ",{}_us", stage.name());
     }
     text += ",force_balance_N,torque_balance_Nm,penetration_m,force_scale_N\n";
     for size in sizes {
         let Size { timed, .. } = size;
         let step = timed.step_us();
-        text += &format!(
+        let _ = write!(
+            text,
             "{},{},{},{:.1},{:.1},{:.1},{:.1},{:.1},{:.1}",
             size.boxes,
             size.n_v,
@@ -297,11 +299,12 @@ fn csv(sizes: &[Size]) -> String {
             step.p95
         );
         for stage in Stage::ALL {
-            text += &format!(",{:.2}", timed.stage_us(stage).median);
+            let _ = write!(text, ",{:.2}", timed.stage_us(stage).median);
         }
         let worst = size.all.worst();
-        text += &format!(
-            ",{:e},{:e},{:e},{:e}\n",
+        let _ = writeln!(
+            text,
+            ",{:e},{:e},{:e},{:e}",
             worst.force_balance, worst.torque_balance, worst.penetration, size.force_scale
         );
     }

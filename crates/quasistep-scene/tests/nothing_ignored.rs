@@ -60,8 +60,9 @@ fn the_promised_cone_and_formulation_are_checked() {
         let text = format!("{BALL}step: {{cone: {odd}}}\n");
         complaint(&text, "scene.yml:3: step.cone:", &["even number of edges"]);
     }
-    let text = format!("{BALL}step: {{cone: round}}\n");
-    complaint(&text, "scene.yml:3: step.cone:", &["`round`", "not available yet", "even number"]);
+    assert!(parse_with(&format!("{BALL}step: {{cone: round}}\n"), &[]).is_ok());
+    let text = format!("{BALL}step: {{cone: rond}}\n");
+    complaint(&text, "scene.yml:3: step.cone:", &["`rond`", "`round`", "even number"]);
     let text = format!("{BALL}step: {{formulation: coulomb}}\n");
     complaint(&text, "scene.yml:3: step.formulation:", &["`coulomb`", "`anitescu`"]);
     let text = format!("{BALL}step: {{inertia: masss}}\n");
