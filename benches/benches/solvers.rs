@@ -1,6 +1,7 @@
 //! Recorded step problems, warm and cold: median and p95 µs, residuals beside the time.
 //!
-//! `cargo bench -p benches --bench solvers`
+//! `cargo bench -p benches --bench solvers`, or with words that a line must have:
+//! `cargo bench -p benches --bench solvers -- stack69 warm`
 #![allow(missing_docs)]
 
 use benches::recorded::{Key, Sequence};
@@ -14,7 +15,9 @@ fn quantile(times: &mut [f64], q: f64) -> f64 {
 }
 
 fn main() {
+    let words: Vec<String> = std::env::args().skip(1).filter(|a| !a.starts_with('-')).collect();
     let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("recorded");
+    let repeats = std::env::var("REPEATS").ok().and_then(|r| r.parse().ok()).unwrap_or(5);
     println!(
         "{:<10}{:<10}{:<6}{:>10}{:>10}{:>8}{:>8}{:>8}{:>10}{:>10}{:>10}",
         "sequence",
@@ -39,6 +42,10 @@ fn main() {
             [("pyramid", true, false), ("massless", false, false), ("round", true, true)]
         {
             for warm in [true, false] {
+                let start = if warm { "warm" } else { "cold" };
+                if !words.iter().all(|w| [name, label, start].contains(&w.as_str())) {
+                    continue;
+                }
                 let (mut times, mut failed, mut fallback) = (Vec::new(), 0, 0);
                 let mut iterations = Vec::new();
                 let (mut balance, mut rows) = (0.0_f64, 0.0_f64);
@@ -62,12 +69,12 @@ fn main() {
                             s[to].copy_from_slice(&last.s[last_rows[j].clone()]);
                         }
                     }
-                    let start = (warm && t > 0 && last.status == Status::Solved)
+                    let guess = (warm && t > 0 && last.status == Status::Solved)
                         .then_some(WarmStart { z: &z, s: &s });
                     let mut least = f64::INFINITY;
-                    for _ in 0..5 {
+                    for _ in 0..repeats {
                         let clock = Instant::now();
-                        solver.solve(&program, start, &Settings::default(), &mut out);
+                        solver.solve(&program, guess, &Settings::default(), &mut out);
                         least = least.min(clock.elapsed().as_secs_f64() * 1e6);
                         if out.method == Method::Fallback {
                             break;
@@ -86,7 +93,7 @@ fn main() {
                 }
                 println!(
                     "{name:<10}{label:<10}{:<6}{:>10.2}{:>10.2}{:>8}{:>8}{failed:>8}{fallback:>10}{balance:>10.1e}{rows:>10.1e}",
-                    if warm { "warm" } else { "cold" },
+                    start,
                     quantile(&mut times.clone(), 0.5),
                     quantile(&mut times, 0.95),
                     quantile(&mut iterations.clone(), 0.5),

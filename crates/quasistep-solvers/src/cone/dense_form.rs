@@ -57,9 +57,9 @@ impl DenseProgram {
                 for side in p.sides_of(cone) {
                     let block = &p.blocks[side.block as usize];
                     for i in 0..block.dim {
-                        let at = side.J_at + i;
+                        let at = cone.J_at + side.column + i;
                         let value: f64 = (0..k)
-                            .map(|r| edge(r) * p.J[at as usize + r * block.stride as usize])
+                            .map(|r| edge(r) * p.J[at as usize + r * cone.width as usize])
                             .sum();
                         if value != 0.0 {
                             self.columns.push(block.first + i);

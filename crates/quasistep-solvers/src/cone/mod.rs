@@ -1,6 +1,7 @@
 //! Cone programs over blocks of variables: the structure of contact problems, kept.
 
 pub(crate) mod dense_form;
+pub(crate) mod interior;
 pub(crate) mod kernels;
 pub(crate) mod newton;
 pub(crate) mod program;

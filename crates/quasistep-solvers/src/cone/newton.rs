@@ -29,7 +29,7 @@ pub(crate) const PENALTY: f64 = 1e8;
 /// The same for the last steps where round cones are.
 const PENALTY_ROUND: f64 = 1e4;
 /// Shares of the penalty on the way to the whole of it.
-const SOFTER: [f64; 3] = [1e-5, 1e-3, 1.0];
+const SOFTER: [f64; 3] = [1e-4, 1e-1, 1.0];
 /// Imbalance at the end, as a share of the largest multiplier.
 const BALANCED: f64 = 1e-12;
 /// Change of the derivative of a round cone, as a share of one, below which it counts as settled: the
@@ -45,9 +45,13 @@ const FEW: u32 = 4;
 const EXACT: f64 = 1e-12;
 /// Rows that contradict one another by less than this share of the same count as touching all
 /// alike: the digits of the data end there, and a vertex of such rows means nothing.
-const TOUCHING: f64 = 1e-9;
+const TOUCHING: f64 = 5e-9;
 /// Rounds before an island counts as stuck.
 const ROUNDS: u32 = 60;
+/// Force that is nothing, as a share of the largest.
+const DRIFT: f64 = 1e-9;
+/// Force by which rows that share a load may differ from the smallest norm, likewise.
+const SHARED: f64 = 1e-6;
 /// The line search is left when the slope is this share of the slope at its start.
 const SLOPE: f64 = 1e-3;
 /// Diagonal shift on blocks without cost, as a share of the largest diagonal entry of the island.
@@ -77,9 +81,8 @@ pub(crate) struct Newton {
     Pd: Vec<f64>,
     d: Vec<f64>,
     center: Vec<f64>,
-    scratch: Vec<f64>,
     H: Vec<f64>,
-    inverse: Vec<f64>,
+    W: Vec<f64>,
     JS: Vec<f64>,
     GJ: Vec<f64>,
     /// Whether each spring is at its limit: no curvature.
@@ -103,19 +106,14 @@ pub(crate) enum Start<'a> {
     /// Multipliers and slacks of a similar problem, in the layout of `z`, not padded; rows unheard
     /// of have `z = 0`, `s > 0`.
     Warm { z: &'a [f64], s: &'a [f64] },
+    /// A point inside the cones near the answer, in padded layout.
+    Inside { x: &'a [f64], z: &'a [f64], s: &'a [f64] },
 }
 
 impl Newton {
     /// Takes the sizes of a problem.
     pub fn prepare(&mut self, p: &ConeProgram, s: &Structure) {
-        for v in [
-            &mut self.x,
-            &mut self.smooth,
-            &mut self.Pd,
-            &mut self.d,
-            &mut self.center,
-            &mut self.scratch,
-        ] {
+        for v in [&mut self.x, &mut self.smooth, &mut self.Pd, &mut self.d, &mut self.center] {
             v.clear();
             v.resize(p.n_padded, 0.0);
         }
@@ -129,8 +127,8 @@ impl Newton {
         if self.H.len() < s.H_len {
             self.H.resize(s.H_len, 0.0);
         }
-        if self.inverse.len() < s.n_rows {
-            self.inverse.resize(s.n_rows, 0.0);
+        if self.W.len() < s.W_len {
+            self.W.resize(s.W_len, 0.0);
         }
         self.limited.clear();
         self.limited.resize(p.saturations.len(), false);
@@ -172,25 +170,40 @@ impl Newton {
         let round = work.cones().any(|c| c.round);
         let rho = penalty * scale;
         let shift = if singular { SHIFT * scale } else { 0.0 };
-        let warm = matches!(start, Start::Warm { .. });
-        self.start(&work, start, rho);
+        let warm = !matches!(start, Start::Cold);
+        self.start(&work, start, scale, rho);
         let (speed, natural) = (work.speed(), work.force() / scale);
         self.reference = speed.max(natural);
 
         let mut budget = max_iterations;
-        // the first minimiser: at once if a warm start is nearly right, else by way of softer ones,
-        // where many rows change sides together
+        // softer penalties first: many rows change sides together there, and rows that contradict one
+        // another by rounding still share their force
+        let mut stages = if singular || round { &SOFTER[..] } else { &SOFTER[..2] };
         let mut few = FEW.min(budget);
         budget -= few;
-        let settled = warm && self.minimise(&work, rho, shift, true, &mut few);
+        let first = rho * stages[stages.len() - 1];
+        let settled = warm && self.minimise(&work, first, shift, true, &mut few);
         budget += few;
-        if !settled {
-            for softer in SOFTER {
-                let rho = rho * softer;
-                self.project(&work, rho);
-                if !self.minimise(&work, rho, shift, false, &mut budget) {
-                    return End::GaveUp;
-                }
+        if settled {
+            stages = &[];
+        }
+        for stage in stages {
+            self.project(&work, stage * rho);
+            if !self.minimise(&work, stage * rho, shift, false, &mut budget) {
+                return End::GaveUp;
+            }
+        }
+        if !(singular || round) {
+            let slack = TOUCHING * speed.max(natural);
+            let fin = self.finish(&work, first, slack);
+            if fin {
+                self.natural = self.natural.max(natural);
+                return End::Solved;
+            }
+            self.z.iter_mut().for_each(|z| *z = 0.0);
+            self.project(&work, rho);
+            if !self.minimise(&work, rho, shift, false, &mut budget) {
+                return End::GaveUp;
             }
         }
         // rounds with z; the factor stays while the active set does
@@ -202,8 +215,9 @@ impl Newton {
             let moved = if singular { self.moved(&work) } else { 0.0 };
             let still = moved <= 1e-11 * x_size;
             let stuck = !(error <= 0.5 * best) && still;
+            let near = (stuck || best < f64::INFINITY && still)
+                && error <= TOUCHING * speed.max(natural).max(x_size);
             best = best.min(error);
-            let near = stuck && error <= TOUCHING * speed.max(natural).max(x_size);
             if error <= EXACT * natural && still || near {
                 let slack = TOUCHING * speed.max(natural).max(x_size);
                 if round && !self.settle_round(&work, scale, shift, slack) {
@@ -223,6 +237,85 @@ impl Newton {
             }
         }
         End::GaveUp
+    }
+
+    /// From the first minimiser to the answer on its active set: the active rows to zero, or as near as
+    /// they let one another, then forces that balance. False if a row or a spring changes sides.
+    ///
+    /// With `lambda = −rho u` of the minimiser, `dx = −H⁻¹ rho Aᵀ u` is the round with `z = lambda`. Its
+    /// forces `lambda − rho u` would take up what contradictions of rounding are left in `u`; a further
+    /// solve leaves those out.
+    fn finish(&mut self, work: &Work<'_>, rho: f64, slack: f64) -> bool {
+        for cone in work.cones() {
+            for i in cone.at as usize..(cone.at + cone.stride_z) as usize {
+                self.z[i] = self.lambda[i];
+                self.lambda[i] -= self.w[i] * rho * self.u[i];
+            }
+        }
+        self.iterations += 1;
+        self.smooth_gradient(work, 0.0);
+        self.solve_for_imbalance(work);
+        for panel in work.panels {
+            for i in panel.x_at as usize..(panel.x_at + panel.dim) as usize {
+                self.x[i] += self.d[i];
+            }
+        }
+        let (mut contradiction, mut least, mut force) = (0.0_f64, 0.0_f64, 0.0_f64);
+        for cone in work.cones() {
+            for i in cone.at as usize..(cone.at + cone.stride_z) as usize {
+                self.u[i] += self.rates[i];
+                contradiction = contradiction.max(self.w[i] * self.u[i].abs());
+                least = least.min(self.u[i]);
+                force = force.max(self.z[i]);
+            }
+        }
+        let limits_hold = work.p.saturations.iter().enumerate().all(|(k, spring)| {
+            let stretch = self.x[self.spring_at[k] as usize] - spring.target;
+            !work.has(self.spring_panel[k])
+                || self.limited[k] == (spring.stiffness * stretch.abs() > spring.limit)
+        });
+        // written so that NaN fails
+        if !(contradiction <= slack && least >= -slack && limits_hold) {
+            return false;
+        }
+        let force = force.max(work.force());
+        if rho * contradiction <= SHARED * force {
+            for cone in work.cones() {
+                for i in cone.at as usize..(cone.at + cone.stride_z) as usize {
+                    self.lambda[i] = (self.w[i] * (self.z[i] - rho * self.u[i])).max(0.0);
+                }
+            }
+            return true;
+        }
+        self.iterations += 1;
+        self.smooth_gradient(work, 0.0);
+        for cone in work.cones() {
+            let all = cone.at as usize..(cone.at + cone.stride_z) as usize;
+            self.lambda[all.clone()].copy_from_slice(&self.z[all]);
+        }
+        self.solve_for_imbalance(work);
+        let mut below = 0.0_f64;
+        for cone in work.cones() {
+            for i in cone.at as usize..(cone.at + cone.stride_z) as usize {
+                let force = self.z[i] - self.w[i] * rho * self.rates[i];
+                below = below.min(force);
+                self.lambda[i] = force.max(0.0);
+            }
+        }
+        below >= -DRIFT * force
+    }
+
+    /// `d = −H⁻¹ (smooth − Aᵀ lambda)` and `rates = A d`.
+    fn solve_for_imbalance(&mut self, work: &Work<'_>) {
+        for panel in work.panels {
+            for i in panel.x_at as usize..(panel.x_at + panel.dim) as usize {
+                self.d[i] = -self.smooth[i];
+            }
+        }
+        kernels::add_forces(work.isa, work.p, work.groups, &self.lambda, &mut self.d);
+        let (first, last) = work.range;
+        kernels::solve(work.isa, work.s, first, last, &self.H, &self.W, &mut self.d);
+        kernels::rates(work.isa, work.p, work.groups, &self.d, &mut self.rates);
     }
 
     /// Last steps where round cones slide: their slack is no zero, and `rho` times its rounding is in
@@ -298,8 +391,36 @@ impl Newton {
     }
 
     /// Fills `w`, `D` and the point to start from.
-    fn start(&mut self, work: &Work<'_>, start: Start<'_>, rho: f64) {
+    fn start(&mut self, work: &Work<'_>, start: Start<'_>, scale: f64, rho: f64) {
         match start {
+            Start::Inside { x, z, s } => {
+                for panel in work.panels {
+                    let at = panel.x_at as usize..(panel.x_at + panel.dim) as usize;
+                    self.x[at.clone()].copy_from_slice(&x[at]);
+                }
+                for cone in work.cones() {
+                    let (at, m) = (cone.at as usize, cone.m as usize);
+                    let (z, s) = (&z[at..at + m], &s[at..at + m]);
+                    if cone.round {
+                        let t = &mut self.lambda[at..at + m];
+                        second_order::complement(z, s, scale, rho, t);
+                        let stride = cone.stride_z as usize;
+                        let D = &mut self.D[cone.E_at as usize..][..m * stride];
+                        self.w[at] = second_order::project_derivative(t, stride, D);
+                    } else {
+                        for i in 0..m {
+                            self.w[at + i] = if z[i] > scale * s[i] { 1.0 } else { 0.0 };
+                        }
+                    }
+                }
+                for (k, spring) in work.p.saturations.iter().enumerate() {
+                    if work.has(self.spring_panel[k]) {
+                        let stretch = self.x[self.spring_at[k] as usize] - spring.target;
+                        self.limited[k] = spring.stiffness * stretch.abs() > spring.limit;
+                    }
+                }
+                kernels::slacks(work.isa, work.p, work.groups, &self.x, &mut self.u);
+            }
             Start::Warm { z, s } => {
                 for cone in work.cones() {
                     let (at, from, m) = (cone.at as usize, cone.first as usize, cone.m as usize);
@@ -386,16 +507,7 @@ impl Newton {
             }
         }
         let (first, last) = work.range;
-        kernels::solve(
-            work.isa,
-            work.s,
-            first,
-            last,
-            &self.H,
-            &self.inverse,
-            &mut self.scratch,
-            &mut self.d,
-        );
+        kernels::solve(work.isa, work.s, first, last, &self.H, &self.W, &mut self.d);
         for panel in work.panels {
             for i in panel.x_at as usize..(panel.x_at + panel.dim) as usize {
                 slope -= self.Pd[i] * self.d[i];
@@ -476,7 +588,7 @@ impl Newton {
             &mut self.H,
         );
         let (first, last) = work.range;
-        kernels::factor(work.isa, work.s, first, last, 0.0, &mut self.H, &mut self.inverse).is_ok()
+        kernels::factor(work.isa, work.s, first, last, 0.0, &mut self.H, &mut self.W).is_ok()
     }
 
     /// `lambda = D (z − rho u)`: the projection as its derivative sees it. At the point where the

@@ -30,8 +30,9 @@ pub struct ConeProgram {
     pub(crate) c: Vec<f64>,
     pub(crate) cones: Vec<ConeData>,
     pub(crate) sides: Vec<Side>,
-    /// Per cone and side `k × stride` row-major, padding zero.
+    /// Per cone `k` rows, each with the padded columns of all sides one after another.
     pub(crate) J: Vec<f64>,
+    /// Padded.
     pub(crate) b: Vec<f64>,
     /// Per cone `Eᵀ`, `k × stride_z` row-major, padding zero.
     pub(crate) E: Vec<f64>,
@@ -76,6 +77,9 @@ pub(crate) struct ConeData {
     /// Rows of `E`: entries of `s` and `z`.
     pub m: u32,
     pub stride_z: u32,
+    /// Columns of `J`: the strides of all sides.
+    pub width: u32,
+    pub J_at: u32,
     pub b_at: u32,
     pub E_at: u32,
     /// First entry in `z`.
@@ -89,7 +93,8 @@ pub(crate) struct ConeData {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Side {
     pub block: u32,
-    pub J_at: u32,
+    /// First column in the cone's `J`.
+    pub column: u32,
 }
 
 /// The cone just added: its Jacobian and offset, all zero, to be filled in.
@@ -99,23 +104,21 @@ pub struct ConeMut<'a> {
     b: &'a mut [f64],
     sides: &'a [Side],
     blocks: &'a [Block],
-    k: usize,
+    width: usize,
 }
 
 impl ConeMut<'_> {
     /// Row `row` of the Jacobian with respect to the block of side `side`.
     pub fn J(&mut self, side: usize, row: usize) -> &mut [f64] {
-        let block = &self.blocks[self.sides[side].block as usize];
-        let at =
-            (self.sides[side].J_at - self.sides[0].J_at) as usize + row * block.stride as usize;
-        &mut self.J[at..at + block.dim as usize]
+        let dim = self.blocks[self.sides[side].block as usize].dim as usize;
+        let at = self.sides[side].column as usize + row * self.width;
+        &mut self.J[at..at + dim]
     }
 
-    /// All rows of the Jacobian with respect to the block of side `side`, and their stride.
+    /// The Jacobian from its first entry with respect to the block of side `side`, and the stride of
+    /// its rows.
     pub fn J_rows(&mut self, side: usize) -> (&mut [f64], usize) {
-        let stride = self.blocks[self.sides[side].block as usize].stride as usize;
-        let at = (self.sides[side].J_at - self.sides[0].J_at) as usize;
-        (&mut self.J[at..at + self.k * stride], stride)
+        (&mut self.J[self.sides[side].column as usize..], self.width)
     }
 
     /// The offset `b`, one entry per row of the Jacobian.
@@ -194,7 +197,7 @@ impl ConeProgram {
         };
         let stride_z = padded(m);
         let (b_at, E_at, J_at) = (self.b.len(), self.E.len(), self.J.len());
-        self.b.resize(b_at + k, 0.0);
+        self.b.resize(b_at + padded(k), 0.0);
         self.E.resize(E_at + k * stride_z, 0.0);
         match cone {
             Cone::Edges(E) => {
@@ -211,17 +214,19 @@ impl ConeProgram {
             }
         }
         let first_side = self.sides.len();
-        let mut at = J_at;
+        let mut width = 0;
         for &block in blocks {
-            self.sides.push(Side { block, J_at: at as u32 });
-            at += k * self.blocks[block as usize].stride as usize;
+            self.sides.push(Side { block, column: width });
+            width += self.blocks[block as usize].stride;
         }
-        self.J.resize(at, 0.0);
+        self.J.resize(J_at + k * width as usize, 0.0);
         self.cones.push(ConeData {
             round,
             k: k as u32,
             m: m as u32,
             stride_z: stride_z as u32,
+            width,
+            J_at: J_at as u32,
             b_at: b_at as u32,
             E_at: E_at as u32,
             first: self.m as u32,
@@ -233,10 +238,10 @@ impl ConeProgram {
         self.m_padded += stride_z;
         ConeMut {
             J: &mut self.J[J_at..],
-            b: &mut self.b[b_at..],
+            b: &mut self.b[b_at..b_at + k],
             sides: &self.sides[first_side..],
             blocks: &self.blocks,
-            k,
+            width: width as usize,
         }
     }
 

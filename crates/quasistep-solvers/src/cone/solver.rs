@@ -1,6 +1,7 @@
 //! The driver for cone programs: which algorithm, why, and whether its answer holds.
 
 use crate::cone::dense_form::DenseProgram;
+use crate::cone::interior::Interior;
 use crate::cone::kernels::{self, Isa};
 use crate::cone::newton::{End, Newton, PENALTY, Start};
 use crate::cone::program::ConeProgram;
@@ -38,6 +39,7 @@ pub struct ConeSolver {
     isa: Isa,
     structure: Structure,
     newton: Newton,
+    interior: Interior,
     dense: QpSolver,
     flat: DenseProgram,
     g: Vec<f64>,
@@ -56,6 +58,7 @@ impl ConeSolver {
             isa: Isa::detect(),
             structure: Structure::default(),
             newton: Newton::default(),
+            interior: Interior::default(),
             dense: QpSolver::new(),
             flat: DenseProgram::default(),
             g: Vec::new(),
@@ -99,8 +102,44 @@ impl ConeSolver {
         warm: Option<WarmStart<'_>>,
         out: &mut Solution,
     ) -> bool {
-        let Self { isa, structure, newton, .. } = self;
+        let Self { isa, structure, newton, interior, .. } = self;
         newton.prepare(program, structure);
+        use std::sync::OnceLock;
+        static KNOB: OnceLock<[f64; 3]> = OnceLock::new();
+        let [int, target, show] = *KNOB.get_or_init(|| {
+            let get =
+                |k: &str, d: f64| std::env::var(k).ok().and_then(|v| v.parse().ok()).unwrap_or(d);
+            [get("INT", 0.0), get("TARGET", 1e-8), get("SHOW", 0.0)]
+        });
+        if int > 0.0 && warm.is_none() {
+            interior.prepare(program, structure);
+            for island in &structure.islands {
+                let o = interior.solve(*isa, program, structure, island, target);
+                let ii = interior.iterations;
+                newton.clear(program, structure, island);
+                let e = newton.solve(
+                    *isa,
+                    program,
+                    structure,
+                    island,
+                    Start::Inside { x: &interior.x, z: &interior.z, s: &interior.s },
+                    PENALTY,
+                    60,
+                );
+                if show > 0.0 {
+                    eprintln!(
+                        "{o:?} {ii}  newton {e:?} {} factors {}",
+                        newton.iterations, newton.factors
+                    );
+                }
+                if e != End::Solved {
+                    out.iterations = 1000;
+                    return false;
+                }
+            }
+            newton.iterations += 1000 * interior.iterations;
+            return true;
+        }
         out.method = if warm.is_some() { Method::WarmNewton } else { Method::ColdNewton };
         for island in &structure.islands {
             let mut attempt = |start, penalty, iterations| {

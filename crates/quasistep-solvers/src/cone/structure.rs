@@ -2,11 +2,11 @@
 //!
 //! Consecutive steps mostly have the same graph, so this is kept until the graph changes.
 
-use crate::cone::program::{ConeProgram, Side};
+use crate::cone::program::{ConeData, ConeProgram};
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 
-/// Runs of consecutive cones over the same blocks, islands, and the layout of the factor.
+/// Runs of consecutive cones of one shape over the same blocks, islands, and the layout of the factor.
 #[derive(Debug, Default)]
 pub(crate) struct Structure {
     /// What this was built for: block sizes, then the sides of every group.
@@ -23,12 +23,12 @@ pub(crate) struct Structure {
     pub updates: Vec<Update>,
     /// Numbers in the factor.
     pub H_len: usize,
-    /// Rows of all panels: length of the inverse pivots.
-    pub n_rows: usize,
+    /// Numbers in the inverses of the diagonal blocks.
+    pub W_len: usize,
     scratch: Scratch,
 }
 
-/// Consecutive cones over the same blocks.
+/// Consecutive cones over the same blocks, with as many rows in their Jacobians.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Group {
     pub first_cone: u32,
@@ -41,8 +41,12 @@ pub(crate) struct Group {
 /// Where the product of two sides of a group goes: `H[at + i stride ..] += J_rowᵀ G J_column`.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Target {
-    pub row_side: u32,
-    pub column_side: u32,
+    /// First column of the side that gives the rows, and their number.
+    pub row: u32,
+    pub dim: u32,
+    /// First column of the side that gives the columns, and their number, padded.
+    pub column: u32,
+    pub width: u32,
     pub at: u32,
     pub stride: u32,
 }
@@ -68,6 +72,8 @@ pub(crate) struct Panel {
     pub at: u32,
     /// First row among all panels' rows.
     pub first_row: u32,
+    /// Where the inverse of its diagonal block is, as many padded rows as it has.
+    pub W_at: u32,
     pub x_at: u32,
     pub first_column: u32,
     pub last_column: u32,
@@ -116,6 +122,12 @@ fn root(parent: &mut [u32], mut i: u32) -> u32 {
     i
 }
 
+/// Whether two cones go into one group.
+fn alike(program: &ConeProgram, a: &ConeData, b: &ConeData) -> bool {
+    let (one, other) = (program.sides_of(a), program.sides_of(b));
+    a.k == b.k && one.len() == other.len() && one.iter().zip(other).all(|(a, b)| a.block == b.block)
+}
+
 impl Structure {
     /// Makes this the structure of `program`. Returns true if it had to be built anew.
     pub fn update(&mut self, program: &ConeProgram) -> bool {
@@ -123,18 +135,14 @@ impl Structure {
         key.clear();
         key.push(program.blocks.len() as u32);
         key.extend(program.blocks.iter().map(|b| b.dim));
-        let mut previous: Option<&[Side]> = None;
+        let mut previous = None;
         for (i, cone) in program.cones.iter().enumerate() {
-            let sides = program.sides_of(cone);
-            let same = previous.is_some_and(|p| {
-                p.len() == sides.len() && p.iter().zip(sides).all(|(a, b)| a.block == b.block)
-            });
-            if !same {
-                key.push(i as u32);
-                key.push(sides.len() as u32);
+            if !previous.is_some_and(|p| alike(program, p, cone)) {
+                let sides = program.sides_of(cone);
+                key.extend([i as u32, cone.k, sides.len() as u32]);
                 key.extend(sides.iter().map(|s| s.block));
             }
-            previous = Some(sides);
+            previous = Some(cone);
         }
         key.push(program.cones.len() as u32);
         if self.key == self.next_key {
@@ -157,15 +165,11 @@ impl Structure {
         groups.clear();
         for (i, cone) in program.cones.iter().enumerate() {
             let i = i as u32;
-            let sides = program.sides_of(cone);
-            if let Some(last) = groups.last_mut() {
-                let other = program.sides_of(&program.cones[last.first_cone as usize]);
-                if other.len() == sides.len()
-                    && other.iter().zip(sides).all(|(a, b)| a.block == b.block)
-                {
-                    last.last_cone = i + 1;
-                    continue;
-                }
+            if let Some(last) = groups.last_mut()
+                && alike(program, &program.cones[last.first_cone as usize], cone)
+            {
+                last.last_cone = i + 1;
+                continue;
             }
             groups.push(Group { first_cone: i, last_cone: i + 1, ..Group::default() });
         }
@@ -266,7 +270,7 @@ impl Structure {
         self.columns.clear();
         self.updates.clear();
         self.islands.clear();
-        let (mut at, mut first_row) = (0, 0);
+        let (mut at, mut first_row, mut W_at) = (0, 0, 0);
         for (p, &block) in s.order.iter().enumerate() {
             let data = &program.blocks[block as usize];
             let around = &mut s.neighbours[block as usize];
@@ -289,6 +293,7 @@ impl Structure {
                 width,
                 at,
                 first_row,
+                W_at,
                 x_at: data.at,
                 first_column,
                 last_column: self.columns.len() as u32,
@@ -297,6 +302,7 @@ impl Structure {
             });
             at += width * data.dim;
             first_row += data.dim;
+            W_at += data.dim * data.stride;
             let island = s.island_of[block as usize];
             if p == 0 || island != s.island_of[s.order[p - 1] as usize] {
                 self.islands.push(Island {
@@ -310,7 +316,7 @@ impl Structure {
             self.islands.last_mut().expect("pushed above").last_panel = p as u32 + 1;
         }
         self.H_len = at as usize;
-        self.n_rows = first_row as usize;
+        self.W_len = W_at as usize;
         self.panel_of_block.clear();
         self.panel_of_block.extend_from_slice(&s.position);
 
@@ -368,8 +374,8 @@ impl Structure {
             let first_target = self.targets.len() as u32;
             let cone = &program.cones[self.groups[g].first_cone as usize];
             let sides = program.sides_of(cone);
-            for (i, a) in sides.iter().enumerate() {
-                for (j, b) in sides.iter().enumerate() {
+            for a in sides {
+                for b in sides {
                     let (pa, pb) = (
                         self.panel_of_block[a.block as usize],
                         self.panel_of_block[b.block as usize],
@@ -380,8 +386,10 @@ impl Structure {
                     let panel = self.panels[pa as usize];
                     let offset = if pa == pb { 0 } else { self.column_of(&panel, pb) };
                     self.targets.push(Target {
-                        row_side: i as u32,
-                        column_side: j as u32,
+                        row: a.column,
+                        dim: program.blocks[a.block as usize].dim,
+                        column: b.column,
+                        width: program.blocks[b.block as usize].stride,
                         at: panel.at + offset,
                         stride: panel.width,
                     });

@@ -1,0 +1,229 @@
+//! Entry by entry over cones, for the interior point: weights, right sides, directions, steps.
+
+use super::{axpy, kernel, lanes, lanes_mut, rows_of_group};
+use crate::cone::program::{ConeData, ConeProgram};
+use crate::cone::second_order;
+use crate::cone::structure::Group;
+
+kernel! {
+    /// `w = z/s`; for round cones `D = W⁻²`.
+    weights(
+        p: &ConeProgram,
+        groups: &[Group],
+        s: &[f64],
+        z: &[f64],
+        w: &mut [f64],
+        D: &mut [f64],
+    ) {
+        for group in groups {
+            for cone in &p.cones[group.first_cone as usize..group.last_cone as usize] {
+                let (at, stride, m) = (cone.at as usize, cone.stride_z as usize, cone.m as usize);
+                if cone.round {
+                    let D = &mut D[cone.E_at as usize..][..m * stride];
+                    second_order::Scaling::new(&s[at..at + m], &z[at..at + m]).write_D(stride, D);
+                } else {
+                    let (s, z) = (lanes(&s[at..at + stride]), lanes(&z[at..at + stride]));
+                    for ((w, s), z) in lanes_mut(&mut w[at..at + stride]).iter_mut().zip(s).zip(z) {
+                        S::store(S::div(S::load(z), S::load(s)), w);
+                    }
+                }
+            }
+        }
+
+    }
+}
+
+/// `t += W⁻² v` for a round cone.
+#[inline(always)]
+fn add_round(cone: &ConeData, D: &[f64], v: &[f64], t: &mut [f64]) {
+    let (m, stride) = (cone.m as usize, cone.stride_z as usize);
+    for i in 0..m {
+        let row = &D[cone.E_at as usize + i * stride..][..m];
+        t[i] += row.iter().zip(v).map(|(d, v)| d * v).sum::<f64>();
+    }
+}
+
+kernel! {
+    /// `t = z + W⁻² gap`.
+    predictor(
+        p: &ConeProgram,
+        groups: &[Group],
+        z: &[f64],
+        gap: &[f64],
+        w: &[f64],
+        D: &[f64],
+        t: &mut [f64],
+    ) {
+        for group in groups {
+            for cone in &p.cones[group.first_cone as usize..group.last_cone as usize] {
+                let all = cone.at as usize..(cone.at + cone.stride_z) as usize;
+                let t = &mut t[all.clone()];
+                t.copy_from_slice(&z[all.clone()]);
+                if cone.round {
+                    add_round(cone, D, &gap[all], t);
+                } else {
+                    for ((t, g), w) in
+                        lanes_mut(t).iter_mut().zip(lanes(&gap[all.clone()])).zip(lanes(&w[all]))
+                    {
+                        S::store(S::fma(S::load(w), S::load(g), S::load(t)), t);
+                    }
+                }
+            }
+        }
+    }
+}
+
+kernel! {
+    /// `t = z + (ds ∘ dz − mu) / s + W⁻² gap`, with the products of the scaled cone where it is round.
+    corrector(
+        p: &ConeProgram,
+        groups: &[Group],
+        mu: f64,
+        s: &[f64],
+        z: &[f64],
+        gap: &[f64],
+        w: &[f64],
+        D: &[f64],
+        live: &[f64],
+        ds: &[f64],
+        dz: &[f64],
+        t: &mut [f64],
+    ) {
+        for group in groups {
+            for cone in &p.cones[group.first_cone as usize..group.last_cone as usize] {
+                let (at, m) = (cone.at as usize, cone.m as usize);
+                let all = at..at + cone.stride_z as usize;
+                if cone.round {
+                    let own = at..at + m;
+                    let scaling = second_order::Scaling::new(&s[own.clone()], &z[own.clone()]);
+                    let t = &mut t[own.clone()];
+                    scaling.corrector(&ds[own.clone()], &dz[own.clone()], mu, t);
+                    for (t, z) in t.iter_mut().zip(&z[own.clone()]) {
+                        *t += z;
+                    }
+                    add_round(cone, D, &gap[own], t);
+                    continue;
+                }
+                let t = lanes_mut(&mut t[all.clone()]);
+                let [s, z, gap, w, live, ds, dz] =
+                    [s, z, gap, w, live, ds, dz].map(|v| lanes(&v[all.clone()]));
+                let minus_mu = S::splat(-mu);
+                for c in 0..t.len() {
+                    let aim = S::mul(minus_mu, S::load(&live[c]));
+                    let product = S::fma(S::load(&ds[c]), S::load(&dz[c]), aim);
+                    let share = S::add(S::load(&z[c]), S::div(product, S::load(&s[c])));
+                    S::store(S::fma(S::load(&w[c]), S::load(&gap[c]), share), &mut t[c]);
+                }
+            }
+        }
+    }
+}
+
+kernel! {
+    /// `ds = A dx + gap`, `dz = −t − W⁻² A dx`; returns the inverse of the longest step inside, or a
+    /// negative number.
+    directions(
+        p: &ConeProgram,
+        groups: &[Group],
+        dx: &[f64],
+        s: &[f64],
+        z: &[f64],
+        gap: &[f64],
+        t: &[f64],
+        w: &[f64],
+        D: &[f64],
+        ds: &mut [f64],
+        dz: &mut [f64],
+    ) -> f64 {
+        let minus = S::splat(-1.0);
+        let (mut blocked, mut round) = (minus, -1.0_f64);
+        for group in groups {
+            rows_of_group::<S>(p, group, dx, false, ds);
+            for cone in &p.cones[group.first_cone as usize..group.last_cone as usize] {
+                let (at, m) = (cone.at as usize, cone.m as usize);
+                let all = at..at + cone.stride_z as usize;
+                if cone.round {
+                    let own = at..at + m;
+                    let (ds, dz) = (&mut ds[own.clone()], &mut dz[own.clone()]);
+                    dz.fill(0.0);
+                    add_round(cone, D, ds, dz);
+                    for i in 0..m {
+                        dz[i] = -t[at + i] - dz[i];
+                        ds[i] += gap[at + i];
+                    }
+                    round = round
+                        .max(second_order::blocked(&s[own.clone()], ds))
+                        .max(second_order::blocked(&z[own], dz));
+                    continue;
+                }
+                let (ds, dz) = (lanes_mut(&mut ds[all.clone()]), lanes_mut(&mut dz[all.clone()]));
+                let [s, z, gap, t, w] = [s, z, gap, t, w].map(|v| lanes(&v[all.clone()]));
+                for c in 0..ds.len() {
+                    // minus dz and minus ds
+                    let a = S::fma(S::load(&w[c]), S::load(&ds[c]), S::load(&t[c]));
+                    let d = S::add(S::load(&ds[c]), S::load(&gap[c]));
+                    let b = S::mul(minus, d);
+                    S::store(S::mul(minus, a), &mut dz[c]);
+                    S::store(d, &mut ds[c]);
+                    // padding: z = dz = 0 gives NaN, which max leaves out
+                    blocked = S::max(S::div(b, S::load(&s[c])), blocked);
+                    blocked = S::max(S::div(a, S::load(&z[c])), blocked);
+                }
+            }
+        }
+        S::to_array(blocked).iter().fold(round, |m, b| m.max(*b))
+    }
+}
+
+kernel! {
+    /// `Σ (s + alpha ds) (z + alpha dz)`.
+    products(
+        p: &ConeProgram,
+        groups: &[Group],
+        alpha: f64,
+        s: &[f64],
+        z: &[f64],
+        ds: &[f64],
+        dz: &[f64],
+    ) -> f64 {
+        let mut total = S::zero();
+        let alpha = S::splat(alpha);
+        for group in groups {
+            for cone in &p.cones[group.first_cone as usize..group.last_cone as usize] {
+                let all = cone.at as usize..(cone.at + cone.stride_z) as usize;
+                let [s, z, ds, dz] = [s, z, ds, dz].map(|v| lanes(&v[all.clone()]));
+                for c in 0..s.len() {
+                    let s = S::fma(alpha, S::load(&ds[c]), S::load(&s[c]));
+                    let z = S::fma(alpha, S::load(&dz[c]), S::load(&z[c]));
+                    total = S::fma(s, z, total);
+                }
+            }
+        }
+        S::sum(total)
+    }
+}
+
+kernel! {
+    /// `s += alpha ds`, `z += alpha dz`, `gap *= 1 − alpha`.
+    advance(
+        p: &ConeProgram,
+        groups: &[Group],
+        alpha: f64,
+        ds: &[f64],
+        dz: &[f64],
+        s: &mut [f64],
+        z: &mut [f64],
+        gap: &mut [f64],
+    ) {
+        for group in groups {
+            for cone in &p.cones[group.first_cone as usize..group.last_cone as usize] {
+                let all = cone.at as usize..(cone.at + cone.stride_z) as usize;
+                axpy::<S>(alpha, &ds[all.clone()], &mut s[all.clone()]);
+                axpy::<S>(alpha, &dz[all.clone()], &mut z[all.clone()]);
+                for gap in &mut gap[all] {
+                    *gap *= 1.0 - alpha;
+                }
+            }
+        }
+    }
+}

@@ -1,0 +1,257 @@
+//! Sweeps over cones: slacks, forces, and their power along a line.
+
+use super::{MAX_ROUND, Simd, axpy, kernel, lanes, lanes_mut, multiply};
+use crate::cone::program::{ConeData, ConeProgram, LANES, Side};
+use crate::cone::second_order;
+use crate::cone::structure::Group;
+
+/// Calls a function with the shape of a group as constants where it is a common one: contacts with and
+/// without spin, between bodies and arms of up to 12 dofs.
+macro_rules! by_shape {
+    ($cones:expr, $fixed:ident, $any:ident, $S:ty, ($($arg:expr),* $(,)?)) => {
+        match ($cones[0].k, $cones[0].width as usize / LANES) {
+            (1, 2) => $fixed::<$S, 1, 2>($($arg),*),
+            (3, 2) => $fixed::<$S, 3, 2>($($arg),*),
+            (3, 3) => $fixed::<$S, 3, 3>($($arg),*),
+            (3, 4) => $fixed::<$S, 3, 4>($($arg),*),
+            (3, 5) => $fixed::<$S, 3, 5>($($arg),*),
+            (4, 2) => $fixed::<$S, 4, 2>($($arg),*),
+            (4, 4) => $fixed::<$S, 4, 4>($($arg),*),
+            (4, 5) => $fixed::<$S, 4, 5>($($arg),*),
+            _ => $any::<$S>($($arg),*),
+        }
+    };
+}
+
+#[inline(always)]
+fn sides_of<'a>(p: &'a ConeProgram, cones: &[ConeData]) -> &'a [Side] {
+    &p.sides[cones[0].first_side as usize..cones[0].last_side as usize]
+}
+
+/// Every lane of `v` by itself, as many as `K`.
+#[inline(always)]
+pub(super) fn split<S: Simd, const K: usize>(v: S::V) -> [S::V; K] {
+    let all = [S::lane::<0>(v), S::lane::<1>(v), S::lane::<2>(v), S::lane::<3>(v)];
+    let mut out = [S::zero(); K];
+    out.copy_from_slice(&all[..K]);
+    out
+}
+
+/// `u = E (J x − b)` of the cones of one group, or `E J x` without `with_b`.
+#[inline(always)]
+pub(crate) fn rows_of_group<S: Simd>(
+    p: &ConeProgram,
+    group: &Group,
+    x: &[f64],
+    with_b: bool,
+    u: &mut [f64],
+) {
+    let cones = &p.cones[group.first_cone as usize..group.last_cone as usize];
+    by_shape!(cones, rows_fixed, rows_any, S, (p, cones, x, with_b, u));
+}
+
+#[inline(always)]
+fn rows_fixed<S: Simd, const K: usize, const C: usize>(
+    p: &ConeProgram,
+    cones: &[ConeData],
+    x: &[f64],
+    with_b: bool,
+    u: &mut [f64],
+) {
+    let mut xs = [S::zero(); C];
+    let mut c = 0;
+    for side in sides_of(p, cones) {
+        let block = &p.blocks[side.block as usize];
+        for lane in lanes(&x[block.at as usize..][..block.stride as usize]) {
+            xs[c] = S::load(lane);
+            c += 1;
+        }
+    }
+    let sign = S::splat(if with_b { -1.0 } else { 0.0 });
+    for cone in cones {
+        let J = &lanes(&p.J[cone.J_at as usize..])[..K * C];
+        let b = &lanes(&p.b[cone.b_at as usize..])[0];
+        let mut dots = [S::zero(); LANES];
+        for r in 0..K {
+            for c in 0..C {
+                dots[r] = S::fma(S::load(&J[r * C + c]), xs[c], dots[r]);
+            }
+        }
+        let s = split::<S, K>(S::fma(sign, S::load(b), S::sums(dots)));
+        let per = cone.stride_z as usize / LANES;
+        let E = &lanes(&p.E[cone.E_at as usize..])[..K * per];
+        let u = &mut lanes_mut(&mut u[cone.at as usize..])[..per];
+        for j in 0..per {
+            let mut acc = S::zero();
+            for r in 0..K {
+                acc = S::fma(s[r], S::load(&E[r * per + j]), acc);
+            }
+            S::store(acc, &mut u[j]);
+        }
+    }
+}
+
+#[inline(always)]
+fn rows_any<S: Simd>(p: &ConeProgram, cones: &[ConeData], x: &[f64], with_b: bool, u: &mut [f64]) {
+    for cone in cones {
+        let (k, stride_z, width) = (cone.k as usize, cone.stride_z as usize, cone.width as usize);
+        let u = &mut u[cone.at as usize..][..stride_z];
+        u.fill(0.0);
+        for r in 0..k {
+            let mut acc = S::zero();
+            for side in p.sides_of(cone) {
+                let block = &p.blocks[side.block as usize];
+                let at = cone.J_at as usize + r * width + side.column as usize;
+                let stride = block.stride as usize;
+                let x = &x[block.at as usize..][..stride];
+                acc = multiply::<S>(&p.J[at..at + stride], x, acc);
+            }
+            let s = S::sum(acc) - if with_b { p.b[cone.b_at as usize + r] } else { 0.0 };
+            axpy::<S>(s, &p.E[cone.E_at as usize + r * stride_z..][..stride_z], u);
+        }
+    }
+}
+
+kernel! {
+    /// `u = E (J x − b)` of all cones of some groups.
+    slacks(p: &ConeProgram, groups: &[Group], x: &[f64], u: &mut [f64]) {
+        for group in groups {
+            rows_of_group::<S>(p, group, x, true, u);
+        }
+    }
+}
+
+kernel! {
+    /// `u = E J d` of all cones of some groups.
+    rates(p: &ConeProgram, groups: &[Group], d: &[f64], u: &mut [f64]) {
+        for group in groups {
+            rows_of_group::<S>(p, group, d, false, u);
+        }
+    }
+}
+
+kernel! {
+    /// `g −= Jᵀ Eᵀ z` over all cones of some groups.
+    subtract_forces(p: &ConeProgram, groups: &[Group], z: &[f64], g: &mut [f64]) {
+        for group in groups {
+            let cones = &p.cones[group.first_cone as usize..group.last_cone as usize];
+            by_shape!(cones, forces_fixed, forces_any, S, (p, cones, -1.0, z, g));
+        }
+    }
+}
+
+kernel! {
+    /// `g += Jᵀ Eᵀ z` over all cones of some groups.
+    add_forces(p: &ConeProgram, groups: &[Group], z: &[f64], g: &mut [f64]) {
+        for group in groups {
+            let cones = &p.cones[group.first_cone as usize..group.last_cone as usize];
+            by_shape!(cones, forces_fixed, forces_any, S, (p, cones, 1.0, z, g));
+        }
+    }
+}
+
+#[inline(always)]
+fn forces_fixed<S: Simd, const K: usize, const C: usize>(
+    p: &ConeProgram,
+    cones: &[ConeData],
+    sign: f64,
+    z: &[f64],
+    g: &mut [f64],
+) {
+    let mut out = [S::zero(); C];
+    let sign = S::splat(sign);
+    for cone in cones {
+        let per = cone.stride_z as usize / LANES;
+        let z = &lanes(&z[cone.at as usize..])[..per];
+        if z.iter().all(|z| *z == [0.0; LANES]) {
+            continue;
+        }
+        let E = &lanes(&p.E[cone.E_at as usize..])[..K * per];
+        let J = &lanes(&p.J[cone.J_at as usize..])[..K * C];
+        let mut dots = [S::zero(); LANES];
+        for r in 0..K {
+            for j in 0..per {
+                dots[r] = S::fma(S::load(&E[r * per + j]), S::load(&z[j]), dots[r]);
+            }
+        }
+        let f = split::<S, K>(S::mul(sign, S::sums(dots)));
+        for r in 0..K {
+            for c in 0..C {
+                out[c] = S::fma(f[r], S::load(&J[r * C + c]), out[c]);
+            }
+        }
+    }
+    let mut c = 0;
+    for side in sides_of(p, cones) {
+        let block = &p.blocks[side.block as usize];
+        for g in lanes_mut(&mut g[block.at as usize..][..block.stride as usize]) {
+            S::store(S::add(S::load(g), out[c]), g);
+            c += 1;
+        }
+    }
+}
+
+#[inline(always)]
+fn forces_any<S: Simd>(p: &ConeProgram, cones: &[ConeData], sign: f64, z: &[f64], g: &mut [f64]) {
+    for cone in cones {
+        let (k, stride_z, width) = (cone.k as usize, cone.stride_z as usize, cone.width as usize);
+        let z = &z[cone.at as usize..][..stride_z];
+        if z.iter().all(|z| *z == 0.0) {
+            continue;
+        }
+        for r in 0..k {
+            let E = &p.E[cone.E_at as usize + r * stride_z..][..stride_z];
+            let f = sign * S::sum(multiply::<S>(E, z, S::zero()));
+            for side in p.sides_of(cone) {
+                let block = &p.blocks[side.block as usize];
+                let at = cone.J_at as usize + r * width + side.column as usize;
+                let stride = block.stride as usize;
+                axpy::<S>(f, &p.J[at..at + stride], &mut g[block.at as usize..][..stride]);
+            }
+        }
+    }
+}
+
+kernel! {
+    /// `Σ Π(z − rho (u + tau rates)) · rates` over all cones of some groups, and its derivative with
+    /// respect to `tau`.
+    force_power(
+        p: &ConeProgram,
+        groups: &[Group],
+        rho: f64,
+        tau: f64,
+        z: &[f64],
+        u: &[f64],
+        rates: &[f64],
+    ) -> [f64; 2] {
+        let (mut power, mut bend) = (S::zero(), S::zero());
+        let (none, minus_rho, along) = (S::zero(), S::splat(-rho), S::splat(tau));
+        let mut round = [0.0; 2];
+        for group in groups {
+            for cone in &p.cones[group.first_cone as usize..group.last_cone as usize] {
+                let (at, stride) = (cone.at as usize, cone.stride_z as usize);
+                let (z, u, rates) = (&z[at..at + stride], &u[at..at + stride], &rates[at..at + stride]);
+                if cone.round {
+                    let m = cone.m as usize;
+                    let (mut t, mut projected) = ([0.0; MAX_ROUND], [0.0; MAX_ROUND]);
+                    for i in 0..m {
+                        t[i] = z[i] - rho * S::fma1(tau, rates[i], u[i]);
+                    }
+                    second_order::project(&t[..m], &mut projected[..m]);
+                    for i in 0..m {
+                        round[0] += projected[i] * rates[i];
+                    }
+                    round[1] += second_order::derivative_form(&t[..m], &rates[..m]);
+                } else {
+                    for ((z, u), r) in lanes(z).iter().zip(lanes(u)).zip(lanes(rates)) {
+                        let rate = S::load(r);
+                        let t = S::fma(minus_rho, S::fma(along, rate, S::load(u)), S::load(z));
+                        power = S::fma(S::max(t, none), rate, power);
+                        bend = S::fma(S::where_positive(t, rate), rate, bend);
+                    }
+                }
+            }
+        }
+        [S::sum(power) + round[0], -rho * (S::sum(bend) + round[1])]
+    }
+}

@@ -1,0 +1,82 @@
+//! Inner loops over cones, groups and panels.
+//!
+//! Every kernel exists twice: for any machine, and for x86-64 with AVX2 and FMA, chosen at run time
+//! so that a build for a plain x86-64 is fast too. The two differ in rounding only; on one machine
+//! the same input gives the same bits.
+
+// a kernel's parts must be compiled with its instructions, so they must be inside it
+#![allow(clippy::inline_always)]
+
+mod barrier;
+mod cones;
+mod factor;
+mod simd;
+
+pub(crate) use barrier::{advance, corrector, directions, predictor, products, weights};
+pub(crate) use cones::{add_forces, force_power, rates, rows_of_group, slacks, subtract_forces};
+pub(crate) use factor::{add_cones, cost_times, factor, solve, start_hessian};
+#[cfg(target_arch = "x86_64")]
+pub(crate) use simd::Avx2;
+pub(crate) use simd::{Isa, Lane, Portable, Simd};
+
+pub(crate) use crate::cone::second_order::MAX as MAX_ROUND;
+
+use crate::cone::program::LANES;
+
+/// Writes the two versions of a kernel and the choice between them.
+macro_rules! kernel {
+    ($(#[$doc:meta])* $name:ident($($arg:ident: $type:ty),* $(,)?) $(-> $ret:ty)? $body:block) => {
+        $(#[$doc])*
+        #[allow(clippy::too_many_arguments)] // plain data, and no state to hide it in
+        pub(crate) fn $name(isa: $crate::cone::kernels::Isa, $($arg: $type),*) $(-> $ret)? {
+            #[allow(clippy::too_many_arguments)]
+            #[inline(always)]
+            fn body<S: $crate::cone::kernels::Simd>($($arg: $type),*) $(-> $ret)? $body
+
+            #[cfg(target_arch = "x86_64")]
+            {
+                #[allow(clippy::too_many_arguments)]
+                #[target_feature(enable = "avx2,fma")]
+                fn avx2($($arg: $type),*) $(-> $ret)? {
+                    body::<$crate::cone::kernels::Avx2>($($arg),*)
+                }
+                if isa == $crate::cone::kernels::Isa::Avx2 {
+                    // SAFETY: `Isa::Avx2` is only made by `detect`, on a machine that has both
+                    #[allow(unsafe_code)]
+                    return unsafe { avx2($($arg),*) };
+                }
+            }
+            let _ = isa;
+            body::<$crate::cone::kernels::Portable>($($arg),*)
+        }
+    };
+}
+pub(crate) use kernel;
+
+#[inline(always)]
+pub(crate) fn lanes(x: &[f64]) -> &[Lane] {
+    x.as_chunks::<LANES>().0
+}
+
+#[inline(always)]
+pub(crate) fn lanes_mut(x: &mut [f64]) -> &mut [Lane] {
+    x.as_chunks_mut::<LANES>().0
+}
+
+/// `y += s a`, lane by lane.
+#[inline(always)]
+pub(crate) fn axpy<S: Simd>(s: f64, a: &[f64], y: &mut [f64]) {
+    let s = S::splat(s);
+    for (y, a) in lanes_mut(y).iter_mut().zip(lanes(a)) {
+        S::store(S::fma(s, S::load(a), S::load(y)), y);
+    }
+}
+
+/// `acc + a ∘ b`, lane by lane.
+#[inline(always)]
+pub(crate) fn multiply<S: Simd>(a: &[f64], b: &[f64], mut acc: S::V) -> S::V {
+    for (a, b) in lanes(a).iter().zip(lanes(b)) {
+        acc = S::fma(S::load(a), S::load(b), acc);
+    }
+    acc
+}

@@ -1,0 +1,224 @@
+//! Four lanes of `f64`, for any machine and for AVX2 with FMA.
+//!
+//! Written out rather than left to the compiler, which turns sums across lanes into scalar code.
+
+use crate::cone::program::LANES;
+
+pub(crate) type Lane = [f64; LANES];
+
+/// Instructions that a kernel may use.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Isa {
+    Portable,
+    #[cfg(target_arch = "x86_64")]
+    Avx2,
+}
+
+impl Isa {
+    /// The best this machine has.
+    pub fn detect() -> Self {
+        #[cfg(target_arch = "x86_64")]
+        if std::arch::is_x86_feature_detected!("avx2") && std::arch::is_x86_feature_detected!("fma")
+        {
+            return Self::Avx2;
+        }
+        Self::Portable
+    }
+}
+
+/// Vectors of one instruction set.
+pub(crate) trait Simd {
+    type V: Copy;
+    fn splat(x: f64) -> Self::V;
+    fn load(x: &Lane) -> Self::V;
+    fn store(v: Self::V, to: &mut Lane);
+    /// `a b + c`.
+    fn fma(a: Self::V, b: Self::V, c: Self::V) -> Self::V;
+    fn add(a: Self::V, b: Self::V) -> Self::V;
+    fn mul(a: Self::V, b: Self::V) -> Self::V;
+    fn div(a: Self::V, b: Self::V) -> Self::V;
+    /// `b` where `a` is NaN.
+    fn max(a: Self::V, b: Self::V) -> Self::V;
+    /// `b` where `a > 0`, else 0.
+    fn where_positive(a: Self::V, b: Self::V) -> Self::V;
+    /// Lane `i` is the sum of the lanes of `v[i]`.
+    fn sums(v: [Self::V; LANES]) -> Self::V;
+    /// Every lane is lane `I`.
+    fn lane<const I: i32>(v: Self::V) -> Self::V;
+    /// `a b + c` of numbers; a bare `mul_add` would call a library function where the instruction is
+    /// missing.
+    fn fma1(a: f64, b: f64, c: f64) -> f64;
+
+    fn zero() -> Self::V;
+
+    #[inline(always)]
+    fn to_array(v: Self::V) -> Lane {
+        let mut out = [0.0; LANES];
+        Self::store(v, &mut out);
+        out
+    }
+
+    #[inline(always)]
+    fn sum(v: Self::V) -> f64 {
+        let a = Self::to_array(v);
+        (a[0] + a[2]) + (a[1] + a[3])
+    }
+}
+
+pub(crate) struct Portable;
+
+#[inline(always)]
+fn each(f: impl Fn(usize) -> f64) -> Lane {
+    [f(0), f(1), f(2), f(3)]
+}
+
+impl Simd for Portable {
+    type V = Lane;
+    #[inline(always)]
+    fn zero() -> Lane {
+        [0.0; LANES]
+    }
+    #[inline(always)]
+    fn splat(x: f64) -> Lane {
+        [x; LANES]
+    }
+    #[inline(always)]
+    fn load(x: &Lane) -> Lane {
+        *x
+    }
+    #[inline(always)]
+    fn store(v: Lane, to: &mut Lane) {
+        *to = v;
+    }
+    #[inline(always)]
+    fn fma(a: Lane, b: Lane, c: Lane) -> Lane {
+        each(|l| a[l] * b[l] + c[l])
+    }
+    #[inline(always)]
+    fn add(a: Lane, b: Lane) -> Lane {
+        each(|l| a[l] + b[l])
+    }
+    #[inline(always)]
+    fn mul(a: Lane, b: Lane) -> Lane {
+        each(|l| a[l] * b[l])
+    }
+    #[inline(always)]
+    fn div(a: Lane, b: Lane) -> Lane {
+        each(|l| a[l] / b[l])
+    }
+    #[inline(always)]
+    fn max(a: Lane, b: Lane) -> Lane {
+        each(|l| if a[l] > b[l] { a[l] } else { b[l] })
+    }
+    #[inline(always)]
+    fn where_positive(a: Lane, b: Lane) -> Lane {
+        each(|l| if a[l] > 0.0 { b[l] } else { 0.0 })
+    }
+    #[inline(always)]
+    fn sums(v: [Lane; LANES]) -> Lane {
+        each(|i| (v[i][0] + v[i][1]) + (v[i][2] + v[i][3]))
+    }
+    #[inline(always)]
+    fn lane<const I: i32>(v: Lane) -> Lane {
+        [v[I as usize]; LANES]
+    }
+    #[inline(always)]
+    fn fma1(a: f64, b: f64, c: f64) -> f64 {
+        a * b + c
+    }
+}
+
+#[cfg(target_arch = "x86_64")]
+pub(crate) use avx2::Avx2;
+
+#[cfg(target_arch = "x86_64")]
+#[allow(unsafe_code)]
+mod avx2 {
+    use super::{LANES, Lane, Simd};
+    use std::arch::x86_64::*;
+
+    /// Only reached from a kernel's AVX2 version, which is only called after [`super::Isa::detect`] found
+    /// both AVX2 and FMA: that is what makes every `unsafe` below sound.
+    pub(crate) struct Avx2;
+
+    impl Simd for Avx2 {
+        type V = __m256d;
+        #[inline(always)]
+        fn zero() -> __m256d {
+            // SAFETY: see `Avx2`
+            unsafe { _mm256_setzero_pd() }
+        }
+        #[inline(always)]
+        fn splat(x: f64) -> __m256d {
+            // SAFETY: see `Avx2`
+            unsafe { _mm256_set1_pd(x) }
+        }
+        #[inline(always)]
+        fn load(x: &Lane) -> __m256d {
+            // SAFETY: see `Avx2`; four numbers are there, and no alignment is asked for
+            unsafe { _mm256_loadu_pd(x.as_ptr()) }
+        }
+        #[inline(always)]
+        fn store(v: __m256d, to: &mut Lane) {
+            // SAFETY: see `Avx2`; four numbers are there, and no alignment is asked for
+            unsafe { _mm256_storeu_pd(to.as_mut_ptr(), v) }
+        }
+        #[inline(always)]
+        fn fma(a: __m256d, b: __m256d, c: __m256d) -> __m256d {
+            // SAFETY: see `Avx2`
+            unsafe { _mm256_fmadd_pd(a, b, c) }
+        }
+        #[inline(always)]
+        fn add(a: __m256d, b: __m256d) -> __m256d {
+            // SAFETY: see `Avx2`
+            unsafe { _mm256_add_pd(a, b) }
+        }
+        #[inline(always)]
+        fn mul(a: __m256d, b: __m256d) -> __m256d {
+            // SAFETY: see `Avx2`
+            unsafe { _mm256_mul_pd(a, b) }
+        }
+        #[inline(always)]
+        fn div(a: __m256d, b: __m256d) -> __m256d {
+            // SAFETY: see `Avx2`
+            unsafe { _mm256_div_pd(a, b) }
+        }
+        #[inline(always)]
+        fn max(a: __m256d, b: __m256d) -> __m256d {
+            // SAFETY: see `Avx2`; the instruction gives its second operand where one is NaN
+            unsafe { _mm256_max_pd(a, b) }
+        }
+        #[inline(always)]
+        fn where_positive(a: __m256d, b: __m256d) -> __m256d {
+            // SAFETY: see `Avx2`
+            unsafe { _mm256_and_pd(_mm256_cmp_pd::<_CMP_GT_OQ>(a, _mm256_setzero_pd()), b) }
+        }
+        #[inline(always)]
+        fn sums(v: [__m256d; LANES]) -> __m256d {
+            // SAFETY: see `Avx2`
+            unsafe {
+                let (a, b) = (_mm256_hadd_pd(v[0], v[1]), _mm256_hadd_pd(v[2], v[3]));
+                _mm256_add_pd(
+                    _mm256_permute2f128_pd::<0x20>(a, b),
+                    _mm256_permute2f128_pd::<0x31>(a, b),
+                )
+            }
+        }
+        #[inline(always)]
+        fn lane<const I: i32>(v: __m256d) -> __m256d {
+            // SAFETY: see `Avx2`
+            unsafe {
+                match I {
+                    0 => _mm256_permute4x64_pd::<0x00>(v),
+                    1 => _mm256_permute4x64_pd::<0x55>(v),
+                    2 => _mm256_permute4x64_pd::<0xaa>(v),
+                    _ => _mm256_permute4x64_pd::<0xff>(v),
+                }
+            }
+        }
+        #[inline(always)]
+        fn fma1(a: f64, b: f64, c: f64) -> f64 {
+            a.mul_add(b, c)
+        }
+    }
+}
