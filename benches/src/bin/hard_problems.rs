@@ -43,7 +43,10 @@ struct Row {
     wrong: u64,
     residual: f64,
     apart: f64,
-    cost_difference: f64,
+    dearer: f64,
+    cheaper: f64,
+    /// Clarabel proved another end to the same tolerances.
+    disputed: u64,
     /// Clarabel had no answer to a problem that ours has one to.
     undecided: u64,
     solve: [Duration; 2],
@@ -63,10 +66,13 @@ impl Row {
         self.warm_gave_up += u64::from(o.status[1] == Status::GaveUp);
         self.fallbacks += u64::from(o.method[0] == Method::Fallback);
         self.wrong += u64::from(o.wrong.is_some());
+        self.disputed += u64::from(o.disputed);
         if o.wrong.is_none() {
             self.residual = self.residual.max(o.residual);
             self.apart = self.apart.max(o.apart);
-            self.cost_difference = self.cost_difference.max(o.cost_difference.unwrap_or(0.0));
+            let difference = o.cost_difference.unwrap_or(0.0);
+            self.dearer = self.dearer.max(difference);
+            self.cheaper = self.cheaper.max(-difference);
         }
         self.undecided += u64::from(o.cost_difference.is_none() && end == 0);
         for k in 0..2 {
@@ -155,15 +161,15 @@ fn main() -> ExitCode {
 fn print_table(tally: &Tally) {
     println!(
         "| family | cone | problems | solved | unbounded | infeasible | gave up | warm gave up | \
-         fallback | wrong | residual | cold–warm | cost | Clarabel undecided | cold µs | warm µs | \
+         fallback | wrong | disputed | residual | cold–warm | dearer | cheaper | Clarabel undecided | cold µs | warm µs | \
          Clarabel µs |"
     );
-    println!("| --- | --- |{}", " ---: |".repeat(15));
+    println!("| --- | --- |{}", " ---: |".repeat(17));
     for ((family, round), r) in &tally.rows {
         let mean = |d: Duration| d.as_secs_f64() * 1e6 / r.problems as f64;
         println!(
-            "| {} | {} | {} | {} | {} | {} | {} | {} | {:.2} % | {} | {:.0e} | {:.0e} | {:.0e} | \
-             {} | {:.0} | {:.0} | {:.0} |",
+            "| {} | {} | {} | {} | {} | {} | {} | {} | {:.2} % | {} | {} | {:.0e} | {:.0e} | {:.0e} | \
+             {:.0e} | {} | {:.0} | {:.0} | {:.0} |",
             family.name(),
             if *round { "round" } else { "pyramid" },
             r.problems,
@@ -174,9 +180,11 @@ fn print_table(tally: &Tally) {
             r.warm_gave_up,
             100.0 * r.fallbacks as f64 / r.problems as f64,
             r.wrong,
+            r.disputed,
             r.residual,
             r.apart,
-            r.cost_difference,
+            r.dearer,
+            r.cheaper,
             r.undecided,
             mean(r.solve[0]),
             mean(r.solve[1]),
@@ -198,5 +206,16 @@ fn look_at(seed: u64) -> ExitCode {
     );
     println!("{outcome:#?}");
     println!("{:?}", examiner.cold());
-    if outcome.wrong.is_some() { ExitCode::FAILURE } else { ExitCode::SUCCESS }
+    if outcome.wrong.is_none() {
+        return ExitCode::SUCCESS;
+    }
+    let small = problem.reduced(&mut |p| {
+        let o = examiner.examine(p);
+        o.wrong.is_some() && o.method == outcome.method && o.status == outcome.status
+    });
+    println!("wrong in the same way, with less in it:\n{small:#?}");
+    let outcome = examiner.examine(&small);
+    println!("{outcome:#?}");
+    println!("{:?}", examiner.cold());
+    ExitCode::FAILURE
 }

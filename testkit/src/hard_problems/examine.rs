@@ -29,11 +29,12 @@ pub struct Outcome {
     pub residual: f64,
     /// Largest weighted difference of `x` between the two starts.
     pub apart: f64,
-    /// Difference of the cost to Clarabel's, as a share of the terms, if both solved it.
+    /// Cost above Clarabel's beyond what violations can buy, as a share of the terms, if both solved
+    /// it: below zero where Clarabel's answer is the dearer one.
     pub cost_difference: Option<f64>,
     /// Clarabel's word.
     pub clarabel: SolverStatus,
-    /// True if Clarabel proves, to the same tolerances, something that cannot hold as well.
+    /// True if Clarabel proves another end to the same tolerances: the problem is that close to both.
     pub disputed: bool,
     /// What is wrong with an answer.
     pub wrong: Option<String>,
@@ -91,7 +92,8 @@ impl Examiner {
             }
             match natural.prove(answer) {
                 Ok(proof) => out.residual = out.residual.max(proof.residual),
-                Err(why) => out.blame(format!("{start}: {:?}, but {why}", answer.status)),
+                Err(why) => out
+                    .blame(format!("{start} {:?}: {:?}, but {why}", answer.method, answer.status)),
             }
         }
         self.compare_starts(&natural, &mut out);
@@ -139,16 +141,16 @@ impl Examiner {
         match out.status {
             [Status::Solved, Status::Solved] => {
                 let [a, b] = [&self.cold, &self.warm].map(|s| natural.x(&s.x));
-                let islands = natural.island.iter().map(|i| i + 1).max().unwrap_or(0);
-                let (mut stiff, mut speed) = (vec![0.0_f64; islands], vec![1e-3_f64; islands]);
+                let [_, terms] = natural.imbalance(&a, &natural.z(&self.cold.z));
+                let [_, speed] = natural.scales(&a, &terms);
                 let diagonal = |i: usize| {
                     let entry = natural.P[i].iter().find(|(j, _)| *j == i);
                     entry.map_or(0.0, |(_, v)| *v)
                 };
+                let mut stiff = vec![0.0_f64; speed.len()];
                 for i in 0..natural.n {
                     let k = natural.island[i];
                     stiff[k] = stiff[k].max(diagonal(i));
-                    speed[k] = speed[k].max(a[i].abs());
                 }
                 for i in (0..natural.n).filter(|i| natural.definite[*i]) {
                     let k = natural.island[i];
@@ -204,7 +206,8 @@ impl Examiner {
                     if solved {
                         // dearer or cheaper than the other's violation can explain
                         let size = (share.abs() - bought / scale).max(0.0);
-                        out.cost_difference = Some(out.cost_difference.unwrap_or(0.0).max(size));
+                        let size = if share < 0.0 { -size } else { size };
+                        out.cost_difference = Some(size);
                     }
                 }
                 Status::Unbounded | Status::Infeasible => {
@@ -214,9 +217,6 @@ impl Examiner {
                 }
                 Status::GaveUp => {}
             }
-        }
-        if out.disputed {
-            out.blame(format!("{:?} and {:?} both proven", out.status[0], theirs.status));
         }
     }
 }

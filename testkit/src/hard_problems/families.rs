@@ -50,6 +50,13 @@ fn unit(a: &Vector) -> Vector {
     a.map(|x| x / length)
 }
 
+/// Two directions at right angles to `n` and each other.
+fn tangents(n: &Vector) -> [Vector; 2] {
+    let helper = if n[0].abs() < 0.7 { [1.0, 0.0, 0.0] } else { [0.0, 1.0, 0.0] };
+    let t1 = unit(&cross(&cross(n, &helper), n));
+    [t1, cross(n, &t1)]
+}
+
 const UP: Vector = [0.0, 0.0, 1.0];
 
 /// How a block moves.
@@ -94,6 +101,16 @@ impl Motion {
                 .collect(),
         }
     }
+}
+
+/// A square face with contacts at its corners, and within if there are more.
+#[derive(Clone, Copy, Debug)]
+struct Face {
+    centre: Vector,
+    half: f64,
+    /// Into the body that it pushes.
+    n: Vector,
+    points: usize,
 }
 
 /// Friction of a contact.
@@ -303,9 +320,7 @@ impl<'a> World<'a> {
         b: f64,
         friction: Friction,
     ) {
-        let helper = if n[0].abs() < 0.7 { [1.0, 0.0, 0.0] } else { [0.0, 1.0, 0.0] };
-        let t1 = unit(&cross(&cross(n, &helper), n));
-        let t2 = cross(n, &t1);
+        let [t1, t2] = tangents(n);
         let directions = [*n, t1, t2];
         let (k, spin, round, E) = match friction {
             Friction::None => (1, false, false, vec![1.0]),
@@ -339,22 +354,17 @@ impl<'a> World<'a> {
         self.p.contacts.push(Contact { round, blocks, J, b: offset, E, unit: 1.0 });
     }
 
-    /// Contacts at `count` points of a square face.
+    /// Contacts at points of a square face that push `on` away from `off`.
     fn face(
         &mut self,
-        on: usize,
-        off: Option<usize>,
-        centre: &Vector,
-        half: f64,
-        n: &Vector,
-        count: usize,
+        (on, off): (usize, Option<usize>),
+        face: &Face,
         surface: &Surface,
         b: &mut dyn FnMut(&mut Random) -> f64,
     ) {
-        let helper = if n[0].abs() < 0.7 { [1.0, 0.0, 0.0] } else { [0.0, 1.0, 0.0] };
-        let t1 = unit(&cross(&cross(n, &helper), n));
-        let t2 = cross(n, &t1);
-        for k in 0..count {
+        let Face { centre, half, n, points } = face;
+        let [t1, t2] = tangents(n);
+        for k in 0..*points {
             let (x, y) = if k < 4 {
                 ([1.0, -1.0][k % 2], [1.0, -1.0][k / 2])
             } else {
@@ -383,7 +393,12 @@ impl<'a> World<'a> {
             let m = mass(self.random);
             let body = self.body(at, size, m);
             let foot = along(&at, -size, &UP);
-            self.face(body, boxes.last().copied(), &foot, size, &UP, points, surface, b);
+            self.face(
+                (body, boxes.last().copied()),
+                &Face { centre: foot, half: size, n: UP, points },
+                surface,
+                b,
+            );
             boxes.push(body);
         }
         boxes
@@ -480,8 +495,18 @@ fn degenerate(w: &mut World<'_>) {
         let body = w.planar_body([0.0, 0.0, size], size, 1.0);
         let slider = w.slider(UP, 1.0, -0.1);
         let mut off = |_: &mut Random| 0.0;
-        w.face(body, Some(slider), &[0.0; 3], size, &UP, 6, &surface, &mut off);
-        w.face(slider, None, &[0.0; 3], size, &UP, 2, &surface, &mut off);
+        w.face(
+            (body, Some(slider)),
+            &Face { centre: [0.0; 3], half: size, n: UP, points: 6 },
+            &surface,
+            &mut off,
+        );
+        w.face(
+            (slider, None),
+            &Face { centre: [0.0; 3], half: size, n: UP, points: 2 },
+            &surface,
+            &mut off,
+        );
     }
     // whole contacts, and rows within, once more
     for _ in 0..w.random.below(6) {
@@ -534,7 +559,12 @@ fn stacked(w: &mut World<'_>) {
         let hand = w.hand(at, 1.0, stiffness, [1.0, 0.0, 0.0]);
         let mut touching = |_: &mut Random| 0.0;
         let top = bodies[count - 1];
-        w.face(top, Some(hand), &at, 0.2 * size, &[1.0, 0.0, 0.0], 4, &surface, &mut touching);
+        w.face(
+            (top, Some(hand)),
+            &Face { centre: at, half: 0.2 * size, n: [1.0, 0.0, 0.0], points: 4 },
+            &surface,
+            &mut touching,
+        );
     }
 }
 
@@ -561,11 +591,21 @@ fn wedged(w: &mut World<'_>) {
         let squeeze =
             if w.random.chance(0.3) && hand.is_some() { w.random.decade(-4.0, 0.0) } else { 0.0 };
         let mut b = |r: &mut Random| if r.chance(0.8) { squeeze } else { -r.decade(-6.0, -1.0) };
-        w.face(body, hand, &at, 0.7 * size, &normal, points, &surface, &mut b);
+        w.face(
+            (body, hand),
+            &Face { centre: at, half: 0.7 * size, n: normal, points },
+            &surface,
+            &mut b,
+        );
     }
     if w.random.chance(0.4) {
         let mut touching = |_: &mut Random| 0.0;
-        w.face(body, None, &[0.0, 0.0, -size], size, &UP, 4, &surface, &mut touching);
+        w.face(
+            (body, None),
+            &Face { centre: [0.0, 0.0, -size], half: size, n: UP, points: 4 },
+            &surface,
+            &mut touching,
+        );
     }
     let force = w.random.decade(-2.0, 2.0);
     w.pull(body, force);
@@ -600,7 +640,7 @@ fn penetrating(w: &mut World<'_>) {
         let mut b = |_: &mut Random| offset[k];
         let frictionless = Surface { round: false, most: 0.0, least: 0.0, ..surface };
         let here = if flat { frictionless } else { surface };
-        w.face(body, last, &foot, size, &n, 4, &here, &mut b);
+        w.face((body, last), &Face { centre: foot, half: size, n, points: 4 }, &here, &mut b);
         last = Some(body);
     }
     let body = last.expect("at least one");
@@ -637,11 +677,21 @@ fn massless(w: &mut World<'_>, nearly: bool) {
                 let stiffness = w.random.decade(0.0, 3.0);
                 let hand = w.hand(p, 0.5, stiffness, normal);
                 let points = w.random.pick(&[1, 3, 4]);
-                w.face(body, Some(hand), &p, 0.3 * size, &normal, points, &surface, &mut gaps);
+                w.face(
+                    (body, Some(hand)),
+                    &Face { centre: p, half: 0.3 * size, n: normal, points },
+                    &surface,
+                    &mut gaps,
+                );
             }
             if arrangement == 1 {
                 let foot = along(&at, -size, &UP);
-                w.face(body, None, &foot, size, &UP, 4, &surface, &mut gaps);
+                w.face(
+                    (body, None),
+                    &Face { centre: foot, half: size, n: UP, points: 4 },
+                    &surface,
+                    &mut gaps,
+                );
             }
             light.push(body);
         }

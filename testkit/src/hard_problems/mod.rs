@@ -115,6 +115,75 @@ impl HardProblem {
         }
     }
 
+    /// A problem that `holds` is true of, with as few cones, springs and blocks as leaving them out
+    /// one by one gives.
+    pub fn reduced(&self, holds: &mut dyn FnMut(&Self) -> bool) -> Self {
+        let mut best = self.clone();
+        loop {
+            let mut smaller = false;
+            let mut attempt = |candidate: Self, best: &mut Self| {
+                let better = holds(&candidate);
+                if better {
+                    *best = candidate;
+                    smaller = true;
+                }
+            };
+            for k in (0..best.contacts.len()).rev() {
+                let mut candidate = best.clone();
+                candidate.contacts.remove(k);
+                attempt(candidate, &mut best);
+            }
+            for k in (0..best.springs.len()).rev() {
+                let mut candidate = best.clone();
+                candidate.springs.remove(k);
+                attempt(candidate, &mut best);
+            }
+            for block in (0..best.dims.len()).rev() {
+                if best.contacts.iter().any(|c| c.blocks.contains(&(block as u32))) {
+                    continue;
+                }
+                attempt(best.without_block(block), &mut best);
+            }
+            for k in 0..best.contacts.len() {
+                let contact = &best.contacts[k];
+                for row in (0..contact.E.len() / contact.b.len()).rev() {
+                    let mut candidate = best.clone();
+                    let contact = &mut candidate.contacts[k];
+                    let width = contact.b.len();
+                    if !contact.round && contact.E.len() > (row + 1).max(2) * width - 1 {
+                        contact.E.drain(row * width..(row + 1) * width);
+                        attempt(candidate, &mut best);
+                    }
+                }
+            }
+            if !smaller {
+                return best;
+            }
+        }
+    }
+
+    fn without_block(&self, block: usize) -> Self {
+        let mut p = self.clone();
+        let first = self.firsts()[block];
+        let variables = first..first + self.dims[block];
+        p.dims.remove(block);
+        p.P.remove(block);
+        p.c.drain(variables.clone());
+        p.unit.drain(variables.clone());
+        p.springs.retain(|s| !variables.contains(&(s.index as usize)));
+        for spring in &mut p.springs {
+            if spring.index as usize >= variables.end {
+                spring.index -= variables.len() as u32;
+            }
+        }
+        for b in p.contacts.iter_mut().flat_map(|c| &mut c.blocks) {
+            if *b as usize > block {
+                *b -= 1;
+            }
+        }
+        p
+    }
+
     /// A problem like this one: cost and offsets changed by about `share`.
     pub fn perturbed(&self, share: f64, random: &mut Random) -> Self {
         let mut like = self.clone();

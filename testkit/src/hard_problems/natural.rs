@@ -9,8 +9,12 @@ const RAY: f64 = 1e-8;
 /// A certificate must keep every `x` out of a box of this many natural speeds.
 const BOX: f64 = 1e4;
 
-/// The least force and speed to compare errors with, in natural units.
-const ZERO: f64 = 1e-12;
+/// The least force to compare errors with, in natural units.
+const NO_FORCE: f64 = 1e-12;
+/// The same where the problem speaks of none: what is left is rounding of what was tried.
+const NO_FORCE_AT_ALL: f64 = 1e-6;
+/// Speed to compare errors with where there is no mass that would say what is much.
+const SPEED: f64 = 1e-2;
 
 /// A cone's rows.
 #[derive(Clone, Copy, Debug)]
@@ -112,9 +116,9 @@ impl Natural {
             let m = if contact.round { k } else { contact.E.len() / k };
             let first = natural.A.len();
             for j in 0..m {
-                let edge = |r: usize| match contact.round {
-                    true => f64::from(u8::from(r == j)) * contact.E[j],
-                    false => contact.E[j * k + r],
+                let edge = |r: usize| {
+                    let diagonal = f64::from(u8::from(r == j)) * contact.E[j];
+                    if contact.round { diagonal } else { contact.E[j * k + r] }
                 };
                 let mut row = Vec::new();
                 for (side, block) in contact.blocks.iter().enumerate() {
@@ -181,22 +185,24 @@ impl Natural {
     pub fn imbalance(&self, x: &[f64], z: &[f64]) -> [Vec<f64>; 2] {
         let mut g = self.c.clone();
         let mut terms: Vec<f64> = self.c.iter().map(|c| c.abs()).collect();
-        let mut add = |i: usize, v: f64| {
-            g[i] += v;
-            terms[i] += v.abs();
-        };
         for i in 0..self.n {
             for (j, v) in &self.P[i] {
-                add(i, v * x[*j]);
+                g[i] += v * x[*j];
+                terms[i] += (v * x[*j]).abs();
             }
         }
         for spring in &self.springs {
             let i = spring.index as usize;
-            add(i, spring.gradient(x[i]));
+            let force = spring.gradient(x[i]);
+            g[i] += force;
+            // within its limit the force is the difference of two
+            let difference = spring.stiffness * (x[i].abs() + spring.target.abs());
+            terms[i] += if force.abs() < spring.limit { difference } else { force.abs() };
         }
         for (row, z) in self.A.iter().zip(z) {
             for (j, v) in row {
-                add(*j, -v * z);
+                g[*j] -= v * z;
+                terms[*j] += (v * z).abs();
             }
         }
         [g, terms]
@@ -243,19 +249,21 @@ impl Natural {
     }
 
     /// Force and speed that the numbers of each island speak of.
-    fn scales(&self, x: &[f64], terms: &[f64]) -> [Vec<f64>; 2] {
+    pub(super) fn scales(&self, x: &[f64], terms: &[f64]) -> [Vec<f64>; 2] {
         let islands = self.island.iter().map(|i| i + 1).max().unwrap_or(0);
         let (mut force, mut speed) = (vec![0.0_f64; islands], vec![0.0_f64; islands]);
-        let mut stiff = vec![0.0_f64; islands];
+        let (mut stiff, mut loaded) = (vec![0.0_f64; islands], vec![false; islands]);
         for i in 0..self.n {
             let k = self.island[i];
             force[k] = force[k].max(terms[i]);
+            loaded[k] |= self.c[i] != 0.0;
             speed[k] = speed[k].max(x[i].abs());
             stiff[k] = stiff[k].max(largest(self.P[i].iter().map(|(_, v)| *v)));
         }
         for spring in &self.springs {
             let k = self.island[spring.index as usize];
             stiff[k] = stiff[k].max(spring.stiffness);
+            loaded[k] |= spring.stiffness * spring.limit * spring.target.abs() > 0.0;
             speed[k] = speed[k].max(spring.target.abs());
         }
         for cone in self.cones.iter().filter(|c| c.island != usize::MAX) {
@@ -264,7 +272,8 @@ impl Natural {
         }
         for k in 0..islands {
             // what the forces do to the mass; without any, a share of the natural unit
-            let natural = if stiff[k] > 0.0 { force[k] / stiff[k] } else { 1e-3 };
+            force[k] = force[k].max(if loaded[k] { NO_FORCE } else { NO_FORCE_AT_ALL });
+            let natural = if stiff[k] > 0.0 { force[k] / stiff[k] } else { SPEED };
             speed[k] = speed[k].max(natural.min(1.0));
         }
         [force, speed]
@@ -285,8 +294,7 @@ impl Natural {
         let [force, speed] = self.scales(x, &terms);
         let mut worst = (0.0, String::new());
         let mut see = |error: f64, scale: f64, what: &dyn Fn() -> String| {
-            // where all is zero, what is left is rounding
-            let share = if error == 0.0 { 0.0 } else { error / scale.max(ZERO) };
+            let share = if error == 0.0 { 0.0 } else { error / scale };
             // NaN is the worst
             if !(share <= worst.0) {
                 worst = (if share.is_nan() { f64::INFINITY } else { share }, what());
@@ -301,7 +309,7 @@ impl Natural {
             let rows = cone.first..cone.last;
             let (s, z) = (&s[rows.clone()], &z[rows.clone()]);
             let [f, v] = match cone.island {
-                usize::MAX => [1.0, largest(self.b[rows.clone()].iter().copied())],
+                usize::MAX => [1.0, largest(self.b[rows.clone()].iter().copied()).max(SPEED)],
                 island => [force[island], speed[island]],
             };
             let [out, pull] = [s, z].map(|v| outside(cone.round, v));

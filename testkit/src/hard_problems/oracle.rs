@@ -57,9 +57,9 @@ fn ask(p: &Natural, tolerance: f64) -> Opinion {
     let mut cones: Vec<SupportedConeT<f64>> = p
         .cones
         .iter()
-        .map(|cone| match cone.round {
-            true => SecondOrderConeT(cone.last - cone.first),
-            false => NonnegativeConeT(cone.last - cone.first),
+        .map(|cone| {
+            let rows = cone.last - cone.first;
+            if cone.round { SecondOrderConeT(rows) } else { NonnegativeConeT(rows) }
         })
         .collect();
     let mut slacks = 0;
