@@ -1,5 +1,5 @@
 //! Benchmarks of quasistep on its shipped scenes and on recorded problems: `cargo bench -p benches`,
-//! and `step_time`, the CPU time of stepping one scene.
+//! `step_time`, the CPU time of stepping one scene, and `hard_problems`, the long test of the solver.
 
 pub mod recorded;
 

@@ -1,6 +1,7 @@
 //! Scenes, oracles and measures shared by the tests and benches of quasistep.
 
 pub mod clarabel_oracle;
+pub mod hard_problems;
 
 use quasistep_scene::Scene;
 use std::path::PathBuf;

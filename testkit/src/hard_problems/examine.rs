@@ -1,0 +1,230 @@
+//! Solves a problem cold and warm, proves the answers, asks Clarabel.
+
+use super::{HardProblem, Natural, Opinion, Random, ask_clarabel};
+use clarabel::solver::SolverStatus;
+use quasistep_solvers::{
+    ConeProgram, ConeSolver, Method, Reason, Settings, Solution, Status, WarmStart,
+};
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::time::{Duration, Instant};
+
+/// Error that an answer may have in natural units, as a share of its island's forces and speeds.
+pub const WORST_RESIDUAL: f64 = 1e-7;
+/// Difference of `x` between a cold and a warm start, as a share of the island's speed, each entry
+/// weighted with the root of its share of the curvature.
+const SAME_X: f64 = 1e-6;
+/// Difference of the cost to Clarabel's, as a share of its terms.
+const SAME_COST: f64 = 1e-6;
+/// Share of the problems with pyramids of any family that may end without an answer.
+pub const PYRAMIDS_GIVEN_UP: f64 = 0.002;
+/// The least that cost terms count as: Clarabel's own tolerance is absolute below one.
+const LEAST_COST: f64 = 1e-2;
+
+/// What became of a problem.
+#[derive(Clone, Debug)]
+pub struct Outcome {
+    /// Statuses from a cold and a warm start.
+    pub status: [Status; 2],
+    /// Who gave the answer.
+    pub method: [Method; 2],
+    /// Largest residual of both answers, if proven.
+    pub residual: f64,
+    /// Largest weighted difference of `x` between the two starts.
+    pub apart: f64,
+    /// Cost above Clarabel's beyond what violations can buy, as a share of the terms, if both solved
+    /// it and proofs hold: below zero where Clarabel's answer is the dearer one.
+    pub cost_difference: Option<f64>,
+    /// Clarabel's word.
+    pub clarabel: SolverStatus,
+    /// True if Clarabel proves another end to the same tolerances: the problem is that close to both.
+    pub disputed: bool,
+    /// What is wrong with an answer.
+    pub wrong: Option<String>,
+    /// Wall time of the two solves.
+    pub solve: [Duration; 2],
+    /// Wall time of Clarabel.
+    pub oracle: Duration,
+}
+
+/// Solvers and memory for examining one problem after another.
+#[derive(Debug, Default)]
+pub struct Examiner {
+    solver: ConeSolver,
+    program: ConeProgram,
+    cold: Solution,
+    warm: Solution,
+    like: Solution,
+}
+
+impl Examiner {
+    /// An examiner without memory yet.
+    pub fn new() -> Self {
+        Self::default()
+    }
+
+    /// Examines one problem.
+    pub fn examine(&mut self, problem: &HardProblem) -> Outcome {
+        let natural = Natural::new(problem);
+        let mut out = Outcome {
+            status: [Status::GaveUp; 2],
+            method: [Method::default(); 2],
+            residual: 0.0,
+            apart: 0.0,
+            cost_difference: None,
+            clarabel: SolverStatus::Unsolved,
+            disputed: false,
+            wrong: None,
+            solve: [Duration::ZERO; 2],
+            oracle: Duration::ZERO,
+        };
+        let solved = catch_unwind(AssertUnwindSafe(|| self.solve(problem, &mut out)));
+        if solved.is_err() {
+            *self = Self::new();
+            out.wrong = Some("the solver panicked".into());
+            return out;
+        }
+        out.status = [self.cold.status, self.warm.status];
+        out.method = [self.cold.method, self.warm.method];
+        for (start, answer) in [("cold", &self.cold), ("warm", &self.warm)] {
+            if answer.status == Status::GaveUp {
+                if !matches!(answer.reason, Some(Reason::Accuracy | Reason::Pivots)) {
+                    out.blame(format!("{start}: gave up because {:?}", answer.reason));
+                }
+                continue;
+            }
+            match natural.prove(answer) {
+                Ok(proof) => out.residual = out.residual.max(proof.residual),
+                Err(why) => out
+                    .blame(format!("{start} {:?}: {:?}, but {why}", answer.method, answer.status)),
+            }
+        }
+        self.compare_starts(&natural, &mut out);
+        // Clarabel has no answer for a problem without variables
+        if natural.n > 0 {
+            let start = Instant::now();
+            let opinion = ask_clarabel(&natural);
+            out.oracle = start.elapsed();
+            out.clarabel = opinion.status;
+            self.compare_with(&natural, &opinion, &mut out);
+        }
+        out
+    }
+
+    /// The answer from a cold start that was last examined.
+    pub fn cold(&self) -> &Solution {
+        &self.cold
+    }
+
+    fn solve(&mut self, problem: &HardProblem, out: &mut Outcome) {
+        let Self { solver, program, cold, warm, like } = self;
+        let settings = Settings::default();
+        let mut random = Random::new(!problem.seed);
+        let share = random.pick(&[1e-9, 1e-3, 0.1, 1.0]);
+        problem.perturbed(share, &mut random).fill(program);
+        solver.solve(program, None, &settings, like);
+        if random.chance(0.1) {
+            // anything at all
+            for v in like.z.iter_mut().chain(&mut like.s) {
+                *v = random.signed();
+            }
+        }
+        problem.fill(program);
+        let start = Instant::now();
+        solver.solve(program, None, &settings, cold);
+        out.solve[0] = start.elapsed();
+        let start = Instant::now();
+        let from = WarmStart { z: &like.z, s: &like.s };
+        solver.solve(program, Some(from), &settings, warm);
+        out.solve[1] = start.elapsed();
+    }
+
+    /// One verdict, and one point where the cost is definite.
+    fn compare_starts(&self, natural: &Natural, out: &mut Outcome) {
+        match out.status {
+            [Status::Solved, Status::Solved] => {
+                let [a, b] = [&self.cold, &self.warm].map(|s| natural.x(&s.x));
+                let [_, terms] = natural.imbalance(&a, &natural.z(&self.cold.z));
+                let [_, speed] = natural.scales(&a, &terms);
+                let diagonal = |i: usize| {
+                    let entry = natural.P[i].iter().find(|(j, _)| *j == i);
+                    entry.map_or(0.0, |(_, v)| *v)
+                };
+                let mut stiff = vec![0.0_f64; speed.len()];
+                for i in 0..natural.n {
+                    let k = natural.island[i];
+                    stiff[k] = stiff[k].max(diagonal(i));
+                }
+                for i in (0..natural.n).filter(|i| natural.definite[*i]) {
+                    let k = natural.island[i];
+                    let apart = (a[i] - b[i]).abs() / speed[k] * (diagonal(i) / stiff[k]).sqrt();
+                    out.apart = out.apart.max(apart);
+                    if !(apart <= SAME_X) {
+                        out.blame(format!("x[{i}] is {} cold and {} warm", a[i], b[i]));
+                    }
+                }
+            }
+            [Status::Solved, Status::Unbounded | Status::Infeasible]
+            | [Status::Unbounded | Status::Infeasible, Status::Solved] => {
+                out.blame(format!("{:?} cold and {:?} warm", out.status[0], out.status[1]));
+            }
+            // a problem may be both infeasible and unbounded, were it not
+            _ => {}
+        }
+    }
+
+    fn compare_with(&self, natural: &Natural, theirs: &Opinion, out: &mut Outcome) {
+        // Clarabel's tolerances count the largest numbers: its word is not enough
+        let solved = theirs.status == SolverStatus::Solved
+            && natural.prove_optimal(&theirs.x, &theirs.z, None).is_ok();
+        for answer in [&self.cold, &self.warm] {
+            match answer.status {
+                Status::Solved => {
+                    let (x, z) = (natural.x(&answer.x), natural.z(&answer.z));
+                    out.disputed |= match theirs.status {
+                        SolverStatus::PrimalInfeasible => {
+                            natural.prove_infeasible(&theirs.z).is_ok()
+                        }
+                        SolverStatus::DualInfeasible => natural.prove_unbounded(&theirs.x).is_ok(),
+                        _ => false,
+                    };
+                    if !matches!(theirs.status, SolverStatus::Solved | SolverStatus::AlmostSolved) {
+                        continue;
+                    }
+                    let [mine, terms] = natural.cost(&x);
+                    let [its, its_terms] = natural.cost(&theirs.x);
+                    let scale = terms.max(its_terms).max(LEAST_COST);
+                    let share = (mine - its) / scale;
+                    // any point y costs at least ours + zᵀ s(y): a violation buys that much
+                    let violation = natural.violations(&natural.slacks(&theirs.x));
+                    let bought: f64 = natural
+                        .cones
+                        .iter()
+                        .zip(&violation)
+                        .map(|(c, v)| v * z[c.first..c.last].iter().map(|z| z.abs()).sum::<f64>())
+                        .sum();
+                    if !(share <= SAME_COST + bought / scale) {
+                        out.blame(format!(
+                            "cost {mine:e}, Clarabel's {its:e} of {scale:e}, {bought:e} of it bought"
+                        ));
+                    }
+                    if solved {
+                        // dearer or cheaper than the other's violation can explain
+                        let size = (share.abs() - bought / scale).max(0.0);
+                        let size = if share < 0.0 { -size } else { size };
+                        out.cost_difference = Some(size);
+                    }
+                }
+                Status::Unbounded | Status::Infeasible => {
+                    out.disputed |= solved;
+                }
+                Status::GaveUp => {}
+            }
+        }
+    }
+}
+
+impl Outcome {
+    fn blame(&mut self, what: String) {
+        self.wrong.get_or_insert(what);
+    }
+}

@@ -1,0 +1,134 @@
+//! The step solver on contact problems that are hard on purpose: the short run of
+//! `cargo run --release -p benches --bin hard_problems`.
+
+use quasistep_solvers::Status;
+use std::collections::BTreeMap;
+use testkit::hard_problems::{Examiner, Family, HardProblem, Natural, PYRAMIDS_GIVEN_UP};
+
+const COUNT: u64 = 1500;
+/// Seeds below [`COUNT`] whose answer is known to be wrong, until the solver judges every row and
+/// variable by its own terms (220, 274, 652, 661, 1030, 1158, 1302, 1446: rows violated by up to
+/// all of their natural speed; 618: off balance from a warm start) and does not take the dense
+/// answer on trust (the others: off balance by up to a tenth).
+const KNOWN_WRONG: [u64; 16] =
+    [175, 220, 274, 490, 517, 618, 652, 661, 697, 1030, 1111, 1158, 1302, 1399, 1446, 1480];
+/// Share of those with round cones that may end without an answer: nothing proves their infeasible and unbounded problems yet.
+const ROUND_GIVEN_UP: f64 = 0.5;
+
+#[test]
+fn no_answer_to_a_hard_problem_is_wrong() {
+    let mut examiner = Examiner::new();
+    let mut wrong = Vec::new();
+    let mut ends: BTreeMap<(Family, bool), [u64; 4]> = BTreeMap::new();
+    for seed in 0..COUNT {
+        let problem = HardProblem::from_seed(seed);
+        let outcome = examiner.examine(&problem);
+        for status in outcome.status {
+            let end = match status {
+                Status::Solved => 0,
+                Status::Unbounded => 1,
+                Status::Infeasible => 2,
+                Status::GaveUp => 3,
+            };
+            ends.entry((problem.family, problem.has_round())).or_default()[end] += 1;
+        }
+        if let Some(why) = outcome.wrong {
+            if !KNOWN_WRONG.contains(&seed) {
+                wrong.push(format!("{}, seed {seed}: {why}", problem.family.name()));
+            }
+        } else {
+            assert!(!KNOWN_WRONG.contains(&seed), "seed {seed} is right: take it off the list");
+        }
+    }
+    assert!(wrong.is_empty(), "{} wrong answers:\n{}", wrong.len(), wrong.join("\n"));
+    let mut round = [0, 0];
+    for ((family, is_round), e) in &ends {
+        let all: u64 = e.iter().sum();
+        if *is_round {
+            round = [round[0] + e[3], round[1] + all];
+        } else {
+            let share = e[3] as f64 / all as f64;
+            assert!(share <= PYRAMIDS_GIVEN_UP, "{}: {} of {all} given up", family.name(), e[3]);
+        }
+    }
+    let [given_up, all] = round;
+    assert!(given_up as f64 <= ROUND_GIVEN_UP * all as f64, "{given_up} of {all} round given up");
+    // the families hold what their names say
+    let with = |family: Family, end: usize| {
+        ends.iter().filter(|(k, _)| k.0 == family).map(|(_, e)| e[end]).sum::<u64>()
+    };
+    for family in Family::ALL {
+        assert!(with(family, 0) >= 50, "{} has few answers", family.name());
+    }
+    assert!(with(Family::Penetrating, 2) >= 30, "few overlaps that cannot open");
+    assert!(with(Family::Massless, 1) >= 30, "few bodies pushed away without end");
+}
+
+#[test]
+fn a_seed_makes_the_same_problem() {
+    for seed in 0..20 {
+        let [a, b] = [0, 0].map(|_: u32| format!("{:?}", HardProblem::from_seed(seed)));
+        assert_eq!(a, b);
+    }
+}
+
+/// Memory of the problems before does not reach the answer.
+#[test]
+fn a_used_solver_answers_like_a_new_one() {
+    let mut used = Examiner::new();
+    for seed in 0..300 {
+        let problem = HardProblem::from_seed(seed);
+        used.examine(&problem);
+        let mut new = Examiner::new();
+        new.examine(&problem);
+        let [a, b] = [used.cold(), new.cold()].map(|s| (s.status, &s.x, &s.z, s.method));
+        assert_eq!(a, b, "seed {seed}");
+    }
+}
+
+/// A proof that lets everything pass proves nothing.
+#[test]
+fn proofs_reject_what_is_slightly_off() {
+    let mut examiner = Examiner::new();
+    let mut rejected = [0, 0, 0];
+    for seed in 0..500 {
+        let problem = HardProblem::from_seed(seed);
+        let natural = Natural::new(&problem);
+        if examiner.examine(&problem).wrong.is_some() || problem.family == Family::NearlyMassless {
+            continue;
+        }
+        let mut answer = examiner.cold().clone();
+        let size = |v: &[f64]| v.iter().fold(0.0_f64, |m, v| m.max(v.abs()));
+        match answer.status {
+            Status::Solved => {
+                let z = natural.z(&answer.z);
+                let Some(k) = (0..z.len()).max_by(|a, b| z[*a].total_cmp(&z[*b])) else { continue };
+                // a push that is a real one
+                if z[k] < 1e-3 * size(&natural.imbalance(&natural.x(&answer.x), &z)[1])
+                    || z[k] < 1e-3
+                    || natural.A[k].iter().all(|(_, v)| v.abs() < 1e-3)
+                {
+                    continue;
+                }
+                answer.z[k] *= 1.001;
+                assert!(natural.prove(&answer).is_err(), "seed {seed}: multiplier {k} is off");
+                rejected[0] += 1;
+            }
+            Status::Unbounded => {
+                answer.ray.iter_mut().for_each(|d| *d = -*d);
+                assert!(natural.prove(&answer).is_err(), "seed {seed}: the ray is turned round");
+                rejected[1] += 1;
+            }
+            Status::Infeasible => {
+                let largest = size(&answer.certificate);
+                let near = |y: &&mut f64| y.abs() >= largest;
+                let y = answer.certificate.iter_mut().find(near).expect("the largest is there");
+                *y = 0.0;
+                assert!(natural.prove(&answer).is_err(), "seed {seed}: a row is missing");
+                rejected[2] += 1;
+            }
+            Status::GaveUp => {}
+        }
+    }
+    assert!(rejected.iter().all(|n| *n >= 20), "{rejected:?}");
+}
