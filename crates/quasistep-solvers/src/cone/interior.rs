@@ -52,6 +52,8 @@ pub(crate) struct Interior {
     JS: Vec<f64>,
     GJ: Vec<f64>,
     springs: Vec<Spring>,
+    /// What a row gives way for a unit of force: `A x − b + give z = s`.
+    give: f64,
     pub iterations: u32,
 }
 
@@ -178,6 +180,7 @@ impl Interior {
         s: &Structure,
         island: &Island,
         target: f64,
+        give: f64,
     ) -> Outcome {
         let work = Work {
             isa,
@@ -189,6 +192,7 @@ impl Interior {
         };
         let degree = self.degree(&work);
         let scale = self.scale(&work);
+        self.give = give / scale;
         if !self.start(&work, scale) {
             return Outcome::Stuck;
         }
@@ -215,7 +219,7 @@ impl Interior {
                 return Outcome::Stuck;
             }
             self.iterations += 1;
-            kernels::weights(work.isa, p, work.groups, &self.s, &self.z, &mut self.w, &mut self.D);
+            kernels::weights(work.isa, p, work.groups, self.give, &self.s, &self.z, &mut self.w, &mut self.D);
             if !self.factor(&work, shift) {
                 return Outcome::Stuck;
             }
@@ -223,7 +227,7 @@ impl Interior {
             kernels::predictor(
                 work.isa,
                 p,
-                work.groups,
+                work.groups, &self.s,
                 &self.z,
                 &self.gap,
                 &self.w,
@@ -241,7 +245,7 @@ impl Interior {
             kernels::corrector(
                 work.isa,
                 p,
-                work.groups,
+                work.groups, self.give,
                 center * mu,
                 &self.s,
                 &self.z,
@@ -283,7 +287,7 @@ impl Interior {
         let mut blocked = kernels::directions(
             work.isa,
             work.p,
-            work.groups,
+            work.groups, self.give,
             &self.dx,
             &self.s,
             &self.z,
@@ -463,6 +467,9 @@ impl Interior {
                 self.s[at] = u + e * up;
                 self.z[at] = scale * (-u + e * down);
                 self.gap[at] = u - self.s[at];
+                if !cone.round {
+                    self.gap[at] += self.give * self.z[at];
+                }
                 (self.ds[at], self.dz[at]) = (0.0, 0.0);
             }
         }

@@ -40,7 +40,7 @@ const ROUNDING: f64 = 1e-13;
 /// Step, as a share of the speeds that the data speak of, that moves nothing.
 const STILL: f64 = 1e-15;
 /// Iterations that a warm start may take at the whole penalty.
-const FEW: u32 = 4;
+const FEW: u32 = 15;
 /// Slacks of active rows, as a share of the impulse over the cost's scale, at the end.
 const EXACT: f64 = 1e-12;
 /// Rows that contradict one another by less than this share of the same count as touching all
@@ -48,6 +48,10 @@ const EXACT: f64 = 1e-12;
 const TOUCHING: f64 = 5e-9;
 /// Rounds before an island counts as stuck.
 const ROUNDS: u32 = 60;
+/// Rounds of a finish.
+const FINISH_ROUNDS: u32 = 5;
+/// Slack that is rounding where all is at rest, as a share of the speed that the forces would give.
+const NOISE: f64 = 1e-16;
 /// Force that is nothing, as a share of the largest.
 const DRIFT: f64 = 1e-9;
 /// Force by which rows that share a load may differ from the smallest norm, likewise.
@@ -90,8 +94,6 @@ pub(crate) struct Newton {
     /// Padded index of each spring's variable.
     spring_at: Vec<u32>,
     spring_panel: Vec<u32>,
-    /// Largest of the islands' forces over the scale of their cost: a speed to judge slacks by.
-    pub natural: f64,
     /// Speeds that the data of the island at hand speak of.
     reference: f64,
     pub iterations: u32,
@@ -140,7 +142,7 @@ impl Newton {
             self.spring_at.push(b.at + spring.index - b.first);
             self.spring_panel.push(s.panel_of_block[block]);
         }
-        (self.iterations, self.factors, self.natural) = (0, 0, 0.0);
+        (self.iterations, self.factors) = (0, 0);
     }
 
     /// Solves one island; the answer is in its entries of `x`, `z` and `u`. `penalty` is relative to
@@ -187,17 +189,14 @@ impl Newton {
         if settled {
             stages = &[];
         }
-        for stage in stages {
+        for (k, stage) in stages.iter().enumerate() {
             self.project(&work, stage * rho);
-            if !self.minimise(&work, stage * rho, shift, false, &mut budget) {
+            if !self.minimise(&work, stage * rho, shift, k > 0, &mut budget) {
                 return End::GaveUp;
             }
         }
         if !(singular || round) {
-            let slack = TOUCHING * speed.max(natural);
-            let fin = self.finish(&work, first, slack);
-            if fin {
-                self.natural = self.natural.max(natural);
+            if self.finish(&work, first, speed, natural) {
                 return End::Solved;
             }
             self.z.iter_mut().for_each(|z| *z = 0.0);
@@ -207,7 +206,6 @@ impl Newton {
             }
         }
         // rounds with z; the factor stays while the active set does
-        self.natural = self.natural.max(natural);
         let mut best = f64::INFINITY;
         for _ in 0..ROUNDS {
             let error = self.error(&work, rho);
@@ -216,10 +214,11 @@ impl Newton {
             let still = moved <= 1e-11 * x_size;
             let stuck = !(error <= 0.5 * best) && still;
             let near = (stuck || best < f64::INFINITY && still)
-                && error <= TOUCHING * speed.max(natural).max(x_size);
+                && error <= (TOUCHING * speed.max(x_size)).max(NOISE * natural);
             best = best.min(error);
-            if error <= EXACT * natural && still || near {
-                let slack = TOUCHING * speed.max(natural).max(x_size);
+            let exact = error <= (EXACT * speed.max(x_size)).max(NOISE * natural);
+            if exact && still || near {
+                let slack = (TOUCHING * speed.max(x_size)).max(NOISE * natural);
                 if round && !self.settle_round(&work, scale, shift, slack) {
                     return End::GaveUp;
                 }
@@ -244,49 +243,76 @@ impl Newton {
     ///
     /// With `lambda = −rho u` of the minimiser, `dx = −H⁻¹ rho Aᵀ u` is the round with `z = lambda`. Its
     /// forces `lambda − rho u` would take up what contradictions of rounding are left in `u`; a further
-    /// solve leaves those out.
-    fn finish(&mut self, work: &Work<'_>, rho: f64, slack: f64) -> bool {
-        for cone in work.cones() {
-            for i in cone.at as usize..(cone.at + cone.stride_z) as usize {
-                self.z[i] = self.lambda[i];
-                self.lambda[i] -= self.w[i] * rho * self.u[i];
-            }
-        }
-        self.iterations += 1;
-        self.smooth_gradient(work, 0.0);
-        self.solve_for_imbalance(work);
-        for panel in work.panels {
-            for i in panel.x_at as usize..(panel.x_at + panel.dim) as usize {
-                self.x[i] += self.d[i];
-            }
-        }
-        let (mut contradiction, mut least, mut force) = (0.0_f64, 0.0_f64, 0.0_f64);
-        for cone in work.cones() {
-            for i in cone.at as usize..(cone.at + cone.stride_z) as usize {
-                self.u[i] += self.rates[i];
-                contradiction = contradiction.max(self.w[i] * self.u[i].abs());
-                least = least.min(self.u[i]);
-                force = force.max(self.z[i]);
-            }
-        }
-        let limits_hold = work.p.saturations.iter().enumerate().all(|(k, spring)| {
-            let stretch = self.x[self.spring_at[k] as usize] - spring.target;
-            !work.has(self.spring_panel[k])
-                || self.limited[k] == (spring.stiffness * stretch.abs() > spring.limit)
-        });
-        // written so that NaN fails
-        if !(contradiction <= slack && least >= -slack && limits_hold) {
-            return false;
-        }
-        let force = force.max(work.force());
-        if rho * contradiction <= SHARED * force {
+    /// solve leaves those out. `speed` is that of the data, `natural` what the forces would give.
+    fn finish(&mut self, work: &Work<'_>, rho: f64, speed: f64, natural: f64) -> bool {
+        let mut best = f64::INFINITY;
+        for _ in 0..FINISH_ROUNDS {
             for cone in work.cones() {
                 for i in cone.at as usize..(cone.at + cone.stride_z) as usize {
-                    self.lambda[i] = (self.w[i] * (self.z[i] - rho * self.u[i])).max(0.0);
+                    self.z[i] = self.lambda[i];
+                    self.lambda[i] -= self.w[i] * rho * self.u[i];
                 }
             }
-            return true;
+            self.iterations += 1;
+            self.smooth_gradient(work, 0.0);
+            self.solve_for_imbalance(work);
+            let mut size = speed;
+            for panel in work.panels {
+                for i in panel.x_at as usize..(panel.x_at + panel.dim) as usize {
+                    self.x[i] += self.d[i];
+                    size = size.max(self.x[i].abs());
+                }
+            }
+            let (mut left, mut least, mut force) = (0.0_f64, 0.0_f64, 0.0_f64);
+            for cone in work.cones() {
+                for i in cone.at as usize..(cone.at + cone.stride_z) as usize {
+                    self.u[i] += self.rates[i];
+                    left = left.max(self.w[i] * self.u[i].abs());
+                    least = least.min(self.u[i]);
+                    force = force.max(self.z[i]);
+                }
+            }
+            let force = force.max(work.force());
+            let slack = (TOUCHING * size).max(NOISE * natural);
+            // written so that NaN fails
+            if !(left <= slack) && left <= 0.1 * best {
+                best = left;
+                // the same set of rows, from the forces that they have now
+                self.take_linear(work, rho);
+                continue;
+            }
+            let limits_hold = work.p.saturations.iter().enumerate().all(|(k, spring)| {
+                let stretch = self.x[self.spring_at[k] as usize] - spring.target;
+                !work.has(self.spring_panel[k])
+                    || self.limited[k] == (spring.stiffness * stretch.abs() > spring.limit)
+            });
+            if !(left <= slack && least >= -slack && limits_hold) {
+                return false;
+            }
+            if rho * left <= SHARED * force {
+                let below = self.take_linear(work, rho);
+                return below >= -DRIFT * force;
+            }
+            return self.balance(work, rho) >= -DRIFT * force;
         }
+        false
+    }
+
+    /// `lambda = z − rho u` on active rows, not below zero; returns the least before that.
+    fn take_linear(&mut self, work: &Work<'_>, rho: f64) -> f64 {
+        let mut below = 0.0_f64;
+        for cone in work.cones() {
+            for i in cone.at as usize..(cone.at + cone.stride_z) as usize {
+                let force = self.w[i] * (self.z[i] - rho * self.u[i]);
+                below = below.min(force);
+                self.lambda[i] = force.max(0.0);
+            }
+        }
+        below
+    }
+
+    /// The forces nearest to `z` that balance, into `lambda`; returns the least before none is below zero.
+    fn balance(&mut self, work: &Work<'_>, rho: f64) -> f64 {
         self.iterations += 1;
         self.smooth_gradient(work, 0.0);
         for cone in work.cones() {
@@ -302,7 +328,7 @@ impl Newton {
                 self.lambda[i] = force.max(0.0);
             }
         }
-        below >= -DRIFT * force
+        below
     }
 
     /// `d = −H⁻¹ (smooth − Aᵀ lambda)` and `rates = A d`.

@@ -1,5 +1,6 @@
 //! The driver for cone programs: which algorithm, why, and whether its answer holds.
 
+use crate::cone::check::{self, Point};
 use crate::cone::dense_form::DenseProgram;
 use crate::cone::interior::Interior;
 use crate::cone::kernels::{self, Isa};
@@ -14,10 +15,6 @@ const WARM_ITERATIONS: u32 = 60;
 const COLD_ITERATIONS: u32 = 150;
 /// Shares of the penalty that a cold start tries, one after another.
 const SOFTER: [f64; 4] = [1.0, 1e-2, 1e-3, 1e-4];
-/// Imbalance that an answer may have, as a share of its largest force.
-const ACCEPT: f64 = 3e-9;
-/// Slack that a loaded row may have, as a share of the largest speed.
-const TOUCHING: f64 = 1e-8;
 
 /// Multipliers and slacks of a similar problem, in the layout of this one's `z`.
 ///
@@ -86,7 +83,9 @@ impl ConeSolver {
         out.iterations = self.newton.iterations;
         if reached {
             self.write(program, out);
-            if self.holds(program, out) {
+            let Self { newton, g, .. } = self;
+            let point = Point { x: &newton.x, u: &newton.u, z: newton.multipliers(), g };
+            if check::holds(program, &self.structure, point) {
                 out.status = Status::Solved;
                 out.dual_is_smallest_norm = true;
                 return;
@@ -105,16 +104,16 @@ impl ConeSolver {
         let Self { isa, structure, newton, interior, .. } = self;
         newton.prepare(program, structure);
         use std::sync::OnceLock;
-        static KNOB: OnceLock<[f64; 3]> = OnceLock::new();
-        let [int, target, show] = *KNOB.get_or_init(|| {
+        static KNOB: OnceLock<[f64; 4]> = OnceLock::new();
+        let [int, target, show, give] = *KNOB.get_or_init(|| {
             let get =
                 |k: &str, d: f64| std::env::var(k).ok().and_then(|v| v.parse().ok()).unwrap_or(d);
-            [get("INT", 0.0), get("TARGET", 1e-8), get("SHOW", 0.0)]
+            [get("INT", 0.0), get("TARGET", 1e-8), get("SHOW", 0.0), get("GIVE", 0.0)]
         });
         if int > 0.0 && warm.is_none() {
             interior.prepare(program, structure);
             for island in &structure.islands {
-                let o = interior.solve(*isa, program, structure, island, target);
+                let o = interior.solve(*isa, program, structure, island, target, give);
                 let ii = interior.iterations;
                 newton.clear(program, structure, island);
                 let e = newton.solve(
@@ -190,20 +189,6 @@ impl ConeSolver {
         kernels::subtract_forces(*isa, program, &structure.groups, newton.multipliers(), g);
         out.residuals = program.cone_residuals(&out.z, &out.s);
         out.residuals.stationarity = max_abs(g);
-    }
-
-    /// Residuals against the terms that they are differences of.
-    fn holds(&self, program: &ConeProgram, out: &Solution) -> bool {
-        let mut force = max_abs(&out.z).max(max_abs(&program.c));
-        for (k, spring) in program.saturations.iter().enumerate() {
-            force = force.max(spring.gradient(self.newton.x[self.newton.spring_at(k)]).abs());
-        }
-        let speed = max_abs(&out.x).max(max_abs(&program.b)).max(self.newton.natural);
-        let r = &out.residuals;
-        // written so that NaN fails
-        r.stationarity <= ACCEPT * force
-            && r.primal <= TOUCHING * speed
-            && r.complementarity <= TOUCHING * force * speed
     }
 
     /// The dense solver, which has a proof for every ending. Round cones have no rows: they end here.

@@ -6,15 +6,17 @@ use crate::cone::second_order;
 use crate::cone::structure::Group;
 
 kernel! {
-    /// `w = z/s`; for round cones `D = W⁻²`.
+    /// `w = z / (s + give z)`; for round cones `D = W⁻²`.
     weights(
         p: &ConeProgram,
         groups: &[Group],
+        give: f64,
         s: &[f64],
         z: &[f64],
         w: &mut [f64],
         D: &mut [f64],
     ) {
+        let give = S::splat(give);
         for group in groups {
             for cone in &p.cones[group.first_cone as usize..group.last_cone as usize] {
                 let (at, stride, m) = (cone.at as usize, cone.stride_z as usize, cone.m as usize);
@@ -24,7 +26,8 @@ kernel! {
                 } else {
                     let (s, z) = (lanes(&s[at..at + stride]), lanes(&z[at..at + stride]));
                     for ((w, s), z) in lanes_mut(&mut w[at..at + stride]).iter_mut().zip(s).zip(z) {
-                        S::store(S::div(S::load(z), S::load(s)), w);
+                        let z = S::load(z);
+                        S::store(S::div(z, S::fma(give, z, S::load(s))), w);
                     }
                 }
             }
@@ -44,10 +47,11 @@ fn add_round(cone: &ConeData, D: &[f64], v: &[f64], t: &mut [f64]) {
 }
 
 kernel! {
-    /// `t = z + W⁻² gap`.
+    /// `t = w (s + gap)`; for round cones `z + W⁻² gap`.
     predictor(
         p: &ConeProgram,
         groups: &[Group],
+        s: &[f64],
         z: &[f64],
         gap: &[f64],
         w: &[f64],
@@ -58,15 +62,15 @@ kernel! {
             for cone in &p.cones[group.first_cone as usize..group.last_cone as usize] {
                 let all = cone.at as usize..(cone.at + cone.stride_z) as usize;
                 let t = &mut t[all.clone()];
-                t.copy_from_slice(&z[all.clone()]);
                 if cone.round {
+                    t.copy_from_slice(&z[all.clone()]);
                     add_round(cone, D, &gap[all], t);
-                } else {
-                    for ((t, g), w) in
-                        lanes_mut(t).iter_mut().zip(lanes(&gap[all.clone()])).zip(lanes(&w[all]))
-                    {
-                        S::store(S::fma(S::load(w), S::load(g), S::load(t)), t);
-                    }
+                    continue;
+                }
+                let [s, gap, w] = [s, gap, w].map(|v| lanes(&v[all.clone()]));
+                for (c, t) in lanes_mut(t).iter_mut().enumerate() {
+                    let sum = S::add(S::load(&s[c]), S::load(&gap[c]));
+                    S::store(S::mul(S::load(&w[c]), sum), t);
                 }
             }
         }
@@ -74,10 +78,12 @@ kernel! {
 }
 
 kernel! {
-    /// `t = z + (ds ∘ dz − mu) / s + W⁻² gap`, with the products of the scaled cone where it is round.
+    /// `t = (ds ∘ dz − mu) / (s + give z) + w (s + gap)`; for round cones `z` and the products of the
+    /// scaled cone, and `W⁻² gap`.
     corrector(
         p: &ConeProgram,
         groups: &[Group],
+        give: f64,
         mu: f64,
         s: &[f64],
         z: &[f64],
@@ -107,12 +113,13 @@ kernel! {
                 let t = lanes_mut(&mut t[all.clone()]);
                 let [s, z, gap, w, live, ds, dz] =
                     [s, z, gap, w, live, ds, dz].map(|v| lanes(&v[all.clone()]));
-                let minus_mu = S::splat(-mu);
+                let (minus_mu, give) = (S::splat(-mu), S::splat(give));
                 for c in 0..t.len() {
                     let aim = S::mul(minus_mu, S::load(&live[c]));
                     let product = S::fma(S::load(&ds[c]), S::load(&dz[c]), aim);
-                    let share = S::add(S::load(&z[c]), S::div(product, S::load(&s[c])));
-                    S::store(S::fma(S::load(&w[c]), S::load(&gap[c]), share), &mut t[c]);
+                    let soft = S::fma(give, S::load(&z[c]), S::load(&s[c]));
+                    let sum = S::add(S::load(&s[c]), S::load(&gap[c]));
+                    S::store(S::fma(S::load(&w[c]), sum, S::div(product, soft)), &mut t[c]);
                 }
             }
         }
@@ -120,11 +127,12 @@ kernel! {
 }
 
 kernel! {
-    /// `ds = A dx + gap`, `dz = −t − W⁻² A dx`; returns the inverse of the longest step inside, or a
+    /// `dz = −t − W⁻² A dx`, `ds = A dx + gap + give dz`; returns the inverse of the longest step inside, or a
     /// negative number.
     directions(
         p: &ConeProgram,
         groups: &[Group],
+        give: f64,
         dx: &[f64],
         s: &[f64],
         z: &[f64],
@@ -135,7 +143,7 @@ kernel! {
         ds: &mut [f64],
         dz: &mut [f64],
     ) -> f64 {
-        let minus = S::splat(-1.0);
+        let (minus, less) = (S::splat(-1.0), S::splat(-give));
         let (mut blocked, mut round) = (minus, -1.0_f64);
         for group in groups {
             rows_of_group::<S>(p, group, dx, false, ds);
@@ -161,7 +169,7 @@ kernel! {
                 for c in 0..ds.len() {
                     // minus dz and minus ds
                     let a = S::fma(S::load(&w[c]), S::load(&ds[c]), S::load(&t[c]));
-                    let d = S::add(S::load(&ds[c]), S::load(&gap[c]));
+                    let d = S::fma(less, a, S::add(S::load(&ds[c]), S::load(&gap[c])));
                     let b = S::mul(minus, d);
                     S::store(S::mul(minus, a), &mut dz[c]);
                     S::store(d, &mut ds[c]);
