@@ -165,8 +165,10 @@ pub enum Method {
     ColdNewton,
     /// Newton's method from the unconstrained minimiser: the warm start led nowhere.
     RestartedNewton,
-    /// The dense dual active set, because Newton's method did not get there: the problem may have
-    /// no answer, and this one proves it.
+    /// The interior point, finished by Newton's method where that got there.
+    InteriorPoint,
+    /// The dense dual active set, or a proof that there is no answer: what came before did not get
+    /// there.
     Fallback,
 }
 

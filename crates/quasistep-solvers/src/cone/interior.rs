@@ -219,7 +219,16 @@ impl Interior {
                 return Outcome::Stuck;
             }
             self.iterations += 1;
-            kernels::weights(work.isa, p, work.groups, self.give, &self.s, &self.z, &mut self.w, &mut self.D);
+            kernels::weights(
+                work.isa,
+                p,
+                work.groups,
+                self.give,
+                &self.s,
+                &self.z,
+                &mut self.w,
+                &mut self.D,
+            );
             if !self.factor(&work, shift) {
                 return Outcome::Stuck;
             }
@@ -227,7 +236,8 @@ impl Interior {
             kernels::predictor(
                 work.isa,
                 p,
-                work.groups, &self.s,
+                work.groups,
+                &self.s,
                 &self.z,
                 &self.gap,
                 &self.w,
@@ -245,7 +255,8 @@ impl Interior {
             kernels::corrector(
                 work.isa,
                 p,
-                work.groups, self.give,
+                work.groups,
+                self.give,
                 center * mu,
                 &self.s,
                 &self.z,
@@ -287,7 +298,8 @@ impl Interior {
         let mut blocked = kernels::directions(
             work.isa,
             work.p,
-            work.groups, self.give,
+            work.groups,
+            self.give,
             &self.dx,
             &self.s,
             &self.z,

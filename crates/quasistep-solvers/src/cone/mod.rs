@@ -6,6 +6,8 @@ pub(crate) mod interior;
 pub(crate) mod kernels;
 pub(crate) mod newton;
 pub(crate) mod program;
+mod proof;
+mod scaled;
 pub(crate) mod second_order;
 pub(crate) mod solver;
 pub(crate) mod structure;

@@ -45,15 +45,18 @@ const FEW: u32 = 15;
 const EXACT: f64 = 1e-12;
 /// Rows that contradict one another by less than this share of the same count as touching all
 /// alike: the digits of the data end there, and a vertex of such rows means nothing.
-const TOUCHING: f64 = 5e-9;
+const TOUCHING: f64 = 3e-9;
 /// Rounds before an island counts as stuck.
 const ROUNDS: u32 = 60;
 /// Rounds of a finish.
-const FINISH_ROUNDS: u32 = 5;
+const FINISH_ROUNDS: u32 = 8;
+/// Rounds of forces towards their balance, and the imbalance that one more round makes nothing of.
+const BALANCE_ROUNDS: u32 = 16;
+const BALANCED_ENOUGH: f64 = 1e-12;
 /// Slack that is rounding where all is at rest, as a share of the speed that the forces would give.
 const NOISE: f64 = 1e-16;
 /// Force that is nothing, as a share of the largest.
-const DRIFT: f64 = 1e-9;
+const DRIFT: f64 = 1e-12;
 /// Force by which rows that share a load may differ from the smallest norm, likewise.
 const SHARED: f64 = 1e-6;
 /// The line search is left when the slope is this share of the slope at its start.
@@ -158,16 +161,7 @@ impl Newton {
         penalty: f64,
         max_iterations: u32,
     ) -> End {
-        let panels = &s.panels[island.first_panel as usize..island.last_panel as usize];
-        let groups = &s.groups[island.first_group as usize..island.last_group as usize];
-        let work = Work {
-            isa,
-            p,
-            s,
-            panels,
-            groups,
-            range: (island.first_panel as usize, island.last_panel as usize),
-        };
+        let work = Work::new(isa, p, s, island);
         let (scale, singular) = self.scale(&work);
         let round = work.cones().any(|c| c.round);
         let rho = penalty * scale;
@@ -224,13 +218,10 @@ impl Newton {
                 }
                 return End::Solved;
             }
-            for group in groups {
+            for group in work.groups {
                 self.take_multipliers(p, group, stuck);
             }
-            for panel in panels {
-                let at = panel.x_at as usize..(panel.x_at + panel.dim) as usize;
-                self.center[at.clone()].copy_from_slice(&self.x[at]);
-            }
+            self.take_center(&work);
             if !self.refine(&work, rho, shift, &mut budget) {
                 return End::GaveUp;
             }
@@ -289,11 +280,24 @@ impl Newton {
             if !(left <= slack && least >= -slack && limits_hold) {
                 return false;
             }
-            if rho * left <= SHARED * force {
-                let below = self.take_linear(work, rho);
-                return below >= -DRIFT * force;
+            let below = if rho * left <= SHARED * force {
+                self.take_linear(work, rho)
+            } else {
+                self.balance(work, force)
+            };
+            if below >= -DRIFT * force {
+                return true;
             }
-            return self.balance(work, rho) >= -DRIFT * force;
+            // rows that would pull let go
+            best = f64::INFINITY;
+            for cone in work.cones() {
+                for i in cone.at as usize..(cone.at + cone.stride_z) as usize {
+                    self.w[i] = if self.lambda[i] > 0.0 { 1.0 } else { 0.0 };
+                }
+            }
+            if !self.factor(work, rho, 0.0) {
+                return false;
+            }
         }
         false
     }
@@ -312,18 +316,65 @@ impl Newton {
     }
 
     /// The forces nearest to `z` that balance, into `lambda`; returns the least before none is below zero.
-    fn balance(&mut self, work: &Work<'_>, rho: f64) -> f64 {
-        self.iterations += 1;
+    ///
+    /// Conjugate gradients on `Aᵀ A y = smooth − Aᵀ z`, with the factor at hand as preconditioner: it is
+    /// the inverse up to the few directions that rows near dependence leave weak.
+    fn balance(&mut self, work: &Work<'_>, force: f64) -> f64 {
         self.smooth_gradient(work, 0.0);
-        for cone in work.cones() {
-            let all = cone.at as usize..(cone.at + cone.stride_z) as usize;
-            self.lambda[all.clone()].copy_from_slice(&self.z[all]);
+        for panel in work.panels {
+            let at = panel.x_at as usize..(panel.x_at + panel.dim) as usize;
+            self.Pd[at.clone()].copy_from_slice(&self.smooth[at]);
         }
-        self.solve_for_imbalance(work);
+        kernels::subtract_forces(work.isa, work.p, work.groups, &self.z, &mut self.Pd);
+        let mut old = f64::INFINITY;
+        for _ in 0..BALANCE_ROUNDS {
+            if !(work.largest(&self.Pd) > BALANCED_ENOUGH * force) {
+                break;
+            }
+            self.iterations += 1;
+            for panel in work.panels {
+                let at = panel.x_at as usize..(panel.x_at + panel.dim) as usize;
+                self.smooth[at.clone()].copy_from_slice(&self.Pd[at]);
+            }
+            let (first, last) = work.range;
+            kernels::solve(work.isa, work.s, first, last, &self.H, &self.W, &mut self.smooth);
+            let new = work.dot(&self.Pd, &self.smooth);
+            let share = new / old;
+            for panel in work.panels {
+                for i in panel.x_at as usize..(panel.x_at + panel.dim) as usize {
+                    self.d[i] = self.smooth[i] + if share > 0.0 { share * self.d[i] } else { 0.0 };
+                    self.smooth[i] = 0.0;
+                }
+            }
+            kernels::rates(work.isa, work.p, work.groups, &self.d, &mut self.rates);
+            let mut length = 0.0;
+            for cone in work.cones() {
+                for i in cone.at as usize..(cone.at + cone.stride_z) as usize {
+                    self.rates[i] *= self.w[i];
+                    length += self.rates[i] * self.rates[i];
+                }
+            }
+            if !(new > 0.0 && length > 0.0) {
+                break;
+            }
+            kernels::add_forces(work.isa, work.p, work.groups, &self.rates, &mut self.smooth);
+            let step = new / length;
+            for panel in work.panels {
+                for i in panel.x_at as usize..(panel.x_at + panel.dim) as usize {
+                    self.Pd[i] -= step * self.smooth[i];
+                }
+            }
+            for cone in work.cones() {
+                for i in cone.at as usize..(cone.at + cone.stride_z) as usize {
+                    self.z[i] += step * self.rates[i];
+                }
+            }
+            old = new;
+        }
         let mut below = 0.0_f64;
         for cone in work.cones() {
             for i in cone.at as usize..(cone.at + cone.stride_z) as usize {
-                let force = self.z[i] - self.w[i] * rho * self.rates[i];
+                let force = self.w[i] * self.z[i];
                 below = below.min(force);
                 self.lambda[i] = force.max(0.0);
             }
@@ -365,6 +416,33 @@ impl Newton {
             }
         }
         false
+    }
+
+    /// Digits for a point inside the cones near the answer, from its own multipliers; true if they came.
+    pub fn polish(
+        &mut self,
+        isa: Isa,
+        p: &ConeProgram,
+        s: &Structure,
+        island: &Island,
+        x: &[f64],
+        z: &[f64],
+    ) -> bool {
+        let work = Work::new(isa, p, s, island);
+        let (scale, singular) = self.scale(&work);
+        for panel in work.panels {
+            let at = panel.x_at as usize..(panel.x_at + panel.dim) as usize;
+            self.x[at.clone()].copy_from_slice(&x[at]);
+        }
+        for cone in work.cones() {
+            let all = cone.at as usize..(cone.at + cone.stride_z) as usize;
+            self.lambda[all.clone()].copy_from_slice(&z[all]);
+        }
+        self.take_center(&work);
+        kernels::slacks(isa, p, work.groups, &self.x, &mut self.u);
+        let speed = work.speed();
+        let slack = (TOUCHING * speed.max(self.x_size(&work))).max(NOISE * work.force() / scale);
+        self.settle_round(&work, scale, if singular { SHIFT * scale } else { 0.0 }, slack)
     }
 
     /// `z ← lambda` on a group. Rows that contradict one another drift, each round by the same
@@ -765,6 +843,57 @@ impl Newton {
         size
     }
 
+    /// The point of an island that violates its rows least, whatever the cost; the violations are the
+    /// multipliers.
+    pub fn least_violation(
+        &mut self,
+        isa: Isa,
+        p: &ConeProgram,
+        s: &Structure,
+        island: &Island,
+        max_iterations: u32,
+    ) {
+        let work = Work::new(isa, p, s, island);
+        let mut scale = 0.0_f64;
+        for cone in work.cones() {
+            let J = &p.J[cone.J_at as usize..][..(cone.k * cone.width) as usize];
+            scale = J.iter().fold(scale, |m, v| m.max(v * v));
+        }
+        self.start(&work, Start::Cold, 1.0, 1.0);
+        self.reference = work.speed();
+        let mut budget = max_iterations;
+        for _ in 0..ROUNDS {
+            if !self.minimise(&work, 1.0, SHIFT * scale, false, &mut budget)
+                || self.moved(&work) <= EXACT * self.x_size(&work)
+            {
+                break;
+            }
+            self.take_center(&work);
+        }
+    }
+
+    fn take_center(&mut self, work: &Work<'_>) {
+        for panel in work.panels {
+            let at = panel.x_at as usize..(panel.x_at + panel.dim) as usize;
+            self.center[at.clone()].copy_from_slice(&self.x[at]);
+        }
+    }
+
+    /// The answer at hand, `x` and multipliers.
+    pub fn answer_mut(&mut self) -> (&mut [f64], &mut [f64]) {
+        (&mut self.x, &mut self.lambda)
+    }
+
+    /// Takes over an answer of another algorithm, in padded layout.
+    pub fn adopt(&mut self, p: &ConeProgram, x: &[f64], z: &[f64]) {
+        self.x.copy_from_slice(x);
+        self.lambda.copy_from_slice(z);
+        for (k, spring) in p.saturations.iter().enumerate() {
+            let stretch = self.x[self.spring_at[k] as usize] - spring.target;
+            self.limited[k] = spring.stiffness * stretch.abs() > spring.limit;
+        }
+    }
+
     /// Forgets what was found on an island.
     pub fn clear(&mut self, p: &ConeProgram, s: &Structure, island: &Island) {
         for panel in &s.panels[island.first_panel as usize..island.last_panel as usize] {
@@ -816,6 +945,17 @@ struct Work<'a> {
 }
 
 impl<'a> Work<'a> {
+    fn new(isa: Isa, p: &'a ConeProgram, s: &'a Structure, island: &Island) -> Self {
+        Self {
+            isa,
+            p,
+            s,
+            panels: &s.panels[island.first_panel as usize..island.last_panel as usize],
+            groups: &s.groups[island.first_group as usize..island.last_group as usize],
+            range: (island.first_panel as usize, island.last_panel as usize),
+        }
+    }
+
     fn cones(&self) -> impl Iterator<Item = &'a crate::cone::program::ConeData> {
         let p = self.p;
         self.groups.iter().flat_map(move |g| &p.cones[g.first_cone as usize..g.last_cone as usize])
@@ -826,6 +966,12 @@ impl<'a> Work<'a> {
         let entries =
             self.panels.iter().flat_map(|p| &x[p.x_at as usize..(p.x_at + p.dim) as usize]);
         entries.fold(0.0, |m, v| m.max(v.abs()))
+    }
+
+    /// Sum of products over the island's entries of two padded vectors.
+    fn dot(&self, a: &[f64], b: &[f64]) -> f64 {
+        let entries = self.panels.iter().flat_map(|p| p.x_at as usize..(p.x_at + p.dim) as usize);
+        entries.map(|i| a[i] * b[i]).sum()
     }
 
     /// Largest offset of a row: the speeds that the data speak of.

@@ -5,6 +5,9 @@ use crate::qp::{Reason, Residuals, Saturation};
 /// Lanes that every block's columns and every cone's rows are padded to.
 pub(crate) const LANES: usize = 4;
 
+/// Most rows of a cone's Jacobian.
+pub(crate) const MAX_ROWS: usize = 8;
+
 /// `n` rounded up to whole lanes.
 pub(crate) fn padded(n: usize) -> usize {
     n.next_multiple_of(LANES)
@@ -179,7 +182,8 @@ impl ConeProgram {
         self.saturations.push(saturation);
     }
 
-    /// Adds a cone over `blocks`, which must be distinct, with a Jacobian of `k` rows.
+    /// Adds a cone over `blocks`, which must be distinct, with a Jacobian of `k` rows, 8 at the most: more
+    /// end the solve with [`Reason::Dimensions`].
     ///
     /// # Panics
     ///
@@ -286,7 +290,8 @@ impl ConeProgram {
             .saturations
             .iter()
             .all(|s| s.stiffness.is_finite() && s.target.is_finite() && !s.limit.is_nan());
-        if self.saturations.iter().any(|s| s.index as usize >= self.n) {
+        let too_many = self.cones.iter().any(|c| c.k as usize > MAX_ROWS);
+        if too_many || self.saturations.iter().any(|s| s.index as usize >= self.n) {
             return Err(Reason::Dimensions);
         }
         if !([&self.P, &self.c, &self.J, &self.b, &self.E].iter().all(|v| finite(v)) && springs) {

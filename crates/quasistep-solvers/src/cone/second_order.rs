@@ -98,8 +98,7 @@ pub(crate) struct Scaling {
     lambda: [f64; MAX],
 }
 
-/// Most entries of a round cone.
-pub(crate) const MAX: usize = 8;
+pub(crate) use crate::cone::program::MAX_ROWS as MAX;
 
 impl Scaling {
     pub fn new(s: &[f64], z: &[f64]) -> Self {

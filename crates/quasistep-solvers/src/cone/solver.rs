@@ -6,6 +6,8 @@ use crate::cone::interior::Interior;
 use crate::cone::kernels::{self, Isa};
 use crate::cone::newton::{End, Newton, PENALTY, Start};
 use crate::cone::program::ConeProgram;
+use crate::cone::proof::Prover;
+use crate::cone::scaled::Scaled;
 use crate::cone::structure::Structure;
 use crate::kernels::max_abs;
 use crate::{Method, QpSolver, Reason, Residuals, Settings, Solution, Status};
@@ -13,8 +15,15 @@ use crate::{Method, QpSolver, Reason, Residuals, Settings, Solution, Status};
 /// Newton iterations after which an island has led nowhere: warm, then cold.
 const WARM_ITERATIONS: u32 = 60;
 const COLD_ITERATIONS: u32 = 150;
-/// Shares of the penalty that a cold start tries, one after another.
-const SOFTER: [f64; 4] = [1.0, 1e-2, 1e-3, 1e-4];
+/// Variables up to which the dense solver comes before the interior point, and up to which it comes at
+/// all.
+const FEW: usize = 100;
+const MANY: usize = 1500;
+/// Where the interior point hands over to Newton's method, and where it ends when that led nowhere.
+const NEAR: f64 = 1e-9;
+const NEARER: f64 = 1e-13;
+/// What rows give way on the way there: its answer is then the one of the smallest forces.
+const GIVE: f64 = 1e-7;
 
 /// Multipliers and slacks of a similar problem, in the layout of this one's `z`.
 ///
@@ -37,7 +46,10 @@ pub struct ConeSolver {
     structure: Structure,
     newton: Newton,
     interior: Interior,
+    scaled: Scaled,
+    prover: Prover,
     dense: QpSolver,
+    answer: Solution,
     flat: DenseProgram,
     g: Vec<f64>,
 }
@@ -56,7 +68,10 @@ impl ConeSolver {
             structure: Structure::default(),
             newton: Newton::default(),
             interior: Interior::default(),
+            scaled: Scaled::default(),
+            prover: Prover::default(),
             dense: QpSolver::new(),
+            answer: Solution::default(),
             flat: DenseProgram::default(),
             g: Vec::new(),
         }
@@ -79,19 +94,42 @@ impl ConeSolver {
         }
         let warm = warm.filter(|w| w.z.len() == program.m && w.s.len() == program.m);
         self.structure.update(program);
-        let reached = self.newton(program, warm, out);
-        out.iterations = self.newton.iterations;
-        if reached {
-            self.write(program, out);
-            let Self { newton, g, .. } = self;
-            let point = Point { x: &newton.x, u: &newton.u, z: newton.multipliers(), g };
-            if check::holds(program, &self.structure, point) {
-                out.status = Status::Solved;
-                out.dual_is_smallest_norm = true;
-                return;
-            }
+        self.newton.prepare(program, &self.structure);
+        let mut found = self.newton(program, warm, out) && self.accept(program, out);
+        if !found && out.method == Method::WarmNewton {
+            found = self.newton(program, None, out) && self.accept(program, out);
+            out.method = Method::RestartedNewton;
         }
-        self.fall_back(program, settings, out);
+        if found {
+            out.dual_is_smallest_norm = true;
+            return;
+        }
+        // few variables: the dense solver is quick, and has a proof for every ending
+        let rows_only = program.cones.iter().all(|c| !c.round);
+        if rows_only && program.n <= FEW && self.fall_back(program, settings, out) {
+            return;
+        }
+        if self.interior(program, out) {
+            return;
+        }
+        let best = out.residuals;
+        reset(program, out);
+        out.method = Method::Fallback;
+        out.iterations = self.newton.iterations;
+        if self.prover.prove(self.isa, program, out) {
+            return;
+        }
+        if rows_only
+            && program.n > FEW
+            && program.n <= MANY
+            && self.fall_back(program, settings, out)
+        {
+            return;
+        }
+        reset(program, out);
+        out.reason = Some(Reason::Accuracy);
+        out.method = Method::Fallback;
+        (out.iterations, out.residuals) = (self.newton.iterations, best);
     }
 
     /// Newton's method on every island; false if one led nowhere.
@@ -101,63 +139,109 @@ impl ConeSolver {
         warm: Option<WarmStart<'_>>,
         out: &mut Solution,
     ) -> bool {
-        let Self { isa, structure, newton, interior, .. } = self;
-        newton.prepare(program, structure);
-        use std::sync::OnceLock;
-        static KNOB: OnceLock<[f64; 4]> = OnceLock::new();
-        let [int, target, show, give] = *KNOB.get_or_init(|| {
-            let get =
-                |k: &str, d: f64| std::env::var(k).ok().and_then(|v| v.parse().ok()).unwrap_or(d);
-            [get("INT", 0.0), get("TARGET", 1e-8), get("SHOW", 0.0), get("GIVE", 0.0)]
-        });
-        if int > 0.0 && warm.is_none() {
-            interior.prepare(program, structure);
-            for island in &structure.islands {
-                let o = interior.solve(*isa, program, structure, island, target, give);
-                let ii = interior.iterations;
-                newton.clear(program, structure, island);
-                let e = newton.solve(
-                    *isa,
-                    program,
-                    structure,
-                    island,
-                    Start::Inside { x: &interior.x, z: &interior.z, s: &interior.s },
-                    PENALTY,
-                    60,
-                );
-                if show > 0.0 {
-                    eprintln!(
-                        "{o:?} {ii}  newton {e:?} {} factors {}",
-                        newton.iterations, newton.factors
-                    );
-                }
-                if e != End::Solved {
-                    out.iterations = 1000;
-                    return false;
-                }
-            }
-            newton.iterations += 1000 * interior.iterations;
-            return true;
-        }
+        let Self { isa, structure, newton, .. } = self;
         out.method = if warm.is_some() { Method::WarmNewton } else { Method::ColdNewton };
         for island in &structure.islands {
-            let mut attempt = |start, penalty, iterations| {
+            let mut attempt = |start, iterations| {
                 newton.clear(program, structure, island);
-                newton.solve(*isa, program, structure, island, start, penalty, iterations)
+                newton.solve(*isa, program, structure, island, start, PENALTY, iterations)
                     == End::Solved
             };
             if let Some(w) = warm {
-                if attempt(Start::Warm { z: w.z, s: w.s }, PENALTY, WARM_ITERATIONS) {
+                if attempt(Start::Warm { z: w.z, s: w.s }, WARM_ITERATIONS) {
                     continue;
                 }
                 out.method = Method::RestartedNewton;
             }
-            // a softer penalty sees fewer kinks and has less rounding, at more rounds
-            if !SOFTER.iter().any(|p| attempt(Start::Cold, p * PENALTY, COLD_ITERATIONS)) {
+            if !attempt(Start::Cold, COLD_ITERATIONS) {
                 return false;
             }
         }
         true
+    }
+
+    /// The interior point in the program's own units, and Newton's method from where it ends; its own end
+    /// if that leads nowhere.
+    fn interior(&mut self, program: &ConeProgram, out: &mut Solution) -> bool {
+        out.method = Method::InteriorPoint;
+        let Self { isa, structure, newton, interior, scaled, .. } = self;
+        scaled.fill(program, structure);
+        let p = &scaled.program;
+        interior.prepare(p, structure);
+        newton.prepare(p, structure);
+        let mut finished = true;
+        for island in &structure.islands {
+            let give = if island.cones > 0 { GIVE } else { 0.0 };
+            interior.solve(*isa, p, structure, island, NEAR, give);
+            newton.clear(p, structure, island);
+            let start = Start::Inside { x: &interior.x, z: &interior.z, s: &interior.s };
+            finished &= newton.solve(*isa, p, structure, island, start, PENALTY, COLD_ITERATIONS)
+                == End::Solved;
+        }
+        newton.iterations += interior.iterations;
+        if finished && self.accept_scaled(program, out) {
+            return self.settle(program, out);
+        }
+        let Self { isa, structure, newton, interior, scaled, .. } = self;
+        let p = &scaled.program;
+        newton.prepare(p, structure);
+        let mut polished = true;
+        for island in &structure.islands {
+            interior.solve(*isa, p, structure, island, NEARER, 0.0);
+            polished &= newton.polish(*isa, p, structure, island, &interior.x, &interior.z);
+        }
+        newton.iterations += interior.iterations;
+        if polished && self.accept_scaled(program, out) {
+            return self.settle(program, out);
+        }
+        self.newton.adopt(&self.scaled.program, &self.interior.x, &self.interior.z);
+        self.accept_scaled(program, out) && self.settle(program, out)
+    }
+
+    /// Like [`accept`](Self::accept), for an answer of the scaled program: it must hold in both units.
+    fn accept_scaled(&mut self, program: &ConeProgram, out: &mut Solution) -> bool {
+        let scaled = std::mem::take(&mut self.scaled);
+        let holds = self.accept(&scaled.program, out);
+        self.scaled = scaled;
+        if !holds {
+            return false;
+        }
+        let (x, z) = self.newton.answer_mut();
+        self.scaled.unscale(x, z);
+        self.accept(program, out)
+    }
+
+    /// From an answer to the one of the smallest multipliers, if Newton's method finds it; true.
+    fn settle(&mut self, program: &ConeProgram, out: &mut Solution) -> bool {
+        let (method, iterations) = (out.method, self.newton.iterations);
+        self.answer.clone_from(out);
+        let Self { isa, structure, newton, answer, .. } = self;
+        newton.prepare(program, structure);
+        newton.iterations = iterations;
+        let found = structure.islands.iter().all(|island| {
+            newton.clear(program, structure, island);
+            let start = Start::Warm { z: &answer.z, s: &answer.s };
+            newton.solve(*isa, program, structure, island, start, PENALTY, WARM_ITERATIONS)
+                == End::Solved
+        });
+        if found && self.accept(program, out) {
+            out.dual_is_smallest_norm = true;
+        } else {
+            out.clone_from(&self.answer);
+        }
+        out.method = method;
+        true
+    }
+
+    /// Writes the answer that Newton's memory holds; true if it is one.
+    fn accept(&mut self, program: &ConeProgram, out: &mut Solution) -> bool {
+        self.write(program, out);
+        let Self { newton, g, structure, .. } = self;
+        let point = Point { x: &newton.x, u: &newton.u, z: newton.multipliers(), g };
+        let holds = check::holds(program, structure, point);
+        out.status = if holds { Status::Solved } else { Status::GaveUp };
+        out.iterations = newton.iterations;
+        holds
     }
 
     /// Answer and residuals, from the program itself.
@@ -191,20 +275,49 @@ impl ConeSolver {
         out.residuals.stationarity = max_abs(g);
     }
 
-    /// The dense solver, which has a proof for every ending. Round cones have no rows: they end here.
-    fn fall_back(&mut self, program: &ConeProgram, settings: &Settings, out: &mut Solution) {
-        let iterations = out.iterations;
-        if program.cones.iter().any(|c| c.round) {
-            reset(program, out);
-            out.iterations = iterations;
-            out.reason = Some(Reason::Accuracy);
-            out.method = Method::Fallback;
-            return;
-        }
-        self.flat.fill(program);
-        self.dense.solve(&self.flat.qp(), &[], settings, out);
-        out.iterations += iterations;
+    /// The dense solver, for programs without round cones; false if its answer is none.
+    fn fall_back(
+        &mut self,
+        program: &ConeProgram,
+        settings: &Settings,
+        out: &mut Solution,
+    ) -> bool {
         out.method = Method::Fallback;
+        self.flat.fill(program);
+        self.dense.solve(&self.flat.qp(), &[], settings, &mut self.answer);
+        self.newton.iterations += self.answer.iterations;
+        match self.answer.status {
+            Status::GaveUp => return false,
+            Status::Solved => {
+                let (mut x, mut z) = (vec![0.0; program.n_padded], vec![0.0; program.m_padded]);
+                for b in &program.blocks {
+                    let (at, from) = (b.at as usize, b.first as usize);
+                    x[at..at + b.dim as usize]
+                        .copy_from_slice(&self.answer.x[from..from + b.dim as usize]);
+                }
+                for c in &program.cones {
+                    let (at, from) = (c.at as usize, c.first as usize);
+                    z[at..at + c.m as usize]
+                        .copy_from_slice(&self.answer.z[from..from + c.m as usize]);
+                }
+                self.newton.adopt(program, &x, &z);
+                if !self.accept(program, out) {
+                    return false;
+                }
+                out.saturated.clone_from(&self.answer.saturated);
+                out.dual_is_smallest_norm = self.answer.dual_is_smallest_norm;
+                out.working.clone_from(&self.answer.working);
+            }
+            Status::Unbounded | Status::Infeasible => {
+                reset(program, out);
+                out.status = self.answer.status;
+                out.ray.clone_from(&self.answer.ray);
+                out.certificate.clone_from(&self.answer.certificate);
+            }
+        }
+        out.method = Method::Fallback;
+        out.iterations = self.newton.iterations;
+        true
     }
 }
 

@@ -158,11 +158,6 @@ impl Structure {
         self.find_order(program);
         self.lay_out(program);
         self.sort_groups(program);
-        if std::env::var_os("STAT").is_some() {
-            let fl: f64 = self.panels.iter().map(|p| { let d=p.dim as f64; let w=p.width as f64 - d; d*w*w+d*d*w+d*d*d/3.0 }).sum();
-            let ma = self.panels.iter().map(|p| p.width).max();
-            eprintln!("panels {} H {} flops {:.3e} widest {ma:?} columns {} updates {} groups {}", self.panels.len(), self.H_len, fl, self.columns.len(), self.updates.len(), self.groups.len());
-        }
     }
 
     fn find_groups(&mut self, program: &ConeProgram) {

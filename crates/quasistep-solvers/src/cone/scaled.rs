@@ -1,0 +1,96 @@
+//! The same program in units of its own: for problems whose variables and rows have scales of their own.
+
+use crate::cone::program::ConeProgram;
+use crate::cone::structure::Structure;
+
+/// A program with the diagonal of its cost and the rows of its cones near one, and the way back.
+///
+/// `x = unit ∘ x'`, `z = row ∘ z'` cone by cone; `E` and the order of everything stay.
+#[derive(Debug, Default)]
+pub(crate) struct Scaled {
+    pub program: ConeProgram,
+    unit: Vec<f64>,
+    row: Vec<f64>,
+}
+
+impl Scaled {
+    /// Makes this the scaled form of `p`.
+    pub fn fill(&mut self, p: &ConeProgram, s: &Structure) {
+        let Self { program: q, unit, row } = self;
+        q.clone_from(p);
+        unit.clear();
+        unit.resize(p.n_padded, 1.0);
+        // a variable without cost is measured by the cost around and by what its rows make of it
+        for island in &s.islands {
+            let panels = &s.panels[island.first_panel as usize..island.last_panel as usize];
+            let diagonal = |block: usize, i: usize| {
+                let b = &p.blocks[block];
+                let own = p.P[b.P_at as usize + i * (b.stride as usize + 1)];
+                let springs = p.saturations.iter().filter(|s| s.index == b.first + i as u32);
+                own + springs.map(|s| s.stiffness).sum::<f64>()
+            };
+            let mut largest = 0.0_f64;
+            for panel in panels {
+                for i in 0..panel.dim as usize {
+                    largest = largest.max(diagonal(panel.block as usize, i));
+                }
+            }
+            for panel in panels {
+                for i in 0..panel.dim as usize {
+                    let d = diagonal(panel.block as usize, i);
+                    let d = if d > 0.0 { d } else { largest };
+                    if d > 0.0 {
+                        unit[panel.x_at as usize + i] = 1.0 / d.sqrt();
+                    }
+                }
+            }
+        }
+        for b in &p.blocks {
+            let (dim, stride, at) = (b.dim as usize, b.stride as usize, b.at as usize);
+            for i in 0..dim {
+                q.c[at + i] *= unit[at + i];
+                for j in 0..dim {
+                    q.P[b.P_at as usize + i * stride + j] *= unit[at + i] * unit[at + j];
+                }
+            }
+        }
+        row.clear();
+        for cone in &p.cones {
+            let (k, width) = (cone.k as usize, cone.width as usize);
+            let J = &mut q.J[cone.J_at as usize..][..k * width];
+            for side in p.sides_of(cone) {
+                let b = &p.blocks[side.block as usize];
+                for r in 0..k {
+                    for i in 0..b.dim as usize {
+                        J[r * width + side.column as usize + i] *= unit[b.at as usize + i];
+                    }
+                }
+            }
+            let norm = |r: usize| {
+                J[r * width..(r + 1) * width].iter().map(|v| v * v).sum::<f64>().sqrt()
+            };
+            let largest = (0..k).map(norm).fold(0.0, f64::max);
+            let scale = if largest > 0.0 { 1.0 / largest } else { 1.0 };
+            J.iter_mut().for_each(|v| *v *= scale);
+            let b = &mut q.b[cone.b_at as usize..][..k];
+            b.iter_mut().for_each(|v| *v *= scale);
+            row.push(scale);
+        }
+        for spring in &mut q.saturations {
+            let block = p.blocks.partition_point(|b| b.first <= spring.index) - 1;
+            let u = unit[(p.blocks[block].at + spring.index - p.blocks[block].first) as usize];
+            spring.stiffness *= u * u;
+            spring.target /= u;
+            spring.limit *= u;
+        }
+    }
+
+    /// A point of the scaled program in the caller's units.
+    pub fn unscale(&self, x: &mut [f64], z: &mut [f64]) {
+        x.iter_mut().zip(&self.unit).for_each(|(x, u)| *x *= u);
+        for (cone, row) in self.program.cones.iter().zip(&self.row) {
+            let z = &mut z[cone.at as usize..(cone.at + cone.stride_z) as usize];
+            z.iter_mut().for_each(|z| *z *= row);
+        }
+    }
+}
