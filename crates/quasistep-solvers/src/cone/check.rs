@@ -8,7 +8,7 @@ use crate::cone::structure::{Island, Structure};
 
 /// Slack that a row may have where it should be zero or more, as a share of its terms, or, where all
 /// rows have one unit, of the largest speed around.
-const ROW: f64 = 5e-9;
+const ROW: f64 = 1e-8;
 /// Ratio of the largest and the least row of the Jacobians above which rows count as of many units.
 const ONE_UNIT: f64 = 1e3;
 /// Slack where all is at rest, as a share of the speed that the forces would give to the lighter side, and

@@ -45,7 +45,7 @@ const FEW: u32 = 15;
 const EXACT: f64 = 1e-12;
 /// Rows that contradict one another by less than this share of the same count as touching all
 /// alike: the digits of the data end there, and a vertex of such rows means nothing.
-const TOUCHING: f64 = 3e-9;
+const TOUCHING: f64 = 9e-9;
 /// Rounds before an island counts as stuck.
 const ROUNDS: u32 = 60;
 /// Rounds of a finish.
@@ -283,7 +283,7 @@ impl Newton {
             let below = if rho * left <= SHARED * force {
                 self.take_linear(work, rho)
             } else {
-                self.balance(work, force)
+                self.balance(work, rho, force)
             };
             if below >= -DRIFT * force {
                 return true;
@@ -317,15 +317,20 @@ impl Newton {
 
     /// The forces nearest to `z` that balance, into `lambda`; returns the least before none is below zero.
     ///
-    /// Conjugate gradients on `Aᵀ A y = smooth − Aᵀ z`, with the factor at hand as preconditioner: it is
-    /// the inverse up to the few directions that rows near dependence leave weak.
-    fn balance(&mut self, work: &Work<'_>, force: f64) -> f64 {
-        self.smooth_gradient(work, 0.0);
-        for panel in work.panels {
-            let at = panel.x_at as usize..(panel.x_at + panel.dim) as usize;
-            self.Pd[at.clone()].copy_from_slice(&self.smooth[at]);
+    /// Where `x` minimises, `z − rho u` balances; of `−rho u` only the part that the bodies feel is wanted:
+    /// conjugate gradients on `Aᵀ A y = −rho Aᵀ u`, with the factor at hand as preconditioner. It is the
+    /// inverse up to the few directions that rows near dependence leave weak. The right side is made from
+    /// rows, so that what no row carries is not in it.
+    fn balance(&mut self, work: &Work<'_>, rho: f64, force: f64) -> f64 {
+        for cone in work.cones() {
+            for i in cone.at as usize..(cone.at + cone.stride_z) as usize {
+                self.lambda[i] = -self.w[i] * rho * self.u[i];
+            }
         }
-        kernels::subtract_forces(work.isa, work.p, work.groups, &self.z, &mut self.Pd);
+        for panel in work.panels {
+            self.Pd[panel.x_at as usize..(panel.x_at + panel.dim) as usize].fill(0.0);
+        }
+        kernels::add_forces(work.isa, work.p, work.groups, &self.lambda, &mut self.Pd);
         let mut old = f64::INFINITY;
         for _ in 0..BALANCE_ROUNDS {
             if !(work.largest(&self.Pd) > BALANCED_ENOUGH * force) {
