@@ -22,7 +22,7 @@ const SQUEEZE: f64 = 1e5;
 /// unit; and of it in any case.
 const BALANCE: f64 = 3e-9;
 const BALANCE_ONE_UNIT: f64 = 1e-9;
-const BALANCE_ROUNDING: f64 = 1e-15;
+const BALANCE_ROUNDING: f64 = 1e-13;
 
 /// A point in padded layout: `x`, `u = A x − b`, multipliers, `g = P x + c + ∇huber − Aᵀ z`.
 #[derive(Clone, Copy, Debug)]

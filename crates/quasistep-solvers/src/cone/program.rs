@@ -164,6 +164,21 @@ impl ConeProgram {
         self.c.resize(self.n_padded, 0.0);
     }
 
+    /// Becomes a copy of `other`, in the memory at hand.
+    pub(crate) fn copy(&mut self, other: &Self) {
+        self.blocks.clone_from(&other.blocks);
+        self.P.clone_from(&other.P);
+        self.c.clone_from(&other.c);
+        self.cones.clone_from(&other.cones);
+        self.sides.clone_from(&other.sides);
+        self.J.clone_from(&other.J);
+        self.b.clone_from(&other.b);
+        self.E.clone_from(&other.E);
+        self.saturations.clone_from(&other.saturations);
+        (self.n, self.n_padded) = (other.n, other.n_padded);
+        (self.m, self.m_padded) = (other.m, other.m_padded);
+    }
+
     /// Row `row` of the cost of a block; write the whole row, both triangles.
     pub fn P(&mut self, block: usize, row: usize) -> &mut [f64] {
         let block = &self.blocks[block];

@@ -17,7 +17,7 @@ impl Scaled {
     /// Makes this the scaled form of `p`.
     pub fn fill(&mut self, p: &ConeProgram, s: &Structure) {
         let Self { program: q, unit, row } = self;
-        q.clone_from(p);
+        q.copy(p);
         unit.clear();
         unit.resize(p.n_padded, 1.0);
         // a variable without cost is measured by the cost around and by what its rows make of it
@@ -91,6 +91,14 @@ impl Scaled {
         for (cone, row) in self.program.cones.iter().zip(&self.row) {
             let z = &mut z[cone.at as usize..(cone.at + cone.stride_z) as usize];
             z.iter_mut().for_each(|z| *z *= row);
+        }
+    }
+
+    /// Slacks of the scaled program in the caller's units.
+    pub fn unscale_slacks(&self, s: &mut [f64]) {
+        for (cone, row) in self.program.cones.iter().zip(&self.row) {
+            let s = &mut s[cone.at as usize..(cone.at + cone.stride_z) as usize];
+            s.iter_mut().for_each(|s| *s /= row);
         }
     }
 }

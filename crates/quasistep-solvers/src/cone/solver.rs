@@ -12,11 +12,13 @@ use crate::cone::structure::Structure;
 use crate::kernels::max_abs;
 use crate::{Method, QpSolver, Reason, Residuals, Settings, Solution, Status};
 
-/// Newton iterations after which an island has led nowhere: warm, then cold.
+/// Newton iterations after which an island has led nowhere: warm, then cold; the latter of an island
+/// where the interior point, which always takes some twenty, is at hand for less.
 const WARM_ITERATIONS: u32 = 60;
 const COLD_ITERATIONS: u32 = 150;
-/// Variables up to which the dense solver comes before the interior point, and up to which it comes at
-/// all.
+const MANY_COLD_ITERATIONS: u32 = 80;
+/// Variables up to which Newton's method starts anew and the dense solver comes before the interior
+/// point, and up to which the dense solver comes at all.
 const FEW: usize = 100;
 const MANY: usize = 1500;
 /// Where the interior point hands over to Newton's method, and where it ends when that led nowhere.
@@ -50,8 +52,31 @@ pub struct ConeSolver {
     prover: Prover,
     dense: QpSolver,
     answer: Solution,
+    near: Near,
     flat: DenseProgram,
     g: Vec<f64>,
+}
+
+/// A point inside the cones near the answer, in padded layout.
+#[derive(Debug, Default)]
+struct Near {
+    x: Vec<f64>,
+    z: Vec<f64>,
+    s: Vec<f64>,
+}
+
+impl Near {
+    fn copy(&mut self, from: &Interior) {
+        self.x.clone_from(&from.x);
+        self.z.clone_from(&from.z);
+        self.s.clone_from(&from.s);
+    }
+
+    /// From the units of the scaled program to those of the caller's.
+    fn unscale(&mut self, scaled: &Scaled) {
+        scaled.unscale(&mut self.x, &mut self.z);
+        scaled.unscale_slacks(&mut self.s);
+    }
 }
 
 impl Default for ConeSolver {
@@ -72,6 +97,7 @@ impl ConeSolver {
             prover: Prover::default(),
             dense: QpSolver::new(),
             answer: Solution::default(),
+            near: Near::default(),
             flat: DenseProgram::default(),
             g: Vec::new(),
         }
@@ -96,7 +122,7 @@ impl ConeSolver {
         self.structure.update(program);
         self.newton.prepare(program, &self.structure);
         let mut found = self.newton(program, warm, out) && self.accept(program, out);
-        if !found && out.method == Method::WarmNewton {
+        if !found && warm.is_some() && program.n <= FEW {
             found = self.newton(program, None, out) && self.accept(program, out);
             out.method = Method::RestartedNewton;
         }
@@ -142,43 +168,43 @@ impl ConeSolver {
         let Self { isa, structure, newton, .. } = self;
         out.method = if warm.is_some() { Method::WarmNewton } else { Method::ColdNewton };
         for island in &structure.islands {
-            let mut attempt = |start, iterations| {
-                newton.clear(program, structure, island);
-                newton.solve(*isa, program, structure, island, start, PENALTY, iterations)
-                    == End::Solved
+            let (start, iterations) = match warm {
+                Some(w) => (Start::Warm { z: w.z, s: w.s }, WARM_ITERATIONS),
+                None if program.n > FEW => (Start::Cold, MANY_COLD_ITERATIONS),
+                None => (Start::Cold, COLD_ITERATIONS),
             };
-            if let Some(w) = warm {
-                if attempt(Start::Warm { z: w.z, s: w.s }, WARM_ITERATIONS) {
-                    continue;
-                }
-                out.method = Method::RestartedNewton;
-            }
-            if !attempt(Start::Cold, COLD_ITERATIONS) {
+            newton.clear(program, structure, island);
+            let end = newton.solve(*isa, program, structure, island, start, PENALTY, iterations);
+            if end != End::Solved {
                 return false;
             }
         }
         true
     }
 
-    /// The interior point in the program's own units, and Newton's method from where it ends; its own end
-    /// if that leads nowhere.
+    /// The interior point in units of the program's own, and Newton's method from where it ends: in the
+    /// caller's units, in the program's own; if both lead nowhere, the interior point's own end.
     fn interior(&mut self, program: &ConeProgram, out: &mut Solution) -> bool {
         out.method = Method::InteriorPoint;
         let Self { isa, structure, newton, interior, scaled, .. } = self;
         scaled.fill(program, structure);
-        let p = &scaled.program;
-        interior.prepare(p, structure);
-        newton.prepare(p, structure);
-        let mut finished = true;
+        let before = newton.iterations;
+        interior.prepare(&scaled.program, structure);
         for island in &structure.islands {
             let give = if island.cones > 0 { GIVE } else { 0.0 };
-            interior.solve(*isa, p, structure, island, NEAR, give);
-            newton.clear(p, structure, island);
-            let start = Start::Inside { x: &interior.x, z: &interior.z, s: &interior.s };
-            finished &= newton.solve(*isa, p, structure, island, start, PENALTY, COLD_ITERATIONS)
-                == End::Solved;
+            interior.solve(*isa, &scaled.program, structure, island, NEAR, give);
         }
-        newton.iterations += interior.iterations;
+        let iterations = before + interior.iterations;
+        self.near.copy(&self.interior);
+        self.near.unscale(&self.scaled);
+        if self.newton_from_near(program, iterations) && self.accept(program, out) {
+            out.dual_is_smallest_norm = true;
+            return true;
+        }
+        self.near.copy(&self.interior);
+        let scaled = std::mem::take(&mut self.scaled);
+        let finished = self.newton_from_near(&scaled.program, iterations);
+        self.scaled = scaled;
         if finished && self.accept_scaled(program, out) {
             return self.settle(program, out);
         }
@@ -190,12 +216,24 @@ impl ConeSolver {
             interior.solve(*isa, p, structure, island, NEARER, 0.0);
             polished &= newton.polish(*isa, p, structure, island, &interior.x, &interior.z);
         }
-        newton.iterations += interior.iterations;
+        newton.iterations += before + interior.iterations;
         if polished && self.accept_scaled(program, out) {
             return self.settle(program, out);
         }
         self.newton.adopt(&self.scaled.program, &self.interior.x, &self.interior.z);
         self.accept_scaled(program, out) && self.settle(program, out)
+    }
+
+    /// Newton's method from `near` on every island; false if one led nowhere.
+    fn newton_from_near(&mut self, p: &ConeProgram, iterations: u32) -> bool {
+        let Self { isa, structure, newton, near, .. } = self;
+        newton.prepare(p, structure);
+        newton.iterations = iterations;
+        structure.islands.iter().all(|island| {
+            newton.clear(p, structure, island);
+            let start = Start::Inside { x: &near.x, z: &near.z, s: &near.s };
+            newton.solve(*isa, p, structure, island, start, PENALTY, WARM_ITERATIONS) == End::Solved
+        })
     }
 
     /// Like [`accept`](Self::accept), for an answer of the scaled program: it must hold in both units.
@@ -214,7 +252,8 @@ impl ConeSolver {
     /// From an answer to the one of the smallest multipliers, if Newton's method finds it; true.
     fn settle(&mut self, program: &ConeProgram, out: &mut Solution) -> bool {
         let (method, iterations) = (out.method, self.newton.iterations);
-        self.answer.clone_from(out);
+        std::mem::swap(&mut self.answer, out);
+        reset(program, out);
         let Self { isa, structure, newton, answer, .. } = self;
         newton.prepare(program, structure);
         newton.iterations = iterations;
@@ -227,7 +266,7 @@ impl ConeSolver {
         if found && self.accept(program, out) {
             out.dual_is_smallest_norm = true;
         } else {
-            out.clone_from(&self.answer);
+            std::mem::swap(&mut self.answer, out);
         }
         out.method = method;
         true
@@ -289,7 +328,11 @@ impl ConeSolver {
         match self.answer.status {
             Status::GaveUp => return false,
             Status::Solved => {
-                let (mut x, mut z) = (vec![0.0; program.n_padded], vec![0.0; program.m_padded]);
+                let Near { x, z, .. } = &mut self.near;
+                x.clear();
+                x.resize(program.n_padded, 0.0);
+                z.clear();
+                z.resize(program.m_padded, 0.0);
                 for b in &program.blocks {
                     let (at, from) = (b.at as usize, b.first as usize);
                     x[at..at + b.dim as usize]
@@ -300,7 +343,7 @@ impl ConeSolver {
                     z[at..at + c.m as usize]
                         .copy_from_slice(&self.answer.z[from..from + c.m as usize]);
                 }
-                self.newton.adopt(program, &x, &z);
+                self.newton.adopt(program, &self.near.x, &self.near.z);
                 if !self.accept(program, out) {
                     return false;
                 }
