@@ -16,6 +16,8 @@ const ONE_UNIT: f64 = 1e3;
 const REST: f64 = 1e-16;
 const REST_ROUND: f64 = 1e-14;
 const REST_OF_ALL: f64 = 1e-12;
+/// The same in the caller's unit, where there is no cost at all and so no speed to compare with.
+const REST_WITHOUT_COST: f64 = 1e-18;
 /// Largest multipliers, over the forces of cost and springs, that are believed.
 const SQUEEZE: f64 = 1e5;
 /// Imbalance of a variable, as a share of its terms; of the largest force around where all rows have one
@@ -79,8 +81,8 @@ pub(crate) fn holds(p: &ConeProgram, s: &Structure, point: Point<'_>) -> bool {
     }
     s.islands.iter().all(|island| {
         let mut around = survey(p, s, island, point);
-        let at_rest = if heaviest > 0.0 { around.force / heaviest } else { 0.0 };
-        around.most_at_rest = REST_OF_ALL * at_rest;
+        let at_rest = REST_OF_ALL * around.force / heaviest;
+        around.most_at_rest = if at_rest.is_finite() { at_rest } else { REST_WITHOUT_COST };
         let panels = &s.panels[island.first_panel as usize..island.last_panel as usize];
         let groups = &s.groups[island.first_group as usize..island.last_group as usize];
         let share = if around.one_unit { BALANCE_ONE_UNIT } else { BALANCE_ROUNDING };
@@ -215,10 +217,12 @@ fn natural(p: &ConeProgram, cone: &ConeData, around: &Around) -> f64 {
         let lightest = diagonal.filter(|d| *d > 0.0).fold(around.scale, f64::min);
         for r in 0..k {
             let J = &p.J[cone.J_at as usize + r * width + side.column as usize..][..dim];
-            speed = speed.max(largest(J) * around.all_forces / lightest);
+            // without any cost on the island there is no such speed: the most that may be
+            let natural = largest(J) * around.all_forces / lightest;
+            speed = speed.max(if natural.is_nan() { 0.0 } else { natural });
         }
     }
-    if speed.is_finite() { speed } else { 0.0 }
+    speed
 }
 
 /// Sum of the magnitudes of a variable's forces.

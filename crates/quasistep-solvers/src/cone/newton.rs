@@ -55,6 +55,8 @@ const BALANCE_ROUNDS: u32 = 16;
 const BALANCED_ENOUGH: f64 = 1e-12;
 /// Slack that is rounding where all is at rest, as a share of the speed that the forces would give.
 const NOISE: f64 = 1e-16;
+/// Contradictions of touching rows where all is at rest, likewise.
+const REST: f64 = 5e-13;
 /// Force that is nothing, as a share of the largest.
 const DRIFT: f64 = 1e-12;
 /// Force by which rows that share a load may differ from the smallest norm, likewise.
@@ -208,11 +210,11 @@ impl Newton {
             let still = moved <= 1e-11 * x_size;
             let stuck = !(error <= 0.5 * best) && still;
             let near = (stuck || best < f64::INFINITY && still)
-                && error <= (TOUCHING * speed.max(x_size)).max(NOISE * natural);
+                && error <= (TOUCHING * speed.max(x_size)).max(REST * natural);
             best = best.min(error);
             let exact = error <= (EXACT * speed.max(x_size)).max(NOISE * natural);
             if exact && still || near {
-                let slack = (TOUCHING * speed.max(x_size)).max(NOISE * natural);
+                let slack = (TOUCHING * speed.max(x_size)).max(REST * natural);
                 if round && !self.settle_round(&work, scale, shift, slack) {
                     return End::GaveUp;
                 }
@@ -264,7 +266,7 @@ impl Newton {
                 }
             }
             let force = force.max(work.force());
-            let slack = (TOUCHING * size).max(NOISE * natural);
+            let slack = (TOUCHING * size).max(REST * natural);
             // written so that NaN fails
             if !(left <= slack) && left <= 0.1 * best {
                 best = left;
@@ -446,7 +448,7 @@ impl Newton {
         self.take_center(&work);
         kernels::slacks(isa, p, work.groups, &self.x, &mut self.u);
         let speed = work.speed();
-        let slack = (TOUCHING * speed.max(self.x_size(&work))).max(NOISE * work.force() / scale);
+        let slack = (TOUCHING * speed.max(self.x_size(&work))).max(REST * work.force() / scale);
         self.settle_round(&work, scale, if singular { SHIFT * scale } else { 0.0 }, slack)
     }
 
@@ -839,7 +841,7 @@ impl Newton {
     }
 
     fn x_size(&self, work: &Work<'_>) -> f64 {
-        let mut size = 1e-3_f64;
+        let mut size = 0.0_f64;
         for panel in work.panels {
             for i in panel.x_at as usize..(panel.x_at + panel.dim) as usize {
                 size = size.max(self.x[i].abs());
