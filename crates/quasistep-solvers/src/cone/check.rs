@@ -12,7 +12,7 @@ const ROW: f64 = 1e-8;
 /// Ratio of the largest and the least row of the Jacobians above which rows count as of many units.
 const ONE_UNIT: f64 = 1e3;
 /// Slack where all is at rest, as a share of the speed that the forces would give to the lighter side, and
-/// to the heaviest body of all. Round cones have fewer digits near their tip.
+/// to the heaviest body of the island. Round cones have fewer digits near their tip.
 const REST: f64 = 1e-16;
 const REST_ROUND: f64 = 1e-14;
 const REST_OF_ALL: f64 = 1e-12;
@@ -81,7 +81,9 @@ pub(crate) fn holds(p: &ConeProgram, s: &Structure, point: Point<'_>) -> bool {
     }
     s.islands.iter().all(|island| {
         let mut around = survey(p, s, island, point);
-        let at_rest = REST_OF_ALL * around.force / heaviest;
+        // of an island without any cost, by the heaviest body of all
+        let scale = if around.scale > 0.0 { around.scale } else { heaviest };
+        let at_rest = REST_OF_ALL * around.force / scale;
         around.most_at_rest = if at_rest.is_finite() { at_rest } else { REST_WITHOUT_COST };
         let panels = &s.panels[island.first_panel as usize..island.last_panel as usize];
         let groups = &s.groups[island.first_group as usize..island.last_group as usize];
