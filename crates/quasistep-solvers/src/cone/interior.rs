@@ -22,6 +22,8 @@ use crate::cone::program::{ConeData, ConeProgram};
 use crate::cone::second_order;
 use crate::cone::structure::{Group, Island, Panel, Structure};
 
+/// Iterations without progress after which rounding has taken over.
+const STALLED: u32 = 2;
 /// Iterations before an island counts as stuck.
 const ITERATIONS: u32 = 60;
 /// Share of the way to the boundary that a step takes.
@@ -207,6 +209,9 @@ impl Interior {
             let (gap, pull) = (self.largest_gap(&work), work.largest(&self.pull));
             // a step back means that rounding has taken over
             let now = (mu / (force * speed)).max(gap / speed).max(pull / force);
+            if !mu.is_finite() {
+                return Outcome::Stuck;
+            }
             if now <= target {
                 return Outcome::Reached;
             }
@@ -215,7 +220,7 @@ impl Interior {
             } else {
                 since += 1;
             }
-            if since > 8 || !now.is_finite() || size > 1e12 * speed {
+            if since > STALLED || !now.is_finite() || size > 1e12 * speed {
                 return Outcome::Stuck;
             }
             self.iterations += 1;
