@@ -282,6 +282,10 @@ impl Interior {
                 ];
             }
             let alpha = (STEP * self.direction(&work)).min(1.0);
+            // written so that NaN ends here, with the point still good
+            if !(alpha > 1e-6 && work.sum(&self.dx).is_finite()) {
+                return Outcome::Stuck;
+            }
             mu = self.advance(&work, alpha, shift) / degree;
         }
         Outcome::Stuck
@@ -585,6 +589,13 @@ impl<'a> Work<'a> {
         let entries =
             self.panels.iter().flat_map(|p| &x[p.x_at as usize..(p.x_at + p.dim) as usize]);
         entries.fold(0.0, |m, v| m.max(v.abs()))
+    }
+
+    /// Sum of magnitudes likewise; NaN and infinities show in it.
+    fn sum(&self, x: &[f64]) -> f64 {
+        let entries =
+            self.panels.iter().flat_map(|p| &x[p.x_at as usize..(p.x_at + p.dim) as usize]);
+        entries.map(|v| v.abs()).sum()
     }
 
     fn has(&self, panel: u32) -> bool {
