@@ -106,13 +106,12 @@ pub(crate) fn holds(p: &ConeProgram, s: &Structure, point: Point<'_>) -> bool {
 }
 
 fn survey(p: &ConeProgram, s: &Structure, island: &Island, point: Point<'_>) -> Around {
-    let (mut force, mut scale, mut size) = (0.0_f64, 0.0_f64, 0.0_f64);
+    let (mut force, mut scale) = (0.0_f64, 0.0_f64);
     for panel in &s.panels[island.first_panel as usize..island.last_panel as usize] {
         let block = &p.blocks[panel.block as usize];
         let at = block.at as usize..(block.at + block.dim) as usize;
         let x = &point.x[at.clone()];
         force = force.max(largest(&p.c[at]));
-        size = size.max(largest(x));
         for (i, x) in x.iter().enumerate() {
             let diagonal = p.P[block.P_at as usize + i * (block.stride as usize + 1)];
             force = force.max((diagonal * x).abs());
@@ -128,11 +127,13 @@ fn survey(p: &ConeProgram, s: &Structure, island: &Island, point: Point<'_>) -> 
             scale = scale.max(spring.stiffness);
         }
     }
-    let (mut push, mut offset) = (0.0_f64, 0.0_f64);
+    let (mut push, mut offset, mut speed) = (0.0_f64, 0.0_f64, 0.0_f64);
     let (mut longest, mut shortest) = (0.0_f64, f64::INFINITY);
     for group in &s.groups[island.first_group as usize..island.last_group as usize] {
         for cone in &p.cones[group.first_cone as usize..group.last_cone as usize] {
-            push = push.max(largest(&point.z[cone.at as usize..(cone.at + cone.m) as usize]));
+            let rows = cone.at as usize..(cone.at + cone.m) as usize;
+            push = push.max(largest(&point.z[rows.clone()]));
+            speed = speed.max(largest(&point.u[rows]));
             offset = offset.max(largest(&p.b[cone.b_at as usize..(cone.b_at + cone.k) as usize]));
             // the first row is the one along the normal
             let first = largest(&p.J[cone.J_at as usize..][..cone.width as usize]);
@@ -142,7 +143,7 @@ fn survey(p: &ConeProgram, s: &Structure, island: &Island, point: Point<'_>) -> 
     }
     let one_unit = longest <= ONE_UNIT * shortest;
     Around {
-        slack: if one_unit { ROW * offset.max(longest.min(1.0) * size) } else { 0.0 },
+        slack: if one_unit { ROW * offset.max(speed) } else { 0.0 },
         most_at_rest: 0.0,
         scale,
         force,
