@@ -4,11 +4,17 @@
 //! another row, unless all rows have one unit.
 
 use crate::cone::program::{ConeData, ConeProgram};
-use crate::cone::structure::{Island, Structure};
+use crate::cone::structure::{Group, Island, Structure};
+use std::cell::Cell;
 
-/// Slack that a row may have where it should be zero or more, as a share of its terms, or, where all
-/// rows have one unit, of the largest speed around.
+/// Slack that a row may have where it should be zero or more, as a share of its terms.
 const ROW: f64 = 1e-8;
+/// The same, where all rows have one unit, as a share of the fastest contact around: rows of a patch
+/// contradict one another by so much. Less for an answer that was found in other units than the caller's.
+pub(crate) const TOUCHING: f64 = 1e-8;
+pub(crate) const TOUCHING_SCALED: f64 = 1e-9;
+/// What of it is rounding.
+const ROUNDING: f64 = 1e-12;
 /// Ratio of the largest and the least row of the Jacobians above which rows count as of many units.
 const ONE_UNIT: f64 = 1e3;
 /// Slack where all is at rest, as a share of the speed that the forces would give to the lighter side, and
@@ -36,9 +42,16 @@ pub(crate) struct Point<'a> {
 }
 
 /// What errors on an island are compared with.
-struct Around {
-    /// Slack by the speeds of the island, 0 if its rows have many units.
+struct Around<'a> {
+    /// Slack that is rounding of the speeds of the island's contacts, and the largest of these; 0 if its
+    /// rows have many units.
     slack: f64,
+    speed: f64,
+    /// Largest speed of a contact in units of its [`row_size`], once it was asked for.
+    fastest: Cell<Option<f64>>,
+    /// Slack as a share of it.
+    touching: f64,
+    groups: &'a [Group],
     /// Most that a row may have at rest.
     most_at_rest: f64,
     /// Largest diagonal entry of the cost.
@@ -55,11 +68,15 @@ fn largest(v: &[f64]) -> f64 {
 }
 
 /// True if the point is optimal to the digits that its terms have.
-pub(crate) fn holds(p: &ConeProgram, s: &Structure, point: Point<'_>) -> bool {
+pub(crate) fn holds(p: &ConeProgram, s: &Structure, point: Point<'_>, touching: f64) -> bool {
     // rows of no variable hold or do not
     let alone = s.islands.last().map_or(0, |island| island.last_group as usize);
     let nothing = Around {
         slack: 0.0,
+        speed: 0.0,
+        fastest: Cell::new(Some(0.0)),
+        touching,
+        groups: &[],
         most_at_rest: 0.0,
         scale: 1.0,
         force: 0.0,
@@ -84,6 +101,7 @@ pub(crate) fn holds(p: &ConeProgram, s: &Structure, point: Point<'_>) -> bool {
         // of an island without any cost, by the heaviest body of all
         let scale = if around.scale > 0.0 { around.scale } else { heaviest };
         let at_rest = REST_OF_ALL * around.force / scale;
+        around.touching = touching;
         around.most_at_rest = if at_rest.is_finite() { at_rest } else { REST_WITHOUT_COST };
         let panels = &s.panels[island.first_panel as usize..island.last_panel as usize];
         let groups = &s.groups[island.first_group as usize..island.last_group as usize];
@@ -105,7 +123,7 @@ pub(crate) fn holds(p: &ConeProgram, s: &Structure, point: Point<'_>) -> bool {
     })
 }
 
-fn survey(p: &ConeProgram, s: &Structure, island: &Island, point: Point<'_>) -> Around {
+fn survey<'a>(p: &ConeProgram, s: &'a Structure, island: &Island, point: Point<'_>) -> Around<'a> {
     let (mut force, mut scale) = (0.0_f64, 0.0_f64);
     for panel in &s.panels[island.first_panel as usize..island.last_panel as usize] {
         let block = &p.blocks[panel.block as usize];
@@ -143,7 +161,11 @@ fn survey(p: &ConeProgram, s: &Structure, island: &Island, point: Point<'_>) -> 
     }
     let one_unit = longest <= ONE_UNIT * shortest;
     Around {
-        slack: if one_unit { ROW * offset.max(speed) } else { 0.0 },
+        slack: if one_unit { ROUNDING * offset.max(speed) } else { 0.0 },
+        speed: if one_unit { offset.max(speed) } else { 0.0 },
+        fastest: Cell::new(None),
+        touching: 0.0,
+        groups: &s.groups[island.first_group as usize..island.last_group as usize],
         most_at_rest: 0.0,
         scale,
         force,
@@ -153,7 +175,7 @@ fn survey(p: &ConeProgram, s: &Structure, island: &Island, point: Point<'_>) -> 
     }
 }
 
-fn row_holds(p: &ConeProgram, cone: &ConeData, point: Point<'_>, around: &Around) -> bool {
+fn row_holds(p: &ConeProgram, cone: &ConeData, point: Point<'_>, around: &Around<'_>) -> bool {
     let rows = cone.at as usize..(cone.at + cone.m) as usize;
     let (u, z) = (&point.u[rows.clone()], &point.z[rows]);
     let norm = |v: &[f64]| v.iter().map(|v| v * v).sum::<f64>().sqrt();
@@ -184,11 +206,50 @@ fn row_holds(p: &ConeProgram, cone: &ConeData, point: Point<'_>, around: &Around
         return true;
     }
     let rest = if cone.round { REST_ROUND } else { REST } * natural(p, cone, around);
-    fits(around.slack + ROW * terms(p, cone, point.x, around) + rest.min(around.most_at_rest))
+    let slack = ROW * terms(p, cone, point.x, around) + rest.min(around.most_at_rest);
+    if fits(slack) {
+        return true;
+    }
+    // by the speeds of other contacts, each in the unit of what it moves
+    let fastest = around.fastest.get().unwrap_or_else(|| fastest(p, point, around));
+    around.fastest.set(Some(fastest));
+    fits(slack + around.touching * around.speed.min(fastest * row_size(p, cone, around.scale)))
+}
+
+/// Largest speed of the island's contacts in units of their size.
+fn fastest(p: &ConeProgram, point: Point<'_>, around: &Around<'_>) -> f64 {
+    let mut fastest = 0.0_f64;
+    for group in around.groups {
+        for cone in &p.cones[group.first_cone as usize..group.last_cone as usize] {
+            let u = largest(&point.u[cone.at as usize..(cone.at + cone.m) as usize]);
+            let b = largest(&p.b[cone.b_at as usize..(cone.b_at + cone.k) as usize]);
+            let size = row_size(p, cone, around.scale);
+            fastest = if size > 0.0 { fastest.max(u.max(b) / size) } else { fastest };
+        }
+    }
+    fastest
+}
+
+/// Size of a cone's Jacobian where every variable is measured by its own cost, `scale` if it has none.
+fn row_size(p: &ConeProgram, cone: &ConeData, scale: f64) -> f64 {
+    let (k, width) = (cone.k as usize, cone.width as usize);
+    let mut size = 0.0_f64;
+    for side in p.sides_of(cone) {
+        let block = &p.blocks[side.block as usize];
+        let (dim, stride) = (block.dim as usize, block.stride as usize);
+        for i in 0..dim {
+            let own = p.P[block.P_at as usize + i * (stride + 1)];
+            let cost = if own > 0.0 { own } else { scale };
+            let J = |r: usize| p.J[cone.J_at as usize + r * width + side.column as usize + i];
+            let longest = (0..k).fold(0.0, |m: f64, r| m.max(J(r).abs()));
+            size = size.max(longest * longest / cost);
+        }
+    }
+    size.sqrt()
 }
 
 /// What a cone's rows are differences of: offsets, and Jacobians times speeds.
-fn terms(p: &ConeProgram, cone: &ConeData, x: &[f64], around: &Around) -> f64 {
+fn terms(p: &ConeProgram, cone: &ConeData, x: &[f64], around: &Around<'_>) -> f64 {
     let (k, width, stride) = (cone.k as usize, cone.width as usize, cone.stride_z as usize);
     let mut terms = 0.0_f64;
     for r in 0..k {
@@ -210,7 +271,7 @@ fn terms(p: &ConeProgram, cone: &ConeData, x: &[f64], around: &Around) -> f64 {
 }
 
 /// Speed of a cone's rows that a force would give to the lighter side.
-fn natural(p: &ConeProgram, cone: &ConeData, around: &Around) -> f64 {
+fn natural(p: &ConeProgram, cone: &ConeData, around: &Around<'_>) -> f64 {
     let (k, width) = (cone.k as usize, cone.width as usize);
     let mut speed = 0.0_f64;
     for side in p.sides_of(cone) {

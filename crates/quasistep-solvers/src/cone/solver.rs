@@ -121,9 +121,9 @@ impl ConeSolver {
         let warm = warm.filter(|w| w.z.len() == program.m && w.s.len() == program.m);
         self.structure.update(program);
         self.newton.prepare(program, &self.structure);
-        let mut found = self.newton(program, warm, out) && self.accept(program, out);
+        let mut found = self.newton(program, warm, out) && self.accept(program, check::TOUCHING, out);
         if !found && warm.is_some() && program.n <= FEW {
-            found = self.newton(program, None, out) && self.accept(program, out);
+            found = self.newton(program, None, out) && self.accept(program, check::TOUCHING, out);
             out.method = Method::RestartedNewton;
         }
         if found {
@@ -197,7 +197,7 @@ impl ConeSolver {
         let iterations = before + interior.iterations;
         self.near.copy(&self.interior);
         self.near.unscale(&self.scaled);
-        if self.newton_from_near(program, iterations) && self.accept(program, out) {
+        if self.newton_from_near(program, iterations) && self.accept(program, check::TOUCHING, out) {
             out.dual_is_smallest_norm = true;
             return true;
         }
@@ -239,14 +239,14 @@ impl ConeSolver {
     /// Like [`accept`](Self::accept), for an answer of the scaled program: it must hold in both units.
     fn accept_scaled(&mut self, program: &ConeProgram, out: &mut Solution) -> bool {
         let scaled = std::mem::take(&mut self.scaled);
-        let holds = self.accept(&scaled.program, out);
+        let holds = self.accept(&scaled.program, check::TOUCHING_SCALED, out);
         self.scaled = scaled;
         if !holds {
             return false;
         }
         let (x, z) = self.newton.answer_mut();
         self.scaled.unscale(x, z);
-        self.accept(program, out)
+        self.accept(program, check::TOUCHING_SCALED, out)
     }
 
     /// From an answer to the one of the smallest multipliers, if Newton's method finds it; true.
@@ -263,7 +263,7 @@ impl ConeSolver {
             newton.solve(*isa, program, structure, island, start, PENALTY, WARM_ITERATIONS)
                 == End::Solved
         });
-        if found && self.accept(program, out) {
+        if found && self.accept(program, check::TOUCHING, out) {
             out.dual_is_smallest_norm = true;
         } else {
             std::mem::swap(&mut self.answer, out);
@@ -273,11 +273,11 @@ impl ConeSolver {
     }
 
     /// Writes the answer that Newton's memory holds; true if it is one.
-    fn accept(&mut self, program: &ConeProgram, out: &mut Solution) -> bool {
+    fn accept(&mut self, program: &ConeProgram, touching: f64, out: &mut Solution) -> bool {
         self.write(program, out);
         let Self { newton, g, structure, .. } = self;
         let point = Point { x: &newton.x, u: &newton.u, z: newton.multipliers(), g };
-        let holds = check::holds(program, structure, point);
+        let holds = check::holds(program, structure, point, touching);
         out.status = if holds { Status::Solved } else { Status::GaveUp };
         out.iterations = newton.iterations;
         holds
@@ -344,7 +344,7 @@ impl ConeSolver {
                         .copy_from_slice(&self.answer.z[from..from + c.m as usize]);
                 }
                 self.newton.adopt(program, &self.near.x, &self.near.z);
-                if !self.accept(program, out) {
+                if !self.accept(program, check::TOUCHING, out) {
                     return false;
                 }
                 out.saturated.clone_from(&self.answer.saturated);
