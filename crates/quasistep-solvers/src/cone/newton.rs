@@ -26,12 +26,13 @@ use crate::qp::Saturation;
 
 /// `rho` over the largest diagonal entry of the cost of an island.
 pub(crate) const PENALTY: f64 = 1e8;
-/// The same for the last steps where round cones are.
-const PENALTY_ROUND: f64 = 1e4;
+/// The same for the last steps where round cones are, each with the imbalance at the end as a share of
+/// the largest multiplier.
+const PENALTIES_ROUND: [(f64, f64); 2] = [(1e4, 1e-12), (1e6, 1e-10)];
+/// Most of such steps.
+const SETTLE_STEPS: u32 = 20;
 /// Shares of the penalty on the way to the whole of it.
 const SOFTER: [f64; 3] = [1e-4, 1e-1, 1.0];
-/// Imbalance at the end, as a share of the largest multiplier.
-const BALANCED: f64 = 1e-12;
 /// Change of the derivative of a round cone, as a share of one, below which it counts as settled: the
 /// rounds that follow gain the digits that are left.
 const TURN: f64 = 1e-6;
@@ -90,6 +91,8 @@ pub(crate) struct Newton {
     Pd: Vec<f64>,
     d: Vec<f64>,
     center: Vec<f64>,
+    saved_x: Vec<f64>,
+    saved_z: Vec<f64>,
     H: Vec<f64>,
     W: Vec<f64>,
     JS: Vec<f64>,
@@ -120,11 +123,25 @@ pub(crate) enum Start<'a> {
 impl Newton {
     /// Takes the sizes of a problem.
     pub fn prepare(&mut self, p: &ConeProgram, s: &Structure) {
-        for v in [&mut self.x, &mut self.smooth, &mut self.Pd, &mut self.d, &mut self.center] {
+        for v in [
+            &mut self.x,
+            &mut self.smooth,
+            &mut self.Pd,
+            &mut self.d,
+            &mut self.center,
+            &mut self.saved_x,
+        ] {
             v.clear();
             v.resize(p.n_padded, 0.0);
         }
-        for v in [&mut self.z, &mut self.u, &mut self.lambda, &mut self.rates, &mut self.w] {
+        for v in [
+            &mut self.z,
+            &mut self.u,
+            &mut self.lambda,
+            &mut self.rates,
+            &mut self.w,
+            &mut self.saved_z,
+        ] {
             v.clear();
             v.resize(p.m_padded, 0.0);
         }
@@ -403,10 +420,43 @@ impl Newton {
     }
 
     /// Last steps where round cones slide: their slack is no zero, and `rho` times its rounding is in
-    /// their force. A small penalty has small rounding, and the answer is the same for any.
+    /// their force. A small penalty has small rounding, and the answer is the same for any; a larger one
+    /// still works where the steps of the small one lead away.
     fn settle_round(&mut self, work: &Work<'_>, scale: f64, shift: f64, slack: f64) -> bool {
-        let rho = PENALTY_ROUND * scale;
-        for _ in 0..20 {
+        for panel in work.panels {
+            let at = panel.x_at as usize..(panel.x_at + panel.dim) as usize;
+            self.saved_x[at.clone()].copy_from_slice(&self.x[at]);
+        }
+        for cone in work.cones() {
+            let all = cone.at as usize..(cone.at + cone.stride_z) as usize;
+            self.saved_z[all.clone()].copy_from_slice(&self.lambda[all]);
+        }
+        for (penalty, balanced) in PENALTIES_ROUND {
+            if self.settle_with(work, penalty * scale, shift, slack, balanced) {
+                return true;
+            }
+            for panel in work.panels {
+                let at = panel.x_at as usize..(panel.x_at + panel.dim) as usize;
+                self.x[at.clone()].copy_from_slice(&self.saved_x[at]);
+            }
+            for cone in work.cones() {
+                let all = cone.at as usize..(cone.at + cone.stride_z) as usize;
+                self.lambda[all.clone()].copy_from_slice(&self.saved_z[all]);
+            }
+            kernels::slacks(work.isa, work.p, work.groups, &self.x, &mut self.u);
+        }
+        false
+    }
+
+    fn settle_with(
+        &mut self,
+        work: &Work<'_>,
+        rho: f64,
+        shift: f64,
+        slack: f64,
+        balanced: f64,
+    ) -> bool {
+        for _ in 0..SETTLE_STEPS {
             let mut size = work.force();
             for cone in work.cones() {
                 for i in cone.at as usize..(cone.at + cone.stride_z) as usize {
@@ -418,7 +468,8 @@ impl Newton {
             if !self.factor(work, rho, shift) || !self.step(work, rho, shift, true).1 {
                 return false;
             }
-            if self.error(work, rho) <= slack && self.imbalance(work, shift) <= BALANCED * size {
+            let error = self.error(work, rho);
+            if error <= slack && self.imbalance(work, shift) <= balanced * size {
                 return true;
             }
         }
