@@ -232,7 +232,8 @@ impl Newton {
             let exact = error <= (EXACT * speed.max(x_size)).max(NOISE * natural);
             if exact && still || near {
                 let slack = (TOUCHING * speed.max(x_size)).max(REST * natural);
-                if round && !self.settle_round(&work, scale, shift, slack) {
+                let [(penalty, balanced), _] = PENALTIES_ROUND;
+                if round && !self.settle_with(&work, penalty * scale, shift, slack, balanced) {
                     return End::GaveUp;
                 }
                 return End::Solved;
