@@ -32,6 +32,9 @@ const BALANCE: f64 = 3e-9;
 const BALANCE_ONE_UNIT: f64 = 1e-9;
 const BALANCE_ROUNDING: f64 = 1e-13;
 
+/// Multiplier that is nothing, as a share of the largest force around.
+const IDLE: f64 = 1e-8;
+
 /// A point in padded layout: `x`, `u = A x − b`, multipliers, `g = P x + c + ∇huber − Aᵀ z`.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Point<'a> {
@@ -200,7 +203,7 @@ fn row_holds(p: &ConeProgram, cone: &ConeData, point: Point<'_>, around: &Around
         (outside, product, push)
     };
     // a multiplier that is nothing may have any slack
-    let idle = push <= BALANCE * force;
+    let idle = push <= IDLE * force;
     let fits = |slack: f64| outside <= slack && (idle || product <= slack * push);
     if fits(around.slack) {
         return true;
