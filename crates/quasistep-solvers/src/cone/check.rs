@@ -10,9 +10,10 @@ use std::cell::Cell;
 /// Slack that a row may have where it should be zero or more, as a share of its terms.
 const ROW: f64 = 1e-8;
 /// The same, where all rows have one unit, as a share of the fastest contact around: rows of a patch
-/// contradict one another by so much. Less for an answer that was found in other units than the caller's.
+/// contradict one another by so much. Less for an answer that was found in other units than the caller's, if those
+/// are uneven.
 pub(crate) const TOUCHING: f64 = 1e-8;
-pub(crate) const TOUCHING_SCALED: f64 = 1e-9;
+pub(crate) const TOUCHING_UNEVEN: f64 = 1e-9;
 /// What of it is rounding.
 const ROUNDING: f64 = 1e-12;
 /// Ratio of the largest and the least row of the Jacobians above which rows count as of many units.
@@ -231,6 +232,24 @@ fn fastest(p: &ConeProgram, point: Point<'_>, around: &Around<'_>) -> f64 {
         }
     }
     fastest
+}
+
+/// Ratio of the largest and the least size of a contact's Jacobian, every variable measured by its cost.
+pub(crate) fn spread(p: &ConeProgram) -> f64 {
+    let mut scale = 0.0_f64;
+    for block in &p.blocks {
+        for i in 0..block.dim as usize {
+            scale = scale.max(p.P[block.P_at as usize + i * (block.stride as usize + 1)]);
+        }
+    }
+    let (mut largest, mut least) = (0.0_f64, f64::INFINITY);
+    for cone in &p.cones {
+        let size = row_size(p, cone, scale);
+        if size > 0.0 {
+            (largest, least) = (largest.max(size), least.min(size));
+        }
+    }
+    largest / least
 }
 
 /// Size of a cone's Jacobian where every variable is measured by its own cost, `scale` if it has none.

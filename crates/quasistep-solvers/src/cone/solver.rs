@@ -24,6 +24,9 @@ const MANY: usize = 1500;
 /// Where the interior point hands over to Newton's method, and where it ends when that led nowhere.
 const NEAR: f64 = 1e-9;
 const NEARER: f64 = 1e-13;
+/// Spread of the contacts' units up to which rows of a patch may contradict one another as much as in the
+/// caller's.
+const EVEN: f64 = 30.0;
 /// What rows give way on the way there: its answer is then the one of the smallest forces.
 const GIVE: f64 = 1e-7;
 
@@ -238,15 +241,17 @@ impl ConeSolver {
 
     /// Like [`accept`](Self::accept), for an answer of the scaled program: it must hold in both units.
     fn accept_scaled(&mut self, program: &ConeProgram, out: &mut Solution) -> bool {
+        let even = check::spread(program) <= EVEN;
+        let touching = if even { check::TOUCHING } else { check::TOUCHING_UNEVEN };
         let scaled = std::mem::take(&mut self.scaled);
-        let holds = self.accept(&scaled.program, check::TOUCHING_SCALED, out);
+        let holds = self.accept(&scaled.program, touching, out);
         self.scaled = scaled;
         if !holds {
             return false;
         }
         let (x, z) = self.newton.answer_mut();
         self.scaled.unscale(x, z);
-        self.accept(program, check::TOUCHING_SCALED, out)
+        self.accept(program, touching, out)
     }
 
     /// From an answer to the one of the smallest multipliers, if Newton's method finds it; true.
