@@ -224,7 +224,7 @@ impl Newton {
             let error = self.error(&work, rho);
             let x_size = self.x_size(&work);
             let moved = if singular { self.moved(&work) } else { 0.0 };
-            let still = moved <= 1e-11 * x_size;
+            let still = moved <= 1e-11 * speed.max(x_size);
             let stuck = !(error <= 0.5 * best) && still;
             let near = (stuck || best < f64::INFINITY && still)
                 && error <= (TOUCHING * speed.max(x_size)).max(REST * natural);
