@@ -17,7 +17,7 @@ fn quantile(times: &mut [f64], q: f64) -> f64 {
 fn main() {
     let words: Vec<String> = std::env::args().skip(1).filter(|a| !a.starts_with('-')).collect();
     let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("recorded");
-    let repeats = std::env::var("REPEATS").ok().and_then(|r| r.parse().ok()).unwrap_or(5);
+    let repeats = 5;
     println!(
         "{:<10}{:<10}{:<6}{:>10}{:>10}{:>8}{:>8}{:>8}{:>10}{:>10}{:>10}",
         "sequence",

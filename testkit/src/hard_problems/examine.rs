@@ -15,8 +15,6 @@ pub const WORST_RESIDUAL: f64 = 1e-7;
 const SAME_X: f64 = 1e-6;
 /// Difference of the cost to Clarabel's, as a share of its terms.
 const SAME_COST: f64 = 1e-6;
-/// Share of the problems with pyramids of any family that may end without an answer.
-pub const PYRAMIDS_GIVEN_UP: f64 = 0.002;
 /// The least that cost terms count as: Clarabel's own tolerance is absolute below one.
 const LEAST_COST: f64 = 1e-2;
 

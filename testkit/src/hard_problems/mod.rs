@@ -11,7 +11,7 @@ mod natural;
 mod oracle;
 mod random;
 
-pub use examine::{Examiner, Outcome, PYRAMIDS_GIVEN_UP, WORST_RESIDUAL};
+pub use examine::{Examiner, Outcome, WORST_RESIDUAL};
 pub use families::Family;
 pub use natural::{Cones, Natural, Proof};
 pub use oracle::{Opinion, ask_clarabel};

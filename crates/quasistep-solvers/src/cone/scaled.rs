@@ -66,9 +66,8 @@ impl Scaled {
                     }
                 }
             }
-            let norm = |r: usize| {
-                J[r * width..(r + 1) * width].iter().map(|v| v * v).sum::<f64>().sqrt()
-            };
+            let norm =
+                |r: usize| J[r * width..(r + 1) * width].iter().map(|v| v * v).sum::<f64>().sqrt();
             let largest = (0..k).map(norm).fold(0.0, f64::max);
             let scale = if largest > 0.0 { 1.0 / largest } else { 1.0 };
             J.iter_mut().for_each(|v| *v *= scale);

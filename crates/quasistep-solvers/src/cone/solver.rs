@@ -12,9 +12,10 @@ use crate::cone::structure::Structure;
 use crate::kernels::max_abs;
 use crate::{Method, QpSolver, Reason, Residuals, Settings, Solution, Status};
 
-/// Newton iterations after which an island has led nowhere: warm, then cold; the latter of an island
-/// where the interior point, which always takes some twenty, is at hand for less.
+/// Newton iterations after which an island has led nowhere: warm, then cold; fewer of a large one with
+/// edges only, where the interior point, which always takes some twenty, comes next.
 const WARM_ITERATIONS: u32 = 60;
+const MANY_WARM_ITERATIONS: u32 = 15;
 const COLD_ITERATIONS: u32 = 150;
 const MANY_COLD_ITERATIONS: u32 = 80;
 /// Variables up to which Newton's method starts anew and the dense solver comes before the interior
@@ -124,7 +125,8 @@ impl ConeSolver {
         let warm = warm.filter(|w| w.z.len() == program.m && w.s.len() == program.m);
         self.structure.update(program);
         self.newton.prepare(program, &self.structure);
-        let mut found = self.newton(program, warm, out) && self.accept(program, check::TOUCHING, out);
+        let mut found =
+            self.newton(program, warm, out) && self.accept(program, check::TOUCHING, out);
         if !found && warm.is_some() && program.n <= FEW {
             found = self.newton(program, None, out) && self.accept(program, check::TOUCHING, out);
             out.method = Method::RestartedNewton;
@@ -170,10 +172,14 @@ impl ConeSolver {
     ) -> bool {
         let Self { isa, structure, newton, .. } = self;
         out.method = if warm.is_some() { Method::WarmNewton } else { Method::ColdNewton };
+        let many = program.n > FEW && program.cones.iter().all(|c| !c.round);
         for island in &structure.islands {
             let (start, iterations) = match warm {
+                Some(w) if many => {
+                    (Start::Warm { z: w.z, s: w.s }, MANY_WARM_ITERATIONS)
+                }
                 Some(w) => (Start::Warm { z: w.z, s: w.s }, WARM_ITERATIONS),
-                None if program.n > FEW => (Start::Cold, MANY_COLD_ITERATIONS),
+                None if many => (Start::Cold, MANY_COLD_ITERATIONS),
                 None => (Start::Cold, COLD_ITERATIONS),
             };
             newton.clear(program, structure, island);
@@ -200,7 +206,8 @@ impl ConeSolver {
         let iterations = before + interior.iterations;
         self.near.copy(&self.interior);
         self.near.unscale(&self.scaled);
-        if self.newton_from_near(program, iterations) && self.accept(program, check::TOUCHING, out) {
+        if self.newton_from_near(program, iterations) && self.accept(program, check::TOUCHING, out)
+        {
             out.dual_is_smallest_norm = true;
             return true;
         }
@@ -265,7 +272,7 @@ impl ConeSolver {
         let found = structure.islands.iter().all(|island| {
             newton.clear(program, structure, island);
             let start = Start::Warm { z: &answer.z, s: &answer.s };
-            newton.solve(*isa, program, structure, island, start, PENALTY, WARM_ITERATIONS)
+            newton.solve(*isa, program, structure, island, start, PENALTY, COLD_ITERATIONS)
                 == End::Solved
         });
         if found && self.accept(program, check::TOUCHING, out) {

@@ -195,7 +195,9 @@ impl Structure {
                 }
             }
         }
+        let mut widest = 0;
         for block in 0..n {
+            widest = widest.max(s.neighbours[block].len());
             root(&mut s.island_of, block as u32);
             let r = root(&mut s.island_of, block as u32);
             s.island_of[block] = r;
@@ -249,12 +251,17 @@ impl Structure {
                         s.merged.push(next);
                     }
                 }
+                widest = widest.max(s.merged.len());
                 std::mem::swap(&mut s.neighbours[o], &mut s.merged);
                 let weight = s.neighbours[o].iter().map(|&x| dim(x)).sum();
                 s.weight[o] = weight;
                 s.queue.push(Reverse((weight, other)));
             }
             s.neighbours[b] = around;
+        }
+        // the lists change places from solve to solve: all get room at once
+        for list in s.neighbours.iter_mut().chain([&mut s.merged]) {
+            list.reserve(widest.saturating_sub(list.len()));
         }
         // islands one after another, each in its elimination order
         let island_of = &s.island_of;
