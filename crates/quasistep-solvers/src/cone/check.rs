@@ -35,6 +35,8 @@ const BALANCE_ROUNDING: f64 = 1e-13;
 
 /// Multiplier that is nothing, as a share of the largest force around.
 const IDLE: f64 = 1e-8;
+/// Product of slack and multiplier that is nothing, as a share of that force and the fastest contact.
+const PRODUCT: f64 = 1e-14;
 
 /// A point in padded layout: `x`, `u = A x − b`, multipliers, `g = P x + c + ∇huber − Aᵀ z`.
 #[derive(Clone, Copy, Debug)]
@@ -217,7 +219,10 @@ fn row_holds(p: &ConeProgram, cone: &ConeData, point: Point<'_>, around: &Around
     // by the speeds of other contacts, each in the unit of what it moves
     let fastest = around.fastest.get().unwrap_or_else(|| fastest(p, point, around));
     around.fastest.set(Some(fastest));
-    fits(slack + around.touching * around.speed.min(fastest * row_size(p, cone, around.scale)))
+    let speed = around.speed.min(fastest * row_size(p, cone, around.scale));
+    fits(slack + around.touching * speed)
+        // slack and multiplier may both be nearly nothing
+        || outside <= slack && product <= PRODUCT * force * speed
 }
 
 /// Largest speed of the island's contacts in units of their size.

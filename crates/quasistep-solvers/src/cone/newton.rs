@@ -478,6 +478,8 @@ impl Newton {
     }
 
     /// Digits for a point inside the cones near the answer, from its own multipliers; true if they came.
+    /// `share` is the slack at the end over that of touching rows.
+    #[allow(clippy::too_many_arguments)] // one caller, which lists what it tries
     pub fn polish(
         &mut self,
         isa: Isa,
@@ -486,6 +488,7 @@ impl Newton {
         island: &Island,
         x: &[f64],
         z: &[f64],
+        share: f64,
     ) -> bool {
         let work = Work::new(isa, p, s, island);
         let (scale, singular) = self.scale(&work);
@@ -501,7 +504,8 @@ impl Newton {
         kernels::slacks(isa, p, work.groups, &self.x, &mut self.u);
         let speed = work.speed();
         let slack = (TOUCHING * speed.max(self.x_size(&work))).max(REST * work.force() / scale);
-        self.settle_round(&work, scale, if singular { SHIFT * scale } else { 0.0 }, slack)
+        let shift = if singular { SHIFT * scale } else { 0.0 };
+        self.settle_round(&work, scale, shift, share * slack)
     }
 
     /// `z ← lambda` on a group. Rows that contradict one another drift, each round by the same

@@ -28,6 +28,9 @@ const NEARER: f64 = 1e-13;
 /// Spread of the contacts' units up to which rows of a patch may contradict one another as much as in the
 /// caller's.
 const EVEN: f64 = 30.0;
+/// Slacks at the end of a polish, as shares of that of touching rows: one may be found where the other is
+/// not, or not hold.
+const POLISHED: [f64; 2] = [0.1, 0.4];
 /// What rows give way on the way there: its answer is then the one of the smallest forces.
 const GIVE: f64 = 1e-7;
 
@@ -175,9 +178,7 @@ impl ConeSolver {
         let many = program.n > FEW && program.cones.iter().all(|c| !c.round);
         for island in &structure.islands {
             let (start, iterations) = match warm {
-                Some(w) if many => {
-                    (Start::Warm { z: w.z, s: w.s }, MANY_WARM_ITERATIONS)
-                }
+                Some(w) if many => (Start::Warm { z: w.z, s: w.s }, MANY_WARM_ITERATIONS),
                 Some(w) => (Start::Warm { z: w.z, s: w.s }, WARM_ITERATIONS),
                 None if many => (Start::Cold, MANY_COLD_ITERATIONS),
                 None => (Start::Cold, COLD_ITERATIONS),
@@ -221,14 +222,19 @@ impl ConeSolver {
         let Self { isa, structure, newton, interior, scaled, .. } = self;
         let p = &scaled.program;
         newton.prepare(p, structure);
-        let mut polished = true;
         for island in &structure.islands {
             interior.solve(*isa, p, structure, island, NEARER, 0.0);
-            polished &= newton.polish(*isa, p, structure, island, &interior.x, &interior.z);
         }
         newton.iterations += before + interior.iterations;
-        if polished && self.accept_scaled(program, out) {
-            return self.settle(program, out);
+        for share in POLISHED {
+            let Self { isa, structure, newton, interior, scaled, .. } = self;
+            let polished = structure.islands.iter().all(|island| {
+                let Interior { x, z, .. } = interior;
+                newton.polish(*isa, &scaled.program, structure, island, x, z, share)
+            });
+            if polished && self.accept_scaled(program, out) {
+                return self.settle(program, out);
+            }
         }
         self.newton.adopt(&self.scaled.program, &self.interior.x, &self.interior.z);
         self.accept_scaled(program, out) && self.settle(program, out)
