@@ -29,6 +29,8 @@ pub(crate) const PENALTY: f64 = 1e8;
 /// The same for the last steps where round cones are, each with the imbalance at the end as a share of
 /// the largest multiplier.
 const PENALTIES_ROUND: [(f64, f64); 2] = [(1e4, 1e-12), (1e6, 1e-10)];
+/// Steps of all rounds of multipliers with a small penalty.
+const MULTIPLY_ITERATIONS: u32 = 100;
 /// Most of such steps.
 const SETTLE_STEPS: u32 = 20;
 /// Shares of the penalty on the way to the whole of it.
@@ -506,6 +508,33 @@ impl Newton {
         let slack = (TOUCHING * speed.max(self.x_size(&work))).max(REST * work.force() / scale);
         let shift = if singular { SHIFT * scale } else { 0.0 };
         self.settle_round(&work, scale, shift, share * slack)
+            || self.multiply(&work, PENALTIES_ROUND[0].0 * scale, shift, share * slack)
+    }
+
+    /// Rounds of the method of multipliers with a small penalty, each down to its minimum: slower than
+    /// single steps, and they lead nowhere else.
+    fn multiply(&mut self, work: &Work<'_>, rho: f64, shift: f64, slack: f64) -> bool {
+        let mut budget = MULTIPLY_ITERATIONS;
+        for _ in 0..ROUNDS {
+            let mut size = work.force();
+            for cone in work.cones() {
+                for i in cone.at as usize..(cone.at + cone.stride_z) as usize {
+                    self.z[i] = self.lambda[i];
+                    size = size.max(self.lambda[i].abs());
+                }
+            }
+            self.take_center(work);
+            self.project(work, rho);
+            if !self.minimise(work, rho, shift, false, &mut budget) {
+                return false;
+            }
+            if self.error(work, rho) <= slack
+                && self.imbalance(work, shift) <= PENALTIES_ROUND[0].1 * size
+            {
+                return true;
+            }
+        }
+        false
     }
 
     /// `z ← lambda` on a group. Rows that contradict one another drift, each round by the same
