@@ -199,7 +199,7 @@ impl Interior {
             return Outcome::Stuck;
         }
         let shift = SHIFT * scale;
-        let (force, speed) = (self.force(&work), self.speed(&work));
+        let (force, speed) = (self.force(&work), Self::speed(&work));
         let speed = speed.max(force / scale);
         let mut mu = self.products(&work, 0.0) / degree;
         let mut best = f64::INFINITY;
@@ -458,7 +458,7 @@ impl Interior {
             // no cones
             (least, most) = (1.0, -1.0);
         }
-        let reach = least.abs().max(most.abs()).max(self.speed(work)).max(1e-300);
+        let reach = least.abs().max(most.abs()).max(Self::speed(work)).max(1e-300);
         let mut up = (-1.5 * least).max(1e-4 * reach);
         let mut down = (1.5 * most).max(1e-4 * reach);
         let (mut dot, mut sum_s, mut sum_z) = (0.0, 0.0, 0.0);
@@ -552,7 +552,7 @@ impl Interior {
     }
 
     /// Largest offset of a row.
-    fn speed(&self, work: &Work<'_>) -> f64 {
+    fn speed(work: &Work<'_>) -> f64 {
         let offsets =
             work.cones().flat_map(|c| &work.p.b[c.b_at as usize..(c.b_at + c.k) as usize]);
         offsets.fold(0.0, |m, b| m.max(b.abs()))

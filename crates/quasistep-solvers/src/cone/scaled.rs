@@ -70,9 +70,13 @@ impl Scaled {
                 |r: usize| J[r * width..(r + 1) * width].iter().map(|v| v * v).sum::<f64>().sqrt();
             let largest = (0..k).map(norm).fold(0.0, f64::max);
             let scale = if largest > 0.0 { 1.0 / largest } else { 1.0 };
-            J.iter_mut().for_each(|v| *v *= scale);
+            for v in J.iter_mut() {
+                *v *= scale;
+            }
             let b = &mut q.b[cone.b_at as usize..][..k];
-            b.iter_mut().for_each(|v| *v *= scale);
+            for v in b.iter_mut() {
+                *v *= scale;
+            }
             row.push(scale);
         }
         for spring in &mut q.saturations {
@@ -88,16 +92,18 @@ impl Scaled {
     pub fn unscale(&self, x: &mut [f64], z: &mut [f64]) {
         x.iter_mut().zip(&self.unit).for_each(|(x, u)| *x *= u);
         for (cone, row) in self.program.cones.iter().zip(&self.row) {
-            let z = &mut z[cone.at as usize..(cone.at + cone.stride_z) as usize];
-            z.iter_mut().for_each(|z| *z *= row);
+            for z in &mut z[cone.at as usize..(cone.at + cone.stride_z) as usize] {
+                *z *= row;
+            }
         }
     }
 
     /// Slacks of the scaled program in the caller's units.
     pub fn unscale_slacks(&self, s: &mut [f64]) {
         for (cone, row) in self.program.cones.iter().zip(&self.row) {
-            let s = &mut s[cone.at as usize..(cone.at + cone.stride_z) as usize];
-            s.iter_mut().for_each(|s| *s /= row);
+            for s in &mut s[cone.at as usize..(cone.at + cone.stride_z) as usize] {
+                *s /= row;
+            }
         }
     }
 }

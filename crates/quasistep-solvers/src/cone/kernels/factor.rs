@@ -424,7 +424,9 @@ fn factor_any<S: Simd>(panel: &Panel, least: f64, U: &mut [f64], W: &mut [f64]) 
         let (done, below) = W.split_at_mut((r + 1) * stride);
         let inverse = &mut done[r * stride..];
         inverse[r] += 1.0;
-        inverse.iter_mut().for_each(|w| *w *= scale);
+        for w in inverse.iter_mut() {
+            *w *= scale;
+        }
         for q in r + 1..dim {
             let from = q / LANES * LANES;
             axpy::<S>(
