@@ -22,6 +22,7 @@ import mujoco
 import numpy as np
 from mujoco import rollout
 
+from machine import cpu_model, executable, versions
 from mjcf import Scene, Settings
 
 ROOT = Path(__file__).resolve().parent.parent
@@ -100,15 +101,6 @@ def quasistep_setup(binary: Path, integration: str, h: float) -> Setup:
         return Run(1e-9 * out["cpu_ns"]["total"], out["steps"], np.array(out["poses"]))
 
     return Setup(f"quasistep, {integration}", h, run)
-
-
-def build_quasistep() -> Path:
-    """Builds the program that times quasistep's steps."""
-    command = ["cargo", "build", "--release", "--locked", "-p", "benches", "--bin", "step_time"]
-    command += ["--message-format", "json-render-diagnostics"]
-    built = subprocess.run(command, cwd=ROOT, check=True, stdout=subprocess.PIPE, text=True)
-    messages = map(json.loads, built.stdout.splitlines())
-    return next(Path(m["executable"]) for m in messages if m.get("executable"))
 
 
 def at_times(poses: np.ndarray, t: np.ndarray) -> np.ndarray:
@@ -207,28 +199,6 @@ setting of MuJoCo here that keeps the cube. `validation/run stacking` makes this
 """
 
 
-def cpu_model() -> str:
-    """The processor's name."""
-    info = Path("/proc/cpuinfo")
-    lines = info.read_text(encoding="utf-8").splitlines() if info.exists() else []
-    names = [line.split(":", 1)[1].strip() for line in lines if line.startswith("model name")]
-    return f"{names[0]}, {len(names)} cores" if names else platform.processor()
-
-
-def versions() -> str:
-    """quasistep's version and commit, and the compiler's."""
-
-    def first_line(*command: str) -> str:
-        out = subprocess.run(command, cwd=ROOT, check=False, capture_output=True, text=True)
-        return out.stdout.strip()
-
-    package = json.loads(first_line("cargo", "metadata", "--no-deps", "--format-version", "1"))
-    version = next(p["version"] for p in package["packages"] if p["name"] == "quasistep")
-    commit = first_line("git", "describe", "--always", "--dirty")
-    rustc = first_line("rustc", "--version").removeprefix("rustc ").split(" ")[0]
-    return f"quasistep {version} ({commit or 'no commit'}), rustc {rustc}"
-
-
 def main() -> None:
     """The command."""
     parser = argparse.ArgumentParser(
@@ -262,7 +232,7 @@ def main() -> None:
         parser.error("--repetitions: at least 1")
     scene = Scene(SCENE)
     try:
-        binary = build_quasistep()
+        binary = executable("step_time")
         theirs = [mujoco_setup(name, scene, settings) for name, settings in MUJOCO]
         ours = [
             quasistep_setup(binary, integration, h)

@@ -1,5 +1,6 @@
 //! Benchmarks of quasistep on its shipped scenes and on recorded problems: `cargo bench -p benches`,
-//! `step_time`, the CPU time of stepping one scene, and `hard_problems`, the long test of the solver.
+//! `step_time`, the CPU time of stepping one scene, `solve_recorded`, recorded problems for programs in
+//! other languages, and `hard_problems`, the long test of the solver.
 
 pub mod recorded;
 
