@@ -10,7 +10,7 @@ use benches::recorded::{Key, Sequence};
 use benches::thread_cpu_ns;
 use quasistep_solvers::{ConeProgram, ConeSolver, Settings, Solution, Status, WarmStart};
 use serde_json::{Value, json};
-use std::collections::HashMap;
+use std::collections::BTreeMap;
 use std::error::Error;
 use std::io::{Write, stdin, stdout};
 use std::ops::Range;
@@ -29,7 +29,7 @@ struct Answer {
 
 #[derive(Default)]
 struct Server {
-    sequences: HashMap<String, Sequence>,
+    sequences: BTreeMap<String, Sequence>,
     solver: ConeSolver,
     /// Answers of the latest problem and of the one before it.
     known: Vec<(Problem, Answer)>,
