@@ -529,13 +529,12 @@ impl Interior {
         let mut largest = 0.0_f64;
         for panel in work.panels {
             let block = &work.p.blocks[panel.block as usize];
-            for i in 0..block.dim as usize {
-                let d = work.p.P[block.P_at as usize + i * (block.stride as usize + 1)];
-                largest = largest.max(d);
+            for i in 0..block.dim {
+                let at = block.at + i;
+                let springs = self.springs.iter().filter(|s| s.at == at).map(|s| s.stiffness);
+                let diagonal = block.P_at + i * (block.stride + 1);
+                largest = largest.max(work.p.P[diagonal as usize] + springs.sum::<f64>());
             }
-        }
-        for spring in self.springs.iter().filter(|s| work.has(s.panel)) {
-            largest = largest.max(spring.stiffness);
         }
         if largest > 0.0 { largest } else { 1.0 }
     }

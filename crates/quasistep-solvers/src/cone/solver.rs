@@ -18,6 +18,8 @@ const WARM_ITERATIONS: u32 = 60;
 const MANY_WARM_ITERATIONS: u32 = 15;
 const COLD_ITERATIONS: u32 = 150;
 const MANY_COLD_ITERATIONS: u32 = 80;
+/// The same from an interior point in the caller's units, at a minimiser.
+const EVEN_ITERATIONS: u32 = 15;
 /// Variables up to which Newton's method starts anew and the dense solver comes before the interior
 /// point, and up to which the dense solver comes at all.
 const FEW: usize = 100;
@@ -196,6 +198,9 @@ impl ConeSolver {
     /// caller's units, in the program's own; if both lead nowhere, the interior point's own end.
     fn interior(&mut self, program: &ConeProgram, out: &mut Solution) -> bool {
         out.method = Method::InteriorPoint;
+        if check::spread(program) <= EVEN && self.interior_even(program, out) {
+            return true;
+        }
         let Self { isa, structure, newton, interior, scaled, .. } = self;
         scaled.fill(program, structure);
         let before = newton.iterations;
@@ -207,14 +212,14 @@ impl ConeSolver {
         let iterations = before + interior.iterations;
         self.near.copy(&self.interior);
         self.near.unscale(&self.scaled);
-        if self.newton_from_near(program, iterations) && self.accept(program, check::TOUCHING, out)
+        if self.newton_from_near(program, iterations, WARM_ITERATIONS) && self.accept(program, check::TOUCHING, out)
         {
             out.dual_is_smallest_norm = true;
             return true;
         }
         self.near.copy(&self.interior);
         let scaled = std::mem::take(&mut self.scaled);
-        let finished = self.newton_from_near(&scaled.program, iterations);
+        let finished = self.newton_from_near(&scaled.program, iterations, WARM_ITERATIONS);
         self.scaled = scaled;
         if finished && self.accept_scaled(program, out) {
             return self.settle(program, out);
@@ -240,15 +245,46 @@ impl ConeSolver {
         self.accept_scaled(program, out) && self.settle(program, out)
     }
 
+    /// The interior point in the caller's units, where all contacts have like ones. Its rows give way by as
+    /// much as those of Newton's first minimiser: where it ends, that one is.
+    fn interior_even(&mut self, program: &ConeProgram, out: &mut Solution) -> bool {
+        let Self { isa, structure, newton, interior, near, .. } = self;
+        let before = newton.iterations;
+        interior.prepare(program, structure);
+        for island in &structure.islands {
+            let give = if island.cones > 0 { GIVE } else { 0.0 };
+            interior.solve(*isa, program, structure, island, NEARER, give);
+        }
+        near.copy(interior);
+        let iterations = before + interior.iterations;
+        if self.newton_from_near(program, iterations, EVEN_ITERATIONS)
+            && self.accept(program, check::TOUCHING, out)
+        {
+            out.dual_is_smallest_norm = true;
+            return true;
+        }
+        for share in POLISHED {
+            let Self { isa, structure, newton, interior, .. } = self;
+            let polished = structure.islands.iter().all(|island| {
+                let Interior { x, z, .. } = interior;
+                newton.polish(*isa, program, structure, island, x, z, share)
+            });
+            if polished && self.accept(program, check::TOUCHING, out) {
+                return self.settle(program, out);
+            }
+        }
+        false
+    }
+
     /// Newton's method from `near` on every island; false if one led nowhere.
-    fn newton_from_near(&mut self, p: &ConeProgram, iterations: u32) -> bool {
+    fn newton_from_near(&mut self, p: &ConeProgram, iterations: u32, most: u32) -> bool {
         let Self { isa, structure, newton, near, .. } = self;
         newton.prepare(p, structure);
         newton.iterations = iterations;
         structure.islands.iter().all(|island| {
             newton.clear(p, structure, island);
             let start = Start::Inside { x: &near.x, z: &near.z, s: &near.s };
-            newton.solve(*isa, p, structure, island, start, PENALTY, WARM_ITERATIONS) == End::Solved
+            newton.solve(*isa, p, structure, island, start, PENALTY, most) == End::Solved
         })
     }
 
