@@ -27,6 +27,8 @@ const REST_OF_ALL: f64 = 1e-12;
 const REST_WITHOUT_COST: f64 = 1e-18;
 /// Largest multipliers, over the forces of cost and springs, that are believed.
 const SQUEEZE: f64 = 1e5;
+/// The same above which they are no answer.
+const WITHOUT_END: f64 = 1e10;
 /// Imbalance of a variable, as a share of its terms; of the largest force around where all rows have one
 /// unit; and of it in any case.
 const BALANCE: f64 = 3e-9;
@@ -205,6 +207,10 @@ fn row_holds(p: &ConeProgram, cone: &ConeData, point: Point<'_>, around: &Around
         }
         (outside, product, push)
     };
+    // nothing balances to a digit beside multipliers without end
+    if around.one_unit && push > WITHOUT_END * around.force {
+        return false;
+    }
     // a multiplier that is nothing may have any slack
     let idle = push <= IDLE * force;
     let fits = |slack: f64| outside <= slack && (idle || product <= slack * push);

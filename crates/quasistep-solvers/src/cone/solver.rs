@@ -12,8 +12,8 @@ use crate::cone::structure::Structure;
 use crate::kernels::max_abs;
 use crate::{Method, QpSolver, Reason, Residuals, Settings, Solution, Status};
 
-/// Newton iterations after which an island has led nowhere: warm, then cold; fewer of a large one with
-/// edges only, where the interior point, which always takes some twenty, comes next.
+/// Newton iterations after which an island has led nowhere: warm, then cold; fewer of a large one, where
+/// the interior point, which always takes some twenty, comes next.
 const WARM_ITERATIONS: u32 = 60;
 const MANY_WARM_ITERATIONS: u32 = 15;
 const COLD_ITERATIONS: u32 = 150;
@@ -130,15 +130,21 @@ impl ConeSolver {
         let warm = warm.filter(|w| w.z.len() == program.m && w.s.len() == program.m);
         self.structure.update(program);
         self.newton.prepare(program, &self.structure);
-        let mut found =
-            self.newton(program, warm, out) && self.accept(program, check::TOUCHING, out);
-        if !found && warm.is_some() && program.n <= FEW {
-            found = self.newton(program, None, out) && self.accept(program, check::TOUCHING, out);
-            out.method = Method::RestartedNewton;
-        }
+        let found = self.newton(program, warm, out) && self.accept(program, check::TOUCHING, out);
         if found {
             out.dual_is_smallest_norm = true;
             return;
+        }
+        // like contacts: an interior point that ends where Newton's method starts
+        if check::spread(program) <= EVEN && self.interior_even(program, out) {
+            return;
+        }
+        if warm.is_some() && program.n <= FEW {
+            if self.newton(program, None, out) && self.accept(program, check::TOUCHING, out) {
+                out.method = Method::RestartedNewton;
+                out.dual_is_smallest_norm = true;
+                return;
+            }
         }
         // few variables: the dense solver is quick, and has a proof for every ending
         let rows_only = program.cones.iter().all(|c| !c.round);
@@ -177,7 +183,7 @@ impl ConeSolver {
     ) -> bool {
         let Self { isa, structure, newton, .. } = self;
         out.method = if warm.is_some() { Method::WarmNewton } else { Method::ColdNewton };
-        let many = program.n > FEW && program.cones.iter().all(|c| !c.round);
+        let many = program.n > FEW;
         for island in &structure.islands {
             let (start, iterations) = match warm {
                 Some(w) if many => (Start::Warm { z: w.z, s: w.s }, MANY_WARM_ITERATIONS),
@@ -198,9 +204,6 @@ impl ConeSolver {
     /// caller's units, in the program's own; if both lead nowhere, the interior point's own end.
     fn interior(&mut self, program: &ConeProgram, out: &mut Solution) -> bool {
         out.method = Method::InteriorPoint;
-        if check::spread(program) <= EVEN && self.interior_even(program, out) {
-            return true;
-        }
         let Self { isa, structure, newton, interior, scaled, .. } = self;
         scaled.fill(program, structure);
         let before = newton.iterations;
@@ -248,6 +251,7 @@ impl ConeSolver {
     /// The interior point in the caller's units, where all contacts have like ones. Its rows give way by as
     /// much as those of Newton's first minimiser: where it ends, that one is.
     fn interior_even(&mut self, program: &ConeProgram, out: &mut Solution) -> bool {
+        out.method = Method::InteriorPoint;
         let Self { isa, structure, newton, interior, near, .. } = self;
         let before = newton.iterations;
         interior.prepare(program, structure);
