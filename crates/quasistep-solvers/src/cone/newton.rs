@@ -49,6 +49,8 @@ const EXACT: f64 = 1e-12;
 /// Rows that contradict one another by less than this share of the same count as touching all
 /// alike: the digits of the data end there, and a vertex of such rows means nothing.
 const TOUCHING: f64 = 9e-9;
+/// Changes of an assembled Hessian before rounding is swept out.
+const KEPT_CHANGES: u32 = 8;
 /// Rounds before an island counts as stuck.
 const ROUNDS: u32 = 60;
 /// Rounds of a finish.
@@ -68,6 +70,14 @@ const SHARED: f64 = 1e-6;
 const SLOPE: f64 = 1e-3;
 /// Diagonal shift on blocks without cost, as a share of the largest diagonal entry of the island.
 const SHIFT: f64 = 1e-6;
+
+/// What an assembled Hessian stands for, but for active rows and limited springs.
+#[derive(Clone, Copy, Debug, PartialEq)]
+struct Kept {
+    island: usize,
+    rho: f64,
+    shift: f64,
+}
 
 /// How an island's iteration ended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -96,6 +106,13 @@ pub(crate) struct Newton {
     saved_x: Vec<f64>,
     saved_z: Vec<f64>,
     H: Vec<f64>,
+    /// `H` before it was factored, what it was made for, and with which active rows.
+    kept_H: Vec<f64>,
+    kept: Option<Kept>,
+    kept_w: Vec<f64>,
+    kept_limited: Vec<bool>,
+    kept_changes: u32,
+    change: Vec<f64>,
     W: Vec<f64>,
     JS: Vec<f64>,
     GJ: Vec<f64>,
@@ -143,6 +160,8 @@ impl Newton {
             &mut self.rates,
             &mut self.w,
             &mut self.saved_z,
+            &mut self.kept_w,
+            &mut self.change,
         ] {
             v.clear();
             v.resize(p.m_padded, 0.0);
@@ -152,6 +171,7 @@ impl Newton {
         }
         if self.H.len() < s.H_len {
             self.H.resize(s.H_len, 0.0);
+            self.kept_H.resize(s.H_len, 0.0);
         }
         if self.W.len() < s.W_len {
             self.W.resize(s.W_len, 0.0);
@@ -166,6 +186,7 @@ impl Newton {
             self.spring_at.push(b.at + spring.index - b.first);
             self.spring_panel.push(s.panel_of_block[block]);
         }
+        self.kept = None;
         (self.iterations, self.factors) = (0, 0);
     }
 
@@ -759,17 +780,36 @@ impl Newton {
         }
     }
 
-    /// Assembles and factors `P + rho Jᵀ Eᵀ D E J`.
+    /// Assembles and factors `P + rho Jᵀ Eᵀ D E J`. Where few edges changed sides, only theirs is new.
     fn factor(&mut self, work: &Work<'_>, rho: f64, shift: f64) -> bool {
         self.factors += 1;
+        let round = work.groups.iter().any(|g| work.p.cones[g.first_cone as usize].round);
+        let same = !round
+            && self.kept == Some(Kept { island: work.range.0, rho, shift })
+            && self.kept_changes < KEPT_CHANGES
+            && self.kept_limited == self.limited;
         // rho goes in by way of w and D: they hold shares of it
-        kernels::start_hessian(work.isa, work.p, work.panels, shift, &mut self.H);
-        for (k, spring) in work.p.saturations.iter().enumerate() {
-            if work.has(self.spring_panel[k]) && !self.limited[k] {
-                let panel = &work.s.panels[self.spring_panel[k] as usize];
-                let i = (self.spring_at[k] - panel.x_at) as usize;
-                self.H[panel.at as usize + i * panel.width as usize + i] += spring.stiffness;
+        let Self { kept_w, change, kept_H, limited, .. } = self;
+        if same {
+            self.kept_changes += 1;
+            for cone in work.cones() {
+                for i in cone.at as usize..(cone.at + cone.stride_z) as usize {
+                    change[i] = self.w[i] - kept_w[i];
+                }
             }
+        } else {
+            kernels::start_hessian(work.isa, work.p, work.panels, shift, kept_H);
+            for (k, spring) in work.p.saturations.iter().enumerate() {
+                if work.has(self.spring_panel[k]) && !limited[k] {
+                    let panel = &work.s.panels[self.spring_panel[k] as usize];
+                    let i = (self.spring_at[k] - panel.x_at) as usize;
+                    let diagonal = panel.at as usize + i * panel.width as usize + i;
+                    kept_H[diagonal] += spring.stiffness;
+                }
+            }
+            self.kept = Some(Kept { island: work.range.0, rho, shift });
+            self.kept_changes = 0;
+            self.kept_limited.clone_from(limited);
         }
         kernels::add_cones(
             work.isa,
@@ -777,12 +817,19 @@ impl Newton {
             work.groups,
             &work.s.targets,
             rho,
-            &self.w,
+            if same { change } else { &self.w },
             &self.D,
             &mut self.JS,
             &mut self.GJ,
-            &mut self.H,
+            kept_H,
         );
+        for cone in work.cones() {
+            let all = cone.at as usize..(cone.at + cone.stride_z) as usize;
+            kept_w[all.clone()].copy_from_slice(&self.w[all]);
+        }
+        let start = work.panels.first().map_or(0, |panel| panel.at as usize);
+        let end = work.panels.last().map_or(0, |p| (p.at + p.dim * p.width) as usize);
+        self.H[start..end].copy_from_slice(&kept_H[start..end]);
         let (first, last) = work.range;
         kernels::factor(work.isa, work.s, first, last, 0.0, &mut self.H, &mut self.W).is_ok()
     }

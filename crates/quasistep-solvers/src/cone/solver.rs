@@ -215,7 +215,8 @@ impl ConeSolver {
         let iterations = before + interior.iterations;
         self.near.copy(&self.interior);
         self.near.unscale(&self.scaled);
-        if self.newton_from_near(program, iterations, WARM_ITERATIONS) && self.accept(program, check::TOUCHING, out)
+        if self.newton_from_near(program, iterations, WARM_ITERATIONS)
+            && self.accept(program, check::TOUCHING, out)
         {
             out.dual_is_smallest_norm = true;
             return true;
