@@ -13,11 +13,10 @@ use crate::kernels::max_abs;
 use crate::{Method, QpSolver, Reason, Residuals, Settings, Solution, Status};
 
 /// Newton iterations after which an island has led nowhere: warm, then cold; fewer of a large one, where
-/// the interior point, which always takes some twenty, comes next.
+/// the interior point comes next.
 const WARM_ITERATIONS: u32 = 60;
 const MANY_WARM_ITERATIONS: u32 = 15;
 const COLD_ITERATIONS: u32 = 150;
-const MANY_COLD_ITERATIONS: u32 = 80;
 /// The same from an interior point in the caller's units, at a minimiser.
 const EVEN_ITERATIONS: u32 = 15;
 /// Variables up to which Newton's method starts anew and the dense solver comes before the interior
@@ -188,7 +187,8 @@ impl ConeSolver {
             let (start, iterations) = match warm {
                 Some(w) if many => (Start::Warm { z: w.z, s: w.s }, MANY_WARM_ITERATIONS),
                 Some(w) => (Start::Warm { z: w.z, s: w.s }, WARM_ITERATIONS),
-                None if many => (Start::Cold, MANY_COLD_ITERATIONS),
+                // the interior point takes some twenty iterations whatever it starts from
+                None if many => return false,
                 None => (Start::Cold, COLD_ITERATIONS),
             };
             newton.clear(program, structure, island);
