@@ -37,21 +37,43 @@
 //!   the variables of singular diagonal blocks of `P` count in that distance, and it is least up
 //!   to about 1e-5 of its size.
 //! - **Rows hold** to about 1e-13 of their terms. Only rows that contradict each other by less
-//!   than 1e-10 of the variables' size, so that holding them would take multipliers out of all
-//!   proportion, count as measured with that error: one of them stays violated by it.
+//!   than about 1e-8 of the variables' size, so that holding them would take multipliers out of all
+//!   proportion, count as measured with that error: one of them stays violated by it. Every answer
+//!   is checked against the caller's own numbers, row by row and variable by variable, each by its
+//!   own terms, before it is called solved.
 //! - **`z` of the smallest Euclidean norm**, in the caller's units, among all optimal
-//!   multipliers: unique, alike for like rows, and independent of the warm start.
-//! - **Determinism**: the same input and warm list give the same bits; `x` and `z` do not
-//!   depend on the warm list beyond rounding.
+//!   multipliers: unique, alike for like rows, and independent of the warm start. Where a solver ends
+//!   without it, [`Solution::dual_is_smallest_norm`] says so.
+//! - **Determinism**: the same input and warm start give the same bits; `x` and `z` do not
+//!   depend on the warm start beyond rounding.
+//!
+//! # Which entry
+//!
+//! | problem                                             | call                             |
+//! |-----------------------------------------------------|----------------------------------|
+//! | contacts: cost in blocks, cones over small Jacobians | [`ConeProgram`], [`ConeSolver`]  |
+//! | QP with a dense cost                                | [`Qp`], [`QpSolver`]             |
+//! | QP or second-order cone program of sparse data      | [`Socp`], [`SocpSolver`]         |
 //!
 //! # How
 //!
-//! - [`QpSolver`], for dense programs, is Goldfarb and Idnani's dual active set within a proximal point
-//!   method; start reading in `dense/solver.rs`. It has a proof for every ending.
-//! - [`ConeSolver`], for a [`ConeProgram`] (cost in blocks, cones over small Jacobians of one or two
-//!   blocks), is a semismooth Newton method on the augmented Lagrangian with a block-sparse factor;
-//!   start reading in `cone/solver.rs`. What it cannot solve to the last digits it hands to the
-//!   dense one; [`Solution::method`] says so. Round cones have no dense form: there it gives up.
+//! - [`QpSolver`] is Goldfarb and Idnani's dual active set within a proximal point method; start
+//!   reading in `dense/solver.rs`. It has a proof for every ending.
+//! - [`ConeSolver`] tries in this order, and [`Solution::method`] says what it took; start reading in
+//!   `cone/solver.rs`:
+//!   1. a semismooth Newton method on the augmented Lagrangian, from the active set of a similar
+//!      problem if there is one (`cone/newton.rs`), and an exact finish on the active set found;
+//!   2. a Mehrotra interior point with Nesterov and Todd's scaling for second-order cones
+//!      (`cone/interior.rs`), whose end the first finishes; straight away for cold programs of more
+//!      than a hundred variables;
+//!   3. up to a hundred variables, without second-order cones, the dense solver;
+//!   4. a proof that there is no answer: a ray, or multipliers that contradict (`cone/proof.rs`).
+//!
+//!   All share one block-sparse factor in an order of minimum degree, kept while the graph of blocks
+//!   and cones is (`cone/structure.rs`), and kernels with explicit SIMD, chosen at run time
+//!   (`cone/kernels`). Parts of the program that no cone connects are solved apart.
+//!
+//! A cone has at most eight rows.
 //!
 //! This crate knows nothing of contacts, friction or time steps.
 #![allow(non_snake_case)] // P, A, E, J, H, U are the letters of the literature
@@ -61,6 +83,7 @@ mod dense;
 mod kernels;
 mod qp;
 mod rows;
+mod socp;
 
 pub use cone::dense_form::DenseProgram;
 pub use cone::program::{Cone, ConeMut, ConeProgram};
@@ -68,3 +91,4 @@ pub use cone::solver::{ConeSolver, WarmStart};
 pub use dense::solver::QpSolver;
 pub use qp::{Method, Qp, Reason, Residuals, Saturation, Settings, Solution, Status};
 pub use rows::Rows;
+pub use socp::{RowCone, Socp, SocpSolver};
