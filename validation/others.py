@@ -11,7 +11,6 @@ from dataclasses import dataclass
 
 import numpy as np
 import scipy.sparse as sp
-
 from recorded import Problem, sequence
 
 # Most variables that a dense solver is given.
@@ -43,6 +42,8 @@ class Daqp:
 
     def fits(self, p: Problem) -> bool:
         """It factors the cost: that must be definite."""
+        if self.warm and p.name.startswith("scene:"):
+            return False
         return p.mass and not p.round and len(p.q) <= DENSE
 
     def solve(self, p: Problem, repeats: int) -> Answer:

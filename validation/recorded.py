@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import json
+import subprocess
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
 
 import numpy as np
 import scipy.sparse as sp
+from machine import executable
 
 RECORDED = Path(__file__).resolve().parent.parent / "benches/recorded"
 
@@ -108,7 +111,45 @@ class Sequence:
         return Problem(self.name, t, mass, is_round, P, q, A, np.array(c), cones, keys)
 
 
+class SceneSequence:
+    """The problems of every tenth step of a shipped scene, from the program that runs it."""
+
+    def __init__(self, name: str) -> None:
+        self.name = name
+        self.process = subprocess.Popen(
+            [executable("solve_recorded")],
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            text=True,
+        )
+
+    def ask(self, line: str) -> dict:
+        """One line to the program, one line of JSON back."""
+        self.process.stdin.write(line + "\n")
+        self.process.stdin.flush()
+        return json.loads(self.process.stdout.readline())
+
+    def __len__(self) -> int:
+        return self.ask(f"length {self.name}")["length"]
+
+    @property
+    def n(self) -> int:
+        """Number of variables."""
+        return self.ask(f"data {self.name} 0")["n"]
+
+    def problem(self, t: int, mass: bool, is_round: bool) -> Problem:
+        """Problem `t`, as it is."""
+        data = self.ask(f"data {self.name} {t}")
+        n, c = data["n"], np.array(data["c"])
+        entries = (data["values"], (data["rows"], data["columns"]))
+        A = sp.csr_matrix(entries, shape=(len(c), n))
+        P = np.array(data["P"]).reshape(n, n)
+        q = np.array(data["q"])
+        keys = [(t, i, 0, 0) for i in range(len(c))]  # unlike those of any other problem
+        return Problem(self.name, t, mass, is_round, P, q, A, c, [], keys)
+
+
 @cache
-def sequence(name: str) -> Sequence:
+def sequence(name: str) -> Sequence | SceneSequence:
     """A sequence, read once."""
-    return Sequence(name)
+    return SceneSequence(name) if name.startswith("scene:") else Sequence(name)

@@ -20,7 +20,6 @@ from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 
 import numpy as np
-
 from machine import cpu_model, executable, versions
 from others import OTHERS, Answer
 from recorded import RECORDED, Problem, sequence
@@ -42,7 +41,15 @@ ELSEWHERE = {
     ("pile50", "HPIPM balance"): 69_000,
 }
 # Most problems of a sequence, evenly spread.
-MOST = {"bunny13": 100, "stack69": 60, "pile50": 12, "pile200": 4}
+MOST = {
+    "bunny13": 100,
+    "stack69": 60,
+    "pile50": 12,
+    "pile200": 4,
+    "scene:planar_push": 20,
+    "scene:iiwa_stacking": 20,
+    "scene:pile": 5,
+}
 # A residual above this is a failure.
 SOLVED = 1e-6
 
@@ -59,8 +66,8 @@ class Quasistep:
         )
 
     def fits(self, problem: Problem) -> bool:
-        """Any problem fits."""
-        return True
+        """The problems of scenes come without the identities that a warm start needs."""
+        return not (self.warm and problem.name.startswith("scene:"))
 
     def solve(self, p: Problem, repeats: int) -> Answer:
         """Solves by name: the other process has the same files."""
@@ -106,12 +113,13 @@ def compare(names: list[str], repeats: int, most: int | None) -> list[tuple[str,
         recorded = sequence(name)
         count = min(most or MOST.get(name, 20), len(recorded))
         chosen = np.unique(np.linspace(0, len(recorded) - 1, count).astype(int))
-        for kind, mass, is_round in KINDS:
+        for kind, mass, is_round in KINDS[:1] if name.startswith("scene:") else KINDS:
             columns: dict[str, Column] = {}
             unbounded = 0
             for done, t in enumerate(chosen):
                 progress = f"\r{name}, {kind}: {done + 1} of {len(chosen)}  "
-                print(progress, end="", file=sys.stderr, flush=True)
+                if sys.stderr.isatty() or done + 1 == len(chosen):
+                    print(progress, end="", file=sys.stderr, flush=True)
                 problem = recorded.problem(int(t), mass, is_round)
                 answers = [(s.name, s.solve(problem, repeats)) for s in everyone if s.fits(problem)]
                 errors = [np.inf if a.v is None else problem.residual(a.v, a.z) for _, a in answers]
@@ -144,10 +152,11 @@ def table(name: str, title: str, count: int, columns: list[Column]) -> str:
         "| solver | median, µs | p95, µs | over quasistep warm | over cold | residual | failed |",
         "| --- | ---: | ---: | ---: | ---: | ---: | ---: |",
     ]
-    own = [float(np.median(c.us)) for c in columns if c.solver.startswith("quasistep")]
+    named = {c.solver: float(np.median(c.us)) for c in columns}
+    own = [named.get(f"quasistep {start}") for start in ("warm", "cold")]
     for c in columns:
         median = float(np.median(c.us))
-        ratios = " | ".join(f"{median / o:.1f}" for o in own)
+        ratios = " | ".join(f"{median / o:.1f}" if o else "" for o in own)
         p95 = float(np.quantile(c.us, 0.95))
         cells = [c.solver, f"{median:.4g}", f"{p95:.4g}", ratios, f"{c.residual:.0e}", c.failed]
         lines.append("| " + " | ".join(map(str, cells)) + " |")
@@ -168,14 +177,14 @@ def heading(repeats: int) -> str:
     return f"""\
 ## Step solvers on recorded problems
 
-The sequences of `benches/recorded`, evenly thinned; every problem by every solver in turn, the
-least of {repeats} repetitions each, one thread. Ratios are of medians of this run. Others are
-charged what they report for themselves, DAQP with set-up, without which its rows are not formed,
-the rest without; quasistep everything from the problem to the answer. Warm: from the answer to the
-problem one step before. Residual: largest relative error of balance, cones and complementarity over
-the problems that were solved; failed: no answer, or a residual above {SOLVED:.0e}. † was measured
-elsewhere, on a 2.5 GHz Cascade Lake: PyPI does not have that solver. `validation/run solvers` makes
-these tables.
+The sequences of `benches/recorded` and every tenth step of some scenes, thinned; every problem by
+every solver in turn, the least of {repeats} repetitions each, one thread. Ratios are of medians of
+this run. Others are charged what they report for themselves, DAQP with set-up, without which its
+rows are not formed, the rest without; quasistep everything from the problem to the answer. Warm:
+from the answer to the problem one step before. Residual: largest relative error of balance, cones
+and complementarity over the problems that were solved; failed: no answer, or a residual above
+{SOLVED:.0e}. † was measured elsewhere, on a 2.5 GHz Cascade Lake: PyPI does not have that solver.
+`validation/run solvers` makes these tables.
 
 - {cpu_model()}, {platform.system()} {platform.machine()}; {date.today().isoformat()}
 - {versions()}; Python {platform.python_version()}, {", ".join(found)}
@@ -193,7 +202,7 @@ def main() -> None:
         "  validation/run solvers -o out/solvers.md",
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )
-    everything = [name for name in MOST if (RECORDED / f"{name}.npz").exists()]
+    everything = [name for name in MOST if ":" in name or (RECORDED / f"{name}.npz").exists()]
     parser.add_argument(
         "--sequences", nargs="+", choices=everything, default=everything, metavar="NAME",
         help=f"of {', '.join(everything)}; default all",

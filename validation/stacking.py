@@ -20,10 +20,9 @@ from statistics import median
 
 import mujoco
 import numpy as np
-from mujoco import rollout
-
 from machine import cpu_model, executable, versions
 from mjcf import Scene, Settings
+from mujoco import rollout
 
 ROOT = Path(__file__).resolve().parent.parent
 SCENE = ROOT / "scenes/iiwa_stacking.yml"

@@ -5,10 +5,17 @@
 //! A line on standard input is `SEQUENCE PROBLEM MASS ROUND WARM REPEATS`, with 0 or 1 for MASS,
 //! ROUND and WARM; each is answered by one line of JSON. A warm start is this program's own answer of
 //! the problem before, matched by contact.
+//!
+//! A sequence `scene:NAME` holds the problems of every tenth step of a shipped scene, as they are and
+//! cold; steps at which a spring carries its limit are left out. `length SEQUENCE` says how many
+//! problems there are, and `data scene:NAME PROBLEM` gives the numbers of one.
 
 use benches::recorded::{Key, Sequence};
 use benches::thread_cpu_ns;
-use quasistep_solvers::{ConeProgram, ConeSolver, Settings, Solution, Status, WarmStart};
+use quasistep::StepInput;
+use quasistep_solvers::{
+    ConeProgram, ConeSolver, DenseProgram, Settings, Solution, Status, WarmStart,
+};
 use serde_json::{Value, json};
 use std::collections::BTreeMap;
 use std::error::Error;
@@ -30,6 +37,7 @@ struct Answer {
 #[derive(Default)]
 struct Server {
     sequences: BTreeMap<String, Sequence>,
+    scenes: BTreeMap<String, Vec<ConeProgram>>,
     solver: ConeSolver,
     /// Answers of the latest problem and of the one before it.
     known: Vec<(Problem, Answer)>,
@@ -41,6 +49,20 @@ const LEAST_NS: u64 = 50_000;
 impl Server {
     fn answer(&mut self, line: &str) -> Result<Value, Box<dyn Error>> {
         let words: Vec<&str> = line.split_whitespace().collect();
+        match words[..] {
+            ["length", name] => {
+                self.load(name)?;
+                let length =
+                    self.scenes.get(name).map_or_else(|| self.sequences[name].len(), Vec::len);
+                return Ok(json!({ "length": length }));
+            }
+            ["data", name, t] => {
+                self.load(name)?;
+                let scene = self.scenes.get(name).ok_or("data are of scenes only")?;
+                return Ok(data(scene.get(t.parse::<usize>()?).ok_or("no such problem")?));
+            }
+            _ => {}
+        }
         let [name, t, mass, round, warm, repeats] = words[..] else {
             return Err("write SEQUENCE PROBLEM MASS ROUND WARM REPEATS".into());
         };
@@ -51,16 +73,14 @@ impl Server {
         };
         let (t, repeats): (usize, u32) = (t.parse()?, repeats.parse()?);
         let (mass, round, warm) = (flag(mass)?, flag(round)?, flag(warm)?);
-        if !self.sequences.contains_key(name) {
-            let path = Path::new(env!("CARGO_MANIFEST_DIR")).join(format!("recorded/{name}.npz"));
-            if !path.is_file() {
-                return Err(format!("there is no sequence `{name}`").into());
-            }
-            self.sequences.insert(name.to_owned(), Sequence::read(&path));
-        }
-        let length = self.sequences[name].len();
+        self.load(name)?;
+        let scene = self.scenes.get(name);
+        let length = scene.map_or_else(|| self.sequences[name].len(), Vec::len);
         if t >= length {
             return Err(format!("`{name}` has {length} problems").into());
+        }
+        if scene.is_some() && (!mass || round || warm) {
+            return Err("the problems of a scene are solved as they are, and cold".into());
         }
         if warm && t > 0 {
             let before = (name.to_owned(), t - 1, mass, round);
@@ -83,14 +103,35 @@ impl Server {
         }))
     }
 
+    /// Reads a sequence or runs a scene, once.
+    fn load(&mut self, name: &str) -> Result<(), Box<dyn Error>> {
+        if let Some(scene) = name.strip_prefix("scene:") {
+            if !testkit::SCENES.contains(&scene) {
+                return Err(format!("there is no scene `{scene}`").into());
+            }
+            self.scenes.entry(name.to_owned()).or_insert_with(|| record(scene));
+        } else if !self.sequences.contains_key(name) {
+            let path = Path::new(env!("CARGO_MANIFEST_DIR")).join(format!("recorded/{name}.npz"));
+            if !path.is_file() {
+                return Err(format!("there is no sequence `{name}`").into());
+            }
+            self.sequences.insert(name.to_owned(), Sequence::read(&path));
+        }
+        Ok(())
+    }
+
     /// Solves a problem, keeps its answer and returns the least CPU time in µs and whether a warm
     /// start was to be had.
     fn solve(&mut self, problem: Problem, before: Option<&Problem>, repeats: u32) -> (f64, bool) {
         let (name, t, mass, round) = &problem;
-        let sequence = &self.sequences[name];
         let (mut program, mut keys) = (ConeProgram::new(), Vec::new());
-        sequence.build(*t, *mass, *round, &mut program);
-        sequence.keys(*t, &mut keys);
+        if let Some(scene) = self.scenes.get(name) {
+            program.clone_from(&scene[*t]);
+        } else {
+            let sequence = &self.sequences[name];
+            sequence.build(*t, *mass, *round, &mut program);
+            sequence.keys(*t, &mut keys);
+        }
         let rows: Vec<_> = (0..program.n_cones()).map(|i| program.rows_of(i)).collect();
 
         let last = before.and_then(|b| self.known.iter().find(|(p, _)| p == b)).map(|(_, a)| a);
@@ -127,6 +168,44 @@ impl Server {
         self.known.push((problem, Answer { solution, keys, rows }));
         (least, warmed)
     }
+}
+
+/// The problems of every tenth step at which no spring carries its limit.
+fn record(name: &str) -> Vec<ConeProgram> {
+    let scene = testkit::scene(name, &[]);
+    let (mut state, mut work) = (scene.start.clone(), scene.system.create_workspace());
+    let (mut input, mut out) = (StepInput::default(), Vec::new());
+    for k in 1..=scene.n_steps() {
+        scene.sample(k as f64 * scene.params.time_step, &mut input);
+        if scene.system.step_with(&mut state, &input, &scene.params, &mut work).is_err() {
+            break;
+        }
+        if k % 10 == 0 && work.last_solution().saturated.iter().all(|s| *s == 0) {
+            out.push(work.last_problem().clone());
+        }
+    }
+    out
+}
+
+/// `min 1/2 vᵀPv + qᵀv, A v ≥ c` with the springs in the cost; matrices as rows, columns and values.
+fn data(program: &ConeProgram) -> Value {
+    let mut flat = DenseProgram::default();
+    flat.fill(program);
+    let qp = flat.qp();
+    let (mut cost, mut q) = (qp.P.to_vec(), qp.c.to_vec());
+    for spring in qp.saturations {
+        let i = spring.index as usize;
+        cost[i * qp.n + i] += spring.stiffness;
+        q[i] -= spring.stiffness * spring.target;
+    }
+    let (mut rows, mut columns, mut values) = (Vec::new(), Vec::new(), Vec::new());
+    for i in 0..qp.A.len() {
+        let (c, v) = qp.A.row(i);
+        rows.extend(c.iter().map(|_| i));
+        columns.extend_from_slice(c);
+        values.extend_from_slice(v);
+    }
+    json!({ "n": qp.n, "P": cost, "q": q, "rows": rows, "columns": columns, "values": values, "c": qp.b })
 }
 
 fn serve() -> Result<(), Box<dyn Error>> {

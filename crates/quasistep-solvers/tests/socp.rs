@@ -147,7 +147,7 @@ fn second_order_cones_of_all_sizes() {
     for _ in 0..60 {
         let n = 2 * (3 + s.below(8));
         let mut p = scattered(&mut s, n);
-        for _ in 0..1 + s.below(4) {
+        for _ in 0..=s.below(4) {
             let k = 1 + s.below(8);
             for row in 0..k {
                 let (columns, values) = some_row(&mut s, n);

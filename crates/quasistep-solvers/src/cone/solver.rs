@@ -138,12 +138,11 @@ impl ConeSolver {
         if check::spread(program) <= EVEN && self.interior_even(program, out) {
             return;
         }
-        if warm.is_some() && program.n <= FEW {
-            if self.newton(program, None, out) && self.accept(program, check::TOUCHING, out) {
-                out.method = Method::RestartedNewton;
-                out.dual_is_smallest_norm = true;
-                return;
-            }
+        let again = warm.is_some() && program.n <= FEW;
+        if again && self.newton(program, None, out) && self.accept(program, check::TOUCHING, out) {
+            out.method = Method::RestartedNewton;
+            out.dual_is_smallest_norm = true;
+            return;
         }
         // few variables: the dense solver is quick, and has a proof for every ending
         let rows_only = program.cones.iter().all(|c| !c.round);
