@@ -205,7 +205,7 @@ impl Newton {
     ) -> End {
         let work = Work::new(isa, p, s, island);
         let (scale, singular) = self.scale(&work);
-        let round = work.cones().any(|c| c.round);
+        let round = work.round;
         let rho = penalty * scale;
         let shift = if singular { SHIFT * scale } else { 0.0 };
         let warm = !matches!(start, Start::Cold);
@@ -281,8 +281,8 @@ impl Newton {
     fn finish(&mut self, work: &Work<'_>, rho: f64, speed: f64, natural: f64) -> bool {
         let mut best = f64::INFINITY;
         for _ in 0..FINISH_ROUNDS {
-            for cone in work.cones() {
-                for i in cone.at as usize..(cone.at + cone.stride_z) as usize {
+            for span in work.spans() {
+                for i in span {
                     self.z[i] = self.lambda[i];
                     self.lambda[i] -= self.w[i] * rho * self.u[i];
                 }
@@ -298,8 +298,8 @@ impl Newton {
                 }
             }
             let (mut left, mut least, mut force) = (0.0_f64, 0.0_f64, 0.0_f64);
-            for cone in work.cones() {
-                for i in cone.at as usize..(cone.at + cone.stride_z) as usize {
+            for span in work.spans() {
+                for i in span {
                     self.u[i] += self.rates[i];
                     left = left.max(self.w[i] * self.u[i].abs());
                     least = least.min(self.u[i]);
@@ -333,8 +333,8 @@ impl Newton {
             }
             // rows that would pull let go
             best = f64::INFINITY;
-            for cone in work.cones() {
-                for i in cone.at as usize..(cone.at + cone.stride_z) as usize {
+            for span in work.spans() {
+                for i in span {
                     self.w[i] = if self.lambda[i] > 0.0 { 1.0 } else { 0.0 };
                 }
             }
@@ -348,11 +348,12 @@ impl Newton {
     /// `lambda = z − rho u` on active rows, not below zero; returns the least before that.
     fn take_linear(&mut self, work: &Work<'_>, rho: f64) -> f64 {
         let mut below = 0.0_f64;
-        for cone in work.cones() {
-            for i in cone.at as usize..(cone.at + cone.stride_z) as usize {
-                let force = self.w[i] * (self.z[i] - rho * self.u[i]);
+        for span in work.spans() {
+            let [w, z, u] = [&self.w, &self.z, &self.u].map(|v| &v[span.clone()]);
+            for (((lambda, w), z), u) in self.lambda[span].iter_mut().zip(w).zip(z).zip(u) {
+                let force = w * (z - rho * u);
                 below = below.min(force);
-                self.lambda[i] = force.max(0.0);
+                *lambda = force.max(0.0);
             }
         }
         below
@@ -365,8 +366,8 @@ impl Newton {
     /// inverse up to the few directions that rows near dependence leave weak. The right side is made from
     /// rows, so that what no row carries is not in it.
     fn balance(&mut self, work: &Work<'_>, rho: f64, force: f64) -> f64 {
-        for cone in work.cones() {
-            for i in cone.at as usize..(cone.at + cone.stride_z) as usize {
+        for span in work.spans() {
+            for i in span {
                 self.lambda[i] = -self.w[i] * rho * self.u[i];
             }
         }
@@ -396,8 +397,8 @@ impl Newton {
             }
             kernels::rates(work.isa, work.p, work.groups, &self.d, &mut self.rates);
             let mut length = 0.0;
-            for cone in work.cones() {
-                for i in cone.at as usize..(cone.at + cone.stride_z) as usize {
+            for span in work.spans() {
+                for i in span {
                     self.rates[i] *= self.w[i];
                     length += self.rates[i] * self.rates[i];
                 }
@@ -412,16 +413,16 @@ impl Newton {
                     self.Pd[i] -= step * self.smooth[i];
                 }
             }
-            for cone in work.cones() {
-                for i in cone.at as usize..(cone.at + cone.stride_z) as usize {
+            for span in work.spans() {
+                for i in span {
                     self.z[i] += step * self.rates[i];
                 }
             }
             old = new;
         }
         let mut below = 0.0_f64;
-        for cone in work.cones() {
-            for i in cone.at as usize..(cone.at + cone.stride_z) as usize {
+        for span in work.spans() {
+            for i in span {
                 let force = self.w[i] * self.z[i];
                 below = below.min(force);
                 self.lambda[i] = force.max(0.0);
@@ -451,8 +452,7 @@ impl Newton {
             let at = panel.x_at as usize..(panel.x_at + panel.dim) as usize;
             self.saved_x[at.clone()].copy_from_slice(&self.x[at]);
         }
-        for cone in work.cones() {
-            let all = cone.at as usize..(cone.at + cone.stride_z) as usize;
+        for all in work.spans() {
             self.saved_z[all.clone()].copy_from_slice(&self.lambda[all]);
         }
         for (penalty, balanced) in PENALTIES_ROUND {
@@ -463,8 +463,7 @@ impl Newton {
                 let at = panel.x_at as usize..(panel.x_at + panel.dim) as usize;
                 self.x[at.clone()].copy_from_slice(&self.saved_x[at]);
             }
-            for cone in work.cones() {
-                let all = cone.at as usize..(cone.at + cone.stride_z) as usize;
+            for all in work.spans() {
                 self.lambda[all.clone()].copy_from_slice(&self.saved_z[all]);
             }
             kernels::slacks(work.isa, work.p, work.groups, &self.x, &mut self.u);
@@ -482,8 +481,8 @@ impl Newton {
     ) -> bool {
         for _ in 0..SETTLE_STEPS {
             let mut size = work.force();
-            for cone in work.cones() {
-                for i in cone.at as usize..(cone.at + cone.stride_z) as usize {
+            for span in work.spans() {
+                for i in span {
                     self.z[i] = self.lambda[i];
                     size = size.max(self.lambda[i].abs());
                 }
@@ -519,8 +518,7 @@ impl Newton {
             let at = panel.x_at as usize..(panel.x_at + panel.dim) as usize;
             self.x[at.clone()].copy_from_slice(&x[at]);
         }
-        for cone in work.cones() {
-            let all = cone.at as usize..(cone.at + cone.stride_z) as usize;
+        for all in work.spans() {
             self.lambda[all.clone()].copy_from_slice(&z[all]);
         }
         self.take_center(&work);
@@ -538,8 +536,8 @@ impl Newton {
         let mut budget = MULTIPLY_ITERATIONS;
         for _ in 0..ROUNDS {
             let mut size = work.force();
-            for cone in work.cones() {
-                for i in cone.at as usize..(cone.at + cone.stride_z) as usize {
+            for span in work.spans() {
+                for i in span {
                     self.z[i] = self.lambda[i];
                     size = size.max(self.lambda[i].abs());
                 }
@@ -744,9 +742,9 @@ impl Newton {
                 self.x[i] += tau * self.d[i];
             }
         }
-        for cone in work.cones() {
-            for i in cone.at as usize..(cone.at + cone.stride_z) as usize {
-                self.u[i] += tau * self.rates[i];
+        for span in work.spans() {
+            for (u, rate) in self.u[span.clone()].iter_mut().zip(&self.rates[span]) {
+                *u += tau * rate;
             }
         }
         let changed = self.project(work, rho);
@@ -783,8 +781,7 @@ impl Newton {
     /// Assembles and factors `P + rho Jᵀ Eᵀ D E J`. Where few edges changed sides, only theirs is new.
     fn factor(&mut self, work: &Work<'_>, rho: f64, shift: f64) -> bool {
         self.factors += 1;
-        let round = work.groups.iter().any(|g| work.p.cones[g.first_cone as usize].round);
-        let same = !round
+        let same = !work.round
             && self.kept == Some(Kept { island: work.range.0, rho, shift })
             && self.kept_changes < KEPT_CHANGES
             && self.kept_limited == self.limited;
@@ -792,8 +789,8 @@ impl Newton {
         let Self { kept_w, change, kept_H, limited, .. } = self;
         if same {
             self.kept_changes += 1;
-            for cone in work.cones() {
-                for i in cone.at as usize..(cone.at + cone.stride_z) as usize {
+            for span in work.spans() {
+                for i in span {
                     change[i] = self.w[i] - kept_w[i];
                 }
             }
@@ -823,8 +820,7 @@ impl Newton {
             &mut self.GJ,
             kept_H,
         );
-        for cone in work.cones() {
-            let all = cone.at as usize..(cone.at + cone.stride_z) as usize;
+        for all in work.spans() {
             kept_w[all.clone()].copy_from_slice(&self.w[all]);
         }
         let start = work.panels.first().map_or(0, |panel| panel.at as usize);
@@ -837,6 +833,15 @@ impl Newton {
     /// `lambda = D (z − rho u)`: the projection as its derivative sees it. At the point where the
     /// derivative was taken they are the same.
     fn lambda_linear(&mut self, work: &Work<'_>, rho: f64) {
+        if !work.round {
+            for span in work.spans() {
+                let [w, z, u] = [&self.w, &self.z, &self.u].map(|v| &v[span.clone()]);
+                for (((lambda, w), z), u) in self.lambda[span].iter_mut().zip(w).zip(z).zip(u) {
+                    *lambda = w * (z - rho * u);
+                }
+            }
+            return;
+        }
         for cone in work.cones() {
             let (at, m, stride) = (cone.at as usize, cone.m as usize, cone.stride_z as usize);
             if cone.round {
@@ -857,7 +862,22 @@ impl Newton {
     /// turned, or a spring came to or off its limit.
     fn project(&mut self, work: &Work<'_>, rho: f64) -> bool {
         let mut changed = false;
-        for cone in work.cones() {
+        if !work.round {
+            for span in work.spans() {
+                let [z, u] = [&self.z, &self.u].map(|v| &v[span.clone()]);
+                let (lambda, w) = (&mut self.lambda[span.clone()], &mut self.w[span]);
+                let mut turned = 0.0;
+                for (((z, u), lambda), w) in z.iter().zip(u).zip(lambda).zip(w) {
+                    let t = z - rho * u;
+                    let active = if t > 0.0 { 1.0 } else { 0.0 };
+                    *lambda = t.max(0.0);
+                    turned += (*w - active) * (*w - active);
+                    *w = active;
+                }
+                changed |= turned != 0.0;
+            }
+        }
+        for cone in work.cones().filter(|_| work.round) {
             let (at, m, stride) = (cone.at as usize, cone.m as usize, cone.stride_z as usize);
             if cone.round {
                 let mut t = [0.0; kernels::MAX_ROUND];
@@ -953,8 +973,8 @@ impl Newton {
     /// slack that is left, on an idle one the multiplier that went.
     fn error(&self, work: &Work<'_>, rho: f64) -> f64 {
         let mut error = 0.0_f64;
-        for cone in work.cones() {
-            for i in cone.at as usize..(cone.at + cone.stride_z) as usize {
+        for span in work.spans() {
+            for i in span {
                 error = error.max((self.lambda[i] - self.z[i]).abs());
             }
         }
@@ -1080,6 +1100,8 @@ struct Work<'a> {
     s: &'a Structure,
     panels: &'a [Panel],
     groups: &'a [Group],
+    spans: &'a [(u32, u32)],
+    round: bool,
     range: (usize, usize),
 }
 
@@ -1091,8 +1113,15 @@ impl<'a> Work<'a> {
             s,
             panels: &s.panels[island.first_panel as usize..island.last_panel as usize],
             groups: &s.groups[island.first_group as usize..island.last_group as usize],
+            spans: &s.spans[island.first_span as usize..island.last_span as usize],
+            round: island.round,
             range: (island.first_panel as usize, island.last_panel as usize),
         }
+    }
+
+    /// Ranges of the island's entries in a padded `z`.
+    fn spans(&self) -> impl Iterator<Item = std::ops::Range<usize>> + use<'a> {
+        self.spans.iter().map(|(first, end)| *first as usize..*end as usize)
     }
 
     fn cones(&self) -> impl Iterator<Item = &'a crate::cone::program::ConeData> {

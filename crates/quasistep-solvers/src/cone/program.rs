@@ -300,7 +300,17 @@ impl ConeProgram {
 impl ConeProgram {
     /// What is wrong with the data, short of `P` being indefinite.
     pub(crate) fn check(&self) -> Result<(), Reason> {
-        let finite = |v: &[f64]| v.iter().all(|v| v.is_finite());
+        // a product with zero is zero unless a number is not finite
+        let finite = |v: &Vec<f64>| {
+            let mut sums = [0.0; 8];
+            let (all, rest) = v.as_chunks::<8>();
+            for chunk in all {
+                for (sum, v) in sums.iter_mut().zip(chunk) {
+                    *sum += v * 0.0;
+                }
+            }
+            sums.iter().all(|sum| *sum == 0.0) && rest.iter().all(|v| v.is_finite())
+        };
         let springs = self
             .saturations
             .iter()

@@ -16,6 +16,8 @@ pub(crate) struct Structure {
     pub groups: Vec<Group>,
     pub targets: Vec<Target>,
     pub islands: Vec<Island>,
+    /// Runs of entries in a padded `z`, island by island.
+    pub spans: Vec<(u32, u32)>,
     /// In elimination order, islands one after another.
     pub panels: Vec<Panel>,
     pub panel_of_block: Vec<u32>,
@@ -58,8 +60,12 @@ pub(crate) struct Island {
     pub last_panel: u32,
     pub first_group: u32,
     pub last_group: u32,
-    /// Entries of a padded `z` lie in this range, together with those of other islands.
+    /// How many cones it has, and whether one is round.
     pub cones: u32,
+    pub round: bool,
+    /// In [`Structure::spans`].
+    pub first_span: u32,
+    pub last_span: u32,
 }
 
 /// Row block of the upper factor `U`, `H = Uᵀ U`: the diagonal block, then those to its right.
@@ -125,7 +131,9 @@ fn root(parent: &mut [u32], mut i: u32) -> u32 {
 /// Whether two cones go into one group.
 fn alike(program: &ConeProgram, a: &ConeData, b: &ConeData) -> bool {
     let (one, other) = (program.sides_of(a), program.sides_of(b));
-    a.k == b.k && one.len() == other.len() && one.iter().zip(other).all(|(a, b)| a.block == b.block)
+    a.k == b.k
+        && a.round == b.round
+        && one.len() == other.len() && one.iter().zip(other).all(|(a, b)| a.block == b.block)
 }
 
 impl Structure {
@@ -139,18 +147,42 @@ impl Structure {
         for (i, cone) in program.cones.iter().enumerate() {
             if !previous.is_some_and(|p| alike(program, p, cone)) {
                 let sides = program.sides_of(cone);
-                key.extend([i as u32, cone.k, sides.len() as u32]);
+                key.extend([i as u32, cone.k, u32::from(cone.round), sides.len() as u32]);
                 key.extend(sides.iter().map(|s| s.block));
             }
             previous = Some(cone);
         }
         key.push(program.cones.len() as u32);
-        if self.key == self.next_key {
-            return false;
+        let new = self.key != self.next_key;
+        if new {
+            std::mem::swap(&mut self.key, &mut self.next_key);
+            self.build(program);
         }
-        std::mem::swap(&mut self.key, &mut self.next_key);
-        self.build(program);
-        true
+        self.find_spans(program);
+        new
+    }
+
+    /// Where the cones of each island lie in a padded `z`: they may have other numbers of edges than in
+    /// the program before.
+    fn find_spans(&mut self, program: &ConeProgram) {
+        let Self { spans, islands, groups, .. } = self;
+        spans.clear();
+        for island in islands {
+            island.first_span = spans.len() as u32;
+            island.round = false;
+            for group in &groups[island.first_group as usize..island.last_group as usize] {
+                let first = &program.cones[group.first_cone as usize];
+                let last = &program.cones[group.last_cone as usize - 1];
+                island.round |= first.round;
+                let end = last.at + last.stride_z;
+                let own = spans.len() as u32 > island.first_span;
+                match spans.last_mut() {
+                    Some(span) if own && span.1 == first.at => span.1 = end,
+                    _ => spans.push((first.at, end)),
+                }
+            }
+            island.last_span = spans.len() as u32;
+        }
     }
 
     fn build(&mut self, program: &ConeProgram) {
@@ -318,6 +350,9 @@ impl Structure {
                     first_group: 0,
                     last_group: 0,
                     cones: 0,
+                    round: false,
+                    first_span: 0,
+                    last_span: 0,
                 });
             }
             self.islands.last_mut().expect("pushed above").last_panel = p as u32 + 1;
