@@ -34,7 +34,7 @@ const MULTIPLY_ITERATIONS: u32 = 100;
 /// Most of such steps.
 const SETTLE_STEPS: u32 = 20;
 /// Shares of the penalty on the way to the whole of it.
-const SOFTER: [f64; 3] = [1e-4, 1e-1, 1.0];
+const SOFTER: [f64; 3] = [1e-3, 1e-1, 1.0];
 /// Change of the derivative of a round cone, as a share of one, below which it counts as settled: the
 /// rounds that follow gain the digits that are left.
 const TURN: f64 = 1e-6;
