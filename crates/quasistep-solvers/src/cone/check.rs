@@ -218,7 +218,7 @@ fn row_holds(p: &ConeProgram, cone: &ConeData, point: Point<'_>, around: &Around
         return true;
     }
     let rest = if cone.round { REST_ROUND } else { REST } * natural(p, cone, around);
-    let slack = ROW * terms(p, cone, point.x, around) + rest.min(around.most_at_rest);
+    let slack = ROW * terms(p, cone, point.x) + rest.min(around.most_at_rest);
     if fits(slack) {
         return true;
     }
@@ -282,7 +282,7 @@ fn row_size(p: &ConeProgram, cone: &ConeData, scale: f64) -> f64 {
 }
 
 /// What a cone's rows are differences of: offsets, and Jacobians times speeds.
-fn terms(p: &ConeProgram, cone: &ConeData, x: &[f64], around: &Around<'_>) -> f64 {
+fn terms(p: &ConeProgram, cone: &ConeData, x: &[f64]) -> f64 {
     let (k, width, stride) = (cone.k as usize, cone.width as usize, cone.stride_z as usize);
     let mut terms = 0.0_f64;
     for r in 0..k {
@@ -292,11 +292,7 @@ fn terms(p: &ConeProgram, cone: &ConeData, x: &[f64], around: &Around<'_>) -> f6
             let at = cone.J_at as usize + r * width + side.column as usize;
             let J = &p.J[at..at + block.dim as usize];
             let x = &x[block.at as usize..(block.at + block.dim) as usize];
-            sum += if around.one_unit {
-                largest(J) * largest(x)
-            } else {
-                J.iter().zip(x).map(|(J, x)| (J * x).abs()).sum()
-            };
+            sum += J.iter().zip(x).map(|(J, x)| (J * x).abs()).sum::<f64>();
         }
         terms = terms.max(largest(&p.E[cone.E_at as usize + r * stride..][..stride]) * sum);
     }
