@@ -23,6 +23,9 @@ const ONE_UNIT: f64 = 1e3;
 const REST: f64 = 1e-16;
 const REST_ROUND: f64 = 1e-14;
 const REST_OF_ALL: f64 = 1e-12;
+/// Speed of other contacts, over that slack, above which they move, and the share of it that it may be then.
+const MOVES: f64 = 1e3;
+const AT_SPEED: f64 = 5e-7;
 /// The same in the caller's unit, where there is no cost at all and so no speed to compare with.
 const REST_WITHOUT_COST: f64 = 1e-18;
 /// Largest multipliers, over the forces of cost and springs, that are believed.
@@ -217,16 +220,21 @@ fn row_holds(p: &ConeProgram, cone: &ConeData, point: Point<'_>, around: &Around
     if fits(around.slack) {
         return true;
     }
-    let rest = if cone.round { REST_ROUND } else { REST } * natural(p, cone, around);
-    let slack = ROW * terms(p, cone, point.x) + rest.min(around.most_at_rest);
+    let slack = ROW * terms(p, cone, point.x);
     if fits(slack) {
         return true;
     }
     // by the speeds of other contacts, each in the unit of what it moves
     let fastest = around.fastest.get().unwrap_or_else(|| fastest(p, point, around));
     around.fastest.set(Some(fastest));
-    let speed = around.speed.min(fastest * row_size(p, cone, around.scale));
-    fits(slack + around.touching * speed)
+    let speed = fastest * row_size(p, cone, around.scale);
+    let rest = if cone.round { REST_ROUND } else { REST } * natural(p, cone, around);
+    let rest = rest.min(around.most_at_rest);
+    // what forces would give is rounding only where nothing moves much faster
+    let rest = if speed <= MOVES * rest { rest } else { rest.min(AT_SPEED * speed) };
+    let speed = around.speed.min(speed);
+    let slack = slack + rest;
+    fits(slack) || fits(slack + around.touching * speed)
         // slack and multiplier may both be nearly nothing
         || outside <= slack && product <= PRODUCT * force * speed
 }
