@@ -25,7 +25,7 @@ const REST_ROUND: f64 = 1e-14;
 const REST_OF_ALL: f64 = 1e-12;
 /// Speed of other contacts, over that slack, above which they move, and the share of it that it may be then.
 const MOVES: f64 = 1e3;
-const AT_SPEED: f64 = 5e-7;
+const AT_SPEED: f64 = 1e-5;
 /// The same in the caller's unit, where there is no cost at all and so no speed to compare with.
 const REST_WITHOUT_COST: f64 = 1e-18;
 /// Largest multipliers, over the forces of cost and springs, that are believed.

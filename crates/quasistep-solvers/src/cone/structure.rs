@@ -133,7 +133,8 @@ fn alike(program: &ConeProgram, a: &ConeData, b: &ConeData) -> bool {
     let (one, other) = (program.sides_of(a), program.sides_of(b));
     a.k == b.k
         && a.round == b.round
-        && one.len() == other.len() && one.iter().zip(other).all(|(a, b)| a.block == b.block)
+        && one.len() == other.len()
+        && one.iter().zip(other).all(|(a, b)| a.block == b.block)
 }
 
 impl Structure {
