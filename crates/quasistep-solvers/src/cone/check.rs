@@ -22,7 +22,7 @@ const ONE_UNIT: f64 = 1e3;
 /// to the heaviest body of the island. Round cones have fewer digits near their tip.
 const REST: f64 = 1e-16;
 const REST_ROUND: f64 = 1e-14;
-const REST_OF_ALL: f64 = 1e-12;
+const REST_OF_ALL: f64 = 2e-12;
 /// Speed of other contacts, over that slack, above which they move, and the share of it that it may be then.
 const MOVES: f64 = 1e3;
 const AT_SPEED: f64 = 1e-5;
