@@ -131,6 +131,9 @@ class Proxqp:
             solver.settings.eps_abs = 1e-8
             solver.settings.eps_rel = 0.0
             solver.settings.compute_timings = True
+            # by default it goes on for minutes where it does not converge
+            solver.settings.max_iter = 500
+            solver.settings.max_iter_in = 100
             solver.init(p.P, p.q, None, None, A, p.c, upper)
             solver.solve()
             info = solver.results.info
