@@ -81,6 +81,7 @@
 mod cone;
 mod dense;
 mod kernels;
+mod miqp;
 mod qp;
 mod rows;
 mod socp;
@@ -89,6 +90,9 @@ pub use cone::dense_form::DenseProgram;
 pub use cone::program::{Cone, ConeMut, ConeProgram};
 pub use cone::solver::{ConeSolver, WarmStart};
 pub use dense::solver::QpSolver;
+pub use miqp::{
+    Choices, Hooks, Miqp, MiqpLimit, MiqpSettings, MiqpSolution, MiqpSolver, MiqpStatus, Side,
+};
 pub use qp::{Method, Qp, Reason, Residuals, Saturation, Settings, Solution, Status};
 pub use rows::Rows;
 pub use socp::{RowCone, Socp, SocpSolver};
