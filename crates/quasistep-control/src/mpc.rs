@@ -171,6 +171,30 @@ impl Mpc {
         Ok(plans)
     }
 
+    /// Contacts and pairs that can act within the horizon from `x0`, by the normal impulse's or
+    /// pair's entry of `gamma`; all others are left out of the search.
+    ///
+    /// # Errors
+    ///
+    /// See [`plan`](Self::plan).
+    pub fn reachable(&mut self, x0: &[f64]) -> Result<Vec<AtStep>, ProblemError> {
+        ProblemError::check_numbers("x0", x0, self.problem.n_x())?;
+        let (problem, reduced, reach) = self.reached(x0, None, Relax::Nothing);
+        let mut found = Vec::new();
+        for (k, step) in reach.steps.iter().enumerate() {
+            for (index, unit) in reduced[problem.place(k)].units.iter().enumerate() {
+                if step.possible(index) {
+                    let constraint = Constraint::Contact(match *unit {
+                        Unit::Contact { contact, .. } => contact.normal,
+                        Unit::Pair { gamma, .. } => gamma,
+                    });
+                    found.push(AtStep { step: k + 1, constraint });
+                }
+            }
+        }
+        Ok(found)
+    }
+
     /// One search: reach, program, starts, branch and bound, recovery.
     fn search(
         &mut self,
@@ -214,6 +238,17 @@ impl Mpc {
             relax,
             steps,
         );
+    }
+
+    /// What can be reached from `x0`.
+    pub(crate) fn reached(
+        &mut self,
+        x0: &[f64],
+        last_input: Option<&[f64]>,
+        relax: Relax,
+    ) -> (&Problem, &[Reduced], &Reach) {
+        self.reach.propagate(&self.problem, &self.reduced, x0, last_input, relax);
+        (&self.problem, &self.reduced, &self.reach)
     }
 
     /// Modes of the last plan one step on, and those that its inputs lead to from here.

@@ -47,8 +47,8 @@ pub struct Bounds {
     pub input: Limits,
     /// On `u_k − u_{k−1}`; for `k = 0` against the input applied last, if it is known.
     pub input_rate: Limits,
-    /// Upper bound of every entry of `gamma` but slips, > 0. Nothing physical sets one: wedged bodies
-    /// may press as hard as they like. Default none.
+    /// Upper bound of every normal impulse and of every entry of `gamma` that belongs to no contact, > 0.
+    /// Nothing physical sets one: wedged bodies may press as hard as they like. Default none.
     pub impulse: Option<f64>,
 }
 
