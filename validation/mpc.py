@@ -49,8 +49,8 @@ def scip_answer(lp: str) -> tuple[str, float | None]:
     model.setParam("numerics/dualfeastol", FEASIBILITY)
     model.setParam("display/verblevel", 0)
     model.setParam("limits/gap", 0.0)
-    model.setParam("limits/absgap", 1e-7)
-    model.setParam("limits/time", 120)
+    model.setParam("limits/absgap", 1e-6)
+    model.setParam("limits/time", 60)
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder) / "problem.lp"
         path.write_text(lp, encoding="utf-8")

@@ -8,7 +8,9 @@
 
 use benches::thread_cpu_ns;
 use clap::Parser;
-use quasistep_control::{Constraint, Mpc, MpcSettings, Plan, PlanStatus, ProblemError, point_robot};
+use quasistep_control::{
+    Constraint, Mpc, MpcSettings, Plan, PlanStatus, ProblemError, point_robot,
+};
 use serde_json::json;
 use std::process::ExitCode;
 

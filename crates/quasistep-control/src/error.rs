@@ -89,7 +89,10 @@ impl std::fmt::Display for ProblemError {
                 write!(f, "entry {index} of `{what}` is {value}; it must be finite")
             }
             Self::Crossed { what, index, lower, upper } => {
-                write!(f, "entry {index} of the {what} bounds: lower {lower} is above upper {upper}")
+                write!(
+                    f,
+                    "entry {index} of the {what} bounds: lower {lower} is above upper {upper}"
+                )
             }
             Self::NoHorizon => f.write_str("`horizon` is 0; it must be at least 1"),
             Self::Models { got, horizon } => write!(

@@ -245,7 +245,10 @@ impl File<'_> {
                     self.term(-lcs.D[i * n + j], format_args!("x{after}_{j}"));
                 }
                 for other in &pairs[k] {
-                    self.term(-lcs.E[i * g + other.gamma], format_args!("g{after}_{}", other.gamma));
+                    self.term(
+                        -lcs.E[i * g + other.gamma],
+                        format_args!("g{after}_{}", other.gamma),
+                    );
                 }
                 self.end("=", lcs.a[i]);
                 if integers == Integers::BigM {
@@ -293,14 +296,15 @@ impl File<'_> {
             for i in 0..p.n_x() {
                 self.write_range(&p.bounds.state, i, 'x', k + 1);
             }
-            if let Some(limit) = p.bounds.impulse {
-                let contacts = p.models[p.place(k)].contacts();
-                for pair in &pairs[k] {
-                    let i = pair.gamma;
-                    if !contacts.iter().any(|c| c.slip == i || c.tangents.contains(&i)) {
-                        self.put(format_args!(" 0 <= g{}_{i} <= {limit}\n", k + 1));
-                    }
-                }
+            pairs[k].iter().for_each(|pair| self.write_implied(k + 1, pair));
+        }
+    }
+
+    /// Bounds that hold anyway: readers make more of ordered sets whose members have them.
+    fn write_implied(&mut self, k: usize, pair: &Pair) {
+        for (letter, most) in [('g', pair.most[0]), ('w', pair.most[1])] {
+            if most.is_finite() {
+                self.put(format_args!(" 0 <= {letter}{k}_{} <= {most}\n", pair.gamma));
             }
         }
     }
@@ -318,7 +322,8 @@ impl File<'_> {
     }
 
     fn write_integers(&mut self, pairs: &[Vec<Pair>], integers: Integers) {
-        let all = pairs.iter().enumerate().flat_map(|(k, p)| p.iter().map(move |p| (k + 1, p.gamma)));
+        let all =
+            pairs.iter().enumerate().flat_map(|(k, p)| p.iter().map(move |p| (k + 1, p.gamma)));
         let names: Vec<(usize, usize)> = all.collect();
         if !names.is_empty() {
             self.text.push_str(match integers {

@@ -475,7 +475,12 @@ impl Horizon {
         for i in 0..n_x {
             let (least, most) = reach.steps[k].x_unbounded[i];
             for (level, side, name, needed) in [
-                (limits.lower(i), Side::AtLeast, Constraint::StateLower(i), least < limits.lower(i)),
+                (
+                    limits.lower(i),
+                    Side::AtLeast,
+                    Constraint::StateLower(i),
+                    least < limits.lower(i),
+                ),
                 (limits.upper(i), Side::AtMost, Constraint::StateUpper(i), most > limits.upper(i)),
             ] {
                 if level.is_finite() && (needed || relaxed) {

@@ -220,8 +220,7 @@ impl Mpc {
             let inputs = |k: usize, j: usize| y[horizon.inputs[k] + j];
             rollout.modes(problem, reduced, horizon, x0, inputs, modes)
         };
-        let mut hooks =
-            Hooks { starts: &starts, stop: Some(stop), propose: Some(&mut propose) };
+        let mut hooks = Hooks { starts: &starts, stop: Some(stop), propose: Some(&mut propose) };
         self.solver.solve(&horizon.miqp(), &settings, &mut hooks, &mut self.solution);
         self.recover(x0)
     }
@@ -229,15 +228,7 @@ impl Mpc {
     fn build(&mut self, x0: &[f64], warm: Option<&Plan>, relax: Relax, steps: usize) {
         let last = warm.and_then(|w| w.inputs.first()).map(Vec::as_slice);
         self.reach.propagate(&self.problem, &self.reduced, x0, last, relax);
-        self.horizon.build(
-            &self.problem,
-            &self.reduced,
-            &self.reach,
-            x0,
-            last,
-            relax,
-            steps,
-        );
+        self.horizon.build(&self.problem, &self.reduced, &self.reach, x0, last, relax, steps);
     }
 
     /// What can be reached from `x0`.
@@ -379,8 +370,7 @@ impl Mpc {
 
     /// Names of rows, each once, in order of time.
     fn named(&self, rows: &[u32]) -> Vec<AtStep> {
-        let mut names: Vec<AtStep> =
-            rows.iter().map(|&i| self.horizon.tags[i as usize]).collect();
+        let mut names: Vec<AtStep> = rows.iter().map(|&i| self.horizon.tags[i as usize]).collect();
         names.sort_unstable();
         names.dedup();
         names

@@ -7,8 +7,8 @@
 
 #![allow(non_snake_case)] // letters of MpcNote
 
-use crate::lcs::{Lcs, Reduced, Unit};
 use crate::horizon::Relax;
+use crate::lcs::{Lcs, Reduced, Unit};
 use crate::problem::{Limits, Problem};
 
 /// Passes over one step.
@@ -109,7 +109,8 @@ impl Reach {
         self.steps.resize(problem.horizon, StepReach::default());
         let mut x: Vec<(f64, f64)> = x0.iter().map(|v| (*v, *v)).collect();
         let free = (f64::NEG_INFINITY, f64::INFINITY);
-        let mut u: Option<Vec<(f64, f64)>> = last_input.map(|u| u.iter().map(|v| (*v, *v)).collect());
+        let mut u: Option<Vec<(f64, f64)>> =
+            last_input.map(|u| u.iter().map(|v| (*v, *v)).collect());
         for k in 0..problem.horizon {
             let at = problem.place(k);
             let (lcs, r, products) = (&problem.models[at], &reduced[at], &self.products[at]);
@@ -151,7 +152,8 @@ fn propagate_step(
     step.impulse.resize(r.units.len(), problem.bounds.impulse.unwrap_or(f64::INFINITY));
     let free: Vec<(f64, f64)> = (0..n)
         .map(|i| {
-            let moved = add(combine(&lcs.A[i * n..(i + 1) * n], x), combine(&lcs.B[i * m..(i + 1) * m], u));
+            let moved =
+                add(combine(&lcs.A[i * n..(i + 1) * n], x), combine(&lcs.B[i * m..(i + 1) * m], u));
             add(moved, (lcs.f[i], lcs.f[i]))
         })
         .collect();

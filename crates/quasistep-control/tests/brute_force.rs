@@ -43,7 +43,8 @@ impl Plain {
             rows: Vec::new(),
             pairs: Vec::new(),
         };
-        let unit = |k: usize| -> Affine { ((0..n).map(|i| f64::from(u8::from(i == k))).collect(), 0.0) };
+        let unit =
+            |k: usize| -> Affine { ((0..n).map(|i| f64::from(u8::from(i == k))).collect(), 0.0) };
         let mut x: Vec<Affine> = x0.iter().map(|v| (vec![0.0; n], *v)).collect();
         for k in 0..=N {
             let cost = &problem.cost;

@@ -77,7 +77,7 @@ impl Search {
         self.picks.clear();
         for choice in 0..self.masks.len() {
             let mask = self.masks[choice];
-            let single = mask & (mask - 1) == 0;
+            let single = mask.is_power_of_two();
             if single || bits(mask).any(|m| self.mode_violation(miqp, choice, m) <= HOLDS) {
                 continue;
             }
@@ -191,8 +191,15 @@ impl Search {
             let side = &mut self.trial_sides[row as usize];
             *side = side.and(miqp.choices.common(choice, mask, k));
         }
-        self.qps += 1;
         let cutoff = self.cutoff(settings);
+        if cutoff < f64::INFINITY {
+            let lower = self.slots[at].peek(&self.data, &self.trial_sides, settings.reach);
+            if lower >= cutoff {
+                self.close(lower);
+                return Half::Closed;
+            }
+        }
+        self.qps += 1;
         self.trial.copy_from(&self.slots[at]);
         let (data, sides) = (&self.data, &self.trial_sides);
         let end = settle(&mut self.trial, data, sides, true, cutoff, settings, self.max_pivots);
@@ -216,29 +223,37 @@ impl Search {
         if self.best.cost == f64::INFINITY {
             return;
         }
+        self.write_slack(0);
         for choice in 0..self.masks.len() {
-            let splits = miqp.choices.splits(choice).len();
-            for k in (0..splits).rev() {
+            self.halves.clear();
+            for &split in miqp.choices.splits(choice) {
+                for half in [split, !split] {
+                    let half = half & self.masks[choice];
+                    // a half that the root's point satisfies costs no more than the root
+                    let distance = self.mask_violation(miqp, choice, half);
+                    if distance > HOLDS {
+                        self.halves.push((distance, half));
+                    }
+                }
+            }
+            self.halves.sort_unstable_by(|a, b| b.0.total_cmp(&a.0));
+            for k in 0..self.halves.len() {
                 if self.stopped(hooks) {
                     return;
                 }
-                let (mask, split) = (self.masks[choice], miqp.choices.splits(choice)[k]);
-                for half in [mask & split, mask & !split] {
-                    let now = self.masks[choice];
-                    let rest = now & !half;
-                    if half & now == 0 || rest == 0 {
-                        continue;
+                let half = self.halves[k].1 & self.masks[choice];
+                let rest = self.masks[choice] & !half;
+                if half == 0 || rest == 0 {
+                    continue;
+                }
+                if let Half::Closed = self.try_half(miqp, settings, 0, choice, half) {
+                    self.masks[choice] = rest;
+                    self.write_sides(miqp);
+                    if let End::Infeasible { row } = self.settle(0, true, f64::INFINITY, settings) {
+                        self.note_conflict(0, row);
+                        return;
                     }
-                    if let Half::Closed = self.try_half(miqp, settings, 0, choice, half & now) {
-                        self.masks[choice] = rest;
-                        self.write_sides(miqp);
-                        if let End::Infeasible { row } =
-                            self.settle(0, true, f64::INFINITY, settings)
-                        {
-                            self.note_conflict(0, row);
-                            return;
-                        }
-                    }
+                    self.write_slack(0);
                 }
             }
         }

@@ -11,4 +11,4 @@ mod search;
 mod solver;
 
 pub use problem::{Choices, Miqp, Side};
-pub use solver::{Hooks, MiqpLimit, MiqpSettings, MiqpSolution, MiqpSolver, MiqpStatus};
+pub use solver::{Hooks, MiqpLimit, MiqpSettings, MiqpSolution, MiqpSolver, MiqpStatus, Propose};

@@ -69,6 +69,9 @@ pub(crate) struct Node {
     /// Rows of the working set, and those passed over.
     passed: Vec<bool>,
     any_passed_over: bool,
+    /// Rows that have been in a working set on the way here: the others are looked at only when none
+    /// of these is violated.
+    awake: Vec<bool>,
     /// Largest variable of any minimiser on the way here: what rounding is measured against. The
     /// present point may be 0.
     pub size: f64,
@@ -98,6 +101,8 @@ impl Node {
         self.u.clear();
         self.passed.clear();
         self.passed.resize(p.m, false);
+        self.awake.clear();
+        self.awake.resize(p.m, false);
         self.any_passed_over = false;
         self.size = 0.0;
         for v in [&mut self.x, &mut self.d, &mut self.step, &mut self.t, &mut self.center] {
@@ -139,6 +144,8 @@ impl Node {
         self.working.extend_from_slice(&other.working);
         self.passed.clear();
         self.passed.extend_from_slice(&other.passed);
+        self.awake.clear();
+        self.awake.extend_from_slice(&other.awake);
         self.any_passed_over = other.any_passed_over;
         self.value = other.value;
         self.size = other.size;
@@ -169,7 +176,35 @@ impl Node {
         cost - reach * doubt
     }
 
-    /// Moves the proximal centre to `x`; returns how far `lower` was from the cost, without it.
+    /// A lower bound for a child that demands `sides`, from one dual step, which is not taken.
+    pub fn peek(&mut self, p: &Data, sides: &[Side], reach: f64) -> f64 {
+        let known = self.lower(p, reach);
+        let Some((row, sign, slack)) = self.most_violated(p, sides) else { return known };
+        let (free, all) = self.direction(p, row, sign);
+        self.solve_r();
+        let (t_dual, _) = self.blocking(sides);
+        let independent = self.working.len() < self.n && free > DEPENDENT * all;
+        let t = if independent { t_dual.min(-slack / free) } else { t_dual };
+        if t == f64::INFINITY {
+            return known;
+        }
+        let mut dual = self.value - t * slack - 0.5 * t * t * free;
+        if p.singular {
+            // as in `lower`, where the step leads
+            self.primal_step();
+            let mut doubt = 0.0;
+            for i in 0..self.n {
+                let center = self.center[i];
+                let moved = self.x[i] + t * self.step[i] - center;
+                dual += 0.5 * p.delta[i] * (center * center - moved * moved);
+                doubt += p.delta[i] * moved.abs();
+            }
+            dual -= reach * doubt;
+        }
+        known.max(dual)
+    }
+
+    /// Moves the proximal centre to `x`.
     pub fn recenter(&mut self, p: &Data) {
         self.center.copy_from_slice(&self.x);
         for i in 0..self.n {
@@ -251,11 +286,15 @@ impl Node {
 
     /// The most violated row, the side it is wanted on, and its slack towards that side, < 0.
     fn most_violated(&self, p: &Data, sides: &[Side]) -> Option<(usize, f64, f64)> {
+        self.worst_of(p, sides, true).or_else(|| self.worst_of(p, sides, false))
+    }
+
+    fn worst_of(&self, p: &Data, sides: &[Side], awake: bool) -> Option<(usize, f64, f64)> {
         let global = FEASIBLE * max_abs(&self.x).max(self.size);
         let mut worst = 0.0;
         let mut pick = None;
         for (i, side) in sides.iter().enumerate() {
-            if *side == Side::Free || self.passed[i] {
+            if *side == Side::Free || self.passed[i] || self.awake[i] != awake {
                 continue;
             }
             let s = p.slack(i, &self.x);
@@ -404,6 +443,7 @@ impl Node {
         self.sign.push(sign);
         self.u.push(u);
         self.passed[row] = true;
+        self.awake[row] = true;
     }
 
     fn drop(&mut self, k: usize) {

@@ -52,7 +52,9 @@ impl Data {
             p.A.add_to(i, 1.0, row);
             let length = dot(row, row).sqrt();
             let length = if length > 0.0 && length.is_finite() { length } else { 1.0 };
-            row.iter_mut().for_each(|v| *v /= length);
+            for v in row.iter_mut() {
+                *v /= length;
+            }
             let from = row.iter().position(|v| *v != 0.0).unwrap_or(0);
             let to = row.iter().rposition(|v| *v != 0.0).map_or(from, |k| k + 1);
             self.span.push((from as u32, to as u32));

@@ -55,6 +55,8 @@ pub(super) struct Search {
     /// Slacks of unit rows at the present point, as shares of what rounding is measured by.
     pub slack: Vec<f64>,
     pub picks: Vec<Pick>,
+    /// Halves of a choice, and how far the root is from them.
+    pub halves: Vec<(f64, u32)>,
     conflicting: Vec<bool>,
     /// Least lower bound among closed nodes.
     pub proven: f64,

@@ -37,6 +37,9 @@ impl Default for MiqpSettings {
     }
 }
 
+/// Given a point, writes a mode per choice; false for none.
+pub type Propose<'a> = dyn FnMut(&[f64], &mut [u8]) -> bool + 'a;
+
 /// What the caller knows and the solver cannot: a clock, good modes, a simulator.
 #[derive(Default)]
 pub struct Hooks<'a> {
@@ -46,7 +49,7 @@ pub struct Hooks<'a> {
     pub stop: Option<&'a mut dyn FnMut() -> bool>,
     /// Given a point of a relaxation or a feasible one, writes a mode per choice worth trying;
     /// false for none. It is asked again with what became of them, as long as the modes change.
-    pub propose: Option<&'a mut dyn FnMut(&[f64], &mut [u8]) -> bool>,
+    pub propose: Option<&'a mut Propose<'a>>,
 }
 
 /// Why a search ended before its proof was complete.
