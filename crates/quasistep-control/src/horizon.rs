@@ -50,6 +50,14 @@ impl Relax {
     }
 }
 
+/// Where a plan begins.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Start<'a> {
+    pub x: &'a [f64],
+    /// Input applied before.
+    pub last_input: Option<&'a [f64]>,
+}
+
 /// A unit that can act, and its place in the program.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Active {
@@ -114,21 +122,20 @@ impl Horizon {
         }
     }
 
-    /// Builds the program for the first `steps` steps from `x0`.
+    /// Builds the program for the first `steps` steps.
     pub fn build(
         &mut self,
         problem: &Problem,
         reduced: &[Reduced],
         reach: &Reach,
-        x0: &[f64],
-        last_input: Option<&[f64]>,
+        start: Start<'_>,
         relax: Relax,
         steps: usize,
     ) {
         self.steps = steps;
         self.n_x = problem.n_x();
         self.lay_out(problem, reduced, reach, relax);
-        self.predict(problem, reduced, x0);
+        self.predict(problem, reduced, start.x);
         self.write_cost(problem, relax);
         self.rows.clear();
         self.b.clear();
@@ -136,7 +143,7 @@ impl Horizon {
         self.tags.clear();
         self.choices.clear();
         for k in 0..steps {
-            self.push_inputs(problem, k, last_input);
+            self.push_inputs(problem, k, start.last_input);
             self.push_units(problem, reduced, k);
             self.push_states(problem, reach, k, relax);
         }

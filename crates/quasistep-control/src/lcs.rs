@@ -95,7 +95,9 @@ impl Lcs {
             };
             let members = [contact.normal, *plus, *minus, slip];
             if contact.mu > 0.0 && self.fits(&contact) && members.iter().all(|&i| !used[i]) {
-                members.iter().for_each(|&i| used[i] = true);
+                for i in members {
+                    used[i] = true;
+                }
                 found.push(contact);
             }
         }

@@ -4,7 +4,7 @@
 
 use crate::constraint::{AtStep, Constraint, Relaxed};
 use crate::error::ProblemError;
-use crate::horizon::{Horizon, Relax};
+use crate::horizon::{Horizon, Relax, Start};
 use crate::lcs::{Reduced, Unit};
 use crate::plan::{Plan, PlanStatus};
 use crate::problem::Problem;
@@ -228,7 +228,8 @@ impl Mpc {
     fn build(&mut self, x0: &[f64], warm: Option<&Plan>, relax: Relax, steps: usize) {
         let last = warm.and_then(|w| w.inputs.first()).map(Vec::as_slice);
         self.reach.propagate(&self.problem, &self.reduced, x0, last, relax);
-        self.horizon.build(&self.problem, &self.reduced, &self.reach, x0, last, relax, steps);
+        let start = Start { x: x0, last_input: last };
+        self.horizon.build(&self.problem, &self.reduced, &self.reach, start, relax, steps);
     }
 
     /// What can be reached from `x0`.

@@ -128,7 +128,7 @@ impl Reach {
                 })
                 .collect();
             let step = &mut self.steps[k];
-            step.u = now.clone();
+            step.u.clone_from(&now);
             u = Some(now);
             propagate_step(problem, lcs, r, products, &x, state, step);
             x.clone_from(&step.x);
