@@ -110,6 +110,7 @@ impl Node {
         }
         // room for any working set, so that a pivot never allocates
         for v in [&mut self.w, &mut self.r, &mut self.u, &mut self.sign] {
+            v.clear();
             v.reserve(n + 1);
         }
         self.working.reserve(n + 1);
@@ -152,8 +153,10 @@ impl Node {
         self.d.resize(n, 0.0);
         self.step.resize(n, 0.0);
         self.t.resize(n, 0.0);
-        self.w.reserve(n + 1);
-        self.r.reserve(n + 1);
+        for v in [&mut self.w, &mut self.r] {
+            v.clear();
+            v.reserve(n + 1);
+        }
     }
 
     /// A lower bound of the cost without the proximal term over all points of this node that are
