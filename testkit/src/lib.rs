@@ -7,8 +7,16 @@ use quasistep_scene::Scene;
 use std::path::PathBuf;
 
 /// Names of all shipped scenes, by their file name without ending.
-pub const SCENES: [&str; 7] =
-    ["gripper_2d", "iiwa_stacking", "planar_push", "box_pivot", "pinch", "door", "pile"];
+pub const SCENES: [&str; 8] = [
+    "gripper_2d",
+    "iiwa_stacking",
+    "planar_push",
+    "box_pivot",
+    "pinch",
+    "door",
+    "pile",
+    "sphere_spin",
+];
 
 /// Root of the checkout.
 pub fn root() -> PathBuf {

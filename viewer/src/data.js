@@ -96,6 +96,12 @@ export class Run {
     };
   }
 
+  largestSpin() {
+    let largest = 0;
+    for (let i = 3; i < this.scalars.length; i += 5) largest = Math.max(largest, Math.abs(this.scalars[i]));
+    return largest;
+  }
+
   largestForce() {
     let largest = 0;
     for (let i = 0; i < this.vectors.length; i += 9) {

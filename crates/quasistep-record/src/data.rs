@@ -147,6 +147,8 @@ pub struct Contact {
     pub force_W: Vec3,
     /// Torque on B about the normal, N·m.
     pub spin: f64,
+    /// Torque on B across the normal, of rolling friction, N·m.
+    pub roll_W: Vec3,
     /// What the contact did.
     pub mode: Mode,
     /// Friction coefficient of the pair.
@@ -262,7 +264,7 @@ impl Recording {
                 return Err(format!("contact {i} is between bodies {a} and {b} of {n}"));
             }
             let numbers = [c.phi, c.phi_next, c.normal_force, c.spin, c.mu];
-            let vectors = [c.p_W.to_array(), c.n_AB_W.to_array(), c.force_W.to_array()];
+            let vectors = [c.p_W, c.n_AB_W, c.force_W, c.roll_W].map(Vec3::to_array);
             finite("a contact", &numbers)?;
             finite("a contact", vectors.as_flattened())?;
         }

@@ -73,6 +73,9 @@ struct Contacts1 {
     normal_force: Vec<f64>,
     force: Vec<f64>,
     spin: Vec<f64>,
+    /// Empty if no contact has any.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    roll: Vec<f64>,
     mode: Vec<u8>,
     mu: Vec<f64>,
 }
@@ -119,6 +122,7 @@ impl Recording {
 
 fn to_columns(r: &Recording) -> File1 {
     let mut frames = Frames1::default();
+    let rolls = r.frames.iter().flat_map(|f| &f.contacts).any(|c| c.roll_W != Vec3::ZERO);
     for frame in &r.frames {
         frames.t.push(frame.t);
         frames.poses.extend(frame.X_WB.iter().flat_map(pose_to_array));
@@ -137,6 +141,9 @@ fn to_columns(r: &Recording) -> File1 {
             columns.normal_force.push(c.normal_force);
             columns.force.extend(c.force_W.to_array());
             columns.spin.push(c.spin);
+            if rolls {
+                columns.roll.extend(c.roll_W.to_array());
+            }
             columns.mode.push(c.mode as u8);
             columns.mu.push(c.mu);
         }
@@ -190,6 +197,7 @@ fn from_columns(f: File1) -> Result<Recording, String> {
         ("contacts.normal_force", k.normal_force.len(), n_contacts),
         ("contacts.force", k.force.len(), per(n_contacts, 3)),
         ("contacts.spin", k.spin.len(), n_contacts),
+        ("contacts.roll", k.roll.len(), if k.roll.is_empty() { 0 } else { per(n_contacts, 3) }),
         ("contacts.mode", k.mode.len(), n_contacts),
         ("contacts.mu", k.mu.len(), n_contacts),
     ] {
@@ -219,6 +227,7 @@ fn from_columns(f: File1) -> Result<Recording, String> {
                 normal_force: k.normal_force[j],
                 force_W: vector(&k.force, j),
                 spin: k.spin[j],
+                roll_W: if k.roll.is_empty() { Vec3::ZERO } else { vector(&k.roll, j) },
                 mode,
                 mu: k.mu[j],
             });

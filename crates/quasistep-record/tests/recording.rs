@@ -40,6 +40,7 @@ fn contact(k: usize) -> Contact {
         normal_force: v(5).abs(),
         force_W: Vec3::new(v(6), v(7), v(0)),
         spin: v(1),
+        roll_W: Vec3::new(v(2), v(3), v(4)),
         mode: Mode::ALL[k % 3],
         mu: 0.5,
     }
@@ -98,7 +99,7 @@ fn bits(r: &Recording) -> Vec<u64> {
         });
         let contacts = f.contacts.iter().flat_map(|c| {
             let numbers = [c.phi, c.phi_next, c.normal_force, c.spin, c.mu];
-            let vectors = [c.p_W, c.n_AB_W, c.force_W].map(Vec3::to_array);
+            let vectors = [c.p_W, c.n_AB_W, c.force_W, c.roll_W].map(Vec3::to_array);
             numbers.into_iter().chain(vectors.into_iter().flatten()).collect::<Vec<_>>()
         });
         let all = std::iter::once(f.t).chain(poses).chain(f.q.clone()).chain(contacts);
@@ -138,6 +139,7 @@ fn a_long_recording_stays_small() {
         normal_force: 10.0 / 3.0,
         force_W: Vec3::new(1.0 / 13.0, 1.0 / 17.0, 1.0 / 19.0),
         spin: 0.0,
+        roll_W: Vec3::ZERO,
         ..contact(0)
     };
     let step = Frame { contacts: vec![dense; 100], ..recording.frames[1].clone() };

@@ -2,12 +2,13 @@
 
 use crate::document::{At, unknown};
 use crate::error::SceneError;
+use crate::friction;
 use crate::joints::{self, Link, Settings, chain, fits};
 use crate::mass;
 use crate::repeat::Repeat;
 use crate::shapes::{self, Piece, piece, pose};
 use crate::urdf_model;
-use quasistep::{Geom, Role};
+use quasistep::{Geom, Role, Surface};
 use quasistep_math::{Mat3, Pose, Vec3};
 use quasistep_model::{BodyDef, BodyInertia, JointKind, Mimic, ModelBuilder, WORLD};
 use quasistep_record::{DrawnGeometry, DrawnShape, ShapeRole};
@@ -92,15 +93,15 @@ impl Assembly {
         name: &str,
         at: &At<'_>,
         dir: &Path,
-        friction: f64,
+        surface: Surface,
     ) -> Result<(), SceneError> {
         check_name("model", name, at)?;
         let Some(repeat) = at.entry("repeat") else {
-            return self.add_model(name, at, dir, friction);
+            return self.add_model(name, at, dir, surface);
         };
         for replica in Repeat::read(&repeat)?.replicas(name) {
             let replica = replica?;
-            self.add_model(replica.name(), &at.of_replica(&replica), dir, friction)?;
+            self.add_model(replica.name(), &at.of_replica(&replica), dir, surface)?;
         }
         Ok(())
     }
@@ -110,7 +111,7 @@ impl Assembly {
         name: &str,
         at: &At<'_>,
         dir: &Path,
-        friction: f64,
+        surface: Surface,
     ) -> Result<(), SceneError> {
         let mut keys = MODEL_KEYS.to_vec();
         if at.entry("urdf").is_some() {
@@ -129,11 +130,7 @@ impl Assembly {
         let rules = Rules::read(map.get("joints"))?;
         let color = map.get("color").map(shapes::color).transpose()?;
         let defaults = Defaults {
-            friction: map
-                .get("friction")
-                .map(|a| a.non_negative(""))
-                .transpose()?
-                .unwrap_or(friction),
+            surface: friction::surface(&map, surface)?,
             color,
             gravity: map.get("gravity").map_or(Ok(true), At::boolean)?,
         };
@@ -191,7 +188,7 @@ impl Assembly {
         defaults: &Defaults,
     ) -> Result<usize, SceneError> {
         let own = Defaults {
-            friction: map.get("friction").map_or(Ok(defaults.friction), |a| a.non_negative(""))?,
+            surface: friction::surface(map, defaults.surface)?,
             color: map.get("color").map(shapes::color).transpose()?.or(defaults.color),
             gravity: defaults.gravity,
         };
@@ -346,8 +343,8 @@ impl Assembly {
                 self.draw(body, &name, piece.X_BG, piece.drawn, color, ShapeRole::Collision);
             }
             if piece.collides {
-                let mu = piece.friction.unwrap_or(defaults.friction);
-                self.geoms.push(Geom { name, body, X_BG: piece.X_BG, shape: piece.shape, mu });
+                let surface = piece.friction.over(defaults.surface);
+                self.geoms.push(Geom { name, body, X_BG: piece.X_BG, shape: piece.shape, surface });
             }
         }
     }
@@ -368,7 +365,7 @@ impl Assembly {
 
 /// What holds for all bodies of a model unless they say otherwise.
 pub(crate) struct Defaults {
-    pub friction: f64,
+    pub surface: Surface,
     pub color: Option<[f32; 4]>,
     pub gravity: bool,
 }

@@ -26,6 +26,7 @@ mod document;
 mod error;
 mod expr;
 mod facts;
+mod friction;
 mod joints;
 mod mass;
 mod mesh;

@@ -3,13 +3,14 @@
 use crate::assembly::Assembly;
 use crate::commands::{Commands, three};
 use crate::curve::{Curve, Grid};
-use crate::document::{At, Map, Node};
+use crate::document::{At, Node};
 use crate::error::SceneError;
 use crate::facts::Fact;
+use crate::friction::SceneFriction;
 use crate::joints::fits_body;
 use quasistep::{
-    Cone, Formulation, Inertia, Integration, PairFriction, PrescribedRate, Role, State, StepInput,
-    StepParams, System, SystemDef, Wrench,
+    Cone, Formulation, Inertia, Integration, PrescribedRate, Role, State, StepInput, StepParams,
+    System, SystemDef, Wrench,
 };
 use quasistep_math::Vec3;
 use quasistep_record::DrawnShape;
@@ -75,8 +76,6 @@ const STEP_KEYS: [&str; 9] = [
 ];
 /// Version of the scene grammar that this crate reads.
 const FORMAT: f64 = 1.0;
-/// Friction of a surface that says nothing.
-const DEFAULT_FRICTION: f64 = 0.5;
 
 /// The system and the start state of a scene file.
 ///
@@ -139,7 +138,7 @@ impl Scene {
             );
         }
 
-        let friction = Friction::read(map.get("friction"))?;
+        let friction = SceneFriction::read(map.get("friction"))?;
         let mut assembly = Assembly::new();
         for (model, at) in map.need("models")?.entries()? {
             assembly.add_models(model, &at, dir, friction.default)?;
@@ -315,53 +314,8 @@ fn read_cone(at: &At<'_>) -> Result<Cone, SceneError> {
     Err(at.error(format!("{} was seen; {valid}", at.seen())))
 }
 
-/// `friction:` of a scene.
-struct Friction<'a> {
-    rule: PairFriction,
-    default: f64,
-    pairs: Vec<(Map<'a>, f64)>,
-}
-
-impl<'a> Friction<'a> {
-    fn read(at: Option<&At<'a>>) -> Result<Self, SceneError> {
-        let mut friction =
-            Self { rule: PairFriction::default(), default: DEFAULT_FRICTION, pairs: Vec::new() };
-        let Some(at) = at else { return Ok(friction) };
-        let map = at.map(&["rule", "default", "pairs"])?;
-        if let Some(rule) = map.get("rule") {
-            friction.rule = rule.word(&[
-                ("harmonic_mean", PairFriction::HarmonicMean),
-                ("geometric_mean", PairFriction::GeometricMean),
-                ("arithmetic_mean", PairFriction::ArithmeticMean),
-                ("minimum", PairFriction::Minimum),
-                ("maximum", PairFriction::Maximum),
-            ])?;
-        }
-        if let Some(default) = map.get("default") {
-            friction.default = default.non_negative("")?;
-        }
-        for pair in map.get("pairs").map(At::list).transpose()?.unwrap_or_default() {
-            let pair = pair.map(&["a", "b", "mu"])?;
-            let mu = pair.need("mu")?.non_negative("")?;
-            friction.pairs.push((pair, mu));
-        }
-        Ok(friction)
-    }
-
-    /// Exceptions as pairs of shapes; later ones win.
-    fn exceptions(&self, geom_bodies: &[&str]) -> Result<Vec<(usize, usize, f64)>, SceneError> {
-        let mut all = Vec::new();
-        for (pair, mu) in &self.pairs {
-            for (i, j) in matching_pairs(pair.need("a")?, pair.need("b")?, geom_bodies)? {
-                all.push((i, j, *mu));
-            }
-        }
-        Ok(all)
-    }
-}
-
 /// Pairs of shapes whose bodies fit two patterns; a pattern that fits none is a mistake.
-fn matching_pairs(
+pub(crate) fn matching_pairs(
     a: &At<'_>,
     b: &At<'_>,
     geom_bodies: &[&str],

@@ -2,6 +2,7 @@
 
 use crate::document::At;
 use crate::error::SceneError;
+use crate::friction::Given;
 use crate::mesh;
 use quasistep_geometry::{Polytope, Shape};
 use quasistep_math::{Pose, Quat, Vec3};
@@ -16,7 +17,7 @@ pub(crate) struct Piece {
     pub shape: Shape,
     pub drawn: DrawnGeometry,
     pub X_BG: Pose,
-    pub friction: Option<f64>,
+    pub friction: Given,
     pub color: Option<[f32; 4]>,
     pub collides: bool,
     pub visible: bool,
@@ -105,7 +106,7 @@ pub(crate) fn piece(at: &At<'_>, dir: &Path) -> Result<Piece, SceneError> {
         drawn: drawn(&shape),
         shape,
         X_BG: map.get("pose").map(pose).transpose()?.unwrap_or_default(),
-        friction: map.get("friction").map(|at| at.non_negative("")).transpose()?,
+        friction: map.get("friction").map(Given::read).transpose()?.unwrap_or_default(),
         color,
         collides: flag("collision")?,
         visible: flag("visual")?,

@@ -3,6 +3,7 @@
 use crate::assembly::{Assembly, Defaults, MASSLESS, NewBody, Rules, coordinates_of};
 use crate::document::{At, Map};
 use crate::error::SceneError;
+use crate::friction::Given;
 use crate::joints::{Settings, chain, start};
 use crate::mesh;
 use crate::shapes::{Piece, drawn, hull, pose};
@@ -199,7 +200,7 @@ fn add_shapes(
             drawn: drawn(&shape),
             shape,
             X_BG: collision.origin,
-            friction: collision.friction,
+            friction: collision.friction.map_or(Given::default(), Given::sliding),
             color: None,
             collides: true,
             visible: !has_visual,

@@ -1,6 +1,6 @@
 //! Light, shadow, planes, arrows: from a frame to pixels.
 
-use super::mesh::{Triangle, arrow, triangles};
+use super::mesh::{Triangle, arc, arrow, triangles};
 use super::raster::{Sample, View};
 use super::{Camera, StillOptions, is_drawn};
 use crate::bounds::{Bounds, bounds};
@@ -76,15 +76,19 @@ fn gather(r: &Recording, k: usize, options: &StillOptions) -> World {
         } else {
             0.0
         });
+        let contacts = r.frames.iter().flat_map(|f| &f.contacts);
+        let most_spin = contacts.map(|c| c.spin.abs()).fold(0.0_f64, f64::max);
         for c in &frame.contacts {
-            push_contact(&mut world, r, k, c, scale);
+            let spin = if most_spin > 0.0 { c.spin / most_spin } else { 0.0 };
+            push_contact(&mut world, r, k, c, scale, spin);
         }
     }
     world
 }
 
-/// A contact's point and arrow, where its body has carried the point at the end of the step.
-fn push_contact(world: &mut World, r: &Recording, k: usize, c: &Contact, scale: f64) {
+/// A contact's point and arrows, where its body has carried the point at the end of the step; `spin`
+/// is its share of the largest torque about a normal.
+fn push_contact(world: &mut World, r: &Recording, k: usize, c: &Contact, scale: f64, spin: f64) {
     let body = if c.b == 0 { c.a } else { c.b };
     let p = if k == 0 {
         c.p_W
@@ -106,6 +110,12 @@ fn push_contact(world: &mut World, r: &Recording, k: usize, c: &Contact, scale: 
     {
         let X = Pose::new(turn_z_to(d), p);
         world.overlay.push((place(&arrow(length, width), &X), color));
+    }
+    if spin.abs() > 1e-3 {
+        // the area of the arc shows the torque
+        let radius = 0.1 * world.fit.radius * spin.abs().sqrt();
+        let X = Pose::new(turn_z_to(c.n_AB_W * spin.signum()), p);
+        world.overlay.push((place(&arc(radius, 0.8 * width), &X), color));
     }
 }
 

@@ -109,6 +109,7 @@ fn frame(k: usize, t: f64, half: f64) -> Frame {
                 normal_force,
                 force_W: Vec3::new(-0.25 * push, 0.0, normal_force),
                 spin: 0.0,
+                roll_W: Vec3::ZERO,
                 mode: if push > 0.0 { Mode::Slide } else { Mode::Stick },
                 mu: 0.5,
             });
@@ -124,6 +125,7 @@ fn frame(k: usize, t: f64, half: f64) -> Frame {
             normal_force: push,
             force_W: Vec3::new(push, 0.0, 0.0),
             spin: 0.0,
+            roll_W: Vec3::ZERO,
             mode: if touching { Mode::Stick } else { Mode::Separate },
             mu: 0.5,
         });
