@@ -24,6 +24,7 @@ mod half_space;
 mod narrow_phase;
 mod patch;
 mod polytope;
+mod sample;
 mod separating_axis;
 mod shape;
 
@@ -31,4 +32,5 @@ pub use broad_phase::{Aabb, BroadPhase};
 pub use core::CYLINDER_SIDES;
 pub use narrow_phase::{ContactPoint, Distance, NarrowPhase, contact_patch, signed_distance};
 pub use polytope::{Edge, Face, HullError, Polytope};
+pub use sample::{SampleError, Samples, sample_surface, sample_triangles};
 pub use shape::{MassProperties, Shape, ShapeError};
