@@ -209,8 +209,8 @@ fn a_plate_on_three_feet_holds_what_round_cones_allow() {
             Err(e) => panic!("{e}"),
         }
     };
-    for (inertia, below) in [(Inertia::Mass, 29.99), (Inertia::None, 29.0)] {
-        assert!(holds(inertia, Cone::Round, below) && !holds(inertia, Cone::Round, 30.01));
+    for inertia in [Inertia::Mass, Inertia::None] {
+        assert!(holds(inertia, Cone::Round, 29.99) && !holds(inertia, Cone::Round, 30.01));
         assert!(holds(inertia, Cone::Pyramid(4), 20.0) && !holds(inertia, Cone::Pyramid(4), 29.0));
     }
 }
