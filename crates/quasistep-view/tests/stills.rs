@@ -3,7 +3,7 @@ mod common;
 
 use common::{decode, is_box_red, push};
 use quasistep_math::Vec3;
-use quasistep_view::{Camera, StillOptions, still};
+use quasistep_view::{Camera, StillOptions, still, strips};
 
 const WIDTH: u32 = 240;
 const HEIGHT: u32 = 160;
@@ -100,4 +100,39 @@ fn what_cannot_be_drawn_is_said() {
         |frame, width| still(&recording, frame, &camera, width, 10, &BARE).unwrap_err().to_string();
     assert_eq!(say(41, 10), "frame 41 of a recording with 41 frames");
     assert_eq!(say(0, 0), "a still of 0 x 10 px; each side must be 1 to 8192 px");
+}
+
+/// A strip shows each of its frames as a still does, beside and below one another.
+#[test]
+fn a_strip_is_made_of_stills() {
+    let recording = push();
+    let camera = Camera::isometric(&recording, 1.5);
+    let rows: [(&_, &[usize]); 2] = [(&recording, &[0, 20]), (&recording, &[40])];
+    let strip = decode(&strips(&rows, &camera, WIDTH, HEIGHT, &BARE).unwrap());
+    assert_eq!((strip.width, strip.height), (2 * WIDTH as usize + 4, 2 * HEIGHT as usize + 4));
+    for (frame, left, top) in [(0, 0, 0), (20, WIDTH + 4, 0), (40, 0, HEIGHT + 4)] {
+        let one = shot(frame, &camera, &BARE);
+        for (x, y) in [(0, 0), (100, 80), (120, 60), (WIDTH - 1, HEIGHT - 1)] {
+            let at = |p: &common::Picture, x: u32, y: u32| p.rgb[y as usize * p.width + x as usize];
+            assert_eq!(at(&strip, left + x, top + y), at(&one, x, y), "frame {frame} at {x}, {y}");
+        }
+    }
+    assert_eq!(strip.rgb[(HEIGHT as usize + 100) * strip.width + WIDTH as usize + 100], [255; 3]);
+    assert!(strips(&[], &camera, WIDTH, HEIGHT, &BARE).is_err());
+}
+
+/// A torque about the normal is drawn as an arrow around it.
+#[test]
+fn a_spin_torque_is_drawn() {
+    let mut recording = push();
+    let camera = Camera::isometric(&recording, 1.5);
+    let shot = |r: &quasistep_record::Recording| {
+        decode(&still(r, 40, &camera, WIDTH, HEIGHT, &StillOptions::default()).unwrap())
+    };
+    let without = shot(&recording);
+    for contact in recording.frames.iter_mut().flat_map(|f| &mut f.contacts) {
+        contact.spin = 0.1;
+    }
+    let (count, _) = shot(&recording).changes(&without, 20);
+    assert!((20..3000).contains(&count), "{count} pixels of arrows around normals");
 }
