@@ -69,7 +69,7 @@ impl Core {
         !self.faces.is_empty()
     }
 
-    /// Becomes the core of a shape; a half-space has none and leaves it empty.
+    /// Becomes the core of a shape; half-spaces and clouds have none and leave it empty.
     pub fn fill(&mut self, shape: &Shape, X: &Pose) {
         self.points.clear();
         self.faces.clear();
@@ -115,7 +115,7 @@ impl Core {
                 let sum = self.points.iter().fold(Vec3::ZERO, |s, p| s + *p);
                 self.centre = sum / self.points.len() as f64;
             }
-            Shape::HalfSpace => {}
+            Shape::HalfSpace | Shape::Cloud(_) => {}
         }
     }
 

@@ -18,17 +18,20 @@
 
 mod broad_phase;
 mod closest;
+mod cloud;
 mod core;
 mod cylinder;
 mod half_space;
 mod narrow_phase;
 mod patch;
+mod point;
 mod polytope;
 mod sample;
 mod separating_axis;
 mod shape;
 
 pub use broad_phase::{Aabb, BroadPhase};
+pub use cloud::{Choice, CloudError, PointCloud};
 pub use core::CYLINDER_SIDES;
 pub use narrow_phase::{ContactPoint, Distance, NarrowPhase, contact_patch, signed_distance};
 pub use polytope::{Edge, Face, HullError, Polytope};
