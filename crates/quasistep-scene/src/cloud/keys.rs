@@ -58,7 +58,7 @@ pub(crate) fn read(at: &At<'_>, dir: &Path) -> Result<Loaded, SceneError> {
     })?;
     let options = Options { normals: true, drop_invalid: false };
     let (path, found) = open(at, dir, options)?;
-    Points::new(found).finish(at, &path, &Wanted::default())
+    Moving::new(found).finish(at, &path, &Wanted::default())
 }
 
 /// What is made of the points in the end.
@@ -105,7 +105,7 @@ fn read_map(at: &At<'_>, dir: &Path) -> Result<Loaded, SceneError> {
     let voxel = option("voxel").map(|at| at.positive("m")).transpose()?;
 
     let (path, found) = open(file_at, dir, Options { normals, drop_invalid })?;
-    let mut points = Points::new(found);
+    let mut points = Moving::new(found);
     points.apply(Move::Scale(scale));
     points.scale = scale;
     if let Some(pose) = pose {
@@ -179,7 +179,7 @@ fn read_visual(
 
 /// Points on their way from the file to the body.
 #[derive(Debug)]
-struct Points {
+struct Moving {
     points: Vec<Vec3>,
     normals: Option<Vec<Vec3>>,
     rows: Vec<u32>,
@@ -191,7 +191,7 @@ struct Points {
     moves: Vec<Move>,
 }
 
-impl Points {
+impl Moving {
     fn new(found: FilePoints) -> Self {
         let FilePoints { points, normals, rows, n_read, n_invalid } = found;
         let (n_outliers, n_thinned, scale, moves) = (0, 0, 1.0, Vec::new());
@@ -285,7 +285,7 @@ impl Fit {
         })
     }
 
-    fn apply(&self, points: &mut Points, radius: f64) -> Result<(), String> {
+    fn apply(&self, points: &mut Moving, radius: f64) -> Result<(), String> {
         points.apply(Move::Up(self.up));
         if let Some(size) = self.size {
             let [low, high] = extent(&points.points, 0.0);

@@ -9,6 +9,10 @@ use quasistep_record::DrawnGeometry;
 const MOST_DRAWN: usize = 100_000;
 /// Neighbours that tell the plane around a point and how far dots lie apart.
 const AROUND: usize = 8;
+/// Widths of dots as multiples of how far they lie apart: a sparse cloud shows its points, a dense one
+/// its surface, of which dots placed at random so leave 1 % open.
+const SPARSE: (usize, f64) = (5000, 1.4);
+const DENSE: f64 = 2.4;
 
 /// Dots for a cloud; those of a large one are drawn from it at random, evenly and always alike.
 pub(super) fn dots(points: &[Vec3], normals: Option<&[Vec3]>, radius: f64) -> DrawnGeometry {
@@ -28,11 +32,17 @@ pub(super) fn dots(points: &[Vec3], normals: Option<&[Vec3]>, radius: f64) -> Dr
     let apart = distances[distances.len() / 2] / (AROUND as f64 / std::f64::consts::PI).sqrt();
     let lone = radius == 0.0 && apart == 0.0;
     let [low, high] = super::place::extent(&drawn, 0.0);
-    let width = if lone { 0.01 * (high - low).norm().max(1e-3) } else { apart.max(2.0 * radius) };
+    let share = if drawn.len() <= SPARSE.0 { SPARSE.1 } else { DENSE };
+    let width =
+        if lone { 0.01 * (high - low).norm().max(1e-3) } else { (share * apart).max(2.0 * radius) };
     let narrow = |p: &Vec3| p.to_array().map(|x| x as f32);
     DrawnGeometry::Points {
         points: drawn.iter().map(narrow).collect(),
-        normals: normals.iter().map(narrow).collect(),
+        // a light needs no more than three digits, which keep recordings short
+        normals: normals
+            .iter()
+            .map(|n| narrow(&(*n * 1000.0)).map(|x| x.round() / 1000.0))
+            .collect(),
         width,
     }
 }

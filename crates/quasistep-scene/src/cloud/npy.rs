@@ -94,11 +94,9 @@ fn header(text: &str) -> Result<Header, String> {
         let inner = inner.trim().trim_end_matches(',');
         inner.split(',').map(|edge| edge.trim().parse().ok()).collect()
     });
-    match edges.as_deref() {
-        Some(&[n, width @ (3 | 6)]) => Ok(Header { kind, big_endian, fortran, n, width }),
-        _ => {
-            let seen = shown(shape.as_bytes());
-            Err(format!("the shape is {seen}; it must be (n, 3) or, with normals, (n, 6)"))
-        }
-    }
+    let Some(&[n, width @ (3 | 6)]) = edges.as_deref() else {
+        let seen = shown(shape.as_bytes());
+        return Err(format!("the shape is {seen}; it must be (n, 3) or, with normals, (n, 6)"));
+    };
+    Ok(Header { kind, big_endian, fortran, n, width })
 }

@@ -35,25 +35,25 @@ impl Scalar {
     pub fn read(self, bytes: &[u8], at: usize, big_endian: bool) -> f64 {
         let bytes = bytes.get(at..).unwrap_or_default();
         macro_rules! number {
-            ($kind:ty) => {
+            ($kind:ty, $to_f64:expr) => {
                 match bytes.first_chunk() {
                     None => f64::NAN,
-                    Some(chunk) if big_endian => <$kind>::from_be_bytes(*chunk) as f64,
-                    Some(chunk) => <$kind>::from_le_bytes(*chunk) as f64,
+                    Some(chunk) if big_endian => $to_f64(<$kind>::from_be_bytes(*chunk)),
+                    Some(chunk) => $to_f64(<$kind>::from_le_bytes(*chunk)),
                 }
             };
         }
         match self {
-            Self::I8 => number!(i8),
-            Self::U8 => number!(u8),
-            Self::I16 => number!(i16),
-            Self::U16 => number!(u16),
-            Self::I32 => number!(i32),
-            Self::U32 => number!(u32),
-            Self::I64 => number!(i64),
-            Self::U64 => number!(u64),
-            Self::F32 => number!(f32),
-            Self::F64 => number!(f64),
+            Self::I8 => number!(i8, f64::from),
+            Self::U8 => number!(u8, f64::from),
+            Self::I16 => number!(i16, f64::from),
+            Self::U16 => number!(u16, f64::from),
+            Self::I32 => number!(i32, f64::from),
+            Self::U32 => number!(u32, f64::from),
+            Self::I64 => number!(i64, |x: i64| x as f64),
+            Self::U64 => number!(u64, |x: u64| x as f64),
+            Self::F32 => number!(f32, f64::from),
+            Self::F64 => number!(f64, |x| x),
         }
     }
 }

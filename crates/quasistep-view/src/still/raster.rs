@@ -90,10 +90,12 @@ impl View {
     }
 
     /// Calls `paint` for every sample of a round dot that faces the camera; a dot covers a sample at
-    /// least.
+    /// least. Its normal, either side of a surface, leans outwards at the rim: dots stay apart for
+    /// the eye.
     pub fn dot(&self, p: Vec3, width: f64, n: Vec3, mut paint: impl FnMut(Sample)) {
         let Some(([x, y], depth)) = self.locate(p) else { return };
         let scale = if self.parallel { self.focal } else { self.focal / depth };
+        let n = if n.dot(p - self.eye) > 0.0 { -n } else { n };
         // a circle of this radius around any place holds the middle of a sample
         let radius = (0.5 * width * scale).clamp(0.71, 4096.0);
         let ends = |at: f64, count: usize| {
@@ -107,7 +109,9 @@ impl View {
             for i in x0..=x1 {
                 let (dx, dy) = (i as f64 + 0.5 - x, j as f64 + 0.5 - y);
                 if dx * dx + dy * dy <= radius * radius {
-                    paint(Sample { index: j as usize * self.width + i as usize, depth, n });
+                    let lean = (self.right * dx - self.up * dy) * (0.4 / radius);
+                    let index = j as usize * self.width + i as usize;
+                    paint(Sample { index, depth, n: n + lean });
                 }
             }
         }
