@@ -4,14 +4,14 @@ use crate::cloud::CloudReport;
 use crate::document::{At, unknown};
 use crate::error::SceneError;
 use crate::extents::{Extents, bounds};
-use crate::joints::{self, Link, Settings, chain, fits};
+use crate::joints::{self, Link, Settings, chain, fits, joint_pose};
 use crate::mass;
 use crate::repeat::Repeat;
 use crate::shapes::{self, Piece, cloud_piece, piece, pose};
 use crate::urdf_model;
 use quasistep::{Geom, Role};
 use quasistep_geometry::Aabb;
-use quasistep_math::{Mat3, Pose, Quat, Vec3};
+use quasistep_math::{Mat3, Pose, Vec3};
 use quasistep_model::{BodyDef, BodyInertia, JointKind, Mimic, ModelBuilder, WORLD};
 use quasistep_record::{DrawnGeometry, DrawnShape, ShapeRole};
 use std::path::Path;
@@ -501,25 +501,6 @@ fn read_starts(
         )));
     }
     Ok(values.into_iter().map(|x| Some(vec![x])).collect())
-}
-
-/// Pose of M in F of a joint at `q`, or where it is neutral.
-fn joint_pose(kind: &JointKind, q: &[f64]) -> Pose {
-    let unit = |axis: &Vec3| axis.try_normalize().unwrap_or(Vec3::ZERO);
-    match (kind, q) {
-        (JointKind::Revolute { axis } | JointKind::Continuous { axis }, &[angle]) => {
-            Pose::new(Quat::from_axis_angle(unit(axis), angle), Vec3::ZERO)
-        }
-        (JointKind::Prismatic { axis }, &[x]) => Pose::from_translation(unit(axis) * x),
-        (JointKind::Planar, &[x, y, theta]) => {
-            Pose::new(Quat::from_axis_angle(Vec3::Z, theta), Vec3::new(x, y, 0.0))
-        }
-        (JointKind::Ball, &[w, x, y, z]) => Pose::new(Quat::new(w, x, y, z), Vec3::ZERO),
-        (JointKind::Free, &[w, x, y, z, px, py, pz]) => {
-            Pose::new(Quat::new(w, x, y, z), Vec3::new(px, py, pz))
-        }
-        _ => Pose::IDENTITY,
-    }
 }
 
 /// Coordinates of a free joint in this pose.

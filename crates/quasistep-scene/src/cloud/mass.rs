@@ -133,10 +133,10 @@ mod tests {
     fn the_hull_of_many_points_is_near_enough() {
         let half = Vec3::new(0.5, 0.1, 0.05);
         let turn = quasistep_math::Quat::from_rpy([0.3, -0.7, 1.1]);
-        let n = 200_000;
+        let n = 200_000_u32;
         let points: Vec<Vec3> = (0..n)
             .map(|k| {
-                let z = 1.0 - (2 * k + 1) as f64 / f64::from(n);
+                let z = 1.0 - f64::from(2 * k + 1) / f64::from(n);
                 let (s, c) = (f64::from(k) * 2.399963229728653).sin_cos();
                 let across = (1.0 - z * z).sqrt();
                 turn.rotate(Vec3::new(across * c, across * s, z).component_mul(half)) + Vec3::X

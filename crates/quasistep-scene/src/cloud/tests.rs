@@ -51,7 +51,7 @@ fn ply(format: &str) -> Vec<u8> {
             out.extend(format!("{}\n", words.join(" ")).bytes());
         } else {
             let big = format == "binary_big_endian";
-            row.iter().for_each(|(x, kind)| out.extend(bytes(*x, *kind, big)));
+            out.extend(row.iter().flat_map(|(x, kind)| bytes(*x, *kind, big)));
         }
         row.clear();
     };
@@ -114,7 +114,7 @@ fn pcd(data: &str) -> Vec<u8> {
         }
         "binary" => {
             for k in 0..n {
-                fields.iter().for_each(|(kind, f)| out.extend(of(*kind, &f[k])));
+                out.extend(fields.iter().flat_map(|(kind, f)| of(*kind, &f[k])));
             }
         }
         _ => {
@@ -137,18 +137,19 @@ fn table(separator: &str, head: &str) -> Vec<u8> {
     let mut out = head.to_owned();
     for p in sample() {
         let words: Vec<String> = p.iter().map(f64::to_string).collect();
-        out.push_str(&format!("{}\r\n", words.join(separator)));
+        out.push_str(&words.join(separator));
+        out.push_str("\r\n");
     }
     out.into_bytes()
 }
 
 fn obj() -> Vec<u8> {
-    let mut out = "# an object\no thing\n".to_owned();
-    for p in sample() {
-        out.push_str(&format!("v {} {} {} 1.0\nvn {} {} {}\n", p[0], p[1], p[2], p[3], p[4], p[5]));
-    }
-    out.push_str("f 1//1 2//2 3//3\n");
-    out.into_bytes()
+    let line = |p: &[f64; 6]| {
+        let [x, y, z, nx, ny, nz] = p;
+        format!("v {x} {y} {z} 1.0\nvn {nx} {ny} {nz}\n")
+    };
+    let lines: Vec<String> = sample().iter().map(line).collect();
+    format!("# an object\no thing\n{}f 1//1 2//2 3//3\n", lines.concat()).into_bytes()
 }
 
 fn npy(version: u8, descr: &str, fortran: bool) -> Vec<u8> {
@@ -172,7 +173,7 @@ fn npy(version: u8, descr: &str, fortran: bool) -> Vec<u8> {
     } else {
         points.concat()
     };
-    numbers.iter().for_each(|x| out.extend(bytes(*x, kind, descr.starts_with('>'))));
+    out.extend(numbers.iter().flat_map(|x| bytes(*x, kind, descr.starts_with('>'))));
     out
 }
 
