@@ -24,6 +24,7 @@ mod cylinder;
 mod half_space;
 mod narrow_phase;
 mod patch;
+mod point;
 mod polytope;
 mod separating_axis;
 mod shape;

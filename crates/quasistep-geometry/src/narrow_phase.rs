@@ -1,6 +1,7 @@
 //! Signed distance and contact patches of one pair of shapes.
 
 use crate::closest::{closest_points, crossing, foot};
+use crate::cloud::CloudMemory;
 use crate::core::Core;
 use crate::patch::Clipper;
 use crate::separating_axis::{Axis, Features, best_axis};
@@ -64,6 +65,7 @@ pub struct NarrowPhase {
     a: Core,
     b: Core,
     clipper: Clipper,
+    clouds: CloudMemory,
 }
 
 impl NarrowPhase {
@@ -75,6 +77,7 @@ impl NarrowPhase {
     /// Signed distance of A and B, apart or overlapping.
     pub fn signed_distance(&mut self, a: &Shape, X_WA: &Pose, b: &Shape, X_WB: &Pose) -> Distance {
         match (a, b) {
+            (Shape::Cloud(_), _) | (_, Shape::Cloud(_)) => self.clouds.distance(a, X_WA, b, X_WB),
             (Shape::HalfSpace, Shape::HalfSpace) => Distance {
                 phi: f64::INFINITY,
                 p_WCa: X_WA.translation,
@@ -112,6 +115,9 @@ impl NarrowPhase {
         out: &mut Vec<ContactPoint>,
     ) {
         match (a, b) {
+            (Shape::Cloud(_), _) | (_, Shape::Cloud(_)) => {
+                self.clouds.choose(a, X_WA, b, X_WB, None, margin, out);
+            }
             (Shape::HalfSpace, Shape::HalfSpace) => {}
             (Shape::HalfSpace, _) => {
                 half_space::patch(X_WA, b, X_WB, margin, &mut self.b, &mut self.clipper, out);

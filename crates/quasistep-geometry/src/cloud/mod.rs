@@ -1,13 +1,28 @@
 //! Point clouds as rigid geometry: every point is a feature of its own.
 
+mod choose;
+mod contact;
+mod field;
+mod frontier;
+mod pair;
+mod search;
+mod simd;
+mod spread;
+mod tree;
+
+pub(crate) use contact::CloudMemory;
+
 use crate::broad_phase::Aabb;
+use field::PlaneField;
 use quasistep_math::{Pose, Vec3};
+use simd::Isa;
+use tree::Tree;
 
 /// Points of a rigid body, as a scanner sees them: no mesh, no convex parts.
 ///
 /// A point is a ball of [`PointCloud::radius`], which may be zero. Normals point out of the body; only
 /// cloud against cloud reads them.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug)]
 pub struct PointCloud {
     points: Vec<Vec3>,
     normals: Option<Vec<Vec3>>,
@@ -15,6 +30,19 @@ pub struct PointCloud {
     choice: Choice,
     low: Vec3,
     high: Vec3,
+    tree: Tree,
+    /// Distance between neighbours, in m; 0 without normals.
+    spacing: f64,
+}
+
+impl PartialEq for PointCloud {
+    fn eq(&self, other: &Self) -> bool {
+        // all the rest follows from these
+        self.points == other.points
+            && self.normals == other.normals
+            && self.radius == other.radius
+            && self.choice == other.choice
+    }
 }
 
 /// Which of a cloud's points stand for its contact with another shape.
@@ -44,6 +72,15 @@ impl Choice {
     pub fn k(self) -> u32 {
         match self {
             Self::Nearest { k } | Self::Spread { k } => k,
+        }
+    }
+
+    /// What two clouds agree on: the larger number, spread if one of them is.
+    fn joined(self, other: Self) -> Self {
+        let k = self.k().max(other.k());
+        match (self, other) {
+            (Self::Nearest { .. }, Self::Nearest { .. }) => Self::Nearest { k },
+            _ => Self::Spread { k },
         }
     }
 }
@@ -128,7 +165,13 @@ impl PointCloud {
         let normals = normals.map(|n| unit_normals(n, points.len())).transpose()?;
         let (low, high) =
             points.iter().fold((*first, *first), |(low, high), p| (low.min(*p), high.max(*p)));
-        Ok(Self { points: points.to_vec(), normals, radius, choice, low, high })
+        let tree = Tree::new(points, low, high);
+        let points = points.to_vec();
+        let mut cloud = Self { points, normals, radius, choice, low, high, tree, spacing: 0.0 };
+        if cloud.normals.is_some() {
+            cloud.spacing = pair::spacing(&cloud);
+        }
+        Ok(cloud)
     }
 
     /// Points in their own frame, in m, in the order in which they were given: the
@@ -152,6 +195,12 @@ impl PointCloud {
         self.choice
     }
 
+    /// Memory that the cloud holds, in bytes.
+    pub fn memory(&self) -> usize {
+        let normals = self.normals.as_ref().map_or(0, Vec::len);
+        size_of::<Self>() + (self.points.len() + normals) * size_of::<Vec3>() + self.tree.memory()
+    }
+
     /// Axis-aligned box around the turned box of the cloud: it holds all points, with some room.
     pub(crate) fn aabb(&self, X_WG: &Pose) -> Aabb {
         let R = X_WG.rotation.to_matrix();
@@ -164,12 +213,13 @@ impl PointCloud {
 
     /// The point farthest along `d`, with its radius.
     pub(crate) fn support(&self, d: Vec3) -> Vec3 {
-        let far = self
-            .points
-            .iter()
-            .copied()
-            .fold(self.points[0], |best, p| if p.dot(d) > best.dot(d) { p } else { best });
-        far + d.try_normalize().map_or(Vec3::ZERO, |u| u * self.radius)
+        let Some(u) = d.try_normalize() else { return self.points[0] };
+        let field = PlaneField { normal: -u, offset: 0.0 };
+        let mut memory = CloudMemory::default();
+        let lowest = Choice::Nearest { k: 1 };
+        memory.chooser.choose(Isa::detect(), &self.tree, &field, 0.0, lowest, f64::INFINITY);
+        let slot = memory.chooser.found.first().map_or(0, |found| found.slot);
+        self.points[self.tree.index[slot as usize] as usize] + u * self.radius
     }
 }
 
