@@ -409,3 +409,67 @@ fn mistakes_have_a_place() {
         &["`inertia_from: hull`"],
     );
 }
+
+/// One scene, three scans of unknown size, unit and axes: the fingers close on each and lift it by 0.05 m.
+#[test]
+fn a_gripper_lifts_whatever_cloud_is_there() {
+    let folder = Folder::new("grasp");
+    let egg: Vec<[f64; 3]> = (0..2000)
+        .map(|k| {
+            let z = 1.0 - (2 * k + 1) as f64 / 2000.0;
+            let (s, c) = (f64::from(k) * 2.399963229728653).sin_cos();
+            [700.0 * z, 400.0 * (1.0 - z * z).sqrt() * c, 400.0 * (1.0 - z * z).sqrt() * s]
+        })
+        .collect();
+    let turned: Vec<[f64; 3]> =
+        brick().iter().map(|[x, y, z]| [0.01 * z, 0.01 * x, 0.01 * y]).collect();
+    folder.file("brick.xyz", lines(&brick()));
+    folder.file("egg.xyz", lines(&egg)).file("turned.csv", lines(&turned));
+    let text = "\
+step: {size: 0.01, duration: 3, inertia: mass}
+models:
+  table: {joint: fixed, shape: {half_space: {}}}
+  thing:
+    mass: 0.4
+    friction: 0.8
+    cloud: {file: brick.xyz, fit: {size: 0.1, on: 0, center: true}}
+  hand:
+    gravity: false
+    friction: 0.8
+    bodies:
+      lift: {joint: [{slide: z, axis: [0, 0, 1], role: prescribed}]}
+      left:
+        parent: lift
+        joint: [{slide: left, axis: [0, 1, 0], stiffness: 1000, start: thing.min_y - 0.01}]
+        shape: {box: {size: [0.1, 0.02, 0.2]}, pose: {xyz: [0, -0.01, 0.101]}}
+      right:
+        parent: lift
+        joint: [{slide: right, axis: [0, 1, 0], stiffness: 1000, start: thing.max_y + 0.01}]
+        shape: {box: {size: [0.1, 0.02, 0.2]}, pose: {xyz: [0, 0.01, 0.101]}}
+commands:
+  - {joint: hand.left, expr: \"thing.min_y - 0.01 + 0.02*smooth(t)\"}
+  - {joint: hand.right, expr: \"thing.max_y + 0.01 - 0.02*smooth(t)\"}
+  - {joint: hand.z, expr: \"0.05*smooth(t - 1.5)\"}
+";
+    let mut widths = Vec::new();
+    for file in ["brick.xyz", "egg.xyz", "turned.csv"] {
+        let scene = folder.parse(text, &[("models.thing.cloud", file)]).unwrap();
+        let report = &scene.clouds[0];
+        widths.push(report.high[1] - report.low[1]);
+        let outcome = scene.run(None, &mut |_| std::ops::ControlFlow::Continue(()));
+        assert!(outcome.stopped.is_none(), "{file}: {:?}", outcome.stopped);
+        let names = scene.system.model().coordinate_names();
+        let of = |name: &str| {
+            let i = names.iter().position(|n| n == name).unwrap();
+            (outcome.recording.frames[140].q[i], outcome.state.q[i])
+        };
+        // it stands until it is lifted, and rises with the hand but for creep of a step's slip
+        let (before, after) = of("thing.z");
+        assert!(before.abs() < 1e-3, "{file}: at {before} m before it is lifted");
+        assert!((after - 0.05).abs() < 2e-3, "{file}: at {after} m, not 0.05");
+        // fingers of 1000 N/m are 10 mm short of their command: 10 N each
+        let (left, _) = of("hand.left");
+        assert!((left - report.low[1]).abs() < 2e-3, "{file}: {left} against {}", report.low[1]);
+    }
+    assert!(widths.iter().zip(&widths[1..]).all(|(a, b)| (a - b).abs() > 0.01), "{widths:?}");
+}
