@@ -39,6 +39,11 @@ pub fn check(arguments: &CheckArgs, quiet: bool) -> Result<(), Failure> {
             scene.params.inertia
         );
     }
+    if !quiet {
+        for cloud in &scene.clouds {
+            println!("  cloud {cloud}");
+        }
+    }
     for warning in &scene.warnings {
         eprintln!("warning: {warning}");
     }

@@ -19,12 +19,14 @@
 #![allow(non_snake_case)] // monogram notation: X_WB, p_B, force_W
 
 mod assembly;
+mod cloud;
 mod commands;
 mod csv;
 mod curve;
 mod document;
 mod error;
 mod expr;
+mod extents;
 mod facts;
 mod friction;
 mod joints;
@@ -38,6 +40,7 @@ mod shapes;
 mod urdf;
 mod urdf_model;
 
+pub use cloud::CloudReport;
 pub use error::SceneError;
 pub use facts::{Fact, FactResult};
 pub use run::{FirstStep, NearestPair, RunOutcome, RunStep};

@@ -1,5 +1,6 @@
 //! Shapes in a scene file: collision geometry and what is drawn.
 
+use crate::cloud::{self, CloudReport, Loaded, Spread};
 use crate::document::At;
 use crate::error::SceneError;
 use crate::friction::Given;
@@ -21,9 +22,11 @@ pub(crate) struct Piece {
     pub color: Option<[f32; 4]>,
     pub collides: bool,
     pub visible: bool,
+    /// If it is a point cloud, what its mass is spread over and what became of its file.
+    pub cloud: Option<(Spread, CloudReport)>,
 }
 
-const KEYS: [&str; 13] = [
+const KEYS: [&str; 14] = [
     "sphere",
     "box",
     "capsule",
@@ -31,6 +34,7 @@ const KEYS: [&str; 13] = [
     "half_space",
     "mesh",
     "points",
+    "cloud",
     "pose",
     "friction",
     "color",
@@ -38,7 +42,8 @@ const KEYS: [&str; 13] = [
     "collision",
     "visual",
 ];
-const KINDS: [&str; 7] = ["sphere", "box", "capsule", "cylinder", "half_space", "mesh", "points"];
+const KINDS: [&str; 8] =
+    ["sphere", "box", "capsule", "cylinder", "half_space", "mesh", "points", "cloud"];
 
 /// Reads one shape; paths are relative to `dir`.
 pub(crate) fn piece(at: &At<'_>, dir: &Path) -> Result<Piece, SceneError> {
@@ -52,6 +57,7 @@ pub(crate) fn piece(at: &At<'_>, dir: &Path) -> Result<Piece, SceneError> {
         )));
     };
     let value = map.need(kind)?;
+    let mut loaded = None;
     let shape = match *kind {
         "sphere" => {
             let radius = value.map(&["radius"])?.need("radius")?.positive("m")?;
@@ -93,6 +99,11 @@ pub(crate) fn piece(at: &At<'_>, dir: &Path) -> Result<Piece, SceneError> {
                 mesh.vertices.iter().map(|v| v.component_mul(scale.into())).collect();
             hull(&points, file)?
         }
+        "cloud" => {
+            let Loaded { cloud, drawn, spread, report } = cloud::read(value, dir)?;
+            loaded = Some((drawn, (spread, report)));
+            Shape::Cloud(cloud)
+        }
         _ => {
             let points: Result<Vec<Vec3>, SceneError> =
                 value.list()?.iter().map(|p| Ok(Vec3::from(p.array::<3>("m")?))).collect();
@@ -101,15 +112,33 @@ pub(crate) fn piece(at: &At<'_>, dir: &Path) -> Result<Piece, SceneError> {
     };
     let color = map.get("color").map(color).transpose()?;
     let flag = |key: &str| map.get(key).map_or(Ok(true), At::boolean);
+    let (look, cloud) = loaded.unzip();
     Ok(Piece {
         name: map.get("name").map(At::text).transpose()?.map(str::to_owned),
-        drawn: drawn(&shape),
+        drawn: look.unwrap_or_else(|| drawn(&shape)),
         shape,
         X_BG: map.get("pose").map(pose).transpose()?.unwrap_or_default(),
         friction: map.get("friction").map(Given::read).transpose()?.unwrap_or_default(),
         color,
         collides: flag("collision")?,
         visible: flag("visual")?,
+        cloud,
+    })
+}
+
+/// A cloud that is all there is of a body.
+pub(crate) fn cloud_piece(at: &At<'_>, dir: &Path) -> Result<Piece, SceneError> {
+    let Loaded { cloud, drawn, spread, report } = cloud::read(at, dir)?;
+    Ok(Piece {
+        name: None,
+        shape: Shape::Cloud(cloud),
+        drawn,
+        X_BG: Pose::IDENTITY,
+        friction: Given::default(),
+        color: None,
+        collides: true,
+        visible: true,
+        cloud: Some((spread, report)),
     })
 }
 

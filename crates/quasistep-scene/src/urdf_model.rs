@@ -196,6 +196,7 @@ fn add_shapes(
     for collision in &link.collisions {
         let shape = shape(&collision.geometry, at)?;
         pieces.push(Piece {
+            cloud: None,
             name: None,
             drawn: drawn(&shape),
             shape,
