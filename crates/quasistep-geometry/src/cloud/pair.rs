@@ -1,19 +1,23 @@
 //! Two clouds: the points of each against the surface that the other one's points stand for.
 //!
 //! A point with a normal stands for a round plate in its tangent plane, as large as the distances
-//! between the points of its cloud: beside the plates a point is outside however low it is. Points
+//! between the points of its cloud: beside the plates a point is outside however low it is. Where
+//! neighbours' normals differ by more than 45° there is an edge between them, sharp to the outside or to
+//! the inside as their places say. Points
 //! without normals have no inside: their distance is that of two points, less the radii.
 
 #![allow(clippy::inline_always)] // see `simd`
 
 use super::contact::CloudMemory;
 use super::field::{BallField, Field, Motion};
-use super::search::closest;
+use super::search::{Found, neighbours};
 use super::simd::{Isa, LANES, Simd};
 use super::{Choice, PointCloud};
 use crate::narrow_phase::ContactPoint;
 use quasistep_math::{Pose, Vec3};
 
+/// Cosine of the angle between normals of neighbours above which there is no edge between them.
+const SMOOTH: f64 = 0.7;
 /// Marks the features of B's points.
 const OF_B: u32 = 1 << 31;
 
@@ -47,15 +51,30 @@ impl PlateField<'_> {
     /// `q` from the origin of this cloud's tree; `None` if no point has a distance.
     fn plate(&self, q: Vec3) -> Option<Plate> {
         let tree = &self.cloud.tree;
-        let (slot, reach) = closest(self.isa, tree, q)?;
+        let near = neighbours(self.isa, tree, q);
+        let Found { slot, phi: reach } = *near.found().first()?;
         let away = q - tree.point(slot);
         let Some(normals) = &self.cloud.normals else {
             let normal = away.try_normalize().unwrap_or(Vec3::Z);
             return Some(Plate { distance: reach, normal, slot, reach });
         };
-        let n = normals[tree.index[slot as usize] as usize];
-        let height = away.dot(n);
-        let aside = away - n * height;
+        let normal = |slot: u32| normals[tree.index[slot as usize] as usize];
+        let (first, n_first) = (tree.point(slot), normal(slot));
+        let (mut slot, mut n, mut height) = (slot, n_first, away.dot(n_first));
+        for other in &near.found()[1..] {
+            let (p, n_other) = (tree.point(other.slot), normal(other.slot));
+            if n_other.dot(n_first) > SMOOTH {
+                continue;
+            }
+            // across an edge: the body is what is below both planes, or below one of them
+            let above = (q - p).dot(n_other);
+            let convex = (p - first).dot(n_first) <= 0.0 && (first - p).dot(n_other) <= 0.0;
+            let outer = if convex { above > height } else { above < height };
+            if outer {
+                (slot, n, height) = (other.slot, n_other, above);
+            }
+        }
+        let aside = q - tree.point(slot) - n * height;
         let beside = aside.norm() - self.cloud.spacing;
         // far below and a little beside is still inside: scans have gaps
         if beside <= 0.0 || beside < -height {
@@ -239,7 +258,11 @@ impl CloudMemory {
         // the same as for one cloud, in the world frame and for a few points
         let at = |m: &Meeting| (m.point.p_WCa + m.point.p_WCb) * 0.5 - middle;
         let patch = &mut self.chooser.patch;
-        patch.start(at(&first), first.point.n_AB_W, first.point.phi, size);
+        // the same way up whichever cloud is A
+        let n = first.point.n_AB_W;
+        let up = [n.x, n.y, n.z].into_iter().max_by(|x, y| x.abs().total_cmp(&y.abs()));
+        let n = if up < Some(0.0) { -n } else { n };
+        patch.start(at(&first), n, first.point.phi, size);
         for have in 1..k.min(meetings.len()) {
             let gain = |m: &Meeting| patch.gain_of(at(m), m.point.phi);
             let next = (have..meetings.len()).fold((have, 0.0), |best, i| {

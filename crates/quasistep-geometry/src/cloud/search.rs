@@ -210,18 +210,36 @@ impl Goal for Farthest {
     }
 }
 
-/// The slot of the point nearest to `q`, which is given from the tree's origin, and how far it is.
-pub(crate) fn closest(isa: Isa, tree: &Tree, q: Vec3) -> Option<(u32, f64)> {
+/// Points that a surface is made of near a point.
+pub(crate) const NEIGHBOURS: usize = 4;
+
+/// The points nearest to another one, nearest first.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Neighbours {
+    n: usize,
+    /// Distances are at least 0.
+    found: [Found; NEIGHBOURS],
+}
+
+impl Neighbours {
+    pub fn found(&self) -> &[Found] {
+        &self.found[..self.n]
+    }
+}
+
+/// The points nearest to `q`, which is given from the tree's origin.
+pub(crate) fn neighbours(isa: Isa, tree: &Tree, q: Vec3) -> Neighbours {
     #[inline(always)]
-    fn body<S: Simd>(tree: &Tree, q: Vec3) -> Option<(u32, f64)> {
-        let mut closest = Closest { reach: f64::INFINITY, slot: None };
-        search::<S, _, _>(tree, &BallField { centre: q, radius: 0.0 }, &mut closest);
-        Some((closest.slot?, closest.reach))
+    fn body<S: Simd>(tree: &Tree, q: Vec3) -> Neighbours {
+        let none = Found { slot: 0, phi: f64::INFINITY };
+        let mut near = Neighbours { n: 0, found: [none; NEIGHBOURS] };
+        search::<S, _, _>(tree, &BallField { centre: q, radius: 0.0 }, &mut near);
+        near
     }
     #[cfg(target_arch = "x86_64")]
     {
         #[target_feature(enable = "avx2,fma")]
-        fn avx2(tree: &Tree, q: Vec3) -> Option<(u32, f64)> {
+        fn avx2(tree: &Tree, q: Vec3) -> Neighbours {
             body::<Avx2>(tree, q)
         }
         if isa == Isa::Avx2 {
@@ -234,20 +252,15 @@ pub(crate) fn closest(isa: Isa, tree: &Tree, q: Vec3) -> Option<(u32, f64)> {
     body::<Portable>(tree, q)
 }
 
-struct Closest {
-    reach: f64,
-    slot: Option<u32>,
-}
-
-impl Goal for Closest {
+impl Goal for Neighbours {
     #[inline(always)]
     fn limit(&self) -> f64 {
-        self.reach
+        self.found[NEIGHBOURS - 1].phi
     }
 
     #[inline(always)]
     fn floor(&self) -> f64 {
-        -self.reach
+        -self.limit()
     }
 
     #[inline(always)]
@@ -262,6 +275,12 @@ impl Goal for Closest {
 
     #[inline(always)]
     fn take(&mut self, _: f64, found: Found) {
-        (self.reach, self.slot) = (found.phi, Some(found.slot));
+        let mut at = NEIGHBOURS - 1;
+        while at > 0 && self.found[at - 1].phi > found.phi {
+            self.found[at] = self.found[at - 1];
+            at -= 1;
+        }
+        self.found[at] = found;
+        self.n = NEIGHBOURS.min(self.n + 1);
     }
 }

@@ -8,12 +8,13 @@
 //! the one with the largest
 //!
 //! ```text
-//! d² / (delta + softness)
+//! d √d / (delta + softness)
 //! ```
 //!
-//! which is twice the radius of the ball that could just roll from the hull onto it. Resting points
-//! (`delta` = 0) come before all others, the widest first; a lower edge is followed by the points
-//! opposite to it; inside the hull there is nothing to gain, and fewer than `k` points may say it all.
+//! `delta / d` is the tilt after which the point touches; `√d` prefers the farther one of two points that
+//! touch together. Resting points (`delta` = 0) come before all others, the widest first; a lower edge is
+//! followed by the points opposite to it; inside the hull there is nothing to gain, and fewer than `k`
+//! points may say it all. Of two directions the one in which the hull is narrow counts more.
 //!
 //! Where the other surface is not flat, `d` also counts how far a point's surface is from the contact
 //! plane: the far side of a finger in a handle is as far away as the finger is thick.
@@ -25,13 +26,18 @@ use quasistep_math::Vec3;
 
 /// Distances that differ by less are the same, in m.
 pub(crate) const SAME: f64 = 1e-9;
-/// Share of a cloud's half diagonal that resting points may be apart in height: scans and solvers are
-/// not better.
-const SOFTNESS: f64 = 1e-5;
+/// Share of a cloud's half diagonal by which resting points may differ in height. Solvers are better; with
+/// more, a scan rests on now these and now those of its highest grains.
+const SOFTNESS: f64 = 1e-6;
 /// Share of a cloud's half diagonal by which a point must widen the hull.
 const LEAST: f64 = 1e-4;
 
-/// A line around the chosen points in the contact plane: `normal · (a, b) = offset`.
+/// Share of a cloud's half diagonal: a patch as wide as this in some direction counts a point that
+/// widens it there by half.
+const WIDE: f64 = 0.1;
+
+/// A line around the chosen points in the contact plane, `normal · (a, b) = offset`, scaled by how much
+/// a point beyond it counts.
 #[derive(Clone, Copy, Debug)]
 struct Side {
     normal: [f64; 2],
@@ -50,6 +56,7 @@ pub(crate) struct Patch {
     pub deepest: f64,
     softness: f64,
     least: f64,
+    wide: f64,
     corners: Vec<[f64; 2]>,
     /// How far each chosen point's surface is above the contact plane, in m.
     lifts: Vec<f64>,
@@ -68,6 +75,7 @@ impl Patch {
         // a lone point has no size
         self.softness = (SOFTNESS * half_diagonal).max(SAME);
         self.least = (LEAST * half_diagonal).max(SAME);
+        self.wide = (WIDE * half_diagonal).max(SAME);
         self.corners.clear();
         self.corners.push([0.0; 2]);
         self.lifts.clear();
@@ -88,9 +96,14 @@ impl Patch {
     fn enclose(&mut self) {
         self.sides.clear();
         ring(&self.corners, &mut self.ring);
-        let (corners, ring) = (&self.corners, &self.ring);
+        let (corners, ring, wide) = (&self.corners, &self.ring, self.wide);
         let mut push = |normal: [f64; 2], p: [f64; 2]| {
-            self.sides.push(Side { normal, offset: normal[0] * p[0] + normal[1] * p[1] });
+            let along = |p: &[f64; 2]| normal[0] * p[0] + normal[1] * p[1];
+            let offset = along(&p);
+            let width = corners.iter().fold(0.0, |w, c| f64::max(w, offset - along(c)));
+            // a long patch needs breadth before length
+            let scale = wide / (wide + width);
+            self.sides.push(Side { normal: normal.map(|x| scale * x), offset: scale * offset });
         };
         let m = ring.len();
         if m < 2 {

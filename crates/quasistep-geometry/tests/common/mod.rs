@@ -8,7 +8,7 @@
 #![allow(missing_docs)]
 #![allow(non_snake_case)]
 
-use quasistep_geometry::{Polytope, Shape};
+use quasistep_geometry::{Choice, PointCloud, Polytope, Shape};
 use quasistep_math::{Pose, Quat, Vec3};
 use std::sync::Arc;
 
@@ -165,4 +165,27 @@ fn depth(pa: &[Vec3], pb: &[Vec3]) -> f64 {
         }
     }
     if best.is_finite() { best } else { 0.0 }
+}
+
+/// A cloud of these points, without normals or size.
+pub fn cloud(points: &[Vec3], choice: Choice) -> Shape {
+    Shape::Cloud(Arc::new(PointCloud::new(points, None, 0.0, choice).unwrap()))
+}
+
+/// Points on the skin of a box with `n` by `n` on each face.
+pub fn box_skin(n: u32, half: [f64; 3]) -> Vec<Vec3> {
+    let at = |i: u32| 2.0 * f64::from(i) / f64::from(n - 1) - 1.0;
+    let mut points = Vec::new();
+    for axis in 0..3 {
+        for i in 0..n * n {
+            for side in [-1.0, 1.0] {
+                let mut p = Vec3::ZERO;
+                p[axis] = side;
+                p[(axis + 1) % 3] = at(i % n);
+                p[(axis + 2) % 3] = at(i / n);
+                points.push(p.component_mul(half.into()));
+            }
+        }
+    }
+    points
 }
