@@ -416,7 +416,7 @@ fn a_gripper_lifts_whatever_cloud_is_there() {
     let folder = Folder::new("grasp");
     let egg: Vec<[f64; 3]> = (0..2000)
         .map(|k| {
-            let z = 1.0 - (2 * k + 1) as f64 / 2000.0;
+            let z = 1.0 - f64::from(2 * k + 1) / 2000.0;
             let (s, c) = (f64::from(k) * 2.399963229728653).sin_cos();
             [700.0 * z, 400.0 * (1.0 - z * z).sqrt() * c, 400.0 * (1.0 - z * z).sqrt() * s]
         })

@@ -30,8 +30,9 @@ fn is_remark(line: &[u8]) -> bool {
 
 /// Lines of 3 or 6 numbers: positions, or positions and normals. Before them may stand remarks after
 /// `#` or `//`, the number of points, and a line of words; names `x y z` and `nx ny nz` among these
-/// tell the columns of wider tables.
-pub(super) fn read_xyz(bytes: &[u8], gather: &mut Gather) -> Result<(), Fault> {
+/// tell the columns of wider tables. In a `.pts` file 4 or 7 numbers are a position, a brightness, and a
+/// colour.
+pub(super) fn read_xyz(bytes: &[u8], is_pts: bool, gather: &mut Gather) -> Result<(), Fault> {
     let mut lines = Lines::new(bytes);
     let mut promised: Option<(usize, usize)> = None;
     let mut columns: Option<Columns> = None;
@@ -59,7 +60,7 @@ pub(super) fn read_xyz(bytes: &[u8], gather: &mut Gather) -> Result<(), Fault> {
             started = true;
         }
         if columns.is_none() {
-            columns = Some(unnamed(n, cells(line).count())?);
+            columns = Some(unnamed(n, cells(line).count(), is_pts)?);
         }
         let Some(columns) = &columns else { continue };
         read_row(line, n, columns, gather)?;
@@ -88,8 +89,9 @@ fn named(line: &[u8], wants_normals: bool) -> Option<Columns> {
     Some(Columns { of, width: names.len(), named: true })
 }
 
-fn unnamed(line: usize, width: usize) -> Result<Columns, Fault> {
+fn unnamed(line: usize, width: usize, is_pts: bool) -> Result<Columns, Fault> {
     match width {
+        4 | 7 if is_pts => Ok(Columns { of: vec![0, 1, 2], width, named: true }),
         3 | 6 => Ok(Columns { of: (0..width).collect(), width, named: false }),
         _ => Err(Fault::line(
             line,

@@ -97,7 +97,7 @@ pub(super) fn parse(bytes: &[u8], ending: &str, options: Options) -> Result<File
         "pcd" => super::pcd::read(bytes, &mut gather)?,
         "npy" => super::npy::read(bytes, &mut gather)?,
         "obj" => super::columns::read_obj(bytes, &mut gather)?,
-        _ => super::columns::read_xyz(bytes, &mut gather)?,
+        _ => super::columns::read_xyz(bytes, ending == "pts", &mut gather)?,
     }
     gather.finish()
 }

@@ -3,7 +3,7 @@
 use super::neighbours::Neighbours;
 use quasistep_math::Vec3;
 
-/// Statistical outliers: True for every point whose mean distance to its `k` nearest neighbours is not
+/// Statistical outliers: true for every point whose mean distance to its `k` nearest neighbours is not
 /// above the mean of all points by more than `deviations` standard deviations.
 pub(super) fn without_outliers(points: &[Vec3], k: usize, deviations: f64) -> Vec<bool> {
     let mean_distance = |found: &[(f64, u32)]| {

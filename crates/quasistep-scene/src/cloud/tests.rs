@@ -397,6 +397,9 @@ fn colours_are_no_normals() {
     assert_eq!((found.points.len(), found.normals), (2, None));
     let wide = "intensity,z,y,x\n9,3,2,1\n";
     assert_eq!(parse(wide.as_bytes(), "csv", PLAIN).unwrap().points, [Vec3::new(1.0, 2.0, 3.0)]);
+    let bright = b"2\n1 2 3 -900 10 20 30\n4 5 6 100 0 0 0\n";
+    let found = parse(bright, "pts", PLAIN).unwrap();
+    assert_eq!((found.points[1], found.normals), (Vec3::new(4.0, 5.0, 6.0), None));
     let found = parse(b"0 0 0 200 100 50\n", "xyz", NO_NORMALS).unwrap();
     assert_eq!(found.points.len(), 1);
 }
