@@ -5,7 +5,7 @@ use crate::error::SceneError;
 use crate::joints::{self, Link, Settings, chain, fits};
 use crate::mass;
 use crate::repeat::Repeat;
-use crate::shapes::{self, Piece, piece, pose};
+use crate::shapes::{self, Piece, pieces, pose};
 use crate::urdf_model;
 use quasistep::{Geom, Role};
 use quasistep_math::{Mat3, Pose, Vec3};
@@ -27,6 +27,8 @@ pub(crate) struct Assembly {
     /// Start values of bodies' joints that differ from neutral.
     pub start: Vec<(usize, Vec<f64>)>,
     pub warnings: Vec<String>,
+    /// What was made of a file, in a sentence each.
+    pub notes: Vec<String>,
 }
 
 /// A body about to be added.
@@ -83,6 +85,7 @@ impl Assembly {
             drawing: Vec::new(),
             start: Vec::new(),
             warnings: Vec::new(),
+            notes: Vec::new(),
         }
     }
 
@@ -195,7 +198,7 @@ impl Assembly {
             color: map.get("color").map(shapes::color).transpose()?.or(defaults.color),
             gravity: defaults.gravity,
         };
-        let pieces = read_pieces(map, dir)?;
+        let pieces = read_pieces(map, dir, &mut self.notes)?;
         let pose_at = map.get("pose");
         let X_PF = pose_at.map(pose).transpose()?.unwrap_or_default();
         let links = match map.get("joint") {
@@ -429,11 +432,21 @@ impl<'a> Rules<'a> {
     }
 }
 
-fn read_pieces(map: &crate::document::Map<'_>, dir: &Path) -> Result<Vec<Piece>, SceneError> {
+fn read_pieces(
+    map: &crate::document::Map<'_>,
+    dir: &Path,
+    notes: &mut Vec<String>,
+) -> Result<Vec<Piece>, SceneError> {
     match (map.get("shape"), map.get("shapes")) {
         (Some(_), Some(at)) => Err(at.error("`shape` and `shapes` were seen; give one of them")),
-        (Some(one), None) => Ok(vec![piece(one, dir)?]),
-        (None, Some(all)) => all.list()?.iter().map(|at| piece(at, dir)).collect(),
+        (Some(one), None) => pieces(one, dir, notes),
+        (None, Some(all)) => {
+            let mut every = Vec::new();
+            for at in all.list()? {
+                every.extend(pieces(&at, dir, notes)?);
+            }
+            Ok(every)
+        }
         (None, None) => Ok(Vec::new()),
     }
 }

@@ -20,6 +20,7 @@
 
 mod assembly;
 mod commands;
+mod convex_parts;
 mod csv;
 mod curve;
 mod document;
@@ -33,6 +34,7 @@ mod repeat;
 mod run;
 mod scene;
 mod shapes;
+mod solid;
 mod urdf;
 mod urdf_model;
 

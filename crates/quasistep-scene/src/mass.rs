@@ -3,7 +3,8 @@
 use crate::assembly::MASSLESS;
 use crate::document::{At, Map};
 use crate::error::SceneError;
-use crate::shapes::Piece;
+use crate::shapes::{Piece, Weight};
+use quasistep_geometry::MassProperties;
 use quasistep_math::{Mat3, Vec3};
 use quasistep_model::BodyInertia;
 
@@ -70,8 +71,17 @@ fn inertia_of(pieces: &[Piece], density: f64) -> Option<BodyInertia> {
     let mut mass = 0.0;
     let mut moment = Vec3::ZERO;
     let mut parts = Vec::new();
-    for piece in pieces.iter().filter(|p| p.collides) {
-        let Some(m) = piece.shape.mass_properties(density) else { continue };
+    for piece in pieces {
+        let own = match &piece.weight {
+            Weight::OfShape if piece.collides => piece.shape.mass_properties(density),
+            Weight::Given(unit) => Some(MassProperties {
+                mass: unit.mass * density,
+                com: unit.com,
+                inertia: unit.inertia * density,
+            }),
+            Weight::OfShape | Weight::Nothing => None,
+        };
+        let Some(m) = own else { continue };
         let R = piece.X_BG.rotation.to_matrix();
         let com = piece.X_BG.transform_point(m.com);
         mass += m.mass;

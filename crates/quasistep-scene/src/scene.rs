@@ -37,6 +37,8 @@ pub struct Scene {
     pub facts: Vec<Fact>,
     /// What looks odd but is no mistake.
     pub warnings: Vec<String>,
+    /// What was made of files, in a sentence each: how many convex parts a mesh has.
+    pub notes: Vec<String>,
     commands: Commands,
     wrenches: Vec<WrenchOverTime>,
 }
@@ -144,7 +146,8 @@ impl Scene {
         for (model, at) in map.need("models")?.entries()? {
             assembly.add_models(model, &at, dir, friction.default)?;
         }
-        let Assembly { builder, roles, bodies, geoms, drawing, start, mut warnings, .. } = assembly;
+        let Assembly { builder, roles, bodies, geoms, drawing, start, mut warnings, notes, .. } =
+            assembly;
         let models = map.need("models")?;
         let model = builder.build().map_err(|e| models.error(e.to_string()))?;
         let geom_bodies: Vec<&str> = geoms.iter().map(|g| bodies[g.body].as_str()).collect();
@@ -192,6 +195,7 @@ impl Scene {
             drawing,
             facts,
             warnings,
+            notes,
             commands,
             wrenches,
         })

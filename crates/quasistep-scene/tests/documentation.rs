@@ -38,6 +38,7 @@ fn every_example_of_the_page_is_a_scene() {
     std::fs::write(folder.join("robot.urdf"), ROBOT).unwrap();
     let stone = "v 0 0 0\nv 1 0 0\nv 0 1 0\nv 0 0 1\nf 1 3 2\nf 1 2 4\nf 2 3 4\nf 1 4 3\n";
     std::fs::write(folder.join("stone.obj"), stone).unwrap();
+    std::fs::write(folder.join("bracket.obj"), stone).unwrap();
     std::fs::write(
         folder.join("knots.csv"),
         "time,q1,q2,part\n0,0,0,0\n1,1,1,0\n1,1,1,1\n2,0,0,1\n",
