@@ -38,6 +38,9 @@ pub fn check(arguments: &CheckArgs, quiet: bool) -> Result<(), Failure> {
             scene.params.formulation,
             scene.params.inertia
         );
+        for note in &scene.notes {
+            println!("  {note}");
+        }
     }
     if !quiet {
         for cloud in &scene.clouds {

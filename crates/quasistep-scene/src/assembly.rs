@@ -8,7 +8,7 @@ use crate::friction;
 use crate::joints::{self, Link, Settings, chain, fits, joint_pose};
 use crate::mass;
 use crate::repeat::Repeat;
-use crate::shapes::{self, Piece, cloud_piece, piece, pose};
+use crate::shapes::{self, Piece, cloud_piece, pieces, pose};
 use crate::urdf_model;
 use quasistep::{Geom, Role, Surface};
 use quasistep_geometry::Aabb;
@@ -36,6 +36,8 @@ pub(crate) struct Assembly {
     pub extents: Extents,
     /// Poses of bodies at the start.
     X_WB: Vec<Pose>,
+    /// What was made of a file, in a sentence each.
+    pub notes: Vec<String>,
 }
 
 /// A body about to be added.
@@ -95,6 +97,7 @@ impl Assembly {
             clouds: Vec::new(),
             extents: Extents::default(),
             X_WB: vec![Pose::IDENTITY],
+            notes: Vec::new(),
         }
     }
 
@@ -203,7 +206,7 @@ impl Assembly {
             color: map.get("color").map(shapes::color).transpose()?.or(defaults.color),
             gravity: defaults.gravity,
         };
-        let pieces = read_pieces(map, dir)?;
+        let pieces = read_pieces(map, dir, &mut self.notes)?;
         let pose_at = map.get("pose");
         let X_PF = pose_at.map(pose).transpose()?.unwrap_or_default();
         let links = match map.get("joint") {
@@ -363,7 +366,7 @@ impl Assembly {
             } else if piece.collides {
                 self.draw(body, &name, piece.X_BG, piece.drawn, color, ShapeRole::Collision);
             }
-            if let Some((_, mut report)) = piece.cloud {
+            if let Some(mut report) = piece.cloud {
                 report.body.clone_from(&self.bodies[body]);
                 self.clouds.push(report);
             }
@@ -463,7 +466,11 @@ impl<'a> Rules<'a> {
     }
 }
 
-fn read_pieces(map: &crate::document::Map<'_>, dir: &Path) -> Result<Vec<Piece>, SceneError> {
+fn read_pieces(
+    map: &crate::document::Map<'_>,
+    dir: &Path,
+    notes: &mut Vec<String>,
+) -> Result<Vec<Piece>, SceneError> {
     let shapes = map.get("shape").or(map.get("shapes"));
     if let Some(cloud) = map.get("cloud") {
         return match shapes {
@@ -475,8 +482,14 @@ fn read_pieces(map: &crate::document::Map<'_>, dir: &Path) -> Result<Vec<Piece>,
     }
     match (map.get("shape"), map.get("shapes")) {
         (Some(_), Some(at)) => Err(at.error("`shape` and `shapes` were seen; give one of them")),
-        (Some(one), None) => Ok(vec![piece(one, dir)?]),
-        (None, Some(all)) => all.list()?.iter().map(|at| piece(at, dir)).collect(),
+        (Some(one), None) => pieces(one, dir, notes),
+        (None, Some(all)) => {
+            let mut every = Vec::new();
+            for at in all.list()? {
+                every.extend(pieces(&at, dir, notes)?);
+            }
+            Ok(every)
+        }
         (None, None) => Ok(Vec::new()),
     }
 }

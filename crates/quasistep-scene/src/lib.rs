@@ -21,6 +21,7 @@
 mod assembly;
 mod cloud;
 mod commands;
+mod convex_parts;
 mod csv;
 mod curve;
 mod document;
@@ -37,6 +38,7 @@ mod run;
 mod sample;
 mod scene;
 mod shapes;
+mod solid;
 mod urdf;
 mod urdf_model;
 

@@ -4,7 +4,7 @@ use crate::assembly::MASSLESS;
 use crate::cloud::{Spread, unit_mass};
 use crate::document::{At, Map};
 use crate::error::SceneError;
-use crate::shapes::Piece;
+use crate::shapes::{Piece, Weight};
 use quasistep_geometry::{MassProperties, PointCloud, Shape};
 use quasistep_math::{Mat3, Vec3};
 use quasistep_model::BodyInertia;
@@ -80,7 +80,10 @@ fn read_moments(at: &At<'_>) -> Result<Mat3, SceneError> {
 
 /// True if a collision shape is a cloud whose mass is in its points.
 fn spread_over_points(pieces: &[Piece]) -> bool {
-    let spread = |piece: &Piece| piece.cloud.as_ref().map(|(spread, _)| *spread);
+    let spread = |piece: &Piece| match piece.weight {
+        Weight::OfCloud(spread) => Some(spread),
+        _ => None,
+    };
     pieces.iter().any(|piece| piece.collides && spread(piece) == Some(Spread::Points))
 }
 
@@ -94,14 +97,20 @@ fn inertia_of(
     let mut mass = 0.0;
     let mut moment = Vec3::ZERO;
     let mut parts = Vec::new();
-    for piece in pieces.iter().filter(|p| p.collides) {
-        let properties = match (&piece.shape, &piece.cloud) {
-            (Shape::Cloud(cloud), Some((spread, _))) => {
+    for piece in pieces {
+        let own = match (&piece.weight, &piece.shape) {
+            (Weight::OfShape, shape) if piece.collides => shape.mass_properties(density),
+            (Weight::OfCloud(spread), Shape::Cloud(cloud)) if piece.collides => {
                 Some(of_cloud(cloud, *spread, density, at)?)
             }
-            (shape, _) => shape.mass_properties(density),
+            (Weight::Given(unit), _) => Some(MassProperties {
+                mass: unit.mass * density,
+                com: unit.com,
+                inertia: unit.inertia * density,
+            }),
+            _ => None,
         };
-        let Some(m) = properties else { continue };
+        let Some(m) = own else { continue };
         let R = piece.X_BG.rotation.to_matrix();
         let com = piece.X_BG.transform_point(m.com);
         mass += m.mass;

@@ -42,6 +42,8 @@ pub struct Scene {
     pub clouds: Vec<CloudReport>,
     /// What looks odd but is no mistake.
     pub warnings: Vec<String>,
+    /// What was made of files, in a sentence each: how many convex parts a mesh has.
+    pub notes: Vec<String>,
     commands: Commands,
     wrenches: Vec<WrenchOverTime>,
 }
@@ -151,7 +153,16 @@ impl Scene {
             extents.extend(std::mem::take(&mut assembly.extents));
         }
         let Assembly {
-            builder, roles, bodies, geoms, drawing, start, mut warnings, clouds, ..
+            builder,
+            roles,
+            bodies,
+            geoms,
+            drawing,
+            start,
+            mut warnings,
+            notes,
+            clouds,
+            ..
         } = assembly;
         let models = map.need("models")?;
         let model = builder.build().map_err(|e| models.error(e.to_string()))?;
@@ -202,6 +213,7 @@ impl Scene {
             facts,
             clouds,
             warnings,
+            notes,
             commands,
             wrenches,
         })

@@ -50,6 +50,7 @@ fn every_example_of_the_page_is_a_scene() {
     array.extend(b"{'descr': '<f4', 'fortran_order': False, 'shape': (64, 3)}\n");
     array.extend(scan.as_flattened().iter().flat_map(|x| x.to_le_bytes()));
     std::fs::write(folder.join("mug.npy"), array).unwrap();
+    std::fs::write(folder.join("bracket.obj"), stone).unwrap();
     std::fs::write(
         folder.join("knots.csv"),
         "time,q1,q2,part\n0,0,0,0\n1,1,1,0\n1,1,1,1\n2,0,0,1\n",
