@@ -172,7 +172,7 @@ pub(crate) fn cloud_piece(at: &At<'_>, dir: &Path) -> Result<Piece, SceneError> 
 }
 
 /// Reads the file of a mesh; corners in m.
-fn read_mesh(map: &Map<'_>, dir: &Path) -> Result<Mesh, SceneError> {
+pub(crate) fn read_mesh(map: &Map<'_>, dir: &Path) -> Result<Mesh, SceneError> {
     let file = map.need("file")?;
     let scale = match map.get("scale") {
         None => [1.0; 3],

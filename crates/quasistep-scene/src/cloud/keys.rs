@@ -4,7 +4,7 @@ use super::file::{FilePoints, Options};
 use super::mass::Spread;
 use super::place::{Move, Up, extent};
 use super::report::CloudReport;
-use super::{file, look, sieve};
+use super::{file, look, sampled, sieve};
 use crate::document::At;
 use crate::error::SceneError;
 use crate::mesh;
@@ -15,8 +15,9 @@ use quasistep_record::DrawnGeometry;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-const KEYS: [&str; 14] = [
+const KEYS: [&str; 15] = [
     "file",
+    "sample",
     "unit",
     "scale",
     "pose",
@@ -71,7 +72,6 @@ struct Wanted {
 
 fn read_map(at: &At<'_>, dir: &Path) -> Result<Loaded, SceneError> {
     let map = at.map(&KEYS)?;
-    let file_at = map.need("file")?;
     let normals =
         map.get("normals").map_or(Ok(true), |at| at.word(&[("file", true), ("none", false)]))?;
     let drop_invalid = map.get("drop_invalid").map_or(Ok(false), At::boolean)?;
@@ -104,7 +104,15 @@ fn read_map(at: &At<'_>, dir: &Path) -> Result<Loaded, SceneError> {
     }
     let voxel = option("voxel").map(|at| at.positive("m")).transpose()?;
 
-    let (path, found) = open(file_at, dir, Options { normals, drop_invalid })?;
+    let options = Options { normals, drop_invalid };
+    let (path, found) = match (map.get("file"), map.get("sample")) {
+        (Some(file), None) => open(file, dir, options)?,
+        (None, Some(at)) => (PathBuf::from("its sample"), sampled::read(at, dir)?),
+        (None, None) => return Err(at.error("missing; give `file` or `sample`")),
+        (Some(_), Some(at)) => {
+            return Err(at.error("`file` and `sample` were seen; give one of them"));
+        }
+    };
     let mut points = Moving::new(found);
     points.apply(Move::Scale(scale));
     points.scale = scale;

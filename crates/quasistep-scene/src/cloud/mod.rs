@@ -16,6 +16,7 @@ mod pcd;
 mod place;
 mod ply;
 mod report;
+mod sampled;
 mod scalar;
 mod sieve;
 #[cfg(test)]
