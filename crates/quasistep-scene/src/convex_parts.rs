@@ -14,9 +14,9 @@ use std::sync::Arc;
 /// More parts than this are refused: pairs of shapes are tried one by one.
 pub(crate) const MAX_PARTS: usize = 256;
 /// Concave edges whose planes are tried for one cut.
-const MAX_EDGES: usize = 12;
+const MAX_EDGES: usize = 6;
 /// Directions whose farthest corners stand for a part while cuts are compared.
-const DIRECTIONS: usize = 64;
+const DIRECTIONS: usize = 48;
 /// Points measured on one hull while cutting, and on all in the end; fewer on large meshes.
 const SAMPLES: [usize; 2] = [300, 4000];
 /// Points times triangles of one measurement.
@@ -90,41 +90,68 @@ fn corners(part: &Surface) -> Vec<Vec3> {
     all.into_values().collect()
 }
 
-/// The pieces on both sides of the plane that leaves the least volume in their hulls.
+/// The pieces on both sides of the plane that leaves the least volume in their hulls; of the plane
+/// across the middle of the longest extent if none leaves clearly less than there is: halves of a ring
+/// have no smaller hulls, but their quarters do.
 fn best_cut(part: &Surface, farthest: Vec3) -> Option<Vec<Surface>> {
-    let mut best: Option<(f64, Vec<Surface>)> = None;
+    // rough hulls miss some volume, more or less of it
+    let clear = if corners(part).len() <= DIRECTIONS { 1e-6 } else { 0.03 };
+    let mut best = rough_volume(part) * (1.0 - clear);
+    let mut chosen = None;
     for (normal, offset) in planes(part, farthest) {
-        let [below, above] = cut(part, normal, offset);
-        if below.is_empty() || above.is_empty() {
-            continue;
-        }
-        let mut sides = components(below);
-        sides.extend(components(above));
+        let Some(sides) = pieces_beside(part, normal, offset) else { continue };
         let volume: f64 = sides.iter().map(rough_volume).sum();
         // a plane tried earlier wins over one that is as good
-        if best.as_ref().is_none_or(|(least, _)| volume < least * (1.0 - 1e-9)) {
-            best = Some((volume, sides));
+        if volume < best * (1.0 - 1e-9) {
+            (best, chosen) = (volume, Some(sides));
         }
     }
-    best.map(|(_, sides)| sides)
+    chosen.or_else(|| {
+        let (low, high) = extent(part);
+        let longest = Vec3::AXES
+            .into_iter()
+            .reduce(|a, b| if b.dot(high - low) > a.dot(high - low) { b } else { a })?;
+        pieces_beside(part, longest, longest.dot((low + high) * 0.5))
+    })
 }
 
-/// Volume of the hull of the corners that are farthest in some directions.
+/// The pieces below and above a plane; `None` if all is on one side.
+fn pieces_beside(part: &Surface, normal: Vec3, offset: f64) -> Option<Vec<Surface>> {
+    let [below, above] = cut(part, normal, offset);
+    if below.is_empty() || above.is_empty() {
+        return None;
+    }
+    let mut sides = components(below);
+    sides.extend(components(above));
+    Some(sides)
+}
+
+fn extent(part: &Surface) -> (Vec3, Vec3) {
+    let first = part[0][0];
+    part.iter().flatten().fold((first, first), |(l, h), p| (l.min(*p), h.max(*p)))
+}
+
+/// Volume of the rough hull.
 fn rough_volume(part: &Surface) -> f64 {
+    rough_hull(part).map_or(0.0, |hull| hull.mass_properties(1.0).mass)
+}
+
+/// The hull of the corners that are farthest in some directions: quick on parts of many corners.
+fn rough_hull(part: &Surface) -> Option<Polytope> {
     let all = corners(part);
+    if all.len() <= DIRECTIONS {
+        return Polytope::from_points(&all).ok();
+    }
     let golden = std::f64::consts::PI * (3.0 - 5f64.sqrt());
     let farthest = |k: usize| {
         let z = 1.0 - (2.0 * k as f64 + 1.0) / DIRECTIONS as f64;
         let (sin, cos) = (golden * k as f64).sin_cos();
-        let n = Vec3::new((1.0 - z * z).sqrt() * cos, (1.0 - z * z).sqrt() * sin, z);
+        let r = (1.0 - z * z).sqrt();
+        let n = Vec3::new(r * cos, r * sin, z);
         all.iter().copied().reduce(|far, p| if p.dot(n) > far.dot(n) { p } else { far })
     };
-    let few: Vec<Vec3> = if all.len() > DIRECTIONS {
-        (0..DIRECTIONS).filter_map(farthest).collect()
-    } else {
-        all.clone()
-    };
-    Polytope::from_points(&few).map_or(0.0, |hull| hull.mass_properties(1.0).mass)
+    let few: Vec<Vec3> = (0..DIRECTIONS).filter_map(farthest).collect();
+    Polytope::from_points(&few).ok()
 }
 
 /// Planes worth trying, as unit normal and offset: of the faces beside concave edges and between them,
@@ -136,9 +163,18 @@ fn planes(part: &Surface, farthest: Vec3) -> Vec<(Vec3, f64)> {
             planes.extend(n.map(|n| (n, n.dot(p))));
         }
     }
-    let first = part[0][0];
-    let (low, high) =
-        part.iter().flatten().fold((first, first), |(l, h), p| (l.min(*p), h.max(*p)));
+    let (low, high) = extent(part);
+    // faces in one plane name it many times
+    let mut different: Vec<(Vec3, f64)> = Vec::new();
+    for (n, offset) in planes {
+        let same = |(m, o): &(Vec3, f64)| {
+            (n - *m).max_abs() < 1e-9 && (offset - o).abs() < 1e-9 * (1.0 + offset.abs())
+        };
+        if !different.iter().any(same) {
+            different.push((n, offset));
+        }
+    }
+    let mut planes = different;
     for axis in Vec3::AXES {
         planes.push((axis, axis.dot(farthest)));
         for share in [0.5, 0.25, 0.75] {
@@ -222,7 +258,7 @@ fn crossing(p: Vec3, hp: f64, q: Vec3, hq: f64) -> Vec3 {
 /// outer surface of a cut wall do not meet.
 fn components(surface: Surface) -> Vec<Surface> {
     let mut pieces = connected(surface);
-    let shape = |piece: &Surface| hull_of(piece).map(|h| Shape::Polytope(Arc::new(h)));
+    let shape = |piece: &Surface| rough_hull(piece).map(|h| Shape::Polytope(Arc::new(h)));
     let mut hulls: Vec<Option<Shape>> =
         if pieces.len() > 1 { pieces.iter().map(shape).collect() } else { vec![None] };
     let mut i = 0;
@@ -312,7 +348,7 @@ fn excess(hull: &Polytope, solid: &Solid, count: usize) -> (Vec3, f64) {
                 let on_face = t[0] + (t[1] - t[0]) * at(i) + (t[2] - t[0]) * at(j);
                 let within = on_face + (middle - on_face) * at((i + j) % rows);
                 for p in [on_face, within] {
-                    let d = solid.distance(p);
+                    let d = solid.distance_beyond(worst.1, p);
                     if d > worst.1 {
                         worst = (p, d);
                     }

@@ -67,13 +67,21 @@ impl Solid {
         &self.triangles
     }
 
-    /// How far a point is from the solid, in m; zero inside.
-    pub fn distance(&self, p: Vec3) -> f64 {
-        let (mut nearest, mut angle) = (f64::INFINITY, 0.0);
-        for [a, b, c] in &self.triangles {
-            let (a, b, c) = (*a - p, *b - p, *c - p);
+    /// How far a point is from the solid, in m; zero inside, or if it is no farther than `enough`.
+    pub fn distance_beyond(&self, enough: f64, p: Vec3) -> f64 {
+        let from_p = |t: &[Vec3; 3]| t.map(|corner| corner - p);
+        let mut nearest = f64::INFINITY;
+        for t in &self.triangles {
+            let [a, b, c] = from_p(t);
             nearest = nearest.min(nearest_to_origin(a, b, c).norm());
-            // solid angle of a triangle, Van Oosterom and Strackee (1983)
+            if nearest <= enough {
+                return 0.0;
+            }
+        }
+        // solid angle of a triangle, Van Oosterom and Strackee (1983)
+        let mut angle = 0.0;
+        for t in &self.triangles {
+            let [a, b, c] = from_p(t);
             let (la, lb, lc) = (a.norm(), b.norm(), c.norm());
             let below = la * lb * lc + a.dot(b) * lc + b.dot(c) * la + c.dot(a) * lb;
             angle += 2.0 * a.dot(b.cross(c)).atan2(below);
