@@ -31,9 +31,11 @@ pub struct ContactPoint {
     pub p_WCa: Vec3,
     /// Point on B, world frame, in m.
     pub p_WCb: Vec3,
-    /// Unit normal from A into B, world frame, the same for all points of a patch.
+    /// Unit normal from A into B, world frame; the same for all points of a patch of flat features, each
+    /// point's own for a cloud.
     pub n_AB_W: Vec3,
-    /// Identity of the pair of features, the same while they stay in contact, unique in its patch.
+    /// Identity of the pair of features, the same while they stay in contact, unique in its patch. For a
+    /// cloud the index of the point; for two clouds that of A's point, or 2³¹ more than that of B's.
     pub feature: u32,
 }
 
@@ -104,7 +106,8 @@ impl NarrowPhase {
     ///
     /// Flat on flat gives the corners of the common patch, each with its own distance along the
     /// shared normal; anything else gives one point. The smallest `phi` of a patch is the signed
-    /// distance (of cylinders lying or standing on a half-space: to 1e-6 of the radius).
+    /// distance (of cylinders lying or standing on a half-space: to 1e-6 of the radius). Clouds give the
+    /// points of their [`Choice`](crate::Choice), whose smallest `phi` is the signed distance to 1e-9 m.
     pub fn contact_patch(
         &mut self,
         a: &Shape,
