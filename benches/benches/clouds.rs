@@ -154,7 +154,8 @@ fn plain(shape: &Shape, X_WS: &Pose, points: &[Vec3], X_WC: &Pose) -> [f64; K as
 
 /// Signed distance of a point in the frame of the shape.
 fn distance(shape: &Shape, q: Vec3) -> f64 {
-    let flat = q.x.hypot(q.y);
+    let norm = |x: f64, y: f64| (x * x + y * y).sqrt();
+    let flat = norm(q.x, q.y);
     match shape {
         Shape::HalfSpace => q.z,
         Shape::Sphere { radius } => q.norm() - radius,
@@ -163,11 +164,11 @@ fn distance(shape: &Shape, q: Vec3) -> f64 {
             d.max(Vec3::ZERO).norm() + d.x.max(d.y).max(d.z).min(0.0)
         }
         Shape::Capsule { radius, half_length } => {
-            flat.hypot((q.z.abs() - half_length).max(0.0)) - radius
+            norm(flat, (q.z.abs() - half_length).max(0.0)) - radius
         }
         Shape::Cylinder { radius, half_length } => {
             let (s, e) = (flat - radius, q.z.abs() - half_length);
-            s.max(0.0).hypot(e.max(0.0)) + s.max(e).min(0.0)
+            norm(s.max(0.0), e.max(0.0)) + s.max(e).min(0.0)
         }
         Shape::Polytope(hull) => hull
             .faces()

@@ -1,4 +1,4 @@
-//! Shapes, signed distance with witness points and normals, contact patches, broad phase.
+//! Shapes, point clouds, signed distance with witness points and normals, contact patches, broad phase.
 //!
 //! ```text
 //! phi = (p_WCb − p_WCa) · n_AB_W,     p_WCb = p_WCa + phi n_AB_W
@@ -12,6 +12,9 @@
 //! axes where the cores touch or overlap, closest features where they are apart. A cylinder has its own
 //! pair: the largest separation over the few normals that its caps, side and rims allow. All are exact
 //! to rounding, also at exact touch.
+//!
+//! A point cloud is a shape too: each of its points is a feature of its own, against the exact surface of
+//! any other shape, and [`Choice`] says which few of them stand for a contact.
 //!
 //! This crate knows no body, robot, friction or time.
 #![allow(non_snake_case)] // monogram notation: X_WA, p_WCa, n_AB_W

@@ -45,9 +45,11 @@ pub struct ContactPoint {
     pub p_WCa: Vec3,
     /// Point on B, world frame, in m.
     pub p_WCb: Vec3,
-    /// Unit normal from A into B, world frame, the same for all points of a patch.
+    /// Unit normal from A into B, world frame; the same for all points of a patch of flat features, each
+    /// point's own for a cloud.
     pub n_AB_W: Vec3,
-    /// Identity of the pair of features, the same while they stay in contact, unique in its patch.
+    /// Identity of the pair of features, the same while they stay in contact, unique in its patch. For a
+    /// cloud the index of the point; for two clouds that of A's point, or 2³¹ more than that of B's.
     pub feature: u32,
 }
 
@@ -116,7 +118,8 @@ impl NarrowPhase {
     ///
     /// Flat on flat gives the corners of the common patch, each with its own distance along the
     /// shared normal; lines that lie along one another, or on something flat, give two points;
-    /// anything else gives one. The smallest `phi` of a patch is the signed distance.
+    /// anything else gives one. The smallest `phi` of a patch is the signed distance. Clouds give the
+    /// points of their [`Choice`](crate::Choice), whose smallest `phi` is that to 1e-9 m.
     pub fn contact_patch(
         &mut self,
         a: &Shape,

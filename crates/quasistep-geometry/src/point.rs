@@ -1,7 +1,6 @@
 //! A point against the surface of a shape, exactly.
 
-use crate::closest::segments;
-use crate::polytope::Polytope;
+use crate::polytope::{Face, Polytope};
 use crate::shape::Shape;
 use quasistep_math::Vec3;
 
@@ -76,34 +75,28 @@ fn cylinder_surface(radius: f64, half_length: f64, p: Vec3) -> Surface {
 
 /// `p` in the frame of the polytope.
 fn polytope_surface(polytope: &Polytope, p: Vec3) -> Surface {
-    let corner = |v: u32| polytope.vertices()[v as usize];
     let mut face = Surface { distance: f64::NEG_INFINITY, normal: Vec3::Z };
     for f in polytope.faces() {
         let height = p.dot(f.normal()) - f.offset();
         if height > face.distance {
             face = Surface { distance: height, normal: f.normal() };
         }
-        // above the face itself: no other face can be nearer
-        if height > 0.0 {
-            let corners = f.vertices();
-            let inside = (0..corners.len()).all(|k| {
-                let (u, w) = (corner(corners[k]), corner(corners[(k + 1) % corners.len()]));
-                f.normal().dot((w - u).cross(p - u)) >= 0.0
-            });
-            if inside {
-                return Surface { distance: height, normal: f.normal() };
-            }
-        }
     }
-    if face.distance <= 0.0 {
+    // inside, or straight above the face itself
+    let foot = p - face.normal * face.distance;
+    let above = |f: &Face| foot.dot(f.normal()) > f.offset() && f.normal() != face.normal;
+    if face.distance <= 0.0 || !polytope.faces().iter().any(above) {
         return face;
     }
+    let corner = |v: u32| polytope.vertices()[v as usize];
     let mut away = Vec3::new(f64::INFINITY, 0.0, 0.0);
     for edge in polytope.edges() {
         let [u, w] = edge.vertices.map(corner);
-        let (foot, _) = segments(u, w, p, p);
-        if (p - foot).norm_squared() < away.norm_squared() {
-            away = p - foot;
+        let (along, from) = (w - u, p - u);
+        let t = (from.dot(along) / along.norm_squared()).clamp(0.0, 1.0);
+        let apart = from - along * t;
+        if apart.norm_squared() < away.norm_squared() {
+            away = apart;
         }
     }
     let distance = away.norm();

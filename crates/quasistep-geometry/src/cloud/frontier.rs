@@ -115,10 +115,13 @@ impl Frontier {
                 }
                 Part::Kept(leaf, kept) => (leaf, kept),
             };
-            let (gain, i) = self.leaves[kept as usize].look::<S, F>(patch);
+            let flat = &self.leaves[kept as usize];
+            let mut gains = [0.0; LEAF];
+            let gain = flat.look::<S, F>(patch, &mut gains);
             if gain > floor {
-                let phi = self.leaves[kept as usize].phi[i];
-                (floor, best) = (gain, Some(Found { slot: leaf * LEAF as u32 + i as u32, phi }));
+                let i = gains.iter().position(|g| *g == gain).unwrap_or(0);
+                let slot = leaf * LEAF as u32 + i as u32;
+                (floor, best) = (gain, Some(Found { slot, phi: flat.phi[i] }));
             }
             // sinks to its place below the floor: not looked at twice for one point of the patch
             if let Some(mut place) = self.parts.peek_mut() {
@@ -158,6 +161,11 @@ fn lane(x: &mut [f64; LEAF], v: usize) -> &mut Lane {
     &mut x.as_chunks_mut::<LANES>().0[v]
 }
 
+#[inline(always)]
+fn load<S: Simd>(x: &[f64; LEAF], v: usize) -> S::V {
+    S::load(&x.as_chunks::<LANES>().0[v])
+}
+
 impl Flat {
     const NONE: Self = {
         let none = [0.0; LEAF];
@@ -181,22 +189,19 @@ impl Flat {
         }
     }
 
-    /// The largest gain and where it is.
+    /// The gains of all points; the largest of them.
     #[inline(always)]
-    fn look<S: Simd, F: Field>(&self, patch: &Patch) -> (f64, usize) {
+    fn look<S: Simd, F: Field>(&self, patch: &Patch, gains: &mut [f64; LEAF]) -> f64 {
         let mut most = S::splat(0.0);
-        let mut gains = [0.0; LEAF];
-        let at = |x: &[f64; LEAF], v: usize| x.as_chunks::<LANES>().0[v];
         for v in 0..LEAF / LANES {
-            let (a, b) = (S::load(&at(&self.a, v)), S::load(&at(&self.b, v)));
-            let (lift, weight) = (S::load(&at(&self.lift, v)), S::load(&at(&self.weight, v)));
+            let (a, b) = (load::<S>(&self.a, v), load::<S>(&self.b, v));
+            let (lift, weight) = (load::<S>(&self.lift, v), load::<S>(&self.weight, v));
             let gain = patch.gain::<S>(F::FLAT, a, b, lift, weight);
             // points that are not there have NaN: the second operand is what remains
             most = S::max(gain, most);
-            *lane(&mut gains, v) = S::to_array(gain);
+            *lane(gains, v) = S::to_array(gain);
         }
         let [a, b, c, d] = S::to_array(most);
-        let most = a.max(b).max(c.max(d));
-        (most, gains.iter().position(|g| *g == most).unwrap_or(0))
+        a.max(b).max(c.max(d))
     }
 }

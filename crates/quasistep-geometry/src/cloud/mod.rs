@@ -20,8 +20,15 @@ use tree::Tree;
 
 /// Points of a rigid body, as a scanner sees them: no mesh, no convex parts.
 ///
-/// A point is a ball of [`PointCloud::radius`], which may be zero. Normals point out of the body; only
-/// cloud against cloud reads them.
+/// A point is a ball of [`PointCloud::radius`], which may be zero. Its distance is that to the other
+/// shape's surface, along that surface's normal, exact also inside; between its points a cloud is open.
+///
+/// Of two clouds each gives points, against the surface that the other one's normals describe: the plane
+/// of the nearest point, as far as its neighbours are apart, and beyond that as outside. Only a cloud with
+/// normals has such a surface. If neither has, `phi` is the distance of two points less their radii: it
+/// is never negative without radii, so that nothing is found once points have passed through each other.
+///
+/// Building takes `O(n log n)` time; a cloud holds 54 bytes a point, 24 more with normals.
 #[derive(Clone, Debug)]
 pub struct PointCloud {
     points: Vec<Vec3>,
@@ -49,12 +56,18 @@ impl PartialEq for PointCloud {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Choice {
-    /// The `k` points with the smallest signed distance, as in Tracy III-B.
+    /// The `k` points with the smallest signed distance, as in Tracy III-B; of equals any. On a dense scan
+    /// they are neighbours, and act as one point: a body that lies flat on them rocks.
     Nearest {
         /// Most points per pair of shapes, ≥ 1.
         k: u32,
     },
-    /// The deepest point, then points that span the contact patch.
+    /// The deepest point, then those that span the contact patch: each time the one that would touch soonest
+    /// if the body tilted over the edge of those that are chosen. Fewer than `k` where fewer say it all.
+    ///
+    /// The default, because a body at rest stays at rest: a scanned cube let down on its face with its
+    /// five nearest points turns by 0.4° to 0.7° in every step, for ever; with five that span the face by
+    /// less than 1e-6 rad (`docs/clouds.md`).
     Spread {
         /// Most points per pair of shapes, ≥ 1.
         k: u32,

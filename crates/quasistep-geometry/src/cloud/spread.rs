@@ -106,29 +106,28 @@ impl Patch {
             self.sides.push(Side { normal: normal.map(|x| scale * x), offset: scale * offset });
         };
         let m = ring.len();
+        // a lone point needs no lines
         if m < 2 {
-            let (s, p) = (std::f64::consts::FRAC_1_SQRT_2, corners[ring[0]]);
-            for normal in [[1.0, 0.0], [s, s], [0.0, 1.0], [-s, s]] {
-                push(normal, p);
-                push(normal.map(|x| -x), p);
-            }
             return;
         }
         let edge = |i: usize| {
             let (p, q) = (corners[ring[i % m]], corners[ring[(i + 1) % m]]);
             let (x, y) = (q[0] - p[0], q[1] - p[1]);
-            let length = x.hypot(y);
-            [x / length, y / length]
+            let scale = 1.0 / (x * x + y * y).sqrt();
+            [x * scale, y * scale]
         };
+        let first = edge(0);
+        let mut after = first;
         for i in 0..m {
-            let (before, after) = (edge(i), edge(i + 1));
+            let before = after;
+            after = if i + 1 < m { edge(i + 1) } else { first };
             push([before[1], -before[0]], corners[ring[i]]);
             // between the normals of two edges that meet in a sharp corner
             let cosine = before[0] * after[0] + before[1] * after[1];
             if cosine < 0.0 {
                 let between = [before[0] - after[0], before[1] - after[1]];
-                let length = between[0].hypot(between[1]);
-                push(between.map(|x| x / length), corners[ring[(i + 1) % m]]);
+                let scale = 1.0 / (between[0] * between[0] + between[1] * between[1]).sqrt();
+                push(between.map(|x| x * scale), corners[ring[(i + 1) % m]]);
             }
         }
     }
@@ -202,8 +201,17 @@ impl Patch {
         S::mul(S::mul(d, S::sqrt(d)), weight)
     }
 
+    /// Distance to the hull of the chosen points of points at `(a, b)`, or at least that of all points
+    /// within reach of them.
     #[inline(always)]
     fn beyond<S: Simd>(&self, a: S::V, b: S::V, reach: Option<[S::V; 2]>) -> S::V {
+        if self.sides.is_empty() {
+            let (mut a, mut b) = (S::abs(a), S::abs(b));
+            if let Some([reach_a, reach_b]) = reach {
+                (a, b) = (S::add(a, reach_a), S::add(b, reach_b));
+            }
+            return S::sqrt(S::fma(a, a, S::mul(b, b)));
+        }
         let mut d = S::splat(f64::NEG_INFINITY);
         for side in &self.sides {
             let (x, y) = (S::splat(side.normal[0]), S::splat(side.normal[1]));
