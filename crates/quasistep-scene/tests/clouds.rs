@@ -350,6 +350,29 @@ fn another_file_from_the_command_line() {
     assert!(error.starts_with("--set models.a.cloud: tests/data/command_samples.csv"), "{error}");
 }
 
+/// A sampled cloud needs no file: points on the outside of shapes or on a mesh, and their normals.
+#[test]
+fn a_cloud_is_sampled_from_shapes_or_a_mesh() {
+    let folder = Folder::new("sampled");
+    folder.file(
+        "corner.obj",
+        "v 0 0 0\nv 1 0 0\nv 0 1 0\nv 0 0 1\nf 1 3 2\nf 1 2 4\nf 2 3 4\nf 1 4 3\n",
+    );
+    let shapes =
+        "{sample: {points: 500, shapes: [{sphere: {radius: 0.1}, pose: {xyz: [0, 0, 1]}}]}}";
+    let scene = folder.parse(&body(shapes), &[]).unwrap();
+    assert_eq!(cloud(&scene).points().len(), 500);
+    for (p, n) in cloud(&scene).points().iter().zip(cloud(&scene).normals().unwrap()) {
+        let from_centre = *p - quasistep_math::Vec3::Z;
+        assert!((from_centre - *n * 0.1).norm() < 1e-12);
+    }
+    let mesh = "{sample: {points: 300, mesh: {file: corner.obj, scale: 0.2}}, voxel: 0.01}";
+    let scene = folder.parse(&body(mesh), &[]).unwrap();
+    let report = &scene.clouds[0];
+    assert_eq!((report.n_read, report.file.as_str()), (300, "its sample"));
+    assert!(report.n_points < 300 && report.high.iter().all(|x| *x <= 0.2 + 1e-12), "{report}");
+}
+
 #[test]
 fn mistakes_have_a_place() {
     let folder = Folder::new("mistakes");
@@ -362,7 +385,11 @@ fn mistakes_have_a_place() {
     wrong("{file: scan.stl}", ".file", &["'.stl' is no point format", ".ply"]);
     wrong("short.xyz", "", &["short.xyz:2: ", "2 columns"]);
     wrong("[1, 2]", "", &["a list of 2", "a path, or a mapping"]);
-    wrong("{unit: mm}", "", &["`file` is missing"]);
+    wrong("{unit: mm}", "", &["`file` is missing", "`sample`"]);
+    wrong("{file: brick.xyz, sample: {points: 9}}", ".sample", &["`file` and `sample`"]);
+    wrong("{sample: {points: 9}}", ".sample", &["one of `shapes` and `mesh`"]);
+    wrong("{sample: {points: 0, shapes: []}}", ".sample.points", &["1 to 20000000"]);
+    wrong("{sample: {points: 9, shapes: [{half_space: {}}]}}", ".sample.shapes", &["no surface"]);
     let of = |option: &str| format!("{{file: brick.xyz, {option}}}");
     wrong(&of("zzz: 1"), ".zzz", &["unknown key `zzz`"]);
     wrong(&of("unit: km"), ".unit", &["`km`", "`inch`"]);

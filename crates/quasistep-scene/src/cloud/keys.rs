@@ -108,7 +108,7 @@ fn read_map(at: &At<'_>, dir: &Path) -> Result<Loaded, SceneError> {
     let (path, found) = match (map.get("file"), map.get("sample")) {
         (Some(file), None) => open(file, dir, options)?,
         (None, Some(at)) => (PathBuf::from("its sample"), sampled::read(at, dir)?),
-        (None, None) => return Err(at.error("missing; give `file` or `sample`")),
+        (None, None) => return Err(at.error("`file` is missing; give it, or `sample`")),
         (Some(_), Some(at)) => {
             return Err(at.error("`file` and `sample` were seen; give one of them"));
         }
