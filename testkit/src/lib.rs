@@ -8,8 +8,19 @@ use quasistep_scene::Scene;
 use std::path::PathBuf;
 
 /// Names of all shipped scenes, by their file name without ending.
-pub const SCENES: [&str; 7] =
-    ["gripper_2d", "iiwa_stacking", "planar_push", "box_pivot", "pinch", "door", "pile"];
+pub const SCENES: [&str; 11] = [
+    "gripper_2d",
+    "iiwa_stacking",
+    "planar_push",
+    "box_pivot",
+    "pinch",
+    "door",
+    "pile",
+    "sphere_spin",
+    "bunny_grasp",
+    "mug_handle",
+    "million_points",
+];
 
 /// Root of the checkout.
 pub fn root() -> PathBuf {

@@ -1,6 +1,7 @@
 // Contact points, force arrows and friction cones; parts that a body hides shine through faintly.
 
 import * as THREE from "three";
+import { mergeGeometries } from "three/addons/utils/BufferGeometryUtils.js";
 
 const COLORS = [0x8d95a1, 0x1a9c62, 0xe26a14].map((c) => new THREE.Color(c));
 const UP = new THREE.Vector3(0, 1, 0);
@@ -9,6 +10,7 @@ export class Contacts {
   constructor(scene, run) {
     this.run = run;
     this.size = 0.011 * scene.radius;
+    this.spinScale = run.largestSpin() > 0 ? 0.1 * scene.radius / Math.sqrt(run.largestSpin()) : 0;
     this.autoScale = run.largestForce() > 0 ? 0.25 * scene.radius / run.largestForce() : 0;
     this.shown = { points: true, forces: true, cones: false };
     this.scale = 1;
@@ -21,6 +23,7 @@ export class Contacts {
         this.#layer(scene, new THREE.CylinderGeometry(1, 1, 1, 20).translate(0, 0.5, 0), n),
         this.#layer(scene, new THREE.ConeGeometry(1, 1, 28).translate(0, 0.5, 0), n),
       ],
+      spins: [this.#layer(scene, ring(), n)],
       cones: [this.#layer(scene, cone, n, 0.22)],
     };
   }
@@ -50,7 +53,7 @@ export class Contacts {
   place(time) {
     this.current = this.run.contacts(time);
     const scale = this.autoScale * this.scale;
-    const count = { points: 0, forces: 0, cones: 0 };
+    const count = { points: 0, forces: 0, spins: 0, cones: 0 };
     for (const c of this.current) {
       const color = COLORS[c.mode];
       if (this.shown.points) {
@@ -63,6 +66,12 @@ export class Contacts {
         this.#put(this.layers.forces[0], count.forces, c.p, d, 0.42 * this.size, length - head, color);
         const neck = c.p.clone().addScaledVector(d, length - head);
         this.#put(this.layers.forces[1], count.forces++, neck, d, 1.05 * this.size, head, color);
+      }
+      // an arrow around the normal; its area shows the torque
+      const turn = Math.sqrt(Math.abs(c.spin)) * this.spinScale * Math.sqrt(this.scale);
+      if (this.shown.forces && turn > this.size) {
+        const axis = c.n.clone().multiplyScalar(Math.sign(c.spin));
+        this.#put(this.layers.spins[0], count.spins++, c.p, axis, turn, turn, color);
       }
       const height = c.normalForce * scale;
       if (this.shown.cones && height > 0 && c.mu > 0) {
@@ -95,6 +104,14 @@ export class Contacts {
     }
     return best;
   }
+}
+
+// three quarters of a turn around y, right-handed, of radius 1, with a head
+function ring() {
+  const shaft = new THREE.TorusGeometry(1, 0.05, 10, 48, 1.5 * Math.PI);
+  // the shaft ends at (0, -1), running along +x
+  const head = new THREE.ConeGeometry(0.15, 0.4, 20).rotateZ(-Math.PI / 2).translate(0.2, -1, 0);
+  return mergeGeometries([shaft, head]).rotateX(-Math.PI / 2);
 }
 
 const MATRIX = new THREE.Matrix4();

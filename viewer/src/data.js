@@ -5,6 +5,7 @@ import { Quaternion, Vector3 } from "three";
 const bytes = (text) => Uint8Array.from(atob(text), (c) => c.charCodeAt(0)).buffer;
 export const floats = (text) => new Float32Array(bytes(text));
 export const doubles = (text) => new Float64Array(bytes(text));
+export const directions = (text) => new Int8Array(bytes(text));
 export const indices = (text) => new Uint32Array(bytes(text));
 
 export const MODES = ["separate", "stick", "slide"];
@@ -94,6 +95,12 @@ export class Run {
       p: new Vector3(v[0], v[1], v[2]), n: new Vector3(v[3], v[4], v[5]), force: new Vector3(v[6], v[7], v[8]),
       phi: s[0], phiNext: s[1], normalForce: s[2], spin: s[3], mu: s[4],
     };
+  }
+
+  largestSpin() {
+    let largest = 0;
+    for (let i = 3; i < this.scalars.length; i += 5) largest = Math.max(largest, Math.abs(this.scalars[i]));
+    return largest;
   }
 
   largestForce() {

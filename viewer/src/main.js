@@ -172,7 +172,8 @@ function hover() {
       const name = (b) => `<b>${escape(run.bodies[b])}</b>`;
       if (c) {
         tip.innerHTML = `${name(c.a)} → ${name(c.b)}<table>${row("force", `${short(c.force.length())} N`)}${
-          row("normal force", `${short(c.normalForce)} N`)}${row("distance before", `${short(c.phi)} m`)}${
+          row("normal force", `${short(c.normalForce)} N`)}${
+          c.spin ? row("spin torque", `${short(c.spin)} N·m`) : ""}${row("distance before", `${short(c.phi)} m`)}${
           row("distance after", `${short(c.phiNext)} m`)}${row("friction", short(c.mu))}${row("mode", MODES[c.mode])}</table>`;
       } else {
         const p = scene.groups[body].position;

@@ -6,6 +6,7 @@ export const GROUPS = [
   { id: "orientation", title: "Orientations (unit quaternions)" },
   { id: "effort", title: "Drive forces (N, N·m)" },
   { id: "force", title: "Normal forces (N)" },
+  { id: "spin", title: "Torques about normals (N·m)" },
   { id: "count", title: "Contacts" },
 ];
 
@@ -28,7 +29,7 @@ export function allSeries(run) {
   run.commands.forEach((name, i) => {
     list.push({ id: `effort:${name}`, group: "effort", name, values: column(run.effort, run.commands.length, i, 1) });
   });
-  const pairs = new Map();
+  const pairs = new Map(), spins = new Map();
   const modes = ["separate", "stick", "slide"].map((name) => ({
     id: `count:${name}`, group: "count", name, values: new Float64Array(run.nFrames),
   }));
@@ -39,14 +40,19 @@ export function allSeries(run) {
       if (!pairs.has(key)) {
         const name = `${run.bodies[Math.min(a, b)]} – ${run.bodies[Math.max(a, b)]}`;
         pairs.set(key, { id: `force:${name}`, group: "force", name, values: new Float64Array(run.nFrames) });
+        spins.set(key, { id: `spin:${name}`, group: "spin", name, values: new Float64Array(run.nFrames) });
       }
       pairs.get(key).values[k] += run.scalars[5 * i + 2];
+      // the same whichever body is second: the normal and the torque both turn around
+      spins.get(key).values[k] += run.scalars[5 * i + 3];
       modes[mode].values[k] += 1;
     }
   }
-  if (pairs.size) list.push(...[...pairs.keys()].sort((a, b) => a - b).map((key) => pairs.get(key)), ...modes);
+  const keys = [...pairs.keys()].sort((a, b) => a - b);
+  const twists = keys.map((key) => spins.get(key)).filter((s) => s.values.some((v) => v !== 0));
+  if (pairs.size) list.push(...keys.map((key) => pairs.get(key)), ...twists, ...modes);
   // nothing is known of forces before the first step
-  for (const s of list) if (s.group === "force" || s.group === "count") s.values[0] = NaN;
+  for (const s of list) if (["force", "spin", "count"].includes(s.group)) s.values[0] = NaN;
   for (const s of list) [s.low, s.high] = range([s]);
   return list;
 }
@@ -61,6 +67,7 @@ export function firstChoice(list) {
   take("joint", 5, spread);
   take("position", 4, spread);
   take("force", 5, (s) => s.values.reduce((sum, v) => sum + (v || 0), 0));
+  take("spin", 4, spread);
   take("effort", 4, spread);
   return chosen;
 }

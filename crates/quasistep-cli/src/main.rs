@@ -8,6 +8,7 @@ mod clock;
 mod failure;
 mod reproduce;
 mod run;
+mod sample;
 mod summary;
 mod view;
 
@@ -68,6 +69,12 @@ Examples:
   quasistep reproduce pang21_fig6
   quasistep reproduce -o out/papers")]
     Reproduce(ReproduceArgs),
+    /// Write a point cloud of a body's collision shapes, as a scanner would see it
+    #[command(after_help = "\
+Examples:
+  quasistep sample scenes/models/rabbit.yml rabbit --points 992 -o rabbit.ply
+  quasistep sample scenes/planar_push.yml box")]
+    Sample(SampleArgs),
 }
 
 #[derive(Args)]
@@ -143,6 +150,20 @@ struct ReproduceArgs {
     list: bool,
 }
 
+#[derive(Args)]
+struct SampleArgs {
+    /// Scene file
+    scene: PathBuf,
+    /// Body, as model/link, or a model of one body
+    body: String,
+    /// Number of points
+    #[arg(short = 'n', long, value_name = "N", default_value_t = 1000)]
+    points: usize,
+    /// File to write [default: <body>.ply]
+    #[arg(short, long, value_name = "FILE")]
+    out: Option<PathBuf>,
+}
+
 fn main() -> ExitCode {
     let cli = Cli::parse();
     let result = match &cli.command {
@@ -150,6 +171,7 @@ fn main() -> ExitCode {
         Command::Check(arguments) => check::check(arguments, cli.quiet),
         Command::View { dir } => view::view(dir, cli.quiet),
         Command::Reproduce(arguments) => reproduce::reproduce(arguments, cli.quiet),
+        Command::Sample(arguments) => sample::sample(arguments, cli.quiet),
     };
     match result {
         Ok(()) => ExitCode::SUCCESS,

@@ -210,3 +210,26 @@ fn every_command_has_help_with_examples() {
     }
     ends(&quasistep(&["--version"]), 0);
 }
+
+#[test]
+fn sample_writes_the_cloud_of_a_body() {
+    let out = Folder::new("sample");
+    std::fs::create_dir_all(&out.0).unwrap();
+    let file = out.0.join("rabbit.ply");
+    let name = file.to_str().unwrap();
+    let scene = "scenes/models/clouds/rabbit.yml";
+    let (said, _) = ends(&quasistep(&["sample", scene, "rabbit", "-n", "992", "-o", name]), 0);
+    assert!(said.contains("992 points"), "{said}");
+    // the shipped cloud is what this command writes
+    let root = PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("../..");
+    let shipped = std::fs::read_to_string(root.join("scenes/models/clouds/rabbit.ply")).unwrap();
+    assert_eq!(out.read("rabbit.ply"), shipped);
+
+    let (_, errors) = ends(&quasistep(&["sample", scene, "rabit", "-o", name]), 2);
+    assert!(
+        errors.contains("unknown body `rabit`") && errors.contains("`rabbit/rabbit`"),
+        "{errors}"
+    );
+    let (_, errors) = ends(&quasistep(&["sample", scene, "floor", "-o", name]), 2);
+    assert!(errors.contains("no surface"), "{errors}");
+}

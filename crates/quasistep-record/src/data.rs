@@ -94,6 +94,16 @@ pub enum DrawnGeometry {
         /// Three indices into `vertices` per triangle.
         triangles: Vec<[u32; 3]>,
     },
+    /// Dots on a surface.
+    Points {
+        /// Positions.
+        points: Vec<[f32; 3]>,
+        /// A unit normal of the surface at each point, for its light; either sign is right. Empty if
+        /// nothing is known.
+        normals: Vec<[f32; 3]>,
+        /// Width of a dot, > 0.
+        width: f64,
+    },
 }
 
 /// What a drawn shape stands for.
@@ -147,6 +157,8 @@ pub struct Contact {
     pub force_W: Vec3,
     /// Torque on B about the normal, N·m.
     pub spin: f64,
+    /// Torque on B across the normal, of rolling friction, N·m.
+    pub roll_W: Vec3,
     /// What the contact did.
     pub mode: Mode,
     /// Friction coefficient of the pair.
@@ -237,6 +249,18 @@ impl Recording {
                     None => Ok(()),
                 }
             }
+            DrawnGeometry::Points { points, normals, width } => {
+                positive("width", &[*width])?;
+                if !normals.is_empty() {
+                    length("normals", normals.len(), points.len())?;
+                }
+                for (what, list) in [("points", points), ("normals", normals)] {
+                    if let Some(v) = list.as_flattened().iter().find(|v| !v.is_finite()) {
+                        return Err(format!("{what} holds {v}; every number must be finite"));
+                    }
+                }
+                Ok(())
+            }
         }
     }
 
@@ -262,7 +286,7 @@ impl Recording {
                 return Err(format!("contact {i} is between bodies {a} and {b} of {n}"));
             }
             let numbers = [c.phi, c.phi_next, c.normal_force, c.spin, c.mu];
-            let vectors = [c.p_W.to_array(), c.n_AB_W.to_array(), c.force_W.to_array()];
+            let vectors = [c.p_W, c.n_AB_W, c.force_W, c.roll_W].map(Vec3::to_array);
             finite("a contact", &numbers)?;
             finite("a contact", vectors.as_flattened())?;
         }

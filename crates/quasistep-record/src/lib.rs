@@ -8,12 +8,12 @@
 //! # The file `recording.json`
 //!
 //! One JSON object, numbers in columns so that a frame costs no key names. Numbers are printed in
-//! their shortest form that reads back as the same bits. Version 1:
+//! their shortest form that reads back as the same bits. Version 2:
 //!
 //! | key           | value                                                                     |
 //! |---------------|---------------------------------------------------------------------------|
 //! | `format`      | `"quasistep recording"`                                                   |
-//! | `version`     | `1`                                                                       |
+//! | `version`     | `2`                                                                       |
 //! | `scene`, `title` | where the run came from; what to call it                               |
 //! | `time_step`   | step size in s                                                            |
 //! | `bodies`      | names `model/link`; entry 0 is `world`                                    |
@@ -33,7 +33,7 @@
 //! | `q_cmd`    | commands · (N − 1)| commands of the step that ends at the frame; none for frame 0 |
 //! | `effort`   | commands · (N − 1)| drive force of the step, N or N·m; none for frame 0           |
 //! | `n_contacts` | N               | contacts of the step that ends at the frame; their sum is C   |
-//! | `contacts` | columns `a b p n phi phi_next normal_force force spin mode mu` | C entries each, 3 C for `p`, `n`, `force`; `mode` 0 separate, 1 stick, 2 slide |
+//! | `contacts` | columns `a b p n phi phi_next normal_force force spin mode mu` | C entries each, 3 C for `p`, `n`, `force`; `mode` 0 separate, 1 stick, 2 slide; `roll`, 3 C, if a contact has rolling friction |
 //!
 //! Reading refuses other versions, unknown keys, and columns that do not fit each other; the error
 //! names the file and what was seen.

@@ -65,6 +65,13 @@ impl Frame {
         // from +0: an empty float sum is -0, which plots would print
         self.contacts.iter().filter(between).fold(0.0, |sum, c| sum + c.normal_force)
     }
+
+    /// Sum of the torques about the contacts' normals between two bodies in this frame, in N·m. It
+    /// is the same whichever of the two is B: both the normal and the torque change their sign.
+    pub fn spin_torque(&self, a: usize, b: usize) -> f64 {
+        let between = |c: &&crate::Contact| (c.a, c.b) == (a, b) || (c.a, c.b) == (b, a);
+        self.contacts.iter().filter(between).fold(0.0, |sum, c| sum + c.spin)
+    }
 }
 
 /// Where the quaternions of a state row start: indices i with columns `x.qw x.qx x.qy x.qz`.

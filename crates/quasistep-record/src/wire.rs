@@ -12,8 +12,8 @@ use std::path::Path;
 
 const FORMAT: &str = "quasistep recording";
 
-/// Version of `recording.json` that this crate writes and reads.
-pub const VERSION: u64 = 1;
+/// Version of `recording.json` that this crate writes. It reads this one and those before.
+pub const VERSION: u64 = 2;
 
 /// Read first: a file of another version may look different everywhere else.
 #[derive(Deserialize)]
@@ -73,6 +73,9 @@ struct Contacts1 {
     normal_force: Vec<f64>,
     force: Vec<f64>,
     spin: Vec<f64>,
+    /// Empty if no contact has any.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    roll: Vec<f64>,
     mode: Vec<u8>,
     mu: Vec<f64>,
 }
@@ -105,7 +108,8 @@ impl Recording {
             let problem = format!("`format` is `{}`; expected `{FORMAT}`", header.format);
             return Err(RecordError::malformed(path, &problem));
         }
-        if header.version != VERSION {
+        // version 2 added a kind of geometry and changed nothing
+        if !(1..=VERSION).contains(&header.version) {
             let (got, want) = (header.version, VERSION);
             return Err(RecordError::Version { file: path.to_owned(), got, want });
         }
@@ -119,6 +123,7 @@ impl Recording {
 
 fn to_columns(r: &Recording) -> File1 {
     let mut frames = Frames1::default();
+    let rolls = r.frames.iter().flat_map(|f| &f.contacts).any(|c| c.roll_W != Vec3::ZERO);
     for frame in &r.frames {
         frames.t.push(frame.t);
         frames.poses.extend(frame.X_WB.iter().flat_map(pose_to_array));
@@ -137,6 +142,9 @@ fn to_columns(r: &Recording) -> File1 {
             columns.normal_force.push(c.normal_force);
             columns.force.extend(c.force_W.to_array());
             columns.spin.push(c.spin);
+            if rolls {
+                columns.roll.extend(c.roll_W.to_array());
+            }
             columns.mode.push(c.mode as u8);
             columns.mu.push(c.mu);
         }
@@ -190,6 +198,7 @@ fn from_columns(f: File1) -> Result<Recording, String> {
         ("contacts.normal_force", k.normal_force.len(), n_contacts),
         ("contacts.force", k.force.len(), per(n_contacts, 3)),
         ("contacts.spin", k.spin.len(), n_contacts),
+        ("contacts.roll", k.roll.len(), if k.roll.is_empty() { 0 } else { per(n_contacts, 3) }),
         ("contacts.mode", k.mode.len(), n_contacts),
         ("contacts.mu", k.mu.len(), n_contacts),
     ] {
@@ -219,6 +228,7 @@ fn from_columns(f: File1) -> Result<Recording, String> {
                 normal_force: k.normal_force[j],
                 force_W: vector(&k.force, j),
                 spin: k.spin[j],
+                roll_W: if k.roll.is_empty() { Vec3::ZERO } else { vector(&k.roll, j) },
                 mode,
                 mu: k.mu[j],
             });

@@ -8,12 +8,13 @@ mod gripper;
 pub mod measure;
 pub mod reference;
 mod scenes;
+mod spin;
 mod stacking;
 
 pub use figure::{Context, Figure, FigureResult, ReproduceError, Row};
 
 /// Every figure that can be regenerated.
-pub const FIGURES: [Figure; 8] = [
+pub const FIGURES: [Figure; 9] = [
     Figure {
         name: "pang21_fig1",
         title: "Pang21 Fig. 1: an arm stacks cubes (stills)",
@@ -53,5 +54,10 @@ pub const FIGURES: [Figure; 8] = [
         name: "pang21_stacking",
         title: "Pang21 §V-B: contacts and solve time of the stacking task",
         make: stacking::numbers,
+    },
+    Figure {
+        name: "tracy_fig3",
+        title: "Tracy Fig. 3: boundary layer of torsional friction under a spun ball",
+        make: spin::boundary_layer,
     },
 ];

@@ -86,6 +86,33 @@ pub fn gripper_2d(which: Gripper) -> Table {
     })
 }
 
+/// Steps of the recordings of the spun ball, in s.
+pub const TORSION_STEPS: [f64; 4] = [0.005, 0.01, 0.02, 0.05];
+
+/// A recording of the spun ball, Tracy Fig. 3, at a step of [`TORSION_STEPS`]: the torque grows for
+/// 1 s, and with `hold` stays for another one.
+///
+/// # Panics
+///
+/// If there is no recording at this step.
+pub fn torsion(h: f64, hold: bool) -> Table {
+    let index = TORSION_STEPS.iter().position(|step| *step == h);
+    let ramp = [
+        include_str!("../data/torsion/torsion_ramp_h0.005.csv"),
+        include_str!("../data/torsion/torsion_ramp_h0.01.csv"),
+        include_str!("../data/torsion/torsion_ramp_h0.02.csv"),
+        include_str!("../data/torsion/torsion_ramp_h0.05.csv"),
+    ];
+    let held = [
+        include_str!("../data/torsion/torsion_ramp_hold_h0.005.csv"),
+        include_str!("../data/torsion/torsion_ramp_hold_h0.01.csv"),
+        include_str!("../data/torsion/torsion_ramp_hold_h0.02.csv"),
+        include_str!("../data/torsion/torsion_ramp_hold_h0.05.csv"),
+    ];
+    let index = index.unwrap_or_else(|| panic!("no recording at h = {h}"));
+    Table::parse(if hold { held[index] } else { ramp[index] })
+}
+
 /// Pose of the red cube in the ground truth of the stacking task, every 10 ms:
 /// `t, qw, qx, qy, qz, x, y, z`.
 pub fn red_cube() -> Table {

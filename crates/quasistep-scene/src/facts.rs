@@ -5,7 +5,7 @@ use crate::error::SceneError;
 use crate::joints::fits_body;
 use crate::scene::Scene;
 use quasistep::System;
-use quasistep_math::Vec3;
+use quasistep_math::{Pose, Vec3};
 use quasistep_record::{Contact, Frame, Mode, Recording};
 
 /// Something that must hold in a run of the scene as shipped.
@@ -24,9 +24,11 @@ enum What {
     Effort { t: f64, name: String },
     NormalForce { t: f64, pair: [String; 2] },
     FrictionForce { t: f64, pair: [String; 2] },
+    SpinTorque { t: f64, pair: [String; 2] },
     Mode { t: f64, pair: [String; 2], mode: Mode },
     Gap { t: f64, pair: [String; 2] },
     Drift { from: f64, to: f64, body: String },
+    Turn { from: f64, to: f64, body: String },
     Height { t: f64, body: String },
     Tilt { t: f64, body: String },
     Count(Count),
@@ -51,14 +53,16 @@ pub struct FactResult {
     pub text: String,
 }
 
-const KINDS: [&str; 10] = [
+const KINDS: [&str; 12] = [
     "coordinate",
     "effort",
     "normal_force",
     "friction_force",
+    "spin_torque",
     "mode",
     "gap",
     "drift",
+    "turn",
     "height",
     "tilt",
     "count",
@@ -94,6 +98,7 @@ impl Fact {
             "effort" => What::Effort { t: time("at")?, name: coordinate()? },
             "normal_force" => What::NormalForce { t: time("at")?, pair: pair()? },
             "friction_force" => What::FrictionForce { t: time("at")?, pair: pair()? },
+            "spin_torque" => What::SpinTorque { t: time("at")?, pair: pair()? },
             "gap" => What::Gap { t: time("at")?, pair: pair()? },
             "mode" => {
                 let words =
@@ -101,6 +106,7 @@ impl Fact {
                 What::Mode { t: time("at")?, pair: pair()?, mode: map.need("value")?.word(&words)? }
             }
             "drift" => What::Drift { from: time("from")?, to: time("to")?, body: body()? },
+            "turn" => What::Turn { from: time("from")?, to: time("to")?, body: body()? },
             "height" => What::Height { t: time("at")?, body: body()? },
             "tilt" => What::Tilt { t: time("at")?, body: body()? },
             _ => What::Count(subject.word(&[
@@ -160,6 +166,10 @@ impl Fact {
                 at(recording, *t)
                     .map(|f| contacts(recording, f, pair).map(|c| c.normal_force).sum()),
             ),
+            What::SpinTorque { t, pair } => (
+                format!("spin torque of {} and {} at {t} s", pair[0], pair[1]),
+                at(recording, *t).map(|f| contacts(recording, f, pair).map(|c| c.spin.abs()).sum()),
+            ),
             What::Gap { t, pair } => (
                 format!("gap of {} and {} at {t} s", pair[0], pair[1]),
                 at(recording, *t).and_then(|f| {
@@ -170,6 +180,10 @@ impl Fact {
                 format!("drift of {body} from {from} s to {to} s"),
                 drift(recording, *from, *to, body),
             ),
+            What::Turn { from, to, body } => (
+                format!("turn of {body} from {from} s to {to} s"),
+                turn(recording, *from, *to, body),
+            ),
             What::Height { t, body } => (
                 format!("height of {body} at {t} s"),
                 at(recording, *t)
@@ -179,8 +193,7 @@ impl Fact {
                 format!("angle that {body} has turned by {t} s"),
                 at(recording, *t).and_then(|f| {
                     let b = recording.body(body)?;
-                    let first = recording.frames.first()?.X_WB[b].rotation;
-                    Some((first.inverse() * f.X_WB[b].rotation).to_rotation_vector().norm())
+                    Some(angle(&recording.frames.first()?.X_WB[b], &f.X_WB[b]))
                 }),
             ),
             What::Count(count) => {
@@ -246,6 +259,21 @@ fn side(recording: &Recording, c: &Contact, pair: &[String; 2]) -> f64 {
     } else {
         0.0
     }
+}
+
+/// Angle between two orientations, in rad.
+fn angle(a: &Pose, b: &Pose) -> f64 {
+    (a.rotation.inverse() * b.rotation).to_rotation_vector().norm()
+}
+
+/// Greatest angle of a body from how it lies at `from`, in rad.
+fn turn(recording: &Recording, from: f64, to: f64, body: &str) -> Option<f64> {
+    let b = recording.body(body)?;
+    let slack = 1e-3 * recording.time_step;
+    let inside = recording.frames.iter().filter(|f| f.t >= from - slack && f.t <= to + slack);
+    let poses: Vec<_> = inside.map(|f| f.X_WB[b]).collect();
+    let first = poses.first()?;
+    Some(poses.iter().map(|X| angle(first, X)).fold(0.0, f64::max))
 }
 
 /// Greatest distance of a body from where it is at `from`, in m.

@@ -172,12 +172,13 @@ impl Scene {
                 normal_force: c.normal_force,
                 force_W: c.force_W(),
                 spin: c.spin_torque,
+                roll_W: c.roll_torque_W,
                 mode: match c.mode {
                     ContactMode::Separate => Mode::Separate,
                     ContactMode::Stick => Mode::Stick,
                     ContactMode::Slide => Mode::Slide,
                 },
-                mu: c.mu,
+                mu: c.friction.mu,
             })
             .collect();
         frame

@@ -1,15 +1,18 @@
 //! A scene: a system, where it starts, what drives it, how it is stepped.
 
 use crate::assembly::Assembly;
+use crate::cloud::CloudReport;
 use crate::commands::{Commands, three};
 use crate::curve::{Curve, Grid};
-use crate::document::{At, Map, Node};
+use crate::document::{At, Node};
 use crate::error::SceneError;
+use crate::extents::Extents;
 use crate::facts::Fact;
+use crate::friction::SceneFriction;
 use crate::joints::fits_body;
 use quasistep::{
-    Cone, Formulation, Inertia, Integration, PairFriction, PrescribedRate, Role, State, StepInput,
-    StepParams, System, SystemDef, Wrench,
+    Cone, Formulation, Inertia, Integration, PrescribedRate, Role, State, StepInput, StepParams,
+    System, SystemDef, Wrench,
 };
 use quasistep_math::Vec3;
 use quasistep_record::DrawnShape;
@@ -35,8 +38,12 @@ pub struct Scene {
     pub drawing: Vec<DrawnShape>,
     /// Facts that the scene states of its own run.
     pub facts: Vec<Fact>,
+    /// Its point clouds: what their files held and what was made of it.
+    pub clouds: Vec<CloudReport>,
     /// What looks odd but is no mistake.
     pub warnings: Vec<String>,
+    /// What was made of files, in a sentence each: how many convex parts a mesh has.
+    pub notes: Vec<String>,
     commands: Commands,
     wrenches: Vec<WrenchOverTime>,
 }
@@ -75,8 +82,6 @@ const STEP_KEYS: [&str; 9] = [
 ];
 /// Version of the scene grammar that this crate reads.
 const FORMAT: f64 = 1.0;
-/// Friction of a surface that says nothing.
-const DEFAULT_FRICTION: f64 = 0.5;
 
 /// The system and the start state of a scene file.
 ///
@@ -139,12 +144,26 @@ impl Scene {
             );
         }
 
-        let friction = Friction::read(map.get("friction"))?;
+        let friction = SceneFriction::read(map.get("friction"))?;
         let mut assembly = Assembly::new();
+        // numbers may use the boxes of the bodies above
+        let mut extents = Extents::default();
         for (model, at) in map.need("models")?.entries()? {
-            assembly.add_models(model, &at, dir, friction.default)?;
+            assembly.add_models(model, &at.with_extents(&extents), dir, friction.default)?;
+            extents.extend(std::mem::take(&mut assembly.extents));
         }
-        let Assembly { builder, roles, bodies, geoms, drawing, start, mut warnings, .. } = assembly;
+        let Assembly {
+            builder,
+            roles,
+            bodies,
+            geoms,
+            drawing,
+            start,
+            mut warnings,
+            notes,
+            clouds,
+            ..
+        } = assembly;
         let models = map.need("models")?;
         let model = builder.build().map_err(|e| models.error(e.to_string()))?;
         let geom_bodies: Vec<&str> = geoms.iter().map(|g| bodies[g.body].as_str()).collect();
@@ -170,8 +189,9 @@ impl Scene {
             .map_err(|e| models.error(format!("start configuration: {e}")))?;
         let (params, duration) = read_step(map.get("step"), map.get("gravity"))?;
         let grid = Grid { h: params.time_step, n: n_steps(duration, params.time_step) };
-        let commands = Commands::read(map.get("commands"), &system, &q, dir, &grid)?;
-        let wrenches = read_wrenches(map.get("wrenches"), &system, &grid)?;
+        let of_models = |key: &str| map.get(key).map(|at| at.with_extents(&extents));
+        let commands = Commands::read(of_models("commands").as_ref(), &system, &q, dir, &grid)?;
+        let wrenches = read_wrenches(of_models("wrenches").as_ref(), &system, &grid)?;
         warnings.extend(outside_limits(&system, &q));
         let facts = match map.get("facts") {
             None => Vec::new(),
@@ -191,7 +211,9 @@ impl Scene {
             duration,
             drawing,
             facts,
+            clouds,
             warnings,
+            notes,
             commands,
             wrenches,
         })
@@ -315,53 +337,8 @@ fn read_cone(at: &At<'_>) -> Result<Cone, SceneError> {
     Err(at.error(format!("{} was seen; {valid}", at.seen())))
 }
 
-/// `friction:` of a scene.
-struct Friction<'a> {
-    rule: PairFriction,
-    default: f64,
-    pairs: Vec<(Map<'a>, f64)>,
-}
-
-impl<'a> Friction<'a> {
-    fn read(at: Option<&At<'a>>) -> Result<Self, SceneError> {
-        let mut friction =
-            Self { rule: PairFriction::default(), default: DEFAULT_FRICTION, pairs: Vec::new() };
-        let Some(at) = at else { return Ok(friction) };
-        let map = at.map(&["rule", "default", "pairs"])?;
-        if let Some(rule) = map.get("rule") {
-            friction.rule = rule.word(&[
-                ("harmonic_mean", PairFriction::HarmonicMean),
-                ("geometric_mean", PairFriction::GeometricMean),
-                ("arithmetic_mean", PairFriction::ArithmeticMean),
-                ("minimum", PairFriction::Minimum),
-                ("maximum", PairFriction::Maximum),
-            ])?;
-        }
-        if let Some(default) = map.get("default") {
-            friction.default = default.non_negative("")?;
-        }
-        for pair in map.get("pairs").map(At::list).transpose()?.unwrap_or_default() {
-            let pair = pair.map(&["a", "b", "mu"])?;
-            let mu = pair.need("mu")?.non_negative("")?;
-            friction.pairs.push((pair, mu));
-        }
-        Ok(friction)
-    }
-
-    /// Exceptions as pairs of shapes; later ones win.
-    fn exceptions(&self, geom_bodies: &[&str]) -> Result<Vec<(usize, usize, f64)>, SceneError> {
-        let mut all = Vec::new();
-        for (pair, mu) in &self.pairs {
-            for (i, j) in matching_pairs(pair.need("a")?, pair.need("b")?, geom_bodies)? {
-                all.push((i, j, *mu));
-            }
-        }
-        Ok(all)
-    }
-}
-
 /// Pairs of shapes whose bodies fit two patterns; a pattern that fits none is a mistake.
-fn matching_pairs(
+pub(crate) fn matching_pairs(
     a: &At<'_>,
     b: &At<'_>,
     geom_bodies: &[&str],

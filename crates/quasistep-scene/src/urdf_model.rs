@@ -3,9 +3,10 @@
 use crate::assembly::{Assembly, Defaults, MASSLESS, NewBody, Rules, coordinates_of};
 use crate::document::{At, Map};
 use crate::error::SceneError;
+use crate::friction::Given;
 use crate::joints::{Settings, chain, start};
 use crate::mesh;
-use crate::shapes::{Piece, drawn, hull, pose};
+use crate::shapes::{Piece, Weight, drawn, hull, pose};
 use crate::urdf::{self, Geometry, Urdf};
 use quasistep_geometry::Shape;
 use quasistep_math::{Pose, Vec3};
@@ -195,14 +196,16 @@ fn add_shapes(
     for collision in &link.collisions {
         let shape = shape(&collision.geometry, at)?;
         pieces.push(Piece {
+            cloud: None,
             name: None,
             drawn: drawn(&shape),
             shape,
             X_BG: collision.origin,
-            friction: collision.friction,
+            friction: collision.friction.map_or(Given::default(), Given::sliding),
             color: None,
             collides: true,
             visible: !has_visual,
+            weight: Weight::OfShape,
         });
     }
     assembly.add_pieces(body, pieces, defaults, false);

@@ -162,7 +162,7 @@ fn friction_and_colour_of_one_body_are_used() {
 ",
     );
     let geoms = scene.system.geoms();
-    assert_eq!((geoms[0].mu, geoms[1].mu), (0.2, 0.9));
+    assert_eq!((geoms[0].surface.mu, geoms[1].surface.mu), (0.2, 0.9));
     assert_eq!(scene.drawing[0].color, [1.0, 0.0, 0.0, 1.0]);
     assert_eq!(scene.drawing[1].color, [0.0, 1.0, 0.0, 0.5]);
     complaint(
@@ -282,6 +282,12 @@ fn patterns_that_fit_nothing_are_refused() {
     complaint(&text, "scene.yml:3: friction.pairs.0.a:", &["`bal/*`"]);
     let text = format!("{BALL}friction: {{default: -0.5}}\n");
     complaint(&text, "scene.yml:3: friction.default:", &["-0.5", "≥ 0"]);
+    let text = format!("{BALL}friction: {{default: {{mu: 1, spin: 0.1}}}}\n");
+    complaint(&text, "scene.yml:3: friction.default.spin:", &["`mu_spin`"]);
+    let text = format!("{BALL}friction: {{default: {{mu_roll: -1}}}}\n");
+    complaint(&text, "scene.yml:3: friction.default.mu_roll:", &["-1", "≥ 0 m"]);
+    let text = format!("{BALL}friction: {{pairs: [{{a: ball, b: \"*\"}}]}}\n");
+    complaint(&text, "scene.yml:3: friction.pairs.0:", &["`patch_radius`"]);
 }
 
 /// A fact about a body that does not exist would hold for a value of 0.

@@ -62,7 +62,7 @@ fn copies_are_numbered_and_differ_by_their_expressions() {
     assert_eq!(names(&scene), ["box_0/box_0", "box_1/box_1", "box_2/box_2"]);
     assert_eq!(scene.system.model().coordinate_names()[7], "box_1.qw");
     let geoms = scene.system.geoms();
-    assert_eq!(geoms.iter().map(|g| g.mu).collect::<Vec<_>>(), [1.0, 0.2, 0.4]);
+    assert_eq!(geoms.iter().map(|g| g.surface.mu).collect::<Vec<_>>(), [1.0, 0.2, 0.4]);
     for (k, mass) in masses(&scene).into_iter().enumerate() {
         let edge = 0.1 * (1.0 + k as f64);
         assert!((mass - 10.0 * edge).abs() < 1e-12, "{mass}");
@@ -112,7 +112,7 @@ facts:
     let quasistep::Role::Actuated(actuator) = &scene.system.roles()[3] else { panic!("a drive") };
     assert_eq!(actuator.stiffness, [200.0]);
     assert_eq!(scene.system.model().limits()[1].upper, 1.0);
-    assert!(scene.system.friction(0, 3) == 0.9 && scene.system.friction(1, 3) == 0.9);
+    assert!(scene.system.friction(0, 3).mu == 0.9 && scene.system.friction(1, 3).mu == 0.9);
     assert!(!scene.system.may_touch(0, 1));
 }
 

@@ -139,7 +139,7 @@ fn tags_and_meshes_of_other_programs_are_tolerated() {
   <transmission name="t"/>
 </robot>"#;
     let scene = folder.scene(urdf, "models:\n  r: {urdf: r.urdf}\n").unwrap();
-    assert_eq!(scene.system.geoms()[0].mu, 0.7);
+    assert_eq!(scene.system.geoms()[0].surface.mu, 0.7);
     // nothing else is drawn, so the collision shape is
     assert_eq!(scene.drawing.len(), 1);
     assert_eq!(scene.drawing[0].role, ShapeRole::Both);

@@ -116,9 +116,34 @@ collisions: {exclude: [[b/*, c/*]]}
 ",
     );
     let system = &scene.system;
-    assert!((system.friction(0, 1) - 2.0 / 3.0).abs() < 1e-15);
-    assert_eq!(system.friction(0, 2), 0.9);
+    assert!((system.friction(0, 1).mu - 2.0 / 3.0).abs() < 1e-15);
+    assert_eq!(system.friction(0, 2).mu, 0.9);
     assert!(system.may_touch(0, 1) && !system.may_touch(1, 2));
+}
+
+/// A surface says of its friction what it knows, inherits the rest, and of a pair the larger resistance
+/// to turning counts.
+#[test]
+fn friction_against_turning_is_inherited_and_overridden() {
+    let scene = parse(
+        "models:
+  a: {friction: {mu: 0.5, mu_spin: 0.01}, mass: 1, shape: {sphere: {radius: 0.1}}}
+  b: {mass: 1, shapes: [{sphere: {radius: 0.1}, friction: 0.2}]}
+  c: {friction: {patch_radius: 0.03}, mass: 1, shape: {sphere: {radius: 0.1}}}
+friction:
+  rule: minimum
+  default: {mu: 0.8, mu_roll: 0.002}
+  pairs: [{a: a, b: c, mu_spin: 0.004}, {a: b, b: c, mu: 0.6}]
+",
+    );
+    let pair = |a: usize, b: usize| {
+        let f = scene.system.friction(a, b);
+        [f.mu, f.mu_spin, f.mu_roll]
+    };
+    assert_eq!(pair(0, 1), [0.2, 0.01, 0.002]);
+    assert_eq!(pair(0, 2), [0.5, 0.004, 0.002]);
+    // 2/3 mu times the radius of the patch
+    assert_eq!(pair(1, 2), [0.6, 2.0 / 3.0 * 0.6 * 0.03, 0.002]);
 }
 
 /// The planned knots between which the arm of Pang21 Fig. 1 moves, replayed by another spline
@@ -168,7 +193,7 @@ fn a_robot_keeps_limits_mimics_meshes_and_friction() {
     assert_eq!(model.coordinate_names(), ["hand.grip"]);
     let limits = model.limits();
     assert_eq!((limits[0].lower, limits[0].upper), (0.0, 0.04));
-    assert_eq!(scene.system.geoms()[0].mu, 0.8);
+    assert_eq!(scene.system.geoms()[0].surface.mu, 0.8);
     let Role::Actuated(actuator) = &scene.system.roles()[2] else {
         panic!("{:?}", scene.system.roles())
     };

@@ -190,6 +190,10 @@ pub struct Residuals {
 pub struct Settings {
     /// Most pivots of one solve; 0 (the default) means `500 + 50 (n + rows)`.
     pub max_pivots: u32,
+    /// Slack of a row that is nothing to the caller, in the unit that all rows of the program share;
+    /// 0 (the default) if they share none. Used by [`ConeSolver`](crate::ConeSolver): where nothing
+    /// moves and there is no cost, no other number tells what is small.
+    pub rest: f64,
 }
 
 impl Qp<'_> {

@@ -53,6 +53,40 @@ fn a_round_cone_holds_what_friction_can() {
     assert!((s.z[0] - 20.0).abs() < 1e-9);
 }
 
+/// A plate on three feet without mass, turned by a torque just below what friction holds: the answer is
+/// rest, and without any cost only the caller can say what that is.
+#[test]
+fn rest_of_what_has_no_mass_is_the_callers_to_judge() {
+    let (mu, radius, weight) = (2.0 / 3.0, 1.5, 30.0);
+    for share in [0.5, 0.9, 0.99, 0.9997] {
+        let mut program = ConeProgram::new();
+        program.reset([6]);
+        program.c(0).copy_from_slice(&[0.0, 0.0, -share * mu * weight * radius, 0.0, 0.0, weight]);
+        for k in 0..3 {
+            let (s, c) = (std::f64::consts::TAU / 3.0 * f64::from(k)).sin_cos();
+            let (x, y) = (radius * c, radius * s);
+            let mut foot = program.push_cone(Cone::Round(&[1.0, mu, mu]), 3, &[0]);
+            // up, along x, along y: what a turn about each axis and a shift make of the foot
+            foot.J(0, 0).copy_from_slice(&[y, -x, 0.0, 0.0, 0.0, 1.0]);
+            foot.J(0, 1).copy_from_slice(&[0.0, 0.0, -y, 1.0, 0.0, 0.0]);
+            foot.J(0, 2).copy_from_slice(&[0.0, 0.0, x, 0.0, 1.0, 0.0]);
+        }
+        let mut out = Solution::default();
+        let settings = Settings { rest: 1e-12, ..Settings::default() };
+        ConeSolver::new().solve(&program, None, &settings, &mut out);
+        assert_eq!(out.status, Status::Solved, "{share}: {:?}", out.residuals);
+        assert!(out.x.iter().all(|v| v.abs() < 1e-12), "{share}: {:?}", out.x);
+        let turn: f64 = (0..3)
+            .map(|k| {
+                let (s, c) = (std::f64::consts::TAU / 3.0 * k as f64).sin_cos();
+                mu * radius * (c * out.z[3 * k + 2] - s * out.z[3 * k + 1])
+            })
+            .sum();
+        let torque = share * mu * weight * radius;
+        assert!((turn + torque).abs() < 1e-9 * torque, "{share}: {turn} of {torque}");
+    }
+}
+
 #[test]
 fn a_pyramid_gives_way_along_its_edge() {
     let E = [1.0, 0.5, 0.0, 1.0, 0.0, 0.5, 1.0, -0.5, 0.0, 1.0, 0.0, -0.5];

@@ -4,7 +4,8 @@
 //!
 //! - [`write_page`]: one self-contained `view.html` with the scene in 3-D and plots in time;
 //! - [`write_plots`]: the plots of a run as SVG, and [`plot`], the writer they are made with;
-//! - [`still()`]: one frame as a PNG, drawn in software: no GPU, no browser.
+//! - [`still()`], [`strips`]: one frame, or strips of frames, as a PNG, drawn in software: no GPU, no
+//!   browser.
 //!
 //! The page's program is built from `viewer/` by this crate's build script when npm is there.
 //! Without it everything else works, and [`write_page`] says what to install.
@@ -20,4 +21,4 @@ pub use bounds::{Bounds, bounds};
 pub use error::ViewError;
 pub use page::{has_page, page, write_page};
 pub use plots::write_plots;
-pub use still::{Camera, StillOptions, still};
+pub use still::{Camera, StillOptions, still, strips};

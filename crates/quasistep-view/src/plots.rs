@@ -2,7 +2,7 @@
 
 use crate::ViewError;
 use crate::plot::{Axis, Figure, Line, PALETTE, Panel, Series};
-use quasistep_record::{Mode, Recording, quaternion_starts};
+use quasistep_record::{Frame, Mode, Recording, quaternion_starts};
 use std::path::{Path, PathBuf};
 
 /// A name and one value per frame.
@@ -15,7 +15,7 @@ const PER_PANEL: usize = 8;
 ///
 /// `joints.svg` (commanded coordinates with their commands), `efforts.svg` (drive forces),
 /// `bodies.svg` (the passive coordinates that move most), `forces.svg` (normal force of the body
-/// pairs that carry most), `contacts.svg` (number of contacts by mode). What a run does not have
+/// pairs that carry most, and their torques about the normal if there are any), `contacts.svg` (number of contacts by mode). What a run does not have
 /// is not written.
 ///
 /// # Errors
@@ -155,33 +155,46 @@ fn bodies(r: &Recording) -> Option<Figure> {
     (!figure.panels.is_empty()).then_some(figure)
 }
 
-/// Normal force of the pairs of bodies that carry most.
+/// Normal force of the pairs of bodies that carry most, and their torque about the normal.
 fn forces(r: &Recording) -> Option<Figure> {
+    let normal = pair_panel(r, "normal force (N)", Frame::normal_force)?;
+    let spins = r.frames.iter().flat_map(|f| &f.contacts).any(|c| c.spin != 0.0);
+    let spin = spins.then(|| pair_panel(r, "torque about the normal (N·m)", Frame::spin_torque));
+    let what = if spins { "normal forces and spin torques" } else { "normal forces" };
+    let figure = titled(r, what).panel(normal);
+    Some(spin.flatten().into_iter().fold(figure, Figure::panel))
+}
+
+/// A quantity of the pairs of bodies where it is largest, summed over their contacts.
+fn pair_panel(
+    r: &Recording,
+    label: &str,
+    quantity: impl Fn(&Frame, usize, usize) -> f64,
+) -> Option<Panel> {
     let t = times(r);
     let columns: Vec<_> = r
         .contact_pairs()
         .into_iter()
         .map(|(a, b)| {
             let name = format!("{} – {}", r.bodies[a], r.bodies[b]);
-            let force: Vec<f64> = r.frames.iter().map(|f| f.normal_force(a, b)).collect();
-            (name, force)
+            let values: Vec<f64> = r.frames.iter().map(|f| quantity(f, a, b)).collect();
+            (name, values)
         })
         .collect();
     let total = columns.len();
-    let columns = widest(columns, |(_, c)| c.iter().sum());
+    let columns = widest(columns, |(_, c)| c.iter().map(|v| v.abs()).sum());
     if columns.is_empty() {
         return None;
     }
-    let mut panel = Panel::new(time_axis(), Axis::linear("normal force (N)")).height(380.0);
+    let mut panel = Panel::new(time_axis(), Axis::linear(label)).height(380.0);
     if columns.len() < total {
         panel = panel.title(format!("{} of {total} pairs that carry most", columns.len()));
     }
-    for (name, force) in columns {
+    for (name, values) in columns {
         // frame 0 is before the first step: no force is known there
-        let (t, force) = (&t[1..], &force[1..]);
-        panel = panel.series(Series::new(name, t, force));
+        panel = panel.series(Series::new(name, &t[1..], &values[1..]));
     }
-    Some(titled(r, "normal forces").panel(panel))
+    Some(panel)
 }
 
 /// Number of contacts by mode.

@@ -1,9 +1,9 @@
 //! Stills show what is there, where it is.
 mod common;
 
-use common::{decode, is_box_red, push};
+use common::{decode, is_box_red, push, scan};
 use quasistep_math::Vec3;
-use quasistep_view::{Camera, StillOptions, still};
+use quasistep_view::{Camera, StillOptions, still, strips};
 
 const WIDTH: u32 = 240;
 const HEIGHT: u32 = 160;
@@ -100,4 +100,71 @@ fn what_cannot_be_drawn_is_said() {
         |frame, width| still(&recording, frame, &camera, width, 10, &BARE).unwrap_err().to_string();
     assert_eq!(say(41, 10), "frame 41 of a recording with 41 frames");
     assert_eq!(say(0, 0), "a still of 0 x 10 px; each side must be 1 to 8192 px");
+}
+
+/// A strip shows each of its frames as a still does, beside and below one another.
+#[test]
+fn a_strip_is_made_of_stills() {
+    let recording = push();
+    let camera = Camera::isometric(&recording, 1.5);
+    let rows: [(&_, &[usize]); 2] = [(&recording, &[0, 20]), (&recording, &[40])];
+    let strip = decode(&strips(&rows, &camera, WIDTH, HEIGHT, &BARE).unwrap());
+    assert_eq!((strip.width, strip.height), (2 * WIDTH as usize + 4, 2 * HEIGHT as usize + 4));
+    for (frame, left, top) in [(0, 0, 0), (20, WIDTH + 4, 0), (40, 0, HEIGHT + 4)] {
+        let one = shot(frame, &camera, &BARE);
+        for (x, y) in [(0, 0), (100, 80), (120, 60), (WIDTH - 1, HEIGHT - 1)] {
+            let at = |p: &common::Picture, x: u32, y: u32| p.rgb[y as usize * p.width + x as usize];
+            assert_eq!(at(&strip, left + x, top + y), at(&one, x, y), "frame {frame} at {x}, {y}");
+        }
+    }
+    assert_eq!(strip.rgb[(HEIGHT as usize + 100) * strip.width + WIDTH as usize + 100], [255; 3]);
+    assert!(strips(&[], &camera, WIDTH, HEIGHT, &BARE).is_err());
+}
+
+/// A torque about the normal is drawn as an arrow around it.
+#[test]
+fn a_spin_torque_is_drawn() {
+    let mut recording = push();
+    let camera = Camera::isometric(&recording, 1.5);
+    let shot = |r: &quasistep_record::Recording| {
+        decode(&still(r, 40, &camera, WIDTH, HEIGHT, &StillOptions::default()).unwrap())
+    };
+    let without = shot(&recording);
+    for contact in recording.frames.iter_mut().flat_map(|f| &mut f.contacts) {
+        contact.spin = 0.1;
+    }
+    let (count, _) = shot(&recording).changes(&without, 20);
+    assert!((20..3000).contains(&count), "{count} pixels of arrows around normals");
+}
+
+/// A ball of dots is as large as the ball, lit from the sun's side, and closed.
+#[test]
+fn a_cloud_is_drawn_where_it_is() {
+    for (n, with_normals) in [(3000, true), (60_000, true), (60_000, false)] {
+        let recording = scan(n, with_normals);
+        let camera = Camera::fit(&recording, Vec3::Y, 1.5);
+        let picture = decode(&still(&recording, 40, &camera, WIDTH, HEIGHT, &BARE).unwrap());
+        let (count, [x, y]) = picture.find(is_box_red);
+        let p = recording.frames[40].X_WB[1].translation;
+        let depth = p.y - camera.eye.y;
+        let scale = 0.5 * f64::from(HEIGHT) / (0.5 * camera.fov_y).tan() / depth;
+        let wanted = [
+            0.5 * f64::from(WIDTH) + scale * (p.x - camera.target.x),
+            0.5 * f64::from(HEIGHT) - scale * (p.z - camera.target.z),
+        ];
+        let radius = 0.15 * scale;
+        assert!((x - wanted[0]).abs() < 0.1 * radius, "{n}: x {x}, expected {wanted:?}");
+        assert!((y - wanted[1]).abs() < 0.1 * radius, "{n}: y {y}, expected {wanted:?}");
+        // dots stand out at the rim by half their width; in the shade red is too dark to count
+        let area = count as f64 / (std::f64::consts::PI * radius * radius);
+        assert!((0.85..1.2).contains(&area), "{n}: {area} of the disc");
+        let brightness = |dx: f64, dy: f64| {
+            let (i, j) = (wanted[0] + dx * radius, wanted[1] + dy * radius);
+            let [r, g, b] = picture.rgb[j as usize * WIDTH as usize + i as usize];
+            u32::from(r) + u32::from(g) + u32::from(b)
+        };
+        if with_normals {
+            assert!(brightness(0.5, -0.6) > brightness(-0.5, 0.7) + 60, "the sun is up right");
+        }
+    }
 }

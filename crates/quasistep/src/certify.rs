@@ -32,11 +32,23 @@ impl System {
             for (dof, column) in contacts.columns_of(row) {
                 balance[dof] += column[0] * along[0] + column[1] * along[1] + column[2] * along[2];
             }
+            if let Some(turning) = &row.turning {
+                let roll = contact.roll_torque_W;
+                let about = [contact.spin_torque, roll.dot(turning.r1), roll.dot(turning.r2)];
+                for (dof, column) in contacts.turns_of(row, turning) {
+                    balance[dof] +=
+                        column[0] * about[0] + column[1] * about[1] + column[2] * about[2];
+                }
+            }
             scale = scale.max(contact.normal_force.abs());
 
-            let friction = contact.friction_force_W.norm() - contact.mu * contact.normal_force;
-            certificate.cone_violation =
-                certificate.cone_violation.max(friction).max(-contact.normal_force);
+            let lacking = contact.normal_force_needed() - contact.normal_force;
+            for excess in [lacking, -contact.normal_force] {
+                // written so that NaN wins
+                if !(excess <= certificate.cone_violation) {
+                    certificate.cone_violation = excess;
+                }
+            }
             // the row promises phi + h v_n ≥ 0, or for an overlap the bounded recovery
             let promised = contact.phi - h * gap_offset(contact.phi, params);
             certificate.penetration = certificate.penetration.max(promised - contact.phi_next);

@@ -2,11 +2,15 @@
 //!
 //! ```text
 //! v_i = J_i v,   J_i = [n t1 t2]ᵀ (J_Cb − J_Ca),   relative velocity of B against A at the contact
+//! w_i = W_i v,   W_i = [n r1 r2]ᵀ (W_B − W_A),     their relative angular velocity, Tracy (2)
 //! ```
+//!
+//! `W` is kept for contacts that resist turning only.
 //!
 //! Rows are stored over all dofs; prescribed dofs move to the constant side when a formulation
 //! assembles its problem (the ∂ψ/∂t terms of Trinkle05).
 
+use crate::friction::Friction;
 use crate::scan::{NearPoint, Scan};
 use crate::system::System;
 use quasistep_math::Vec3;
@@ -15,7 +19,7 @@ use quasistep_math::Vec3;
 /// Rounding leaves about 1e-32; a real lever arm of a micrometre gives 1e-12.
 const PLANAR_TOLERANCE: f64 = 1e-20;
 
-/// How many tangent directions a contact can move along.
+/// How many tangent directions a contact can move along, or turn about.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Tangents {
     /// None: motion along the normal only.
@@ -33,10 +37,25 @@ pub(crate) struct ContactRow {
     pub t1: Vec3,
     pub t2: Vec3,
     pub tangents: Tangents,
-    pub mu: f64,
+    pub friction: Friction,
+    /// How the contact can turn, if it resists that.
+    pub turning: Option<Turning>,
     /// Range of this contact's columns in [`ContactRows`].
     pub first: u32,
     pub last: u32,
+}
+
+/// Directions that a contact can turn about.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Turning {
+    /// Does it turn about its normal?
+    pub spins: bool,
+    /// Across the normal: about neither, `r1`, or both.
+    pub rolls: Tangents,
+    pub r1: Vec3,
+    pub r2: Vec3,
+    /// First of its columns of `W` in [`ContactRows`], one per column of `J`.
+    first: u32,
 }
 
 /// All contact rows of a step, as sparse columns `(dof, [J_n, J_t1, J_t2])`.
@@ -46,6 +65,8 @@ pub(crate) struct ContactRows {
     pub dofs: Vec<u32>,
     /// Entries are in m/s per unit rate of the dof.
     pub columns: Vec<[f64; 3]>,
+    /// Columns `[W_n, W_r1, W_r2]` of contacts that resist turning, in rad/s per unit rate.
+    turns: Vec<[f64; 3]>,
     /// Scratch: position of a dof's column in the contact at hand, or `u32::MAX`.
     slot: Vec<u32>,
 }
@@ -68,11 +89,36 @@ impl ContactRows {
         out
     }
 
+    /// Dofs and columns of `W` of a contact that resists turning.
+    pub fn turns_of(
+        &self,
+        row: &ContactRow,
+        turning: &Turning,
+    ) -> impl Iterator<Item = (usize, &[f64; 3])> {
+        let range = row.first as usize..row.last as usize;
+        let turns = &self.turns[turning.first as usize..][..range.len()];
+        self.dofs[range].iter().map(|&d| d as usize).zip(turns)
+    }
+
+    /// `W v` of one contact: relative angular velocity about `n`, `r1`, `r2`, in rad/s; zero for one
+    /// that does not resist turning.
+    pub fn angular_velocity(&self, row: &ContactRow, v: &[f64]) -> [f64; 3] {
+        let mut out = [0.0; 3];
+        let Some(turning) = &row.turning else { return out };
+        for (dof, column) in self.turns_of(row, turning) {
+            for k in 0..3 {
+                out[k] += column[k] * v[dof];
+            }
+        }
+        out
+    }
+
     /// Rebuilds all rows from the near points of `scan`.
     pub fn update(&mut self, system: &System, scan: &Scan) {
         self.rows.clear();
         self.dofs.clear();
         self.columns.clear();
+        self.turns.clear();
         self.slot.clear();
         self.slot.resize(system.model.n_v(), u32::MAX);
         for near in &scan.points {
@@ -82,18 +128,33 @@ impl ContactRows {
             let b = system.geoms[near.geom_b as usize].body;
             let mut t1 = n.any_orthogonal();
             let mut t2 = n.cross(t1);
-            self.push_columns(system, scan, a, near.point.p_WCa, -1.0, [n, t1, t2], first);
-            self.push_columns(system, scan, b, near.point.p_WCb, 1.0, [n, t1, t2], first);
+            let friction = system.friction(near.geom_a as usize, near.geom_b as usize);
+            let basis = Basis {
+                axes: [n, t1, t2],
+                columns_from: first,
+                turns_from: friction.resists_turning().then_some(self.turns.len()),
+            };
+            self.push_columns(system, scan, a, near.point.p_WCa, -1.0, &basis);
+            self.push_columns(system, scan, b, near.point.p_WCb, 1.0, &basis);
             for k in first..self.dofs.len() {
                 self.slot[self.dofs[k] as usize] = u32::MAX;
             }
+            let turning = basis.turns_from.map(|from| {
+                let (mut r1, mut r2) = (t1, t2);
+                let turns = &mut self.turns[from..];
+                let rolls = align_tangents(turns, &mut r1, &mut r2);
+                let size = |k: usize| turns.iter().map(|w| w[k] * w[k]).sum::<f64>();
+                let spins = size(0) > PLANAR_TOLERANCE * (size(1) + size(2));
+                Turning { spins, rolls, r1, r2, first: from as u32 }
+            });
             let tangents = align_tangents(&mut self.columns[first..], &mut t1, &mut t2);
             self.rows.push(ContactRow {
                 near: near.clone(),
                 t1,
                 t2,
                 tangents,
-                mu: system.friction(near.geom_a as usize, near.geom_b as usize),
+                friction,
+                turning,
                 first: first as u32,
                 last: self.dofs.len() as u32,
             });
@@ -114,7 +175,6 @@ impl ContactRows {
         }
     }
 
-    #[allow(clippy::too_many_arguments)] // one call site above, twice, for A and B
     fn push_columns(
         &mut self,
         system: &System,
@@ -122,30 +182,48 @@ impl ContactRows {
         body: usize,
         p_WC: Vec3,
         sign: f64,
-        basis: [Vec3; 3],
-        first: usize,
+        basis: &Basis,
     ) {
+        let add = |sum: &mut [f64; 3], entry: [f64; 3]| {
+            for k in 0..3 {
+                sum[k] += entry[k];
+            }
+        };
         for &index in system.model.path(body) {
             let column = &scan.kin.columns[index as usize];
             let velocity = (column.v_Wo_W + column.w_W.cross(p_WC)) * sign;
-            let entry = basis.map(|axis| axis.dot(velocity));
+            let entry = basis.axes.map(|axis| axis.dot(velocity));
+            let turn = || basis.axes.map(|axis| axis.dot(column.w_W) * sign);
             let slot = &mut self.slot[column.dof as usize];
             if *slot == u32::MAX {
-                *slot = (self.dofs.len() - first) as u32;
+                *slot = (self.dofs.len() - basis.columns_from) as u32;
                 self.dofs.push(column.dof);
                 self.columns.push(entry);
+                if basis.turns_from.is_some() {
+                    self.turns.push(turn());
+                }
             } else {
                 // both bodies hang on this dof: their velocities subtract
-                let sum = &mut self.columns[first + *slot as usize];
-                for k in 0..3 {
-                    sum[k] += entry[k];
+                let slot = *slot as usize;
+                add(&mut self.columns[basis.columns_from + slot], entry);
+                if let Some(from) = basis.turns_from {
+                    add(&mut self.turns[from + slot], turn());
                 }
             }
         }
     }
 }
 
-/// Turns the tangents of a contact that moves in one plane so that `t1` lies in that plane.
+/// Axes of a contact, and where its columns begin.
+struct Basis {
+    axes: [Vec3; 3],
+    columns_from: usize,
+    /// `None` for a contact that does not resist turning.
+    turns_from: Option<usize>,
+}
+
+/// Turns the tangents of a contact that moves in one plane so that `t1` lies in that plane; alike the
+/// axes of one that rolls about one line.
 fn align_tangents(columns: &mut [[f64; 3]], t1: &mut Vec3, t2: &mut Vec3) -> Tangents {
     // Gram matrix of the two tangent rows
     let (mut g11, mut g12, mut g22) = (0.0, 0.0, 0.0);

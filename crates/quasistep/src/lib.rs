@@ -30,6 +30,7 @@ mod certify;
 mod contact;
 mod error;
 mod formulation;
+mod friction;
 mod params;
 mod report;
 mod scan;
@@ -41,12 +42,13 @@ mod workspace;
 
 pub use error::{PairDepth, ParamError, StepError, SystemError};
 pub use formulation::{Cone, Formulation};
+pub use friction::{Friction, FrictionException, PairFriction, Surface};
 pub use params::{Inertia, Integration, PrescribedRate, StepParams};
 pub use report::{
-    Certificate, ContactMode, ContactReport, LimitForce, Method, SLIP_SPEED_THRESHOLD, Stage,
-    StepReport,
+    Certificate, ContactMode, ContactReport, LimitForce, Method, SLIP_SPEED_THRESHOLD,
+    SPIN_RATE_THRESHOLD, Stage, StepReport,
 };
 pub use state::{Checkpoint, State, StepInput, Wrench};
-pub use system::{Actuator, DampingOn, Geom, PairFriction, Role, System, SystemDef};
+pub use system::{Actuator, DampingOn, Geom, Role, System, SystemDef};
 pub use tally::{Spread, Tally, Worst};
 pub use workspace::{RowKey, Workspace};

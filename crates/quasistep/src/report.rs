@@ -1,5 +1,6 @@
 //! What a step says about itself: forces, modes, and the certificate.
 
+use crate::friction::Friction;
 use quasistep_math::Vec3;
 pub use quasistep_solvers::Method;
 
@@ -7,6 +8,10 @@ pub use quasistep_solvers::Method;
 ///
 /// Far below any motion of interest, far above what rounding leaves on a sticking contact.
 pub const SLIP_SPEED_THRESHOLD: f64 = 1e-6;
+
+/// Rate of spinning about the normal above which a loaded contact with torsional friction is said to
+/// slide, in rad/s: the slip threshold at a tenth of a metre.
+pub const SPIN_RATE_THRESHOLD: f64 = 1e-5;
 
 /// Stages of a step, in order.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -64,9 +69,10 @@ impl Stage {
 pub enum ContactMode {
     /// No force.
     Separate,
-    /// Force, and no slip faster than [`SLIP_SPEED_THRESHOLD`].
+    /// Force, and neither slip faster than [`SLIP_SPEED_THRESHOLD`] nor, if the pair has torsional
+    /// friction, spin faster than [`SPIN_RATE_THRESHOLD`].
     Stick,
-    /// Force and slip.
+    /// Force, and slip or spin.
     Slide,
 }
 
@@ -91,16 +97,21 @@ pub struct ContactReport {
     pub phi: f64,
     /// Linearised signed distance after the step, in m.
     pub phi_next: f64,
-    /// Friction coefficient.
-    pub mu: f64,
+    /// Friction of the pair.
+    pub friction: Friction,
     /// Normal force on B along `n_AB_W`, ≥ 0, in N.
     pub normal_force: f64,
     /// Friction force on B, in N.
     pub friction_force_W: Vec3,
-    /// Torque on B about the normal, in N·m; zero while pairs have no torsional friction.
+    /// Torque on B about the normal, in N·m; zero for a pair without torsional friction.
     pub spin_torque: f64,
+    /// Torque on B across the normal, in N·m; zero for a pair without rolling friction.
+    pub roll_torque_W: Vec3,
     /// Velocity of B against A in the tangent plane, in m/s.
     pub slip_W: Vec3,
+    /// Angular velocity of B against A about the normal, in rad/s; zero for a pair that does not
+    /// resist turning, whose rows do not know it.
+    pub spin_rate: f64,
     /// Mode.
     pub mode: ContactMode,
 }
@@ -109,6 +120,21 @@ impl ContactReport {
     /// The whole force on B, in N.
     pub fn force_W(&self) -> Vec3 {
         self.n_AB_W * self.normal_force + self.friction_force_W
+    }
+
+    /// The whole torque on B at the contact point, in N·m.
+    pub fn torque_W(&self) -> Vec3 {
+        self.n_AB_W * self.spin_torque + self.roll_torque_W
+    }
+
+    /// Normal force that the friction needs, in N; infinite for friction where there can be none.
+    pub(crate) fn normal_force_needed(&self) -> f64 {
+        let Friction { mu, mu_spin, mu_roll } = self.friction;
+        let share = |load: f64, coefficient| if load == 0.0 { 0.0 } else { load / coefficient };
+        let slide = share(self.friction_force_W.norm(), mu);
+        let spin = share(self.spin_torque, mu_spin);
+        let roll = share(self.roll_torque_W.norm(), mu_roll);
+        Vec3::new(slide, spin, roll).norm()
     }
 }
 
@@ -134,8 +160,8 @@ pub struct Certificate {
     /// Smallest true distance of any pair after the step, in m; negative is an overlap, the contact
     /// margin if nothing is near. Differs from the linearised gap by the curvature of the motion.
     pub true_distance: f64,
-    /// Largest excess of a friction force over `mu` times its normal force, or pull of a normal
-    /// force, in N.
+    /// Largest normal force that a contact lacks for its friction, or pull of a normal force, in N:
+    /// `‖(f_t/mu, spin/mu_spin, roll/mu_roll)‖ − f_n`.
     pub cone_violation: f64,
     /// Largest |impulse × gap speed| of a row, in J.
     pub complementarity: f64,

@@ -11,6 +11,9 @@ use quasistep_math::Vec3;
 use quasistep_model::Kinematics;
 use quasistep_solvers::WarmStart;
 
+/// Motion in a step that is none, in m or rad: a hundred roundings of a coordinate of size 1.
+const REST: f64 = 1e-14;
+
 impl System {
     /// Moves `state` one time step towards `q_cmd`, the position command at the *end* of the step.
     ///
@@ -121,6 +124,7 @@ impl System {
             WarmStart { z: &work.warm_z, s: &work.warm_s }
         });
         work.timer.enter(Stage::Solve); // 5
+        work.settings.rest = REST / params.time_step;
         work.solver.solve(&work.problem.program, start, &work.settings, &mut work.solution);
         work.timer.enter(Stage::Recover); // 6
         anitescu::recover(self, work, params)

@@ -1,10 +1,10 @@
 //! The immutable description of what is simulated, shared between threads.
 
 use crate::error::SystemError;
+use crate::friction::{Friction, FrictionException, FrictionTable, PairFriction, Surface};
 use quasistep_geometry::Shape;
 use quasistep_math::Pose;
 use quasistep_model::{JointKind, Model, WORLD};
-use std::collections::BTreeMap;
 
 /// One collision shape on a body.
 #[derive(Clone, Debug)]
@@ -17,8 +17,8 @@ pub struct Geom {
     pub X_BG: Pose,
     /// The shape.
     pub shape: Shape,
-    /// Friction coefficient of the surface, ≥ 0; pairs combine theirs by [`PairFriction`].
-    pub mu: f64,
+    /// Friction of its surface.
+    pub surface: Surface,
 }
 
 /// How a joint is driven.
@@ -56,36 +56,6 @@ pub enum DampingOn {
     CommandError,
 }
 
-/// How the friction coefficient of a pair follows from its two surfaces.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum PairFriction {
-    /// `2 a b / (a + b)`, as Drake does; 0 if both are 0.
-    #[default]
-    HarmonicMean,
-    /// `√(a b)`.
-    GeometricMean,
-    /// `(a + b)/2`.
-    ArithmeticMean,
-    /// The smaller one.
-    Minimum,
-    /// The larger one.
-    Maximum,
-}
-
-impl PairFriction {
-    /// The coefficient of a pair whose surfaces have `a` and `b`.
-    pub fn combine(self, a: f64, b: f64) -> f64 {
-        match self {
-            Self::HarmonicMean if a + b > 0.0 => 2.0 * a * b / (a + b),
-            Self::HarmonicMean => 0.0,
-            Self::GeometricMean => (a * b).sqrt(),
-            Self::ArithmeticMean => 0.5 * (a + b),
-            Self::Minimum => a.min(b),
-            Self::Maximum => a.max(b),
-        }
-    }
-}
-
 /// Everything a [`System`] is made of.
 #[derive(Clone, Debug)]
 pub struct SystemDef {
@@ -97,8 +67,8 @@ pub struct SystemDef {
     pub roles: Vec<Role>,
     /// Rule for pair friction.
     pub friction: PairFriction,
-    /// Pairs of geoms with a coefficient of their own.
-    pub friction_exceptions: Vec<(usize, usize, f64)>,
+    /// Pairs of geoms with friction of their own; of several for a pair the later wins.
+    pub friction_exceptions: Vec<FrictionException>,
     /// Pairs of geoms that never touch.
     pub excluded: Vec<(usize, usize)>,
 }
@@ -109,8 +79,7 @@ pub struct System {
     pub(crate) model: Model,
     pub(crate) geoms: Vec<Geom>,
     pub(crate) roles: Vec<Role>,
-    friction: PairFriction,
-    friction_exceptions: BTreeMap<(u32, u32), f64>,
+    friction: FrictionTable,
     /// Upper triangle over geoms: may this pair touch?
     may_touch: Vec<bool>,
     commanded: Vec<usize>,
@@ -142,9 +111,6 @@ impl System {
             if geom.body >= n_bodies {
                 return Err(bad(what(), format!("body {}", geom.body), format!("< {n_bodies}")));
             }
-            if !(geom.mu >= 0.0 && geom.mu.is_finite()) {
-                return Err(bad(what(), format!("friction {}", geom.mu), "it must be ≥ 0".into()));
-            }
             geom.shape
                 .check()
                 .map_err(|e| bad(what(), e.to_string(), "give a valid shape".into()))?;
@@ -158,15 +124,13 @@ impl System {
                 Err(bad(what.into(), format!("pair ({a}, {b})"), rule))
             }
         };
-        let mut exceptions = BTreeMap::new();
-        for (a, b, mu) in friction_exceptions {
-            in_range("friction exception", a, b)?;
-            if !(mu >= 0.0 && mu.is_finite()) {
-                let what = format!("friction of `{}` and `{}`", geoms[a].name, geoms[b].name);
-                return Err(bad(what, format!("{mu}"), "it must be ≥ 0".into()));
-            }
-            exceptions.insert((a.min(b) as u32, a.max(b) as u32), mu);
+        for exception in &friction_exceptions {
+            in_range("friction exception", exception.pair.0, exception.pair.1)?;
         }
+        let surfaces = geoms.iter().map(|g| g.surface).collect();
+        let friction = FrictionTable::new(friction, surfaces, &friction_exceptions, |i| {
+            geoms[i].name.clone()
+        })?;
         let mut may_touch = touchable(&model, &geoms, &roles);
         for (a, b) in excluded {
             in_range("excluded pair", a, b)?;
@@ -208,7 +172,6 @@ impl System {
             geoms,
             roles,
             friction,
-            friction_exceptions: exceptions,
             may_touch,
             commanded,
             n_cmd,
@@ -250,13 +213,9 @@ impl System {
         self.n_cmd_v
     }
 
-    /// Friction coefficient of a pair of geoms.
-    pub fn friction(&self, a: usize, b: usize) -> f64 {
-        let key = (a.min(b) as u32, a.max(b) as u32);
-        if let Some(&mu) = self.friction_exceptions.get(&key) {
-            return mu;
-        }
-        self.friction.combine(self.geoms[a].mu, self.geoms[b].mu)
+    /// Friction of a pair of geoms.
+    pub fn friction(&self, a: usize, b: usize) -> Friction {
+        self.friction.pair(a, b)
     }
 
     /// True if this pair of geoms is ever tested for contact.

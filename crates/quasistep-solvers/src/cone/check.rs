@@ -78,12 +78,19 @@ fn largest(v: &[f64]) -> f64 {
     v.iter().fold(0.0, |m, v| m.max(v.abs()))
 }
 
-/// True if the point is optimal to the digits that its terms have.
-pub(crate) fn holds(p: &ConeProgram, s: &Structure, point: Point<'_>, touching: f64) -> bool {
+/// True if the point is optimal to the digits that its terms have; slacks of `nothing` in the caller's
+/// unit are none.
+pub(crate) fn holds(
+    p: &ConeProgram,
+    s: &Structure,
+    point: Point<'_>,
+    touching: f64,
+    nothing: f64,
+) -> bool {
     // rows of no variable hold or do not
     let alone = s.islands.last().map_or(0, |island| island.last_group as usize);
-    let nothing = Around {
-        slack: 0.0,
+    let alone_around = Around {
+        slack: nothing,
         speed: 0.0,
         fastest: Cell::new(Some(0.0)),
         touching,
@@ -96,7 +103,7 @@ pub(crate) fn holds(p: &ConeProgram, s: &Structure, point: Point<'_>, touching: 
     };
     let all_alone = s.groups[alone..].iter().all(|group| {
         let cones = &p.cones[group.first_cone as usize..group.last_cone as usize];
-        cones.iter().all(|cone| row_holds(p, cone, point, &nothing))
+        cones.iter().all(|cone| row_holds(p, cone, point, &alone_around))
     });
     if !all_alone {
         return false;
@@ -113,6 +120,7 @@ pub(crate) fn holds(p: &ConeProgram, s: &Structure, point: Point<'_>, touching: 
         let scale = if around.scale > 0.0 { around.scale } else { heaviest };
         let at_rest = REST_OF_ALL * around.force / scale;
         around.touching = touching;
+        around.slack = around.slack.max(nothing);
         around.most_at_rest = if at_rest.is_finite() { at_rest } else { REST_WITHOUT_COST };
         let panels = &s.panels[island.first_panel as usize..island.last_panel as usize];
         let groups = &s.groups[island.first_group as usize..island.last_group as usize];

@@ -63,6 +63,8 @@ pub struct ConeSolver {
     near: Near,
     flat: DenseProgram,
     g: Vec<f64>,
+    /// Slack that is nothing to the caller, [`Settings::rest`].
+    rest: f64,
 }
 
 /// A point inside the cones near the answer, in padded layout.
@@ -108,6 +110,7 @@ impl ConeSolver {
             near: Near::default(),
             flat: DenseProgram::default(),
             g: Vec::new(),
+            rest: 0.0,
         }
     }
 
@@ -122,6 +125,11 @@ impl ConeSolver {
         out: &mut Solution,
     ) {
         reset(program, out);
+        let rest = if settings.rest > 0.0 { settings.rest } else { 0.0 };
+        // few variables and rows only: the dense solver is quick, and has a proof for every ending
+        let dense_first = program.n <= FEW && program.cones.iter().all(|c| !c.round);
+        // its forces are the smallest ones too: no answer that is only nearly one comes before it
+        self.rest = if dense_first { 0.0 } else { rest };
         if let Err(reason) = program.check() {
             out.reason = Some(reason);
             return;
@@ -144,11 +152,10 @@ impl ConeSolver {
             out.dual_is_smallest_norm = true;
             return;
         }
-        // few variables: the dense solver is quick, and has a proof for every ending
-        let rows_only = program.cones.iter().all(|c| !c.round);
-        if rows_only && program.n <= FEW && self.fall_back(program, settings, out) {
+        if dense_first && self.fall_back(program, settings, out) {
             return;
         }
+        self.rest = rest;
         if self.interior(program, out) {
             return;
         }
@@ -159,11 +166,9 @@ impl ConeSolver {
         if self.prover.prove(self.isa, program, out) {
             return;
         }
-        if rows_only
-            && program.n > FEW
-            && program.n <= MANY
-            && self.fall_back(program, settings, out)
-        {
+        let rows_only = program.cones.iter().all(|c| !c.round);
+        let dense = rows_only && !dense_first && program.n <= MANY;
+        if dense && self.fall_back(program, settings, out) {
             return;
         }
         reset(program, out);
@@ -296,11 +301,14 @@ impl ConeSolver {
     fn accept_scaled(&mut self, program: &ConeProgram, out: &mut Solution) -> bool {
         let even = check::spread(program) <= EVEN;
         let touching = if even { check::TOUCHING } else { check::TOUCHING_UNEVEN };
-        let scaled = std::mem::take(&mut self.scaled);
-        let holds = self.accept(&scaled.program, touching, out);
-        self.scaled = scaled;
-        if !holds {
-            return false;
+        // a caller who knows what is nothing has one unit for all rows: it is the judge
+        if self.rest == 0.0 {
+            let scaled = std::mem::take(&mut self.scaled);
+            let holds = self.accept(&scaled.program, touching, out);
+            self.scaled = scaled;
+            if !holds {
+                return false;
+            }
         }
         let (x, z) = self.newton.answer_mut();
         self.scaled.unscale(x, z);
@@ -309,19 +317,28 @@ impl ConeSolver {
 
     /// From an answer to the one of the smallest multipliers, if Newton's method finds it; true.
     fn settle(&mut self, program: &ConeProgram, out: &mut Solution) -> bool {
-        let (method, iterations) = (out.method, self.newton.iterations);
+        let method = out.method;
         std::mem::swap(&mut self.answer, out);
-        reset(program, out);
-        let Self { isa, structure, newton, answer, .. } = self;
-        newton.prepare(program, structure);
-        newton.iterations = iterations;
-        let found = structure.islands.iter().all(|island| {
-            newton.clear(program, structure, island);
-            let start = Start::Warm { z: &answer.z, s: &answer.s };
-            newton.solve(*isa, program, structure, island, start, PENALTY, COLD_ITERATIONS)
-                == End::Solved
-        });
-        if found && self.accept(program, check::TOUCHING, out) {
+        let mut found = false;
+        // from the answer, and where few variables make that cheap, from nothing
+        for warm in [true, false] {
+            if found || !warm && program.n > FEW {
+                break;
+            }
+            reset(program, out);
+            let Self { isa, structure, newton, answer, .. } = self;
+            let iterations = newton.iterations;
+            newton.prepare(program, structure);
+            newton.iterations = iterations;
+            found = structure.islands.iter().all(|island| {
+                newton.clear(program, structure, island);
+                let Solution { z, s, .. } = &*answer;
+                let start = if warm { Start::Warm { z, s } } else { Start::Cold };
+                newton.solve(*isa, program, structure, island, start, PENALTY, COLD_ITERATIONS)
+                    == End::Solved
+            }) && self.accept(program, check::TOUCHING, out);
+        }
+        if found {
             out.dual_is_smallest_norm = true;
         } else {
             std::mem::swap(&mut self.answer, out);
@@ -333,9 +350,9 @@ impl ConeSolver {
     /// Writes the answer that Newton's memory holds; true if it is one.
     fn accept(&mut self, program: &ConeProgram, touching: f64, out: &mut Solution) -> bool {
         self.write(program, out);
-        let Self { newton, g, structure, .. } = self;
+        let Self { newton, g, structure, rest, .. } = self;
         let point = Point { x: &newton.x, u: &newton.u, z: newton.multipliers(), g };
-        let holds = check::holds(program, structure, point, touching);
+        let holds = check::holds(program, structure, point, touching, *rest);
         out.status = if holds { Status::Solved } else { Status::GaveUp };
         out.iterations = newton.iterations;
         holds

@@ -14,7 +14,7 @@ pub(super) struct Triangle {
 /// Segments around a full turn of a round shape.
 const AROUND: usize = 48;
 
-/// Triangles of a geometry in its own frame; none for a half-space.
+/// Triangles of a geometry in its own frame; none for a half-space or dots.
 pub(super) fn triangles(geometry: &DrawnGeometry) -> Vec<Triangle> {
     match geometry {
         DrawnGeometry::Sphere { radius } => capsule(*radius, 0.0),
@@ -90,6 +90,41 @@ pub(super) fn arrow(length: f64, width: f64) -> Vec<Triangle> {
     let (nr, nz) = (head / slope, wide / slope);
     lathe(&[[wide, neck, nr, nz], [0.0, length, nr, nz]], &mut out);
     out
+}
+
+/// An arrow around z, right-handed, three quarters of a turn at this radius; `width` is the radius of
+/// its shaft.
+pub(super) fn arc(radius: f64, width: f64) -> Vec<Triangle> {
+    const SEGMENTS: usize = 36;
+    const SECTORS: usize = 12;
+    let along = |i: usize| 1.5 * PI * i as f64 / SEGMENTS as f64;
+    let at = |angle: f64, around: usize, thick: f64| {
+        let (s, c) = angle.sin_cos();
+        let (v, u) = (TAU * (around % SECTORS) as f64 / SECTORS as f64).sin_cos();
+        let out = Vec3::new(c, s, 0.0);
+        let normal = out * u + Vec3::Z * v;
+        (out * radius + normal * thick, normal)
+    };
+    let mut list = Vec::new();
+    let mut band = |from: (f64, f64), to: (f64, f64)| {
+        for j in 0..SECTORS {
+            let corners = [
+                at(from.0, j, from.1),
+                at(to.0, j, to.1),
+                at(to.0, j + 1, to.1),
+                at(from.0, j + 1, from.1),
+            ];
+            push_quad(&mut list, corners.map(|c| c.0), corners.map(|c| c.1));
+        }
+    };
+    for i in 0..SEGMENTS {
+        band((along(i), width), (along(i + 1), width));
+    }
+    let end = along(SEGMENTS);
+    let head = (5.0 * width / radius).min(0.5 * PI);
+    band((end, width), (end, 2.4 * width));
+    band((end, 2.4 * width), (end + head, 0.0));
+    list
 }
 
 fn push_quad(out: &mut Vec<Triangle>, p: [Vec3; 4], n: [Vec3; 4]) {

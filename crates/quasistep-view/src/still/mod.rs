@@ -83,6 +83,54 @@ pub fn still(
     height: u32,
     options: &StillOptions,
 ) -> Result<Vec<u8>, ViewError> {
+    let pixels = pixels(recording, frame, camera, [width, height], options)?;
+    encode(&pixels, width, height).map_err(|e| ViewError::Png(e.to_string()))
+}
+
+/// Space between the pictures of a strip, in px.
+const GAP: usize = 4;
+
+/// Draws strips of frames, one recording below the other, each picture `width` × `height` px; the bytes
+/// of a PNG. Strips that are shorter than the longest end in white.
+///
+/// # Errors
+///
+/// As [`still`]; [`ViewError::Size`] also if there is no picture or they are too large together.
+pub fn strips(
+    rows: &[(&Recording, &[usize])],
+    camera: &Camera,
+    width: u32,
+    height: u32,
+    options: &StillOptions,
+) -> Result<Vec<u8>, ViewError> {
+    let (w, h) = (width as usize, height as usize);
+    let columns = rows.iter().map(|(_, frames)| frames.len()).max().unwrap_or(0);
+    let [full_w, full_h] = [(columns, w), (rows.len(), h)]
+        .map(|(count, size)| (count * (size + GAP)).saturating_sub(GAP));
+    let whole = [full_w, full_h].map(|size| u32::try_from(size).unwrap_or(u32::MAX));
+    if whole.iter().any(|size| !(1..=8192).contains(size)) {
+        return Err(ViewError::Size { width: whole[0], height: whole[1] });
+    }
+    let mut all = vec![255; 3 * full_w * full_h];
+    for (row, (recording, frames)) in rows.iter().enumerate() {
+        for (column, &frame) in frames.iter().enumerate() {
+            let picture = pixels(recording, frame, camera, [width, height], options)?;
+            for (y, line) in picture.chunks_exact(3 * w).enumerate() {
+                let at = (row * (h + GAP) + y) * full_w + column * (w + GAP);
+                all[3 * at..][..3 * w].copy_from_slice(line);
+            }
+        }
+    }
+    encode(&all, whole[0], whole[1]).map_err(|e| ViewError::Png(e.to_string()))
+}
+
+fn pixels(
+    recording: &Recording,
+    frame: usize,
+    camera: &Camera,
+    [width, height]: [u32; 2],
+    options: &StillOptions,
+) -> Result<Vec<u8>, ViewError> {
     if !(1..=8192).contains(&width) || !(1..=8192).contains(&height) {
         return Err(ViewError::Size { width, height });
     }
@@ -90,9 +138,7 @@ pub fn still(
         return Err(ViewError::Frame { got: frame, n_frames: recording.frames.len() });
     }
     recording.check().map_err(ViewError::Recording)?;
-    let pixels =
-        draw::picture(recording, frame, camera, [width as usize, height as usize], options);
-    encode(&pixels, width, height).map_err(|e| ViewError::Png(e.to_string()))
+    Ok(draw::picture(recording, frame, camera, [width as usize, height as usize], options))
 }
 
 /// Whether a shape is drawn: collision shapes in place of visual ones if `collision`, and for

@@ -2,7 +2,11 @@
 //!
 //! ```text
 //! max(phi_i/h, −max_recovery_speed) + (n_i + mu_i d_ij)ᵀ J_ci v ≥ 0        Pang21 (10b)
+//! max(phi_i/h, −max_recovery_speed) + (n_i J_ci ± mu_spin_i n_i W_i) v ≥ 0  Tracy (7)
 //! ```
+//!
+//! and the same for rolling, about two axes across the normal. A round cone couples them all in one
+//! ellipsoid: `s_n ≥ ‖(mu s_t, mu_spin s_spin, mu_roll s_roll)‖`.
 //!
 //! | here   | paper   | meaning                                      | unit |
 //! |--------|---------|----------------------------------------------|------|
@@ -16,11 +20,15 @@
 use crate::contact::{ContactRow, ContactRows, Tangents};
 use crate::error::{PairDepth, StepError};
 use crate::formulation::Cone;
+use crate::friction::Friction;
 use crate::params::{Inertia, StepParams};
-use crate::report::{ContactMode, ContactReport, LimitForce, SLIP_SPEED_THRESHOLD};
+use crate::report::{
+    ContactMode, ContactReport, LimitForce, SLIP_SPEED_THRESHOLD, SPIN_RATE_THRESHOLD,
+};
 use crate::step::{Load, midpoint};
 use crate::system::{DampingOn, Role, System};
 use crate::workspace::{RowKey, Workspace};
+use quasistep_math::Vec3;
 use quasistep_model::Kinematics;
 use quasistep_solvers::{self as solvers, ConeProgram, Saturation, Solution, Status};
 use std::f64::consts::TAU;
@@ -32,6 +40,9 @@ const LOADED: f64 = 1e-12;
 /// `edge` of the keys of a round cone's tangents, from here on: their multipliers have any sign and
 /// say nothing on their own.
 const ROUND_TANGENT: u32 = 1 << 31;
+
+/// Ways to push and turn at a contact: along `n`, `t1`, `t2`, about `n`, `r1`, `r2`.
+const WAYS: usize = 6;
 
 /// True for the tangents of a round cone.
 fn is_round_tangent(key: &RowKey) -> bool {
@@ -46,8 +57,9 @@ pub(crate) struct Problem {
     keys: Vec<RowKey>,
     /// Dof of each spring with limited force.
     springs: Vec<u32>,
-    /// What a unit of each multiplier pushes with along `n`, `t1`, `t2`: for an edge `(1, mu d_j)`.
-    pushes: Vec<[f64; 3]>,
+    /// What a unit of each multiplier pushes with along `n`, `t1`, `t2` and turns with about `n`,
+    /// `r1`, `r2`: for an edge of sliding friction `(1, mu d_j, 0, 0, 0)`.
+    pushes: Vec<[f64; WAYS]>,
     /// `E` of the contact at hand.
     E: Vec<f64>,
 }
@@ -79,6 +91,74 @@ pub(crate) fn edge_directions(
         let c = if 4 * k == count { 0.0 } else { c };
         [sign * c, sign * s]
     })
+}
+
+/// The ways in which a contact moves and resists: rows of its Jacobian. The normal always comes first.
+struct Ways {
+    /// Rows of `J`: the normal and the tangents.
+    pushes: usize,
+    spins: bool,
+    rolls: usize,
+}
+
+impl Ways {
+    fn of(row: &ContactRow) -> Self {
+        let count = |tangents| match tangents {
+            Tangents::None => 0,
+            Tangents::Line => 1,
+            Tangents::Plane => 2,
+        };
+        let Friction { mu, mu_spin, mu_roll } = row.friction;
+        let turning = row.turning.as_ref();
+        Self {
+            pushes: 1 + if mu > 0.0 { count(row.tangents) } else { 0 },
+            spins: mu_spin > 0.0 && turning.is_some_and(|t| t.spins),
+            rolls: turning.filter(|_| mu_roll > 0.0).map_or(0, |t| count(t.rolls)),
+        }
+    }
+
+    fn len(&self) -> usize {
+        self.pushes + usize::from(self.spins) + self.rolls
+    }
+
+    /// The way, counted as in [`WAYS`], of row `r`.
+    fn way(&self, r: usize) -> usize {
+        match r {
+            r if r < self.pushes => r,
+            r if self.spins => 3 + r - self.pushes,
+            r => 4 + r - self.pushes,
+        }
+    }
+
+    /// Friction coefficient of row `r`; 1 for the normal.
+    fn coefficient(&self, row: &ContactRow, r: usize) -> f64 {
+        let Friction { mu, mu_spin, mu_roll } = row.friction;
+        [1.0, mu, mu, mu_spin, mu_roll, mu_roll][self.way(r)]
+    }
+}
+
+/// Appends the edges of a pyramid.
+fn push_edges(row: &ContactRow, cone: Cone, pushes: &mut Vec<[f64; WAYS]>) {
+    let first = pushes.len();
+    let Friction { mu, mu_spin, mu_roll } = row.friction;
+    if let Some(turning) = &row.turning {
+        let spins = [mu_spin, -mu_spin].into_iter().filter(|_| mu_spin > 0.0 && turning.spins);
+        pushes.extend(spins.map(|s| [1.0, 0.0, 0.0, s, 0.0, 0.0]));
+        if mu_roll > 0.0 && turning.rolls != Tangents::None {
+            pushes.extend(
+                edge_directions(cone, turning.rolls, mu_roll)
+                    .map(|d| [1.0, 0.0, 0.0, 0.0, mu_roll * d[0], mu_roll * d[1]]),
+            );
+        }
+    }
+    let rubs = mu > 0.0 && row.tangents != Tangents::None;
+    // a row of the normal alone follows from those of a pair of turning edges
+    if rubs || pushes.len() == first {
+        pushes.extend(
+            edge_directions(cone, row.tangents, mu)
+                .map(|d| [1.0, mu * d[0], mu * d[1], 0.0, 0.0, 0.0]),
+        );
+    }
 }
 
 /// Speed that the gap row of a contact demands, in m/s: `phi/h`, recovery bounded.
@@ -180,34 +260,28 @@ impl Problem {
     ) {
         let near = &row.near;
         let first_push = self.pushes.len();
-        let round = cone == Cone::Round && row.tangents == Tangents::Plane && row.mu > 0.0;
-        self.E.clear();
-        let k = if round {
-            let diagonal = [1.0, row.mu, row.mu];
-            self.E.extend_from_slice(&diagonal);
-            for r in 0..3 {
-                let mut push = [0.0; 3];
-                push[r] = diagonal[r];
+        let ways = Ways::of(row);
+        let k = ways.len();
+        let round = cone == Cone::Round && k > 2;
+        if round {
+            for r in 0..k {
+                let mut push = [0.0; WAYS];
+                push[ways.way(r)] = ways.coefficient(row, r);
                 self.pushes.push(push);
             }
-            3
         } else {
-            self.pushes.extend(
-                edge_directions(cone, row.tangents, row.mu)
-                    .map(|d| [1.0, row.mu * d[0], row.mu * d[1]]),
-            );
-            let pushes = &self.pushes[first_push..];
-            let k = match (pushes.len(), row.tangents) {
-                (1, _) => 1,
-                (_, Tangents::Line) => 2,
-                _ => 3,
-            };
-            self.E.extend(pushes.iter().flat_map(|push| &push[..k]));
-            k
-        };
+            push_edges(row, cone, &mut self.pushes);
+        }
+        let pushes = &self.pushes[first_push..];
+        self.E.clear();
+        if round {
+            self.E.extend((0..k).map(|r| pushes[r][ways.way(r)]));
+        } else {
+            self.E.extend(pushes.iter().flat_map(|push| (0..k).map(|r| push[ways.way(r)])));
+        }
         // the blocks that this contact moves: one or two
         let (mut blocks, mut n_blocks) = ([u32::MAX; 2], 0);
-        let mut known = [0.0; 3];
+        let mut known = [0.0; WAYS];
         for (dof, column) in contacts.columns_of(row) {
             match system.variable_of_dof[dof] {
                 Some(variable) => {
@@ -218,9 +292,16 @@ impl Problem {
                     }
                 }
                 None => {
-                    for r in 0..k {
+                    for r in 0..ways.pushes {
                         known[r] += column[r] * load.v_known[dof];
                     }
+                }
+            }
+        }
+        if let Some(turning) = &row.turning {
+            for (dof, column) in contacts.turns_of(row, turning) {
+                for r in ways.pushes..k {
+                    known[r] += column[ways.way(r) - 3] * load.v_known[dof];
                 }
             }
         }
@@ -239,8 +320,18 @@ impl Problem {
             let (block, at) = system.block_of_variable[variable as usize];
             let side = usize::from(block != blocks[0]);
             let (rows, stride) = entry.J_rows(side);
-            for r in 0..k {
+            for r in 0..ways.pushes {
                 rows[r * stride + at as usize] = column[r];
+            }
+        }
+        if let Some(turning) = &row.turning {
+            for (dof, column) in contacts.turns_of(row, turning) {
+                let Some(variable) = system.variable_of_dof[dof] else { continue };
+                let (block, at) = system.block_of_variable[variable as usize];
+                let (rows, stride) = entry.J_rows(usize::from(block != blocks[0]));
+                for r in ways.pushes..k {
+                    rows[r * stride + at as usize] = column[ways.way(r) - 3];
+                }
             }
         }
         for j in 0..(self.pushes.len() - first_push) as u32 {
@@ -344,18 +435,20 @@ pub(crate) fn recover(
     for (k, row) in contacts.rows.iter().enumerate() {
         let point = &row.near.point;
         // lambda_n = Σ beta_j, lambda_t = mu Σ beta_j d_j; of a round cone z_n and mu z_t
-        let [mut lambda_n, mut lambda_t1, mut lambda_t2] = [0.0; 3];
+        let mut lambda = [0.0; WAYS];
         for r in problem.program.rows_of(k) {
-            let (beta, push) = (solution.z[r], problem.pushes[r]);
-            lambda_n += beta * push[0];
-            lambda_t1 += beta * push[1];
-            lambda_t2 += beta * push[2];
+            for (sum, push) in lambda.iter_mut().zip(problem.pushes[r]) {
+                *sum += solution.z[r] * push;
+            }
         }
+        let [lambda_n, lambda_t1, lambda_t2, lambda_spin, lambda_r1, lambda_r2] = lambda;
         let [v_n, v_t1, v_t2] = contacts.velocity(row, &report.v);
         let slip_W = row.t1 * v_t1 + row.t2 * v_t2;
+        let [spin_rate, ..] = contacts.angular_velocity(row, &report.v);
+        let spins = row.friction.mu_spin > 0.0 && spin_rate.abs() > SPIN_RATE_THRESHOLD;
         let mode = if lambda_n <= LOADED * largest {
             ContactMode::Separate
-        } else if slip_W.norm() > SLIP_SPEED_THRESHOLD {
+        } else if slip_W.norm() > SLIP_SPEED_THRESHOLD || spins {
             ContactMode::Slide
         } else {
             ContactMode::Stick
@@ -370,11 +463,15 @@ pub(crate) fn recover(
             n_AB_W: point.n_AB_W,
             phi: point.phi,
             phi_next: point.phi + h * v_n,
-            mu: row.mu,
+            friction: row.friction,
             normal_force: lambda_n / h,
             friction_force_W: (row.t1 * lambda_t1 + row.t2 * lambda_t2) * (1.0 / h),
-            spin_torque: 0.0,
+            spin_torque: lambda_spin / h,
+            roll_torque_W: row
+                .turning
+                .map_or(Vec3::ZERO, |t| (t.r1 * lambda_r1 + t.r2 * lambda_r2) * (1.0 / h)),
             slip_W,
+            spin_rate,
             mode,
         });
     }

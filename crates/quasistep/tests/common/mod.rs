@@ -2,7 +2,7 @@
 #![allow(dead_code)] // each test file uses its part
 #![allow(missing_docs)]
 
-use quasistep::{Actuator, Geom, PairFriction, Role, System, SystemDef};
+use quasistep::{Actuator, Geom, PairFriction, Role, Surface, System, SystemDef};
 use quasistep_geometry::Shape;
 use quasistep_math::{Mat3, Pose, Vec3};
 use quasistep_model::{BodyDef, BodyInertia, JointKind, ModelBuilder, WORLD};
@@ -68,12 +68,16 @@ impl World {
     }
 
     pub fn shape(&mut self, body: usize, shape: Shape, p: [f64; 3], mu: f64) -> usize {
+        self.surface(body, shape, p, Surface::sliding(mu))
+    }
+
+    pub fn surface(&mut self, body: usize, shape: Shape, p: [f64; 3], surface: Surface) -> usize {
         self.geoms.push(Geom {
             name: format!("shape{}", self.geoms.len()),
             body,
             X_BG: Pose::from_translation(p.into()),
             shape,
-            mu,
+            surface,
         });
         self.geoms.len() - 1
     }
@@ -83,15 +87,22 @@ impl World {
     }
 
     pub fn build(self) -> System {
-        System::new(SystemDef {
+        self.build_with(|def| def)
+    }
+
+    pub fn build_with(self, change: impl FnOnce(SystemDef) -> SystemDef) -> System {
+        System::new(change(self.def())).unwrap()
+    }
+
+    pub fn def(self) -> SystemDef {
+        SystemDef {
             model: self.builder.build().unwrap(),
             geoms: self.geoms,
             roles: self.roles,
             friction: PairFriction::Minimum,
             friction_exceptions: Vec::new(),
             excluded: self.excluded,
-        })
-        .unwrap()
+        }
     }
 }
 

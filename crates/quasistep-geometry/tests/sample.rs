@@ -1,0 +1,119 @@
+//! Sampled points lie on the surface, evenly, and as many as were asked for.
+#![allow(missing_docs)]
+#![allow(non_snake_case)] // frames in monogram notation: X_BG
+
+use quasistep_geometry::{
+    Polytope, SampleError, Samples, Shape, sample_surface, sample_triangles, signed_distance,
+};
+use quasistep_math::{Pose, Vec3};
+use std::sync::Arc;
+
+fn shapes() -> Vec<Shape> {
+    let tetrahedron =
+        [Vec3::ZERO, Vec3::new(0.3, 0.0, 0.0), Vec3::new(0.0, 0.2, 0.0), Vec3::new(0.0, 0.1, 0.25)];
+    vec![
+        Shape::Sphere { radius: 0.1 },
+        Shape::Capsule { radius: 0.05, half_length: 0.1 },
+        Shape::Cylinder { radius: 0.05, half_length: 0.1 },
+        Shape::Box { half: [0.05, 0.1, 0.2] },
+        Shape::Polytope(Arc::new(Polytope::from_points(&tetrahedron).unwrap())),
+    ]
+}
+
+fn pose() -> Pose {
+    Pose::from_xyz_rpy([0.1, -0.2, 0.3], [0.4, 0.5, 0.6])
+}
+
+fn distance(shape: &Shape, X_BG: &Pose, p: Vec3) -> f64 {
+    let radius = 1e-6;
+    let ball = Shape::Sphere { radius };
+    signed_distance(shape, X_BG, &ball, &Pose::from_translation(p)).phi + radius
+}
+
+#[test]
+fn points_lie_on_the_surface_and_normals_leave_it() {
+    for shape in shapes() {
+        let samples = sample_surface(&[(shape.clone(), pose())], 500).unwrap();
+        assert_eq!((samples.points.len(), samples.normals.len()), (500, 500));
+        for (p, n) in samples.points.iter().zip(&samples.normals) {
+            assert!(distance(&shape, &pose(), *p).abs() < 1e-12, "{shape:?}");
+            assert!((n.norm() - 1.0).abs() < 1e-12);
+            let step = 1e-4;
+            let out = distance(&shape, &pose(), *p + *n * step);
+            assert!((out - step).abs() < 1e-9, "{shape:?}: {out}");
+        }
+    }
+}
+
+/// Largest distance of a spot on the surface to the next sample, in units of `√(area/n)`: 0.71 for a
+/// square grid. Spots are the samples of a set ten times as dense.
+fn widest_hole(samples: &Samples, dense: &Samples, spacing: f64) -> f64 {
+    let nearest =
+        |p: &Vec3| samples.points.iter().map(|s| (*s - *p).norm()).fold(f64::INFINITY, f64::min);
+    dense.points.iter().map(|p| nearest(p) / spacing).fold(0.0, f64::max)
+}
+
+#[test]
+fn points_are_spread_evenly() {
+    let area = [
+        4.0 * std::f64::consts::PI * 0.01,
+        std::f64::consts::TAU * 0.05 * 0.3,
+        std::f64::consts::TAU * 0.05 * 0.25,
+        8.0 * (0.05 * 0.1 + 0.1 * 0.2 + 0.05 * 0.2),
+    ];
+    for (shape, area) in shapes().into_iter().zip(area) {
+        let parts = [(shape.clone(), Pose::IDENTITY)];
+        let samples = sample_surface(&parts, 1000).unwrap();
+        let dense = sample_surface(&parts, 10_000).unwrap();
+        let hole = widest_hole(&samples, &dense, (area / 1000.0).sqrt());
+        // a random set has holes of about 1.7
+        assert!(hole < 1.3, "{shape:?}: {hole}");
+    }
+}
+
+#[test]
+fn hidden_points_are_left_out_and_replaced() {
+    let ball = |x: f64| (Shape::Sphere { radius: 0.1 }, Pose::from_translation(Vec3::X * x));
+    let parts = [ball(0.0), ball(0.1)];
+    let samples = sample_surface(&parts, 992).unwrap();
+    assert_eq!(samples.points.len(), 992);
+    for p in &samples.points {
+        let inside = parts.iter().map(|(s, X)| distance(s, X, *p)).fold(f64::INFINITY, f64::min);
+        assert!(inside.abs() < 1e-8, "{inside}");
+    }
+    // two balls whose centres are a radius apart show three quarters of their surfaces
+    let left = samples.points.iter().filter(|p| p.x < 0.05).count();
+    assert!((left as f64 - 496.0).abs() < 15.0, "{left}");
+    assert_eq!(samples, sample_surface(&parts, 992).unwrap());
+}
+
+#[test]
+fn triangles_get_points_by_their_area() {
+    let vertices =
+        [Vec3::ZERO, Vec3::new(1.0, 0.0, 0.0), Vec3::new(0.0, 1.0, 0.0), Vec3::new(-3.0, 0.0, 0.0)];
+    let samples = sample_triangles(&vertices, &[[0, 1, 2], [0, 2, 3]], 4000).unwrap();
+    let right = samples.points.iter().filter(|p| p.x > 0.0).count();
+    assert!((right as f64 - 1000.0).abs() <= 1.0, "{right}");
+    for (p, n) in samples.points.iter().zip(&samples.normals) {
+        assert!(p.z == 0.0 && p.y >= 0.0 && p.x + p.y <= 1.0 && n.z == 1.0);
+        assert!(-p.x / 3.0 + p.y <= 1.0 + 1e-12);
+    }
+}
+
+#[test]
+fn what_has_no_surface_is_refused() {
+    let none = |result: Result<Samples, SampleError>| {
+        assert!(matches!(result, Err(SampleError::NoSurface(_))), "{result:?}");
+    };
+    none(sample_surface(&[], 10));
+    none(sample_surface(&[(Shape::HalfSpace, Pose::IDENTITY)], 10));
+    none(sample_triangles(&[Vec3::ZERO; 3], &[[0, 1, 2]], 10));
+    // one ball inside another one has nothing to show, but the other one has
+    let parts = [
+        (Shape::Sphere { radius: 0.1 }, Pose::IDENTITY),
+        (Shape::Sphere { radius: 0.2 }, Pose::IDENTITY),
+    ];
+    let samples = sample_surface(&parts, 100).unwrap();
+    assert!(samples.points.iter().all(|p| (p.norm() - 0.2).abs() < 1e-12));
+    assert_eq!(sample_surface(&parts, 0).unwrap(), Samples::default());
+}

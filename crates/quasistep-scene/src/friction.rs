@@ -1,0 +1,118 @@
+//! Friction in a scene file: of surfaces, and of pairs.
+
+use crate::document::{At, Map};
+use crate::error::SceneError;
+use crate::scene::matching_pairs;
+use quasistep::{FrictionException, PairFriction, Surface};
+
+/// Friction of a surface that says nothing.
+const DEFAULT_MU: f64 = 0.5;
+/// Coefficients of a surface or a pair.
+const COEFFICIENTS: [&str; 4] = ["mu", "mu_spin", "mu_roll", "patch_radius"];
+
+/// What a surface says of its friction.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub(crate) struct Given {
+    mu: Option<f64>,
+    mu_spin: Option<f64>,
+    mu_roll: Option<f64>,
+    patch_radius: Option<f64>,
+}
+
+impl Given {
+    /// A coefficient of sliding friction alone.
+    pub fn sliding(mu: f64) -> Self {
+        Self { mu: Some(mu), ..Self::default() }
+    }
+
+    /// `friction: 0.4` or `friction: {mu: 0.4, patch_radius: 0.01}`.
+    pub fn read(at: &At<'_>) -> Result<Self, SceneError> {
+        if at.is_map() {
+            Self::coefficients(&at.map(&COEFFICIENTS)?)
+        } else {
+            Ok(Self::sliding(at.non_negative("")?))
+        }
+    }
+
+    fn coefficients(map: &Map<'_>) -> Result<Self, SceneError> {
+        let value = |key, unit| map.get(key).map(|at: &At<'_>| at.non_negative(unit)).transpose();
+        Ok(Self {
+            mu: value("mu", "")?,
+            mu_spin: value("mu_spin", "m")?,
+            mu_roll: value("mu_roll", "m")?,
+            patch_radius: value("patch_radius", "m")?,
+        })
+    }
+
+    /// The surface, where nothing is said that of `defaults`.
+    pub fn over(&self, defaults: Surface) -> Surface {
+        Surface {
+            mu: self.mu.unwrap_or(defaults.mu),
+            mu_spin: self.mu_spin.unwrap_or(defaults.mu_spin),
+            mu_roll: self.mu_roll.unwrap_or(defaults.mu_roll),
+            patch_radius: self.patch_radius.unwrap_or(defaults.patch_radius),
+        }
+    }
+}
+
+/// The surface that `friction` of a map gives, where it says nothing that of `defaults`.
+pub(crate) fn surface(map: &Map<'_>, defaults: Surface) -> Result<Surface, SceneError> {
+    Ok(map.get("friction").map(Given::read).transpose()?.unwrap_or_default().over(defaults))
+}
+
+/// `friction:` of a scene.
+pub(crate) struct SceneFriction<'a> {
+    pub rule: PairFriction,
+    pub default: Surface,
+    pairs: Vec<(Map<'a>, Given)>,
+}
+
+impl<'a> SceneFriction<'a> {
+    pub fn read(at: Option<&At<'a>>) -> Result<Self, SceneError> {
+        let mut friction = Self {
+            rule: PairFriction::default(),
+            default: Surface::sliding(DEFAULT_MU),
+            pairs: Vec::new(),
+        };
+        let Some(at) = at else { return Ok(friction) };
+        let map = at.map(&["rule", "default", "pairs"])?;
+        if let Some(rule) = map.get("rule") {
+            friction.rule = rule.word(&[
+                ("harmonic_mean", PairFriction::HarmonicMean),
+                ("geometric_mean", PairFriction::GeometricMean),
+                ("arithmetic_mean", PairFriction::ArithmeticMean),
+                ("minimum", PairFriction::Minimum),
+                ("maximum", PairFriction::Maximum),
+            ])?;
+        }
+        if let Some(default) = map.get("default") {
+            friction.default = Given::read(default)?.over(friction.default);
+        }
+        for pair in map.get("pairs").map(At::list).transpose()?.unwrap_or_default() {
+            let mut keys = vec!["a", "b"];
+            keys.extend(COEFFICIENTS);
+            let map = pair.map(&keys)?;
+            let given = Given::coefficients(&map)?;
+            if given == Given::default() {
+                let valid = crate::document::list(&COEFFICIENTS);
+                return Err(pair.error(format!(
+                    "a pair without friction of its own was seen; give at least one of {valid}"
+                )));
+            }
+            friction.pairs.push((map, given));
+        }
+        Ok(friction)
+    }
+
+    /// Exceptions as pairs of shapes; later ones win.
+    pub fn exceptions(&self, geom_bodies: &[&str]) -> Result<Vec<FrictionException>, SceneError> {
+        let mut all = Vec::new();
+        for (map, given) in &self.pairs {
+            let Given { mu, mu_spin, mu_roll, patch_radius } = *given;
+            for pair in matching_pairs(map.need("a")?, map.need("b")?, geom_bodies)? {
+                all.push(FrictionException { pair, mu, mu_spin, mu_roll, patch_radius });
+            }
+        }
+        Ok(all)
+    }
+}

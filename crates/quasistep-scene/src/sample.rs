@@ -1,0 +1,62 @@
+//! A body's collision shapes as a cloud file: what a scanner would see of it.
+
+use crate::document::unknown;
+use crate::error::SceneError;
+use crate::scene::Scene;
+use quasistep_geometry::{Samples, Shape, sample_surface};
+use quasistep_math::{Pose, Vec3};
+use std::fmt::Write as _;
+use std::path::Path;
+
+impl Scene {
+    /// `count` points on the outside of a body's collision shapes and their outward normals, in the
+    /// body's frame. `body` is `model/link`, or a model of one body.
+    ///
+    /// # Errors
+    ///
+    /// If there is no such body, or its shapes have no surface to be sampled.
+    pub fn sample_body(&self, body: &str, count: usize) -> Result<Samples, SceneError> {
+        let model = self.system.model();
+        let complain = |message: String| SceneError::new(&self.name, None, body, message);
+        let index =
+            model.body_by_name(body).or_else(|| model.body_by_name(&format!("{body}/{body}")));
+        let index = index.ok_or_else(|| {
+            let names: Vec<&str> = model.bodies().iter().map(|b| b.name.as_str()).collect();
+            complain(unknown("body", body, &names))
+        })?;
+        let of_body = self.system.geoms().iter().filter(|g| g.body == index);
+        let parts: Vec<(Shape, Pose)> = of_body.map(|g| (g.shape.clone(), g.X_BG)).collect();
+        sample_surface(&parts, count).map_err(|e| complain(e.to_string()))
+    }
+}
+
+/// Writes points and normals as a PLY file in text, with this comment in its head.
+///
+/// # Errors
+///
+/// If the file cannot be written.
+pub fn write_ply(path: &Path, samples: &Samples, comment: &str) -> Result<(), SceneError> {
+    let n = samples.points.len();
+    let mut text = format!("ply\nformat ascii 1.0\ncomment {}\n", comment.replace('\n', " "));
+    let _ = writeln!(text, "element vertex {n}");
+    for property in ["x", "y", "z", "nx", "ny", "nz"] {
+        let _ = writeln!(text, "property double {property}");
+    }
+    text.push_str("end_header\n");
+    // a tenth of a micrometre, and normals to a millionth
+    let number = |value: f64, digits: usize| {
+        let text = format!("{value:.digits$}");
+        if text.trim_start_matches('-').chars().all(|c| matches!(c, '0' | '.')) {
+            "0".into()
+        } else {
+            text
+        }
+    };
+    for (p, n) in samples.points.iter().zip(&samples.normals) {
+        let row = |v: &Vec3, digits| v.to_array().map(|c| number(c, digits)).join(" ");
+        let _ = writeln!(text, "{} {}", row(p, 7), row(n, 6));
+    }
+    std::fs::write(path, text).map_err(|e| {
+        SceneError::new(&path.display().to_string(), None, "", format!("cannot be written: {e}"))
+    })
+}

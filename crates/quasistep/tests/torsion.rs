@@ -1,0 +1,299 @@
+//! Laws of torsional and rolling friction, on worlds small enough to solve by hand.
+#![allow(missing_docs)]
+#![allow(non_snake_case)] // frames in monogram notation: force_W
+
+mod common;
+
+use common::{World, ball, slide};
+use quasistep::{
+    Cone, ContactMode, Formulation, Friction, FrictionException, Inertia, PairFriction, Role,
+    State, StepError, StepInput, StepParams, Surface, System, SystemDef, Wrench,
+};
+use quasistep_geometry::{Polytope, Shape};
+use quasistep_math::Vec3;
+use quasistep_model::{JointKind, WORLD};
+use std::sync::Arc;
+
+const CONES: [Cone; 3] = [Cone::Pyramid(4), Cone::Pyramid(8), Cone::Round];
+
+fn params(cone: Cone) -> StepParams {
+    StepParams {
+        time_step: 0.01,
+        gravity: [0.0, 0.0, -10.0],
+        contact_margin: 0.05,
+        inertia: Inertia::Mass,
+        formulation: Formulation::Anitescu { cone },
+        ..StepParams::default()
+    }
+}
+
+/// One kilogram on a floor, with this friction; `rest` is the height of its frame.
+fn on_floor(shape: Shape, rest: f64, surface: Surface) -> (System, State) {
+    let mut world = World::new();
+    world.surface(WORLD, Shape::HalfSpace, [0.0; 3], surface);
+    let body = world.body("thing", WORLD, JointKind::Free, 1.0, Role::Passive);
+    world.surface(body, shape, [0.0; 3], surface);
+    let q = vec![1.0, 0.0, 0.0, 0.0, 0.0, 0.0, rest];
+    (world.build(), State { time: 0.0, q })
+}
+
+fn wrench(force_W: Vec3, torque_W: Vec3) -> StepInput {
+    let wrench = Wrench { body: 1, p_B: Vec3::ZERO, force_W, torque_W };
+    StepInput { wrenches: vec![wrench], ..StepInput::default() }
+}
+
+/// Tracy §III-A: at rest up to `mu_spin m g`, beyond it a spin with `phi = mu_spin omega h`.
+#[test]
+fn a_ball_spins_above_its_torsional_friction_only() {
+    let surface = Surface { mu_spin: 0.02, ..Surface::sliding(0.5) };
+    for cone in CONES {
+        let (system, start) = on_floor(ball(0.1), 0.1, surface);
+        let mut work = system.create_workspace();
+        let mut state = start.clone();
+        // mu_spin m g = 0.2 N·m
+        for torque in [0.05, -0.1, 0.1999] {
+            let input = wrench(Vec3::ZERO, Vec3::Z * torque);
+            let report = system.step_with(&mut state, &input, &params(cone), &mut work).unwrap();
+            let contact = &report.contacts[0];
+            assert_eq!(contact.mode, ContactMode::Stick);
+            assert!((contact.spin_torque + torque).abs() < 1e-9, "{}", contact.spin_torque);
+            assert!(report.v.iter().all(|v| v.abs() < 1e-9), "{:?}", report.v);
+        }
+        let mut state = start;
+        let input = wrench(Vec3::ZERO, Vec3::Z * 0.25);
+        let mut last = None;
+        for _ in 0..60 {
+            let report = system.step_with(&mut state, &input, &params(cone), &mut work).unwrap();
+            last = Some((report.contacts[0].clone(), report.v[2]));
+        }
+        let (contact, omega) = last.unwrap();
+        // omega = h (tau − mu_spin m g)/I with I = 0.4 m r² = 0.004 kg·m²
+        assert!((omega - 0.01 * 0.05 / 0.004).abs() < 1e-8, "{omega}");
+        assert!((contact.phi_next - 0.02 * omega * 0.01).abs() < 1e-10, "{}", contact.phi_next);
+        assert!((contact.spin_torque + 0.2).abs() < 1e-8, "{}", contact.spin_torque);
+        assert!((contact.spin_rate - omega).abs() < 1e-12);
+        assert_eq!(contact.mode, ContactMode::Slide);
+    }
+}
+
+/// A ball pushed at its centre rolls only if its rolling friction cannot hold it: with `p = 0.1 m ×
+/// push/(mu_roll m g)` and a foot that takes `push/(mu m g) = p/10` of its sliding friction, a pyramid
+/// holds up to `p + p/10 = 1`, a round cone up to `√(p² + (p/10)²) = 1`.
+#[test]
+fn a_ball_rolls_above_its_rolling_friction_only() {
+    let surface = Surface { mu_roll: 0.01, ..Surface::sliding(1.0) };
+    // alike in all directions with a round cone, along an edge with a pyramid
+    let round = 1.0 / 1.01_f64.sqrt();
+    for (cone, angle, limit) in
+        [(Cone::Round, 0.3, round), (Cone::Round, 1.0, round), (Cone::Pyramid(4), 0.0, 1.0 / 1.1)]
+    {
+        for (push, rolls) in [(0.999 * limit, false), (1.001 * limit, true)] {
+            let (system, mut state) = on_floor(ball(0.1), 0.1, surface);
+            let mut work = system.create_workspace();
+            // the tangents of a horizontal floor are x and y up to a turn by a right angle
+            let direction = Vec3::new(f64::cos(angle), f64::sin(angle), 0.0);
+            let input = wrench(direction * push, Vec3::ZERO);
+            let report = system.step_with(&mut state, &input, &params(cone), &mut work).unwrap();
+            let contact = &report.contacts[0];
+            assert_eq!(report.v[0].hypot(report.v[1]) > 1e-6, rolls, "{push}: {:?}", report.v);
+            if !rolls {
+                // r × push, and the friction force that holds the ball's foot
+                let held = direction.cross(Vec3::Z) * (0.1 * push);
+                assert!((contact.roll_torque_W - held).norm() < 1e-9, "{contact:?}");
+                assert!((contact.friction_force_W + direction * push).norm() < 1e-9);
+                assert_eq!(contact.mode, ContactMode::Stick);
+            }
+        }
+    }
+}
+
+/// Round cones couple slip and spin in an ellipsoid: a side load leaves `√(1 − (f/(mu n))²)` of the
+/// torsional friction. A pyramid leaves `1 − f/(mu n)`.
+#[test]
+fn slip_and_spin_share_one_cone() {
+    let surface = Surface { mu_spin: 0.02, ..Surface::sliding(0.5) };
+    for (cone, share) in [(Cone::Round, 0.8), (Cone::Pyramid(4), 0.4)] {
+        for (factor, holds) in [(0.999, true), (1.001, false)] {
+            let (system, mut state) = on_floor(ball(0.1), 0.1, surface);
+            let mut work = system.create_workspace();
+            // 0.6 of mu m g at the ball's foot, so that it does not roll
+            let force = Vec3::X * 3.0;
+            let torque = Vec3::Z * (0.2 * share * factor) + (Vec3::Z * -0.1).cross(force);
+            let input = wrench(force, torque);
+            let report = system.step_with(&mut state, &input, &params(cone), &mut work).unwrap();
+            let stuck = report.contacts[0].mode == ContactMode::Stick;
+            assert_eq!(stuck, holds, "{cone:?} at {factor}: {:?}", report.v);
+        }
+    }
+}
+
+/// Torsional friction belongs to the pair, not to a shape: every shape holds the same torque.
+#[test]
+fn every_shape_has_torsional_friction() {
+    let cone = vec![
+        Vec3::new(0.0, 0.0, -0.1),
+        Vec3::new(0.1, 0.0, 0.1),
+        Vec3::new(-0.1, 0.1, 0.1),
+        Vec3::new(-0.1, -0.1, 0.1),
+    ];
+    let shapes = [
+        ball(0.1),
+        Shape::Capsule { radius: 0.05, half_length: 0.05 },
+        Shape::Polytope(Arc::new(Polytope::from_points(&cone).unwrap())),
+        Shape::Box { half: [0.05, 0.05, 0.1] },
+        Shape::Cylinder { radius: 0.05, half_length: 0.1 },
+    ];
+    // no sliding friction: what holds is torsion alone, mu_spin m g
+    let surface = Surface { mu_spin: 0.02, ..Surface::default() };
+    for shape in shapes {
+        for (torque, holds) in [(0.1999, true), (0.2001, false)] {
+            let (system, mut state) = on_floor(shape.clone(), 0.1, surface);
+            let mut work = system.create_workspace();
+            let input = wrench(Vec3::ZERO, Vec3::Z * torque);
+            let round = params(Cone::Round);
+            let report = system.step_with(&mut state, &input, &round, &mut work).unwrap();
+            let spin: f64 = report.contacts.iter().map(|c| c.spin_torque).sum();
+            assert_eq!(report.v[2].abs() < 1e-7, holds, "{shape:?} {torque}: {:?}", report.v);
+            if holds {
+                assert!((spin + torque).abs() < 1e-9, "{shape:?}: {spin}");
+            }
+        }
+    }
+}
+
+/// A prescribed turn under torsional friction drags what it touches, and needs the torque for it.
+#[test]
+fn a_turntable_drags_by_torsion() {
+    let mut world = World::new();
+    let surface = Surface { mu_spin: 0.02, ..Surface::default() };
+    let table =
+        world.body("table", WORLD, JointKind::Continuous { axis: Vec3::Z }, 1.0, Role::Prescribed);
+    world.surface(table, Shape::HalfSpace, [0.0; 3], surface);
+    let body = world.body("thing", WORLD, JointKind::Free, 1.0, Role::Passive);
+    world.surface(body, ball(0.1), [0.0; 3], surface);
+    let system = world.build();
+    let mut state = State { time: 0.0, q: vec![0.0, 1.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.1] };
+    let mut work = system.create_workspace();
+    let mut turned = 0.0;
+    for k in 1..=10 {
+        let angle = 0.01 * f64::from(k);
+        let report = system.step(&mut state, &[angle], &params(Cone::Round), &mut work).unwrap();
+        turned = report.v[3];
+        // 1 rad/s needs I omega/h = 0.4 N·m, and 0.2 are there once the ball is on its boundary layer
+        assert!(k < 9 || (report.contacts[0].spin_torque.abs() - 0.2).abs() < 2e-3);
+        assert!((report.effort[0] - report.contacts[0].spin_torque.abs()).abs() < 1e-9);
+    }
+    assert!((turned - 0.5).abs() < 5e-3, "{turned}");
+}
+
+/// A plate on three feet holds `mu m g R` with round cones and turns above; axis-aligned pyramids
+/// give way earlier.
+#[test]
+fn a_plate_on_three_feet_holds_what_round_cones_allow() {
+    let holds = |inertia: Inertia, cone: Cone, torque: f64| {
+        let mut world = World::new();
+        world.floor(2.0 / 3.0);
+        let plate = world.body("thing", WORLD, JointKind::Free, 3.0, Role::Passive);
+        for k in 0..3 {
+            let (s, c) = (std::f64::consts::TAU / 3.0 * f64::from(k)).sin_cos();
+            world.shape(plate, ball(0.05), [1.5 * c, 1.5 * s, 0.0], 2.0 / 3.0);
+        }
+        let system = world.build();
+        let mut state = State { time: 0.0, q: vec![1.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.05] };
+        let params = StepParams { inertia, ..params(cone) };
+        let input = wrench(Vec3::ZERO, Vec3::Z * torque);
+        match system.step_with(&mut state, &input, &params, &mut system.create_workspace()) {
+            Ok(report) => report.v.iter().all(|v| v.abs() < 1e-9),
+            // without mass nothing stops a plate that turns
+            Err(StepError::Unsupported { .. }) => false,
+            Err(e) => panic!("{e}"),
+        }
+    };
+    for inertia in [Inertia::Mass, Inertia::None] {
+        assert!(holds(inertia, Cone::Round, 29.99) && !holds(inertia, Cone::Round, 30.01));
+        assert!(holds(inertia, Cone::Pyramid(4), 20.0) && !holds(inertia, Cone::Pyramid(4), 29.0));
+    }
+}
+
+/// Without torsional friction a row about the normal does not exist: the step is the same to the bit.
+#[test]
+fn no_torsion_changes_nothing() {
+    for cone in CONES {
+        let run = |surface: Surface| {
+            let (system, mut state) = on_floor(ball(0.1), 0.1, surface);
+            let mut work = system.create_workspace();
+            let input = wrench(Vec3::X, Vec3::Z * 0.01);
+            let report = system.step_with(&mut state, &input, &params(cone), &mut work).unwrap();
+            (report.n_rows, report.v.clone())
+        };
+        let plain = run(Surface::sliding(0.5));
+        assert_eq!(plain, run(Surface { patch_radius: 0.0, ..Surface::sliding(0.5) }));
+        let more = run(Surface { patch_radius: 0.01, ..Surface::sliding(0.5) });
+        assert_eq!(more.0, plain.0 + if cone == Cone::Round { 1 } else { 2 });
+    }
+}
+
+/// A body that cannot turn has no torsional rows.
+#[test]
+fn a_body_on_slides_has_no_torsion() {
+    let mut world = World::new();
+    let surface = Surface { mu_spin: 0.02, mu_roll: 0.02, ..Surface::sliding(0.5) };
+    world.surface(WORLD, Shape::HalfSpace, [0.0; 3], surface);
+    let body = world.body("z", WORLD, slide(Vec3::Z), 1.0, Role::Passive);
+    world.surface(body, ball(0.1), [0.0; 3], surface);
+    let system = world.build();
+    let mut state = State { time: 0.0, q: vec![0.1] };
+    let mut work = system.create_workspace();
+    let report = system.step(&mut state, &[], &params(Cone::Pyramid(4)), &mut work).unwrap();
+    assert_eq!(report.n_rows, 1);
+    assert_eq!(report.contacts[0].spin_torque, 0.0);
+}
+
+/// The patch's torque is that of an even pressure on a disc: `∫ mu p r dA = 2/3 mu N R`.
+#[test]
+fn coefficients_of_a_pair_follow_from_its_surfaces() {
+    let system = |exceptions: Vec<FrictionException>| {
+        let mut world = World::new();
+        let floor = Surface { mu_spin: 1e-3, mu_roll: 2e-3, ..Surface::sliding(0.4) };
+        world.surface(WORLD, Shape::HalfSpace, [0.0; 3], floor);
+        let body = world.body("thing", WORLD, JointKind::Free, 1.0, Role::Passive);
+        let pad = Surface { patch_radius: 0.03, ..Surface::sliding(0.6) };
+        world.surface(body, ball(0.1), [0.0; 3], pad);
+        world.build_with(|def| SystemDef {
+            friction: PairFriction::ArithmeticMean,
+            friction_exceptions: exceptions,
+            ..def
+        })
+    };
+    let close = |friction: Friction, want: [f64; 3]| {
+        let got = [friction.mu, friction.mu_spin, friction.mu_roll];
+        assert!(got.iter().zip(want).all(|(g, w)| (g - w).abs() < 1e-15), "{got:?} {want:?}");
+    };
+    close(system(vec![]).friction(0, 1), [0.5, 0.01, 2e-3]);
+    let pair = FrictionException { pair: (1, 0), ..FrictionException::default() };
+    let sliding = FrictionException { mu: Some(0.9), ..pair };
+    close(system(vec![sliding]).friction(1, 0), [0.9, 0.018, 2e-3]);
+    let spinning = FrictionException { mu_spin: Some(5e-3), mu_roll: Some(0.0), ..pair };
+    close(system(vec![spinning]).friction(1, 0), [0.5, 5e-3, 0.0]);
+    close(system(vec![sliding, spinning]).friction(1, 0), [0.9, 5e-3, 0.0]);
+    let patch = FrictionException { patch_radius: Some(0.3), ..pair };
+    close(system(vec![spinning, patch]).friction(1, 0), [0.5, 0.1, 0.0]);
+}
+
+#[test]
+fn an_impossible_coefficient_is_refused_by_name() {
+    for (exception, word) in [
+        (FrictionException { mu_spin: Some(-1.0), ..Default::default() }, "mu_spin -1"),
+        (FrictionException { mu_roll: Some(f64::NAN), ..Default::default() }, "mu_roll NaN"),
+    ] {
+        let mut world = World::new();
+        world.floor(0.5);
+        let body = world.body("thing", WORLD, JointKind::Free, 1.0, Role::Passive);
+        world.shape(body, ball(0.1), [0.0; 3], 0.5);
+        let exception = FrictionException { pair: (0, 1), ..exception };
+        let def = world.def();
+        let def = SystemDef { friction_exceptions: vec![exception], ..def };
+        let message = System::new(def).unwrap_err().to_string();
+        assert!(message.contains(word) && message.contains("≥ 0"), "{message}");
+    }
+}
