@@ -2,6 +2,7 @@
 
 pub mod clarabel_oracle;
 pub mod hard_problems;
+pub mod random_lcs;
 
 use quasistep_scene::Scene;
 use std::path::PathBuf;

@@ -4,7 +4,7 @@ use crate::task::{Failure, metadata, root};
 use std::collections::BTreeMap;
 
 /// Floor of each published crate: it may depend on lower floors only.
-const FLOORS: [(&str, u32); 9] = [
+const FLOORS: [(&str, u32); 10] = [
     ("quasistep-math", 0),
     ("quasistep-geometry", 1),
     ("quasistep-model", 1),
@@ -13,6 +13,7 @@ const FLOORS: [(&str, u32); 9] = [
     ("quasistep", 2),
     ("quasistep-scene", 3),
     ("quasistep-view", 3),
+    ("quasistep-control", 3),
     ("quasistep-reproduce", 4),
 ];
 /// The roof stands on everything.

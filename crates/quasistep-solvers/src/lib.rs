@@ -54,6 +54,7 @@
 //! | contacts: cost in blocks, cones over small Jacobians | [`ConeProgram`], [`ConeSolver`]  |
 //! | QP with a dense cost                                | [`Qp`], [`QpSolver`]             |
 //! | QP or second-order cone program of sparse data      | [`Socp`], [`SocpSolver`]         |
+//! | QP whose rows choose: complementarity, modes        | [`Miqp`], [`MiqpSolver`]         |
 //!
 //! # How
 //!
@@ -73,6 +74,10 @@
 //!   and cones is (`cone/structure.rs`), and kernels with explicit SIMD, chosen at run time
 //!   (`cone/kernels`). Parts of the program that no cone connects are solved apart.
 //!
+//! - [`MiqpSolver`] is a branch and bound on modes; start reading in `miqp/search.rs`. Its nodes are a
+//!   dense dual active set that goes on from the parent's factors, its lower bound holds whenever
+//!   it stops, and a choice never becomes a big number.
+//!
 //! A cone has at most eight rows.
 //!
 //! This crate knows nothing of contacts, friction or time steps.
@@ -81,6 +86,7 @@
 mod cone;
 mod dense;
 mod kernels;
+mod miqp;
 mod qp;
 mod rows;
 mod socp;
@@ -89,6 +95,10 @@ pub use cone::dense_form::DenseProgram;
 pub use cone::program::{Cone, ConeMut, ConeProgram};
 pub use cone::solver::{ConeSolver, WarmStart};
 pub use dense::solver::QpSolver;
+pub use miqp::{
+    Choices, Hooks, Miqp, MiqpLimit, MiqpSettings, MiqpSolution, MiqpSolver, MiqpStatus, Propose,
+    Side,
+};
 pub use qp::{Method, Qp, Reason, Residuals, Saturation, Settings, Solution, Status};
 pub use rows::Rows;
 pub use socp::{RowCone, Socp, SocpSolver};

@@ -1,0 +1,116 @@
+//! What can be wrong with a problem, in the caller's words.
+
+/// A problem that cannot be set up, or a start that does not fit it.
+#[derive(Clone, Debug, PartialEq)]
+#[non_exhaustive]
+pub enum ProblemError {
+    /// A vector or matrix has the wrong number of entries.
+    Length {
+        /// Its name.
+        what: &'static str,
+        /// Entries it has.
+        got: usize,
+        /// Entries it should have.
+        want: usize,
+    },
+    /// A number is NaN or infinite where it must not be.
+    NotFinite {
+        /// Name of the vector or matrix.
+        what: &'static str,
+        /// Its entry, row-major.
+        index: usize,
+        /// What stands there.
+        value: f64,
+    },
+    /// A lower bound above its upper bound.
+    Crossed {
+        /// Which bounds.
+        what: &'static str,
+        /// Entry.
+        index: usize,
+        /// Lower bound.
+        lower: f64,
+        /// Upper bound.
+        upper: f64,
+    },
+    /// The horizon has no step.
+    NoHorizon,
+    /// There is neither one model nor one for every step, or they differ in size.
+    Models {
+        /// Number of models.
+        got: usize,
+        /// Length of the horizon.
+        horizon: usize,
+    },
+    /// A cost matrix with negative curvature, or one that is not symmetric.
+    Cost {
+        /// `Q`, `Q_f` or `R`.
+        what: &'static str,
+    },
+    /// A penalty that is not a positive number.
+    Weight {
+        /// Which bounds.
+        what: &'static str,
+        /// The penalty.
+        value: f64,
+    },
+    /// Big-M needs a bound that nothing implies.
+    NoBigM {
+        /// Step of the horizon, from 1.
+        step: usize,
+        /// Entry of `gamma`.
+        gamma: usize,
+    },
+}
+
+impl ProblemError {
+    pub(crate) fn check_numbers(
+        what: &'static str,
+        values: &[f64],
+        want: usize,
+    ) -> Result<(), Self> {
+        if values.len() != want {
+            return Err(Self::Length { what, got: values.len(), want });
+        }
+        match values.iter().position(|v| !v.is_finite()) {
+            Some(index) => Err(Self::NotFinite { what, index, value: values[index] }),
+            None => Ok(()),
+        }
+    }
+}
+
+impl std::fmt::Display for ProblemError {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        match self {
+            Self::Length { what, got, want } => {
+                write!(f, "`{what}` has {got} entries; it must have {want}")
+            }
+            Self::NotFinite { what, index, value } => {
+                write!(f, "entry {index} of `{what}` is {value}; it must be finite")
+            }
+            Self::Crossed { what, index, lower, upper } => {
+                write!(
+                    f,
+                    "entry {index} of the {what} bounds: lower {lower} is above upper {upper}"
+                )
+            }
+            Self::NoHorizon => f.write_str("`horizon` is 0; it must be at least 1"),
+            Self::Models { got, horizon } => write!(
+                f,
+                "there are {got} models for a horizon of {horizon}; give one, or one of the same size for every step"
+            ),
+            Self::Cost { what } => {
+                write!(f, "`{what}` must be symmetric and have no negative curvature")
+            }
+            Self::Weight { what, value } => {
+                write!(f, "the weight of soft {what} bounds is {value}; it must be > 0")
+            }
+            Self::NoBigM { step, gamma } => write!(
+                f,
+                "nothing bounds entry {gamma} of gamma at step {step}; set `bounds.impulse`, or export complementarity as SOS1"
+            ),
+        }
+    }
+}
+
+impl std::error::Error for ProblemError {}

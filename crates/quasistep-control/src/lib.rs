@@ -1,0 +1,50 @@
+//! Model-predictive control that decides itself when to touch, stick and slide.
+//!
+//! The prediction is a linear complementarity system ([`Lcs`], MpcNote (7) and (9)); the plan is the
+//! *global* optimum over all contact modes, with its proof, or the best one found in the time given
+//! and a certified gap. No big-M, no commercial solver.
+//!
+//! ```
+//! use quasistep_control::{Mpc, MpcSettings, PlanStatus, point_robot};
+//!
+//! let mut mpc = Mpc::new(point_robot::problem(5), MpcSettings::default())?;
+//! let plan = mpc.plan(&point_robot::START, None)?;
+//! assert_eq!(plan.status, PlanStatus::Optimal);
+//! // MpcNote, Figure 4: 156
+//! assert!((plan.cost - 155.9047).abs() < 1e-4 && plan.gap() <= 1e-9);
+//! // one step on, from where the last plan leads
+//! let next = mpc.plan(&plan.states[1], Some(&plan))?;
+//! # Ok::<(), quasistep_control::ProblemError>(())
+//! ```
+//!
+//! # How
+//!
+//! 1. [`Lcs::contacts`] recognises Coulomb contacts: two impulses and six modes instead of four pairs.
+//! 2. Intervals show which contacts cannot be touched at which step (`reach.rs`); they are left out.
+//! 3. The horizon becomes a quadratic program on inputs and impulses with choices (`horizon.rs`).
+//! 4. The last plan, one step on, is rolled out through the system; its modes begin the search
+//!    (`rollout.rs`), and every node's inputs are rolled out as well.
+//! 5. [`quasistep_solvers::MiqpSolver`] branches on the sign of friction, then contact, then sticking.
+//!
+//! This crate knows no scene, no file and no clock.
+
+mod constraint;
+mod error;
+mod export;
+mod horizon;
+mod lcp;
+mod lcs;
+mod mpc;
+mod plan;
+pub mod point_robot;
+mod problem;
+mod reach;
+mod rollout;
+
+pub use constraint::{AtStep, Constraint, Relaxed};
+pub use error::ProblemError;
+pub use export::Integers;
+pub use lcs::{CoulombContact, Lcs};
+pub use mpc::{Mpc, MpcSettings, Search};
+pub use plan::{Plan, PlanStatus};
+pub use problem::{Bounds, Cost, Hardness, Limits, Problem};

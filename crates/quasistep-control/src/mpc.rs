@@ -1,0 +1,412 @@
+//! The controller. Start reading in [`Mpc::plan_until`].
+
+#![allow(non_snake_case)] // letters of MpcNote
+
+use crate::constraint::{AtStep, Constraint, Relaxed};
+use crate::error::ProblemError;
+use crate::horizon::{Horizon, Relax, Start};
+use crate::lcs::{Reduced, Unit};
+use crate::plan::{Plan, PlanStatus};
+use crate::problem::Problem;
+use crate::reach::Reach;
+use crate::rollout::{Rollout, dot};
+use quasistep_solvers::{Hooks, MiqpSettings, MiqpSolution, MiqpSolver, MiqpStatus};
+
+/// A start outside its bounds by less than this share of them counts as inside.
+const INSIDE: f64 = 1e-7;
+
+/// Violations below this are rounding.
+const RELAXED: f64 = 1e-9;
+
+/// How plans are searched for.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct MpcSettings {
+    /// Plans within this of the lower bound are optimal; absolute, in units of the cost. Default
+    /// 1e-9.
+    pub absolute_gap: f64,
+    /// Most nodes; 0 (the default) for no limit.
+    pub max_nodes: u64,
+    /// [`Search::Global`] by default.
+    pub search: Search,
+}
+
+/// How far a search goes.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Search {
+    /// Until the plan is proven optimal, or a limit.
+    #[default]
+    Global,
+    /// Contact modes by rollout, the best plan for them, and again while it improves: for systems too
+    /// large to certify. The bound is that of the relaxation.
+    Local,
+}
+
+impl Default for MpcSettings {
+    fn default() -> Self {
+        Self { absolute_gap: 1e-9, max_nodes: 0, search: Search::Global }
+    }
+}
+
+/// A model-predictive controller: a problem, and memory.
+#[derive(Debug)]
+pub struct Mpc {
+    problem: Problem,
+    settings: MpcSettings,
+    reduced: Vec<Reduced>,
+    reach: Reach,
+    horizon: Horizon,
+    rollout: Rollout,
+    solver: MiqpSolver,
+    solution: MiqpSolution,
+}
+
+impl Mpc {
+    /// Prepares a problem.
+    ///
+    /// # Errors
+    ///
+    /// What is wrong with it.
+    pub fn new(problem: Problem, settings: MpcSettings) -> Result<Self, ProblemError> {
+        problem.check()?;
+        let reduced: Vec<Reduced> = problem.models.iter().map(Reduced::of).collect();
+        let reach = Reach::new(&problem, &reduced);
+        Ok(Self {
+            problem,
+            settings,
+            reduced,
+            reach,
+            horizon: Horizon::default(),
+            rollout: Rollout::default(),
+            solver: MiqpSolver::new(),
+            solution: MiqpSolution::default(),
+        })
+    }
+
+    /// The problem.
+    pub fn problem(&self) -> &Problem {
+        &self.problem
+    }
+
+    /// Other wanted states: one, or `N + 1` of a trajectory as seen from now.
+    ///
+    /// # Errors
+    ///
+    /// A wrong length, or a number that is not finite. The old ones stay.
+    pub fn set_goal(&mut self, goal: Vec<Vec<f64>>) -> Result<(), ProblemError> {
+        self.problem.check_goal(&goal)?;
+        self.problem.cost.goal = goal;
+        Ok(())
+    }
+
+    /// Plans from `x0`.
+    ///
+    /// `warm` is the plan of the step before: where the search begins, and the input applied last
+    /// for bounds on changes.
+    ///
+    /// # Errors
+    ///
+    /// `x0` has a wrong length or a number that is not finite. What the world says is in
+    /// [`Plan::status`].
+    pub fn plan(&mut self, x0: &[f64], warm: Option<&Plan>) -> Result<Plan, ProblemError> {
+        self.plan_until(x0, warm, &mut || false)
+    }
+
+    /// [`plan`](Self::plan) until `stop` says true; then the best plan so far, and its gap.
+    ///
+    /// `stop` is asked between quadratic programs; it may read a clock, which this crate does not.
+    ///
+    /// # Errors
+    ///
+    /// See [`plan`](Self::plan).
+    pub fn plan_until(
+        &mut self,
+        x0: &[f64],
+        warm: Option<&Plan>,
+        stop: &mut dyn FnMut() -> bool,
+    ) -> Result<Plan, ProblemError> {
+        ProblemError::check_numbers("x0", x0, self.problem.n_x())?;
+        let warm = warm.filter(|w| self.fits(w));
+        let outside = self.start_outside(x0);
+        if !outside.is_empty() && !self.problem.bounds.state.is_soft() {
+            let mut plan = Plan::empty();
+            plan.conflict = outside.iter().map(|r| r.at).collect();
+            return Ok(plan);
+        }
+        let mut plan = self.search(x0, warm, Relax::Nothing, stop);
+        if plan.status == PlanStatus::Infeasible {
+            if self.has_soft_bounds() {
+                plan = self.search(x0, warm, Relax::Soft, stop);
+            }
+            if plan.status == PlanStatus::Infeasible {
+                self.explain(x0, warm, &mut plan);
+            }
+        }
+        plan.relaxed.splice(0..0, outside);
+        Ok(plan)
+    }
+
+    /// Plans, applies the first input to the model itself, and plans again from where that leads.
+    ///
+    /// Returns `steps` plans, fewer if one is not usable: it is then the last.
+    ///
+    /// # Errors
+    ///
+    /// See [`plan`](Self::plan).
+    pub fn receding_horizon(
+        &mut self,
+        x0: &[f64],
+        steps: usize,
+    ) -> Result<Vec<Plan>, ProblemError> {
+        let mut plans: Vec<Plan> = Vec::with_capacity(steps);
+        let mut x = x0.to_vec();
+        while plans.len() < steps {
+            let plan = self.plan(&x, plans.last())?;
+            let next = plan.states.get(1).cloned();
+            plans.push(plan);
+            match next {
+                Some(next) => x = next,
+                None => break,
+            }
+        }
+        Ok(plans)
+    }
+
+    /// Contacts and pairs that can act within the horizon from `x0`, by the normal impulse's or
+    /// pair's entry of `gamma`; all others are left out of the search.
+    ///
+    /// # Errors
+    ///
+    /// See [`plan`](Self::plan).
+    pub fn reachable(&mut self, x0: &[f64]) -> Result<Vec<AtStep>, ProblemError> {
+        ProblemError::check_numbers("x0", x0, self.problem.n_x())?;
+        let (problem, reduced, reach) = self.reached(x0, None, Relax::Nothing);
+        let mut found = Vec::new();
+        for (k, step) in reach.steps.iter().enumerate() {
+            for (index, unit) in reduced[problem.place(k)].units.iter().enumerate() {
+                if step.possible(index) {
+                    let constraint = Constraint::Contact(match *unit {
+                        Unit::Contact { contact, .. } => contact.normal,
+                        Unit::Pair { gamma, .. } => gamma,
+                    });
+                    found.push(AtStep { step: k + 1, constraint });
+                }
+            }
+        }
+        Ok(found)
+    }
+
+    /// One search: reach, program, starts, branch and bound, recovery.
+    fn search(
+        &mut self,
+        x0: &[f64],
+        warm: Option<&Plan>,
+        relax: Relax,
+        stop: &mut dyn FnMut() -> bool,
+    ) -> Plan {
+        self.build(x0, warm, relax, self.problem.horizon);
+        let (shifted, rolled) = self.starts(x0, warm);
+        let starts: Vec<&[u8]> =
+            [&shifted, &rolled].into_iter().flatten().map(Vec::as_slice).collect();
+        let local = self.settings.search == Search::Local;
+        let settings = MiqpSettings {
+            absolute_gap: self.settings.absolute_gap,
+            max_nodes: if local { 1 } else { self.settings.max_nodes },
+            probing: !local,
+            ..MiqpSettings::default()
+        };
+        let (problem, reduced, horizon) = (&self.problem, &self.reduced, &self.horizon);
+        let rollout = &mut self.rollout;
+        let mut propose = |y: &[f64], modes: &mut [u8]| {
+            let inputs = |k: usize, j: usize| y[horizon.inputs[k] + j];
+            rollout.modes(problem, reduced, horizon, x0, inputs, modes)
+        };
+        let mut hooks = Hooks { starts: &starts, stop: Some(stop), propose: Some(&mut propose) };
+        self.solver.solve(&horizon.miqp(), &settings, &mut hooks, &mut self.solution);
+        self.recover(x0)
+    }
+
+    fn build(&mut self, x0: &[f64], warm: Option<&Plan>, relax: Relax, steps: usize) {
+        let last = warm.and_then(|w| w.inputs.first()).map(Vec::as_slice);
+        self.reach.propagate(&self.problem, &self.reduced, x0, last, relax);
+        let start = Start { x: x0, last_input: last };
+        self.horizon.build(&self.problem, &self.reduced, &self.reach, start, relax, steps);
+    }
+
+    /// What can be reached from `x0`.
+    pub(crate) fn reached(
+        &mut self,
+        x0: &[f64],
+        last_input: Option<&[f64]>,
+        relax: Relax,
+    ) -> (&Problem, &[Reduced], &Reach) {
+        self.reach.propagate(&self.problem, &self.reduced, x0, last_input, relax);
+        (&self.problem, &self.reduced, &self.reach)
+    }
+
+    /// Modes of the last plan one step on, and those that its inputs lead to from here.
+    fn starts(&mut self, x0: &[f64], warm: Option<&Plan>) -> (Option<Vec<u8>>, Option<Vec<u8>>) {
+        let Some(warm) = warm else { return (None, None) };
+        let last = warm.inputs.len() - 1;
+        let active = &self.horizon.active;
+        let shifted = active.iter().map(|a| warm.modes[(a.step + 1).min(last)][a.unit]).collect();
+        let mut rolled = vec![0; active.len()];
+        let inputs = |k: usize, j: usize| warm.inputs[(k + 1).min(last)][j];
+        let ok = self.rollout.modes(
+            &self.problem,
+            &self.reduced,
+            &self.horizon,
+            x0,
+            inputs,
+            &mut rolled,
+        );
+        (Some(shifted), ok.then_some(rolled))
+    }
+
+    /// True if a plan has the shape of this problem.
+    fn fits(&self, warm: &Plan) -> bool {
+        let units = |k: usize| self.reduced[self.problem.place(k)].units.len();
+        warm.is_usable()
+            && warm.inputs.len() == self.problem.horizon
+            && warm.inputs.iter().all(|u| u.len() == self.problem.n_u())
+            && warm.modes.iter().enumerate().all(|(k, m)| m.len() == units(k))
+    }
+
+    fn has_soft_bounds(&self) -> bool {
+        let bounds = &self.problem.bounds;
+        bounds.state.is_soft() || bounds.input.is_soft() || bounds.input_rate.is_soft()
+    }
+
+    /// Bounds of the state that the start violates.
+    fn start_outside(&self, x0: &[f64]) -> Vec<Relaxed> {
+        let limits = &self.problem.bounds.state;
+        let mut outside = Vec::new();
+        for (i, &x) in x0.iter().enumerate() {
+            for (amount, level, constraint) in [
+                (limits.lower(i) - x, limits.lower(i), Constraint::StateLower(i)),
+                (x - limits.upper(i), limits.upper(i), Constraint::StateUpper(i)),
+            ] {
+                if amount > INSIDE * level.abs().max(1.0) {
+                    outside.push(Relaxed { at: AtStep { step: 0, constraint }, amount });
+                }
+            }
+        }
+        outside
+    }
+
+    /// Reads the plan off the solution.
+    fn recover(&mut self, x0: &[f64]) -> Plan {
+        let (solution, horizon) = (&self.solution, &self.horizon);
+        let mut plan = Plan::empty();
+        plan.status = match solution.status {
+            MiqpStatus::Optimal => PlanStatus::Optimal,
+            MiqpStatus::Feasible(limit) => PlanStatus::Feasible(limit),
+            MiqpStatus::Infeasible => PlanStatus::Infeasible,
+            MiqpStatus::Unknown(limit) => PlanStatus::Unknown(limit),
+            MiqpStatus::Failed(reason) => PlanStatus::Failed(reason),
+        };
+        plan.nodes = solution.nodes;
+        plan.qps = solution.qps;
+        plan.pivots = solution.pivots;
+        plan.size = (horizon.n, horizon.active.len());
+        plan.cost = solution.cost + horizon.constant;
+        plan.bound = solution.bound + horizon.constant;
+        plan.root = solution.root + horizon.constant;
+        plan.first = solution.first + horizon.constant;
+        plan.conflict = self.named(&solution.conflict);
+        if !solution.cost.is_finite() {
+            return plan;
+        }
+        let y = &solution.x;
+        let n_u = self.problem.n_u();
+        plan.states.push(x0.to_vec());
+        let mut x = Vec::new();
+        let mut first = 0;
+        for k in 0..horizon.steps {
+            horizon.state(k + 1, y, &mut x);
+            plan.states.push(x.clone());
+            plan.inputs.push(y[horizon.inputs[k]..horizon.inputs[k] + n_u].to_vec());
+            let r = &self.reduced[self.problem.place(k)];
+            let mut reduced = vec![0.0; r.n_r];
+            let mut modes = vec![0; r.units.len()];
+            while let Some(a) = horizon.active.get(first).filter(|a| a.step == k) {
+                let unit = &r.units[a.unit];
+                reduced[unit.variable()..unit.variable() + unit.len()]
+                    .copy_from_slice(&y[a.variable..a.variable + unit.len()]);
+                modes[a.unit] = solution.modes[first];
+                first += 1;
+            }
+            plan.impulses.push(self.gamma(k, &x, &reduced));
+            plan.modes.push(modes);
+        }
+        for &(variable, at) in &horizon.slacks {
+            if y[variable] > RELAXED {
+                plan.relaxed.push(Relaxed { at, amount: y[variable] });
+            }
+        }
+        plan
+    }
+
+    /// All of `gamma` at step `k`: `beta±` are the two signs of `t`, `lambda = |v_t|`.
+    fn gamma(&self, k: usize, x: &[f64], reduced: &[f64]) -> Vec<f64> {
+        let at = self.problem.place(k);
+        let r = &self.reduced[at];
+        let mut gamma = vec![0.0; self.problem.models[at].n_gamma];
+        for unit in &r.units {
+            match *unit {
+                Unit::Contact { variable, row, contact } => {
+                    let t = reduced[variable + 1];
+                    let D = &r.D[(row + 1) * x.len()..(row + 2) * x.len()];
+                    let E = &r.E[(row + 1) * r.n_r..(row + 2) * r.n_r];
+                    let v_t = r.a[row + 1] + dot(D, x) + dot(E, reduced);
+                    gamma[contact.normal] = reduced[variable];
+                    gamma[contact.tangents[0]] = t.max(0.0);
+                    gamma[contact.tangents[1]] = (-t).max(0.0);
+                    gamma[contact.slip] = v_t.abs();
+                }
+                Unit::Pair { variable, gamma: i, .. } => gamma[i] = reduced[variable],
+            }
+        }
+        gamma
+    }
+
+    /// Names of rows, each once, in order of time.
+    fn named(&self, rows: &[u32]) -> Vec<AtStep> {
+        let mut names: Vec<AtStep> = rows.iter().map(|&i| self.horizon.tags[i as usize]).collect();
+        names.sort_unstable();
+        names.dedup();
+        names
+    }
+
+    /// Finds out why there is no plan: which bounds must give way, or, if none suffice, from which
+    /// step on the contacts themselves have no answer.
+    fn explain(&mut self, x0: &[f64], warm: Option<&Plan>, plan: &mut Plan) {
+        if self.solution.root_infeasible {
+            return;
+        }
+        let settings = MiqpSettings { absolute_gap: 1e-6, ..MiqpSettings::default() };
+        for steps in 1..=self.problem.horizon {
+            self.build(x0, warm, Relax::All, steps);
+            let horizon = &self.horizon;
+            self.solver.solve(
+                &horizon.miqp(),
+                &settings,
+                &mut Hooks::default(),
+                &mut self.solution,
+            );
+            let give_way: Vec<AtStep> = match self.solution.status {
+                MiqpStatus::Infeasible => self.named(&self.solution.conflict),
+                MiqpStatus::Optimal => horizon
+                    .slacks
+                    .iter()
+                    .filter(|(variable, _)| self.solution.x[*variable] > 1e-6)
+                    .map(|(_, at)| *at)
+                    .collect(),
+                _ => continue,
+            };
+            if !give_way.is_empty() {
+                plan.conflict = give_way;
+                return;
+            }
+        }
+    }
+}

@@ -1,0 +1,266 @@
+//! Which choice to branch on: friction signs before contacts before sliding, as the splits say, and
+//! among equals the one whose halves cost most.
+
+use super::node::End;
+use super::problem::{Miqp, bits};
+use super::search::{Search, settle};
+use super::solver::{Hooks, MiqpLimit, MiqpSettings};
+use crate::kernels::max_abs;
+
+/// A demand violated by less than this share of its terms holds.
+const HOLDS: f64 = 1e-9;
+
+/// Smallest gain of a half that counts in a product of two.
+const LEAST_GAIN: f64 = 1e-12;
+
+/// A choice that might be branched on.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Pick {
+    choice: usize,
+    half: u32,
+    /// Place of the split in the caller's order.
+    rank: usize,
+    /// How far the present point is from the nearer half.
+    distance: f64,
+}
+
+/// What trying picks out came to.
+pub(super) enum Trial {
+    /// Both halves of a choice are closed, and so is the node.
+    Closed,
+    /// One half of a choice is closed; the node is smaller now.
+    Reduced,
+    Stopped,
+    Branch {
+        choice: usize,
+        halves: [u32; 2],
+        bounds: [f64; 2],
+    },
+}
+
+/// What became of one half.
+enum Half {
+    Open(f64),
+    Closed,
+}
+
+impl Search {
+    /// Writes `slack` at the point of a slot.
+    pub fn write_slack(&mut self, at: usize) {
+        let x = &self.slots[at].x;
+        let size = max_abs(x).max(self.slots[at].size);
+        self.slack.clear();
+        self.slack.extend((0..self.data.m).map(|i| {
+            let terms = size + self.data.b[i].abs();
+            if terms > 0.0 { self.data.slack(i, x) / terms } else { 0.0 }
+        }));
+    }
+
+    /// How far the present point is from a mode: 0 where all its demands hold.
+    pub fn mode_violation(&self, miqp: &Miqp<'_>, choice: usize, mode: usize) -> f64 {
+        let demands = miqp.choices.demands(choice, mode);
+        let rows = miqp.choices.rows(choice);
+        let each =
+            rows.iter().zip(demands).map(|(&r, side)| side.violation(self.slack[r as usize]));
+        each.fold(0.0, f64::max)
+    }
+
+    fn mask_violation(&self, miqp: &Miqp<'_>, choice: usize, mask: u32) -> f64 {
+        let rows = miqp.choices.rows(choice).iter().enumerate();
+        rows.map(|(k, &r)| miqp.choices.common(choice, mask, k).violation(self.slack[r as usize]))
+            .fold(0.0, f64::max)
+    }
+
+    /// Choices that the point of a slot leaves undecided, best first.
+    pub fn find_picks(&mut self, miqp: &Miqp<'_>, settings: &MiqpSettings, at: usize) {
+        self.write_slack(at);
+        self.picks.clear();
+        for choice in 0..self.masks.len() {
+            let mask = self.masks[choice];
+            let single = mask.is_power_of_two();
+            if single || bits(mask).any(|m| self.mode_violation(miqp, choice, m) <= HOLDS) {
+                continue;
+            }
+            let pick = self.split(miqp, choice, mask);
+            self.picks.push(pick);
+        }
+        self.picks.sort_unstable_by(|a, b| {
+            (a.rank.cmp(&b.rank))
+                .then(b.distance.total_cmp(&a.distance))
+                .then(a.choice.cmp(&b.choice))
+        });
+        self.picks.truncate(settings.candidates.max(1));
+    }
+
+    /// The first split both of whose halves move the present point; else the first that moves it
+    /// in one; else any.
+    fn split(&self, miqp: &Miqp<'_>, choice: usize, mask: u32) -> Pick {
+        let splits = miqp.choices.splits(choice);
+        let lowest = mask & mask.wrapping_neg();
+        let mut one_sided = None;
+        for (rank, &split) in splits.iter().chain([&lowest]).enumerate() {
+            let half = mask & split;
+            if half == 0 || half == mask {
+                continue;
+            }
+            let (a, b) = (
+                self.mask_violation(miqp, choice, half),
+                self.mask_violation(miqp, choice, mask & !half),
+            );
+            if a.min(b) > HOLDS {
+                return Pick { choice, half, rank, distance: a.min(b) };
+            }
+            if one_sided.is_none() && a.max(b) > HOLDS {
+                one_sided = Some(Pick { choice, half, rank: splits.len() + 1, distance: a.max(b) });
+            }
+        }
+        one_sided.unwrap_or(Pick { choice, half: lowest, rank: splits.len() + 2, distance: 0.0 })
+    }
+
+    /// A pick at a point that satisfies all choices, yet not exactly: the worst one.
+    pub fn find_any_pick(&mut self, miqp: &Miqp<'_>) {
+        self.nearest_modes(miqp);
+        let worst = (0..self.masks.len())
+            .filter(|&c| self.masks[c] & (self.masks[c] - 1) != 0)
+            .map(|c| (c, self.mode_violation(miqp, c, self.modes[c] as usize)))
+            .max_by(|a, b| a.1.total_cmp(&b.1).then(b.0.cmp(&a.0)));
+        if let Some((choice, distance)) = worst {
+            let half = 1 << self.modes[choice];
+            self.picks.push(Pick { choice, half, rank: 0, distance });
+        }
+    }
+
+    /// Solves both halves of the best picks, from the factors of a slot.
+    pub fn try_out(
+        &mut self,
+        miqp: &Miqp<'_>,
+        settings: &MiqpSettings,
+        hooks: &mut Hooks<'_>,
+        at: usize,
+        bound: f64,
+    ) -> Trial {
+        let mut branch = Trial::Closed;
+        let mut best = f64::NEG_INFINITY;
+        let mut reduced = false;
+        for k in 0..self.picks.len() {
+            let pick = self.picks[k];
+            if self.stopped(hooks) {
+                return Trial::Stopped;
+            }
+            let mask = self.masks[pick.choice];
+            let halves = [pick.half, mask & !pick.half];
+            let mut bounds = [bound; 2];
+            let mut closed = [false; 2];
+            for h in 0..2 {
+                match self.try_half(miqp, settings, at, pick.choice, halves[h]) {
+                    Half::Open(lower) => bounds[h] = lower.max(bound),
+                    Half::Closed => closed[h] = true,
+                }
+            }
+            match closed {
+                [true, true] => return Trial::Closed,
+                [false, false] => {}
+                _ => {
+                    self.masks[pick.choice] = halves[usize::from(closed[0])];
+                    reduced = true;
+                    continue;
+                }
+            }
+            let gain = |b: f64| (b - bound).max(LEAST_GAIN);
+            let score = gain(bounds[0]) * gain(bounds[1]);
+            if score > best {
+                best = score;
+                branch = Trial::Branch { choice: pick.choice, halves, bounds };
+            }
+        }
+        if reduced { Trial::Reduced } else { branch }
+    }
+
+    /// One half of a choice, tried from the factors of a slot.
+    fn try_half(
+        &mut self,
+        miqp: &Miqp<'_>,
+        settings: &MiqpSettings,
+        at: usize,
+        choice: usize,
+        mask: u32,
+    ) -> Half {
+        self.trial_sides.clear();
+        self.trial_sides.extend_from_slice(&self.sides);
+        for (k, &row) in miqp.choices.rows(choice).iter().enumerate() {
+            let side = &mut self.trial_sides[row as usize];
+            *side = side.and(miqp.choices.common(choice, mask, k));
+        }
+        let cutoff = self.cutoff(settings);
+        if cutoff < f64::INFINITY {
+            let lower = self.slots[at].peek(&self.data, &self.trial_sides, settings.reach);
+            if lower >= cutoff {
+                self.close(lower);
+                return Half::Closed;
+            }
+        }
+        self.qps += 1;
+        self.trial.copy_from(&self.slots[at]);
+        let (data, sides) = (&self.data, &self.trial_sides);
+        let end = settle(&mut self.trial, data, sides, true, cutoff, settings, self.max_pivots);
+        let lower = self.trial.lower(&self.data, settings.reach);
+        match end {
+            End::Solved if lower < cutoff => Half::Open(lower),
+            End::Solved | End::Cut => {
+                self.close(lower);
+                Half::Closed
+            }
+            End::Infeasible { row } => {
+                self.note_trial_conflict(row);
+                Half::Closed
+            }
+            End::Pivots => Half::Open(f64::NEG_INFINITY),
+        }
+    }
+
+    /// Tries every half of every choice at the root, and drops those that are closed.
+    pub fn probe(&mut self, miqp: &Miqp<'_>, settings: &MiqpSettings, hooks: &mut Hooks<'_>) {
+        if self.best.cost == f64::INFINITY {
+            return;
+        }
+        self.write_slack(0);
+        for choice in 0..self.masks.len() {
+            self.halves.clear();
+            for &split in miqp.choices.splits(choice) {
+                for half in [split, !split] {
+                    let half = half & self.masks[choice];
+                    // a half that the root's point satisfies costs no more than the root
+                    let distance = self.mask_violation(miqp, choice, half);
+                    if distance > HOLDS {
+                        self.halves.push((distance, half));
+                    }
+                }
+            }
+            self.halves.sort_unstable_by(|a, b| b.0.total_cmp(&a.0));
+            for k in 0..self.halves.len() {
+                if self.stopped(hooks) {
+                    return;
+                }
+                let half = self.halves[k].1 & self.masks[choice];
+                let rest = self.masks[choice] & !half;
+                if half == 0 || rest == 0 {
+                    continue;
+                }
+                if let Half::Closed = self.try_half(miqp, settings, 0, choice, half) {
+                    self.masks[choice] = rest;
+                    self.write_sides(miqp);
+                    if let End::Infeasible { row } = self.settle(0, true, f64::INFINITY, settings) {
+                        self.note_conflict(0, row);
+                        return;
+                    }
+                    self.write_slack(0);
+                }
+            }
+        }
+    }
+
+    /// Marks the search as unfinished for want of accuracy.
+    pub fn inaccurate(&mut self) {
+        self.limit = self.limit.or(Some(MiqpLimit::Accuracy));
+    }
+}

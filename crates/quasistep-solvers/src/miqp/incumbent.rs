@@ -1,0 +1,174 @@
+//! Feasible points: modes fixed, one QP, and what the caller makes of its answer.
+
+use super::node::End;
+use super::problem::{Miqp, bits};
+use super::search::{Search, settle};
+use super::solver::{Hooks, MiqpSettings};
+use crate::kernels::max_abs;
+
+/// Most proposals in a row.
+const PROPOSALS: usize = 20;
+
+/// Most passes of switching modes at a point.
+const SWITCHES: usize = 20;
+
+/// A demand violated by less than this share of its terms holds.
+const HOLDS: f64 = 1e-9;
+
+impl Search {
+    /// Starts, then proposals from the relaxation and from what they lead to.
+    pub fn propose_at_root(
+        &mut self,
+        miqp: &Miqp<'_>,
+        settings: &MiqpSettings,
+        hooks: &mut Hooks<'_>,
+    ) {
+        for start in hooks.starts {
+            let fits = start.len() == self.modes.len()
+                && start.iter().enumerate().all(|(c, &m)| (m as usize) < miqp.choices.modes(c));
+            if fits && !self.stopped(hooks) {
+                self.modes.copy_from_slice(start);
+                self.improve(miqp, settings, hooks);
+            }
+        }
+        self.write_slack(0);
+        self.nearest_modes(miqp);
+        self.improve(miqp, settings, hooks);
+        self.propose_from(miqp, settings, hooks, 0);
+    }
+
+    /// Asks for modes at the point of a slot.
+    pub fn propose_from(
+        &mut self,
+        miqp: &Miqp<'_>,
+        settings: &MiqpSettings,
+        hooks: &mut Hooks<'_>,
+        at: usize,
+    ) {
+        let Some(propose) = hooks.propose.as_mut() else { return };
+        if propose(&self.slots[at].x, &mut self.modes) && self.modes_fit(miqp) {
+            self.improve(miqp, settings, hooks);
+        }
+    }
+
+    fn modes_fit(&self, miqp: &Miqp<'_>) -> bool {
+        self.modes.iter().enumerate().all(|(c, &m)| (m as usize) < miqp.choices.modes(c))
+    }
+
+    /// Fixes `modes`, asks for better ones at the answer, and so on while they change.
+    fn improve(&mut self, miqp: &Miqp<'_>, settings: &MiqpSettings, hooks: &mut Hooks<'_>) {
+        for _ in 0..PROPOSALS {
+            if self.modes == self.tried || self.stopped(hooks) {
+                return;
+            }
+            self.tried.clear();
+            self.tried.extend_from_slice(&self.modes);
+            let before = self.best.cost;
+            let Some(cost) = self.try_modes(miqp, settings) else { return };
+            let better = cost < before;
+            if better {
+                self.switch(miqp, settings, hooks);
+            }
+            let Some(propose) = hooks.propose.as_mut() else { return };
+            let x = if better { &self.best.x } else { &self.fixed.x };
+            if !propose(x, &mut self.modes) || !self.modes_fit(miqp) {
+                return;
+            }
+        }
+    }
+
+    /// Solves for `modes`; keeps the point if it is the best. None if it has no point, or none
+    /// that could be the best.
+    fn try_modes(&mut self, miqp: &Miqp<'_>, settings: &MiqpSettings) -> Option<f64> {
+        self.write_fixed_sides(miqp);
+        self.qps += 1;
+        // no cutoff: the answer is where the next proposal comes from
+        let (data, sides) = (&self.data, &self.fixed_sides);
+        let end =
+            settle(&mut self.fixed, data, sides, false, f64::INFINITY, settings, self.max_pivots);
+        if end != End::Solved {
+            return None;
+        }
+        let cost = self.data.cost(&self.fixed.x);
+        self.first = if self.first.is_finite() { self.first } else { cost };
+        if cost < self.best.cost {
+            self.best.cost = cost;
+            self.best.x.clear();
+            self.best.x.extend_from_slice(&self.fixed.x);
+            self.best.modes.clear();
+            self.best.modes.extend_from_slice(&self.modes);
+        }
+        Some(cost)
+    }
+
+    /// Steps into neighbouring modes: those that the best point satisfies as well, without a
+    /// demand that pulls at the point (a multiplier of the wrong sign).
+    fn switch(&mut self, miqp: &Miqp<'_>, settings: &MiqpSettings, hooks: &mut Hooks<'_>) {
+        for _ in 0..SWITCHES {
+            if self.stopped(hooks) || !self.write_switched(miqp) {
+                break;
+            }
+            let before = self.best.cost;
+            let cost = self.try_modes(miqp, settings);
+            if cost.is_none_or(|cost| cost >= before - 0.1 * settings.absolute_gap) {
+                break;
+            }
+        }
+        // factors and modes of the best point, for what comes next
+        self.modes.copy_from_slice(&self.best.modes);
+    }
+
+    /// Writes `modes` with every pulling demand given up where another mode allows; false if
+    /// there is none.
+    fn write_switched(&mut self, miqp: &Miqp<'_>) -> bool {
+        let size = max_abs(&self.fixed.x).max(self.fixed.size);
+        self.slack.clear();
+        self.slack.extend((0..self.data.m).map(|i| {
+            let terms = size + self.data.b[i].abs();
+            if terms > 0.0 { self.data.slack(i, &self.fixed.x) / terms } else { 0.0 }
+        }));
+        let largest = max_abs(&self.fixed.u);
+        let mut changed = false;
+        for choice in 0..self.modes.len() {
+            let mode = self.modes[choice] as usize;
+            let rows = miqp.choices.rows(choice);
+            let mut best = 0.0;
+            for other in bits(miqp.choices.all(choice)).filter(|&m| m != mode) {
+                if self.mode_violation(miqp, choice, other) > HOLDS {
+                    continue;
+                }
+                // multipliers whose demand the other mode does not make
+                let mut pull = 0.0;
+                for (k, &row) in rows.iter().enumerate() {
+                    let demand = miqp.choices.demands(choice, other)[k];
+                    let side = miqp.sides[row as usize].and(demand);
+                    pull += self.fixed.pull(row, side);
+                }
+                if pull > best && pull > 1e-9 * largest {
+                    best = pull;
+                    self.modes[choice] = other as u8;
+                    changed = true;
+                }
+            }
+        }
+        changed
+    }
+
+    /// Fixes the modes that a node's minimiser satisfies; true if that closes the node.
+    pub fn finish_leaf(&mut self, miqp: &Miqp<'_>, settings: &MiqpSettings, at: usize) -> bool {
+        self.nearest_modes(miqp);
+        self.tried.clear();
+        self.tried.extend_from_slice(&self.modes);
+        let lower = self.slots[at].lower(&self.data, settings.reach);
+        if let Some(cost) = self.try_modes(miqp, settings) {
+            return cost <= lower + settings.absolute_gap;
+        }
+        // fixed on their level, the rows contradict by rounding; if nothing is left to choose the
+        // node's own point is the answer
+        let decided = self.masks.iter().all(|m| m & (m - 1) == 0);
+        if decided {
+            self.inaccurate();
+        }
+        decided
+    }
+}

@@ -1,0 +1,277 @@
+//! The problem: a convex QP whose rows are switched by choices.
+
+#![allow(non_snake_case)] // P and A are the letters of quadratic programming
+
+use crate::{Reason, Rows};
+
+/// On which side of its level a row must lie.
+///
+/// Sides are sets of demands: [`Equal`](Self::Equal) is `AtLeast` and `AtMost` together.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[repr(u8)]
+pub enum Side {
+    /// No demand.
+    #[default]
+    Free = 0,
+    /// `a·x ≥ b`.
+    AtLeast = 1,
+    /// `a·x ≤ b`.
+    AtMost = 2,
+    /// `a·x = b`.
+    Equal = 3,
+}
+
+impl Side {
+    fn from_bits(bits: u8) -> Self {
+        match bits & 3 {
+            0 => Self::Free,
+            1 => Self::AtLeast,
+            2 => Self::AtMost,
+            _ => Self::Equal,
+        }
+    }
+
+    /// Both demands at once.
+    pub fn and(self, other: Self) -> Self {
+        Self::from_bits(self as u8 | other as u8)
+    }
+
+    /// What two alternatives have in common.
+    pub(crate) fn common(self, other: Self) -> Self {
+        Self::from_bits(self as u8 & other as u8)
+    }
+
+    pub(crate) fn below_forbidden(self) -> bool {
+        self as u8 & 1 != 0
+    }
+
+    pub(crate) fn above_forbidden(self) -> bool {
+        self as u8 & 2 != 0
+    }
+
+    /// How far a slack `s = a·x − b` is on a forbidden side, ≥ 0.
+    pub(crate) fn violation(self, s: f64) -> f64 {
+        match self {
+            Self::Free => 0.0,
+            Self::AtLeast => (-s).max(0.0),
+            Self::AtMost => s.max(0.0),
+            Self::Equal => s.abs(),
+        }
+    }
+}
+
+/// A convex quadratic program with choices, borrowed from its owner.
+///
+/// ```text
+/// min  1/2 xᵀ P x + cᵀ x     s.t.   (A x)_i  ≥, ≤ or =  b_i   as `sides` demand in every case
+///                                   and, for each choice, all demands of one of its modes
+/// ```
+///
+/// No bound on any row is needed: a choice never becomes a number. Units are the caller's.
+#[derive(Clone, Copy, Debug)]
+pub struct Miqp<'a> {
+    /// Number of variables `n`; may be 0.
+    pub n: usize,
+    /// `n × n` row-major, symmetric, positive semidefinite.
+    pub P: &'a [f64],
+    /// Length `n`.
+    pub c: &'a [f64],
+    /// Rows of the constraints; columns below `n`. Fast where a row has few columns, or a run of
+    /// neighbours.
+    pub A: &'a Rows,
+    /// Levels, length `A.len()`.
+    pub b: &'a [f64],
+    /// What each row must do whatever is chosen, length `A.len()`.
+    pub sides: &'a [Side],
+    /// What must be chosen.
+    pub choices: &'a Choices,
+}
+
+impl Miqp<'_> {
+    /// Value of the cost at `x`.
+    pub fn cost(&self, x: &[f64]) -> f64 {
+        (0..self.n)
+            .map(|i| {
+                x[i] * (0.5 * crate::kernels::dot(&self.P[i * self.n..(i + 1) * self.n], x)
+                    + self.c[i])
+            })
+            .sum()
+    }
+
+    /// What is wrong with the data, short of `P` being indefinite.
+    pub(crate) fn check(&self) -> Result<(), Reason> {
+        let (n, m) = (self.n, self.A.len());
+        let fits = n.checked_mul(n) == Some(self.P.len())
+            && self.c.len() == n
+            && self.b.len() == m
+            && self.sides.len() == m
+            && self.A.fits(n)
+            && self.choices.rows.iter().all(|&r| (r as usize) < m);
+        if !fits {
+            return Err(Reason::Dimensions);
+        }
+        let finite = |v: &[f64]| v.iter().all(|v| v.is_finite());
+        if !(finite(self.P) && finite(self.c) && finite(self.b) && self.A.is_finite()) {
+            return Err(Reason::NotFinite);
+        }
+        for i in 0..n {
+            for j in 0..i {
+                let size = self.P[i * n + i].abs().max(self.P[j * n + j].abs());
+                if (self.P[i * n + j] - self.P[j * n + i]).abs() > 1e-9 * size {
+                    return Err(Reason::NotSymmetric);
+                }
+            }
+        }
+        Ok(())
+    }
+}
+
+/// Choices between modes, each a set of demands on rows; grows choice by choice like [`Rows`].
+///
+/// ```
+/// use quasistep_solvers::{Choices, Side};
+///
+/// // two rows of which one must vanish, and a switch with three positions
+/// let mut choices = Choices::new();
+/// choices.push_pair(0, 1);
+/// choices.push(&[&[(2, Side::Equal)], &[(2, Side::AtLeast), (3, Side::Equal)], &[(4, Side::AtMost)]], &[0b001]);
+/// assert_eq!((choices.len(), choices.modes(1)), (2, 3));
+/// ```
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Choices {
+    items: Vec<Item>,
+    /// Rows that a choice touches, all choices one after another.
+    rows: Vec<u32>,
+    /// Demands, per choice `modes × rows`.
+    demands: Vec<Side>,
+    splits: Vec<u32>,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq)]
+struct Item {
+    modes: u32,
+    rows: (u32, u32),
+    demands: u32,
+    splits: (u32, u32),
+}
+
+impl Choices {
+    /// Most modes of one choice.
+    pub const MAX_MODES: usize = 32;
+
+    /// Nothing to choose.
+    pub fn new() -> Self {
+        Self::default()
+    }
+
+    /// Forgets all choices and keeps the memory.
+    pub fn clear(&mut self) {
+        self.items.clear();
+        self.rows.clear();
+        self.demands.clear();
+        self.splits.clear();
+    }
+
+    /// Number of choices.
+    pub fn len(&self) -> usize {
+        self.items.len()
+    }
+
+    /// True if there is nothing to choose.
+    pub fn is_empty(&self) -> bool {
+        self.items.is_empty()
+    }
+
+    /// Number of modes of a choice.
+    pub fn modes(&self, choice: usize) -> usize {
+        self.items[choice].modes as usize
+    }
+
+    /// Appends a choice between two rows: one of them lies at its level.
+    pub fn push_pair(&mut self, row_a: u32, row_b: u32) {
+        self.push(&[&[(row_a, Side::Equal)], &[(row_b, Side::Equal)]], &[0b01]);
+    }
+
+    /// Appends a choice between `modes`, each a list of demands on rows.
+    ///
+    /// `splits` tell the search how to halve the modes, in order of preference: a set of modes
+    /// (bit `k` for mode `k`) against the others. A set of modes demands of every row what all its
+    /// modes demand, so a good split is one whose halves demand much. Sets that are still
+    /// together when the splits are used up are taken apart mode by mode.
+    ///
+    /// # Panics
+    ///
+    /// If there are no modes, or more than [`MAX_MODES`](Self::MAX_MODES).
+    pub fn push(&mut self, modes: &[&[(u32, Side)]], splits: &[u32]) {
+        assert!(
+            (1..=Self::MAX_MODES).contains(&modes.len()),
+            "a choice has 1 to {} modes, not {}",
+            Self::MAX_MODES,
+            modes.len()
+        );
+        let start = self.rows.len();
+        for (row, _) in modes.iter().flat_map(|demands| demands.iter()) {
+            if !self.rows[start..].contains(row) {
+                self.rows.push(*row);
+            }
+        }
+        let touched = self.rows.len() - start;
+        let first = self.demands.len();
+        for demands in modes {
+            let at = self.demands.len();
+            self.demands.resize(at + touched, Side::Free);
+            for (row, side) in *demands {
+                for k in (0..touched).filter(|&k| self.rows[start + k] == *row) {
+                    self.demands[at + k] = self.demands[at + k].and(*side);
+                }
+            }
+        }
+        let split = self.splits.len();
+        self.splits.extend_from_slice(splits);
+        self.items.push(Item {
+            modes: modes.len() as u32,
+            rows: (start as u32, self.rows.len() as u32),
+            demands: first as u32,
+            splits: (split as u32, self.splits.len() as u32),
+        });
+    }
+
+    /// All modes of a choice, as bits.
+    pub(crate) fn all(&self, choice: usize) -> u32 {
+        u32::MAX >> (32 - self.items[choice].modes)
+    }
+
+    pub(crate) fn rows(&self, choice: usize) -> &[u32] {
+        let (from, to) = self.items[choice].rows;
+        &self.rows[from as usize..to as usize]
+    }
+
+    pub(crate) fn splits(&self, choice: usize) -> &[u32] {
+        let (from, to) = self.items[choice].splits;
+        &self.splits[from as usize..to as usize]
+    }
+
+    /// Demands of one mode, in the order of [`rows`](Self::rows).
+    pub(crate) fn demands(&self, choice: usize, mode: usize) -> &[Side] {
+        let touched = self.rows(choice).len();
+        let at = self.items[choice].demands as usize + mode * touched;
+        &self.demands[at..at + touched]
+    }
+
+    /// What all modes of `mask` demand of the `k`-th row of a choice.
+    pub(crate) fn common(&self, choice: usize, mask: u32, k: usize) -> Side {
+        bits(mask).fold(Side::Equal, |side, mode| side.common(self.demands(choice, mode)[k]))
+    }
+}
+
+/// The places of the bits of a mask, ascending.
+pub(crate) fn bits(mut mask: u32) -> impl Iterator<Item = usize> {
+    std::iter::from_fn(move || {
+        if mask == 0 {
+            return None;
+        }
+        let bit = mask.trailing_zeros() as usize;
+        mask &= mask - 1;
+        Some(bit)
+    })
+}

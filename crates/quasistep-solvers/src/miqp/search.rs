@@ -1,0 +1,390 @@
+//! The branch and bound. Start reading in [`Search::run`].
+//!
+//! A node is a set of modes for every choice. Its rows demand what all modes of the set demand, so
+//! halving a set covers every mode by construction; no mode can be lost between siblings. A
+//! node is closed when it has no point, when its lower bound comes within the gap of the best
+//! answer, or when its minimiser satisfies some mode of each choice and fixing those costs no more.
+
+use super::branch::{Pick, Trial};
+use super::node::{End, Node};
+use super::problem::{Miqp, Side, bits};
+use super::rows::Data;
+use super::solver::{Hooks, MiqpLimit, MiqpSettings, MiqpSolution, MiqpStatus};
+use crate::qp::Reason;
+
+/// Most moves of the proximal centre at one node.
+const ROUNDS: usize = 6;
+
+/// A node not yet looked at. Its masks are the last of `open_masks`.
+#[derive(Clone, Copy, Debug)]
+struct Open {
+    bound: f64,
+    /// Slot that holds the parent's factors.
+    parent: usize,
+}
+
+/// Best feasible point so far.
+#[derive(Debug, Default)]
+pub(super) struct Best {
+    pub cost: f64,
+    pub x: Vec<f64>,
+    pub modes: Vec<u8>,
+}
+
+/// Memory of the search.
+#[derive(Debug, Default)]
+pub(super) struct Search {
+    pub data: Data,
+    /// Solved nodes by depth: a child starts from its parent's factors.
+    pub slots: Vec<Node>,
+    pub trial: Node,
+    /// Factors of the last problem with fixed modes.
+    pub fixed: Node,
+    /// Demands, rows of the present node.
+    pub sides: Vec<Side>,
+    pub trial_sides: Vec<Side>,
+    pub fixed_sides: Vec<Side>,
+    /// Modes left for each choice at the present node.
+    pub masks: Vec<u32>,
+    open: Vec<Open>,
+    open_masks: Vec<u32>,
+    pub best: Best,
+    /// Modes under test.
+    pub modes: Vec<u8>,
+    pub tried: Vec<u8>,
+    /// Slacks of unit rows at the present point, as shares of what rounding is measured by.
+    pub slack: Vec<f64>,
+    pub picks: Vec<Pick>,
+    /// Halves of a choice, and how far the root is from them.
+    pub halves: Vec<(f64, u32)>,
+    conflicting: Vec<bool>,
+    /// Least lower bound among closed nodes.
+    pub proven: f64,
+    pub limit: Option<MiqpLimit>,
+    pub first: f64,
+    pub qps: u64,
+    pub max_pivots: u64,
+}
+
+impl Search {
+    pub fn prepare(&mut self, miqp: &Miqp<'_>) -> Result<(), Reason> {
+        self.data.build(miqp)
+    }
+
+    pub fn run(
+        &mut self,
+        miqp: &Miqp<'_>,
+        settings: &MiqpSettings,
+        hooks: &mut Hooks<'_>,
+        out: &mut MiqpSolution,
+    ) -> MiqpStatus {
+        self.reset(miqp, settings);
+        let root = self.solve_root(miqp, settings);
+        out.root = root;
+        if root < f64::INFINITY && self.limit.is_none() {
+            self.propose_at_root(miqp, settings, hooks);
+            if settings.probing {
+                self.probe(miqp, settings, hooks);
+            }
+            self.push(root, 0);
+            while let Some(node) = self.open.pop() {
+                self.pop_masks(miqp);
+                if node.bound >= self.cutoff(settings) {
+                    self.close(node.bound);
+                } else if self.over(out.nodes, settings, hooks) {
+                    self.close(node.bound);
+                    break;
+                } else {
+                    out.nodes += 1;
+                    self.explore(miqp, settings, hooks, node.parent, node.bound);
+                }
+            }
+            // what is left of the tree
+            while let Some(node) = self.open.pop() {
+                self.close(node.bound);
+            }
+        } else {
+            out.nodes = 1;
+            self.close(root);
+        }
+        out.root_infeasible = root == f64::INFINITY;
+        self.write(miqp, settings, out)
+    }
+
+    fn reset(&mut self, miqp: &Miqp<'_>, settings: &MiqpSettings) {
+        self.masks.clear();
+        self.masks.extend((0..miqp.choices.len()).map(|k| miqp.choices.all(k)));
+        self.open.clear();
+        self.open_masks.clear();
+        self.best.cost = f64::INFINITY;
+        self.best.x.clear();
+        self.best.modes.clear();
+        self.modes.clear();
+        self.modes.resize(miqp.choices.len(), 0);
+        self.tried.clear();
+        self.conflicting.clear();
+        self.conflicting.resize(self.data.m, false);
+        self.proven = f64::INFINITY;
+        self.first = f64::INFINITY;
+        self.limit = None;
+        self.qps = 0;
+        self.max_pivots = match settings.max_pivots {
+            0 => 500 + 20 * (self.data.n + self.data.m) as u64,
+            given => given,
+        };
+        if self.slots.is_empty() {
+            self.slots.push(Node::default());
+        }
+        for node in self.slots.iter_mut().chain([&mut self.trial, &mut self.fixed]) {
+            node.pivots = 0;
+        }
+    }
+
+    /// Writes the demands of the present masks to `sides`.
+    pub fn write_sides(&mut self, miqp: &Miqp<'_>) {
+        self.sides.clear();
+        self.sides.extend_from_slice(miqp.sides);
+        for (choice, &mask) in self.masks.iter().enumerate() {
+            for (k, &row) in miqp.choices.rows(choice).iter().enumerate() {
+                let side = &mut self.sides[row as usize];
+                *side = side.and(miqp.choices.common(choice, mask, k));
+            }
+        }
+    }
+
+    /// Bound of the relaxation, in slot 0; infinite if it has no point.
+    fn solve_root(&mut self, miqp: &Miqp<'_>, settings: &MiqpSettings) -> f64 {
+        self.write_sides(miqp);
+        self.slots[0].start(&self.data);
+        self.fixed.copy_from(&self.slots[0]);
+        let end = self.settle(0, false, f64::INFINITY, settings);
+        match end {
+            End::Infeasible { row } => {
+                self.note_conflict(0, row);
+                f64::INFINITY
+            }
+            End::Pivots => {
+                self.limit = Some(MiqpLimit::Accuracy);
+                f64::NEG_INFINITY
+            }
+            _ => {
+                self.fixed.copy_from(&self.slots[0]);
+                self.slots[0].lower(&self.data, settings.reach)
+            }
+        }
+    }
+
+    /// Solves slot `at` for `sides`, and moves the proximal centre until it no longer counts.
+    pub fn settle(&mut self, at: usize, go_on: bool, cutoff: f64, settings: &MiqpSettings) -> End {
+        self.qps += 1;
+        let node = &mut self.slots[at];
+        settle(node, &self.data, &self.sides, go_on, cutoff, settings, self.max_pivots)
+    }
+
+    pub fn cutoff(&self, settings: &MiqpSettings) -> f64 {
+        self.best.cost - settings.absolute_gap
+    }
+
+    /// Counts a lower bound of points that will not be looked at again.
+    pub fn close(&mut self, bound: f64) {
+        self.proven = self.proven.min(bound);
+    }
+
+    pub fn note_conflict(&mut self, slot: usize, row: u32) {
+        let node = &self.slots[slot];
+        self.conflicting[row as usize] = true;
+        let largest = crate::kernels::max_abs(&node.r);
+        for (&i, r) in node.working.iter().zip(&node.r) {
+            if r.abs() > 1e-9 * largest {
+                self.conflicting[i as usize] = true;
+            }
+        }
+    }
+
+    /// The same for the trial node.
+    pub fn note_trial_conflict(&mut self, row: u32) {
+        self.conflicting[row as usize] = true;
+        let largest = crate::kernels::max_abs(&self.trial.r);
+        for (&i, r) in self.trial.working.iter().zip(&self.trial.r) {
+            if r.abs() > 1e-9 * largest {
+                self.conflicting[i as usize] = true;
+            }
+        }
+    }
+
+    fn push(&mut self, bound: f64, parent: usize) {
+        self.open.push(Open { bound, parent });
+        self.open_masks.extend_from_slice(&self.masks);
+    }
+
+    fn pop_masks(&mut self, miqp: &Miqp<'_>) {
+        let from = self.open_masks.len() - miqp.choices.len();
+        self.masks.copy_from_slice(&self.open_masks[from..]);
+        self.open_masks.truncate(from);
+    }
+
+    pub fn stopped(&mut self, hooks: &mut Hooks<'_>) -> bool {
+        if self.limit.is_none() && hooks.stop.as_mut().is_some_and(|stop| stop()) {
+            self.limit = Some(MiqpLimit::Stopped);
+        }
+        self.limit == Some(MiqpLimit::Stopped)
+    }
+
+    fn over(&mut self, nodes: u64, settings: &MiqpSettings, hooks: &mut Hooks<'_>) -> bool {
+        if settings.max_nodes > 0 && nodes >= settings.max_nodes {
+            self.limit = Some(MiqpLimit::Nodes);
+            return true;
+        }
+        self.stopped(hooks)
+    }
+
+    /// Solves one node; closes it or puts its two halves on the stack, the better one on top.
+    fn explore(
+        &mut self,
+        miqp: &Miqp<'_>,
+        settings: &MiqpSettings,
+        hooks: &mut Hooks<'_>,
+        parent: usize,
+        mut bound: f64,
+    ) {
+        let at = parent + 1;
+        if self.slots.len() == at {
+            self.slots.push(Node::default());
+        }
+        let (above, below) = self.slots.split_at_mut(at);
+        below[0].copy_from(&above[parent]);
+        loop {
+            self.write_sides(miqp);
+            match self.settle(at, true, self.cutoff(settings), settings) {
+                End::Solved => {}
+                End::Cut => return self.close(self.slots[at].lower(&self.data, settings.reach)),
+                End::Infeasible { row } => return self.note_conflict(at, row),
+                End::Pivots => {
+                    self.limit = self.limit.or(Some(MiqpLimit::Accuracy));
+                    return self.close(bound);
+                }
+            }
+            bound = bound.max(self.slots[at].lower(&self.data, settings.reach));
+            if bound >= self.cutoff(settings) {
+                return self.close(bound);
+            }
+            self.find_picks(miqp, settings, at);
+            if self.picks.is_empty() {
+                if self.finish_leaf(miqp, settings, at) || bound >= self.cutoff(settings) {
+                    return self.close(bound);
+                }
+                self.find_any_pick(miqp);
+                if self.picks.is_empty() {
+                    self.inaccurate();
+                    return self.close(bound);
+                }
+            } else {
+                self.propose_from(miqp, settings, hooks, at);
+                if bound >= self.cutoff(settings) {
+                    return self.close(bound);
+                }
+            }
+            match self.try_out(miqp, settings, hooks, at, bound) {
+                Trial::Closed => return,
+                Trial::Reduced => {}
+                Trial::Stopped => return self.close(bound),
+                Trial::Branch { choice, halves, bounds } => {
+                    let better = usize::from(bounds[1] < bounds[0]);
+                    for half in [1 - better, better] {
+                        self.masks[choice] = halves[half];
+                        self.push(bounds[half].max(bound), at);
+                    }
+                    return;
+                }
+            }
+        }
+    }
+
+    fn write(
+        &mut self,
+        miqp: &Miqp<'_>,
+        settings: &MiqpSettings,
+        out: &mut MiqpSolution,
+    ) -> MiqpStatus {
+        out.qps = self.qps;
+        out.pivots = self.slots.iter().map(|n| n.pivots).sum::<u64>();
+        out.pivots += self.trial.pivots + self.fixed.pivots;
+        out.first = self.first;
+        out.bound = self.proven.min(self.best.cost);
+        if self.best.cost < f64::INFINITY {
+            out.cost = self.best.cost;
+            out.x.copy_from_slice(&self.best.x);
+            out.modes.extend_from_slice(&self.best.modes);
+            self.modes.copy_from_slice(&self.best.modes);
+            self.write_fixed_sides(miqp);
+            out.violation = (0..self.data.m)
+                .map(|i| self.fixed_sides[i].violation(self.data.slack(i, &out.x)))
+                .fold(0.0, f64::max);
+            return match self.limit {
+                _ if out.cost - out.bound <= settings.absolute_gap => MiqpStatus::Optimal,
+                Some(limit) => MiqpStatus::Feasible(limit),
+                None => MiqpStatus::Feasible(MiqpLimit::Accuracy),
+            };
+        }
+        match self.limit {
+            Some(limit) => MiqpStatus::Unknown(limit),
+            None if self.proven < f64::INFINITY => MiqpStatus::Unknown(MiqpLimit::Accuracy),
+            None => {
+                let rows = (0..self.data.m as u32).filter(|&i| self.conflicting[i as usize]);
+                out.conflict.extend(rows);
+                MiqpStatus::Infeasible
+            }
+        }
+    }
+
+    /// One mode per choice, as demands on the rows.
+    pub fn write_fixed_sides(&mut self, miqp: &Miqp<'_>) {
+        self.fixed_sides.clear();
+        self.fixed_sides.extend_from_slice(miqp.sides);
+        for (choice, &mode) in self.modes.iter().enumerate() {
+            let demands = miqp.choices.demands(choice, mode as usize);
+            for (&row, &demand) in miqp.choices.rows(choice).iter().zip(demands) {
+                let side = &mut self.fixed_sides[row as usize];
+                *side = side.and(demand);
+            }
+        }
+    }
+
+    /// Lowest mode of each mask that the present point satisfies best.
+    pub fn nearest_modes(&mut self, miqp: &Miqp<'_>) {
+        for choice in 0..self.masks.len() {
+            let mut least = f64::INFINITY;
+            for mode in bits(self.masks[choice]) {
+                let v = self.mode_violation(miqp, choice, mode);
+                if v < least {
+                    least = v;
+                    self.modes[choice] = mode as u8;
+                }
+            }
+        }
+    }
+}
+
+/// Solves a node and moves its proximal centre until its bound is as good as its cost.
+pub(super) fn settle(
+    node: &mut Node,
+    data: &Data,
+    sides: &[Side],
+    go_on: bool,
+    cutoff: f64,
+    settings: &MiqpSettings,
+    max_pivots: u64,
+) -> End {
+    let mut end = node.solve(data, sides, go_on, cutoff, settings.reach, max_pivots);
+    if data.singular {
+        for _ in 0..ROUNDS {
+            let doubt = data.cost(&node.x) - node.lower(data, settings.reach);
+            if end != End::Solved || doubt <= 0.01 * settings.absolute_gap {
+                break;
+            }
+            node.recenter(data);
+            end = node.solve(data, sides, false, cutoff, settings.reach, max_pivots);
+        }
+    }
+    end
+}
