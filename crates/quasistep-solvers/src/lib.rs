@@ -89,6 +89,6 @@ pub use cone::dense_form::DenseProgram;
 pub use cone::program::{Cone, ConeMut, ConeProgram};
 pub use cone::solver::{ConeSolver, WarmStart};
 pub use dense::solver::QpSolver;
-pub use qp::{Method, Qp, Reason, Residuals, Saturation, Settings, Solution, Status};
+pub use qp::{HandOver, Method, Qp, Reason, Residuals, Saturation, Settings, Solution, Status};
 pub use rows::Rows;
 pub use socp::{RowCone, Socp, SocpSolver};

@@ -292,6 +292,12 @@ impl ConeProgram {
         cone.first as usize..(cone.first + cone.m) as usize
     }
 
+    /// Place of variable `index` in a padded `x`.
+    pub(crate) fn padded_index(&self, index: u32) -> usize {
+        let b = &self.blocks[self.blocks.partition_point(|b| b.first <= index) - 1];
+        (b.at + index - b.first) as usize
+    }
+
     pub(crate) fn sides_of(&self, cone: &ConeData) -> &[Side] {
         &self.sides[cone.first_side as usize..cone.last_side as usize]
     }

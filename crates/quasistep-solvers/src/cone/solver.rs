@@ -8,9 +8,10 @@ use crate::cone::newton::{End, Newton, PENALTY, Start};
 use crate::cone::program::ConeProgram;
 use crate::cone::proof::Prover;
 use crate::cone::scaled::Scaled;
+use crate::cone::small::Small;
 use crate::cone::structure::Structure;
 use crate::kernels::max_abs;
-use crate::{Method, QpSolver, Reason, Residuals, Settings, Solution, Status};
+use crate::{HandOver, Method, QpSolver, Reason, Residuals, Settings, Solution, Status};
 
 /// Newton iterations after which an island has led nowhere: warm, then cold; fewer of a large one, where
 /// the interior point comes next.
@@ -54,6 +55,7 @@ pub struct WarmStart<'a> {
 pub struct ConeSolver {
     isa: Isa,
     structure: Structure,
+    small: Small,
     newton: Newton,
     interior: Interior,
     scaled: Scaled,
@@ -99,6 +101,7 @@ impl ConeSolver {
         Self {
             isa: Isa::detect(),
             structure: Structure::default(),
+            small: Small::default(),
             newton: Newton::default(),
             interior: Interior::default(),
             scaled: Scaled::default(),
@@ -128,6 +131,12 @@ impl ConeSolver {
         }
         let warm = warm.filter(|w| w.z.len() == program.m && w.s.len() == program.m);
         self.structure.update(program);
+        if Small::fits(program, &self.structure) {
+            match self.active_set(program, warm, out) {
+                Ok(()) => return,
+                Err(why) => out.handed_over = Some(why),
+            }
+        }
         self.newton.prepare(program, &self.structure);
         let found = self.newton(program, warm, out) && self.accept(program, check::TOUCHING, out);
         if found {
@@ -170,6 +179,46 @@ impl ConeSolver {
         out.reason = Some(Reason::Accuracy);
         out.method = Method::Fallback;
         (out.iterations, out.residuals) = (self.newton.iterations, best);
+    }
+
+    /// The active set for small programs.
+    fn active_set(
+        &mut self,
+        program: &ConeProgram,
+        warm: Option<WarmStart<'_>>,
+        out: &mut Solution,
+    ) -> Result<(), HandOver> {
+        let Self { isa, structure, small, .. } = self;
+        small.solve(*isa, program, structure, warm.map(|w| w.z))?;
+        let Small { x, u, z, g, .. } = &*small;
+        let holds = small.extremes.iter().all(check::clearly_holds)
+            || check::holds(program, structure, Point { x, u, z, g }, check::TOUCHING);
+        if !holds {
+            return Err(HandOver::Check);
+        }
+        for block in &program.blocks {
+            let (to, from) = (block.first as usize, block.at as usize);
+            let dim = block.dim as usize;
+            out.x[to..to + dim].copy_from_slice(&x[from..from + dim]);
+        }
+        for cone in &program.cones {
+            let (to, from) = (cone.first as usize, cone.at as usize);
+            let m = cone.m as usize;
+            out.z[to..to + m].copy_from_slice(&z[from..from + m]);
+            out.s[to..to + m].copy_from_slice(&u[from..from + m]);
+        }
+        out.residuals = Residuals::default();
+        for e in &small.extremes {
+            let r = &mut out.residuals;
+            r.stationarity = r.stationarity.max(e.imbalance);
+            r.primal = r.primal.max(e.outside);
+            r.complementarity = r.complementarity.max(e.product);
+        }
+        out.status = Status::Solved;
+        out.iterations = small.iterations;
+        out.method = if warm.is_some() { Method::WarmActiveSet } else { Method::ColdActiveSet };
+        out.dual_is_smallest_norm = true;
+        Ok(())
     }
 
     /// Newton's method on every island; false if one led nowhere.
@@ -429,6 +478,7 @@ fn reset(program: &ConeProgram, out: &mut Solution) {
         v.clear();
         v.resize(n, 0.0);
     }
+    out.handed_over = None;
     out.ray.clear();
     out.certificate.clear();
     out.working.clear();

@@ -1,0 +1,260 @@
+//! One sweep over an island for everything that an answer is judged by.
+
+use super::cones::{sides_of, split};
+use super::factor::cost_of_panel;
+use super::{Simd, kernel, lanes, lanes_mut};
+use crate::cone::program::{ConeData, ConeProgram, LANES};
+use crate::cone::structure::{Group, Panel};
+
+/// Extremes over the rows and variables of an island.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Extremes {
+    /// Of `|u|`, and of `−u`, over all rows.
+    pub speed: f64,
+    pub outside: f64,
+    /// Of `|u|` over rows with a multiplier.
+    pub held: f64,
+    /// Of the multipliers and their negatives, and of `|z u|`.
+    pub push: f64,
+    pub pull: f64,
+    pub product: f64,
+    /// Of `|b|`.
+    pub offset: f64,
+    /// Largest and least over cones of the largest entry of the Jacobian's first row; rows of nothing
+    /// left out.
+    pub longest: f64,
+    pub shortest: f64,
+    /// Of `|g|` and `|c|`.
+    pub imbalance: f64,
+    pub force: f64,
+    /// Whether all of `u`, `z` and `g` are numbers.
+    pub finite: bool,
+}
+
+/// [`Extremes`] lane by lane.
+struct Tally<S: Simd> {
+    speed: S::V,
+    outside: S::V,
+    held: S::V,
+    push: S::V,
+    pull: S::V,
+    product: S::V,
+    offset: S::V,
+    /// Zero unless a number is none.
+    nothing: S::V,
+    longest: f64,
+    shortest: f64,
+}
+
+kernel! {
+    /// `u = E (J x − b)` and `g = P x + c + springs − Jᵀ Eᵀ z` of an island without round cones, and their
+    /// extremes. `springs` may be empty.
+    verdict(
+        p: &ConeProgram,
+        groups: &[Group],
+        panels: &[Panel],
+        springs: &[f64],
+        x: &[f64],
+        z: &[f64],
+        u: &mut [f64],
+        g: &mut [f64],
+    ) -> Extremes {
+        let none = S::zero();
+        let mut t = Tally::<S> {
+            speed: none,
+            outside: none,
+            held: none,
+            push: none,
+            pull: none,
+            product: none,
+            offset: none,
+            nothing: none,
+            longest: 0.0,
+            shortest: f64::INFINITY,
+        };
+        let mut force = none;
+        for panel in panels {
+            cost_of_panel::<S>(p, panel, x, g);
+            let at = panel.x_at as usize;
+            let stride = p.blocks[panel.block as usize].stride as usize;
+            for (g, c) in lanes_mut(&mut g[at..at + stride]).iter_mut().zip(lanes(&p.c[at..at + stride])) {
+                let c = S::load(c);
+                force = S::max(force, S::abs(c));
+                S::store(S::add(S::load(g), c), g);
+            }
+            if !springs.is_empty() {
+                super::axpy::<S>(1.0, &springs[at..at + stride], &mut g[at..at + stride]);
+            }
+        }
+        for group in groups {
+            let cones = &p.cones[group.first_cone as usize..group.last_cone as usize];
+            match (cones[0].k, cones[0].width as usize / LANES) {
+                (1, 2) => fixed::<S, 1, 2>(p, cones, x, z, u, g, &mut t),
+                (3, 1) => fixed::<S, 3, 1>(p, cones, x, z, u, g, &mut t),
+                (3, 2) => fixed::<S, 3, 2>(p, cones, x, z, u, g, &mut t),
+                (3, 3) => fixed::<S, 3, 3>(p, cones, x, z, u, g, &mut t),
+                (3, 4) => fixed::<S, 3, 4>(p, cones, x, z, u, g, &mut t),
+                (3, 5) => fixed::<S, 3, 5>(p, cones, x, z, u, g, &mut t),
+                (4, 2) => fixed::<S, 4, 2>(p, cones, x, z, u, g, &mut t),
+                (4, 4) => fixed::<S, 4, 4>(p, cones, x, z, u, g, &mut t),
+                (4, 5) => fixed::<S, 4, 5>(p, cones, x, z, u, g, &mut t),
+                _ => any::<S>(p, cones, x, z, u, g, &mut t),
+            }
+        }
+        let mut imbalance = none;
+        for panel in panels {
+            let at = panel.x_at as usize;
+            let stride = p.blocks[panel.block as usize].stride as usize;
+            for g in lanes(&g[at..at + stride]) {
+                let g = S::load(g);
+                imbalance = S::max(imbalance, S::abs(g));
+                t.nothing = S::fma(g, none, t.nothing);
+            }
+        }
+        Extremes {
+            speed: largest::<S>(t.speed),
+            outside: largest::<S>(t.outside),
+            held: largest::<S>(t.held),
+            push: largest::<S>(t.push),
+            pull: largest::<S>(t.pull),
+            product: largest::<S>(t.product),
+            offset: largest::<S>(t.offset),
+            longest: t.longest,
+            shortest: t.shortest,
+            imbalance: largest::<S>(imbalance),
+            force: largest::<S>(force),
+            finite: S::sum(t.nothing) == 0.0,
+        }
+    }
+}
+
+#[inline(always)]
+fn largest<S: Simd>(v: S::V) -> f64 {
+    let a = S::to_array(v);
+    a[0].max(a[1]).max(a[2].max(a[3]))
+}
+
+/// Takes slacks and multipliers of a lane of rows into account.
+#[inline(always)]
+fn take<S: Simd>(t: &mut Tally<S>, u: S::V, z: S::V) {
+    let minus = S::splat(-1.0);
+    let size = S::abs(u);
+    t.speed = S::max(t.speed, size);
+    t.outside = S::max(t.outside, S::mul(minus, u));
+    t.held = S::max(t.held, S::where_positive(z, size));
+    t.push = S::max(t.push, z);
+    t.pull = S::max(t.pull, S::mul(minus, z));
+    t.product = S::max(t.product, S::abs(S::mul(z, u)));
+    t.nothing = S::fma(S::add(u, z), S::zero(), t.nothing);
+}
+
+#[inline(always)]
+fn take_length<S: Simd>(t: &mut Tally<S>, first: S::V) {
+    let first = largest::<S>(first);
+    t.longest = t.longest.max(first);
+    t.shortest = if first > 0.0 { t.shortest.min(first) } else { t.shortest };
+}
+
+#[inline(always)]
+fn fixed<S: Simd, const K: usize, const C: usize>(
+    p: &ConeProgram,
+    cones: &[ConeData],
+    x: &[f64],
+    z: &[f64],
+    u: &mut [f64],
+    g: &mut [f64],
+    t: &mut Tally<S>,
+) {
+    let mut xs = [S::zero(); C];
+    let mut out = [S::zero(); C];
+    let mut c = 0;
+    for side in sides_of(p, cones) {
+        let block = &p.blocks[side.block as usize];
+        for lane in lanes(&x[block.at as usize..][..block.stride as usize]) {
+            xs[c] = S::load(lane);
+            c += 1;
+        }
+    }
+    let minus = S::splat(-1.0);
+    for cone in cones {
+        let J = &lanes(&p.J[cone.J_at as usize..])[..K * C];
+        let b = S::load(&lanes(&p.b[cone.b_at as usize..])[0]);
+        let mut dots = [S::zero(); LANES];
+        let mut first = S::zero();
+        for r in 0..K {
+            for c in 0..C {
+                let J = S::load(&J[r * C + c]);
+                dots[r] = S::fma(J, xs[c], dots[r]);
+                if r == 0 {
+                    first = S::max(first, S::abs(J));
+                }
+            }
+        }
+        take_length::<S>(t, first);
+        t.offset = S::max(t.offset, S::abs(b));
+        let s = split::<S, K>(S::fma(minus, b, S::sums(dots)));
+        let per = cone.stride_z as usize / LANES;
+        let E = &lanes(&p.E[cone.E_at as usize..])[..K * per];
+        let u = &mut lanes_mut(&mut u[cone.at as usize..])[..per];
+        let z = &lanes(&z[cone.at as usize..])[..per];
+        let mut forces = [S::zero(); LANES];
+        let mut pushing = 0;
+        for j in 0..per {
+            let mut acc = S::zero();
+            let push = S::load(&z[j]);
+            for r in 0..K {
+                let E = S::load(&E[r * per + j]);
+                acc = S::fma(s[r], E, acc);
+                forces[r] = S::fma(E, push, forces[r]);
+            }
+            S::store(acc, &mut u[j]);
+            pushing |= S::positive_bits(S::abs(push));
+            take::<S>(t, acc, push);
+        }
+        if pushing == 0 {
+            continue;
+        }
+        let f = split::<S, K>(S::mul(minus, S::sums(forces)));
+        for r in 0..K {
+            for c in 0..C {
+                out[c] = S::fma(f[r], S::load(&J[r * C + c]), out[c]);
+            }
+        }
+    }
+    let mut c = 0;
+    for side in sides_of(p, cones) {
+        let block = &p.blocks[side.block as usize];
+        for g in lanes_mut(&mut g[block.at as usize..][..block.stride as usize]) {
+            S::store(S::add(S::load(g), out[c]), g);
+            c += 1;
+        }
+    }
+}
+
+#[inline(always)]
+fn any<S: Simd>(
+    p: &ConeProgram,
+    cones: &[ConeData],
+    x: &[f64],
+    z: &[f64],
+    u: &mut [f64],
+    g: &mut [f64],
+    t: &mut Tally<S>,
+) {
+    super::cones::rows_any::<S>(p, cones, x, true, u);
+    super::cones::forces_any::<S>(p, cones, -1.0, z, g);
+    for cone in cones {
+        let mut first = S::zero();
+        for J in lanes(&p.J[cone.J_at as usize..][..cone.width as usize]) {
+            first = S::max(first, S::abs(S::load(J)));
+        }
+        take_length::<S>(t, first);
+        for b in lanes(&p.b[cone.b_at as usize..][..(cone.k as usize).next_multiple_of(LANES)]) {
+            t.offset = S::max(t.offset, S::abs(S::load(b)));
+        }
+        let at = cone.at as usize..(cone.at + cone.stride_z) as usize;
+        for (u, z) in lanes(&u[at.clone()]).iter().zip(lanes(&z[at])) {
+            take::<S>(t, S::load(u), S::load(z));
+        }
+    }
+}
