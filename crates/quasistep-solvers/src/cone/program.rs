@@ -304,8 +304,20 @@ impl ConeProgram {
 }
 
 impl ConeProgram {
-    /// What is wrong with the data, short of `P` being indefinite.
-    pub(crate) fn check(&self) -> Result<(), Reason> {
+    /// What is wrong with the sizes and the springs.
+    pub(crate) fn check_sizes(&self) -> Result<(), Reason> {
+        let too_many = self.cones.iter().any(|c| c.k as usize > MAX_ROWS);
+        if too_many || self.saturations.iter().any(|s| s.index as usize >= self.n) {
+            return Err(Reason::Dimensions);
+        }
+        if self.saturations.iter().any(|s| s.stiffness < 0.0 || s.limit < 0.0) {
+            return Err(Reason::NotConvex);
+        }
+        Ok(())
+    }
+
+    /// What is wrong with the numbers, short of `P` being indefinite.
+    pub(crate) fn check_numbers(&self) -> Result<(), Reason> {
         // a product with zero is zero unless a number is not finite
         let finite = |v: &Vec<f64>| {
             let mut sums = [0.0; 8];
@@ -321,15 +333,8 @@ impl ConeProgram {
             .saturations
             .iter()
             .all(|s| s.stiffness.is_finite() && s.target.is_finite() && !s.limit.is_nan());
-        let too_many = self.cones.iter().any(|c| c.k as usize > MAX_ROWS);
-        if too_many || self.saturations.iter().any(|s| s.index as usize >= self.n) {
-            return Err(Reason::Dimensions);
-        }
         if !([&self.P, &self.c, &self.J, &self.b, &self.E].iter().all(|v| finite(v)) && springs) {
             return Err(Reason::NotFinite);
-        }
-        if self.saturations.iter().any(|s| s.stiffness < 0.0 || s.limit < 0.0) {
-            return Err(Reason::NotConvex);
         }
         Ok(())
     }

@@ -3,7 +3,7 @@
 use crate::cone::check::{self, Point};
 use crate::cone::dense_form::DenseProgram;
 use crate::cone::interior::Interior;
-use crate::cone::kernels::{self, Isa};
+use crate::cone::kernels::{self, Isa, Sizes};
 use crate::cone::newton::{End, Newton, PENALTY, Start};
 use crate::cone::program::ConeProgram;
 use crate::cone::proof::Prover;
@@ -56,6 +56,7 @@ pub struct ConeSolver {
     isa: Isa,
     structure: Structure,
     small: Small,
+    sizes: Sizes,
     newton: Newton,
     interior: Interior,
     scaled: Scaled,
@@ -102,6 +103,7 @@ impl ConeSolver {
             isa: Isa::detect(),
             structure: Structure::default(),
             small: Small::default(),
+            sizes: Sizes::default(),
             newton: Newton::default(),
             interior: Interior::default(),
             scaled: Scaled::default(),
@@ -125,7 +127,7 @@ impl ConeSolver {
         out: &mut Solution,
     ) {
         reset(program, out);
-        if let Err(reason) = program.check() {
+        if let Err(reason) = program.check_sizes() {
             out.reason = Some(reason);
             return;
         }
@@ -136,6 +138,11 @@ impl ConeSolver {
                 Ok(()) => return,
                 Err(why) => out.handed_over = Some(why),
             }
+        }
+        // an answer of the above is proof enough
+        if let Err(reason) = program.check_numbers() {
+            out.reason = Some(reason);
+            return;
         }
         self.newton.prepare(program, &self.structure);
         let found = self.newton(program, warm, out) && self.accept(program, check::TOUCHING, out);
@@ -188,11 +195,15 @@ impl ConeSolver {
         warm: Option<WarmStart<'_>>,
         out: &mut Solution,
     ) -> Result<(), HandOver> {
-        let Self { isa, structure, small, .. } = self;
+        let Self { isa, structure, small, sizes, .. } = self;
         small.solve(*isa, program, structure, warm.map(|w| w.z))?;
         let Small { x, u, z, g, .. } = &*small;
-        let holds = small.extremes.iter().all(check::clearly_holds)
-            || check::holds(program, structure, Point { x, u, z, g }, check::TOUCHING);
+        let point = Point { x, u, z, g };
+        let clear = structure.islands.iter().zip(&small.extremes).all(|(island, e)| {
+            let touching = check::TOUCHING;
+            check::clearly_holds(*isa, program, structure, island, point, e, touching, sizes)
+        });
+        let holds = clear || check::holds(program, structure, point, check::TOUCHING);
         if !holds {
             return Err(HandOver::Check);
         }

@@ -29,6 +29,8 @@ impl Isa {
 /// Vectors of one instruction set.
 pub(crate) trait Simd {
     type V: Copy;
+    /// Whether code for special sizes is worth its length.
+    const FAST: bool;
     fn splat(x: f64) -> Self::V;
     fn load(x: &Lane) -> Self::V;
     fn store(v: Self::V, to: &mut Lane);
@@ -78,6 +80,7 @@ fn each(f: impl Fn(usize) -> f64) -> Lane {
 
 impl Simd for Portable {
     type V = Lane;
+    const FAST: bool = false;
     #[inline(always)]
     fn zero() -> Lane {
         [0.0; LANES]
@@ -160,6 +163,7 @@ mod avx2 {
 
     impl Simd for Avx2 {
         type V = __m256d;
+        const FAST: bool = true;
         #[inline(always)]
         fn zero() -> __m256d {
             // SAFETY: see `Avx2`

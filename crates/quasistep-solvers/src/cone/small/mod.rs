@@ -23,10 +23,10 @@ pub(crate) mod support;
 pub(crate) mod whiten;
 
 use crate::cone::kernels::{Extremes, Isa, Lane, Simd, kernel, lanes, verdict};
-use crate::cone::program::{ConeProgram, LANES};
+use crate::cone::program::{ConeProgram, LANES, MAX_ROWS};
 use crate::cone::structure::Structure;
 use crate::qp::HandOver;
-use whiten::{Whitening, by_lanes};
+use whiten::Whitening;
 
 /// Most lanes of a padded `x`, of a block, and most entries of a padded `z`.
 const MOST_LANES: usize = 8;
@@ -97,8 +97,7 @@ impl Small {
         warm: Option<&[f64]>,
     ) -> Result<(), HandOver> {
         self.iterations = 0;
-        self.whitening.update(p);
-        if !self.whitening.definite {
+        if !self.whitening.update(p) {
             return Err(HandOver::Singular);
         }
         run(isa, isa, self, p, s, warm)
@@ -114,6 +113,9 @@ kernel! {
         s: &Structure,
         warm: Option<&[f64]>,
     ) -> Result<(), HandOver> {
+        if !S::FAST {
+            return solve::<S, MOST_LANES>(again, small, p, s, warm);
+        }
         match p.n_padded / LANES {
             ..=2 => solve::<S, 2>(again, small, p, s, warm),
             3..=4 => solve::<S, 4>(again, small, p, s, warm),
@@ -131,14 +133,20 @@ fn solve<S: Simd, const C: usize>(
     warm: Option<&[f64]>,
 ) -> Result<(), HandOver> {
     let y0 = small.start::<S, C>(p);
-    if let Some(z) = warm {
-        small.take_pushing::<S>(p, z);
-        if small.rounds::<S, C>(isa, p, s, &y0, WARM_ROUNDS).is_ok() {
-            return Ok(());
+    let mut warm = warm;
+    loop {
+        let most = if let Some(z) = warm {
+            small.take_pushing::<S>(p, z);
+            WARM_ROUNDS
+        } else {
+            small.pivots::<S, C>(isa, p, s, &y0)?;
+            LAST_ROUNDS
+        };
+        let end = small.rounds::<S, C>(isa, p, s, &y0, most);
+        if end.is_ok() || warm.take().is_none() {
+            return end;
         }
     }
-    small.pivots::<S, C>(isa, p, s, &y0)?;
-    small.rounds::<S, C>(isa, p, s, &y0, LAST_ROUNDS)
 }
 
 impl Small {
@@ -265,29 +273,53 @@ fn whitened_row<S: Simd, const C: usize>(
     let cone = &p.cones[row.cone as usize];
     let (k, stride_z) = (cone.k as usize, cone.stride_z as usize);
     let E = &p.E[cone.E_at as usize..][..k * stride_z];
-    let width = cone.width as usize / LANES;
-    let J = &lanes(&p.J[cone.J_at as usize..])[..k * width];
-    let mut offset = 0.0;
-    for (r, b) in p.b[cone.b_at as usize..][..k].iter().enumerate() {
-        offset += E[r * stride_z + row.edge as usize] * b;
+    let b = &p.b[cone.b_at as usize..][..k];
+    let (mut e, mut offset) = ([0.0; MAX_ROWS], 0.0);
+    for r in 0..k {
+        e[r] = E[r * stride_z + row.edge as usize];
+        offset += e[r] * b[r];
     }
     *to = [[0.0; LANES]; C];
+    let J = lanes(&p.J[cone.J_at as usize..]);
+    let width = cone.width as usize / LANES;
     for side in p.sides_of(cone) {
         let block = &p.blocks[side.block as usize];
-        let n = block.stride as usize / LANES;
-        let mut a = [[0.0; LANES]; MOST_LANES_OF_BLOCK];
-        for l in 0..n {
-            let mut acc = S::zero();
-            for r in 0..k {
-                let e = S::splat(E[r * stride_z + row.edge as usize]);
-                acc = S::fma(e, S::load(&J[r * width + side.column as usize / LANES + l]), acc);
-            }
-            S::store(acc, &mut a[l]);
+        let J = &J[side.column as usize / LANES..];
+        let to = &mut to[block.at as usize / LANES..];
+        let (e, block_at) = (&e[..k], side.block as usize);
+        match block.stride as usize / LANES {
+            1 => side_of_row::<S, 1>(whitening, block_at, e, J, width, to),
+            2 => side_of_row::<S, 2>(whitening, block_at, e, J, width, to),
+            3 => side_of_row::<S, 3>(whitening, block_at, e, J, width, to),
+            _ => side_of_row::<S, 4>(whitening, block_at, e, J, width, to),
         }
-        let at = block.at as usize / LANES;
-        by_lanes!(forth, S, whitening, block, a, &mut to[at..at + n]);
     }
     offset
+}
+
+/// The part of a whitened row that belongs to one block of `L` lanes.
+#[inline(always)]
+fn side_of_row<S: Simd, const L: usize>(
+    whitening: &Whitening,
+    block: usize,
+    e: &[f64],
+    J: &[Lane],
+    width: usize,
+    to: &mut [Lane],
+) {
+    let mut a = [S::zero(); L];
+    for (r, e) in e.iter().enumerate() {
+        let e = S::splat(*e);
+        let J = &J[r * width..][..L];
+        for l in 0..L {
+            a[l] = S::fma(e, S::load(&J[l]), a[l]);
+        }
+    }
+    let mut flat = [[0.0; LANES]; L];
+    for l in 0..L {
+        S::store(a[l], &mut flat[l]);
+    }
+    whitening.forth::<S, L>(block, &flat, to.first_chunk_mut().expect("the lanes of a block"));
 }
 
 /// Lane by lane product of two vectors, summed.

@@ -9,6 +9,7 @@ use super::{LANES, Row, Small, TOUCHING, add, dot, vector, vector_mut, whitened_
 use crate::cone::kernels::{Isa, Lane, Simd, lanes, slacks};
 use crate::cone::program::ConeProgram;
 use crate::cone::structure::Structure;
+use crate::kernels;
 use crate::qp::HandOver;
 
 /// Pivots beyond two for every variable after which another method is quicker.
@@ -107,18 +108,42 @@ impl Small {
                 self.leave::<S, C>(blocking);
             }
         }
-        // the set of the rounds: all that touch
-        self.rows.extend_from_slice(&self.support.candidates);
+        // the set of the rounds: all that touch, those too that contradict the set by rounding
         let size = self.x.iter().fold(offset, |m, x| m.max(x.abs()));
+        let working = self.rows.len();
         for (k, cone) in p.cones.iter().enumerate() {
             for edge in 0..cone.m {
                 let at = cone.at + edge;
-                if self.w[at as usize] == 0.0 && self.u[at as usize] <= super::ROUNDING * size {
-                    self.push(k, edge, at);
+                let slack = self.u[at as usize];
+                if self.w[at as usize] != 0.0 || slack > TOUCHING * size {
+                    continue;
+                }
+                let row = Row { cone: k as u32, edge, at };
+                if slack <= super::ROUNDING * size || self.depends_on(p, row, working, C) {
+                    self.support.candidates.push(row);
                 }
             }
         }
+        for i in 0..self.support.candidates.len() {
+            let row = self.support.candidates[i];
+            self.push(row.cone as usize, row.edge, row.at);
+        }
         Ok(())
+    }
+
+    /// Whether a row depends on the working set.
+    fn depends_on(&self, p: &ConeProgram, row: Row, working: usize, lanes: usize) -> bool {
+        let n = lanes * LANES;
+        let mut rest = [0.0; LANES * super::MOST_LANES];
+        self.whitening.row(p, row, &mut rest);
+        let rest = &mut rest[..n];
+        let whole = kernels::dot(rest, rest);
+        let duals = self.pivoting.duals.as_flattened().chunks_exact(n);
+        for (dual, a) in duals.zip(self.B.as_flattened().chunks_exact(n)).take(working) {
+            let r = kernels::dot(rest, dual);
+            kernels::axpy(-r, a, rest);
+        }
+        kernels::dot(rest, rest) <= DEPENDENT * whole
     }
 
     /// The row outside the set with the least slack.
@@ -126,14 +151,24 @@ impl Small {
     fn most_violated<S: Simd>(&self, p: &ConeProgram) -> (Row, f64) {
         let far = S::splat(-1e300);
         let minus = S::splat(-1.0);
-        let mut most = S::splat(-1e300);
-        for (u, w) in lanes(&self.u).iter().zip(lanes(&self.w)) {
+        let mut most = far;
+        let (u, w) = (lanes(&self.u), lanes(&self.w));
+        for (u, w) in u.iter().zip(w) {
             most = S::max(most, S::fma(S::load(w), far, S::mul(minus, S::load(u))));
         }
         let flat = S::to_array(most);
         let most = flat[0].max(flat[1]).max(flat[2].max(flat[3]));
-        let at = (self.u.iter().zip(&self.w)).position(|(u, w)| *w == 0.0 && -*u >= most);
-        let at = at.unwrap_or(0) as u32;
+        // the first of those that are no less
+        let less = S::splat(-most.next_down());
+        let mut at = 0;
+        for (l, (u, w)) in u.iter().zip(w).enumerate() {
+            let out = S::fma(S::load(w), far, S::mul(minus, S::load(u)));
+            let bits = S::positive_bits(S::add(out, less));
+            if bits != 0 {
+                at = (l * LANES) as u32 + bits.trailing_zeros();
+                break;
+            }
+        }
         let cone = p.cones.partition_point(|c| c.at <= at).max(1) - 1;
         let edge = at - p.cones.get(cone).map_or(0, |c| c.at);
         (Row { cone: cone as u32, edge, at }, -most)

@@ -10,13 +10,11 @@
 //! Pivoting by the longest remainder keeps `|C_ik| ≤ 1`, so that `CᵀC` is well conditioned whatever the
 //! rank of the rows, and its inverse comes without pivoting.
 
-use super::{
-    LANES, NO_MULTIPLIER, ROUNDING, Row, Small, TOUCHING, add, dot, vector, vector_mut,
-    whitened_row,
-};
-use crate::cone::kernels::{Isa, Lane, Simd, lanes};
+use super::{LANES, NO_MULTIPLIER, ROUNDING, Row, Small, TOUCHING, dot, vector, vector_mut};
+use crate::cone::kernels::{Isa, Lane, Simd, lanes, lanes_mut};
 use crate::cone::program::ConeProgram;
 use crate::cone::structure::Structure;
+use crate::kernels;
 use crate::qp::HandOver;
 
 /// Squared remainder of a row, as a share of the row's own, below which the row depends on others.
@@ -40,21 +38,23 @@ pub(crate) struct Scratch {
     /// `CᵀC`, then its inverse.
     M: Vec<Lane>,
     z: Vec<f64>,
-    /// `L⁻ᵀ` of the direction whose products with the rows are the multipliers.
+    /// The direction whose products with the whitened rows are the multipliers, and `L⁻ᵀ` of it.
+    direction: Vec<Lane>,
     along: Vec<f64>,
     pub candidates: Vec<Row>,
 }
 
 impl Scratch {
     pub fn reserve(&mut self, rows: usize, lanes: usize) {
-        let n = lanes * LANES;
-        if self.squares.len() < rows || self.remainders.len() < rows * lanes {
-            self.remainders.resize(rows * lanes, [0.0; LANES]);
-            self.C.resize(rows * lanes, [0.0; LANES]);
+        // a whole group of rows more than there are, for what is left over
+        let (n, room) = (lanes * LANES, (rows + LANES).next_multiple_of(LANES));
+        if self.left.len() < room || self.remainders.len() < room * lanes {
+            self.remainders.resize(room * lanes, [0.0; LANES]);
+            self.C.resize(room * lanes, [0.0; LANES]);
             for v in [&mut self.squares, &mut self.whole, &mut self.z] {
-                v.resize(rows + LANES, 0.0);
+                v.resize(room, 0.0);
             }
-            self.left.resize(rows, 0);
+            self.left.resize(room, 0);
             self.candidates.reserve(rows);
         }
         if self.Q.len() < n * lanes {
@@ -62,6 +62,7 @@ impl Scratch {
             self.M.resize(n * lanes, [0.0; LANES]);
             self.nu.resize(n, 0.0);
             self.along.resize(n, 0.0);
+            self.direction.resize(lanes, [0.0; LANES]);
         }
     }
 }
@@ -140,39 +141,50 @@ impl Small {
             for i in 1..open {
                 longest = if squares[i] > squares[longest] { i } else { longest };
             }
-            let q = *vector::<C>(remainders, longest);
-            let square = dot::<S, C>(&q, &q);
+            let next = *vector::<C>(remainders, longest);
+            let mut q = [S::zero(); C];
+            let mut square = S::zero();
+            for c in 0..C {
+                q[c] = S::load(&next[c]);
+                square = S::fma(q[c], q[c], square);
+            }
+            let square = S::sum(square);
             if !(square > 0.0) {
                 break;
             }
             coefficients[left[longest] as usize * n + rank] = 1.0;
-            *vector_mut::<C>(Q, rank) = q;
+            *vector_mut::<C>(Q, rank) = next;
             nu[rank] = square;
             open -= 1;
             *vector_mut::<C>(remainders, longest) = *vector::<C>(remainders, open);
             (squares[longest], whole[longest]) = (squares[open], whole[open]);
             left[longest] = left[open];
+            // four at a time; what is beyond the last is of no use, and does no harm
+            left[open..open + LANES].fill(count as u32);
             let share = S::splat(1.0 / square);
-            let mut i = 0;
-            while i < open {
-                let many = (open - i).min(LANES);
+            let four = remainders.chunks_exact_mut(C * LANES);
+            let four = four.zip(lanes_mut(squares)).zip(left.as_chunks::<LANES>().0);
+            for ((rows, squares), left) in four.take(open.div_ceil(LANES)) {
+                let rows = &mut rows[..LANES * C];
                 let mut dots = [S::zero(); LANES];
-                for l in 0..many {
-                    let row = vector::<C>(remainders, i + l);
+                for l in 0..LANES {
                     for c in 0..C {
-                        dots[l] = S::fma(S::load(&row[c]), S::load(&q[c]), dots[l]);
+                        dots[l] = S::fma(S::load(&rows[l * C + c]), q[c], dots[l]);
                     }
                 }
                 let products = S::sums(dots);
                 let shares = S::mul(products, share);
+                let minus = S::mul(S::splat(-1.0), shares);
+                S::store(S::fma(minus, products, S::load(squares)), squares);
                 let flat = S::to_array(shares);
-                let taken: &mut Lane = squares[i..].first_chunk_mut().expect("a lane more");
-                S::store(S::fma(S::mul(S::splat(-1.0), products), shares, S::load(taken)), taken);
-                for l in 0..many {
-                    coefficients[left[i + l] as usize * n + rank] = flat[l];
-                    add::<S, C>(-flat[l], &q, vector_mut::<C>(remainders, i + l));
+                let taken: [S::V; LANES] = split::<S>(minus);
+                for l in 0..LANES {
+                    coefficients[left[l] as usize * n + rank] = flat[l];
+                    for c in 0..C {
+                        let row = &mut rows[l * C + c];
+                        S::store(S::fma(taken[l], q[c], S::load(row)), row);
+                    }
                 }
-                i += LANES;
             }
             rank += 1;
             // rows in the span are done
@@ -194,43 +206,76 @@ impl Small {
     /// Returns `y`; the multipliers are in `self.support.z`.
     #[inline(always)]
     fn solve_on_set<S: Simd, const C: usize>(&mut self, y0: &[Lane; C], rank: usize) -> [Lane; C] {
+        // every width is code of its own: only those that are common
+        match rank.div_ceil(LANES) {
+            ..=2 if C == 4 => self.solve_with_rank::<S, C, 2>(y0, rank),
+            3 if C == 4 => self.solve_with_rank::<S, C, 3>(y0, rank),
+            ..=4 if C == 8 => self.solve_with_rank::<S, C, 4>(y0, rank),
+            _ => self.solve_with_rank::<S, C, C>(y0, rank),
+        }
+    }
+
+    /// The same with the lanes of the rank as a constant `W`.
+    #[inline(always)]
+    fn solve_with_rank<S: Simd, const C: usize, const W: usize>(
+        &mut self,
+        y0: &[Lane; C],
+        rank: usize,
+    ) -> [Lane; C] {
         let count = self.rows.len();
-        let wide = rank.div_ceil(LANES);
-        let Scratch { Q, nu, C: coefficients, M, z, along, .. } = &mut self.support;
+        let Scratch { Q, nu, C: coefficients, M, z, direction: along, .. } = &mut self.support;
         // Cᵀ (b − B y0)
-        let mut right = [[0.0; LANES]; C];
+        let mut right = [S::zero(); W];
         for i in 0..count {
             let slack = S::splat(self.b[i] - dot::<S, C>(vector::<C>(&self.B, i), y0));
-            let row = vector::<C>(coefficients, i);
-            for c in 0..wide {
-                S::store(S::fma(slack, S::load(&row[c]), S::load(&right[c])), &mut right[c]);
+            let row = &coefficients[i * C..][..W.min(C)];
+            for c in 0..W.min(C) {
+                right[c] = S::fma(slack, S::load(&row[c]), right[c]);
             }
         }
-        gram::<S, C>(coefficients, count, rank, wide, M);
-        invert::<S, C>(M, rank, wide);
-        let mut omega = apply::<S, C>(M, rank, wide, &right);
+        let mut right_flat = [[0.0; LANES]; W];
+        for c in 0..W {
+            S::store(right[c], &mut right_flat[c]);
+        }
+        gram::<S, C, W>(coefficients, count, rank, M);
+        invert::<S, W>(M, rank);
+        let mut omega = apply::<S, W>(M, rank, &right_flat);
         for (omega, nu) in omega.as_flattened_mut().iter_mut().zip(&nu[..rank]) {
             *omega /= nu;
         }
-        let eta = apply::<S, C>(M, rank, wide, &omega);
-        for i in 0..count {
-            let row = vector::<C>(coefficients, i);
-            let mut acc = S::zero();
-            for c in 0..wide {
-                acc = S::fma(S::load(&row[c]), S::load(&eta[c]), acc);
+        let eta = apply::<S, W>(M, rank, &omega);
+        let (groups, _) = z.as_chunks_mut::<LANES>();
+        for (k, z) in groups.iter_mut().enumerate().take(count.div_ceil(LANES)) {
+            let rows = &coefficients[k * LANES * C..][..LANES * C];
+            let mut dots = [S::zero(); LANES];
+            for l in 0..LANES {
+                for c in 0..W.min(C) {
+                    dots[l] = S::fma(S::load(&rows[l * C + c]), S::load(&eta[c]), dots[l]);
+                }
             }
-            z[i] = S::sum(acc);
+            S::store(S::sums(dots), z);
         }
-        let mut y = *y0;
-        let mut direction = [[0.0; LANES]; C];
+        let mut y = [S::zero(); C];
+        let mut direction = [S::zero(); C];
+        for c in 0..C {
+            y[c] = S::load(&y0[c]);
+        }
         let (omega, eta) = (omega.as_flattened(), eta.as_flattened());
         for k in 0..rank {
             let q = vector::<C>(Q, k);
-            add::<S, C>(omega[k], q, &mut y);
-            add::<S, C>(eta[k] / nu[k], q, &mut direction);
+            let (step, share) = (S::splat(omega[k]), S::splat(eta[k] / nu[k]));
+            for c in 0..C {
+                let q = S::load(&q[c]);
+                y[c] = S::fma(step, q, y[c]);
+                direction[c] = S::fma(share, q, direction[c]);
+            }
         }
-        along[..C * LANES].copy_from_slice(direction.as_flattened());
-        y
+        let mut flat = [[0.0; LANES]; C];
+        for c in 0..C {
+            S::store(y[c], &mut flat[c]);
+            S::store(direction[c], &mut along[c]);
+        }
+        flat
     }
 
     /// Puts the multipliers in place, zero where they pull; returns how many pull, and the largest.
@@ -265,7 +310,7 @@ impl Small {
         let far = S::splat(-1e300);
         let limit = S::splat(touching);
         let minus = S::splat(-1.0);
-        let mut cone = 0;
+        let (mut cone, mut known) = (0, false);
         for (l, (u, w)) in lanes(&self.u).iter().zip(lanes(&self.w)).enumerate() {
             let left = S::fma(S::load(w), far, S::fma(minus, S::load(u), limit));
             let mut bits = S::positive_bits(left);
@@ -276,16 +321,15 @@ impl Small {
                     cone += 1;
                 }
                 let row = Row { cone: cone as u32, edge: at - p.cones[cone].at, at };
+                if !known {
+                    let Self { whitening, support, .. } = self;
+                    whitening.back_all::<S>(p, &support.direction, &mut support.along);
+                    known = true;
+                }
                 let slack = self.u[at as usize];
                 let joins = slack < -touching || {
-                    let mut a = [[0.0; LANES]; C];
-                    whitened_row::<S, C>(&self.whitening, p, row, &mut a);
-                    let direction = lanes(&self.support.along);
-                    let product = dot::<S, C>(&a, vector::<C>(direction, 0));
-                    let pushes = product > NO_MULTIPLIER * push;
-                    if slack.abs() <= rounding {
-                        pushes
-                    } else if self.depends::<S, C>(&a, rank) {
+                    let pushes = self.product_along(p, row) > NO_MULTIPLIER * push;
+                    if slack.abs() <= rounding || self.depends(p, row, C, rank) {
                         pushes
                     } else {
                         slack < 0.0
@@ -299,16 +343,36 @@ impl Small {
         self.support.candidates.len()
     }
 
-    /// Whether a row is in the span of the set.
-    #[inline(always)]
-    fn depends<S: Simd, const C: usize>(&self, a: &[Lane; C], rank: usize) -> bool {
-        let Scratch { Q, nu, .. } = &self.support;
-        let mut rest = *a;
-        for k in 0..rank {
-            let q = vector::<C>(Q, k);
-            add::<S, C>(-dot::<S, C>(&rest, q) / nu[k], q, &mut rest);
+    /// Product of a row with the direction whose products with the set are its multipliers.
+    fn product_along(&self, p: &ConeProgram, row: Row) -> f64 {
+        let cone = &p.cones[row.cone as usize];
+        let mut product = 0.0;
+        for r in 0..cone.k as usize {
+            let mut sum = 0.0;
+            for side in p.sides_of(cone) {
+                let block = &p.blocks[side.block as usize];
+                let at = cone.J_at as usize + r * cone.width as usize + side.column as usize;
+                let J = &p.J[at..at + block.stride as usize];
+                sum += kernels::dot(J, &self.support.along[block.at as usize..][..J.len()]);
+            }
+            product +=
+                sum * p.E[cone.E_at as usize + (r as u32 * cone.stride_z + row.edge) as usize];
         }
-        dot::<S, C>(&rest, &rest) <= DEPENDENT * dot::<S, C>(a, a)
+        product
+    }
+
+    /// Whether a row is in the span of the set.
+    fn depends(&self, p: &ConeProgram, row: Row, lanes: usize, rank: usize) -> bool {
+        let n = lanes * LANES;
+        let mut rest = [0.0; LANES * super::MOST_LANES];
+        self.whitening.row(p, row, &mut rest);
+        let rest = &mut rest[..n];
+        let whole = kernels::dot(rest, rest);
+        for (q, nu) in self.support.Q.as_flattened().chunks_exact(n).zip(&self.support.nu[..rank]) {
+            let share = kernels::dot(rest, q) / nu;
+            kernels::axpy(-share, q, rest);
+        }
+        kernels::dot(rest, rest) <= DEPENDENT * whole
     }
 
     /// Pulling rows leave, candidates join; returns how many rows are made already.
@@ -339,84 +403,93 @@ impl Small {
     }
 }
 
-/// `M = CᵀC`.
+/// `M = CᵀC`, with `W` lanes of `C` lanes.
 #[inline(always)]
-fn gram<S: Simd, const C: usize>(
+fn gram<S: Simd, const C: usize, const W: usize>(
     coefficients: &[Lane],
     count: usize,
     rank: usize,
-    wide: usize,
     M: &mut [Lane],
 ) {
-    for k in 0..rank {
-        for c in 0..wide {
-            let mut acc = S::zero();
-            for i in 0..count {
-                let row = vector::<C>(coefficients, i);
-                acc = S::fma(S::splat(row[k / LANES][k % LANES]), S::load(&row[c]), acc);
+    let mut k = 0;
+    while k < rank {
+        let mut acc = [[S::zero(); W]; 2];
+        for row in coefficients.chunks_exact(C).take(count) {
+            let row = &row[..W.min(C)];
+            let pair =
+                [S::splat(row[k / LANES][k % LANES]), S::splat(row[k / LANES][k % LANES + 1])];
+            for c in 0..W.min(C) {
+                let v = S::load(&row[c]);
+                acc[0][c] = S::fma(pair[0], v, acc[0][c]);
+                acc[1][c] = S::fma(pair[1], v, acc[1][c]);
             }
-            S::store(acc, &mut M[k * C + c]);
         }
+        let M = &mut M[k * W..][..2 * W];
+        for c in 0..W {
+            S::store(acc[0][c], &mut M[c]);
+            S::store(acc[1][c], &mut M[W + c]);
+        }
+        k += 2;
     }
 }
 
 /// `M ← M⁻¹` of a definite matrix, by Gauss and Jordan's method. Where a pivot is nothing, row and column
 /// become zero: that row of `Q` takes no part.
 #[inline(always)]
-fn invert<S: Simd, const C: usize>(M: &mut [Lane], rank: usize, wide: usize) {
-    for k in 0..rank {
-        let pivot = M[k * C + k / LANES][k % LANES];
-        let singular = pivot <= SINGULAR;
-        let inverse = if singular { 0.0 } else { 1.0 / pivot };
-        let mut unit = [0.0; LANES];
-        unit[k % LANES] = 1.0;
-        let unit = S::load(&unit);
-        let mut row = [S::zero(); C];
-        let scale = S::splat(inverse);
-        for c in 0..wide {
-            row[c] = S::mul(scale, S::load(&M[k * C + c]));
-        }
-        // column k of the others becomes minus itself over the pivot: that is what this lane does
-        let old = row[k / LANES];
-        let more = if singular { 1.0 } else { inverse };
-        row[k / LANES] = S::fma(S::splat(more), unit, old);
-        for i in 0..rank {
-            if i == k {
-                continue;
+fn invert<S: Simd, const W: usize>(M: &mut [Lane], rank: usize) {
+    let M = &mut M[..rank * W];
+    for lane in 0..W {
+        for at in 0..LANES.min(rank.saturating_sub(lane * LANES)) {
+            let k = lane * LANES + at;
+            let pivot = M[k * W + lane][at];
+            let singular = pivot <= SINGULAR;
+            let inverse = if singular { 0.0 } else { 1.0 / pivot };
+            let mut unit = [0.0; LANES];
+            unit[at] = 1.0;
+            let unit = S::load(&unit);
+            let scale = S::splat(inverse);
+            let mut row = [S::zero(); W];
+            for c in 0..W {
+                row[c] = S::mul(scale, S::load(&M[k * W + c]));
             }
-            let factor = S::splat(-M[i * C + k / LANES][k % LANES]);
-            for c in 0..wide {
-                let m = &mut M[i * C + c];
-                S::store(S::fma(factor, row[c], S::load(m)), m);
+            // column k of the others becomes minus itself over the pivot: one more in this lane
+            let old = row[lane];
+            let one = S::splat(if singular { 1.0 } else { inverse });
+            row[lane] = S::fma(one, unit, old);
+            for other in M.chunks_exact_mut(W) {
+                let factor = S::splat(-other[lane][at]);
+                for c in 0..W {
+                    S::store(S::fma(factor, row[c], S::load(&other[c])), &mut other[c]);
+                }
             }
-        }
-        let corner = if singular { 0.0 } else { inverse - 1.0 };
-        row[k / LANES] = S::fma(S::splat(corner), unit, old);
-        for c in 0..wide {
-            S::store(row[c], &mut M[k * C + c]);
+            let corner = S::splat(if singular { 0.0 } else { inverse - 1.0 });
+            row[lane] = S::fma(corner, unit, old);
+            for c in 0..W {
+                S::store(row[c], &mut M[k * W + c]);
+            }
         }
     }
 }
 
 /// `M v`.
 #[inline(always)]
-fn apply<S: Simd, const C: usize>(
-    M: &[Lane],
-    rank: usize,
-    wide: usize,
-    v: &[Lane; C],
-) -> [Lane; C] {
-    let mut out = [S::zero(); C];
-    let v = v.as_flattened();
-    for k in 0..rank {
-        let s = S::splat(v[k]);
-        for c in 0..wide {
-            out[c] = S::fma(s, S::load(&M[k * C + c]), out[c]);
+fn apply<S: Simd, const W: usize>(M: &[Lane], rank: usize, v: &[Lane; W]) -> [Lane; W] {
+    let mut out = [S::zero(); W];
+    for (M, v) in M.chunks_exact(W).zip(&v.as_flattened()[..rank]) {
+        let s = S::splat(*v);
+        for c in 0..W {
+            out[c] = S::fma(s, S::load(&M[c]), out[c]);
         }
     }
-    let mut flat = [[0.0; LANES]; C];
-    for c in 0..C {
+    let mut flat = [[0.0; LANES]; W];
+    for c in 0..W {
         S::store(out[c], &mut flat[c]);
     }
     flat
+}
+
+/// Every lane by itself.
+#[inline(always)]
+fn split<S: Simd>(v: S::V) -> [S::V; LANES] {
+    [S::lane::<0>(v), S::lane::<1>(v), S::lane::<2>(v), S::lane::<3>(v)]
 }
