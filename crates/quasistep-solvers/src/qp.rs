@@ -183,7 +183,7 @@ pub enum Method {
 pub enum HandOver {
     /// The cost is not definite.
     Singular,
-    /// A number is none, or too large.
+    /// A number is none, or the answer is a small difference of large ones.
     Numbers,
     /// Pivots piled up.
     Pivots,

@@ -199,6 +199,7 @@ impl ConeSolver {
         small.solve(*isa, program, structure, warm.map(|w| w.z))?;
         let Small { x, u, z, g, .. } = &*small;
         let point = Point { x, u, z, g };
+        sizes.reserve(program);
         let clear = structure.islands.iter().zip(&small.extremes).all(|(island, e)| {
             let touching = check::TOUCHING;
             check::clearly_holds(*isa, program, structure, island, point, e, touching, sizes)
@@ -212,12 +213,8 @@ impl ConeSolver {
             let dim = block.dim as usize;
             out.x[to..to + dim].copy_from_slice(&x[from..from + dim]);
         }
-        for cone in &program.cones {
-            let (to, from) = (cone.first as usize, cone.at as usize);
-            let m = cone.m as usize;
-            out.z[to..to + m].copy_from_slice(&z[from..from + m]);
-            out.s[to..to + m].copy_from_slice(&u[from..from + m]);
-        }
+        program.unpad(z, &mut out.z);
+        program.unpad(u, &mut out.s);
         out.residuals = Residuals::default();
         for e in &small.extremes {
             let r = &mut out.residuals;

@@ -101,6 +101,14 @@ kernel! {
                 _ => any::<S>(p, cones, x, z, u, g, &mut t),
             }
         }
+        for group in groups {
+            let (first, last) = (group.first_cone as usize, group.last_cone as usize - 1);
+            let last = &p.cones[last];
+            let at = p.cones[first].at as usize..(last.at + last.stride_z) as usize;
+            for (u, z) in lanes(&u[at.clone()]).iter().zip(lanes(&z[at])) {
+                take::<S>(&mut t, S::load(u), S::load(z));
+            }
+        }
         let mut imbalance = none;
         for panel in panels {
             let at = panel.x_at as usize;
@@ -209,7 +217,6 @@ fn fixed<S: Simd, const K: usize, const C: usize>(
             }
             S::store(acc, &mut u[j]);
             pushing |= S::positive_bits(S::abs(push));
-            take::<S>(t, acc, push);
         }
         if pushing == 0 {
             continue;
@@ -252,10 +259,6 @@ fn any<S: Simd>(
         for b in lanes(&p.b[cone.b_at as usize..][..(cone.k as usize).next_multiple_of(LANES)]) {
             t.offset = S::max(t.offset, S::abs(S::load(b)));
         }
-        let at = cone.at as usize..(cone.at + cone.stride_z) as usize;
-        for (u, z) in lanes(&u[at.clone()]).iter().zip(lanes(&z[at])) {
-            take::<S>(t, S::load(u), S::load(z));
-        }
     }
 }
 
@@ -266,6 +269,14 @@ pub(crate) struct Sizes {
     ease: Vec<f64>,
     /// Size of every cone's Jacobian with every variable measured by its cost.
     size: Vec<f64>,
+}
+
+impl Sizes {
+    /// Makes room for a program.
+    pub fn reserve(&mut self, p: &ConeProgram) {
+        self.ease.resize(p.n_padded.max(self.ease.len()), 0.0);
+        self.size.resize(p.cones.len().max(self.size.len()), 0.0);
+    }
 }
 
 /// What the slacks of rows may be: a share of the row's terms, and of the speed around in units of the cone's
@@ -292,10 +303,6 @@ kernel! {
         sizes: &mut Sizes,
     ) -> bool {
         let Sizes { ease, size } = sizes;
-        if ease.len() < p.n_padded || size.len() < p.cones.len() {
-            ease.resize(p.n_padded, 0.0);
-            size.resize(p.cones.len(), 0.0);
-        }
         for panel in panels {
             let block = &p.blocks[panel.block as usize];
             for i in 0..block.dim as usize {

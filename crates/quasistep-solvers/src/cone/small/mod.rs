@@ -38,8 +38,13 @@ const LAST_ROUNDS: u32 = 8;
 /// Slack of touching rows, as a share of the speeds of the data and the answer: rows contradict one
 /// another by less.
 const TOUCHING: f64 = 9e-9;
-/// Slack that is rounding, likewise.
+/// Slack that is rounding, likewise, and as a share of the speeds without rows, of which slacks are
+/// differences.
 const ROUNDING: f64 = 1e-12;
+const ROUNDING_OF_FREE: f64 = 4e-16;
+/// Rounding as a share of the answer's speeds that leaves too few digits: where all is at rest, or without
+/// mass to speak of.
+const TOO_FEW_DIGITS: f64 = 1e-10;
 /// Multiplier that is nothing, as a share of the largest.
 const NO_MULTIPLIER: f64 = 1e-13;
 
@@ -61,6 +66,8 @@ pub(crate) struct Small {
     pub g: Vec<f64>,
     /// Forces of the springs at `x`; empty without springs.
     springs: Vec<f64>,
+    /// Largest speed without rows.
+    free: f64,
     /// Extremes of every island at the answer.
     pub extremes: Vec<Extremes>,
     w: Vec<f64>,
@@ -117,8 +124,7 @@ kernel! {
             return solve::<S, MOST_LANES>(again, small, p, s, warm);
         }
         match p.n_padded / LANES {
-            ..=2 => solve::<S, 2>(again, small, p, s, warm),
-            3..=4 => solve::<S, 4>(again, small, p, s, warm),
+            ..=4 => solve::<S, 4>(again, small, p, s, warm),
             _ => solve::<S, MOST_LANES>(again, small, p, s, warm),
         }
     }
@@ -154,19 +160,15 @@ impl Small {
     #[inline(always)]
     fn start<S: Simd, const C: usize>(&mut self, p: &ConeProgram) -> [Lane; C] {
         for v in [&mut self.x, &mut self.g] {
-            v.clear();
             v.resize(C * LANES, 0.0);
         }
         for v in [&mut self.z, &mut self.u] {
-            v.clear();
             v.resize(p.m_padded, 0.0);
         }
-        let room = p.m_padded * C;
-        if self.B.len() < room {
-            self.B.resize(room, [0.0; LANES]);
-            self.b.resize(p.m_padded, 0.0);
-            self.rows.reserve(p.m_padded);
-        }
+        grow(&mut self.B, p.m_padded * C, [0.0; LANES]);
+        grow(&mut self.b, p.m_padded, 0.0);
+        self.rows.clear();
+        self.rows.reserve(p.m_padded);
         self.support.reserve(p.m_padded, C);
         self.pivoting.reserve(C);
         self.extremes.clear();
@@ -174,6 +176,7 @@ impl Small {
         // −L⁻¹ c, springs as if without limits
         let mut y0 = [[0.0; LANES]; C];
         let c = self.x.as_mut_slice();
+        c.fill(0.0);
         for (to, c) in c.iter_mut().zip(&p.c) {
             *to = -c;
         }
@@ -185,6 +188,8 @@ impl Small {
             }
         }
         self.whitening.forth_all::<S>(p, &self.x, &mut y0);
+        self.whitening.back_all::<S>(p, &y0, &mut self.x);
+        self.free = largest::<S>(&self.x);
         self.clear_set(p);
         y0
     }
@@ -286,22 +291,22 @@ fn whitened_row<S: Simd, const C: usize>(
         let block = &p.blocks[side.block as usize];
         let J = &J[side.column as usize / LANES..];
         let to = &mut to[block.at as usize / LANES..];
-        let (e, block_at) = (&e[..k], side.block as usize);
+        let (e, side) = (&e[..k], (side.block as usize, block.at as usize / LANES));
         match block.stride as usize / LANES {
-            1 => side_of_row::<S, 1>(whitening, block_at, e, J, width, to),
-            2 => side_of_row::<S, 2>(whitening, block_at, e, J, width, to),
-            3 => side_of_row::<S, 3>(whitening, block_at, e, J, width, to),
-            _ => side_of_row::<S, 4>(whitening, block_at, e, J, width, to),
+            1 => side_of_row::<S, 1>(whitening, side, e, J, width, to),
+            2 => side_of_row::<S, 2>(whitening, side, e, J, width, to),
+            3 => side_of_row::<S, 3>(whitening, side, e, J, width, to),
+            _ => side_of_row::<S, 4>(whitening, side, e, J, width, to),
         }
     }
     offset
 }
 
-/// The part of a whitened row that belongs to one block of `L` lanes.
+/// The part of a whitened row that belongs to one block of `L` lanes: the block's number and first lane.
 #[inline(always)]
 fn side_of_row<S: Simd, const L: usize>(
     whitening: &Whitening,
-    block: usize,
+    (block, at): (usize, usize),
     e: &[f64],
     J: &[Lane],
     width: usize,
@@ -314,6 +319,12 @@ fn side_of_row<S: Simd, const L: usize>(
         for l in 0..L {
             a[l] = S::fma(e, S::load(&J[l]), a[l]);
         }
+    }
+    if let Some(diagonal) = whitening.diagonal(block, at) {
+        for l in 0..L {
+            S::store(S::mul(S::load(&diagonal[l]), a[l]), &mut to[l]);
+        }
+        return;
     }
     let mut flat = [[0.0; LANES]; L];
     for l in 0..L {
@@ -350,4 +361,22 @@ fn vector<const C: usize>(all: &[Lane], i: usize) -> &[Lane; C] {
 #[inline(always)]
 fn vector_mut<const C: usize>(all: &mut [Lane], i: usize) -> &mut [Lane; C] {
     all[i * C..].first_chunk_mut().expect("vectors are whole")
+}
+
+/// Makes room for `n` numbers at least.
+fn grow<T: Clone>(v: &mut Vec<T>, n: usize, zero: T) {
+    if v.len() < n {
+        v.resize(n, zero);
+    }
+}
+
+/// Largest magnitude of whole lanes.
+#[inline(always)]
+fn largest<S: Simd>(v: &[f64]) -> f64 {
+    let mut most = S::zero();
+    for v in lanes(v) {
+        most = S::max(S::abs(S::load(v)), most);
+    }
+    let most = S::to_array(most);
+    most[0].max(most[1]).max(most[2].max(most[3]))
 }

@@ -5,8 +5,11 @@
 //! the remainder `a − Σ r_k a_k`, which is the way to go; its square `nu` says whether it depends on the set.
 //! Rows come and go by one product and one sum per vector, without roots or rotations.
 
-use super::{LANES, Row, Small, TOUCHING, add, dot, vector, vector_mut, whitened_row};
-use crate::cone::kernels::{Isa, Lane, Simd, lanes, slacks};
+use super::{
+    LANES, ROUNDING_OF_FREE, Row, Small, TOUCHING, add, dot, grow, largest, vector, vector_mut,
+    whitened_row,
+};
+use crate::cone::kernels::{Isa, Lane, Simd, lanes, lanes_mut, slacks};
 use crate::cone::program::ConeProgram;
 use crate::cone::structure::Structure;
 use crate::kernels;
@@ -33,10 +36,9 @@ pub(crate) struct Scratch {
 impl Scratch {
     pub fn reserve(&mut self, lanes: usize) {
         let n = lanes * LANES;
-        if self.duals.len() < n * lanes {
-            self.duals.resize(n * lanes, [0.0; LANES]);
-            self.push.resize(n + LANES, 0.0);
-            self.r.resize(n + LANES, 0.0);
+        grow(&mut self.duals, (n + LANES) * lanes, [0.0; LANES]);
+        for v in [&mut self.push, &mut self.r] {
+            grow(v, n + LANES, 0.0);
         }
     }
 }
@@ -60,13 +62,13 @@ impl Small {
         loop {
             self.whitening.back_all::<S>(p, &y, &mut self.x);
             slacks(isa, p, &s.groups, &self.x, &mut self.u);
-            let size = self.x.iter().fold(offset, |m, x| m.max(x.abs()));
+            let size = offset.max(largest::<S>(&self.x));
             let (row, mut slack) = self.most_violated::<S>(p);
             if !size.is_finite() {
                 return Err(HandOver::Numbers);
             }
             // written so that NaN ends it
-            if !(slack < -ROUNDING * size) {
+            if !(slack < -(ROUNDING * size).max(ROUNDING_OF_FREE * self.free)) {
                 break;
             }
             let mut a = [[0.0; LANES]; C];
@@ -109,7 +111,7 @@ impl Small {
             }
         }
         // the set of the rounds: all that touch, those too that contradict the set by rounding
-        let size = self.x.iter().fold(offset, |m, x| m.max(x.abs()));
+        let size = offset.max(largest::<S>(&self.x));
         let working = self.rows.len();
         for (k, cone) in p.cones.iter().enumerate() {
             for edge in 0..cone.m {
@@ -181,11 +183,28 @@ impl Small {
         let mut way = *a;
         let q = self.rows.len();
         let Scratch { duals, r, .. } = &mut self.pivoting;
-        for k in 0..q {
-            r[k] = dot::<S, C>(a, vector::<C>(duals, k));
+        let mut rest = [S::zero(); C];
+        for c in 0..C {
+            rest[c] = S::load(&a[c]);
         }
-        for k in 0..q {
-            add::<S, C>(-r[k], vector::<C>(&self.B, k), &mut way);
+        let four = duals.chunks_exact(LANES * C).zip(lanes_mut(r));
+        for (duals, r) in four.take(q.div_ceil(LANES)) {
+            let mut dots = [S::zero(); LANES];
+            for l in 0..LANES {
+                for c in 0..C {
+                    dots[l] = S::fma(S::load(&duals[l * C + c]), S::load(&a[c]), dots[l]);
+                }
+            }
+            S::store(S::sums(dots), r);
+        }
+        for (row, r) in self.B.chunks_exact(C).zip(&r[..q]) {
+            let r = S::splat(-r);
+            for c in 0..C {
+                rest[c] = S::fma(r, S::load(&row[c]), rest[c]);
+            }
+        }
+        for c in 0..C {
+            S::store(rest[c], &mut way[c]);
         }
         let mut nu = dot::<S, C>(&way, &way);
         if nu <= SMALL_DIFFERENCE * whole {

@@ -10,7 +10,10 @@
 //! Pivoting by the longest remainder keeps `|C_ik| ≤ 1`, so that `CᵀC` is well conditioned whatever the
 //! rank of the rows, and its inverse comes without pivoting.
 
-use super::{LANES, NO_MULTIPLIER, ROUNDING, Row, Small, TOUCHING, dot, vector, vector_mut};
+use super::{
+    LANES, NO_MULTIPLIER, ROUNDING, ROUNDING_OF_FREE, Row, Small, TOO_FEW_DIGITS, TOUCHING, add,
+    dot, grow, largest, vector, vector_mut,
+};
 use crate::cone::kernels::{Isa, Lane, Simd, lanes, lanes_mut};
 use crate::cone::program::ConeProgram;
 use crate::cone::structure::Structure;
@@ -48,21 +51,20 @@ impl Scratch {
     pub fn reserve(&mut self, rows: usize, lanes: usize) {
         // a whole group of rows more than there are, for what is left over
         let (n, room) = (lanes * LANES, (rows + LANES).next_multiple_of(LANES));
-        if self.left.len() < room || self.remainders.len() < room * lanes {
-            self.remainders.resize(room * lanes, [0.0; LANES]);
-            self.C.resize(room * lanes, [0.0; LANES]);
-            for v in [&mut self.squares, &mut self.whole, &mut self.z] {
-                v.resize(room, 0.0);
-            }
-            self.left.resize(room, 0);
-            self.candidates.reserve(rows);
+        let none = [0.0; LANES];
+        grow(&mut self.remainders, room * lanes, none);
+        grow(&mut self.C, room * lanes, none);
+        for v in [&mut self.squares, &mut self.whole, &mut self.z] {
+            grow(v, room, 0.0);
         }
-        if self.Q.len() < n * lanes {
-            self.Q.resize(n * lanes, [0.0; LANES]);
-            self.M.resize(n * lanes, [0.0; LANES]);
-            self.nu.resize(n, 0.0);
-            self.along.resize(n, 0.0);
-            self.direction.resize(lanes, [0.0; LANES]);
+        grow(&mut self.left, room, 0);
+        self.candidates.clear();
+        self.candidates.reserve(rows);
+        grow(&mut self.Q, n * lanes, none);
+        grow(&mut self.M, n * lanes, none);
+        grow(&mut self.direction, lanes, none);
+        for v in [&mut self.nu, &mut self.along] {
+            grow(v, n, 0.0);
         }
     }
 }
@@ -88,9 +90,12 @@ impl Small {
             let y = self.solve_on_set::<S, C>(y0, rank);
             let (pulls, push) = self.spread_multipliers();
             self.evaluate::<S, C>(isa, p, s, &y);
-            let size = self.size(p);
+            let size = self.size::<S>();
             // written so that NaN fails
             if !(self.extremes.iter().all(|e| e.finite) && size.is_finite()) {
+                return Err(HandOver::Numbers);
+            }
+            if ROUNDING_OF_FREE * self.free > TOO_FEW_DIGITS * size {
                 return Err(HandOver::Numbers);
             }
             let joined = self.find_joining::<S, C>(p, rank, size, push);
@@ -107,8 +112,9 @@ impl Small {
     }
 
     /// Speeds that slacks are compared with: of the data and of the answer.
-    fn size(&self, p: &ConeProgram) -> f64 {
-        let size = self.x[..p.n_padded].iter().fold(0.0_f64, |m, x| m.max(x.abs()));
+    #[inline(always)]
+    fn size<S: Simd>(&self) -> f64 {
+        let size = largest::<S>(&self.x);
         self.extremes.iter().fold(size, |m, e| m.max(e.offset))
     }
 
@@ -141,19 +147,13 @@ impl Small {
             for i in 1..open {
                 longest = if squares[i] > squares[longest] { i } else { longest };
             }
-            let next = *vector::<C>(remainders, longest);
-            let mut q = [S::zero(); C];
-            let mut square = S::zero();
-            for c in 0..C {
-                q[c] = S::load(&next[c]);
-                square = S::fma(q[c], q[c], square);
-            }
-            let square = S::sum(square);
+            let q = *vector::<C>(remainders, longest);
+            let square = dot::<S, C>(&q, &q);
             if !(square > 0.0) {
                 break;
             }
             coefficients[left[longest] as usize * n + rank] = 1.0;
-            *vector_mut::<C>(Q, rank) = next;
+            *vector_mut::<C>(Q, rank) = q;
             nu[rank] = square;
             open -= 1;
             *vector_mut::<C>(remainders, longest) = *vector::<C>(remainders, open);
@@ -165,11 +165,10 @@ impl Small {
             let four = remainders.chunks_exact_mut(C * LANES);
             let four = four.zip(lanes_mut(squares)).zip(left.as_chunks::<LANES>().0);
             for ((rows, squares), left) in four.take(open.div_ceil(LANES)) {
-                let rows = &mut rows[..LANES * C];
                 let mut dots = [S::zero(); LANES];
                 for l in 0..LANES {
                     for c in 0..C {
-                        dots[l] = S::fma(S::load(&rows[l * C + c]), q[c], dots[l]);
+                        dots[l] = S::fma(S::load(&rows[l * C + c]), S::load(&q[c]), dots[l]);
                     }
                 }
                 let products = S::sums(dots);
@@ -177,13 +176,10 @@ impl Small {
                 let minus = S::mul(S::splat(-1.0), shares);
                 S::store(S::fma(minus, products, S::load(squares)), squares);
                 let flat = S::to_array(shares);
-                let taken: [S::V; LANES] = split::<S>(minus);
+                let taken = S::to_array(minus);
                 for l in 0..LANES {
                     coefficients[left[l] as usize * n + rank] = flat[l];
-                    for c in 0..C {
-                        let row = &mut rows[l * C + c];
-                        S::store(S::fma(taken[l], q[c], S::load(row)), row);
-                    }
+                    add::<S, C>(taken[l], &q, vector_mut::<C>(rows, l));
                 }
             }
             rank += 1;
@@ -486,10 +482,4 @@ fn apply<S: Simd, const W: usize>(M: &[Lane], rank: usize, v: &[Lane; W]) -> [La
         S::store(out[c], &mut flat[c]);
     }
     flat
-}
-
-/// Every lane by itself.
-#[inline(always)]
-fn split<S: Simd>(v: S::V) -> [S::V; LANES] {
-    [S::lane::<0>(v), S::lane::<1>(v), S::lane::<2>(v), S::lane::<3>(v)]
 }

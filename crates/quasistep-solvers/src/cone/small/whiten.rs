@@ -18,6 +18,9 @@ pub(crate) struct Whitening {
     /// `L⁻¹` of each block as a square of whole lanes, padding zero: by columns, and by rows.
     columns: Vec<Lane>,
     rows: Vec<Lane>,
+    /// The diagonals of those, in padded layout, and whether there is no more.
+    diagonals: Vec<Lane>,
+    diagonal: Vec<bool>,
     /// A block with its springs, then its factor: scratch.
     H: Vec<f64>,
     /// Whether each block is definite.
@@ -69,18 +72,24 @@ impl Whitening {
                 v.clear();
                 v.resize(end as usize, [0.0; LANES]);
             }
-            self.definite.clear();
-            self.definite.resize(p.blocks.len(), false);
+            for v in [&mut self.definite, &mut self.diagonal] {
+                v.clear();
+                v.resize(p.blocks.len(), false);
+            }
+            self.diagonals.clear();
+            self.diagonals.resize(p.n_padded / LANES, [0.0; LANES]);
+            self.P.clear();
+            self.P.resize(p.P.len(), 0.0);
         }
         let mut all = true;
         for (k, b) in p.blocks.iter().enumerate() {
             let at = b.P_at as usize..(b.P_at + b.dim * b.stride) as usize;
             if !(same && self.P[at.clone()] == p.P[at.clone()]) {
                 self.definite[k] = self.factor(p, k, b);
+                self.P[at.clone()].copy_from_slice(&p.P[at]);
             }
             all &= self.definite[k];
         }
-        self.P.clone_from(&p.P);
         all
     }
 
@@ -124,6 +133,11 @@ impl Whitening {
                 columns[j * stride + i] = sum * pivot;
             }
         }
+        let off = |i: usize| (0..i).all(|j| rows[i * stride + j] == 0.0);
+        self.diagonal[k] = (0..n).all(off);
+        for i in 0..n {
+            self.diagonals.as_flattened_mut()[b.at as usize + i] = rows[i * (stride + 1)];
+        }
         true
     }
 
@@ -142,6 +156,12 @@ impl Whitening {
         for l in 0..L {
             S::store(out[l], &mut to[l]);
         }
+    }
+
+    /// One over the roots of the block that starts at lane `at`, if it is diagonal.
+    #[inline(always)]
+    pub fn diagonal(&self, k: usize, at: usize) -> Option<&[Lane]> {
+        self.diagonal[k].then(|| &self.diagonals[at..])
     }
 
     /// `to = L⁻ᵀ a` on block `k`.
