@@ -196,10 +196,10 @@ impl ConeSolver {
         out: &mut Solution,
     ) -> Result<(), HandOver> {
         let Self { isa, structure, small, sizes, .. } = self;
+        sizes.reserve(program);
         small.solve(*isa, program, structure, warm.map(|w| w.z))?;
         let Small { x, u, z, g, .. } = &*small;
         let point = Point { x, u, z, g };
-        sizes.reserve(program);
         let clear = structure.islands.iter().zip(&small.extremes).all(|(island, e)| {
             let touching = check::TOUCHING;
             check::clearly_holds(*isa, program, structure, island, point, e, touching, sizes)

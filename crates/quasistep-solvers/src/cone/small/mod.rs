@@ -42,9 +42,6 @@ const TOUCHING: f64 = 9e-9;
 /// differences.
 const ROUNDING: f64 = 1e-12;
 const ROUNDING_OF_FREE: f64 = 4e-16;
-/// Rounding as a share of the answer's speeds that leaves too few digits: where all is at rest, or without
-/// mass to speak of.
-const TOO_FEW_DIGITS: f64 = 1e-10;
 /// Multiplier that is nothing, as a share of the largest.
 const NO_MULTIPLIER: f64 = 1e-13;
 

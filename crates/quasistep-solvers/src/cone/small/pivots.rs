@@ -24,6 +24,10 @@ const SMALL_DIFFERENCE: f64 = 1e-2;
 /// Slack, as a share of the speeds of the data, that is rounding.
 const ROUNDING: f64 = 1e-13;
 
+/// Slack of dependent rows that may be rounding, as a share of the speeds without rows: what touches is found
+/// later, with more digits.
+const PASSED: f64 = 1e-13;
+
 /// Memory of [`Small::pivots`].
 #[derive(Debug, Default)]
 pub(crate) struct Scratch {
@@ -82,7 +86,7 @@ impl Small {
                 }
                 let (way, nu, whole) = self.way::<S, C>(&a);
                 let depends = nu <= DEPENDENT * whole;
-                if depends && slack >= -TOUCHING * size {
+                if depends && slack >= -(TOUCHING * size).max(PASSED * self.free) {
                     // rows that contradict one another by rounding all touch
                     self.w[row.at as usize] = 1.0;
                     self.support.candidates.push(row);
@@ -117,11 +121,13 @@ impl Small {
             for edge in 0..cone.m {
                 let at = cone.at + edge;
                 let slack = self.u[at as usize];
-                if self.w[at as usize] != 0.0 || slack > TOUCHING * size {
+                if self.w[at as usize] != 0.0 || slack > (TOUCHING * size).max(PASSED * self.free) {
                     continue;
                 }
                 let row = Row { cone: k as u32, edge, at };
-                if slack <= super::ROUNDING * size || self.depends_on(p, row, working, C) {
+                if slack <= (super::ROUNDING * size).max(ROUNDING_OF_FREE * self.free)
+                    || self.depends_on(p, row, working, C)
+                {
                     self.support.candidates.push(row);
                 }
             }

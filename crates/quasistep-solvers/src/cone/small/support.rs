@@ -11,8 +11,8 @@
 //! rank of the rows, and its inverse comes without pivoting.
 
 use super::{
-    LANES, NO_MULTIPLIER, ROUNDING, ROUNDING_OF_FREE, Row, Small, TOO_FEW_DIGITS, TOUCHING, add,
-    dot, grow, largest, vector, vector_mut,
+    LANES, NO_MULTIPLIER, ROUNDING, ROUNDING_OF_FREE, Row, Small, TOUCHING, add, dot, grow,
+    largest, vector, vector_mut,
 };
 use crate::cone::kernels::{Isa, Lane, Simd, lanes, lanes_mut};
 use crate::cone::program::ConeProgram;
@@ -22,6 +22,10 @@ use crate::qp::HandOver;
 
 /// Squared remainder of a row, as a share of the row's own, below which the row depends on others.
 const DEPENDENT: f64 = 1e-12;
+/// Rounds of refinement where digits are lost, and slack that is nothing then, as a share of the speeds
+/// without rows.
+const REFINEMENTS: u32 = 2;
+const NOTHING: f64 = 1e-24;
 /// Pivot of `CᵀC` below which a row takes no part.
 const SINGULAR: f64 = 1e-12;
 
@@ -40,6 +44,8 @@ pub(crate) struct Scratch {
     C: Vec<Lane>,
     /// `CᵀC`, then its inverse.
     M: Vec<Lane>,
+    /// Lanes of its rows.
+    width: usize,
     z: Vec<f64>,
     /// The direction whose products with the whitened rows are the multipliers, and `L⁻ᵀ` of it.
     direction: Vec<Lane>,
@@ -87,21 +93,26 @@ impl Small {
                 self.make_row::<S, C>(p, self.rows[i], i);
             }
             let rank = self.decompose::<S, C>();
-            let y = self.solve_on_set::<S, C>(y0, rank);
+            let mut y = self.solve_on_set::<S, C>(y0, rank);
             let (pulls, push) = self.spread_multipliers();
             self.evaluate::<S, C>(isa, p, s, &y);
-            let size = self.size::<S>();
+            let mut size = self.size::<S>();
+            // slow beside the speeds without rows: a small difference, whose digits are in the slacks
+            let mut left = REFINEMENTS;
+            while left > 0 && ROUNDING_OF_FREE * self.free > ROUNDING * size {
+                left -= 1;
+                self.refine(rank, y.as_flattened_mut());
+                self.evaluate::<S, C>(isa, p, s, &y);
+                size = self.size::<S>();
+            }
             // written so that NaN fails
             if !(self.extremes.iter().all(|e| e.finite) && size.is_finite()) {
-                return Err(HandOver::Numbers);
-            }
-            if ROUNDING_OF_FREE * self.free > TOO_FEW_DIGITS * size {
                 return Err(HandOver::Numbers);
             }
             let joined = self.find_joining::<S, C>(p, rank, size, push);
             if pulls == 0 && joined == 0 {
                 let held = self.extremes.iter().fold(0.0_f64, |m, e| m.max(e.held));
-                if held > TOUCHING * size {
+                if held > (TOUCHING * size).max(NOTHING * self.free) {
                     return Err(HandOver::Contradiction);
                 }
                 return if self.springs_hold(p) { Ok(()) } else { Err(HandOver::Saturated) };
@@ -109,6 +120,24 @@ impl Small {
             made = self.change_set::<C>(pulls);
         }
         Err(HandOver::Rounds)
+    }
+
+    /// Takes what slack the rows of the set have out of `y`.
+    fn refine(&self, rank: usize, y: &mut [f64]) {
+        const MOST: usize = LANES * super::MOST_LANES;
+        let n = y.len();
+        let Scratch { Q, nu, C: coefficients, M, width, .. } = &self.support;
+        let (mut right, mut omega) = ([0.0; MOST], [0.0; MOST]);
+        for (row, c) in self.rows.iter().zip(coefficients.as_flattened().chunks_exact(n)) {
+            kernels::axpy(-self.u[row.at as usize], &c[..rank], &mut right[..rank]);
+        }
+        let rows = M.as_flattened().chunks_exact(width * LANES);
+        for ((row, omega), nu) in rows.zip(&mut omega[..rank]).zip(nu) {
+            *omega = kernels::dot(&row[..rank], &right[..rank]) / nu;
+        }
+        for (q, omega) in Q.as_flattened().chunks_exact(n).zip(&omega[..rank]) {
+            kernels::axpy(*omega, q, y);
+        }
     }
 
     /// Speeds that slacks are compared with: of the data and of the answer.
@@ -219,7 +248,9 @@ impl Small {
         rank: usize,
     ) -> [Lane; C] {
         let count = self.rows.len();
-        let Scratch { Q, nu, C: coefficients, M, z, direction: along, .. } = &mut self.support;
+        let Scratch { Q, nu, C: coefficients, M, width, z, direction: along, .. } =
+            &mut self.support;
+        *width = W;
         // Cᵀ (b − B y0)
         let mut right = [S::zero(); W];
         for i in 0..count {
@@ -302,7 +333,9 @@ impl Small {
         push: f64,
     ) -> usize {
         self.support.candidates.clear();
-        let (touching, rounding) = (TOUCHING * size, ROUNDING * size);
+        let least = (TOUCHING * size).max(NOTHING * self.free);
+        let rounding = (ROUNDING * size).max(ROUNDING_OF_FREE * self.free);
+        let touching = least.max(rounding);
         let far = S::splat(-1e300);
         let limit = S::splat(touching);
         let minus = S::splat(-1.0);
@@ -323,7 +356,7 @@ impl Small {
                     known = true;
                 }
                 let slack = self.u[at as usize];
-                let joins = slack < -touching || {
+                let joins = slack < -least || {
                     let pushes = self.product_along(p, row) > NO_MULTIPLIER * push;
                     if slack.abs() <= rounding || self.depends(p, row, C, rank) {
                         pushes
