@@ -18,6 +18,9 @@
 //! | `Q`  | orthogonal rows, not of unit length, that span those of `B`          |
 //! | `C`  | `B = C Q`                                                            |
 
+// parts of a kernel must be compiled with its instructions, so they must be inside it
+#![allow(clippy::inline_always)]
+
 pub(crate) mod pivots;
 pub(crate) mod support;
 pub(crate) mod whiten;
