@@ -62,15 +62,18 @@
 //!   reading in `dense/solver.rs`. It has a proof for every ending.
 //! - [`ConeSolver`] tries in this order, and [`Solution::method`] says what it took; start reading in
 //!   `cone/solver.rs`:
-//!   1. a semismooth Newton method on the augmented Lagrangian, from the active set of a similar
+//!   1. up to about 32 variables, with a definite cost and without second-order cones, an active set: the
+//!      rows that push in a similar problem, mostly right at once, else a dual method from nothing
+//!      (`cone/small`); [`Solution::handed_over`] says why it left a program to the others;
+//!   2. a semismooth Newton method on the augmented Lagrangian, from the active set of a similar
 //!      problem if there is one (`cone/newton.rs`), and an exact finish on the active set found;
-//!   2. a Mehrotra interior point with Nesterov and Todd's scaling for second-order cones
-//!      (`cone/interior.rs`), whose end the first finishes; straight away for cold programs of more
+//!   3. a Mehrotra interior point with Nesterov and Todd's scaling for second-order cones
+//!      (`cone/interior.rs`), whose end the one before finishes; straight away for cold programs of more
 //!      than a hundred variables;
-//!   3. up to a hundred variables, without second-order cones, the dense solver;
-//!   4. a proof that there is no answer: a ray, or multipliers that contradict (`cone/proof.rs`).
+//!   4. up to a hundred variables, without second-order cones, the dense solver;
+//!   5. a proof that there is no answer: a ray, or multipliers that contradict (`cone/proof.rs`).
 //!
-//!   All share one block-sparse factor in an order of minimum degree, kept while the graph of blocks
+//!   All but the first share one block-sparse factor in an order of minimum degree, kept while the graph of blocks
 //!   and cones is (`cone/structure.rs`), and kernels with explicit SIMD, chosen at run time
 //!   (`cone/kernels`). Parts of the program that no cone connects are solved apart.
 //!
@@ -99,6 +102,6 @@ pub use miqp::{
     Choices, Hooks, Miqp, MiqpLimit, MiqpSettings, MiqpSolution, MiqpSolver, MiqpStatus, Propose,
     Side,
 };
-pub use qp::{Method, Qp, Reason, Residuals, Saturation, Settings, Solution, Status};
+pub use qp::{HandOver, Method, Qp, Reason, Residuals, Saturation, Settings, Solution, Status};
 pub use rows::Rows;
 pub use socp::{RowCone, Socp, SocpSolver};

@@ -151,6 +151,8 @@ pub struct Solution {
     pub working: Vec<u32>,
     /// Which algorithm gave the answer, and why.
     pub method: Method,
+    /// Why the active set for small programs, if it was tried, left this one to others.
+    pub handed_over: Option<HandOver>,
 }
 
 /// The algorithm behind an answer.
@@ -159,6 +161,10 @@ pub enum Method {
     /// The dense dual active set: a plain [`Qp`].
     #[default]
     ActiveSet,
+    /// The active set for small cone programs, from the rows that push in a similar problem.
+    WarmActiveSet,
+    /// The active set for small cone programs, from nothing.
+    ColdActiveSet,
     /// Newton's method, from the active set of a similar problem.
     WarmNewton,
     /// Newton's method from the unconstrained minimiser: nothing similar was known.
@@ -170,6 +176,25 @@ pub enum Method {
     /// The dense dual active set, or a proof that there is no answer: what came before did not get
     /// there.
     Fallback,
+}
+
+/// Why the active set for small cone programs left one to another method.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum HandOver {
+    /// The cost is not definite.
+    Singular,
+    /// A number is none, or the answer is a small difference of large ones.
+    Numbers,
+    /// Pivots piled up.
+    Pivots,
+    /// Rows went to and fro between pushing and idle.
+    Rounds,
+    /// Rows contradict one another by more than rounding.
+    Contradiction,
+    /// A spring reached its limit.
+    Saturated,
+    /// The answer did not hold against the program's own numbers.
+    Check,
 }
 
 /// Worst errors of a solution, each the largest over its entries, in the caller's units.

@@ -10,7 +10,7 @@ use std::alloc::{GlobalAlloc, Layout, System};
 use std::sync::atomic::{AtomicUsize, Ordering};
 
 use common::{Samples, contact_problem};
-use quasistep_solvers::{QpSolver, Settings, Solution, Status};
+use quasistep_solvers::{ConeSolver, Method, QpSolver, Settings, Solution, Status, WarmStart};
 
 struct Counting;
 
@@ -72,4 +72,32 @@ fn warm_solves_allocate_nothing() {
         assert!(solved >= 5, "{solved}");
         assert_eq!(calls, 0);
     }
+    small_cone_programs_allocate_nothing();
+}
+
+fn small_cone_programs_allocate_nothing() {
+    let mut s = Samples::new(52);
+    let programs: Vec<_> = (0..20)
+        .map(|k| contact_problem(&mut s, 2, if k == 0 { 16 } else { 8 }, 0.0, 1.0).cone_program())
+        .collect();
+    let (mut solver, mut out) = (ConeSolver::new(), Solution::default());
+    let zeros = vec![0.0; programs[0].m()];
+    let mut solved = 0;
+    for program in &programs {
+        // the first solve finds the structure of the program, the second has room to compare it
+        for _ in 0..2 {
+            solver.solve(program, None, &Settings::default(), &mut out);
+        }
+        let z = out.z.clone();
+        for z in [&z, &zeros[..z.len()]] {
+            let before = CALLS.load(Ordering::Relaxed);
+            solver.solve(program, Some(WarmStart { z, s: z }), &Settings::default(), &mut out);
+            let calls = CALLS.load(Ordering::Relaxed) - before;
+            if out.method == Method::WarmActiveSet {
+                assert_eq!(calls, 0);
+                solved += 1;
+            }
+        }
+    }
+    assert!(solved >= 30, "{solved}");
 }

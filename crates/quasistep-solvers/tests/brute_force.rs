@@ -101,11 +101,9 @@ fn subsets(m: usize) -> impl Iterator<Item = Vec<usize>> {
 #[test]
 fn minimisers_agree_with_every_set_tried() {
     let mut s = Samples::new(31);
+    let mut handed_over = 0;
     for k in 0..400 {
         let (p, rows) = sample(&mut s);
-        let ours = p.solve();
-        // x = 0 is feasible and P definite
-        assert_eq!(ours.status, Status::Solved, "sample {k}");
         let best = subsets(rows.len())
             .filter_map(|set| equalities(&p, &rows, &set))
             .filter(|(x, u)| {
@@ -115,11 +113,18 @@ fn minimisers_agree_with_every_set_tried() {
             .map(|(x, _)| x)
             .next()
             .expect("one of the sets is right");
-        for (a, b) in ours.x.iter().zip(&best) {
-            // the reference eliminates without refinement
-            assert!((a - b).abs() <= 1e-9, "sample {k}: {:?} against {best:?}", ours.x);
+        for ours in p.solve_by_all() {
+            // x = 0 is feasible and P definite
+            assert_eq!(ours.status, Status::Solved, "sample {k}");
+            handed_over += usize::from(ours.handed_over.is_some());
+            for (a, b) in ours.x.iter().zip(&best) {
+                // the reference eliminates without refinement
+                assert!((a - b).abs() <= 1e-9, "sample {k}: {:?} against {best:?}", ours.x);
+            }
         }
     }
+    // three of four answers are the cone solver's; at rest it may have too few digits
+    assert!(handed_over <= 60, "{handed_over} of 1200");
 }
 
 #[test]
@@ -129,7 +134,6 @@ fn smallest_multipliers_agree_with_every_support_tried() {
     for k in 0..400 {
         let (p, rows) = sample(&mut s);
         let ours = p.solve();
-        assert!(ours.dual_is_smallest_norm, "sample {k}");
         let touching: Vec<usize> =
             (0..rows.len()).filter(|&i| dot(&rows[i], &ours.x) - p.b[i] < 1e-9).collect();
         let n = p.n;
@@ -160,8 +164,11 @@ fn smallest_multipliers_agree_with_every_support_tried() {
         }
         let smallest = smallest.expect("some support balances");
         chosen += usize::from(touching.len() > n);
-        for (a, b) in ours.z.iter().zip(&smallest) {
-            assert!((a - b).abs() <= 1e-8, "sample {k}: {:?} against {smallest:?}", ours.z);
+        for ours in p.solve_by_all() {
+            assert!(ours.dual_is_smallest_norm, "sample {k}");
+            for (a, b) in ours.z.iter().zip(&smallest) {
+                assert!((a - b).abs() <= 1e-8, "sample {k}: {:?} against {smallest:?}", ours.z);
+            }
         }
     }
     assert!(chosen >= 100, "only {chosen} samples left a choice");

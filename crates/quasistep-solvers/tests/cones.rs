@@ -3,8 +3,8 @@
 #![allow(non_snake_case)]
 
 use quasistep_solvers::{
-    Cone, ConeProgram, ConeSolver, DenseProgram, Method, QpSolver, Reason, Saturation, Settings,
-    Solution, Status, WarmStart,
+    Cone, ConeProgram, ConeSolver, DenseProgram, HandOver, Method, QpSolver, Reason, Saturation,
+    Settings, Solution, Status, WarmStart,
 };
 
 fn solve(program: &ConeProgram, warm: Option<WarmStart<'_>>) -> Solution {
@@ -139,12 +139,16 @@ fn tower(n: usize, push: f64) -> ConeProgram {
 #[test]
 fn a_tower_agrees_with_the_dense_solver() {
     let mut dense = DenseProgram::default();
+    let mut by_active_set = 0;
     for n in [1, 2, 5, 12] {
         for push in [0.0, 0.02, 0.3, 2.0] {
             let program = tower(n, push);
             let ours = solve(&program, None);
             assert_eq!(ours.status, Status::Solved);
-            assert_eq!(ours.method, Method::ColdNewton, "{n} boxes, push {push}");
+            // at rest the active set for few variables has too few digits
+            let small = ours.method == Method::ColdActiveSet;
+            assert!(small || ours.method == Method::ColdNewton, "{n} boxes, push {push}");
+            by_active_set += usize::from(small);
             dense.fill(&program);
             let mut theirs = Solution::default();
             QpSolver::new().solve(&dense.qp(), &[], &Settings::default(), &mut theirs);
@@ -158,6 +162,7 @@ fn a_tower_agrees_with_the_dense_solver() {
             }
         }
     }
+    assert!(by_active_set >= 2, "{by_active_set}");
 }
 
 #[test]
@@ -177,6 +182,26 @@ fn a_warm_start_changes_the_way_and_not_the_answer() {
 }
 
 #[test]
+fn memory_of_other_programs_changes_nothing() {
+    let (mut used, mut out) = (ConeSolver::new(), Solution::default());
+    let mut before: Vec<f64> = Vec::new();
+    // sizes up and down, and costs that come back
+    for (k, n) in [5, 1, 3, 12, 2, 5, 4, 1, 5].into_iter().enumerate() {
+        let program = tower(n, 0.1 * k as f64);
+        let start = vec![1.0; program.m()];
+        before.resize(program.m(), 0.5);
+        for z in [None, Some(&start), Some(&before)] {
+            let warm = z.map(|z| WarmStart { z, s: z });
+            used.solve(&program, warm, &Settings::default(), &mut out);
+            let fresh = solve(&program, warm);
+            assert_eq!((out.status, out.method), (fresh.status, fresh.method));
+            assert_eq!((&out.x, &out.z, &out.s), (&fresh.x, &fresh.z, &fresh.s), "program {k}");
+        }
+        before.clone_from(&out.z);
+    }
+}
+
+#[test]
 fn a_limited_spring_lets_go() {
     // a spring of 100 N·s/m to a wall 1 m away, at most 3 N·s: the block stops where they balance
     let mut program = ConeProgram::new();
@@ -185,6 +210,7 @@ fn a_limited_spring_lets_go() {
     program.push_saturation(Saturation { index: 0, stiffness: 100.0, target: 10.0, limit: 3.0 });
     let s = solve(&program, None);
     assert_eq!((s.status, s.saturated[0]), (Status::Solved, -1));
+    assert_eq!((s.method, s.handed_over), (Method::ColdNewton, Some(HandOver::Saturated)));
     assert!((s.x[0] - 3.0).abs() < 1e-12, "{:?}", s.x);
 }
 

@@ -9,5 +9,6 @@ pub(crate) mod program;
 mod proof;
 mod scaled;
 pub(crate) mod second_order;
+mod small;
 pub(crate) mod solver;
 pub(crate) mod structure;

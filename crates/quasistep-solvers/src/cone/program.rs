@@ -292,14 +292,52 @@ impl ConeProgram {
         cone.first as usize..(cone.first + cone.m) as usize
     }
 
+    /// Place of variable `index` in a padded `x`.
+    pub(crate) fn padded_index(&self, index: u32) -> usize {
+        let b = &self.blocks[self.blocks.partition_point(|b| b.first <= index) - 1];
+        (b.at + index - b.first) as usize
+    }
+
+    /// Copies a padded `z` to one without padding.
+    pub(crate) fn unpad(&self, from: &[f64], to: &mut [f64]) {
+        let (lanes, _) = from.as_chunks::<LANES>();
+        for cone in &self.cones {
+            let first = cone.at as usize / LANES;
+            let mut to = &mut to[cone.first as usize..];
+            for lane in &lanes[first..first + cone.stride_z as usize / LANES] {
+                // whole lanes, and the next cone over the rest: copies of a known size are quick
+                let whole = to.len() >= LANES;
+                let (head, tail) = to.split_at_mut(if whole { LANES } else { to.len() });
+                if whole {
+                    head.copy_from_slice(lane);
+                } else {
+                    head.copy_from_slice(&lane[..head.len()]);
+                }
+                to = tail;
+            }
+        }
+    }
+
     pub(crate) fn sides_of(&self, cone: &ConeData) -> &[Side] {
         &self.sides[cone.first_side as usize..cone.last_side as usize]
     }
 }
 
 impl ConeProgram {
-    /// What is wrong with the data, short of `P` being indefinite.
-    pub(crate) fn check(&self) -> Result<(), Reason> {
+    /// What is wrong with the sizes and the springs.
+    pub(crate) fn check_sizes(&self) -> Result<(), Reason> {
+        let too_many = self.cones.iter().any(|c| c.k as usize > MAX_ROWS);
+        if too_many || self.saturations.iter().any(|s| s.index as usize >= self.n) {
+            return Err(Reason::Dimensions);
+        }
+        if self.saturations.iter().any(|s| s.stiffness < 0.0 || s.limit < 0.0) {
+            return Err(Reason::NotConvex);
+        }
+        Ok(())
+    }
+
+    /// What is wrong with the numbers, short of `P` being indefinite.
+    pub(crate) fn check_numbers(&self) -> Result<(), Reason> {
         // a product with zero is zero unless a number is not finite
         let finite = |v: &Vec<f64>| {
             let mut sums = [0.0; 8];
@@ -315,15 +353,8 @@ impl ConeProgram {
             .saturations
             .iter()
             .all(|s| s.stiffness.is_finite() && s.target.is_finite() && !s.limit.is_nan());
-        let too_many = self.cones.iter().any(|c| c.k as usize > MAX_ROWS);
-        if too_many || self.saturations.iter().any(|s| s.index as usize >= self.n) {
-            return Err(Reason::Dimensions);
-        }
         if !([&self.P, &self.c, &self.J, &self.b, &self.E].iter().all(|v| finite(v)) && springs) {
             return Err(Reason::NotFinite);
-        }
-        if self.saturations.iter().any(|s| s.stiffness < 0.0 || s.limit < 0.0) {
-            return Err(Reason::NotConvex);
         }
         Ok(())
     }

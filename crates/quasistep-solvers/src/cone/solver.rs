@@ -3,14 +3,15 @@
 use crate::cone::check::{self, Point};
 use crate::cone::dense_form::DenseProgram;
 use crate::cone::interior::Interior;
-use crate::cone::kernels::{self, Isa};
+use crate::cone::kernels::{self, Isa, Sizes};
 use crate::cone::newton::{End, Newton, PENALTY, Start};
 use crate::cone::program::ConeProgram;
 use crate::cone::proof::Prover;
 use crate::cone::scaled::Scaled;
+use crate::cone::small::Small;
 use crate::cone::structure::Structure;
 use crate::kernels::max_abs;
-use crate::{Method, QpSolver, Reason, Residuals, Settings, Solution, Status};
+use crate::{HandOver, Method, QpSolver, Reason, Residuals, Settings, Solution, Status};
 
 /// Newton iterations after which an island has led nowhere: warm, then cold; fewer of a large one, where
 /// the interior point comes next.
@@ -54,6 +55,8 @@ pub struct WarmStart<'a> {
 pub struct ConeSolver {
     isa: Isa,
     structure: Structure,
+    small: Small,
+    sizes: Sizes,
     newton: Newton,
     interior: Interior,
     scaled: Scaled,
@@ -101,6 +104,8 @@ impl ConeSolver {
         Self {
             isa: Isa::detect(),
             structure: Structure::default(),
+            small: Small::default(),
+            sizes: Sizes::default(),
             newton: Newton::default(),
             interior: Interior::default(),
             scaled: Scaled::default(),
@@ -130,12 +135,23 @@ impl ConeSolver {
         let dense_first = program.n <= FEW && program.cones.iter().all(|c| !c.round);
         // its forces are the smallest ones too: no answer that is only nearly one comes before it
         self.rest = if dense_first { 0.0 } else { rest };
-        if let Err(reason) = program.check() {
+        if let Err(reason) = program.check_sizes() {
             out.reason = Some(reason);
             return;
         }
         let warm = warm.filter(|w| w.z.len() == program.m && w.s.len() == program.m);
         self.structure.update(program);
+        if Small::fits(program, &self.structure) {
+            match self.active_set(program, warm, out) {
+                Ok(()) => return,
+                Err(why) => out.handed_over = Some(why),
+            }
+        }
+        // an answer of the above is proof enough
+        if let Err(reason) = program.check_numbers() {
+            out.reason = Some(reason);
+            return;
+        }
         self.newton.prepare(program, &self.structure);
         let found = self.newton(program, warm, out) && self.accept(program, check::TOUCHING, out);
         if found {
@@ -175,6 +191,49 @@ impl ConeSolver {
         out.reason = Some(Reason::Accuracy);
         out.method = Method::Fallback;
         (out.iterations, out.residuals) = (self.newton.iterations, best);
+    }
+
+    /// The active set for small programs.
+    fn active_set(
+        &mut self,
+        program: &ConeProgram,
+        warm: Option<WarmStart<'_>>,
+        out: &mut Solution,
+    ) -> Result<(), HandOver> {
+        let Self { isa, structure, small, sizes, .. } = self;
+        sizes.reserve(program);
+        small.solve(*isa, program, structure, warm.map(|w| w.z))?;
+        let Small { x, u, z, g, .. } = &*small;
+        let point = Point { x, u, z, g };
+        let clear = structure.islands.iter().zip(&small.extremes).all(|(island, e)| {
+            let touching = check::TOUCHING;
+            check::clearly_holds(*isa, program, structure, island, point, e, touching, sizes)
+        });
+        let holds = || check::holds(program, structure, point, check::TOUCHING, 0.0);
+        debug_assert!(!clear || holds(), "the quick look accepts what the whole check refuses");
+        let holds = clear || holds();
+        if !holds {
+            return Err(HandOver::Check);
+        }
+        for block in &program.blocks {
+            let (to, from) = (block.first as usize, block.at as usize);
+            let dim = block.dim as usize;
+            out.x[to..to + dim].copy_from_slice(&x[from..from + dim]);
+        }
+        program.unpad(z, &mut out.z);
+        program.unpad(u, &mut out.s);
+        out.residuals = Residuals::default();
+        for e in &small.extremes {
+            let r = &mut out.residuals;
+            r.stationarity = r.stationarity.max(e.imbalance);
+            r.primal = r.primal.max(e.outside);
+            r.complementarity = r.complementarity.max(e.product);
+        }
+        out.status = Status::Solved;
+        out.iterations = small.iterations;
+        out.method = if warm.is_some() { Method::WarmActiveSet } else { Method::ColdActiveSet };
+        out.dual_is_smallest_norm = true;
+        Ok(())
     }
 
     /// Newton's method on every island; false if one led nowhere.
@@ -446,6 +505,7 @@ fn reset(program: &ConeProgram, out: &mut Solution) {
         v.clear();
         v.resize(n, 0.0);
     }
+    out.handed_over = None;
     out.ray.clear();
     out.certificate.clear();
     out.working.clear();

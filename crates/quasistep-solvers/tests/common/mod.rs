@@ -5,7 +5,9 @@
 
 pub mod hard;
 
-use quasistep_solvers::{Qp, QpSolver, Rows, Saturation, Settings, Solution};
+use quasistep_solvers::{
+    Cone, ConeProgram, ConeSolver, Qp, QpSolver, Rows, Saturation, Settings, Solution, WarmStart,
+};
 
 #[derive(Clone, Debug, Default)]
 pub struct Problem {
@@ -47,6 +49,41 @@ impl Problem {
         let mut out = Solution::default();
         QpSolver::new().solve(&self.qp(), warm, &Settings::default(), &mut out);
         out
+    }
+    /// The same as one block, every row a cone of its own.
+    pub fn cone_program(&self) -> ConeProgram {
+        let mut program = ConeProgram::new();
+        program.reset([self.n]);
+        for i in 0..self.n {
+            program.P(0, i).copy_from_slice(&self.P[i * self.n..(i + 1) * self.n]);
+        }
+        program.c(0).copy_from_slice(&self.c);
+        for (i, b) in self.b.iter().enumerate() {
+            let mut cone = program.push_cone(Cone::Edges(&[1.0]), 1, &[0]);
+            let (columns, values) = self.A.row(i);
+            for (column, value) in columns.iter().zip(values) {
+                cone.J(0, 0)[*column as usize] += value;
+            }
+            cone.b()[0] = *b;
+        }
+        for spring in &self.saturations {
+            program.push_saturation(*spring);
+        }
+        program
+    }
+    /// Answers of all solvers, cold, and of the one with warm starts from its own answer and from all rows.
+    pub fn solve_by_all(&self) -> [Solution; 4] {
+        let program = self.cone_program();
+        let cones = |warm: Option<&[f64]>| {
+            let mut out = Solution::default();
+            let warm = warm.map(|z| WarmStart { z, s: z });
+            ConeSolver::new().solve(&program, warm, &Settings::default(), &mut out);
+            out
+        };
+        let cold = cones(None);
+        let again = cones(Some(&cold.z));
+        let poor = cones(Some(&vec![1.0; self.b.len()]));
+        [self.solve(), cold, again, poor]
     }
     pub fn cost(&self, x: &[f64]) -> f64 {
         let n = self.n;

@@ -24,7 +24,7 @@ macro_rules! by_shape {
 }
 
 #[inline(always)]
-fn sides_of<'a>(p: &'a ConeProgram, cones: &[ConeData]) -> &'a [Side] {
+pub(super) fn sides_of<'a>(p: &'a ConeProgram, cones: &[ConeData]) -> &'a [Side] {
     &p.sides[cones[0].first_side as usize..cones[0].last_side as usize]
 }
 
@@ -92,7 +92,13 @@ fn rows_fixed<S: Simd, const K: usize, const C: usize>(
 }
 
 #[inline(always)]
-fn rows_any<S: Simd>(p: &ConeProgram, cones: &[ConeData], x: &[f64], with_b: bool, u: &mut [f64]) {
+pub(super) fn rows_any<S: Simd>(
+    p: &ConeProgram,
+    cones: &[ConeData],
+    x: &[f64],
+    with_b: bool,
+    u: &mut [f64],
+) {
     for cone in cones {
         let (k, stride_z, width) = (cone.k as usize, cone.stride_z as usize, cone.width as usize);
         let u = &mut u[cone.at as usize..][..stride_z];
@@ -192,7 +198,13 @@ fn forces_fixed<S: Simd, const K: usize, const C: usize>(
 }
 
 #[inline(always)]
-fn forces_any<S: Simd>(p: &ConeProgram, cones: &[ConeData], sign: f64, z: &[f64], g: &mut [f64]) {
+pub(super) fn forces_any<S: Simd>(
+    p: &ConeProgram,
+    cones: &[ConeData],
+    sign: f64,
+    z: &[f64],
+    g: &mut [f64],
+) {
     for cone in cones {
         let (k, stride_z, width) = (cone.k as usize, cone.stride_z as usize, cone.width as usize);
         let z = &z[cone.at as usize..][..stride_z];

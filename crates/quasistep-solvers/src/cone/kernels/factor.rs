@@ -596,12 +596,17 @@ kernel! {
     /// `y = P x` on the blocks of some panels.
     cost_times(p: &ConeProgram, panels: &[Panel], x: &[f64], y: &mut [f64]) {
         for panel in panels {
-            let block = &p.blocks[panel.block as usize];
-            let P = &p.P[block.P_at as usize..];
-            let (x, y) = (&x[block.at as usize..], &mut y[block.at as usize..]);
-            by_dim!(block.dim, cost_fixed, cost_any, S, (block.dim as usize, P, x, y));
+            cost_of_panel::<S>(p, panel, x, y);
         }
     }
+}
+
+#[inline(always)]
+pub(super) fn cost_of_panel<S: Simd>(p: &ConeProgram, panel: &Panel, x: &[f64], y: &mut [f64]) {
+    let block = &p.blocks[panel.block as usize];
+    let P = &p.P[block.P_at as usize..];
+    let (x, y) = (&x[block.at as usize..], &mut y[block.at as usize..]);
+    by_dim!(block.dim, cost_fixed, cost_any, S, (block.dim as usize, P, x, y));
 }
 
 #[inline(always)]

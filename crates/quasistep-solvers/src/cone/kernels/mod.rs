@@ -11,6 +11,7 @@ mod barrier;
 mod cones;
 mod factor;
 mod simd;
+mod verdict;
 
 pub(crate) use barrier::{advance, corrector, directions, predictor, products, weights};
 pub(crate) use cones::{add_forces, force_power, rates, rows_of_group, slacks, subtract_forces};
@@ -18,6 +19,7 @@ pub(crate) use factor::{add_cones, cost_times, factor, solve, start_hessian};
 #[cfg(target_arch = "x86_64")]
 pub(crate) use simd::Avx2;
 pub(crate) use simd::{Isa, Lane, Portable, Simd};
+pub(crate) use verdict::{Allowed, Extremes, Sizes, rows_hold, verdict};
 
 pub(crate) use crate::cone::second_order::MAX as MAX_ROUND;
 

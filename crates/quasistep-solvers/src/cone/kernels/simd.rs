@@ -29,6 +29,8 @@ impl Isa {
 /// Vectors of one instruction set.
 pub(crate) trait Simd {
     type V: Copy;
+    /// Whether code for special sizes is worth its length.
+    const FAST: bool;
     fn splat(x: f64) -> Self::V;
     fn load(x: &Lane) -> Self::V;
     fn store(v: Self::V, to: &mut Lane);
@@ -41,6 +43,10 @@ pub(crate) trait Simd {
     fn max(a: Self::V, b: Self::V) -> Self::V;
     /// `b` where `a > 0`, else 0.
     fn where_positive(a: Self::V, b: Self::V) -> Self::V;
+    /// Magnitude of every lane.
+    fn abs(a: Self::V) -> Self::V;
+    /// Bit `i` says that lane `i` is above zero.
+    fn positive_bits(a: Self::V) -> u32;
     /// Lane `i` is the sum of the lanes of `v[i]`.
     fn sums(v: [Self::V; LANES]) -> Self::V;
     /// Every lane is lane `I`.
@@ -74,6 +80,7 @@ fn each(f: impl Fn(usize) -> f64) -> Lane {
 
 impl Simd for Portable {
     type V = Lane;
+    const FAST: bool = false;
     #[inline(always)]
     fn zero() -> Lane {
         [0.0; LANES]
@@ -115,6 +122,14 @@ impl Simd for Portable {
         each(|l| if a[l] > 0.0 { b[l] } else { 0.0 })
     }
     #[inline(always)]
+    fn abs(a: Lane) -> Lane {
+        each(|l| a[l].abs())
+    }
+    #[inline(always)]
+    fn positive_bits(a: Lane) -> u32 {
+        a.iter().rev().fold(0, |bits, v| 2 * bits + u32::from(*v > 0.0))
+    }
+    #[inline(always)]
     fn sums(v: [Lane; LANES]) -> Lane {
         each(|i| (v[i][0] + v[i][1]) + (v[i][2] + v[i][3]))
     }
@@ -136,10 +151,10 @@ pub(crate) use avx2::Avx2;
 mod avx2 {
     use super::{LANES, Lane, Simd};
     use std::arch::x86_64::{
-        __m256d, _CMP_GT_OQ, _mm256_add_pd, _mm256_and_pd, _mm256_cmp_pd, _mm256_div_pd,
-        _mm256_fmadd_pd, _mm256_hadd_pd, _mm256_loadu_pd, _mm256_max_pd, _mm256_mul_pd,
-        _mm256_permute2f128_pd, _mm256_permute4x64_pd, _mm256_set1_pd, _mm256_setzero_pd,
-        _mm256_storeu_pd,
+        __m256d, _CMP_GT_OQ, _mm256_add_pd, _mm256_and_pd, _mm256_andnot_pd, _mm256_cmp_pd,
+        _mm256_div_pd, _mm256_fmadd_pd, _mm256_hadd_pd, _mm256_loadu_pd, _mm256_max_pd,
+        _mm256_movemask_pd, _mm256_mul_pd, _mm256_permute2f128_pd, _mm256_permute4x64_pd,
+        _mm256_set1_pd, _mm256_setzero_pd, _mm256_storeu_pd,
     };
 
     /// Only reached from a kernel's AVX2 version, which is only called after [`super::Isa::detect`] found
@@ -148,6 +163,7 @@ mod avx2 {
 
     impl Simd for Avx2 {
         type V = __m256d;
+        const FAST: bool = true;
         #[inline(always)]
         fn zero() -> __m256d {
             // SAFETY: see `Avx2`
@@ -197,6 +213,19 @@ mod avx2 {
         fn where_positive(a: __m256d, b: __m256d) -> __m256d {
             // SAFETY: see `Avx2`
             unsafe { _mm256_and_pd(_mm256_cmp_pd::<_CMP_GT_OQ>(a, _mm256_setzero_pd()), b) }
+        }
+        #[inline(always)]
+        fn abs(a: __m256d) -> __m256d {
+            // SAFETY: see `Avx2`
+            unsafe { _mm256_andnot_pd(_mm256_set1_pd(-0.0), a) }
+        }
+        #[inline(always)]
+        fn positive_bits(a: __m256d) -> u32 {
+            // SAFETY: see `Avx2`
+            unsafe {
+                _mm256_movemask_pd(_mm256_cmp_pd::<_CMP_GT_OQ>(a, _mm256_setzero_pd()))
+                    .cast_unsigned()
+            }
         }
         #[inline(always)]
         fn sums(v: [__m256d; LANES]) -> __m256d {

@@ -1,0 +1,380 @@
+//! One sweep over an island for everything that an answer is judged by.
+
+use super::cones::{sides_of, split};
+use super::factor::cost_of_panel;
+use super::{Simd, kernel, lanes, lanes_mut};
+use crate::cone::program::{ConeData, ConeProgram, LANES, MAX_ROWS};
+use crate::cone::structure::{Group, Panel};
+
+/// Extremes over the rows and variables of an island.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Extremes {
+    /// Of `|u|`, and of `−u`, over all rows.
+    pub speed: f64,
+    pub outside: f64,
+    /// Of `|u|` over rows with a multiplier.
+    pub held: f64,
+    /// Of the multipliers and their negatives, and of `|z u|`.
+    pub push: f64,
+    pub pull: f64,
+    pub product: f64,
+    /// Of `|b|`.
+    pub offset: f64,
+    /// Largest and least over cones of the largest entry of the Jacobian's first row; rows of nothing
+    /// left out.
+    pub longest: f64,
+    pub shortest: f64,
+    /// Of `|g|` and `|c|`.
+    pub imbalance: f64,
+    pub force: f64,
+    /// Whether all of `u`, `z` and `g` are numbers.
+    pub finite: bool,
+}
+
+/// [`Extremes`] lane by lane.
+struct Tally<S: Simd> {
+    speed: S::V,
+    outside: S::V,
+    held: S::V,
+    push: S::V,
+    pull: S::V,
+    product: S::V,
+    offset: S::V,
+    /// Zero unless a number is none.
+    nothing: S::V,
+    longest: f64,
+    shortest: f64,
+}
+
+kernel! {
+    /// `u = E (J x − b)` and `g = P x + c + springs − Jᵀ Eᵀ z` of an island without round cones, and their
+    /// extremes. `springs` may be empty.
+    verdict(
+        p: &ConeProgram,
+        groups: &[Group],
+        panels: &[Panel],
+        springs: &[f64],
+        x: &[f64],
+        z: &[f64],
+        u: &mut [f64],
+        g: &mut [f64],
+    ) -> Extremes {
+        let none = S::zero();
+        let mut t = Tally::<S> {
+            speed: none,
+            outside: none,
+            held: none,
+            push: none,
+            pull: none,
+            product: none,
+            offset: none,
+            nothing: none,
+            longest: 0.0,
+            shortest: f64::INFINITY,
+        };
+        let mut force = none;
+        for panel in panels {
+            cost_of_panel::<S>(p, panel, x, g);
+            let at = panel.x_at as usize;
+            let stride = p.blocks[panel.block as usize].stride as usize;
+            for (g, c) in lanes_mut(&mut g[at..at + stride]).iter_mut().zip(lanes(&p.c[at..at + stride])) {
+                let c = S::load(c);
+                force = S::max(force, S::abs(c));
+                S::store(S::add(S::load(g), c), g);
+            }
+            if !springs.is_empty() {
+                super::axpy::<S>(1.0, &springs[at..at + stride], &mut g[at..at + stride]);
+            }
+        }
+        for group in groups {
+            let cones = &p.cones[group.first_cone as usize..group.last_cone as usize];
+            match (cones[0].k, cones[0].width as usize / LANES) {
+                (1, 2) => fixed::<S, 1, 2>(p, cones, x, z, u, g, &mut t),
+                (3, 1) => fixed::<S, 3, 1>(p, cones, x, z, u, g, &mut t),
+                (3, 2) => fixed::<S, 3, 2>(p, cones, x, z, u, g, &mut t),
+                (3, 3) => fixed::<S, 3, 3>(p, cones, x, z, u, g, &mut t),
+                (3, 4) => fixed::<S, 3, 4>(p, cones, x, z, u, g, &mut t),
+                (3, 5) => fixed::<S, 3, 5>(p, cones, x, z, u, g, &mut t),
+                (4, 2) => fixed::<S, 4, 2>(p, cones, x, z, u, g, &mut t),
+                (4, 4) => fixed::<S, 4, 4>(p, cones, x, z, u, g, &mut t),
+                (4, 5) => fixed::<S, 4, 5>(p, cones, x, z, u, g, &mut t),
+                _ => any::<S>(p, cones, x, z, u, g, &mut t),
+            }
+        }
+        for group in groups {
+            let (first, last) = (group.first_cone as usize, group.last_cone as usize - 1);
+            let last = &p.cones[last];
+            let at = p.cones[first].at as usize..(last.at + last.stride_z) as usize;
+            for (u, z) in lanes(&u[at.clone()]).iter().zip(lanes(&z[at])) {
+                take::<S>(&mut t, S::load(u), S::load(z));
+            }
+        }
+        let mut imbalance = none;
+        for panel in panels {
+            let at = panel.x_at as usize;
+            let stride = p.blocks[panel.block as usize].stride as usize;
+            for g in lanes(&g[at..at + stride]) {
+                let g = S::load(g);
+                imbalance = S::max(imbalance, S::abs(g));
+                t.nothing = S::fma(g, none, t.nothing);
+            }
+        }
+        Extremes {
+            speed: largest::<S>(t.speed),
+            outside: largest::<S>(t.outside),
+            held: largest::<S>(t.held),
+            push: largest::<S>(t.push),
+            pull: largest::<S>(t.pull),
+            product: largest::<S>(t.product),
+            offset: largest::<S>(t.offset),
+            longest: t.longest,
+            shortest: t.shortest,
+            imbalance: largest::<S>(imbalance),
+            force: largest::<S>(force),
+            finite: S::sum(t.nothing) == 0.0,
+        }
+    }
+}
+
+#[inline(always)]
+fn largest<S: Simd>(v: S::V) -> f64 {
+    let a = S::to_array(v);
+    a[0].max(a[1]).max(a[2].max(a[3]))
+}
+
+/// Takes slacks and multipliers of a lane of rows into account.
+#[inline(always)]
+fn take<S: Simd>(t: &mut Tally<S>, u: S::V, z: S::V) {
+    let minus = S::splat(-1.0);
+    let size = S::abs(u);
+    t.speed = S::max(t.speed, size);
+    t.outside = S::max(t.outside, S::mul(minus, u));
+    t.held = S::max(t.held, S::where_positive(z, size));
+    t.push = S::max(t.push, z);
+    t.pull = S::max(t.pull, S::mul(minus, z));
+    t.product = S::max(t.product, S::abs(S::mul(z, u)));
+    t.nothing = S::fma(S::add(u, z), S::zero(), t.nothing);
+}
+
+#[inline(always)]
+fn take_length<S: Simd>(t: &mut Tally<S>, first: S::V) {
+    let first = largest::<S>(first);
+    t.longest = t.longest.max(first);
+    t.shortest = if first > 0.0 { t.shortest.min(first) } else { t.shortest };
+}
+
+#[inline(always)]
+fn fixed<S: Simd, const K: usize, const C: usize>(
+    p: &ConeProgram,
+    cones: &[ConeData],
+    x: &[f64],
+    z: &[f64],
+    u: &mut [f64],
+    g: &mut [f64],
+    t: &mut Tally<S>,
+) {
+    let mut xs = [S::zero(); C];
+    let mut out = [S::zero(); C];
+    let mut c = 0;
+    for side in sides_of(p, cones) {
+        let block = &p.blocks[side.block as usize];
+        for lane in lanes(&x[block.at as usize..][..block.stride as usize]) {
+            xs[c] = S::load(lane);
+            c += 1;
+        }
+    }
+    let minus = S::splat(-1.0);
+    for cone in cones {
+        let J = &lanes(&p.J[cone.J_at as usize..])[..K * C];
+        let b = S::load(&lanes(&p.b[cone.b_at as usize..])[0]);
+        let mut dots = [S::zero(); LANES];
+        let mut first = S::zero();
+        for r in 0..K {
+            for c in 0..C {
+                let J = S::load(&J[r * C + c]);
+                dots[r] = S::fma(J, xs[c], dots[r]);
+                if r == 0 {
+                    first = S::max(first, S::abs(J));
+                }
+            }
+        }
+        take_length::<S>(t, first);
+        t.offset = S::max(t.offset, S::abs(b));
+        let s = split::<S, K>(S::fma(minus, b, S::sums(dots)));
+        let per = cone.stride_z as usize / LANES;
+        let E = &lanes(&p.E[cone.E_at as usize..])[..K * per];
+        let u = &mut lanes_mut(&mut u[cone.at as usize..])[..per];
+        let z = &lanes(&z[cone.at as usize..])[..per];
+        let mut forces = [S::zero(); LANES];
+        let mut pushing = 0;
+        for j in 0..per {
+            let mut acc = S::zero();
+            let push = S::load(&z[j]);
+            for r in 0..K {
+                let E = S::load(&E[r * per + j]);
+                acc = S::fma(s[r], E, acc);
+                forces[r] = S::fma(E, push, forces[r]);
+            }
+            S::store(acc, &mut u[j]);
+            pushing |= S::positive_bits(S::abs(push));
+        }
+        if pushing == 0 {
+            continue;
+        }
+        let f = split::<S, K>(S::mul(minus, S::sums(forces)));
+        for r in 0..K {
+            for c in 0..C {
+                out[c] = S::fma(f[r], S::load(&J[r * C + c]), out[c]);
+            }
+        }
+    }
+    let mut c = 0;
+    for side in sides_of(p, cones) {
+        let block = &p.blocks[side.block as usize];
+        for g in lanes_mut(&mut g[block.at as usize..][..block.stride as usize]) {
+            S::store(S::add(S::load(g), out[c]), g);
+            c += 1;
+        }
+    }
+}
+
+#[inline(always)]
+fn any<S: Simd>(
+    p: &ConeProgram,
+    cones: &[ConeData],
+    x: &[f64],
+    z: &[f64],
+    u: &mut [f64],
+    g: &mut [f64],
+    t: &mut Tally<S>,
+) {
+    super::cones::rows_any::<S>(p, cones, x, true, u);
+    super::cones::forces_any::<S>(p, cones, -1.0, z, g);
+    for cone in cones {
+        let mut first = S::zero();
+        for J in lanes(&p.J[cone.J_at as usize..][..cone.width as usize]) {
+            first = S::max(first, S::abs(S::load(J)));
+        }
+        take_length::<S>(t, first);
+        for b in lanes(&p.b[cone.b_at as usize..][..(cone.k as usize).next_multiple_of(LANES)]) {
+            t.offset = S::max(t.offset, S::abs(S::load(b)));
+        }
+    }
+}
+
+/// Memory of [`rows_hold`].
+#[derive(Debug, Default)]
+pub(crate) struct Sizes {
+    /// One over the cost of every variable, in padded layout.
+    ease: Vec<f64>,
+    /// Size of every cone's Jacobian with every variable measured by its cost.
+    size: Vec<f64>,
+}
+
+impl Sizes {
+    /// Makes room for a program.
+    pub fn reserve(&mut self, p: &ConeProgram) {
+        self.ease.resize(p.n_padded.max(self.ease.len()), 0.0);
+        self.size.resize(p.cones.len().max(self.size.len()), 0.0);
+    }
+}
+
+/// What the slacks of rows may be: a share of the row's terms, and of the speed around in units of the cone's
+/// size, `speed` at the most.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Allowed {
+    pub of_terms: f64,
+    pub of_speed: f64,
+    pub speed: f64,
+}
+
+kernel! {
+    /// Whether every row of an island holds to what is allowed, from below and, with a multiplier, from
+    /// above. The slacks are in `u`. A variable without cost counts with the largest, `scale`.
+    rows_hold(
+        p: &ConeProgram,
+        groups: &[Group],
+        panels: &[Panel],
+        scale: f64,
+        allowed: Allowed,
+        x: &[f64],
+        z: &[f64],
+        u: &[f64],
+        sizes: &mut Sizes,
+    ) -> bool {
+        let Sizes { ease, size } = sizes;
+        for panel in panels {
+            let block = &p.blocks[panel.block as usize];
+            for i in 0..block.dim as usize {
+                let cost = p.P[block.P_at as usize + i * (block.stride as usize + 1)];
+                ease[block.at as usize + i] = 1.0 / if cost > 0.0 { cost } else { scale };
+            }
+        }
+        let mut fastest = 0.0_f64;
+        for group in groups {
+            let first = group.first_cone as usize;
+            for (i, cone) in p.cones[first..group.last_cone as usize].iter().enumerate() {
+                let (k, width) = (cone.k as usize, cone.width as usize);
+                let mut longest = S::zero();
+                for side in p.sides_of(cone) {
+                    let block = &p.blocks[side.block as usize];
+                    let J = &lanes(&p.J[cone.J_at as usize + side.column as usize..]);
+                    let ease = &lanes(&ease[block.at as usize..])[..block.stride as usize / LANES];
+                    for (l, ease) in ease.iter().enumerate() {
+                        let mut most = S::zero();
+                        for r in 0..k {
+                            most = S::max(most, S::abs(S::load(&J[r * width / LANES + l])));
+                        }
+                        longest = S::max(longest, S::mul(S::mul(most, most), S::load(ease)));
+                    }
+                }
+                let own = largest::<S>(longest).sqrt();
+                size[first + i] = own;
+                let mut speed = S::abs(S::load(&lanes(&p.b[cone.b_at as usize..])[0]));
+                for lane in &lanes(&u[cone.at as usize..])[..cone.stride_z as usize / LANES] {
+                    speed = S::max(speed, S::abs(S::load(lane)));
+                }
+                fastest = if own > 0.0 { fastest.max(largest::<S>(speed) / own) } else { fastest };
+            }
+        }
+        let minus = S::splat(-1.0);
+        let mut beyond = S::zero();
+        for group in groups {
+            let first = group.first_cone as usize;
+            for (i, cone) in p.cones[first..group.last_cone as usize].iter().enumerate() {
+                let (k, width) = (cone.k as usize, cone.width as usize);
+                let per = cone.stride_z as usize / LANES;
+                let speed = allowed.speed.min(fastest * size[first + i]);
+                let by_speed = S::splat(allowed.of_speed * speed);
+                let mut sums = [0.0; MAX_ROWS];
+                for r in 0..k {
+                    let mut acc = S::zero();
+                    for side in p.sides_of(cone) {
+                        let block = &p.blocks[side.block as usize];
+                        let (at, stride) = (r * width + side.column as usize, block.stride as usize);
+                        let J = &p.J[cone.J_at as usize + at..][..stride];
+                        for (J, x) in lanes(J).iter().zip(lanes(&x[block.at as usize..])) {
+                            acc = S::add(acc, S::abs(S::mul(S::load(J), S::load(x))));
+                        }
+                    }
+                    sums[r] = allowed.of_terms * (S::sum(acc) + p.b[cone.b_at as usize + r].abs());
+                }
+                let E = &lanes(&p.E[cone.E_at as usize..])[..k * per];
+                let u = &lanes(&u[cone.at as usize..])[..per];
+                let z = &lanes(&z[cone.at as usize..])[..per];
+                for j in 0..per {
+                    let mut terms = S::zero();
+                    for r in 0..k {
+                        let term = S::mul(S::splat(sums[r]), S::load(&E[r * per + j]));
+                        terms = S::max(terms, S::abs(term));
+                    }
+                    let slack = S::load(&u[j]);
+                    let held = S::where_positive(S::load(&z[j]), slack);
+                    let off = S::max(S::mul(minus, slack), held);
+                    beyond = S::max(beyond, S::fma(minus, S::add(terms, by_speed), off));
+                }
+            }
+        }
+        S::positive_bits(beyond) == 0
+    }
+}

@@ -1,0 +1,382 @@
+//! Active sets for small programs: a few bodies, pyramids, a definite cost.
+//!
+//! ```text
+//! P = L Lᵀ,   y = Lᵀ x,   a_i = L⁻¹ (row i of E J)ᵀ:    min 1/2 |y − y_0|²,   a_i·y ≥ b_i
+//! ```
+//!
+//! Two methods share the whitened rows, which are made on demand from Jacobians and edges:
+//!
+//! - [`support`] takes a set of rows that push, of any rank, for the right one, and finds `x` and the
+//!   smallest multipliers on it without iterating. A few rows may then change sides, all at once. It is for
+//!   warm starts, mostly right at once, and the end of every solve.
+//! - [`pivots`] is a dual active set from nothing: it moves row by row, and cannot cycle.
+//!
+//! | code | meaning                                                              |
+//! |------|----------------------------------------------------------------------|
+//! | `w`  | 1 where a row is in the set, and where there is none (padding); else 0 |
+//! | `B`  | whitened rows of the set                                             |
+//! | `Q`  | orthogonal rows, not of unit length, that span those of `B`          |
+//! | `C`  | `B = C Q`                                                            |
+
+// parts of a kernel must be compiled with its instructions, so they must be inside it
+#![allow(clippy::inline_always)]
+
+pub(crate) mod pivots;
+pub(crate) mod support;
+pub(crate) mod whiten;
+
+use crate::cone::kernels::{Extremes, Isa, Lane, Simd, kernel, lanes, verdict};
+use crate::cone::program::{ConeProgram, LANES, MAX_ROWS};
+use crate::cone::structure::Structure;
+use crate::qp::HandOver;
+use whiten::Whitening;
+
+/// Most lanes of a padded `x`, of a block, and most entries of a padded `z`.
+const MOST_LANES: usize = 8;
+const MOST_LANES_OF_BLOCK: usize = 4;
+const MOST_ROWS: usize = 512;
+/// Sets that are tried from a warm start before the pivots, and after them.
+const WARM_ROUNDS: u32 = 3;
+const LAST_ROUNDS: u32 = 8;
+/// Slack of touching rows, as a share of the speeds of the data and the answer: rows contradict one
+/// another by less.
+const TOUCHING: f64 = 9e-9;
+/// Slack that is rounding, likewise, and as a share of the speeds without rows, of which slacks are
+/// differences.
+const ROUNDING: f64 = 1e-12;
+const ROUNDING_OF_FREE: f64 = 4e-16;
+/// Multiplier that is nothing, as a share of the largest.
+const NO_MULTIPLIER: f64 = 1e-13;
+
+/// A row of the set: its cone, its edge, and where it is in a padded `z`.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct Row {
+    cone: u32,
+    edge: u32,
+    at: u32,
+}
+
+/// Solver and memory; the answer is in `x`, `z`, `u` and `g`, padded.
+#[derive(Debug, Default)]
+pub(crate) struct Small {
+    pub whitening: Whitening,
+    pub x: Vec<f64>,
+    pub z: Vec<f64>,
+    pub u: Vec<f64>,
+    pub g: Vec<f64>,
+    /// Forces of the springs at `x`; empty without springs.
+    springs: Vec<f64>,
+    /// Largest speed without rows.
+    free: f64,
+    /// Extremes of every island at the answer.
+    pub extremes: Vec<Extremes>,
+    w: Vec<f64>,
+    rows: Vec<Row>,
+    /// Offsets of the rows of the set.
+    b: Vec<f64>,
+    B: Vec<Lane>,
+    support: support::Scratch,
+    pivoting: pivots::Scratch,
+    pub iterations: u32,
+}
+
+impl Small {
+    /// Whether the program is one for this solver, short of its numbers.
+    pub fn fits(p: &ConeProgram, s: &Structure) -> bool {
+        p.n > 0
+            && p.n_padded <= LANES * MOST_LANES
+            && p.m_padded <= MOST_ROWS
+            && s.islands.iter().all(|i| !i.round)
+            && s.islands.last().is_some_and(|i| i.last_group as usize == s.groups.len())
+            && p.blocks.iter().all(|b| b.stride as usize <= LANES * MOST_LANES_OF_BLOCK)
+    }
+
+    /// Solves the program, from the rows with positive entries in `warm` if there are any.
+    ///
+    /// # Errors
+    ///
+    /// Why another method must.
+    pub fn solve(
+        &mut self,
+        isa: Isa,
+        p: &ConeProgram,
+        s: &Structure,
+        warm: Option<&[f64]>,
+    ) -> Result<(), HandOver> {
+        self.iterations = 0;
+        if !self.whitening.update(p) {
+            return Err(HandOver::Singular);
+        }
+        run(isa, isa, self, p, s, warm)
+    }
+}
+
+kernel! {
+    /// `again` is the same instruction set, for kernels that are called from within.
+    run(
+        again: Isa,
+        small: &mut Small,
+        p: &ConeProgram,
+        s: &Structure,
+        warm: Option<&[f64]>,
+    ) -> Result<(), HandOver> {
+        if !S::FAST {
+            return solve::<S, MOST_LANES>(again, small, p, s, warm);
+        }
+        match p.n_padded / LANES {
+            ..=4 => solve::<S, 4>(again, small, p, s, warm),
+            _ => solve::<S, MOST_LANES>(again, small, p, s, warm),
+        }
+    }
+}
+
+#[inline(always)]
+fn solve<S: Simd, const C: usize>(
+    isa: Isa,
+    small: &mut Small,
+    p: &ConeProgram,
+    s: &Structure,
+    warm: Option<&[f64]>,
+) -> Result<(), HandOver> {
+    let y0 = small.start::<S, C>(p);
+    let mut warm = warm;
+    loop {
+        let most = if let Some(z) = warm {
+            small.take_pushing::<S>(p, z);
+            WARM_ROUNDS
+        } else {
+            small.pivots::<S, C>(isa, p, s, &y0)?;
+            LAST_ROUNDS
+        };
+        let end = small.rounds::<S, C>(isa, p, s, &y0, most);
+        if end.is_ok() || warm.take().is_none() {
+            return end;
+        }
+    }
+}
+
+impl Small {
+    /// Takes the sizes of a program and returns the whitened minimiser without rows.
+    #[inline(always)]
+    fn start<S: Simd, const C: usize>(&mut self, p: &ConeProgram) -> [Lane; C] {
+        for v in [&mut self.x, &mut self.g] {
+            v.resize(C * LANES, 0.0);
+        }
+        for v in [&mut self.z, &mut self.u] {
+            v.resize(p.m_padded, 0.0);
+        }
+        grow(&mut self.B, p.m_padded * C, [0.0; LANES]);
+        grow(&mut self.b, p.m_padded, 0.0);
+        self.rows.clear();
+        self.rows.reserve(p.m_padded);
+        self.support.reserve(p.m_padded, C);
+        self.pivoting.reserve(C);
+        self.extremes.clear();
+
+        // −L⁻¹ c, springs as if without limits
+        let mut y0 = [[0.0; LANES]; C];
+        let c = self.x.as_mut_slice();
+        c.fill(0.0);
+        for (to, c) in c.iter_mut().zip(&p.c) {
+            *to = -c;
+        }
+        self.springs.clear();
+        if !p.saturations.is_empty() {
+            self.springs.resize(p.n_padded, 0.0);
+            for spring in &p.saturations {
+                c[p.padded_index(spring.index)] += spring.stiffness * spring.target;
+            }
+        }
+        self.whitening.forth_all::<S>(p, &self.x, &mut y0);
+        self.whitening.back_all::<S>(p, &y0, &mut self.x);
+        self.free = largest::<S>(&self.x);
+        self.clear_set(p);
+        y0
+    }
+
+    fn clear_set(&mut self, p: &ConeProgram) {
+        self.rows.clear();
+        self.w.clear();
+        self.w.resize(p.m_padded, 0.0);
+        for cone in &p.cones {
+            for i in cone.m..cone.stride_z {
+                self.w[(cone.at + i) as usize] = 1.0;
+            }
+        }
+    }
+
+    fn push(&mut self, cone: usize, edge: u32, at: u32) {
+        self.rows.push(Row { cone: cone as u32, edge, at });
+        self.w[at as usize] = 1.0;
+    }
+
+    /// Makes the set that of the rows with multipliers above zero; `z` is not padded.
+    #[inline(always)]
+    fn take_pushing<S: Simd>(&mut self, p: &ConeProgram, z: &[f64]) {
+        for (k, cone) in p.cones.iter().enumerate() {
+            let mut i = 0;
+            while i < cone.m {
+                let from = (cone.first + i) as usize;
+                let mut bits = if let Some(lane) = z[from..].first_chunk() {
+                    S::positive_bits(S::load(lane))
+                } else {
+                    z[from..].iter().rev().fold(0, |bits, z| 2 * bits + u32::from(*z > 0.0))
+                };
+                bits &= (1 << (cone.m - i).min(LANES as u32)) - 1;
+                while bits != 0 {
+                    let edge = i + bits.trailing_zeros();
+                    self.push(k, edge, cone.at + edge);
+                    bits &= bits - 1;
+                }
+                i += LANES as u32;
+            }
+        }
+    }
+
+    /// Writes the whitened row to `self.B[to]` and its offset to `self.b[to]`.
+    #[inline(always)]
+    fn make_row<S: Simd, const C: usize>(&mut self, p: &ConeProgram, row: Row, to: usize) {
+        let out = vector_mut::<C>(&mut self.B, to);
+        self.b[to] = whitened_row::<S, C>(&self.whitening, p, row, out);
+    }
+
+    /// `x = L⁻ᵀ y`, then slacks, imbalance and extremes.
+    #[inline(always)]
+    fn evaluate<S: Simd, const C: usize>(
+        &mut self,
+        isa: Isa,
+        p: &ConeProgram,
+        s: &Structure,
+        y: &[Lane; C],
+    ) {
+        self.whitening.back_all::<S>(p, y, &mut self.x);
+        if !self.springs.is_empty() {
+            self.springs.fill(0.0);
+            for spring in &p.saturations {
+                let at = p.padded_index(spring.index);
+                self.springs[at] += spring.gradient(self.x[at]);
+            }
+        }
+        self.extremes.clear();
+        for island in &s.islands {
+            let groups = &s.groups[island.first_group as usize..island.last_group as usize];
+            let panels = &s.panels[island.first_panel as usize..island.last_panel as usize];
+            let Self { x, z, u, g, springs, .. } = self;
+            self.extremes.push(verdict(isa, p, groups, panels, springs, x, z, u, g));
+        }
+    }
+}
+
+/// `to = L⁻¹ a` of a row `a = Jᵀ e`, and its offset `e·b`.
+#[inline(always)]
+fn whitened_row<S: Simd, const C: usize>(
+    whitening: &Whitening,
+    p: &ConeProgram,
+    row: Row,
+    to: &mut [Lane; C],
+) -> f64 {
+    let cone = &p.cones[row.cone as usize];
+    let (k, stride_z) = (cone.k as usize, cone.stride_z as usize);
+    let E = &p.E[cone.E_at as usize..][..k * stride_z];
+    let b = &p.b[cone.b_at as usize..][..k];
+    let (mut e, mut offset) = ([0.0; MAX_ROWS], 0.0);
+    for r in 0..k {
+        e[r] = E[r * stride_z + row.edge as usize];
+        offset += e[r] * b[r];
+    }
+    *to = [[0.0; LANES]; C];
+    let J = lanes(&p.J[cone.J_at as usize..]);
+    let width = cone.width as usize / LANES;
+    for side in p.sides_of(cone) {
+        let block = &p.blocks[side.block as usize];
+        let J = &J[side.column as usize / LANES..];
+        let to = &mut to[block.at as usize / LANES..];
+        let (e, side) = (&e[..k], (side.block as usize, block.at as usize / LANES));
+        match block.stride as usize / LANES {
+            1 => side_of_row::<S, 1>(whitening, side, e, J, width, to),
+            2 => side_of_row::<S, 2>(whitening, side, e, J, width, to),
+            3 => side_of_row::<S, 3>(whitening, side, e, J, width, to),
+            _ => side_of_row::<S, 4>(whitening, side, e, J, width, to),
+        }
+    }
+    offset
+}
+
+/// The part of a whitened row that belongs to one block of `L` lanes: the block's number and first lane.
+#[inline(always)]
+fn side_of_row<S: Simd, const L: usize>(
+    whitening: &Whitening,
+    (block, at): (usize, usize),
+    e: &[f64],
+    J: &[Lane],
+    width: usize,
+    to: &mut [Lane],
+) {
+    let mut a = [S::zero(); L];
+    for (r, e) in e.iter().enumerate() {
+        let e = S::splat(*e);
+        let J = &J[r * width..][..L];
+        for l in 0..L {
+            a[l] = S::fma(e, S::load(&J[l]), a[l]);
+        }
+    }
+    if let Some(diagonal) = whitening.diagonal(block, at) {
+        for l in 0..L {
+            S::store(S::mul(S::load(&diagonal[l]), a[l]), &mut to[l]);
+        }
+        return;
+    }
+    let mut flat = [[0.0; LANES]; L];
+    for l in 0..L {
+        S::store(a[l], &mut flat[l]);
+    }
+    whitening.forth::<S, L>(block, &flat, to.first_chunk_mut().expect("the lanes of a block"));
+}
+
+/// Lane by lane product of two vectors, summed.
+#[inline(always)]
+fn dot<S: Simd, const C: usize>(a: &[Lane; C], b: &[Lane; C]) -> f64 {
+    let mut acc = S::zero();
+    for c in 0..C {
+        acc = S::fma(S::load(&a[c]), S::load(&b[c]), acc);
+    }
+    S::sum(acc)
+}
+
+/// `y += s a`.
+#[inline(always)]
+fn add<S: Simd, const C: usize>(s: f64, a: &[Lane; C], y: &mut [Lane; C]) {
+    let s = S::splat(s);
+    for c in 0..C {
+        S::store(S::fma(s, S::load(&a[c]), S::load(&y[c])), &mut y[c]);
+    }
+}
+
+/// Vector `i` of many.
+#[inline(always)]
+fn vector<const C: usize>(all: &[Lane], i: usize) -> &[Lane; C] {
+    all[i * C..].first_chunk().expect("vectors are whole")
+}
+
+#[inline(always)]
+fn vector_mut<const C: usize>(all: &mut [Lane], i: usize) -> &mut [Lane; C] {
+    all[i * C..].first_chunk_mut().expect("vectors are whole")
+}
+
+/// Makes room for `n` numbers at least.
+fn grow<T: Clone>(v: &mut Vec<T>, n: usize, zero: T) {
+    if v.len() < n {
+        v.resize(n, zero);
+    }
+}
+
+/// Largest magnitude of whole lanes.
+#[inline(always)]
+fn largest<S: Simd>(v: &[f64]) -> f64 {
+    let mut most = S::zero();
+    for v in lanes(v) {
+        most = S::max(S::abs(S::load(v)), most);
+    }
+    let most = S::to_array(most);
+    most[0].max(most[1]).max(most[2].max(most[3]))
+}

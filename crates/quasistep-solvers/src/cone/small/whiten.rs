@@ -1,0 +1,224 @@
+//! Variables in which the cost of every block is the unit matrix.
+
+use super::Row;
+use crate::cone::kernels::{Lane, Simd, lanes, lanes_mut};
+use crate::cone::program::{Block, ConeProgram, LANES};
+use crate::kernels::axpy;
+
+/// The inverses of the factors of all blocks, `P = L Lᵀ` with springs in `P`: kept while a block's cost is
+/// the same.
+#[derive(Debug, Default)]
+pub(crate) struct Whitening {
+    /// What this was made for: sizes and costs of the blocks.
+    dims: Vec<u32>,
+    P: Vec<f64>,
+    springs: Vec<(u32, f64)>,
+    /// Where the inverse of each block's factor is.
+    first: Vec<u32>,
+    /// `L⁻¹` of each block as a square of whole lanes, padding zero: by columns, and by rows.
+    columns: Vec<Lane>,
+    rows: Vec<Lane>,
+    /// The diagonals of those, in padded layout, and whether there is no more.
+    diagonals: Vec<Lane>,
+    diagonal: Vec<bool>,
+    /// A block with its springs, then its factor: scratch.
+    H: Vec<f64>,
+    /// Whether each block is definite.
+    definite: Vec<bool>,
+}
+
+/// Pivot, as a share of its diagonal entry, above which a block counts as definite: below, digits are lost
+/// that the answer needs.
+const DEFINITE: f64 = 1e-10;
+
+/// Calls a method of [`Whitening`] on a block with its lanes as a constant.
+macro_rules! by_lanes {
+    ($block:expr, $name:ident, $S:ty, ($own:expr, $k:expr), $a:expr, $to:expr) => {
+        match $block.stride as usize / LANES {
+            1 => by_lanes!($name, $S, 1, ($own, $k), $a, $to),
+            2 => by_lanes!($name, $S, 2, ($own, $k), $a, $to),
+            3 => by_lanes!($name, $S, 3, ($own, $k), $a, $to),
+            _ => by_lanes!($name, $S, 4, ($own, $k), $a, $to),
+        }
+    };
+    ($name:ident, $S:ty, $L:expr, ($own:expr, $k:expr), $a:expr, $to:expr) => {
+        $own.$name::<$S, $L>(
+            $k,
+            $a.first_chunk().expect("the lanes of a block"),
+            $to.first_chunk_mut().expect("the lanes of a block"),
+        )
+    };
+}
+
+impl Whitening {
+    /// Takes the cost of a program; false if it is not definite.
+    pub fn update(&mut self, p: &ConeProgram) -> bool {
+        let springs = p.saturations.iter().map(|s| (s.index, s.stiffness));
+        let same = self.dims.len() == p.blocks.len()
+            && self.dims.iter().zip(&p.blocks).all(|(d, b)| *d == b.dim)
+            && self.springs.iter().copied().eq(springs.clone());
+        if !same {
+            self.dims.clear();
+            self.dims.extend(p.blocks.iter().map(|b| b.dim));
+            self.springs.clear();
+            self.springs.extend(springs);
+            self.first.clear();
+            let mut end = 0;
+            for b in &p.blocks {
+                self.first.push(end);
+                end += b.stride * b.stride / LANES as u32;
+            }
+            for v in [&mut self.columns, &mut self.rows] {
+                v.clear();
+                v.resize(end as usize, [0.0; LANES]);
+            }
+            for v in [&mut self.definite, &mut self.diagonal] {
+                v.clear();
+                v.resize(p.blocks.len(), false);
+            }
+            self.diagonals.clear();
+            self.diagonals.resize(p.n_padded / LANES, [0.0; LANES]);
+            self.P.clear();
+            self.P.resize(p.P.len(), 0.0);
+        }
+        let mut all = true;
+        for (k, b) in p.blocks.iter().enumerate() {
+            let at = b.P_at as usize..(b.P_at + b.dim * b.stride) as usize;
+            if !(same && self.P[at.clone()] == p.P[at.clone()]) {
+                self.definite[k] = self.factor(p, k, b);
+                self.P[at.clone()].copy_from_slice(&p.P[at]);
+            }
+            all &= self.definite[k];
+        }
+        all
+    }
+
+    /// False if the block is not definite.
+    fn factor(&mut self, p: &ConeProgram, k: usize, b: &Block) -> bool {
+        let (n, stride) = (b.dim as usize, b.stride as usize);
+        let H = &mut self.H;
+        H.clear();
+        H.extend_from_slice(&p.P[b.P_at as usize..][..n * stride]);
+        for spring in &p.saturations {
+            if (b.first..b.first + b.dim).contains(&spring.index) {
+                H[(spring.index - b.first) as usize * (stride + 1)] += spring.stiffness;
+            }
+        }
+        let at = self.first[k] as usize..self.first[k] as usize + stride * stride / LANES;
+        let columns = self.columns[at.clone()].as_flattened_mut();
+        let rows = self.rows[at].as_flattened_mut();
+        for i in 0..n {
+            let diagonal = H[i * stride + i];
+            for j in 0..=i {
+                let mut sum = H[i * stride + j];
+                for k in 0..j {
+                    sum -= H[i * stride + k] * H[j * stride + k];
+                }
+                if j < i {
+                    H[i * stride + j] = sum * rows[j * stride + j];
+                } else if sum > DEFINITE * diagonal {
+                    H[i * stride + i] = sum.sqrt();
+                } else {
+                    return false;
+                }
+            }
+            // row i of the inverse from those before it
+            let pivot = 1.0 / H[i * stride + i];
+            for j in 0..=i {
+                let mut sum = if i == j { 1.0 } else { 0.0 };
+                for k in j..i {
+                    sum -= H[i * stride + k] * rows[k * stride + j];
+                }
+                rows[i * stride + j] = sum * pivot;
+                columns[j * stride + i] = sum * pivot;
+            }
+        }
+        let off = |i: usize| (0..i).all(|j| rows[i * stride + j] == 0.0);
+        self.diagonal[k] = (0..n).all(off);
+        for i in 0..n {
+            self.diagonals.as_flattened_mut()[b.at as usize + i] = rows[i * (stride + 1)];
+        }
+        true
+    }
+
+    /// `to = L⁻¹ a` on block `k`, which has `L` lanes.
+    #[inline(always)]
+    pub fn forth<S: Simd, const L: usize>(&self, k: usize, a: &[Lane; L], to: &mut [Lane; L]) {
+        let M = &self.columns[self.first[k] as usize..][..L * L * LANES];
+        let a = a.as_flattened();
+        let mut out = [S::zero(); L];
+        for j in 0..L * LANES {
+            let s = S::splat(a[j]);
+            for l in j / LANES..L {
+                out[l] = S::fma(s, S::load(&M[j * L + l]), out[l]);
+            }
+        }
+        for l in 0..L {
+            S::store(out[l], &mut to[l]);
+        }
+    }
+
+    /// One over the roots of the block that starts at lane `at`, if it is diagonal.
+    #[inline(always)]
+    pub fn diagonal(&self, k: usize, at: usize) -> Option<&[Lane]> {
+        self.diagonal[k].then(|| &self.diagonals[at..])
+    }
+
+    /// `to = L⁻ᵀ a` on block `k`.
+    #[inline(always)]
+    fn back<S: Simd, const L: usize>(&self, k: usize, a: &[Lane; L], to: &mut [Lane; L]) {
+        let M = &self.rows[self.first[k] as usize..][..L * L * LANES];
+        let a = a.as_flattened();
+        let mut out = [S::zero(); L];
+        for j in 0..L * LANES {
+            let s = S::splat(a[j]);
+            for l in 0..=j / LANES {
+                out[l] = S::fma(s, S::load(&M[j * L + l]), out[l]);
+            }
+        }
+        for l in 0..L {
+            S::store(out[l], &mut to[l]);
+        }
+    }
+
+    /// `x = L⁻ᵀ a` on all blocks.
+    #[inline(always)]
+    pub fn back_all<S: Simd>(&self, p: &ConeProgram, a: &[Lane], x: &mut [f64]) {
+        let x = lanes_mut(x);
+        for (k, b) in p.blocks.iter().enumerate() {
+            let at = b.at as usize / LANES;
+            by_lanes!(b, back, S, (self, k), &a[at..], &mut x[at..]);
+        }
+    }
+
+    /// `to = L⁻¹ a` on all blocks.
+    #[inline(always)]
+    pub fn forth_all<S: Simd>(&self, p: &ConeProgram, a: &[f64], to: &mut [Lane]) {
+        let a = lanes(a);
+        for (k, b) in p.blocks.iter().enumerate() {
+            let at = b.at as usize / LANES;
+            by_lanes!(b, forth, S, (self, k), &a[at..], &mut to[at..]);
+        }
+    }
+
+    /// The whitened row, without haste; `to` is zero where the row has no block.
+    pub fn row(&self, p: &ConeProgram, row: Row, to: &mut [f64]) {
+        let cone = &p.cones[row.cone as usize];
+        let E = &p.E[(cone.E_at + row.edge) as usize..];
+        for side in p.sides_of(cone) {
+            let block = &p.blocks[side.block as usize];
+            let stride = block.stride as usize;
+            let columns = &self.columns[self.first[side.block as usize] as usize..];
+            let columns = columns.as_flattened();
+            let to = &mut to[block.at as usize..][..stride];
+            for j in 0..block.dim as usize {
+                let J = |r: usize| {
+                    p.J[cone.J_at as usize + r * cone.width as usize + side.column as usize + j]
+                };
+                let a: f64 =
+                    (0..cone.k as usize).map(|r| E[r * cone.stride_z as usize] * J(r)).sum();
+                axpy(a, &columns[j * stride..][..stride], to);
+            }
+        }
+    }
+}
