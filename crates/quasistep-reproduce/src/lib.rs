@@ -3,6 +3,7 @@
 
 #![allow(non_snake_case)] // monogram notation: X_WB
 
+mod bunny;
 mod figure;
 mod gripper;
 pub mod measure;
@@ -14,7 +15,7 @@ mod stacking;
 pub use figure::{Context, Figure, FigureResult, ReproduceError, Row};
 
 /// Every figure that can be regenerated.
-pub const FIGURES: [Figure; 9] = [
+pub const FIGURES: [Figure; 11] = [
     Figure {
         name: "pang21_fig1",
         title: "Pang21 Fig. 1: an arm stacks cubes (stills)",
@@ -56,8 +57,18 @@ pub const FIGURES: [Figure; 9] = [
         make: stacking::numbers,
     },
     Figure {
+        name: "tracy_fig1",
+        title: "Tracy Fig. 1: a point cloud held with and without torsional friction (strips)",
+        make: bunny::strips_of_grasp,
+    },
+    Figure {
         name: "tracy_fig3",
         title: "Tracy Fig. 3: boundary layer of torsional friction under a spun ball",
         make: spin::boundary_layer,
+    },
+    Figure {
+        name: "tracy_fig4",
+        title: "Tracy Fig. 4: time of a step of the grasp, stage by stage",
+        make: bunny::profile,
     },
 ];
