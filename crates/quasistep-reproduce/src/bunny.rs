@@ -6,6 +6,7 @@ use quasistep::Stage;
 use quasistep_record::Recording;
 use quasistep_view::plot::{Axis, Figure, Panel, Series};
 use quasistep_view::{Camera, StillOptions, strips};
+use std::fmt::Write as _;
 
 const SCENE: &str = "bunny_grasp";
 /// Times of the pictures of a strip, in s.
@@ -93,7 +94,8 @@ pub(crate) fn profile(context: &Context<'_>) -> Result<FigureResult, ReproduceEr
     let mut text = String::from("stage,median_us,p95_us\n");
     for stage in Stage::ALL {
         let spent = tally.stage_us(stage);
-        text += &format!("{},{},{}\n", stage.name(), spent.median, spent.p95);
+        // writing to a String cannot fail
+        let _ = writeln!(text, "{},{},{}", stage.name(), spent.median, spent.p95);
         let note = match stage {
             Stage::Distance => "992 points against floor and two plates, 5 chosen of each",
             Stage::Solve => "most of the time in the paper",
