@@ -20,12 +20,14 @@
 
 mod assembly;
 mod commands;
+mod contents;
 mod csv;
 mod curve;
 mod document;
 mod error;
 mod expr;
 mod facts;
+mod files;
 mod friction;
 mod joints;
 mod mass;
@@ -35,11 +37,16 @@ mod run;
 mod sample;
 mod scene;
 mod shapes;
+mod source;
 mod urdf;
 mod urdf_model;
+mod words;
 
+pub use contents::Contents;
 pub use error::SceneError;
 pub use facts::{Fact, FactResult};
-pub use run::{FirstStep, NearestPair, RunOutcome, RunStep};
+pub use run::{FirstStep, NearestPair, RunOptions, RunOutcome, RunStep};
 pub use sample::write_ply;
 pub use scene::{Scene, load};
+pub use source::{SceneFile, SceneSource};
+pub use words::{read_step_words, step_words};

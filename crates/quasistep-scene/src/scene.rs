@@ -8,6 +8,7 @@ use crate::error::SceneError;
 use crate::facts::Fact;
 use crate::friction::SceneFriction;
 use crate::joints::fits_body;
+use crate::source::SceneSource;
 use quasistep::{
     Cone, Formulation, Inertia, Integration, PrescribedRate, Role, State, StepInput, StepParams,
     System, SystemDef, Wrench,
@@ -38,6 +39,7 @@ pub struct Scene {
     pub facts: Vec<Fact>,
     /// What looks odd but is no mistake.
     pub warnings: Vec<String>,
+    pub(crate) source: Arc<SceneSource>,
     commands: Commands,
     wrenches: Vec<WrenchOverTime>,
 }
@@ -124,6 +126,24 @@ impl Scene {
         dir: &Path,
         changes: &[(String, String)],
     ) -> Result<Self, SceneError> {
+        Self::from_source(&SceneSource {
+            text: text.to_owned(),
+            file: file.to_owned(),
+            name: name.to_owned(),
+            dir: dir.to_owned(),
+            changes: changes.to_vec(),
+            files: None,
+        })
+    }
+
+    /// Reads a scene; its source is left to the caller.
+    pub(crate) fn read(
+        text: &str,
+        file: &str,
+        name: &str,
+        dir: &Path,
+        changes: &[(String, String)],
+    ) -> Result<Self, SceneError> {
         let mut node = Node::parse(text, file)?;
         for (key, value) in changes {
             node.set(key, value)?;
@@ -191,6 +211,7 @@ impl Scene {
             drawing,
             facts,
             warnings,
+            source: Arc::default(),
             commands,
             wrenches,
         })
@@ -205,13 +226,18 @@ impl Scene {
     /// [`PrescribedRate::Derivative`] the rates of prescribed joints are those at the step's start,
     /// as in Trinkle05.
     pub fn sample(&self, t: f64, input: &mut StepInput) {
+        self.sample_for(&self.params, t, input);
+    }
+
+    /// [`sample`](Self::sample) for a step with other parameters than the scene's.
+    pub fn sample_for(&self, params: &StepParams, t: f64, input: &mut StepInput) {
         self.commands.sample(t, input);
-        if self.params.integration == Integration::Midpoint {
-            self.commands.mean_rates(t, self.params.time_step, &mut input.v_cmd);
+        if params.integration == Integration::Midpoint {
+            self.commands.mean_rates(t, params.time_step, &mut input.v_cmd);
         }
-        if self.params.prescribed_rate == PrescribedRate::Derivative {
+        if params.prescribed_rate == PrescribedRate::Derivative {
             let mut start = StepInput::default();
-            self.commands.sample(t - self.params.time_step, &mut start);
+            self.commands.sample(t - params.time_step, &mut start);
             let mut at = 0;
             for &body in self.system.commanded() {
                 let end = at + self.system.model().body(body).v.len();
@@ -222,11 +248,16 @@ impl Scene {
             }
         }
         input.wrenches.clear();
+        self.sample_wrenches(t, &mut input.wrenches);
+    }
+
+    /// Adds the scene's external wrenches at time `t`, in s.
+    pub fn sample_wrenches(&self, t: f64, wrenches: &mut Vec<Wrench>) {
         for wrench in &self.wrenches {
             let at = |curves: &[Curve; 3]| {
                 Vec3::new(curves[0].at(t).0, curves[1].at(t).0, curves[2].at(t).0)
             };
-            input.wrenches.push(Wrench {
+            wrenches.push(Wrench {
                 body: wrench.body,
                 p_B: wrench.p_B,
                 force_W: at(&wrench.force_W),
@@ -236,7 +267,7 @@ impl Scene {
     }
 }
 
-fn n_steps(duration: f64, h: f64) -> usize {
+pub(crate) fn n_steps(duration: f64, h: f64) -> usize {
     // a duration that is a multiple of the step but for rounding
     ((duration / h - 1e-9).ceil() as usize).max(1)
 }
@@ -255,7 +286,7 @@ fn outside_limits(system: &System, q: &[f64]) -> Vec<String> {
         .collect()
 }
 
-fn read_step(
+pub(crate) fn read_step(
     step: Option<&At<'_>>,
     gravity: Option<&At<'_>>,
 ) -> Result<(StepParams, f64), SceneError> {
