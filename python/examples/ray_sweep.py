@@ -36,5 +36,6 @@ if __name__ == "__main__":
     work = functools.partial(rollouts, system)
     qs.sweep(work, n, path, executor=executor, progress=lambda done, n: print(f"{done} of {n}"))
     rows = qs.read_sweep(path)
-    moved = np.linalg.norm(rows["q"][:, -3:-1], axis=1)
-    print(f"{rows['ok'].sum()} of {n} rollouts; the box moves {1e3 * moved.mean():.1f} mm on average")
+    ok = rows["ok"]
+    moved = np.linalg.norm(rows["q"][ok, -3:-1], axis=1)
+    print(f"{ok.sum()} of {n} rollouts went well; the box moves {1e3 * moved.mean():.1f} mm on average")

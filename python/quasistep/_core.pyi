@@ -6,6 +6,7 @@ from typing import Any, Self, final
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
+from typing_extensions import disjoint_base
 
 from ._records import Certificate, Wrench
 from .errors import StepError
@@ -15,11 +16,28 @@ _Changes = list[tuple[str, str]]
 _Files = list[tuple[Path, bytes | None]]
 _Progress = Callable[[int, int], object]
 
+__all__ = [
+    "CONTACT",
+    "HAS_PAGE",
+    "SLIP_SPEED_THRESHOLD",
+    "Recording",
+    "StepParams",
+    "StepReport",
+    "System",
+    "WarmStart",
+    "__version__",
+    "batch",
+    "largest_wrench",
+    "run",
+    "settle",
+]
+
 CONTACT: np.dtype[np.void]
 HAS_PAGE: bool
 SLIP_SPEED_THRESHOLD: float
 __version__: str
 
+@disjoint_base
 class System:
     def __new__(
         cls, text: str, file: str, name: str, dir: str | Path, changes: _Changes, files: _Files | None = None

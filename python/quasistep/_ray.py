@@ -20,7 +20,7 @@ class RayExecutor(Executor):
             import ray
         except ImportError as error:
             raise ImportError("this executor needs ray: pip install ray") from error
-        self._ray = ray
+        self._ray: Any = ray
         if not ray.is_initialized():
             ray.init(log_to_driver=False)
         # the driver repeats what a lost worker leaves, so Ray need not

@@ -10,18 +10,17 @@ from __future__ import annotations
 import json
 import os
 import zlib
-from concurrent.futures import FIRST_COMPLETED, BrokenExecutor, Executor, Future, wait
 from typing import TYPE_CHECKING, Any, BinaryIO
 
 import numpy as np
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
+    from concurrent.futures import Executor, Future
 
     from numpy.typing import NDArray
 
-    Rows = dict[str, NDArray[Any]]
-    Rollouts = Callable[[NDArray[np.int64]], Rows]
+    from ._types import Rows
 
 FORMAT = "quasistep sweep"
 VERSION = 1
@@ -30,7 +29,7 @@ MOST_ATTEMPTS = 5
 
 
 def sweep(
-    function: Rollouts,
+    function: Callable[[NDArray[np.int64]], Rows],
     n: int,
     path: str | os.PathLike[str],
     *,
@@ -81,6 +80,9 @@ def sweep(
     ...     qs.read_sweep(dir + "/squares")["square"]
     array([ 0,  1,  4,  9, 16, 25, 36, 49, 64, 81])
     """
+    # as late as this: most programs sweep nothing
+    from concurrent.futures import FIRST_COMPLETED, BrokenExecutor, wait
+
     workers = workers or os.cpu_count() or 1
     make = _executor(executor, workers)
     with open(path, "ab+") as file:

@@ -12,9 +12,8 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from ._core import StepReport, WarmStart
+    from ._types import Array
     from .errors import StepError
-
-    Array = NDArray[np.float64]
 
 
 class BatchWarning(UserWarning):

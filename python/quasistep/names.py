@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import difflib
 from fnmatch import fnmatchcase
 from typing import TYPE_CHECKING, Any, SupportsIndex
 
@@ -56,6 +55,8 @@ class Names(tuple[str, ...]):
         try:
             return super().index(name, start, end)
         except ValueError:
+            import difflib
+
             near = difflib.get_close_matches(str(name), self, 3, 0.0) or list(self[:3])
             hint = ", ".join(f"`{n}`" for n in near)
             raise KeyError(f"no name `{name}` among {len(self)}; the nearest: {hint}") from None

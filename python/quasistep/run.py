@@ -2,10 +2,7 @@
 
 from __future__ import annotations
 
-import html
 import os
-import tempfile
-import webbrowser
 from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -20,10 +17,9 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from ._core import Recording
+    from ._types import Array
     from .errors import StepError
     from .system import System
-
-    Array = NDArray[np.float64]
 
 
 class Run:
@@ -104,7 +100,8 @@ class Run:
     @property
     def step_us(self) -> Array:
         """Wall time of each step, shape (K,), in µs."""
-        return self._stage_ns.sum(axis=1) * 1e-3
+        total: Array = self._stage_ns.sum(axis=1) * 1e-3
+        return total
 
     def coordinate(self, name: str) -> Array:
         """A coordinate over time.
@@ -201,6 +198,9 @@ class Run:
             from IPython.display import HTML, display
 
             return display(HTML(self._repr_html_()))
+        import tempfile
+        import webbrowser
+
         # the browser reads it after this call has returned: it is left to the system's cleaner
         with tempfile.NamedTemporaryFile(
             "w", suffix=".html", prefix="quasistep-", delete=False, encoding="utf-8"
@@ -210,6 +210,8 @@ class Run:
         return None
 
     def _repr_html_(self) -> str:
+        import html
+
         page = html.escape(self.recording.page(), quote=True)
         style = "width:100%;height:600px;border:0"
         return f'<iframe srcdoc="{page}" style="{style}" sandbox="allow-scripts"></iframe>'

@@ -18,11 +18,10 @@ from .run import Run
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
 
-    from numpy.typing import ArrayLike, NDArray
+    from numpy.typing import ArrayLike
 
     from ._core import StepParams, StepReport, WarmStart
-
-    Array = NDArray[np.float64]
+    from ._types import Array
 
 
 class System(_core.System):

@@ -10,7 +10,7 @@ EXAMPLES = {
     "push.py": ([], "the box is at"),
     "grasp.py": ([], "up: holds 4.6"),
     "plan.py": ([], "from the goal"),
-    "ray_sweep.py": (["{tmp}/sweep.bin", "200"], "200 of 200 rollouts"),
+    "ray_sweep.py": (["{tmp}/sweep.bin", "200"], "of 200 rollouts went well"),
 }
 
 

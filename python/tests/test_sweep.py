@@ -25,16 +25,15 @@ def rollouts(system, folder, victims, indices):
     return {"index": indices, "q": q, "ok": report.ok, "force": report.effort}
 
 
-def reference(system, n):
-    rows = rollouts(system, ".", (), np.arange(n))
-    return rows["q"]
-
-
 def check_whole(path, system, n):
+    """Every rollout is there once, in order, with the bits of one that nothing disturbed."""
     rows = qs.read_sweep(path)
-    np.testing.assert_array_equal(rows["index"], np.arange(n))
-    np.testing.assert_array_equal(rows["q"], reference(system, n))
-    assert rows["ok"].all()
+    undisturbed = rollouts(system, ".", (), np.arange(n))
+    assert rows.keys() == undisturbed.keys()
+    for name, values in undisturbed.items():
+        np.testing.assert_array_equal(rows[name], values)
+    # hardly any random push is beyond the solver
+    assert rows["ok"].mean() > 0.99
 
 
 def test_killed_workers_lose_and_double_nothing(push, tmp_path):
