@@ -80,9 +80,11 @@ fn files() -> Result<(), Failure> {
             let opens = ["fs::read", "File::open", ".is_file()", ".exists()"];
             for (number, line) in text.lines().enumerate() {
                 let own = path == sources.join("files.rs") || line.trim_start().starts_with("//");
-                if !own && opens.iter().any(|call| line.contains(call)) && !line.contains("files::") {
+                if !own && opens.iter().any(|call| line.contains(call)) && !line.contains("files::")
+                {
                     let place = format!("{}:{}", path.display(), number + 1);
-                    complaints.push(format!("{place}: open files by `files::read` and `files::is_file`"));
+                    complaints
+                        .push(format!("{place}: open files by `files::read` and `files::is_file`"));
                 }
             }
         }

@@ -149,8 +149,8 @@ impl System {
         path: PathBuf,
         changes: Vec<(String, String)>,
     ) -> PyResult<Bound<'py, PyAny>> {
-        let scene = Scene::load_with(&path, &changes).map_err(|e| error::scene(&e))?;
-        class.call1(source(&scene))
+        let source = SceneSource::read(&path, &changes).map_err(|e| error::scene(&e))?;
+        class.call1(parts(source))
     }
 
     fn __reduce__<'py>(slf: &Bound<'py, Self>) -> (Bound<'py, PyType>, Source) {
@@ -403,7 +403,11 @@ impl System {
 
 /// What a scene was read from, for pickling and for another class.
 fn source(scene: &Scene) -> Source {
-    let SceneSource { text, file, name, dir, changes, files } = scene.source().clone();
+    parts(scene.source().clone())
+}
+
+fn parts(source: SceneSource) -> Source {
+    let SceneSource { text, file, name, dir, changes, files } = source;
     let own = |(path, bytes): (PathBuf, Option<Arc<[u8]>>)| (path, bytes.map(|b| b.to_vec()));
     (text, file, name, dir, changes, files.map(|files| files.into_iter().map(own).collect()))
 }

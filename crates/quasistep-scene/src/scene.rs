@@ -105,13 +105,7 @@ impl Scene {
     ///
     /// The first mistake in the file, a file it names or a change, with file, line and key.
     pub fn load_with(path: &Path, changes: &[(String, String)]) -> Result<Self, SceneError> {
-        let file = path.display().to_string();
-        let text = std::fs::read_to_string(path).map_err(|e| {
-            SceneError::new(&file, None, "", format!("the scene file is not readable: {e}"))
-        })?;
-        let name = path.file_stem().and_then(|s| s.to_str()).unwrap_or("scene").to_owned();
-        let dir = path.parent().unwrap_or(Path::new("."));
-        Self::parse(&text, &file, &name, dir, changes)
+        Self::from_source(&SceneSource::read(path, changes)?)
     }
 
     /// Reads a scene from text; `file` is named in complaints, paths start at `dir`.

@@ -3,7 +3,7 @@
 use crate::error::SceneError;
 use crate::files;
 use crate::scene::Scene;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 /// Text, changes and files of a scene. Plain data: travels between processes and machines.
@@ -27,6 +27,23 @@ pub struct SceneSource {
 
 /// Path of a file, as the scene asked for it, and its bytes.
 pub type SceneFile = (PathBuf, Option<Arc<[u8]>>);
+
+impl SceneSource {
+    /// A scene file and changes to it; the files that it names stay on the disk.
+    ///
+    /// # Errors
+    ///
+    /// If the scene file cannot be read.
+    pub fn read(path: &Path, changes: &[(String, String)]) -> Result<Self, SceneError> {
+        let file = path.display().to_string();
+        let text = files::read_to_string(path).map_err(|e| {
+            SceneError::new(&file, None, "", format!("the scene file is not readable: {e}"))
+        })?;
+        let name = path.file_stem().and_then(|s| s.to_str()).unwrap_or("scene").to_owned();
+        let dir = path.parent().unwrap_or(Path::new(".")).to_owned();
+        Ok(Self { text, file, name, dir, changes: changes.to_vec(), files: None })
+    }
+}
 
 impl Scene {
     /// What this scene was read from.
