@@ -4,6 +4,7 @@
 //! done in the rooms below.
 #![allow(non_snake_case)] // monogram notation: X_WB, p_B, force_W
 #![allow(clippy::needless_pass_by_value)] // Python hands over owned values
+#![allow(clippy::doc_link_with_quotes)] // examples in docstrings index by name
 #![allow(missing_docs)] // docstrings are the Python front's, in its own format
 
 use pyo3::prelude::*;

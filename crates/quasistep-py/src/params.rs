@@ -1,5 +1,6 @@
 //! `StepParams`: how a step is taken, in the scene grammar's words.
 
+use crate::arrays::Reduced;
 use crate::error;
 use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyType};
@@ -110,7 +111,7 @@ impl StepParams {
 
     fn __reduce__<'py>(
         slf: &Bound<'py, Self>,
-    ) -> PyResult<(Bound<'py, PyAny>, (Vec<(&'static str, String)>,))> {
+    ) -> PyResult<Reduced<'py, Vec<(&'static str, String)>>> {
         let rebuild = slf.get_type().getattr("_from_words")?;
         Ok((rebuild, (step_words(&slf.get().inner),)))
     }

@@ -72,7 +72,7 @@ pub fn push(bytes: &mut Vec<u8>, c: &ContactReport) {
 }
 
 /// The structured array over these bytes.
-pub fn array<'py>(py: Python<'py>, bytes: Vec<u8>, of: Of) -> PyResult<Bound<'py, PyAny>> {
+pub fn array(py: Python<'_>, bytes: Vec<u8>, of: Of) -> PyResult<Bound<'_, PyAny>> {
     PyArray1::from_vec(py, bytes).call_method1("view", (dtype(py, of)?,))
 }
 

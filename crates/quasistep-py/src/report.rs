@@ -1,5 +1,6 @@
 //! `StepReport` and `WarmStart`: what a step says about itself, as plain data that travels.
 
+use crate::arrays::Reduced;
 use crate::records::{self, Of};
 use numpy::PyArray1;
 use pyo3::prelude::*;
@@ -185,9 +186,7 @@ impl StepReport {
         slf
     }
 
-    fn __reduce__<'py>(
-        slf: &Bound<'py, Self>,
-    ) -> PyResult<(Bound<'py, PyAny>, (Bound<'py, PyAny>,))> {
+    fn __reduce__<'py>(slf: &Bound<'py, Self>) -> PyResult<Reduced<'py, Bound<'py, PyAny>>> {
         let data = slf.get().data.clone().into_pyobject(slf.py())?.into_any();
         Ok((slf.get_type().getattr("_from_data")?, (data,)))
     }
@@ -239,7 +238,7 @@ impl WarmStart {
         slf
     }
 
-    fn __reduce__<'py>(slf: &Bound<'py, Self>) -> PyResult<(Bound<'py, PyAny>, (Vec<[u32; 5]>,))> {
+    fn __reduce__<'py>(slf: &Bound<'py, Self>) -> PyResult<Reduced<'py, Vec<[u32; 5]>>> {
         let words = slf.get().keys.iter().map(key_to_words).collect();
         Ok((slf.get_type().getattr("_from_data")?, (words,)))
     }

@@ -1,6 +1,6 @@
 //! Runs and their recordings.
 
-use crate::arrays::{Array, flat, pose};
+use crate::arrays::{Array, Reduced, flat, pose};
 use crate::error;
 use crate::params::StepParams;
 use crate::records::{self, Of};
@@ -187,7 +187,7 @@ impl Recording {
         py.detach(write).map_err(|e: String| PyOSError::new_err(e))
     }
 
-    fn __reduce__<'py>(slf: &Bound<'py, Self>) -> PyResult<(Bound<'py, PyAny>, (String,))> {
+    fn __reduce__<'py>(slf: &Bound<'py, Self>) -> PyResult<Reduced<'py, String>> {
         Ok((slf.get_type().getattr("from_json")?, (slf.get().to_json()?,)))
     }
 

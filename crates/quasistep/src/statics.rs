@@ -100,12 +100,12 @@ impl System {
         let mut moving = state.clone();
         for _ in 0..rule.max_steps {
             self.step_with(&mut moving, input, params, work)?;
-            if self.fastest(work).1 <= rule.speed {
+            if fastest(work).1 <= rule.speed {
                 state.q = moving.q;
                 return Ok(&work.report);
             }
         }
-        let (dof, speed) = self.fastest(work);
+        let (dof, speed) = fastest(work);
         let dof = self.dof_names().swap_remove(dof);
         Err(StaticsError::NotAtRest { steps: rule.max_steps, dof, speed })
     }
@@ -131,9 +131,9 @@ impl System {
         rule: &RestRule,
         work: &mut Workspace,
     ) -> Result<HeldWrench, StaticsError> {
-        for (name, value, unit) in [("most", most, ""), ("tolerance", tolerance, "")] {
+        for (name, value) in [("most", most), ("tolerance", tolerance)] {
             if !(value > 0.0 && value.is_finite()) {
-                let (seen, rule) = (format!("{value}"), format!("> 0{unit}"));
+                let (seen, rule) = (format!("{value}"), "> 0".into());
                 return Err(ParamError { name, seen, rule }.into());
             }
         }
@@ -166,10 +166,10 @@ impl System {
         }
         Ok(HeldWrench { held, lost, q: at_rest.q, trials })
     }
+}
 
-    /// The fastest dof of the last step, and its speed.
-    fn fastest(&self, work: &Workspace) -> (usize, f64) {
-        let speeds = work.report.v.iter().map(|v| v.abs()).enumerate();
-        speeds.max_by(|a, b| a.1.total_cmp(&b.1)).unwrap_or((0, 0.0))
-    }
+/// The fastest dof of the last step, and its speed.
+fn fastest(work: &Workspace) -> (usize, f64) {
+    let speeds = work.report.v.iter().map(|v| v.abs()).enumerate();
+    speeds.max_by(|a, b| a.1.total_cmp(&b.1)).unwrap_or((0, 0.0))
 }
