@@ -71,7 +71,7 @@ def _log_shape(rr: Any, stream: Any, entity: str, shape: dict[str, Any]) -> None
                 albedo_factor=color,
             )
         else:
-            # rerun's capsules and cylinders start at their end, ours are about the middle
+            # rerun's capsules begin at the middle of a cap, its cylinders and ours are about the middle
             length = 2 * size["half_length"]
             kinds = {"capsule": rr.Capsules3D, "cylinder": rr.Cylinders3D}
             extra: dict[str, Any] = {}

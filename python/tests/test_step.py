@@ -96,6 +96,10 @@ def test_everything_pickles_and_copies(push):
         np.testing.assert_array_equal(copied.contacts, run.contacts)
         assert copied.recording.page() == run.recording.page()
     assert pickle.loads(pickle.dumps(push.params)) == push.params
+    _, batch = push.step_batch(push.q0, [[0.0, 0.0], [np.nan, 0.0]], report=True)
+    copied = pickle.loads(pickle.dumps(batch))
+    np.testing.assert_array_equal(copied.effort, batch.effort)
+    assert str(copied.errors[1]) == str(batch.errors[1]) and copied.reports[1] is None
     assert copy.deepcopy(push).n_q == push.n_q
     assert pickle.loads(pickle.dumps(push.commands)).index("finger.y") == 1
 
