@@ -11,6 +11,7 @@ and friction are solved as one convex program a step. Everything is SI: m, kg, s
 """
 
 from ._core import CONTACT, SLIP_SPEED_THRESHOLD, StepParams, StepReport, WarmStart, __version__
+from ._load import from_dict, load, loads
 from ._records import Certificate, HeldWrench, Mode, Wrench
 from ._sweep import read_sweep, sweep
 from .batch import BatchReport, BatchWarning
@@ -40,7 +41,7 @@ from .errors import (
 )
 from .names import Names
 from .run import Run
-from .system import System, from_dict, load, loads
+from .system import System
 
 __all__ = [
     "CONTACT",

@@ -5,7 +5,10 @@ from __future__ import annotations
 import json
 import os
 import re
-from typing import Any
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
 
 _PLAIN = re.compile(r"[A-Za-z_][A-Za-z0-9_./-]*")
 _WORDS = {"true", "false", "null", "yes", "no", "on", "off"}
@@ -30,6 +33,11 @@ def plain(value: Any) -> Any:
 def to_json(value: Any) -> str:
     """One line of JSON."""
     return json.dumps(plain(value), ensure_ascii=False)
+
+
+def changes(set: Mapping[str, Any]) -> list[tuple[str, str]]:
+    """Values by their dotted keys as pairs of texts, as `--set` takes them."""
+    return [(key, value if isinstance(value, str) else to_json(value)) for key, value in set.items()]
 
 
 def to_yaml(tree: Any, indent: int = 0) -> str:

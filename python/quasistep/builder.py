@@ -222,7 +222,7 @@ class SystemBuilder:
         ...     print(error)
         models.ball.mass: -1 was seen; it must be > 0 kg
         """
-        from .system import from_dict
+        from ._load import from_dict
 
         return from_dict(self.tree, name, dir)
 

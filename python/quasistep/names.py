@@ -3,14 +3,19 @@
 from __future__ import annotations
 
 from fnmatch import fnmatchcase
+from functools import cached_property
 from typing import TYPE_CHECKING, Any, SupportsIndex
 
 import numpy as np
 
-if TYPE_CHECKING:
-    from collections.abc import Iterable
+from . import _core
 
-    from numpy.typing import NDArray
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping
+
+    from numpy.typing import ArrayLike, NDArray
+
+    from ._types import Array
 
 
 class Names(tuple[str, ...]):
@@ -94,3 +99,131 @@ class Names(tuple[str, ...]):
 
     def __reduce__(self) -> tuple[Any, ...]:
         return Names, (tuple(self),)
+
+
+class NamedSystem(_core.System):
+    """The names of a system: the part of :class:`System` that goes between names and places."""
+
+    @cached_property
+    def _name_lists(self) -> dict[str, Any]:
+        return self._names()
+
+    @cached_property
+    def coordinates(self) -> Names:
+        """Names of the entries of q, as in ``states.csv``."""
+        return Names(self._name_lists["coordinates"])
+
+    @cached_property
+    def dofs(self) -> Names:
+        """Names of the entries of v."""
+        return Names(self._name_lists["dofs"])
+
+    @cached_property
+    def commands(self) -> Names:
+        """Names of the entries of u: the coordinates of actuated and prescribed joints."""
+        return Names(self._name_lists["commands"])
+
+    @cached_property
+    def efforts(self) -> Names:
+        """Names of the dofs of actuated and prescribed joints: entries of efforts and of the
+        commands' rates."""
+        return Names(self._name_lists["efforts"])
+
+    @cached_property
+    def bodies(self) -> Names:
+        """Names of the bodies, ``model/link``; the world first."""
+        return Names(self._name_lists["bodies"])
+
+    @cached_property
+    def shapes(self) -> Names:
+        """Names of the collision shapes, ``model/link/shape``."""
+        return Names(self._name_lists["shapes"])
+
+    def q_vector(self, values: Mapping[str, float], base: ArrayLike | None = None) -> Array:
+        """A configuration from coordinates by name.
+
+        Parameters
+        ----------
+        values : mapping of str to float
+            Coordinates, in m or rad.
+        base : array_like, shape (n_q,), optional
+            The others; :attr:`q0` by default.
+
+        Returns
+        -------
+        ndarray, shape (n_q,)
+
+        Examples
+        --------
+        >>> system = qs.load("scenes/planar_push.yml")
+        >>> system.q_vector({"finger.x": -0.2})[:2]
+        array([-0.2 ,  0.02])
+        """
+        q = np.array(self.q0 if base is None else base, dtype=float)
+        for name, value in values.items():
+            q[self.coordinates.index(name)] = value
+        return q
+
+    def u_vector(self, values: Mapping[str, float], base: ArrayLike | None = None) -> Array:
+        """A command from commands by name.
+
+        Parameters
+        ----------
+        values : mapping of str to float
+            Commands, in m or rad.
+        base : array_like, shape (n_u,), optional
+            The others; where the joints start by default.
+
+        Returns
+        -------
+        ndarray, shape (n_u,)
+
+        Examples
+        --------
+        >>> qs.load("scenes/planar_push.yml").u_vector({"finger.x": 0.1})
+        array([0.1 , 0.02])
+        """
+        u = self.commanded(self.q0) if base is None else np.array(base, dtype=float)
+        for name, value in values.items():
+            u[self.commands.index(name)] = value
+        return u
+
+    def commanded(self, q: ArrayLike) -> Array:
+        """The commanded coordinates of a configuration: the command that holds it without load.
+
+        Parameters
+        ----------
+        q : array_like, shape (..., n_q)
+
+        Returns
+        -------
+        ndarray, shape (..., n_u)
+
+        Examples
+        --------
+        >>> system = qs.load("scenes/planar_push.yml")
+        >>> system.commanded(system.q0)
+        array([-0.11,  0.02])
+        """
+        return np.asarray(q, dtype=float)[..., self._name_lists["u_in_q"]]
+
+    def q_dict(self, q: ArrayLike) -> dict[str, float]:
+        """A configuration as coordinates by name.
+
+        Examples
+        --------
+        >>> system = qs.load("scenes/planar_push.yml")
+        >>> system.q_dict(system.q0)["finger.x"]
+        -0.11
+        """
+        return dict(zip(self.coordinates, map(float, np.asarray(q)), strict=True))
+
+    def u_dict(self, u: ArrayLike) -> dict[str, float]:
+        """A command as commands by name.
+
+        Examples
+        --------
+        >>> qs.load("scenes/planar_push.yml").u_dict([0.0, 0.1])
+        {'finger.x': 0.0, 'finger.y': 0.1}
+        """
+        return dict(zip(self.commands, map(float, np.asarray(u)), strict=True))

@@ -2,17 +2,15 @@
 
 from __future__ import annotations
 
-import os
-from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from . import _core
 from ._records import HeldWrench, Wrench
-from ._yaml import to_json
-from .batch import BatchReport, finish
-from .names import Names
+from ._yaml import changes
+from .batch import finish
+from .names import NamedSystem
 from .run import Run
 
 if TYPE_CHECKING:
@@ -24,7 +22,7 @@ if TYPE_CHECKING:
     from ._types import Array
 
 
-class System(_core.System):
+class System(NamedSystem):
     """A world to be stepped: bodies, joints, shapes, friction, and how its scene drives it.
 
     Immutable. Pickles and copies carry the scene with every file that it was read from: they work in
@@ -40,130 +38,6 @@ class System(_core.System):
     >>> pickle.loads(pickle.dumps(system)).n_q
     9
     """
-
-    @cached_property
-    def _name_lists(self) -> dict[str, Any]:
-        return self._names()
-
-    @cached_property
-    def coordinates(self) -> Names:
-        """Names of the entries of q, as in ``states.csv``."""
-        return Names(self._name_lists["coordinates"])
-
-    @cached_property
-    def dofs(self) -> Names:
-        """Names of the entries of v."""
-        return Names(self._name_lists["dofs"])
-
-    @cached_property
-    def commands(self) -> Names:
-        """Names of the entries of u: the coordinates of actuated and prescribed joints."""
-        return Names(self._name_lists["commands"])
-
-    @cached_property
-    def efforts(self) -> Names:
-        """Names of the dofs of actuated and prescribed joints: entries of efforts and of the
-        commands' rates."""
-        return Names(self._name_lists["efforts"])
-
-    @cached_property
-    def bodies(self) -> Names:
-        """Names of the bodies, ``model/link``; the world first."""
-        return Names(self._name_lists["bodies"])
-
-    @cached_property
-    def shapes(self) -> Names:
-        """Names of the collision shapes, ``model/link/shape``."""
-        return Names(self._name_lists["shapes"])
-
-    def q_vector(self, values: Mapping[str, float], base: ArrayLike | None = None) -> Array:
-        """A configuration from coordinates by name.
-
-        Parameters
-        ----------
-        values : mapping of str to float
-            Coordinates, in m or rad.
-        base : array_like, shape (n_q,), optional
-            The others; :attr:`q0` by default.
-
-        Returns
-        -------
-        ndarray, shape (n_q,)
-
-        Examples
-        --------
-        >>> system = qs.load("scenes/planar_push.yml")
-        >>> system.q_vector({"finger.x": -0.2})[:2]
-        array([-0.2 ,  0.02])
-        """
-        q = np.array(self.q0 if base is None else base, dtype=float)
-        for name, value in values.items():
-            q[self.coordinates.index(name)] = value
-        return q
-
-    def u_vector(self, values: Mapping[str, float], base: ArrayLike | None = None) -> Array:
-        """A command from commands by name.
-
-        Parameters
-        ----------
-        values : mapping of str to float
-            Commands, in m or rad.
-        base : array_like, shape (n_u,), optional
-            The others; where the joints start by default.
-
-        Returns
-        -------
-        ndarray, shape (n_u,)
-
-        Examples
-        --------
-        >>> qs.load("scenes/planar_push.yml").u_vector({"finger.x": 0.1})
-        array([0.1 , 0.02])
-        """
-        u = self.commanded(self.q0) if base is None else np.array(base, dtype=float)
-        for name, value in values.items():
-            u[self.commands.index(name)] = value
-        return u
-
-    def commanded(self, q: ArrayLike) -> Array:
-        """The commanded coordinates of a configuration: the command that holds it without load.
-
-        Parameters
-        ----------
-        q : array_like, shape (..., n_q)
-
-        Returns
-        -------
-        ndarray, shape (..., n_u)
-
-        Examples
-        --------
-        >>> system = qs.load("scenes/planar_push.yml")
-        >>> system.commanded(system.q0)
-        array([-0.11,  0.02])
-        """
-        return np.asarray(q, dtype=float)[..., self._name_lists["u_in_q"]]
-
-    def q_dict(self, q: ArrayLike) -> dict[str, float]:
-        """A configuration as coordinates by name.
-
-        Examples
-        --------
-        >>> system = qs.load("scenes/planar_push.yml")
-        >>> system.q_dict(system.q0)["finger.x"]
-        -0.11
-        """
-        return dict(zip(self.coordinates, map(float, np.asarray(q)), strict=True))
-
-    def u_dict(self, u: ArrayLike) -> dict[str, float]:
-        """A command as commands by name.
-
-        Examples
-        --------
-        >>> qs.load("scenes/planar_push.yml").u_dict([0.0, 0.1])
-        {'finger.x': 0.0, 'finger.y': 0.1}
-        """
-        return dict(zip(self.commands, map(float, np.asarray(u)), strict=True))
 
     def with_(self, set: Mapping[str, Any]) -> System:
         """The same system with values of its scene replaced by their dotted keys.
@@ -187,7 +61,7 @@ class System(_core.System):
         >>> qs.load("scenes/pinch.yml").with_({"step.size": 0.05}).h
         0.05
         """
-        changed: System = self._with_changes(_changes(set))
+        changed: System = self._with_changes(changes(set))
         return changed
 
     def check(self) -> str:
@@ -544,98 +418,6 @@ class System(_core.System):
 
     def __repr__(self) -> str:
         return f"System({self.name!r}, {self.n_v} dofs, {self.n_u} commands)"
-
-
-def load(path: str | os.PathLike[str], set: Mapping[str, Any] | None = None) -> System:
-    """Reads a scene file.
-
-    Parameters
-    ----------
-    path : path
-        The file.
-    set : mapping of str to value, optional
-        Values replaced by their dotted keys, as ``--set`` of the command line does:
-        ``{"step.size": 0.05, "models.*.friction": 0.3}``.
-
-    Returns
-    -------
-    System
-
-    Raises
-    ------
-    SceneError
-        The first mistake in the file or a file that it names: ``file``, ``line``, ``key``.
-
-    Examples
-    --------
-    >>> qs.load("scenes/pinch.yml", set={"models.held.mass": 0.1}).duration
-    60.0
-    """
-    loaded: System = System._load(os.fspath(path), _changes(set or {}))
-    return loaded
-
-
-def loads(
-    text: str, name: str = "scene", dir: str | os.PathLike[str] = ".", *, file: str = ""
-) -> System:
-    """Reads a scene from text.
-
-    Parameters
-    ----------
-    text : str
-        A scene file's text.
-    name : str
-        Name of the scene.
-    dir : path
-        Folder at which paths start.
-    file : str
-        What complaints call the file; without it they have keys only.
-
-    Returns
-    -------
-    System
-
-    Examples
-    --------
-    >>> qs.loads("models: {ball: {mass: 1, shape: {sphere: {radius: 0.1}}}}").dofs[3:]
-    ('ball.vx', 'ball.vy', 'ball.vz')
-    """
-    return System(text, file, name, os.fspath(dir), [])
-
-
-def from_dict(
-    tree: Mapping[str, Any], name: str = "scene", dir: str | os.PathLike[str] = "."
-) -> System:
-    """Makes a system from the scene grammar as dicts, lists, numbers and arrays.
-
-    Keys whose value is None count as not given.
-
-    Parameters
-    ----------
-    tree : mapping
-        What a scene file would say.
-    name, dir
-        As for :func:`loads`.
-
-    Returns
-    -------
-    System
-
-    Raises
-    ------
-    SceneError
-        The first mistake, by its key.
-
-    Examples
-    --------
-    >>> qs.from_dict({"models": {"ball": {"mass": 1, "shape": qs.sphere(0.1)}}}).n_v
-    6
-    """
-    return loads(to_json(dict(tree)), name, dir)
-
-
-def _changes(set: Mapping[str, Any]) -> list[tuple[str, str]]:
-    return [(key, value if isinstance(value, str) else to_json(value)) for key, value in set.items()]
 
 
 def _count(dimensions: dict[int, list[ArrayLike | None]]) -> int:
