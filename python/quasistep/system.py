@@ -152,13 +152,12 @@ class System(NamedSystem):
         """
         if on_error not in ("raise", "stop"):
             raise ValueError(f"on_error is {on_error!r}; give 'raise' or 'stop'")
-        step = self._step_size(h, params)
+        if duration is not None and not 0 < duration < np.inf:
+            raise ValueError(f"duration is {duration}; it must be > 0 s")
+        n_steps = None
         if U is None:
             if V is not None:
                 raise ValueError("V was given without U; the scene's own commands have their rates")
-            seconds = self.duration if duration is None else float(duration)
-            # a duration that is a multiple of the step but for rounding
-            n_steps = max(int(np.ceil(seconds / step - 1e-9)), 1) if step > 0 else 1
         else:
             if duration is not None:
                 raise ValueError("U and duration were given; the rows of U say how long it is")
@@ -167,7 +166,7 @@ class System(NamedSystem):
             V = None if V is None else _shaped("V", V, (n_steps, self.n_u_v))
         start = self.q0 if q0 is None else q0
         recording, arrays, error = _core.run(
-            self, start, t0, n_steps, U, V, h, wrenches, params, progress
+            self, start, t0, n_steps, duration, U, V, h, wrenches, params, progress
         )
         run = Run(self, recording, arrays, error)
         if error is not None and on_error == "raise":
@@ -410,11 +409,6 @@ class System(NamedSystem):
         return HeldWrench(
             *_core.largest_wrench(self, start, u, t, h, wrench, wrenches, *given)
         )
-
-    def _step_size(self, h: float | None, params: StepParams | None) -> float:
-        if h is not None:
-            return float(h)
-        return self.h if params is None else float(params["size"])
 
     def __repr__(self) -> str:
         return f"System({self.name!r}, {self.n_v} dofs, {self.n_u} commands)"

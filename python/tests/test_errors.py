@@ -84,6 +84,10 @@ def test_shapes_are_named(push):
         push.simulate(np.zeros((3, 4)))
     with pytest.raises(ValueError, match="`Q` has shape"):
         push.step_batch(np.zeros((3, 4)), push.commanded(push.q0))
+    with pytest.raises(ValueError, match="duration is nan; it must be > 0 s"):
+        push.simulate(duration=np.nan)
+    with pytest.raises(ValueError, match="U and duration were given"):
+        push.simulate(np.zeros((3, 2)), duration=1.0)
     with pytest.raises(KeyError, match="finger.x"):
         push.coordinates.index("fnger.x")
 

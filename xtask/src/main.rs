@@ -18,7 +18,7 @@ cargo xtask TASK
   lint       formatting, clippy, documentation, architecture, licences
   test       all tests of the Rust crates
   python     build the Python package, install it in a fresh environment, test it
-  ray        the same for the sweep on a Ray cluster (installs ray: 70 MB)
+  ray        the same for a sweep on a local Ray cluster
   readme     run the README's first command and look at what it leaves
   pictures   regenerate the pictures of the README and the docs";
 
@@ -53,6 +53,7 @@ fn ci() -> Result<(), Failure> {
     lint()?;
     test()?;
     python::test()?;
+    python::ray()?;
     readme::run_first_command()?;
     println!("\nall checks passed");
     Ok(())

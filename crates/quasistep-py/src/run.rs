@@ -80,14 +80,15 @@ impl Watch {
 
 /// A run: its recording, its arrays by name, and the error that ended it, if one did.
 #[pyfunction]
-#[pyo3(signature = (system, q0, t0, n_steps, u, v, h, wrenches, params, progress))]
+#[pyo3(signature = (system, q0, t0, n_steps, duration, u, v, h, wrenches, params, progress))]
 #[allow(clippy::too_many_arguments, clippy::type_complexity)] // the Python front's one call
 pub fn run<'py>(
     py: Python<'py>,
     system: &System,
     q0: Array<'py>,
     t0: f64,
-    n_steps: usize,
+    n_steps: Option<usize>,
+    duration: Option<f64>,
     u: Option<Array<'py>>,
     v: Option<Array<'py>>,
     h: Option<f64>,
@@ -101,7 +102,8 @@ pub fn run<'py>(
     let options = RunOptions {
         start: Some(State { time: t0, q: flat(&q0) }),
         params: Some(params),
-        n_steps: Some(n_steps),
+        n_steps,
+        duration,
         commands: table.as_ref().map(|(u, v)| (u.as_slice(), v.as_slice())),
         wrenches: &wrenches,
     };
@@ -110,7 +112,7 @@ pub fn run<'py>(
         return Err(error::length("q0", got, want));
     }
     let mut columns = Columns::default();
-    let mut watch = Watch::new(progress, n_steps);
+    let mut watch = Watch::new(progress, system.scene.n_steps_with(&options));
     let outcome = py.detach(|| {
         system.scene.run_with(&options, Some(wall_ns), &mut |step| {
             columns.push(step);

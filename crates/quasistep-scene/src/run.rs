@@ -26,6 +26,8 @@ pub struct RunOptions<'a> {
     pub start: Option<State>,
     /// How it is stepped.
     pub params: Option<StepParams>,
+    /// Simulated time, in s; not read if the number of steps is given.
+    pub duration: Option<f64>,
     /// Number of steps.
     pub n_steps: Option<usize>,
     /// Commands at the end of each step, `n_steps × n_cmd`, instead of the scene's; and their rates,
@@ -94,7 +96,7 @@ impl Scene {
         recording.frames.push(self.frame(&state, None));
         let mut stopped = None;
         let (h, t0) = (params.time_step, state.time);
-        for index in 1..=options.n_steps.unwrap_or_else(|| n_steps(self.duration, h)) {
+        for index in 1..=self.n_steps_with(options) {
             let t = t0 + index as f64 * h;
             match options.commands {
                 None => self.sample_for(params, t, &mut input),
@@ -125,6 +127,13 @@ impl Scene {
             }
         }
         RunOutcome { recording, state, stopped }
+    }
+
+    /// Number of steps of a run with these options, at least one.
+    pub fn n_steps_with(&self, options: &RunOptions<'_>) -> usize {
+        let params = options.params.as_ref().unwrap_or(&self.params);
+        let duration = options.duration.unwrap_or(self.duration);
+        options.n_steps.unwrap_or_else(|| n_steps(duration, params.time_step))
     }
 
     /// Takes the first step on a copy of the start.

@@ -92,8 +92,8 @@ impl System {
     ///
     /// `q_out` receives the configurations after every step, `N × T × n_q`, or after the last one
     /// taken, `N × n_q`, as its length says. Rows of steps that were not taken are NaN. `observer`
-    /// is asked on the calling thread, some times a second, with the number of finished samples;
-    /// once it breaks no further sample is begun.
+    /// is asked on the calling thread, some times a second and at the end, with the number of
+    /// finished samples; once it breaks no further sample is begun.
     ///
     /// # Errors
     ///
@@ -158,9 +158,13 @@ impl System {
                             caller.unpark();
                         });
                     }
-                    while left.load(Ordering::Acquire) > 0 {
-                        thread::park_timeout(LOOK);
-                        if observer(done.load(Ordering::Relaxed)).is_break() {
+                    let mut told = 0;
+                    while left.load(Ordering::Acquire) > 0 || told < n {
+                        if left.load(Ordering::Acquire) > 0 {
+                            thread::park_timeout(LOOK);
+                        }
+                        told = done.load(Ordering::Relaxed);
+                        if observer(told).is_break() {
                             stop.store(true, Ordering::Relaxed);
                         }
                     }

@@ -186,7 +186,7 @@ fn lengths_are_checked_before_anything_moves() {
 }
 
 #[test]
-fn an_observer_sees_the_end_and_can_stop() {
+fn an_observer_sees_the_end() {
     let system = push();
     let (q, q_cmd) = samples(&system);
     let input = told(&q, &q_cmd);
@@ -200,6 +200,27 @@ fn an_observer_sees_the_end_and_can_stop() {
     system.step_batch(&input, &params(), keep, 2, &mut out, Some(&mut look)).unwrap();
     assert_eq!(last, N);
     assert!(out.iter().all(|x| x.is_finite()));
+}
+
+/// A batch of seconds is stopped after its first tenth: what was not begun says so.
+#[test]
+fn an_observer_can_stop() {
+    let system = push();
+    let (q, q_cmd) = samples(&system);
+    let n_q = system.model().n_q();
+    let n_samples = 100_000;
+    let input = BatchInput { n_samples, q: &q[..n_q], q_cmd: &q_cmd[..T], ..told(&q, &q_cmd) };
+    let mut out = vec![0.0; n_samples * n_q];
+    let mut look = |_| ControlFlow::Break(());
+    let outcomes = system
+        .step_batch(&input, &params(), BatchKeep::default(), 2, &mut out, Some(&mut look))
+        .unwrap();
+    let stopped = |o: &SampleOutcome| o.error == Some(SampleError::Stopped);
+    assert!(outcomes.iter().any(stopped));
+    for (outcome, row) in outcomes.iter().zip(out.chunks(n_q)) {
+        assert_eq!(outcome.n_steps, if stopped(outcome) { 0 } else { T });
+        assert_eq!(row[0].is_nan(), stopped(outcome));
+    }
 }
 
 #[test]
