@@ -17,7 +17,7 @@ const FLOORS: [(&str, u32); 10] = [
     ("quasistep-reproduce", 4),
 ];
 /// The roof stands on everything.
-const ROOF: (&str, u32) = ("quasistep-cli", 5);
+const ROOF: [(&str, u32); 2] = [("quasistep-cli", 5), ("quasistep-py", 5)];
 /// Development only: nothing published may depend on these.
 const SHED: [&str; 3] = ["testkit", "xtask", "benches"];
 /// The view draws recordings; it must never reach the simulator, however deep.
@@ -26,12 +26,13 @@ const VIEW_MUST_NOT_REACH: &str = "quasistep";
 pub fn check() -> Result<(), Failure> {
     println!("\n== architecture");
     doors()?;
+    files()?;
     paths()
 }
 
 fn doors() -> Result<(), Failure> {
     let metadata = metadata(&["--no-deps"])?;
-    let floors: BTreeMap<&str, u32> = FLOORS.into_iter().chain([ROOF]).collect();
+    let floors: BTreeMap<&str, u32> = FLOORS.into_iter().chain(ROOF).collect();
     let mut complaints = Vec::new();
     let packages = metadata["packages"].as_array().cloned().unwrap_or_default();
     for package in &packages {
@@ -58,6 +59,34 @@ fn doors() -> Result<(), Failure> {
             }
             if name == "quasistep-view" && on == VIEW_MUST_NOT_REACH {
                 complaints.push("`quasistep-view` links the simulator".into());
+            }
+        }
+    }
+    if complaints.is_empty() { Ok(()) } else { Err(Failure::new(complaints.join("\n"))) }
+}
+
+/// Readers of scenes open files through one door, so that a scene can be made again from memory.
+fn files() -> Result<(), Failure> {
+    let sources = root().join("crates/quasistep-scene/src");
+    let mut folders = vec![sources.clone()];
+    let mut complaints = Vec::new();
+    while let Some(folder) = folders.pop() {
+        let entries = std::fs::read_dir(&folder).map_err(|e| Failure::new(e.to_string()))?;
+        for path in entries.filter_map(|entry| Some(entry.ok()?.path())) {
+            if path.is_dir() {
+                folders.push(path);
+                continue;
+            }
+            let text = std::fs::read_to_string(&path).map_err(|e| Failure::new(e.to_string()))?;
+            let opens = ["fs::read", "File::open", ".is_file()", ".exists()"];
+            for (number, line) in text.lines().enumerate() {
+                let own = path == sources.join("files.rs") || line.trim_start().starts_with("//");
+                if !own && opens.iter().any(|call| line.contains(call)) && !line.contains("files::")
+                {
+                    let place = format!("{}:{}", path.display(), number + 1);
+                    complaints
+                        .push(format!("{place}: open files by `files::read` and `files::is_file`"));
+                }
             }
         }
     }

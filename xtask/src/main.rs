@@ -2,6 +2,7 @@
 
 mod architecture;
 mod licences;
+mod python;
 mod readme;
 mod setup;
 mod task;
@@ -13,9 +14,11 @@ const HELP: &str = "\
 cargo xtask TASK
 
   ci         set up, then every check below and all tests (what .ci/run calls)
-  setup      install what the tests need from Debian: npm, chromium
+  setup      install what the tests need from Debian: npm, chromium, python3-venv
   lint       formatting, clippy, documentation, architecture, licences
-  test       all tests
+  test       all tests of the Rust crates
+  python     build the Python package, install it in a fresh environment, test it
+  ray        the same for a sweep on a local Ray cluster
   readme     run the README's first command and look at what it leaves
   pictures   regenerate the pictures of the README and the docs";
 
@@ -26,6 +29,8 @@ fn main() -> ExitCode {
         "setup" => setup::install(),
         "lint" => lint(),
         "test" => test(),
+        "python" => python::test(),
+        "ray" => python::ray(),
         "readme" => readme::run_first_command(),
         "pictures" => readme::pictures(),
         "" | "help" | "--help" | "-h" => {
@@ -47,6 +52,8 @@ fn ci() -> Result<(), Failure> {
     setup::install()?;
     lint()?;
     test()?;
+    python::test()?;
+    python::ray()?;
     readme::run_first_command()?;
     println!("\nall checks passed");
     Ok(())

@@ -1,4 +1,4 @@
-//! Installs what building the page and testing it need, where it is missing.
+//! Installs what building the page and the Python package and testing them need, where it is missing.
 
 use crate::task::{Failure, command, on_path};
 
@@ -6,8 +6,12 @@ use crate::task::{Failure, command, on_path};
 const TOOLS: [(&str, &str); 2] = [("npm", "npm"), ("chromium", "chromium")];
 
 pub fn install() -> Result<(), Failure> {
-    let missing: Vec<&str> =
+    let mut missing: Vec<&str> =
         TOOLS.iter().filter(|(tool, _)| !on_path(tool)).map(|(_, package)| *package).collect();
+    // Debian's Python comes without the module that makes environments
+    if command("python3", &["-c", "import ensurepip, venv"]).output().is_err() {
+        missing.push("python3-venv");
+    }
     if missing.is_empty() {
         return Ok(());
     }
@@ -31,5 +35,5 @@ pub fn install() -> Result<(), Failure> {
     apt(&["update", "-qq"]).run("package lists")?;
     let mut arguments = vec!["install", "-y", "-qq", "--no-install-recommends"];
     arguments.extend(missing);
-    apt(&arguments).run("tools for the page and its tests")
+    apt(&arguments).run("tools for the page, the Python package and their tests")
 }

@@ -102,8 +102,27 @@ impl Recording {
     /// Every variant of [`RecordError`]; each names the file and what was seen.
     pub fn read(path: &Path) -> Result<Self, RecordError> {
         let bytes = std::fs::read(path).map_err(|e| RecordError::io(path, e))?;
+        Self::from_json(&bytes, path)
+    }
+
+    /// The text of a `recording.json`.
+    ///
+    /// # Errors
+    ///
+    /// What does not fit in this recording.
+    pub fn to_json(&self) -> Result<String, String> {
+        self.check()?;
+        serde_json::to_string(&to_columns(self)).map_err(|e| e.to_string())
+    }
+
+    /// Reads the text of a `recording.json`; `path` is named in complaints.
+    ///
+    /// # Errors
+    ///
+    /// As [`Recording::read`].
+    pub fn from_json(bytes: &[u8], path: &Path) -> Result<Self, RecordError> {
         let header: Header =
-            serde_json::from_slice(&bytes).map_err(|e| RecordError::malformed(path, &e))?;
+            serde_json::from_slice(bytes).map_err(|e| RecordError::malformed(path, &e))?;
         if header.format != FORMAT {
             let problem = format!("`format` is `{}`; expected `{FORMAT}`", header.format);
             return Err(RecordError::malformed(path, &problem));
@@ -114,7 +133,7 @@ impl Recording {
             return Err(RecordError::Version { file: path.to_owned(), got, want });
         }
         let columns: File1 =
-            serde_json::from_slice(&bytes).map_err(|e| RecordError::malformed(path, &e))?;
+            serde_json::from_slice(bytes).map_err(|e| RecordError::malformed(path, &e))?;
         let recording = from_columns(columns).map_err(|e| RecordError::inconsistent(path, e))?;
         recording.check().map_err(|e| RecordError::inconsistent(path, e))?;
         Ok(recording)

@@ -2,6 +2,7 @@
 
 use crate::document::{At, unknown};
 use crate::error::SceneError;
+use crate::files;
 use std::path::Path;
 
 /// Named columns of finite numbers.
@@ -14,7 +15,7 @@ impl Csv {
     /// Reads a file whose first line names the columns.
     pub fn read(path: &Path) -> Result<Self, SceneError> {
         let file = path.display().to_string();
-        let text = std::fs::read_to_string(path).map_err(|e| {
+        let text = files::read_to_string(path).map_err(|e| {
             SceneError::new(&file, None, "", format!("the file {file} is not readable: {e}"))
         })?;
         let mut lines = text.lines().enumerate().filter(|(_, l)| !l.trim().is_empty());

@@ -42,7 +42,7 @@ impl Node {
     /// Reads one YAML document.
     pub fn parse(text: &str, file: &str) -> Result<Self, SceneError> {
         let fail = |line: usize, key: &str, message: String| {
-            Err(SceneError::new(file, Some(line), key, message))
+            Err(SceneError::new(file, (!file.is_empty()).then_some(line), key, message))
         };
         // open collections, innermost last; a map holds its pending key and the line of it
         let mut open: Vec<(Node, Option<(String, usize)>)> = Vec::new();
@@ -268,6 +268,8 @@ impl<'a> At<'a> {
         }
         match &self.node.set_by {
             Some(origin) => SceneError::new("", None, origin, message),
+            // a scene that is no file has keys only
+            None if self.file.is_empty() => SceneError::new("", None, &self.key, message),
             None => SceneError::new(self.file, Some(self.node.line), &self.key, message),
         }
     }
@@ -366,7 +368,7 @@ impl<'a> At<'a> {
     /// where that has no such file, to `dir`.
     pub fn path(&self, dir: &Path) -> Result<PathBuf, SceneError> {
         let path = Path::new(self.text()?);
-        let here = self.node.set_by.is_some() && path.is_file();
+        let here = self.node.set_by.is_some() && crate::files::is_file(path);
         Ok(if here { path.to_owned() } else { dir.join(path) })
     }
 

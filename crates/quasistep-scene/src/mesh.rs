@@ -1,6 +1,7 @@
 //! Triangle meshes from Wavefront `.obj` and `.stl` (text or binary) files.
 
 use crate::error::SceneError;
+use crate::files;
 use quasistep_math::Vec3;
 use std::io::Cursor;
 use std::ops::Range;
@@ -37,7 +38,7 @@ pub(crate) fn read(path: &Path) -> Result<Mesh, SceneError> {
         let message = format!("ending '.{ending}' is no mesh format; valid are .obj and .stl");
         return Err(in_file(path, message));
     }
-    let bytes = std::fs::read(path)
+    let bytes = files::read(path)
         .map_err(|error| in_file(path, format!("does not exist or cannot be read: {error}")))?;
     if bytes.iter().all(u8::is_ascii_whitespace) {
         return Err(in_file(path, "is empty; a mesh is needed"));

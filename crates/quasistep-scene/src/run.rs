@@ -1,7 +1,9 @@
 //! A run of a scene from start to end, recorded frame by frame.
 
-use crate::scene::Scene;
-use quasistep::{ContactMode, State, StepError, StepInput, StepReport, Workspace};
+use crate::scene::{Scene, n_steps};
+use quasistep::{
+    ContactMode, State, StepError, StepInput, StepParams, StepReport, Workspace, Wrench,
+};
 use quasistep_record::{Contact, Finish, Frame, Mode, Recording};
 use std::ops::ControlFlow;
 
@@ -11,8 +13,28 @@ pub struct RunStep<'a> {
     pub index: usize,
     /// State at its end.
     pub state: &'a State,
+    /// What drove it.
+    pub input: &'a StepInput,
     /// What it computed.
     pub report: &'a StepReport,
+}
+
+/// What a run does otherwise than its scene says; the default is nothing.
+#[derive(Clone, Debug, Default)]
+pub struct RunOptions<'a> {
+    /// Where it starts.
+    pub start: Option<State>,
+    /// How it is stepped.
+    pub params: Option<StepParams>,
+    /// Simulated time, in s; not read if the number of steps is given.
+    pub duration: Option<f64>,
+    /// Number of steps.
+    pub n_steps: Option<usize>,
+    /// Commands at the end of each step, `n_steps × n_cmd`, instead of the scene's; and their rates,
+    /// `n_steps × n_cmd_v`, or none for zero.
+    pub commands: Option<(&'a [f64], &'a [f64])>,
+    /// Wrenches at every step, beside the scene's.
+    pub wrenches: &'a [Wrench],
 }
 
 /// A run that has ended.
@@ -53,21 +75,46 @@ impl Scene {
         clock: Option<fn() -> u64>,
         observer: &mut dyn FnMut(&RunStep<'_>) -> ControlFlow<()>,
     ) -> RunOutcome {
+        self.run_with(&RunOptions::default(), clock, observer)
+    }
+
+    /// [`run`](Self::run) from another start, with other parameters or other commands. A table of
+    /// commands that is too short ends the run with [`StepError::Length`].
+    pub fn run_with(
+        &self,
+        options: &RunOptions<'_>,
+        clock: Option<fn() -> u64>,
+        observer: &mut dyn FnMut(&RunStep<'_>) -> ControlFlow<()>,
+    ) -> RunOutcome {
         let system = &self.system;
+        let params = options.params.as_ref().unwrap_or(&self.params);
         let mut work = system.create_workspace();
         work.set_clock(clock);
-        let mut state = self.start.clone();
+        let mut state = options.start.clone().unwrap_or_else(|| self.start.clone());
         let mut input = StepInput::default();
-        let mut recording = self.empty_recording();
+        let mut recording = self.empty_recording(params);
         recording.frames.push(self.frame(&state, None));
         let mut stopped = None;
-        let h = self.params.time_step;
-        for index in 1..=self.n_steps() {
-            self.sample(index as f64 * h, &mut input);
-            match system.step_with(&mut state, &input, &self.params, &mut work) {
+        let (h, t0) = (params.time_step, state.time);
+        for index in 1..=self.n_steps_with(options) {
+            let t = t0 + index as f64 * h;
+            match options.commands {
+                None => self.sample_for(params, t, &mut input),
+                Some((q_cmd, v_cmd)) => {
+                    let row = |table: &[f64], n: usize| {
+                        table.get((index - 1) * n..index * n).unwrap_or_default().to_vec()
+                    };
+                    input.q_cmd = row(q_cmd, system.n_cmd());
+                    input.v_cmd = row(v_cmd, system.n_cmd_v());
+                    input.wrenches.clear();
+                    self.sample_wrenches(t, &mut input.wrenches);
+                }
+            }
+            input.wrenches.extend_from_slice(options.wrenches);
+            match system.step_with(&mut state, &input, params, &mut work) {
                 Ok(report) => {
                     recording.frames.push(self.frame(&state, Some((report, &input))));
-                    let step = RunStep { index, state: &state, report };
+                    let step = RunStep { index, state: &state, input: &input, report };
                     if observer(&step).is_break() {
                         break;
                     }
@@ -80,6 +127,13 @@ impl Scene {
             }
         }
         RunOutcome { recording, state, stopped }
+    }
+
+    /// Number of steps of a run with these options, at least one.
+    pub fn n_steps_with(&self, options: &RunOptions<'_>) -> usize {
+        let params = options.params.as_ref().unwrap_or(&self.params);
+        let duration = options.duration.unwrap_or(self.duration);
+        options.n_steps.unwrap_or_else(|| n_steps(duration, params.time_step))
     }
 
     /// Takes the first step on a copy of the start.
@@ -103,12 +157,12 @@ impl Scene {
         Ok(FirstStep { report, nearest })
     }
 
-    fn empty_recording(&self) -> Recording {
+    fn empty_recording(&self, params: &StepParams) -> Recording {
         let model = self.system.model();
         Recording {
             scene: self.name.clone(),
             title: self.title.clone(),
-            time_step: self.params.time_step,
+            time_step: params.time_step,
             bodies: model.bodies().iter().map(|b| b.name.clone()).collect(),
             shapes: self.drawing.clone(),
             coordinates: model.coordinate_names(),

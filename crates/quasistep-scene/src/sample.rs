@@ -9,6 +9,21 @@ use std::fmt::Write as _;
 use std::path::Path;
 
 impl Scene {
+    /// Index of a body: `model/link`, or a model of one body.
+    ///
+    /// # Errors
+    ///
+    /// If there is no such body; the names that there are.
+    pub fn body_by_name(&self, body: &str) -> Result<usize, SceneError> {
+        let model = self.system.model();
+        let index =
+            model.body_by_name(body).or_else(|| model.body_by_name(&format!("{body}/{body}")));
+        index.ok_or_else(|| {
+            let names: Vec<&str> = model.bodies().iter().map(|b| b.name.as_str()).collect();
+            SceneError::new(&self.name, None, body, unknown("body", body, &names))
+        })
+    }
+
     /// `count` points on the outside of a body's collision shapes and their outward normals, in the
     /// body's frame. `body` is `model/link`, or a model of one body.
     ///
@@ -16,14 +31,8 @@ impl Scene {
     ///
     /// If there is no such body, or its shapes have no surface to be sampled.
     pub fn sample_body(&self, body: &str, count: usize) -> Result<Samples, SceneError> {
-        let model = self.system.model();
         let complain = |message: String| SceneError::new(&self.name, None, body, message);
-        let index =
-            model.body_by_name(body).or_else(|| model.body_by_name(&format!("{body}/{body}")));
-        let index = index.ok_or_else(|| {
-            let names: Vec<&str> = model.bodies().iter().map(|b| b.name.as_str()).collect();
-            complain(unknown("body", body, &names))
-        })?;
+        let index = self.body_by_name(body)?;
         let of_body = self.system.geoms().iter().filter(|g| g.body == index);
         let parts: Vec<(Shape, Pose)> = of_body.map(|g| (g.shape.clone(), g.X_BG)).collect();
         sample_surface(&parts, count).map_err(|e| complain(e.to_string()))

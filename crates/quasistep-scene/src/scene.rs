@@ -10,6 +10,7 @@ use crate::extents::Extents;
 use crate::facts::Fact;
 use crate::friction::SceneFriction;
 use crate::joints::fits_body;
+use crate::source::SceneSource;
 use quasistep::{
     Cone, Formulation, Inertia, Integration, PrescribedRate, Role, State, StepInput, StepParams,
     System, SystemDef, Wrench,
@@ -44,6 +45,7 @@ pub struct Scene {
     pub warnings: Vec<String>,
     /// What was made of files, in a sentence each: how many convex parts a mesh has.
     pub notes: Vec<String>,
+    pub(crate) source: Arc<SceneSource>,
     commands: Commands,
     wrenches: Vec<WrenchOverTime>,
 }
@@ -109,13 +111,7 @@ impl Scene {
     ///
     /// The first mistake in the file, a file it names or a change, with file, line and key.
     pub fn load_with(path: &Path, changes: &[(String, String)]) -> Result<Self, SceneError> {
-        let file = path.display().to_string();
-        let text = std::fs::read_to_string(path).map_err(|e| {
-            SceneError::new(&file, None, "", format!("the scene file is not readable: {e}"))
-        })?;
-        let name = path.file_stem().and_then(|s| s.to_str()).unwrap_or("scene").to_owned();
-        let dir = path.parent().unwrap_or(Path::new("."));
-        Self::parse(&text, &file, &name, dir, changes)
+        Self::from_source(&SceneSource::read(path, changes)?)
     }
 
     /// Reads a scene from text; `file` is named in complaints, paths start at `dir`.
@@ -124,6 +120,24 @@ impl Scene {
     ///
     /// As [`load_with`](Self::load_with).
     pub fn parse(
+        text: &str,
+        file: &str,
+        name: &str,
+        dir: &Path,
+        changes: &[(String, String)],
+    ) -> Result<Self, SceneError> {
+        Self::from_source(&SceneSource {
+            text: text.to_owned(),
+            file: file.to_owned(),
+            name: name.to_owned(),
+            dir: dir.to_owned(),
+            changes: changes.to_vec(),
+            files: None,
+        })
+    }
+
+    /// Reads a scene; its source is left to the caller.
+    pub(crate) fn read(
         text: &str,
         file: &str,
         name: &str,
@@ -214,6 +228,7 @@ impl Scene {
             clouds,
             warnings,
             notes,
+            source: Arc::default(),
             commands,
             wrenches,
         })
@@ -228,13 +243,18 @@ impl Scene {
     /// [`PrescribedRate::Derivative`] the rates of prescribed joints are those at the step's start,
     /// as in Trinkle05.
     pub fn sample(&self, t: f64, input: &mut StepInput) {
+        self.sample_for(&self.params, t, input);
+    }
+
+    /// [`sample`](Self::sample) for a step with other parameters than the scene's.
+    pub fn sample_for(&self, params: &StepParams, t: f64, input: &mut StepInput) {
         self.commands.sample(t, input);
-        if self.params.integration == Integration::Midpoint {
-            self.commands.mean_rates(t, self.params.time_step, &mut input.v_cmd);
+        if params.integration == Integration::Midpoint {
+            self.commands.mean_rates(t, params.time_step, &mut input.v_cmd);
         }
-        if self.params.prescribed_rate == PrescribedRate::Derivative {
+        if params.prescribed_rate == PrescribedRate::Derivative {
             let mut start = StepInput::default();
-            self.commands.sample(t - self.params.time_step, &mut start);
+            self.commands.sample(t - params.time_step, &mut start);
             let mut at = 0;
             for &body in self.system.commanded() {
                 let end = at + self.system.model().body(body).v.len();
@@ -245,11 +265,16 @@ impl Scene {
             }
         }
         input.wrenches.clear();
+        self.sample_wrenches(t, &mut input.wrenches);
+    }
+
+    /// Adds the scene's external wrenches at time `t`, in s.
+    pub fn sample_wrenches(&self, t: f64, wrenches: &mut Vec<Wrench>) {
         for wrench in &self.wrenches {
             let at = |curves: &[Curve; 3]| {
                 Vec3::new(curves[0].at(t).0, curves[1].at(t).0, curves[2].at(t).0)
             };
-            input.wrenches.push(Wrench {
+            wrenches.push(Wrench {
                 body: wrench.body,
                 p_B: wrench.p_B,
                 force_W: at(&wrench.force_W),
@@ -259,7 +284,7 @@ impl Scene {
     }
 }
 
-fn n_steps(duration: f64, h: f64) -> usize {
+pub(crate) fn n_steps(duration: f64, h: f64) -> usize {
     // a duration that is a multiple of the step but for rounding
     ((duration / h - 1e-9).ceil() as usize).max(1)
 }
@@ -278,7 +303,7 @@ fn outside_limits(system: &System, q: &[f64]) -> Vec<String> {
         .collect()
 }
 
-fn read_step(
+pub(crate) fn read_step(
     step: Option<&At<'_>>,
     gravity: Option<&At<'_>>,
 ) -> Result<(StepParams, f64), SceneError> {

@@ -3,6 +3,7 @@
 use crate::assembly::{Assembly, Defaults, MASSLESS, NewBody, Rules, coordinates_of};
 use crate::document::{At, Map};
 use crate::error::SceneError;
+use crate::files;
 use crate::friction::Given;
 use crate::joints::{Settings, chain, start};
 use crate::mesh;
@@ -28,7 +29,7 @@ pub(crate) fn add(
     defaults: &Defaults,
 ) -> Result<(), SceneError> {
     let path = dir.join(at.text()?);
-    if !path.is_file() {
+    if !files::is_file(&path) {
         return Err(at.error(format!(
             "the file {} does not exist; paths start at the scene's folder",
             path.display()

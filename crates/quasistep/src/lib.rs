@@ -26,6 +26,7 @@
 //! This crate does no input or output, prints nothing and owns no clock.
 #![allow(non_snake_case)] // the letters of the papers: P, K_a, X_WB, J_n
 
+mod batch;
 mod certify;
 mod contact;
 mod error;
@@ -35,11 +36,13 @@ mod params;
 mod report;
 mod scan;
 mod state;
+mod statics;
 mod step;
 mod system;
 mod tally;
 mod workspace;
 
+pub use batch::{BatchInput, BatchKeep, SampleError, SampleOutcome};
 pub use error::{PairDepth, ParamError, StepError, SystemError};
 pub use formulation::{Cone, Formulation};
 pub use friction::{Friction, FrictionException, PairFriction, Surface};
@@ -49,6 +52,7 @@ pub use report::{
     SPIN_RATE_THRESHOLD, Stage, StepReport,
 };
 pub use state::{Checkpoint, State, StepInput, Wrench};
+pub use statics::{HeldWrench, RestRule, StaticsError};
 pub use system::{Actuator, DampingOn, Geom, Role, System, SystemDef};
 pub use tally::{Spread, Tally, Worst};
 pub use workspace::{RowKey, Workspace};

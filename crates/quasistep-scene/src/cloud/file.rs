@@ -77,7 +77,7 @@ pub(crate) fn read(path: &Path, options: Options) -> Result<FilePoints, SceneErr
         let valid = ENDINGS.map(|e| format!(".{e}")).join(", ");
         return Err(complain(format!("ending '.{ending}' is no point format; valid are {valid}")));
     }
-    let bytes = std::fs::read(path)
+    let bytes = crate::files::read(path)
         .map_err(|error| complain(format!("does not exist or cannot be read: {error}")))?;
     parse(&bytes, &ending, options).map_err(|fault| match fault.place {
         Place::Whole => complain(fault.message),

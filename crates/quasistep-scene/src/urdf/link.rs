@@ -3,6 +3,7 @@
 use super::Places;
 use super::xml::Xml;
 use crate::error::SceneError;
+use crate::files;
 use quasistep_math::{Mat3, Pose, Vec3};
 use quasistep_model::BodyInertia;
 use std::collections::BTreeMap;
@@ -158,7 +159,7 @@ fn locate(at: &Xml<'_, '_>, places: &Places<'_>) -> Result<PathBuf, SceneError> 
     } else {
         places.dir.join(name.strip_prefix("file://").unwrap_or(name))
     };
-    if path.is_file() {
+    if files::is_file(&path) {
         Ok(path)
     } else {
         Err(at.error(format!("the mesh file {} does not exist", path.display())))

@@ -9,6 +9,7 @@ pub(crate) use link::{Geometry, Link};
 
 use crate::document::unknown;
 use crate::error::SceneError;
+use crate::files;
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use xml::Xml;
@@ -35,7 +36,7 @@ pub(crate) struct Places<'a> {
 /// Reads a robot from a file.
 pub(crate) fn read(path: &Path, packages: &BTreeMap<String, PathBuf>) -> Result<Urdf, SceneError> {
     let name = path.display().to_string();
-    let text = std::fs::read_to_string(path)
+    let text = files::read_to_string(path)
         .map_err(|e| SceneError::new(&name, None, "", format!("not readable: {e}")))?;
     let dir = path.parent().unwrap_or(Path::new("."));
     parse(&text, &name, &Places { dir, packages })

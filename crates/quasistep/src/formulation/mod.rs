@@ -2,6 +2,8 @@
 
 pub(crate) mod anitescu;
 
+use std::fmt;
+
 /// Friction law of a step.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
@@ -25,4 +27,30 @@ pub enum Cone {
     /// The round cone itself, a second-order cone: `lambda_n mu ≥ ‖lambda_t‖`, alike in all
     /// directions.
     Round,
+}
+
+impl Formulation {
+    /// Its word in scene files.
+    pub fn name(&self) -> &'static str {
+        match self {
+            Self::Anitescu { .. } => "anitescu",
+        }
+    }
+
+    /// Shape of its friction cone.
+    pub fn cone(&self) -> Cone {
+        match self {
+            Self::Anitescu { cone } => *cone,
+        }
+    }
+}
+
+/// `round`, or the number of edges: its word in scene files.
+impl fmt::Display for Cone {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Pyramid(edges) => edges.fmt(f),
+            Self::Round => f.write_str("round"),
+        }
+    }
 }

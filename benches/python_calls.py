@@ -1,0 +1,76 @@
+"""What Python costs: time that a call adds to a step, and how batches use the cores.
+
+    python benches/python_calls.py
+
+Runs from the root of the checkout with the package installed. Alternatives are interleaved. Beside the
+gain of a second thread stands what the machine has to give at that moment: two processes, each with a
+batch of its own, against one.
+"""
+
+import time
+from concurrent.futures import ProcessPoolExecutor
+from multiprocessing import get_context
+
+import numpy as np
+
+import quasistep as qs
+
+REPEAT = 15
+
+
+def added_to_a_step(name: str) -> None:
+    system = qs.load(f"scenes/{name}.yml")
+    u = system.command(system.h)[0]
+    warm = system.step(system.q0, u)[1].warm_start
+    inside, added = [], []
+    for _ in range(2000):
+        start = time.perf_counter_ns()
+        _, report = system.step(system.q0, u, warm=warm)
+        whole = 1e-3 * (time.perf_counter_ns() - start)
+        inside.append(sum(report.timing.values()))
+        added.append(whole - inside[-1])
+    print(f"{name}: a step takes {np.median(inside):.1f} µs, Python adds {np.median(added):.1f} µs (median)")
+
+
+def roll_out(system: qs.System, U: np.ndarray, threads: int) -> None:
+    system.simulate_batch(U, threads=threads, keep="last")
+
+
+def batch(pool: ProcessPoolExecutor, name: str, n: int, n_steps: int) -> None:
+    system = qs.load(f"scenes/{name}.yml")
+    rng = np.random.default_rng(0)
+    own = np.array([system.command((k + 1) * system.h)[0] for k in range(n_steps)])
+    U = own + 1e-4 * rng.standard_normal((n, n_steps, system.n_u))
+
+    def seconds(call) -> float:
+        start = time.perf_counter()
+        call()
+        return time.perf_counter() - start
+
+    def processes(count: int) -> None:
+        for future in [pool.submit(roll_out, system, U, 1) for _ in range(count)]:
+            future.result()
+
+    processes(2)
+    gain, limit, cpu = [], [], {1: [], 2: []}
+    for _ in range(REPEAT):
+        wall = {}
+        for threads in (1, 2):
+            used = time.process_time()
+            wall[threads] = seconds(lambda: roll_out(system, U, threads))
+            cpu[threads].append(time.process_time() - used)
+        gain.append(wall[1] / wall[2])
+        limit.append(2 * seconds(lambda: processes(1)) / seconds(lambda: processes(2)))
+    print(
+        f"{name}, {n} rollouts of {n_steps} steps: 2 threads are {np.median(gain):.2f} times faster "
+        f"(median; best {max(gain):.2f}), with {min(cpu[2]) / min(cpu[1]):.2f} times the CPU time; "
+        f"2 processes do {np.median(limit):.2f} times the work of one (best {max(limit):.2f})"
+    )
+
+
+if __name__ == "__main__":
+    for scene in ("gripper_2d", "planar_push", "pinch", "iiwa_stacking"):
+        added_to_a_step(scene)
+    with ProcessPoolExecutor(2, mp_context=get_context("spawn")) as pool:
+        batch(pool, "planar_push", 1000, 20)
+        batch(pool, "iiwa_stacking", 40, 40)

@@ -1,0 +1,92 @@
+//! Errors of the rooms below as exceptions of `quasistep.errors`, with the same sentences.
+
+use pyo3::prelude::*;
+use pyo3::types::PyDict;
+use quasistep::{SampleError, StaticsError, StepError};
+use quasistep_scene::SceneError;
+
+/// An exception of `quasistep.errors` by its class, with a sentence and details by name.
+fn exception(
+    class: &str,
+    sentence: &str,
+    fill: impl FnOnce(&Bound<'_, PyDict>) -> PyResult<()>,
+) -> PyErr {
+    Python::attach(|py| {
+        let details = PyDict::new(py);
+        let make = || {
+            fill(&details)?;
+            py.import("quasistep.errors")?.getattr(class)?.call((sentence,), Some(&details))
+        };
+        make().map_or_else(|error| error, PyErr::from_value)
+    })
+}
+
+pub fn scene(error: &SceneError) -> PyErr {
+    exception("SceneError", &error.to_string(), |d| {
+        d.set_item("file", &error.file)?;
+        d.set_item("line", error.line)?;
+        d.set_item("key", &error.key)
+    })
+}
+
+pub fn step(error: &StepError) -> PyErr {
+    step_as(error, &error.to_string())
+}
+
+/// A step's error under another sentence, which says where it happened.
+pub fn step_as(error: &StepError, sentence: &str) -> PyErr {
+    match error {
+        StepError::Params(e) => {
+            exception("ParameterError", sentence, |d| d.set_item("name", e.name))
+        }
+        StepError::Length { what, got, want } => exception("LengthError", sentence, |d| {
+            d.set_item("what", what)?;
+            d.set_item("got", got)?;
+            d.set_item("want", want)
+        }),
+        StepError::Value { what, .. } => {
+            exception("InputError", sentence, |d| d.set_item("what", what))
+        }
+        StepError::Unsupported { bodies, direction } => {
+            exception("UnsupportedError", sentence, |d| {
+                d.set_item("bodies", bodies)?;
+                d.set_item("direction", direction)
+            })
+        }
+        StepError::Infeasible { pairs, joints } => exception("InfeasibleError", sentence, |d| {
+            let pairs: Vec<_> = pairs.iter().map(|p| (&p.a, &p.b, p.depth)).collect();
+            d.set_item("pairs", pairs)?;
+            d.set_item("joints", joints)
+        }),
+        StepError::NotSolved { iterations, .. } => {
+            exception("NotSolvedError", sentence, |d| d.set_item("iterations", iterations))
+        }
+        _ => exception("StepError", sentence, |_| Ok(())),
+    }
+}
+
+pub fn statics(error: &StaticsError) -> PyErr {
+    match error {
+        StaticsError::Step(error) => step(error),
+        StaticsError::NotAtRest { steps, dof, speed } => {
+            exception("NotAtRestError", &error.to_string(), |d| {
+                d.set_item("steps", steps)?;
+                d.set_item("dof", dof)?;
+                d.set_item("speed", speed)
+            })
+        }
+        _ => exception("StepError", &error.to_string(), |_| Ok(())),
+    }
+}
+
+pub fn sample(error: &SampleError) -> PyErr {
+    match error {
+        SampleError::Step(error) => step(error),
+        _ => exception("StepError", &error.to_string(), |_| Ok(())),
+    }
+}
+
+/// A vector of the wrong length, in the words of a step.
+pub fn length(what: &'static str, got: usize, want: usize) -> PyErr {
+    step(&StepError::Length { what, got, want })
+}

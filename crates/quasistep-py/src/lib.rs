@@ -1,0 +1,38 @@
+//! The Python module `quasistep._core`: types and arrays in and out, no mathematics.
+//!
+//! The package in `python/quasistep` is its front and its only user; everything that it does is
+//! done in the rooms below.
+#![allow(non_snake_case)] // monogram notation: X_WB, p_B, force_W
+#![allow(clippy::needless_pass_by_value)] // Python hands over owned values
+#![allow(clippy::doc_link_with_quotes)] // examples in docstrings index by name
+#![allow(missing_docs)] // docstrings are the Python front's, in its own format
+
+use pyo3::prelude::*;
+
+mod arrays;
+mod batch;
+mod error;
+mod params;
+mod records;
+mod report;
+mod run;
+mod statics;
+mod system;
+
+#[pymodule(gil_used = false)]
+fn _core(m: &Bound<'_, PyModule>) -> PyResult<()> {
+    m.add_class::<params::StepParams>()?;
+    m.add_class::<report::StepReport>()?;
+    m.add_class::<report::WarmStart>()?;
+    m.add_class::<run::Recording>()?;
+    m.add_class::<system::System>()?;
+    m.add_function(wrap_pyfunction!(run::run, m)?)?;
+    m.add_function(wrap_pyfunction!(batch::batch, m)?)?;
+    m.add_function(wrap_pyfunction!(statics::settle, m)?)?;
+    m.add_function(wrap_pyfunction!(statics::largest_wrench, m)?)?;
+    let py = m.py();
+    m.add("CONTACT", records::dtype(py, records::Of::Step)?)?;
+    m.add("HAS_PAGE", quasistep_view::has_page())?;
+    m.add("SLIP_SPEED_THRESHOLD", quasistep::SLIP_SPEED_THRESHOLD)?;
+    m.add("__version__", env!("CARGO_PKG_VERSION"))
+}

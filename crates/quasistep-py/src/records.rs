@@ -1,0 +1,119 @@
+//! Contacts as records of a numpy structured array: one table says names and types, in order.
+
+use numpy::{PyArray1, PyArrayDescr};
+use pyo3::prelude::*;
+use pyo3::sync::PyOnceLock;
+use quasistep::{Certificate, ContactMode, ContactReport};
+use quasistep_math::Vec3;
+
+/// `(name, type, entries)` of a contact, as [`push`] writes it. SI, world frame, forces on B.
+pub const CONTACT: [(&str, &str, usize); 17] = [
+    ("a", "<i4", 1),
+    ("b", "<i4", 1),
+    ("p", "<f8", 3),
+    ("n", "<f8", 3),
+    ("phi", "<f8", 1),
+    ("phi_next", "<f8", 1),
+    ("fn", "<f8", 1),
+    ("f", "<f8", 3),
+    ("spin", "<f8", 1),
+    ("mode", "<i4", 1),
+    ("feature", "<u4", 1),
+    ("shape_a", "<i4", 1),
+    ("shape_b", "<i4", 1),
+    ("roll", "<f8", 3),
+    ("slip", "<f8", 3),
+    ("spin_rate", "<f8", 1),
+    ("mu", "<f8", 1),
+];
+/// Bytes of a record.
+pub const SIZE: usize = 192;
+/// What stands before the contacts of a run.
+const OF_RUN: [(&str, &str, usize); 2] = [("t", "<f8", 1), ("step", "<i8", 1)];
+/// What stands before the contacts of a batch.
+const OF_BATCH: [(&str, &str, usize); 1] = [("sample", "<i8", 1)];
+
+/// Whose contacts an array holds.
+#[derive(Clone, Copy)]
+pub enum Of {
+    Step,
+    Run,
+    Batch,
+}
+
+/// Appends one record.
+pub fn push(bytes: &mut Vec<u8>, c: &ContactReport) {
+    let doubles = |bytes: &mut Vec<u8>, values: &[f64]| {
+        for value in values {
+            bytes.extend_from_slice(&value.to_le_bytes());
+        }
+    };
+    let vector = |bytes: &mut Vec<u8>, v: Vec3| doubles(bytes, &v.to_array());
+    let mode: u32 = match c.mode {
+        ContactMode::Separate => 0,
+        ContactMode::Stick => 1,
+        ContactMode::Slide => 2,
+    };
+    let words = |bytes: &mut Vec<u8>, values: &[u32]| {
+        for value in values {
+            bytes.extend_from_slice(&value.to_le_bytes());
+        }
+    };
+    words(bytes, &[c.body_a, c.body_b]);
+    vector(bytes, c.p_W);
+    vector(bytes, c.n_AB_W);
+    doubles(bytes, &[c.phi, c.phi_next, c.normal_force]);
+    vector(bytes, c.force_W());
+    doubles(bytes, &[c.spin_torque]);
+    words(bytes, &[mode, c.feature, c.geom_a, c.geom_b]);
+    vector(bytes, c.roll_torque_W);
+    vector(bytes, c.slip_W);
+    doubles(bytes, &[c.spin_rate, c.friction.mu]);
+}
+
+/// The structured array over these bytes.
+pub fn array(py: Python<'_>, bytes: Vec<u8>, of: Of) -> PyResult<Bound<'_, PyAny>> {
+    PyArray1::from_vec(py, bytes).call_method1("view", (dtype(py, of)?,))
+}
+
+/// The type of such an array.
+pub fn dtype(py: Python<'_>, of: Of) -> PyResult<&Py<PyAny>> {
+    static TYPES: [PyOnceLock<Py<PyAny>>; 3] = [const { PyOnceLock::new() }; 3];
+    TYPES[of as usize].get_or_try_init(py, || {
+        let before: &[(&str, &str, usize)] = match of {
+            Of::Step => &[],
+            Of::Run => &OF_RUN,
+            Of::Batch => &OF_BATCH,
+        };
+        let fields: Vec<_> = before
+            .iter()
+            .chain(&CONTACT)
+            .map(|&(name, kind, n)| {
+                (name, if n == 1 { kind.to_owned() } else { format!("{n}{kind}") })
+            })
+            .collect();
+        Ok(PyArrayDescr::new(py, fields)?.into_any().unbind())
+    })
+}
+
+/// The numbers of a certificate, in the order of `quasistep.Certificate`.
+pub fn certificate(c: &Certificate) -> [f64; 7] {
+    let Certificate {
+        force_balance,
+        torque_balance,
+        penetration,
+        true_distance,
+        cone_violation,
+        complementarity,
+        force_scale,
+    } = *c;
+    [
+        force_balance,
+        torque_balance,
+        penetration,
+        true_distance,
+        cone_violation,
+        complementarity,
+        force_scale,
+    ]
+}

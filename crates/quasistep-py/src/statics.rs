@@ -1,0 +1,74 @@
+//! Static questions.
+
+use crate::arrays::{Array, flat};
+use crate::error;
+use crate::params::StepParams;
+use crate::report::StepReport;
+use crate::system::{System, WrenchArgument};
+use numpy::PyArray1;
+use pyo3::prelude::*;
+use quasistep::{RestRule, State};
+
+/// Where the system comes to rest under a constant command.
+#[pyfunction]
+#[pyo3(signature = (system, q, u, t, h, wrenches, params, speed, max_steps))]
+#[allow(clippy::too_many_arguments)] // the Python front's one call
+pub fn settle<'py>(
+    py: Python<'py>,
+    system: &System,
+    q: Array<'py>,
+    u: Option<Array<'py>>,
+    t: f64,
+    h: Option<f64>,
+    wrenches: Option<Vec<WrenchArgument>>,
+    params: Option<&StepParams>,
+    speed: f64,
+    max_steps: usize,
+) -> PyResult<(Bound<'py, PyArray1<f64>>, StepReport)> {
+    let params = system.params_with(params, h);
+    let input = system.input(t, u, None, wrenches, &params)?;
+    let mut state = State { time: t, q: flat(&q) };
+    let mut work = system.workspace(None);
+    let rule = RestRule { speed, max_steps };
+    let settled = py.detach(|| {
+        let world = &system.scene.system;
+        world.settle(&mut state, &input, &params, &rule, &mut work).cloned()
+    });
+    system.keep(work);
+    let report = settled.map_err(|e| error::statics(&e))?;
+    Ok((PyArray1::from_vec(py, state.q), StepReport::new(&report, None)))
+}
+
+/// The largest multiple of a wrench that is held: held, lost, configuration, trials.
+#[pyfunction]
+#[pyo3(signature = (system, q, u, t, h, wrench, wrenches, most, tolerance, params, speed, max_steps))]
+#[allow(clippy::too_many_arguments)] // the Python front's one call
+pub fn largest_wrench<'py>(
+    py: Python<'py>,
+    system: &System,
+    q: Array<'py>,
+    u: Option<Array<'py>>,
+    t: f64,
+    h: Option<f64>,
+    wrench: WrenchArgument,
+    wrenches: Option<Vec<WrenchArgument>>,
+    most: f64,
+    tolerance: f64,
+    params: Option<&StepParams>,
+    speed: f64,
+    max_steps: usize,
+) -> PyResult<(f64, f64, Bound<'py, PyArray1<f64>>, usize)> {
+    let params = system.params_with(params, h);
+    let input = system.input(t, u, None, wrenches, &params)?;
+    let state = State { time: t, q: flat(&q) };
+    let rule = RestRule { speed, max_steps };
+    let mut work = system.workspace(None);
+    let asked = system.wrenches(Some(vec![wrench]))?;
+    let answer = py.detach(|| {
+        let (world, wrench) = (&system.scene.system, &asked[0]);
+        world.largest_wrench(&state, &input, wrench, most, tolerance, &params, &rule, &mut work)
+    });
+    system.keep(work);
+    let held = answer.map_err(|e| error::statics(&e))?;
+    Ok((held.held, held.lost, PyArray1::from_vec(py, held.q), held.trials))
+}

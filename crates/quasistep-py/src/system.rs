@@ -1,0 +1,419 @@
+//! `System`: a scene, immutable, with everything that can be asked of it.
+
+use crate::arrays::{Array, flat};
+use crate::error;
+use crate::params::StepParams;
+use crate::report::{StepReport, WarmStart};
+use numpy::PyArray1;
+use pyo3::prelude::*;
+use pyo3::types::{PyDict, PyType};
+use quasistep::{Checkpoint, State, StepInput, Workspace, Wrench};
+use quasistep_scene::{Scene, SceneSource};
+use std::path::PathBuf;
+use std::sync::{Arc, Mutex, OnceLock, PoisonError};
+use std::time::Instant;
+
+/// A world to be stepped, and how its scene drives it.
+#[pyclass(frozen, subclass, module = "quasistep._core")]
+pub struct System {
+    pub scene: Scene,
+    /// Memory between calls, without meaning: every step starts cold or from its own warm start.
+    idle: Mutex<Vec<Workspace>>,
+}
+
+/// A force from outside, as Python gives it.
+#[derive(FromPyObject)]
+pub struct WrenchArgument {
+    body: NameOrIndex,
+    force: [f64; 3],
+    torque: [f64; 3],
+    at: [f64; 3],
+}
+
+#[derive(FromPyObject)]
+enum NameOrIndex {
+    Name(String),
+    Index(usize),
+}
+
+/// Parts of a [`SceneSource`], in types that Python pickles.
+type Source = (
+    String,
+    String,
+    String,
+    PathBuf,
+    Vec<(String, String)>,
+    Option<Vec<(PathBuf, Option<Vec<u8>>)>>,
+);
+
+impl System {
+    fn new(scene: Scene) -> Self {
+        Self { scene, idle: Mutex::new(Vec::new()) }
+    }
+
+    /// A workspace that starts from these rows and has a clock.
+    pub fn workspace(&self, warm: Option<&WarmStart>) -> Workspace {
+        let idle = self.idle.lock().unwrap_or_else(PoisonError::into_inner).pop();
+        let mut work = idle.unwrap_or_else(|| {
+            let mut work = self.scene.system.create_workspace();
+            work.set_clock(Some(wall_ns));
+            work
+        });
+        let active = warm.map(|w| w.keys.clone()).unwrap_or_default();
+        work.resume(&Checkpoint { state: State::default(), active });
+        work
+    }
+
+    /// Takes a workspace back.
+    pub fn keep(&self, work: Workspace) {
+        self.idle.lock().unwrap_or_else(PoisonError::into_inner).push(work);
+    }
+
+    pub fn params_with(
+        &self,
+        params: Option<&StepParams>,
+        h: Option<f64>,
+    ) -> quasistep::StepParams {
+        let mut params = params.map_or_else(|| self.scene.params.clone(), |p| p.inner.clone());
+        params.time_step = h.unwrap_or(params.time_step);
+        params
+    }
+
+    /// The input of the step that ends at `t`: the scene's, or `u` and `v` with the scene's wrenches.
+    pub fn input(
+        &self,
+        t: f64,
+        u: Option<Array<'_>>,
+        v: Option<Array<'_>>,
+        wrenches: Option<Vec<WrenchArgument>>,
+        params: &quasistep::StepParams,
+    ) -> PyResult<StepInput> {
+        let mut input = StepInput::default();
+        match u {
+            None => self.scene.sample_for(params, t, &mut input),
+            Some(u) => {
+                input.q_cmd = flat(&u);
+                self.scene.sample_wrenches(t, &mut input.wrenches);
+            }
+        }
+        if let Some(v) = v {
+            input.v_cmd = flat(&v);
+        }
+        input.wrenches.extend(self.wrenches(wrenches)?);
+        Ok(input)
+    }
+
+    pub fn wrenches(&self, given: Option<Vec<WrenchArgument>>) -> PyResult<Vec<Wrench>> {
+        let model = self.scene.system.model();
+        let one = |w: WrenchArgument| {
+            let body = match &w.body {
+                NameOrIndex::Index(body) => *body,
+                NameOrIndex::Name(name) => {
+                    self.scene.body_by_name(name).map_err(|e| error::scene(&e))?
+                }
+            };
+            if body >= model.n_bodies() {
+                return Err(error::step(&quasistep::StepError::Value {
+                    what: "wrench".into(),
+                    why: format!("body {body} of {}", model.n_bodies()),
+                }));
+            }
+            let [p_B, force_W, torque_W] = [w.at, w.force, w.torque].map(Into::into);
+            Ok(Wrench { body, p_B, force_W, torque_W })
+        };
+        given.unwrap_or_default().into_iter().map(one).collect()
+    }
+}
+
+#[pymethods]
+impl System {
+    #[new]
+    #[pyo3(signature = (text, file, name, dir, changes, files=None))]
+    fn from_source(
+        text: String,
+        file: String,
+        name: String,
+        dir: PathBuf,
+        changes: Vec<(String, String)>,
+        files: Option<Vec<(PathBuf, Option<Vec<u8>>)>>,
+    ) -> PyResult<Self> {
+        let share = |(path, bytes): (PathBuf, Option<Vec<u8>>)| (path, bytes.map(Arc::from));
+        let files = files.map(|files| files.into_iter().map(share).collect());
+        let source = SceneSource { text, file, name, dir, changes, files };
+        Scene::from_source(&source).map(Self::new).map_err(|e| error::scene(&e))
+    }
+
+    #[classmethod]
+    fn _load<'py>(
+        class: &Bound<'py, PyType>,
+        path: PathBuf,
+        changes: Vec<(String, String)>,
+    ) -> PyResult<Bound<'py, PyAny>> {
+        let source = SceneSource::read(&path, &changes).map_err(|e| error::scene(&e))?;
+        class.call1(parts(source))
+    }
+
+    fn __reduce__<'py>(slf: &Bound<'py, Self>) -> (Bound<'py, PyType>, Source) {
+        (slf.get_type(), source(&slf.get().scene))
+    }
+
+    fn __copy__(slf: Py<Self>) -> Py<Self> {
+        slf
+    }
+
+    fn __deepcopy__(slf: Py<Self>, _memo: &Bound<'_, PyAny>) -> Py<Self> {
+        slf
+    }
+
+    fn _with_changes<'py>(
+        slf: &Bound<'py, Self>,
+        changes: Vec<(String, String)>,
+    ) -> PyResult<Bound<'py, PyAny>> {
+        let scene = slf.get().scene.with_changes(&changes).map_err(|e| error::scene(&e))?;
+        slf.get_type().call1(source(&scene))
+    }
+
+    /// Name of the scene.
+    #[getter]
+    fn name(&self) -> &str {
+        &self.scene.name
+    }
+
+    /// Title for people.
+    #[getter]
+    fn title(&self) -> &str {
+        &self.scene.title
+    }
+
+    /// What looks odd but is no mistake.
+    #[getter]
+    fn warnings(&self) -> Vec<String> {
+        self.scene.warnings.clone()
+    }
+
+    /// How the scene is stepped.
+    #[getter]
+    fn params(&self) -> StepParams {
+        StepParams { inner: self.scene.params.clone() }
+    }
+
+    /// Time step of the scene, in s.
+    #[getter]
+    fn h(&self) -> f64 {
+        self.scene.params.time_step
+    }
+
+    /// Simulated time of the scene, in s.
+    #[getter]
+    fn duration(&self) -> f64 {
+        self.scene.duration
+    }
+
+    /// Number of coordinates: length of q.
+    #[getter]
+    fn n_q(&self) -> usize {
+        self.scene.system.model().n_q()
+    }
+
+    /// Number of dofs: length of v.
+    #[getter]
+    fn n_v(&self) -> usize {
+        self.scene.system.model().n_v()
+    }
+
+    /// Number of commands: length of u.
+    #[getter]
+    fn n_u(&self) -> usize {
+        self.scene.system.n_cmd()
+    }
+
+    /// Number of command rates and drive forces.
+    #[getter]
+    fn n_u_v(&self) -> usize {
+        self.scene.system.n_cmd_v()
+    }
+
+    /// Start configuration, shape (n_q,): m, rad and unit quaternions (w, x, y, z).
+    #[getter]
+    fn q0<'py>(&self, py: Python<'py>) -> Bound<'py, PyArray1<f64>> {
+        PyArray1::from_slice(py, &self.scene.start.q)
+    }
+
+    /// Names by kind, in order, for the Python front.
+    fn _names<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyDict>> {
+        let (system, model) = (&self.scene.system, self.scene.system.model());
+        let (q, v) = (model.coordinate_names(), model.dof_names());
+        let commanded = || system.commanded().iter().map(|&body| model.body(body));
+        let u: Vec<usize> = commanded().flat_map(|b| b.q.clone()).collect();
+        let u_v: Vec<usize> = commanded().flat_map(|b| b.v.clone()).collect();
+        let names = PyDict::new(py);
+        names.set_item("commands", u.iter().map(|&i| &q[i]).collect::<Vec<_>>())?;
+        names.set_item("efforts", u_v.iter().map(|&i| &v[i]).collect::<Vec<_>>())?;
+        names.set_item("u_in_q", u)?;
+        names.set_item("u_in_v", u_v)?;
+        names.set_item("coordinates", q)?;
+        names.set_item("dofs", v)?;
+        names.set_item("bodies", model.bodies().iter().map(|b| &b.name).collect::<Vec<_>>())?;
+        names.set_item("shapes", system.geoms().iter().map(|g| &g.name).collect::<Vec<_>>())?;
+        Ok(names)
+    }
+
+    /// The scene's own commands for the step that ends at time t.
+    ///
+    /// Parameters
+    /// ----------
+    /// t : float
+    ///     End of the step, in s.
+    ///
+    /// Returns
+    /// -------
+    /// u : ndarray, shape (n_u,)
+    ///     Position commands, in m, rad and unit quaternions.
+    /// v : ndarray, shape (n_u_v,)
+    ///     Their rates, in m/s and rad/s.
+    ///
+    /// Examples
+    /// --------
+    /// >>> system = qs.load("scenes/planar_push.yml")
+    /// >>> u, v = system.command(2.0)
+    /// >>> u, v          # x = -0.11 + 0.05 t, y = 0.02
+    /// (array([-0.01,  0.02]), array([0.05, 0.  ]))
+    #[pyo3(signature = (t))]
+    fn command<'py>(
+        &self,
+        py: Python<'py>,
+        t: f64,
+    ) -> (Bound<'py, PyArray1<f64>>, Bound<'py, PyArray1<f64>>) {
+        let mut input = StepInput::default();
+        self.scene.sample(t, &mut input);
+        (PyArray1::from_vec(py, input.q_cmd), PyArray1::from_vec(py, input.v_cmd))
+    }
+
+    /// Poses of all bodies at a configuration.
+    ///
+    /// Parameters
+    /// ----------
+    /// q : array_like, shape (n_q,)
+    ///     Configuration.
+    ///
+    /// Returns
+    /// -------
+    /// ndarray, shape (n_bodies, 7)
+    ///     Per body, the world first: unit quaternion w, x, y, z and position x, y, z in m, of the
+    ///     body's frame in the world.
+    ///
+    /// Examples
+    /// --------
+    /// >>> system = qs.load("scenes/planar_push.yml")
+    /// >>> system.poses(system.q0)[system.bodies.index("box/box"), 4:]
+    /// array([0.  , 0.  , 0.03])
+    fn poses<'py>(&self, py: Python<'py>, q: Array<'py>) -> PyResult<Bound<'py, PyAny>> {
+        let (model, q) = (self.scene.system.model(), flat(&q));
+        model.check_q(&q).map_err(|e| {
+            error::step(&quasistep::StepError::Value { what: "q".into(), why: e.to_string() })
+        })?;
+        let mut kin = model.create_kinematics();
+        model.kinematics(&q, &mut kin);
+        let poses: Vec<f64> = kin.X_WB.iter().flat_map(crate::arrays::pose).collect();
+        PyArray1::from_vec(py, poses).call_method1("reshape", (model.n_bodies(), 7))
+    }
+
+    /// One step: a pure function of its arguments.
+    ///
+    /// Robots follow ``u`` through their joint springs, everything else follows from force balance
+    /// with contact and friction, one convex program (Pang21 (10), Tracy (13)):
+    ///
+    /// .. math:: \min_v \tfrac12 v^T P v - p^T v
+    ///    \quad\text{s.t.}\quad \phi_i/h + (J_n + \mu\, d_j J_t)\, v \ge 0,
+    ///    \qquad q_\text{next} = q \oplus h v
+    ///
+    /// Parameters
+    /// ----------
+    /// q : array_like, shape (n_q,)
+    ///     Configuration: m, rad and unit quaternions (w, x, y, z).
+    /// u : array_like, shape (n_u,), optional
+    ///     Position command at the end of the step; the scene's own command by default.
+    /// h : float, optional
+    ///     Time step, in s; of ``params`` by default.
+    /// t : float, optional
+    ///     Time at the start of the step, in s: for the scene's own commands and wrenches.
+    /// v : array_like, shape (n_u_v,), optional
+    ///     Rates of the commands, in m/s or rad/s; zero for a given ``u``.
+    /// wrenches : sequence of Wrench, optional
+    ///     Forces from outside, beside the scene's.
+    /// params : StepParams, optional
+    ///     How the step is taken; as the scene says by default.
+    /// warm : WarmStart, optional
+    ///     Where the solver starts, for speed.
+    ///
+    /// Returns
+    /// -------
+    /// q_next : ndarray, shape (n_q,)
+    ///     Configuration at the end of the step.
+    /// report : StepReport
+    ///     Contacts, forces, certificate.
+    ///
+    /// Raises
+    /// ------
+    /// StepError
+    ///     The step was not taken; the sentence says why.
+    ///
+    /// Examples
+    /// --------
+    /// >>> system = qs.load("scenes/pinch.yml")
+    /// >>> q1, report = system.step(system.q0, [-0.028, 0.028], h=0.1)
+    /// >>> report.effort.round(6)                # 1500 N/m times 2 mm
+    /// array([ 3., -3.])
+    #[pyo3(signature = (q, u=None, *, h=None, t=0.0, v=None, wrenches=None, params=None, warm=None))]
+    #[allow(clippy::too_many_arguments)] // keywords of a Python function
+    fn step<'py>(
+        &self,
+        py: Python<'py>,
+        q: Array<'py>,
+        u: Option<Array<'py>>,
+        h: Option<f64>,
+        t: f64,
+        v: Option<Array<'py>>,
+        wrenches: Option<Vec<WrenchArgument>>,
+        params: Option<&StepParams>,
+        warm: Option<&WarmStart>,
+    ) -> PyResult<(Bound<'py, PyArray1<f64>>, StepReport)> {
+        let params = self.params_with(params, h);
+        let input = self.input(t + params.time_step, u, v, wrenches, &params)?;
+        let mut state = State { time: t, q: flat(&q) };
+        let mut work = self.workspace(warm);
+        let taken = py.detach(|| {
+            let report = self.scene.system.step_with(&mut state, &input, &params, &mut work)?;
+            Ok(report.clone())
+        });
+        let active = work.checkpoint(&State::default()).active;
+        self.keep(work);
+        let report = taken.map_err(|e| error::step(&e))?;
+        Ok((PyArray1::from_vec(py, state.q), StepReport::new(&report, Some(&active))))
+    }
+
+    /// What ``quasistep check`` prints.
+    fn _check(&self, py: Python<'_>) -> PyResult<(String, String)> {
+        let first = py.detach(|| self.scene.first_step()).map_err(|e| {
+            error::step_as(&e, &format!("{}: the first step cannot be taken: {e}", self.scene.name))
+        })?;
+        Ok((self.scene.contents().to_string(), first.in_words(&self.scene)))
+    }
+}
+
+/// What a scene was read from, for pickling and for another class.
+fn source(scene: &Scene) -> Source {
+    parts(scene.source().clone())
+}
+
+fn parts(source: SceneSource) -> Source {
+    let SceneSource { text, file, name, dir, changes, files } = source;
+    let own = |(path, bytes): (PathBuf, Option<Arc<[u8]>>)| (path, bytes.map(|b| b.to_vec()));
+    (text, file, name, dir, changes, files.map(|files| files.into_iter().map(own).collect()))
+}
+
+/// Wall time since the first call, in ns.
+pub fn wall_ns() -> u64 {
+    static ORIGIN: OnceLock<Instant> = OnceLock::new();
+    ORIGIN.get_or_init(Instant::now).elapsed().as_nanos() as u64
+}

@@ -1,0 +1,101 @@
+//! What a scene contains and how it starts, in words: the same on the command line and in Python.
+
+use crate::run::FirstStep;
+use crate::scene::Scene;
+use quasistep::Role;
+use std::fmt;
+
+/// What a scene contains, as `quasistep check` says it.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Contents {
+    /// Name of the scene, and its title.
+    pub title: String,
+    /// Bodies without the world.
+    pub bodies: usize,
+    /// Collision shapes.
+    pub shapes: usize,
+    /// Pairs of shapes that may touch.
+    pub pairs: usize,
+    /// Dofs whose joint is actuated, prescribed and passive.
+    pub dofs: [usize; 3],
+    /// Steps of a run.
+    pub steps: usize,
+    /// How they are taken.
+    pub stepping: String,
+    /// What was made of files, in a sentence each: convex parts of meshes, point clouds.
+    pub notes: Vec<String>,
+}
+
+impl Scene {
+    /// What this scene contains.
+    pub fn contents(&self) -> Contents {
+        let (system, params) = (&self.system, &self.params);
+        let model = system.model();
+        let dofs_of = |wanted: fn(&Role) -> bool| -> usize {
+            let bodies = (1..model.n_bodies()).filter(|&i| wanted(&system.roles()[i]));
+            bodies.map(|i| model.body(i).v.len()).sum()
+        };
+        Contents {
+            title: format!("{}: {}", self.name, self.title),
+            bodies: model.n_bodies() - 1,
+            shapes: system.geoms().len(),
+            pairs: system.n_pairs(),
+            dofs: [
+                dofs_of(|r| matches!(r, Role::Actuated(_))),
+                dofs_of(|r| matches!(r, Role::Prescribed)),
+                dofs_of(|r| matches!(r, Role::Passive)),
+            ],
+            steps: self.n_steps(),
+            stepping: format!(
+                "{} s, {:?}, inertia {:?}",
+                params.time_step, params.formulation, params.inertia
+            ),
+            notes: self
+                .notes
+                .iter()
+                .cloned()
+                .chain(self.clouds.iter().map(|cloud| format!("cloud {cloud}")))
+                .collect(),
+        }
+    }
+}
+
+impl fmt::Display for Contents {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Self { title, bodies, shapes, pairs, dofs, steps, stepping, notes } = self;
+        let [actuated, prescribed, passive] = dofs;
+        writeln!(f, "{title}")?;
+        writeln!(f, "  {bodies} bodies, {shapes} shapes, {pairs} pairs of shapes may touch")?;
+        writeln!(
+            f,
+            "  {} dofs: {actuated} actuated, {prescribed} prescribed, {passive} passive",
+            dofs.iter().sum::<usize>()
+        )?;
+        write!(f, "  {steps} steps of {stepping}")?;
+        notes.iter().try_for_each(|note| write!(f, "\n  {note}"))
+    }
+}
+
+impl FirstStep {
+    /// How the scene starts, as `quasistep check` says it.
+    pub fn in_words(&self, scene: &Scene) -> String {
+        let margin = scene.params.contact_margin;
+        let n = self.report.contacts.len();
+        let nearest = match &self.nearest {
+            Some(pair) if pair.distance < -1e-9 => format!(
+                "overlap at the start: {} and {}, {:.3e} m deep",
+                pair.a, pair.b, -pair.distance
+            ),
+            Some(pair) => {
+                format!("nearest pair: {} and {}, {:.3e} m apart", pair.a, pair.b, pair.distance)
+            }
+            None => "nothing is near anything".into(),
+        };
+        let c = &self.report.certificate;
+        format!(
+            "  at the start: {n} contact points within {margin} m\n  {nearest}\n  \
+             the first step is certified: forces balance to {:.1e} N and {:.1e} N·m",
+            c.force_balance, c.torque_balance
+        )
+    }
+}

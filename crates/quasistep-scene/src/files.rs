@@ -1,0 +1,86 @@
+//! The one door to the file system: whatever a scene was read from, it can be read from again.
+//!
+//! A scene keeps the bytes of every file that it named, so that it can be made anew where these
+//! files are not, or no longer the same: in another process, on another machine, years later.
+//! Readers call [`read`] and [`is_file`] and do not know whether a disk or a [`Files`] answers.
+
+use std::cell::RefCell;
+use std::collections::BTreeMap;
+use std::io;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+/// Files by the path they were asked for; `None` for one that was looked for and not there.
+pub(crate) type Files = BTreeMap<PathBuf, Option<Arc<[u8]>>>;
+
+/// What answers.
+struct Source {
+    /// Files that are known.
+    files: Files,
+    /// Are others looked for on the disk?
+    disk: bool,
+}
+
+thread_local! {
+    /// Of the scene that this thread reads; `None` between scenes.
+    static SOURCE: RefCell<Option<Source>> = const { RefCell::new(None) };
+}
+
+/// Reads a scene from these files, and others from the disk if `disk`; hands over all that it named.
+pub(crate) fn within<T>(files: Files, disk: bool, read: impl FnOnce() -> T) -> (T, Files) {
+    /// Puts back what answered before, also when a reader panics.
+    struct Restore(Option<Source>);
+    impl Drop for Restore {
+        fn drop(&mut self) {
+            SOURCE.set(self.0.take());
+        }
+    }
+    let restore = Restore(SOURCE.replace(Some(Source { files, disk })));
+    let result = read();
+    let files = SOURCE.take().map(|source| source.files).unwrap_or_default();
+    drop(restore);
+    (result, files)
+}
+
+/// The bytes of a file.
+pub(crate) fn read(path: &Path) -> io::Result<Vec<u8>> {
+    SOURCE.with_borrow_mut(|source| {
+        let Some(Source { files, disk }) = source else { return std::fs::read(path) };
+        match files.get(path) {
+            Some(Some(bytes)) => Ok(bytes.to_vec()),
+            None if *disk => {
+                let bytes = std::fs::read(path)?;
+                files.insert(path.to_owned(), Some(bytes.as_slice().into()));
+                Ok(bytes)
+            }
+            _ => Err(io::Error::new(io::ErrorKind::NotFound, "it is not among the scene's files")),
+        }
+    })
+}
+
+/// The text of a file.
+pub(crate) fn read_to_string(path: &Path) -> io::Result<String> {
+    String::from_utf8(read(path)?)
+        .map_err(|_| io::Error::new(io::ErrorKind::InvalidData, "it is not UTF-8 text"))
+}
+
+/// True if there is such a file.
+pub(crate) fn is_file(path: &Path) -> bool {
+    SOURCE.with_borrow_mut(|source| {
+        let Some(Source { files, disk }) = source else { return path.is_file() };
+        match files.get(path) {
+            Some(known) => known.is_some(),
+            None if *disk && path.is_file() => {
+                // one that cannot be read is left to the reader's complaint
+                if let Ok(bytes) = std::fs::read(path) {
+                    files.insert(path.to_owned(), Some(bytes.into()));
+                }
+                true
+            }
+            None => {
+                files.insert(path.to_owned(), None);
+                false
+            }
+        }
+    })
+}

@@ -1,0 +1,73 @@
+//! Step parameters in the scene grammar's own words, both ways: so that a program, a notebook and a
+//! file say the same and get the same complaints.
+
+use crate::document::Node;
+use crate::error::SceneError;
+use crate::scene::read_step;
+use quasistep::{Inertia, Integration, PrescribedRate, StepParams};
+use std::fmt::Write as _;
+
+/// The parameters as `(key, YAML value)`: the keys of `step` in a scene file but its `duration`,
+/// and `gravity`.
+pub fn step_words(params: &StepParams) -> Vec<(&'static str, String)> {
+    let StepParams {
+        time_step,
+        contact_margin,
+        max_recovery_speed,
+        gravity,
+        formulation,
+        inertia,
+        prescribed_rate,
+        integration,
+    } = params;
+    let inertia = match inertia {
+        Inertia::None => "none",
+        Inertia::Mass => "mass",
+    };
+    let rate = match prescribed_rate {
+        PrescribedRate::Secant => "secant",
+        PrescribedRate::Derivative => "derivative",
+    };
+    let integration = match integration {
+        Integration::Euler => "euler",
+        Integration::Midpoint => "midpoint",
+    };
+    vec![
+        ("size", time_step.to_string()),
+        ("formulation", formulation.name().into()),
+        ("cone", formulation.cone().to_string()),
+        ("inertia", inertia.into()),
+        ("contact_margin", contact_margin.to_string()),
+        ("max_recovery_speed", max_recovery_speed.to_string()),
+        ("prescribed_rate", rate.into()),
+        ("integration", integration.into()),
+        ("gravity", format!("{gravity:?}")),
+    ]
+}
+
+/// `base` with some of its words replaced.
+///
+/// # Errors
+///
+/// The first word that is not valid, by its key.
+pub fn read_step_words(
+    base: &StepParams,
+    changes: &[(String, String)],
+) -> Result<StepParams, SceneError> {
+    let (mut step, mut gravity) = (String::from("step:\n"), String::new());
+    let kept = step_words(base).into_iter().map(|(key, value)| (key.to_owned(), value));
+    let kept = kept.filter(|(key, _)| changes.iter().all(|(changed, _)| changed != key));
+    for (key, value) in kept.chain(changes.iter().cloned()) {
+        if key == "duration" {
+            let message = "the duration belongs to a run, not to a step";
+            return Err(SceneError::new("", None, "step.duration", message));
+        }
+        let to = if key == "gravity" { &mut gravity } else { &mut step };
+        // values are one line; writing to a String cannot fail
+        let indent = if key == "gravity" { "" } else { "  " };
+        let _ = writeln!(to, "{indent}{key}: {}", value.replace(['\n', '\r'], " "));
+    }
+    let node = Node::parse(&format!("{step}{gravity}"), "")?;
+    let map = node.at("").map(&["step", "gravity"])?;
+    Ok(read_step(map.get("step"), map.get("gravity"))?.0)
+}

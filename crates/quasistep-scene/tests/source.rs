@@ -1,0 +1,102 @@
+//! A scene can be made again from its source alone, and parameters from their words.
+#![allow(missing_docs)]
+
+use quasistep::{Cone, Formulation, Inertia, Integration, PrescribedRate, StepParams};
+use quasistep_scene::{Scene, read_step_words, step_words};
+use std::path::{Path, PathBuf};
+
+fn scenes() -> Vec<PathBuf> {
+    let dir = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../scenes");
+    let files = std::fs::read_dir(dir).unwrap().map(|e| e.unwrap().path());
+    let mut files: Vec<_> = files.filter(|p| p.extension().is_some_and(|e| e == "yml")).collect();
+    files.sort();
+    assert!(files.len() >= 5);
+    files
+}
+
+/// Every file is among the source's: otherwise the copy could not be made from memory.
+#[test]
+fn a_copy_from_the_source_takes_the_same_first_step() {
+    for file in scenes() {
+        let scene = Scene::load(&file).unwrap();
+        let mut source = scene.source().clone();
+        // the same files under a folder that does not exist: none can be found on the disk
+        let (old, new) = (source.dir.clone(), PathBuf::from("/nowhere/at/all"));
+        source.dir.clone_from(&new);
+        for (path, _) in source.files.iter_mut().flatten() {
+            *path = new.join(path.strip_prefix(&old).unwrap());
+        }
+        let copy =
+            Scene::from_source(&source).unwrap_or_else(|e| panic!("{}: {e}", file.display()));
+        assert_eq!(copy.start, scene.start);
+        assert_eq!(copy.drawing, scene.drawing);
+        let steps = [&scene, &copy].map(|s| s.first_step().unwrap().report.v);
+        assert_eq!(steps[0], steps[1], "{}", file.display());
+        assert_eq!(copy.source(), &source);
+    }
+}
+
+#[test]
+fn changes_add_up_and_files_stay_as_they_were() {
+    let file = scenes().into_iter().find(|f| f.ends_with("iiwa_stacking.yml")).unwrap();
+    let scene = Scene::load_with(&file, &[("step.size".into(), "0.2".into())]).unwrap();
+    assert!(scene.source().files.as_ref().is_some_and(|files| files.len() >= 3));
+    let changed = scene.with_changes(&[("step.cone".into(), "round".into())]).unwrap();
+    assert_eq!(changed.params.time_step, 0.2);
+    assert_eq!(changed.params.formulation.cone(), Cone::Round);
+    assert_eq!(changed.source().changes.len(), 2);
+    assert_eq!(changed.source().files, scene.source().files);
+    let wrong = scene.with_changes(&[("step.cone".into(), "3".into())]).unwrap_err();
+    assert_eq!(wrong.key, "--set step.cone");
+}
+
+#[test]
+fn a_file_that_is_not_in_the_source_is_not_looked_for() {
+    let file = scenes().into_iter().find(|f| f.ends_with("iiwa_stacking.yml")).unwrap();
+    let mut source = Scene::load(&file).unwrap().source().clone();
+    source
+        .files
+        .as_mut()
+        .unwrap()
+        .retain(|(path, _)| path.extension().is_some_and(|e| e != "urdf"));
+    let error = Scene::from_source(&source).unwrap_err();
+    assert!(error.message.contains("does not exist"), "{error}");
+}
+
+#[test]
+fn a_scene_that_is_no_file_complains_by_key() {
+    let text = "models: {ball: {mass: -1, shape: {sphere: {radius: 1}}}}";
+    let error = Scene::parse(text, "", "scene", Path::new("."), &[]).unwrap_err();
+    assert_eq!((error.line, error.file.as_str()), (None, ""));
+    assert_eq!(error.to_string(), "models.ball.mass: -1 was seen; it must be > 0 kg");
+    assert!(
+        Scene::parse("models: [", "", "scene", Path::new("."), &[]).unwrap_err().line.is_none()
+    );
+}
+
+#[test]
+fn step_words_go_both_ways() {
+    let round = StepParams {
+        time_step: 1e-7,
+        contact_margin: 0.0,
+        max_recovery_speed: 1e3,
+        gravity: [0.0, -1.5e-3, 9.81],
+        formulation: Formulation::Anitescu { cone: Cone::Round },
+        inertia: Inertia::Mass,
+        prescribed_rate: PrescribedRate::Derivative,
+        integration: Integration::Midpoint,
+    };
+    for params in [StepParams::default(), round] {
+        let words: Vec<_> =
+            step_words(&params).into_iter().map(|(k, w)| (k.to_owned(), w)).collect();
+        assert_eq!(read_step_words(&StepParams::default(), &words).unwrap(), params);
+        assert_eq!(read_step_words(&params, &[]).unwrap(), params);
+    }
+    let base = StepParams::default();
+    let read = |key: &str, word: &str| read_step_words(&base, &[(key.into(), word.into())]);
+    assert_eq!(read("cone", "8").unwrap().formulation.cone(), Cone::Pyramid(8));
+    assert!(read("cone", "7").unwrap_err().message.contains("even number of edges"));
+    assert_eq!(read("duration", "7").unwrap_err().key, "step.duration");
+    assert!(read("sise", "7").unwrap_err().message.contains("did you mean `size`"));
+    assert!(read("gravity", "down").unwrap_err().message.contains("give 3 numbers"));
+}

@@ -1,0 +1,312 @@
+"""Runs: arrays, pictures, files."""
+
+from __future__ import annotations
+
+import os
+from functools import cached_property
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from ._records import Certificate
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from numpy.typing import NDArray
+
+    from ._core import Recording
+    from ._types import Array
+    from .errors import StepError
+    from .system import System
+
+
+class Run:
+    """A finished run of K steps. In a notebook it shows itself as the 3-D page.
+
+    Attributes
+    ----------
+    system : System
+    recording : Recording
+        What pictures are drawn from.
+    error : StepError or None
+        Why it ended early.
+    t : ndarray, shape (K + 1,)
+        Times, in s; row 0 is the start.
+    q : ndarray, shape (K + 1, n_q)
+        Configurations: m, rad and unit quaternions.
+    poses : ndarray, shape (K + 1, n_bodies, 7)
+        Unit quaternion w, x, y, z and position x, y, z in m, of each body in the world.
+    u : ndarray, shape (K, n_u)
+        Commands at the ends of the steps.
+    v : ndarray, shape (K, n_v)
+        Velocities during the steps, in m/s or rad/s.
+    effort : ndarray, shape (K, n_u_v)
+        Drive forces, in N or N·m.
+    certificates : ndarray, shape (K, 7)
+        In the order of :class:`Certificate`.
+    contacts : ndarray
+        All contacts: dtype :data:`CONTACT` behind fields ``t`` (end of the step, s) and ``step``
+        (from 1).
+
+    Examples
+    --------
+    >>> run = qs.load("scenes/gripper_2d.yml").simulate()
+    >>> run
+    Run('gripper_2d', 35 steps to 0.35 s)
+    >>> left = run.contacts_of("gripper/left", "ball/ball")
+    >>> float(left["fn"][left["step"] == 8][0].round(6))          # 10 N at 0.08 s, Pang21
+    10.0
+    """
+
+    def __init__(
+        self,
+        system: System,
+        recording: Recording,
+        arrays: dict[str, Any],
+        error: StepError | None = None,
+    ) -> None:
+        self.system = system
+        self.recording = recording
+        self.error = error
+        self._arrays = arrays
+        self.t: Array = arrays["t"]
+        n = len(self.t)
+        self.q: Array = arrays["q"].reshape(n, system.n_q)
+        self.poses: Array = arrays["poses"].reshape(n, -1, 7)
+        self.u: Array = arrays["u"].reshape(n - 1, system.n_u)
+        self.v: Array = arrays["v"].reshape(n - 1, system.n_v)
+        self.effort: Array = arrays["effort"].reshape(n - 1, system.n_u_v)
+        self.certificates: Array = arrays["certificate"].reshape(n - 1, 7)
+        self.contacts: NDArray[np.void] = arrays["contacts"]
+        self._stage_ns = arrays["stage_ns"].reshape(n - 1, -1)
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return Run, (self.system, self.recording, self._arrays, self.error)
+
+    def __repr__(self) -> str:
+        return f"Run({self.system.name!r}, {len(self.t) - 1} steps to {self.t[-1]:g} s)"
+
+    @cached_property
+    def worst(self) -> Certificate:
+        """Worst residual of each kind over the run; the smallest true distance."""
+        if len(self.certificates) == 0:
+            return Certificate(*[np.nan] * 7)
+        worst = self.certificates.max(axis=0)
+        worst[3] = self.certificates[:, 3].min()
+        return Certificate(*map(float, worst))
+
+    @property
+    def step_us(self) -> Array:
+        """Wall time of each step, shape (K,), in µs."""
+        total: Array = self._stage_ns.sum(axis=1) * 1e-3
+        return total
+
+    def coordinate(self, name: str) -> Array:
+        """A coordinate over time.
+
+        Parameters
+        ----------
+        name : str
+            As in :attr:`System.coordinates`.
+
+        Returns
+        -------
+        ndarray, shape (K + 1,)
+
+        Examples
+        --------
+        >>> run = qs.load("scenes/gripper_2d.yml").simulate()
+        >>> float(run.coordinate("ball.x_c")[0])
+        0.0
+        """
+        return self.q[:, self.system.coordinates.index(name)]
+
+    def contacts_of(self, a: str, b: str) -> NDArray[np.void]:
+        """Contacts of two bodies, whichever of them is A.
+
+        Parameters
+        ----------
+        a, b : str
+            Bodies, ``model/link``, or patterns in which ``*`` stands for any text.
+
+        Returns
+        -------
+        ndarray
+            Rows of :attr:`contacts`.
+
+        Examples
+        --------
+        >>> run = qs.load("scenes/gripper_2d.yml").simulate()
+        >>> len(run.contacts_of("gripper/*", "ball/ball"))
+        70
+        """
+        first = self.system.bodies.indices(a)
+        second = self.system.bodies.indices(b)
+        A, B = self.contacts["a"], self.contacts["b"]
+        one = np.isin(A, first) & np.isin(B, second)
+        other = np.isin(A, second) & np.isin(B, first)
+        return self.contacts[one | other]
+
+    def save(self, dir: str | os.PathLike[str]) -> list[Path]:
+        """Writes the files of a run: states.csv, contacts.csv, recording.json, view.html, plots.
+
+        Parameters
+        ----------
+        dir : path
+            Folder, made if it is missing. ``quasistep view`` reads it.
+
+        Returns
+        -------
+        list of Path
+
+        Examples
+        --------
+        >>> import tempfile
+        >>> run = qs.load("scenes/gripper_2d.yml").simulate()
+        >>> with tempfile.TemporaryDirectory() as dir:
+        ...     files = run.save(dir)
+        >>> files[1].name
+        'states.csv'
+        """
+        return [Path(file) for file in self.recording.save(os.fspath(dir))]
+
+    def save_html(self, path: str | os.PathLike[str]) -> None:
+        """Writes the 3-D page: one self-contained file.
+
+        Parameters
+        ----------
+        path : path
+
+        Examples
+        --------
+        >>> run = qs.load("scenes/gripper_2d.yml").simulate()
+        >>> run.save_html("/dev/null")
+        """
+        Path(path).write_text(self.recording.page(), encoding="utf-8")
+
+    def show(self) -> Any:
+        """Shows the 3-D page: in a notebook below the cell, else in the browser.
+
+        Examples
+        --------
+        >>> run = qs.load("scenes/gripper_2d.yml").simulate()
+        >>> run.show()                                     # doctest: +SKIP
+        """
+        if _in_notebook():
+            from IPython.display import HTML, display
+
+            return display(HTML(self._repr_html_()))
+        import tempfile
+        import webbrowser
+
+        # the browser reads it after this call has returned: it is left to the system's cleaner
+        with tempfile.NamedTemporaryFile(
+            "w", suffix=".html", prefix="quasistep-", delete=False, encoding="utf-8"
+        ) as file:
+            file.write(self.recording.page())
+        webbrowser.open(Path(file.name).as_uri())
+        return None
+
+    def _repr_html_(self) -> str:
+        import html
+
+        page = html.escape(self.recording.page(), quote=True)
+        style = "width:100%;height:600px;border:0"
+        return f'<iframe srcdoc="{page}" style="{style}" sandbox="allow-scripts"></iframe>'
+
+    def plot(self, coordinates: str | Iterable[str] | None = None) -> Any:
+        """Draws coordinates, drive forces and normal forces over time with matplotlib.
+
+        Parameters
+        ----------
+        coordinates : str or iterable of str, optional
+            Names or patterns; the commanded coordinates by default, or all if there are none.
+
+        Returns
+        -------
+        matplotlib.figure.Figure
+
+        Raises
+        ------
+        ImportError
+            matplotlib is not installed.
+
+        Examples
+        --------
+        >>> run = qs.load("scenes/gripper_2d.yml").simulate()
+        >>> figure = run.plot(["gripper.*", "ball.x_c"])
+        >>> len(figure.axes)
+        3
+        """
+        try:
+            from matplotlib.figure import Figure
+        except ImportError as error:
+            raise ImportError("run.plot() needs matplotlib: pip install matplotlib") from error
+        if coordinates is None:
+            coordinates = self.system.commands or self.system.coordinates
+        figure = Figure(figsize=(8, 8), layout="constrained")
+        top, middle, bottom = figure.subplots(3, 1, sharex=True)
+        for i in self.system.coordinates.indices(coordinates):
+            top.plot(self.t, self.q[:, i], label=self.system.coordinates[i])
+        for i, name in enumerate(self.system.efforts):
+            middle.plot(self.t[1:], self.effort[:, i], label=name)
+        for pair, force in self._normal_forces().items():
+            bottom.plot(self.t[1:], force, label=pair)
+        top.set_ylabel("coordinates (m, rad)")
+        middle.set_ylabel("drive forces (N, N·m)")
+        bottom.set_ylabel("normal forces (N)")
+        bottom.set_xlabel("t (s)")
+        for axes in (top, middle, bottom):
+            if axes.lines and len(axes.lines) <= 12:
+                axes.legend(fontsize="small")
+        return figure
+
+    def _normal_forces(self) -> dict[str, Array]:
+        """Sum of the normal forces of each pair of bodies in each step, shape (K,)."""
+        pairs: dict[str, Array] = {}
+        names = self.system.bodies
+        for a, b in sorted({(int(c["a"]), int(c["b"])) for c in self.contacts[["a", "b"]]}):
+            own = self.contacts[(self.contacts["a"] == a) & (self.contacts["b"] == b)]
+            if not own["fn"].any():
+                continue
+            force = np.zeros(len(self.t) - 1)
+            np.add.at(force, own["step"] - 1, own["fn"])
+            pairs[f"{names[a]} – {names[b]}"] = force
+        return pairs
+
+    def to_rerun(self, path: str | os.PathLike[str] | None = None) -> Any:
+        """Sends the run to Rerun: bodies, contact points, forces, coordinates over time.
+
+        Parameters
+        ----------
+        path : path, optional
+            An ``.rrd`` file to write; without it a viewer is opened.
+
+        Returns
+        -------
+        rerun.RecordingStream
+
+        Raises
+        ------
+        ImportError
+            rerun is not installed.
+
+        Examples
+        --------
+        >>> run = qs.load("scenes/gripper_2d.yml").simulate()
+        >>> run.to_rerun("run.rrd")                        # doctest: +SKIP
+        """
+        from ._rerun import send
+
+        return send(self, path)
+
+
+def _in_notebook() -> bool:
+    try:
+        from IPython import get_ipython
+    except ImportError:
+        return False
+    shell = get_ipython()
+    return shell is not None and "IPKernelApp" in shell.config

@@ -1,0 +1,440 @@
+"""The world to be stepped."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from . import _core
+from ._records import HeldWrench, Wrench
+from ._yaml import changes
+from .batch import finish
+from .names import NamedSystem
+from .run import Run
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping, Sequence
+
+    from numpy.typing import ArrayLike
+
+    from ._core import StepParams, StepReport, WarmStart
+    from ._types import Array
+
+
+class System(NamedSystem):
+    """A world to be stepped: bodies, joints, shapes, friction, and how its scene drives it.
+
+    Immutable. Pickles and copies carry the scene with every file that it was read from: they work in
+    another process or on another machine, with the same bits. Made by :func:`load`, :func:`loads`,
+    :func:`from_dict` or :class:`SystemBuilder`.
+
+    Examples
+    --------
+    >>> system = qs.load("scenes/pinch.yml")
+    >>> system
+    System('pinch', 8 dofs, 2 commands)
+    >>> import pickle
+    >>> pickle.loads(pickle.dumps(system)).n_q
+    9
+    """
+
+    def with_(self, set: Mapping[str, Any]) -> System:
+        """The same system with values of its scene replaced by their dotted keys.
+
+        Parameters
+        ----------
+        set : mapping of str to value
+            As ``--set`` of the command line: ``{"step.size": 0.05, "models.ball.mass": 2}``.
+
+        Returns
+        -------
+        System
+
+        Raises
+        ------
+        SceneError
+            A change that fits nothing, or a value that is not valid.
+
+        Examples
+        --------
+        >>> qs.load("scenes/pinch.yml").with_({"step.size": 0.05}).h
+        0.05
+        """
+        changed: System = self._with_changes(changes(set))
+        return changed
+
+    def check(self) -> str:
+        """What ``quasistep check`` prints: what the scene contains, and how it starts.
+
+        Returns
+        -------
+        str
+
+        Raises
+        ------
+        StepError
+            The first step cannot be taken: the step problem is not well posed at the start.
+
+        Examples
+        --------
+        >>> print(qs.load("scenes/pinch.yml").check())       # doctest: +ELLIPSIS
+        pinch: A pinch that holds a body for a minute
+          3 bodies, 3 shapes, 3 pairs of shapes may touch
+          8 dofs: 2 actuated, 0 prescribed, 6 passive
+          600 steps of 0.1 s, ...
+          at the start: 8 contact points within 0.02 m
+          nearest pair: ...
+          the first step is certified: forces balance to ...
+        ok
+        """
+        contents, start = self._check()
+        warnings = [f"warning: {warning}" for warning in self.warnings]
+        return "\n".join([contents, *warnings, start, "ok"])
+
+    def simulate(
+        self,
+        U: ArrayLike | None = None,
+        *,
+        h: float | None = None,
+        q0: ArrayLike | None = None,
+        t0: float = 0.0,
+        duration: float | None = None,
+        V: ArrayLike | None = None,
+        wrenches: Sequence[Wrench] | None = None,
+        params: StepParams | None = None,
+        progress: Callable[[int, int], object] | None = None,
+        on_error: str = "raise",
+    ) -> Run:
+        """A run: many steps, each from where the last one ended.
+
+        Parameters
+        ----------
+        U : array_like, shape (T, n_u), optional
+            Commands at the ends of the steps; the scene's own commands over its own duration by
+            default.
+        h : float, optional
+            Time step, in s.
+        q0 : array_like, shape (n_q,), optional
+            Start; the scene's by default.
+        t0 : float
+            Time at the start, in s.
+        duration : float, optional
+            Simulated time, in s, of a run with the scene's own commands.
+        V : array_like, shape (T, n_u_v), optional
+            Rates of the commands; zero for a given ``U``.
+        wrenches : sequence of Wrench, optional
+            Forces from outside at every step, beside the scene's.
+        params : StepParams, optional
+            How steps are taken.
+        progress : callable(done, total), optional
+            Told of progress some times a second; may raise to stop.
+        on_error : {"raise", "stop"}
+            If a step is not taken: raise its error, whose ``run`` is the run up to there, or return
+            that run, whose ``error`` it is.
+
+        Returns
+        -------
+        Run
+
+        Raises
+        ------
+        StepError
+            A step was not taken.
+
+        Examples
+        --------
+        >>> system = qs.load("scenes/planar_push.yml")
+        >>> run = system.simulate()                        # the scene's own commands
+        >>> U = system.command(0.0)[0] + np.linspace(0, 0.1, 50)[:, None] * [1, 0]
+        >>> system.simulate(U, h=0.05).q.shape
+        (51, 9)
+        """
+        if on_error not in ("raise", "stop"):
+            raise ValueError(f"on_error is {on_error!r}; give 'raise' or 'stop'")
+        if duration is not None and not 0 < duration < np.inf:
+            raise ValueError(f"duration is {duration}; it must be > 0 s")
+        n_steps = None
+        if U is None:
+            if V is not None:
+                raise ValueError("V was given without U; the scene's own commands have their rates")
+        else:
+            if duration is not None:
+                raise ValueError("U and duration were given; the rows of U say how long it is")
+            U = _shaped("U", U, (None, self.n_u))
+            n_steps = len(U)
+            V = None if V is None else _shaped("V", V, (n_steps, self.n_u_v))
+        start = self.q0 if q0 is None else q0
+        recording, arrays, error = _core.run(
+            self, start, t0, n_steps, duration, U, V, h, wrenches, params, progress
+        )
+        run = Run(self, recording, arrays, error)
+        if error is not None and on_error == "raise":
+            error.run = run
+            raise error
+        return run
+
+    def step_batch(
+        self,
+        Q: ArrayLike,
+        U: ArrayLike,
+        *,
+        h: float | None = None,
+        t: float = 0.0,
+        V: ArrayLike | None = None,
+        wrenches: Sequence[Wrench] | None = None,
+        params: StepParams | None = None,
+        warm: Sequence[WarmStart] | None = None,
+        threads: int | None = None,
+        progress: Callable[[int, int], object] | None = None,
+        report: bool = False,
+    ) -> Any:
+        """One step of many samples, on all cores.
+
+        Each sample is a pure function of its own row: the results have the same bits for any number
+        of threads, and those of :meth:`step`. The GIL is released.
+
+        Parameters
+        ----------
+        Q : array_like, shape (N, n_q) or (n_q,)
+            Configurations; one row stands for all samples.
+        U : array_like, shape (N, n_u) or (n_u,)
+            Commands at the end of the step.
+        h, t, wrenches, params
+            As for :meth:`step`, the same ones for all samples.
+        V : array_like, shape of U with n_u_v columns, optional
+            Rates of the commands.
+        warm : sequence of N WarmStart, optional
+            Where the solver starts; cold by default.
+        threads : int, optional
+            Number of threads; as many as there are cores by default.
+        progress : callable(done, total), optional
+            Told of finished samples some times a second; may raise to stop.
+        report : bool
+            Also return a :class:`BatchReport`.
+
+        Returns
+        -------
+        Q_next : ndarray, shape (N, n_q)
+            Rows of samples that could not be stepped are NaN, with a :class:`BatchWarning` unless
+            there is a report.
+        report : BatchReport
+            If asked for.
+
+        Examples
+        --------
+        >>> system = qs.load("scenes/planar_push.yml")
+        >>> U = system.commanded(system.q0) + [[0.0, 0.0], [0.02, 0.0], [0.04, 0.0]]
+        >>> system.step_batch(system.q0, U, h=0.05).shape
+        (3, 9)
+        """
+        n = _count({2: [Q, U, V]})
+        Q = _shaped("Q", Q, (n, self.n_q), broadcast=True)
+        U = _shaped("U", U, (n, self.n_u), broadcast=True)
+        V = None if V is None else _shaped("V", V, (n, self.n_u_v), broadcast=True)
+        q, rest = _core.batch(
+            self, Q, U, V, n, 1, t, h, wrenches, params, warm, threads, False, report, progress
+        )
+        return finish(q.reshape(n, self.n_q), rest, report)
+
+    def simulate_batch(
+        self,
+        U: ArrayLike,
+        *,
+        h: float | None = None,
+        q0: ArrayLike | None = None,
+        t0: float = 0.0,
+        V: ArrayLike | None = None,
+        wrenches: Sequence[Wrench] | None = None,
+        params: StepParams | None = None,
+        warm: Sequence[WarmStart] | None = None,
+        threads: int | None = None,
+        progress: Callable[[int, int], object] | None = None,
+        keep: str = "all",
+        report: bool = False,
+    ) -> Any:
+        """Many runs, on all cores.
+
+        Parameters
+        ----------
+        U : array_like, shape (N, T, n_u) or (T, n_u)
+            Commands at the ends of the steps; one table stands for all samples.
+        q0 : array_like, shape (N, n_q) or (n_q,), optional
+            Starts; the scene's by default.
+        h, t0, wrenches, params
+            As for :meth:`simulate`, the same ones for all samples.
+        V : array_like, shape of U with n_u_v columns, optional
+            Rates of the commands.
+        warm, threads, progress, report
+            As for :meth:`step_batch`.
+        keep : {"all", "last"}
+            Keep the configurations after every step, or the last one: N n_q numbers in all.
+
+        Returns
+        -------
+        Q : ndarray, shape (N, T, n_q) or (N, n_q)
+            Row k is the end of step k. Rows of steps that were not taken are NaN.
+        report : BatchReport
+            If asked for.
+
+        Examples
+        --------
+        >>> system = qs.load("scenes/planar_push.yml")
+        >>> rng = np.random.default_rng(0)
+        >>> U = system.commanded(system.q0) + 0.01 * rng.standard_normal((100, 5, 2)).cumsum(axis=1)
+        >>> system.simulate_batch(U, h=0.05, keep="last").shape
+        (100, 9)
+        """
+        if keep not in ("all", "last"):
+            raise ValueError(f"keep is {keep!r}; give 'all' or 'last'")
+        start = self.q0 if q0 is None else q0
+        n = _count({2: [start], 3: [U, V]})
+        start = _shaped("q0", start, (n, self.n_q), broadcast=True)
+        U = _shaped("U", U, (n, None, self.n_u), broadcast=True)
+        T = U.shape[-2]
+        V = None if V is None else _shaped("V", V, (n, T, self.n_u_v), broadcast=True)
+        every = keep == "all"
+        q, rest = _core.batch(
+            self, start, U, V, n, T, t0, h, wrenches, params, warm, threads, every, report, progress
+        )
+        shape = (n, T, self.n_q) if every else (n, self.n_q)
+        return finish(q.reshape(shape), rest, report)
+
+    def equilibrium(
+        self,
+        q: ArrayLike | None = None,
+        u: ArrayLike | None = None,
+        *,
+        t: float = 0.0,
+        h: float | None = None,
+        wrenches: Sequence[Wrench] | None = None,
+        params: StepParams | None = None,
+        rest_speed: float = 1e-8,
+        max_steps: int = 1000,
+    ) -> tuple[Array, StepReport]:
+        r"""Where the system comes to rest under a constant command: joint torques, contact forces.
+
+        At rest :math:`0 = K_a (q_\text{cmd} - q) + \tau + J^T f` with contact forces inside their
+        friction cones (Pang21 (9) with v = 0): statics with Coulomb friction.
+
+        Parameters
+        ----------
+        q : array_like, shape (n_q,), optional
+            Where it starts; the scene's start by default.
+        u : array_like, shape (n_u,), optional
+            Command; the scene's at time ``t`` by default.
+        h, wrenches, params
+            As for :meth:`step`.
+        rest_speed : float
+            No dof moves faster at rest, in m/s or rad/s.
+        max_steps : int
+            Steps that it may take.
+
+        Returns
+        -------
+        q : ndarray, shape (n_q,)
+            Configuration at rest.
+        report : StepReport
+            ``effort`` are the joint torques and forces, ``contacts`` the contact forces.
+
+        Raises
+        ------
+        NotAtRestError
+            It still moves.
+        StepError
+            A step on the way was not taken.
+
+        Examples
+        --------
+        >>> system = qs.load("scenes/pinch.yml")
+        >>> q, report = system.equilibrium()
+        >>> report.effort.round(6)
+        array([ 3., -3.])
+        """
+        start = self.q0 if q is None else q
+        return _core.settle(self, start, u, t, h, wrenches, params, rest_speed, max_steps)
+
+    def largest_wrench(
+        self,
+        wrench: Wrench,
+        q: ArrayLike | None = None,
+        u: ArrayLike | None = None,
+        *,
+        most: float = 1000.0,
+        tolerance: float = 1e-4,
+        t: float = 0.0,
+        h: float | None = None,
+        wrenches: Sequence[Wrench] | None = None,
+        params: StepParams | None = None,
+        rest_speed: float = 1e-8,
+        max_steps: int = 1000,
+    ) -> HeldWrench:
+        """The largest multiple of a wrench that the system holds: the margin of a grasp.
+
+        The system first comes to rest without the wrench; a multiple is held if it comes to rest
+        under it from there. Robots yield as their springs do. Found by bisection.
+
+        Parameters
+        ----------
+        wrench : Wrench
+            Direction and unit: a force of 1 N makes the factors newtons.
+        q, u, t, h, wrenches, params, rest_speed, max_steps
+            As for :meth:`equilibrium`.
+        most : float
+            The largest factor to be tried.
+        tolerance : float
+            Relative width of the bracket (held, lost).
+
+        Returns
+        -------
+        HeldWrench
+
+        Raises
+        ------
+        StepError
+            It does not rest even without the wrench.
+
+        Examples
+        --------
+        Two pads press with 3 N each on a body of 45 g, mu = 0.7: friction carries 4.2 N, less its
+        weight of 0.441 N.
+
+        >>> system = qs.load("scenes/pinch.yml", set={"step.cone": "round"})
+        >>> answer = system.largest_wrench(qs.Wrench("held", force=(0, 0, -1)), most=20)
+        >>> round(answer.held, 2)
+        3.76
+        """
+        start = self.q0 if q is None else q
+        given = (most, tolerance, params, rest_speed, max_steps)
+        return HeldWrench(
+            *_core.largest_wrench(self, start, u, t, h, wrench, wrenches, *given)
+        )
+
+    def __repr__(self) -> str:
+        return f"System({self.name!r}, {self.n_v} dofs, {self.n_u} commands)"
+
+
+def _count(dimensions: dict[int, list[ArrayLike | None]]) -> int:
+    """Number of samples: the rows of arrays that have a dimension for them; 1 if none has."""
+    counts = [
+        np.shape(array)[0]
+        for n, arrays in dimensions.items()
+        for array in arrays
+        if array is not None and np.ndim(array) == n
+    ]
+    return counts[0] if counts else 1
+
+
+def _shaped(
+    what: str, array: ArrayLike, shape: tuple[int | None, ...], broadcast: bool = False
+) -> Array:
+    """The array, if it has this shape, or one dimension fewer where one stands for all samples."""
+    values = np.ascontiguousarray(array, dtype=float)
+    wanted = [shape, shape[1:]] if broadcast else [shape]
+    for want in wanted:
+        if len(want) == values.ndim and all(
+            w is None or w == got for w, got in zip(want, values.shape, strict=True)
+        ):
+            return values
+    words = " or ".join(str(tuple("any" if w is None else w for w in want)) for want in wanted)
+    raise ValueError(f"`{what}` has shape {values.shape}; this system wants {words}")

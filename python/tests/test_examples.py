@@ -1,0 +1,27 @@
+"""Every example runs."""
+
+import subprocess
+import sys
+
+import pytest
+from conftest import ROOT
+
+EXAMPLES = {
+    "push.py": ([], "the box is at"),
+    "grasp.py": ([], "up: holds 4.6"),
+    "plan.py": ([], "from the goal"),
+    "ray_sweep.py": (["{tmp}/sweep.bin", "200"], "of 200 rollouts went well"),
+}
+
+
+def test_every_example_is_listed():
+    assert {path.name for path in (ROOT / "python/examples").glob("*.py")} == set(EXAMPLES)
+
+
+@pytest.mark.parametrize("name", sorted(EXAMPLES))
+def test_example_runs(name, tmp_path):
+    arguments, said = EXAMPLES[name]
+    command = [sys.executable, f"python/examples/{name}", *(a.format(tmp=tmp_path) for a in arguments)]
+    result = subprocess.run(command, cwd=ROOT, capture_output=True, text=True)
+    assert result.returncode == 0, result.stderr
+    assert said in result.stdout

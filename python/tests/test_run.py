@@ -1,0 +1,111 @@
+"""Runs: the scene's own, other commands, pictures and files."""
+
+import csv
+import html
+import sys
+
+import numpy as np
+import pytest
+from conftest import SCENES
+
+import quasistep as qs
+
+
+def test_scene_runs_as_its_facts_say(gripper):
+    run = gripper.simulate()
+    # closed form of the slip, Pang21 §IV-A.2: c_n1 = 11 N at 0.23 s
+    left = run.contacts_of("ball/ball", "gripper/left")
+    at = left[left["step"] == 23]
+    np.testing.assert_allclose(at["t"], 0.23, rtol=1e-12)
+    np.testing.assert_allclose(at["fn"], 11.0, atol=2e-5)
+    assert at["mode"][0] == qs.Mode.SLIDE
+    assert run.worst.force_balance < 1e-6 and run.worst.penetration <= 1e-9
+
+
+def test_own_commands_as_a_table_give_the_same_run(push):
+    rows = [push.command((k + 1) * push.h) for k in range(80)]
+    U, V = (np.array([row[i] for row in rows]) for i in (0, 1))
+    own = push.simulate()
+    np.testing.assert_array_equal(push.simulate(U, V=V).q, own.q)
+    np.testing.assert_array_equal(own.u, U)
+
+
+def test_a_run_goes_on_where_another_ended(push):
+    whole = push.simulate()
+    first = push.simulate(duration=2.0)
+    second = push.simulate(duration=2.0, q0=first.q[-1], t0=2.0)
+    assert second.t[0] == 2.0 and second.t[-1] == 4.0
+    # a bare state resumes to the solver's tolerance
+    np.testing.assert_allclose(second.q[-1], whole.q[-1], atol=1e-8)
+
+
+def test_step_size_of_a_call(push):
+    run = push.simulate(h=0.1)
+    assert len(run.t) == 41 and run.t[1] == 0.1
+    assert len(push.simulate(params=push.params.replace(size=0.2)).t) == 21
+
+
+def test_files_of_a_run(gripper, tmp_path):
+    run = gripper.simulate()
+    files = {path.name for path in run.save(tmp_path)}
+    assert {"states.csv", "contacts.csv", "recording.json"} <= files
+    with open(tmp_path / "states.csv") as file:
+        rows = list(csv.reader(file))
+    assert tuple(rows[0]) == ("t", *gripper.coordinates)
+    np.testing.assert_array_equal(np.array(rows[1:], dtype=float)[:, 1:], run.q)
+
+
+def test_page_in_a_notebook_and_as_a_file(gripper, tmp_path):
+    run = gripper.simulate()
+    shown = run._repr_html_()
+    assert shown.startswith("<iframe srcdoc=") and shown.endswith("</iframe>")
+    page = html.unescape(shown.split('srcdoc="')[1].split('" style')[0])
+    assert page == run.recording.page() and "<script" in page
+    run.save_html(tmp_path / "run.html")
+    assert (tmp_path / "run.html").read_text(encoding="utf-8") == page
+
+
+def test_plot_draws_what_moved(gripper):
+    figure = gripper.simulate().plot()
+    top, middle, bottom = figure.axes
+    assert [line.get_label() for line in top.lines] == list(gripper.commands)
+    assert len(middle.lines) == 3 and len(bottom.lines) == 3
+
+
+def test_rerun_is_optional_and_says_so(gripper, monkeypatch):
+    monkeypatch.setitem(sys.modules, "rerun", None)
+    with pytest.raises(ImportError, match="pip install rerun-sdk"):
+        gripper.simulate().to_rerun("run.rrd")
+
+
+def test_rerun_gets_every_frame(gripper, tmp_path):
+    pytest.importorskip("rerun")
+    gripper.simulate().to_rerun(tmp_path / "run.rrd")
+    assert (tmp_path / "run.rrd").stat().st_size > 1000
+
+
+def test_progress_of_a_run(push):
+    seen = []
+    push.simulate(progress=lambda done, n: seen.append((done, n)))
+    assert seen[-1] == (80, 80)
+
+
+@pytest.mark.parametrize("scene", SCENES)
+def test_every_scene_checks(scene):
+    words = qs.load(f"scenes/{scene}.yml").check()
+    assert words.endswith("\nok") and "dofs" in words
+
+
+def test_poses_are_those_of_the_run(push):
+    run = push.simulate(duration=0.5)
+    np.testing.assert_array_equal(push.poses(run.q[-1]), run.poses[-1])
+
+
+def test_names_go_both_ways(push):
+    q = push.q_vector({"finger.x": 0.25, "box.z": 0.5})
+    named = push.q_dict(q)
+    assert named["finger.x"] == 0.25 and named["box.z"] == 0.5 and len(named) == push.n_q
+    assert push.u_dict(push.u_vector({"finger.y": 0.5})) == {"finger.x": -0.11, "finger.y": 0.5}
+    for names in (push.coordinates, push.commands, push.dofs, push.efforts, push.bodies, push.shapes):
+        assert [names.index(name) for name in names] == list(range(len(names)))
+    assert len(push.dofs) == push.n_v and len(push.efforts) == push.n_u_v

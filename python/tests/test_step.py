@@ -1,0 +1,121 @@
+"""Steps are pure functions of their arguments."""
+
+import copy
+import pickle
+import subprocess
+import sys
+from concurrent.futures import ProcessPoolExecutor
+from multiprocessing import get_context
+
+import numpy as np
+import pytest
+from conftest import SCENES
+
+import quasistep as qs
+
+
+def test_step_is_the_scene_run_step_by_step(push):
+    run = push.simulate()
+    q, warm = push.q0, None
+    for k in range(10):
+        u, v = push.command((k + 1) * push.h)
+        q, report = push.step(q, u, h=push.h, t=k * push.h, v=v, warm=warm)
+        warm = report.warm_start
+        # a run carries the warm start from step to step, as here: the same bits
+        np.testing.assert_array_equal(q, run.q[k + 1])
+        np.testing.assert_array_equal(report.effort, run.effort[k])
+
+
+def test_scene_command_is_the_default(push):
+    explicit = push.step(push.q0, push.command(push.h)[0])[0]
+    np.testing.assert_array_equal(push.step(push.q0)[0], explicit)
+
+
+def test_same_arguments_give_the_same_bits_whatever_was_before(push):
+    u = push.commanded(push.q0) + [0.05, 0.01]
+    first = push.step(push.q0, u)[0]
+    push.simulate(duration=1.0)
+    push.step(first, u)
+    np.testing.assert_array_equal(push.step(push.q0, u)[0], first)
+    np.testing.assert_array_equal(qs.load("scenes/planar_push.yml").step(push.q0, u)[0], first)
+
+
+def test_contacts_balance_the_weight(pinch):
+    _, report = pinch.step(pinch.q0)
+    c = report.contacts
+    assert c.dtype == qs.CONTACT and {"a", "b", "p", "n", "phi", "fn", "f", "mode"} <= set(c.dtype.names)
+    held = pinch.bodies.index("held/held")
+    sign = np.where(c["b"] == held, 1.0, np.where(c["a"] == held, -1.0, 0.0))
+    # certified to 1e-7 of the largest force, 3 N
+    np.testing.assert_allclose((sign[:, None] * c["f"]).sum(axis=0), [0, 0, 0.045 * 9.81], atol=1e-6)
+    np.testing.assert_allclose(np.linalg.norm(c["n"], axis=1), 1.0, rtol=1e-12)
+    np.testing.assert_allclose((c["f"] * c["n"]).sum(axis=1), c["fn"], atol=1e-12)
+    assert report.certificate.force_balance < 1e-6
+    assert set(report.timing) >= {"distance", "solve"} and sum(report.timing.values()) > 0
+
+
+def test_wrenches_add_to_those_of_the_scene():
+    door = qs.load("scenes/door.yml")
+    shut = door.step(door.q0)[1]
+    # the closer's 1 N·m undone
+    free = door.step(door.q0, wrenches=[qs.Wrench("door", torque=(0, 0, -1))])[1]
+    assert shut.contacts["fn"].sum() > free.contacts["fn"].sum()
+
+
+def test_parameters_of_one_call_do_not_stick(push):
+    round_cone = push.params.replace(cone="round", gravity=[0, 0, -1])
+    base = push.step(push.q0)[0]
+    other = push.step(push.q0, params=round_cone)[1]
+    assert other.contacts["fn"].sum() < 1.0                 # 0.8 kg at 1 m/s²
+    np.testing.assert_array_equal(push.step(push.q0)[0], base)
+    assert push.step(push.q0, params=round_cone, h=0.2)[1].time == 0.2
+
+
+@pytest.mark.parametrize("scene", SCENES)
+def test_every_scene_pickles_with_its_files(scene, tmp_path, monkeypatch):
+    system = qs.load(f"scenes/{scene}.yml")
+    packed = pickle.dumps(system)
+    # no file of the scene is to be found from here on
+    monkeypatch.chdir(tmp_path)
+    again = pickle.loads(packed)
+    q = system.step(system.q0)[0]
+    np.testing.assert_array_equal(again.step(again.q0)[0], q)
+    assert again.coordinates == system.coordinates and again.commands == system.commands
+
+
+def test_everything_pickles_and_copies(push):
+    q, report = push.step(push.q0)
+    run = push.simulate(duration=0.2)
+    for copied in (pickle.loads(pickle.dumps(report)), copy.deepcopy(report)):
+        np.testing.assert_array_equal(copied.contacts, report.contacts)
+        np.testing.assert_array_equal(copied.effort, report.effort)
+        assert copied.certificate == report.certificate
+        assert copied.warm_start == report.warm_start
+    for copied in (pickle.loads(pickle.dumps(run)), copy.deepcopy(run)):
+        np.testing.assert_array_equal(copied.q, run.q)
+        np.testing.assert_array_equal(copied.contacts, run.contacts)
+        assert copied.recording.page() == run.recording.page()
+    assert pickle.loads(pickle.dumps(push.params)) == push.params
+    _, batch = push.step_batch(push.q0, [[0.0, 0.0], [np.nan, 0.0]], report=True)
+    copied = pickle.loads(pickle.dumps(batch))
+    np.testing.assert_array_equal(copied.effort, batch.effort)
+    assert str(copied.errors[1]) == str(batch.errors[1]) and copied.reports[1] is None
+    assert copy.deepcopy(push).n_q == push.n_q
+    assert pickle.loads(pickle.dumps(push.commands)).index("finger.y") == 1
+
+
+def _step_elsewhere(system, q):
+    return system.step(q)[0]
+
+
+def test_another_process_computes_the_same_bits(push):
+    with ProcessPoolExecutor(1, mp_context=get_context("spawn")) as pool:
+        there = pool.submit(_step_elsewhere, push, push.q0).result()
+    np.testing.assert_array_equal(there, push.step(push.q0)[0])
+
+
+def test_import_is_quick():
+    # a second is no promise of speed, but of nothing heavy: matplotlib alone takes that
+    code = "import sys, quasistep; print(*[m for m in ('matplotlib', 'ray', 'IPython') if m in sys.modules])"
+    said = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert said.stdout.strip() == ""
