@@ -57,7 +57,13 @@ pub fn pictures() -> Result<(), Failure> {
     let folder = root().join("docs/pictures");
     std::fs::create_dir_all(&folder).map_err(|e| Failure::new(e.to_string()))?;
     let page = out.join("view.html");
-    screenshot(&page, "t=5.2&panel=1", &folder.join("iiwa_stacking.png"))
+    screenshot(&page, "t=5.2&panel=1", &folder.join("iiwa_stacking.png"))?;
+    let out_text = out_text.as_str();
+    cargo(&["run", "--release", "--", "reproduce", "tracy_fig1", "-o", out_text])
+        .run("grasp of a point cloud")?;
+    std::fs::copy(out.join("tracy_fig1.png"), folder.join("bunny_grasp.png"))
+        .map_err(|e| Failure::new(e.to_string()))?;
+    Ok(())
 }
 
 fn screenshot(page: &Path, hash: &str, picture: &Path) -> Result<(), Failure> {
