@@ -30,6 +30,8 @@ const PENALTY: f64 = 1e5;
 const HOLD: f64 = 1e-5;
 /// Imbalance at which an equation counts as solved, as a share of the largest term.
 const SOLVED: f64 = 1e-13;
+/// Imbalance that is rounding, as a share of the largest force.
+const ROUNDING: f64 = 1e-15;
 /// Change of the forces, as a share of the largest, at which the centre counts as reached.
 const REACHED: f64 = 1e-13;
 /// Most Newton steps in all, most without a new centre, and most centres.
@@ -72,7 +74,6 @@ pub(crate) struct Newton {
 /// Where to start: forces and rates of a similar point.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Start<'a> {
-    pub x: &'a [f64],
     pub lambda: &'a [f64],
     pub u: &'a [f64],
 }
@@ -178,8 +179,9 @@ impl Newton {
 
     /// Solves from `start`; true if the method came to rest. What it found is for the caller to judge.
     pub fn solve(&mut self, p: &FrictionProgram, start: Start<'_>) -> bool {
-        self.x.copy_from_slice(start.x);
-        self.x_c.copy_from_slice(start.x);
+        // from rest: where the motion is not unique, it is near the least
+        self.x.fill(0.0);
+        self.x_c.fill(0.0);
         self.factored.clear();
         for (i, contact) in p.contacts.iter().enumerate() {
             for (r, at) in contact.rows().enumerate() {
@@ -334,6 +336,13 @@ impl Newton {
             }
         }
         p.add_forces(-1.0, lambda, g);
+        // what rounding leaves of forces that cancel moves nothing, where nothing resists
+        let force = z.iter().fold(0.0_f64, |m, z| m.max(z.abs()));
+        for (g, column) in g.iter_mut().zip(&self.columns) {
+            if g.abs() <= ROUNDING * column * force {
+                *g = 0.0;
+            }
+        }
         let mut error = 0.0_f64;
         for j in 0..g.len() {
             g[j] += HOLD * (x[j] - x_c[j]) / (D[j] * D[j]);

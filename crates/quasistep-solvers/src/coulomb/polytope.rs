@@ -10,6 +10,9 @@ pub(crate) const MOST: usize = 7;
 /// Rounding of products of the points, as a share of the largest.
 const ROUNDING: f64 = 1e-14;
 
+/// Distance from the polytope that is none, as a share of its size.
+const INSIDE: f64 = 1e-12;
+
 /// Memory of a projection, and the face it ended on.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Hull {
@@ -18,7 +21,7 @@ pub(crate) struct Hull {
     /// How many.
     pub size: usize,
     weights: [f64; MOST + 1],
-    /// Orthonormal directions of the face: `dim` rows of `d` entries.
+    /// Orthonormal directions of the face: `dim` rows of `d` entries; none where `dim` is `d`.
     pub basis: [[f64; MOST]; MOST],
     pub dim: usize,
 }
@@ -76,7 +79,14 @@ impl Hull {
             let at = |s: usize| self.weights[s] * vertices[self.corral[s] * d + i];
             point[i] = r * (0..self.size).map(at).sum::<f64>();
         }
-        self.span(vertices, d);
+        let off = point.iter().zip(w).map(|(a, b)| (a - b).powi(2)).sum::<f64>().sqrt();
+        if off <= INSIDE * r {
+            // inside, whatever simplex of vertices it was found in
+            point.copy_from_slice(&w[..d]);
+            self.dim = d;
+        } else {
+            self.span(vertices, d);
+        }
     }
 
     fn mean(&self, seen: &impl Fn(usize) -> [f64; MOST]) -> [f64; MOST] {

@@ -6,11 +6,17 @@
 //! no other solver (F. Cadoux, "Analyse convexe et optimisation pour la dynamique non-régulière", thesis,
 //! Grenoble 2009). A pushed body of Trinkle05 section 5 makes it contract by `mu²/(1 + mu²)` for any mu,
 //! where the fixed point over `lambda_n` of (29) has slope `−mu²`: it needs no damping there. Contacts
-//! that drive one another may still make it swing, so its steps are watched and halved.
+//! that drive one another may still make it creep or swing, so its steps are watched and scaled.
 
 use crate::coulomb::law;
 use crate::coulomb::program::FrictionProgram;
 use crate::{Cone, ConeProgram, ConeSolver, Settings, Solution, WarmStart};
+
+/// Bounds of the share of a step.
+const LEAST_SHARE: f64 = 0.05;
+const MOST_SHARE: f64 = 10.0;
+/// Change of the shifts that is none, as a share of the largest.
+const STILL: f64 = 1e-13;
 
 /// Memory of the fixed point.
 #[derive(Debug, Default)]
@@ -20,7 +26,10 @@ pub(crate) struct Shift {
     pub answer: Solution,
     z: Vec<f64>,
     s: Vec<f64>,
-    pub gamma: Vec<f64>,
+    gamma: Vec<f64>,
+    /// `h(u_t) − gamma` of the last step, and the share of it that was taken.
+    missing: Vec<f64>,
+    share: f64,
     /// Forces and rates of the last answer, in the rows of the friction program.
     pub lambda: Vec<f64>,
     pub u: Vec<f64>,
@@ -32,8 +41,11 @@ pub(crate) struct Shift {
 impl Shift {
     /// No shift: the relaxation.
     pub fn start(&mut self, p: &FrictionProgram) {
-        self.gamma.clear();
-        self.gamma.resize(p.contacts.len(), 0.0);
+        for v in [&mut self.gamma, &mut self.missing] {
+            v.clear();
+            v.resize(p.contacts.len(), 0.0);
+        }
+        self.share = 1.0;
         for v in [&mut self.lambda, &mut self.u] {
             v.clear();
             v.resize(p.rows, 0.0);
@@ -84,19 +96,35 @@ impl Shift {
         }
     }
 
-    /// `h(u_t)` of every contact at the last answer; the largest change of `gamma` that `share` of the way
-    /// there makes, and the largest `h`.
-    pub fn update(&mut self, p: &FrictionProgram, share: f64) -> (f64, f64) {
+    /// A step of the fixed point: `gamma` goes towards `h(u_t)` at the last answer, by the share that the last
+    /// two steps suggest. True if there is nowhere to go.
+    ///
+    /// The share is that of B. M. Irons and R. C. Tuck, "A version of the Aitken accelerator for computer
+    /// iteration", International Journal for Numerical Methods in Engineering 1 (1969) 275–277: more than
+    /// one where steps shrink slowly, less where they swing.
+    pub fn update(&mut self, p: &FrictionProgram) -> bool {
         let (mut change, mut largest) = (0.0_f64, 0.0_f64);
+        let (mut product, mut square) = (0.0, 0.0);
         for (i, contact) in p.contacts.iter().enumerate() {
             let at = contact.first as usize;
             let h = law::support(p, contact, &self.u[at + 1..at + contact.k as usize]);
-            // far contacts need no shift: theirs would only be noise
-            change = change.max((h - self.gamma[i]).abs());
+            let r = h - self.gamma[i];
+            change = change.max(r.abs());
             largest = largest.max(h);
-            self.gamma[i] += share * (h - self.gamma[i]);
+            let turn = r - self.missing[i];
+            product += self.missing[i] * turn;
+            square += turn * turn;
+            self.missing[i] = r;
         }
-        (change, largest)
+        if square > 0.0 && product < 0.0 {
+            self.share = (-self.share * product / square).clamp(LEAST_SHARE, MOST_SHARE);
+        } else {
+            self.share = 1.0;
+        }
+        for (gamma, r) in self.gamma.iter_mut().zip(&self.missing) {
+            *gamma = (*gamma + self.share * r).max(0.0);
+        }
+        change <= STILL * largest
     }
 
     /// Rates as Newton's method wants them: normal ones without the boundary layer of the relaxation, so
@@ -141,7 +169,7 @@ impl Shift {
     /// Shifts under which the relaxation has a point: `h(u_t)` at the last answer's `x`.
     pub fn widen(&mut self, p: &FrictionProgram) {
         p.rates(&self.answer.x, &mut self.u);
-        self.update(p, 1.0);
+        self.update(p);
         self.z.clear();
     }
 }

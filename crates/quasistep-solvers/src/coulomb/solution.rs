@@ -69,7 +69,7 @@ pub struct CoulombSolution {
     pub outcome: Outcome,
     /// Why the data cannot be worked on, if it cannot.
     pub reason: Option<Reason>,
-    /// Length `n`. Zero unless solved. Where it is not unique, one near the start; see
+    /// Length `n`. Zero unless solved. Where it is not unique, one near 0; see
     /// [`Uniqueness`](crate::Uniqueness).
     pub x: Vec<f64>,
     /// Contact forces, normal one first, contact by contact. Zero unless solved.

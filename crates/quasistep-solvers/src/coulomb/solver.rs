@@ -13,18 +13,19 @@ use crate::{Status, WarmStart};
 
 /// Convex programs of the fixed point.
 const ROUNDS: u32 = 100;
+/// Those before Lemke's method, and those that Newton's method follows whether or not they have settled.
+const FEW_ROUNDS: u32 = 4;
+const POLISHED: u32 = 12;
 /// Pairs up to which Lemke's method keeps its dense tableau, and up to which the search through cases is
 /// worth its time where nothing else decided.
 const MANY_PAIRS: usize = 2000;
 const FEW_PAIRS: usize = 60;
 
-/// Forces and rates of a similar program, in the rows of this one, and its `x`.
+/// Forces and rates of a similar program, in the rows of this one.
 ///
 /// For a contact of which nothing is known give `lambda = 0` and `u = (1, 0, …)`: it starts open.
 #[derive(Clone, Copy, Debug)]
 pub struct CoulombWarm<'a> {
-    /// Length `n`; where the motion is not unique, the answer stays near.
-    pub x: &'a [f64],
     /// Contact forces.
     pub lambda: &'a [f64],
     /// Rates `J x − b`.
@@ -57,8 +58,8 @@ impl Default for CoulombSettings {
 /// 1. Newton's method on the law itself, from a similar answer if there is one;
 /// 2. the convex relaxation of Anitescu, and Newton's method from there; if it has no answer, the proof
 ///    that the program has none: known forces that no contact can meet, gaps that contradict;
-/// 3. for pyramids Lemke's method, from the contacts active there;
-/// 4. the fixed point over convex programs with shifted gaps, Newton's method after each;
+/// 3. a few steps of the fixed point over convex programs with shifted gaps, Newton's method after each;
+/// 4. for pyramids Lemke's method, from the contacts active there; then more of the fixed point;
 /// 5. for few pyramids every case: a solution, or the proof that they are jammed.
 ///
 /// ```
@@ -129,14 +130,13 @@ impl CoulombSolver {
             return;
         }
         self.shift.start(p);
-        if settings.newton {
-            self.newton.prepare(p);
-            if let Some(w) = warm.filter(|w| fits(p, w))
-                && self.newton(p, Some(w), out)
-            {
-                out.method = CoulombMethod::WarmNewton;
-                return;
-            }
+        self.newton.prepare(p);
+        if settings.newton
+            && let Some(w) = warm.filter(|w| fits(p, w))
+            && self.newton(p, Some(w), out)
+        {
+            out.method = CoulombMethod::WarmNewton;
+            return;
         }
         if let Some(w) = warm.and_then(|w| w.relaxed) {
             self.shift.warm(w.z, w.s);
@@ -152,6 +152,9 @@ impl CoulombSolver {
                 return;
             }
         }
+        if related && settings.newton && self.fixed_point(p, 0..FEW_ROUNDS, out) {
+            return;
+        }
         let pyramids = pyramid::is_polyhedral(p);
         if pyramids {
             pyramid::write(p, &mut self.lcp, &mut self.firsts);
@@ -159,7 +162,9 @@ impl CoulombSolver {
                 return;
             }
         }
-        if self.fixed_point(p, related, out) {
+        if self.shift.answer.status == Status::Solved
+            && self.fixed_point(p, FEW_ROUNDS..ROUNDS, out)
+        {
             return;
         }
         if pyramids && settings.cases > 1 && self.lcp.n_pairs() <= FEW_PAIRS {
@@ -179,8 +184,8 @@ impl CoulombSolver {
     ) -> bool {
         let Self { newton, shift, law, .. } = self;
         let start = match warm {
-            Some(w) => Start { x: w.x, lambda: w.lambda, u: w.u },
-            None => Start { x: &shift.answer.x, lambda: &shift.lambda, u: &shift.u },
+            Some(w) => Start { lambda: w.lambda, u: w.u },
+            None => Start { lambda: &shift.lambda, u: &shift.u },
         };
         let rests = newton.solve(p, start);
         out.newton = newton.steps;
@@ -303,44 +308,34 @@ impl CoulombSolver {
     fn fixed_point(
         &mut self,
         p: &FrictionProgram,
-        related: bool,
+        rounds: std::ops::Range<u32>,
         out: &mut CoulombSolution,
     ) -> bool {
-        if !related {
-            return false;
-        }
-        p.rates(&self.shift.answer.x, &mut self.shift.u);
-        let (mut share, mut last) = (1.0_f64, f64::INFINITY);
-        for round in 0..ROUNDS {
-            let (change, largest) = self.shift.update(p, share);
-            let converged = change <= 1e-13 * largest;
-            // steps that do not shrink swing: go half as far
-            if change > 0.9 * last && round > 2 {
-                share = (0.5 * share).max(0.02);
-            }
-            last = change;
+        for round in rounds {
+            p.rates(&self.shift.answer.x, &mut self.shift.u);
+            let still = self.shift.update(p);
             self.shift.solve(p);
             out.convex = self.shift.solved;
             if self.shift.answer.status != Status::Solved {
                 return false;
             }
-            // the answer itself
-            out.x.copy_from_slice(&self.shift.answer.x);
-            out.lambda.copy_from_slice(&self.shift.lambda);
-            if converged && self.law.judge(p, out) {
-                (out.outcome, out.method) = (Outcome::Solved, CoulombMethod::FixedPoint);
-                return true;
+            if still {
+                // the answer itself, before its polish
+                out.x.copy_from_slice(&self.shift.answer.x);
+                out.lambda.copy_from_slice(&self.shift.lambda);
+                if self.law.judge(p, out) {
+                    (out.outcome, out.method) = (Outcome::Solved, CoulombMethod::FixedPoint);
+                    return true;
+                }
             }
-            // its polish
-            if round < 4 || round % 8 == 0 || converged {
+            if round < POLISHED || round % 8 == 0 || still {
                 self.shift.close(p);
                 if self.newton(p, None, out) {
                     out.method = CoulombMethod::FixedPoint;
                     return true;
                 }
-                p.rates(&self.shift.answer.x, &mut self.shift.u);
             }
-            if converged {
+            if still {
                 break;
             }
         }
@@ -358,10 +353,8 @@ impl CoulombSolver {
 
 fn fits(p: &FrictionProgram, w: &CoulombWarm<'_>) -> bool {
     let finite = |v: &[f64]| v.iter().all(|v| v.is_finite());
-    w.x.len() == p.n()
-        && w.lambda.len() == p.rows
+    w.lambda.len() == p.rows
         && w.u.len() == p.rows
-        && finite(w.x)
         && finite(w.lambda)
         && finite(w.u)
 }
