@@ -90,37 +90,27 @@ impl Cases {
         }
         let infeasible = self.answer.status == Status::Infeasible;
         // the pair that is most undecided
-        let (mut split, mut side, mut largest) = (None, Side::W, APART);
-        for k in 0..lcp.pairs {
-            if self.held[k].is_some() {
-                continue;
-            }
-            let i = lcp.free + k;
-            let z = self.answer.x[i].max(0.0);
-            let w = lcp.value(i, &self.answer.x).0.max(0.0);
-            if infeasible && split.is_none() || z * w > largest {
-                (split, largest) = (Some(k), largest.max(z * w));
-                side = if z > w { Side::W } else { Side::Z };
+        let (mut split, mut largest) = (None, if infeasible { -1.0 } else { APART });
+        for k in (0..lcp.pairs).filter(|k| self.held[*k].is_none()) {
+            let product = self.larger(lcp, k).1;
+            if product > largest {
+                (split, largest) = (Some(k), product);
             }
         }
-        let Some(k) = split else {
-            if infeasible {
-                return Found::Open;
+        if split.is_none() && !infeasible {
+            if self.settle(lcp) {
+                return Found::Point;
             }
-            self.v.clone_from(&self.answer.x);
-            self.active.clear();
-            for k in 0..lcp.pairs {
-                let i = lcp.free + k;
-                let active = match self.held[k] {
-                    Some(side) => side == Side::W,
-                    None => self.v[i] > lcp.value(i, &self.v).0,
-                };
-                if active {
-                    self.active.push(k as u32);
+            // products that look like zero are not: the largest of them
+            for k in (0..lcp.pairs).filter(|k| self.held[*k].is_none()) {
+                let product = self.larger(lcp, k).1;
+                if split.is_none() || product > largest {
+                    (split, largest) = (Some(k), product);
                 }
             }
-            return Found::Point;
-        };
+        }
+        let Some(k) = split else { return Found::Open };
+        let side = self.larger(lcp, k).0;
         let mut open = false;
         let other = if side == Side::W { Side::Z } else { Side::W };
         for side in [side, other] {
@@ -136,6 +126,69 @@ impl Cases {
             }
         }
         if open { Found::Open } else { Found::Nothing }
+    }
+
+    /// Which side of a pair is nearer to zero at the last point, and the product of both.
+    fn larger(&self, lcp: &Lcp, k: usize) -> (Side, f64) {
+        let i = lcp.free + k;
+        let z = self.answer.x[i].max(0.0);
+        let w = lcp.value(i, &self.answer.x).0.max(0.0);
+        (if z > w { Side::W } else { Side::Z }, z * w)
+    }
+
+    /// Holds every pair on the side that is nearer to zero; true if there is a point then, in `v`. The
+    /// last point stays in `answer` if not.
+    fn settle(&mut self, lcp: &Lcp) -> bool {
+        let held = self.held.clone();
+        for k in 0..lcp.pairs {
+            if self.held[k].is_none() {
+                self.held[k] = Some(self.larger(lcp, k).0);
+            }
+        }
+        self.build(lcp);
+        let n = lcp.size();
+        let qp =
+            Qp { n, P: &self.P, c: &self.c, A: &self.rows, b: &self.b, saturations: &[] };
+        let mut answer = Solution::default();
+        self.solver.solve(&qp, &[], &Settings::default(), &mut answer);
+        self.solved += 1;
+        let found = answer.status == Status::Solved;
+        if found {
+            self.v.clone_from(&answer.x);
+            self.refine(n, &mut answer);
+            self.active.clear();
+            let held = self.held.iter().enumerate().filter(|(_, side)| **side == Some(Side::W));
+            self.active.extend(held.map(|(k, _)| k as u32));
+            for (k, side) in self.held.iter().enumerate() {
+                if *side == Some(Side::Z) {
+                    self.v[lcp.free + k] = 0.0;
+                }
+            }
+        }
+        self.held = held;
+        found
+    }
+
+    /// Adds to `v` the least correction that the rows ask for, in units of the largest violation.
+    fn refine(&mut self, n: usize, answer: &mut Solution) {
+        let mut largest = 0.0_f64;
+        for (r, b) in self.b.iter_mut().enumerate() {
+            *b -= self.rows.dot(r, &self.v);
+            largest = largest.max(*b);
+        }
+        if !(largest > 0.0) {
+            return;
+        }
+        self.b.iter_mut().for_each(|b| *b /= largest);
+        let qp =
+            Qp { n, P: &self.P, c: &self.c, A: &self.rows, b: &self.b, saturations: &[] };
+        self.solver.solve(&qp, &[], &Settings::default(), answer);
+        self.solved += 1;
+        if answer.status == Status::Solved {
+            for (v, d) in self.v.iter_mut().zip(&answer.x) {
+                *v += largest * d;
+            }
+        }
     }
 
     /// The polyhedron of the present case as rows `A v ≥ b`.

@@ -4,6 +4,8 @@ use crate::lcp::problem::Lcp;
 
 /// Sweeps over rows and columns.
 const SWEEPS: usize = 4;
+/// Entries that are rounding, as a share of the largest of their row: cosines of right angles.
+const ROUNDING: f64 = 1e-12;
 
 /// A problem in units of its own: `w = row w'`, `(x, z) = size column (x', z')`, with factors that are
 /// powers of two, so that no digit changes.
@@ -47,13 +49,12 @@ impl Scaled {
     }
 }
 
-/// Geometric middle between the largest and the least entry that is not zero; 1 if all are.
-fn middle(v: impl Iterator<Item = f64>) -> f64 {
-    let (mut least, mut largest) = (f64::INFINITY, 0.0_f64);
-    for v in v.map(f64::abs).filter(|v| *v > 0.0) {
-        least = least.min(v);
-        largest = largest.max(v);
-    }
+/// Geometric middle between the largest entry and the least that is not rounding beside it; 1 if all are
+/// zero.
+fn middle(v: impl Iterator<Item = f64> + Clone) -> f64 {
+    let largest = v.clone().fold(0.0_f64, |m, v| m.max(v.abs()));
+    let counts = v.map(f64::abs).filter(|v| *v > ROUNDING * largest);
+    let least = counts.fold(largest, f64::min);
     if largest > 0.0 { power_of_two(least.sqrt() * largest.sqrt()) } else { 1.0 }
 }
 
