@@ -79,8 +79,10 @@
 #![allow(non_snake_case)] // P, A, E, J, H, U are the letters of the literature
 
 mod cone;
+mod coulomb;
 mod dense;
 mod kernels;
+mod lcp;
 mod qp;
 mod rows;
 mod socp;
@@ -88,7 +90,15 @@ mod socp;
 pub use cone::dense_form::DenseProgram;
 pub use cone::program::{Cone, ConeMut, ConeProgram};
 pub use cone::solver::{ConeSolver, WarmStart};
+pub use coulomb::program::{Friction, FrictionProgram};
+pub use coulomb::solution::{
+    CoulombMethod, CoulombResiduals, CoulombSolution, Mode, Outcome, Refutation,
+};
+pub use coulomb::solver::{CoulombSettings, CoulombSolver, CoulombWarm};
 pub use dense::solver::QpSolver;
+pub use lcp::problem::{Lcp, LcpMethod, LcpOutcome, LcpResiduals, LcpSolution};
+pub use lcp::proof::{Case, Proof, Side};
+pub use lcp::solver::LcpSolver;
 pub use qp::{Method, Qp, Reason, Residuals, Saturation, Settings, Solution, Status};
 pub use rows::Rows;
 pub use socp::{RowCone, Socp, SocpSolver};
