@@ -105,7 +105,7 @@ struct Changes {
     /// Simulated time, in s (short for --set step.duration=T)
     #[arg(long, value_name = "T")]
     duration: Option<String>,
-    /// Friction law: anitescu (short for --set step.formulation=NAME)
+    /// Friction law: anitescu or coulomb (short for --set step.formulation=NAME)
     #[arg(long, value_name = "NAME")]
     formulation: Option<String>,
     /// Replace a value of the scene file by its dotted path; may be repeated

@@ -255,7 +255,8 @@ impl FrictionProgram {
         match contact.shape {
             Shape::Round => &[],
             Shape::Polytope(count) => {
-                &self.vertices[contact.vertices_at as usize..][..count as usize * contact.tangents()]
+                &self.vertices[contact.vertices_at as usize..]
+                    [..count as usize * contact.tangents()]
             }
         }
     }

@@ -353,8 +353,5 @@ impl CoulombSolver {
 
 fn fits(p: &FrictionProgram, w: &CoulombWarm<'_>) -> bool {
     let finite = |v: &[f64]| v.iter().all(|v| v.is_finite());
-    w.lambda.len() == p.rows
-        && w.u.len() == p.rows
-        && finite(w.lambda)
-        && finite(w.u)
+    w.lambda.len() == p.rows && w.u.len() == p.rows && finite(w.lambda) && finite(w.u)
 }
