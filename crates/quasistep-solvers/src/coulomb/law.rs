@@ -10,6 +10,9 @@ const TERMS: f64 = 1e-11;
 /// one number all cancel.
 const LARGEST: f64 = 1e-13;
 
+/// Forces and rates, over those that the data suggest, up to which they count in full.
+const PROPORTION: f64 = 1e4;
+
 /// Memory of the checks.
 #[derive(Debug, Default)]
 pub(crate) struct Law {
@@ -57,9 +60,9 @@ impl Law {
         p.rates(x, u);
         let mut holds = true;
         let mut r = CoulombResiduals::default();
-        let sizes = self.sizes(p, x, lambda);
         // balance, variable by variable
         self.balance(p, x, lambda);
+        let sizes = self.sizes(p, x, lambda);
         for ((g, terms), column) in self.g.iter().zip(&self.terms).zip(&self.columns) {
             r.balance = r.balance.max(g.abs());
             holds &= g.abs() <= TERMS * terms + LARGEST * column * sizes.force;
@@ -82,7 +85,7 @@ impl Law {
                 (&lambda[at + 1..][..tangents], &u[at + 1..at + 1 + tangents]);
             let outside = self.outside(p, contact, lambda_n.max(0.0), lambda_t);
             r.cone = r.cone.max(outside).max(-lambda_n);
-            holds &= outside <= 1e-11 * sizes.force.max(lambda_n);
+            holds &= outside <= (TERMS * lambda_n).max(idle);
             let h = support(p, contact, u_t);
             let lost = lambda_n * h + dot(lambda_t, u_t);
             r.dissipation = r.dissipation.max(lost.abs());
@@ -105,12 +108,44 @@ impl Law {
         holds
     }
 
-    /// Largest force of a contact and largest term of a rate.
-    pub fn sizes(&self, p: &FrictionProgram, x: &[f64], lambda: &[f64]) -> Sizes {
+    /// Largest force of a contact and largest term of a rate, neither out of proportion to those that the
+    /// data suggest: an answer that ran away is none.
+    fn sizes(&self, p: &FrictionProgram, x: &[f64], lambda: &[f64]) -> Sizes {
         let mut sizes = Sizes::default();
+        let mut offset = 0.0_f64;
         for (i, contact) in p.contacts.iter().enumerate() {
             sizes.force = sizes.force.max(lambda[contact.first as usize].abs());
             sizes.speed = sizes.speed.max(row_terms(p, i, 0, x));
+            offset = (0..contact.k as usize).fold(offset, |m, r| m.max(p.b(i, r).abs()));
+        }
+        // rates that known forces give to what resists them, forces that known motion asks of it
+        let (mut speed, mut force) = (offset, 0.0_f64);
+        for (k, block) in p.cones.blocks.iter().enumerate() {
+            for i in 0..block.dim as usize {
+                let c = p.cones.c[block.at as usize + i].abs();
+                let curvature = p.cones.P_row(k, i)[i];
+                let column = self.columns[block.first as usize + i];
+                if column > 0.0 {
+                    force = force.max((c + curvature * offset / column) / column);
+                    if curvature > 0.0 {
+                        speed = speed.max(column * c / curvature);
+                    }
+                }
+            }
+        }
+        for spring in &p.cones.saturations {
+            let column = self.columns[spring.index as usize];
+            speed = speed.max(column * spring.target.abs());
+            if column > 0.0 {
+                let pull = spring.stiffness * (spring.target.abs() + offset / column);
+                force = force.max(pull.min(spring.limit) / column);
+            }
+        }
+        if force > 0.0 {
+            sizes.force = sizes.force.min(PROPORTION * force);
+        }
+        if speed > 0.0 {
+            sizes.speed = sizes.speed.min(PROPORTION * speed);
         }
         sizes
     }

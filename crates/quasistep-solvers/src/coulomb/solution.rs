@@ -42,6 +42,8 @@ pub enum CoulombMethod {
     FixedPoint,
     /// Lemke's method, from the contacts that are active in the relaxation.
     Lemke,
+    /// Newton's method from the answer with pyramids around the round cones.
+    Pyramid,
     /// Every case tried, or a proof that there is no answer.
     Cases,
 }

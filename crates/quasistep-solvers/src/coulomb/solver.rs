@@ -59,7 +59,8 @@ impl Default for CoulombSettings {
 /// 2. the convex relaxation of Anitescu, and Newton's method from there; if it has no answer, the proof
 ///    that the program has none: known forces that no contact can meet, gaps that contradict;
 /// 3. a few steps of the fixed point over convex programs with shifted gaps, Newton's method after each;
-/// 4. for pyramids Lemke's method, from the contacts active there; then more of the fixed point;
+/// 4. for pyramids Lemke's method, from the contacts active there; for round cones the same on pyramids around
+///    them, which Newton's method rounds off; then more of the fixed point;
 /// 5. for few pyramids every case: a solution, or the proof that they are jammed.
 ///
 /// ```
@@ -94,6 +95,8 @@ pub struct CoulombSolver {
     lemke: LcpSolver,
     answer: LcpSolution,
     active: Vec<u32>,
+    /// Pyramids around round cones, their solver and its answer.
+    around: Option<Box<(FrictionProgram, CoulombSolver, CoulombSolution)>>,
 }
 
 impl FrictionProgram {
@@ -161,6 +164,9 @@ impl CoulombSolver {
             if self.lcp.size() <= MANY_PAIRS && self.lemke(p, related, 1, out) {
                 return;
             }
+        }
+        if !pyramids && self.circumscribe(p, out) {
+            return;
         }
         if self.shift.answer.status == Status::Solved
             && self.fixed_point(p, FEW_ROUNDS..ROUNDS, out)
@@ -231,6 +237,33 @@ impl CoulombSolver {
             }
             Status::Solved | Status::GaveUp => false,
         }
+    }
+
+    /// Round cones by circumscribed pyramids: known forces that these cannot meet the cones cannot, and where
+    /// these have an answer, Newton's method may find that of the cones from there. True if either decided.
+    fn circumscribe(&mut self, p: &FrictionProgram, out: &mut CoulombSolution) -> bool {
+        let mut memory = self.around.take().unwrap_or_default();
+        let (outer, inner, answer) = &mut *memory;
+        outer.circumscribe(p);
+        inner.solve(outer, None, &CoulombSettings { newton: true, cases: 1 }, answer);
+        out.convex += answer.convex;
+        out.pivots += answer.pivots;
+        let decided = match (answer.outcome, &answer.refutation) {
+            (Outcome::Solved, _) => {
+                let start = CoulombWarm { lambda: &answer.lambda, u: &answer.u, relaxed: None };
+                self.newton(p, Some(start), out)
+            }
+            (Outcome::Unsolvable, Some(refutation)) => {
+                let refutation = refutation.clone();
+                self.refute(p, refutation, out)
+            }
+            _ => false,
+        };
+        if decided && out.outcome == Outcome::Solved {
+            out.method = CoulombMethod::Pyramid;
+        }
+        self.around = Some(memory);
+        decided
     }
 
     /// Takes a proof that holds; true if it does.

@@ -220,6 +220,8 @@ impl Sample {
             force[j] = dot(row, &s.x) + self.c[j];
             terms[j] += size(row, &s.x);
         }
+        let rows = self.contacts.iter().flat_map(|c| c.J.iter().zip(&c.b));
+        let fastest = rows.map(|(J, b)| size(J, &s.x) + b.abs()).fold(self.length, f64::max);
         let mut at = 0;
         for (i, contact) in self.contacts.iter().enumerate() {
             let k = contact.J.len();
@@ -232,7 +234,7 @@ impl Sample {
                 .iter()
                 .zip(&contact.b)
                 .map(|(J, b)| size(J, &s.x) + b.abs())
-                .fold(self.length * 1e-3, f64::max);
+                .fold(fastest * 1e-3, f64::max);
             let n = lambda[0];
             let largest = s.lambda.iter().fold(self.force * 1e-3, |m, l| m.max(l.abs()));
             let idle = n <= tolerance * largest;
@@ -389,7 +391,7 @@ pub fn check_lcp(lcp: &mut Lcp, s: &LcpSolution, tolerance: f64) -> Result<(), S
         let value: f64 = row.iter().zip(&v).map(|(a, b)| a * b).sum::<f64>() + q[i];
         let terms: f64 =
             row.iter().zip(&v).map(|(a, b)| (a * b).abs()).sum::<f64>() + q[i].abs();
-        let rounding = tolerance * (terms + 1e-3 * largest);
+        let rounding = tolerance * (terms + 0.1 * largest);
         let bad = if i < free {
             value.abs() > rounding
         } else {
