@@ -90,11 +90,14 @@ mod socp;
 pub use cone::dense_form::DenseProgram;
 pub use cone::program::{Cone, ConeMut, ConeProgram};
 pub use cone::solver::{ConeSolver, WarmStart};
+pub use coulomb::forces::Forces;
 pub use coulomb::program::{Friction, FrictionProgram};
 pub use coulomb::solution::{
     CoulombMethod, CoulombResiduals, CoulombSolution, Mode, Outcome, Refutation,
 };
 pub use coulomb::solver::{CoulombSettings, CoulombSolver, CoulombWarm};
+pub use coulomb::uniqueness::{Motion, Uniqueness};
+pub use coulomb::work::LeastWork;
 pub use dense::solver::QpSolver;
 pub use lcp::problem::{Lcp, LcpMethod, LcpOutcome, LcpResiduals, LcpSolution};
 pub use lcp::proof::{Case, Proof, Side};

@@ -10,6 +10,8 @@ const TERMS: f64 = 1e-11;
 /// one number all cancel.
 const LARGEST: f64 = 1e-13;
 
+/// What is left of forces in balance, as a share of their terms.
+const REST: f64 = 1e-15;
 /// Forces and rates, over those that the data suggest, up to which they count in full.
 const PROPORTION: f64 = 1e4;
 
@@ -20,6 +22,7 @@ pub(crate) struct Law {
     g: Vec<f64>,
     terms: Vec<f64>,
     columns: Vec<f64>,
+    curvature: Vec<f64>,
 }
 
 /// What errors of a program's answer are compared with.
@@ -70,7 +73,8 @@ impl Law {
         for (i, contact) in p.contacts.iter().enumerate() {
             let at = contact.first as usize;
             let (lambda_n, u_n) = (lambda[at], u[at]);
-            let slack = TERMS * row_terms(p, i, 0, x) + LARGEST * sizes.speed;
+            let floor = LARGEST * sizes.speed + self.rest(p, i);
+            let slack = TERMS * row_terms(p, i, 0, x) + floor;
             let idle = 1e-11 * sizes.force;
             r.overlap = r.overlap.max(-u_n);
             r.complementarity = r.complementarity.max((lambda_n * u_n).abs());
@@ -93,9 +97,8 @@ impl Law {
             let units = p.units_of(contact);
             let terms = (0..tangents)
                 .map(|t| TERMS * units[t] * row_terms(p, i, t + 1, x))
-                .fold(LARGEST * sizes.speed, f64::max);
-            holds &= lost.abs() <= (terms + 1e-11 * h.abs()) * lambda_n.max(0.0) + idle * h.abs()
-                || lost.abs() <= 1e-13 * sizes.force * sizes.speed;
+                .fold(floor, f64::max);
+            holds &= lost.abs() <= (terms + TERMS * h.abs()) * lambda_n.max(0.0) + idle * h.abs();
             let slips = slip_size(p, contact, u_t) > terms.max(slack);
             modes[i] = match lambda_n > idle {
                 false => Mode::Open,
@@ -150,11 +153,26 @@ impl Law {
         sizes
     }
 
-    /// `P x + c + ∇huber − Jᵀ lambda` into `g`, its terms, and the largest entry of every column of the
-    /// Jacobians.
+    /// Rate of a contact that is rounding where all is at rest: what forces in balance leave over, over the
+    /// curvature of the stiffest of the variables that it moves.
+    fn rest(&self, p: &FrictionProgram, contact: usize) -> f64 {
+        let mut rate = f64::INFINITY;
+        for (first, J) in p.row(contact, 0) {
+            for (k, J) in J.iter().enumerate() {
+                let curvature = self.curvature[first + k];
+                if *J != 0.0 && curvature > 0.0 {
+                    rate = rate.min(J.abs() * self.terms[first + k] / curvature);
+                }
+            }
+        }
+        if rate.is_finite() { REST * rate } else { 0.0 }
+    }
+
+    /// `P x + c + ∇huber − Jᵀ lambda` into `g`, its terms, the largest entry of every column of the
+    /// Jacobians, and the curvature of every variable.
     fn balance(&mut self, p: &FrictionProgram, x: &[f64], lambda: &[f64]) {
         let n = p.n();
-        for v in [&mut self.g, &mut self.terms, &mut self.columns] {
+        for v in [&mut self.g, &mut self.terms, &mut self.columns, &mut self.curvature] {
             v.clear();
             v.resize(n, 0.0);
         }
@@ -163,6 +181,7 @@ impl Law {
         for (k, block) in p.cones.blocks.iter().enumerate() {
             let (first, at) = (block.first as usize, block.at as usize);
             for i in 0..block.dim as usize {
+                self.curvature[first + i] = p.cones.P_row(k, i)[i];
                 let row = p.cones.P_row(k, i).iter().zip(&x[first..]);
                 self.terms[first + i] =
                     p.cones.c[at + i].abs() + row.map(|(a, b)| (a * b).abs()).sum::<f64>();
@@ -170,6 +189,7 @@ impl Law {
         }
         for spring in &p.cones.saturations {
             let at = spring.index as usize;
+            self.curvature[at] += spring.stiffness;
             self.terms[at] += (spring.stiffness * (x[at].abs() + spring.target.abs()))
                 .min(spring.gradient(x[at]).abs() + spring.stiffness * spring.target.abs());
         }

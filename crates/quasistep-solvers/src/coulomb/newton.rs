@@ -32,7 +32,7 @@ const HOLD: f64 = 1e-5;
 const SOLVED: f64 = 1e-13;
 /// Imbalance that is rounding, as a share of the largest force.
 const ROUNDING: f64 = 1e-15;
-/// Change of the forces, as a share of the largest, at which the centre counts as reached.
+/// Change of the forces, and pull of the centre, as shares of the largest, at which it counts as reached.
 const REACHED: f64 = 1e-13;
 /// Most Newton steps in all, most without a new centre, and most centres.
 const STEPS: u32 = 60;
@@ -202,8 +202,12 @@ impl Newton {
             if consistent && error <= SOLVED * size {
                 centres += 1;
                 since = 0;
+                let held = (0..self.x.len())
+                    .map(|j| (HOLD * (self.x[j] - self.x_c[j]) / self.D[j]).abs())
+                    .fold(0.0, f64::max);
                 let (change, force) = self.recentre(p);
-                if change <= REACHED * force || centres == CENTRES {
+                let reached = change <= REACHED * force && held <= REACHED * size;
+                if reached || centres == CENTRES {
                     self.publish(p);
                     return true;
                 }

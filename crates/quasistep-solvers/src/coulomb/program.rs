@@ -297,14 +297,10 @@ impl FrictionProgram {
             };
             let cone = p.cone_of(i);
             let sides = p.cones.sides_of(cone);
-            let mut blocks = [0_u32; 16];
-            let count = sides.len().min(16);
-            for (to, side) in blocks.iter_mut().zip(sides) {
-                *to = side.block;
-            }
-            let mut to = self.push_contact(friction, &blocks[..count]);
+            let blocks: Vec<u32> = sides.iter().map(|side| side.block).collect();
+            let mut to = self.push_contact(friction, &blocks);
             to.b().copy_from_slice(&p.cones.b[cone.b_at as usize..][..contact.k as usize]);
-            for (s, side) in sides.iter().take(count).enumerate() {
+            for (s, side) in sides.iter().enumerate() {
                 for r in 0..contact.k as usize {
                     let from = cone.J_at as usize + r * cone.width as usize + side.column as usize;
                     let row = to.J(s, r);

@@ -146,16 +146,11 @@ impl Shift {
         for (i, _) in p.contacts.iter().enumerate() {
             let cone = p.cone_of(i);
             let sides = p.cones.sides_of(cone);
-            // few sides: a contact touches one or two blocks
-            let mut blocks = [0_u32; 8];
-            let count = sides.len().min(8);
-            for (to, side) in blocks.iter_mut().zip(sides) {
-                *to = side.block;
-            }
+            let blocks: Vec<u32> = sides.iter().map(|side| side.block).collect();
             let J = &p.cones.J[cone.J_at as usize..];
-            let mut row = q.push_cone(Cone::Edges(&[1.0]), 1, &blocks[..count]);
+            let mut row = q.push_cone(Cone::Edges(&[1.0]), 1, &blocks);
             row.b()[0] = p.b(i, 0);
-            for (s, side) in sides.iter().take(count).enumerate() {
+            for (s, side) in sides.iter().enumerate() {
                 let to = row.J(s, 0);
                 let dim = to.len();
                 to.copy_from_slice(&J[side.column as usize..][..dim]);

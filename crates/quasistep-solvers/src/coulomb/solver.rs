@@ -248,6 +248,7 @@ impl CoulombSolver {
         inner.solve(outer, None, &CoulombSettings { newton: true, cases: 1 }, answer);
         out.convex += answer.convex;
         out.pivots += answer.pivots;
+        out.longest = out.longest.max(answer.longest);
         let decided = match (answer.outcome, &answer.refutation) {
             (Outcome::Solved, _) => {
                 let start = CoulombWarm { lambda: &answer.lambda, u: &answer.u, relaxed: None };
@@ -299,6 +300,7 @@ impl CoulombSolver {
         lemke.budget = Some(cases);
         lemke.solve(lcp, active, answer);
         out.pivots += answer.pivots;
+        out.longest = out.longest.max(answer.longest);
         let method = if answer.cases > 1 { CoulombMethod::Cases } else { CoulombMethod::Lemke };
         match answer.outcome {
             LcpOutcome::Solved => {
@@ -377,10 +379,11 @@ impl CoulombSolver {
 
     /// An undecided end: numbers back to zero, counts kept.
     fn give_up(&mut self, p: &FrictionProgram, out: &mut CoulombSolution) {
-        let CoulombSolution { newton, convex, pivots, method, .. } = *out;
+        let CoulombSolution { newton, convex, pivots, longest, method, .. } = *out;
         out.reset(p.n(), p.rows, p.contacts.len());
         out.outcome = Outcome::Undecided;
-        (out.newton, out.convex, out.pivots, out.method) = (newton, convex, pivots, method);
+        (out.newton, out.convex, out.method) = (newton, convex, method);
+        (out.pivots, out.longest) = (pivots, longest);
     }
 }
 

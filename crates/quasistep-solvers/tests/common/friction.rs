@@ -380,18 +380,34 @@ pub fn dense(lcp: &mut Lcp) -> Dense {
     Dense { M, q: lcp.q().to_vec(), free: lcp.n_free() }
 }
 
-/// Checks a solution of a complementarity problem by its own rows.
-pub fn check_lcp(lcp: &mut Lcp, s: &LcpSolution, tolerance: f64) -> Result<(), String> {
+/// Checks a solution of the complementarity problem of `sample` by its own rows: each by its terms, and where
+/// these all but vanish by a tenth of the largest force or rate.
+pub fn check_lcp(
+    sample: &Sample,
+    lcp: &mut Lcp,
+    s: &LcpSolution,
+    tolerance: f64,
+) -> Result<(), String> {
     let Dense { M, q, free } = dense(lcp);
     let n = q.len();
     let v: Vec<f64> = s.x.iter().chain(&s.z).copied().collect();
-    let largest = q.iter().fold(0.0_f64, |m, q| m.max(q.abs()));
+    // slip multipliers have rows of forces and values of rates, the other pairs the other way around
+    let slips = |i: usize| i >= free && M[i * n..i * n + free].iter().all(|v| *v == 0.0);
+    let (mut force, mut speed) = (sample.force, sample.length);
+    for i in free..n {
+        if slips(i) {
+            speed = speed.max(v[i]);
+        } else {
+            force = force.max(v[i]);
+        }
+    }
     for i in 0..n {
         let row = &M[i * n..(i + 1) * n];
         let value: f64 = row.iter().zip(&v).map(|(a, b)| a * b).sum::<f64>() + q[i];
         let terms: f64 =
             row.iter().zip(&v).map(|(a, b)| (a * b).abs()).sum::<f64>() + q[i].abs();
-        let rounding = tolerance * (terms + 0.1 * largest);
+        let unit = if i < free || slips(i) { force } else { speed };
+        let rounding = tolerance * (terms + 0.1 * unit);
         let bad = if i < free {
             value.abs() > rounding
         } else {
