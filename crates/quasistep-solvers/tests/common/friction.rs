@@ -190,6 +190,40 @@ pub fn friction_problem(s: &mut Samples, r: &Recipe) -> Sample {
 }
 
 impl Sample {
+    /// The same with forces and lengths of other sizes.
+    pub fn in_units(&self, force: f64, length: f64) -> Self {
+        let n = self.n;
+        let mut other = self.clone();
+        other.force *= force;
+        other.length *= length;
+        other.P.iter_mut().for_each(|v| *v *= force / length);
+        other.c.iter_mut().for_each(|v| *v *= force);
+        let p = &mut other.program;
+        // one block: which variables belong together makes no difference to the answer
+        p.reset([n]);
+        for i in 0..n {
+            p.P(0, i).copy_from_slice(&other.P[i * n..(i + 1) * n]);
+        }
+        p.c(0).copy_from_slice(&other.c);
+        for contact in &mut other.contacts {
+            contact.b.iter_mut().for_each(|v| *v *= length);
+            let tangents = contact.J.len() - 1;
+            let directions = contact.edges.concat();
+            let radii = vec![contact.mu; tangents];
+            let friction = if contact.edges.is_empty() {
+                Friction::Round(&radii)
+            } else {
+                Friction::Diamond { mu: 1.0, directions: &directions, tangents }
+            };
+            let mut to = p.push_contact(friction, &[0]);
+            to.b().copy_from_slice(&contact.b);
+            for (r, row) in contact.J.iter().enumerate() {
+                to.J(0, r).copy_from_slice(row);
+            }
+        }
+        other
+    }
+
     /// Jacobians over all variables.
     fn widen(&mut self, dims: &[usize], firsts: &[usize]) {
         for contact in &mut self.contacts {
