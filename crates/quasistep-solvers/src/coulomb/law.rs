@@ -118,7 +118,7 @@ impl Law {
         let mut offset = 0.0_f64;
         for (i, contact) in p.contacts.iter().enumerate() {
             sizes.force = sizes.force.max(lambda[contact.first as usize].abs());
-            sizes.speed = sizes.speed.max(row_terms(p, i, 0, x));
+            sizes.speed = sizes.speed.max(speed_of(p, i, x));
             offset = (0..contact.k as usize).fold(offset, |m, r| m.max(p.b(i, r).abs()));
         }
         // rates that known forces give to what resists them, forces that known motion asks of it
@@ -241,6 +241,17 @@ pub(crate) fn row_terms(p: &FrictionProgram, contact: usize, row: usize, x: &[f6
         J.iter().zip(&x[first..]).map(|(a, b)| (a * b).abs()).sum::<f64>()
     };
     p.row(contact, row).map(terms).sum::<f64>() + p.b(contact, row).abs()
+}
+
+/// The largest of them over the rows of a contact, in the unit of the normal one.
+pub(crate) fn speed_of(p: &FrictionProgram, contact: usize, x: &[f64]) -> f64 {
+    let units = p.units_of(&p.contacts[contact]);
+    let mu = units.iter().fold(0.0_f64, |m, unit| m.max(*unit));
+    // a spin turns into a speed by the radius at which it rubs
+    (0..units.len())
+        .filter(|t| units[*t] > 0.0)
+        .map(|t| units[t] / mu * row_terms(p, contact, t + 1, x))
+        .fold(row_terms(p, contact, 0, x), f64::max)
 }
 
 fn dot(a: &[f64], b: &[f64]) -> f64 {

@@ -163,7 +163,7 @@ impl Uniqueness {
             }
         }
         let force = p.contacts.iter().fold(0.0_f64, |m, c| m.max(s.lambda[c.first as usize]));
-        let rates = (0..p.contacts.len()).map(|i| crate::coulomb::law::row_terms(p, i, 0, &s.x));
+        let rates = (0..p.contacts.len()).map(|i| crate::coulomb::law::speed_of(p, i, &s.x));
         let speed = rates.fold(0.0, f64::max);
         for (i, contact) in p.contacts.iter().enumerate() {
             let rows = contact.rows();
