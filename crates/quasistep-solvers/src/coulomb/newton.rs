@@ -30,6 +30,8 @@ const PENALTY: f64 = 1e5;
 const HOLD: f64 = 1e-5;
 /// Imbalance at which an equation counts as solved, as a share of the largest term.
 const SOLVED: f64 = 1e-13;
+/// The same for one that does not shrink any more.
+const STALLED: f64 = 1e-10;
 /// Imbalance that is rounding, as a share of the largest force.
 const ROUNDING: f64 = 1e-15;
 /// Change of the forces, and pull of the centre, as shares of the largest, at which it counts as reached.
@@ -192,14 +194,18 @@ impl Newton {
         }
         // the start's rates need not be those of its x: the first step makes up for it
         let mut consistent = false;
-        let (mut since, mut centres) = (0, 0);
+        let (mut since, mut centres, mut last) = (0, 0, f64::INFINITY);
         for _ in 0..STEPS {
             self.project(p);
             let (error, size) = self.imbalance(p);
             if !error.is_finite() {
                 return false;
             }
-            if consistent && error <= SOLVED * size {
+            // rounding ends what does not shrink any more
+            let stalls = error <= STALLED * size && error > 0.5 * last && self.factored == self.modes;
+            last = error;
+            if consistent && (error <= SOLVED * size || stalls) {
+                last = f64::INFINITY;
                 centres += 1;
                 since = 0;
                 let held = (0..self.x.len())
