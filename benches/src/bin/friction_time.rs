@@ -38,7 +38,8 @@ fn write(rows: &mut quasistep_solvers::ConeMut<'_>, side: usize, sign: f64, p: [
         let mut e = [0.0; 3];
         e[*axis] = sign;
         // rate of a point: v + w × p
-        let moment = [p[1] * e[2] - p[2] * e[1], p[2] * e[0] - p[0] * e[2], p[0] * e[1] - p[1] * e[0]];
+        let moment =
+            [p[1] * e[2] - p[2] * e[1], p[2] * e[0] - p[0] * e[2], p[0] * e[1] - p[1] * e[0]];
         let row = rows.J(side, r);
         row[..3].copy_from_slice(&e);
         if row.len() == 6 {
@@ -114,7 +115,9 @@ fn program(case: &Case, k: usize, p: &mut FrictionProgram) {
 }
 
 fn main() {
-    println!("scene                          convex us   exact us   ratio   methods (warm, newton, fixed point, lemke, other), unsolved");
+    println!(
+        "scene                          convex us   exact us   ratio   methods (warm, newton, fixed point, lemke, other), unsolved"
+    );
     for scene in [Scene::Stack(1), Scene::Stack(10), Scene::Row(1), Scene::Row(3), Scene::Row(10)] {
         for round in [false, true] {
             for mass in [true, false] {

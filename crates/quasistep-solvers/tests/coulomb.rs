@@ -43,7 +43,7 @@ fn survey(seed: u64, count: usize, recipe: &Recipe) -> Tally {
                 let check = sample.check_refutation(refutation);
                 assert_eq!(check, Ok(()), "seed {seed}, sample {k}");
             }
-            Outcome::Undecided => {tally.undecided += 1; if std::env::var("DBG").is_ok() {eprintln!("UND {seed} {k} n {} contacts {} newton {} convex {} pivots {}", sample.n, sample.contacts.len(), out.newton, out.convex, out.pivots);}}
+            Outcome::Undecided => tally.undecided += 1,
             Outcome::GaveUp => panic!("seed {seed}, sample {k}: {:?}", out.reason),
         }
     }
@@ -62,8 +62,12 @@ fn pyramids_end_with_proof() {
     .iter()
     .enumerate()
     {
-        let tally = survey(200 + seed as u64, 600, recipe);
-        eprintln!("{tally:?}");
+        let tally = survey(200 + seed as u64, 300, recipe);
+        // many pyramids at once would take more cases than the budget allows
+        assert!(tally.undecided <= 6, "{tally:?}");
+        // Newton's method, from the relaxation or a shifted one, is what solves most of them
+        let newton: u32 = tally.methods[..3].iter().sum();
+        assert!(10 * newton >= 8 * tally.solved, "{tally:?}");
     }
 }
 
@@ -78,7 +82,14 @@ fn round_cones_end_with_proof() {
     .iter()
     .enumerate()
     {
-        let tally = survey(300 + seed as u64, 600, recipe);
-        eprintln!("{tally:?}");
+        let tally = survey(300 + seed as u64, 300, recipe);
+        if recipe.tangents == 1 {
+            // segments, like pyramids
+            assert!(tally.undecided <= 3, "{tally:?}");
+        } else {
+            // of these matrices without meaning about a quarter jam with pyramids, and there is no proof of
+            // that for round cones
+            assert!(10 * tally.undecided <= 3 * 300, "{tally:?}");
+        }
     }
 }

@@ -5,8 +5,8 @@
 #![allow(missing_docs)]
 
 use quasistep_solvers::{
-    CoulombMethod, CoulombSettings, CoulombSolution, CoulombSolver, Friction, FrictionProgram,
-    Lcp, LcpOutcome, LcpSolution, LcpSolver, Outcome,
+    CoulombMethod, CoulombSettings, CoulombSolution, CoulombSolver, Friction, FrictionProgram, Lcp,
+    LcpOutcome, LcpSolution, LcpSolver, Outcome,
 };
 
 const H: f64 = 0.01;
@@ -78,7 +78,11 @@ fn worst(s: &CoulombSolution) -> f64 {
 }
 
 /// Runs 700 steps; calls `check` with the index and answer of each.
-fn run(scene: &Scene, settings: &CoulombSettings, mut check: impl FnMut(usize, &[f64; 3], &CoulombSolution)) {
+fn run(
+    scene: &Scene,
+    settings: &CoulombSettings,
+    mut check: impl FnMut(usize, &[f64; 3], &CoulombSolution),
+) {
     let (mut solver, mut out) = (CoulombSolver::new(), CoulombSolution::default());
     let mut p = FrictionProgram::new();
     let mut q = [0.6, 0.0, 0.0];

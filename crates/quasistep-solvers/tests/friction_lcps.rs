@@ -174,8 +174,7 @@ fn polyhedron(problem: &Dense, active: &impl Fn(usize) -> bool) -> Option<bool> 
         b.push(value);
     };
     for i in 0..n {
-        let row: Vec<f64> =
-            (0..n).map(|j| if active(j) { M[i * n + j] } else { 0.0 }).collect();
+        let row: Vec<f64> = (0..n).map(|j| if active(j) { M[i * n + j] } else { 0.0 }).collect();
         push(&row, -q[i]);
         if active(i) {
             push(&row.iter().map(|v| -v).collect::<Vec<f64>>(), q[i]);
@@ -221,7 +220,9 @@ fn small_problems_agree_with_every_choice_tried() {
             wrong => panic!("sample {k}: {wrong:?}"),
         }
     }
-    eprintln!("{solved} solved, {unsolvable} unsolvable, {undecided} undecided, {doubtful} doubtful");
+    eprintln!(
+        "{solved} solved, {unsolvable} unsolvable, {undecided} undecided, {doubtful} doubtful"
+    );
     assert!(undecided < 10, "{undecided} undecided");
     assert!(doubtful < 20, "the oracle itself doubts {doubtful}");
     assert!(solved > 250 && unsolvable > 250, "{solved} {unsolvable}");

@@ -153,7 +153,9 @@ fn fingers_on_one_joint_share_their_friction_in_any_split() {
     assert_eq!(forces.contacts(&p), [0, 1]);
     let weights = |of: &[(usize, f64)]| {
         let mut w = vec![0.0; p.n_rows()];
-        of.iter().for_each(|(at, v)| w[*at] = *v);
+        for (at, v) in of {
+            w[*at] = *v;
+        }
         w
     };
     assert!(forces.determines(&weights(&[(0, 1.0)])));

@@ -130,8 +130,7 @@ fn diamond_and_box_are_different_models() {
 
 /// Theorem 1, both ways, on one answer; whether its multipliers were the same.
 fn theorem(p: &FrictionProgram, out: &CoulombSolution, scale: f64, work: &mut LeastWork) -> bool {
-    let lambda_n: Vec<f64> =
-        (0..p.n_contacts()).map(|i| out.lambda[p.rows_of(i).start]).collect();
+    let lambda_n: Vec<f64> = (0..p.n_contacts()).map(|i| out.lambda[p.rows_of(i).start]).collect();
     let status = work.solve(p, &lambda_n);
     if status != Status::Solved {
         // round cones at their limit are hard for any solver
@@ -151,8 +150,7 @@ fn theorem(p: &FrictionProgram, out: &CoulombSolution, scale: f64, work: &mut Le
             if rows.len() == 1 || lambda_n[i] <= 1e-7 * scale {
                 continue;
             }
-            let dissipated: f64 =
-                rows.clone().skip(1).map(|k| work.lambda[k] * out.u[k]).sum();
+            let dissipated: f64 = rows.clone().skip(1).map(|k| work.lambda[k] * out.u[k]).sum();
             let most: f64 = rows.clone().skip(1).map(|k| out.lambda[k] * out.u[k]).sum();
             let motion_unique = Uniqueness::new().motion(p, out) == Motion::Unique;
             assert!(!motion_unique || (dissipated - most).abs() < 1e-5 * scale);

@@ -112,8 +112,7 @@ impl Uniqueness {
                 let rows = p.rows_of(g.contact);
                 *c = -g.entries.iter().zip(&r[rows]).map(|(g, r)| g * r).sum::<f64>();
             }
-            let qp =
-                Qp { n: count, P: &P, c: &c, A: &self.rows, b: &self.b, saturations: &[] };
+            let qp = Qp { n: count, P: &P, c: &c, A: &self.rows, b: &self.b, saturations: &[] };
             self.solver.solve(&qp, &[], &Settings::default(), &mut self.answer);
             if self.answer.status != Status::Solved {
                 forces.known = false;
@@ -132,7 +131,9 @@ impl Uniqueness {
             }
             let length = change.iter().map(|v| v * v).sum::<f64>().sqrt();
             if length > NEW * size {
-                change.iter_mut().for_each(|v| *v /= length);
+                for v in &mut change {
+                    *v /= length;
+                }
                 forces.exchanges.push(change);
                 silent = 0;
             } else {

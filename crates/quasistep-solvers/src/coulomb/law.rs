@@ -85,8 +85,7 @@ impl Law {
                 modes[i] = if lambda_n > idle { Mode::Stick } else { Mode::Open };
                 continue;
             }
-            let (lambda_t, u_t) =
-                (&lambda[at + 1..][..tangents], &u[at + 1..at + 1 + tangents]);
+            let (lambda_t, u_t) = (&lambda[at + 1..][..tangents], &u[at + 1..at + 1 + tangents]);
             let outside = self.outside(p, contact, lambda_n.max(0.0), lambda_t);
             r.cone = r.cone.max(outside).max(-lambda_n);
             holds &= outside <= (TERMS * lambda_n).max(idle);

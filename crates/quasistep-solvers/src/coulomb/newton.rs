@@ -31,7 +31,7 @@ const HOLD: f64 = 1e-5;
 /// Imbalance at which an equation counts as solved, as a share of the largest term.
 const SOLVED: f64 = 1e-13;
 /// The same for one that does not shrink any more.
-const STALLED: f64 = 1e-10;
+const STALLED: f64 = 1e-9;
 /// Imbalance that is rounding, as a share of the largest force.
 const ROUNDING: f64 = 1e-15;
 /// Change of the forces, and pull of the centre, as shares of the largest, at which it counts as reached.
@@ -202,7 +202,7 @@ impl Newton {
                 return false;
             }
             // rounding ends what does not shrink any more
-            let stalls = error <= STALLED * size && error > 0.5 * last && self.factored == self.modes;
+            let stalls = error <= STALLED * size && error > 0.5 * last;
             last = error;
             if consistent && (error <= SOLVED * size || stalls) {
                 last = f64::INFINITY;

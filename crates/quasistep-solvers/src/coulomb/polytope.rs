@@ -115,9 +115,8 @@ impl Hull {
             }
             p
         };
-        let dot = |a: &[f64; MOST], b: &[f64; MOST]| -> f64 {
-            a.iter().zip(b).map(|(a, b)| a * b).sum()
-        };
+        let dot =
+            |a: &[f64; MOST], b: &[f64; MOST]| -> f64 { a.iter().zip(b).map(|(a, b)| a * b).sum() };
         let (mut nearest, mut least, mut largest) = (0, f64::INFINITY, 0.0_f64);
         for j in 0..count {
             let p = seen(j);

@@ -283,9 +283,9 @@ impl FrictionProgram {
                     for r in 0..tangents {
                         for sign in [1.0, -1.0] {
                             let radius = sign * (tangents as f64).sqrt();
-                            directions.extend((0..tangents).map(|t| {
-                                if t == r { radius * units[t] } else { 0.0 }
-                            }));
+                            directions.extend(
+                                (0..tangents).map(|t| if t == r { radius * units[t] } else { 0.0 }),
+                            );
                         }
                     }
                 }
@@ -321,7 +321,8 @@ impl FrictionProgram {
         match contact.shape {
             Shape::Round => &[],
             Shape::Polytope(count) => {
-                &self.vertices[contact.vertices_at as usize..][..count as usize * contact.tangents()]
+                &self.vertices[contact.vertices_at as usize..]
+                    [..count as usize * contact.tangents()]
             }
         }
     }

@@ -177,7 +177,7 @@ impl CoulombSolver {
             self.lemke(p, related, settings.cases, out);
         }
         if out.outcome == Outcome::GaveUp {
-            self.give_up(p, out);
+            give_up(p, out);
         }
     }
 
@@ -214,7 +214,7 @@ impl CoulombSolver {
         match self.shift.answer.status {
             Status::Unbounded => {
                 let direction = self.shift.answer.ray.clone();
-                self.refute(p, Refutation::Unsupported { direction }, out)
+                refute(p, Refutation::Unsupported { direction }, out)
             }
             Status::Infeasible => {
                 // cones may contradict one another where gaps do not
@@ -222,7 +222,7 @@ impl CoulombSolver {
                 out.convex = self.shift.solved;
                 if !feasible && self.shift.answer.status == Status::Infeasible {
                     let weights = self.shift.answer.certificate.clone();
-                    return self.refute(p, Refutation::Crushed { weights }, out);
+                    return refute(p, Refutation::Crushed { weights }, out);
                 }
                 if feasible {
                     self.shift.widen(p);
@@ -230,7 +230,7 @@ impl CoulombSolver {
                     out.convex = self.shift.solved;
                     if self.shift.answer.status == Status::Unbounded {
                         let direction = self.shift.answer.ray.clone();
-                        return self.refute(p, Refutation::Unsupported { direction }, out);
+                        return refute(p, Refutation::Unsupported { direction }, out);
                     }
                 }
                 false
@@ -256,7 +256,7 @@ impl CoulombSolver {
             }
             (Outcome::Unsolvable, Some(refutation)) => {
                 let refutation = refutation.clone();
-                self.refute(p, refutation, out)
+                refute(p, refutation, out)
             }
             _ => false,
         };
@@ -265,22 +265,6 @@ impl CoulombSolver {
         }
         self.around = Some(memory);
         decided
-    }
-
-    /// Takes a proof that holds; true if it does.
-    fn refute(
-        &mut self,
-        p: &FrictionProgram,
-        refutation: Refutation,
-        out: &mut CoulombSolution,
-    ) -> bool {
-        let holds = refutation.holds(p);
-        if holds {
-            self.give_up(p, out);
-            out.outcome = Outcome::Unsolvable;
-            out.refutation = Some(refutation);
-        }
-        holds
     }
 
     /// Lemke's method, with a search through so many cases; true if it decided.
@@ -316,7 +300,7 @@ impl CoulombSolver {
             LcpOutcome::Unsolvable => {
                 let proof = answer.proof.take().unwrap_or_default();
                 let contacts = self.blamed(&proof);
-                let refuted = self.refute(p, Refutation::Jammed { proof, contacts }, out);
+                let refuted = refute(p, Refutation::Jammed { proof, contacts }, out);
                 out.method = if refuted { CoulombMethod::Cases } else { out.method };
                 refuted
             }
@@ -376,21 +360,29 @@ impl CoulombSolver {
         }
         false
     }
+}
 
-    /// An undecided end: numbers back to zero, counts kept.
-    fn give_up(&mut self, p: &FrictionProgram, out: &mut CoulombSolution) {
-        let CoulombSolution { newton, convex, pivots, longest, method, .. } = *out;
-        out.reset(p.n(), p.rows, p.contacts.len());
-        out.outcome = Outcome::Undecided;
-        (out.newton, out.convex, out.method) = (newton, convex, method);
-        (out.pivots, out.longest) = (pivots, longest);
+/// Takes a proof that holds; true if it does.
+fn refute(p: &FrictionProgram, refutation: Refutation, out: &mut CoulombSolution) -> bool {
+    let holds = refutation.holds(p);
+    if holds {
+        give_up(p, out);
+        out.outcome = Outcome::Unsolvable;
+        out.refutation = Some(refutation);
     }
+    holds
+}
+
+/// An undecided end: numbers back to zero, counts kept.
+fn give_up(p: &FrictionProgram, out: &mut CoulombSolution) {
+    let CoulombSolution { newton, convex, pivots, longest, method, .. } = *out;
+    out.reset(p.n(), p.rows, p.contacts.len());
+    out.outcome = Outcome::Undecided;
+    (out.newton, out.convex, out.method) = (newton, convex, method);
+    (out.pivots, out.longest) = (pivots, longest);
 }
 
 fn fits(p: &FrictionProgram, w: &CoulombWarm<'_>) -> bool {
     let finite = |v: &[f64]| v.iter().all(|v| v.is_finite());
-    w.lambda.len() == p.rows
-        && w.u.len() == p.rows
-        && finite(w.lambda)
-        && finite(w.u)
+    w.lambda.len() == p.rows && w.u.len() == p.rows && finite(w.lambda) && finite(w.u)
 }

@@ -101,8 +101,7 @@ impl Uniqueness {
         for trial in 0..4 {
             general_position(n, trial, &mut self.c);
             let size = self.c.iter().map(|c| c * c).sum::<f64>().sqrt();
-            let qp =
-                Qp { n, P: &self.P, c: &self.c, A: &self.rows, b: &self.b, saturations: &[] };
+            let qp = Qp { n, P: &self.P, c: &self.c, A: &self.rows, b: &self.b, saturations: &[] };
             self.solver.solve(&qp, &[], &Settings::default(), &mut self.answer);
             if self.answer.status != Status::Solved {
                 return Motion::Unknown;
@@ -112,7 +111,9 @@ impl Uniqueness {
                 let mut direction: Vec<f64> =
                     self.answer.x.iter().zip(&self.unit).map(|(d, unit)| d * unit).collect();
                 let largest = direction.iter().fold(0.0_f64, |m, d| m.max(d.abs()));
-                direction.iter_mut().for_each(|d| *d /= largest);
+                for d in &mut direction {
+                    *d /= largest;
+                }
                 return Motion::Free { direction };
             }
         }
@@ -276,7 +277,7 @@ impl Uniqueness {
 
 /// A fixed vector that no special direction is orthogonal to, and for odd trials its negative.
 pub(crate) fn general_position(n: usize, trial: usize, to: &mut Vec<f64>) {
-    let sign = if trial % 2 == 0 { 1.0 } else { -1.0 };
+    let sign = if trial.is_multiple_of(2) { 1.0 } else { -1.0 };
     let mut seed = 0x9e37_79b9_7f4a_7c15_u64.wrapping_mul(1 + trial as u64 / 2);
     to.clear();
     for _ in 0..n {

@@ -79,7 +79,9 @@ impl LeastWork {
             let (width, k) = (cone.width as usize, contact.k as usize);
             list.clear();
             list.extend(sides.iter().map(|s| s.block));
-            let J = |r: usize, column: u32| &p.cones.J[cone.J_at as usize + r * width + column as usize..];
+            let J = |r: usize, column: u32| {
+                &p.cones.J[cone.J_at as usize + r * width + column as usize..]
+            };
             let mut normal = q.push_cone(Cone::Edges(&[1.0]), 1, &list);
             normal.b()[0] = p.b(i, 0);
             for (s, side) in sides.iter().enumerate() {

@@ -73,8 +73,7 @@ impl Cases {
         let lcp = &scaled.lcp;
         self.build(lcp);
         let n = lcp.size();
-        let qp =
-            Qp { n, P: &self.P, c: &self.c, A: &self.rows, b: &self.b, saturations: &[] };
+        let qp = Qp { n, P: &self.P, c: &self.c, A: &self.rows, b: &self.b, saturations: &[] };
         self.solver.solve(&qp, &[], &Settings::default(), &mut self.answer);
         match self.answer.status {
             Status::Infeasible => {
@@ -147,8 +146,7 @@ impl Cases {
         }
         self.build(lcp);
         let n = lcp.size();
-        let qp =
-            Qp { n, P: &self.P, c: &self.c, A: &self.rows, b: &self.b, saturations: &[] };
+        let qp = Qp { n, P: &self.P, c: &self.c, A: &self.rows, b: &self.b, saturations: &[] };
         let mut answer = Solution::default();
         self.solver.solve(&qp, &[], &Settings::default(), &mut answer);
         self.solved += 1;
@@ -180,8 +178,7 @@ impl Cases {
             return;
         }
         self.b.iter_mut().for_each(|b| *b /= largest);
-        let qp =
-            Qp { n, P: &self.P, c: &self.c, A: &self.rows, b: &self.b, saturations: &[] };
+        let qp = Qp { n, P: &self.P, c: &self.c, A: &self.rows, b: &self.b, saturations: &[] };
         self.solver.solve(&qp, &[], &Settings::default(), answer);
         self.solved += 1;
         if answer.status == Status::Solved {
@@ -235,8 +232,7 @@ impl Cases {
         }
         let largest = y.iter().fold(0.0_f64, |m, y| m.max(y.abs()));
         for (k, y) in y.iter_mut().enumerate() {
-            let free = k < original.free
-                || self.held[k - original.free] == Some(Side::W);
+            let free = k < original.free || self.held[k - original.free] == Some(Side::W);
             if y.abs() <= 1e-13 * largest || (!free && *y < 0.0) {
                 *y = 0.0;
             }

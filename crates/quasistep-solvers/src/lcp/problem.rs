@@ -175,8 +175,7 @@ impl LcpSolution {
     pub(crate) fn reset(&mut self, lcp: &Lcp) {
         self.outcome = LcpOutcome::GaveUp;
         self.reason = None;
-        for (v, n) in
-            [(&mut self.x, lcp.free), (&mut self.z, lcp.pairs), (&mut self.w, lcp.pairs)]
+        for (v, n) in [(&mut self.x, lcp.free), (&mut self.z, lcp.pairs), (&mut self.w, lcp.pairs)]
         {
             v.clear();
             v.resize(n, 0.0);

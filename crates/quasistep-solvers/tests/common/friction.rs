@@ -72,15 +72,10 @@ pub fn friction_problem(s: &mut Samples, r: &Recipe) -> Sample {
     let bodies = 1 + s.below(r.bodies);
     let dims: Vec<usize> = (0..bodies).map(|_| 1 + s.below(r.dim)).collect();
     let n = dims.iter().sum();
-    let firsts: Vec<usize> = dims.iter().scan(0, |at, d| Some(std::mem::replace(at, *at + d))).collect();
-    let mut sample = Sample {
-        n,
-        P: vec![0.0; n * n],
-        c: vec![0.0; n],
-        force,
-        length,
-        ..Sample::default()
-    };
+    let firsts: Vec<usize> =
+        dims.iter().scan(0, |at, d| Some(std::mem::replace(at, *at + d))).collect();
+    let mut sample =
+        Sample { n, P: vec![0.0; n * n], c: vec![0.0; n], force, length, ..Sample::default() };
     let p = &mut sample.program;
     p.reset(dims.iter().copied());
     for (k, dim) in dims.iter().enumerate() {
@@ -244,9 +239,8 @@ impl Sample {
     /// Checks Coulomb's law, written down once more.
     pub fn check(&self, s: &CoulombSolution, tolerance: f64) -> Result<(), String> {
         let dot = |a: &[f64], b: &[f64]| -> f64 { a.iter().zip(b).map(|(a, b)| a * b).sum() };
-        let size = |a: &[f64], b: &[f64]| -> f64 {
-            a.iter().zip(b).map(|(a, b)| (a * b).abs()).sum()
-        };
+        let size =
+            |a: &[f64], b: &[f64]| -> f64 { a.iter().zip(b).map(|(a, b)| (a * b).abs()).sum() };
         let mut force = vec![0.0; self.n];
         let mut terms = vec![self.force * 1e-3; self.n];
         for j in 0..self.n {
@@ -374,7 +368,8 @@ impl Sample {
                     for j in 0..n {
                         let column: Vec<f64> = (0..n).map(|i| M[i * n + j]).collect();
                         let sum = dot(&case.y, &column);
-                        let terms: f64 = case.y.iter().zip(&column).map(|(a, b)| (a * b).abs()).sum();
+                        let terms: f64 =
+                            case.y.iter().zip(&column).map(|(a, b)| (a * b).abs()).sum();
                         let grows = if j < free {
                             sum.abs() > 1e-8 * terms
                         } else {
@@ -391,7 +386,8 @@ impl Sample {
                     }
                 }
                 // the shares of all cases, 2^-held, add up to everything
-                let shares: f64 = proof.cases.iter().map(|c| 0.5f64.powi(c.held.len() as i32)).sum();
+                let shares: f64 =
+                    proof.cases.iter().map(|c| 0.5f64.powi(c.held.len() as i32)).sum();
                 if (shares - 1.0).abs() > 1e-9 {
                     return Err(format!("the cases cover {shares}"));
                 }
@@ -438,8 +434,7 @@ pub fn check_lcp(
     for i in 0..n {
         let row = &M[i * n..(i + 1) * n];
         let value: f64 = row.iter().zip(&v).map(|(a, b)| a * b).sum::<f64>() + q[i];
-        let terms: f64 =
-            row.iter().zip(&v).map(|(a, b)| (a * b).abs()).sum::<f64>() + q[i].abs();
+        let terms: f64 = row.iter().zip(&v).map(|(a, b)| (a * b).abs()).sum::<f64>() + q[i].abs();
         let unit = if i < free || slips(i) { force } else { speed };
         let rounding = tolerance * (terms + 0.1 * unit);
         let bad = if i < free {
