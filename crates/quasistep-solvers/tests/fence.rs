@@ -235,7 +235,7 @@ fn the_complementarity_problem_alone_is_solved_without_a_hint() {
     let mut q = [0.6, 0.0, 0.0];
     let mut pivots = 0;
     for k in 0..700 {
-        program(&scene, &q, k as f64 * H, &mut p);
+        program(&scene, &q, f64::from(k) * H, &mut p);
         assert!(p.lcp(&mut lcp));
         solver.solve(&lcp, &[], &mut out);
         assert_eq!(out.outcome, LcpOutcome::Solved, "step {k}");

@@ -40,7 +40,8 @@ const REACHED: f64 = 1e-13;
 const STEPS: u32 = 60;
 const STEPS_PER_CENTRE: u32 = 20;
 const CENTRES: u32 = 12;
-/// The letter of a round contact that slips: its derivative is new at every point.
+/// The letter of a round contact that slips: its derivative is new at every point. Pyramids of more
+/// directions than there are letters count as such.
 const CURVED: u32 = u32::MAX;
 
 /// Memory of Newton's method.
@@ -305,7 +306,10 @@ impl Newton {
                     }
                     z[1..].copy_from_slice(&point[..d]);
                     let face = &hull.corral[..hull.size];
-                    self.modes[i] = face.iter().fold(3, |m, j| m | 1 << (2 + j % 28));
+                    // one letter per face, as long as there are letters
+                    let letters = face.iter().all(|j| *j < 28);
+                    let word = face.iter().fold(3, |m, j| m | 1 << (2 + j % 28));
+                    self.modes[i] = if letters { word } else { CURVED };
                     // any vertex of the face, without its part along the face, moves with the radius
                     let mut along = [0.0; MOST];
                     along[..d].copy_from_slice(&vertices[face[0] * d..][..d]);
