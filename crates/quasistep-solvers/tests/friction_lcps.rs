@@ -38,7 +38,7 @@ fn survey(seed: u64, count: usize, recipe: &Recipe) -> Tally {
             LcpOutcome::Solved => {
                 tally.solved += 1;
                 tally.methods[out.method as usize] += 1;
-                let check = check_lcp(&mut lcp, &out, 1e-11);
+                let check = check_lcp(&sample, &mut lcp, &out, 1e-11);
                 assert_eq!(check, Ok(()), "seed {seed}, sample {k}");
             }
             LcpOutcome::Unsolvable => {

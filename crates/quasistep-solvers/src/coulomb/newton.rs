@@ -30,15 +30,18 @@ const PENALTY: f64 = 1e5;
 const HOLD: f64 = 1e-5;
 /// Imbalance at which an equation counts as solved, as a share of the largest term.
 const SOLVED: f64 = 1e-13;
+/// The same for one that does not shrink any more.
+const STALLED: f64 = 1e-9;
 /// Imbalance that is rounding, as a share of the largest force.
 const ROUNDING: f64 = 1e-15;
-/// Change of the forces, as a share of the largest, at which the centre counts as reached.
+/// Change of the forces, and pull of the centre, as shares of the largest, at which it counts as reached.
 const REACHED: f64 = 1e-13;
 /// Most Newton steps in all, most without a new centre, and most centres.
 const STEPS: u32 = 60;
 const STEPS_PER_CENTRE: u32 = 20;
 const CENTRES: u32 = 12;
-/// The letter of a round contact that slips: its derivative is new at every point.
+/// The letter of a round contact that slips: its derivative is new at every point. Pyramids of more
+/// directions than there are letters count as such.
 const CURVED: u32 = u32::MAX;
 
 /// Memory of Newton's method.
@@ -192,18 +195,26 @@ impl Newton {
         }
         // the start's rates need not be those of its x: the first step makes up for it
         let mut consistent = false;
-        let (mut since, mut centres) = (0, 0);
+        let (mut since, mut centres, mut last) = (0, 0, f64::INFINITY);
         for _ in 0..STEPS {
             self.project(p);
             let (error, size) = self.imbalance(p);
             if !error.is_finite() {
                 return false;
             }
-            if consistent && error <= SOLVED * size {
+            // rounding ends what does not shrink any more
+            let stalls = error <= STALLED * size && error > 0.5 * last;
+            last = error;
+            if consistent && (error <= SOLVED * size || stalls) {
+                last = f64::INFINITY;
                 centres += 1;
                 since = 0;
+                let held = (0..self.x.len())
+                    .map(|j| (HOLD * (self.x[j] - self.x_c[j]) / self.D[j]).abs())
+                    .fold(0.0, f64::max);
                 let (change, force) = self.recentre(p);
-                if change <= REACHED * force || centres == CENTRES {
+                let reached = change <= REACHED * force && held <= REACHED * size;
+                if reached || centres == CENTRES {
                     self.publish(p);
                     return true;
                 }
@@ -295,7 +306,10 @@ impl Newton {
                     }
                     z[1..].copy_from_slice(&point[..d]);
                     let face = &hull.corral[..hull.size];
-                    self.modes[i] = face.iter().fold(3, |m, j| m | 1 << (2 + j % 28));
+                    // one letter per face, as long as there are letters
+                    let letters = face.iter().all(|j| *j < 28);
+                    let word = face.iter().fold(3, |m, j| m | 1 << (2 + j % 28));
+                    self.modes[i] = if letters { word } else { CURVED };
                     // any vertex of the face, without its part along the face, moves with the radius
                     let mut along = [0.0; MOST];
                     along[..d].copy_from_slice(&vertices[face[0] * d..][..d]);

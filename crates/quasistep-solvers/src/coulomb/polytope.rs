@@ -1,4 +1,4 @@
-//! The point of a polytope nearest to another: Wolfe's algorithm.
+//! The point of a polytope nearest to another: side by side of a polygon, else Wolfe's algorithm.
 //!
 //! P. Wolfe, "Finding the nearest point in a polytope", Mathematical Programming 11 (1976) 128–149.
 //! It ends after finitely many steps with a *corral*: affinely independent vertices whose hull has
@@ -31,6 +31,81 @@ impl Hull {
     ///
     /// `vertices` is row-major with `d` columns. Where `w` is inside, `dim` is `d`.
     pub fn project(&mut self, vertices: &[f64], d: usize, r: f64, w: &[f64], point: &mut [f64]) {
+        if !(d == 2 && self.polygon(vertices, r, w)) {
+            self.wolfe(vertices, d, r, w);
+        }
+        self.span(vertices, d);
+        // from a vertex along the face: exact to rounding, also far outside
+        let from = self.corral[0] * d;
+        for i in 0..d {
+            point[i] = r * vertices[from + i];
+        }
+        for q in &self.basis[..self.dim] {
+            let along: f64 = (0..d).map(|i| q[i] * (w[i] - r * vertices[from + i])).sum();
+            for i in 0..d {
+                point[i] += along * q[i];
+            }
+        }
+        let off = point.iter().zip(w).map(|(a, b)| (a - b).powi(2)).sum::<f64>().sqrt();
+        if off <= INSIDE * r {
+            // inside, whatever simplex of vertices it was found in
+            point.copy_from_slice(&w[..d]);
+            self.dim = d;
+        }
+    }
+
+    /// The face of a polygon whose vertices are in order; false, with nothing done, if they are not.
+    fn polygon(&mut self, vertices: &[f64], r: f64, w: &[f64]) -> bool {
+        let (points, _) = vertices.as_chunks::<2>();
+        let n = points.len();
+        if n < 3 {
+            return false;
+        }
+        let side = |j: usize| {
+            let (a, b) = (points[j], points[(j + 1) % n]);
+            [b[0] - a[0], b[1] - a[1]]
+        };
+        let cross = |a: [f64; 2], b: [f64; 2]| a[0] * b[1] - a[1] * b[0];
+        if !(0..n).all(|j| cross(side(j), side((j + 1) % n)) > 0.0) {
+            return false;
+        }
+        // the side of which w is furthest outside has the nearest point, or ends at it
+        let mut outside = false;
+        for j in 0..n {
+            let e = side(j);
+            let to = [w[0] - r * points[j][0], w[1] - r * points[j][1]];
+            if cross(e, to) >= 0.0 {
+                continue;
+            }
+            outside = true;
+            let along = e[0] * to[0] + e[1] * to[1];
+            let before = side((j + n - 1) % n);
+            if along > r * (e[0] * e[0] + e[1] * e[1]) {
+                continue;
+            }
+            if along >= 0.0 {
+                (self.size, self.corral[0], self.corral[1]) = (2, j, (j + 1) % n);
+                return true;
+            }
+            // before the start of this side: the vertex, unless the side before has it
+            let there = [to[0] + r * before[0], to[1] + r * before[1]];
+            let past = before[0] * there[0] + before[1] * there[1];
+            if past > r * (before[0] * before[0] + before[1] * before[1])
+                || cross(before, there) >= 0.0
+            {
+                (self.size, self.corral[0]) = (1, j);
+                return true;
+            }
+        }
+        if outside {
+            return false;
+        }
+        self.size = 3;
+        self.corral[..3].copy_from_slice(&[0, 1, 2]);
+        true
+    }
+
+    fn wolfe(&mut self, vertices: &[f64], d: usize, r: f64, w: &[f64]) {
         let count = vertices.len() / d;
         // vertices as seen from w
         let seen = |j: usize| {
@@ -73,18 +148,6 @@ impl Hull {
             self.weights[self.size] = 0.0;
             self.size += 1;
             while !self.settle(&seen) {}
-        }
-        for i in 0..d {
-            let at = |s: usize| self.weights[s] * vertices[self.corral[s] * d + i];
-            point[i] = r * (0..self.size).map(at).sum::<f64>();
-        }
-        let off = point.iter().zip(w).map(|(a, b)| (a - b).powi(2)).sum::<f64>().sqrt();
-        if off <= INSIDE * r {
-            // inside, whatever simplex of vertices it was found in
-            point.copy_from_slice(&w[..d]);
-            self.dim = d;
-        } else {
-            self.span(vertices, d);
         }
     }
 

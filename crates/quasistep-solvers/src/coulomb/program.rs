@@ -3,6 +3,9 @@
 use crate::cone::program::ConeData;
 use crate::{Cone, ConeMut, ConeProgram, Reason, Saturation};
 
+/// Sides of the polygon around a disc.
+const SIDES: u32 = 16;
+
 /// Bodies in balance under contacts with exact Coulomb friction.
 ///
 /// Find `x` and a force `lambda_i = (lambda_n, lambda_t)` for every contact with
@@ -44,7 +47,8 @@ pub enum Friction<'a> {
     /// None: one row, the normal one. A bound of a variable is such a contact.
     None,
     /// The ellipsoid `Σ_r (l_r / mu_r)² ≤ 1`: a disc for `[mu, mu]`, with slip and spin for
-    /// `[mu, mu, mu_spin]`. One entry for every tangential row. Trinkle05 (4).
+    /// `[mu, mu, mu_spin]`. One entry for every tangential row: with a single one it is a segment, and the same
+    /// as a diamond or a box. Trinkle05 (4).
     Round(&'a [f64]),
     /// Convex hull of 0 and `mu d_j`: the pyramid of Trinkle05 (13) and Pang21 (1), with any number of
     /// directions that positively span the tangent plane.
@@ -137,6 +141,12 @@ impl FrictionProgram {
         self.edges.clear();
         let (tangents, count) = match friction {
             Friction::None => (0, Some(0)),
+            Friction::Round(&[mu]) => {
+                // along a line a ball is a segment
+                self.negative |= mu < 0.0;
+                self.edges.extend([mu, -mu]);
+                (1, Some(2))
+            }
             Friction::Round(mu) => {
                 self.negative |= mu.iter().any(|mu| *mu < 0.0);
                 self.units.extend_from_slice(mu);
@@ -182,7 +192,7 @@ impl FrictionProgram {
         self.contacts.push(Contact { shape, k: k as u32, first, units_at, vertices_at });
         let Self { cones, edges, .. } = self;
         match friction {
-            Friction::Round(mu) if k <= 8 => {
+            Friction::Round(mu) if mu.len() > 1 && k <= 8 => {
                 let mut E = [1.0; 8];
                 E[1..k].copy_from_slice(mu);
                 cones.push_cone(Cone::Round(&E[..k]), k, blocks)
@@ -243,6 +253,62 @@ impl FrictionProgram {
     /// Entries of `u` and `lambda` that belong to a contact.
     pub fn rows_of(&self, contact: usize) -> std::ops::Range<usize> {
         self.contacts[contact].rows()
+    }
+
+    /// Becomes `p` with polytopes around its round cones.
+    pub(crate) fn circumscribe(&mut self, p: &FrictionProgram) {
+        self.reset(p.cones.blocks.iter().map(|b| b.dim as usize));
+        self.cones.P.clone_from(&p.cones.P);
+        self.cones.c.clone_from(&p.cones.c);
+        self.cones.saturations.clone_from(&p.cones.saturations);
+        let mut directions = Vec::new();
+        for (i, contact) in p.contacts.iter().enumerate() {
+            let (tangents, units) = (contact.tangents(), p.units_of(contact));
+            directions.clear();
+            match contact.shape {
+                Shape::Polytope(_) => {
+                    for vertex in p.vertices_of(contact).chunks_exact(tangents.max(1)) {
+                        directions.extend(vertex.iter().zip(units).map(|(v, unit)| v * unit));
+                    }
+                }
+                Shape::Round if tangents == 2 => {
+                    let radius = (std::f64::consts::PI / f64::from(SIDES)).cos().recip();
+                    for j in 0..SIDES {
+                        let angle = std::f64::consts::TAU * f64::from(j) / f64::from(SIDES);
+                        let (sin, cos) = angle.sin_cos();
+                        directions.extend([radius * cos * units[0], radius * sin * units[1]]);
+                    }
+                }
+                Shape::Round => {
+                    for r in 0..tangents {
+                        for sign in [1.0, -1.0] {
+                            let radius = sign * (tangents as f64).sqrt();
+                            directions.extend(
+                                (0..tangents).map(|t| if t == r { radius * units[t] } else { 0.0 }),
+                            );
+                        }
+                    }
+                }
+            }
+            let friction = if tangents == 0 {
+                Friction::None
+            } else {
+                Friction::Diamond { mu: 1.0, directions: &directions, tangents }
+            };
+            let cone = p.cone_of(i);
+            let sides = p.cones.sides_of(cone);
+            let blocks: Vec<u32> = sides.iter().map(|side| side.block).collect();
+            let mut to = self.push_contact(friction, &blocks);
+            to.b().copy_from_slice(&p.cones.b[cone.b_at as usize..][..contact.k as usize]);
+            for (s, side) in sides.iter().enumerate() {
+                for r in 0..contact.k as usize {
+                    let from = cone.J_at as usize + r * cone.width as usize + side.column as usize;
+                    let row = to.J(s, r);
+                    let dim = row.len();
+                    row.copy_from_slice(&p.cones.J[from..from + dim]);
+                }
+            }
+        }
     }
 
     /// Units of the tangential rows of a contact: the largest friction force along each.

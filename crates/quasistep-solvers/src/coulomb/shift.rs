@@ -15,12 +15,44 @@ use crate::{Cone, ConeProgram, ConeSolver, Settings, Solution, WarmStart};
 /// Bounds of the share of a step.
 const LEAST_SHARE: f64 = 0.05;
 const MOST_SHARE: f64 = 10.0;
+/// Sizes of forces and rates that need no other unit.
+const MODERATE: f64 = 1e4;
 /// Change of the shifts that is none, as a share of the largest.
 const STILL: f64 = 1e-13;
+
+/// Units in which forces and rates of a program are of moderate size, where those of the caller are far from
+/// it: 1, or a power of two.
+#[derive(Clone, Copy, Debug)]
+struct Units {
+    force: f64,
+    length: f64,
+}
+
+impl Default for Units {
+    fn default() -> Self {
+        Self { force: 1.0, length: 1.0 }
+    }
+}
+
+impl Units {
+    fn of(p: &FrictionProgram) -> Self {
+        let largest = |v: &[f64]| v.iter().fold(0.0_f64, |m, v| m.max(v.abs()));
+        let (c, b, P) = (largest(&p.cones.c), largest(&p.cones.b), largest(&p.cones.P));
+        // whichever is missing follows from the stiffness
+        let length = if b > 0.0 || P == 0.0 { b } else { c / P };
+        let force = if c > 0.0 { c } else { P * length };
+        let unit = |size: f64| {
+            let moderate = size == 0.0 || (1.0 / MODERATE..=MODERATE).contains(&size);
+            if moderate || !size.is_finite() { 1.0 } else { size.log2().round().exp2() }
+        };
+        Self { force: unit(force), length: unit(length) }
+    }
+}
 
 /// Memory of the fixed point.
 #[derive(Debug, Default)]
 pub(crate) struct Shift {
+    units: Units,
     solver: ConeSolver,
     program: ConeProgram,
     pub answer: Solution,
@@ -41,6 +73,7 @@ pub(crate) struct Shift {
 impl Shift {
     /// No shift: the relaxation.
     pub fn start(&mut self, p: &FrictionProgram) {
+        self.units = Units::of(p);
         for v in [&mut self.gamma, &mut self.missing] {
             v.clear();
             v.resize(p.contacts.len(), 0.0);
@@ -57,20 +90,35 @@ impl Shift {
     /// Solves the program shifted by `gamma`, from the last answer.
     pub fn solve(&mut self, p: &FrictionProgram) {
         let shifted = self.gamma.iter().any(|g| *g != 0.0);
-        if shifted {
+        let Units { force, length } = self.units;
+        let scaled = force != 1.0 || length != 1.0;
+        if shifted || scaled {
             self.program.copy(&p.cones);
             for (k, gamma) in self.gamma.iter().enumerate() {
                 let at = self.program.cones[k].b_at as usize;
                 self.program.b[at] -= gamma;
             }
         }
-        let program = if shifted { &self.program } else { &p.cones };
+        if scaled {
+            let q = &mut self.program;
+            q.P.iter_mut().for_each(|v| *v *= length / force);
+            q.c.iter_mut().for_each(|v| *v /= force);
+            q.b.iter_mut().for_each(|v| *v /= length);
+            for spring in &mut q.saturations {
+                spring.stiffness *= length / force;
+                spring.target /= length;
+                spring.limit /= force;
+            }
+        }
+        let program = if shifted || scaled { &self.program } else { &p.cones };
         let warm = (self.z.len() == program.m).then_some(WarmStart { z: &self.z, s: &self.s });
         self.solver.solve(program, warm, &Settings::default(), &mut self.answer);
         self.solved += 1;
         if self.answer.status == crate::Status::Solved {
             self.z.clone_from(&self.answer.z);
             self.s.clone_from(&self.answer.s);
+            self.answer.x.iter_mut().for_each(|x| *x *= length);
+            self.answer.z.iter_mut().for_each(|z| *z *= force);
             self.read(p);
         }
     }
@@ -78,9 +126,9 @@ impl Shift {
     /// Warm start of the first program: multipliers and slacks of a similar relaxation.
     pub fn warm(&mut self, z: &[f64], s: &[f64]) {
         self.z.clear();
-        self.z.extend_from_slice(z);
+        self.z.extend(z.iter().map(|z| z / self.units.force));
         self.s.clear();
-        self.s.extend_from_slice(s);
+        self.s.extend(s.iter().map(|s| s / self.units.length));
     }
 
     /// Forces and rates of the answer.
@@ -146,16 +194,11 @@ impl Shift {
         for (i, _) in p.contacts.iter().enumerate() {
             let cone = p.cone_of(i);
             let sides = p.cones.sides_of(cone);
-            // few sides: a contact touches one or two blocks
-            let mut blocks = [0_u32; 8];
-            let count = sides.len().min(8);
-            for (to, side) in blocks.iter_mut().zip(sides) {
-                *to = side.block;
-            }
+            let blocks: Vec<u32> = sides.iter().map(|side| side.block).collect();
             let J = &p.cones.J[cone.J_at as usize..];
-            let mut row = q.push_cone(Cone::Edges(&[1.0]), 1, &blocks[..count]);
-            row.b()[0] = p.b(i, 0);
-            for (s, side) in sides.iter().take(count).enumerate() {
+            let mut row = q.push_cone(Cone::Edges(&[1.0]), 1, &blocks);
+            row.b()[0] = p.b(i, 0) / self.units.length;
+            for (s, side) in sides.iter().enumerate() {
                 let to = row.J(s, 0);
                 let dim = to.len();
                 to.copy_from_slice(&J[side.column as usize..][..dim]);
@@ -163,6 +206,7 @@ impl Shift {
         }
         self.solver.solve(&self.normals, None, &Settings::default(), &mut self.answer);
         self.solved += 1;
+        self.answer.x.iter_mut().for_each(|x| *x *= self.units.length);
         self.answer.status == crate::Status::Solved
     }
 

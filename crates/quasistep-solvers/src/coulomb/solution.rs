@@ -42,6 +42,8 @@ pub enum CoulombMethod {
     FixedPoint,
     /// Lemke's method, from the contacts that are active in the relaxation.
     Lemke,
+    /// Newton's method from the answer with pyramids around the round cones.
+    Pyramid,
     /// Every case tried, or a proof that there is no answer.
     Cases,
 }
@@ -89,8 +91,11 @@ pub struct CoulombSolution {
     pub newton: u32,
     /// Convex programs solved.
     pub convex: u32,
-    /// Pivots of Lemke's method.
+    /// Pivots of Lemke's method, all attempts together, and most of one: at most three times the number of
+    /// rows of the complementarity problem.
     pub pivots: u32,
+    /// See [`pivots`](Self::pivots).
+    pub longest: u32,
     /// If unsolvable, why.
     pub refutation: Option<Refutation>,
 }
@@ -140,7 +145,8 @@ impl CoulombSolution {
         self.modes.resize(contacts, Mode::Open);
         self.residuals = CoulombResiduals::default();
         self.method = CoulombMethod::default();
-        (self.newton, self.convex, self.pivots) = (0, 0, 0);
+        (self.newton, self.convex) = (0, 0);
+        (self.pivots, self.longest) = (0, 0);
         self.refutation = None;
     }
 }

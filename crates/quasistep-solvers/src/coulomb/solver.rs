@@ -59,7 +59,8 @@ impl Default for CoulombSettings {
 /// 2. the convex relaxation of Anitescu, and Newton's method from there; if it has no answer, the proof
 ///    that the program has none: known forces that no contact can meet, gaps that contradict;
 /// 3. a few steps of the fixed point over convex programs with shifted gaps, Newton's method after each;
-/// 4. for pyramids Lemke's method, from the contacts active there; then more of the fixed point;
+/// 4. for pyramids Lemke's method, from the contacts active there; for round cones the same on pyramids around
+///    them, which Newton's method rounds off; then more of the fixed point;
 /// 5. for few pyramids every case: a solution, or the proof that they are jammed.
 ///
 /// ```
@@ -94,6 +95,8 @@ pub struct CoulombSolver {
     lemke: LcpSolver,
     answer: LcpSolution,
     active: Vec<u32>,
+    /// Pyramids around round cones, their solver and its answer.
+    around: Option<Box<(FrictionProgram, CoulombSolver, CoulombSolution)>>,
 }
 
 impl FrictionProgram {
@@ -162,6 +165,9 @@ impl CoulombSolver {
                 return;
             }
         }
+        if !pyramids && self.circumscribe(p, out) {
+            return;
+        }
         if self.shift.answer.status == Status::Solved
             && self.fixed_point(p, FEW_ROUNDS..ROUNDS, out)
         {
@@ -171,7 +177,7 @@ impl CoulombSolver {
             self.lemke(p, related, settings.cases, out);
         }
         if out.outcome == Outcome::GaveUp {
-            self.give_up(p, out);
+            give_up(p, out);
         }
     }
 
@@ -208,7 +214,7 @@ impl CoulombSolver {
         match self.shift.answer.status {
             Status::Unbounded => {
                 let direction = self.shift.answer.ray.clone();
-                self.refute(p, Refutation::Unsupported { direction }, out)
+                refute(p, Refutation::Unsupported { direction }, out)
             }
             Status::Infeasible => {
                 // cones may contradict one another where gaps do not
@@ -216,7 +222,7 @@ impl CoulombSolver {
                 out.convex = self.shift.solved;
                 if !feasible && self.shift.answer.status == Status::Infeasible {
                     let weights = self.shift.answer.certificate.clone();
-                    return self.refute(p, Refutation::Crushed { weights }, out);
+                    return refute(p, Refutation::Crushed { weights }, out);
                 }
                 if feasible {
                     self.shift.widen(p);
@@ -224,7 +230,7 @@ impl CoulombSolver {
                     out.convex = self.shift.solved;
                     if self.shift.answer.status == Status::Unbounded {
                         let direction = self.shift.answer.ray.clone();
-                        return self.refute(p, Refutation::Unsupported { direction }, out);
+                        return refute(p, Refutation::Unsupported { direction }, out);
                     }
                 }
                 false
@@ -233,20 +239,32 @@ impl CoulombSolver {
         }
     }
 
-    /// Takes a proof that holds; true if it does.
-    fn refute(
-        &mut self,
-        p: &FrictionProgram,
-        refutation: Refutation,
-        out: &mut CoulombSolution,
-    ) -> bool {
-        let holds = refutation.holds(p);
-        if holds {
-            self.give_up(p, out);
-            out.outcome = Outcome::Unsolvable;
-            out.refutation = Some(refutation);
+    /// Round cones by circumscribed pyramids: known forces that these cannot meet the cones cannot, and where
+    /// these have an answer, Newton's method may find that of the cones from there. True if either decided.
+    fn circumscribe(&mut self, p: &FrictionProgram, out: &mut CoulombSolution) -> bool {
+        let mut memory = self.around.take().unwrap_or_default();
+        let (outer, inner, answer) = &mut *memory;
+        outer.circumscribe(p);
+        inner.solve(outer, None, &CoulombSettings { newton: true, cases: 1 }, answer);
+        out.convex += answer.convex;
+        out.pivots += answer.pivots;
+        out.longest = out.longest.max(answer.longest);
+        let decided = match (answer.outcome, &answer.refutation) {
+            (Outcome::Solved, _) => {
+                let start = CoulombWarm { lambda: &answer.lambda, u: &answer.u, relaxed: None };
+                self.newton(p, Some(start), out)
+            }
+            (Outcome::Unsolvable, Some(refutation)) => {
+                let refutation = refutation.clone();
+                refute(p, refutation, out)
+            }
+            _ => false,
+        };
+        if decided && out.outcome == Outcome::Solved {
+            out.method = CoulombMethod::Pyramid;
         }
-        holds
+        self.around = Some(memory);
+        decided
     }
 
     /// Lemke's method, with a search through so many cases; true if it decided.
@@ -266,6 +284,7 @@ impl CoulombSolver {
         lemke.budget = Some(cases);
         lemke.solve(lcp, active, answer);
         out.pivots += answer.pivots;
+        out.longest = out.longest.max(answer.longest);
         let method = if answer.cases > 1 { CoulombMethod::Cases } else { CoulombMethod::Lemke };
         match answer.outcome {
             LcpOutcome::Solved => {
@@ -281,7 +300,7 @@ impl CoulombSolver {
             LcpOutcome::Unsolvable => {
                 let proof = answer.proof.take().unwrap_or_default();
                 let contacts = self.blamed(&proof);
-                let refuted = self.refute(p, Refutation::Jammed { proof, contacts }, out);
+                let refuted = refute(p, Refutation::Jammed { proof, contacts }, out);
                 out.method = if refuted { CoulombMethod::Cases } else { out.method };
                 refuted
             }
@@ -341,14 +360,26 @@ impl CoulombSolver {
         }
         false
     }
+}
 
-    /// An undecided end: numbers back to zero, counts kept.
-    fn give_up(&mut self, p: &FrictionProgram, out: &mut CoulombSolution) {
-        let CoulombSolution { newton, convex, pivots, method, .. } = *out;
-        out.reset(p.n(), p.rows, p.contacts.len());
-        out.outcome = Outcome::Undecided;
-        (out.newton, out.convex, out.pivots, out.method) = (newton, convex, pivots, method);
+/// Takes a proof that holds; true if it does.
+fn refute(p: &FrictionProgram, refutation: Refutation, out: &mut CoulombSolution) -> bool {
+    let holds = refutation.holds(p);
+    if holds {
+        give_up(p, out);
+        out.outcome = Outcome::Unsolvable;
+        out.refutation = Some(refutation);
     }
+    holds
+}
+
+/// An undecided end: numbers back to zero, counts kept.
+fn give_up(p: &FrictionProgram, out: &mut CoulombSolution) {
+    let CoulombSolution { newton, convex, pivots, longest, method, .. } = *out;
+    out.reset(p.n(), p.rows, p.contacts.len());
+    out.outcome = Outcome::Undecided;
+    (out.newton, out.convex, out.method) = (newton, convex, method);
+    (out.pivots, out.longest) = (pivots, longest);
 }
 
 fn fits(p: &FrictionProgram, w: &CoulombWarm<'_>) -> bool {

@@ -49,7 +49,7 @@ impl Lemke {
             return End::Stopped;
         }
         self.snap(lcp, t);
-        if self.nonnegative(t) {
+        if nonnegative(t) {
             return End::Solved;
         }
         self.d.clear();
@@ -90,10 +90,6 @@ impl Lemke {
             }
             self.terms.push(terms);
         }
-    }
-
-    fn nonnegative(&self, t: &Tableau) -> bool {
-        (0..t.n).all(|r| t.q[r] >= 0.0 || t.unbounded(t.basic[r] as usize))
     }
 
     /// Row that the variable of column `c` drives to zero first; for the entry of `z_0` the one that it
@@ -150,4 +146,8 @@ impl Lemke {
         }
         false
     }
+}
+
+fn nonnegative(t: &Tableau) -> bool {
+    (0..t.n).all(|r| t.q[r] >= 0.0 || t.unbounded(t.basic[r] as usize))
 }

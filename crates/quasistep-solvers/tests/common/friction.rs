@@ -185,6 +185,40 @@ pub fn friction_problem(s: &mut Samples, r: &Recipe) -> Sample {
 }
 
 impl Sample {
+    /// The same with forces and lengths of other sizes.
+    pub fn in_units(&self, force: f64, length: f64) -> Self {
+        let n = self.n;
+        let mut other = self.clone();
+        other.force *= force;
+        other.length *= length;
+        other.P.iter_mut().for_each(|v| *v *= force / length);
+        other.c.iter_mut().for_each(|v| *v *= force);
+        let p = &mut other.program;
+        // one block: which variables belong together makes no difference to the answer
+        p.reset([n]);
+        for i in 0..n {
+            p.P(0, i).copy_from_slice(&other.P[i * n..(i + 1) * n]);
+        }
+        p.c(0).copy_from_slice(&other.c);
+        for contact in &mut other.contacts {
+            contact.b.iter_mut().for_each(|v| *v *= length);
+            let tangents = contact.J.len() - 1;
+            let directions = contact.edges.concat();
+            let radii = vec![contact.mu; tangents];
+            let friction = if contact.edges.is_empty() {
+                Friction::Round(&radii)
+            } else {
+                Friction::Diamond { mu: 1.0, directions: &directions, tangents }
+            };
+            let mut to = p.push_contact(friction, &[0]);
+            to.b().copy_from_slice(&contact.b);
+            for (r, row) in contact.J.iter().enumerate() {
+                to.J(0, r).copy_from_slice(row);
+            }
+        }
+        other
+    }
+
     /// Jacobians over all variables.
     fn widen(&mut self, dims: &[usize], firsts: &[usize]) {
         for contact in &mut self.contacts {
@@ -214,6 +248,8 @@ impl Sample {
             force[j] = dot(row, &s.x) + self.c[j];
             terms[j] += size(row, &s.x);
         }
+        let rows = self.contacts.iter().flat_map(|c| c.J.iter().zip(&c.b));
+        let fastest = rows.map(|(J, b)| size(J, &s.x) + b.abs()).fold(self.length, f64::max);
         let mut at = 0;
         for (i, contact) in self.contacts.iter().enumerate() {
             let k = contact.J.len();
@@ -226,7 +262,7 @@ impl Sample {
                 .iter()
                 .zip(&contact.b)
                 .map(|(J, b)| size(J, &s.x) + b.abs())
-                .fold(self.length * 1e-3, f64::max);
+                .fold(fastest * 1e-3, f64::max);
             let n = lambda[0];
             let largest = s.lambda.iter().fold(self.force * 1e-3, |m, l| m.max(l.abs()));
             let idle = n <= tolerance * largest;
@@ -374,17 +410,33 @@ pub fn dense(lcp: &mut Lcp) -> Dense {
     Dense { M, q: lcp.q().to_vec(), free: lcp.n_free() }
 }
 
-/// Checks a solution of a complementarity problem by its own rows.
-pub fn check_lcp(lcp: &mut Lcp, s: &LcpSolution, tolerance: f64) -> Result<(), String> {
+/// Checks a solution of the complementarity problem of `sample` by its own rows: each by its terms, and where
+/// these all but vanish by a tenth of the largest force or rate.
+pub fn check_lcp(
+    sample: &Sample,
+    lcp: &mut Lcp,
+    s: &LcpSolution,
+    tolerance: f64,
+) -> Result<(), String> {
     let Dense { M, q, free } = dense(lcp);
     let n = q.len();
     let v: Vec<f64> = s.x.iter().chain(&s.z).copied().collect();
-    let largest = q.iter().fold(0.0_f64, |m, q| m.max(q.abs()));
+    // slip multipliers have rows of forces and values of rates, the other pairs the other way around
+    let slips = |i: usize| i >= free && M[i * n..i * n + free].iter().all(|v| *v == 0.0);
+    let (mut force, mut speed) = (sample.force, sample.length);
+    for i in free..n {
+        if slips(i) {
+            speed = speed.max(v[i]);
+        } else {
+            force = force.max(v[i]);
+        }
+    }
     for i in 0..n {
         let row = &M[i * n..(i + 1) * n];
         let value: f64 = row.iter().zip(&v).map(|(a, b)| a * b).sum::<f64>() + q[i];
         let terms: f64 = row.iter().zip(&v).map(|(a, b)| (a * b).abs()).sum::<f64>() + q[i].abs();
-        let rounding = tolerance * (terms + 1e-3 * largest);
+        let unit = if i < free || slips(i) { force } else { speed };
+        let rounding = tolerance * (terms + 0.1 * unit);
         let bad = if i < free {
             value.abs() > rounding
         } else {
