@@ -3,6 +3,7 @@
 use crate::report::{
     Certificate, ContactMode, CoulombMethod, Method, Stage, StepMethod, StepReport,
 };
+use std::collections::BTreeMap;
 
 /// Statistics over the steps of a run. Add each report with [`push`](Self::push).
 #[derive(Clone, Debug, Default)]
@@ -19,7 +20,7 @@ pub struct Tally {
     restarts: usize,
     fallbacks: usize,
     not_smallest_norm: usize,
-    coulomb: [usize; 5],
+    coulomb: BTreeMap<CoulombMethod, usize>,
     stand_ins: usize,
     boundary_layer: f64,
     saturated_steps: usize,
@@ -75,7 +76,7 @@ impl Tally {
                 self.fallbacks += usize::from(method == Method::Fallback);
                 self.not_smallest_norm += usize::from(!report.smallest_norm);
             }
-            StepMethod::Coulomb(method) => self.coulomb[method as usize] += 1,
+            StepMethod::Coulomb(method) => *self.coulomb.entry(method).or_default() += 1,
         }
         self.stand_ins += usize::from(report.fallback.is_some());
         let layers = report.contacts.iter().map(|c| c.boundary_layer);
@@ -157,7 +158,7 @@ impl Tally {
 
     /// Steps with exact Coulomb friction that an algorithm solved.
     pub fn coulomb_steps(&self, method: CoulombMethod) -> usize {
-        self.coulomb[method as usize]
+        self.coulomb.get(&method).copied().unwrap_or_default()
     }
 
     /// Steps that had no solution with exact Coulomb friction, and took the fallback.
