@@ -2,6 +2,7 @@
 //! `step_time`, the CPU time of stepping one scene, `solve_recorded`, recorded problems for programs in
 //! other languages, and `hard_problems`, the long test of the solver.
 
+pub mod clouds;
 pub mod recorded;
 
 /// CPU time that this thread has used, in ns.

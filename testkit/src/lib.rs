@@ -7,7 +7,7 @@ use quasistep_scene::Scene;
 use std::path::PathBuf;
 
 /// Names of all shipped scenes, by their file name without ending.
-pub const SCENES: [&str; 8] = [
+pub const SCENES: [&str; 11] = [
     "gripper_2d",
     "iiwa_stacking",
     "planar_push",
@@ -16,6 +16,9 @@ pub const SCENES: [&str; 8] = [
     "door",
     "pile",
     "sphere_spin",
+    "bunny_grasp",
+    "mug_handle",
+    "million_points",
 ];
 
 /// Root of the checkout.

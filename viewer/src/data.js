@@ -5,6 +5,7 @@ import { Quaternion, Vector3 } from "three";
 const bytes = (text) => Uint8Array.from(atob(text), (c) => c.charCodeAt(0)).buffer;
 export const floats = (text) => new Float32Array(bytes(text));
 export const doubles = (text) => new Float64Array(bytes(text));
+export const directions = (text) => new Int8Array(bytes(text));
 export const indices = (text) => new Uint32Array(bytes(text));
 
 export const MODES = ["separate", "stick", "slide"];

@@ -4,6 +4,7 @@ import * as THREE from "three";
 import { OrbitControls } from "three/addons/controls/OrbitControls.js";
 import { mergeVertices, toCreasedNormals } from "three/addons/utils/BufferGeometryUtils.js";
 import { floats, indices } from "./data.js";
+import { dots } from "./dots.js";
 
 const DIRECTIONS = {
   iso: [0.55, -0.75, 0.42], front: [0, -1, 0.04], side: [1, 0, 0.04], top: [0, -1e-4, 1], back: [-0.55, 0.75, 0.42],
@@ -27,6 +28,7 @@ export class Scene {
     this.#light();
     this.#bodies();
     this.raycaster = new THREE.Raycaster();
+    this.raycaster.params.Points.threshold = this.dotWidth ?? 0;
     this.view("iso");
   }
 
@@ -59,8 +61,10 @@ export class Scene {
     this.collision = [];
     let floor = false;
     for (const shape of this.run.shapes) {
-      const object = shape.geometry.kind === "half_space" ? this.#plane(shape) : solid(shape);
+      const kind = shape.geometry.kind;
+      const object = kind === "half_space" ? this.#plane(shape) : kind === "points" ? dots(shape) : solid(shape);
       if (!object) continue;
+      if (kind === "points") this.dotWidth = Math.max(this.dotWidth ?? 0, shape.geometry.width);
       floor ||= shape.geometry.kind === "half_space";
       const [w, x, y, z, px, py, pz] = shape.pose;
       object.quaternion.set(x, y, z, w);

@@ -38,6 +38,14 @@ pub fn check(arguments: &CheckArgs, quiet: bool) -> Result<(), Failure> {
             scene.params.formulation,
             scene.params.inertia
         );
+        for note in &scene.notes {
+            println!("  {note}");
+        }
+    }
+    if !quiet {
+        for cloud in &scene.clouds {
+            println!("  cloud {cloud}");
+        }
     }
     for warning in &scene.warnings {
         eprintln!("warning: {warning}");

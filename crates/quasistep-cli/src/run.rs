@@ -20,6 +20,9 @@ pub fn run(arguments: &RunArgs, quiet: bool) -> Result<(), Failure> {
     let dir = arguments.out.clone().unwrap_or_else(|| Path::new("out").join(&scene.name));
     if !quiet {
         println!("{}: {}", scene.name, scene.title);
+        for cloud in &scene.clouds {
+            println!("  cloud {cloud}");
+        }
         for warning in &scene.warnings {
             eprintln!("warning: {warning}");
         }

@@ -1,7 +1,7 @@
 //! `summary.json`: what a run was and how good it was.
 
 use quasistep::{CoulombMethod, SLIP_SPEED_THRESHOLD, Spread, Stage, Tally};
-use quasistep_scene::Scene;
+use quasistep_scene::{CloudReport, Scene};
 use serde_json::{Map, Value, json};
 
 /// Seconds that a run took.
@@ -38,6 +38,7 @@ pub fn summary(scene: &Scene, tally: &Tally, seconds: &Seconds, stopped: Option<
             "gravity_m_per_s2": params.gravity,
             "slip_speed_threshold_m_per_s": SLIP_SPEED_THRESHOLD,
         },
+        "clouds": scene.clouds.iter().map(cloud).collect::<Vec<_>>(),
         "dofs": scene.system.model().n_v(),
         "steps": tally.steps(),
         "contacts": {
@@ -74,6 +75,25 @@ pub fn summary(scene: &Scene, tally: &Tally, seconds: &Seconds, stopped: Option<
             "iterations": { "mean": tally.mean_iterations(), "max": tally.most_iterations() },
         },
         "effort_limited_steps": tally.saturated_steps(),
+    })
+}
+
+fn cloud(c: &CloudReport) -> Value {
+    json!({
+        "body": c.body,
+        "file": c.file,
+        "points": {
+            "read": c.n_read,
+            "not_finite": c.n_invalid,
+            "outliers": c.n_outliers,
+            "thinned": c.n_thinned,
+            "used": c.n_points,
+            "drawn": c.n_drawn,
+        },
+        "normals": c.has_normals,
+        "m_per_unit_of_file": c.scale,
+        "low_m": c.low,
+        "high_m": c.high,
     })
 }
 

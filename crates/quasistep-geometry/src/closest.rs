@@ -49,14 +49,18 @@ pub(crate) fn foot(core: &Core, face: &CoreFace, p: Vec3) -> Option<Vec3> {
     if height < 0.0 {
         return None;
     }
+    inside(core, face, p).then(|| p - face.normal * height)
+}
+
+/// True if `p` is above or below a face, not beside it.
+pub(crate) fn inside(core: &Core, face: &CoreFace, p: Vec3) -> bool {
     let corners = core.corners(face);
     let n = corners.len();
-    let inside = (0..n).all(|k| {
+    (0..n).all(|k| {
         let u = core.points[corners[k] as usize];
         let w = core.points[corners[(k + 1) % n] as usize];
         face.normal.dot((w - u).cross(p - u)) >= 0.0
-    });
-    inside.then(|| p - face.normal * height)
+    })
 }
 
 /// Closest points of two segments, each perhaps of no length.

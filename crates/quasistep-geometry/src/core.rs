@@ -3,9 +3,6 @@
 use crate::shape::Shape;
 use quasistep_math::{Pose, Vec3};
 
-/// Sides of the prism that stands for a cylinder.
-pub const CYLINDER_SIDES: u32 = 48;
-
 /// A face: outward normal, offset along it, and where its loop of corners stands.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct CoreFace {
@@ -22,7 +19,7 @@ pub(crate) struct CoreEdge {
     pub faces: [u32; 2],
 }
 
-/// Memory of one core: points, segments, boxes, hulls and prisms alike.
+/// Memory of one core: points, segments, boxes and hulls alike.
 #[derive(Debug, Default)]
 pub(crate) struct Core {
     pub points: Vec<Vec3>,
@@ -69,7 +66,7 @@ impl Core {
         !self.faces.is_empty()
     }
 
-    /// Becomes the core of a shape; a half-space has none and leaves it empty.
+    /// Becomes the core of a shape; cylinders, half-spaces and clouds have none and leave it empty.
     pub fn fill(&mut self, shape: &Shape, X: &Pose) {
         self.points.clear();
         self.faces.clear();
@@ -103,7 +100,6 @@ impl Core {
                 }
                 self.edges.extend(BOX_EDGES.map(|(ends, faces)| CoreEdge { ends, faces }));
             }
-            Shape::Cylinder { radius, half_length } => self.fill_prism(*radius, *half_length, X),
             Shape::Polytope(polytope) => {
                 self.points.extend(polytope.vertices().iter().map(|v| X.transform_point(*v)));
                 for face in polytope.faces() {
@@ -115,7 +111,7 @@ impl Core {
                 let sum = self.points.iter().fold(Vec3::ZERO, |s, p| s + *p);
                 self.centre = sum / self.points.len() as f64;
             }
-            Shape::HalfSpace => {}
+            Shape::Cylinder { .. } | Shape::HalfSpace | Shape::Cloud(_) => {}
         }
     }
 
@@ -128,35 +124,5 @@ impl Core {
         let (first, len) = (self.loops.len() as u32, corners.len() as u32);
         self.loops.extend_from_slice(corners);
         self.faces.push(CoreFace { normal, offset, first, len });
-    }
-
-    /// A prism whose sides cut the cylinder as much as its edges stand out.
-    fn fill_prism(&mut self, radius: f64, half_length: f64, X: &Pose) {
-        let n = CYLINDER_SIDES;
-        let step = std::f64::consts::TAU / f64::from(n);
-        let r = 2.0 * radius / (1.0 + (0.5 * step).cos());
-        let at = |k: u32, z: f64| {
-            let (s, c) = (f64::from(k) * step).sin_cos();
-            X.transform_point(Vec3::new(r * c, r * s, z))
-        };
-        for k in 0..n {
-            self.points.push(at(k, -half_length));
-            self.points.push(at(k, half_length));
-        }
-        for k in 0..n {
-            let (s, c) = ((f64::from(k) + 0.5) * step).sin_cos();
-            let next = (k + 1) % n;
-            let normal = X.rotation.rotate(Vec3::new(c, s, 0.0));
-            self.push_face(normal, &[2 * k, 2 * next, 2 * next + 1, 2 * k + 1]);
-            let before = (k + n - 1) % n;
-            self.edges.push(CoreEdge { ends: [2 * k, 2 * k + 1], faces: [before, k] });
-            self.edges.push(CoreEdge { ends: [2 * k, 2 * next], faces: [k, n] });
-            self.edges.push(CoreEdge { ends: [2 * k + 1, 2 * next + 1], faces: [k, n + 1] });
-        }
-        let bottom: [u32; CYLINDER_SIDES as usize] =
-            std::array::from_fn(|k| 2 * (n - 1 - k as u32));
-        let top: [u32; CYLINDER_SIDES as usize] = std::array::from_fn(|k| 2 * k as u32 + 1);
-        self.push_face(X.rotation.rotate(-Vec3::Z), &bottom);
-        self.push_face(X.rotation.rotate(Vec3::Z), &top);
     }
 }

@@ -1,13 +1,12 @@
 //! A half-space A against any other shape B: everything follows from heights above its plane.
 
 use crate::core::Core;
-use crate::narrow_phase::{ContactPoint, Distance};
+use crate::narrow_phase::{ContactPoint, Distance, flip_point};
 use crate::patch::Clipper;
+use crate::round_patch::{Collector, Flat, on_flat};
 use crate::shape::Shape;
+use crate::tube::Tube;
 use quasistep_math::{Pose, Vec3};
-
-/// Sine of the tilt below which a cylinder stands on its end rather than on a point of its rim.
-const STANDING: f64 = 1e-6;
 
 /// Signed distance from the half-space to a shape.
 pub(crate) fn distance(X_WA: &Pose, b: &Shape, X_WB: &Pose) -> Distance {
@@ -32,6 +31,16 @@ pub(crate) fn patch(
 ) {
     let n_AB_W = X_WA.rotation.rotate(Vec3::Z);
     let start = out.len();
+    if let Some(tube) = Tube::new(b, X_WB) {
+        // seen from the cylinder
+        let flat = Flat::Plane(X_WA.translation, n_AB_W);
+        on_flat(&tube, &flat, &mut Collector { n_AB_W: -n_AB_W, margin, id: 0, out });
+        for point in &mut out[start..] {
+            *point = flip_point(*point);
+        }
+        clipper.reduce(n_AB_W, start, out);
+        return;
+    }
     let mut offer = |p_WCb: Vec3, feature: u32| {
         let phi = (p_WCb - X_WA.translation).dot(n_AB_W);
         if phi < margin {
@@ -39,29 +48,6 @@ pub(crate) fn patch(
             out.push(ContactPoint { phi, p_WCa, p_WCb, n_AB_W, feature });
         }
     };
-    if let Shape::Cylinder { radius, half_length } = *b {
-        let axis = X_WB.rotation.rotate(Vec3::Z);
-        let up = n_AB_W.dot(axis);
-        let below = -(n_AB_W - axis * up);
-        // four points of each rim; a tilted cylinder's first one is its lowest
-        let (first, second) = if below.norm() > STANDING {
-            let d = below.try_normalize().unwrap_or(Vec3::X);
-            (d, axis.cross(d))
-        } else {
-            (X_WB.rotation.rotate(Vec3::X), X_WB.rotation.rotate(Vec3::Y))
-        };
-        for (end, sign) in [(0, -1.0), (4, 1.0)] {
-            // an end that looks up has nothing below it but its lowest point
-            let looks_down = sign * up < 1e-9;
-            let centre = X_WB.translation + axis * (sign * half_length);
-            for (k, d) in [first, second, -first, -second].into_iter().enumerate() {
-                if k == 0 || (looks_down && up.abs() > 1e-3) {
-                    offer(centre + d * radius, end + k as u32);
-                }
-            }
-        }
-        return;
-    }
     core.fill(b, X_WB);
     for k in 0..core.points.len() {
         // corners that no downward face has are shadowed by others

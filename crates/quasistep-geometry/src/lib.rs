@@ -1,4 +1,4 @@
-//! Shapes, signed distance with witness points and normals, contact patches, broad phase.
+//! Shapes, point clouds, signed distance with witness points and normals, contact patches, broad phase.
 //!
 //! ```text
 //! phi = (p_WCb − p_WCa) · n_AB_W,     p_WCb = p_WCa + phi n_AB_W
@@ -9,27 +9,37 @@
 //!
 //! Every shape but the cylinder and the half-space is a convex polyhedron (a point, a segment, a box,
 //! a hull: its *core*) with a radius around it, so one pair of algorithms serves them all: separating
-//! axes where the cores touch or overlap, closest features where they are apart. Both are exact to
-//! rounding, also at exact touch. A cylinder against anything but a sphere or a half-space is a prism
-//! of [`CYLINDER_SIDES`] sides, off by at most 0.25 % of its radius.
+//! axes where the cores touch or overlap, closest features where they are apart. A cylinder has its own
+//! pair: the largest separation over the few normals that its caps, side and rims allow. All are exact
+//! to rounding, also at exact touch.
+//!
+//! A point cloud is a shape too: each of its points is a feature of its own, against the exact surface of
+//! any other shape, and [`Choice`] says which few of them stand for a contact.
 //!
 //! This crate knows no body, robot, friction or time.
 #![allow(non_snake_case)] // monogram notation: X_WA, p_WCa, n_AB_W
 
 mod broad_phase;
 mod closest;
+mod cloud;
 mod core;
 mod cylinder;
+mod cylinder_pair;
+mod ellipse;
 mod half_space;
+mod line_patch;
 mod narrow_phase;
 mod patch;
+mod point;
 mod polytope;
+mod round_patch;
 mod sample;
 mod separating_axis;
 mod shape;
+mod tube;
 
 pub use broad_phase::{Aabb, BroadPhase};
-pub use core::CYLINDER_SIDES;
+pub use cloud::{Choice, CloudError, PointCloud};
 pub use narrow_phase::{ContactPoint, Distance, NarrowPhase, contact_patch, signed_distance};
 pub use polytope::{Edge, Face, HullError, Polytope};
 pub use sample::{SampleError, Samples, sample_surface, sample_triangles};

@@ -1,11 +1,14 @@
 //! Signed distance and contact patches of one pair of shapes.
 
 use crate::closest::{closest_points, crossing, foot};
+use crate::cloud::CloudMemory;
 use crate::core::Core;
+use crate::line_patch::along_edges;
 use crate::patch::Clipper;
 use crate::separating_axis::{Axis, Features, best_axis};
 use crate::shape::Shape;
-use crate::{cylinder, half_space};
+use crate::tube::Tube;
+use crate::{cylinder, cylinder_pair, half_space, round_patch};
 use quasistep_math::{Pose, Vec3};
 
 /// How far two shapes are apart.
@@ -21,6 +24,18 @@ pub struct Distance {
     pub n_AB_W: Vec3,
 }
 
+impl Distance {
+    /// From the distance of two cores to that of the shapes around them.
+    fn with_radii(self, radius_a: f64, radius_b: f64) -> Self {
+        Self {
+            phi: self.phi - radius_a - radius_b,
+            p_WCa: self.p_WCa + self.n_AB_W * radius_a,
+            p_WCb: self.p_WCb - self.n_AB_W * radius_b,
+            n_AB_W: self.n_AB_W,
+        }
+    }
+}
+
 /// One point of a contact patch.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct ContactPoint {
@@ -30,9 +45,11 @@ pub struct ContactPoint {
     pub p_WCa: Vec3,
     /// Point on B, world frame, in m.
     pub p_WCb: Vec3,
-    /// Unit normal from A into B, world frame, the same for all points of a patch.
+    /// Unit normal from A into B, world frame; the same for all points of a patch of flat features, each
+    /// point's own for a cloud.
     pub n_AB_W: Vec3,
-    /// Identity of the pair of features, the same while they stay in contact, unique in its patch.
+    /// Identity of the pair of features, the same while they stay in contact, unique in its patch. For a
+    /// cloud the index of the point; for two clouds that of A's point, or 2³¹ more than that of B's.
     pub feature: u32,
 }
 
@@ -64,6 +81,7 @@ pub struct NarrowPhase {
     a: Core,
     b: Core,
     clipper: Clipper,
+    clouds: CloudMemory,
 }
 
 impl NarrowPhase {
@@ -75,6 +93,7 @@ impl NarrowPhase {
     /// Signed distance of A and B, apart or overlapping.
     pub fn signed_distance(&mut self, a: &Shape, X_WA: &Pose, b: &Shape, X_WB: &Pose) -> Distance {
         match (a, b) {
+            (Shape::Cloud(_), _) | (_, Shape::Cloud(_)) => self.clouds.distance(a, X_WA, b, X_WB),
             (Shape::HalfSpace, Shape::HalfSpace) => Distance {
                 phi: f64::INFINITY,
                 p_WCa: X_WA.translation,
@@ -83,16 +102,14 @@ impl NarrowPhase {
             },
             (Shape::HalfSpace, _) => half_space::distance(X_WA, b, X_WB),
             (_, Shape::HalfSpace) => flip_distance(half_space::distance(X_WB, a, X_WA)),
-            (Shape::Sphere { radius }, Shape::Cylinder { .. }) => {
-                flip_distance(cylinder::sphere_distance(b, X_WB, X_WA.translation, *radius))
-            }
-            (Shape::Cylinder { .. }, Shape::Sphere { radius }) => {
-                cylinder::sphere_distance(a, X_WA, X_WB.translation, *radius)
+            (Shape::Cylinder { .. }, _) | (_, Shape::Cylinder { .. }) => {
+                self.cylinder_distance(a, X_WA, b, X_WB, f64::INFINITY)
             }
             _ => {
                 self.a.fill(a, X_WA);
                 self.b.fill(b, X_WB);
-                with_radii(core_distance(&self.a, &self.b, f64::INFINITY), &self.a, &self.b)
+                core_distance(&self.a, &self.b, f64::INFINITY)
+                    .with_radii(self.a.radius, self.b.radius)
             }
         }
     }
@@ -100,8 +117,9 @@ impl NarrowPhase {
     /// Appends the points where A and B are nearer than `margin`.
     ///
     /// Flat on flat gives the corners of the common patch, each with its own distance along the
-    /// shared normal; anything else gives one point. The smallest `phi` of a patch is the signed
-    /// distance (of cylinders lying or standing on a half-space: to 1e-6 of the radius).
+    /// shared normal; lines that lie along one another, or on something flat, give two points;
+    /// anything else gives one. The smallest `phi` of a patch is the signed distance. Clouds give the
+    /// points of their [`Choice`](crate::Choice), whose smallest `phi` is that to 1e-9 m.
     pub fn contact_patch(
         &mut self,
         a: &Shape,
@@ -112,6 +130,9 @@ impl NarrowPhase {
         out: &mut Vec<ContactPoint>,
     ) {
         match (a, b) {
+            (Shape::Cloud(_), _) | (_, Shape::Cloud(_)) => {
+                self.clouds.choose(a, X_WA, b, X_WB, None, margin, out);
+            }
             (Shape::HalfSpace, Shape::HalfSpace) => {}
             (Shape::HalfSpace, _) => {
                 half_space::patch(X_WA, b, X_WB, margin, &mut self.b, &mut self.clipper, out);
@@ -129,6 +150,9 @@ impl NarrowPhase {
                     out.push(single(&d));
                 }
             }
+            (Shape::Cylinder { .. }, _) | (_, Shape::Cylinder { .. }) => {
+                self.cylinder_patch(a, X_WA, b, X_WB, margin, out);
+            }
             _ => {
                 self.a.fill(a, X_WA);
                 self.b.fill(b, X_WB);
@@ -137,12 +161,74 @@ impl NarrowPhase {
                 if core.phi >= reach {
                     return;
                 }
-                let d = with_radii(core, &self.a, &self.b);
+                let d = core.with_radii(self.a.radius, self.b.radius);
                 let found = self.clipper.patch(&self.a, &self.b, d.n_AB_W, d.phi, margin, out);
-                if !found {
+                if !found && !along_edges(&self.a, &self.b, &d, margin, out) {
                     out.push(single(&d));
                 }
             }
+        }
+    }
+}
+
+impl NarrowPhase {
+    /// Signed distance of two shapes, at least one of them a cylinder, neither a half-space; may stop
+    /// at a lower bound once that exceeds `enough`.
+    fn cylinder_distance(
+        &mut self,
+        a: &Shape,
+        X_WA: &Pose,
+        b: &Shape,
+        X_WB: &Pose,
+        enough: f64,
+    ) -> Distance {
+        let (tube, other, X_WO, flipped) = match (Tube::new(a, X_WA), Tube::new(b, X_WB)) {
+            (Some(a), Some(b)) => return cylinder_pair::distance(&a, &b, enough),
+            (Some(tube), None) => (tube, b, X_WB, false),
+            (None, Some(tube)) => (tube, a, X_WA, true),
+            (None, None) => unreachable!("the caller matched a cylinder: {a:?}, {b:?}"),
+        };
+        let d = if let Shape::Sphere { radius } = *other {
+            cylinder::point_distance(&tube, X_WO.translation).with_radii(0.0, radius)
+        } else {
+            self.b.fill(other, X_WO);
+            let radius = self.b.radius;
+            cylinder::distance(&tube, &self.b, enough + radius).with_radii(0.0, radius)
+        };
+        if flipped { flip_distance(d) } else { d }
+    }
+
+    /// The patch of two shapes, at least one of them a cylinder, neither a ball or a half-space.
+    fn cylinder_patch(
+        &mut self,
+        a: &Shape,
+        X_WA: &Pose,
+        b: &Shape,
+        X_WB: &Pose,
+        margin: f64,
+        out: &mut Vec<ContactPoint>,
+    ) {
+        let d = self.cylinder_distance(a, X_WA, b, X_WB, margin);
+        if d.phi >= margin {
+            return;
+        }
+        let start = out.len();
+        match (Tube::new(a, X_WA), Tube::new(b, X_WB)) {
+            (Some(a), Some(b)) => {
+                round_patch::of_pair(&a, &b, &d, margin, &mut self.clipper, out);
+            }
+            // the other shape's core is in memory from the distance
+            (Some(tube), None) => {
+                round_patch::with_core(&tube, &self.b, &d, margin, &mut self.clipper, out);
+            }
+            (None, Some(tube)) => {
+                let d = flip_distance(d);
+                round_patch::with_core(&tube, &self.b, &d, margin, &mut self.clipper, out);
+                for point in &mut out[start..] {
+                    *point = flip_point(*point);
+                }
+            }
+            (None, None) => {}
         }
     }
 }
@@ -155,19 +241,8 @@ fn flip_distance(d: Distance) -> Distance {
     Distance { phi: d.phi, p_WCa: d.p_WCb, p_WCb: d.p_WCa, n_AB_W: -d.n_AB_W }
 }
 
-fn flip_point(p: ContactPoint) -> ContactPoint {
+pub(crate) fn flip_point(p: ContactPoint) -> ContactPoint {
     ContactPoint { p_WCa: p.p_WCb, p_WCb: p.p_WCa, n_AB_W: -p.n_AB_W, ..p }
-}
-
-/// From the distance of two cores to that of the shapes around them.
-fn with_radii(core: Distance, a: &Core, b: &Core) -> Distance {
-    let n = core.n_AB_W;
-    Distance {
-        phi: core.phi - a.radius - b.radius,
-        p_WCa: core.p_WCa + n * a.radius,
-        p_WCb: core.p_WCb - n * b.radius,
-        n_AB_W: n,
-    }
 }
 
 /// Below this a difference of witness points is mostly rounding, in m.

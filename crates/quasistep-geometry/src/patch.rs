@@ -11,7 +11,10 @@ const FLAT: f64 = 1.0 - 1e-10;
 /// A face of B must be better aligned than one of A by this much to be the reference.
 const PREFER_A: f64 = 1e-6;
 /// Points nearer than this are one point; corners that stand out less are on an edge, in m.
-const SAME: f64 = 1e-9;
+pub(crate) const SAME: f64 = 1e-9;
+/// Cosine of the angle to the contact normal below which two faces lie flat on one another although
+/// neither is square to it: 5 degrees, as where a tilted box's side rests on an edge.
+const NEARLY: f64 = 0.996;
 
 /// A corner of the polygon being clipped, with the edge that leaves it.
 #[derive(Clone, Copy, Debug)]
@@ -46,20 +49,28 @@ impl Clipper {
     ) -> bool {
         let (face_a, along_a) = aligned(a, n_AB_W);
         let (face_b, along_b) = aligned(b, -n_AB_W);
-        if along_a.max(along_b) < FLAT {
+        let exact = along_a.max(along_b) >= FLAT;
+        if !exact && along_a.min(along_b) < NEARLY {
             return false;
         }
-        let a_is_reference = along_a >= FLAT && along_a >= along_b - PREFER_A;
+        let a_is_reference = (along_a >= FLAT || !exact) && along_a >= along_b - PREFER_A;
         let (reference, face, incident, other) =
             if a_is_reference { (a, face_a, b, face_b) } else { (b, face_b, a, face_a) };
         let Some(face) = face else { return false };
         let normal = reference.faces[face].normal;
+        // heights are along the contact normal, which is the face's but for rounding if it is exact
+        let up = match (exact, a_is_reference) {
+            (true, _) => normal,
+            (false, true) => n_AB_W,
+            (false, false) => -n_AB_W,
+        };
+        let per_height = if exact { 1.0 } else { 1.0 / up.dot(normal) };
         self.start_polygon(incident, other, -normal);
         let corners = reference.corners(&reference.faces[face]);
         for k in 0..corners.len() {
             let u = reference.points[corners[k] as usize];
             let w = reference.points[corners[(k + 1) % corners.len()] as usize];
-            let Some(side) = (w - u).cross(normal).try_normalize() else { continue };
+            let Some(side) = (w - u).cross(up).try_normalize() else { continue };
             self.clip(side, u.dot(side), k as u32);
         }
         let start = out.len();
@@ -69,19 +80,19 @@ impl Clipper {
         let deepest = self
             .polygon
             .iter()
-            .map(|c| c.p.dot(normal) - offset - radii)
+            .map(|c| (c.p.dot(normal) - offset) * per_height - radii)
             .fold(f64::INFINITY, f64::min);
         // corners were cut off that are nearer than all that is left: the patch misses the contact
         if deepest > phi + SAME {
             return false;
         }
         for corner in &self.polygon {
-            let height = corner.p.dot(normal) - offset;
+            let height = (corner.p.dot(normal) - offset) * per_height;
             let phi = height - radii;
             if phi >= margin {
                 continue;
             }
-            let on_face = corner.p - normal * height;
+            let on_face = corner.p - up * height;
             let (pa, pb) = if a_is_reference { (on_face, corner.p) } else { (corner.p, on_face) };
             out.push(ContactPoint {
                 phi,
@@ -141,13 +152,24 @@ impl Clipper {
         std::mem::swap(&mut self.polygon, &mut self.next);
     }
 
-    /// Drops doubled points and points inside or on the edges of the patch, from `start` on, and
-    /// keeps at most [`MAX_POINTS`] of the rest: the deepest, then the farthest from those kept.
+    /// Drops doubled points, from `start` on, and keeps at most [`MAX_POINTS`] of the rest: the
+    /// deepest, then the farthest from those kept. Of a flat patch only corners are kept; under a
+    /// rounded body a low point inside carries load too, and distance counts less the higher a point.
     pub fn reduce(&mut self, n_AB_W: Vec3, start: usize, out: &mut Vec<ContactPoint>) {
         if out.len() - start <= 1 {
             return;
         }
-        self.keep_corners(n_AB_W, &out[start..]);
+        if is_flat(n_AB_W, &out[start..]) {
+            self.keep_corners(n_AB_W, &out[start..]);
+        } else {
+            self.kept.clear();
+            for point in &out[start..] {
+                let near = |other: &ContactPoint| (other.p_WCb - point.p_WCb).max_abs() <= SAME;
+                if !self.kept.iter().any(near) {
+                    self.kept.push(*point);
+                }
+            }
+        }
         if self.kept.len() > MAX_POINTS {
             self.keep_farthest();
         }
@@ -217,13 +239,18 @@ impl Clipper {
             if self.kept[k].phi < self.kept[best].phi - SAME { k } else { best }
         });
         self.kept.swap(0, deepest);
+        let low = self.kept[0].phi;
+        let high = self.kept.iter().map(|p| p.phi).fold(low, f64::max);
         for have in 1..MAX_POINTS {
             let spread = |k: usize| {
-                let p = self.kept[k].p_WCb;
-                self.kept[..have]
+                let ContactPoint { p_WCb: p, phi, .. } = self.kept[k];
+                let apart = self.kept[..have]
                     .iter()
                     .map(|q| (q.p_WCb - p).norm_squared())
-                    .fold(f64::INFINITY, f64::min)
+                    .fold(f64::INFINITY, f64::min);
+                // where all are level, to rounding, height says nothing
+                let height = if high - low > SAME { (phi - low) / (high - low) } else { 0.0 };
+                apart * (1.0 - height).powi(2)
             };
             let next = (have..self.kept.len()).fold(have, |best, k| {
                 if spread(k) > spread(best) * (1.0 + 1e-9) { k } else { best }
@@ -234,8 +261,33 @@ impl Clipper {
     }
 }
 
+/// True if the distances of a patch's points are those of two planes.
+fn is_flat(n: Vec3, points: &[ContactPoint]) -> bool {
+    // places and distances relative to the first point; the two that span most
+    let first = points[0];
+    let place = |p: &ContactPoint| {
+        let r = p.p_WCb - first.p_WCb;
+        r - n * r.dot(n)
+    };
+    let farthest = |measure: &dyn Fn(&ContactPoint) -> f64| {
+        points.iter().fold(first, |far, p| if measure(p) > measure(&far) { *p } else { far })
+    };
+    let second = farthest(&|p| place(p).norm_squared());
+    let Some(u) = place(&second).try_normalize() else { return true };
+    let w = n.cross(u);
+    let third = farthest(&|p| place(p).dot(w).abs());
+    let slope_u = (second.phi - first.phi) / place(&second).dot(u);
+    let across = place(&third).dot(w);
+    let rest = third.phi - first.phi - slope_u * place(&third).dot(u);
+    let slope_w = if across.abs() > SAME { rest / across } else { 0.0 };
+    points.iter().all(|p| {
+        let r = place(p);
+        (first.phi + slope_u * r.dot(u) + slope_w * r.dot(w) - p.phi).abs() <= SAME
+    })
+}
+
 /// The face best aligned with `n`, and the cosine; the first of equals.
-fn aligned(core: &Core, n: Vec3) -> (Option<usize>, f64) {
+pub(crate) fn aligned(core: &Core, n: Vec3) -> (Option<usize>, f64) {
     let mut best = (None, -1.0);
     for (k, face) in core.faces.iter().enumerate() {
         let along = face.normal.dot(n);

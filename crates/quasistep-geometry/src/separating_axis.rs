@@ -72,7 +72,8 @@ pub(crate) fn best_axis(a: &Core, b: &Core, enough: f64) -> Axis {
     best
 }
 
-fn lowest(core: &Core, n: Vec3) -> f64 {
+/// The least `n · p` over the corners.
+pub(crate) fn lowest(core: &Core, n: Vec3) -> f64 {
     core.points.iter().map(|p| p.dot(n)).fold(f64::INFINITY, f64::min)
 }
 

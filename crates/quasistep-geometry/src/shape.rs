@@ -1,4 +1,5 @@
 use crate::broad_phase::Aabb;
+use crate::cloud::PointCloud;
 use crate::polytope::Polytope;
 use quasistep_math::{Mat3, Pose, Vec3};
 use std::f64::consts::PI;
@@ -36,6 +37,8 @@ pub enum Shape {
     HalfSpace,
     /// The convex hull of points.
     Polytope(Arc<Polytope>),
+    /// Points, each a contact feature of its own.
+    Cloud(Arc<PointCloud>),
 }
 
 /// A size of a shape is not a positive, finite number.
@@ -76,11 +79,11 @@ impl Shape {
                 check("radius", *radius)?;
                 check("half length", *half_length)
             }
-            Self::HalfSpace | Self::Polytope(_) => Ok(()),
+            Self::HalfSpace | Self::Polytope(_) | Self::Cloud(_) => Ok(()),
         }
     }
 
-    /// Axis-aligned box around the shape at `X_WG`; infinite for a half-space.
+    /// Axis-aligned box around the shape at `X_WG`; infinite for a half-space, roomy for a cloud.
     pub fn aabb(&self, X_WG: &Pose) -> Aabb {
         let reach =
             |extent: Vec3| Aabb { min: X_WG.translation - extent, max: X_WG.translation + extent };
@@ -111,6 +114,7 @@ impl Shape {
                 }
                 aabb
             }
+            Self::Cloud(cloud) => cloud.aabb(X_WG),
         }
     }
 
@@ -137,10 +141,12 @@ impl Shape {
                 .iter()
                 .copied()
                 .reduce(|best, v| if v.dot(d) > best.dot(d) { v } else { best }),
+            Self::Cloud(cloud) => Some(cloud.support(d)),
         }
     }
 
-    /// Mass properties of the solid at a density in kg/m³; `None` for a half-space.
+    /// Mass properties of the solid at a density in kg/m³; `None` for a half-space, which has no end, and
+    /// for a cloud, which has no volume.
     pub fn mass_properties(&self, density: f64) -> Option<MassProperties> {
         let centred = |mass: f64, moments: [f64; 3]| MassProperties {
             mass,
@@ -171,7 +177,7 @@ impl Shape {
                 let axial = tube * r * r / 2.0 + ball * 0.4 * r * r;
                 Some(centred(tube + ball, [side, side, axial]))
             }
-            Self::HalfSpace => None,
+            Self::HalfSpace | Self::Cloud(_) => None,
             Self::Polytope(polytope) => Some(polytope.mass_properties(density)),
         }
     }

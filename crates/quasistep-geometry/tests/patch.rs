@@ -7,6 +7,7 @@ mod common;
 use common::{Samples, random_hull};
 use quasistep_geometry::{ContactPoint, Polytope, Shape, contact_patch, signed_distance};
 use quasistep_math::{Pose, Quat, Vec3};
+use std::f64::consts::FRAC_PI_2;
 use std::sync::Arc;
 
 fn patch(a: &Shape, X_WA: &Pose, b: &Shape, X_WB: &Pose, margin: f64) -> Vec<ContactPoint> {
@@ -44,28 +45,31 @@ fn well_formed(points: &[ContactPoint], margin: f64) {
             assert_eq!(p.n_AB_W, q.n_AB_W);
         }
     }
-    // no point lies inside the hull of the others, but for the deepest, which always stays
+    // a point amid others would carry nothing, unless it is lower than they are
     let deepest = points.iter().map(|p| p.phi).fold(f64::INFINITY, f64::min);
-    for (k, p) in points.iter().enumerate().filter(|(_, p)| points.len() > 3 && p.phi > deepest) {
-        let u = p.n_AB_W.any_orthogonal();
-        let w = p.n_AB_W.cross(u);
-        let mut angles: Vec<f64> = points
-            .iter()
-            .enumerate()
-            .filter(|(j, _)| *j != k)
-            .map(|(_, q)| {
-                let d = q.p_WCb - p.p_WCb;
-                d.dot(w).atan2(d.dot(u))
-            })
-            .collect();
-        angles.sort_by(f64::total_cmp);
-        let turn = std::f64::consts::TAU;
-        let widest = (0..angles.len())
-            .map(|i| (angles[(i + 1) % angles.len()] - angles[i]).rem_euclid(turn))
-            .fold(0.0, f64::max);
-        // seen from a corner, all others lie within half a turn
-        assert!(widest >= std::f64::consts::PI - 1e-6, "point {k} of {points:?} is inside");
+    let Some(n) = points.first().map(|p| p.n_AB_W) else { return };
+    let (u, w) = (n.any_orthogonal(), n.cross(n.any_orthogonal()));
+    let area = |a: &ContactPoint, b: &ContactPoint, c: &ContactPoint| {
+        let (d, e) = (b.p_WCb - a.p_WCb, c.p_WCb - a.p_WCb);
+        d.dot(u) * e.dot(w) - d.dot(w) * e.dot(u)
+    };
+    for p in points.iter().filter(|p| p.phi > deepest) {
+        for (a, b, c) in triples(points) {
+            let all = area(a, b, c);
+            let parts = [area(p, b, c), area(a, p, c), area(a, b, p)].map(|x| x / all);
+            if all.abs() > 1e-9 && parts.iter().all(|x| *x > 1e-6) {
+                let level = parts[0] * a.phi + parts[1] * b.phi + parts[2] * c.phi;
+                assert!(p.phi < level - 1e-10, "{p:?} is amid others and no lower: {points:?}");
+            }
+        }
     }
+}
+
+fn triples(
+    p: &[ContactPoint],
+) -> impl Iterator<Item = (&ContactPoint, &ContactPoint, &ContactPoint)> {
+    (0..p.len())
+        .flat_map(move |i| (0..i).flat_map(move |j| (0..j).map(move |k| (&p[i], &p[j], &p[k]))))
 }
 
 #[test]
@@ -138,21 +142,6 @@ fn capsule_on_box_and_plane_has_its_two_ends() {
     assert!(points.iter().all(|p| (p.p_WCa.y.abs() - 0.5).abs() < 1e-9), "{points:?}");
 }
 
-#[test]
-fn cylinder_on_plane_stands_on_four_points_and_lies_on_two() {
-    let cylinder = Shape::Cylinder { radius: 0.2, half_length: 0.5 };
-    let standing = patch(&Shape::HalfSpace, &Pose::IDENTITY, &cylinder, &at(0.0, 0.0, 0.5), 0.02);
-    assert_eq!(standing.len(), 4);
-    well_formed(&standing, 0.02);
-    let lying = Pose::new(
-        Quat::from_axis_angle(Vec3::X, std::f64::consts::FRAC_PI_2),
-        Vec3::new(0.0, 0.0, 0.2),
-    );
-    let points = patch(&Shape::HalfSpace, &Pose::IDENTITY, &cylinder, &lying, 0.02);
-    assert_eq!(points.len(), 2);
-    assert!(points.iter().all(|p| p.phi.abs() < 1e-12));
-}
-
 /// A box that rests on a box trembles by rounding; normal and features must not notice.
 #[test]
 fn noise_changes_neither_normal_nor_features() {
@@ -176,7 +165,7 @@ fn noise_changes_neither_normal_nor_features() {
     }
 }
 
-/// The deepest point of a patch is the signed distance, for every pair without a cylinder.
+/// The deepest point of a patch is the signed distance, for every pair.
 #[test]
 fn the_deepest_point_is_the_signed_distance() {
     let mut s = Samples::new(8);
@@ -186,8 +175,9 @@ fn the_deepest_point_is_the_signed_distance() {
             cube(s.between(0.3, 0.6)),
             Shape::Capsule { radius: 0.2, half_length: 0.5 },
             random_hull(&mut s, 12),
+            Shape::Cylinder { radius: s.between(0.1, 0.6), half_length: s.between(0.02, 0.8) },
         ];
-        let b = shapes.swap_remove((s.uniform() * 4.0) as usize);
+        let b = shapes.swap_remove((s.uniform() * 5.0) as usize);
         shapes.push(Shape::HalfSpace);
         for a in &shapes {
             let (X_WA, X_WB) = (s.pose(0.1), s.pose(1.2));
@@ -200,4 +190,244 @@ fn the_deepest_point_is_the_signed_distance() {
             }
         }
     }
+}
+
+fn can(radius: f64, half_length: f64) -> Shape {
+    Shape::Cylinder { radius, half_length }
+}
+
+/// Lying along y at a height.
+fn lying(z: f64) -> Pose {
+    Pose::new(Quat::from_axis_angle(Vec3::X, FRAC_PI_2), Vec3::new(0.0, 0.0, z))
+}
+
+fn spread(points: &[ContactPoint]) -> f64 {
+    let far =
+        |p: &ContactPoint| points.iter().map(|q| (q.p_WCb - p.p_WCb).norm()).fold(0.0, f64::max);
+    points.iter().map(far).fold(0.0, f64::max)
+}
+
+fn least(points: &[ContactPoint]) -> f64 {
+    points.iter().map(|p| p.phi).fold(f64::INFINITY, f64::min)
+}
+
+/// Standing: four points on the rim, on a plane, a box, a hull, a larger can and an equal one.
+#[test]
+fn standing_cylinder_has_four_points_of_its_rim() {
+    let above = at(0.0, 0.0, 0.5);
+    let floors = [
+        (Shape::HalfSpace, Pose::IDENTITY),
+        (cube(1.0), at(0.0, 0.0, -1.0)),
+        (cube_hull(1.0), at(0.0, 0.0, -1.0)),
+        (can(0.5, 0.3), at(0.0, 0.0, -0.3)),
+        (can(0.2, 0.3), at(0.0, 0.0, -0.3)),
+    ];
+    for (floor, X) in floors {
+        for points in [
+            patch(&floor, &X, &can(0.2, 0.5), &above, 0.02),
+            patch(&can(0.2, 0.5), &above, &floor, &X, 0.02),
+        ] {
+            assert_eq!(points.len(), 4, "{floor:?}: {points:?}");
+            well_formed(&points, 0.02);
+            for p in &points {
+                assert!(p.phi.abs() < 1e-14, "{floor:?} {p:?}");
+                assert!((p.p_WCb.x.hypot(p.p_WCb.y) - 0.2).abs() < 1e-14);
+                assert!(p.n_AB_W.cross(Vec3::Z).norm() < 1e-15);
+            }
+        }
+    }
+}
+
+/// Tilted on its rim: the lowest point to rounding, and the others as far as the margin reaches.
+#[test]
+fn tilted_cylinder_keeps_its_lowest_point_and_its_rim() {
+    let mut s = Samples::new(21);
+    for _ in 0..300 {
+        let tilt = 10f64.powf(s.between(-9.0, -0.3));
+        let way = s.between(0.0, 6.3);
+        let turn = Quat::from_axis_angle(Vec3::new(way.cos(), way.sin(), 0.0), tilt);
+        let X = Pose::new(turn, Vec3::new(0.0, 0.0, 0.55));
+        for (floor, X_WA) in [(Shape::HalfSpace, Pose::IDENTITY), (cube(2.0), at(0.0, 0.0, -2.0))] {
+            let d = signed_distance(&floor, &X_WA, &can(0.2, 0.5), &X);
+            assert!((d.phi - (0.55 - 0.5 * tilt.cos() - 0.2 * tilt.sin())).abs() < 1e-12);
+            let points = patch(&floor, &X_WA, &can(0.2, 0.5), &X, d.phi + 0.02);
+            well_formed(&points, d.phi + 0.02);
+            assert!((least(&points) - d.phi).abs() < 1e-9, "{tilt}: {} {}", least(&points), d.phi);
+            // the points that are fixed to the rim and within the margin
+            let within = (0..4)
+                .filter(|k| {
+                    let (sin, cos) = (FRAC_PI_2 * f64::from(*k)).sin_cos();
+                    X.transform_point(Vec3::new(0.2 * cos, 0.2 * sin, -0.5)).z < d.phi + 0.02
+                })
+                .count();
+            assert!(points.len() >= within.max(1), "{tilt}: {} of {within}", points.len());
+            assert!(points.len() <= within + 1);
+        }
+    }
+}
+
+/// Lying: the two ends of the line, cut where the floor ends.
+#[test]
+fn lying_cylinder_has_the_two_ends_of_its_line() {
+    let short = can(0.1, 0.3);
+    let floors = [
+        (Shape::HalfSpace, Pose::IDENTITY, 0.6),
+        (cube(0.5), at(0.0, 0.0, -0.5), 0.6),
+        (cube_hull(0.5), at(0.0, 0.0, -0.5), 0.6),
+        (cube(0.2), at(0.0, 0.0, -0.2), 0.4),
+        (can(0.5, 0.2), at(0.0, 0.0, -0.2), 0.6),
+        (can(0.2, 0.2), at(0.0, 0.0, -0.2), 0.4),
+        // along another cylinder, a capsule, and the edge of a box that stands on its edge
+        (can(0.5, 0.2), lying(-0.5), 0.4),
+        (Shape::Capsule { radius: 0.5, half_length: 0.2 }, lying(-0.5), 0.4),
+        (
+            Shape::Box { half: [0.2; 3] },
+            Pose::new(
+                Quat::from_axis_angle(Vec3::Y, FRAC_PI_2 / 2.0),
+                Vec3::new(0.0, 0.0, -0.2 * 2f64.sqrt()),
+            ),
+            0.4,
+        ),
+    ];
+    for (floor, X_WA, length) in floors {
+        for tilt in [0.0, 1e-12, 1e-6, 1e-3] {
+            let X = Pose::new(Quat::from_axis_angle(Vec3::X, tilt), Vec3::ZERO) * lying(0.1);
+            let points = patch(&floor, &X_WA, &short, &X, 0.02);
+            assert_eq!(points.len(), 2, "{floor:?} tilt {tilt}: {points:?}");
+            well_formed(&points, 0.02);
+            let d = signed_distance(&floor, &X_WA, &short, &X);
+            assert!((least(&points) - d.phi).abs() < 1e-9, "{floor:?} tilt {tilt}");
+            assert!((spread(&points) - length).abs() < 3e-3 * tilt.max(1e-9) / 1e-3, "{points:?}");
+        }
+    }
+}
+
+/// A cap over the end of a box: points of the rim on the box, and where the box's edge cuts the rim.
+#[test]
+fn cap_is_cut_by_a_face_and_a_face_by_a_cap() {
+    // the box ends at x = 0.1 of a cap of radius 0.2
+    let half_off =
+        patch(&cube(1.0), &at(-0.9, 0.0, -1.0), &can(0.2, 0.5), &at(0.0, 0.0, 0.5), 0.02);
+    well_formed(&half_off, 0.02);
+    assert_eq!(half_off.len(), 5, "{half_off:?}");
+    let cut = half_off.iter().filter(|p| (p.p_WCa.x - 0.1).abs() < 1e-12).count();
+    assert_eq!(cut, 2);
+    assert!(half_off.iter().all(|p| p.phi.abs() < 1e-14 && p.p_WCa.x < 0.1 + 1e-12));
+    // a small box on a large cap: its corners
+    let corners = patch(&can(0.5, 0.5), &at(0.0, 0.0, -0.5), &cube(0.1), &at(0.1, 0.0, 0.1), 0.02);
+    well_formed(&corners, 0.02);
+    assert_eq!(corners.len(), 4);
+    // caps that overlap in part: rim points of each inside the other, and the two crossings
+    let lens = patch(&can(0.5, 0.5), &at(0.0, 0.0, -0.5), &can(0.4, 0.5), &at(0.6, 0.0, 0.5), 0.02);
+    well_formed(&lens, 0.02);
+    assert_eq!(lens.len(), 4, "{lens:?}");
+    let crossing = |p: &&ContactPoint| {
+        (p.p_WCa.x.hypot(p.p_WCa.y) - 0.5).abs() < 1e-12
+            && ((p.p_WCa.x - 0.6).hypot(p.p_WCa.y) - 0.4).abs() < 1e-12
+    };
+    assert_eq!(lens.iter().filter(crossing).count(), 2);
+}
+
+/// Two lines that lie along one another give two points: capsules, box edges, and one on the other.
+#[test]
+fn parallel_lines_touch_in_two_points() {
+    let rod = Shape::Capsule { radius: 0.1, half_length: 0.3 };
+    let on_edge =
+        |z: f64| Pose::new(Quat::from_axis_angle(Vec3::Y, FRAC_PI_2 / 2.0), Vec3::new(0.0, 0.0, z));
+    let reach = 0.2 * 2f64.sqrt();
+    let lower = [(rod.clone(), lying(-0.1), 0.4), (cube(0.2), on_edge(-reach), 0.4)];
+    let upper = [
+        (Shape::Capsule { radius: 0.1, half_length: 0.2 }, lying(0.1)),
+        (cube(0.2), on_edge(reach)),
+    ];
+    for (a, X_WA, length) in &lower {
+        for (b, X_WB) in &upper {
+            for noise in [0.0, 1e-13, 1e-10, 1e-4] {
+                let X_WB = Pose::new(
+                    Quat::from_axis_angle(Vec3::Z, noise) * X_WB.rotation,
+                    X_WB.translation,
+                );
+                let points = patch(a, X_WA, b, &X_WB, 0.02);
+                assert!(matches!(points.len(), 2 | 3), "{a:?} {b:?} noise {noise}: {points:?}");
+                let d = signed_distance(a, X_WA, b, &X_WB);
+                assert!((least(&points) - d.phi).abs() < 1e-9);
+                assert!((spread(&points) - length).abs() < 1e-3, "{points:?}");
+            }
+        }
+    }
+    // across one another: one point
+    let across = Pose::new(Quat::from_axis_angle(Vec3::Y, FRAC_PI_2), Vec3::new(0.0, 0.0, 0.1));
+    assert_eq!(patch(&rod, &lying(-0.1), &rod, &across, 0.02).len(), 1);
+}
+
+/// What trembles by rounding keeps its points and their names.
+#[test]
+fn noise_does_not_change_the_features_of_round_patches() {
+    let mut s = Samples::new(22);
+    let can = can(0.04, 0.05);
+    let rests = [
+        (Shape::HalfSpace, Pose::IDENTITY, at(0.0, 0.0, 0.05)),
+        (Shape::HalfSpace, Pose::IDENTITY, lying(0.04)),
+        (cube(0.1), at(0.01, 0.0, -0.1), at(0.0, 0.0, 0.05)),
+        (cube(0.1), at(0.08, 0.0, -0.1), at(0.0, 0.0, 0.05)),
+        (cube(0.1), at(0.01, 0.0, -0.1), lying(0.04)),
+        (cube(0.02), at(0.0, 0.0, -0.02), lying(0.04)),
+        (can.clone(), at(0.0, 0.0, -0.05), at(0.0, 0.0, 0.05)),
+        (can.clone(), at(0.0, 0.0, -0.05), at(0.03, 0.0, 0.05)),
+        (can.clone(), at(0.0, 0.0, -0.05), lying(0.04)),
+        (can.clone(), lying(-0.04), lying(0.04)),
+        (Shape::Capsule { radius: 0.04, half_length: 0.05 }, lying(-0.04), lying(0.04)),
+    ];
+    for (floor, X_WA, rest) in rests {
+        let named = |X: &Pose| {
+            let mut points = patch(&floor, &X_WA, &can, X, 0.02);
+            points.sort_by_key(|p| p.feature);
+            points
+        };
+        let steady = named(&rest);
+        assert!(steady.len() >= 2, "{floor:?} {steady:?}");
+        for size in [1e-15, 1e-13, 1e-12, 1e-11, 1e-10] {
+            for _ in 0..100 {
+                let turn = Quat::from_rotation_vector(s.vec3(size)) * rest.rotation;
+                let points = named(&Pose::new(turn, rest.translation + s.vec3(size)));
+                assert_eq!(
+                    points.len(),
+                    steady.len(),
+                    "{floor:?} noise {size}: {steady:?} {points:?}"
+                );
+                for (p, q) in points.iter().zip(&steady) {
+                    assert_eq!(p.feature, q.feature, "{floor:?} noise {size}");
+                    // a shift of 1e-10 m turns the normal of two cans 0.08 m apart by 2e-9
+                    assert!(
+                        (p.n_AB_W - q.n_AB_W).norm() < 5e-9,
+                        "{floor:?} noise {size}: {p:?} {q:?}"
+                    );
+                    assert!(
+                        (p.p_WCb - q.p_WCb).norm() < 1e-7,
+                        "{floor:?} noise {size}: {p:?} {q:?}"
+                    );
+                }
+            }
+        }
+    }
+}
+
+/// A bowl's underside: a ring of low corners inside a ring of higher ones. Both may carry load.
+#[test]
+fn rounded_underside_keeps_its_low_points() {
+    let mut corners = Vec::new();
+    for k in 0..6 {
+        let (sin, cos) = (f64::from(k) * FRAC_PI_2 * 4.0 / 6.0).sin_cos();
+        corners.push(Vec3::new(0.05 * cos, 0.05 * sin, 0.0));
+        corners.push(Vec3::new(0.1 * cos, 0.1 * sin, 0.015));
+        corners.push(Vec3::new(0.1 * cos, 0.1 * sin, 0.1));
+    }
+    let bowl = Shape::Polytope(Arc::new(Polytope::from_points(&corners).unwrap()));
+    let turn = Quat::from_axis_angle(Vec3::X, 1e-3);
+    let X = Pose::new(turn, Vec3::new(0.0, 0.0, 1e-3));
+    let points = patch(&Shape::HalfSpace, &Pose::IDENTITY, &bowl, &X, 0.02);
+    assert_eq!(points.len(), 8);
+    well_formed(&points, 0.02);
+    let low = points.iter().filter(|p| p.phi < 2e-3).count();
+    assert!(low >= 4, "{low} low points: {points:?}");
 }

@@ -94,6 +94,16 @@ pub enum DrawnGeometry {
         /// Three indices into `vertices` per triangle.
         triangles: Vec<[u32; 3]>,
     },
+    /// Dots on a surface.
+    Points {
+        /// Positions.
+        points: Vec<[f32; 3]>,
+        /// A unit normal of the surface at each point, for its light; either sign is right. Empty if
+        /// nothing is known.
+        normals: Vec<[f32; 3]>,
+        /// Width of a dot, > 0.
+        width: f64,
+    },
 }
 
 /// What a drawn shape stands for.
@@ -238,6 +248,18 @@ impl Recording {
                     Some(i) => Err(format!("triangle corner {i} of {} vertices", vertices.len())),
                     None => Ok(()),
                 }
+            }
+            DrawnGeometry::Points { points, normals, width } => {
+                positive("width", &[*width])?;
+                if !normals.is_empty() {
+                    length("normals", normals.len(), points.len())?;
+                }
+                for (what, list) in [("points", points), ("normals", normals)] {
+                    if let Some(v) = list.as_flattened().iter().find(|v| !v.is_finite()) {
+                        return Err(format!("{what} holds {v}; every number must be finite"));
+                    }
+                }
+                Ok(())
             }
         }
     }

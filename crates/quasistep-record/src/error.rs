@@ -21,13 +21,13 @@ pub enum RecordError {
         problem: String,
     },
     /// The file is a recording of another version of this format.
-    #[error("{}: recording version {got}; this program reads version {want}", file.display())]
+    #[error("{}: recording version {got}; this program reads versions up to {want}", file.display())]
     Version {
         /// File in question.
         file: PathBuf,
         /// Version in the file.
         got: u64,
-        /// Version that can be read.
+        /// Newest version that can be read.
         want: u64,
     },
     /// The parts of the recording do not fit each other.

@@ -8,12 +8,12 @@
 //! # The file `recording.json`
 //!
 //! One JSON object, numbers in columns so that a frame costs no key names. Numbers are printed in
-//! their shortest form that reads back as the same bits. Version 1:
+//! their shortest form that reads back as the same bits. Version 2:
 //!
 //! | key           | value                                                                     |
 //! |---------------|---------------------------------------------------------------------------|
 //! | `format`      | `"quasistep recording"`                                                   |
-//! | `version`     | `1`                                                                       |
+//! | `version`     | `2`                                                                       |
 //! | `scene`, `title` | where the run came from; what to call it                               |
 //! | `time_step`   | step size in s                                                            |
 //! | `bodies`      | names `model/link`; entry 0 is `world`                                    |

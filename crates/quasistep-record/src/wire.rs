@@ -12,8 +12,8 @@ use std::path::Path;
 
 const FORMAT: &str = "quasistep recording";
 
-/// Version of `recording.json` that this crate writes and reads.
-pub const VERSION: u64 = 1;
+/// Version of `recording.json` that this crate writes. It reads this one and those before.
+pub const VERSION: u64 = 2;
 
 /// Read first: a file of another version may look different everywhere else.
 #[derive(Deserialize)]
@@ -108,7 +108,8 @@ impl Recording {
             let problem = format!("`format` is `{}`; expected `{FORMAT}`", header.format);
             return Err(RecordError::malformed(path, &problem));
         }
-        if header.version != VERSION {
+        // version 2 added a kind of geometry and changed nothing
+        if !(1..=VERSION).contains(&header.version) {
             let (got, want) = (header.version, VERSION);
             return Err(RecordError::Version { file: path.to_owned(), got, want });
         }

@@ -59,6 +59,10 @@ fn sample() -> Recording {
         vertices: vec![[0.0, 0.0, 0.0], [1.0, 0.0, 0.0], [0.0, 1.0 / 7.0, 0.0]],
         triangles: vec![[0, 1, 2]],
     };
+    let points = vec![[0.1_f32, 1.0 / 3.0, -7.0e-12], [f32::MAX, f32::MIN_POSITIVE, -0.0]];
+    let normals = vec![[0.0, 0.0, 1.0], [0.6, 0.8, 0.0]];
+    let bare_scan = DrawnGeometry::Points { points: points.clone(), normals: vec![], width: 0.002 };
+    let scan = DrawnGeometry::Points { points, normals, width: 0.001 };
     let frame = |k: usize| Frame {
         t: k as f64 * 0.1,
         X_WB: vec![Pose::IDENTITY, Pose::from_xyz_rpy([AWKWARD[k], 0.0, 1.0], [0.1, 0.2, 0.3])],
@@ -79,6 +83,8 @@ fn sample() -> Recording {
             shape("cylinder", DrawnGeometry::Cylinder { radius: 0.1, half_length: 0.2 }),
             shape("floor", DrawnGeometry::HalfSpace),
             shape("mesh", mesh),
+            shape("scan", scan),
+            shape("bare scan", bare_scan),
         ],
         coordinates: ["a.x", "a.y", "b.qw", "b.qx", "b.qy", "b.qz", "b.x", "b.y", "b.z"]
             .map(String::from)
@@ -167,12 +173,66 @@ fn refusal(name: &str, change: impl FnOnce(String) -> String) -> String {
 
 #[test]
 fn reading_refuses_what_it_does_not_know() {
-    let error = refusal("version.json", |s| s.replace("\"version\":1", "\"version\":7"));
-    assert!(error.ends_with("recording version 7; this program reads version 1"), "{error}");
+    for version in ["0", "7"] {
+        let error = refusal("version.json", |s| {
+            s.replace("\"version\":2", &format!("\"version\":{version}"))
+        });
+        let wanted = format!("recording version {version}; this program reads versions up to 2");
+        assert!(error.ends_with(&wanted), "{error}");
+    }
     let error = refusal("format.json", |s| s.replace("quasistep recording", "something else"));
     assert!(error.contains("`format` is `something else`"), "{error}");
     let error = refusal("key.json", |s| s.replace("\"scene\"", "\"zene\""));
     assert!(error.contains("unknown field `zene`") && error.contains("line 1"), "{error}");
+}
+
+/// Version 1 had no dots and was the same otherwise.
+#[test]
+fn recordings_of_version_1_are_read() {
+    let file = Scratch::new("version-1.json");
+    let mut recording = sample();
+    recording.shapes.retain(|s| !matches!(s.geometry, DrawnGeometry::Points { .. }));
+    recording.write(&file.0).unwrap();
+    let text = std::fs::read_to_string(&file.0).unwrap();
+    let old = text.replace("\"version\":2", "\"version\":1");
+    assert_ne!(text, old);
+    std::fs::write(&file.0, old).unwrap();
+    assert_eq!(Recording::read(&file.0).unwrap(), recording);
+}
+
+#[test]
+fn dots_that_do_not_fit_are_refused() {
+    let refused = |change: fn(&mut DrawnGeometry), words: &str| {
+        let mut recording = sample();
+        let shape = recording.shapes.iter_mut().find(|s| s.name == "scan").unwrap();
+        change(&mut shape.geometry);
+        let error = recording.check().unwrap_err();
+        assert!(error.contains("shape `scan`") && error.contains(words), "{error}");
+    };
+    refused(
+        |g| {
+            if let DrawnGeometry::Points { normals, .. } = g {
+                normals.pop();
+            }
+        },
+        "1 normals; expected 2",
+    );
+    refused(
+        |g| {
+            if let DrawnGeometry::Points { points, .. } = g {
+                points[1][2] = f32::NAN;
+            }
+        },
+        "NaN",
+    );
+    refused(
+        |g| {
+            if let DrawnGeometry::Points { width, .. } = g {
+                *width = 0.0;
+            }
+        },
+        "width 0",
+    );
 }
 
 #[test]

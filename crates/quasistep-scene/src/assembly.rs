@@ -1,14 +1,17 @@
 //! Models of a scene, gathered into bodies, shapes, drives and a start configuration.
 
+use crate::cloud::CloudReport;
 use crate::document::{At, unknown};
 use crate::error::SceneError;
+use crate::extents::{Extents, bounds};
 use crate::friction;
-use crate::joints::{self, Link, Settings, chain, fits};
+use crate::joints::{self, Link, Settings, chain, fits, joint_pose};
 use crate::mass;
 use crate::repeat::Repeat;
-use crate::shapes::{self, Piece, piece, pose};
+use crate::shapes::{self, Piece, cloud_piece, pieces, pose};
 use crate::urdf_model;
 use quasistep::{Geom, Role, Surface};
+use quasistep_geometry::Aabb;
 use quasistep_math::{Mat3, Pose, Vec3};
 use quasistep_model::{BodyDef, BodyInertia, JointKind, Mimic, ModelBuilder, WORLD};
 use quasistep_record::{DrawnGeometry, DrawnShape, ShapeRole};
@@ -28,6 +31,13 @@ pub(crate) struct Assembly {
     /// Start values of bodies' joints that differ from neutral.
     pub start: Vec<(usize, Vec<f64>)>,
     pub warnings: Vec<String>,
+    pub clouds: Vec<CloudReport>,
+    /// Boxes around the bodies added since they were last taken.
+    pub extents: Extents,
+    /// Poses of bodies at the start.
+    X_WB: Vec<Pose>,
+    /// What was made of a file, in a sentence each.
+    pub notes: Vec<String>,
 }
 
 /// A body about to be added.
@@ -54,8 +64,8 @@ const MODEL_KEYS: [&str; 6] = ["repeat", "gravity", "parent", "joints", "color",
 /// Keys of a model that is a robot from a URDF file, beside those of every model.
 const URDF_KEYS: [&str; 5] = ["urdf", "packages", "pose", "joint", "start"];
 /// Keys of a body; a model that is one body has them beside those of every model.
-const BODY_KEYS: [&str; 9] =
-    ["shape", "shapes", "mass", "density", "com", "inertia", "pose", "joint", "start"];
+const BODY_KEYS: [&str; 10] =
+    ["shape", "shapes", "cloud", "mass", "density", "com", "inertia", "pose", "joint", "start"];
 
 /// Colours of models that name none, told apart by most eyes.
 const COLORS: [[f32; 4]; 7] = [
@@ -84,6 +94,10 @@ impl Assembly {
             drawing: Vec::new(),
             start: Vec::new(),
             warnings: Vec::new(),
+            clouds: Vec::new(),
+            extents: Extents::default(),
+            X_WB: vec![Pose::IDENTITY],
+            notes: Vec::new(),
         }
     }
 
@@ -192,7 +206,7 @@ impl Assembly {
             color: map.get("color").map(shapes::color).transpose()?.or(defaults.color),
             gravity: defaults.gravity,
         };
-        let pieces = read_pieces(map, dir)?;
+        let pieces = read_pieces(map, dir, &mut self.notes)?;
         let pose_at = map.get("pose");
         let X_PF = pose_at.map(pose).transpose()?.unwrap_or_default();
         let links = match map.get("joint") {
@@ -290,6 +304,7 @@ impl Assembly {
             Some(_) => Role::Passive,
             None => new.settings.role(&new.kind, new.effort, new.at)?,
         };
+        let mut q = None;
         let limits = new.settings.limits.apply(new.limits);
         let n_q = if new.mimic.is_some() { 0 } else { new.kind.n_q() };
         if let Some(start) = &new.settings.start {
@@ -299,8 +314,16 @@ impl Assembly {
                     .at
                     .error("a start value was seen on a joint without a coordinate of its own"));
             }
+            q = Some(start.clone());
             self.start.push((self.bodies.len(), start));
         }
+        if let Some(mimic) = &new.mimic {
+            let led = self.start.iter().find(|(body, _)| *body == mimic.body);
+            let leader = led.and_then(|(_, q)| q.first()).copied().unwrap_or(0.0);
+            q = Some(vec![mimic.multiplier * leader + mimic.offset]);
+        }
+        let X_WP = self.X_WB[new.parent];
+        self.X_WB.push(X_WP * new.X_PF * joint_pose(&new.kind, &q.unwrap_or_default()));
         let index = self
             .builder
             .add_body(BodyDef {
@@ -329,6 +352,7 @@ impl Assembly {
         defaults: &Defaults,
         still: bool,
     ) {
+        self.measure(body, &pieces);
         let fallback = if still { STILL } else { COLORS[self.geoms.len() % COLORS.len()] };
         for (k, piece) in pieces.into_iter().enumerate() {
             let name = match piece.name {
@@ -342,10 +366,26 @@ impl Assembly {
             } else if piece.collides {
                 self.draw(body, &name, piece.X_BG, piece.drawn, color, ShapeRole::Collision);
             }
+            if let Some(mut report) = piece.cloud {
+                report.body.clone_from(&self.bodies[body]);
+                self.clouds.push(report);
+            }
             if piece.collides {
                 let surface = piece.friction.over(defaults.surface);
                 self.geoms.push(Geom { name, body, X_BG: piece.X_BG, shape: piece.shape, surface });
             }
+        }
+    }
+
+    /// Notes the box around a body's collision shapes where it starts.
+    fn measure(&mut self, body: usize, pieces: &[Piece]) {
+        let boxes = pieces
+            .iter()
+            .filter(|piece| piece.collides)
+            .map(|piece| bounds(&piece.shape, &(self.X_WB[body] * piece.X_BG)));
+        let both = |a: Aabb, b: Aabb| Aabb { min: a.min.min(b.min), max: a.max.max(b.max) };
+        if let Some(all) = boxes.reduce(both) {
+            self.extents.add(&self.bodies[body], &all);
         }
     }
 
@@ -426,11 +466,30 @@ impl<'a> Rules<'a> {
     }
 }
 
-fn read_pieces(map: &crate::document::Map<'_>, dir: &Path) -> Result<Vec<Piece>, SceneError> {
+fn read_pieces(
+    map: &crate::document::Map<'_>,
+    dir: &Path,
+    notes: &mut Vec<String>,
+) -> Result<Vec<Piece>, SceneError> {
+    let shapes = map.get("shape").or(map.get("shapes"));
+    if let Some(cloud) = map.get("cloud") {
+        return match shapes {
+            None => Ok(vec![cloud_piece(cloud, dir)?]),
+            Some(at) => Err(at.error(
+                "`cloud` and other shapes were seen; give all of them, the cloud too, in `shapes`",
+            )),
+        };
+    }
     match (map.get("shape"), map.get("shapes")) {
         (Some(_), Some(at)) => Err(at.error("`shape` and `shapes` were seen; give one of them")),
-        (Some(one), None) => Ok(vec![piece(one, dir)?]),
-        (None, Some(all)) => all.list()?.iter().map(|at| piece(at, dir)).collect(),
+        (Some(one), None) => pieces(one, dir, notes),
+        (None, Some(all)) => {
+            let mut every = Vec::new();
+            for at in all.list()? {
+                every.extend(pieces(&at, dir, notes)?);
+            }
+            Ok(every)
+        }
         (None, None) => Ok(Vec::new()),
     }
 }

@@ -252,7 +252,9 @@ pub(crate) fn expression(at: &At<'_>, grid: &Grid) -> Result<Curve, SceneError> 
     if at.reads_as_number() {
         return Ok(Curve::Constant(at.number("")?));
     }
-    let curve = Expr::parse(at.text()?, &OfTime).map(Curve::Expr).map_err(|why| at.error(why))?;
+    let curve = Expr::parse(at.text()?, &OfTime(at.extents()))
+        .map(Curve::Expr)
+        .map_err(|why| at.error(why))?;
     for t in grid.times() {
         let (value, rate) = curve.at(t);
         if !value.is_finite() {

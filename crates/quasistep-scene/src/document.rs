@@ -1,8 +1,11 @@
 //! A YAML document as a tree that knows its lines, so that every complaint can name one.
 
 use crate::error::SceneError;
-use crate::repeat::Replica;
+use crate::expr::Expr;
+use crate::extents::{Extents, names_a_side};
+use crate::repeat::{Place, Replica};
 use saphyr_parser::{Event, Parser};
+use std::path::{Path, PathBuf};
 
 /// A value with the line it stands on.
 #[derive(Clone, Debug)]
@@ -31,6 +34,8 @@ pub(crate) struct At<'a> {
     key: String,
     /// The copy of a repeated model that is read: its numbers may be expressions.
     replica: Option<&'a Replica>,
+    /// Boxes around the bodies above: their names may stand in numbers.
+    extents: Option<&'a Extents>,
 }
 
 impl Node {
@@ -151,6 +156,12 @@ impl Node {
             *self = value.clone();
             return Ok(1);
         };
+        // another scan in place of a cloud's file: what is said of the cloud still holds
+        if let (["cloud"], Kind::Map(entries), Kind::Scalar(_)) = (parts, &self.kind, &value.kind)
+            && entries.iter().any(|(key, child)| key == "cloud" && child.has("file"))
+        {
+            return self.set_parts(&["cloud", "file"], value, origin);
+        }
         match &mut self.kind {
             Kind::Map(entries) => {
                 if *first == "*" {
@@ -215,7 +226,7 @@ impl Node {
 
     /// The reader's place at the root.
     pub fn at<'a>(&'a self, file: &'a str) -> At<'a> {
-        At { node: self, file, key: String::new(), replica: None }
+        At { node: self, file, key: String::new(), replica: None, extents: None }
     }
 }
 
@@ -225,7 +236,22 @@ impl<'a> At<'a> {
     where
         'a: 'b,
     {
-        At { node: self.node, file: self.file, key: self.key.clone(), replica: Some(replica) }
+        let At { node, file, key, extents, .. } = self.clone();
+        At { node, file, key, replica: Some(replica), extents }
+    }
+
+    /// The same place, where numbers may use the boxes of bodies.
+    pub fn with_extents<'b>(&self, extents: &'b Extents) -> At<'b>
+    where
+        'a: 'b,
+    {
+        let At { node, file, key, replica, .. } = self.clone();
+        At { node, file, key, replica, extents: Some(extents) }
+    }
+
+    /// Boxes that numbers may use here.
+    pub fn extents(&self) -> Option<&'a Extents> {
+        self.extents
     }
 
     /// True if this is read for a copy that is not the first: what is said of all copies has been
@@ -271,7 +297,7 @@ impl<'a> At<'a> {
 
     fn child(&self, key: &str, node: &'a Node) -> Self {
         let full = if self.key.is_empty() { key.to_owned() } else { format!("{}.{key}", self.key) };
-        Self { node, file: self.file, key: full, replica: self.replica }
+        Self { node, file: self.file, key: full, replica: self.replica, extents: self.extents }
     }
 
     /// True if this is a mapping.
@@ -336,6 +362,14 @@ impl<'a> At<'a> {
         }
     }
 
+    /// The file that a text names: relative to `dir`; if a `--set` gave it, to the current folder or,
+    /// where that has no such file, to `dir`.
+    pub fn path(&self, dir: &Path) -> Result<PathBuf, SceneError> {
+        let path = Path::new(self.text()?);
+        let here = self.node.set_by.is_some() && path.is_file();
+        Ok(if here { path.to_owned() } else { dir.join(path) })
+    }
+
     /// True if this is a number, or YAML's word for what is none.
     pub fn reads_as_number(&self) -> bool {
         matches!(&self.node.kind, Kind::Scalar(text) if text.parse::<f64>().is_ok() || is_yaml_nan_or_infinity(text))
@@ -360,14 +394,24 @@ impl<'a> At<'a> {
             return Err(self.error(format!("{} was seen; give {give}", self.seen())));
         };
         let plain = text.parse::<f64>();
-        if let (Err(_), Some(replica)) = (&plain, self.replica)
-            && !(text.is_empty() || is_yaml_nan_or_infinity(text))
-        {
-            return match replica.value(text, &self.key) {
-                Ok(x) if x.is_finite() => Ok(x),
-                Ok(x) => Err(self.error(format!("`{text}` = {x} was seen; it must be finite"))),
-                Err(why) => Err(self.error(format!("{why}; give {give}, or an expression"))),
+        if plain.is_err() && !(text.is_empty() || is_yaml_nan_or_infinity(text)) {
+            let value = match (self.replica, self.extents) {
+                (Some(replica), extents) => {
+                    Some(Expr::parse(text, &Place { replica, key: &self.key, extents }))
+                }
+                (None, Some(extents)) if names_a_side(text) => Some(Expr::parse(text, extents)),
+                (None, _) => None,
             };
+            match value.map(|expr| expr.map(|expr| expr.at(0.0).0)) {
+                None => {}
+                Some(Ok(x)) if x.is_finite() => return Ok(x),
+                Some(Ok(x)) => {
+                    return Err(self.error(format!("`{text}` = {x} was seen; it must be finite")));
+                }
+                Some(Err(why)) => {
+                    return Err(self.error(format!("{why}; give {give}, or an expression")));
+                }
+            }
         }
         match plain {
             Ok(x) if x.is_finite() => Ok(x),

@@ -1,5 +1,7 @@
 //! Expressions: of time, `0.1*sin(2*pi*t)`, with their derivative; of a copy of a model, `0.1*i`.
 
+use crate::extents::Extents;
+
 /// A parsed expression of `t`, or of names whose values are known when it is read.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) enum Expr {
@@ -66,16 +68,19 @@ pub(crate) trait Names {
     fn draw(&self, k: usize) -> Option<f64>;
 }
 
-/// Names of an expression of time.
-pub(crate) struct OfTime;
+/// Names of an expression of time: `t`, and the boxes around bodies.
+pub(crate) struct OfTime<'a>(pub Option<&'a Extents>);
 
-impl Names for OfTime {
+impl Names for OfTime<'_> {
     fn valid(&self) -> Vec<&str> {
-        vec!["t"]
+        std::iter::once("t").chain(self.0.into_iter().flat_map(Extents::names)).collect()
     }
 
     fn value(&self, name: &str) -> Option<Expr> {
-        (name == "t").then_some(Expr::Time)
+        if name == "t" {
+            return Some(Expr::Time);
+        }
+        self.0?.get(name).map(Expr::Number)
     }
 
     fn draw(&self, _: usize) -> Option<f64> {
@@ -318,8 +323,14 @@ impl Reader<'_> {
 
     fn name(&mut self) -> Result<Expr, String> {
         let rest = &self.text[self.at..];
-        let end = rest.find(|c: char| !(c.is_ascii_alphanumeric() || c == '_'));
-        let name = &rest[..end.unwrap_or(rest.len())];
+        // a dot between letters is part of a name: `bunny.max_z`
+        let inner = |(i, c): (usize, char)| {
+            c.is_ascii_alphanumeric()
+                || c == '_'
+                || c == '.' && rest[i + 1..].starts_with(|next: char| next.is_ascii_alphabetic())
+        };
+        let end = rest.char_indices().find(|&at| !inner(at)).map_or(rest.len(), |(i, _)| i);
+        let name = &rest[..end];
         if name == "pi" {
             self.at += name.len();
             return Ok(Expr::Number(std::f64::consts::PI));
@@ -378,7 +389,7 @@ mod tests {
     use super::{Expr, OfTime};
 
     fn value(text: &str, t: f64) -> f64 {
-        Expr::parse(text, &OfTime).unwrap().at(t).0
+        Expr::parse(text, &OfTime(None)).unwrap().at(t).0
     }
 
     #[test]
@@ -406,7 +417,7 @@ mod tests {
             "(1+t)^t",
             "mod(3*t, 0.5) + mod(-t, 2) + floor(t) + ceil(t)",
         ] {
-            let expr = Expr::parse(text, &OfTime).unwrap();
+            let expr = Expr::parse(text, &OfTime(None)).unwrap();
             for t in [0.13, 0.71, 1.37] {
                 let d = 1e-6;
                 let difference = (expr.at(t + d).0 - expr.at(t - d).0) / (2.0 * d);
@@ -417,7 +428,7 @@ mod tests {
 
     #[test]
     fn mistakes_are_named() {
-        let wrong = |text: &str| Expr::parse(text, &OfTime).unwrap_err();
+        let wrong = |text: &str| Expr::parse(text, &OfTime(None)).unwrap_err();
         assert!(wrong("1 +").contains("column 4"));
         assert!(wrong("sinn(t)").contains("did you mean `sin`"));
         assert!(wrong("max(t)").contains("takes 2 arguments"));

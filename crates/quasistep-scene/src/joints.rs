@@ -4,7 +4,7 @@ use crate::document::{At, list};
 use crate::error::SceneError;
 use crate::shapes::pose;
 use quasistep::{Actuator, DampingOn, Role};
-use quasistep_math::Vec3;
+use quasistep_math::{Pose, Quat, Vec3};
 use quasistep_model::JointKind;
 
 /// Everything a scene may say of a joint; later words override earlier ones.
@@ -196,6 +196,25 @@ pub(crate) fn start(at: &At<'_>) -> Result<Vec<f64>, SceneError> {
         return Ok(crate::assembly::coordinates_of(&pose(at)?));
     }
     if at.is_list() { at.numbers("m or rad") } else { Ok(vec![at.number("m or rad")?]) }
+}
+
+/// Pose of M in F of a joint at `q`, or where it is neutral.
+pub(crate) fn joint_pose(kind: &JointKind, q: &[f64]) -> Pose {
+    let unit = |axis: &Vec3| axis.try_normalize().unwrap_or(Vec3::ZERO);
+    match (kind, q) {
+        (JointKind::Revolute { axis } | JointKind::Continuous { axis }, &[angle]) => {
+            Pose::new(Quat::from_axis_angle(unit(axis), angle), Vec3::ZERO)
+        }
+        (JointKind::Prismatic { axis }, &[x]) => Pose::from_translation(unit(axis) * x),
+        (JointKind::Planar, &[x, y, theta]) => {
+            Pose::new(Quat::from_axis_angle(Vec3::Z, theta), Vec3::new(x, y, 0.0))
+        }
+        (JointKind::Ball, &[w, x, y, z]) => Pose::new(Quat::new(w, x, y, z), Vec3::ZERO),
+        (JointKind::Free, &[w, x, y, z, px, py, pz]) => {
+            Pose::new(Quat::new(w, x, y, z), Vec3::new(px, py, pz))
+        }
+        _ => Pose::IDENTITY,
+    }
 }
 
 /// One joint of a chain: its name and kind, and what is said of it in place.

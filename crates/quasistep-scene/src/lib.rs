@@ -19,12 +19,15 @@
 #![allow(non_snake_case)] // monogram notation: X_WB, p_B, force_W
 
 mod assembly;
+mod cloud;
 mod commands;
+mod convex_parts;
 mod csv;
 mod curve;
 mod document;
 mod error;
 mod expr;
+mod extents;
 mod facts;
 mod friction;
 mod joints;
@@ -35,9 +38,11 @@ mod run;
 mod sample;
 mod scene;
 mod shapes;
+mod solid;
 mod urdf;
 mod urdf_model;
 
+pub use cloud::CloudReport;
 pub use error::SceneError;
 pub use facts::{Fact, FactResult};
 pub use run::{FirstStep, NearestPair, RunOutcome, RunStep};

@@ -1,9 +1,11 @@
 //! Mass, centre of mass and inertia of a body in a scene file: given, or from its shapes.
 
 use crate::assembly::MASSLESS;
+use crate::cloud::{Spread, unit_mass};
 use crate::document::{At, Map};
 use crate::error::SceneError;
-use crate::shapes::Piece;
+use crate::shapes::{Piece, Weight};
+use quasistep_geometry::{MassProperties, PointCloud, Shape};
 use quasistep_math::{Mat3, Vec3};
 use quasistep_model::BodyInertia;
 
@@ -21,13 +23,24 @@ pub(crate) fn read(
         }
         (None, Some(d)) => {
             let density = d.positive("kg/m³")?;
-            inertia_of(pieces, density).ok_or_else(|| {
+            if spread_over_points(pieces) {
+                return Err(d.error(
+                    "a density was seen on a cloud whose mass is in its points; give `mass`",
+                ));
+            }
+            inertia_of(pieces, density, d)?.ok_or_else(|| {
                 d.error("a density was seen on a body without volume; give `mass`")
             })?
         }
         (Some(m), None) => {
             let mass = m.positive("kg")?;
-            match inertia_of(pieces, 1.0) {
+            if spread_over_points(pieces) && pieces.iter().filter(|p| p.collides).count() > 1 {
+                return Err(m.error(
+                    "a cloud whose mass is in its points was seen beside other collision shapes; \
+                     give `inertia_from: hull`",
+                ));
+            }
+            match inertia_of(pieces, 1.0, m)? {
                 Some(unit) => {
                     let scale = mass / unit.mass;
                     BodyInertia { mass, com: unit.com, inertia: unit.inertia * scale }
@@ -65,13 +78,39 @@ fn read_moments(at: &At<'_>) -> Result<Mat3, SceneError> {
     }
 }
 
-/// Mass properties of several shapes of one density, in kg/m³; `None` if nothing has a volume.
-fn inertia_of(pieces: &[Piece], density: f64) -> Option<BodyInertia> {
+/// True if a collision shape is a cloud whose mass is in its points.
+fn spread_over_points(pieces: &[Piece]) -> bool {
+    let spread = |piece: &Piece| match piece.weight {
+        Weight::OfCloud(spread) => Some(spread),
+        _ => None,
+    };
+    pieces.iter().any(|piece| piece.collides && spread(piece) == Some(Spread::Points))
+}
+
+/// Mass properties of several shapes of one density, in kg/m³; `None` if nothing has a volume. `at` is
+/// where mass or density were asked for.
+fn inertia_of(
+    pieces: &[Piece],
+    density: f64,
+    at: &At<'_>,
+) -> Result<Option<BodyInertia>, SceneError> {
     let mut mass = 0.0;
     let mut moment = Vec3::ZERO;
     let mut parts = Vec::new();
-    for piece in pieces.iter().filter(|p| p.collides) {
-        let Some(m) = piece.shape.mass_properties(density) else { continue };
+    for piece in pieces {
+        let own = match (&piece.weight, &piece.shape) {
+            (Weight::OfShape, shape) if piece.collides => shape.mass_properties(density),
+            (Weight::OfCloud(spread), Shape::Cloud(cloud)) if piece.collides => {
+                Some(of_cloud(cloud, *spread, density, at)?)
+            }
+            (Weight::Given(unit), _) => Some(MassProperties {
+                mass: unit.mass * density,
+                com: unit.com,
+                inertia: unit.inertia * density,
+            }),
+            _ => None,
+        };
+        let Some(m) = own else { continue };
         let R = piece.X_BG.rotation.to_matrix();
         let com = piece.X_BG.transform_point(m.com);
         mass += m.mass;
@@ -79,7 +118,7 @@ fn inertia_of(pieces: &[Piece], density: f64) -> Option<BodyInertia> {
         parts.push((m.mass, com, R * m.inertia * R.transpose()));
     }
     if mass <= 0.0 {
-        return None;
+        return Ok(None);
     }
     let com = moment / mass;
     let mut inertia = Mat3::ZERO;
@@ -89,5 +128,20 @@ fn inertia_of(pieces: &[Piece], density: f64) -> Option<BodyInertia> {
         let shift = Mat3::IDENTITY * r.norm_squared() + Mat3::outer(r, r) * -1.0;
         inertia = inertia + I + shift * m;
     }
-    Some(BodyInertia { mass, com, inertia })
+    Ok(Some(BodyInertia { mass, com, inertia }))
+}
+
+fn of_cloud(
+    cloud: &PointCloud,
+    spread: Spread,
+    density: f64,
+    at: &At<'_>,
+) -> Result<MassProperties, SceneError> {
+    let unit = unit_mass(cloud, spread).map_err(|e| {
+        at.error(format!(
+            "the cloud has no hull to hold a mass: {e}; give `inertia_from: points` at the cloud"
+        ))
+    })?;
+    let (mass, inertia) = (unit.mass * density, unit.inertia * density);
+    Ok(MassProperties { mass, inertia, ..unit })
 }

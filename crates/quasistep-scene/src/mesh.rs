@@ -3,6 +3,7 @@
 use crate::error::SceneError;
 use quasistep_math::Vec3;
 use std::io::Cursor;
+use std::ops::Range;
 use std::path::Path;
 
 /// Triangles over shared vertices, in the frame and the unit of the file.
@@ -13,10 +14,19 @@ pub(crate) struct Mesh {
     /// Corners of each triangle as indices of `vertices`, in the file's order of turning; at
     /// least one triangle.
     pub triangles: Vec<[u32; 3]>,
+    /// Objects and groups of an `.obj`, in the file's order; all of it if it names none.
+    pub groups: Vec<Group>,
+}
+
+/// A named range of triangles.
+#[derive(Clone, Debug, PartialEq)]
+pub(crate) struct Group {
+    pub name: String,
+    pub triangles: Range<usize>,
 }
 
 /// Reads a mesh; the ending of the name, in any case, tells the format. Polygons of an `.obj` are
-/// cut into triangles and its objects merged; materials, normals and textures are left aside.
+/// cut into triangles; materials, normals and textures are left aside.
 ///
 /// # Errors
 /// Another ending, a file that is missing or cannot be read in its format, no triangle, or a
@@ -60,8 +70,9 @@ fn parse_obj(bytes: &[u8]) -> Result<Mesh, String> {
     let shape = shape_lines(&String::from_utf8_lossy(bytes));
     let (models, _) = tobj::load_obj_buf(&mut Cursor::new(shape), &options, no_materials)
         .map_err(|error| format!("not an .obj file: {error}"))?;
-    let mut mesh = Mesh { vertices: Vec::new(), triangles: Vec::new() };
+    let mut mesh = Mesh { vertices: Vec::new(), triangles: Vec::new(), groups: Vec::new() };
     for model in &models {
+        let start = mesh.triangles.len();
         let first = mesh.vertices.len() as u32;
         for p in model.mesh.positions.chunks_exact(3) {
             mesh.vertices.push(Vec3::new(p[0], p[1], p[2]));
@@ -69,11 +80,15 @@ fn parse_obj(bytes: &[u8]) -> Result<Mesh, String> {
         for corner in model.mesh.indices.chunks_exact(3) {
             mesh.triangles.push([first + corner[0], first + corner[1], first + corner[2]]);
         }
+        if mesh.triangles.len() > start {
+            let triangles = start..mesh.triangles.len();
+            mesh.groups.push(Group { name: model.name.clone(), triangles });
+        }
     }
     Ok(mesh)
 }
 
-/// The positions and faces of an `.obj`, without normals, textures, colours, names and materials:
+/// The positions, faces and groups of an `.obj`, without normals, textures, colours and materials:
 /// the parser panics on some faults of those (an index of a texture before the first), and a shape
 /// does not need them. Lines that continue after a backslash are joined, which it does not do.
 fn shape_lines(text: &str) -> String {
@@ -87,6 +102,7 @@ fn shape_lines(text: &str) -> String {
             Some("f") => std::iter::once("f")
                 .chain(words.map(|corner| corner.split('/').next().unwrap_or_default()))
                 .collect(),
+            Some(group @ ("o" | "g")) => std::iter::once(group).chain(words).collect(),
             _ => continue,
         };
         shape.push_str(&words.join(" "));
@@ -111,7 +127,9 @@ fn parse_stl(mut bytes: Vec<u8>) -> Result<Mesh, String> {
         Vec3::new(x, y, z)
     });
     let triangles = stl.faces.iter().map(|face| face.vertices.map(|corner| corner as u32));
-    Ok(Mesh { vertices: vertices.collect(), triangles: triangles.collect() })
+    let triangles: Vec<_> = triangles.collect();
+    let groups = vec![Group { name: String::new(), triangles: 0..triangles.len() }];
+    Ok(Mesh { vertices: vertices.collect(), triangles, groups })
 }
 
 fn check(mesh: &Mesh) -> Result<(), String> {

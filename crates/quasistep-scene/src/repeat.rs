@@ -3,6 +3,7 @@
 use crate::document::At;
 use crate::error::SceneError;
 use crate::expr::{Expr, Names, is_reserved};
+use crate::extents::Extents;
 
 /// More copies than this are a typing mistake.
 const MOST: u64 = 10_000;
@@ -120,28 +121,26 @@ impl Replica {
     pub fn index(&self) -> usize {
         self.index
     }
-
-    /// Value of an expression that stands at this key.
-    pub fn value(&self, text: &str, key: &str) -> Result<f64, String> {
-        let place = Place { replica: self, key };
-        Ok(Expr::parse(text, &place)?.at(0.0).0)
-    }
 }
 
 /// An expression of a copy, and where it stands.
-struct Place<'a> {
-    replica: &'a Replica,
-    key: &'a str,
+pub(crate) struct Place<'a> {
+    pub replica: &'a Replica,
+    pub key: &'a str,
+    /// Boxes around the bodies above.
+    pub extents: Option<&'a Extents>,
 }
 
 impl Names for Place<'_> {
     fn valid(&self) -> Vec<&str> {
-        self.replica.values.iter().map(|(name, _)| name.as_str()).collect()
+        let own = self.replica.values.iter().map(|(name, _)| name.as_str());
+        own.chain(self.extents.into_iter().flat_map(Extents::names)).collect()
     }
 
     fn value(&self, name: &str) -> Option<Expr> {
         let found = self.replica.values.iter().find(|(n, _)| n == name);
-        found.map(|(_, value)| Expr::Number(*value))
+        let value = found.map(|(_, value)| *value);
+        value.or_else(|| self.extents?.get(name)).map(Expr::Number)
     }
 
     /// A function of the seed, the place and the copy alone: neither other lines of the file nor the
@@ -158,7 +157,7 @@ impl Names for Place<'_> {
 }
 
 /// Scatters the bits of a number: one step of the generator SplitMix64.
-fn mix(x: u64) -> u64 {
+pub(crate) fn mix(x: u64) -> u64 {
     let x = x.wrapping_add(0x9e37_79b9_7f4a_7c15);
     let x = (x ^ (x >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
     let x = (x ^ (x >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);

@@ -1,10 +1,12 @@
 //! A scene: a system, where it starts, what drives it, how it is stepped.
 
 use crate::assembly::Assembly;
+use crate::cloud::CloudReport;
 use crate::commands::{Commands, three};
 use crate::curve::{Curve, Grid};
 use crate::document::{At, Node};
 use crate::error::SceneError;
+use crate::extents::Extents;
 use crate::facts::Fact;
 use crate::friction::SceneFriction;
 use crate::joints::fits_body;
@@ -36,8 +38,12 @@ pub struct Scene {
     pub drawing: Vec<DrawnShape>,
     /// Facts that the scene states of its own run.
     pub facts: Vec<Fact>,
+    /// Its point clouds: what their files held and what was made of it.
+    pub clouds: Vec<CloudReport>,
     /// What looks odd but is no mistake.
     pub warnings: Vec<String>,
+    /// What was made of files, in a sentence each: how many convex parts a mesh has.
+    pub notes: Vec<String>,
     commands: Commands,
     wrenches: Vec<WrenchOverTime>,
 }
@@ -141,10 +147,24 @@ impl Scene {
 
         let friction = SceneFriction::read(map.get("friction"))?;
         let mut assembly = Assembly::new();
+        // numbers may use the boxes of the bodies above
+        let mut extents = Extents::default();
         for (model, at) in map.need("models")?.entries()? {
-            assembly.add_models(model, &at, dir, friction.default)?;
+            assembly.add_models(model, &at.with_extents(&extents), dir, friction.default)?;
+            extents.extend(std::mem::take(&mut assembly.extents));
         }
-        let Assembly { builder, roles, bodies, geoms, drawing, start, mut warnings, .. } = assembly;
+        let Assembly {
+            builder,
+            roles,
+            bodies,
+            geoms,
+            drawing,
+            start,
+            mut warnings,
+            notes,
+            clouds,
+            ..
+        } = assembly;
         let models = map.need("models")?;
         let model = builder.build().map_err(|e| models.error(e.to_string()))?;
         let geom_bodies: Vec<&str> = geoms.iter().map(|g| bodies[g.body].as_str()).collect();
@@ -170,8 +190,9 @@ impl Scene {
             .map_err(|e| models.error(format!("start configuration: {e}")))?;
         let (params, duration) = read_step(map.get("step"), map.get("gravity"))?;
         let grid = Grid { h: params.time_step, n: n_steps(duration, params.time_step) };
-        let commands = Commands::read(map.get("commands"), &system, &q, dir, &grid)?;
-        let wrenches = read_wrenches(map.get("wrenches"), &system, &grid)?;
+        let of_models = |key: &str| map.get(key).map(|at| at.with_extents(&extents));
+        let commands = Commands::read(of_models("commands").as_ref(), &system, &q, dir, &grid)?;
+        let wrenches = read_wrenches(of_models("wrenches").as_ref(), &system, &grid)?;
         warnings.extend(outside_limits(&system, &q));
         let facts = match map.get("facts") {
             None => Vec::new(),
@@ -191,7 +212,9 @@ impl Scene {
             duration,
             drawing,
             facts,
+            clouds,
             warnings,
+            notes,
             commands,
             wrenches,
         })

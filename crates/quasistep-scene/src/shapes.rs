@@ -1,10 +1,13 @@
 //! Shapes in a scene file: collision geometry and what is drawn.
 
-use crate::document::At;
+use crate::cloud::{self, CloudReport, Loaded, Spread};
+use crate::convex_parts::{Parts, by_planes, of_groups};
+use crate::document::{At, Map};
 use crate::error::SceneError;
 use crate::friction::Given;
-use crate::mesh;
-use quasistep_geometry::{Polytope, Shape};
+use crate::mesh::{self, Mesh};
+use crate::solid::Solid;
+use quasistep_geometry::{MassProperties, Polytope, Shape};
 use quasistep_math::{Pose, Quat, Vec3};
 use quasistep_record::DrawnGeometry;
 use std::path::Path;
@@ -21,9 +24,26 @@ pub(crate) struct Piece {
     pub color: Option<[f32; 4]>,
     pub collides: bool,
     pub visible: bool,
+    /// What it adds to the mass of its body.
+    pub weight: Weight,
+    /// If it is a point cloud, what became of its file.
+    pub cloud: Option<CloudReport>,
 }
 
-const KEYS: [&str; 13] = [
+/// Where the mass of a body with a density comes from.
+#[derive(Clone, Debug)]
+pub(crate) enum Weight {
+    /// From the shape, if it collides.
+    OfShape,
+    /// From a point cloud, if it collides.
+    OfCloud(Spread),
+    /// Given, at 1 kg/m³.
+    Given(MassProperties),
+    /// It has none: it is a part of something that has.
+    Nothing,
+}
+
+const KEYS: [&str; 14] = [
     "sphere",
     "box",
     "capsule",
@@ -31,6 +51,7 @@ const KEYS: [&str; 13] = [
     "half_space",
     "mesh",
     "points",
+    "cloud",
     "pose",
     "friction",
     "color",
@@ -38,10 +59,16 @@ const KEYS: [&str; 13] = [
     "collision",
     "visual",
 ];
-const KINDS: [&str; 7] = ["sphere", "box", "capsule", "cylinder", "half_space", "mesh", "points"];
+const KINDS: [&str; 8] =
+    ["sphere", "box", "capsule", "cylinder", "half_space", "mesh", "points", "cloud"];
 
-/// Reads one shape; paths are relative to `dir`.
-pub(crate) fn piece(at: &At<'_>, dir: &Path) -> Result<Piece, SceneError> {
+/// Reads one shape, which may be several pieces; paths are relative to `dir`. What a reader of the
+/// scene should know about it goes to `notes`.
+pub(crate) fn pieces(
+    at: &At<'_>,
+    dir: &Path,
+    notes: &mut Vec<String>,
+) -> Result<Vec<Piece>, SceneError> {
     let map = at.map(&KEYS)?;
     let given: Vec<&str> = map.keys().filter(|k| KINDS.contains(k)).collect();
     let [kind] = given.as_slice() else {
@@ -80,18 +107,26 @@ pub(crate) fn piece(at: &At<'_>, dir: &Path) -> Result<Piece, SceneError> {
             Shape::HalfSpace
         }
         "mesh" => {
-            let map = value.map(&["file", "scale"])?;
-            let file = map.need("file")?;
-            let scale = match map.get("scale") {
-                None => [1.0; 3],
-                Some(at) if at.is_list() => at.array("m per unit of the file")?,
-                Some(at) => [at.number("m per unit of the file")?; 3],
-            };
-            let mesh =
-                mesh::read(&dir.join(file.text()?)).map_err(|e| file.error(e.to_string()))?;
-            let points: Vec<Vec3> =
-                mesh.vertices.iter().map(|v| v.component_mul(scale.into())).collect();
-            hull(&points, file)?
+            let keys = value.map(&["file", "scale", "parts", "tolerance"])?;
+            let mesh = read_mesh(&keys, dir)?;
+            let file = keys.need("file")?;
+            if let Some((parts, solid)) = convex_parts(&keys, &mesh)? {
+                notes.push(format!(
+                    "{}: {} is {} convex parts, which stand out of the mesh by at most {:.1e} m",
+                    file.place(),
+                    file.text()?,
+                    parts.hulls.len(),
+                    parts.excess
+                ));
+                return split(&map, &mesh, parts, &solid);
+            }
+            hull(&mesh.vertices, file)?
+        }
+        "cloud" => {
+            // the keys that all kinds share come from the shape, the rest from the cloud
+            let Piece { shape, drawn, weight, cloud, .. } = cloud_piece(value, dir)?;
+            let piece = piece(&map, shape)?;
+            return Ok(vec![Piece { drawn, weight, cloud, ..piece }]);
         }
         _ => {
             let points: Result<Vec<Vec3>, SceneError> =
@@ -99,7 +134,11 @@ pub(crate) fn piece(at: &At<'_>, dir: &Path) -> Result<Piece, SceneError> {
             hull(&points?, value)?
         }
     };
-    let color = map.get("color").map(color).transpose()?;
+    Ok(vec![piece(&map, shape)?])
+}
+
+/// A shape with the keys that all kinds share.
+fn piece(map: &Map<'_>, shape: Shape) -> Result<Piece, SceneError> {
     let flag = |key: &str| map.get(key).map_or(Ok(true), At::boolean);
     Ok(Piece {
         name: map.get("name").map(At::text).transpose()?.map(str::to_owned),
@@ -107,10 +146,108 @@ pub(crate) fn piece(at: &At<'_>, dir: &Path) -> Result<Piece, SceneError> {
         shape,
         X_BG: map.get("pose").map(pose).transpose()?.unwrap_or_default(),
         friction: map.get("friction").map(Given::read).transpose()?.unwrap_or_default(),
-        color,
+        color: map.get("color").map(color).transpose()?,
         collides: flag("collision")?,
         visible: flag("visual")?,
+        weight: Weight::OfShape,
+        cloud: None,
     })
+}
+
+/// A cloud that is all there is of a body.
+pub(crate) fn cloud_piece(at: &At<'_>, dir: &Path) -> Result<Piece, SceneError> {
+    let Loaded { cloud, drawn, spread, report } = cloud::read(at, dir)?;
+    Ok(Piece {
+        name: None,
+        shape: Shape::Cloud(cloud),
+        drawn,
+        X_BG: Pose::IDENTITY,
+        friction: Given::default(),
+        color: None,
+        collides: true,
+        visible: true,
+        weight: Weight::OfCloud(spread),
+        cloud: Some(report),
+    })
+}
+
+/// Reads the file of a mesh; corners in m.
+pub(crate) fn read_mesh(map: &Map<'_>, dir: &Path) -> Result<Mesh, SceneError> {
+    let file = map.need("file")?;
+    let scale = match map.get("scale") {
+        None => [1.0; 3],
+        Some(at) if at.is_list() => at.array("m per unit of the file")?,
+        Some(at) => [at.number("m per unit of the file")?; 3],
+    };
+    let mut mesh = mesh::read(&dir.join(file.text()?)).map_err(|e| file.error(e.to_string()))?;
+    for vertex in &mut mesh.vertices {
+        *vertex = vertex.component_mul(scale.into());
+    }
+    Ok(mesh)
+}
+
+/// The parts that `parts` asks for, and the solid that has the mass; `None` for one hull.
+fn convex_parts(map: &Map<'_>, mesh: &Mesh) -> Result<Option<(Parts, Solid)>, SceneError> {
+    let (parts, tolerance) = (map.get("parts"), map.get("tolerance"));
+    let kind = parts.map(At::text).transpose()?;
+    if let Some(at) = tolerance
+        && kind != Some("split")
+    {
+        return Err(at.error("a tolerance was seen without `parts: split`, which it belongs to"));
+    }
+    let (Some(at), Some(kind)) = (parts, kind) else { return Ok(None) };
+    if kind == "hull" {
+        return Ok(None);
+    }
+    let file = map.need("file")?;
+    let solid = || Solid::new(mesh).map_err(|e| file.error(e));
+    match kind {
+        "groups" => {
+            let solid = solid()?;
+            Ok(Some((of_groups(mesh, &solid).map_err(|e| at.error(e))?, solid)))
+        }
+        "split" => {
+            let tolerance = map.need("tolerance")?;
+            let solid = solid()?;
+            let size = tolerance.positive("m")?;
+            Ok(Some((by_planes(&solid, size).map_err(|e| tolerance.error(e))?, solid)))
+        }
+        other => Err(at.error(format!(
+            "`{other}` was seen; valid are hull, groups (of an .obj, each one convex part) and split"
+        ))),
+    }
+}
+
+/// The mesh to look at and to weigh, and its parts to touch.
+fn split(
+    map: &Map<'_>,
+    mesh: &Mesh,
+    parts: Parts,
+    solid: &Solid,
+) -> Result<Vec<Piece>, SceneError> {
+    let hulls: Vec<Shape> = parts.hulls.into_iter().map(Shape::Polytope).collect();
+    let Some(first) = hulls.first() else { return Ok(Vec::new()) };
+    let whole = piece(map, first.clone())?;
+    let mut pieces = vec![Piece {
+        drawn: DrawnGeometry::Mesh {
+            vertices: mesh.vertices.iter().map(|v| v.to_array()).collect(),
+            triangles: mesh.triangles.clone(),
+        },
+        collides: false,
+        weight: if whole.collides { Weight::Given(solid.mass_properties) } else { Weight::Nothing },
+        ..whole.clone()
+    }];
+    for (k, hull) in hulls.into_iter().enumerate().filter(|_| whole.collides) {
+        pieces.push(Piece {
+            name: whole.name.as_ref().map(|name| format!("{name}/{k}")),
+            drawn: drawn(&hull),
+            shape: hull,
+            visible: false,
+            weight: Weight::Nothing,
+            ..whole.clone()
+        });
+    }
+    Ok(pieces)
 }
 
 /// The convex hull of points as a shape.

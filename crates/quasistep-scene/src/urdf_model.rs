@@ -6,7 +6,7 @@ use crate::error::SceneError;
 use crate::friction::Given;
 use crate::joints::{Settings, chain, start};
 use crate::mesh;
-use crate::shapes::{Piece, drawn, hull, pose};
+use crate::shapes::{Piece, Weight, drawn, hull, pose};
 use crate::urdf::{self, Geometry, Urdf};
 use quasistep_geometry::Shape;
 use quasistep_math::{Pose, Vec3};
@@ -196,6 +196,7 @@ fn add_shapes(
     for collision in &link.collisions {
         let shape = shape(&collision.geometry, at)?;
         pieces.push(Piece {
+            cloud: None,
             name: None,
             drawn: drawn(&shape),
             shape,
@@ -204,6 +205,7 @@ fn add_shapes(
             color: None,
             collides: true,
             visible: !has_visual,
+            weight: Weight::OfShape,
         });
     }
     assembly.add_pieces(body, pieces, defaults, false);

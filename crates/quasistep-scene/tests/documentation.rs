@@ -38,6 +38,19 @@ fn every_example_of_the_page_is_a_scene() {
     std::fs::write(folder.join("robot.urdf"), ROBOT).unwrap();
     let stone = "v 0 0 0\nv 1 0 0\nv 0 1 0\nv 0 0 1\nf 1 3 2\nf 1 2 4\nf 2 3 4\nf 1 4 3\n";
     std::fs::write(folder.join("stone.obj"), stone).unwrap();
+    let scan: Vec<[f32; 3]> =
+        (0..64).map(|k| [k % 4, k / 4 % 4, k / 16].map(|i| i as f32)).collect();
+    let lines: Vec<String> = scan.iter().map(|[x, y, z]| format!("{x} {y} {z}\n")).collect();
+    let lines = lines.concat();
+    let head = "ply\nformat ascii 1.0\nelement vertex 64\nproperty float x\nproperty float y\n\
+                property float z\nend_header\n";
+    std::fs::write(folder.join("scan.ply"), format!("{head}{lines}")).unwrap();
+    std::fs::write(folder.join("tray.csv"), lines).unwrap();
+    let mut array = b"\x93NUMPY\x01\x00\x3b\x00".to_vec();
+    array.extend(b"{'descr': '<f4', 'fortran_order': False, 'shape': (64, 3)}\n");
+    array.extend(scan.as_flattened().iter().flat_map(|x| x.to_le_bytes()));
+    std::fs::write(folder.join("mug.npy"), array).unwrap();
+    std::fs::write(folder.join("bracket.obj"), stone).unwrap();
     std::fs::write(
         folder.join("knots.csv"),
         "time,q1,q2,part\n0,0,0,0\n1,1,1,0\n1,1,1,1\n2,0,0,1\n",
@@ -53,7 +66,7 @@ fn every_example_of_the_page_is_a_scene() {
         })
         .collect();
     std::fs::remove_dir_all(&folder).unwrap();
-    assert_eq!(read.len(), 12);
+    assert_eq!(read.len(), 14);
     for (line, scene) in read {
         if let Err(error) = scene {
             panic!("example at line {line}: {error}");
@@ -78,6 +91,12 @@ fn every_key_is_documented() {
         "models: {a: {repeat: {zzz: 0}}}\n",
         "models: {a: {repeat: {grid: [1, 1, 1]}, mass: zzz}}\n",
         "models: {a: {shape: {zzz: 0}}}\n",
+        "models: {a: {cloud: {zzz: 0}}}\n",
+        "models: {a: {cloud: {file: a.ply, unit: zzz}}}\n",
+        "models: {a: {cloud: {file: a.ply, choice: zzz}}}\n",
+        "models: {a: {cloud: {file: a.ply, outliers: {zzz: 0}}}}\n",
+        "models: {a: {cloud: {file: a.ply, fit: {zzz: 0}}}}\n",
+        "models: {a: {cloud: {file: a.ply, inertia_from: zzz}}}\n",
         "models: {a: {joint: [{zzz: 0}]}}\n",
         "models: {a: {joints: {\"*\": {zzz: 0}}}}\n",
         "models: {}\nfriction: {zzz: 0}\n",

@@ -110,6 +110,47 @@ fn changed_scenes_are_read_or_refused() {
 }
 
 #[test]
+fn changed_clouds_are_read_or_refused() {
+    let folder = std::env::temp_dir().join(format!("quasistep-clouds-{}", std::process::id()));
+    std::fs::create_dir_all(&folder).unwrap();
+    let points: Vec<String> = (0..60)
+        .map(|k| format!("{} {} {}\n", k % 4, 0.5 * f64::from(k / 4 % 4), k / 16 + k * k % 3))
+        .collect();
+    std::fs::write(folder.join("scan.xyz"), points.concat()).unwrap();
+    std::fs::write(folder.join("one.xyz"), "1 2 3\n").unwrap();
+    std::fs::write(folder.join("flat.csv"), "0,0,0\n1,0,0\n0,1,0\n1,1,0\n").unwrap();
+    let text = "\
+models:
+  a:
+    mass: 1
+    pose: {xyz: [0, 0, 1]}
+    cloud:
+      file: scan.xyz
+      scale: 0.01
+      pose: {xyz: [0, 0, 1], rpy: [0, 1, 0]}
+      normals: file
+      radius: 0.001
+      points: 5
+      choice: spread
+      outliers: {neighbours: 5, deviations: 2}
+      voxel: 0.002
+      drop_invalid: true
+      inertia_from: hull
+      visual: points
+  b: {density: 3, cloud: {file: scan.xyz, fit: {size: 0.1, up: y, on: 0, center: true}, voxel: 0.01}}
+  c: {mass: 2, cloud: {file: one.xyz, inertia_from: points, outliers: {}, fit: {up: -z, on: a.max_z}}}
+  d: {joint: [{slide: x, axis: [1, 0, 0], start: b.max_x - a.min_x}], cloud: flat.csv}
+commands: []
+";
+    assert!(Scene::parse(text, "scene.yml", "scene", &folder, &[]).is_ok());
+    let mut random = Random(5);
+    for _ in 0..3000 {
+        one_line(&mutate(text, &mut random), &folder);
+    }
+    std::fs::remove_dir_all(&folder).unwrap();
+}
+
+#[test]
 fn changed_robots_are_read_or_refused() {
     let folder = std::env::temp_dir().join(format!("quasistep-changed-{}", std::process::id()));
     std::fs::create_dir_all(&folder).unwrap();

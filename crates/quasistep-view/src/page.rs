@@ -122,6 +122,13 @@ fn geometry(g: &DrawnGeometry) -> Value {
             "vertices": floats(vertices.as_flattened().iter().copied()),
             "triangles": base64(triangles.as_flattened().iter().flat_map(|i| i.to_le_bytes())),
         }),
+        DrawnGeometry::Points { points, normals, width } => json!({
+            "kind": "points",
+            "points": base64(points.as_flattened().iter().flat_map(|v| v.to_le_bytes())),
+            // a light needs no more than seven bits of a direction
+            "normals": base64(normals.as_flattened().iter().map(|v| (v * 127.0).round() as i8 as u8)),
+            "width": width,
+        }),
         _ => json!({ "kind": "unknown" }),
     }
 }

@@ -1,7 +1,7 @@
 //! The page in a real browser: it opens from disk, plays, and shows the box where it is.
 mod common;
 
-use common::{N_FRAMES, Picture, Scratch, is_box_red, push};
+use common::{N_FRAMES, Picture, Scratch, is_box_red, push, scan};
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output};
 use std::sync::{Mutex, PoisonError};
@@ -168,6 +168,33 @@ fn contacts_and_plots_are_drawn() {
     let blue = |[r, g, b]: [u8; 3]| r < 90 && g > 70 && g < 150 && b > 140;
     let right = with_panel.rgb.iter().enumerate().filter(|(i, c)| i % 900 > 540 && blue(**c));
     assert!(right.count() > 200, "plots stand beside the scene");
+}
+
+/// Dots make the same disc as the ball they lie on, lit as its surface; a hundred thousand of them
+/// make a page of a few MB.
+#[test]
+fn the_page_shows_clouds() {
+    let dir = Scratch::new("cloud");
+    let page = dir.file("view.html");
+    let mut areas = Vec::new();
+    for (n, with_normals) in [(2000, false), (2000, true), (100_000, true)] {
+        quasistep_view::write_page(&scan(n, with_normals), &page).unwrap();
+        let bytes = std::fs::metadata(&page).unwrap().len();
+        assert!(bytes < 800_000 + 21 * n as u64, "{bytes} bytes for {n} dots");
+        let early = screenshot(&dir, &page, &format!("{BARE}&t=1"));
+        let late = screenshot(&dir, &page, &format!("{BARE}&t=4"));
+        let (n_early, [x_early, _]) = early.find(is_box_red);
+        let (n_late, [x_late, _]) = late.find(is_box_red);
+        let width = 2.0 * (n_late as f64 / std::f64::consts::PI).sqrt();
+        assert!(n_early > 2000 && n_late > 2000, "{n_early} and {n_late} red pixels");
+        // it moves by 0.6 m, twice its width
+        let moved = (x_late - x_early) / width;
+        assert!((1.6..2.3).contains(&moved), "moved by {moved} of its widths");
+        areas.push(n_late as f64);
+    }
+    assert!(areas.iter().all(|a| (0.8..1.25).contains(&(a / areas[0]))), "{areas:?}");
+    let dom = dom(&dir, &page, "t=2");
+    assert_eq!(attribute(&dom, "data-errors"), Some("0"));
 }
 
 /// One file, no network, no way out of a script element through a name, the licence in it.

@@ -1,7 +1,7 @@
 //! Stills show what is there, where it is.
 mod common;
 
-use common::{decode, is_box_red, push};
+use common::{decode, is_box_red, push, scan};
 use quasistep_math::Vec3;
 use quasistep_view::{Camera, StillOptions, still, strips};
 
@@ -135,4 +135,36 @@ fn a_spin_torque_is_drawn() {
     }
     let (count, _) = shot(&recording).changes(&without, 20);
     assert!((20..3000).contains(&count), "{count} pixels of arrows around normals");
+}
+
+/// A ball of dots is as large as the ball, lit from the sun's side, and closed.
+#[test]
+fn a_cloud_is_drawn_where_it_is() {
+    for (n, with_normals) in [(3000, true), (60_000, true), (60_000, false)] {
+        let recording = scan(n, with_normals);
+        let camera = Camera::fit(&recording, Vec3::Y, 1.5);
+        let picture = decode(&still(&recording, 40, &camera, WIDTH, HEIGHT, &BARE).unwrap());
+        let (count, [x, y]) = picture.find(is_box_red);
+        let p = recording.frames[40].X_WB[1].translation;
+        let depth = p.y - camera.eye.y;
+        let scale = 0.5 * f64::from(HEIGHT) / (0.5 * camera.fov_y).tan() / depth;
+        let wanted = [
+            0.5 * f64::from(WIDTH) + scale * (p.x - camera.target.x),
+            0.5 * f64::from(HEIGHT) - scale * (p.z - camera.target.z),
+        ];
+        let radius = 0.15 * scale;
+        assert!((x - wanted[0]).abs() < 0.1 * radius, "{n}: x {x}, expected {wanted:?}");
+        assert!((y - wanted[1]).abs() < 0.1 * radius, "{n}: y {y}, expected {wanted:?}");
+        // dots stand out at the rim by half their width; in the shade red is too dark to count
+        let area = count as f64 / (std::f64::consts::PI * radius * radius);
+        assert!((0.85..1.2).contains(&area), "{n}: {area} of the disc");
+        let brightness = |dx: f64, dy: f64| {
+            let (i, j) = (wanted[0] + dx * radius, wanted[1] + dy * radius);
+            let [r, g, b] = picture.rgb[j as usize * WIDTH as usize + i as usize];
+            u32::from(r) + u32::from(g) + u32::from(b)
+        };
+        if with_normals {
+            assert!(brightness(0.5, -0.6) > brightness(-0.5, 0.7) + 60, "the sun is up right");
+        }
+    }
 }

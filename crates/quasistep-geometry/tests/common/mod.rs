@@ -8,7 +8,7 @@
 #![allow(missing_docs)]
 #![allow(non_snake_case)]
 
-use quasistep_geometry::{Polytope, Shape};
+use quasistep_geometry::{Choice, PointCloud, Polytope, Shape};
 use quasistep_math::{Pose, Quat, Vec3};
 use std::sync::Arc;
 
@@ -165,4 +165,103 @@ fn depth(pa: &[Vec3], pb: &[Vec3]) -> f64 {
         }
     }
     if best.is_finite() { best } else { 0.0 }
+}
+
+/// A cloud of these points, without normals or size.
+pub fn cloud(points: &[Vec3], choice: Choice) -> Shape {
+    Shape::Cloud(Arc::new(PointCloud::new(points, None, 0.0, choice).unwrap()))
+}
+
+/// Points on the skin of a box with `n` by `n` on each face.
+pub fn box_skin(n: u32, half: [f64; 3]) -> Vec<Vec3> {
+    let at = |i: u32| 2.0 * f64::from(i) / f64::from(n - 1) - 1.0;
+    let mut points = Vec::new();
+    for axis in 0..3 {
+        for i in 0..n * n {
+            for side in [-1.0, 1.0] {
+                let mut p = Vec3::ZERO;
+                p[axis] = side;
+                p[(axis + 1) % 3] = at(i % n);
+                p[(axis + 2) % 3] = at(i / n);
+                points.push(p.component_mul(half.into()));
+            }
+        }
+    }
+    points
+}
+
+/// Separation of two shapes along a unit normal, by their support points alone.
+pub fn separation(a: &Shape, X_WA: &Pose, b: &Shape, X_WB: &Pose, n: Vec3) -> f64 {
+    let far = |shape: &Shape, X: &Pose, n: Vec3| {
+        let p = shape.support(X.rotation.inverse().rotate(n)).unwrap();
+        X.transform_point(p).dot(n)
+    };
+    -far(b, X_WB, -n) - far(a, X_WA, n)
+}
+
+/// The largest separation over the sphere of directions: dense samples, the best of them refined by
+/// shrinking nets. A lower bound, and independent of any knowledge of features.
+pub fn dense_search(a: &Shape, X_WA: &Pose, b: &Shape, X_WB: &Pose, samples: usize) -> f64 {
+    let s = |n: Vec3| separation(a, X_WA, b, X_WB, n);
+    let golden = std::f64::consts::PI * (3.0 - 5f64.sqrt());
+    let mut seen: Vec<(f64, Vec3)> = (0..samples)
+        .map(|k| {
+            let z = 1.0 - (2.0 * k as f64 + 1.0) / samples as f64;
+            let (sin, cos) = (golden * k as f64).sin_cos();
+            let r = (1.0 - z * z).sqrt();
+            let n = Vec3::new(r * cos, r * sin, z);
+            (s(n), n)
+        })
+        .collect();
+    seen.sort_by(|p, q| q.0.total_cmp(&p.0));
+    let mut starts: Vec<(f64, Vec3)> = Vec::new();
+    let spacing = (8.0 / samples as f64).sqrt();
+    for (value, n) in seen {
+        if starts.iter().all(|(_, m)| (*m - n).norm() > 2.0 * spacing) {
+            starts.push((value, n));
+        }
+        if starts.len() == 5 {
+            break;
+        }
+    }
+    let mut best = f64::NEG_INFINITY;
+    for (mut value, mut n) in starts {
+        let mut size = spacing;
+        while size > 1e-11 {
+            let (u, centre) = (n.any_orthogonal(), n);
+            let w = n.cross(u);
+            for i in -4..=4 {
+                for j in -4..=4 {
+                    let m = centre + (u * f64::from(i) + w * f64::from(j)) * (size / 4.0);
+                    let m = m.try_normalize().unwrap();
+                    if s(m) > value {
+                        (value, n) = (s(m), m);
+                    }
+                }
+            }
+            size *= 0.5;
+        }
+        best = best.max(value);
+    }
+    best
+}
+
+/// How far a point is outside a shape, in m; zero inside. For hulls a lower bound.
+pub fn outside(shape: &Shape, X: &Pose, p_W: Vec3) -> f64 {
+    let p = X.inverse_transform_point(p_W);
+    match shape {
+        Shape::Sphere { radius } => (p.norm() - radius).max(0.0),
+        Shape::Box { half } => (p.abs() - Vec3::from(*half)).max(Vec3::ZERO).norm(),
+        Shape::Capsule { radius, half_length } => {
+            let on = Vec3::Z * p.z.clamp(-half_length, *half_length);
+            ((p - on).norm() - radius).max(0.0)
+        }
+        Shape::Cylinder { radius, half_length } => {
+            (p.x.hypot(p.y) - radius).max(0.0).hypot((p.z.abs() - half_length).max(0.0))
+        }
+        Shape::Polytope(hull) => {
+            hull.faces().iter().map(|f| f.normal().dot(p) - f.offset()).fold(0.0, f64::max)
+        }
+        other => panic!("no reference for {other:?}"),
+    }
 }

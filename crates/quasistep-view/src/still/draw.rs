@@ -20,8 +20,16 @@ struct Plane {
     step: f64,
 }
 
+/// Dots of a cloud with their normals; always opaque.
+struct Dots {
+    points: Vec<(Vec3, Vec3)>,
+    width: f64,
+    color: Vec3,
+}
+
 /// Everything that is drawn, in world coordinates.
 struct World {
+    dots: Vec<Dots>,
     solids: Vec<(Vec<Triangle>, Vec3, f64)>,
     planes: Vec<Plane>,
     overlay: Vec<(Vec<Triangle>, Vec3)>,
@@ -49,7 +57,7 @@ pub(super) fn picture(
 fn gather(r: &Recording, k: usize, options: &StillOptions) -> World {
     let fit = bounds(r);
     let frame = &r.frames[k];
-    let mut world = World { solids: vec![], planes: vec![], overlay: vec![], fit };
+    let mut world = World { dots: vec![], solids: vec![], planes: vec![], overlay: vec![], fit };
     for shape in r.shapes.iter().filter(|s| is_drawn(r, s, options.collision)) {
         let X_WG = frame.X_WB[shape.body] * shape.X_BG;
         let [red, green, blue, alpha] = shape.color.map(f64::from);
@@ -60,6 +68,16 @@ fn gather(r: &Recording, k: usize, options: &StillOptions) -> World {
             let reach = if flat { 9.0 } else { 1.4 } * fit.radius;
             let step = crate::plot::nice_step(fit.radius, 4.0);
             world.planes.push(Plane { X_WG, color, reach, step });
+            continue;
+        }
+        if let DrawnGeometry::Points { points, normals, width } = &shape.geometry {
+            let wide = |v: &[f32; 3]| Vec3::from(v.map(f64::from));
+            let normal = |i: usize| normals.get(i).map_or(Vec3::ZERO, wide);
+            let placed = points
+                .iter()
+                .enumerate()
+                .map(|(i, p)| (X_WG.transform_point(wide(p)), X_WG.rotation.rotate(normal(i))));
+            world.dots.push(Dots { points: placed.collect(), width: *width, color });
             continue;
         }
         world.solids.push((place(&triangles(&shape.geometry), &X_WG), color, alpha));
@@ -159,6 +177,14 @@ impl Light {
                 });
             }
         }
+        for Dots { points, width, .. } in &world.dots {
+            for (p, n) in points {
+                view.dot(*p, *width, *n, |s| {
+                    // a flat dot must not shade the slope that it lies on
+                    depth[s.index] = depth[s.index].min((s.depth + width) as f32);
+                });
+            }
+        }
         Self { view, depth, bias: 3.0 * 2.0 * radius / SHADOW as f64 }
     }
 
@@ -202,8 +228,18 @@ impl Light {
 fn shade(world: &World, view: &View, light: &Light) -> Vec<Vec3> {
     let count = view.width * view.height;
     let mut depth = vec![f64::INFINITY; count];
-    let mut surface: Vec<Option<(Vec3, usize)>> = vec![None; count];
-    for (i, (list, _, alpha)) in world.solids.iter().enumerate() {
+    let mut surface: Vec<Option<(Vec3, Vec3)>> = vec![None; count];
+    for Dots { points, width, color } in &world.dots {
+        for (p, n) in points {
+            view.dot(*p, *width, *n, |s| {
+                if s.depth < depth[s.index] {
+                    depth[s.index] = s.depth;
+                    surface[s.index] = Some((s.n, *color));
+                }
+            });
+        }
+    }
+    for (list, color, alpha) in &world.solids {
         if *alpha < 1.0 {
             continue;
         }
@@ -211,7 +247,7 @@ fn shade(world: &World, view: &View, light: &Light) -> Vec<Vec3> {
             view.cover(t.p, t.n, |s| {
                 if s.depth < depth[s.index] {
                     depth[s.index] = s.depth;
-                    surface[s.index] = Some((s.n, i));
+                    surface[s.index] = Some((s.n, *color));
                 }
             });
         }
@@ -221,9 +257,9 @@ fn shade(world: &World, view: &View, light: &Light) -> Vec<Vec3> {
         let (x, y) = (index % view.width, index / view.width);
         let ray = view.ray(x, y);
         let mut color = backdrop(y as f64 / view.height as f64);
-        if let Some((n, i)) = surface[index] {
+        if let Some((n, paint)) = surface[index] {
             let p = view.eye + ray * depth[index];
-            color = lit(light, world.solids[i].1, p, n, ray);
+            color = lit(light, paint, p, n, ray);
         }
         for plane in &world.planes {
             color = over_plane(plane, world, view, light, ray, &mut depth[index], color);

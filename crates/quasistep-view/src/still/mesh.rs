@@ -14,7 +14,7 @@ pub(super) struct Triangle {
 /// Segments around a full turn of a round shape.
 const AROUND: usize = 48;
 
-/// Triangles of a geometry in its own frame; none for a half-space.
+/// Triangles of a geometry in its own frame; none for a half-space or dots.
 pub(super) fn triangles(geometry: &DrawnGeometry) -> Vec<Triangle> {
     match geometry {
         DrawnGeometry::Sphere { radius } => capsule(*radius, 0.0),

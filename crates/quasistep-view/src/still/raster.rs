@@ -89,6 +89,34 @@ impl View {
         }
     }
 
+    /// Calls `paint` for every sample of a round dot that faces the camera; a dot covers a sample at
+    /// least. Its normal, either side of a surface, leans outwards at the rim: dots stay apart for
+    /// the eye.
+    pub fn dot(&self, p: Vec3, width: f64, n: Vec3, mut paint: impl FnMut(Sample)) {
+        let Some(([x, y], depth)) = self.locate(p) else { return };
+        let scale = if self.parallel { self.focal } else { self.focal / depth };
+        let n = if n.dot(p - self.eye) > 0.0 { -n } else { n };
+        // a circle of this radius around any place holds the middle of a sample
+        let radius = (0.5 * width * scale).clamp(0.71, 4096.0);
+        let ends = |at: f64, count: usize| {
+            let limit = count as f64;
+            let first = (at - radius - 0.5).ceil().clamp(0.0, limit);
+            (first as i64, (at + radius - 0.5).floor().clamp(-1.0, limit - 1.0) as i64)
+        };
+        let (x0, x1) = ends(x, self.width);
+        let (y0, y1) = ends(y, self.height);
+        for j in y0..=y1 {
+            for i in x0..=x1 {
+                let (dx, dy) = (i as f64 + 0.5 - x, j as f64 + 0.5 - y);
+                if dx * dx + dy * dy <= radius * radius {
+                    let lean = (self.right * dx - self.up * dy) * (0.4 / radius);
+                    let index = j as usize * self.width + i as usize;
+                    paint(Sample { index, depth, n: n + lean });
+                }
+            }
+        }
+    }
+
     fn fill(&self, c: &[Corner; 3], paint: &mut impl FnMut(Sample)) {
         let s = c.map(|c| self.project(c.seen));
         let area =
@@ -146,6 +174,27 @@ mod tests {
             count += 1;
         });
         assert!(count > 100, "{count} samples");
+    }
+
+    /// A dot is a disc of its width, far away a sample, and behind the eye nothing.
+    #[test]
+    fn dots_have_their_size() {
+        let mut view = View::look_at(Vec3::ZERO, Vec3::Y, Vec3::Z, [64, 48]);
+        view.focal = 100.0;
+        let count = |p: Vec3, width: f64| {
+            let mut count = 0;
+            view.dot(p, width, Vec3::X, |s| {
+                assert_eq!(s.depth, p.y);
+                count += 1;
+            });
+            count
+        };
+        // a radius of 10 samples
+        let area = f64::from(count(Vec3::new(0.0, 1.0, 0.0), 0.2)) / std::f64::consts::PI;
+        assert!((area.sqrt() - 10.0).abs() < 0.2, "{area}");
+        assert!((1..=4).contains(&count(Vec3::new(0.01, 100.0, 0.02), 1e-6)));
+        assert_eq!(count(Vec3::new(0.0, -1.0, 0.0), 0.2), 0);
+        assert_eq!(count(Vec3::new(9.0, 1.0, 0.0), 0.2), 0, "beside the picture");
     }
 
     /// A triangle that reaches behind the eye covers what is in front, and nothing else.

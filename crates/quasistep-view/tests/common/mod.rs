@@ -83,6 +83,30 @@ pub fn push() -> Recording {
     }
 }
 
+/// The same run with a scan in place of the box: `n` dots on a ball of radius 0.15 m. Only the floor is
+/// there beside it.
+pub fn scan(n: usize, with_normals: bool) -> Recording {
+    let mut recording = push();
+    let on_ball = (0..n).map(|k| {
+        let z = 1.0 - (2 * k + 1) as f64 / n as f64;
+        let (s, c) = (k as f64 * 2.399963229728653).sin_cos();
+        let across = (1.0 - z * z).sqrt();
+        [across * c, across * s, z]
+    });
+    let normals: Vec<[f32; 3]> = on_ball.map(|p| p.map(|x| x as f32)).collect();
+    let geometry = DrawnGeometry::Points {
+        points: normals.iter().map(|p| p.map(|x| 0.15 * x)).collect(),
+        normals: if with_normals { normals } else { Vec::new() },
+        // twice as wide as they lie apart: no gaps
+        width: 0.3 * 2.0 * (std::f64::consts::PI / n as f64).sqrt(),
+    };
+    recording.shapes = vec![
+        shape(0, "floor", Pose::IDENTITY, DrawnGeometry::HalfSpace, [0.88, 0.89, 0.91]),
+        shape(1, "scan", Pose::IDENTITY, geometry, [0.85, 0.35, 0.27]),
+    ];
+    recording
+}
+
 fn frame(k: usize, t: f64, half: f64) -> Frame {
     let pushed = (t - 1.0).max(0.0);
     let x = -0.3 + 0.2 * pushed;

@@ -1,0 +1,204 @@
+//! Which points of a cloud stand for its contact with a shape.
+
+#![allow(clippy::inline_always)] // see `simd`
+
+use super::Choice;
+use super::field::Field;
+use super::frontier::Frontier;
+use super::search::{Farthest, Found, Nearest, search};
+#[cfg(target_arch = "x86_64")]
+use super::simd::Avx2;
+use super::simd::{Isa, Portable, Simd};
+use super::spread::{Patch, SAME};
+use super::tree::Tree;
+
+/// Reusable memory of a choice; holds no meaning.
+#[derive(Debug, Default)]
+pub(crate) struct Chooser {
+    pub found: Vec<Found>,
+    frontier: Frontier,
+    pub patch: Patch,
+}
+
+impl Chooser {
+    /// Fills `found` with the chosen points among those nearer to the field's surface than `limit`.
+    ///
+    /// `far` is the distance from the tree's origin to that of the field, in m: rounding grows with it.
+    pub fn choose<F: Field>(
+        &mut self,
+        isa: Isa,
+        tree: &Tree,
+        field: &F,
+        far: f64,
+        choice: Choice,
+        limit: f64,
+    ) {
+        #[cfg(target_arch = "x86_64")]
+        {
+            #[target_feature(enable = "avx2,fma")]
+            fn avx2<F: Field>(
+                this: &mut Chooser,
+                tree: &Tree,
+                field: &F,
+                far: f64,
+                choice: Choice,
+                limit: f64,
+            ) {
+                this.body::<Avx2, F>(tree, field, far, choice, limit);
+            }
+            if isa == Isa::Avx2 {
+                // SAFETY: `Isa::Avx2` is only made by `detect`, on a machine that has both
+                #[allow(unsafe_code)]
+                return unsafe { avx2(self, tree, field, far, choice, limit) };
+            }
+        }
+        let _ = isa;
+        self.body::<Portable, F>(tree, field, far, choice, limit);
+    }
+
+    #[inline(always)]
+    fn body<S: Simd, F: Field>(
+        &mut self,
+        tree: &Tree,
+        field: &F,
+        far: f64,
+        choice: Choice,
+        limit: f64,
+    ) {
+        // a few roundings of numbers of this size
+        let noise = 4.0 * f64::EPSILON * (tree.half_diagonal + far);
+        let k = match choice {
+            Choice::Nearest { k } => k as usize,
+            Choice::Spread { .. } => 1,
+        };
+        self.found.clear();
+        let mut nearest = Nearest { limit, noise, k, found: &mut self.found };
+        search::<S, _, _>(tree, field, &mut nearest);
+        let (Choice::Spread { k }, Some(&deepest)) = (choice, self.found.first()) else { return };
+
+        let normal = field.normal(tree.point(deepest.slot));
+        let (u, w) = (normal.any_orthogonal(), normal.cross(normal.any_orthogonal()));
+        // of equally deep points always the same one, whatever rounding does: along no axis of a scan
+        let direction = u * 0.83 + w * 0.56;
+        let same = limit.min(deepest.phi + SAME);
+        let best = (f64::NEG_INFINITY, Some(deepest));
+        let mut first = Farthest { direction, limit: same, noise, best };
+        search::<S, _, _>(tree, field, &mut first);
+        let first = first.best.1.unwrap_or(deepest);
+        self.found[0] = first;
+        self.patch.start(tree.point(first.slot), normal, deepest.phi, tree.half_diagonal);
+        self.frontier.start(tree);
+        while self.found.len() < k as usize {
+            let next = self.frontier.next::<S, F>(tree, field, &self.patch, limit);
+            let Some(next) = next else { return };
+            self.patch.add(tree.point(next.slot), next.phi);
+            self.found.push(next);
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::PointCloud;
+    use crate::cloud::field::{BOX, MirrorField, Motion, PlaneField};
+    use crate::shape::Shape;
+    use quasistep_math::{Pose, Quat, Vec3};
+
+    /// A dented ellipsoid: hollows, flat parts and round ones.
+    fn pebble(n: u32) -> PointCloud {
+        let points: Vec<Vec3> = (0..n)
+            .map(|i| {
+                let z = 1.0 - 2.0 * (f64::from(i) + 0.5) / f64::from(n);
+                let (s, c) = (2.399963229728653 * f64::from(i)).sin_cos();
+                let r = (1.0 - z * z).sqrt() * (1.0 + 0.1 * (7.0 * z + 3.0 * s).sin());
+                Vec3::new(0.06 * r * c, 0.05 * r * s, (0.04 * z).max(-0.03))
+            })
+            .collect();
+        PointCloud::new(&points, None, 0.0, Choice::default()).unwrap()
+    }
+
+    fn poses() -> impl Iterator<Item = Pose> {
+        (0..40).map(|i| {
+            let t = f64::from(i);
+            let turn = Vec3::new((1.7 * t).sin(), (2.3 * t).cos(), (0.9 * t).sin()) * (0.05 * t);
+            Pose::new(Quat::from_rotation_vector(turn), Vec3::new(0.0, 0.001 * t, 0.03))
+        })
+    }
+
+    /// Calls `f` with the plane and the box that a cloud is near, and how far away the field is.
+    fn each_field(
+        cloud: &PointCloud,
+        X_WC: &Pose,
+        mut f: impl FnMut(&dyn Fn(&mut Chooser, Isa, Choice)),
+    ) {
+        let origin = cloud.tree.origin;
+        let plane = PlaneField::new(&Pose::IDENTITY, X_WC, origin);
+        f(&|chooser, isa, choice| chooser.choose(isa, &cloud.tree, &plane, 0.1, choice, 0.02));
+        let shape = Shape::Box { half: [0.04, 0.01, 0.04] };
+        let X_WS = Pose::from_translation(Vec3::new(0.0, 0.06, 0.02));
+        let motion = Motion::new(&X_WS, X_WC, origin);
+        let size = [0.04, 0.01, 0.04];
+        let field = MirrorField::<BOX> { shape: &shape, motion, size };
+        f(&|chooser, isa, choice| chooser.choose(isa, &cloud.tree, &field, 0.1, choice, 0.02));
+    }
+
+    /// Instructions beyond plain ones change the rounding, not the choice.
+    #[test]
+    fn instructions_do_not_change_the_choice() {
+        let mut chooser = Chooser::default();
+        for n in [100, 3000] {
+            let cloud = pebble(n);
+            for X in poses() {
+                each_field(&cloud, &X, |choose| {
+                    for choice in [Choice::Nearest { k: 5 }, Choice::Spread { k: 5 }] {
+                        choose(&mut chooser, Isa::Portable, choice);
+                        let plain = chooser.found.clone();
+                        choose(&mut chooser, Isa::detect(), choice);
+                        assert_eq!(plain.len(), chooser.found.len());
+                        for (p, q) in plain.iter().zip(&chooser.found) {
+                            assert!(
+                                p.slot == q.slot && (p.phi - q.phi).abs() < 1e-15,
+                                "{p:?} {q:?}"
+                            );
+                        }
+                    }
+                });
+            }
+        }
+    }
+
+    /// The frontier finds what a look at all points finds; bounds of an earlier hull may hide a point whose
+    /// distance to the new one is off by the most that lines around a corner can be.
+    #[test]
+    fn frontier_finds_the_largest_gains() {
+        let mut chooser = Chooser::default();
+        let (mut steps, mut exact) = (0, 0);
+        for n in [100, 3000] {
+            let cloud = pebble(n);
+            let tree = &cloud.tree;
+            for X in poses() {
+                let plane = PlaneField::new(&Pose::IDENTITY, &X, tree.origin);
+                let choice = Choice::Spread { k: 6 };
+                chooser.choose(Isa::detect(), tree, &plane, 0.1, choice, 0.02);
+                let Some(first) = chooser.found.first() else { continue };
+                let height = |slot: u32| plane.normal.dot(tree.point(slot)) + plane.offset;
+                let deepest = (0..n).map(height).fold(f64::INFINITY, f64::min);
+                let mut patch = Patch::default();
+                patch.start(tree.point(first.slot), plane.normal, deepest, tree.half_diagonal);
+                for next in &chooser.found[1..] {
+                    let gain = |slot: u32| patch.gain_of(tree.point(slot), height(slot));
+                    let near = (0..n).filter(|slot| height(*slot) < 0.02);
+                    let most = near.map(gain).fold(0.0, f64::max);
+                    let got = gain(next.slot);
+                    // d is at least 0.7 of the distance to the hull, and a gain grows with its power 3/2
+                    assert!(got >= 0.58 * most, "{got} {most}");
+                    steps += 1;
+                    exact += i32::from(got > most * (1.0 - 1e-9));
+                    patch.add(tree.point(next.slot), next.phi);
+                }
+            }
+        }
+        assert!(steps > 200 && exact * 10 > steps * 9, "{exact} of {steps}");
+    }
+}

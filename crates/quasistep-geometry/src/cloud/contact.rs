@@ -1,0 +1,141 @@
+//! Contact of a cloud with a shape: each chosen point against the surface.
+
+use super::choose::Chooser;
+use super::field::{
+    BOX, BallField, CAPSULE, CYLINDER, MirrorField, Motion, PlaneField, PolytopeField,
+};
+use super::pair::Meeting;
+use super::simd::Isa;
+use super::{Choice, PointCloud};
+use crate::narrow_phase::{ContactPoint, Distance};
+use crate::point::surface;
+use crate::shape::Shape;
+use quasistep_math::{Pose, Vec3};
+
+/// Reusable memory of queries with clouds; holds no meaning.
+#[derive(Debug, Default)]
+pub(crate) struct CloudMemory {
+    pub(super) chooser: Chooser,
+    planes: Vec<(Vec3, f64)>,
+    points: Vec<ContactPoint>,
+    pub(super) meetings: Vec<Meeting>,
+}
+
+impl CloudMemory {
+    /// Signed distance of two shapes, at least one of them a cloud.
+    pub fn distance(&mut self, a: &Shape, X_WA: &Pose, b: &Shape, X_WB: &Pose) -> Distance {
+        let mut points = std::mem::take(&mut self.points);
+        points.clear();
+        self.choose(a, X_WA, b, X_WB, Some(Choice::Nearest { k: 1 }), f64::INFINITY, &mut points);
+        let d = points.first().map_or(
+            // coordinates that are no numbers, or too large for their squares
+            Distance {
+                phi: f64::INFINITY,
+                p_WCa: X_WA.translation,
+                p_WCb: X_WB.translation,
+                n_AB_W: Vec3::Z,
+            },
+            |p| Distance { phi: p.phi, p_WCa: p.p_WCa, p_WCb: p.p_WCb, n_AB_W: p.n_AB_W },
+        );
+        self.points = points;
+        d
+    }
+
+    /// Appends the chosen points of two shapes, at least one of them a cloud, that are nearer than
+    /// `margin`; `choice` instead of the cloud's own if there is one.
+    #[allow(clippy::too_many_arguments)] // two shapes at their poses, and what is wanted
+    pub fn choose(
+        &mut self,
+        a: &Shape,
+        X_WA: &Pose,
+        b: &Shape,
+        X_WB: &Pose,
+        choice: Option<Choice>,
+        margin: f64,
+        out: &mut Vec<ContactPoint>,
+    ) {
+        match (a, b) {
+            (Shape::Cloud(a), Shape::Cloud(b)) => {
+                self.clouds(a, X_WA, b, X_WB, choice, margin, out);
+            }
+            (other, Shape::Cloud(cloud)) => {
+                let choice = choice.unwrap_or(cloud.choice);
+                self.shape(other, X_WA, cloud, X_WB, choice, margin, out);
+            }
+            (Shape::Cloud(cloud), other) => {
+                let start = out.len();
+                let choice = choice.unwrap_or(cloud.choice);
+                self.shape(other, X_WB, cloud, X_WA, choice, margin, out);
+                for p in &mut out[start..] {
+                    *p = ContactPoint { p_WCa: p.p_WCb, p_WCb: p.p_WCa, n_AB_W: -p.n_AB_W, ..*p };
+                }
+            }
+            _ => {}
+        }
+    }
+
+    /// A shape A and a cloud B.
+    #[allow(clippy::too_many_arguments)] // two shapes at their poses, and what is wanted
+    fn shape(
+        &mut self,
+        shape: &Shape,
+        X_WA: &Pose,
+        cloud: &PointCloud,
+        X_WB: &Pose,
+        choice: Choice,
+        margin: f64,
+        out: &mut Vec<ContactPoint>,
+    ) {
+        let (tree, limit, isa) = (&cloud.tree, margin + cloud.radius, Isa::detect());
+        let motion = Motion::new(X_WA, X_WB, tree.origin);
+        let middle = motion.point(Vec3::ZERO);
+        let far = middle.norm();
+        let chooser = &mut self.chooser;
+        match shape {
+            Shape::HalfSpace => {
+                let field = PlaneField::new(X_WA, X_WB, tree.origin);
+                chooser.choose(isa, tree, &field, far, choice, limit);
+            }
+            Shape::Sphere { radius } => {
+                let field = BallField { centre: motion.direction(-middle), radius: *radius };
+                chooser.choose(isa, tree, &field, far, choice, limit);
+            }
+            Shape::Box { half } => {
+                let field = MirrorField::<BOX> { shape, motion, size: *half };
+                chooser.choose(isa, tree, &field, far, choice, limit);
+            }
+            Shape::Capsule { radius, half_length } => {
+                let size = [*radius, 0.0, *half_length];
+                let field = MirrorField::<CAPSULE> { shape, motion, size };
+                chooser.choose(isa, tree, &field, far, choice, limit);
+            }
+            Shape::Cylinder { radius, half_length } => {
+                let size = [*radius, 0.0, *half_length];
+                let field = MirrorField::<CYLINDER> { shape, motion, size };
+                chooser.choose(isa, tree, &field, far, choice, limit);
+            }
+            Shape::Polytope(polytope) => {
+                let field = PolytopeField::new(shape, polytope, motion, &mut self.planes);
+                chooser.choose(isa, tree, &field, far, choice, limit);
+            }
+            Shape::Cloud(_) => unreachable!("two clouds have their own function"),
+        }
+        for found in &chooser.found {
+            let index = tree.index[found.slot as usize];
+            let p_W = X_WB.transform_point(cloud.points[index as usize]);
+            let Some(s) = surface(shape, X_WA.inverse_transform_point(p_W)) else { continue };
+            let phi = s.distance - cloud.radius;
+            // the search measures from other origins: rounding may part them at the margin
+            if phi < margin {
+                let n_AB_W = X_WA.rotation.rotate(s.normal);
+                out.push(ContactPoint {
+                    phi,
+                    p_WCa: p_W - n_AB_W * s.distance,
+                    p_WCb: p_W - n_AB_W * cloud.radius,
+                    n_AB_W,
+                    feature: index,
+                });
+            }
+        }
+    }
+}

@@ -1,0 +1,281 @@
+//! Two clouds: the points of each against the surface that the other one's points stand for.
+//!
+//! A point with a normal stands for a round plate in its tangent plane, as large as the distances
+//! between the points of its cloud: beside the plates a point is outside however low it is. Where
+//! neighbours' normals differ by more than 45° there is an edge between them, sharp to the outside or to
+//! the inside as their places say. Points
+//! without normals have no inside: their distance is that of two points, less the radii.
+
+#![allow(clippy::inline_always)] // see `simd`
+
+use super::contact::CloudMemory;
+use super::field::{BallField, Field, Motion};
+use super::search::{Found, neighbours};
+use super::simd::{Isa, LANES, Simd};
+use super::{Choice, PointCloud};
+use crate::narrow_phase::ContactPoint;
+use quasistep_math::{Pose, Vec3};
+
+/// Cosine of the angle between normals of neighbours above which there is no edge between them.
+const SMOOTH: f64 = 0.7;
+/// Marks the features of B's points.
+const OF_B: u32 = 1 << 31;
+
+/// A chosen point of one cloud and the other's point that it is near.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Meeting {
+    /// Indices of A's and B's point.
+    pair: [u32; 2],
+    point: ContactPoint,
+}
+
+/// The surface that a cloud's points stand for.
+struct PlateField<'a> {
+    cloud: &'a PointCloud,
+    /// From the tree of the other cloud to that of this one.
+    motion: Motion,
+    isa: Isa,
+}
+
+/// Distance of a point from a cloud's surface.
+struct Plate {
+    distance: f64,
+    /// Outward, in the frame of the cloud.
+    normal: Vec3,
+    /// The nearest point, and how far it is, in m.
+    slot: u32,
+    reach: f64,
+}
+
+impl PlateField<'_> {
+    /// `q` from the origin of this cloud's tree; `None` if no point has a distance.
+    fn plate(&self, q: Vec3) -> Option<Plate> {
+        let tree = &self.cloud.tree;
+        let near = neighbours(self.isa, tree, q);
+        let Found { slot, phi: reach } = *near.found().first()?;
+        let away = q - tree.point(slot);
+        let Some(normals) = &self.cloud.normals else {
+            let normal = away.try_normalize().unwrap_or(Vec3::Z);
+            return Some(Plate { distance: reach, normal, slot, reach });
+        };
+        let normal = |slot: u32| normals[tree.index[slot as usize] as usize];
+        let (first, n_first) = (tree.point(slot), normal(slot));
+        let (mut slot, mut n, mut height) = (slot, n_first, away.dot(n_first));
+        for other in &near.found()[1..] {
+            let (p, n_other) = (tree.point(other.slot), normal(other.slot));
+            if n_other.dot(n_first) > SMOOTH {
+                continue;
+            }
+            // across an edge: the body is what is below both planes, or below one of them
+            let above = (q - p).dot(n_other);
+            let convex = (p - first).dot(n_first) <= 0.0 && (first - p).dot(n_other) <= 0.0;
+            let outer = if convex { above > height } else { above < height };
+            if outer {
+                (slot, n, height) = (other.slot, n_other, above);
+            }
+        }
+        let aside = q - tree.point(slot) - n * height;
+        let beside = aside.norm() - self.cloud.spacing;
+        // far below and a little beside is still inside: scans have gaps
+        if beside <= 0.0 || beside < -height {
+            return Some(Plate { distance: height, normal: n, slot, reach });
+        }
+        let outside = n * height + aside * (beside / aside.norm());
+        let normal = outside.try_normalize().unwrap_or(n);
+        Some(Plate { distance: outside.norm(), normal, slot, reach })
+    }
+
+    /// The distance is at least the first number and at most the second one in a ball about `q`.
+    fn range(&self, q: Vec3, radius: f64) -> [f64; 2] {
+        let Some(plate) = self.plate(q) else { return [f64::INFINITY; 2] };
+        let (near, far) = (plate.reach - radius, plate.reach + radius);
+        if self.cloud.normals.is_none() {
+            return [near, far];
+        }
+        // no point of the surface is in a ball this small: it is all outside, or all inside
+        if plate.distance > 0.0 && near > self.cloud.spacing {
+            [(near * near - self.cloud.spacing.powi(2)).sqrt(), far]
+        } else {
+            [-far, far]
+        }
+    }
+
+    #[inline(always)]
+    fn ranges<S: Simd>(&self, centre: [S::V; 3], half: [S::V; 3], side: usize) -> S::V {
+        let (radius, mut out) = (S::to_array(S::norm(half)), [f64::NAN; LANES]);
+        let [x, y, z] = [S::to_array(centre[0]), S::to_array(centre[1]), S::to_array(centre[2])];
+        for l in 0..LANES {
+            if !radius[l].is_nan() {
+                let q = self.motion.point(Vec3::new(x[l], y[l], z[l]));
+                out[l] = self.range(q, radius[l])[side];
+            }
+        }
+        S::load(&out)
+    }
+}
+
+impl Field for PlateField<'_> {
+    #[inline(always)]
+    fn distance<S: Simd>(&self, p: [S::V; 3], _: f64) -> S::V {
+        let mut out = [f64::NAN; LANES];
+        let [x, y, z] = [S::to_array(p[0]), S::to_array(p[1]), S::to_array(p[2])];
+        for l in 0..LANES {
+            if !x[l].is_nan() {
+                let q = self.motion.point(Vec3::new(x[l], y[l], z[l]));
+                out[l] = self.plate(q).map_or(f64::INFINITY, |plate| plate.distance);
+            }
+        }
+        S::load(&out)
+    }
+
+    #[inline(always)]
+    fn bound<S: Simd>(&self, centre: [S::V; 3], half: [S::V; 3]) -> S::V {
+        self.ranges::<S>(centre, half, 0)
+    }
+
+    #[inline(always)]
+    fn ceiling<S: Simd>(&self, centre: [S::V; 3], half: [S::V; 3]) -> S::V {
+        self.ranges::<S>(centre, half, 1)
+    }
+
+    fn normal(&self, p: Vec3) -> Vec3 {
+        let plate = self.plate(self.motion.point(p));
+        self.motion.direction(plate.map_or(Vec3::Z, |plate| plate.normal))
+    }
+}
+
+/// The distance between the points of a cloud with a surface: half of the points have their eighth
+/// neighbour nearer than this.
+pub(super) fn spacing(cloud: &PointCloud) -> f64 {
+    const NEIGHBOURS: usize = 8;
+    const SAMPLES: usize = 512;
+    let (tree, n) = (&cloud.tree, cloud.points.len());
+    let mut memory = CloudMemory::default();
+    let mut distances: Vec<f64> = (0..n as u32)
+        .step_by(n.div_ceil(SAMPLES))
+        .filter_map(|slot| {
+            let field = BallField { centre: tree.point(slot), radius: 0.0 };
+            // the nearest one is the point itself
+            let choice = Choice::Nearest { k: 1 + NEIGHBOURS as u32 };
+            memory.chooser.choose(Isa::detect(), tree, &field, 0.0, choice, f64::INFINITY);
+            memory.chooser.found.last().map(|found| found.phi)
+        })
+        .collect();
+    distances.sort_unstable_by(f64::total_cmp);
+    distances.get(distances.len() / 2).copied().unwrap_or(0.0)
+}
+
+impl CloudMemory {
+    /// Appends the chosen points of two clouds.
+    #[allow(clippy::too_many_arguments)] // two clouds at their poses, and what is wanted
+    pub(super) fn clouds(
+        &mut self,
+        a: &PointCloud,
+        X_WA: &Pose,
+        b: &PointCloud,
+        X_WB: &Pose,
+        choice: Option<Choice>,
+        margin: f64,
+        out: &mut Vec<ContactPoint>,
+    ) {
+        let choice = choice.unwrap_or_else(|| a.choice.joined(b.choice));
+        self.meetings.clear();
+        // a surface that is only known as points is asked only if both are
+        let only_points = a.normals.is_none() && b.normals.is_none();
+        if only_points || a.normals.is_some() {
+            self.meet(b, X_WB, a, X_WA, choice, margin, true);
+        }
+        if only_points || b.normals.is_some() {
+            self.meet(a, X_WA, b, X_WB, choice, margin, false);
+        }
+        let middle =
+            (X_WA.transform_point(a.tree.origin) + X_WB.transform_point(b.tree.origin)) * 0.5;
+        let size = a.tree.half_diagonal.max(b.tree.half_diagonal);
+        self.reduce(choice, middle, size);
+        out.extend(self.meetings.iter().map(|m| m.point));
+    }
+
+    /// Points of `cloud` against the surface of `other`.
+    #[allow(clippy::too_many_arguments)] // two clouds at their poses, and what is wanted
+    fn meet(
+        &mut self,
+        cloud: &PointCloud,
+        X_WC: &Pose,
+        other: &PointCloud,
+        X_WO: &Pose,
+        choice: Choice,
+        margin: f64,
+        other_is_a: bool,
+    ) {
+        let radii = cloud.radius + other.radius;
+        let X_WT = Pose { translation: X_WO.transform_point(other.tree.origin), ..*X_WO };
+        let motion = Motion::new(&X_WT, X_WC, cloud.tree.origin);
+        let (isa, far) = (Isa::detect(), motion.point(Vec3::ZERO).norm());
+        let field = PlateField { cloud: other, motion, isa };
+        let chooser = &mut self.chooser;
+        chooser.choose(isa, &cloud.tree, &field, far, choice, margin + radii);
+        for found in &chooser.found {
+            let index = cloud.tree.index[found.slot as usize];
+            let p_W = X_WC.transform_point(cloud.points[index as usize]);
+            let Some(plate) = field.plate(X_WT.inverse_transform_point(p_W)) else {
+                continue;
+            };
+            let phi = plate.distance - radii;
+            if !(phi < margin) {
+                continue;
+            }
+            let n_W = X_WO.rotation.rotate(plate.normal);
+            let on_other = p_W - n_W * (plate.distance - other.radius);
+            let on_cloud = p_W - n_W * cloud.radius;
+            let theirs = other.tree.index[plate.slot as usize];
+            let (pair, p_WCa, p_WCb, n_AB_W, feature) = if other_is_a {
+                ([theirs, index], on_other, on_cloud, n_W, index | OF_B)
+            } else {
+                ([index, theirs], on_cloud, on_other, -n_W, index)
+            };
+            let point = ContactPoint { phi, p_WCa, p_WCb, n_AB_W, feature };
+            self.meetings.push(Meeting { pair, point });
+        }
+    }
+
+    /// Keeps the chosen ones of what both clouds have chosen.
+    fn reduce(&mut self, choice: Choice, middle: Vec3, size: f64) {
+        let meetings = &mut self.meetings;
+        // two points that are nearest to one another have found themselves twice
+        meetings.sort_unstable_by(|x, y| {
+            (x.pair.cmp(&y.pair))
+                .then(x.point.phi.total_cmp(&y.point.phi))
+                .then(x.point.feature.cmp(&y.point.feature))
+        });
+        meetings.dedup_by_key(|m| m.pair);
+        meetings
+            .sort_unstable_by(|x, y| x.point.phi.total_cmp(&y.point.phi).then(x.pair.cmp(&y.pair)));
+        let k = choice.k() as usize;
+        let (Choice::Spread { .. }, Some(&first)) = (choice, meetings.first()) else {
+            meetings.truncate(k);
+            return;
+        };
+        // the same as for one cloud, in the world frame and for a few points
+        let at = |m: &Meeting| (m.point.p_WCa + m.point.p_WCb) * 0.5 - middle;
+        let patch = &mut self.chooser.patch;
+        // the same way up whichever cloud is A
+        let n = first.point.n_AB_W;
+        let up = [n.x, n.y, n.z].into_iter().max_by(|x, y| x.abs().total_cmp(&y.abs()));
+        let n = if up < Some(0.0) { -n } else { n };
+        patch.start(at(&first), n, first.point.phi, size);
+        for have in 1..k.min(meetings.len()) {
+            let gain = |m: &Meeting| patch.gain_of(at(m), m.point.phi);
+            let next = (have..meetings.len()).fold((have, 0.0), |best, i| {
+                let gain = gain(&meetings[i]);
+                if gain > best.1 { (i, gain) } else { best }
+            });
+            if !(next.1 > 0.0) {
+                meetings.truncate(have);
+                return;
+            }
+            meetings.swap(have, next.0);
+            patch.add(at(&meetings[have]), meetings[have].point.phi);
+        }
+        meetings.truncate(k);
+    }
+}

@@ -1,0 +1,286 @@
+//! The best points of a cloud by some measure, best first through its tree.
+
+#![allow(clippy::inline_always)] // see `simd`
+
+use super::field::{BallField, Field};
+#[cfg(target_arch = "x86_64")]
+use super::simd::Avx2;
+use super::simd::{Isa, LANES, Portable, Simd};
+use super::tree::{LEAF, Leaf, Quad, Tree};
+use quasistep_math::Vec3;
+
+/// A point that a search found.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(crate) struct Found {
+    pub slot: u32,
+    /// Signed distance of the point itself, without its radius, in m.
+    pub phi: f64,
+}
+
+/// What a search wants most of.
+pub(crate) trait Goal {
+    /// Points that are this far away, in m, or farther are not wanted.
+    fn limit(&self) -> f64;
+    /// Gains up to this are not wanted.
+    fn floor(&self) -> f64;
+    /// At least the gain of every point of a box, to rounding, from a bound on its distance.
+    fn bound<S: Simd>(&self, phi: S::V, centre: [S::V; 3], half: [S::V; 3]) -> S::V;
+    fn gain<S: Simd>(&self, phi: S::V, p: [S::V; 3]) -> S::V;
+    /// Takes a point above the floor.
+    fn take(&mut self, gain: f64, found: Found);
+}
+
+/// Boxes whose turn is yet to come; each level adds at most three, and there are at most 14 levels.
+struct Stack {
+    n: usize,
+    /// Bound on the gain, level, number within the level.
+    items: [(f64, u32, u32); 64],
+}
+
+/// Offers to `goal` all points of the tree that are better than what it has.
+///
+/// The order of offers depends on nothing but the arguments.
+#[inline(always)]
+pub(crate) fn search<S: Simd, F: Field, G: Goal>(tree: &Tree, field: &F, goal: &mut G) {
+    let mut stack = Stack { n: 0, items: [(0.0, 0, 0); 64] };
+    expand::<S, F, G>(tree, field, goal, &mut stack, tree.top(), 0);
+    while stack.n > 0 {
+        stack.n -= 1;
+        let (bound, level, i) = stack.items[stack.n];
+        if bound <= goal.floor() {
+            continue;
+        }
+        if level > 0 {
+            expand::<S, F, G>(tree, field, goal, &mut stack, level - 1, i);
+        } else {
+            scan::<S, F, G>(tree, field, goal, i);
+        }
+    }
+}
+
+/// Stacks the boxes of quad `q` that may hold something better, the most promising one on top.
+#[inline(always)]
+fn expand<S: Simd, F: Field, G: Goal>(
+    tree: &Tree,
+    field: &F,
+    goal: &G,
+    stack: &mut Stack,
+    level: u32,
+    q: u32,
+) {
+    let (centre, half) = boxes::<S>(tree.quad(level, q));
+    let phi = field.bound::<S>(centre, half);
+    let gain = goal.bound::<S>(phi, centre, half);
+    let wanted = S::above(S::splat(goal.limit()), phi) & S::above(gain, S::splat(goal.floor()));
+    let gain = S::to_array(gain);
+    let first = stack.n;
+    for l in 0..LANES {
+        if wanted >> l & 1 == 1 {
+            let item = (gain[l], level, LANES as u32 * q + l as u32);
+            let mut at = stack.n;
+            while at > first && stack.items[at - 1].0 > item.0 {
+                stack.items[at] = stack.items[at - 1];
+                at -= 1;
+            }
+            stack.items[at] = item;
+            stack.n += 1;
+        }
+    }
+}
+
+#[inline(always)]
+fn scan<S: Simd, F: Field, G: Goal>(tree: &Tree, field: &F, goal: &mut G, leaf: u32) {
+    for v in 0..LEAF / LANES {
+        let p = vector::<S>(&tree.leaves[leaf as usize], v);
+        let phi = field.distance::<S>(p, goal.limit());
+        let gain = goal.gain::<S>(phi, p);
+        let wanted = S::above(S::splat(goal.limit()), phi) & S::above(gain, S::splat(goal.floor()));
+        if wanted == 0 {
+            continue;
+        }
+        let (phi, gain) = (S::to_array(phi), S::to_array(gain));
+        for l in 0..LANES {
+            // the floor rises with what is taken
+            if wanted >> l & 1 == 1 && gain[l] > goal.floor() {
+                let slot = leaf * LEAF as u32 + (v * LANES + l) as u32;
+                goal.take(gain[l], Found { slot, phi: phi[l] });
+            }
+        }
+    }
+}
+
+/// Centres and half edges of four boxes.
+#[inline(always)]
+pub(crate) fn boxes<S: Simd>(quad: &Quad) -> ([S::V; 3], [S::V; 3]) {
+    let (c, h) = (&quad.centre, &quad.half);
+    (
+        [S::load(&c[0]), S::load(&c[1]), S::load(&c[2])],
+        [S::load(&h[0]), S::load(&h[1]), S::load(&h[2])],
+    )
+}
+
+/// Points `4 v` to `4 v + 3` of a leaf.
+#[inline(always)]
+pub(crate) fn vector<S: Simd>(leaf: &Leaf, v: usize) -> [S::V; 3] {
+    let [x, y, z] = &leaf.p;
+    [
+        S::load(&x.as_chunks::<LANES>().0[v]),
+        S::load(&y.as_chunks::<LANES>().0[v]),
+        S::load(&z.as_chunks::<LANES>().0[v]),
+    ]
+}
+
+/// The points with the smallest distance, nearest first; of equals the first that is met.
+pub(crate) struct Nearest<'a> {
+    pub limit: f64,
+    /// Differences of distances below this are rounding, in m.
+    pub noise: f64,
+    pub k: usize,
+    pub found: &'a mut Vec<Found>,
+}
+
+impl Goal for Nearest<'_> {
+    #[inline(always)]
+    fn limit(&self) -> f64 {
+        if self.found.len() < self.k {
+            self.limit
+        } else {
+            self.limit.min(self.found[self.k - 1].phi)
+        }
+    }
+
+    #[inline(always)]
+    fn floor(&self) -> f64 {
+        if self.found.len() < self.k { f64::NEG_INFINITY } else { -self.found[self.k - 1].phi }
+    }
+
+    #[inline(always)]
+    fn bound<S: Simd>(&self, phi: S::V, _: [S::V; 3], _: [S::V; 3]) -> S::V {
+        // flat on flat all distances are equal but for rounding: that is no reason to look at all
+        let full = self.found.len() >= self.k;
+        S::sub(S::splat(if full { -self.noise } else { 0.0 }), phi)
+    }
+
+    #[inline(always)]
+    fn gain<S: Simd>(&self, phi: S::V, _: [S::V; 3]) -> S::V {
+        S::sub(S::splat(0.0), phi)
+    }
+
+    #[inline(always)]
+    fn take(&mut self, _: f64, found: Found) {
+        let after = self.found.iter().position(|f| f.phi > found.phi);
+        self.found.insert(after.unwrap_or(self.found.len()), found);
+        self.found.truncate(self.k);
+    }
+}
+
+/// The point farthest along a direction, among those nearer than the limit.
+pub(crate) struct Farthest {
+    pub direction: Vec3,
+    pub limit: f64,
+    pub noise: f64,
+    pub best: (f64, Option<Found>),
+}
+
+impl Goal for Farthest {
+    #[inline(always)]
+    fn limit(&self) -> f64 {
+        self.limit
+    }
+
+    #[inline(always)]
+    fn floor(&self) -> f64 {
+        self.best.0
+    }
+
+    #[inline(always)]
+    fn bound<S: Simd>(&self, _: S::V, centre: [S::V; 3], half: [S::V; 3]) -> S::V {
+        let reach = S::dot(self.direction.abs().to_array(), half, S::splat(-self.noise));
+        S::dot(self.direction.to_array(), centre, reach)
+    }
+
+    #[inline(always)]
+    fn gain<S: Simd>(&self, _: S::V, p: [S::V; 3]) -> S::V {
+        S::dot(self.direction.to_array(), p, S::splat(0.0))
+    }
+
+    #[inline(always)]
+    fn take(&mut self, gain: f64, found: Found) {
+        self.best = (gain, Some(found));
+    }
+}
+
+/// Points that a surface is made of near a point.
+pub(crate) const NEIGHBOURS: usize = 4;
+
+/// The points nearest to another one, nearest first.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Neighbours {
+    n: usize,
+    /// Distances are at least 0.
+    found: [Found; NEIGHBOURS],
+}
+
+impl Neighbours {
+    pub fn found(&self) -> &[Found] {
+        &self.found[..self.n]
+    }
+}
+
+/// The points nearest to `q`, which is given from the tree's origin.
+pub(crate) fn neighbours(isa: Isa, tree: &Tree, q: Vec3) -> Neighbours {
+    #[inline(always)]
+    fn body<S: Simd>(tree: &Tree, q: Vec3) -> Neighbours {
+        let none = Found { slot: 0, phi: f64::INFINITY };
+        let mut near = Neighbours { n: 0, found: [none; NEIGHBOURS] };
+        search::<S, _, _>(tree, &BallField { centre: q, radius: 0.0 }, &mut near);
+        near
+    }
+    #[cfg(target_arch = "x86_64")]
+    {
+        #[target_feature(enable = "avx2,fma")]
+        fn avx2(tree: &Tree, q: Vec3) -> Neighbours {
+            body::<Avx2>(tree, q)
+        }
+        if isa == Isa::Avx2 {
+            // SAFETY: `Isa::Avx2` is only made by `detect`, on a machine that has both
+            #[allow(unsafe_code)]
+            return unsafe { avx2(tree, q) };
+        }
+    }
+    let _ = isa;
+    body::<Portable>(tree, q)
+}
+
+impl Goal for Neighbours {
+    #[inline(always)]
+    fn limit(&self) -> f64 {
+        self.found[NEIGHBOURS - 1].phi
+    }
+
+    #[inline(always)]
+    fn floor(&self) -> f64 {
+        -self.limit()
+    }
+
+    #[inline(always)]
+    fn bound<S: Simd>(&self, phi: S::V, _: [S::V; 3], _: [S::V; 3]) -> S::V {
+        S::sub(S::splat(0.0), phi)
+    }
+
+    #[inline(always)]
+    fn gain<S: Simd>(&self, phi: S::V, _: [S::V; 3]) -> S::V {
+        S::sub(S::splat(0.0), phi)
+    }
+
+    #[inline(always)]
+    fn take(&mut self, _: f64, found: Found) {
+        let mut at = NEIGHBOURS - 1;
+        while at > 0 && self.found[at - 1].phi > found.phi {
+            self.found[at] = self.found[at - 1];
+            at -= 1;
+        }
+        self.found[at] = found;
+        self.n = NEIGHBOURS.min(self.n + 1);
+    }
+}

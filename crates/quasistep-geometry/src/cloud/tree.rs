@@ -1,0 +1,164 @@
+//! A tree of boxes over the points of a cloud, in the cloud's own frame, built once.
+//!
+//! Leaves hold [`LEAF`] points, coordinate by coordinate, so that a vector takes one load; boxes stand
+//! in fours, so that one instruction tests all children of a node. Nothing points to anything: child
+//! `i` of node `j` is number `4 j + i` of the level below.
+
+use super::simd::{LANES, Lane};
+use quasistep_math::Vec3;
+
+/// Points of a leaf.
+pub(crate) const LEAF: usize = 32;
+
+/// Points of a leaf, from the tree's origin, in m; NaN where there is none.
+#[derive(Clone, Debug)]
+pub(crate) struct Leaf {
+    pub p: [[f64; LEAF]; 3],
+}
+
+/// Four boxes of one parent; NaN where there is none.
+#[derive(Clone, Debug)]
+pub(crate) struct Quad {
+    pub centre: [Lane; 3],
+    pub half: [Lane; 3],
+}
+
+#[derive(Clone, Debug)]
+pub(crate) struct Tree {
+    /// Middle of all points: coordinates in the tree are small even if those of the cloud are not.
+    pub origin: Vec3,
+    /// Half of the diagonal of the box around all points, in m.
+    pub half_diagonal: f64,
+    pub leaves: Vec<Leaf>,
+    /// Which point of the cloud stands in a slot; slots are leaves in a row.
+    pub index: Vec<u32>,
+    /// Boxes of the leaves, then of their parents, and so on to the four below the root.
+    quads: Vec<Quad>,
+    /// Where a level's boxes start.
+    levels: Vec<u32>,
+}
+
+#[derive(Clone, Copy)]
+struct Item {
+    p: [f64; 3],
+    index: u32,
+}
+
+#[derive(Clone, Copy)]
+struct Bounds {
+    low: [f64; 3],
+    high: [f64; 3],
+}
+
+impl Bounds {
+    const NONE: Self = Self { low: [f64::INFINITY; 3], high: [f64::NEG_INFINITY; 3] };
+
+    fn of(items: &[Item]) -> Self {
+        items.iter().fold(Self::NONE, |all, i| all.join(&Self { low: i.p, high: i.p }))
+    }
+
+    #[inline]
+    fn join(&self, other: &Self) -> Self {
+        Self {
+            low: [0, 1, 2].map(|k| self.low[k].min(other.low[k])),
+            high: [0, 1, 2].map(|k| self.high[k].max(other.high[k])),
+        }
+    }
+}
+
+impl Tree {
+    /// The tree of at least one point; `low` and `high` are the corners of the box around all.
+    pub fn new(points: &[Vec3], low: Vec3, high: Vec3) -> Self {
+        let origin = low * 0.5 + high * 0.5;
+        let mut items: Vec<Item> = points
+            .iter()
+            .enumerate()
+            .map(|(i, p)| Item { p: (*p - origin).to_array(), index: i as u32 })
+            .collect();
+        arrange(&mut items);
+        let leaves: Vec<Leaf> = items
+            .chunks(LEAF)
+            .map(|chunk| {
+                let at = |k: usize, i: usize| chunk.get(i).map_or(f64::NAN, |item| item.p[k]);
+                Leaf { p: [0, 1, 2].map(|k| std::array::from_fn(|i| at(k, i))) }
+            })
+            .collect();
+        let index = items.iter().map(|item| item.index).collect();
+        let mut boxes: Vec<Bounds> = items.chunks(LEAF).map(Bounds::of).collect();
+        let (mut quads, mut levels) = (Vec::new(), Vec::new());
+        loop {
+            levels.push(quads.len() as u32);
+            quads.extend(boxes.chunks(LANES).map(quad));
+            if boxes.len() <= LANES {
+                break;
+            }
+            boxes = boxes
+                .chunks(LANES)
+                .map(|four| four.iter().fold(Bounds::NONE, |all, b| all.join(b)))
+                .collect();
+        }
+        let half_diagonal = (high * 0.5 - low * 0.5).norm();
+        Self { origin, half_diagonal, leaves, index, quads, levels }
+    }
+
+    /// Memory behind the tree, in bytes.
+    pub fn memory(&self) -> usize {
+        size_of_val(&self.leaves[..])
+            + size_of_val(&self.index[..])
+            + size_of_val(&self.quads[..])
+            + size_of_val(&self.levels[..])
+    }
+
+    /// Level of the four boxes below the root; leaves are level 0.
+    #[inline]
+    pub fn top(&self) -> u32 {
+        self.levels.len() as u32 - 1
+    }
+
+    /// Boxes number `4 q` to `4 q + 3` of a level.
+    #[inline]
+    pub fn quad(&self, level: u32, q: u32) -> &Quad {
+        &self.quads[(self.levels[level as usize] + q) as usize]
+    }
+
+    /// The point in a slot, from the tree's origin.
+    #[inline]
+    pub fn point(&self, slot: u32) -> Vec3 {
+        let (leaf, i) = (&self.leaves[slot as usize / LEAF], slot as usize % LEAF);
+        Vec3::new(leaf.p[0][i], leaf.p[1][i], leaf.p[2][i])
+    }
+}
+
+fn quad(four: &[Bounds]) -> Quad {
+    let mut quad = Quad { centre: [[f64::NAN; LANES]; 3], half: [[f64::NAN; LANES]; 3] };
+    for (i, b) in four.iter().enumerate() {
+        for k in 0..3 {
+            quad.centre[k][i] = 0.5 * b.low[k] + 0.5 * b.high[k];
+            quad.half[k][i] = 0.5 * b.high[k] - 0.5 * b.low[k];
+        }
+    }
+    quad
+}
+
+/// Sorts points so that every node of the tree is a run of them: halves at the median along the longest
+/// side, cut at whole nodes. `O(n log n)`, in place.
+fn arrange(items: &mut [Item]) {
+    let n_leaves = items.len().div_ceil(LEAF);
+    if n_leaves <= 1 {
+        return;
+    }
+    let mut child = 1;
+    while child * LANES < n_leaves {
+        child *= LANES;
+    }
+    let left = n_leaves.div_ceil(child).div_ceil(2) * child * LEAF;
+    let Bounds { low, high } = Bounds::of(items);
+    let side = |k: usize| high[k] - low[k];
+    let axis = (1..3).fold(0, |a, k| if side(k) > side(a) { k } else { a });
+    items.select_nth_unstable_by(left, |a, b| {
+        a.p[axis].total_cmp(&b.p[axis]).then(a.index.cmp(&b.index))
+    });
+    let (first, second) = items.split_at_mut(left);
+    arrange(first);
+    arrange(second);
+}

@@ -1,0 +1,446 @@
+//! A cylinder against a cylinder.
+//!
+//! As in [`crate::cylinder`], the features have few normals: the caps', across both axes, on one's
+//! side and the other's rim those of an ellipse, and on two rims those of the local minima of the
+//! distance between two circles. The last are roots of a function of one angle, found by bracketing.
+
+use crate::closest::segments;
+use crate::cylinder::{Best, View, Witness, square_to_both};
+use crate::narrow_phase::Distance;
+use crate::tube::{Facing, LEVEL, Tube, square};
+use quasistep_math::Vec3;
+use std::f64::consts::TAU;
+
+/// Parts of a rim in which roots are looked for.
+const ARCS: usize = 32;
+/// Parts of such a part near a root.
+const PARTS: usize = 8;
+/// Sine of the angle between axes below which rims count as parallel.
+const PARALLEL: f64 = 1e-9;
+/// Points that miss one another by less than this, sideways, face one another, in m.
+const PROOF: f64 = 1e-11;
+/// Steps towards a root: Newton's method kept inside the bracket.
+const MAX_STEPS: usize = 60;
+
+/// Signed distance of two cylinders; may stop at a lower bound once that exceeds `enough`.
+pub(crate) fn distance(a: &Tube, b: &Tube, enough: f64) -> Distance {
+    let (n_AB_W, phi) = best_normal(a, b, enough);
+    let (p_WCa, p_WCb, _) = witness(a, b, n_AB_W, phi);
+    Distance { phi, p_WCa, p_WCb, n_AB_W }
+}
+
+/// How far a normal separates the cylinders.
+fn separation(a: &Tube, b: &Tube, n: Vec3) -> f64 {
+    -b.reach(-n) - a.reach(n)
+}
+
+fn best_normal(a: &Tube, b: &Tube, enough: f64) -> (Vec3, f64) {
+    let mut best = Best::new(a.radius + a.half_length + b.radius + b.half_length);
+    let between = b.centre - a.centre;
+    let offer = |best: &mut Best, n: Vec3| {
+        let n = if n.dot(between) < 0.0 { -n } else { n };
+        best.offer_flat(separation(a, b, n), n);
+    };
+    // along each axis, across each towards the other's centre, across both
+    offer(&mut best, a.axis);
+    offer(&mut best, b.axis);
+    for tube in [a, b] {
+        offer(&mut best, square(tube.axis, between).unwrap_or(tube.across));
+    }
+    if let Some(n) = square_to_both(a.axis, b.axis) {
+        offer(&mut best, n);
+    }
+    if best.separation > enough {
+        return (best.normal, best.separation);
+    }
+    let proof = best.settle(|n, s| witness(a, b, n, s));
+    if proof.is_some() && best.separation >= 0.0 {
+        return (best.normal, best.separation);
+    }
+    let is_in_both = |(pa, pb, _): Witness| a.nearest(pb).1 <= 0.0 || b.nearest(pa).1 <= 0.0;
+    let mut overlap = proof.is_some_and(is_in_both);
+    // nothing separates two that overlap
+    if overlap && !best.accepts(0.0) {
+        return (best.normal, best.separation);
+    }
+    offer_side_on_rims(a, b, 1.0, overlap, &mut best);
+    offer_side_on_rims(b, a, -1.0, overlap, &mut best);
+    let found = witness(a, b, best.normal, best.separation);
+    if found.2 <= PROOF {
+        if best.separation >= 0.0 {
+            return (best.normal, best.separation);
+        }
+        overlap |= is_in_both(found);
+    }
+    offer_rims(a, b, overlap, &mut best);
+    climb(a, b, &mut best);
+    (best.normal, best.separation)
+}
+
+/// Newton's method on the separation from the best normal, as long as it gains: where rims are nearly
+/// tangent two minima of the circles' distance lie so close together that one may have been missed.
+fn climb(a: &Tube, b: &Tube, best: &mut Best) {
+    for _ in 0..MAX_STEPS {
+        let n = best.normal;
+        let (Facing::Rim(pa), Facing::Rim(pb)) = (a.facing(n), b.facing(-n)) else { return };
+        let (u, s) = (n.any_orthogonal(), best.separation);
+        let w = n.cross(u);
+        let gap = pb - pa;
+        let (g1, g2) = (gap.dot(u), gap.dot(w));
+        if g1.hypot(g2) < PROOF {
+            return;
+        }
+        // second derivatives on the tangent plane: each rim bends the separation down along itself
+        let (mut h11, mut h12, mut h22) = (s, 0.0, s);
+        for tube in [a, b] {
+            let t = n.cross(tube.axis);
+            let bend = tube.radius / t.norm().powi(3);
+            let (t1, t2) = (t.dot(u), t.dot(w));
+            h11 -= bend * t1 * t1;
+            h12 -= bend * t1 * t2;
+            h22 -= bend * t2 * t2;
+        }
+        let determinant = h11 * h22 - h12 * h12;
+        let concave = determinant > 0.0 && h11 < 0.0;
+        let (d1, d2) = if concave {
+            ((h12 * g2 - h22 * g1) / determinant, (h12 * g1 - h11 * g2) / determinant)
+        } else {
+            let scale = 1.0 / (h11.abs() + h22.abs() + h12.abs());
+            (g1 * scale, g2 * scale)
+        };
+        let mut length = 1.0;
+        let before = best.separation;
+        while length > 1e-6 && best.separation <= before {
+            let Some(m) = (n + (u * d1 + w * d2) * length).try_normalize() else { return };
+            best.offer(separation(a, b, m), m);
+            length *= 0.5;
+        }
+        if best.separation <= before {
+            return;
+        }
+    }
+}
+
+/// Normals on the side of one cylinder and a rim of the other, seen along the first one's axis;
+/// `sign` is 1 if the first one is A.
+fn offer_side_on_rims(side: &Tube, rimmed: &Tube, sign: f64, overlap: bool, best: &mut Best) {
+    let view = View::along(side.axis, rimmed.axis, rimmed.radius);
+    for (centre, _) in rimmed.rims() {
+        // the side's axis is a point of the picture, the rim an ellipse about its centre
+        let at = view.flat(side.centre - centre);
+        for flat in view.normals(at, side.radius, overlap, best.separation) {
+            // outwards from the rim, towards the side
+            let n = view.world(flat) * -sign;
+            let s =
+                if sign > 0.0 { separation(side, rimmed, n) } else { separation(rimmed, side, n) };
+            best.offer(s, n);
+        }
+    }
+}
+
+/// Two circles: a point on the first, by its angle, and the nearest point on the second.
+struct Circles {
+    /// From the second centre to the first.
+    between: Vec3,
+    e1: Vec3,
+    e2: Vec3,
+    axis_b: Vec3,
+    radius_a: f64,
+    radius_b: f64,
+}
+
+/// The pair of points at one angle of the first circle.
+struct Pair {
+    /// From the point on B to the point on A.
+    difference: Vec3,
+    tangent_a: Vec3,
+    tangent_b: Vec3,
+    /// Half the derivative of the squared distance by the first circle's arc length, in m.
+    slope: f64,
+    /// Its derivative by the angle, in m.
+    bend: f64,
+}
+
+impl Circles {
+    fn new(
+        (from, up): (Vec3, Vec3),
+        radius_a: f64,
+        (to, axis_b): (Vec3, Vec3),
+        radius_b: f64,
+    ) -> Self {
+        let e1 = square(up, up.cross(axis_b)).unwrap_or_else(|| up.any_orthogonal());
+        Self { between: from - to, e1, e2: up.cross(e1), axis_b, radius_a, radius_b }
+    }
+
+    /// Pairs at even angles.
+    fn samples(&self) -> [Sample; ARCS] {
+        let (sin_step, cos_step) = (TAU / ARCS as f64).sin_cos();
+        let (mut sin, mut cos) = (0.0, 1.0);
+        std::array::from_fn(|_| {
+            let sample = Sample::of(&self.pair_at(sin, cos));
+            (sin, cos) = (sin * cos_step + cos * sin_step, cos * cos_step - sin * sin_step);
+            sample
+        })
+    }
+
+    /// False if no local minimum nearer than `reach` can lie between two samples, an angle of `step`
+    /// apart: the distance changes at most as fast as the point moves, the slope as the bend allows.
+    fn may_hold(&self, p0: &Sample, p1: &Sample, step: f64, reach: f64) -> bool {
+        let nearest = p0.distance.min(p1.distance) - 0.5 * step * self.radius_a;
+        let steepest = p0.bend.abs().max(p1.bend.abs());
+        let level = p0.slope.abs().min(p1.slope.abs()) <= step * steepest;
+        nearest <= reach + LEVEL && (level || p0.slope * p1.slope <= 0.0)
+    }
+
+    /// The pair on the line of centres: the only one that is nearest between parallel rims.
+    fn towards_centre(&self) -> Pair {
+        let (x, y) = (self.between.dot(self.e1), self.between.dot(self.e2));
+        self.pair((-y).atan2(-x))
+    }
+
+    fn pair(&self, angle: f64) -> Pair {
+        let (sin, cos) = angle.sin_cos();
+        self.pair_at(sin, cos)
+    }
+
+    fn pair_at(&self, sin: f64, cos: f64) -> Pair {
+        let out = self.e1 * cos + self.e2 * sin;
+        let tangent = self.e2 * cos - self.e1 * sin;
+        let r = self.between + out * self.radius_a;
+        let z = self.axis_b;
+        // shadows on the plane of the second circle
+        let w = r - z * r.dot(z);
+        let t = tangent - z * tangent.dot(z);
+        let length = w.norm();
+        let scale = if length > 0.0 { 1.0 / length } else { 0.0 };
+        let foot = w * scale;
+        let along = foot.dot(t);
+        let bend_w = (self.radius_a * (t.norm_squared() - along * along) - w.dot(out)) * scale;
+        Pair {
+            difference: r - foot * self.radius_b,
+            tangent_a: tangent,
+            tangent_b: z.cross(foot),
+            slope: r.dot(tangent) - self.radius_b * along,
+            bend: self.radius_a - r.dot(out) - self.radius_b * bend_w,
+        }
+    }
+}
+
+/// Two rims, the smaller one first: nearest points on a larger circle move more evenly.
+struct Rims {
+    circles: Circles,
+    /// At even angles around the first circle.
+    samples: [Sample; ARCS],
+}
+
+/// A pair of points on two rims: see [`Pair`].
+#[derive(Clone, Copy, Default)]
+struct Sample {
+    distance: f64,
+    slope: f64,
+    bend: f64,
+}
+
+impl Sample {
+    fn of(pair: &Pair) -> Self {
+        Self { distance: pair.difference.norm(), slope: pair.slope, bend: pair.bend }
+    }
+}
+
+/// Normals on two rims; `overlap` is true if a point of both solids is known.
+fn offer_rims(a: &Tube, b: &Tube, overlap: bool, best: &mut Best) {
+    let (small, large, sign) = if a.radius <= b.radius { (a, b, 1.0) } else { (b, a, -1.0) };
+    let parallel = small.axis.cross(large.axis).norm() < PARALLEL;
+    // The points on the rims are at most as far apart as this: in an overlap the depth, else also the
+    // distance of any two points.
+    let depth = (-best.separation).max(0.0);
+    let mut reach = depth;
+    let mut rims: [Option<Rims>; 4] = [const { None }; 4];
+    let mut closest = f64::INFINITY;
+    for (k, slot) in rims.iter_mut().enumerate() {
+        let (from, to) = (small.rims()[k & 1], large.rims()[k >> 1]);
+        let circles = Circles::new(from, small.radius, to, large.radius);
+        // height of the first rim over the second's plane: `level + swing sin(angle)`
+        let (level, swing) = (circles.between.dot(to.1), small.radius * circles.e2.dot(to.1));
+        if overlap && level.abs() - swing.abs() > depth + LEVEL {
+            continue;
+        }
+        if parallel {
+            offer_pair(small, large, sign, &circles.towards_centre(), best);
+            continue;
+        }
+        let samples = circles.samples();
+        closest = samples.iter().map(|s| s.distance).fold(closest, f64::min);
+        *slot = Some(Rims { circles, samples });
+    }
+    if !overlap {
+        reach = reach.max(closest);
+    }
+    let step = TAU / ARCS as f64;
+    for Rims { circles, samples } in rims.iter().flatten() {
+        for (k, here) in samples.iter().enumerate() {
+            let next = &samples[(k + 1) % ARCS];
+            if circles.may_hold(here, next, step, reach) {
+                minima(circles, k as f64 * step, step, reach, &mut |pair| {
+                    closest = closest.min(pair.difference.norm());
+                    offer_pair(small, large, sign, pair, best);
+                });
+                if !overlap {
+                    reach = depth.max(closest);
+                }
+            }
+        }
+    }
+}
+
+/// Calls `found` with the local minima of the distance, below `reach`, in one arc of the first circle:
+/// where its slope crosses zero upwards. Near tangent circles have two with a maximum between them, however close.
+fn minima(circles: &Circles, start: f64, length: f64, reach: f64, found: &mut impl FnMut(&Pair)) {
+    let step = length / PARTS as f64;
+    let mut p0 = Sample::of(&circles.pair(start));
+    for k in 0..PARTS {
+        let (low, high) = (start + k as f64 * step, start + (k + 1) as f64 * step);
+        let p1 = Sample::of(&circles.pair(high));
+        let (rises, holds) =
+            (p0.slope <= 0.0 && p1.slope > 0.0, circles.may_hold(&p0, &p1, step, reach));
+        let (below, above) = (p0.slope <= 0.0, p1.slope > 0.0);
+        p0 = p1;
+        if !holds {
+            continue;
+        }
+        let hollow = lowest_bend(circles, low, high);
+        if circles.pair(hollow).bend >= 0.0 {
+            if rises {
+                found(&circles.pair(root(circles, low, high)));
+            }
+            continue;
+        }
+        // the slope rises to the top, falls to the bottom, and rises again
+        let (top, bottom) = (turn(circles, low, hollow), turn(circles, hollow, high));
+        if below && circles.pair(top).slope > 0.0 {
+            found(&circles.pair(root(circles, low, top)));
+        }
+        if above && circles.pair(bottom).slope <= 0.0 {
+            found(&circles.pair(root(circles, bottom, high)));
+        }
+    }
+}
+
+/// An angle between `low` and `high` at which the bend is below zero, or else least.
+fn lowest_bend(circles: &Circles, mut low: f64, mut high: f64) -> f64 {
+    const GOLDEN: f64 = 0.618_033_988_749_894_9;
+    let at = |angle: f64| circles.pair(angle).bend;
+    let middle = 0.5 * (low + high);
+    let bends = [at(low), at(middle), at(high)];
+    let least = bends.iter().copied().fold(f64::INFINITY, f64::min);
+    let most = bends.iter().copied().fold(f64::NEG_INFINITY, f64::max);
+    // too even to have a hollow
+    if least > most - least {
+        return middle;
+    }
+    let (mut x, mut y) = (high - GOLDEN * (high - low), low + GOLDEN * (high - low));
+    let (mut fx, mut fy) = (at(x), at(y));
+    // a hollow narrower than 1e-4 of the arc holds minima that are equally good
+    for _ in 0..20 {
+        if fx.min(fy) < 0.0 {
+            break;
+        }
+        if fx < fy {
+            (high, y, fy) = (y, x, fx);
+            x = high - GOLDEN * (high - low);
+            fx = at(x);
+        } else {
+            (low, x, fx) = (x, y, fy);
+            y = low + GOLDEN * (high - low);
+            fy = at(y);
+        }
+    }
+    if fx < fy { x } else { y }
+}
+
+/// The angle between `low` and `high` at which the bend changes its sign, by bisection.
+fn turn(circles: &Circles, mut low: f64, mut high: f64) -> f64 {
+    let falls = circles.pair(low).bend > 0.0;
+    for _ in 0..40 {
+        let middle = 0.5 * (low + high);
+        if (circles.pair(middle).bend > 0.0) == falls {
+            low = middle;
+        } else {
+            high = middle;
+        }
+    }
+    0.5 * (low + high)
+}
+
+fn offer_pair(a: &Tube, b: &Tube, sign: f64, pair: &Pair, best: &mut Best) {
+    // the difference has no digits at touch, the tangents' cross product none where they are parallel
+    let across = pair.tangent_a.cross(pair.tangent_b).try_normalize();
+    for n in across.into_iter().chain(pair.difference.try_normalize()) {
+        // both solids are symmetric: the other sign separates less
+        let n = if n.dot(b.centre - a.centre) < 0.0 { -n } else { n };
+        best.offer(separation(a, b, n), n * sign);
+    }
+}
+
+/// The angle between `low` and `high` at which the slope crosses zero upwards.
+fn root(circles: &Circles, mut low: f64, mut high: f64) -> f64 {
+    let mut angle = 0.5 * (low + high);
+    for _ in 0..MAX_STEPS {
+        let pair = circles.pair(angle);
+        if pair.slope > 0.0 {
+            high = angle;
+        } else {
+            low = angle;
+        }
+        let newton = angle - pair.slope / pair.bend;
+        let next = if newton >= low && newton <= high { newton } else { 0.5 * (low + high) };
+        if !((next - angle).abs() > 1e-16) {
+            break;
+        }
+        angle = next;
+    }
+    angle
+}
+
+/// Points of both cylinders that face one another along `n`, `phi` apart, and how far they miss one
+/// another sideways: zero if `phi` is the distance.
+fn witness(a: &Tube, b: &Tube, n: Vec3, phi: f64) -> Witness {
+    let shift = n * phi;
+    let flat = |v: Vec3| v - n * v.dot(n);
+    let with = |p: Vec3, miss: f64| (p, p + shift, miss);
+    // of a disc about `centre`: where it is nearest to p, seen along n
+    let in_disc = |p: Vec3, centre: Vec3, radius: f64| (flat(p - centre).norm() - radius).max(0.0);
+    match (a.facing(n), b.facing(-n)) {
+        (Facing::Rim(p), Facing::Rim(q)) => with(p, flat(q - p).norm()),
+        (Facing::Rim(p), Facing::Side(q, r)) => {
+            let (x, y) = segments(p + shift, p + shift, q, r);
+            with(p, (y - x).norm())
+        }
+        (Facing::Rim(p), Facing::Cap(c)) => with(p, in_disc(p, c, b.radius)),
+        (Facing::Side(p, q), Facing::Rim(r)) => {
+            let (x, y) = segments(p + shift, q + shift, r, r);
+            with(r - shift, (y - x).norm())
+        }
+        (Facing::Side(p, q), Facing::Side(r, s)) => {
+            let (x, y) = segments(p + shift, q + shift, r, s);
+            with(x - shift, (y - x).norm())
+        }
+        (Facing::Side(p, q), Facing::Cap(c)) => {
+            let (x, y) = segments(p + shift, q + shift, c, c);
+            with(x - shift, ((y - x).norm() - b.radius).max(0.0))
+        }
+        (Facing::Cap(c), Facing::Rim(q)) => with(q - shift, in_disc(q, c, a.radius)),
+        (Facing::Cap(c), Facing::Side(q, r)) => {
+            let (x, y) = segments(c + shift, c + shift, q, r);
+            with(y - shift, ((y - x).norm() - a.radius).max(0.0))
+        }
+        (Facing::Cap(c), Facing::Cap(d)) => {
+            let offset = flat(d - c);
+            let apart = offset.norm();
+            // on the line of centres, inside both as far as it can be
+            let along = 0.5 * (a.radius.min(apart + b.radius) + (apart - b.radius).max(-a.radius));
+            let p = c + offset.try_normalize().unwrap_or(a.across) * along;
+            with(p, (apart - a.radius - b.radius).max(0.0))
+        }
+    }
+}

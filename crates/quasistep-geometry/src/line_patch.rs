@@ -1,0 +1,111 @@
+//! Contact patches of lines: edges, capsules and sides of cylinders that lie along one another.
+
+use crate::core::Core;
+use crate::narrow_phase::{ContactPoint, Distance, single};
+use crate::patch::SAME;
+use quasistep_math::Vec3;
+
+/// Sine of the angle from which two lines cross rather than lie along one another.
+const CROSSING: f64 = 0.05;
+
+/// A line that a shape lies on.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Line {
+    pub ends: [Vec3; 2],
+    /// How far the surface is from the line.
+    pub radius: f64,
+    /// Radius of the surface's curve across the line: zero for a sharp edge.
+    pub round: f64,
+    /// Identity among the lines of its shape.
+    pub id: u32,
+}
+
+/// The edge of a core that faces most along `n`: its farther end is nearest. `None` for a point.
+pub(crate) fn facing_edge(core: &Core, n: Vec3) -> Option<Line> {
+    let mut best: Option<(f64, usize)> = None;
+    for (k, edge) in core.edges.iter().enumerate() {
+        let [p, q] = edge.ends.map(|i| core.points[i as usize].dot(n));
+        let back = p.min(q);
+        // the first of equals
+        if best.is_none_or(|(high, _)| back > high + SAME) {
+            best = Some((back, k));
+        }
+    }
+    let (_, k) = best?;
+    let ends = core.edges[k].ends.map(|i| core.points[i as usize]);
+    Some(Line { ends, radius: core.radius, round: core.radius, id: k as u32 })
+}
+
+/// [`along`] for the edges of two cores that face one another.
+pub(crate) fn along_edges(
+    a: &Core,
+    b: &Core,
+    d: &Distance,
+    margin: f64,
+    out: &mut Vec<ContactPoint>,
+) -> bool {
+    match (facing_edge(a, d.n_AB_W), facing_edge(b, -d.n_AB_W)) {
+        (Some(edge_a), Some(edge_b)) => along(&edge_a, &edge_b, d, margin, out),
+        _ => false,
+    }
+}
+
+/// Appends both ends of the stretch that two lines share, each with its own distance, and the nearest
+/// points if they are nearer; false if the lines cross or pass one another.
+///
+/// Where the lines are not quite parallel they lie beside one another at the ends, and that offset
+/// counts as distance: half of it is between each end's points and the lines.
+pub(crate) fn along(
+    a: &Line,
+    b: &Line,
+    nearest: &Distance,
+    margin: f64,
+    out: &mut Vec<ContactPoint>,
+) -> bool {
+    let n = nearest.n_AB_W;
+    let flat = |v: Vec3| v - n * v.dot(n);
+    let (da, db) = (a.ends[1] - a.ends[0], b.ends[1] - b.ends[0]);
+    let (Some(u), Some(w)) = (flat(da).try_normalize(), flat(db).try_normalize()) else {
+        return false;
+    };
+    let steep = |d: Vec3| d.dot(n).abs() > CROSSING * d.norm();
+    if u.cross(w).norm() > CROSSING || steep(da) || steep(db) {
+        return false;
+    }
+    // places along u, lower end first; which end that is
+    let span = |line: &Line| {
+        let s = line.ends.map(|p| (p - a.ends[0]).dot(u));
+        if s[0] <= s[1] { [(s[0], 0), (s[1], 1)] } else { [(s[1], 1), (s[0], 0)] }
+    };
+    let (sa, sb) = (span(a), span(b));
+    // equal ends are A's
+    let low = if sb[0].0 > sa[0].0 + SAME { (sb[0].0, 2 + sb[0].1) } else { sa[0] };
+    let high = if sb[1].0 < sa[1].0 - SAME { (sb[1].0, 2 + sb[1].1) } else { sa[1] };
+    if !(high.0 - low.0 > SAME) {
+        return false;
+    }
+    let at = |line: &Line, s: f64| {
+        let d = line.ends[1] - line.ends[0];
+        line.ends[0] + d * ((s - (line.ends[0] - a.ends[0]).dot(u)) / d.dot(u))
+    };
+    let radii = a.radius + b.radius;
+    let start = out.len();
+    for (s, end) in [low, high] {
+        let (pa, pb) = (at(a, s), at(b, s));
+        let gap = (pb - pa).dot(n) - radii;
+        let beside = flat(pb - pa);
+        // both surfaces fall away from their lines: as circles about centres this far apart
+        let apart = a.round + b.round + gap.max(0.0);
+        let phi = gap + (apart.hypot(beside.norm()) - apart);
+        if phi < margin {
+            let p_WCa = pa + n * a.radius + beside * 0.5;
+            let feature = 0x8000 | (a.id & 0xff) << 16 | (b.id & 0xff) << 24 | end as u32;
+            out.push(ContactPoint { phi, p_WCa, p_WCb: p_WCa + n * phi, n_AB_W: n, feature });
+        }
+    }
+    let deepest = out[start..].iter().map(|p| p.phi).fold(f64::INFINITY, f64::min);
+    if deepest > nearest.phi + SAME {
+        out.push(single(nearest));
+    }
+    true
+}

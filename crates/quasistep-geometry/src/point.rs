@@ -1,0 +1,107 @@
+//! A point against the surface of a shape, exactly.
+
+use crate::polytope::{Face, Polytope};
+use crate::shape::Shape;
+use quasistep_math::Vec3;
+
+/// How far a point is from a shape's surface, and which way out.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(crate) struct Surface {
+    /// Signed distance, in m: < 0 inside.
+    pub distance: f64,
+    /// Outward unit normal at the nearest point of the surface, in the shape's frame.
+    pub normal: Vec3,
+}
+
+/// Below this a difference of two points is mostly rounding, in m.
+const TOUCH: f64 = 1e-9;
+
+/// Distance and normal of a point `p` given in the shape's frame; a cloud has no surface, `None`.
+pub(crate) fn surface(shape: &Shape, p: Vec3) -> Option<Surface> {
+    Some(match shape {
+        Shape::HalfSpace => Surface { distance: p.z, normal: Vec3::Z },
+        Shape::Sphere { radius } => around(p, *radius),
+        Shape::Capsule { radius, half_length } => {
+            around(p - Vec3::Z * p.z.clamp(-half_length, *half_length), *radius)
+        }
+        Shape::Box { half } => box_surface(Vec3::from(*half), p),
+        Shape::Cylinder { radius, half_length } => cylinder_surface(*radius, *half_length, p),
+        Shape::Polytope(polytope) => polytope_surface(polytope, p),
+        Shape::Cloud(_) => return None,
+    })
+}
+
+/// A ball around a core's nearest point, `d` away.
+fn around(d: Vec3, radius: f64) -> Surface {
+    Surface { distance: d.norm() - radius, normal: d.try_normalize().unwrap_or(Vec3::Z) }
+}
+
+fn box_surface(half: Vec3, p: Vec3) -> Surface {
+    let over = p.abs() - half;
+    let axis = (1..3).fold(0, |a, k| if over[k] > over[a] { k } else { a });
+    let sign = |x: f64| if x < 0.0 { -1.0 } else { 1.0 };
+    let outside = Vec3::new(
+        over.x.max(0.0) * sign(p.x),
+        over.y.max(0.0) * sign(p.y),
+        over.z.max(0.0) * sign(p.z),
+    );
+    let distance = outside.norm();
+    match outside.try_normalize() {
+        // a normal from points this close would be noise; the face's is good to its own error
+        Some(normal) if distance > TOUCH => Surface { distance, normal },
+        _ => Surface { distance: over[axis], normal: Vec3::AXES[axis] * sign(p[axis]) },
+    }
+}
+
+fn cylinder_surface(radius: f64, half_length: f64, p: Vec3) -> Surface {
+    let flat = Vec3::new(p.x, p.y, 0.0);
+    // on the axis any side is as near as any other
+    let out = flat.try_normalize().unwrap_or(Vec3::X);
+    let up = if p.z < 0.0 { -Vec3::Z } else { Vec3::Z };
+    let (side, end) = (flat.norm() - radius, p.z.abs() - half_length);
+    if side > 0.0 && end > 0.0 {
+        let rim = out * side + up * end;
+        let distance = rim.norm();
+        if distance > TOUCH {
+            return Surface { distance, normal: rim / distance };
+        }
+    }
+    if side > end {
+        Surface { distance: side, normal: out }
+    } else {
+        Surface { distance: end, normal: up }
+    }
+}
+
+/// `p` in the frame of the polytope.
+fn polytope_surface(polytope: &Polytope, p: Vec3) -> Surface {
+    let mut face = Surface { distance: f64::NEG_INFINITY, normal: Vec3::Z };
+    for f in polytope.faces() {
+        let height = p.dot(f.normal()) - f.offset();
+        if height > face.distance {
+            face = Surface { distance: height, normal: f.normal() };
+        }
+    }
+    // inside, or straight above the face itself
+    let foot = p - face.normal * face.distance;
+    let above = |f: &Face| foot.dot(f.normal()) > f.offset() && f.normal() != face.normal;
+    if face.distance <= 0.0 || !polytope.faces().iter().any(above) {
+        return face;
+    }
+    let corner = |v: u32| polytope.vertices()[v as usize];
+    let mut away = Vec3::new(f64::INFINITY, 0.0, 0.0);
+    for edge in polytope.edges() {
+        let [u, w] = edge.vertices.map(corner);
+        let (along, from) = (w - u, p - u);
+        let t = (from.dot(along) / along.norm_squared()).clamp(0.0, 1.0);
+        let apart = from - along * t;
+        if apart.norm_squared() < away.norm_squared() {
+            away = apart;
+        }
+    }
+    let distance = away.norm();
+    match away.try_normalize() {
+        Some(normal) if distance > TOUCH => Surface { distance, normal },
+        _ => face,
+    }
+}

@@ -1,0 +1,74 @@
+//! A query about clouds takes no memory once it has seen its like.
+#![allow(missing_docs)]
+#![allow(non_snake_case)]
+// counting calls needs a global allocator, and `GlobalAlloc` is an unsafe trait
+#![allow(unsafe_code)]
+
+mod common;
+
+use common::{Samples, cloud, random_hull};
+use quasistep_geometry::{Choice, ContactPoint, NarrowPhase, PointCloud, Shape};
+use quasistep_math::{Pose, Vec3};
+use std::alloc::{GlobalAlloc, Layout, System};
+use std::sync::atomic::{AtomicUsize, Ordering};
+
+struct Counting;
+
+static CALLS: AtomicUsize = AtomicUsize::new(0);
+
+// SAFETY: every call is passed on to the system's allocator unchanged
+unsafe impl GlobalAlloc for Counting {
+    unsafe fn alloc(&self, layout: Layout) -> *mut u8 {
+        CALLS.fetch_add(1, Ordering::Relaxed);
+        unsafe { System.alloc(layout) }
+    }
+    unsafe fn dealloc(&self, pointer: *mut u8, layout: Layout) {
+        unsafe { System.dealloc(pointer, layout) }
+    }
+    unsafe fn realloc(&self, pointer: *mut u8, layout: Layout, size: usize) -> *mut u8 {
+        CALLS.fetch_add(1, Ordering::Relaxed);
+        unsafe { System.realloc(pointer, layout, size) }
+    }
+}
+
+#[global_allocator]
+static ALLOCATOR: Counting = Counting;
+
+// the only test of this file: others would allocate beside it
+#[test]
+fn warm_queries_allocate_nothing() {
+    let mut s = Samples::new(61);
+    let points: Vec<Vec3> = (0..5000).map(|_| s.vec3(0.5)).collect();
+    let normals: Vec<Vec3> = (0..5000).map(|_| s.vec3(1.0)).collect();
+    let up = PointCloud::new(&points[..500], Some(&normals[..500]), 0.0, Choice::default());
+    let others = [
+        Shape::HalfSpace,
+        Shape::Sphere { radius: 0.3 },
+        Shape::Box { half: [0.2, 0.3, 0.4] },
+        Shape::Capsule { radius: 0.2, half_length: 0.4 },
+        Shape::Cylinder { radius: 0.2, half_length: 0.4 },
+        random_hull(&mut s, 20),
+        cloud(&points[..800], Choice::Nearest { k: 3 }),
+        Shape::Cloud(up.unwrap().into()),
+    ];
+    let clouds = [cloud(&points, Choice::default()), cloud(&points, Choice::Nearest { k: 5 })];
+    let poses: Vec<[Pose; 2]> = (0..20).map(|_| [s.pose(0.4), s.pose(0.4)]).collect();
+    let mut narrow = NarrowPhase::new();
+    let mut out: Vec<ContactPoint> = Vec::new();
+    let mut calls = [0; 2];
+    for round in &mut calls {
+        let before = CALLS.load(Ordering::Relaxed);
+        for [X_WA, X_WB] in &poses {
+            for a in &others {
+                for b in &clouds {
+                    out.clear();
+                    narrow.contact_patch(a, X_WA, b, X_WB, 0.05, &mut out);
+                    let _ = narrow.signed_distance(b, X_WB, a, X_WA);
+                }
+            }
+        }
+        *round = CALLS.load(Ordering::Relaxed) - before;
+    }
+    assert!(calls[0] > 0, "memory grows at first");
+    assert_eq!(calls[1], 0);
+}

@@ -1,0 +1,204 @@
+//! Points of a file, whatever its format: what every reader gathers, and how it complains.
+
+use crate::error::SceneError;
+use quasistep_math::Vec3;
+use std::path::Path;
+
+/// Points as a file holds them, in its frame and unit.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub(crate) struct FilePoints {
+    /// Positions, all finite; at least one.
+    pub points: Vec<Vec3>,
+    /// One unit vector for each point, if the file has them and they were asked for.
+    pub normals: Option<Vec<Vec3>>,
+    /// Number of each point in the file, from 0.
+    pub rows: Vec<u32>,
+    /// Points of the file.
+    pub n_read: usize,
+    /// Of these, how many were left out because a number of theirs is not finite.
+    pub n_invalid: usize,
+}
+
+/// What a reader is asked to do.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Options {
+    /// Read normals if there are any.
+    pub normals: bool,
+    /// Leave out points that are not finite, in place of refusing the file.
+    pub drop_invalid: bool,
+}
+
+/// Where in a file something is wrong.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Place {
+    /// Nowhere in particular.
+    Whole,
+    /// A line, from 1.
+    Line(usize),
+    /// A byte, from 0.
+    Byte(usize),
+}
+
+/// What is wrong with a file, and where.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) struct Fault {
+    pub place: Place,
+    pub message: String,
+}
+
+impl Fault {
+    pub fn new(place: Place, message: impl Into<String>) -> Self {
+        Self { place, message: message.into() }
+    }
+
+    pub fn line(line: usize, message: impl Into<String>) -> Self {
+        Self::new(Place::Line(line), message)
+    }
+
+    pub fn byte(byte: usize, message: impl Into<String>) -> Self {
+        Self::new(Place::Byte(byte), message)
+    }
+}
+
+/// Endings of the names of files that can be read.
+const ENDINGS: [&str; 9] = ["ply", "pcd", "xyz", "txt", "csv", "asc", "pts", "obj", "npy"];
+
+/// Reads a cloud; the ending of the name, in any case, tells the format.
+///
+/// # Errors
+///
+/// Another ending, a file that is missing, cut short, longer or shorter than it says, or without a
+/// point; a coordinate that is not finite unless those are dropped; a normal without direction.
+pub(crate) fn read(path: &Path, options: Options) -> Result<FilePoints, SceneError> {
+    let file = path.display().to_string();
+    let complain = |message: String| SceneError::new(&file, None, "", message);
+    let ending = path.extension().unwrap_or_default().to_string_lossy().to_ascii_lowercase();
+    if !ENDINGS.contains(&ending.as_str()) {
+        let valid = ENDINGS.map(|e| format!(".{e}")).join(", ");
+        return Err(complain(format!("ending '.{ending}' is no point format; valid are {valid}")));
+    }
+    let bytes = std::fs::read(path)
+        .map_err(|error| complain(format!("does not exist or cannot be read: {error}")))?;
+    parse(&bytes, &ending, options).map_err(|fault| match fault.place {
+        Place::Whole => complain(fault.message),
+        Place::Line(line) => SceneError::new(&file, Some(line), "", fault.message),
+        Place::Byte(byte) => complain(format!("byte {byte}: {}", fault.message)),
+    })
+}
+
+/// Reads a cloud from the bytes of a file.
+pub(super) fn parse(bytes: &[u8], ending: &str, options: Options) -> Result<FilePoints, Fault> {
+    if bytes.iter().all(u8::is_ascii_whitespace) {
+        return Err(Fault::new(Place::Whole, "is empty; points are needed"));
+    }
+    let mut gather = Gather::new(options);
+    match ending {
+        "ply" => super::ply::read(bytes, &mut gather)?,
+        "pcd" => super::pcd::read(bytes, &mut gather)?,
+        "npy" => super::npy::read(bytes, &mut gather)?,
+        "obj" => super::columns::read_obj(bytes, &mut gather)?,
+        _ => super::columns::read_xyz(bytes, ending == "pts", &mut gather)?,
+    }
+    gather.finish()
+}
+
+/// Points while a file is read.
+pub(super) struct Gather {
+    options: Options,
+    found: FilePoints,
+    normals: Vec<Vec3>,
+    /// The first normal of length zero: where, and the number of its point.
+    no_direction: Option<(Place, usize)>,
+}
+
+impl Gather {
+    fn new(options: Options) -> Self {
+        Self { options, found: FilePoints::default(), normals: Vec::new(), no_direction: None }
+    }
+
+    /// True if normals are asked for.
+    pub fn wants_normals(&self) -> bool {
+        self.options.normals
+    }
+
+    /// Makes room; the caller has held `count` against the length of the file.
+    pub fn reserve(&mut self, count: usize, normals: bool) {
+        self.found.points.reserve_exact(count);
+        self.found.rows.reserve_exact(count);
+        if normals && self.options.normals {
+            self.normals.reserve_exact(count);
+        }
+    }
+
+    /// Number of points seen.
+    pub fn n_read(&self) -> usize {
+        self.found.n_read
+    }
+
+    /// Takes the next point of the file. All points of a file have a normal, or none has.
+    pub fn push(
+        &mut self,
+        point: [f64; 3],
+        normal: Option<[f64; 3]>,
+        place: impl Fn() -> Place,
+    ) -> Result<(), Fault> {
+        let number = self.found.n_read;
+        let Ok(row) = u32::try_from(number) else {
+            return Err(Fault::new(place(), "more than 2^32 points were seen; at most that many"));
+        };
+        self.found.n_read += 1;
+        let normal = normal.filter(|_| self.options.normals);
+        let point = Vec3::from(point);
+        let direction = normal.map(Vec3::from);
+        if !point.is_finite() || direction.is_some_and(|n| !n.is_finite()) {
+            if self.options.drop_invalid {
+                self.found.n_invalid += 1;
+                return Ok(());
+            }
+            let (what, [x, y, z]) = match direction {
+                Some(n) if point.is_finite() => ("the normal of point", n.to_array()),
+                _ => ("point", point.to_array()),
+            };
+            return Err(Fault::new(
+                place(),
+                format!(
+                    "{what} {number} (counted from 0) is ({x}, {y}, {z}); all numbers must be \
+                     finite, or give `drop_invalid: true` to leave such points out"
+                ),
+            ));
+        }
+        if let Some(n) = direction {
+            let unit = n.try_normalize();
+            if unit.is_none() && self.no_direction.is_none() {
+                self.no_direction = Some((place(), number));
+            }
+            self.normals.push(unit.unwrap_or(Vec3::ZERO));
+        }
+        self.found.points.push(point);
+        self.found.rows.push(row);
+        Ok(())
+    }
+
+    fn finish(mut self) -> Result<FilePoints, Fault> {
+        if self.found.n_read == 0 {
+            return Err(Fault::new(Place::Whole, "has no point; at least one is needed"));
+        }
+        if self.found.points.is_empty() {
+            let n = self.found.n_read;
+            return Err(Fault::new(Place::Whole, format!("none of its {n} points is finite")));
+        }
+        // programs that know no normals write zeros
+        let any = self.normals.iter().any(|n| *n != Vec3::ZERO);
+        if let (true, Some((place, number))) = (any, self.no_direction) {
+            return Err(Fault::new(
+                place,
+                format!(
+                    "the normal of point {number} (counted from 0) is zero; give `normals: none` \
+                     to do without the file's"
+                ),
+            ));
+        }
+        self.found.normals = any.then_some(self.normals);
+        Ok(self.found)
+    }
+}

@@ -1,0 +1,341 @@
+//! Polygon files `.ply`: text or binary of either byte order.
+
+use super::file::{Fault, Gather, Place};
+use super::lines::{Lines, words};
+use super::scalar::{Scalar, number, shown};
+
+/// How the numbers after the header are written.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Encoding {
+    Text,
+    Binary { big_endian: bool },
+}
+
+/// A kind of thing that the file lists.
+#[derive(Debug)]
+struct Element {
+    name: String,
+    count: usize,
+    line: usize,
+    properties: Vec<Property>,
+}
+
+#[derive(Debug)]
+struct Property {
+    name: String,
+    /// Kind of the number of items, if this is a list.
+    list: Option<Scalar>,
+    kind: Scalar,
+}
+
+impl Element {
+    /// Bytes of one of them, if all are of one length; else the fewest that it can have.
+    fn least_size(&self) -> usize {
+        self.properties.iter().map(|p| p.list.unwrap_or(p.kind).size()).sum()
+    }
+
+    fn has_lists(&self) -> bool {
+        self.properties.iter().any(|p| p.list.is_some())
+    }
+}
+
+/// Which property of a vertex is which number.
+#[derive(Debug)]
+struct Roles {
+    /// For each property its place among x, y, z, nx, ny, nz.
+    of: Vec<Option<usize>>,
+    normals: bool,
+}
+
+pub(super) fn read(bytes: &[u8], gather: &mut Gather) -> Result<(), Fault> {
+    let (encoding, elements, mut lines) = header(bytes)?;
+    let mut roles = None;
+    for element in elements.iter().filter(|e| e.name == "vertex") {
+        if roles.is_some() {
+            return Err(Fault::line(element.line, "a second element `vertex` was seen"));
+        }
+        roles = Some(find_roles(element, gather.wants_normals())?);
+    }
+    let Some(roles) = roles else {
+        return Err(Fault::new(Place::Whole, "has no element `vertex`; its points are needed"));
+    };
+    match encoding {
+        Encoding::Text => {
+            for element in &elements {
+                read_text(element, &roles, &mut lines, gather)?;
+            }
+            match lines.next_filled() {
+                None => Ok(()),
+                Some(line) => Err(Fault::line(
+                    lines.number(),
+                    format!("{} was seen after all that the header lists", shown(line)),
+                )),
+            }
+        }
+        Encoding::Binary { big_endian } => {
+            let mut at = lines.offset();
+            for element in &elements {
+                at = read_binary(element, &roles, bytes, at, big_endian, gather)?;
+            }
+            if bytes[at..].iter().all(u8::is_ascii_whitespace) {
+                return Ok(());
+            }
+            let n = bytes.len() - at;
+            Err(Fault::byte(at, format!("{n} bytes follow all that the header lists")))
+        }
+    }
+}
+
+/// Encoding, elements, and the lines after the header.
+fn header(bytes: &[u8]) -> Result<(Encoding, Vec<Element>, Lines<'_>), Fault> {
+    let mut lines = Lines::new(bytes);
+    if lines.next().map(<[u8]>::trim_ascii) != Some(b"ply") {
+        return Err(Fault::line(1, "the first line is not `ply`; it must be"));
+    }
+    let mut encoding = None;
+    let mut elements: Vec<Element> = Vec::new();
+    while let Some(line) = lines.next() {
+        let n = lines.number();
+        // remarks may hold anything
+        if matches!(words(line).next(), None | Some(b"comment" | b"obj_info")) {
+            continue;
+        }
+        let text = std::str::from_utf8(line).map_err(|_| unknown(n, line))?;
+        let line_words: Vec<&str> = text.split_ascii_whitespace().take(8).collect();
+        match *line_words.as_slice() {
+            ["format", word, version] => {
+                if version != "1.0" {
+                    return Err(Fault::line(n, format!("version `{version}`; 1.0 is read")));
+                }
+                encoding = Some(match word {
+                    "ascii" => Encoding::Text,
+                    "binary_little_endian" => Encoding::Binary { big_endian: false },
+                    "binary_big_endian" => Encoding::Binary { big_endian: true },
+                    _ => return Err(unknown(n, line)),
+                });
+            }
+            ["element", name, count] => {
+                let Ok(count) = count.parse() else {
+                    return Err(Fault::line(n, format!("`{count}` is no number of elements")));
+                };
+                elements.push(Element {
+                    name: name.to_owned(),
+                    count,
+                    line: n,
+                    properties: Vec::new(),
+                });
+            }
+            ["property", ref rest @ ..] => {
+                let Some(element) = elements.last_mut() else {
+                    return Err(Fault::line(n, "a property was seen before any element"));
+                };
+                let (list, kind, name) = match *rest {
+                    ["list", count, kind, name] => (Some(count), kind, name),
+                    [kind, name] => (None, kind, name),
+                    _ => return Err(unknown(n, line)),
+                };
+                let scalar = |word: &str| scalar(word).ok_or_else(|| unknown(n, line));
+                let list = list.map(scalar).transpose()?;
+                if list.is_some_and(|kind| !kind.is_whole()) {
+                    return Err(Fault::line(n, "the length of a list must be a whole number"));
+                }
+                element.properties.push(Property {
+                    name: name.to_owned(),
+                    list,
+                    kind: scalar(kind)?,
+                });
+            }
+            ["end_header"] => {
+                let Some(encoding) = encoding else {
+                    return Err(Fault::line(n, "the header ends without `format`"));
+                };
+                for element in &elements {
+                    if element.properties.is_empty() && element.count > 0 {
+                        let message = format!("element `{}` has no property", element.name);
+                        return Err(Fault::line(element.line, message));
+                    }
+                }
+                return Ok((encoding, elements, lines));
+            }
+            _ => return Err(unknown(n, line)),
+        }
+    }
+    Err(Fault::line(lines.number(), "the header does not end; `end_header` is missing"))
+}
+
+fn unknown(n: usize, line: &[u8]) -> Fault {
+    Fault::line(n, format!("{} is no line of a ply header", shown(line)))
+}
+
+fn scalar(word: &str) -> Option<Scalar> {
+    Some(match word {
+        "char" | "int8" => Scalar::I8,
+        "uchar" | "uint8" => Scalar::U8,
+        "short" | "int16" => Scalar::I16,
+        "ushort" | "uint16" => Scalar::U16,
+        "int" | "int32" => Scalar::I32,
+        "uint" | "uint32" => Scalar::U32,
+        "float" | "float32" => Scalar::F32,
+        "double" | "float64" => Scalar::F64,
+        _ => return None,
+    })
+}
+
+fn find_roles(vertex: &Element, wants_normals: bool) -> Result<Roles, Fault> {
+    let mut of = vec![None; vertex.properties.len()];
+    let mut place = |name: &str, role: usize| {
+        let k = vertex.properties.iter().position(|p| p.name == name && p.list.is_none());
+        if let Some(k) = k {
+            of[k] = Some(role);
+        }
+        k.is_some()
+    };
+    for (role, name) in ["x", "y", "z"].into_iter().enumerate() {
+        if !place(name, role) {
+            return Err(Fault::line(
+                vertex.line,
+                format!("its vertices have no property `{name}`"),
+            ));
+        }
+    }
+    let all = ["nx", "ny", "nz"];
+    let has = |name: &str| vertex.properties.iter().any(|p| p.name == name && p.list.is_none());
+    let normals = wants_normals && all.iter().all(|name| has(name));
+    if normals {
+        for (k, name) in all.into_iter().enumerate() {
+            place(name, 3 + k);
+        }
+    }
+    Ok(Roles { of, normals })
+}
+
+/// Position and normal from the numbers of a vertex.
+fn split(values: [f64; 6], normals: bool) -> ([f64; 3], Option<[f64; 3]>) {
+    let [x, y, z, nx, ny, nz] = values;
+    ([x, y, z], normals.then_some([nx, ny, nz]))
+}
+
+fn read_text(
+    element: &Element,
+    roles: &Roles,
+    lines: &mut Lines<'_>,
+    gather: &mut Gather,
+) -> Result<(), Fault> {
+    let Element { name, count, .. } = element;
+    // a number and what parts it from the next: two bytes
+    let least = element.properties.len().saturating_mul(*count).saturating_mul(2);
+    if least > lines.left() + 1 {
+        return Err(Fault::line(
+            lines.number(),
+            format!(
+                "the header lists {count} of `{name}`; {} bytes cannot hold them",
+                lines.left()
+            ),
+        ));
+    }
+    let is_vertex = name == "vertex";
+    if is_vertex {
+        gather.reserve(*count, roles.normals);
+    }
+    for k in 0..*count {
+        let Some(line) = lines.next_filled() else {
+            return Err(Fault::line(
+                lines.number(),
+                format!("the file ends after {k} of {count} `{name}`"),
+            ));
+        };
+        let n = lines.number();
+        let mut row = words(line);
+        let mut value = |what: &str| {
+            let word = row.next().ok_or_else(|| {
+                Fault::line(n, format!("the line ends before `{what}` of a `{name}`"))
+            })?;
+            number(word)
+                .ok_or_else(|| Fault::line(n, format!("{} is no number for `{what}`", shown(word))))
+        };
+        let mut values = [0.0; 6];
+        for (i, property) in element.properties.iter().enumerate() {
+            let x = value(&property.name)?;
+            if property.list.is_some() {
+                if !(x >= 0.0 && x.fract() == 0.0 && x <= line.len() as f64) {
+                    let what = &property.name;
+                    return Err(Fault::line(n, format!("{x} is no length of the list `{what}`")));
+                }
+                for _ in 0..x as usize {
+                    value(&property.name)?;
+                }
+            } else if let (true, Some(role)) = (is_vertex, roles.of[i]) {
+                values[role] = x;
+            }
+        }
+        if let Some(word) = row.next() {
+            return Err(Fault::line(n, format!("{} was seen after a whole `{name}`", shown(word))));
+        }
+        if is_vertex {
+            let (point, normal) = split(values, roles.normals);
+            gather.push(point, normal, || Place::Line(n))?;
+        }
+    }
+    Ok(())
+}
+
+/// Where the element's data end.
+fn read_binary(
+    element: &Element,
+    roles: &Roles,
+    bytes: &[u8],
+    start: usize,
+    big_endian: bool,
+    gather: &mut Gather,
+) -> Result<usize, Fault> {
+    let Element { name, count, .. } = element;
+    let least = element.least_size();
+    let left = bytes.len() - start;
+    if count.saturating_mul(least) > left {
+        return Err(Fault::byte(
+            start,
+            format!("the header lists {count} of `{name}`, {least} bytes each; {left} are left"),
+        ));
+    }
+    let is_vertex = name == "vertex";
+    if !is_vertex && !element.has_lists() {
+        return Ok(start + count * least);
+    }
+    if is_vertex {
+        gather.reserve(*count, roles.normals);
+    }
+    let mut at = start;
+    for k in 0..*count {
+        let first = at;
+        let mut values = [0.0; 6];
+        for (i, property) in element.properties.iter().enumerate() {
+            let cut = || {
+                Fault::byte(first, format!("the file ends within number {k} of {count} `{name}`"))
+            };
+            let kind = property.list.unwrap_or(property.kind);
+            if bytes.len() - at < kind.size() {
+                return Err(cut());
+            }
+            let x = kind.read(bytes, at, big_endian);
+            at += kind.size();
+            if property.list.is_some() {
+                if x < 0.0 {
+                    let message = format!("a list `{}` of {x} items was seen", property.name);
+                    return Err(Fault::byte(at - kind.size(), message));
+                }
+                let size = (x as usize).saturating_mul(property.kind.size());
+                if size > bytes.len() - at {
+                    return Err(cut());
+                }
+                at += size;
+            } else if let (true, Some(role)) = (is_vertex, roles.of[i]) {
+                values[role] = x;
+            }
+        }
+        if is_vertex {
+            let (point, normal) = split(values, roles.normals);
+            gather.push(point, normal, || Place::Byte(first))?;
+        }
+    }
+    Ok(at)
+}

@@ -1,0 +1,257 @@
+//! Meshes that are not convex, as convex parts.
+#![allow(missing_docs)]
+
+use quasistep_geometry::{Shape, signed_distance};
+use quasistep_math::{Pose, Vec3};
+use quasistep_scene::{Scene, SceneError};
+use std::f64::consts::TAU;
+use std::fmt::Write;
+use std::path::PathBuf;
+
+struct Folder(PathBuf);
+
+impl Folder {
+    fn new(name: &str) -> Self {
+        let path = std::env::temp_dir().join(format!("quasistep-{name}-{}", std::process::id()));
+        std::fs::create_dir_all(&path).unwrap();
+        Self(path)
+    }
+
+    fn scene(&self, mesh: &str, body: &str) -> Result<Scene, SceneError> {
+        std::fs::write(self.0.join("part.obj"), mesh).unwrap();
+        let text = format!("models:\n  part:\n    {body}\n");
+        Scene::parse(&text, "scene.yml", "scene", &self.0, &[])
+    }
+}
+
+impl Drop for Folder {
+    fn drop(&mut self) {
+        let _ = std::fs::remove_dir_all(&self.0);
+    }
+}
+
+/// Vertices and polygons as an .obj.
+#[derive(Default)]
+struct Obj(String, usize);
+
+impl Obj {
+    fn vertex(&mut self, p: [f64; 3]) -> usize {
+        writeln!(self.0, "v {} {} {}", p[0], p[1], p[2]).unwrap();
+        self.1 += 1;
+        self.1
+    }
+
+    fn face(&mut self, corners: &[usize]) {
+        let words: Vec<String> = corners.iter().map(ToString::to_string).collect();
+        writeln!(self.0, "f {}", words.join(" ")).unwrap();
+    }
+
+    /// A polygon in the x-z plane, counter-clockwise seen against y, drawn out along y; `caps` cuts
+    /// it into convex pieces.
+    fn prism(&mut self, outline: &[[f64; 2]], caps: &[&[usize]], y: [f64; 2]) {
+        let near: Vec<usize> = outline.iter().map(|p| self.vertex([p[0], y[0], p[1]])).collect();
+        let far: Vec<usize> = outline.iter().map(|p| self.vertex([p[0], y[1], p[1]])).collect();
+        for k in 0..outline.len() {
+            let next = (k + 1) % outline.len();
+            self.face(&[near[next], near[k], far[k], far[next]]);
+        }
+        for cap in caps {
+            self.face(&cap.iter().map(|&k| near[k]).collect::<Vec<_>>());
+            self.face(&cap.iter().rev().map(|&k| far[k]).collect::<Vec<_>>());
+        }
+    }
+
+    /// A surface of rings about z, each a radius and a height, closed from the last one to the first.
+    fn lathe(&mut self, rings: &[[f64; 2]], n: usize) {
+        let corners: Vec<Vec<usize>> = rings
+            .iter()
+            .map(|[r, z]| {
+                let at = |k: usize| (k as f64 / n as f64 * TAU).sin_cos();
+                (0..n).map(|k| self.vertex([r * at(k).1, r * at(k).0, *z])).collect()
+            })
+            .collect();
+        for i in 0..rings.len() {
+            let (a, b) = (&corners[i], &corners[(i + 1) % rings.len()]);
+            for k in 0..n {
+                let next = (k + 1) % n;
+                self.face(&[a[k], a[next], b[next], b[k]]);
+            }
+        }
+    }
+}
+
+const BRACKET: [[f64; 2]; 6] =
+    [[0.0, 0.0], [0.3, 0.0], [0.3, 0.1], [0.1, 0.1], [0.1, 0.4], [0.0, 0.4]];
+
+fn bracket() -> String {
+    let mut obj = Obj::default();
+    obj.prism(&BRACKET, &[&[0, 1, 2, 3], &[0, 3, 4, 5]], [-0.05, 0.05]);
+    obj.0
+}
+
+/// A pipe of radii 0.06 and 0.05, 0.1 long.
+fn pipe() -> String {
+    let mut obj = Obj::default();
+    obj.lathe(&[[0.05, 0.0], [0.06, 0.0], [0.06, 0.1], [0.05, 0.1]], 24);
+    obj.0
+}
+
+/// The signed distance of a ball from all parts of the body.
+fn ball_distance(scene: &Scene, centre: Vec3, radius: f64) -> f64 {
+    let ball = Shape::Sphere { radius };
+    let placed = Pose::from_translation(centre);
+    scene
+        .system
+        .geoms()
+        .iter()
+        .map(|g| signed_distance(&g.shape, &g.X_BG, &ball, &placed).phi)
+        .fold(f64::INFINITY, f64::min)
+}
+
+fn n_shapes(scene: &Scene) -> usize {
+    scene.system.geoms().len()
+}
+
+/// Flat faces that meet inwards: cut along one of them, nothing is lost.
+#[test]
+fn an_angle_is_two_parts_exactly() {
+    let folder = Folder::new("angle");
+    let body = "density: 1000\n    shape: {mesh: {file: part.obj, parts: split, tolerance: 1e-6}}";
+    let scene = folder.scene(&bracket(), body).unwrap();
+    assert_eq!(n_shapes(&scene), 2);
+    assert!(scene.notes[0].contains("2 convex parts"), "{:?}", scene.notes);
+    // in the corner that a hull would fill
+    assert!((ball_distance(&scene, Vec3::new(0.2, 0.0, 0.2), 0.05) - 0.05).abs() < 1e-12);
+    // the mass is that of two boxes
+    let boxes = "density: 1000\n    shapes:\n      \
+        - {box: {size: [0.3, 0.1, 0.1]}, pose: {xyz: [0.15, 0, 0.05]}}\n      \
+        - {box: {size: [0.1, 0.1, 0.3]}, pose: {xyz: [0.05, 0, 0.25]}}";
+    let twin = folder.scene("", boxes).unwrap();
+    let inertia = |s: &Scene| s.system.model().body(1).inertia;
+    let (mine, theirs) = (inertia(&scene), inertia(&twin));
+    assert!((mine.mass - theirs.mass).abs() < 1e-12, "{mine:?} {theirs:?}");
+    assert!((mine.com - theirs.com).norm() < 1e-14);
+    for k in 0..3 {
+        let off = mine.inertia.rows[k] - theirs.inertia.rows[k];
+        assert!(off.norm() < 1e-13, "{mine:?} {theirs:?}");
+    }
+}
+
+/// Objects and groups of the file, each taken as one part.
+#[test]
+fn groups_are_parts() {
+    let folder = Folder::new("groups");
+    let mut obj = Obj::default();
+    let square = |x: f64, z: f64, a: f64| [[x, z], [x + a, z], [x + a, z + a], [x, z + a]];
+    obj.0.push_str("o left\n");
+    obj.prism(&square(0.0, 0.0, 0.1), &[&[0, 1, 2, 3]], [0.0, 0.1]);
+    obj.0.push_str("g right side\n");
+    obj.prism(&square(0.3, 0.0, 0.2), &[&[0, 1, 2, 3]], [0.0, 0.1]);
+    let body = "density: 1000\n    shape: {mesh: {file: part.obj, parts: groups}}";
+    let scene = folder.scene(&obj.0, body).unwrap();
+    assert_eq!(n_shapes(&scene), 2);
+    assert!((scene.system.model().body(1).inertia.mass - 5.0).abs() < 1e-12);
+    assert!((ball_distance(&scene, Vec3::new(0.2, 0.05, 0.05), 0.02) - 0.08).abs() < 1e-12);
+    // taken as one hull there is no gap
+    let hull = folder.scene(&obj.0, "mass: 1\n    shape: {mesh: {file: part.obj}}").unwrap();
+    assert_eq!(n_shapes(&hull), 1);
+    assert!(ball_distance(&hull, Vec3::new(0.2, 0.05, 0.05), 0.02) < 0.0);
+}
+
+/// A wall around a hole is cut into pieces until they stand out by less than the tolerance.
+#[test]
+fn a_pipe_keeps_its_hole() {
+    let folder = Folder::new("pipe");
+    let mut before = 0;
+    for tolerance in [0.02, 0.005, 0.001] {
+        let body = format!(
+            "density: 1000\n    shape: {{mesh: {{file: part.obj, parts: split, tolerance: {tolerance}}}}}"
+        );
+        let scene = folder.scene(&pipe(), &body).unwrap();
+        let n = n_shapes(&scene);
+        assert!(n >= before.max(4) && n <= 48, "{n} parts at {tolerance}");
+        before = n;
+        // a ball in the middle is away from the wall, but for what the hulls stand out
+        let wall = 0.05 * (TAU / 48.0).cos() - 0.01;
+        let gap = ball_distance(&scene, Vec3::new(0.0, 0.0, 0.05), 0.01);
+        assert!(
+            gap > wall - tolerance - 1e-9 && gap <= wall + 1e-9,
+            "{gap} of {wall} at {tolerance}"
+        );
+        // on top and outside the hulls end where the mesh does
+        let on_top = ball_distance(&scene, Vec3::new(0.055, 0.0, 0.12), 0.01);
+        assert!((on_top - 0.01).abs() < 1e-9, "{on_top}");
+        // 24 corners: the area is that of the polygons
+        let area = 12.0 * (TAU / 24.0).sin() * (0.06f64.powi(2) - 0.05f64.powi(2));
+        let mass = scene.system.model().body(1).inertia.mass;
+        assert!((mass - 1000.0 * area * 0.1).abs() < 1e-12, "{mass}");
+    }
+}
+
+/// Round all over: halves of a ring have no smaller hulls than the ring; it must be cut on regardless.
+#[test]
+fn a_round_ring_keeps_its_hole() {
+    let folder = Folder::new("ring");
+    let n = 12;
+    let section: Vec<[f64; 2]> = (0..n)
+        .map(|k| (k as f64 / n as f64 * TAU).sin_cos())
+        .map(|(sin, cos)| [0.05 + 0.015 * cos, 0.015 * sin])
+        .collect();
+    let mut ring = Obj::default();
+    ring.lathe(&section, n);
+    let body = "mass: 1\n    shape: {mesh: {file: part.obj, parts: split, tolerance: 0.006}}";
+    let scene = folder.scene(&ring.0, body).unwrap();
+    assert!((4..=24).contains(&n_shapes(&scene)), "{:?}", scene.notes);
+    // the hole is 0.035 in radius, less the sagitta of a twelfth
+    let gap = ball_distance(&scene, Vec3::ZERO, 0.01);
+    assert!(gap > 0.035 * (TAU / 24.0).cos() - 0.01 - 0.006 && gap < 0.0251, "{gap}");
+}
+
+/// The mesh is what is drawn; its parts are there for those who ask for collision shapes.
+#[test]
+fn the_mesh_is_drawn_not_its_parts() {
+    let folder = Folder::new("drawn");
+    let body =
+        "mass: 1\n    shape: {mesh: {file: part.obj, parts: split, tolerance: 1e-4}, name: angle}";
+    let scene = folder.scene(&bracket(), body).unwrap();
+    let roles: Vec<String> =
+        scene.drawing.iter().map(|s| format!("{} {:?}", s.name, s.role)).collect();
+    assert_eq!(
+        roles,
+        ["part/part/angle Visual", "part/part/angle/0 Collision", "part/part/angle/1 Collision"]
+    );
+}
+
+#[test]
+fn mistakes_say_what_is_valid() {
+    let folder = Folder::new("part-mistakes");
+    let open = "v 0 0 0\nv 1 0 0\nv 0 1 0\nv 0 0 1\nf 1 3 2\nf 1 2 4\nf 2 3 4\n";
+    let pipe = pipe();
+    let mut many = Obj::default();
+    for k in 0..257 {
+        writeln!(many.0, "o box{k}").unwrap();
+        let (x, y) = (f64::from(k), [0.0, 0.5]);
+        let square = [[x, 0.0], [x + 0.5, 0.0], [x + 0.5, 0.5], [x, 0.5]];
+        many.prism(&square, &[&[0, 1, 2, 3]], y);
+    }
+    let many = many.0;
+    for (mesh, keys, place, words) in [
+        (open, "parts: split, tolerance: 0.01", "mesh.file", &["not closed", "edge"][..]),
+        (&pipe, "parts: split", "mesh", &["tolerance"]),
+        (&pipe, "parts: split, tolerance: 0", "mesh.tolerance", &["> 0"]),
+        (&many, "parts: groups", "mesh.parts", &["257", "256"]),
+        (&pipe, "tolerance: 0.01", "mesh.tolerance", &["parts: split"]),
+        (&pipe, "parts: boxes", "mesh.parts", &["boxes", "hull", "groups", "split"]),
+    ] {
+        let body = format!("mass: 1\n    shape: {{mesh: {{file: part.obj, {keys}}}}}");
+        let text = match folder.scene(mesh, &body) {
+            Err(error) => error.to_string(),
+            Ok(scene) => panic!("{keys}: {} shapes", n_shapes(&scene)),
+        };
+        let start = format!("scene.yml:4: models.part.shape.{place}:");
+        assert!(text.starts_with(&start), "{text}");
+        for word in words {
+            assert!(text.contains(word), "`{word}` in: {text}");
+        }
+    }
+}
