@@ -152,15 +152,15 @@ impl Law {
         sizes
     }
 
-    /// Rate of a contact that is rounding where all is at rest: what forces in balance leave over, over the
-    /// curvature of the stiffest of the variables that it moves.
+    /// Rate of a contact that is rounding where all is at rest: what forces in balance leave over, times the
+    /// mobility of the variables that resist.
     fn rest(&self, p: &FrictionProgram, contact: usize) -> f64 {
-        let mut rate = f64::INFINITY;
+        let mut rate = 0.0;
         for (first, J) in p.row(contact, 0) {
             for (k, J) in J.iter().enumerate() {
                 let curvature = self.curvature[first + k];
                 if *J != 0.0 && curvature > 0.0 {
-                    rate = rate.min(J.abs() * self.terms[first + k] / curvature);
+                    rate += J.abs() * self.terms[first + k] / curvature;
                 }
             }
         }
