@@ -49,10 +49,8 @@ fn every_recording_is_met() {
         for rubs in [false, true] {
             let table = fence_particle(model, rubs);
             let steps = table.column("step");
-            let columns: Vec<(&str, Vec<f64>)> = table.names()[1..]
-                .iter()
-                .map(|name| (name.as_str(), table.column(name)))
-                .collect();
+            let columns: Vec<(&str, Vec<f64>)> =
+                table.names()[1..].iter().map(|name| (name.as_str(), table.column(name))).collect();
             let recording = record(cone, if rubs { 0.5 } else { 0.0 }, 0.5);
             assert_eq!(recording.frames.len(), 701);
             let mut row = 0;
