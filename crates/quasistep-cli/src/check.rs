@@ -2,7 +2,7 @@
 
 use crate::CheckArgs;
 use crate::failure::Failure;
-use quasistep::Role;
+use quasistep::{Formulation, Role};
 use quasistep_scene::Scene;
 
 pub fn check(arguments: &CheckArgs, quiet: bool) -> Result<(), Failure> {
@@ -82,7 +82,36 @@ pub fn check(arguments: &CheckArgs, quiet: bool) -> Result<(), Failure> {
             "  the first step is certified: forces balance to {:.1e} N and {:.1e} N·m",
             c.force_balance, c.torque_balance
         );
+    }
+    if arguments.uniqueness {
+        uniqueness(&scene)?;
+    }
+    if !quiet {
         println!("ok");
     }
     Ok(())
+}
+
+/// Says from when to when the scene's answers are the only ones.
+fn uniqueness(scene: &Scene) -> Result<(), Failure> {
+    if !matches!(scene.params.formulation, Formulation::Coulomb { .. }) {
+        return Err(Failure::usage(
+            "--uniqueness speaks of exact Coulomb friction; add --set step.formulation=coulomb",
+        ));
+    }
+    // times with the same answer are one line
+    let mut spans: Vec<(f64, f64, String)> = Vec::new();
+    let outcome = scene.uniqueness(&mut |t, answer| {
+        let text = answer.map_or("the step took its fallback".into(), |a| a.to_string());
+        match spans.last_mut() {
+            Some(last) if last.2 == text => last.1 = t,
+            _ => spans.push((t, t, text)),
+        }
+    });
+    for (from, to, text) in &spans {
+        println!("  at {from:.6} to {to:.6} s: {text}");
+    }
+    outcome.map_err(|(t, error)| {
+        Failure::world(format!("{}: the step after t = {t} s was not taken: {error}", scene.name))
+    })
 }

@@ -52,7 +52,8 @@ Examples:
     #[command(after_help = "\
 Examples:
   quasistep check scenes/gripper_2d.yml
-  quasistep check my_scene.yml --set step.inertia=mass")]
+  quasistep check my_scene.yml --set step.inertia=mass
+  quasistep check scenes/gripper_2d.yml --set step.formulation=coulomb --uniqueness")]
     Check(CheckArgs),
     /// Rewrite the page and the plots of a finished run
     #[command(after_help = "\
@@ -92,6 +93,10 @@ struct RunArgs {
 struct CheckArgs {
     /// Scene file
     scene: PathBuf,
+    /// Run the scene and say at which times its motion and its contact forces are the only ones (needs
+    /// step.formulation=coulomb)
+    #[arg(long)]
+    uniqueness: bool,
     #[command(flatten)]
     changes: Changes,
 }

@@ -1,7 +1,7 @@
 //! A run of a scene from start to end, recorded frame by frame.
 
 use crate::scene::Scene;
-use quasistep::{ContactMode, State, StepError, StepInput, StepReport, Workspace};
+use quasistep::{ContactMode, State, StepError, StepInput, StepReport, Uniqueness, Workspace};
 use quasistep_record::{Contact, Finish, Frame, Mode, Recording};
 use std::ops::ControlFlow;
 
@@ -101,6 +101,29 @@ impl Scene {
                 distance: c.phi,
             });
         Ok(FirstStep { report, nearest })
+    }
+
+    /// Runs the scene and asks after every step with exact Coulomb friction whether its answer is the only
+    /// one: `observer` gets the time at the step's end and the answer.
+    ///
+    /// # Errors
+    ///
+    /// The time after which a step could not be taken, in s, and why.
+    pub fn uniqueness(
+        &self,
+        observer: &mut dyn FnMut(f64, Option<Uniqueness>),
+    ) -> Result<(), (f64, StepError)> {
+        let mut work = self.system.create_workspace();
+        let mut state = self.start.clone();
+        let mut input = StepInput::default();
+        for index in 1..=self.n_steps() {
+            self.sample(index as f64 * self.params.time_step, &mut input);
+            self.system
+                .step_with(&mut state, &input, &self.params, &mut work)
+                .map_err(|error| (state.time, error))?;
+            observer(state.time, self.system.uniqueness(&work));
+        }
+        Ok(())
     }
 
     fn empty_recording(&self) -> Recording {

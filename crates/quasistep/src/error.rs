@@ -126,35 +126,36 @@ impl fmt::Display for StepError {
             }
             Self::Value { what, why } => write!(f, "{what}: {why}"),
             Self::Unsupported { bodies, direction } => {
-                let dofs: Vec<String> =
-                    direction.iter().map(|(name, d)| format!("{name} {d:+.2}")).collect();
                 write!(
                     f,
-                    "nothing balances the load on {} (free to move along {}); support it, fix it, \
-                     or give it inertia with `step.inertia: mass`",
+                    "unsupported: nothing balances the load on {}, which pulls it away along {}; support \
+                     it, fix it, or give it inertia with `step.inertia: mass`",
                     quoted(bodies),
-                    dofs.join(", ")
+                    shares(direction)
                 )
             }
             Self::Infeasible { pairs, joints } => {
-                write!(f, "no motion satisfies these contacts together:")?;
+                write!(f, "crushed: no motion satisfies these contacts together:")?;
                 list(f, pairs, joints)?;
-                write!(f, "; move the bodies apart or slow the prescribed motion")
+                write!(
+                    f,
+                    "; move the bodies apart, slow the prescribed motion, or drive it by stiffness"
+                )
             }
             Self::Jammed { pairs, joints } => {
                 write!(f, "jammed: no motion has contact forces with exact Coulomb friction:")?;
                 list(f, pairs, joints)?;
                 write!(
                     f,
-                    "; drive joints by stiffness instead of prescribing them, or take the convex step \
-                     with `step.fallback: convex`"
+                    "; drive joints by stiffness instead of prescribing them, or let something stand in \
+                     with `step.fallback`"
                 )
             }
             Self::Undecided { convex, pivots } => write!(
                 f,
                 "exact Coulomb friction: neither a solution nor a proof that there is none was found \
-                 ({convex} convex programs, {pivots} pivots); take the convex step with \
-                 `step.fallback: convex`"
+                 ({convex} convex programs, {pivots} pivots); let something stand in with \
+                 `step.fallback`"
             ),
             Self::NotSolved { iterations, why } => {
                 write!(f, "contact problem not solved after {iterations} iterations ({why})")
@@ -180,7 +181,12 @@ fn list(f: &mut fmt::Formatter<'_>, pairs: &[PairDepth], joints: &[String]) -> f
     if joints.is_empty() { Ok(()) } else { write!(f, "; with the limits of {}", quoted(joints)) }
 }
 
-fn quoted(names: &[String]) -> String {
+/// Dofs and their shares of a motion.
+pub(crate) fn shares(direction: &[(String, f64)]) -> String {
+    direction.iter().map(|(name, d)| format!("{name} {d:+.2}")).collect::<Vec<_>>().join(", ")
+}
+
+pub(crate) fn quoted(names: &[String]) -> String {
     names.iter().map(|n| format!("`{n}`")).collect::<Vec<_>>().join(", ")
 }
 

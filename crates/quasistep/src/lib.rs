@@ -38,6 +38,7 @@ mod state;
 mod step;
 mod system;
 mod tally;
+mod uniqueness;
 mod workspace;
 
 pub use error::{PairDepth, ParamError, StepError, SystemError};
@@ -51,4 +52,5 @@ pub use report::{
 pub use state::{Checkpoint, State, StepInput, WarmRow, Wrench};
 pub use system::{Actuator, DampingOn, Geom, Role, System, SystemDef};
 pub use tally::{Spread, Tally, Worst};
+pub use uniqueness::{DeterminedSum, ForceUniqueness, MotionUniqueness, SharedForce, Uniqueness};
 pub use workspace::{RowKey, Workspace};

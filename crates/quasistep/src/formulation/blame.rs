@@ -7,6 +7,12 @@ use crate::workspace::RowKey;
 
 /// Names what the ray of an unbounded problem moves.
 pub(crate) fn unsupported(system: &System, ray: &[f64]) -> StepError {
+    let (bodies, direction) = movers(system, ray);
+    StepError::Unsupported { bodies, direction }
+}
+
+/// Names of the bodies that a direction of the variables moves, and its dofs with their shares.
+pub(crate) fn movers(system: &System, ray: &[f64]) -> (Vec<String>, Vec<(String, f64)>) {
     let names = system.dof_names();
     let largest = ray.iter().fold(0.0_f64, |m, d| m.max(d.abs()));
     let mut bodies: Vec<String> = Vec::new();
@@ -16,13 +22,28 @@ pub(crate) fn unsupported(system: &System, ray: &[f64]) -> StepError {
         // a tenth: enough to tell the mover from what it drags along
         if share.abs() >= 0.1 {
             direction.push((names[dof].clone(), share));
-            let name = &system.model.body(system.body_of_dof[dof]).name;
+            let name = &system.model.body(first_with_shape(system, system.body_of_dof[dof])).name;
             if !bodies.contains(name) {
                 bodies.push(name.clone());
             }
         }
     }
-    StepError::Unsupported { bodies, direction }
+    (bodies, direction)
+}
+
+/// The body itself, or the first that it carries and that has a shape: joints in a chain have bodies
+/// between them that nobody knows.
+fn first_with_shape(system: &System, body: usize) -> usize {
+    let model = &system.model;
+    let has_shape = |b: usize| system.geoms.iter().any(|geom| geom.body == b);
+    let carried = |mut b: usize| {
+        // a parent stands before its children
+        while b > body {
+            b = model.body(b).parent;
+        }
+        b == body
+    };
+    (body..model.n_bodies()).find(|&b| has_shape(b) && carried(b)).unwrap_or(body)
 }
 
 /// Names the rows that exclude one another; `weights` are their shares of the contradiction.

@@ -2,7 +2,7 @@
 //! share: the edges of cones, the assembly of programs, the report, the names for proofs.
 
 pub(crate) mod anitescu;
-mod blame;
+pub(crate) mod blame;
 pub(crate) mod coulomb;
 mod edges;
 pub(crate) mod problem;
