@@ -8,7 +8,7 @@ use quasistep_scene::Scene;
 use std::path::PathBuf;
 
 /// Names of all shipped scenes, by their file name without ending.
-pub const SCENES: [&str; 11] = [
+pub const SCENES: [&str; 12] = [
     "gripper_2d",
     "iiwa_stacking",
     "planar_push",
@@ -20,6 +20,7 @@ pub const SCENES: [&str; 11] = [
     "bunny_grasp",
     "mug_handle",
     "million_points",
+    "fence_particle",
 ];
 
 /// Root of the checkout.

@@ -2,6 +2,7 @@
 
 use crate::CheckArgs;
 use crate::failure::Failure;
+use quasistep::Formulation;
 use quasistep_scene::Scene;
 
 pub fn check(arguments: &CheckArgs, quiet: bool) -> Result<(), Failure> {
@@ -20,7 +21,36 @@ pub fn check(arguments: &CheckArgs, quiet: bool) -> Result<(), Failure> {
     })?;
     if !quiet {
         println!("{}", first.in_words(&scene));
+    }
+    if arguments.uniqueness {
+        uniqueness(&scene)?;
+    }
+    if !quiet {
         println!("ok");
     }
     Ok(())
+}
+
+/// Says from when to when the scene's answers are the only ones.
+fn uniqueness(scene: &Scene) -> Result<(), Failure> {
+    if !matches!(scene.params.formulation, Formulation::Coulomb { .. }) {
+        return Err(Failure::usage(
+            "--uniqueness speaks of exact Coulomb friction; add --set step.formulation=coulomb",
+        ));
+    }
+    // times with the same answer are one line
+    let mut spans: Vec<(f64, f64, String)> = Vec::new();
+    let outcome = scene.uniqueness(&mut |t, answer| {
+        let text = answer.map_or("the step took its fallback".into(), |a| a.to_string());
+        match spans.last_mut() {
+            Some(last) if last.2 == text => last.1 = t,
+            _ => spans.push((t, t, text)),
+        }
+    });
+    for (from, to, text) in &spans {
+        println!("  at {from:.6} to {to:.6} s: {text}");
+    }
+    outcome.map_err(|(t, error)| {
+        Failure::world(format!("{}: the step after t = {t} s was not taken: {error}", scene.name))
+    })
 }

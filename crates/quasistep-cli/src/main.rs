@@ -52,7 +52,8 @@ Examples:
     #[command(after_help = "\
 Examples:
   quasistep check scenes/gripper_2d.yml
-  quasistep check my_scene.yml --set step.inertia=mass")]
+  quasistep check my_scene.yml --set step.inertia=mass
+  quasistep check scenes/gripper_2d.yml --set step.formulation=coulomb --uniqueness")]
     Check(CheckArgs),
     /// Rewrite the page and the plots of a finished run
     #[command(after_help = "\
@@ -92,6 +93,10 @@ struct RunArgs {
 struct CheckArgs {
     /// Scene file
     scene: PathBuf,
+    /// Run the scene and say at which times its motion and its contact forces are the only ones (needs
+    /// step.formulation=coulomb)
+    #[arg(long)]
+    uniqueness: bool,
     #[command(flatten)]
     changes: Changes,
 }
@@ -105,7 +110,7 @@ struct Changes {
     /// Simulated time, in s (short for --set step.duration=T)
     #[arg(long, value_name = "T")]
     duration: Option<String>,
-    /// Friction law: anitescu (short for --set step.formulation=NAME)
+    /// Friction law: anitescu or coulomb (short for --set step.formulation=NAME)
     #[arg(long, value_name = "NAME")]
     formulation: Option<String>,
     /// Replace a value of the scene file by its dotted path; may be repeated

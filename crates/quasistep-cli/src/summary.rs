@@ -1,6 +1,6 @@
 //! `summary.json`: what a run was and how good it was.
 
-use quasistep::{SLIP_SPEED_THRESHOLD, Spread, Stage, Tally};
+use quasistep::{CoulombMethod, SLIP_SPEED_THRESHOLD, Spread, Stage, Tally};
 use quasistep_scene::{CloudReport, Scene};
 use serde_json::{Map, Value, json};
 
@@ -18,6 +18,8 @@ pub fn summary(scene: &Scene, tally: &Tally, seconds: &Seconds, stopped: Option<
         stage_us.insert(stage.name().into(), spread(tally.stage_us(stage)));
     }
     let params = &scene.params;
+    let newton =
+        tally.coulomb_steps(CoulombMethod::WarmNewton) + tally.coulomb_steps(CoulombMethod::Newton);
     json!({
         "scene": scene.name,
         "title": scene.title,
@@ -28,6 +30,7 @@ pub fn summary(scene: &Scene, tally: &Tally, seconds: &Seconds, stopped: Option<
             "step_size_s": params.time_step,
             "duration_s": scene.duration,
             "formulation": format!("{:?}", params.formulation),
+            "fallback": format!("{:?}", params.fallback),
             "inertia": format!("{:?}", params.inertia),
             "integration": format!("{:?}", params.integration),
             "contact_margin_m": params.contact_margin,
@@ -61,6 +64,14 @@ pub fn summary(scene: &Scene, tally: &Tally, seconds: &Seconds, stopped: Option<
             "impulses_not_smallest_norm": tally.not_smallest_norm(),
             "restarts": tally.restarts(),
             "fallbacks": tally.fallbacks(),
+            "coulomb": {
+                "newton": newton,
+                "fixed_point": tally.coulomb_steps(CoulombMethod::FixedPoint),
+                "lemke": tally.coulomb_steps(CoulombMethod::Lemke),
+                "cases": tally.coulomb_steps(CoulombMethod::Cases),
+                "stand_ins": tally.stand_ins(),
+                "boundary_layer_m": tally.boundary_layer(),
+            },
             "iterations": { "mean": tally.mean_iterations(), "max": tally.most_iterations() },
         },
         "effort_limited_steps": tally.saturated_steps(),

@@ -60,7 +60,7 @@ impl System {
             work
         });
         let active = warm.map(|w| w.keys.clone()).unwrap_or_default();
-        work.resume(&Checkpoint { state: State::default(), active });
+        work.resume(&Checkpoint { active, ..Checkpoint::default() });
         work
     }
 

@@ -73,6 +73,12 @@ pub enum Gripper {
     QpStopAt024Mass,
     /// LCP (6), pull ends at 0.23 s, massless sphere.
     LcpPeerKnots,
+    /// LCP (6), pull ends at 0.23 s, sphere of 1 kg.
+    LcpPeerKnotsMass,
+    /// LCP (6), pull ends at 0.24 s, massless sphere.
+    LcpStopAt024,
+    /// LCP (6), pull ends at 0.24 s, sphere of 1 kg.
+    LcpStopAt024Mass,
 }
 
 /// A recording of the 2-D gripper, Pang21 Fig. 2, 35 rows.
@@ -83,6 +89,33 @@ pub fn gripper_2d(which: Gripper) -> Table {
         Gripper::QpStopAt024 => include_str!("../data/gripper2d/qp_stop_at_0.24_mu0kg.csv"),
         Gripper::QpStopAt024Mass => include_str!("../data/gripper2d/qp_stop_at_0.24_mu1kg.csv"),
         Gripper::LcpPeerKnots => include_str!("../data/gripper2d/lcp_peer_knots_mu0kg.csv"),
+        Gripper::LcpPeerKnotsMass => include_str!("../data/gripper2d/lcp_peer_knots_mu1kg.csv"),
+        Gripper::LcpStopAt024 => include_str!("../data/gripper2d/lcp_stop_at_0.24_mu0kg.csv"),
+        Gripper::LcpStopAt024Mass => include_str!("../data/gripper2d/lcp_stop_at_0.24_mu1kg.csv"),
+    })
+}
+
+/// Friction models of Trinkle05 that the fence and the particle were recorded with.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum FenceModel {
+    /// Model-DLC with 4 directions.
+    Dlc4,
+    /// Model-DLC with 8 directions.
+    Dlc8,
+    /// Model-DQC, round cones.
+    Dqc,
+}
+
+/// A recording of the fence and the particle, Trinkle05 section 5, with friction 0.5 of the floor and 0.5
+/// or none of the fence: 700 steps of 0.01 s. A row holds until the `step` of the next, to 2e-12.
+pub fn fence_particle(model: FenceModel, rubs: bool) -> Table {
+    Table::parse(match (model, rubs) {
+        (FenceModel::Dlc4, false) => include_str!("../data/fence_particle/dlc4_mu2_0.0.csv"),
+        (FenceModel::Dlc4, true) => include_str!("../data/fence_particle/dlc4_mu2_0.5.csv"),
+        (FenceModel::Dlc8, false) => include_str!("../data/fence_particle/dlc8_mu2_0.0.csv"),
+        (FenceModel::Dlc8, true) => include_str!("../data/fence_particle/dlc8_mu2_0.5.csv"),
+        (FenceModel::Dqc, false) => include_str!("../data/fence_particle/dqc_mu2_0.0.csv"),
+        (FenceModel::Dqc, true) => include_str!("../data/fence_particle/dqc_mu2_0.5.csv"),
     })
 }
 

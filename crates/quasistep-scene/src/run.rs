@@ -2,7 +2,7 @@
 
 use crate::scene::{Scene, n_steps};
 use quasistep::{
-    ContactMode, State, StepError, StepInput, StepParams, StepReport, Workspace, Wrench,
+    ContactMode, State, StepError, StepInput, StepParams, StepReport, Uniqueness, Workspace, Wrench,
 };
 use quasistep_record::{Contact, Finish, Frame, Mode, Recording};
 use std::ops::ControlFlow;
@@ -155,6 +155,29 @@ impl Scene {
                 distance: c.phi,
             });
         Ok(FirstStep { report, nearest })
+    }
+
+    /// Runs the scene and asks after every step with exact Coulomb friction whether its answer is the only
+    /// one: `observer` gets the time at the step's end and the answer.
+    ///
+    /// # Errors
+    ///
+    /// The time after which a step could not be taken, in s, and why.
+    pub fn uniqueness(
+        &self,
+        observer: &mut dyn FnMut(f64, Option<Uniqueness>),
+    ) -> Result<(), (f64, StepError)> {
+        let mut work = self.system.create_workspace();
+        let mut state = self.start.clone();
+        let mut input = StepInput::default();
+        for index in 1..=self.n_steps() {
+            self.sample(index as f64 * self.params.time_step, &mut input);
+            self.system
+                .step_with(&mut state, &input, &self.params, &mut work)
+                .map_err(|error| (state.time, error))?;
+            observer(state.time, self.system.uniqueness(&work));
+        }
+        Ok(())
     }
 
     fn empty_recording(&self, params: &StepParams) -> Recording {

@@ -12,8 +12,8 @@ use crate::friction::SceneFriction;
 use crate::joints::fits_body;
 use crate::source::SceneSource;
 use quasistep::{
-    Cone, Formulation, Inertia, Integration, PrescribedRate, Role, State, StepInput, StepParams,
-    System, SystemDef, Wrench,
+    Cone, Fallback, Formulation, Inertia, Integration, PrescribedRate, Role, State, StepInput,
+    StepParams, System, SystemDef, Wrench,
 };
 use quasistep_math::Vec3;
 use quasistep_record::DrawnShape;
@@ -71,10 +71,11 @@ const KEYS: [&str; 11] = [
     "collisions",
     "facts",
 ];
-const STEP_KEYS: [&str; 9] = [
+const STEP_KEYS: [&str; 10] = [
     "size",
     "duration",
     "formulation",
+    "fallback",
     "cone",
     "inertia",
     "contact_margin",
@@ -343,22 +344,30 @@ pub(crate) fn read_step(
         None => Cone::Pyramid(4),
         Some(at) => read_cone(at)?,
     };
-    if let Some(at) = map.get("formulation") {
-        at.word(&[("anitescu", ())])?;
+    let anitescu = Formulation::Anitescu { cone };
+    params.formulation = match map.get("formulation") {
+        None => anitescu,
+        Some(at) => {
+            at.word(&[("anitescu", anitescu), ("coulomb", Formulation::Coulomb { cone })])?
+        }
+    };
+    if let Some(at) = map.get("fallback") {
+        params.fallback = at.word(&[("none", Fallback::None), ("convex", Fallback::Convex)])?;
     }
-    params.formulation = Formulation::Anitescu { cone };
     Ok((params, duration))
 }
 
 fn read_cone(at: &At<'_>) -> Result<Cone, SceneError> {
-    if matches!(at.text(), Ok("round")) {
-        return Ok(Cone::Round);
+    match at.text() {
+        Ok("round") => return Ok(Cone::Round),
+        Ok("box") => return Ok(Cone::Box),
+        _ => {}
     }
     let edges = if at.reads_as_number() { at.number("edges")? } else { f64::NAN };
     if edges >= 2.0 && edges % 2.0 == 0.0 && edges <= 1024.0 {
         return Ok(Cone::Pyramid(edges as u32));
     }
-    let valid = "give `round`, or an even number of edges from 2 to 1024";
+    let valid = "give `round`, `box`, or an even number of edges from 2 to 1024";
     Err(at.error(format!("{} was seen; {valid}", at.seen())))
 }
 

@@ -19,6 +19,7 @@ pub fn step_words(params: &StepParams) -> Vec<(&'static str, String)> {
         inertia,
         prescribed_rate,
         integration,
+        fallback,
     } = params;
     let inertia = match inertia {
         Inertia::None => "none",
@@ -41,6 +42,7 @@ pub fn step_words(params: &StepParams) -> Vec<(&'static str, String)> {
         ("max_recovery_speed", max_recovery_speed.to_string()),
         ("prescribed_rate", rate.into()),
         ("integration", integration.into()),
+        ("fallback", fallback.name().into()),
         ("gravity", format!("{gravity:?}")),
     ]
 }

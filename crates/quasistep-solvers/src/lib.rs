@@ -1,4 +1,4 @@
-//! Convex quadratic programs, solved to the last digits and with proofs.
+//! Convex quadratic programs, and contacts with exact friction, solved to the last digits and with proofs.
 //!
 //! ```text
 //! min  1/2 xᵀ P x + cᵀ x + Σ_k huber_k(x)     s.t.   s = A x − b ≥ 0
@@ -55,6 +55,8 @@
 //! | QP with a dense cost                                | [`Qp`], [`QpSolver`]             |
 //! | QP or second-order cone program of sparse data      | [`Socp`], [`SocpSolver`]         |
 //! | QP whose rows choose: complementarity, modes        | [`Miqp`], [`MiqpSolver`]         |
+//! | contacts with exact Coulomb friction                | [`FrictionProgram`], [`CoulombSolver`] |
+//! | mixed linear complementarity problem                | [`Lcp`], [`LcpSolver`]           |
 //!
 //! # How
 //!
@@ -83,12 +85,21 @@
 //!
 //! A cone has at most eight rows.
 //!
-//! This crate knows nothing of contacts, friction or time steps.
+//! # Exact friction
+//!
+//! A [`FrictionProgram`] is a cone program whose contacts obey Coulomb's law instead of its convex relaxation.
+//! It may have no solution, or many, and says so: [`CoulombSolver`] ends with an answer that is checked contact
+//! by contact, with a [`Refutation`], or undecided; [`Uniqueness`] tells whether another motion or other forces
+//! would do as well. Start reading in `coulomb/solver.rs`, and for pyramids in `lcp/solver.rs`.
+//!
+//! This crate knows nothing of shapes, bodies or time steps.
 #![allow(non_snake_case)] // P, A, E, J, H, U are the letters of the literature
 
 mod cone;
+mod coulomb;
 mod dense;
 mod kernels;
+mod lcp;
 mod miqp;
 mod qp;
 mod rows;
@@ -97,7 +108,18 @@ mod socp;
 pub use cone::dense_form::DenseProgram;
 pub use cone::program::{Cone, ConeMut, ConeProgram};
 pub use cone::solver::{ConeSolver, WarmStart};
+pub use coulomb::forces::Forces;
+pub use coulomb::program::{Friction, FrictionProgram};
+pub use coulomb::solution::{
+    CoulombMethod, CoulombResiduals, CoulombSolution, Mode, Outcome, Refutation,
+};
+pub use coulomb::solver::{CoulombSettings, CoulombSolver, CoulombWarm};
+pub use coulomb::uniqueness::{Motion, Uniqueness};
+pub use coulomb::work::LeastWork;
 pub use dense::solver::QpSolver;
+pub use lcp::problem::{Lcp, LcpMethod, LcpOutcome, LcpResiduals, LcpSolution};
+pub use lcp::proof::{Case, PairSide, Proof};
+pub use lcp::solver::LcpSolver;
 pub use miqp::{
     Choices, Hooks, Miqp, MiqpLimit, MiqpSettings, MiqpSolution, MiqpSolver, MiqpStatus, Propose,
     Side,

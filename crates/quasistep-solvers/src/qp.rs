@@ -97,6 +97,8 @@ pub enum Reason {
     NotConvex,
     /// [`Settings::max_pivots`] was reached.
     Pivots,
+    /// A coefficient of friction below zero.
+    NegativeFriction,
     /// The best point found fails the checks on [`Solution::residuals`] by the original data.
     Accuracy,
 }
@@ -109,6 +111,7 @@ impl std::fmt::Display for Reason {
             Self::NotSymmetric => "the cost is not symmetric",
             Self::NotConvex => "the cost is not convex",
             Self::Pivots => "the limit of pivots was reached",
+            Self::NegativeFriction => "a coefficient of friction is negative",
             Self::Accuracy => "the best point found leaves forces or gaps out of balance",
         })
     }

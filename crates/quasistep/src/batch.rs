@@ -233,7 +233,7 @@ impl Sampler<'_> {
         let mut work = work.unwrap_or_else(|| system.create_workspace());
         let mut state = State { time: input.time, q: own_part(input.q, index, n_q).to_vec() };
         let active = input.warm.get(index).cloned().unwrap_or_default();
-        work.resume(&Checkpoint { state: State::default(), active });
+        work.resume(&Checkpoint { active, ..Checkpoint::default() });
         let q_cmd = own_part(input.q_cmd, index, n_steps * n_cmd);
         let v_cmd = own_part(input.v_cmd, index, n_steps * n_rate);
         let mut step = StepInput::default();

@@ -1,9 +1,9 @@
 //! Stage 8: the certificate, from physical forces and geometry alone.
 
 use crate::error::StepError;
-use crate::formulation::anitescu::gap_offset;
+use crate::formulation::problem::gap_offset;
 use crate::params::{Inertia, StepParams};
-use crate::report::Certificate;
+use crate::report::{Certificate, StepMethod};
 use crate::system::{DampingOn, Role, System};
 use crate::workspace::Workspace;
 use quasistep_model::JointKind;
@@ -19,7 +19,18 @@ impl System {
         params: &StepParams,
     ) -> Result<(), StepError> {
         let h = params.time_step;
-        let Workspace { report, load, contacts, problem, solution, scan_next, balance, .. } = work;
+        let Workspace {
+            report,
+            load,
+            contacts,
+            problem,
+            solution,
+            coulomb,
+            scan_next,
+            balance,
+            ..
+        } = work;
+        let exact = matches!(report.method, StepMethod::Coulomb(_));
         let mut certificate = Certificate::default();
 
         // sum of all forces on every dof, in N or N·m
@@ -58,17 +69,26 @@ impl System {
             scale = scale.max(limit.force.abs());
         }
         if params.inertia == Inertia::Mass {
-            problem.subtract_inertia(self, &solution.x, h, balance);
+            if exact {
+                coulomb.problem.subtract_inertia(self, &coulomb.solution.x, h, balance);
+            } else {
+                problem.subtract_inertia(self, &solution.x, h, balance);
+            }
         }
 
         report.effort.clear();
+        report.saturated.clear();
         for &body in self.commanded() {
             for (k, dof) in self.model.body(body).v.clone().enumerate() {
                 let effort = match &self.roles[body] {
                     Role::Actuated(actuator) => {
                         let limit = actuator.effort_limit[k];
                         let stretch = load.dq_cmd[dof] - load.spring_at[dof] * h * report.v[dof];
-                        let spring = (actuator.stiffness[k] * stretch).clamp(-limit, limit);
+                        let wanted = actuator.stiffness[k] * stretch;
+                        let spring = wanted.clamp(-limit, limit);
+                        if wanted.abs() > limit {
+                            report.saturated.push(dof as u32);
+                        }
                         let rate = match actuator.damping_on {
                             DampingOn::Velocity => -report.v[dof],
                             DampingOn::CommandError => load.v_cmd[dof] - report.v[dof],
@@ -103,7 +123,12 @@ impl System {
                 *worst = unbalanced.abs();
             }
         }
-        certificate.complementarity = solution.residuals.complementarity;
+        certificate.complementarity = if exact {
+            let residuals = &coulomb.solution.residuals;
+            residuals.complementarity.max(residuals.dissipation.abs())
+        } else {
+            solution.residuals.complementarity
+        };
         certificate.true_distance = scan_next.smallest_distance();
         certificate.force_scale = scale;
         report.certificate = certificate;

@@ -79,6 +79,21 @@ pub enum StepError {
         /// Joints whose limits take part.
         joints: Vec<String>,
     },
+    /// The world's answer, of exact Coulomb friction: gaps and forces can each be met, but not together;
+    /// every way in which the contacts may be open, stick or slip is refuted.
+    Jammed {
+        /// The pairs that take part, deepest first.
+        pairs: Vec<PairDepth>,
+        /// Joints whose limits take part.
+        joints: Vec<String>,
+    },
+    /// Neither a solution with exact Coulomb friction nor a proof that there is none was found.
+    Undecided {
+        /// Convex programs solved.
+        convex: u32,
+        /// Pivots of Lemke's method.
+        pivots: u32,
+    },
     /// The solver stopped early, or its answer did not pass the certificate.
     NotSolved {
         /// Pivots and iterations used.
@@ -86,6 +101,14 @@ pub enum StepError {
         /// Which residual failed and by how much.
         why: String,
     },
+}
+
+impl StepError {
+    /// True if the step was well posed and has no solution, or none was found: another formulation may
+    /// have one.
+    pub(crate) fn is_about_friction(&self) -> bool {
+        !matches!(self, Self::Params(_) | Self::Length { .. } | Self::Value { .. })
+    }
 }
 
 impl From<ParamError> for StepError {
@@ -103,35 +126,37 @@ impl fmt::Display for StepError {
             }
             Self::Value { what, why } => write!(f, "{what}: {why}"),
             Self::Unsupported { bodies, direction } => {
-                let dofs: Vec<String> =
-                    direction.iter().map(|(name, d)| format!("{name} {d:+.2}")).collect();
                 write!(
                     f,
-                    "nothing balances the load on {} (free to move along {}); support it, fix it, \
-                     or give it inertia with `step.inertia: mass`",
+                    "unsupported: nothing balances the load on {}, which pulls it away along {}; support \
+                     it, fix it, or give it inertia with `step.inertia: mass`",
                     quoted(bodies),
-                    dofs.join(", ")
+                    shares(direction)
                 )
             }
             Self::Infeasible { pairs, joints } => {
-                write!(f, "no motion satisfies these contacts together:")?;
-                for (k, pair) in pairs.iter().enumerate() {
-                    // a nanometre is rounding on any robot's scale
-                    let how = if pair.depth.abs() < 1e-9 {
-                        "touch".to_owned()
-                    } else if pair.depth > 0.0 {
-                        format!("overlap {:.3e} m deep", pair.depth)
-                    } else {
-                        format!("are {:.3e} m apart", -pair.depth)
-                    };
-                    let sep = if k == 0 { "" } else { "," };
-                    write!(f, "{sep} `{}` and `{}` {how}", pair.a, pair.b)?;
-                }
-                if !joints.is_empty() {
-                    write!(f, "; with the limits of {}", quoted(joints))?;
-                }
-                write!(f, "; move the bodies apart or slow the prescribed motion")
+                write!(f, "crushed: no motion satisfies these contacts together:")?;
+                list(f, pairs, joints)?;
+                write!(
+                    f,
+                    "; move the bodies apart, slow the prescribed motion, or drive it by stiffness"
+                )
             }
+            Self::Jammed { pairs, joints } => {
+                write!(f, "jammed: no motion has contact forces with exact Coulomb friction:")?;
+                list(f, pairs, joints)?;
+                write!(
+                    f,
+                    "; drive joints by stiffness instead of prescribing them, or let something stand in \
+                     with `step.fallback`"
+                )
+            }
+            Self::Undecided { convex, pivots } => write!(
+                f,
+                "exact Coulomb friction: neither a solution nor a proof that there is none was found \
+                 ({convex} convex programs, {pivots} pivots); let something stand in with \
+                 `step.fallback`"
+            ),
             Self::NotSolved { iterations, why } => {
                 write!(f, "contact problem not solved after {iterations} iterations ({why})")
             }
@@ -139,7 +164,29 @@ impl fmt::Display for StepError {
     }
 }
 
-fn quoted(names: &[String]) -> String {
+/// Pairs with their depths, and joints at their limits.
+fn list(f: &mut fmt::Formatter<'_>, pairs: &[PairDepth], joints: &[String]) -> fmt::Result {
+    for (k, pair) in pairs.iter().enumerate() {
+        // a nanometre is rounding on any robot's scale
+        let how = if pair.depth.abs() < 1e-9 {
+            "touch".to_owned()
+        } else if pair.depth > 0.0 {
+            format!("overlap {:.3e} m deep", pair.depth)
+        } else {
+            format!("are {:.3e} m apart", -pair.depth)
+        };
+        let sep = if k == 0 { "" } else { "," };
+        write!(f, "{sep} `{}` and `{}` {how}", pair.a, pair.b)?;
+    }
+    if joints.is_empty() { Ok(()) } else { write!(f, "; with the limits of {}", quoted(joints)) }
+}
+
+/// Dofs and their shares of a motion.
+pub(crate) fn shares(direction: &[(String, f64)]) -> String {
+    direction.iter().map(|(name, d)| format!("{name} {d:+.2}")).collect::<Vec<_>>().join(", ")
+}
+
+pub(crate) fn quoted(names: &[String]) -> String {
     names.iter().map(|n| format!("`{n}`")).collect::<Vec<_>>().join(", ")
 }
 

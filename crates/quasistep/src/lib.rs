@@ -40,19 +40,21 @@ mod statics;
 mod step;
 mod system;
 mod tally;
+mod uniqueness;
 mod workspace;
 
 pub use batch::{BatchInput, BatchKeep, SampleError, SampleOutcome};
 pub use error::{PairDepth, ParamError, StepError, SystemError};
 pub use formulation::{Cone, Formulation};
 pub use friction::{Friction, FrictionException, PairFriction, Surface};
-pub use params::{Inertia, Integration, PrescribedRate, StepParams};
+pub use params::{Fallback, Inertia, Integration, PrescribedRate, StepParams};
 pub use report::{
-    Certificate, ContactMode, ContactReport, LimitForce, Method, SLIP_SPEED_THRESHOLD,
-    SPIN_RATE_THRESHOLD, Stage, StepReport,
+    Certificate, ContactMode, ContactReport, CoulombMethod, LimitForce, Method,
+    SLIP_SPEED_THRESHOLD, SPIN_RATE_THRESHOLD, Stage, StepMethod, StepReport,
 };
-pub use state::{Checkpoint, State, StepInput, Wrench};
+pub use state::{Checkpoint, State, StepInput, WarmRow, Wrench};
 pub use statics::{HeldWrench, RestRule, StaticsError};
 pub use system::{Actuator, DampingOn, Geom, Role, System, SystemDef};
 pub use tally::{Spread, Tally, Worst};
+pub use uniqueness::{DeterminedSum, ForceUniqueness, MotionUniqueness, SharedForce, Uniqueness};
 pub use workspace::{RowKey, Workspace};

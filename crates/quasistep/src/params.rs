@@ -25,6 +25,28 @@ pub struct StepParams {
     pub prescribed_rate: PrescribedRate,
     /// How a step advances in time. Default [`Integration::Euler`].
     pub integration: Integration,
+    /// What to do where exact Coulomb friction has no solution. Default [`Fallback::None`].
+    pub fallback: Fallback,
+}
+
+/// What stands in for a step that has no solution with exact Coulomb friction. The report says so.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum Fallback {
+    /// Nothing: the step is an error.
+    None,
+    /// The convex step of Anitescu with the same cones.
+    Convex,
+}
+
+impl Fallback {
+    /// Its word in scene files.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::None => "none",
+            Self::Convex => "convex",
+        }
+    }
 }
 
 /// The block `P_u` of passive bodies in the step's cost.
@@ -89,6 +111,7 @@ impl Default for StepParams {
             inertia: Inertia::None,
             prescribed_rate: PrescribedRate::Secant,
             integration: Integration::Euler,
+            fallback: Fallback::None,
         }
     }
 }
@@ -123,8 +146,7 @@ impl StepParams {
                 rule: "three finite numbers in m/s²".into(),
             });
         }
-        let Formulation::Anitescu { cone } = self.formulation;
-        if let Cone::Pyramid(edges) = cone
+        if let Cone::Pyramid(edges) = self.formulation.cone()
             && (edges < 2 || edges % 2 == 1)
         {
             return Err(ParamError {

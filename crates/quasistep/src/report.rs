@@ -1,8 +1,10 @@
 //! What a step says about itself: forces, modes, and the certificate.
 
+use crate::error::StepError;
 use crate::friction::Friction;
+use crate::params::Fallback;
 use quasistep_math::Vec3;
-pub use quasistep_solvers::Method;
+pub use quasistep_solvers::{CoulombMethod, Method};
 
 /// Slip speed above which a loaded contact is said to slide, in m/s.
 ///
@@ -64,6 +66,21 @@ impl Stage {
     }
 }
 
+/// The algorithm that gave a step's answer.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum StepMethod {
+    /// Of a convex program, and why it was taken.
+    Convex(Method),
+    /// Of a step with exact Coulomb friction.
+    Coulomb(CoulombMethod),
+}
+
+impl Default for StepMethod {
+    fn default() -> Self {
+        Self::Convex(Method::default())
+    }
+}
+
 /// What a contact does during a step.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum ContactMode {
@@ -112,6 +129,9 @@ pub struct ContactReport {
     /// Angular velocity of B against A about the normal, in rad/s; zero for a pair that does not
     /// resist turning, whose rows do not know it.
     pub spin_rate: f64,
+    /// Height `h mu |v_t|` at which the convex step makes a sliding contact float, in m: with exact
+    /// Coulomb friction the one that is not there; 0 without force.
+    pub boundary_layer: f64,
     /// Mode.
     pub mode: ContactMode,
 }
@@ -163,7 +183,8 @@ pub struct Certificate {
     /// Largest normal force that a contact lacks for its friction, or pull of a normal force, in N:
     /// `‖(f_t/mu, spin/mu_spin, roll/mu_roll)‖ − f_n`.
     pub cone_violation: f64,
-    /// Largest |impulse × gap speed| of a row, in J.
+    /// Largest |impulse × gap speed| of a row, in J; with exact Coulomb friction also what friction falls
+    /// short of the largest dissipation.
     pub complementarity: f64,
     /// Largest force in the step, in N or N·m: the scale that residuals are judged against.
     pub force_scale: f64,
@@ -222,8 +243,11 @@ pub struct StepReport {
     pub n_candidates: usize,
     /// Iterations of the solver.
     pub iterations: u32,
-    /// The algorithm that gave the answer, and why it was taken.
-    pub method: Method,
+    /// The algorithm that gave the answer.
+    pub method: StepMethod,
+    /// What stands in for a step that has no solution with exact Coulomb friction, and why that has none;
+    /// `None` for a step as asked for.
+    pub fallback: Option<(Fallback, StepError)>,
     /// True if the impulses are the smallest-norm ones among all that balance the same forces.
     pub smallest_norm: bool,
     /// Time spent in each stage, in ns of the workspace's clock; zero without one.

@@ -49,4 +49,17 @@ pub struct Checkpoint {
     pub state: State,
     /// Rows that were active in the step that led to it, ascending.
     pub active: Vec<RowKey>,
+    /// Rows of a step with exact Coulomb friction, ascending by key.
+    pub rows: Vec<WarmRow>,
+}
+
+/// One row of a step with exact Coulomb friction: what the next one starts from.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct WarmRow {
+    /// Which row.
+    pub key: RowKey,
+    /// Its impulse, in N·s or N·m·s.
+    pub impulse: f64,
+    /// Its rate, in m/s or rad/s.
+    pub rate: f64,
 }

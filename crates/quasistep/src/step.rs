@@ -1,18 +1,14 @@
 //! The main loop. Start reading here: [`System::step`] lists the stages of one time step.
 
 use crate::error::StepError;
-use crate::formulation::{Formulation, anitescu};
-use crate::params::{Integration, PrescribedRate, StepParams};
+use crate::formulation::{Formulation, Where, anitescu, coulomb};
+use crate::params::{Fallback, Integration, PrescribedRate, StepParams};
 use crate::report::{Stage, StepReport};
 use crate::state::{State, StepInput, Wrench};
 use crate::system::{Role, System};
 use crate::workspace::Workspace;
 use quasistep_math::Vec3;
 use quasistep_model::Kinematics;
-use quasistep_solvers::WarmStart;
-
-/// Motion in a step that is none, in m or rad: a hundred roundings of a coordinate of size 1.
-const REST: f64 = 1e-14;
 
 impl System {
     /// Moves `state` one time step towards `q_cmd`, the position command at the *end* of the step.
@@ -60,6 +56,7 @@ impl System {
         self.check(state, input)?;
         let h = params.time_step;
         work.timer.reset();
+        work.report.fallback = None;
 
         // 1 kinematics, 2 distance: usually known already, as the end of the step before
         work.scan.update(self, &state.q, params.contact_margin, &mut work.timer);
@@ -83,9 +80,7 @@ impl System {
         state.time = end_of_step(state.time, h);
         work.report.time = state.time;
         std::mem::swap(&mut work.scan, &mut work.scan_next);
-        if let Some(warm) = &mut work.warm {
-            work.problem.active_keys(&work.solution.z, warm);
-        }
+        work.remember(params.formulation);
         work.timer.stop();
         work.report.stage_ns = work.timer.spent_ns;
         Ok(&work.report)
@@ -101,33 +96,38 @@ impl System {
         place: Where,
         work: &mut Workspace,
     ) -> Result<(), StepError> {
-        let Formulation::Anitescu { cone } = params.formulation;
         work.timer.enter(Stage::Contact); // 3
-        let (kin, warm) = match place {
+        let kin = match place {
             Where::Start => {
                 work.contacts.update(self, &work.scan);
-                (&work.scan.kin, work.warm.as_deref().filter(|keys| !keys.is_empty()))
+                &work.scan.kin
             }
             Where::Middle => {
-                work.problem.active_keys(&work.solution.z, &mut work.warm_mid);
                 work.contacts.update(self, &work.scan_mid);
                 let half = 0.5 * params.time_step;
                 work.contacts.rewind(&work.scan, &work.report.v, half);
-                (&work.scan_mid.kin, Some(work.warm_mid.as_slice()))
+                &work.scan_mid.kin
             }
         };
-        work.timer.enter(Stage::Assemble); // 4
+        work.timer.enter(Stage::Assemble); // 4 to 6
         work.load.update(self, state, input, params, kin)?;
-        work.problem.assemble(self, &state.q, &work.load, &work.contacts, kin, cone, params);
-        let start = warm.map(|keys| {
-            work.problem.start_from(keys, &mut work.warm_z, &mut work.warm_s);
-            WarmStart { z: &work.warm_z, s: &work.warm_s }
-        });
-        work.timer.enter(Stage::Solve); // 5
-        work.settings.rest = REST / params.time_step;
-        work.solver.solve(&work.problem.program, start, &work.settings, &mut work.solution);
-        work.timer.enter(Stage::Recover); // 6
-        anitescu::recover(self, work, params)
+        work.report.n_candidates = work.scan.n_candidates;
+        let q = &state.q;
+        match params.formulation {
+            Formulation::Anitescu { cone } => {
+                anitescu::solve(self, q, place, cone, params, true, work)?;
+            }
+            Formulation::Coulomb { cone } => {
+                match coulomb::solve(self, q, place, cone, params, work) {
+                    Err(why) if params.fallback == Fallback::Convex && why.is_about_friction() => {
+                        anitescu::solve(self, q, place, cone, params, false, work)?;
+                        work.report.fallback = Some((Fallback::Convex, why));
+                    }
+                    other => other?,
+                }
+            }
+        }
+        Ok(())
     }
 
     fn check(&self, state: &State, input: &Drive<'_>) -> Result<(), StepError> {
@@ -204,13 +204,6 @@ impl System {
         }
         Ok(())
     }
-}
-
-/// Configuration whose Jacobians a solve uses.
-#[derive(Clone, Copy, PartialEq, Eq)]
-enum Where {
-    Start,
-    Middle,
 }
 
 /// [`StepInput`], borrowed.

@@ -1,6 +1,9 @@
 //! What the reports of a run add up to.
 
-use crate::report::{Certificate, ContactMode, Method, Stage, StepReport};
+use crate::report::{
+    Certificate, ContactMode, CoulombMethod, Method, Stage, StepMethod, StepReport,
+};
+use std::collections::BTreeMap;
 
 /// Statistics over the steps of a run. Add each report with [`push`](Self::push).
 #[derive(Clone, Debug, Default)]
@@ -17,6 +20,9 @@ pub struct Tally {
     restarts: usize,
     fallbacks: usize,
     not_smallest_norm: usize,
+    coulomb: BTreeMap<CoulombMethod, usize>,
+    stand_ins: usize,
+    boundary_layer: f64,
     saturated_steps: usize,
     worst: Worst,
 }
@@ -64,9 +70,17 @@ impl Tally {
         self.most_rows = self.most_rows.max(report.n_rows);
         self.iterations += u64::from(report.iterations);
         self.most_iterations = self.most_iterations.max(report.iterations);
-        self.restarts += usize::from(report.method == Method::RestartedNewton);
-        self.fallbacks += usize::from(report.method == Method::Fallback);
-        self.not_smallest_norm += usize::from(!report.smallest_norm);
+        match report.method {
+            StepMethod::Convex(method) => {
+                self.restarts += usize::from(method == Method::RestartedNewton);
+                self.fallbacks += usize::from(method == Method::Fallback);
+                self.not_smallest_norm += usize::from(!report.smallest_norm);
+            }
+            StepMethod::Coulomb(method) => *self.coulomb.entry(method).or_default() += 1,
+        }
+        self.stand_ins += usize::from(report.fallback.is_some());
+        let layers = report.contacts.iter().map(|c| c.boundary_layer);
+        self.boundary_layer = layers.fold(self.boundary_layer, f64::max);
         self.saturated_steps += usize::from(!report.saturated.is_empty());
         let Certificate {
             force_balance,
@@ -140,6 +154,22 @@ impl Tally {
     /// Steps whose impulses are not the smallest-norm ones.
     pub fn not_smallest_norm(&self) -> usize {
         self.not_smallest_norm
+    }
+
+    /// Steps with exact Coulomb friction that an algorithm solved.
+    pub fn coulomb_steps(&self, method: CoulombMethod) -> usize {
+        self.coulomb.get(&method).copied().unwrap_or_default()
+    }
+
+    /// Steps that had no solution with exact Coulomb friction, and took the fallback.
+    pub fn stand_ins(&self) -> usize {
+        self.stand_ins
+    }
+
+    /// Largest height at which the convex step makes a contact float, in m: with exact Coulomb friction
+    /// the one that is not there.
+    pub fn boundary_layer(&self) -> f64 {
+        self.boundary_layer
     }
 
     /// Steps in which some spring force was at its effort limit.

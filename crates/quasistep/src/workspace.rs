@@ -1,7 +1,9 @@
 //! Memory of a step: no meaning, only capacity, a warm start and a stopwatch.
 
 use crate::contact::ContactRows;
-use crate::formulation::anitescu::Problem;
+use crate::formulation::Formulation;
+use crate::formulation::coulomb::CoulombWork;
+use crate::formulation::problem::Problem;
 use crate::report::{Stage, StepReport};
 use crate::scan::Scan;
 use crate::state::Checkpoint;
@@ -46,10 +48,11 @@ pub struct Workspace {
     pub(crate) scan_mid: Scan,
     pub(crate) contacts: ContactRows,
     pub(crate) load: Load,
-    pub(crate) problem: Problem,
+    pub(crate) problem: Problem<ConeProgram>,
     pub(crate) solver: ConeSolver,
     pub(crate) settings: Settings,
     pub(crate) solution: Solution,
+    pub(crate) coulomb: CoulombWork,
     pub(crate) report: StepReport,
     pub(crate) warm: Option<Vec<RowKey>>,
     /// Multipliers and slacks that the solver starts from.
@@ -76,6 +79,7 @@ impl System {
             solver: ConeSolver::new(),
             settings: Settings::default(),
             solution: Solution::default(),
+            coulomb: CoulombWork::default(),
             report: StepReport::default(),
             warm: Some(Vec::new()),
             warm_z: Vec::new(),
@@ -92,16 +96,34 @@ impl Workspace {
     /// Turns the warm start on (the default) or off, and forgets what it knew.
     pub fn set_warm_start(&mut self, on: bool) {
         self.warm = on.then(Vec::new);
+        self.coulomb.warm.clear();
     }
 
     /// The state together with what this workspace would start its next step from.
     pub fn checkpoint(&self, state: &crate::State) -> Checkpoint {
-        Checkpoint { state: state.clone(), active: self.warm.clone().unwrap_or_default() }
+        Checkpoint {
+            state: state.clone(),
+            active: self.warm.clone().unwrap_or_default(),
+            rows: self.coulomb.warm.clone(),
+        }
     }
 
     /// Takes up the warm start of a checkpoint; the caller takes up its state.
     pub fn resume(&mut self, checkpoint: &Checkpoint) {
         self.warm = Some(checkpoint.active.clone());
+        self.coulomb.warm.clone_from(&checkpoint.rows);
+    }
+
+    /// Keeps what the next step starts from.
+    pub(crate) fn remember(&mut self, formulation: Formulation) {
+        let Some(warm) = &mut self.warm else { return };
+        // after a fallback the convex program is the one that was solved
+        match formulation {
+            Formulation::Coulomb { .. } if self.report.fallback.is_none() => {
+                self.coulomb.remember();
+            }
+            _ => self.problem.active_keys(&self.solution.z, warm),
+        }
     }
 
     /// Measures stages with this clock, in ns from any origin; the engine owns none.
@@ -109,7 +131,7 @@ impl Workspace {
         self.timer.clock = clock;
     }
 
-    /// The problem that the last step solved.
+    /// The convex problem that the last step solved.
     pub fn last_problem(&self) -> &ConeProgram {
         &self.problem.program
     }

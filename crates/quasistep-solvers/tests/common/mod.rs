@@ -3,6 +3,7 @@
 #![allow(missing_docs)]
 #![allow(non_snake_case)]
 
+pub mod friction;
 pub mod hard;
 
 use quasistep_solvers::{

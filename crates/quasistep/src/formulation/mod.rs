@@ -1,6 +1,12 @@
-//! Friction laws: each formulation is one file that assembles a step problem and recovers impulses.
+//! Friction laws: each formulation is one file that solves a step problem and recovers impulses. What they
+//! share: the edges of cones, the assembly of programs, the report, the names for proofs.
 
 pub(crate) mod anitescu;
+pub(crate) mod blame;
+pub(crate) mod coulomb;
+mod edges;
+pub(crate) mod problem;
+mod recover;
 
 use std::fmt;
 
@@ -14,6 +20,30 @@ pub enum Formulation {
         /// Shape of the friction cone.
         cone: Cone,
     },
+    /// Exact Coulomb friction: sliding bodies do not float, but a step may have no solution, or many.
+    /// With pyramids the complementarity problems Trinkle05 (Model-DLC) and Pang21 (1), with impedances
+    /// Pang21 (6); with round cones Trinkle05 (Model-DQC).
+    Coulomb {
+        /// Shape of the friction cone.
+        cone: Cone,
+    },
+}
+
+impl Formulation {
+    /// Its word in scene files.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Anitescu { .. } => "anitescu",
+            Self::Coulomb { .. } => "coulomb",
+        }
+    }
+
+    /// Shape of the friction cone.
+    pub fn cone(self) -> Cone {
+        match self {
+            Self::Anitescu { cone } | Self::Coulomb { cone } => cone,
+        }
+    }
 }
 
 /// Shape of a friction cone.
@@ -21,36 +51,33 @@ pub enum Formulation {
 #[non_exhaustive]
 pub enum Cone {
     /// Inscribed pyramid with this even number of edges, ≥ 2, the first along the contact's first
-    /// tangent. A contact that can move in one plane only has its two edges in that plane, whatever
-    /// the number.
+    /// tangent: Trinkle05 (13). A contact that can move in one plane only has its two edges in that
+    /// plane, whatever the number.
     Pyramid(u32),
+    /// The pyramid around the square `|lambda_t,k| ≤ mu lambda_n` along the two tangents: Trinkle05 (33),
+    /// another model than [`Pyramid`](Self::Pyramid) with four edges, which is the square between the middles of its sides.
+    Box,
     /// The round cone itself, a second-order cone: `lambda_n mu ≥ ‖lambda_t‖`, alike in all
     /// directions.
     Round,
 }
 
-impl Formulation {
-    /// Its word in scene files.
-    pub fn name(&self) -> &'static str {
-        match self {
-            Self::Anitescu { .. } => "anitescu",
-        }
-    }
-
-    /// Shape of its friction cone.
-    pub fn cone(&self) -> Cone {
-        match self {
-            Self::Anitescu { cone } => *cone,
-        }
-    }
-}
-
-/// `round`, or the number of edges: its word in scene files.
+/// `round`, `box`, or the number of edges: its word in scene files.
 impl fmt::Display for Cone {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Pyramid(edges) => edges.fmt(f),
+            Self::Box => f.write_str("box"),
             Self::Round => f.write_str("round"),
         }
     }
+}
+
+/// Configuration whose Jacobians a solve uses.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Where {
+    /// That of the start of the step.
+    Start,
+    /// That of its middle.
+    Middle,
 }

@@ -1,0 +1,258 @@
+//! Coulomb's law, checked contact by contact from the program's own data.
+
+use crate::coulomb::polytope::{Hull, MOST};
+use crate::coulomb::program::{Contact, FrictionProgram, Shape};
+use crate::coulomb::solution::{CoulombResiduals, CoulombSolution, Mode};
+
+/// Error that an answer may have, as a share of the terms that a number is the sum of.
+const TERMS: f64 = 1e-11;
+/// The same, as a share of the largest force or speed of all contacts: what is left where the terms of
+/// one number all cancel.
+const LARGEST: f64 = 1e-13;
+
+/// What is left of forces in balance, as a share of their terms.
+const REST: f64 = 1e-15;
+/// Forces and rates, over those that the data suggest, up to which they count in full.
+const PROPORTION: f64 = 1e4;
+
+/// Memory of the checks.
+#[derive(Debug, Default)]
+pub(crate) struct Law {
+    hull: Hull,
+    g: Vec<f64>,
+    terms: Vec<f64>,
+    columns: Vec<f64>,
+    curvature: Vec<f64>,
+}
+
+/// What errors of a program's answer are compared with.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct Sizes {
+    /// Largest force of a contact, and largest term of a rate.
+    pub force: f64,
+    pub speed: f64,
+}
+
+/// `h(u_t) = max { −lᵀ u_t : l ∈ F }`.
+pub(crate) fn support(p: &FrictionProgram, contact: &Contact, u_t: &[f64]) -> f64 {
+    let units = p.units_of(contact);
+    match contact.shape {
+        Shape::Round => u_t.iter().zip(units).map(|(u, m)| (u * m).powi(2)).sum::<f64>().sqrt(),
+        Shape::Polytope(_) if u_t.is_empty() => 0.0,
+        Shape::Polytope(_) => p
+            .vertices_of(contact)
+            .chunks_exact(u_t.len())
+            .map(|v| -v.iter().zip(u_t).zip(units).map(|((v, u), m)| v * u * m).sum::<f64>())
+            .fold(f64::NEG_INFINITY, f64::max),
+    }
+}
+
+/// Largest friction force per normal force: the size of `F`, in rates of its rows.
+fn slip_size(p: &FrictionProgram, contact: &Contact, u_t: &[f64]) -> f64 {
+    u_t.iter().zip(p.units_of(contact)).fold(0.0, |m, (u, unit)| m.max((u * unit).abs()))
+}
+
+impl Law {
+    /// Fills everything of `out` that follows from `out.x` and `out.lambda`; true if they are an answer.
+    pub fn judge(&mut self, p: &FrictionProgram, out: &mut CoulombSolution) -> bool {
+        let CoulombSolution { x, lambda, u, modes, boundary_layer, residuals, .. } = out;
+        let (x, lambda) = (&*x, &*lambda);
+        if !x.iter().chain(lambda.iter()).all(|v| v.is_finite()) {
+            return false;
+        }
+        p.rates(x, u);
+        let mut holds = true;
+        let mut r = CoulombResiduals::default();
+        // balance, variable by variable
+        self.balance(p, x, lambda);
+        let sizes = self.sizes(p, x, lambda);
+        for ((g, terms), column) in self.g.iter().zip(&self.terms).zip(&self.columns) {
+            r.balance = r.balance.max(g.abs());
+            holds &= g.abs() <= TERMS * terms + LARGEST * column * sizes.force;
+        }
+        for (i, contact) in p.contacts.iter().enumerate() {
+            let at = contact.first as usize;
+            let (lambda_n, u_n) = (lambda[at], u[at]);
+            let floor = LARGEST * sizes.speed + self.rest(p, i);
+            let slack = TERMS * row_terms(p, i, 0, x) + floor;
+            let idle = 1e-11 * sizes.force;
+            r.overlap = r.overlap.max(-u_n);
+            r.complementarity = r.complementarity.max((lambda_n * u_n).abs());
+            holds &= u_n >= -slack && lambda_n >= -idle && (u_n <= slack || lambda_n <= idle);
+            let tangents = contact.tangents();
+            if tangents == 0 {
+                r.cone = r.cone.max(-lambda_n);
+                modes[i] = if lambda_n > idle { Mode::Stick } else { Mode::Open };
+                continue;
+            }
+            let (lambda_t, u_t) = (&lambda[at + 1..][..tangents], &u[at + 1..at + 1 + tangents]);
+            let outside = self.outside(p, contact, lambda_n.max(0.0), lambda_t);
+            r.cone = r.cone.max(outside).max(-lambda_n);
+            holds &= outside <= (TERMS * lambda_n).max(idle);
+            let h = support(p, contact, u_t);
+            let lost = lambda_n * h + dot(lambda_t, u_t);
+            r.dissipation = r.dissipation.max(lost.abs());
+            // slips of rounding's size dissipate nothing that counts
+            let units = p.units_of(contact);
+            let terms = (0..tangents)
+                .map(|t| TERMS * units[t] * row_terms(p, i, t + 1, x))
+                .fold(floor, f64::max);
+            holds &= lost.abs() <= (terms + TERMS * h.abs()) * lambda_n.max(0.0) + idle * h.abs();
+            let slips = slip_size(p, contact, u_t) > terms.max(slack);
+            modes[i] = match lambda_n > idle {
+                false => Mode::Open,
+                true if slips => Mode::Slip,
+                true => Mode::Stick,
+            };
+            boundary_layer[i] = if modes[i] == Mode::Slip { h } else { 0.0 };
+        }
+        *residuals = r;
+        holds
+    }
+
+    /// Largest force of a contact and largest term of a rate, neither out of proportion to those that the
+    /// data suggest: an answer that ran away is none.
+    fn sizes(&self, p: &FrictionProgram, x: &[f64], lambda: &[f64]) -> Sizes {
+        let mut sizes = Sizes::default();
+        let mut offset = 0.0_f64;
+        for (i, contact) in p.contacts.iter().enumerate() {
+            sizes.force = sizes.force.max(lambda[contact.first as usize].abs());
+            sizes.speed = sizes.speed.max(speed_of(p, i, x));
+            offset = (0..contact.k as usize).fold(offset, |m, r| m.max(p.b(i, r).abs()));
+        }
+        // rates that known forces give to what resists them, forces that known motion asks of it
+        let (mut speed, mut force) = (offset, 0.0_f64);
+        for (k, block) in p.cones.blocks.iter().enumerate() {
+            for i in 0..block.dim as usize {
+                let c = p.cones.c[block.at as usize + i].abs();
+                let curvature = p.cones.P_row(k, i)[i];
+                let column = self.columns[block.first as usize + i];
+                if column > 0.0 {
+                    force = force.max((c + curvature * offset / column) / column);
+                    if curvature > 0.0 {
+                        speed = speed.max(column * c / curvature);
+                    }
+                }
+            }
+        }
+        for spring in &p.cones.saturations {
+            let column = self.columns[spring.index as usize];
+            speed = speed.max(column * spring.target.abs());
+            if column > 0.0 {
+                let pull = spring.stiffness * (spring.target.abs() + offset / column);
+                force = force.max(pull.min(spring.limit) / column);
+            }
+        }
+        if force > 0.0 {
+            sizes.force = sizes.force.min(PROPORTION * force);
+        }
+        if speed > 0.0 {
+            sizes.speed = sizes.speed.min(PROPORTION * speed);
+        }
+        sizes
+    }
+
+    /// Rate of a contact that is rounding where all is at rest: what forces in balance leave over, times the
+    /// mobility of the variables that resist.
+    fn rest(&self, p: &FrictionProgram, contact: usize) -> f64 {
+        let mut rate = 0.0;
+        for (first, J) in p.row(contact, 0) {
+            for (k, J) in J.iter().enumerate() {
+                let curvature = self.curvature[first + k];
+                if *J != 0.0 && curvature > 0.0 {
+                    rate += J.abs() * self.terms[first + k] / curvature;
+                }
+            }
+        }
+        if rate.is_finite() { REST * rate } else { 0.0 }
+    }
+
+    /// `P x + c + ∇huber − Jᵀ lambda` into `g`, its terms, the largest entry of every column of the
+    /// Jacobians, and the curvature of every variable.
+    fn balance(&mut self, p: &FrictionProgram, x: &[f64], lambda: &[f64]) {
+        let n = p.n();
+        for v in [&mut self.g, &mut self.terms, &mut self.columns, &mut self.curvature] {
+            v.clear();
+            v.resize(n, 0.0);
+        }
+        p.gradient(x, &mut self.g);
+        p.add_forces(-1.0, lambda, &mut self.g);
+        for (k, block) in p.cones.blocks.iter().enumerate() {
+            let (first, at) = (block.first as usize, block.at as usize);
+            for i in 0..block.dim as usize {
+                self.curvature[first + i] = p.cones.P_row(k, i)[i];
+                let row = p.cones.P_row(k, i).iter().zip(&x[first..]);
+                self.terms[first + i] =
+                    p.cones.c[at + i].abs() + row.map(|(a, b)| (a * b).abs()).sum::<f64>();
+            }
+        }
+        for spring in &p.cones.saturations {
+            let at = spring.index as usize;
+            self.curvature[at] += spring.stiffness;
+            self.terms[at] += (spring.stiffness * (x[at].abs() + spring.target.abs()))
+                .min(spring.gradient(x[at]).abs() + spring.stiffness * spring.target.abs());
+        }
+        for (i, contact) in p.contacts.iter().enumerate() {
+            for (r, at) in contact.rows().enumerate() {
+                for (first, J) in p.row(i, r) {
+                    for (k, J) in J.iter().enumerate() {
+                        self.terms[first + k] += (lambda[at] * J).abs();
+                        self.columns[first + k] = self.columns[first + k].max(J.abs());
+                    }
+                }
+            }
+        }
+    }
+
+    /// Distance of a friction force from its set, in forces of its largest row.
+    fn outside(&mut self, p: &FrictionProgram, contact: &Contact, n: f64, t: &[f64]) -> f64 {
+        let units = p.units_of(contact);
+        let d = t.len();
+        let mut scaled = [0.0; MOST];
+        let (mut largest, mut free) = (0.0_f64, 0.0_f64);
+        for k in 0..d {
+            if units[k] > 0.0 {
+                scaled[k] = t[k] / units[k];
+                largest = largest.max(units[k]);
+            } else {
+                free = free.max(t[k].abs());
+            }
+        }
+        if largest == 0.0 {
+            return free;
+        }
+        let distance = match contact.shape {
+            Shape::Round => (dot(&scaled, &scaled).sqrt() - n).max(0.0),
+            Shape::Polytope(_) => {
+                let mut point = [0.0; MOST];
+                let scaled = &scaled[..d];
+                self.hull.project(p.vertices_of(contact), d, n, scaled, &mut point[..d]);
+                point.iter().zip(scaled).map(|(a, b)| (a - b).powi(2)).sum::<f64>().sqrt()
+            }
+        };
+        free.max(distance * largest)
+    }
+}
+
+/// Sum of the magnitudes of the terms of `u` in a row.
+pub(crate) fn row_terms(p: &FrictionProgram, contact: usize, row: usize, x: &[f64]) -> f64 {
+    let terms = |(first, J): (usize, &[f64])| {
+        J.iter().zip(&x[first..]).map(|(a, b)| (a * b).abs()).sum::<f64>()
+    };
+    p.row(contact, row).map(terms).sum::<f64>() + p.b(contact, row).abs()
+}
+
+/// The largest of them over the rows of a contact, in the unit of the normal one.
+pub(crate) fn speed_of(p: &FrictionProgram, contact: usize, x: &[f64]) -> f64 {
+    let units = p.units_of(&p.contacts[contact]);
+    let mu = units.iter().fold(0.0_f64, |m, unit| m.max(*unit));
+    // a spin turns into a speed by the radius at which it rubs
+    (0..units.len())
+        .filter(|t| units[*t] > 0.0)
+        .map(|t| units[t] / mu * row_terms(p, contact, t + 1, x))
+        .fold(row_terms(p, contact, 0, x), f64::max)
+}
+
+fn dot(a: &[f64], b: &[f64]) -> f64 {
+    a.iter().zip(b).map(|(a, b)| a * b).sum()
+}

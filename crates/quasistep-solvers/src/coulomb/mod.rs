@@ -1,0 +1,15 @@
+//! Programs of bodies that rub: exact Coulomb friction, which no convex program has.
+
+pub(crate) mod existence;
+pub(crate) mod factor;
+pub(crate) mod forces;
+pub(crate) mod law;
+pub(crate) mod newton;
+pub(crate) mod polytope;
+pub(crate) mod program;
+pub(crate) mod pyramid;
+pub(crate) mod shift;
+pub(crate) mod solution;
+pub(crate) mod solver;
+pub(crate) mod uniqueness;
+pub(crate) mod work;

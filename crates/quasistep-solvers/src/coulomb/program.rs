@@ -1,0 +1,415 @@
+//! The problem: a cost in blocks, and contacts that rub.
+
+use crate::cone::program::ConeData;
+use crate::{Cone, ConeMut, ConeProgram, Reason, Saturation};
+
+/// Sides of the polygon around a disc.
+const SIDES: u32 = 16;
+
+/// Bodies in balance under contacts with exact Coulomb friction.
+///
+/// Find `x` and a force `lambda_i = (lambda_n, lambda_t)` for every contact with
+///
+/// ```text
+/// P x + c + Σ_l ∇huber_l(x) = Σ_i J_iᵀ lambda_i                     balance
+/// u_i = J_i x − b_i = (u_n, u_t)
+/// 0 ≤ lambda_n ⊥ u_n ≥ 0                                            nothing pulls, nothing pushes apart
+/// lambda_t ∈ argmax { −lᵀ u_t : l ∈ lambda_n F_i }                  largest dissipation
+/// ```
+///
+/// `P = blkdiag(P_1, …)`, each positive semidefinite, may be zero; `x` is the concatenation of the
+/// blocks. `F_i` is the set of friction forces at a normal force of one: see [`Friction`]. Motion
+/// that is known, prescribed or driven, goes to the constant side: into `b`.
+///
+/// Built anew for every solve, in the memory of the last one. Like in a [`ConeProgram`], which it
+/// is but for the law of friction: `u` and `lambda` are the concatenation over the contacts,
+/// normal row first.
+///
+/// The convex relaxation of Anitescu is [`relaxation`](Self::relaxation): sticking contacts are
+/// the same there, sliding ones float by `boundary_layer`.
+#[derive(Clone, Debug, Default)]
+pub struct FrictionProgram {
+    pub(crate) cones: ConeProgram,
+    pub(crate) contacts: Vec<Contact>,
+    /// Number of rows of all contacts.
+    pub(crate) rows: usize,
+    /// Vertices of friction sets, `tangents` entries each, one contact after another.
+    pub(crate) vertices: Vec<f64>,
+    /// Units of the tangential rows, one contact after another.
+    pub(crate) units: Vec<f64>,
+    negative: bool,
+    edges: Vec<f64>,
+}
+
+/// Set `F` of friction forces at a normal force of one.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum Friction<'a> {
+    /// None: one row, the normal one. A bound of a variable is such a contact.
+    None,
+    /// The ellipsoid `Σ_r (l_r / mu_r)² ≤ 1`: a disc for `[mu, mu]`, with slip and spin for
+    /// `[mu, mu, mu_spin]`. One entry for every tangential row: with a single one it is a segment, and the same
+    /// as a diamond or a box. Trinkle05 (4).
+    Round(&'a [f64]),
+    /// Convex hull of 0 and `mu d_j`: the pyramid of Trinkle05 (13) and Pang21 (1), with any number of
+    /// directions that positively span the tangent plane.
+    Diamond {
+        /// Coefficient of friction.
+        mu: f64,
+        /// The directions `d_j`, row-major with `tangents` columns.
+        directions: &'a [f64],
+        /// Number of tangential rows.
+        tangents: usize,
+    },
+    /// The box `|l_r| ≤ mu_r`. Trinkle05 (33): another model than the diamond with directions along the
+    /// rows, which is the convex hull of the middles of its sides.
+    Box(&'a [f64]),
+}
+
+/// Shape of a friction set.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Shape {
+    /// A ball in tangential rows over their units.
+    Round,
+    /// A polytope with so many vertices, in tangential rows over their units.
+    Polytope(u32),
+}
+
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Contact {
+    pub shape: Shape,
+    /// Rows: 1 and the tangential ones.
+    pub k: u32,
+    /// First row.
+    pub first: u32,
+    /// First unit in `units`.
+    pub units_at: u32,
+    /// First vertex entry in `vertices`.
+    pub vertices_at: u32,
+}
+
+impl Contact {
+    /// Its entries in `u` and `lambda`.
+    pub fn rows(&self) -> std::ops::Range<usize> {
+        self.first as usize..(self.first + self.k) as usize
+    }
+
+    pub fn tangents(&self) -> usize {
+        self.k as usize - 1
+    }
+}
+
+impl FrictionProgram {
+    /// A program without variables.
+    pub fn new() -> Self {
+        Self::default()
+    }
+
+    /// Forgets everything and starts with blocks of these sizes, at no cost.
+    pub fn reset(&mut self, dims: impl IntoIterator<Item = usize>) {
+        self.cones.reset(dims);
+        self.contacts.clear();
+        self.vertices.clear();
+        self.units.clear();
+        self.rows = 0;
+        self.negative = false;
+    }
+
+    /// Row `row` of the cost of a block; write the whole row, both triangles.
+    pub fn P(&mut self, block: usize, row: usize) -> &mut [f64] {
+        self.cones.P(block, row)
+    }
+
+    /// The linear cost of a block: minus the known forces on it.
+    pub fn c(&mut self, block: usize) -> &mut [f64] {
+        self.cones.c(block)
+    }
+
+    /// Adds a spring with limited force; its index counts through all blocks.
+    pub fn push_saturation(&mut self, saturation: Saturation) {
+        self.cones.push_saturation(saturation);
+    }
+
+    /// Adds a contact over `blocks`, which must be distinct: row 0 of its Jacobian and offset is the
+    /// normal one, the others are tangential. At most 8 rows: more end the solve with
+    /// [`Reason::Dimensions`].
+    ///
+    /// # Panics
+    ///
+    /// If `directions` do not fit `tangents`, or a block does not exist.
+    pub fn push_contact(&mut self, friction: Friction<'_>, blocks: &[u32]) -> ConeMut<'_> {
+        let (units_at, vertices_at) = (self.units.len() as u32, self.vertices.len() as u32);
+        self.edges.clear();
+        let (tangents, count) = match friction {
+            Friction::None => (0, Some(0)),
+            Friction::Round(&[mu]) => {
+                // along a line a ball is a segment
+                self.negative |= mu < 0.0;
+                self.edges.extend([mu, -mu]);
+                (1, Some(2))
+            }
+            Friction::Round(mu) => {
+                self.negative |= mu.iter().any(|mu| *mu < 0.0);
+                self.units.extend_from_slice(mu);
+                (mu.len(), None)
+            }
+            Friction::Diamond { mu, directions, tangents } => {
+                assert!(
+                    tangents > 0 && directions.len().is_multiple_of(tangents),
+                    "directions must have `tangents` columns"
+                );
+                self.negative |= mu < 0.0;
+                self.edges.extend(directions.iter().map(|d| mu * d));
+                (tangents, Some(directions.len() / tangents))
+            }
+            Friction::Box(mu) => {
+                self.negative |= mu.iter().any(|mu| *mu < 0.0);
+                let corners = 1_usize << mu.len().min(8);
+                for corner in 0..corners {
+                    let sign = |r: usize| if corner >> r & 1 == 0 { 1.0 } else { -1.0 };
+                    self.edges.extend(mu.iter().enumerate().map(|(r, mu)| sign(r) * mu));
+                }
+                (mu.len(), Some(corners))
+            }
+        };
+        let k = tangents + 1;
+        let first = self.rows as u32;
+        let shape = if let Some(count) = count {
+            for r in 0..tangents {
+                let column = self.edges.iter().skip(r).step_by(tangents);
+                self.units.push(column.fold(0.0, |m, v| v.abs().max(m)));
+            }
+            self.push_vertices(tangents, units_at as usize);
+            let count = if count > 0 && tangents > 0 {
+                (self.vertices.len() - vertices_at as usize) / tangents
+            } else {
+                1
+            };
+            Shape::Polytope(count as u32)
+        } else {
+            Shape::Round
+        };
+        self.rows += k;
+        self.contacts.push(Contact { shape, k: k as u32, first, units_at, vertices_at });
+        let Self { cones, edges, .. } = self;
+        match friction {
+            Friction::Round(mu) if mu.len() > 1 && k <= 8 => {
+                let mut E = [1.0; 8];
+                E[1..k].copy_from_slice(mu);
+                cones.push_cone(Cone::Round(&E[..k]), k, blocks)
+            }
+            _ => {
+                // from tangential edges to rows (1, edge); without friction all of them are one
+                let flat = edges.iter().all(|e| *e == 0.0);
+                let count = if flat || tangents == 0 { 1 } else { edges.len() / tangents };
+                edges.resize(count * tangents, 0.0);
+                edges.resize(count * k, 0.0);
+                for j in (0..count).rev() {
+                    edges.copy_within(j * tangents..(j + 1) * tangents, j * k + 1);
+                    edges[j * k] = 1.0;
+                }
+                cones.push_cone(Cone::Edges(edges), k, blocks)
+            }
+        }
+    }
+
+    /// The vertices of a polytope, in the units of its rows; 0 only if nothing but it is one.
+    fn push_vertices(&mut self, tangents: usize, units_at: usize) {
+        let at = self.vertices.len();
+        let units = &self.units[units_at..];
+        if units.iter().all(|unit| *unit == 0.0) {
+            self.vertices.resize(at + tangents, 0.0);
+            return;
+        }
+        for edge in self.edges.chunks_exact(tangents) {
+            for (e, unit) in edge.iter().zip(units) {
+                self.vertices.push(if *unit == 0.0 { 0.0 } else { e / unit });
+            }
+        }
+        if !balanced(&self.vertices[at..], tangents) {
+            self.vertices.resize(self.vertices.len() + tangents, 0.0);
+        }
+    }
+
+    /// Anitescu's convex relaxation: the same blocks, contacts as cones `u_n ≥ max_{l ∈ F} −lᵀ u_t`.
+    pub fn relaxation(&self) -> &ConeProgram {
+        &self.cones
+    }
+
+    /// Number of variables.
+    pub fn n(&self) -> usize {
+        self.cones.n
+    }
+
+    /// Number of rows: the length of `u` and `lambda`.
+    pub fn n_rows(&self) -> usize {
+        self.rows
+    }
+
+    /// Number of contacts.
+    pub fn n_contacts(&self) -> usize {
+        self.contacts.len()
+    }
+
+    /// Entries of `u` and `lambda` that belong to a contact.
+    pub fn rows_of(&self, contact: usize) -> std::ops::Range<usize> {
+        self.contacts[contact].rows()
+    }
+
+    /// Becomes `p` with polytopes around its round cones.
+    pub(crate) fn circumscribe(&mut self, p: &FrictionProgram) {
+        self.reset(p.cones.blocks.iter().map(|b| b.dim as usize));
+        self.cones.P.clone_from(&p.cones.P);
+        self.cones.c.clone_from(&p.cones.c);
+        self.cones.saturations.clone_from(&p.cones.saturations);
+        let mut directions = Vec::new();
+        for (i, contact) in p.contacts.iter().enumerate() {
+            let (tangents, units) = (contact.tangents(), p.units_of(contact));
+            directions.clear();
+            match contact.shape {
+                Shape::Polytope(_) => {
+                    for vertex in p.vertices_of(contact).chunks_exact(tangents.max(1)) {
+                        directions.extend(vertex.iter().zip(units).map(|(v, unit)| v * unit));
+                    }
+                }
+                Shape::Round if tangents == 2 => {
+                    let radius = (std::f64::consts::PI / f64::from(SIDES)).cos().recip();
+                    for j in 0..SIDES {
+                        let angle = std::f64::consts::TAU * f64::from(j) / f64::from(SIDES);
+                        let (sin, cos) = angle.sin_cos();
+                        directions.extend([radius * cos * units[0], radius * sin * units[1]]);
+                    }
+                }
+                Shape::Round => {
+                    for r in 0..tangents {
+                        for sign in [1.0, -1.0] {
+                            let radius = sign * (tangents as f64).sqrt();
+                            directions.extend(
+                                (0..tangents).map(|t| if t == r { radius * units[t] } else { 0.0 }),
+                            );
+                        }
+                    }
+                }
+            }
+            let friction = if tangents == 0 {
+                Friction::None
+            } else {
+                Friction::Diamond { mu: 1.0, directions: &directions, tangents }
+            };
+            let cone = p.cone_of(i);
+            let sides = p.cones.sides_of(cone);
+            let blocks: Vec<u32> = sides.iter().map(|side| side.block).collect();
+            let mut to = self.push_contact(friction, &blocks);
+            to.b().copy_from_slice(&p.cones.b[cone.b_at as usize..][..contact.k as usize]);
+            for (s, side) in sides.iter().enumerate() {
+                for r in 0..contact.k as usize {
+                    let from = cone.J_at as usize + r * cone.width as usize + side.column as usize;
+                    let row = to.J(s, r);
+                    let dim = row.len();
+                    row.copy_from_slice(&p.cones.J[from..from + dim]);
+                }
+            }
+        }
+    }
+
+    /// Units of the tangential rows of a contact: the largest friction force along each.
+    pub(crate) fn units_of(&self, contact: &Contact) -> &[f64] {
+        &self.units[contact.units_at as usize..][..contact.tangents()]
+    }
+
+    /// Vertices of a contact's friction set, over the units of its rows.
+    pub(crate) fn vertices_of(&self, contact: &Contact) -> &[f64] {
+        match contact.shape {
+            Shape::Round => &[],
+            Shape::Polytope(count) => {
+                &self.vertices[contact.vertices_at as usize..]
+                    [..count as usize * contact.tangents()]
+            }
+        }
+    }
+
+    /// Cone of a contact in the relaxation.
+    pub(crate) fn cone_of(&self, contact: usize) -> &ConeData {
+        &self.cones.cones[contact]
+    }
+
+    /// Parts of row `row` of a contact's Jacobian: first variable and entries, block by block.
+    pub(crate) fn row(&self, contact: usize, row: usize) -> impl Iterator<Item = (usize, &[f64])> {
+        let cone = &self.cones.cones[contact];
+        let J = &self.cones.J[cone.J_at as usize + row * cone.width as usize..];
+        self.cones.sides_of(cone).iter().map(move |side| {
+            let block = &self.cones.blocks[side.block as usize];
+            (block.first as usize, &J[side.column as usize..][..block.dim as usize])
+        })
+    }
+
+    /// Offset of a contact's row.
+    pub(crate) fn b(&self, contact: usize, row: usize) -> f64 {
+        self.cones.b[self.cones.cones[contact].b_at as usize + row]
+    }
+
+    /// `u = J x − b`.
+    pub(crate) fn rates(&self, x: &[f64], u: &mut [f64]) {
+        for (i, contact) in self.contacts.iter().enumerate() {
+            for (r, at) in contact.rows().enumerate() {
+                u[at] = self.row(i, r).map(|(first, J)| dot_short(J, &x[first..])).sum::<f64>()
+                    - self.b(i, r);
+            }
+        }
+    }
+
+    /// `g += s Jᵀ lambda`.
+    pub(crate) fn add_forces(&self, s: f64, lambda: &[f64], g: &mut [f64]) {
+        for (i, contact) in self.contacts.iter().enumerate() {
+            for (r, at) in contact.rows().enumerate() {
+                if lambda[at] != 0.0 {
+                    for (first, J) in self.row(i, r) {
+                        for (g, J) in g[first..].iter_mut().zip(J) {
+                            *g += s * lambda[at] * J;
+                        }
+                    }
+                }
+            }
+        }
+    }
+
+    /// `g = P x + c + ∇huber`.
+    pub(crate) fn gradient(&self, x: &[f64], g: &mut [f64]) {
+        for (k, block) in self.cones.blocks.iter().enumerate() {
+            let (first, at) = (block.first as usize, block.at as usize);
+            let x = &x[first..first + block.dim as usize];
+            for i in 0..block.dim as usize {
+                g[first + i] = self.cones.c[at + i] + dot_short(self.cones.P_row(k, i), x);
+            }
+        }
+        for spring in &self.cones.saturations {
+            g[spring.index as usize] += spring.gradient(x[spring.index as usize]);
+        }
+    }
+
+    /// What is wrong with the data, short of `P` being indefinite.
+    pub(crate) fn check(&self) -> Result<(), Reason> {
+        self.cones.check_sizes()?;
+        self.cones.check_numbers()?;
+        if self.negative {
+            return Err(Reason::NegativeFriction);
+        }
+        Ok(())
+    }
+}
+
+/// Inner product of a short row with the first entries of `x`.
+#[inline]
+pub(crate) fn dot_short(row: &[f64], x: &[f64]) -> f64 {
+    row.iter().zip(x).map(|(a, b)| a * b).sum()
+}
+
+/// Whether the vertices have 0 in their convex hull, as directions that positively span do.
+fn balanced(vertices: &[f64], tangents: usize) -> bool {
+    let mut hull = crate::coulomb::polytope::Hull::default();
+    let mut point = [0.0; 8];
+    if !vertices.iter().all(|v| v.is_finite()) || tangents > 7 {
+        return true;
+    }
+    hull.project(vertices, tangents, 1.0, &[0.0; 7][..tangents], &mut point[..tangents]);
+    point[..tangents].iter().all(|v| v.abs() <= 1e-9)
+}

@@ -1,0 +1,152 @@
+//! The answer, how good it is, and the proof where there is none.
+
+use crate::Reason;
+use crate::lcp::proof::Proof;
+
+/// How a solve ended.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Outcome {
+    /// Balance, gaps and Coulomb's law hold to the residuals reported.
+    Solved,
+    /// There is no answer: [`CoulombSolution::refutation`] proves it.
+    Unsolvable,
+    /// Neither an answer nor a proof that there is none was found.
+    Undecided,
+    /// The data cannot be worked on; [`CoulombSolution::reason`] says why.
+    #[default]
+    GaveUp,
+}
+
+/// What a contact does.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Mode {
+    /// No force.
+    #[default]
+    Open,
+    /// A force, and no slip.
+    Stick,
+    /// A force on the boundary of the friction cone, and slip.
+    Slip,
+}
+
+/// The algorithm behind an answer.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
+pub enum CoulombMethod {
+    /// Newton's method from the answer of a similar program.
+    #[default]
+    WarmNewton,
+    /// Newton's method from the convex relaxation.
+    Newton,
+    /// The fixed point over convex programs with shifted gaps, finished by Newton's method where that got
+    /// there.
+    FixedPoint,
+    /// Lemke's method, from the contacts that are active in the relaxation.
+    Lemke,
+    /// Newton's method from the answer with pyramids around the round cones.
+    Pyramid,
+    /// Every case tried, or a proof that there is no answer.
+    Cases,
+}
+
+/// Worst errors of a solution by the program's own data, each the largest over its entries, in the
+/// caller's units: 0 is exact.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub struct CoulombResiduals {
+    /// `|P x + c + ∇huber − Jᵀ lambda|`.
+    pub balance: f64,
+    /// `−u_n`.
+    pub overlap: f64,
+    /// Distance of `lambda_t` from `lambda_n F`, and `−lambda_n`.
+    pub cone: f64,
+    /// `|lambda_n u_n|`.
+    pub complementarity: f64,
+    /// What friction falls short of the largest dissipation, `lambda_tᵀ u_t + lambda_n h(u_t)`.
+    pub dissipation: f64,
+}
+
+/// Answer of a solve. Reuse one value: its memory is kept.
+#[derive(Clone, Debug, Default)]
+pub struct CoulombSolution {
+    /// How it ended.
+    pub outcome: Outcome,
+    /// Why the data cannot be worked on, if it cannot.
+    pub reason: Option<Reason>,
+    /// Length `n`. Zero unless solved. Where it is not unique, one near 0; see
+    /// [`Uniqueness`](crate::Uniqueness).
+    pub x: Vec<f64>,
+    /// Contact forces, normal one first, contact by contact. Zero unless solved.
+    pub lambda: Vec<f64>,
+    /// `J x − b`, in the layout of `lambda`. Zero unless solved.
+    pub u: Vec<f64>,
+    /// One per contact.
+    pub modes: Vec<Mode>,
+    /// Per contact `h(u_t) = max { −lᵀ u_t : l ∈ F }`, which is `mu |u_t|` for a disc: how far
+    /// the sliding body would float in the convex relaxation; 0 where there is no force.
+    pub boundary_layer: Vec<f64>,
+    /// How far the answer is off; zero unless solved.
+    pub residuals: CoulombResiduals,
+    /// Which algorithm gave it.
+    pub method: CoulombMethod,
+    /// Iterations of Newton's method.
+    pub newton: u32,
+    /// Convex programs solved.
+    pub convex: u32,
+    /// Pivots of Lemke's method, all attempts together, and most of one: at most three times the number of
+    /// rows of the complementarity problem.
+    pub pivots: u32,
+    /// See [`pivots`](Self::pivots).
+    pub longest: u32,
+    /// If unsolvable, why.
+    pub refutation: Option<Refutation>,
+}
+
+/// Proof that no forces and motion satisfy the program, each checked from its data.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Refutation {
+    /// The gaps alone contradict one another: weights ≥ 0, one per contact, largest entry 1, with
+    /// `Σ_i y_i J_n,i = 0` and `Σ_i y_i b_n,i > 0`. Contacts of positive weight crush what is
+    /// between them.
+    Crushed {
+        /// The weights `y`.
+        weights: Vec<f64>,
+    },
+    /// The forces alone contradict one another: a direction `d` of length `n`, largest entry 1, that
+    /// meets no spring, along which no contact can push back however hard, `dᵀ J_iᵀ lambda ≥ 0` for all
+    /// forces within the friction cone, while the known forces push: `cᵀ d < 0`.
+    Unsupported {
+        /// The direction `d`.
+        direction: Vec<f64>,
+    },
+    /// Gaps and forces can each be met, but not together: every way in which the contacts may be open, stick
+    /// or slip is refuted. The proof speaks of the linear complementarity problem that
+    /// [`FrictionProgram::lcp`](crate::FrictionProgram::lcp) writes.
+    Jammed {
+        /// One refutation for each case.
+        proof: Proof,
+        /// Contacts that appear in one of them, ascending.
+        contacts: Vec<u32>,
+    },
+}
+
+impl CoulombSolution {
+    pub(crate) fn reset(&mut self, n: usize, rows: usize, contacts: usize) {
+        self.outcome = Outcome::GaveUp;
+        self.reason = None;
+        for (v, n) in [
+            (&mut self.x, n),
+            (&mut self.lambda, rows),
+            (&mut self.u, rows),
+            (&mut self.boundary_layer, contacts),
+        ] {
+            v.clear();
+            v.resize(n, 0.0);
+        }
+        self.modes.clear();
+        self.modes.resize(contacts, Mode::Open);
+        self.residuals = CoulombResiduals::default();
+        self.method = CoulombMethod::default();
+        (self.newton, self.convex) = (0, 0);
+        (self.pivots, self.longest) = (0, 0);
+        self.refutation = None;
+    }
+}

@@ -1,0 +1,388 @@
+//! The driver: which algorithm, from where, and whether its answer holds.
+
+use crate::coulomb::law::Law;
+use crate::coulomb::newton::{Newton, Start};
+use crate::coulomb::program::FrictionProgram;
+use crate::coulomb::pyramid;
+use crate::coulomb::shift::Shift;
+use crate::coulomb::solution::{CoulombMethod, CoulombSolution, Outcome, Refutation};
+use crate::lcp::problem::{Lcp, LcpOutcome, LcpSolution};
+use crate::lcp::proof::Proof;
+use crate::lcp::solver::LcpSolver;
+use crate::{Status, WarmStart};
+
+/// Convex programs of the fixed point.
+const ROUNDS: u32 = 100;
+/// Those before Lemke's method, and those that Newton's method follows whether or not they have settled.
+const FEW_ROUNDS: u32 = 4;
+const POLISHED: u32 = 12;
+/// Pairs up to which Lemke's method keeps its dense tableau, and up to which the search through cases is
+/// worth its time where nothing else decided.
+const MANY_PAIRS: usize = 2000;
+const FEW_PAIRS: usize = 60;
+
+/// Forces and rates of a similar program, in the rows of this one.
+///
+/// For a contact of which nothing is known give `lambda = 0` and `u = (1, 0, …)`: it starts open.
+#[derive(Clone, Copy, Debug)]
+pub struct CoulombWarm<'a> {
+    /// Contact forces.
+    pub lambda: &'a [f64],
+    /// Rates `J x − b`.
+    pub u: &'a [f64],
+    /// Multipliers and slacks of a similar relaxation, should it come to that.
+    pub relaxed: Option<WarmStart<'a>>,
+}
+
+/// Knobs of the solver.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct CoulombSettings {
+    /// Whether Newton's method comes first. Without, pyramids go to Lemke's method at once.
+    pub newton: bool,
+    /// Linear programs that the search through the cases of pyramids may solve, where nothing else
+    /// decided; 0 leaves them undecided. Default 600.
+    pub cases: u32,
+}
+
+impl Default for CoulombSettings {
+    fn default() -> Self {
+        Self { newton: true, cases: 600 }
+    }
+}
+
+/// Solver for [`FrictionProgram`]s and its memory; holds no meaning between calls.
+///
+/// In this order, until one decides; every answer is checked against Coulomb's law, contact by contact,
+/// from the program's own data:
+///
+/// 1. Newton's method on the law itself, from a similar answer if there is one;
+/// 2. the convex relaxation of Anitescu, and Newton's method from there; if it has no answer, the proof
+///    that the program has none: known forces that no contact can meet, gaps that contradict;
+/// 3. a few steps of the fixed point over convex programs with shifted gaps, Newton's method after each;
+/// 4. for pyramids Lemke's method, from the contacts active there; for round cones the same on pyramids around
+///    them, which Newton's method rounds off; then more of the fixed point;
+/// 5. for few pyramids every case: a solution, or the proof that they are jammed.
+///
+/// ```
+/// use quasistep_solvers::{CoulombSolution, CoulombSolver, Friction, FrictionProgram, Outcome};
+///
+/// // 10 N of weight on a floor that moves at 1 m/s with friction 0.5; a spring of 100 N/m holds it
+/// let mut p = FrictionProgram::new();
+/// p.reset([2]);
+/// p.P(0, 0)[0] = 100.0;
+/// p.c(0)[1] = 10.0;
+/// let directions = [1.0, -1.0];
+/// let mut floor = p.push_contact(
+///     Friction::Diamond { mu: 0.5, directions: &directions, tangents: 1 },
+///     &[0],
+/// );
+/// floor.J(0, 0)[1] = 1.0;
+/// floor.J(0, 1)[0] = 1.0;
+/// floor.b()[1] = 1.0;
+/// let mut out = CoulombSolution::default();
+/// CoulombSolver::new().solve(&p, None, &Default::default(), &mut out);
+/// assert_eq!(out.outcome, Outcome::Solved);
+/// // it slips, dragged by 5 N, and does not float
+/// assert!((out.x[0] - 0.05).abs() < 1e-12 && out.x[1].abs() < 1e-12);
+/// ```
+#[derive(Debug, Default)]
+pub struct CoulombSolver {
+    law: Law,
+    newton: Newton,
+    shift: Shift,
+    lcp: Lcp,
+    firsts: Vec<u32>,
+    lemke: LcpSolver,
+    answer: LcpSolution,
+    active: Vec<u32>,
+    /// Pyramids around round cones, their solver and its answer.
+    around: Option<Box<(FrictionProgram, CoulombSolver, CoulombSolution)>>,
+}
+
+impl FrictionProgram {
+    /// Writes the program as a mixed linear complementarity problem, Trinkle05 (24): free variables `x`,
+    /// pairs `lambda_n`, one `beta_j = lambda_f,j / mu` per direction and `mu sigma` per contact, then two
+    /// per spring with a limit. False, with nothing written, if a contact is round.
+    pub fn lcp(&self, lcp: &mut Lcp) -> bool {
+        let polyhedral = pyramid::is_polyhedral(self);
+        if polyhedral {
+            pyramid::write(self, lcp, &mut Vec::new());
+        }
+        polyhedral
+    }
+}
+
+impl CoulombSolver {
+    /// A solver without memory yet.
+    pub fn new() -> Self {
+        Self::default()
+    }
+
+    /// Solves `program` into `out`. Every input gets an [`Outcome`].
+    pub fn solve(
+        &mut self,
+        program: &FrictionProgram,
+        warm: Option<CoulombWarm<'_>>,
+        settings: &CoulombSettings,
+        out: &mut CoulombSolution,
+    ) {
+        let p = program;
+        out.reset(p.n(), p.rows, p.contacts.len());
+        if let Err(reason) = p.check() {
+            out.reason = Some(reason);
+            return;
+        }
+        self.shift.start(p);
+        self.newton.prepare(p);
+        if settings.newton
+            && let Some(w) = warm.filter(|w| fits(p, w))
+            && self.newton(p, Some(w), out)
+        {
+            out.method = CoulombMethod::WarmNewton;
+            return;
+        }
+        if let Some(w) = warm.and_then(|w| w.relaxed) {
+            self.shift.warm(w.z, w.s);
+        }
+        if self.relax(p, out) {
+            return;
+        }
+        let related = self.shift.answer.status == Status::Solved;
+        if related {
+            self.shift.close(p);
+            if settings.newton && self.newton(p, None, out) {
+                out.method = CoulombMethod::Newton;
+                return;
+            }
+        }
+        if related && settings.newton && self.fixed_point(p, 0..FEW_ROUNDS, out) {
+            return;
+        }
+        let pyramids = pyramid::is_polyhedral(p);
+        if pyramids {
+            pyramid::write(p, &mut self.lcp, &mut self.firsts);
+            if self.lcp.size() <= MANY_PAIRS && self.lemke(p, related, 1, out) {
+                return;
+            }
+        }
+        if !pyramids && self.circumscribe(p, out) {
+            return;
+        }
+        if self.shift.answer.status == Status::Solved
+            && self.fixed_point(p, FEW_ROUNDS..ROUNDS, out)
+        {
+            return;
+        }
+        if pyramids && settings.cases > 1 && self.lcp.n_pairs() <= FEW_PAIRS {
+            self.lemke(p, related, settings.cases, out);
+        }
+        if out.outcome == Outcome::GaveUp {
+            give_up(p, out);
+        }
+    }
+
+    /// Newton's method from `warm`, or from the last convex answer; true if its end is an answer.
+    fn newton(
+        &mut self,
+        p: &FrictionProgram,
+        warm: Option<CoulombWarm<'_>>,
+        out: &mut CoulombSolution,
+    ) -> bool {
+        let Self { newton, shift, law, .. } = self;
+        let start = match warm {
+            Some(w) => Start { lambda: w.lambda, u: w.u },
+            None => Start { lambda: &shift.lambda, u: &shift.u },
+        };
+        let rests = newton.solve(p, start);
+        out.newton = newton.steps;
+        if !rests {
+            return false;
+        }
+        out.x.copy_from_slice(&newton.x);
+        out.lambda.copy_from_slice(&newton.lambda);
+        let holds = law.judge(p, out);
+        if holds {
+            out.outcome = Outcome::Solved;
+        }
+        holds
+    }
+
+    /// Solves the relaxation; true if it proved that there is no answer.
+    fn relax(&mut self, p: &FrictionProgram, out: &mut CoulombSolution) -> bool {
+        self.shift.solve(p);
+        out.convex = self.shift.solved;
+        match self.shift.answer.status {
+            Status::Unbounded => {
+                let direction = self.shift.answer.ray.clone();
+                refute(p, Refutation::Unsupported { direction }, out)
+            }
+            Status::Infeasible => {
+                // cones may contradict one another where gaps do not
+                let feasible = self.shift.normals(p);
+                out.convex = self.shift.solved;
+                if !feasible && self.shift.answer.status == Status::Infeasible {
+                    let weights = self.shift.answer.certificate.clone();
+                    return refute(p, Refutation::Crushed { weights }, out);
+                }
+                if feasible {
+                    self.shift.widen(p);
+                    self.shift.solve(p);
+                    out.convex = self.shift.solved;
+                    if self.shift.answer.status == Status::Unbounded {
+                        let direction = self.shift.answer.ray.clone();
+                        return refute(p, Refutation::Unsupported { direction }, out);
+                    }
+                }
+                false
+            }
+            Status::Solved | Status::GaveUp => false,
+        }
+    }
+
+    /// Round cones by circumscribed pyramids: known forces that these cannot meet the cones cannot, and where
+    /// these have an answer, Newton's method may find that of the cones from there. True if either decided.
+    fn circumscribe(&mut self, p: &FrictionProgram, out: &mut CoulombSolution) -> bool {
+        let mut memory = self.around.take().unwrap_or_default();
+        let (outer, inner, answer) = &mut *memory;
+        outer.circumscribe(p);
+        inner.solve(outer, None, &CoulombSettings { newton: true, cases: 1 }, answer);
+        out.convex += answer.convex;
+        out.pivots += answer.pivots;
+        out.longest = out.longest.max(answer.longest);
+        let decided = match (answer.outcome, &answer.refutation) {
+            (Outcome::Solved, _) => {
+                let start = CoulombWarm { lambda: &answer.lambda, u: &answer.u, relaxed: None };
+                self.newton(p, Some(start), out)
+            }
+            (Outcome::Unsolvable, Some(refutation)) => {
+                let refutation = refutation.clone();
+                refute(p, refutation, out)
+            }
+            _ => false,
+        };
+        if decided && out.outcome == Outcome::Solved {
+            out.method = CoulombMethod::Pyramid;
+        }
+        self.around = Some(memory);
+        decided
+    }
+
+    /// Lemke's method, with a search through so many cases; true if it decided.
+    fn lemke(
+        &mut self,
+        p: &FrictionProgram,
+        related: bool,
+        cases: u32,
+        out: &mut CoulombSolution,
+    ) -> bool {
+        let Self { lemke, lcp, firsts, active, shift, answer, .. } = self;
+        active.clear();
+        if related {
+            let (x, lambda, u) = (&shift.answer.x, &shift.lambda, &shift.u);
+            pyramid::active_pairs(p, firsts, x, lambda, u, active);
+        }
+        lemke.budget = Some(cases);
+        lemke.solve(lcp, active, answer);
+        out.pivots += answer.pivots;
+        out.longest = out.longest.max(answer.longest);
+        let method = if answer.cases > 1 { CoulombMethod::Cases } else { CoulombMethod::Lemke };
+        match answer.outcome {
+            LcpOutcome::Solved => {
+                out.x.copy_from_slice(&answer.x);
+                pyramid::forces(p, firsts, &answer.z, &mut out.lambda);
+                let holds = self.law.judge(p, out);
+                if holds {
+                    out.outcome = Outcome::Solved;
+                    out.method = method;
+                }
+                holds
+            }
+            LcpOutcome::Unsolvable => {
+                let proof = answer.proof.take().unwrap_or_default();
+                let contacts = self.blamed(&proof);
+                let refuted = refute(p, Refutation::Jammed { proof, contacts }, out);
+                out.method = if refuted { CoulombMethod::Cases } else { out.method };
+                refuted
+            }
+            LcpOutcome::Undecided | LcpOutcome::GaveUp => false,
+        }
+    }
+
+    /// Contacts that appear in a proof.
+    fn blamed(&self, proof: &Proof) -> Vec<u32> {
+        let free = self.lcp.n_free();
+        let mut contacts: Vec<u32> = proof
+            .cases
+            .iter()
+            .flat_map(|case| case.y.iter().enumerate().skip(free))
+            .filter(|(_, y)| **y != 0.0)
+            .filter_map(|(i, _)| pyramid::contact_of(&self.firsts, (i - free) as u32))
+            .collect();
+        contacts.sort_unstable();
+        contacts.dedup();
+        contacts
+    }
+
+    /// Convex programs with shifted gaps, Newton's method after each; true if that found an answer.
+    fn fixed_point(
+        &mut self,
+        p: &FrictionProgram,
+        rounds: std::ops::Range<u32>,
+        out: &mut CoulombSolution,
+    ) -> bool {
+        for round in rounds {
+            p.rates(&self.shift.answer.x, &mut self.shift.u);
+            let still = self.shift.update(p);
+            self.shift.solve(p);
+            out.convex = self.shift.solved;
+            if self.shift.answer.status != Status::Solved {
+                return false;
+            }
+            if still {
+                // the answer itself, before its polish
+                out.x.copy_from_slice(&self.shift.answer.x);
+                out.lambda.copy_from_slice(&self.shift.lambda);
+                if self.law.judge(p, out) {
+                    (out.outcome, out.method) = (Outcome::Solved, CoulombMethod::FixedPoint);
+                    return true;
+                }
+            }
+            if round < POLISHED || round % 8 == 0 || still {
+                self.shift.close(p);
+                if self.newton(p, None, out) {
+                    out.method = CoulombMethod::FixedPoint;
+                    return true;
+                }
+            }
+            if still {
+                break;
+            }
+        }
+        false
+    }
+}
+
+/// Takes a proof that holds; true if it does.
+fn refute(p: &FrictionProgram, refutation: Refutation, out: &mut CoulombSolution) -> bool {
+    let holds = refutation.holds(p);
+    if holds {
+        give_up(p, out);
+        out.outcome = Outcome::Unsolvable;
+        out.refutation = Some(refutation);
+    }
+    holds
+}
+
+/// An undecided end: numbers back to zero, counts kept.
+fn give_up(p: &FrictionProgram, out: &mut CoulombSolution) {
+    let CoulombSolution { newton, convex, pivots, longest, method, .. } = *out;
+    out.reset(p.n(), p.rows, p.contacts.len());
+    out.outcome = Outcome::Undecided;
+    (out.newton, out.convex, out.method) = (newton, convex, method);
+    (out.pivots, out.longest) = (pivots, longest);
+}
+
+fn fits(p: &FrictionProgram, w: &CoulombWarm<'_>) -> bool {
+    let finite = |v: &[f64]| v.iter().all(|v| v.is_finite());
+    w.lambda.len() == p.rows && w.u.len() == p.rows && finite(w.lambda) && finite(w.u)
+}

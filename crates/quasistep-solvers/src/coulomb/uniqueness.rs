@@ -1,0 +1,287 @@
+//! Whether the motion is the only one: Proposition 1 of Trinkle05, with the friction that its (32) omits.
+//!
+//! At fixed `lambda_n` the motion is the minimiser of a convex function, (29). It is not the only one exactly if
+//! some `d ≠ 0` is feasible to first order and costs nothing,
+//!
+//! ```text
+//! J_n d ≥ 0 on touching contacts,    P d = 0,    (P x + c)ᵀ d + Σ_i lambda_n,i h_i'(u_t; J_t d) ≤ 0,
+//! ```
+//!
+//! `h'` being the directional derivative. With `P x + c = Jᵀ lambda` the last line is a sum over contacts of
+//! terms none of which is negative, so that each must vanish, and what is left is linear:
+//!
+//! | contact                          | condition on `d`                                              |
+//! |----------------------------------|---------------------------------------------------------------|
+//! | touches without force            | `J_n d ≥ 0`                                                   |
+//! | pushes                           | `J_n d = 0`                                                   |
+//! | ... and rubs, polytope           | `(lambda_n e_j − lambda_t)ᵀ J_t d ≥ 0` for all `e_j` opposite to `u_t` |
+//! | ... and sticks, round, inside    | `J_t d = 0`                                                   |
+//! | ... and sticks, round, at its limit | `J_t d` against `lambda_t`                                 |
+//! | ... and slips, round             | `J_t d` along `u_t`                                           |
+//!
+//! A cone has a point other than 0 exactly if it is met by the projection of a vector in general position or
+//! of its negative: two small quadratic programs decide. The paper's (32) misses the fourth row from below: a
+//! block that leans on its friction with all of it may start to slide.
+
+use crate::coulomb::program::{FrictionProgram, Shape};
+use crate::coulomb::solution::CoulombSolution;
+use crate::{Qp, QpSolver, Rows, Settings, Solution, Status};
+
+/// Gap, slip, or distance from the limit of friction that is none, as a share of what it is compared with.
+const NONE: f64 = 1e-9;
+/// Length of a projection that is zero, as a share of the vector's.
+const ZERO: f64 = 1e-7;
+
+/// The check and its memory.
+///
+/// ```
+/// use quasistep_solvers::{CoulombSolution, CoulombSolver, Friction, FrictionProgram, Motion, Uniqueness};
+///
+/// // a particle of 10 N on a floor with friction 0.5, pushed by 5 N: just enough
+/// let mut p = FrictionProgram::new();
+/// p.reset([2]);
+/// p.c(0).copy_from_slice(&[-5.0, 10.0]);
+/// let mut floor = p.push_contact(Friction::Round(&[0.5]), &[0]);
+/// floor.J(0, 0)[1] = 1.0;
+/// floor.J(0, 1)[0] = 1.0;
+/// let mut out = CoulombSolution::default();
+/// CoulombSolver::new().solve(&p, None, &Default::default(), &mut out);
+/// // it may stay, or slide with the push
+/// let Motion::Free { direction } = Uniqueness::new().motion(&p, &out) else { panic!() };
+/// assert!((direction[0] - 1.0).abs() < 1e-9 && direction[1].abs() < 1e-9);
+/// ```
+#[derive(Debug, Default)]
+pub struct Uniqueness {
+    pub(crate) solver: QpSolver,
+    pub(crate) answer: Solution,
+    pub(crate) rows: Rows,
+    pub(crate) columns: Vec<u32>,
+    pub(crate) values: Vec<f64>,
+    pub(crate) b: Vec<f64>,
+    P: Vec<f64>,
+    c: Vec<f64>,
+    unit: Vec<f64>,
+}
+
+/// Whether the motion is unique for (29) at its normal forces.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Motion {
+    /// No other motion has the same normal forces.
+    Unique,
+    /// `x + s d` is as good for small `s > 0`.
+    Free {
+        /// The direction `d`, length `n`, largest entry 1.
+        direction: Vec<f64>,
+    },
+    /// The answer is none, or numbers are too close to call.
+    Unknown,
+}
+
+impl Uniqueness {
+    /// A check without memory yet.
+    pub fn new() -> Self {
+        Self::default()
+    }
+
+    /// Whether the motion of `solution`, a solved answer of `p`, is the only one at its normal forces.
+    pub fn motion(&mut self, p: &FrictionProgram, solution: &CoulombSolution) -> Motion {
+        let n = p.n();
+        if solution.x.len() != n || solution.outcome != crate::Outcome::Solved {
+            return Motion::Unknown;
+        }
+        self.units(p);
+        self.collect(p, solution);
+        self.P.clear();
+        self.P.resize(n * n, 0.0);
+        for i in 0..n {
+            self.P[i * n + i] = 1.0;
+        }
+        self.b.clear();
+        self.b.resize(self.rows.len(), 0.0);
+        for trial in 0..4 {
+            general_position(n, trial, &mut self.c);
+            let size = self.c.iter().map(|c| c * c).sum::<f64>().sqrt();
+            let qp = Qp { n, P: &self.P, c: &self.c, A: &self.rows, b: &self.b, saturations: &[] };
+            self.solver.solve(&qp, &[], &Settings::default(), &mut self.answer);
+            if self.answer.status != Status::Solved {
+                return Motion::Unknown;
+            }
+            let length = self.answer.x.iter().map(|d| d * d).sum::<f64>().sqrt();
+            if length > ZERO * size {
+                let mut direction: Vec<f64> =
+                    self.answer.x.iter().zip(&self.unit).map(|(d, unit)| d * unit).collect();
+                let largest = direction.iter().fold(0.0_f64, |m, d| m.max(d.abs()));
+                for d in &mut direction {
+                    *d /= largest;
+                }
+                return Motion::Free { direction };
+            }
+        }
+        Motion::Unique
+    }
+
+    /// Units in which every variable has columns of size one.
+    fn units(&mut self, p: &FrictionProgram) {
+        self.unit.clear();
+        self.unit.resize(p.n(), 0.0);
+        for (i, contact) in p.contacts.iter().enumerate() {
+            for r in 0..contact.k as usize {
+                for (first, J) in p.row(i, r) {
+                    for (unit, J) in self.unit[first..].iter_mut().zip(J) {
+                        *unit = unit.max(J.abs());
+                    }
+                }
+            }
+        }
+        for unit in &mut self.unit {
+            *unit = if *unit > 0.0 { unit.recip() } else { 1.0 };
+        }
+    }
+
+    /// The conditions of the page, as rows `A d ≥ 0`.
+    fn collect(&mut self, p: &FrictionProgram, s: &CoulombSolution) {
+        self.rows.clear();
+        for (k, block) in p.cones.blocks.iter().enumerate() {
+            let first = block.first as usize;
+            for i in 0..block.dim as usize {
+                let row = p.cones.P_row(k, i);
+                let size = row.iter().fold(0.0_f64, |m, v| m.max(v.abs()));
+                if size > 0.0 {
+                    self.begin();
+                    self.add(first, row, size.recip());
+                    self.push(true);
+                }
+            }
+        }
+        for spring in &p.cones.saturations {
+            let i = spring.index as usize;
+            // beyond its limit a spring pulls with the same force everywhere
+            let force = spring.stiffness * (s.x[i] - spring.target).abs();
+            if spring.stiffness > 0.0 && force <= spring.limit * (1.0 + NONE) {
+                self.begin();
+                self.add(i, &[1.0], self.unit[i].recip());
+                self.push(true);
+            }
+        }
+        let force = p.contacts.iter().fold(0.0_f64, |m, c| m.max(s.lambda[c.first as usize]));
+        let rates = (0..p.contacts.len()).map(|i| crate::coulomb::law::speed_of(p, i, &s.x));
+        let speed = rates.fold(0.0, f64::max);
+        for (i, contact) in p.contacts.iter().enumerate() {
+            let rows = contact.rows();
+            let (lambda, u) = (&s.lambda[rows.clone()], &s.u[rows]);
+            if u[0] > NONE * speed {
+                continue;
+            }
+            let pushes = lambda[0] > NONE * force;
+            self.begin();
+            self.add_row(p, i, 0, 1.0);
+            self.push(pushes);
+            if pushes && contact.tangents() > 0 {
+                self.friction(p, i, lambda, u, NONE * speed);
+            }
+        }
+    }
+
+    /// The condition of a contact that pushes and may rub.
+    fn friction(&mut self, p: &FrictionProgram, i: usize, lambda: &[f64], u: &[f64], slow: f64) {
+        let contact = &p.contacts[i];
+        let d = contact.tangents();
+        let units = p.units_of(contact);
+        if units.iter().all(|unit| *unit == 0.0) {
+            return;
+        }
+        if let Shape::Polytope(_) = contact.shape {
+            let h = crate::coulomb::law::support(p, contact, &u[1..]);
+            let mu = units.iter().fold(0.0_f64, |m, v| m.max(*v));
+            for v in p.vertices_of(contact).chunks_exact(d) {
+                let along: f64 = (0..d).map(|t| -v[t] * units[t] * u[t + 1]).sum();
+                if along < h - slow * mu {
+                    continue;
+                }
+                self.begin();
+                for t in 0..d {
+                    let f = v[t] * units[t] - lambda[t + 1] / lambda[0];
+                    self.add_row(p, i, t + 1, f / mu);
+                }
+                self.push(false);
+            }
+            return;
+        }
+        // in units of the rows: a ball
+        let mut e = [0.0; 8];
+        let slip = (0..d).map(|t| (units[t] * u[t + 1]).powi(2)).sum::<f64>().sqrt();
+        let slips = slip > slow * units.iter().fold(0.0_f64, |m, v| m.max(*v));
+        let mut share = 0.0_f64;
+        for t in 0..d {
+            e[t] = if units[t] > 0.0 { -lambda[t + 1] / units[t] / lambda[0] } else { 0.0 };
+            share += e[t] * e[t];
+        }
+        share = share.sqrt();
+        let limit = share >= 1.0 - NONE;
+        for t in 0..d {
+            if units[t] == 0.0 {
+                continue;
+            }
+            self.begin();
+            self.add_row(p, i, t + 1, 1.0);
+            if slips || limit {
+                // without the part along e
+                for r in 0..d {
+                    self.add_row(p, i, r + 1, -e[t] * e[r] * units[r] / units[t] / share / share);
+                }
+            }
+            self.push(true);
+        }
+        if limit && !slips {
+            self.begin();
+            for t in 0..d {
+                self.add_row(p, i, t + 1, e[t] * units[t]);
+            }
+            self.push(false);
+        }
+    }
+
+    pub(crate) fn begin(&mut self) {
+        self.columns.clear();
+        self.values.clear();
+    }
+
+    /// Adds `f` times `row`, which starts at variable `first`, to the row at hand.
+    pub(crate) fn add(&mut self, first: usize, row: &[f64], f: f64) {
+        for (k, v) in row.iter().enumerate() {
+            if *v != 0.0 && f != 0.0 {
+                self.columns.push((first + k) as u32);
+                self.values.push(f * v * self.unit[first + k]);
+            }
+        }
+    }
+
+    fn add_row(&mut self, p: &FrictionProgram, contact: usize, row: usize, f: f64) {
+        for (first, J) in p.row(contact, row) {
+            self.add(first, J, f);
+        }
+    }
+
+    /// Ends the row at hand: `≥ 0`, or `= 0`. Rows of rounding's size say nothing.
+    pub(crate) fn push(&mut self, equal: bool) {
+        if !self.values.iter().any(|v| v.abs() > 1e-12) {
+            return;
+        }
+        self.rows.push(&self.columns, &self.values);
+        if equal {
+            self.values.iter_mut().for_each(|v| *v = -*v);
+            self.rows.push(&self.columns, &self.values);
+        }
+    }
+}
+
+/// A fixed vector that no special direction is orthogonal to, and for odd trials its negative.
+pub(crate) fn general_position(n: usize, trial: usize, to: &mut Vec<f64>) {
+    let sign = if trial.is_multiple_of(2) { 1.0 } else { -1.0 };
+    let mut seed = 0x9e37_79b9_7f4a_7c15_u64.wrapping_mul(1 + trial as u64 / 2);
+    to.clear();
+    for _ in 0..n {
+        seed = seed.wrapping_mul(6364136223846793005).wrapping_add(1442695040888963407);
+        to.push(sign * ((seed >> 11) as f64 / (1_u64 << 52) as f64 - 1.0));
+    }
+}

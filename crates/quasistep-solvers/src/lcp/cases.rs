@@ -1,0 +1,248 @@
+//! Every case: a search through which variable of each pair is zero.
+//!
+//! Without complementarity a problem is a polyhedron. Its point nearest to the origin is found by the dense
+//! QP solver; where both variables of a pair are positive there, the search splits: one of them must be
+//! zero. A branch ends with a solution or with Farkas' multipliers, so that the whole either solves the
+//! problem or refutes it, if it ends within its budget.
+
+use crate::lcp::problem::Lcp;
+use crate::lcp::proof::{Case, PairSide, Proof};
+use crate::lcp::scaling::Scaled;
+use crate::{Qp, QpSolver, Rows, Settings, Solution, Status};
+
+/// Product of a pair, in scaled data, from which on it splits.
+const APART: f64 = 1e-12;
+
+/// How a search ended.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Found {
+    /// A point, in [`Cases::v`], with its active pairs in [`Cases::active`].
+    Point,
+    /// [`Cases::proof`] covers everything.
+    Nothing,
+    /// The budget ended, or numbers were too close to call.
+    Open,
+}
+
+/// Memory of the search.
+#[derive(Debug, Default)]
+pub(crate) struct Cases {
+    solver: QpSolver,
+    answer: Solution,
+    rows: Rows,
+    b: Vec<f64>,
+    P: Vec<f64>,
+    c: Vec<f64>,
+    /// Row of the problem and sign, per row of the QP; none for bounds of `z`.
+    of: Vec<Option<(u32, f64)>>,
+    held: Vec<Option<PairSide>>,
+    path: Vec<(u32, PairSide)>,
+    columns: Vec<u32>,
+    values: Vec<f64>,
+    pub v: Vec<f64>,
+    pub active: Vec<u32>,
+    pub proof: Proof,
+    pub solved: u32,
+}
+
+impl Cases {
+    /// Searches with at most `budget` programs; `original` is the problem in the caller's units, in which
+    /// proofs must hold.
+    pub fn search(&mut self, original: &Lcp, scaled: &Scaled, budget: u32) -> Found {
+        let n = scaled.lcp.size();
+        self.held.clear();
+        self.held.resize(scaled.lcp.pairs, None);
+        self.path.clear();
+        self.proof.cases.clear();
+        self.solved = 0;
+        self.P.clear();
+        self.P.resize(n * n, 0.0);
+        for i in 0..n {
+            self.P[i * n + i] = 1.0;
+        }
+        self.c.clear();
+        self.c.resize(n, 0.0);
+        self.branch(original, scaled, budget)
+    }
+
+    fn branch(&mut self, original: &Lcp, scaled: &Scaled, budget: u32) -> Found {
+        if self.solved >= budget {
+            return Found::Open;
+        }
+        self.solved += 1;
+        let lcp = &scaled.lcp;
+        self.build(lcp);
+        let n = lcp.size();
+        let qp = Qp { n, P: &self.P, c: &self.c, A: &self.rows, b: &self.b, saturations: &[] };
+        self.solver.solve(&qp, &[], &Settings::default(), &mut self.answer);
+        match self.answer.status {
+            Status::Infeasible => {
+                if self.refute(original, scaled) {
+                    return Found::Nothing;
+                }
+                // too close to call as it is; a deeper case may be clearer
+                self.answer.x.clear();
+                self.answer.x.resize(n, 0.0);
+            }
+            Status::Solved => {}
+            Status::Unbounded | Status::GaveUp => return Found::Open,
+        }
+        let infeasible = self.answer.status == Status::Infeasible;
+        // the pair that is most undecided
+        let (mut split, mut largest) = (None, if infeasible { -1.0 } else { APART });
+        for k in (0..lcp.pairs).filter(|k| self.held[*k].is_none()) {
+            let product = self.larger(lcp, k).1;
+            if product > largest {
+                (split, largest) = (Some(k), product);
+            }
+        }
+        if split.is_none() && !infeasible {
+            if self.settle(lcp) {
+                return Found::Point;
+            }
+            // products that look like zero are not: the largest of them
+            for k in (0..lcp.pairs).filter(|k| self.held[*k].is_none()) {
+                let product = self.larger(lcp, k).1;
+                if split.is_none() || product > largest {
+                    (split, largest) = (Some(k), product);
+                }
+            }
+        }
+        let Some(k) = split else { return Found::Open };
+        let side = self.larger(lcp, k).0;
+        let mut open = false;
+        let other = if side == PairSide::W { PairSide::Z } else { PairSide::W };
+        for side in [side, other] {
+            self.held[k] = Some(side);
+            self.path.push((k as u32, side));
+            let found = self.branch(original, scaled, budget);
+            self.path.pop();
+            self.held[k] = None;
+            match found {
+                Found::Point => return Found::Point,
+                Found::Open => open = true,
+                Found::Nothing => {}
+            }
+        }
+        if open { Found::Open } else { Found::Nothing }
+    }
+
+    /// Which side of a pair is nearer to zero at the last point, and the product of both.
+    fn larger(&self, lcp: &Lcp, k: usize) -> (PairSide, f64) {
+        let i = lcp.free + k;
+        let z = self.answer.x[i].max(0.0);
+        let w = lcp.value(i, &self.answer.x).0.max(0.0);
+        (if z > w { PairSide::W } else { PairSide::Z }, z * w)
+    }
+
+    /// Holds every pair on the side that is nearer to zero; true if there is a point then, in `v`. The
+    /// last point stays in `answer` if not.
+    fn settle(&mut self, lcp: &Lcp) -> bool {
+        let held = self.held.clone();
+        for k in 0..lcp.pairs {
+            if self.held[k].is_none() {
+                self.held[k] = Some(self.larger(lcp, k).0);
+            }
+        }
+        self.build(lcp);
+        let n = lcp.size();
+        let qp = Qp { n, P: &self.P, c: &self.c, A: &self.rows, b: &self.b, saturations: &[] };
+        let mut answer = Solution::default();
+        self.solver.solve(&qp, &[], &Settings::default(), &mut answer);
+        self.solved += 1;
+        let found = answer.status == Status::Solved;
+        if found {
+            self.v.clone_from(&answer.x);
+            self.refine(n, &mut answer);
+            self.active.clear();
+            let held = self.held.iter().enumerate().filter(|(_, side)| **side == Some(PairSide::W));
+            self.active.extend(held.map(|(k, _)| k as u32));
+            for (k, side) in self.held.iter().enumerate() {
+                if *side == Some(PairSide::Z) {
+                    self.v[lcp.free + k] = 0.0;
+                }
+            }
+        }
+        self.held = held;
+        found
+    }
+
+    /// Adds to `v` the least correction that the rows ask for, in units of the largest violation.
+    fn refine(&mut self, n: usize, answer: &mut Solution) {
+        let mut largest = 0.0_f64;
+        for (r, b) in self.b.iter_mut().enumerate() {
+            *b -= self.rows.dot(r, &self.v);
+            largest = largest.max(*b);
+        }
+        if !(largest > 0.0) {
+            return;
+        }
+        self.b.iter_mut().for_each(|b| *b /= largest);
+        let qp = Qp { n, P: &self.P, c: &self.c, A: &self.rows, b: &self.b, saturations: &[] };
+        self.solver.solve(&qp, &[], &Settings::default(), answer);
+        self.solved += 1;
+        if answer.status == Status::Solved {
+            for (v, d) in self.v.iter_mut().zip(&answer.x) {
+                *v += largest * d;
+            }
+        }
+    }
+
+    /// The polyhedron of the present case as rows `A v ≥ b`.
+    fn build(&mut self, lcp: &Lcp) {
+        let (n, free) = (lcp.size(), lcp.free);
+        self.rows.clear();
+        self.b.clear();
+        self.of.clear();
+        for i in 0..n {
+            let held = if i < free { Some(PairSide::W) } else { self.held[i - free] };
+            self.columns.clear();
+            self.values.clear();
+            for j in 0..n {
+                let gone = j >= free && self.held[j - free] == Some(PairSide::Z);
+                if lcp.entry(i, j) != 0.0 && !gone {
+                    self.columns.push(j as u32);
+                    self.values.push(lcp.entry(i, j));
+                }
+            }
+            self.rows.push(&self.columns, &self.values);
+            self.b.push(-lcp.q[i]);
+            self.of.push(Some((i as u32, 1.0)));
+            if held == Some(PairSide::W) {
+                self.values.iter_mut().for_each(|v| *v = -*v);
+                self.rows.push(&self.columns, &self.values);
+                self.b.push(lcp.q[i]);
+                self.of.push(Some((i as u32, -1.0)));
+            }
+            if i >= free && held != Some(PairSide::Z) {
+                self.rows.push(&[i as u32], &[1.0]);
+                self.b.push(0.0);
+                self.of.push(None);
+            }
+        }
+    }
+
+    /// Turns the multipliers of the infeasible program into a case, if it contradicts by the original data.
+    fn refute(&mut self, original: &Lcp, scaled: &Scaled) -> bool {
+        let mut y = vec![0.0; original.size()];
+        for (of, value) in self.of.iter().zip(&self.answer.certificate) {
+            if let Some((i, sign)) = of {
+                y[*i as usize] += sign * value;
+            }
+        }
+        let largest = y.iter().fold(0.0_f64, |m, y| m.max(y.abs()));
+        for (k, y) in y.iter_mut().enumerate() {
+            let free = k < original.free || self.held[k - original.free] == Some(PairSide::W);
+            if y.abs() <= 1e-13 * largest || (!free && *y < 0.0) {
+                *y = 0.0;
+            }
+            *y /= scaled.row[k];
+        }
+        let case = Case { held: self.path.clone(), y };
+        let holds = case.contradicts(original);
+        if holds {
+            self.proof.cases.push(case);
+        }
+        holds
+    }
+}

@@ -1,0 +1,259 @@
+//! The driver: which attempt, from where, and whether its answer holds.
+
+use crate::Reason;
+use crate::lcp::cases::{Cases, Found};
+use crate::lcp::crash::{Crash, NoBasis};
+use crate::lcp::lemke::{End, Lemke};
+use crate::lcp::problem::{Lcp, LcpMethod, LcpOutcome, LcpResiduals, LcpSolution};
+use crate::lcp::scaling::Scaled;
+use crate::lcp::tableau::Tableau;
+
+/// Error that an answer may have, as a share of the terms of each row.
+const TERMS: f64 = 1e-12;
+/// The same in scaled units, for rows whose terms all but vanish.
+const SCALED: f64 = 1e-15;
+/// Linear programs that the search through cases may solve.
+const CASES: u32 = 600;
+/// Covering vectors tried in all, after the first.
+const COVERS: u32 = 4;
+
+/// Solver for [`Lcp`]s and its memory; holds no meaning between calls. The same problem and hints give the
+/// same bits.
+///
+/// In this order, until one decides:
+///
+/// 1. the pairs that the caller thinks active: often there is nothing left to pivot;
+/// 2. Lemke's method from there, then from the start, each with lexicographic ties, at most
+///    `3 (free + pairs)` pivots in one attempt, and bases computed anew from the problem's own data;
+/// 3. Farkas' multipliers of the rows without complementarity: a proof that there is no solution;
+/// 4. Lemke's method with other covering vectors, and with free variables split in two;
+/// 5. every case, for as long as the budget lasts: a solution, or a proof.
+#[derive(Debug, Default)]
+pub struct LcpSolver {
+    scaled: Scaled,
+    tableau: Tableau,
+    crash: Crash,
+    lemke: Lemke,
+    cases: Cases,
+    v: Vec<f64>,
+    split: Option<Box<(Lcp, Scaled)>>,
+    /// Linear programs that the search through cases may solve; `None` for 600, 1 for none but the proof
+    /// of step 3.
+    pub budget: Option<u32>,
+}
+
+impl LcpSolver {
+    /// A solver without memory yet.
+    pub fn new() -> Self {
+        Self::default()
+    }
+
+    /// Solves `lcp` into `out`; `active` are pairs that are thought to have `z_i > 0`, in any order.
+    pub fn solve(&mut self, lcp: &Lcp, active: &[u32], out: &mut LcpSolution) {
+        out.reset(lcp);
+        if !lcp.is_finite() {
+            out.reason = Some(Reason::NotFinite);
+            return;
+        }
+        self.scaled.fill(lcp);
+        let warm = !active.is_empty() && self.attempt(lcp, active, 0, out);
+        if warm || self.attempt(lcp, &[], 0, out) {
+            return;
+        }
+        let budget = self.budget.unwrap_or(CASES);
+        if self.search(lcp, 1, out) {
+            return;
+        }
+        for cover in 1..=COVERS {
+            if self.attempt(lcp, if cover % 2 == 0 { active } else { &[] }, cover, out) {
+                return;
+            }
+        }
+        if lcp.free > 0 && self.attempt_split(lcp, out) {
+            return;
+        }
+        if budget > 1 && self.search(lcp, budget, out) {
+            return;
+        }
+        let LcpSolution { pivots, longest, cases, .. } = *out;
+        out.reset(lcp);
+        out.outcome = LcpOutcome::Undecided;
+        (out.pivots, out.longest, out.cases) = (pivots, longest, cases);
+    }
+
+    /// One run of Lemke's method; true if it found a solution.
+    fn attempt(&mut self, lcp: &Lcp, active: &[u32], cover: u32, out: &mut LcpSolution) -> bool {
+        let Self { scaled, tableau, crash, lemke, .. } = self;
+        tableau.start(&scaled.lcp);
+        let first = crash.run(tableau, active);
+        let before = tableau.pivots;
+        let end = match first {
+            Ok(()) => lemke.run(&scaled.lcp, tableau, limit(&scaled.lcp), covering(cover)),
+            Err(NoBasis::Contradiction | NoBasis::Unpaired) => End::Stopped,
+        };
+        let pivots = tableau.pivots;
+        out.pivots += pivots;
+        out.longest = out.longest.max(pivots);
+        if end != End::Solved {
+            return false;
+        }
+        tableau.refine(&scaled.lcp, &mut self.v);
+        out.method = match cover {
+            0 if pivots == before => LcpMethod::Guess,
+            0 if !active.is_empty() => LcpMethod::WarmLemke,
+            0 => LcpMethod::Lemke,
+            _ => LcpMethod::OtherCover,
+        };
+        self.accept(lcp, out)
+    }
+
+    /// Lemke's method with `x = p − m`, both with a pair of their own: nothing needs to be eliminated.
+    fn attempt_split(&mut self, lcp: &Lcp, out: &mut LcpSolution) -> bool {
+        let mut memory = self.split.take().unwrap_or_default();
+        let (twice, twice_scaled) = &mut *memory;
+        let (n, free) = (lcp.size(), lcp.free);
+        twice.reset(0, n + free);
+        let place = |i: usize| if i < free { i } else { i + free };
+        for i in 0..n {
+            let (q, to) = (lcp.q[i], place(i));
+            twice.q()[to] = q;
+            for j in 0..n {
+                let v = lcp.entry(i, j);
+                twice.row(to)[place(j)] = v;
+                if j < free {
+                    twice.row(to)[j + free] = -v;
+                }
+            }
+            if i < free {
+                twice.q()[i + free] = -q;
+                let width = n + free;
+                let (upper, lower) = twice.M.split_at_mut((i + free) * width);
+                for (lower, upper) in lower[..width].iter_mut().zip(&upper[i * width..]) {
+                    *lower = -upper;
+                }
+            }
+        }
+        twice_scaled.fill(twice);
+        let mut solved = false;
+        for cover in 0..2 {
+            let t = &mut self.tableau;
+            t.start(&twice_scaled.lcp);
+            let end =
+                self.lemke.run(&twice_scaled.lcp, t, limit(&twice_scaled.lcp), covering(cover));
+            out.pivots += t.pivots;
+            if end != End::Solved {
+                continue;
+            }
+            t.refine(&twice_scaled.lcp, &mut self.v);
+            let value = |j: usize| self.v[j] * twice_scaled.size * twice_scaled.column[j];
+            let point: Vec<f64> = (0..n)
+                .map(|j| if j < free { value(j) - value(j + free) } else { value(j + free) })
+                .enumerate()
+                .map(|(j, v)| v / (self.scaled.size * self.scaled.column[j]))
+                .collect();
+            // the same pairs in the problem itself give more digits, where they make a basis
+            let active: Vec<u32> = (0..lcp.pairs as u32)
+                .filter(|k| self.tableau.is_basic(n + 3 * free + *k as usize))
+                .collect();
+            solved = self.attempt(lcp, &active, 0, out) || {
+                self.v = point;
+                self.accept(lcp, out)
+            };
+            if solved {
+                out.method = LcpMethod::Split;
+                break;
+            }
+        }
+        self.split = Some(memory);
+        solved
+    }
+
+    /// Every case, at most `budget` of them; true if that decided.
+    fn search(&mut self, lcp: &Lcp, budget: u32, out: &mut LcpSolution) -> bool {
+        let found = self.cases.search(lcp, &self.scaled, budget);
+        out.cases += self.cases.solved;
+        match found {
+            Found::Nothing => {
+                let LcpSolution { pivots, longest, cases, .. } = *out;
+                out.reset(lcp);
+                out.outcome = LcpOutcome::Unsolvable;
+                out.method = LcpMethod::Cases;
+                out.proof = Some(std::mem::take(&mut self.cases.proof));
+                (out.pivots, out.longest, out.cases) = (pivots, longest, cases);
+                true
+            }
+            Found::Point => {
+                // a basis gives more digits than the point, where it is one
+                let active = std::mem::take(&mut self.cases.active);
+                let mut solved = self.attempt(lcp, &active, 0, out);
+                if !solved {
+                    self.v.clone_from(&self.cases.v);
+                    solved = self.accept(lcp, out);
+                }
+                self.cases.active = active;
+                out.method = LcpMethod::Cases;
+                solved
+            }
+            Found::Open => false,
+        }
+    }
+
+    /// Takes `v`, a point in scaled units, if it solves the problem by its own numbers.
+    fn accept(&mut self, lcp: &Lcp, out: &mut LcpSolution) -> bool {
+        let (free, n) = (lcp.free, lcp.size());
+        let scaled = &self.scaled;
+        for (j, v) in self.v.iter_mut().enumerate() {
+            *v *= scaled.size * scaled.column[j];
+            if j >= free && *v < 0.0 {
+                // rounding: what it leaves behind counts below
+                *v = 0.0;
+            }
+        }
+        let v = &self.v;
+        let mut r = LcpResiduals::default();
+        for i in 0..n {
+            let (value, terms) = lcp.value(i, v);
+            let rounding = TERMS * terms + SCALED * scaled.size * scaled.row[i];
+            if !(value.abs() <= f64::MAX) {
+                return false;
+            }
+            if i < free {
+                r.equations = r.equations.max(value.abs());
+                if value.abs() > rounding {
+                    return false;
+                }
+                continue;
+            }
+            r.sign = r.sign.max(-value);
+            r.complementarity = r.complementarity.max((value * v[i]).abs());
+            if value < -rounding || (v[i] > 0.0 && value > rounding) {
+                return false;
+            }
+            out.w[i - free] = value;
+        }
+        out.x.copy_from_slice(&v[..free]);
+        out.z.copy_from_slice(&v[free..]);
+        out.residuals = r;
+        out.outcome = LcpOutcome::Solved;
+        true
+    }
+}
+
+/// Most pivots of one attempt.
+fn limit(lcp: &Lcp) -> u32 {
+    3 * lcp.size() as u32
+}
+
+/// The covering vector of an attempt: ones; ones where they are needed; then seeded numbers in [1/2, 2].
+fn covering(cover: u32) -> impl FnMut(usize, f64) -> f64 {
+    let mut seed = u64::from(cover) * 0x9e37_79b9_7f4a_7c15 + 1;
+    move |_, q| {
+        seed = seed.wrapping_mul(6364136223846793005).wrapping_add(1442695040888963407);
+        let random = (seed >> 11) as f64 / (1_u64 << 53) as f64;
+        match cover {
+            0 => 1.0,
+            1 => f64::from(u8::from(q < 0.0)),
+            _ => 4f64.powf(random - 0.5),
+        }
+    }
+}

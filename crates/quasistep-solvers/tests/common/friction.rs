@@ -1,0 +1,450 @@
+//! Seeded friction programs, and checks of their answers that share no code with the solvers.
+
+use super::Samples;
+use quasistep_solvers::{
+    CoulombSolution, Friction, FrictionProgram, Lcp, LcpSolution, Refutation, Side,
+};
+
+/// What a sample may contain.
+#[derive(Clone, Copy, Debug)]
+pub struct Recipe {
+    /// Most bodies, and most variables of one.
+    pub bodies: usize,
+    pub dim: usize,
+    pub contacts: usize,
+    /// Tangential rows, 1 or 2, and directions on them.
+    pub tangents: usize,
+    pub directions: usize,
+    /// Chance of a body without curvature.
+    pub massless: f64,
+    /// Powers of ten by which forces and lengths are scaled up or down.
+    pub decades: f64,
+    /// Chance of a spring with a limit on a variable.
+    pub springs: f64,
+    pub round: bool,
+}
+
+impl Recipe {
+    pub const PLANAR: Self = Self {
+        bodies: 2,
+        dim: 3,
+        contacts: 4,
+        tangents: 1,
+        directions: 2,
+        massless: 0.5,
+        decades: 0.0,
+        springs: 0.0,
+        round: false,
+    };
+    pub const SPATIAL: Self =
+        Self { bodies: 3, dim: 6, contacts: 6, tangents: 2, directions: 4, ..Self::PLANAR };
+}
+
+/// One contact, as it was written into a program.
+#[derive(Clone, Debug)]
+pub struct Written {
+    pub blocks: Vec<usize>,
+    /// Row-major over the columns of its blocks.
+    pub J: Vec<Vec<f64>>,
+    pub b: Vec<f64>,
+    /// Edges of the pyramid; empty if round.
+    pub edges: Vec<Vec<f64>>,
+    pub mu: f64,
+}
+
+/// A program that remembers its numbers.
+#[derive(Clone, Debug, Default)]
+pub struct Sample {
+    pub program: FrictionProgram,
+    pub n: usize,
+    pub P: Vec<f64>,
+    pub c: Vec<f64>,
+    pub contacts: Vec<Written>,
+    /// Unit of force and of rates.
+    pub force: f64,
+    pub length: f64,
+}
+
+/// Draws a sample: contacts of few kinds, many of them touching, doubled, or walls of one slot.
+pub fn friction_problem(s: &mut Samples, r: &Recipe) -> Sample {
+    let force = 10f64.powf(r.decades * s.signed());
+    let length = 10f64.powf(r.decades * s.signed());
+    let bodies = 1 + s.below(r.bodies);
+    let dims: Vec<usize> = (0..bodies).map(|_| 1 + s.below(r.dim)).collect();
+    let n = dims.iter().sum();
+    let firsts: Vec<usize> =
+        dims.iter().scan(0, |at, d| Some(std::mem::replace(at, *at + d))).collect();
+    let mut sample =
+        Sample { n, P: vec![0.0; n * n], c: vec![0.0; n], force, length, ..Sample::default() };
+    let p = &mut sample.program;
+    p.reset(dims.iter().copied());
+    for (k, dim) in dims.iter().enumerate() {
+        let massless = s.uniform() < r.massless;
+        let mut M = vec![0.0; dim * dim];
+        if !massless {
+            // of random rank
+            for _ in 0..=s.below(*dim) {
+                let g: Vec<f64> = (0..*dim).map(|_| s.signed()).collect();
+                for i in 0..*dim {
+                    for j in 0..*dim {
+                        M[i * dim + j] += g[i] * g[j] * force / length;
+                    }
+                }
+            }
+        }
+        for i in 0..*dim {
+            p.P(k, i).copy_from_slice(&M[i * dim..(i + 1) * dim]);
+            for j in 0..*dim {
+                sample.P[(firsts[k] + i) * n + firsts[k] + j] = M[i * dim + j];
+            }
+            let c = if s.uniform() < 0.7 { force * s.signed() } else { 0.0 };
+            p.c(k)[i] = c;
+            sample.c[firsts[k] + i] = c;
+        }
+    }
+    let count = 1 + s.below(r.contacts);
+    for _ in 0..count {
+        let kind = s.uniform();
+        let (a, b) = (s.below(bodies), s.below(bodies + 1));
+        let mut blocks = vec![a];
+        if b < bodies && b != a {
+            blocks.push(b);
+        }
+        let width: usize = blocks.iter().map(|b| dims[*b]).sum();
+        let k = 1 + r.tangents;
+        let few = s.uniform() < 0.5;
+        let mut J: Vec<Vec<f64>> = (0..k)
+            .map(|_| {
+                (0..width)
+                    .map(|_| {
+                        // few distinct values, so that rows depend on each other exactly
+                        if few { (s.below(3) as f64) - 1.0 } else { s.signed() }
+                    })
+                    .collect()
+            })
+            .collect();
+        let mut offset = vec![0.0; k];
+        let gap = s.uniform();
+        if gap > 0.6 {
+            offset[0] = -length * s.uniform();
+        } else if gap > 0.5 {
+            offset[0] = length * 0.3 * s.uniform();
+        }
+        if s.uniform() < 0.3 {
+            for b in &mut offset[1..] {
+                *b = length * s.signed();
+            }
+        }
+        if kind < 0.3
+            && let Some(last) = sample.contacts.last()
+        {
+            // the other wall of a slot, or the same again
+            let last: &Written = last;
+            blocks.clone_from(&last.blocks);
+            J.clone_from(&last.J);
+            if kind < 0.15 {
+                J[0].iter_mut().for_each(|v| *v = -*v);
+            }
+        }
+        let mu = if s.uniform() < 0.15 { 0.0 } else { 1.5 * s.uniform() };
+        let mut edges = Vec::new();
+        let list: Vec<u32> = blocks.iter().map(|b| *b as u32).collect();
+        let directions: Vec<f64> = if r.tangents == 1 {
+            vec![1.0, -1.0]
+        } else {
+            (0..r.directions)
+                .flat_map(|j| {
+                    let angle = std::f64::consts::TAU * j as f64 / r.directions as f64;
+                    let (sin, cos) = angle.sin_cos();
+                    [cos, sin]
+                })
+                .collect()
+        };
+        let radii = vec![mu; r.tangents];
+        let friction = if r.round {
+            Friction::Round(&radii)
+        } else {
+            for d in directions.chunks_exact(r.tangents) {
+                edges.push(d.iter().map(|d| mu * d).collect());
+            }
+            Friction::Diamond { mu, directions: &directions, tangents: r.tangents }
+        };
+        let mut contact = p.push_contact(friction, &list);
+        contact.b().copy_from_slice(&offset);
+        let mut from = 0;
+        for (side, block) in blocks.iter().enumerate() {
+            for (row, J) in J.iter().enumerate() {
+                contact.J(side, row).copy_from_slice(&J[from..from + dims[*block]]);
+            }
+            from += dims[*block];
+        }
+        sample.contacts.push(Written { blocks, J, b: offset, edges, mu });
+    }
+    sample.widen(&dims, &firsts);
+    sample
+}
+
+impl Sample {
+    /// The same with forces and lengths of other sizes.
+    pub fn in_units(&self, force: f64, length: f64) -> Self {
+        let n = self.n;
+        let mut other = self.clone();
+        other.force *= force;
+        other.length *= length;
+        other.P.iter_mut().for_each(|v| *v *= force / length);
+        other.c.iter_mut().for_each(|v| *v *= force);
+        let p = &mut other.program;
+        // one block: which variables belong together makes no difference to the answer
+        p.reset([n]);
+        for i in 0..n {
+            p.P(0, i).copy_from_slice(&other.P[i * n..(i + 1) * n]);
+        }
+        p.c(0).copy_from_slice(&other.c);
+        for contact in &mut other.contacts {
+            contact.b.iter_mut().for_each(|v| *v *= length);
+            let tangents = contact.J.len() - 1;
+            let directions = contact.edges.concat();
+            let radii = vec![contact.mu; tangents];
+            let friction = if contact.edges.is_empty() {
+                Friction::Round(&radii)
+            } else {
+                Friction::Diamond { mu: 1.0, directions: &directions, tangents }
+            };
+            let mut to = p.push_contact(friction, &[0]);
+            to.b().copy_from_slice(&contact.b);
+            for (r, row) in contact.J.iter().enumerate() {
+                to.J(0, r).copy_from_slice(row);
+            }
+        }
+        other
+    }
+
+    /// Jacobians over all variables.
+    fn widen(&mut self, dims: &[usize], firsts: &[usize]) {
+        for contact in &mut self.contacts {
+            for row in &mut contact.J {
+                let mut wide = vec![0.0; self.n];
+                let mut from = 0;
+                for block in &contact.blocks {
+                    for k in 0..dims[*block] {
+                        wide[firsts[*block] + k] += row[from + k];
+                    }
+                    from += dims[*block];
+                }
+                *row = wide;
+            }
+        }
+    }
+
+    /// Checks Coulomb's law, written down once more.
+    pub fn check(&self, s: &CoulombSolution, tolerance: f64) -> Result<(), String> {
+        let dot = |a: &[f64], b: &[f64]| -> f64 { a.iter().zip(b).map(|(a, b)| a * b).sum() };
+        let size =
+            |a: &[f64], b: &[f64]| -> f64 { a.iter().zip(b).map(|(a, b)| (a * b).abs()).sum() };
+        let mut force = vec![0.0; self.n];
+        let mut terms = vec![self.force * 1e-3; self.n];
+        for j in 0..self.n {
+            let row = &self.P[j * self.n..(j + 1) * self.n];
+            force[j] = dot(row, &s.x) + self.c[j];
+            terms[j] += size(row, &s.x);
+        }
+        let rows = self.contacts.iter().flat_map(|c| c.J.iter().zip(&c.b));
+        let fastest = rows.map(|(J, b)| size(J, &s.x) + b.abs()).fold(self.length, f64::max);
+        let mut at = 0;
+        for (i, contact) in self.contacts.iter().enumerate() {
+            let k = contact.J.len();
+            let lambda = &s.lambda[at..at + k];
+            at += k;
+            let u: Vec<f64> =
+                contact.J.iter().zip(&contact.b).map(|(J, b)| dot(J, &s.x) - b).collect();
+            let speed: f64 = contact
+                .J
+                .iter()
+                .zip(&contact.b)
+                .map(|(J, b)| size(J, &s.x) + b.abs())
+                .fold(fastest * 1e-3, f64::max);
+            let n = lambda[0];
+            let largest = s.lambda.iter().fold(self.force * 1e-3, |m, l| m.max(l.abs()));
+            let idle = n <= tolerance * largest;
+            if !(n >= -tolerance * largest) || !(u[0] >= -tolerance * speed) {
+                return Err(format!("contact {i} pulls {n:e} or overlaps {:e}", u[0]));
+            }
+            if !idle && u[0] > tolerance * speed {
+                return Err(format!("contact {i} pushes {n:e} at {:e}", u[0]));
+            }
+            // friction within its set, and opposite to the slip
+            let (l, v) = (&lambda[1..], &u[1..]);
+            let pull = dot(l, v);
+            if contact.edges.is_empty() {
+                let (l, v) = (dot(l, l).sqrt(), dot(v, v).sqrt());
+                if l > contact.mu * n + tolerance * largest {
+                    return Err(format!("contact {i} rubs with {l:e} of {:e}", contact.mu * n));
+                }
+                if pull + contact.mu * n * v > tolerance * largest * speed {
+                    return Err(format!("contact {i} dissipates too little"));
+                }
+            } else {
+                let h = contact.edges.iter().map(|e| -dot(e, v)).fold(0.0, f64::max);
+                // by the supporting lines of many directions
+                for step in 0..64 {
+                    let (sin, cos) = (std::f64::consts::TAU * f64::from(step) / 64.0).sin_cos();
+                    let d = [cos, sin];
+                    let d = &d[..l.len()];
+                    let most = contact.edges.iter().map(|e| dot(e, d)).fold(0.0, f64::max);
+                    if dot(l, d) > n * most + tolerance * largest {
+                        return Err(format!("contact {i} rubs outside its cone"));
+                    }
+                }
+                if pull + n * h > tolerance * largest * speed {
+                    return Err(format!("contact {i} dissipates too little: {pull:e} {:e}", n * h));
+                }
+            }
+            for (J, l) in contact.J.iter().zip(lambda) {
+                for j in 0..self.n {
+                    force[j] -= J[j] * l;
+                    terms[j] += (J[j] * l).abs();
+                }
+            }
+        }
+        for j in 0..self.n {
+            if !(force[j].abs() <= tolerance * terms[j]) {
+                return Err(format!("variable {j} is off balance by {:e}", force[j]));
+            }
+        }
+        Ok(())
+    }
+
+    /// Checks a refutation, written down once more.
+    pub fn check_refutation(&self, r: &Refutation) -> Result<(), String> {
+        let dot = |a: &[f64], b: &[f64]| -> f64 { a.iter().zip(b).map(|(a, b)| a * b).sum() };
+        match r {
+            Refutation::Crushed { weights } => {
+                let mut sum = vec![0.0; self.n];
+                let mut value = 0.0;
+                for (y, contact) in weights.iter().zip(&self.contacts) {
+                    if !(*y >= 0.0) {
+                        return Err("a weight is negative".into());
+                    }
+                    for (s, J) in sum.iter_mut().zip(&contact.J[0]) {
+                        *s += y * J;
+                    }
+                    value += y * contact.b[0];
+                }
+                let off = sum.iter().fold(0.0_f64, |m, v| m.max(v.abs()));
+                if off > 1e-9 || value < 1e-9 * self.length {
+                    return Err(format!("weights leave {off:e}, value {value:e}"));
+                }
+            }
+            Refutation::Unsupported { direction: d } => {
+                if !(dot(&self.c, d) < -1e-9 * self.force) {
+                    return Err("nothing pushes along the direction".into());
+                }
+                for j in 0..self.n {
+                    let bend = dot(&self.P[j * self.n..(j + 1) * self.n], d).abs();
+                    if bend > 1e-8 * self.force / self.length {
+                        return Err(format!("the direction bends by {bend:e}"));
+                    }
+                }
+                for contact in &self.contacts {
+                    let v: Vec<f64> = contact.J.iter().map(|J| dot(J, d)).collect();
+                    let h = if contact.edges.is_empty() {
+                        contact.mu * dot(&v[1..], &v[1..]).sqrt()
+                    } else {
+                        contact.edges.iter().map(|e| -dot(e, &v[1..])).fold(0.0, f64::max)
+                    };
+                    if v[0] < h - 1e-8 {
+                        return Err(format!("a contact stops the direction: {:e} {h:e}", v[0]));
+                    }
+                }
+            }
+            Refutation::Jammed { proof, .. } => {
+                let mut lcp = Lcp::new();
+                assert!(self.program.lcp(&mut lcp));
+                let Dense { M, q, free } = dense(&mut lcp);
+                let n = q.len();
+                for case in &proof.cases {
+                    let held = |i: usize, side| case.held.contains(&((i - free) as u32, side));
+                    let mut constant = 0.0;
+                    for j in 0..n {
+                        let column: Vec<f64> = (0..n).map(|i| M[i * n + j]).collect();
+                        let sum = dot(&case.y, &column);
+                        let terms: f64 =
+                            case.y.iter().zip(&column).map(|(a, b)| (a * b).abs()).sum();
+                        let grows = if j < free {
+                            sum.abs() > 1e-8 * terms
+                        } else {
+                            sum > 1e-8 * terms && !held(j, Side::Z)
+                        };
+                        let sign = j >= free && case.y[j] < 0.0 && !held(j, Side::W);
+                        if grows || sign {
+                            return Err(format!("column {j} of a case: {sum:e}"));
+                        }
+                        constant += case.y[j] * q[j];
+                    }
+                    if !(constant < 0.0) {
+                        return Err(format!("constant of a case: {constant:e}"));
+                    }
+                }
+                // the shares of all cases, 2^-held, add up to everything
+                let shares: f64 =
+                    proof.cases.iter().map(|c| 0.5f64.powi(c.held.len() as i32)).sum();
+                if (shares - 1.0).abs() > 1e-9 {
+                    return Err(format!("the cases cover {shares}"));
+                }
+            }
+        }
+        Ok(())
+    }
+}
+
+/// The numbers of a problem.
+pub struct Dense {
+    pub M: Vec<f64>,
+    pub q: Vec<f64>,
+    pub free: usize,
+}
+
+pub fn dense(lcp: &mut Lcp) -> Dense {
+    let n = lcp.n_free() + lcp.n_pairs();
+    let M = (0..n).flat_map(|i| lcp.row(i).to_vec()).collect();
+    Dense { M, q: lcp.q().to_vec(), free: lcp.n_free() }
+}
+
+/// Checks a solution of the complementarity problem of `sample` by its own rows: each by its terms, and where
+/// these all but vanish by a tenth of the largest force or rate.
+pub fn check_lcp(
+    sample: &Sample,
+    lcp: &mut Lcp,
+    s: &LcpSolution,
+    tolerance: f64,
+) -> Result<(), String> {
+    let Dense { M, q, free } = dense(lcp);
+    let n = q.len();
+    let v: Vec<f64> = s.x.iter().chain(&s.z).copied().collect();
+    // slip multipliers have rows of forces and values of rates, the other pairs the other way around
+    let slips = |i: usize| i >= free && M[i * n..i * n + free].iter().all(|v| *v == 0.0);
+    let (mut force, mut speed) = (sample.force, sample.length);
+    for i in free..n {
+        if slips(i) {
+            speed = speed.max(v[i]);
+        } else {
+            force = force.max(v[i]);
+        }
+    }
+    for i in 0..n {
+        let row = &M[i * n..(i + 1) * n];
+        let value: f64 = row.iter().zip(&v).map(|(a, b)| a * b).sum::<f64>() + q[i];
+        let terms: f64 = row.iter().zip(&v).map(|(a, b)| (a * b).abs()).sum::<f64>() + q[i].abs();
+        let unit = if i < free || slips(i) { force } else { speed };
+        let rounding = tolerance * (terms + 0.1 * unit);
+        let bad = if i < free {
+            value.abs() > rounding
+        } else {
+            value < -rounding || v[i] < 0.0 || (v[i] > 0.0 && value > rounding)
+        };
+        if bad {
+            return Err(format!("row {i}: {value:e} of {terms:e}, z {:e}", v[i]));
+        }
+    }
+    Ok(())
+}

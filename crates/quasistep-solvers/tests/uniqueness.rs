@@ -1,0 +1,313 @@
+//! Uniqueness and existence: Proposition 1 and Theorem 1 of Trinkle05, and what has no answer.
+#![allow(missing_docs)]
+#![allow(non_snake_case)]
+
+mod common;
+
+use common::Samples;
+use common::friction::{Recipe, friction_problem};
+use quasistep_solvers::{
+    CoulombSettings, CoulombSolution, CoulombSolver, Friction, FrictionProgram, LeastWork, Motion,
+    Outcome, Refutation, Status, Uniqueness,
+};
+
+const WEIGHT: f64 = 9.81;
+
+fn solve(p: &FrictionProgram) -> CoulombSolution {
+    let mut out = CoulombSolution::default();
+    CoulombSolver::new().solve(p, None, &CoulombSettings::default(), &mut out);
+    out
+}
+
+/// A particle on a floor under a force, with a fence at `x ≥ fence` that moves along y at 1 if there is one.
+fn particle(
+    friction: Friction<'_>,
+    fence: Option<(Friction<'_>, f64)>,
+    force: [f64; 3],
+) -> FrictionProgram {
+    let mut p = FrictionProgram::new();
+    p.reset([3]);
+    for (c, f) in p.c(0).iter_mut().zip(force) {
+        *c = -f;
+    }
+    let mut floor = p.push_contact(friction, &[0]);
+    floor.J(0, 0)[2] = 1.0;
+    if friction != Friction::None {
+        floor.J(0, 1)[0] = 1.0;
+        floor.J(0, 2)[1] = 1.0;
+    }
+    if let Some((friction, at)) = fence {
+        let mut fence = p.push_contact(friction, &[0]);
+        fence.J(0, 0)[0] = 1.0;
+        fence.b()[0] = at;
+        if friction != Friction::None {
+            fence.J(0, 1)[1] = 1.0;
+            fence.b()[1] = 1.0;
+        }
+    }
+    p
+}
+
+const ROUND: Friction<'_> = Friction::Round(&[0.5, 0.5]);
+const DIAMOND: Friction<'_> = Friction::Diamond {
+    mu: 0.5,
+    directions: &[1.0, 0.0, 0.0, 1.0, -1.0, 0.0, 0.0, -1.0],
+    tangents: 2,
+};
+const BOX: Friction<'_> = Friction::Box(&[0.5, 0.5]);
+
+#[test]
+fn without_friction_the_particle_may_go_anywhere_that_nothing_blocks() {
+    let p = particle(Friction::None, Some((Friction::None, 0.2)), [0.0, 0.0, -WEIGHT]);
+    let out = solve(&p);
+    let Motion::Free { direction: d } = Uniqueness::new().motion(&p, &out) else {
+        panic!("it is free")
+    };
+    assert!(d[2].abs() < 1e-9 && d[0] >= -1e-9 && d[0].abs().max(d[1].abs()) == 1.0, "{d:?}");
+}
+
+#[test]
+fn friction_makes_the_motion_unique() {
+    for friction in [ROUND, DIAMOND, BOX] {
+        let p = particle(friction, None, [0.0, 0.0, -WEIGHT]);
+        assert_eq!(Uniqueness::new().motion(&p, &solve(&p)), Motion::Unique, "{friction:?}");
+        let pushed = Some((Friction::Round(&[0.2]), 0.1));
+        let p = particle(friction, pushed, [0.0, 0.0, -WEIGHT]);
+        let unique = Uniqueness::new().motion(&p, &solve(&p));
+        assert_eq!(unique, Motion::Unique, "{friction:?}");
+    }
+}
+
+#[test]
+fn all_of_its_friction_used_up_the_particle_may_start_to_slide() {
+    // passes Trinkle05 (32), which omits the cost of friction; (29) is flat for every x ≥ 0
+    for friction in [ROUND, DIAMOND, BOX] {
+        let p = particle(friction, None, [0.5 * WEIGHT, 0.0, -WEIGHT]);
+        let out = solve(&p);
+        assert_eq!(out.outcome, Outcome::Solved, "{friction:?}");
+        let Motion::Free { direction: d } = Uniqueness::new().motion(&p, &out) else {
+            panic!("{friction:?}: it may slide")
+        };
+        assert!((d[0] - 1.0).abs() < 1e-9 && d[2].abs() < 1e-9, "{friction:?}: {d:?}");
+        // round cones and the diamond's corner leave x alone; a side of the box leaves a half-plane of y too
+        if friction == ROUND {
+            assert!(d[1].abs() < 1e-9, "{d:?}");
+        }
+        // the cost is the same there, at the same normal forces
+        let at = |s: f64| {
+            let x: Vec<f64> = out.x.iter().zip(&d).map(|(x, d)| x + s * d).collect();
+            p.work(&x, &[WEIGHT])
+        };
+        assert!((at(0.0) - at(0.7)).abs() < 1e-12, "{friction:?}");
+        // a little less, and it stays
+        let p = particle(friction, None, [0.499 * WEIGHT, 0.0, -WEIGHT]);
+        assert_eq!(Uniqueness::new().motion(&p, &solve(&p)), Motion::Unique, "{friction:?}");
+    }
+}
+
+#[test]
+fn a_corner_of_a_diamond_leaves_the_slip_its_direction() {
+    // pushed without friction: any direction within the corner's normals, along one the round cone
+    let fence = Some((Friction::None, 0.1));
+    let p = particle(DIAMOND, fence, [0.0, 0.0, -WEIGHT]);
+    assert!(matches!(Uniqueness::new().motion(&p, &solve(&p)), Motion::Free { .. }));
+    let p = particle(ROUND, fence, [0.0, 0.0, -WEIGHT]);
+    assert_eq!(Uniqueness::new().motion(&p, &solve(&p)), Motion::Unique);
+}
+
+#[test]
+fn diamond_and_box_are_different_models() {
+    // along the diagonal the box holds √2 times what the disc does, the diamond 1/√2
+    let push = |friction, share: f64| {
+        let f = share * 0.5 * WEIGHT / 2f64.sqrt();
+        solve(&particle(friction, None, [f, f, -WEIGHT])).outcome
+    };
+    for (friction, limit) in [(DIAMOND, 0.5f64.sqrt()), (ROUND, 1.0), (BOX, 2f64.sqrt())] {
+        assert_eq!(push(friction, 0.999 * limit), Outcome::Solved, "{friction:?}");
+        assert_eq!(push(friction, 1.001 * limit), Outcome::Unsolvable, "{friction:?}");
+    }
+}
+
+/// Theorem 1, both ways, on one answer; whether its multipliers were the same.
+fn theorem(p: &FrictionProgram, out: &CoulombSolution, scale: f64, work: &mut LeastWork) -> bool {
+    let lambda_n: Vec<f64> = (0..p.n_contacts()).map(|i| out.lambda[p.rows_of(i).start]).collect();
+    let status = work.solve(p, &lambda_n);
+    if status != Status::Solved {
+        // round cones at their limit are hard for any solver
+        return false;
+    }
+    // the answer is optimal for (29) at its own normal forces
+    let cost = p.work(&out.x, &lambda_n);
+    assert!((cost - work.cost).abs() < 1e-7 * scale, "{cost} is not {}", work.cost);
+    // and where the optimum's multipliers are the normal forces, it is an answer
+    let same = (0..p.n_contacts()).all(|i| {
+        let at = p.rows_of(i).start;
+        (work.lambda[at] - lambda_n[i]).abs() <= 1e-7 * scale
+    });
+    if same {
+        for i in 0..p.n_contacts() {
+            let rows = p.rows_of(i);
+            if rows.len() == 1 || lambda_n[i] <= 1e-7 * scale {
+                continue;
+            }
+            let dissipated: f64 = rows.clone().skip(1).map(|k| work.lambda[k] * out.u[k]).sum();
+            let most: f64 = rows.clone().skip(1).map(|k| out.lambda[k] * out.u[k]).sum();
+            let motion_unique = Uniqueness::new().motion(p, out) == Motion::Unique;
+            assert!(!motion_unique || (dissipated - most).abs() < 1e-5 * scale);
+        }
+    }
+    same
+}
+
+#[test]
+fn exact_answers_are_optimal_at_their_own_normal_forces() {
+    let mut work = LeastWork::new();
+    let (mut solved, mut same) = (0, 0);
+    for (seed, recipe) in [
+        Recipe::PLANAR,
+        Recipe { massless: 0.0, ..Recipe::SPATIAL },
+        Recipe { massless: 0.0, round: true, ..Recipe::SPATIAL },
+    ]
+    .iter()
+    .enumerate()
+    {
+        let mut s = Samples::new(400 + seed as u64);
+        for _ in 0..300 {
+            let sample = friction_problem(&mut s, recipe);
+            let out = solve(&sample.program);
+            if out.outcome != Outcome::Solved {
+                continue;
+            }
+            let force = out.lambda.iter().fold(1.0_f64, |m, l| m.max(l.abs()));
+            let speed = out.u.iter().chain(&out.x).fold(1.0_f64, |m, u| m.max(u.abs()));
+            if speed > 1e6 {
+                // a block of deficient rank, whose rounding is all that resists
+                continue;
+            }
+            solved += 1;
+            same += i32::from(theorem(&sample.program, &out, force * speed, &mut work));
+        }
+    }
+    eprintln!("{same} of {solved}");
+    assert!(solved > 350 && 2 * same > solved, "{same} of {solved}");
+}
+
+#[test]
+fn the_fixed_point_over_normal_forces_has_the_slope_of_the_paper() {
+    // a fence pushes the particle: lambda_n of the fence → (29) → its multiplier
+    for mu in [0.5, 0.9, 1.5] {
+        let rubs = [mu];
+        let p = particle(ROUND, Some((Friction::Round(&rubs), 0.01)), [0.0, 0.0, -WEIGHT]);
+        let out = solve(&p);
+        let exact = 0.5 * WEIGHT / (1.0 + mu * mu).sqrt();
+        assert!((out.lambda[3] - exact).abs() < 1e-9, "mu {mu}: {}", out.lambda[3]);
+        let mut work = LeastWork::new();
+        let mut map = |lambda: f64| {
+            assert_eq!(work.solve(&p, &[WEIGHT, lambda]), Status::Solved);
+            work.lambda[3]
+        };
+        let step = 1e-3;
+        let slope = (map(exact + step) - map(exact - step)) / (2.0 * step);
+        assert!((slope + mu * mu).abs() < 1e-3, "mu {mu}: slope {slope}");
+        assert!((map(exact) - exact).abs() < 1e-6);
+        // damped by 1/(1 + mu²) it gets there whatever mu is
+        let mut lambda = exact + 0.3;
+        for _ in 0..8 {
+            lambda += (map(lambda) - lambda) / (1.0 + mu * mu);
+        }
+        assert!((lambda - exact).abs() < 1e-6, "mu {mu}: {lambda}");
+    }
+}
+
+#[test]
+fn what_has_no_answer_says_why() {
+    // pushed past a wall: both crush it
+    let mut p = particle(ROUND, Some((Friction::Round(&[0.5]), 0.2)), [0.0, 0.0, -WEIGHT]);
+    let mut wall = p.push_contact(Friction::Round(&[0.3]), &[0]);
+    wall.J(0, 0)[0] = -1.0;
+    wall.J(0, 1)[1] = 1.0;
+    wall.b()[0] = -0.1;
+    let out = solve(&p);
+    let Some(Refutation::Crushed { weights }) = &out.refutation else { panic!("{out:?}") };
+    assert!(weights[0].abs() < 1e-9 && (weights[1] - weights[2]).abs() < 1e-9, "{weights:?}");
+    assert!(out.refutation.expect("a proof").holds(&p));
+    for friction in [ROUND, DIAMOND] {
+        // pulled up, or aside by more than friction holds
+        for force in [[0.0, 0.0, 1.0], [0.6 * WEIGHT, 0.0, -WEIGHT]] {
+            let p = particle(friction, None, force);
+            let out = solve(&p);
+            assert_eq!(out.outcome, Outcome::Unsolvable, "{friction:?} {force:?}");
+            let refutation = out.refutation.expect("a proof");
+            assert!(refutation.holds(&p));
+            let Refutation::Unsupported { direction } = refutation else {
+                panic!("{refutation:?}")
+            };
+            let along: f64 = direction.iter().zip(force).map(|(d, f)| d * f).sum();
+            assert!(along > 0.0, "{direction:?}");
+        }
+    }
+}
+
+#[test]
+fn a_rod_that_slides_into_its_own_friction_jams() {
+    // a leaning rod's tip on a conveyor: the slip presses the tip into the belt by more than it lifts it.
+    // u_n = x, the tip's height by the rod's turn; friction turns it by mu lambda_n the wrong way
+    let mut p = FrictionProgram::new();
+    p.reset([1]);
+    p.c(0)[0] = 1.0;
+    let friction = Friction::Diamond { mu: 2.0, directions: &[1.0, -1.0], tangents: 1 };
+    let mut tip = p.push_contact(friction, &[0]);
+    tip.J(0, 0)[0] = 1.0;
+    tip.J(0, 1)[0] = 1.0;
+    tip.b().copy_from_slice(&[0.1, -1.0]);
+    let out = solve(&p);
+    assert_eq!(out.outcome, Outcome::Unsolvable, "{out:?}");
+    let refutation = out.refutation.expect("a proof");
+    assert!(refutation.holds(&p));
+    let Refutation::Jammed { contacts, proof } = refutation else { panic!("{refutation:?}") };
+    assert_eq!(contacts, [0]);
+    assert!(!proof.cases.is_empty());
+}
+
+#[test]
+fn numbers_that_are_none_give_up() {
+    for bad in [f64::NAN, f64::INFINITY] {
+        let mut p = particle(ROUND, None, [0.0, 0.0, -WEIGHT]);
+        p.c(0)[1] = bad;
+        let out = solve(&p);
+        assert_eq!(out.outcome, Outcome::GaveUp);
+        assert!(out.reason.is_some() && out.x.iter().all(|x| *x == 0.0));
+        let p = particle(Friction::Round(&[bad, 0.5]), None, [0.0, 0.0, -WEIGHT]);
+        assert_eq!(solve(&p).outcome, Outcome::GaveUp);
+    }
+    let p = particle(Friction::Round(&[-0.5, 0.5]), None, [0.0, 0.0, -WEIGHT]);
+    let reason = solve(&p).reason.expect("a reason");
+    assert_eq!(reason.to_string(), "a coefficient of friction is negative");
+    let empty = FrictionProgram::new();
+    assert_eq!(solve(&empty).outcome, Outcome::Solved);
+}
+
+#[test]
+fn answers_scale_with_their_units() {
+    // forces and lengths by a million up or down: the same answer in other units
+    let mut s = Samples::new(500);
+    let mut checked = 0;
+    for k in 0..200 {
+        let sample = friction_problem(&mut s, &Recipe { massless: 0.3, ..Recipe::PLANAR });
+        let out = solve(&sample.program);
+        if out.outcome != Outcome::Solved
+            || Uniqueness::new().motion(&sample.program, &out) != Motion::Unique
+        {
+            continue;
+        }
+        for (force, length) in [(1e6, 1e-6), (1e-6, 1e-6), (1e-6, 1e6), (1e6, 1e6)] {
+            let scaled = sample.in_units(force, length);
+            let other = solve(&scaled.program);
+            assert_eq!(other.outcome, Outcome::Solved, "sample {k}, {force:e}, {length:e}");
+            let check = scaled.check(&other, 1e-9);
+            assert_eq!(check, Ok(()), "sample {k}, {force:e}, {length:e}");
+        }
+        checked += 1;
+    }
+    assert!(checked > 50, "{checked}");
+}

@@ -1,0 +1,104 @@
+//! Names for the proofs of the solvers: which bodies, pairs and joints have no next state, and why.
+
+use crate::contact::ContactRows;
+use crate::error::{PairDepth, StepError};
+use crate::system::System;
+use crate::workspace::RowKey;
+
+/// Names what the ray of an unbounded problem moves.
+pub(crate) fn unsupported(system: &System, ray: &[f64]) -> StepError {
+    let (bodies, direction) = movers(system, ray);
+    StepError::Unsupported { bodies, direction }
+}
+
+/// Names of the bodies that a direction of the variables moves, and its dofs with their shares.
+pub(crate) fn movers(system: &System, ray: &[f64]) -> (Vec<String>, Vec<(String, f64)>) {
+    let names = system.dof_names();
+    let largest = ray.iter().fold(0.0_f64, |m, d| m.max(d.abs()));
+    let mut bodies: Vec<String> = Vec::new();
+    let mut direction = Vec::new();
+    for (dof, variable) in system.variable_of_dof.iter().enumerate() {
+        let Some(share) = variable.map(|v| ray[v as usize] / largest) else { continue };
+        // a tenth: enough to tell the mover from what it drags along
+        if share.abs() >= 0.1 {
+            direction.push((names[dof].clone(), share));
+            let name = &system.model.body(first_with_shape(system, system.body_of_dof[dof])).name;
+            if !bodies.contains(name) {
+                bodies.push(name.clone());
+            }
+        }
+    }
+    (bodies, direction)
+}
+
+/// The body itself, or the first that it carries and that has a shape: joints in a chain have bodies
+/// between them that nobody knows.
+fn first_with_shape(system: &System, body: usize) -> usize {
+    let model = &system.model;
+    let has_shape = |b: usize| system.geoms.iter().any(|geom| geom.body == b);
+    let carried = |mut b: usize| {
+        // a parent stands before its children
+        while b > body {
+            b = model.body(b).parent;
+        }
+        b == body
+    };
+    (body..model.n_bodies()).find(|&b| has_shape(b) && carried(b)).unwrap_or(body)
+}
+
+/// Names the rows that exclude one another; `weights` are their shares of the contradiction.
+pub(crate) fn infeasible(
+    system: &System,
+    contacts: &ContactRows,
+    keys: &[RowKey],
+    weights: &[f64],
+) -> StepError {
+    let (pairs, joints) = blamed(system, contacts, keys, weights);
+    StepError::Infeasible { pairs, joints }
+}
+
+/// Pairs of bodies, deepest first, and joints at their limits whose rows have a weight.
+pub(crate) fn blamed(
+    system: &System,
+    contacts: &ContactRows,
+    keys: &[RowKey],
+    weights: &[f64],
+) -> (Vec<PairDepth>, Vec<String>) {
+    let largest = weights.iter().fold(0.0_f64, |m, y| m.max(*y));
+    let mut pairs: Vec<PairDepth> = Vec::new();
+    let mut joints = Vec::new();
+    for (key, y) in keys.iter().zip(weights) {
+        // rows that carry less than a thousandth of the contradiction are bystanders
+        if *y <= 1e-3 * largest {
+            continue;
+        }
+        match key {
+            RowKey::Contact { geom_a, geom_b, feature, .. } => {
+                let name =
+                    |geom: u32| system.model.body(system.geoms[geom as usize].body).name.clone();
+                let depth = contacts
+                    .rows
+                    .iter()
+                    .find(|r| {
+                        (r.near.geom_a, r.near.geom_b, r.near.point.feature)
+                            == (*geom_a, *geom_b, *feature)
+                    })
+                    .map_or(0.0, |r| -r.near.point.phi);
+                let (a, b) = (name(*geom_a), name(*geom_b));
+                match pairs.iter_mut().find(|p| p.a == a && p.b == b) {
+                    Some(pair) => pair.depth = pair.depth.max(depth),
+                    None => pairs.push(PairDepth { a, b, depth }),
+                }
+            }
+            RowKey::LowerLimit { limit } | RowKey::UpperLimit { limit } => {
+                let dof = system.model.limits()[*limit as usize].dof as usize;
+                let name = system.model.body(system.body_of_dof[dof]).joint_name.clone();
+                if !joints.contains(&name) {
+                    joints.push(name);
+                }
+            }
+        }
+    }
+    pairs.sort_by(|x, y| y.depth.total_cmp(&x.depth));
+    (pairs, joints)
+}

@@ -1,0 +1,273 @@
+//! Stage 4: contacts, springs, weights and limits → a program of the solvers. The same for every
+//! formulation: they differ in what friction a contact is given.
+
+use crate::contact::{ContactRow, ContactRows};
+use crate::formulation::Cone;
+use crate::formulation::edges::{WAYS, Ways, push_edges};
+use crate::params::{Inertia, StepParams};
+use crate::step::Load;
+use crate::system::{DampingOn, Role, System};
+use crate::workspace::RowKey;
+use quasistep_model::Kinematics;
+use quasistep_solvers::{self as solvers, ConeMut, Saturation};
+
+/// `edge` of the keys of rows along a contact's tangents, from here on: their multipliers have any sign
+/// and say nothing on their own.
+const TANGENT: u32 = 1 << 31;
+
+/// True for rows along the tangents of a contact.
+pub(crate) fn is_tangent(key: &RowKey) -> bool {
+    matches!(key, RowKey::Contact { edge, .. } if *edge >= TANGENT)
+}
+
+/// What a step problem is written into: blocks of variables with a cost, and contacts over them.
+pub(crate) trait Program: Default {
+    /// True if the multipliers of a contact are its forces row by row, false if they are those of edges.
+    const FORCES: bool;
+
+    fn reset(&mut self, dims: &[usize]);
+    fn P(&mut self, block: usize, row: usize) -> &mut [f64];
+    fn P_row(&self, block: usize, row: usize) -> &[f64];
+    fn c(&mut self, block: usize) -> &mut [f64];
+    fn push_saturation(&mut self, saturation: Saturation);
+    /// Adds a contact of `k` rows, the normal first, whose friction cone has these edges or this
+    /// diagonal.
+    fn push(&mut self, cone: solvers::Cone<'_>, k: usize, blocks: &[u32]) -> ConeMut<'_>;
+}
+
+/// The step problem as the solvers see it, and the identity of its rows.
+#[derive(Debug, Default)]
+pub(crate) struct Problem<P> {
+    pub program: P,
+    /// One per multiplier, ascending: contacts are sorted, limits follow.
+    pub keys: Vec<RowKey>,
+    /// What a unit of each multiplier pushes with along `n`, `t1`, `t2` and turns with about `n`,
+    /// `r1`, `r2`: for an edge of sliding friction `(1, mu d_j, 0, 0, 0)`.
+    pub pushes: Vec<[f64; WAYS]>,
+    /// Edges of the contact at hand, and its `E`.
+    edges: Vec<[f64; WAYS]>,
+    E: Vec<f64>,
+}
+
+/// Speed that the gap row of a contact demands, in m/s: `phi/h`, recovery bounded.
+pub(crate) fn gap_offset(phi: f64, params: &StepParams) -> f64 {
+    (phi / params.time_step).max(-params.max_recovery_speed)
+}
+
+impl<P: Program> Problem<P> {
+    /// Fills the problem for one step.
+    #[allow(clippy::too_many_arguments)] // one caller: the main loop, which lists the data flow
+    pub fn assemble(
+        &mut self,
+        system: &System,
+        q: &[f64],
+        load: &Load,
+        contacts: &ContactRows,
+        kin: &Kinematics,
+        cone: Cone,
+        params: &StepParams,
+    ) {
+        self.program.reset(&system.block_dims);
+        self.keys.clear();
+        self.pushes.clear();
+        self.assemble_cost(system, load, kin, params);
+        for row in &contacts.rows {
+            self.push_contact(system, load, contacts, row, cone, params);
+        }
+        self.push_limits(system, q, params);
+    }
+
+    fn assemble_cost(
+        &mut self,
+        system: &System,
+        load: &Load,
+        kin: &Kinematics,
+        params: &StepParams,
+    ) {
+        let h = params.time_step;
+        let program = &mut self.program;
+        let place = |dof: usize| {
+            system.variable_of_dof[dof].map(|variable| {
+                let (block, at) = system.block_of_variable[variable as usize];
+                (block as usize, at as usize)
+            })
+        };
+        let passive = |dof: usize| matches!(system.roles[system.body_of_dof[dof]], Role::Passive);
+        if params.inertia == Inertia::Mass {
+            system.model.mass_entries(kin, |i, j, entry| {
+                if passive(i) && passive(j) {
+                    let (row, column) = (place(i), place(j));
+                    if let (Some((block, row)), Some((_, column))) = (row, column) {
+                        program.P(block, row)[column] += entry;
+                    }
+                }
+            });
+        }
+        for i in 0..system.variable_of_dof.len() {
+            let Some((block, row)) = place(i) else { continue };
+            let mut c = -h * load.tau[i];
+            let body = system.body_of_dof[i];
+            if let Role::Actuated(actuator) = &system.roles[body] {
+                let k = i - system.model.body(body).v.start;
+                let (K, D) = (actuator.stiffness[k], actuator.damping[k]);
+                // the spring's stretch within the step is dq_cmd − at h v
+                let at = load.spring_at[i];
+                let mut P = h * D;
+                if actuator.damping_on == DampingOn::CommandError {
+                    c -= h * D * load.v_cmd[i];
+                }
+                let limit = actuator.effort_limit[k];
+                if limit.is_finite() {
+                    // the same spring with a force that saturates: a Huber cost on this rate
+                    program.push_saturation(Saturation {
+                        index: system.variable_of_dof[i].expect("it has a place"),
+                        stiffness: at * h * h * K,
+                        target: load.dq_cmd[i] / (at * h),
+                        limit: h * limit,
+                    });
+                } else {
+                    P += at * h * h * K;
+                    c -= h * K * load.dq_cmd[i];
+                }
+                program.P(block, row)[row] += P;
+            }
+            program.c(block)[row] = c;
+        }
+    }
+
+    fn push_contact(
+        &mut self,
+        system: &System,
+        load: &Load,
+        contacts: &ContactRows,
+        row: &ContactRow,
+        cone: Cone,
+        params: &StepParams,
+    ) {
+        let near = &row.near;
+        let ways = Ways::of(row);
+        let k = ways.len();
+        let round = cone == Cone::Round && k > 2;
+        self.edges.clear();
+        self.E.clear();
+        if round {
+            self.E.extend((0..k).map(|r| ways.coefficient(row, r)));
+        } else {
+            push_edges(row, cone, &mut self.edges);
+            for edge in &self.edges {
+                self.E.extend((0..k).map(|r| edge[ways.way(r)]));
+            }
+        }
+        // multipliers along the rows, or of the edges
+        let by_row = round || P::FORCES;
+        let first_push = self.pushes.len();
+        if by_row {
+            for r in 0..k {
+                let mut push = [0.0; WAYS];
+                push[ways.way(r)] = if P::FORCES { 1.0 } else { self.E[r] };
+                self.pushes.push(push);
+            }
+        } else {
+            self.pushes.extend_from_slice(&self.edges);
+        }
+        // the blocks that this contact moves: one or two
+        let (mut blocks, mut n_blocks) = ([u32::MAX; 2], 0);
+        let mut known = [0.0; WAYS];
+        for (dof, column) in contacts.columns_of(row) {
+            match system.variable_of_dof[dof] {
+                Some(variable) => {
+                    let block = system.block_of_variable[variable as usize].0;
+                    if !blocks[..n_blocks].contains(&block) {
+                        blocks[n_blocks] = block;
+                        n_blocks += 1;
+                    }
+                }
+                None => {
+                    for r in 0..ways.pushes {
+                        known[r] += column[r] * load.v_known[dof];
+                    }
+                }
+            }
+        }
+        if let Some(turning) = &row.turning {
+            for (dof, column) in contacts.turns_of(row, turning) {
+                for r in ways.pushes..k {
+                    known[r] += column[ways.way(r) - 3] * load.v_known[dof];
+                }
+            }
+        }
+        // one order for all contacts of a pair of trees: they share one place in the factor
+        blocks[..n_blocks].sort_unstable();
+        let blocks = &blocks[..n_blocks];
+        let shape =
+            if round { solvers::Cone::Round(&self.E) } else { solvers::Cone::Edges(&self.E) };
+        let mut entry = self.program.push(shape, k, blocks);
+        known[0] += gap_offset(near.point.phi, params);
+        for (b, known) in entry.b().iter_mut().zip(known) {
+            *b = -known;
+        }
+        for (dof, column) in contacts.columns_of(row) {
+            let Some(variable) = system.variable_of_dof[dof] else { continue };
+            let (block, at) = system.block_of_variable[variable as usize];
+            let side = usize::from(block != blocks[0]);
+            let (rows, stride) = entry.J_rows(side);
+            for r in 0..ways.pushes {
+                rows[r * stride + at as usize] = column[r];
+            }
+        }
+        if let Some(turning) = &row.turning {
+            for (dof, column) in contacts.turns_of(row, turning) {
+                let Some(variable) = system.variable_of_dof[dof] else { continue };
+                let (block, at) = system.block_of_variable[variable as usize];
+                let (rows, stride) = entry.J_rows(usize::from(block != blocks[0]));
+                for r in ways.pushes..k {
+                    rows[r * stride + at as usize] = column[ways.way(r) - 3];
+                }
+            }
+        }
+        for j in 0..(self.pushes.len() - first_push) as u32 {
+            self.keys.push(RowKey::Contact {
+                geom_a: near.geom_a,
+                geom_b: near.geom_b,
+                feature: near.point.feature,
+                edge: if by_row && j > 0 { TANGENT + j } else { j },
+            });
+        }
+    }
+
+    fn push_limits(&mut self, system: &System, q: &[f64], params: &StepParams) {
+        for (k, limit) in system.model.limits().iter().enumerate() {
+            let Some(variable) = system.variable_of_dof[limit.dof as usize] else { continue };
+            let (block, at) = system.block_of_variable[variable as usize];
+            let q = q[limit.q_index as usize];
+            let limit_index = k as u32;
+            let mut push = |sign: f64, gap: f64, key| {
+                let mut entry = self.program.push(solvers::Cone::Edges(&[1.0]), 1, &[block]);
+                entry.J(0, 0)[at as usize] = sign;
+                entry.b()[0] = -gap_offset(gap, params);
+                self.keys.push(key);
+            };
+            if limit.lower.is_finite() {
+                push(1.0, q - limit.lower, RowKey::LowerLimit { limit: limit_index });
+            }
+            if limit.upper.is_finite() {
+                push(-1.0, limit.upper - q, RowKey::UpperLimit { limit: limit_index });
+            }
+        }
+    }
+
+    /// Takes `M_u v / h`, the force that moves passive bodies from rest, off their force balance;
+    /// `x` are the rates of the variables.
+    pub fn subtract_inertia(&self, system: &System, x: &[f64], h: f64, balance: &mut [f64]) {
+        for (dof, variable) in system.variable_of_dof.iter().enumerate() {
+            let passive = matches!(system.roles[system.body_of_dof[dof]], Role::Passive);
+            let Some(variable) = variable.filter(|_| passive) else { continue };
+            let (block, at) = system.block_of_variable[variable as usize];
+            // a passive dof's row of the cost holds its mass and nothing else
+            let row = self.program.P_row(block as usize, at as usize);
+            let x = &x[(variable - at) as usize..];
+            let momentum: f64 = row.iter().zip(x).map(|(m, v)| m * v).sum();
+            balance[dof] -= momentum / h;
+        }
+    }
+}

@@ -1,0 +1,130 @@
+//! Stage 6: the solution → velocities and physical impulses in the report, alike for every formulation.
+
+use crate::contact::{ContactRow, ContactRows};
+use crate::formulation::edges::WAYS;
+use crate::report::{
+    ContactMode, ContactReport, LimitForce, SLIP_SPEED_THRESHOLD, SPIN_RATE_THRESHOLD, StepReport,
+};
+use crate::step::{Load, midpoint};
+use crate::system::System;
+use crate::workspace::RowKey;
+use quasistep_math::Vec3;
+use std::ops::Range;
+
+/// Share of the largest impulse below which a contact counts as unloaded: the solvers' zeros are exact,
+/// their smallest impulses are not better than this.
+const LOADED: f64 = 1e-12;
+
+/// A solver's answer, in the rows of a [`Problem`](crate::formulation::problem::Problem), and what it
+/// is an answer to.
+pub(crate) struct Answer<'a> {
+    pub system: &'a System,
+    pub load: &'a Load,
+    pub contacts: &'a ContactRows,
+    /// Time step, in s.
+    pub h: f64,
+    /// Rates of the variables, in m/s or rad/s.
+    pub x: &'a [f64],
+    /// Multipliers, in N·s or N·m·s, what a unit of each pushes with, and whose they are.
+    pub z: &'a [f64],
+    pub pushes: &'a [[f64; WAYS]],
+    pub keys: &'a [RowKey],
+}
+
+impl Answer<'_> {
+    /// Fills velocities, contacts and limits of the report. `rows_of` are the multipliers of a contact,
+    /// `layer` is the speed at which the convex step lifts it, in m/s, given its rates in all ways.
+    pub fn write(
+        &self,
+        report: &mut StepReport,
+        rows_of: impl Fn(usize) -> Range<usize>,
+        layer: impl Fn(usize, [f64; WAYS]) -> f64,
+    ) {
+        let Self { system, load, contacts, h, .. } = *self;
+        report.v.clear();
+        report.v.extend(system.variable_of_dof.iter().zip(&load.v_known).map(
+            |(variable, known)| match variable {
+                Some(index) => self.x[*index as usize],
+                None => *known,
+            },
+        ));
+        let largest = self.z.iter().fold(0.0_f64, |m, z| m.max(*z));
+        report.contacts.clear();
+        for (k, row) in contacts.rows.iter().enumerate() {
+            // lambda_n = Σ beta_j, lambda_t = mu Σ beta_j d_j; of a round cone z_n and mu z_t
+            let mut lambda = [0.0; WAYS];
+            for r in rows_of(k) {
+                for (sum, push) in lambda.iter_mut().zip(self.pushes[r]) {
+                    *sum += self.z[r] * push;
+                }
+            }
+            let [v_n, v_t1, v_t2] = contacts.velocity(row, &report.v);
+            let [w_n, w_r1, w_r2] = contacts.angular_velocity(row, &report.v);
+            let rates = [v_n, v_t1, v_t2, w_n, w_r1, w_r2];
+            let loaded = lambda[0] > LOADED * largest;
+            let layer = if loaded { h * layer(k, rates) } else { 0.0 };
+            report.contacts.push(ContactReport {
+                boundary_layer: layer,
+                ..contact(system, row, lambda, rates, loaded, h)
+            });
+        }
+        report.limits.clear();
+        for (key, z) in self.keys.iter().zip(self.z) {
+            let (limit, sign) = match key {
+                RowKey::LowerLimit { limit } => (*limit, 1.0),
+                RowKey::UpperLimit { limit } => (*limit, -1.0),
+                RowKey::Contact { .. } => continue,
+            };
+            if *z > LOADED * largest {
+                let dof = system.model.limits()[limit as usize].dof;
+                report.limits.push(LimitForce { dof, force: sign * z / h });
+            }
+        }
+        report.n_rows = self.keys.len();
+        report.n_active = self.z.iter().filter(|z| **z > 0.0).count();
+    }
+}
+
+/// One contact from its impulses, in N·s and N·m·s, and its rates, in m/s and rad/s.
+fn contact(
+    system: &System,
+    row: &ContactRow,
+    lambda: [f64; WAYS],
+    [v_n, v_t1, v_t2, spin_rate, ..]: [f64; WAYS],
+    loaded: bool,
+    h: f64,
+) -> ContactReport {
+    let (near, point) = (&row.near, &row.near.point);
+    let [lambda_n, lambda_t1, lambda_t2, lambda_spin, lambda_r1, lambda_r2] = lambda;
+    let slip_W = row.t1 * v_t1 + row.t2 * v_t2;
+    let spins = row.friction.mu_spin > 0.0 && spin_rate.abs() > SPIN_RATE_THRESHOLD;
+    let mode = if !loaded {
+        ContactMode::Separate
+    } else if slip_W.norm() > SLIP_SPEED_THRESHOLD || spins {
+        ContactMode::Slide
+    } else {
+        ContactMode::Stick
+    };
+    ContactReport {
+        geom_a: near.geom_a,
+        geom_b: near.geom_b,
+        body_a: system.geoms[near.geom_a as usize].body as u32,
+        body_b: system.geoms[near.geom_b as usize].body as u32,
+        feature: point.feature,
+        p_W: midpoint(point.p_WCa, point.p_WCb),
+        n_AB_W: point.n_AB_W,
+        phi: point.phi,
+        phi_next: point.phi + h * v_n,
+        friction: row.friction,
+        normal_force: lambda_n / h,
+        friction_force_W: (row.t1 * lambda_t1 + row.t2 * lambda_t2) * (1.0 / h),
+        spin_torque: lambda_spin / h,
+        roll_torque_W: row
+            .turning
+            .map_or(Vec3::ZERO, |t| (t.r1 * lambda_r1 + t.r2 * lambda_r2) * (1.0 / h)),
+        slip_W,
+        spin_rate,
+        boundary_layer: 0.0,
+        mode,
+    }
+}

@@ -1,0 +1,186 @@
+//! Exact Coulomb friction where it has no answer, many, or one, and what is said of it.
+#![allow(missing_docs)]
+
+use quasistep::{ForceUniqueness, MotionUniqueness, StepError, Uniqueness};
+use quasistep_scene::Scene;
+use std::ops::ControlFlow;
+use std::path::Path;
+use testkit::scene;
+
+/// The gripper with prescribed fingers, Pang21 (1).
+const PRESCRIBED: [(&str, &str); 4] = [
+    ("step.formulation", "coulomb"),
+    ("models.gripper.bodies.carriage.joint", "[{slide: y, axis: [0, 0, 1], role: prescribed}]"),
+    (
+        "models.gripper.bodies.left.joint",
+        "[{slide: x_l, axis: [1, 0, 0], role: prescribed, start: -0.1}]",
+    ),
+    (
+        "models.gripper.bodies.right.joint",
+        "[{slide: x_r, axis: [1, 0, 0], role: prescribed, start: 0.1}]",
+    ),
+];
+
+/// Fingers that touch the ball without force, and are driven by springs, Pang21 (6).
+const SPRINGS: [(&str, &str); 3] = [
+    ("step.formulation", "coulomb"),
+    ("models.gripper.bodies.left.joint.0.start", "-0.1"),
+    ("models.gripper.bodies.right.joint.0.start", "0.1"),
+];
+
+/// Fingers close by 5 mm, or rise along the ball at 0.2 m/s.
+const SQUEEZE: &str = "[{joints: [gripper.x_l, gripper.x_r], constant: [-0.095, 0.095]}]";
+const GRAZE: &str = "[{joints: [gripper.x_l, gripper.x_r], constant: [-0.1, 0.1]}, {joint: gripper.y, expr: 0.2*t}]";
+
+fn gripper(drives: &[(&str, &str)], commands: &str) -> Scene {
+    let mut changes = drives.to_vec();
+    changes.extend([("commands", commands), ("facts", "[]"), ("step.duration", "0.01")]);
+    scene("gripper_2d", &changes)
+}
+
+fn first_uniqueness(scene: &Scene) -> Uniqueness {
+    let mut first = None;
+    scene.uniqueness(&mut |_, answer| first = first.take().or(answer)).unwrap();
+    first.unwrap()
+}
+
+fn stopped(scene: &Scene) -> StepError {
+    scene.run(None, &mut |_| ControlFlow::Continue(())).stopped.expect("no step can be taken")
+}
+
+/// A ball between prescribed fingers that close has no room: Pang21 (1) has no solution.
+#[test]
+fn a_prescribed_grasp_crushes_the_ball_and_names_the_pairs() {
+    let error = stopped(&gripper(&PRESCRIBED, SQUEEZE));
+    let StepError::Infeasible { pairs, .. } = &error else { panic!("{error}") };
+    let mut named: Vec<(&str, &str)> = pairs.iter().map(|p| (p.a.as_str(), p.b.as_str())).collect();
+    named.sort_unstable();
+    assert_eq!(named, [("gripper/left", "ball/ball"), ("gripper/right", "ball/ball")]);
+    let text = error.to_string();
+    assert!(text.starts_with("crushed:"), "{text}");
+    assert!(text.contains("`gripper/left` and `ball/ball` touch"), "{text}");
+}
+
+/// Fingers that touch and rise may drag at the ball with any force up to lifting it: Pang21 (1) has many.
+#[test]
+fn a_prescribed_graze_has_many_forces() {
+    let answer = first_uniqueness(&gripper(&PRESCRIBED, GRAZE));
+    let ForceUniqueness::Shared { contacts, .. } = &answer.forces else { panic!("{answer}") };
+    let fingers: Vec<_> = contacts.iter().filter(|c| c.a.starts_with("gripper")).collect();
+    assert_eq!(fingers.len(), 2, "{answer}");
+    assert!(fingers.iter().all(|c| !c.normal_is_unique), "{answer}");
+    assert!(
+        answer.to_string().contains("force between `gripper/left` and `ball/ball`"),
+        "{answer}"
+    );
+}
+
+/// With springs instead, Pang21 (6), the same squeeze and the same graze have exactly one answer.
+#[test]
+fn impedances_have_exactly_one_answer() {
+    // 5 mm at 1000 N/m from each side
+    let scene = gripper(&SPRINGS, SQUEEZE);
+    let recording = scene.run(None, &mut |_| ControlFlow::Continue(())).recording;
+    let forces: Vec<f64> = recording.frames[1].contacts.iter().map(|c| c.normal_force).collect();
+    for expected in [5.0, 5.0, 10.0] {
+        assert!(forces.iter().any(|f| (f - expected).abs() < 1e-9), "{forces:?}");
+    }
+    assert_eq!(first_uniqueness(&scene).motion, MotionUniqueness::Unique);
+    let answer = first_uniqueness(&gripper(&SPRINGS, GRAZE));
+    assert_eq!(answer.motion, MotionUniqueness::Unique);
+    assert_eq!(answer.forces, ForceUniqueness::Unique);
+}
+
+/// Two fingers on one joint share their friction in any split; its sum on the ball is the only one.
+#[test]
+fn fingers_on_one_joint_share_friction_in_any_split() {
+    let changes = [("step.formulation", "coulomb"), ("step.duration", "0.05"), ("facts", "[]")];
+    let mut last = None;
+    scene("gripper_2d", &changes).uniqueness(&mut |_, answer| last = answer).unwrap();
+    let answer = last.unwrap();
+    assert_eq!(answer.motion, MotionUniqueness::Unique);
+    let ForceUniqueness::Shared { contacts, sums, joints } = &answer.forces else {
+        panic!("{answer}")
+    };
+    assert!(joints.is_empty());
+    let mut named: Vec<&str> = contacts.iter().map(|c| c.a.as_str()).collect();
+    named.sort_unstable();
+    assert_eq!(named, ["gripper/left", "gripper/right"]);
+    assert!(contacts.iter().all(|c| c.normal_is_unique), "{answer}");
+    assert_eq!(sums.len(), 1);
+    assert_eq!((sums[0].body.as_str(), sums[0].axes.as_slice()), ("ball/ball", ['z'].as_slice()));
+}
+
+/// Trinkle05 section 5: without friction the particle may be anywhere on the floor between fence and wall,
+/// with friction it is at one place, at every step.
+#[test]
+fn friction_makes_the_particle_s_motion_the_only_one() {
+    for cone in ["4", "8", "round"] {
+        let rubs = scene("fence_particle", &[("step.cone", cone)]);
+        rubs.uniqueness(&mut |t, answer| {
+            let answer = answer.unwrap();
+            assert_eq!(answer.motion, MotionUniqueness::Unique, "{cone} at {t}: {answer}");
+        })
+        .unwrap();
+        let glides = scene("fence_particle", &[("step.cone", cone), ("friction.pairs.2.mu", "0")]);
+        glides
+            .uniqueness(&mut |t, answer| {
+                let answer = answer.unwrap();
+                let MotionUniqueness::Free { bodies, direction } = &answer.motion else {
+                    panic!("{cone} at {t}: {answer}")
+                };
+                assert_eq!(bodies, &["particle/particle"]);
+                assert!(direction.iter().all(|(dof, _)| dof != "particle.z"), "{answer}");
+                // the fence pushes while it is in contact
+                let pushed = t > 0.255 && t < 1.575;
+                assert_eq!(direction.iter().any(|(dof, _)| dof == "particle.x"), !pushed, "{t}");
+            })
+            .unwrap();
+    }
+}
+
+const PARTICLE: &str = "
+format: 1
+title: A loaded particle
+gravity: [0, 0, -10]
+step: {size: 0.01, duration: 0.01, formulation: coulomb, cone: round}
+models:
+  floor: {joint: fixed, shape: {half_space: {}}}
+  particle:
+    joint: [{slide: x, axis: [1, 0, 0]}, {slide: y, axis: [0, 1, 0]}, {slide: z, axis: [0, 0, 1]}]
+    mass: 1
+    shape: {sphere: {radius: 0.02}, pose: {xyz: [0, 0, 0.02]}}
+friction: {default: 0.5}
+wrenches: [{body: particle, force: [FX, 0, FZ]}]
+";
+
+fn particle(fx: &str, fz: &str, changes: &[(&str, &str)]) -> Scene {
+    let text = PARTICLE.replace("FX", fx).replace("FZ", fz);
+    let changes: Vec<(String, String)> =
+        changes.iter().map(|(k, v)| ((*k).to_owned(), (*v).to_owned())).collect();
+    Scene::parse(&text, "particle.yml", "particle", Path::new("."), &changes).unwrap()
+}
+
+/// The counterexample to Trinkle05 (32): a load of exactly mu m g passes it, and yet the particle may slide
+/// along the load; with less it stays.
+#[test]
+fn a_load_at_the_friction_limit_leaves_the_motion_open() {
+    let answer = first_uniqueness(&particle("5", "0", &[]));
+    let MotionUniqueness::Free { bodies, direction } = &answer.motion else { panic!("{answer}") };
+    assert_eq!(bodies, &["particle/particle"]);
+    assert_eq!(direction, &[("particle.x".to_owned(), 1.0)], "{answer}");
+    let answer = first_uniqueness(&particle("4.9", "0", &[]));
+    assert_eq!(answer.motion, MotionUniqueness::Unique);
+}
+
+/// A load above mu m g, or above the weight, pulls the particle away, and the direction is said.
+#[test]
+fn what_is_pulled_away_is_named_with_its_direction() {
+    for (fx, fz, dof) in [("5.1", "0", "particle.x +"), ("0", "10.1", "particle.z +")] {
+        let error = stopped(&particle(fx, fz, &[]));
+        let StepError::Unsupported { bodies, .. } = &error else { panic!("{error}") };
+        assert_eq!(bodies, &["particle/particle"]);
+        let text = error.to_string();
+        assert!(text.starts_with("unsupported:") && text.contains(dof), "{text}");
+    }
+}
