@@ -1,7 +1,7 @@
 //! Exact Coulomb friction where it has no answer, many, or one, and what is said of it.
 #![allow(missing_docs)]
 
-use quasistep::{ForceUniqueness, MotionUniqueness, StepError, Uniqueness};
+use quasistep::{Fallback, ForceUniqueness, MotionUniqueness, StepError, Tally, Uniqueness};
 use quasistep_scene::Scene;
 use std::ops::ControlFlow;
 use std::path::Path;
@@ -182,5 +182,70 @@ fn what_is_pulled_away_is_named_with_its_direction() {
         assert_eq!(bodies, &["particle/particle"]);
         let text = error.to_string();
         assert!(text.starts_with("unsupported:") && text.contains(dof), "{text}");
+    }
+}
+
+/// Runs to the end, and says how many steps stood in.
+fn stand_ins(scene: &Scene, fallback: Fallback) -> (usize, quasistep_record::Recording) {
+    let mut tally = Tally::default();
+    let outcome = scene.run(None, &mut |step| {
+        if let Some((which, why)) = &step.report.fallback {
+            assert_eq!(*which, fallback);
+            assert!(!why.to_string().is_empty());
+        }
+        tally.push(step.report);
+        ControlFlow::Continue(())
+    });
+    assert!(outcome.stopped.is_none(), "{:?}", outcome.stopped);
+    (tally.stand_ins(), outcome.recording)
+}
+
+/// Where prescribed fingers would crush the ball, springs in their place squeeze it: 5 mm at 500 N/m.
+#[test]
+fn springs_stand_in_for_prescribed_motion_that_crushes() {
+    let mut drives = PRESCRIBED.to_vec();
+    drives.extend([("step.fallback", "impedance"), ("step.fallback_stiffness", "500")]);
+    let (count, recording) = stand_ins(&gripper(&drives, SQUEEZE), Fallback::Impedance);
+    assert_eq!(count, 1);
+    let frame = &recording.frames[1];
+    let fingers: Vec<f64> = frame.contacts.iter().map(|c| c.normal_force).collect();
+    for expected in [2.5, 2.5, 10.0] {
+        assert!(fingers.iter().any(|f| (f - expected).abs() < 1e-9), "{fingers:?}");
+    }
+    let left = recording.coordinate("gripper.x_l").unwrap();
+    assert!((frame.q[left] + 0.1).abs() < 1e-12, "the finger stops at the ball");
+}
+
+/// The other fallbacks keep to prescribed motion and to gaps, so that what is crushed stays an error; and
+/// springs do not help where nothing is prescribed.
+#[test]
+fn fallbacks_that_do_not_help_leave_the_error_as_it_is() {
+    for fallback in ["convex", "proximal"] {
+        let mut drives = PRESCRIBED.to_vec();
+        drives.push(("step.fallback", fallback));
+        let error = stopped(&gripper(&drives, SQUEEZE));
+        assert!(matches!(error, StepError::Infeasible { .. }), "{fallback}: {error}");
+    }
+    for fallback in ["convex", "impedance"] {
+        let error = stopped(&particle("0", "10.1", &[("step.fallback", fallback)]));
+        assert!(matches!(error, StepError::Unsupported { .. }), "{fallback}: {error}");
+    }
+}
+
+/// A particle that is pulled along the floor by more than friction holds moves by its inertia,
+/// `h² (F − mu m g) / m` from rest in each step, and one that is lifted leaves the floor.
+#[test]
+fn the_proximal_step_moves_what_nothing_supports_by_its_inertia() {
+    let changes = [("step.fallback", "proximal"), ("step.duration", "0.03")];
+    let h = 0.01_f64;
+    for (fx, fz, name, step) in
+        [("6", "0", "particle.x", h * h * 1.0), ("0", "12", "particle.z", h * h * 2.0)]
+    {
+        let (count, recording) = stand_ins(&particle(fx, fz, &changes), Fallback::Proximal);
+        assert_eq!(count, 3);
+        let at = recording.coordinate(name).unwrap();
+        for (k, frame) in recording.frames.iter().enumerate() {
+            assert!((frame.q[at] - step * k as f64).abs() < 1e-12, "{name}: {:?}", frame.q);
+        }
     }
 }

@@ -34,6 +34,7 @@ mod friction;
 mod params;
 mod report;
 mod scan;
+mod stand_in;
 mod state;
 mod step;
 mod system;
