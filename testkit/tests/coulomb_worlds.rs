@@ -52,7 +52,7 @@ fn stopped(scene: &Scene) -> StepError {
 #[test]
 fn a_prescribed_grasp_crushes_the_ball_and_names_the_pairs() {
     let error = stopped(&gripper(&PRESCRIBED, SQUEEZE));
-    let StepError::Infeasible { pairs, .. } = &error else { panic!("{error}") };
+    let StepError::Infeasible { pairs, crushed: true, .. } = &error else { panic!("{error}") };
     let mut named: Vec<(&str, &str)> = pairs.iter().map(|p| (p.a.as_str(), p.b.as_str())).collect();
     named.sort_unstable();
     assert_eq!(named, [("gripper/left", "ball/ball"), ("gripper/right", "ball/ball")]);
@@ -248,4 +248,56 @@ fn the_proximal_step_moves_what_nothing_supports_by_its_inertia() {
             assert!((frame.q[at] - step * k as f64).abs() < 1e-12, "{name}: {:?}", frame.q);
         }
     }
+}
+
+/// A rod leans on a belt that drags its tip under its hinge: slipping presses the tip into the belt by more
+/// than it lifts it, and sticking would move it below.
+const ROD: &str = "
+format: 1
+title: A rod that jams
+step: {size: 0.01, duration: 0.01, formulation: coulomb, cone: 2}
+models:
+  belt:
+    joint: [{slide: x, axis: [1, 0, 0], role: prescribed}]
+    shape: {box: {size: [4, 1, 0.1]}, pose: {xyz: [0, 0, -0.05]}}
+  rod:
+    pose: {xyz: [0, 0, 0.4587912809451864]}
+    joint: [{hinge: lean, axis: [0, 1, 0], start: 0.5}]
+    mass: 1
+    com: [0, 0, -0.25]
+    inertia: [0.02, 0.02, 0.001]
+    shape: {sphere: {radius: 0.02}, pose: {xyz: [0, 0, -0.5]}}
+friction: {default: MU}
+commands: [{joint: belt.x, expr: 0.1*t}]
+";
+
+fn rod(mu: &str, changes: &[(&str, &str)]) -> Scene {
+    let changes: Vec<(String, String)> =
+        changes.iter().map(|(k, v)| ((*k).to_owned(), (*v).to_owned())).collect();
+    Scene::parse(&ROD.replace("MU", mu), "rod.yml", "rod", Path::new("."), &changes).unwrap()
+}
+
+#[test]
+fn a_rod_that_jams_is_named_and_gives_way_to_fallbacks() {
+    let error = stopped(&rod("1", &[]));
+    let StepError::Jammed { pairs, .. } = &error else { panic!("{error}") };
+    assert_eq!(pairs.len(), 1);
+    let text = error.to_string();
+    assert!(
+        text.starts_with("jammed:") && text.contains("`belt/belt` and `rod/rod` touch"),
+        "{text}"
+    );
+    // the tip is dragged by friction below the tangent of its lean: no jam
+    assert_eq!(stand_ins(&rod("0.4", &[]), Fallback::None).0, 0);
+    // the convex step's cones exclude one another just so, with mass as without
+    for fallback in ["convex", "proximal"] {
+        let error = stopped(&rod("1", &[("step.fallback", fallback)]));
+        assert!(matches!(error, StepError::Jammed { .. }), "{fallback}: {error}");
+    }
+    // a belt on a spring waits for the rod
+    let (count, recording) =
+        stand_ins(&rod("1", &[("step.fallback", "impedance")]), Fallback::Impedance);
+    assert_eq!(count, 1);
+    let belt = recording.coordinate("belt.x").unwrap();
+    assert!(recording.frames[1].q[belt].abs() < 1e-12, "{:?}", recording.frames[1].q);
 }

@@ -3,6 +3,7 @@
 
 #![allow(non_snake_case)] // monogram notation: X_WB
 
+mod fence;
 mod figure;
 mod gripper;
 pub mod measure;
@@ -14,7 +15,7 @@ mod stacking;
 pub use figure::{Context, Figure, FigureResult, ReproduceError, Row};
 
 /// Every figure that can be regenerated.
-pub const FIGURES: [Figure; 9] = [
+pub const FIGURES: [Figure; 11] = [
     Figure {
         name: "pang21_fig1",
         title: "Pang21 Fig. 1: an arm stacks cubes (stills)",
@@ -29,6 +30,11 @@ pub const FIGURES: [Figure; 9] = [
         name: "pang21_fig5",
         title: "Pang21 Fig. 5: commanded and actual finger positions",
         make: gripper::positions,
+    },
+    Figure {
+        name: "pang21_fig6a",
+        title: "Pang21 Fig. 6a beside 6b: the gripper by LCP (6), exact friction, and by QP (10)",
+        make: gripper::exact_forces,
     },
     Figure {
         name: "pang21_fig6b",
@@ -59,5 +65,10 @@ pub const FIGURES: [Figure; 9] = [
         name: "tracy_fig3",
         title: "Tracy Fig. 3: boundary layer of torsional friction under a spun ball",
         make: spin::boundary_layer,
+    },
+    Figure {
+        name: "trinkle05_sec5",
+        title: "Trinkle05 section 5: a fence pushes a particle, without friction and with it",
+        make: fence::path_and_forces,
     },
 ];

@@ -3,7 +3,7 @@
 //!
 //! | fallback  | step that stands in                                                     | helps             |
 //! |-----------|-------------------------------------------------------------------------|-------------------|
-//! | convex    | Anitescu's, with the same cones                                         | jammed, undecided |
+//! | convex    | Anitescu's, with the same cones                                         | undecided         |
 //! | proximal  | the one with `1/2 vᵀ M_u v` in its cost: the configuration of least energy plus half the squared distance from the present one in the metric of mass | unsupported |
 //! | impedance | the one with springs instead of prescribed motion                       | crushed, jammed   |
 
