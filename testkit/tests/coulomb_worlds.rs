@@ -1,7 +1,7 @@
 //! Exact Coulomb friction where it has no answer, many, or one, and what is said of it.
 #![allow(missing_docs)]
 
-use quasistep::{ForceUniqueness, MotionUniqueness, StepError, Uniqueness};
+use quasistep::{Fallback, ForceUniqueness, MotionUniqueness, StepError, Tally, Uniqueness};
 use quasistep_scene::Scene;
 use std::ops::ControlFlow;
 use std::path::Path;
@@ -52,7 +52,7 @@ fn stopped(scene: &Scene) -> StepError {
 #[test]
 fn a_prescribed_grasp_crushes_the_ball_and_names_the_pairs() {
     let error = stopped(&gripper(&PRESCRIBED, SQUEEZE));
-    let StepError::Infeasible { pairs, .. } = &error else { panic!("{error}") };
+    let StepError::Infeasible { pairs, crushed: true, .. } = &error else { panic!("{error}") };
     let mut named: Vec<(&str, &str)> = pairs.iter().map(|p| (p.a.as_str(), p.b.as_str())).collect();
     named.sort_unstable();
     assert_eq!(named, [("gripper/left", "ball/ball"), ("gripper/right", "ball/ball")]);
@@ -183,4 +183,121 @@ fn what_is_pulled_away_is_named_with_its_direction() {
         let text = error.to_string();
         assert!(text.starts_with("unsupported:") && text.contains(dof), "{text}");
     }
+}
+
+/// Runs to the end, and says how many steps stood in.
+fn stand_ins(scene: &Scene, fallback: Fallback) -> (usize, quasistep_record::Recording) {
+    let mut tally = Tally::default();
+    let outcome = scene.run(None, &mut |step| {
+        if let Some((which, why)) = &step.report.fallback {
+            assert_eq!(*which, fallback);
+            assert!(!why.to_string().is_empty());
+        }
+        tally.push(step.report);
+        ControlFlow::Continue(())
+    });
+    assert!(outcome.stopped.is_none(), "{:?}", outcome.stopped);
+    (tally.stand_ins(), outcome.recording)
+}
+
+/// Where prescribed fingers would crush the ball, springs in their place squeeze it: 5 mm at 500 N/m.
+#[test]
+fn springs_stand_in_for_prescribed_motion_that_crushes() {
+    let mut drives = PRESCRIBED.to_vec();
+    drives.extend([("step.fallback", "impedance"), ("step.fallback_stiffness", "500")]);
+    let (count, recording) = stand_ins(&gripper(&drives, SQUEEZE), Fallback::Impedance);
+    assert_eq!(count, 1);
+    let frame = &recording.frames[1];
+    let fingers: Vec<f64> = frame.contacts.iter().map(|c| c.normal_force).collect();
+    for expected in [2.5, 2.5, 10.0] {
+        assert!(fingers.iter().any(|f| (f - expected).abs() < 1e-9), "{fingers:?}");
+    }
+    let left = recording.coordinate("gripper.x_l").unwrap();
+    assert!((frame.q[left] + 0.1).abs() < 1e-12, "the finger stops at the ball");
+}
+
+/// The other fallbacks keep to prescribed motion and to gaps, so that what is crushed stays an error; and
+/// springs do not help where nothing is prescribed.
+#[test]
+fn fallbacks_that_do_not_help_leave_the_error_as_it_is() {
+    for fallback in ["convex", "proximal"] {
+        let mut drives = PRESCRIBED.to_vec();
+        drives.push(("step.fallback", fallback));
+        let error = stopped(&gripper(&drives, SQUEEZE));
+        assert!(matches!(error, StepError::Infeasible { .. }), "{fallback}: {error}");
+    }
+    for fallback in ["convex", "impedance"] {
+        let error = stopped(&particle("0", "10.1", &[("step.fallback", fallback)]));
+        assert!(matches!(error, StepError::Unsupported { .. }), "{fallback}: {error}");
+    }
+}
+
+/// A particle that is pulled along the floor by more than friction holds moves by its inertia,
+/// `h² (F − mu m g) / m` from rest in each step, and one that is lifted leaves the floor.
+#[test]
+fn the_proximal_step_moves_what_nothing_supports_by_its_inertia() {
+    let changes = [("step.fallback", "proximal"), ("step.duration", "0.03")];
+    let h = 0.01_f64;
+    for (fx, fz, name, step) in
+        [("6", "0", "particle.x", h * h * 1.0), ("0", "12", "particle.z", h * h * 2.0)]
+    {
+        let (count, recording) = stand_ins(&particle(fx, fz, &changes), Fallback::Proximal);
+        assert_eq!(count, 3);
+        let at = recording.coordinate(name).unwrap();
+        for (k, frame) in recording.frames.iter().enumerate() {
+            assert!((frame.q[at] - step * k as f64).abs() < 1e-12, "{name}: {:?}", frame.q);
+        }
+    }
+}
+
+/// A rod leans on a belt that drags its tip under its hinge: slipping presses the tip into the belt by more
+/// than it lifts it, and sticking would move it below.
+const ROD: &str = "
+format: 1
+title: A rod that jams
+step: {size: 0.01, duration: 0.01, formulation: coulomb, cone: 2}
+models:
+  belt:
+    joint: [{slide: x, axis: [1, 0, 0], role: prescribed}]
+    shape: {box: {size: [4, 1, 0.1]}, pose: {xyz: [0, 0, -0.05]}}
+  rod:
+    pose: {xyz: [0, 0, 0.4587912809451864]}
+    joint: [{hinge: lean, axis: [0, 1, 0], start: 0.5}]
+    mass: 1
+    com: [0, 0, -0.25]
+    inertia: [0.02, 0.02, 0.001]
+    shape: {sphere: {radius: 0.02}, pose: {xyz: [0, 0, -0.5]}}
+friction: {default: MU}
+commands: [{joint: belt.x, expr: 0.1*t}]
+";
+
+fn rod(mu: &str, changes: &[(&str, &str)]) -> Scene {
+    let changes: Vec<(String, String)> =
+        changes.iter().map(|(k, v)| ((*k).to_owned(), (*v).to_owned())).collect();
+    Scene::parse(&ROD.replace("MU", mu), "rod.yml", "rod", Path::new("."), &changes).unwrap()
+}
+
+#[test]
+fn a_rod_that_jams_is_named_and_gives_way_to_fallbacks() {
+    let error = stopped(&rod("1", &[]));
+    let StepError::Jammed { pairs, .. } = &error else { panic!("{error}") };
+    assert_eq!(pairs.len(), 1);
+    let text = error.to_string();
+    assert!(
+        text.starts_with("jammed:") && text.contains("`belt/belt` and `rod/rod` touch"),
+        "{text}"
+    );
+    // the tip is dragged by friction below the tangent of its lean: no jam
+    assert_eq!(stand_ins(&rod("0.4", &[]), Fallback::None).0, 0);
+    // the convex step's cones exclude one another just so, with mass as without
+    for fallback in ["convex", "proximal"] {
+        let error = stopped(&rod("1", &[("step.fallback", fallback)]));
+        assert!(matches!(error, StepError::Jammed { .. }), "{fallback}: {error}");
+    }
+    // a belt on a spring waits for the rod
+    let (count, recording) =
+        stand_ins(&rod("1", &[("step.fallback", "impedance")]), Fallback::Impedance);
+    assert_eq!(count, 1);
+    let belt = recording.coordinate("belt.x").unwrap();
+    assert!(recording.frames[1].q[belt].abs() < 1e-12, "{:?}", recording.frames[1].q);
 }

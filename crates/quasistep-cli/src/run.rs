@@ -122,6 +122,13 @@ fn print_summary(scene: &Scene, tally: &Tally, seconds: &Seconds) {
     if tally.saturated_steps() > 0 {
         println!("  effort limits were reached in {} steps", tally.saturated_steps());
     }
+    if tally.stand_ins() > 0 {
+        println!(
+            "  {} steps have no answer with exact friction that was found: the fallback {:?} stands in",
+            tally.stand_ins(),
+            scene.params.fallback
+        );
+    }
 }
 
 /// How many of the scene's own facts hold, and which do not.

@@ -31,6 +31,7 @@ pub fn summary(scene: &Scene, tally: &Tally, seconds: &Seconds, stopped: Option<
             "duration_s": scene.duration,
             "formulation": format!("{:?}", params.formulation),
             "fallback": format!("{:?}", params.fallback),
+            "fallback_stiffness_N_per_m": params.fallback_stiffness,
             "inertia": format!("{:?}", params.inertia),
             "integration": format!("{:?}", params.integration),
             "contact_margin_m": params.contact_margin,

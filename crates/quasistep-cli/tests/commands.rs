@@ -168,9 +168,23 @@ fn check_says_what_a_scene_contains() {
 }
 
 #[test]
+fn check_says_what_is_unique() {
+    let scene =
+        ["check", "scenes/fence_particle.yml", "--uniqueness", "--set", "step.duration=0.3"];
+    let (said, _) = ends(&quasistep(&scene), 0);
+    assert!(said.contains("at 0.010000 to 0.300000 s: the motion is the only one"), "{said}");
+    let mut glides = scene.to_vec();
+    glides.extend(["--set", "friction.pairs.2.mu=0"]);
+    let (said, _) = ends(&quasistep(&glides), 0);
+    assert!(said.contains("the motion is not the only one: `particle/particle` may"), "{said}");
+    let (_, errors) = ends(&quasistep(&["check", "scenes/gripper_2d.yml", "--uniqueness"]), 2);
+    assert!(errors.contains("step.formulation=coulomb"), "{errors}");
+}
+
+#[test]
 fn figures_are_listed_and_made() {
     let (said, _) = ends(&quasistep(&["reproduce", "--list"]), 0);
-    assert!(said.lines().count() >= 8 && said.contains("pang21_fig6b"), "{said}");
+    assert!(said.lines().count() >= 11 && said.contains("trinkle05_sec5"), "{said}");
     let out = Folder::new("figures");
     let (said, _) = ends(
         &quasistep(&[
@@ -178,20 +192,28 @@ fn figures_are_listed_and_made() {
             "pang21_gripper",
             "pang21_fig4",
             "pang21_fig5",
+            "pang21_fig6a",
             "pang21_fig6b",
+            "trinkle05_sec5",
             "-o",
             out.text(),
         ]),
         0,
     );
     assert!(said.contains("published"), "{said}");
-    for file in
-        ["pang21_fig4.svg", "pang21_fig5.csv", "pang21_fig6b.svg", "pang21_gripper_numbers.csv"]
-    {
+    for file in [
+        "pang21_fig4.svg",
+        "pang21_fig5.csv",
+        "pang21_fig6a.svg",
+        "pang21_fig6b.svg",
+        "pang21_gripper_numbers.csv",
+        "trinkle05_sec5.svg",
+    ] {
         assert!(out.0.join(file).is_file(), "no {file}");
     }
-    // every published number of the gripper is met
-    for line in out.read("pang21_gripper_numbers.csv").lines().skip(1) {
+    // every published number of the gripper, of the fence and the particle is met
+    let numbers = ["pang21_gripper_numbers.csv", "trinkle05_sec5_numbers.csv"].map(|f| out.read(f));
+    for line in numbers.iter().flat_map(|text| text.lines().skip(1)) {
         let numbers: Vec<f64> =
             line.rsplit('"').nth(2).unwrap().split(',').filter_map(|c| c.parse().ok()).collect();
         let [published, _, difference] = numbers[..] else { panic!("{line}") };

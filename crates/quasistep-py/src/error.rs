@@ -53,7 +53,7 @@ pub fn step_as(error: &StepError, sentence: &str) -> PyErr {
                 d.set_item("direction", direction)
             })
         }
-        StepError::Infeasible { pairs, joints } => exception("InfeasibleError", sentence, |d| {
+        StepError::Infeasible { pairs, joints, .. } => exception("InfeasibleError", sentence, |d| {
             let pairs: Vec<_> = pairs.iter().map(|p| (&p.a, &p.b, p.depth)).collect();
             d.set_item("pairs", pairs)?;
             d.set_item("joints", joints)

@@ -10,6 +10,9 @@ use quasistep_view::plot::{Axis, Figure, Line, Mark, PALETTE, Panel, Series};
 const MODE_TIMES: [(f64, &str); 3] =
     [(0.03, "separation to rolling"), (0.13, "rolling to sliding"), (0.23, "sliding to rolling")];
 
+/// The same scene with exact Coulomb friction, Pang21 (6).
+const EXACT: [(&str, &str); 1] = [("step.formulation", "coulomb")];
+
 /// The contact of the ball with the body whose name ends like this.
 fn contact<'a>(
     recording: &Recording,
@@ -68,60 +71,152 @@ fn with_mode_times(mut panel: Panel) -> Panel {
 /// Fig. 5.
 pub(crate) fn positions(context: &Context<'_>) -> Result<FigureResult, ReproduceError> {
     let run = run(context, "gripper_2d", &[])?;
+    let exact = self::run(context, "gripper_2d", &EXACT)?;
     let lcp = gripper_2d(Gripper::LcpPeerKnots);
     let t = times(&run);
     let mut figure =
         Figure::new("Pang21 Fig. 5: commanded and actual positions of the left finger");
     let mut columns = vec![("t", t.clone())];
+    let mut rows = Vec::new();
     for (name, label, recorded) in [("gripper.x_l", "x_l (m)", "xl"), ("gripper.y", "y (m)", "y")] {
         let (q, q_cmd) = (coordinate(&run, name)?, command(&run, name)?);
+        let q_exact = coordinate(&exact, name)?;
         let panel = Panel::new(Axis::linear("t (s)"), Axis::linear(label))
             .series(Series::new("command", &t, &q_cmd).line(Line::Dashed))
             .series(Series::new("QP (10), quasistep", &t, &q))
+            .series(Series::new("LCP (6), quasistep", &t, &q_exact))
             .series(Series::new("LCP (6), recorded", &t, &lcp.column(recorded)).line(Line::Dotted));
         figure = figure.panel(with_mode_times(panel));
-        let (own, commanded) = if recorded == "xl" { ("x_l", "x_l_cmd") } else { ("y", "y_cmd") };
+        let (own, commanded, by_lcp) =
+            if recorded == "xl" { ("x_l", "x_l_cmd", "x_l_lcp") } else { ("y", "y_cmd", "y_lcp") };
+        let off = q_exact.iter().zip(lcp.column(recorded)).map(|(a, b)| (a - b).abs());
+        rows.push(Row::new(
+            format!("{own}, LCP (6): largest distance from the recording, m"),
+            0.0,
+            off.fold(0.0, f64::max),
+            "recorded by Lemke's method",
+        ));
         columns.push((own, q));
         columns.push((commanded, q_cmd));
+        columns.push((by_lcp, q_exact));
     }
     Ok(FigureResult {
         files: vec![
             context.write("pang21_fig5.svg", &figure.to_svg())?,
             context.write("pang21_fig5.csv", &columns_csv(&columns))?,
         ],
-        rows: Vec::new(),
+        rows,
+    })
+}
+
+/// Contacts 1 and 3 over the run: columns of Fig. 6.
+struct Contacts {
+    t: Vec<f64>,
+    cn1: Vec<f64>,
+    cf1: Vec<f64>,
+    phi1: Vec<f64>,
+    cn3: Vec<f64>,
+    phi3: Vec<f64>,
+}
+
+impl Contacts {
+    fn of(run: &Run) -> Result<Self, ReproduceError> {
+        let left = series(run, "left", |c| friction_up(&run.recording, c))?;
+        let right = series(run, "right", |c| friction_up(&run.recording, c))?;
+        Ok(Self {
+            t: times(run),
+            cn1: series(run, "left", |c| c.normal_force)?,
+            // fingers on one joint share friction in any split: the symmetric one is drawn
+            cf1: left.iter().zip(right).map(|(l, r)| 0.5 * (l + r)).collect(),
+            phi1: series(run, "left", |c| c.phi_next)?,
+            cn3: series(run, "ground", |c| c.normal_force)?,
+            phi3: series(run, "ground", |c| c.phi_next)?,
+        })
+    }
+
+    /// Forces of contact 1, its distance, force of contact 3.
+    fn panels(&self, model: &str) -> [Panel; 3] {
+        let newton = || Axis::linear("force (N)").range(-6.0, 22.0);
+        let distance = Axis::linear("distance (mm)").range(-0.1, 1.3);
+        let time = || Axis::linear("t (s)");
+        let t = &self.t;
+        let mm: Vec<f64> = self.phi1.iter().map(|phi| 1e3 * phi).collect();
+        [
+            Panel::new(time(), newton())
+                .title(model)
+                .series(Series::new("c_n1", t, &self.cn1))
+                .series(Series::new("c_f1", t, &self.cf1)),
+            Panel::new(time(), distance).series(Series::new("phi_1", t, &mm)),
+            Panel::new(time(), newton()).series(Series::new("c_n3", t, &self.cn3)),
+        ]
+        .map(with_mode_times)
+    }
+
+    fn csv(self) -> String {
+        columns_csv(&[
+            ("t", self.t),
+            ("cn1", self.cn1),
+            ("cf1", self.cf1),
+            ("phi1", self.phi1),
+            ("cn3", self.cn3),
+            ("phi3", self.phi3),
+        ])
+    }
+}
+
+/// Fig. 6a, and 6b beside it.
+pub(crate) fn exact_forces(context: &Context<'_>) -> Result<FigureResult, ReproduceError> {
+    let lcp = Contacts::of(&run(context, "gripper_2d", &EXACT)?)?;
+    let qp = Contacts::of(&run(context, "gripper_2d", &[])?)?;
+    let mut figure =
+        Figure::new("Pang21 Fig. 6: contacts 1 (left finger) and 3 (ground)").columns(2);
+    for (a, b) in lcp.panels("a: LCP (6)").into_iter().zip(qp.panels("b: QP (10)")) {
+        figure = figure.panel(a).panel(b);
+    }
+    let recorded = gripper_2d(Gripper::LcpPeerKnots);
+    let mut rows = Vec::new();
+    let largest = |v: &[f64]| v.iter().fold(0.0_f64, |m, x| m.max(x.abs()));
+    for (what, ours, column) in [
+        ("greatest c_n1, N", &lcp.cn1, "cn1"),
+        ("greatest c_f1, N", &lcp.cf1, "cf1"),
+        ("greatest c_n3, N", &lcp.cn3, "cn3"),
+    ] {
+        let theirs = largest(&recorded.column(column));
+        rows.push(Row::new(what, theirs, largest(ours), "recorded by Lemke's method"));
+    }
+    let touching = |phi: &[f64]| largest(&phi[3..]);
+    rows.push(Row::new(
+        "greatest phi_1 after touch, LCP (6), m",
+        0.0,
+        touching(&lcp.phi1),
+        "Fig. 6a",
+    ));
+    rows.push(Row::new(
+        "greatest phi_1 after touch, QP (10), m",
+        0.001,
+        touching(&qp.phi1),
+        "Fig. 6b, closed form mu v h",
+    ));
+    Ok(FigureResult {
+        files: vec![
+            context.write("pang21_fig6a.svg", &figure.to_svg())?,
+            context.write("pang21_fig6a.csv", &lcp.csv())?,
+        ],
+        rows,
     })
 }
 
 /// Fig. 6b.
 pub(crate) fn forces(context: &Context<'_>) -> Result<FigureResult, ReproduceError> {
-    let run = run(context, "gripper_2d", &[])?;
-    let t = times(&run);
-    let normal = |c: &Contact| c.normal_force;
-    let cn1 = series(&run, "left", normal)?;
-    let cf1 = series(&run, "left", |c| friction_up(&run.recording, c))?;
-    let phi1 = series(&run, "left", |c| c.phi_next)?;
-    let cn3 = series(&run, "ground", normal)?;
-    let phi3 = series(&run, "ground", |c| c.phi_next)?;
-    let newton = || Axis::linear("force (N)");
-    let time = || Axis::linear("t (s)");
-    let figure = Figure::new("Pang21 Fig. 6b: contacts 1 (left finger) and 3 (ground), QP (10)")
-        .panel(with_mode_times(
-            Panel::new(time(), newton())
-                .series(Series::new("c_n1", &t, &cn1))
-                .series(Series::new("c_f1", &t, &cf1)),
-        ))
-        .panel(with_mode_times(
-            Panel::new(time(), Axis::linear("distance (m)"))
-                .series(Series::new("phi_1", &t, &phi1)),
-        ))
-        .panel(with_mode_times(Panel::new(time(), newton()).series(Series::new("c_n3", &t, &cn3))));
-    let columns =
-        [("t", t), ("cn1", cn1), ("cf1", cf1), ("phi1", phi1), ("cn3", cn3), ("phi3", phi3)];
+    let qp = Contacts::of(&run(context, "gripper_2d", &[])?)?;
+    let mut figure = Figure::new("Pang21 Fig. 6b: contacts 1 (left finger) and 3 (ground)");
+    for panel in qp.panels("QP (10)") {
+        figure = figure.panel(panel);
+    }
     Ok(FigureResult {
         files: vec![
             context.write("pang21_fig6b.svg", &figure.to_svg())?,
-            context.write("pang21_fig6b.csv", &columns_csv(&columns))?,
+            context.write("pang21_fig6b.csv", &qp.csv())?,
         ],
         rows: Vec::new(),
     })

@@ -4,6 +4,7 @@
 #![allow(non_snake_case)] // monogram notation: X_WB
 
 mod bunny;
+mod fence;
 mod figure;
 mod gripper;
 pub mod measure;
@@ -15,7 +16,7 @@ mod stacking;
 pub use figure::{Context, Figure, FigureResult, ReproduceError, Row};
 
 /// Every figure that can be regenerated.
-pub const FIGURES: [Figure; 11] = [
+pub const FIGURES: [Figure; 13] = [
     Figure {
         name: "pang21_fig1",
         title: "Pang21 Fig. 1: an arm stacks cubes (stills)",
@@ -30,6 +31,11 @@ pub const FIGURES: [Figure; 11] = [
         name: "pang21_fig5",
         title: "Pang21 Fig. 5: commanded and actual finger positions",
         make: gripper::positions,
+    },
+    Figure {
+        name: "pang21_fig6a",
+        title: "Pang21 Fig. 6a beside 6b: the gripper by LCP (6), exact friction, and by QP (10)",
+        make: gripper::exact_forces,
     },
     Figure {
         name: "pang21_fig6b",
@@ -70,5 +76,10 @@ pub const FIGURES: [Figure; 11] = [
         name: "tracy_fig4",
         title: "Tracy Fig. 4: time of a step of the grasp, stage by stage",
         make: bunny::profile,
+    },
+    Figure {
+        name: "trinkle05_sec5",
+        title: "Trinkle05 section 5: a fence pushes a particle, without friction and with it",
+        make: fence::path_and_forces,
     },
 ];

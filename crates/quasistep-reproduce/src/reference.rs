@@ -110,11 +110,13 @@ pub enum FenceModel {
 /// or none of the fence: 700 steps of 0.01 s. A row holds until the `step` of the next, to 2e-12.
 pub fn fence_particle(model: FenceModel, rubs: bool) -> Table {
     Table::parse(match (model, rubs) {
-        (FenceModel::Dlc4, false) => include_str!("../data/fence_particle/dlc4_mu2_0.0.csv"),
+        // a fence that does not rub pushes along an edge of the pyramid: the same to every digit kept
+        (FenceModel::Dlc4 | FenceModel::Dqc, false) => {
+            include_str!("../data/fence_particle/dlc4_mu2_0.0.csv")
+        }
         (FenceModel::Dlc4, true) => include_str!("../data/fence_particle/dlc4_mu2_0.5.csv"),
         (FenceModel::Dlc8, false) => include_str!("../data/fence_particle/dlc8_mu2_0.0.csv"),
         (FenceModel::Dlc8, true) => include_str!("../data/fence_particle/dlc8_mu2_0.5.csv"),
-        (FenceModel::Dqc, false) => include_str!("../data/fence_particle/dqc_mu2_0.0.csv"),
         (FenceModel::Dqc, true) => include_str!("../data/fence_particle/dqc_mu2_0.5.csv"),
     })
 }

@@ -19,9 +19,7 @@ pub(crate) fn run(
     name: &str,
     changes: &[(&str, &str)],
 ) -> Result<Run, ReproduceError> {
-    let changes: Vec<(String, String)> =
-        changes.iter().map(|(k, v)| ((*k).to_owned(), (*v).to_owned())).collect();
-    let scene = Scene::load_with(&path(name), &changes)?;
+    let scene = load(name, changes)?;
     let mut tally = Tally::default();
     let outcome = scene.run(Some(context.clock), &mut |step| {
         tally.push(step.report);
@@ -31,6 +29,13 @@ pub(crate) fn run(
         Some(error) => Err(ReproduceError::Step { scene: name.to_owned(), error }),
         None => Ok(Run { recording: outcome.recording, tally }),
     }
+}
+
+/// Reads `scenes/<name>.yml`, with `--set`-style changes.
+pub(crate) fn load(name: &str, changes: &[(&str, &str)]) -> Result<Scene, ReproduceError> {
+    let changes: Vec<(String, String)> =
+        changes.iter().map(|(k, v)| ((*k).to_owned(), (*v).to_owned())).collect();
+    Ok(Scene::load_with(&path(name), &changes)?)
 }
 
 /// The scene in the current folder's `scenes/`, or in the checkout this was built from.

@@ -71,11 +71,12 @@ const KEYS: [&str; 11] = [
     "collisions",
     "facts",
 ];
-const STEP_KEYS: [&str; 10] = [
+const STEP_KEYS: [&str; 11] = [
     "size",
     "duration",
     "formulation",
     "fallback",
+    "fallback_stiffness",
     "cone",
     "inertia",
     "contact_margin",
@@ -324,6 +325,7 @@ pub(crate) fn read_step(
     positive("size", "s", &mut params.time_step)?;
     positive("duration", "s", &mut duration)?;
     positive("max_recovery_speed", "m/s", &mut params.max_recovery_speed)?;
+    positive("fallback_stiffness", "N/m or N·m/rad", &mut params.fallback_stiffness)?;
     if let Some(at) = map.get("contact_margin") {
         params.contact_margin = at.non_negative("m")?;
     }
@@ -352,7 +354,12 @@ pub(crate) fn read_step(
         }
     };
     if let Some(at) = map.get("fallback") {
-        params.fallback = at.word(&[("none", Fallback::None), ("convex", Fallback::Convex)])?;
+        params.fallback = at.word(&[
+            ("none", Fallback::None),
+            ("convex", Fallback::Convex),
+            ("proximal", Fallback::Proximal),
+            ("impedance", Fallback::Impedance),
+        ])?;
     }
     Ok((params, duration))
 }

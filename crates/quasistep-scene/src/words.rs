@@ -20,6 +20,7 @@ pub fn step_words(params: &StepParams) -> Vec<(&'static str, String)> {
         prescribed_rate,
         integration,
         fallback,
+        fallback_stiffness,
     } = params;
     let inertia = match inertia {
         Inertia::None => "none",
@@ -43,6 +44,7 @@ pub fn step_words(params: &StepParams) -> Vec<(&'static str, String)> {
         ("prescribed_rate", rate.into()),
         ("integration", integration.into()),
         ("fallback", fallback.name().into()),
+        ("fallback_stiffness", fallback_stiffness.to_string()),
         ("gravity", format!("{gravity:?}")),
     ]
 }

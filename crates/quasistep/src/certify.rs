@@ -2,7 +2,7 @@
 
 use crate::error::StepError;
 use crate::formulation::problem::gap_offset;
-use crate::params::{Inertia, StepParams};
+use crate::params::StepParams;
 use crate::report::{Certificate, StepMethod};
 use crate::system::{DampingOn, Role, System};
 use crate::workspace::Workspace;
@@ -68,12 +68,11 @@ impl System {
             balance[limit.dof as usize] += limit.force;
             scale = scale.max(limit.force.abs());
         }
-        if params.inertia == Inertia::Mass {
-            if exact {
-                coulomb.problem.subtract_inertia(self, &coulomb.solution.x, h, balance);
-            } else {
-                problem.subtract_inertia(self, &solution.x, h, balance);
-            }
+        // without mass in the cost it subtracts nothing
+        if exact {
+            coulomb.problem.subtract_inertia(self, &coulomb.solution.x, h, balance);
+        } else {
+            problem.subtract_inertia(self, &solution.x, h, balance);
         }
 
         report.effort.clear();

@@ -78,6 +78,9 @@ pub enum StepError {
         pairs: Vec<PairDepth>,
         /// Joints whose limits take part.
         joints: Vec<String>,
+        /// True if gaps alone contradict one another: something is crushed. False with the convex step, whose
+        /// friction cones take part.
+        crushed: bool,
     },
     /// The world's answer, of exact Coulomb friction: gaps and forces can each be met, but not together;
     /// every way in which the contacts may be open, stick or slip is refuted.
@@ -134,8 +137,12 @@ impl fmt::Display for StepError {
                     shares(direction)
                 )
             }
-            Self::Infeasible { pairs, joints } => {
-                write!(f, "crushed: no motion satisfies these contacts together:")?;
+            Self::Infeasible { pairs, joints, crushed } => {
+                if *crushed {
+                    write!(f, "crushed: no motion keeps these pairs from overlapping:")?;
+                } else {
+                    write!(f, "no motion satisfies these contacts together:")?;
+                }
                 list(f, pairs, joints)?;
                 write!(
                     f,

@@ -35,6 +35,7 @@ mod friction;
 mod params;
 mod report;
 mod scan;
+mod stand_in;
 mod state;
 mod statics;
 mod step;

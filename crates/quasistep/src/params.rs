@@ -27,6 +27,9 @@ pub struct StepParams {
     pub integration: Integration,
     /// What to do where exact Coulomb friction has no solution. Default [`Fallback::None`].
     pub fallback: Fallback,
+    /// Stiffness of the springs of [`Fallback::Impedance`], in N/m along slides and N·m/rad about hinges,
+    /// > 0. Default 1000.
+    pub fallback_stiffness: f64,
 }
 
 /// What stands in for a step that has no solution with exact Coulomb friction. The report says so.
@@ -37,6 +40,14 @@ pub enum Fallback {
     None,
     /// The convex step of Anitescu with the same cones.
     Convex,
+    /// The configuration nearest to the present one in the metric of the passive bodies' mass, against
+    /// the energy of loads and springs: the step with [`Inertia::Mass`], with exact friction or else the
+    /// convex one. What nothing supports gives way as its inertia lets it. Gaps hold: what is crushed
+    /// stays an error.
+    Proximal,
+    /// The step with springs of [`StepParams::fallback_stiffness`] instead of prescribed motion: joints that
+    /// are prescribed do not reach their commands.
+    Impedance,
 }
 
 impl Fallback {
@@ -45,6 +56,8 @@ impl Fallback {
         match self {
             Self::None => "none",
             Self::Convex => "convex",
+            Self::Proximal => "proximal",
+            Self::Impedance => "impedance",
         }
     }
 }
@@ -112,6 +125,7 @@ impl Default for StepParams {
             prescribed_rate: PrescribedRate::Secant,
             integration: Integration::Euler,
             fallback: Fallback::None,
+            fallback_stiffness: 1000.0,
         }
     }
 }
@@ -132,6 +146,7 @@ impl StepParams {
         };
         positive("time_step", self.time_step, "s")?;
         positive("max_recovery_speed", self.max_recovery_speed, "m/s")?;
+        positive("fallback_stiffness", self.fallback_stiffness, "N/m")?;
         if !(self.contact_margin >= 0.0 && self.contact_margin.is_finite()) {
             return Err(ParamError {
                 name: "contact_margin",

@@ -45,7 +45,7 @@ impl System {
         self.advance(state, &Drive { q_cmd, v_cmd, wrenches }, params, work)
     }
 
-    fn advance<'w>(
+    pub(crate) fn advance<'w>(
         &self,
         state: &mut State,
         input: &Drive<'_>,
@@ -60,14 +60,11 @@ impl System {
 
         // 1 kinematics, 2 distance: usually known already, as the end of the step before
         work.scan.update(self, &state.q, params.contact_margin, &mut work.timer);
-        self.solve(state, input, params, Where::Start, work)?; // 3 to 6
-        if params.integration == Integration::Midpoint {
-            self.model.integrate(&state.q, &work.report.v, 0.5 * h, {
-                work.q_next.resize(state.q.len(), 0.0);
-                &mut work.q_next
-            });
-            work.scan_mid.update(self, &work.q_next, params.contact_margin, &mut work.timer);
-            self.solve(state, input, params, Where::Middle, work)?;
+        if let Err(why) = self.solve_all(state, input, params, work) {
+            if params.fallback == Fallback::Impedance && why.is_about_friction() {
+                return self.give_way(state, input, params, why, work);
+            }
+            return Err(why);
         }
         work.timer.enter(Stage::Integrate); // 7
         self.integrate(&state.q, &work.report.v, input.q_cmd, h, &mut work.q_next)?;
@@ -84,6 +81,25 @@ impl System {
         work.timer.stop();
         work.report.stage_ns = work.timer.spent_ns;
         Ok(&work.report)
+    }
+
+    /// Stages 3 to 6, once or twice.
+    fn solve_all(
+        &self,
+        state: &State,
+        input: &Drive<'_>,
+        params: &StepParams,
+        work: &mut Workspace,
+    ) -> Result<(), StepError> {
+        self.solve(state, input, params, Where::Start, work)?;
+        if params.integration == Integration::Midpoint {
+            work.q_next.resize(state.q.len(), 0.0);
+            let half = 0.5 * params.time_step;
+            self.model.integrate(&state.q, &work.report.v, half, &mut work.q_next);
+            work.scan_mid.update(self, &work.q_next, params.contact_margin, &mut work.timer);
+            self.solve(state, input, params, Where::Middle, work)?;
+        }
+        Ok(())
     }
 
     /// Stages 3 to 6 with the Jacobians of one of the step's configurations; the answer is in the
@@ -119,9 +135,8 @@ impl System {
             }
             Formulation::Coulomb { cone } => {
                 match coulomb::solve(self, q, place, cone, params, work) {
-                    Err(why) if params.fallback == Fallback::Convex && why.is_about_friction() => {
-                        anitescu::solve(self, q, place, cone, params, false, work)?;
-                        work.report.fallback = Some((Fallback::Convex, why));
+                    Err(why) if why.is_about_friction() => {
+                        self.stand_in(q, place, cone, params, why, work)?;
                     }
                     other => other?,
                 }
@@ -207,7 +222,7 @@ impl System {
 }
 
 /// [`StepInput`], borrowed.
-struct Drive<'a> {
+pub(crate) struct Drive<'a> {
     q_cmd: &'a [f64],
     v_cmd: &'a [f64],
     wrenches: &'a [Wrench],

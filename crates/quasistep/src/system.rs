@@ -140,23 +140,45 @@ impl System {
         let commanded: Vec<usize> = (1..n_bodies).filter(|&i| roles[i] != Role::Passive).collect();
         let n_cmd = commanded.iter().map(|&i| model.body(i).q.len()).sum();
         let n_cmd_v = commanded.iter().map(|&i| model.body(i).v.len()).sum();
-        let mut variable_of_dof = vec![None; model.n_v()];
         let mut body_of_dof = vec![WORLD; model.n_v()];
         for body in 1..n_bodies {
             for dof in model.body(body).v.clone() {
                 body_of_dof[dof] = body;
             }
         }
-        // variables tree by tree: mass and springs never couple two trees
-        let trees = trees(&model);
+        let mut system = Self {
+            model,
+            geoms,
+            roles,
+            friction,
+            may_touch,
+            commanded,
+            n_cmd,
+            n_cmd_v,
+            variable_of_dof: Vec::new(),
+            body_of_dof,
+            block_dims: Vec::new(),
+            block_of_variable: Vec::new(),
+        };
+        system.lay_out();
+        Ok(system)
+    }
+
+    /// Lays out the variables of the step, tree by tree: mass and springs never couple two trees.
+    fn lay_out(&mut self) {
+        let Self { model, roles, variable_of_dof, block_dims, block_of_variable, .. } = self;
+        variable_of_dof.clear();
+        variable_of_dof.resize(model.n_v(), None);
+        block_dims.clear();
+        block_of_variable.clear();
+        let trees = trees(model);
         let mut roots = trees.clone();
         roots.sort_unstable();
         roots.dedup();
-        let (mut block_dims, mut block_of_variable) = (Vec::new(), Vec::new());
         for root in roots {
             let mut dim = 0;
-            for body in (1..n_bodies).filter(|&b| trees[b] == root && roles[b] != Role::Prescribed)
-            {
+            let own = |b: &usize| trees[*b] == root && roles[*b] != Role::Prescribed;
+            for body in (1..model.n_bodies()).filter(own) {
                 for dof in model.body(body).v.clone() {
                     variable_of_dof[dof] = Some(block_of_variable.len() as u32);
                     block_of_variable.push((block_dims.len() as u32, dim));
@@ -167,20 +189,26 @@ impl System {
                 block_dims.push(dim as usize);
             }
         }
-        Ok(Self {
-            model,
-            geoms,
-            roles,
-            friction,
-            may_touch,
-            commanded,
-            n_cmd,
-            n_cmd_v,
-            variable_of_dof,
-            body_of_dof,
-            block_dims,
-            block_of_variable,
-        })
+    }
+
+    /// The same system with springs of this stiffness, in N/m or N·m/rad, in place of prescribed motion;
+    /// `None` if nothing is prescribed. The same pairs touch.
+    pub(crate) fn compliant(&self, stiffness: f64) -> Option<Self> {
+        let prescribed = |role: &&mut Role| **role == Role::Prescribed;
+        let mut system = self.clone();
+        let mut any = false;
+        for (body, role) in system.roles.iter_mut().enumerate().filter(|(_, r)| prescribed(r)) {
+            let n = self.model.body(body).v.len();
+            *role = Role::Actuated(Actuator {
+                stiffness: vec![stiffness; n],
+                damping: vec![0.0; n],
+                damping_on: DampingOn::Velocity,
+                effort_limit: vec![f64::INFINITY; n],
+            });
+            any = true;
+        }
+        system.lay_out();
+        any.then_some(system)
     }
 
     /// Joints and bodies.

@@ -6,6 +6,7 @@ use crate::formulation::coulomb::CoulombWork;
 use crate::formulation::problem::Problem;
 use crate::report::{Stage, StepReport};
 use crate::scan::Scan;
+use crate::stand_in::Compliant;
 use crate::state::Checkpoint;
 use crate::step::Load;
 use crate::system::System;
@@ -64,6 +65,8 @@ pub struct Workspace {
     /// Sum of forces on every dof.
     pub(crate) balance: Vec<f64>,
     pub(crate) timer: Timer,
+    /// Springs in place of prescribed motion, once they were needed.
+    pub(crate) compliant: Option<Box<Compliant>>,
 }
 
 impl System {
@@ -88,6 +91,7 @@ impl System {
             q_next: Vec::new(),
             balance: Vec::new(),
             timer: Timer::default(),
+            compliant: None,
         }
     }
 }
@@ -155,6 +159,11 @@ impl Timer {
     pub fn reset(&mut self) {
         self.spent_ns = [0; Stage::COUNT];
         self.current = None;
+    }
+
+    /// Measures with the clock of another one.
+    pub fn same_clock(&mut self, other: &Self) {
+        self.clock = other.clock;
     }
 
     /// Ends the running stage and begins another.

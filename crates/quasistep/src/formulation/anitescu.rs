@@ -119,7 +119,7 @@ pub(crate) fn solve(
         Status::Unbounded => return Err(blame::unsupported(system, &solution.ray)),
         Status::Infeasible => {
             let (contacts, keys) = (&work.contacts, &work.problem.keys);
-            return Err(blame::infeasible(system, contacts, keys, &solution.certificate));
+            return Err(blame::infeasible(system, contacts, keys, &solution.certificate, false));
         }
         Status::GaveUp => {
             return Err(StepError::NotSolved {

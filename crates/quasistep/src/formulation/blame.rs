@@ -46,15 +46,17 @@ fn first_with_shape(system: &System, body: usize) -> usize {
     (body..model.n_bodies()).find(|&b| has_shape(b) && carried(b)).unwrap_or(body)
 }
 
-/// Names the rows that exclude one another; `weights` are their shares of the contradiction.
+/// Names the rows that exclude one another; `weights` are their shares of the contradiction, `crushed` says
+/// that friction has no part in it.
 pub(crate) fn infeasible(
     system: &System,
     contacts: &ContactRows,
     keys: &[RowKey],
     weights: &[f64],
+    crushed: bool,
 ) -> StepError {
     let (pairs, joints) = blamed(system, contacts, keys, weights);
-    StepError::Infeasible { pairs, joints }
+    StepError::Infeasible { pairs, joints, crushed }
 }
 
 /// Pairs of bodies, deepest first, and joints at their limits whose rows have a weight.

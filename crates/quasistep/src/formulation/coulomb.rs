@@ -208,7 +208,7 @@ fn refused(
         Some(Refutation::Unsupported { direction }) => blame::unsupported(system, direction),
         Some(Refutation::Crushed { weights }) => {
             let weights = spread(&|contact| weights[contact]);
-            blame::infeasible(system, contacts, &problem.keys, &weights)
+            blame::infeasible(system, contacts, &problem.keys, &weights, true)
         }
         Some(Refutation::Jammed { contacts: jammed, .. }) => {
             let weights = spread(&|contact| f64::from(jammed.contains(&(contact as u32))));
