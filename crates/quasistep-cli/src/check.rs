@@ -35,7 +35,7 @@ pub fn check(arguments: &CheckArgs, quiet: bool) -> Result<(), Failure> {
 fn uniqueness(scene: &Scene) -> Result<(), Failure> {
     if !matches!(scene.params.formulation, Formulation::Coulomb { .. }) {
         return Err(Failure::usage(
-            "--uniqueness speaks of exact Coulomb friction; add --set step.formulation=coulomb",
+            "--uniqueness speaks of exact Coulomb friction; add --formulation coulomb",
         ));
     }
     // times with the same answer are one line

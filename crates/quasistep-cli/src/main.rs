@@ -53,7 +53,7 @@ Examples:
 Examples:
   quasistep check scenes/gripper_2d.yml
   quasistep check my_scene.yml --set step.inertia=mass
-  quasistep check scenes/gripper_2d.yml --set step.formulation=coulomb --uniqueness")]
+  quasistep check scenes/gripper_2d.yml --formulation coulomb --uniqueness")]
     Check(CheckArgs),
     /// Rewrite the page and the plots of a finished run
     #[command(after_help = "\
@@ -94,7 +94,7 @@ struct CheckArgs {
     /// Scene file
     scene: PathBuf,
     /// Run the scene and say at which times its motion and its contact forces are the only ones (needs
-    /// step.formulation=coulomb)
+    /// --formulation coulomb)
     #[arg(long)]
     uniqueness: bool,
     #[command(flatten)]

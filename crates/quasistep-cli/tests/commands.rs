@@ -178,7 +178,7 @@ fn check_says_what_is_unique() {
     let (said, _) = ends(&quasistep(&glides), 0);
     assert!(said.contains("the motion is not the only one: `particle/particle` may"), "{said}");
     let (_, errors) = ends(&quasistep(&["check", "scenes/gripper_2d.yml", "--uniqueness"]), 2);
-    assert!(errors.contains("step.formulation=coulomb"), "{errors}");
+    assert!(errors.contains("--formulation coulomb"), "{errors}");
 }
 
 #[test]
