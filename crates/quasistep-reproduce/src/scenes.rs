@@ -34,7 +34,7 @@ pub(crate) fn run(
 }
 
 /// The scene in the current folder's `scenes/`, or in the checkout this was built from.
-fn path(name: &str) -> PathBuf {
+pub(crate) fn path(name: &str) -> PathBuf {
     let here = PathBuf::from("scenes").join(format!("{name}.yml"));
     if here.is_file() {
         return here;

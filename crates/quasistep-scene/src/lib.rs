@@ -21,6 +21,7 @@
 mod assembly;
 mod cloud;
 mod commands;
+mod control;
 mod convex_parts;
 mod csv;
 mod curve;
@@ -43,6 +44,7 @@ mod urdf;
 mod urdf_model;
 
 pub use cloud::CloudReport;
+pub use control::{ControlModel, ControlSection, ControlWeights};
 pub use error::SceneError;
 pub use facts::{Fact, FactResult};
 pub use run::{FirstStep, NearestPair, RunOutcome, RunStep};

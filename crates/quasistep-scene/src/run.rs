@@ -103,7 +103,8 @@ impl Scene {
         Ok(FirstStep { report, nearest })
     }
 
-    fn empty_recording(&self) -> Recording {
+    /// A recording of this scene without frames.
+    pub fn empty_recording(&self) -> Recording {
         let model = self.system.model();
         Recording {
             scene: self.name.clone(),
@@ -142,7 +143,8 @@ impl Scene {
         all
     }
 
-    fn frame(&self, state: &State, step: Option<(&StepReport, &StepInput)>) -> Frame {
+    /// The frame of a state; with the step that led there, its drives and contacts.
+    pub fn frame(&self, state: &State, step: Option<(&StepReport, &StepInput)>) -> Frame {
         let model = self.system.model();
         let mut kin = model.create_kinematics();
         model.kinematics(&state.q, &mut kin);

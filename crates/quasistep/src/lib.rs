@@ -31,6 +31,7 @@ mod contact;
 mod error;
 mod formulation;
 mod friction;
+mod linearise;
 mod params;
 mod report;
 mod scan;
@@ -43,6 +44,7 @@ mod workspace;
 pub use error::{PairDepth, ParamError, StepError, SystemError};
 pub use formulation::{Cone, Formulation};
 pub use friction::{Friction, FrictionException, PairFriction, Surface};
+pub use linearise::{LinearContact, Linearisation};
 pub use params::{Inertia, Integration, PrescribedRate, StepParams};
 pub use report::{
     Certificate, ContactMode, ContactReport, LimitForce, Method, SLIP_SPEED_THRESHOLD,
