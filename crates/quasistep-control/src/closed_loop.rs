@@ -5,7 +5,7 @@
 use crate::error::ProblemError;
 use crate::mpc::{Mpc, MpcSettings};
 use crate::plan::Plan;
-use crate::prediction::{Dynamics, Prediction, PredictionError, PredictionSettings, predict};
+use crate::prediction::{Dynamics, Prediction, PredictionError, PredictionSettings, geometric_stiffness, predict};
 use crate::problem::{Bounds, Cost, Problem};
 use quasistep::{
     LinearContact, Linearisation, State, StepError, StepInput, StepParams, StepReport, System,
@@ -24,6 +24,8 @@ pub struct Task {
     pub time_step: f64,
     /// Only points nearer than this are planned with, in m.
     pub margin: f64,
+    /// Let the impulses of the last plan tell how lever arms change, see [`geometric_stiffness`].
+    pub moving_levers: bool,
     /// Friction directions of contacts that slide in two.
     pub directions: usize,
     /// Speeds at the start, one per dof.
@@ -45,6 +47,8 @@ pub struct ClosedLoop<'a> {
     state: State,
     v: Vec<f64>,
     last: Option<Plan>,
+    /// Impulses that the last plan has for the step to come, along normal and tangents.
+    planned: Vec<((usize, usize, u32), [f64; 3])>,
     q_cmd: Vec<f64>,
     work: Workspace,
 }
@@ -169,6 +173,7 @@ impl<'a> ClosedLoop<'a> {
             task,
             state: start,
             last: None,
+            planned: Vec::new(),
             work: system.create_workspace(),
         };
         if this.is_simulated() {
@@ -216,6 +221,7 @@ impl<'a> ClosedLoop<'a> {
             self.v.copy_from_slice(&plan.states[1][n..]);
             self.state.time += self.task.time_step;
         }
+        self.planned = planned(&seen, &prediction, &plan);
         self.last = Some(plan.clone());
         Ok(LoopStep { x, plan, contacts, moved })
     }
@@ -228,9 +234,31 @@ impl<'a> ClosedLoop<'a> {
             max_recovery_speed: self.params.max_recovery_speed,
             directions: self.task.directions,
         };
-        let prediction =
-            predict(self.system, &seen, &self.state.q, &self.task.dynamics, &settings)?;
+        let stiffness = self.stiffness(&seen)?;
+        let prediction = predict(
+            self.system,
+            &seen,
+            &self.state.q,
+            &stiffness,
+            &self.task.dynamics,
+            &settings,
+        )?;
         Ok((seen, prediction))
+    }
+
+    /// Geometric stiffness of the impulses that the last plan has for this step; empty if not asked for.
+    fn stiffness(&self, seen: &Linearisation) -> Result<Vec<f64>, LoopError> {
+        if !self.task.moving_levers || self.planned.is_empty() {
+            return Ok(Vec::new());
+        }
+        let impulses: Vec<[f64; 3]> = (seen.contacts.iter())
+            .map(|c| {
+                let key = (c.geom_a, c.geom_b, c.feature);
+                self.planned.iter().find(|(k, _)| *k == key).map_or([0.0; 3], |(_, i)| *i)
+            })
+            .collect();
+        let (q, margin) = (&self.state.q, self.task.margin);
+        Ok(geometric_stiffness(self.system, seen, q, &impulses, margin)?)
     }
 
     fn problem(&self, lcs: crate::Lcs) -> Problem {
@@ -309,6 +337,24 @@ impl<'a> ClosedLoop<'a> {
         });
         each.collect()
     }
+}
+
+/// What a plan has for its second step, or the only one it has.
+fn planned(
+    seen: &Linearisation,
+    prediction: &Prediction,
+    plan: &Plan,
+) -> Vec<((usize, usize, u32), [f64; 3])> {
+    let gamma = &plan.impulses[1.min(plan.impulses.len() - 1)];
+    let each = seen.contacts.iter().zip(&prediction.entries).map(|(c, entry)| {
+        let mut impulse = [gamma[entry.normal], 0.0, 0.0];
+        for (&column, d) in entry.tangents.iter().zip(&entry.directions) {
+            impulse[1] += gamma[column] * d[0];
+            impulse[2] += gamma[column] * d[1];
+        }
+        ((c.geom_a, c.geom_b, c.feature), impulse)
+    });
+    each.collect()
 }
 
 /// The demands that clash, in words.

@@ -11,13 +11,17 @@
 //! 0 ≤ lambda ⊥ mu c − 1ᵀ beta     ≥ 0
 //! ```
 //!
+//! With [`geometric_stiffness`] `v⁺` also gets `P⁻¹ G (q − q̄)`: how the generalised force of impulses that are
+//! known roughly, those of the last plan, changes as contact points move and normals turn. Without it a plan
+//! does not know that sliding along a face changes the lever arm.
+//!
 //! Exact where Jacobians do not change: the point robot of MpcNote. Friction is Coulomb's; the boundary layer of
 //! the convex step is not part of the prediction.
 
 #![allow(non_snake_case)] // letters of MpcNote
 
 use crate::lcs::Lcs;
-use quasistep::{LinearContact, Linearisation, Role, System};
+use quasistep::{LinearContact, Linearisation, Role, StepError, System};
 use std::f64::consts::TAU;
 
 /// Which step predicts, and what its inputs are.
@@ -147,7 +151,8 @@ impl Dynamics {
     }
 }
 
-/// The step of `dynamics`, linearised where `at` was, `q̄` being its configuration.
+/// The step of `dynamics`, linearised where `at` was, `q̄` being its configuration; `stiffness` is the
+/// [`geometric_stiffness`] there, or empty.
 ///
 /// # Errors
 ///
@@ -156,6 +161,7 @@ pub fn predict(
     system: &System,
     at: &Linearisation,
     q_bar: &[f64],
+    stiffness: &[f64],
     dynamics: &Dynamics,
     settings: &PredictionSettings,
 ) -> Result<Prediction, PredictionError> {
@@ -196,6 +202,11 @@ pub fn predict(
         }
         let load = (0..n).map(|j| inverse[dof * n + j] * h * at.gravity_force[j]).sum();
         put(&mut lcs.f, 1, dof, 0, load);
+        for column in (0..n).filter(|_| !stiffness.is_empty()) {
+            let rate = (0..n).map(|j| inverse[dof * n + j] * stiffness[j * n + column]).sum();
+            put(&mut lcs.A, n_x, dof, column, rate);
+            put(&mut lcs.f, 1, dof, 0, -rate * q_bar[column]);
+        }
     }
     for (contact, entry) in at.contacts.iter().zip(&entries) {
         let mut push = |column: usize, J: &[f64]| {
@@ -224,6 +235,48 @@ pub fn predict(
     }
     Ok(Prediction { lcs, entries })
 }
+
+/// How the generalised force of `impulses` (along normal and tangents, in N·s, one per contact of `at`) changes with `q`: `n_v × n_v`
+/// row-major, by differences; a contact that is not there a micrometre away is left out.
+///
+/// # Errors
+///
+/// See [`System::linearise`].
+pub fn geometric_stiffness(
+    system: &System,
+    at: &Linearisation,
+    q_bar: &[f64],
+    impulses: &[[f64; 3]],
+    margin: f64,
+) -> Result<Vec<f64>, StepError> {
+    let n = at.n_v;
+    let mut G = vec![0.0; n * n];
+    let mut q = q_bar.to_vec();
+    for column in 0..n {
+        q[column] = q_bar[column] + NUDGE;
+        let there = system.linearise(&q, [0.0; 3], margin)?;
+        q[column] = q_bar[column];
+        for (old, [normal, first, second]) in at.contacts.iter().zip(impulses) {
+            let key = |c: &LinearContact| (c.geom_a, c.geom_b, c.feature);
+            let Some(new) = there.contacts.iter().find(|c| key(c) == key(old)) else { continue };
+            let mut add = |size: f64, old: &[f64], new: &[f64], sense: f64| {
+                for row in 0..n {
+                    G[row * n + column] += size * (sense * new[row] - old[row]) / NUDGE;
+                }
+            };
+            add(*normal, &old.J_n, &new.J_n, 1.0);
+            let tangents = old.tangents_W.iter().zip(&new.tangents_W).zip([first, second]);
+            for (k, ((t_old, t_new), size)) in tangents.enumerate() {
+                // the same tangent may come back with the other sense
+                add(*size, &old.J_t[k], &new.J_t[k], t_old.dot(*t_new).signum());
+            }
+        }
+    }
+    Ok(G)
+}
+
+/// Difference that derivatives are taken over, in m or rad: rounding of a Jacobian is 1e-10 of it.
+const NUDGE: f64 = 1e-6;
 
 /// `P`, and the force per unit of each input.
 fn mobility(

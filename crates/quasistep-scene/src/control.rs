@@ -39,6 +39,8 @@ pub struct ControlSection {
     pub contact_margin: f64,
     /// Friction directions of a contact that slides in two.
     pub friction_directions: usize,
+    /// Let the impulses of the last plan tell how lever arms change.
+    pub moving_levers: bool,
     /// Plans within this of the bound are optimal.
     pub gap: f64,
     /// Most nodes of a search; 0 for no limit.
@@ -71,7 +73,7 @@ pub struct ControlWeights {
     pub input: Vec<f64>,
 }
 
-const KEYS: [&str; 15] = [
+const KEYS: [&str; 16] = [
     "model",
     "inputs",
     "horizon",
@@ -84,6 +86,7 @@ const KEYS: [&str; 15] = [
     "bounds",
     "contact_margin",
     "friction_directions",
+    "lever_arms",
     "gap",
     "max_nodes",
     "search",
@@ -155,6 +158,9 @@ impl ControlSection {
             soft: soft.map(|at| at.positive("")).transpose()?,
             contact_margin: positive("contact_margin", "m", EVERYWHERE)?,
             friction_directions: friction_directions(map.get("friction_directions"))?,
+            moving_levers: map
+                .get("lever_arms")
+                .map_or(Ok(false), |at| at.word(&[("fixed", false), ("moving", true)]))?,
             gap: positive("gap", "", 1e-9)?,
             max_nodes: map.get("max_nodes").map_or(Ok(0), |at| at.whole(0, u64::MAX >> 12))?,
             local: map

@@ -58,6 +58,7 @@ pub fn task(section: &ControlSection) -> Task {
         horizon: section.horizon,
         time_step: section.time_step,
         margin: section.contact_margin,
+        moving_levers: section.moving_levers,
         directions: section.friction_directions,
         v_start: section.start_velocity.clone(),
         cost: Cost {
