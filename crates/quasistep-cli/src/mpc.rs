@@ -4,7 +4,6 @@ use crate::MpcArgs;
 use crate::clock::thread_cpu_ns;
 use crate::failure::Failure;
 use crate::run::progress_bar;
-use quasistep_control::PlanStatus;
 use quasistep_record::{write_contacts_csv, write_states_csv};
 use quasistep_reproduce::closed_loop::{self, LoopRun};
 use quasistep_scene::{ControlSection, Scene};
@@ -115,6 +114,7 @@ fn summary(scene: &Scene, section: &ControlSection, run: &LoopRun) -> Value {
             "first": run.steps.first().map(|s| s.plan.cost),
             "last": run.steps.last().map(|s| s.plan.cost),
         },
+        "worst_prediction_error": run.worst_prediction_error(),
         "worst_gap": run.worst_gap(),
         "nodes": { "median": median_nodes, "max": worst_nodes },
         "step_ms": { "median": median_ms, "p99": p99_ms },
@@ -144,16 +144,11 @@ fn print_summary(section: &ControlSection, run: &LoopRun) {
     }
     if let (Some(first), Some(last)) = (run.steps.first(), run.steps.last()) {
         println!("  cost {:.6} at the start, {:.6} at the end", first.plan.cost, last.plan.cost);
-        let left = last.plan.status.clone();
-        if left != PlanStatus::Optimal {
-            println!("  the last plan: {left:?}");
-        }
     }
-    let wanted = section.weights.position.iter().zip(&section.weights.final_position);
-    let wanted = wanted.map(|(running, last)| running + last > 0.0);
-    for (((dof, x), goal), wanted) in run.dofs.iter().zip(&run.x_end).zip(&run.goal).zip(wanted) {
-        if wanted {
-            println!("  {dof}: {x:.5} at the end, goal {goal:.5}");
-        }
+    let error = run.worst_prediction_error();
+    println!("  the scene moved as predicted, but for {error:.1e} m or rad in a step at most");
+    let ends = run.dofs.iter().zip(&run.x_end).zip(&run.goal).zip(&run.weighed);
+    for (((dof, x), goal), _) in ends.filter(|(_, weighed)| **weighed) {
+        println!("  {dof}: {x:.5} at the end, goal {goal:.5}");
     }
 }

@@ -62,8 +62,19 @@ pub struct LoopStep {
     pub plan: Plan,
     /// What the plan does at each contact in its first step.
     pub contacts: Vec<LoopContact>,
+    /// Where the scene is after the step: positions, then velocities.
+    pub x_next: Vec<f64>,
     /// What the simulator did, step by step. Empty if the scene moved as predicted.
     pub moved: Vec<Moved>,
+}
+
+impl LoopStep {
+    /// How far the scene ended from where the plan saw it, in its positions: the largest difference, in m or rad.
+    pub fn prediction_error(&self) -> f64 {
+        let n = self.x.len() / 2;
+        let pairs = self.plan.states[1][..n].iter().zip(&self.x_next);
+        pairs.fold(0.0, |worst, (planned, is)| worst.max((planned - is).abs()))
+    }
 }
 
 /// One step of the simulator.
@@ -223,7 +234,7 @@ impl<'a> ClosedLoop<'a> {
         }
         self.planned = planned(&seen, &prediction, &plan);
         self.last = Some(plan.clone());
-        Ok(LoopStep { x, plan, contacts, moved })
+        Ok(LoopStep { x, x_next: self.x(), plan, contacts, moved })
     }
 
     /// The scene about where it is, and the system that predicts it.

@@ -253,29 +253,45 @@ pub fn geometric_stiffness(
     let mut G = vec![0.0; n * n];
     let mut q = q_bar.to_vec();
     for column in 0..n {
-        q[column] = q_bar[column] + NUDGE;
-        let there = system.linearise(&q, [0.0; 3], margin)?;
-        q[column] = q_bar[column];
-        for (old, [normal, first, second]) in at.contacts.iter().zip(impulses) {
+        let mut beside = |nudge: f64| {
+            q[column] = q_bar[column] + nudge;
+            let there = system.linearise(&q, [0.0; 3], margin);
+            q[column] = q_bar[column];
+            there
+        };
+        let (below, above) = (beside(-NUDGE)?, beside(NUDGE)?);
+        for (here, impulse) in at.contacts.iter().zip(impulses) {
             let key = |c: &LinearContact| (c.geom_a, c.geom_b, c.feature);
-            let Some(new) = there.contacts.iter().find(|c| key(c) == key(old)) else { continue };
-            let mut add = |size: f64, old: &[f64], new: &[f64], sense: f64| {
-                for row in 0..n {
-                    G[row * n + column] += size * (sense * new[row] - old[row]) / NUDGE;
-                }
-            };
-            add(*normal, &old.J_n, &new.J_n, 1.0);
-            let tangents = old.tangents_W.iter().zip(&new.tangents_W).zip([first, second]);
-            for (k, ((t_old, t_new), size)) in tangents.enumerate() {
-                // the same tangent may come back with the other sense
-                add(*size, &old.J_t[k], &new.J_t[k], t_old.dot(*t_new).signum());
+            let find = |l: &Linearisation| l.contacts.iter().position(|c| key(c) == key(here));
+            let (Some(i), Some(j)) = (find(&below), find(&above)) else { continue };
+            let [low, high] = [&below.contacts[i], &above.contacts[j]]
+                .map(|there| generalised(here, there, *impulse));
+            for row in 0..n {
+                G[row * n + column] += (high[row] - low[row]) / (2.0 * NUDGE);
             }
         }
     }
     Ok(G)
 }
 
-/// Difference that derivatives are taken over, in m or rad: rounding of a Jacobian is 1e-10 of it.
+/// Generalised impulse of what acts along the normal and tangents of `here`, at the contact `there`.
+fn generalised(
+    here: &LinearContact,
+    there: &LinearContact,
+    [normal, first, second]: [f64; 3],
+) -> Vec<f64> {
+    let mut sum: Vec<f64> = there.J_n.iter().map(|J| normal * J).collect();
+    let tangents = here.tangents_W.iter().zip(&there.tangents_W).zip(&there.J_t);
+    for (((t_here, t_there), J), size) in tangents.zip([first, second]) {
+        // the same tangent may come back with the other sense
+        let size = size * t_here.dot(*t_there).signum();
+        sum.iter_mut().zip(J).for_each(|(sum, J)| *sum += size * J);
+    }
+    sum
+}
+
+/// Difference that derivatives are taken over, in m or rad: rounding of a Jacobian becomes 1e-10, curvature of the
+/// shapes here matters over millimetres.
 const NUDGE: f64 = 1e-6;
 
 /// `P`, and the force per unit of each input.

@@ -1,6 +1,8 @@
 //! The closed loop of a scene, from its `mpc` section to files: scene and controller know nothing of one another,
 //! here they meet. The figures of MpcNote and `quasistep mpc` run the same loop.
 
+#![allow(non_snake_case)] // letters of MpcNote
+
 mod plots;
 mod table;
 
@@ -36,6 +38,8 @@ pub struct LoopRun {
     pub contacts: Vec<[String; 2]>,
     /// Wanted state.
     pub goal: Vec<f64>,
+    /// Entries of the state whose distance to the goal costs something.
+    pub weighed: Vec<bool>,
     /// Duration of a step, in s.
     pub time_step: f64,
     slots: table::Slots,
@@ -97,6 +101,8 @@ pub fn run(
     let dof_names = scene.system.dof_names();
     let inputs = task.dynamics.driven(&scene.system)?;
     let goal = task.cost.goal[0].clone();
+    let (n, cost) = (goal.len(), &task.cost);
+    let weighed = (0..n).map(|i| cost.Q[i * n + i] + cost.Q_f[i * n + i] > 0.0).collect();
     let mut control =
         ClosedLoop::new(&scene.system, scene.start.clone(), scene.params.clone(), task)?;
     let mut recording = scene.empty_recording();
@@ -114,6 +120,7 @@ pub fn run(
         dofs: dof_names,
         contacts: Vec::new(),
         goal,
+        weighed,
         time_step: section.time_step,
         slots: table::Slots::default(),
     };
@@ -163,6 +170,11 @@ impl LoopRun {
     /// Largest gap of all plans.
     pub fn worst_gap(&self) -> f64 {
         self.steps.iter().fold(0.0, |m, s| m.max(s.plan.gap()))
+    }
+
+    /// Largest distance between where a plan saw the scene after its first step and where it was, in m or rad.
+    pub fn worst_prediction_error(&self) -> f64 {
+        self.steps.iter().fold(0.0, |m, s| m.max(s.prediction_error()))
     }
 
     /// Median and most nodes of a search.

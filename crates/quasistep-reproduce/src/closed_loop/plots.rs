@@ -21,7 +21,7 @@ impl LoopRun {
                 let values: Vec<f64> = self.steps.iter().map(|s| s.x[offset + i]).collect();
                 panel = panel.series(Series::new(dof.as_str(), &self.k(), &values).color(color));
                 let wanted = vec![self.goal[offset + i]; values.len()];
-                if offset == 0 {
+                if offset == 0 && self.weighed[i] {
                     let goal = Series::new("", &self.k(), &wanted);
                     panel = panel.series(goal.color(color).line(Line::Dashed));
                 }
