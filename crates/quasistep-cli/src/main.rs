@@ -76,6 +76,7 @@ Examples:
 Examples:
   quasistep mpc scenes/point_robot.yml
   quasistep mpc scenes/point_robot.yml --set mpc.horizon=20 -o out/far_sighted
+  quasistep mpc scenes/planar_pusher.yml
   quasistep mpc scenes/planar_hand.yml --set mpc.steps=10")]
     Mpc(MpcArgs),
     /// Write a point cloud of a body's collision shapes, as a scanner would see it
@@ -101,7 +102,7 @@ struct RunArgs {
 struct MpcArgs {
     /// Scene file with an `mpc` section
     scene: PathBuf,
-    /// Folder to write [default: out/<scene>_mpc]
+    /// Folder to write [default: out/<scene>]
     #[arg(short, long, value_name = "DIR")]
     out: Option<PathBuf>,
     #[command(flatten)]

@@ -20,10 +20,7 @@ pub fn mpc(arguments: &MpcArgs, quiet: bool) -> Result<(), Failure> {
             "{file}: mpc: no `mpc` section was seen; add one, as in scenes/point_robot.yml"
         )));
     };
-    let dir = arguments
-        .out
-        .clone()
-        .unwrap_or_else(|| Path::new("out").join(format!("{}_mpc", scene.name)));
+    let dir = arguments.out.clone().unwrap_or_else(|| Path::new("out").join(&scene.name));
     if !quiet {
         println!("{}: {}", scene.name, scene.title);
         for warning in &scene.warnings {

@@ -5,7 +5,9 @@
 use crate::error::ProblemError;
 use crate::mpc::{Mpc, MpcSettings};
 use crate::plan::Plan;
-use crate::prediction::{Dynamics, Prediction, PredictionError, PredictionSettings, geometric_stiffness, predict};
+use crate::prediction::{
+    Dynamics, Prediction, PredictionError, PredictionSettings, geometric_stiffness, predict,
+};
 use crate::problem::{Bounds, Cost, Problem};
 use quasistep::{
     LinearContact, Linearisation, State, StepError, StepInput, StepParams, StepReport, System,
@@ -246,14 +248,8 @@ impl<'a> ClosedLoop<'a> {
             directions: self.task.directions,
         };
         let stiffness = self.stiffness(&seen)?;
-        let prediction = predict(
-            self.system,
-            &seen,
-            &self.state.q,
-            &stiffness,
-            &self.task.dynamics,
-            &settings,
-        )?;
+        let prediction =
+            predict(self.system, &seen, &self.state.q, &stiffness, &self.task.dynamics, &settings)?;
         Ok((seen, prediction))
     }
 

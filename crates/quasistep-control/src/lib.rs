@@ -54,7 +54,7 @@ pub use lcs::{CoulombContact, Lcs};
 pub use mpc::{Mpc, MpcSettings, Search};
 pub use plan::{Plan, PlanStatus};
 pub use prediction::{
-    ContactEntries, Dynamics, Prediction, PredictionError, PredictionSettings,
-    geometric_stiffness, predict,
+    ContactEntries, Dynamics, Prediction, PredictionError, PredictionSettings, geometric_stiffness,
+    predict,
 };
 pub use problem::{Bounds, Cost, Hardness, Limits, Problem};
