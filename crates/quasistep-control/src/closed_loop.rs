@@ -48,6 +48,8 @@ pub struct ClosedLoop<'a> {
     task: Task,
     state: State,
     v: Vec<f64>,
+    /// Made at the first step.
+    mpc: Option<Mpc>,
     last: Option<Plan>,
     /// Impulses that the last plan has for the step to come, along normal and tangents.
     planned: Vec<((usize, usize, u32), [f64; 3])>,
@@ -185,6 +187,7 @@ impl<'a> ClosedLoop<'a> {
             q_cmd: driven.iter().map(|&dof| start.q[dof]).collect(),
             task,
             state: start,
+            mpc: None,
             last: None,
             planned: Vec::new(),
             work: system.create_workspace(),
@@ -219,10 +222,13 @@ impl<'a> ClosedLoop<'a> {
     /// See [`LoopError`]. The scene is then where it was, or where the simulator stopped.
     pub fn step(&mut self, stop: &mut dyn FnMut() -> bool) -> Result<LoopStep, LoopError> {
         let (seen, prediction) = self.look()?;
-        let problem = self.problem(prediction.lcs.clone());
-        let mut mpc = Mpc::new(problem, self.task.settings)?;
+        let mut mpc = self.mpc.take().map_or_else(
+            || Mpc::new(self.problem(prediction.lcs.clone()), self.task.settings),
+            |mut mpc| mpc.set_models(vec![prediction.lcs.clone()]).map(|()| mpc),
+        )?;
         let x = self.x();
         let plan = mpc.plan_until(&x, self.last.as_ref(), stop)?;
+        self.mpc = Some(mpc);
         if !plan.is_usable() {
             return Err(LoopError::NoPlan(why_none(&plan)));
         }
@@ -328,7 +334,7 @@ impl<'a> ClosedLoop<'a> {
             let mut impulse_W = at.n_AB_W * gamma[entry.normal];
             for (beta, d) in tangents.iter().zip(&entry.directions) {
                 for (t, d) in at.tangents_W.iter().zip(d) {
-                    impulse_W = impulse_W + *t * (d * beta);
+                    impulse_W += *t * (d * beta);
                 }
             }
             let motion = q_next.iter().zip(&self.state.q).map(|(b, a)| b - a);
