@@ -6,6 +6,7 @@
 mod check;
 mod clock;
 mod failure;
+mod mpc;
 mod reproduce;
 mod run;
 mod sample;
@@ -27,6 +28,7 @@ Examples:
   quasistep run scenes/iiwa_stacking.yml
   quasistep run scenes/gripper_2d.yml --step 0.005 -o out/fine
   quasistep check my_scene.yml
+  quasistep mpc scenes/point_robot.yml
   quasistep reproduce --list
 
 Exit codes: 0 done, 1 a step could not be solved, 2 a mistake in a file or an argument."
@@ -70,6 +72,14 @@ Examples:
   quasistep reproduce pang21_fig6
   quasistep reproduce -o out/papers")]
     Reproduce(ReproduceArgs),
+    /// Control a scene through contact, each plan proven optimal, and write mpc.csv, plots and a 3-D page
+    #[command(after_help = "\
+Examples:
+  quasistep mpc scenes/point_robot.yml
+  quasistep mpc scenes/point_robot.yml --set mpc.horizon=20 -o out/far_sighted
+  quasistep mpc scenes/planar_pusher.yml
+  quasistep mpc scenes/planar_hand.yml --set mpc.steps=10")]
+    Mpc(MpcArgs),
     /// Write a point cloud of a body's collision shapes, as a scanner would see it
     #[command(after_help = "\
 Examples:
@@ -81,6 +91,17 @@ Examples:
 #[derive(Args)]
 struct RunArgs {
     /// Scene file
+    scene: PathBuf,
+    /// Folder to write [default: out/<scene>]
+    #[arg(short, long, value_name = "DIR")]
+    out: Option<PathBuf>,
+    #[command(flatten)]
+    changes: Changes,
+}
+
+#[derive(Args)]
+struct MpcArgs {
+    /// Scene file with an `mpc` section
     scene: PathBuf,
     /// Folder to write [default: out/<scene>]
     #[arg(short, long, value_name = "DIR")]
@@ -176,6 +197,7 @@ fn main() -> ExitCode {
         Command::Check(arguments) => check::check(arguments, cli.quiet),
         Command::View { dir } => view::view(dir, cli.quiet),
         Command::Reproduce(arguments) => reproduce::reproduce(arguments, cli.quiet),
+        Command::Mpc(arguments) => mpc::mpc(arguments, cli.quiet),
         Command::Sample(arguments) => sample::sample(arguments, cli.quiet),
     };
     match result {

@@ -145,7 +145,7 @@ fn print_facts(scene: &Scene, recording: &quasistep_record::Recording) {
 }
 
 /// A bar on standard error, if that is a terminal.
-fn progress_bar(steps: u64, quiet: bool) -> ProgressBar {
+pub fn progress_bar(steps: u64, quiet: bool) -> ProgressBar {
     if quiet || !std::io::stderr().is_terminal() {
         return ProgressBar::hidden();
     }

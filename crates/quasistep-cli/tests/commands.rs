@@ -223,7 +223,7 @@ fn figures_are_listed_and_made() {
 
 #[test]
 fn every_command_has_help_with_examples() {
-    for command in ["run", "check", "view", "reproduce"] {
+    for command in ["run", "check", "view", "reproduce", "mpc"] {
         let (said, _) = ends(&quasistep(&[command, "--help"]), 0);
         assert!(
             said.contains("Example") && said.contains(&format!("quasistep {command} ")),

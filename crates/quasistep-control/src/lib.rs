@@ -26,8 +26,12 @@
 //!    (`rollout.rs`), and every node's inputs are rolled out as well.
 //! 5. [`quasistep_solvers::MiqpSolver`] branches on the sign of friction, then contact, then sticking.
 //!
-//! This crate knows no scene, no file and no clock.
+//! # On a scene
+//!
+//! [`predict`] makes the system from a [`quasistep::System`] about one configuration, [`ClosedLoop`] plans,
+//! moves the scene, and plans again. This crate knows no file and no clock.
 
+mod closed_loop;
 mod constraint;
 mod error;
 mod export;
@@ -37,14 +41,20 @@ mod lcs;
 mod mpc;
 mod plan;
 pub mod point_robot;
+mod prediction;
 mod problem;
 mod reach;
 mod rollout;
 
+pub use closed_loop::{ClosedLoop, LoopContact, LoopError, LoopStep, Moved, Task};
 pub use constraint::{AtStep, Constraint, Relaxed};
 pub use error::ProblemError;
 pub use export::Integers;
 pub use lcs::{CoulombContact, Lcs};
 pub use mpc::{Mpc, MpcSettings, Search};
 pub use plan::{Plan, PlanStatus};
+pub use prediction::{
+    ContactEntries, Dynamics, Prediction, PredictionError, PredictionSettings, geometric_stiffness,
+    predict,
+};
 pub use problem::{Bounds, Cost, Hardness, Limits, Problem};

@@ -5,7 +5,7 @@
 use crate::constraint::{AtStep, Constraint, Relaxed};
 use crate::error::ProblemError;
 use crate::horizon::{Horizon, Relax, Start};
-use crate::lcs::{Reduced, Unit};
+use crate::lcs::{Lcs, Reduced, Unit};
 use crate::plan::{Plan, PlanStatus};
 use crate::problem::Problem;
 use crate::reach::Reach;
@@ -95,6 +95,23 @@ impl Mpc {
     pub fn set_goal(&mut self, goal: Vec<Vec<f64>>) -> Result<(), ProblemError> {
         self.problem.check_goal(&goal)?;
         self.problem.cost.goal = goal;
+        Ok(())
+    }
+
+    /// Other models: one, or one for every step of the horizon. Plans made with the old ones still warm the
+    /// search if the new ones have the same contacts.
+    ///
+    /// # Errors
+    ///
+    /// What does not fit. The old ones stay.
+    pub fn set_models(&mut self, models: Vec<Lcs>) -> Result<(), ProblemError> {
+        let old = std::mem::replace(&mut self.problem.models, models);
+        if let Err(error) = self.problem.check() {
+            self.problem.models = old;
+            return Err(error);
+        }
+        self.reduced = self.problem.models.iter().map(Reduced::of).collect();
+        self.reach = Reach::new(&self.problem, &self.reduced);
         Ok(())
     }
 

@@ -53,11 +53,13 @@ pub fn step_as(error: &StepError, sentence: &str) -> PyErr {
                 d.set_item("direction", direction)
             })
         }
-        StepError::Infeasible { pairs, joints, .. } => exception("InfeasibleError", sentence, |d| {
-            let pairs: Vec<_> = pairs.iter().map(|p| (&p.a, &p.b, p.depth)).collect();
-            d.set_item("pairs", pairs)?;
-            d.set_item("joints", joints)
-        }),
+        StepError::Infeasible { pairs, joints, .. } => {
+            exception("InfeasibleError", sentence, |d| {
+                let pairs: Vec<_> = pairs.iter().map(|p| (&p.a, &p.b, p.depth)).collect();
+                d.set_item("pairs", pairs)?;
+                d.set_item("joints", joints)
+            })
+        }
         StepError::NotSolved { iterations, .. } => {
             exception("NotSolvedError", sentence, |d| d.set_item("iterations", iterations))
         }

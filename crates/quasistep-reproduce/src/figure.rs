@@ -72,6 +72,9 @@ pub enum ReproduceError {
         /// Why.
         error: StepError,
     },
+    /// A closed loop could not go on.
+    #[error(transparent)]
+    Loop(#[from] quasistep_control::LoopError),
     /// A picture could not be drawn or written.
     #[error(transparent)]
     View(#[from] ViewError),

@@ -1,13 +1,15 @@
 //! Figures and tables of the papers, regenerated from our own runs, with each published number
-//! beside ours. `quasistep reproduce` calls this.
+//! beside ours, and the closed loop of a scene. `quasistep reproduce` and `quasistep mpc` call this.
 
 #![allow(non_snake_case)] // monogram notation: X_WB
 
 mod bunny;
+pub mod closed_loop;
 mod fence;
 mod figure;
 mod gripper;
 pub mod measure;
+mod point_robot;
 pub mod reference;
 mod scenes;
 mod spin;
@@ -16,7 +18,22 @@ mod stacking;
 pub use figure::{Context, Figure, FigureResult, ReproduceError, Row};
 
 /// Every figure that can be regenerated.
-pub const FIGURES: [Figure; 13] = [
+pub const FIGURES: [Figure; 16] = [
+    Figure {
+        name: "mpcnote_fig2",
+        title: "MpcNote Fig. 2: contact and friction force, five steps ahead",
+        make: point_robot::short_forces,
+    },
+    Figure {
+        name: "mpcnote_fig3",
+        title: "MpcNote Fig. 3: contact and friction force, twenty steps ahead",
+        make: point_robot::long_forces,
+    },
+    Figure {
+        name: "mpcnote_fig4",
+        title: "MpcNote Fig. 4: optimal cost, five and twenty steps ahead",
+        make: point_robot::costs,
+    },
     Figure {
         name: "pang21_fig1",
         title: "Pang21 Fig. 1: an arm stacks cubes (stills)",

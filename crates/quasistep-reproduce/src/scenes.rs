@@ -39,7 +39,7 @@ pub(crate) fn load(name: &str, changes: &[(&str, &str)]) -> Result<Scene, Reprod
 }
 
 /// The scene in the current folder's `scenes/`, or in the checkout this was built from.
-fn path(name: &str) -> PathBuf {
+pub(crate) fn path(name: &str) -> PathBuf {
     let here = PathBuf::from("scenes").join(format!("{name}.yml"));
     if here.is_file() {
         return here;

@@ -22,6 +22,7 @@ mod assembly;
 mod cloud;
 mod commands;
 mod contents;
+mod control;
 mod convex_parts;
 mod csv;
 mod curve;
@@ -48,6 +49,7 @@ mod words;
 
 pub use cloud::CloudReport;
 pub use contents::Contents;
+pub use control::{ControlModel, ControlSection, ControlWeights};
 pub use error::SceneError;
 pub use facts::{Fact, FactResult};
 pub use run::{FirstStep, NearestPair, RunOptions, RunOutcome, RunStep};

@@ -180,7 +180,8 @@ impl Scene {
         Ok(())
     }
 
-    fn empty_recording(&self, params: &StepParams) -> Recording {
+    /// A recording of this scene without frames, at the step of these parameters.
+    pub fn empty_recording(&self, params: &StepParams) -> Recording {
         let model = self.system.model();
         Recording {
             scene: self.name.clone(),
@@ -219,7 +220,8 @@ impl Scene {
         all
     }
 
-    fn frame(&self, state: &State, step: Option<(&StepReport, &StepInput)>) -> Frame {
+    /// The frame of a state; with the step that led there, its drives and contacts.
+    pub fn frame(&self, state: &State, step: Option<(&StepReport, &StepInput)>) -> Frame {
         let model = self.system.model();
         let mut kin = model.create_kinematics();
         model.kinematics(&state.q, &mut kin);

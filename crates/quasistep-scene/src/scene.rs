@@ -3,6 +3,7 @@
 use crate::assembly::Assembly;
 use crate::cloud::CloudReport;
 use crate::commands::{Commands, three};
+use crate::control::ControlSection;
 use crate::curve::{Curve, Grid};
 use crate::document::{At, Node};
 use crate::error::SceneError;
@@ -39,6 +40,8 @@ pub struct Scene {
     pub drawing: Vec<DrawnShape>,
     /// Facts that the scene states of its own run.
     pub facts: Vec<Fact>,
+    /// What it is to do under control.
+    pub control: Option<ControlSection>,
     /// Its point clouds: what their files held and what was made of it.
     pub clouds: Vec<CloudReport>,
     /// What looks odd but is no mistake.
@@ -58,7 +61,7 @@ struct WrenchOverTime {
     torque_W: [Curve; 3],
 }
 
-const KEYS: [&str; 11] = [
+const KEYS: [&str; 12] = [
     "format",
     "title",
     "description",
@@ -69,6 +72,7 @@ const KEYS: [&str; 11] = [
     "wrenches",
     "friction",
     "collisions",
+    "mpc",
     "facts",
 ];
 const STEP_KEYS: [&str; 11] = [
@@ -209,6 +213,9 @@ impl Scene {
         let commands = Commands::read(of_models("commands").as_ref(), &system, &q, dir, &grid)?;
         let wrenches = read_wrenches(of_models("wrenches").as_ref(), &system, &grid)?;
         warnings.extend(outside_limits(&system, &q));
+        let control = (map.get("mpc"))
+            .map(|at| ControlSection::read(at, &system, &q, params.time_step))
+            .transpose()?;
         let facts = match map.get("facts") {
             None => Vec::new(),
             Some(at) => {
@@ -227,6 +234,7 @@ impl Scene {
             duration,
             drawing,
             facts,
+            control,
             clouds,
             warnings,
             notes,

@@ -66,7 +66,7 @@ fn every_example_of_the_page_is_a_scene() {
         })
         .collect();
     std::fs::remove_dir_all(&folder).unwrap();
-    assert_eq!(read.len(), 14);
+    assert_eq!(read.len(), 15);
     for (line, scene) in read {
         if let Err(error) = scene {
             panic!("example at line {line}: {error}");
@@ -104,6 +104,10 @@ fn every_key_is_documented() {
         "models: {}\ncollisions: {zzz: 0}\n",
         "models: {}\ncommands: [{zzz: 0}]\n",
         "models: {}\nwrenches: [{zzz: 0}]\n",
+        "models: {}\nmpc: {zzz: 0}\n",
+        "models: {}\nmpc: {model: zzz}\n",
+        "models: {f: {joint: [{slide: x, axis: [1, 0, 0]}], mass: 1}}\nmpc: {model: dynamic, inputs: [f.x], horizon: 1, steps: 1, goal: 0, weights: {zzz: 0}}\n",
+        "models: {f: {joint: [{slide: x, axis: [1, 0, 0]}], mass: 1}}\nmpc: {model: dynamic, inputs: [f.x], horizon: 1, steps: 1, goal: 0, weights: {}, bounds: {zzz: 0}}\n",
         "models: {}\nfacts: [{zzz: 0}]\n",
         "models: {}\nfacts: [{count: zzz}]\n",
         "models: {f: {joint: [{slide: x, axis: [1, 0, 0], stiffness: 1}]}}\ncommands: [{joint: f.x, expr: zzz}]\n",

@@ -32,6 +32,7 @@ mod contact;
 mod error;
 mod formulation;
 mod friction;
+mod linearise;
 mod params;
 mod report;
 mod scan;
@@ -48,6 +49,7 @@ pub use batch::{BatchInput, BatchKeep, SampleError, SampleOutcome};
 pub use error::{PairDepth, ParamError, StepError, SystemError};
 pub use formulation::{Cone, Formulation};
 pub use friction::{Friction, FrictionException, PairFriction, Surface};
+pub use linearise::{LinearContact, Linearisation};
 pub use params::{Fallback, Inertia, Integration, PrescribedRate, StepParams};
 pub use report::{
     Certificate, ContactMode, ContactReport, CoulombMethod, LimitForce, Method,

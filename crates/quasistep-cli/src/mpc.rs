@@ -1,0 +1,151 @@
+//! `quasistep mpc`.
+
+use crate::MpcArgs;
+use crate::clock::thread_cpu_ns;
+use crate::failure::Failure;
+use crate::run::progress_bar;
+use quasistep_record::{write_contacts_csv, write_states_csv};
+use quasistep_reproduce::closed_loop::{self, LoopRun};
+use quasistep_scene::{ControlSection, Scene};
+use serde_json::{Map, Value, json};
+use std::ops::ControlFlow;
+use std::path::{Path, PathBuf};
+
+pub fn mpc(arguments: &MpcArgs, quiet: bool) -> Result<(), Failure> {
+    let changes = arguments.changes.pairs()?;
+    let scene = Scene::load_with(&arguments.scene, &changes).map_err(Failure::usage)?;
+    let file = arguments.scene.display();
+    let Some(section) = &scene.control else {
+        return Err(Failure::usage(format!(
+            "{file}: mpc: no `mpc` section was seen; add one, as in scenes/point_robot.yml"
+        )));
+    };
+    let dir = arguments.out.clone().unwrap_or_else(|| Path::new("out").join(&scene.name));
+    if !quiet {
+        println!("{}: {}", scene.name, scene.title);
+        for warning in &scene.warnings {
+            eprintln!("warning: {warning}");
+        }
+    }
+    let bar = progress_bar(section.steps as u64, quiet);
+    let run = closed_loop::run(&scene, section, thread_cpu_ns, &mut |_| {
+        bar.inc(1);
+        ControlFlow::Continue(())
+    });
+    bar.finish_and_clear();
+    // what does not fit is found before the first step
+    let run = run.map_err(|e| Failure::usage(format!("{}: mpc: {e}", section.place)))?;
+
+    write(&dir, &scene, section, &run).map_err(Failure::usage)?;
+    let page = if quasistep_view::has_page() {
+        let page = dir.join("view.html");
+        quasistep_view::write_page(&run.recording, &page).map_err(Failure::usage)?;
+        Some(page)
+    } else {
+        eprintln!("warning: no page was written: install npm and build again");
+        None
+    };
+    if !quiet && !run.steps.is_empty() {
+        print_summary(section, &run);
+    }
+    if let Some(why) = &run.stopped {
+        return Err(Failure::world(format!(
+            "{}: step {} was not taken: {why} (the run up to there is in {})",
+            scene.name,
+            run.steps.len(),
+            dir.display()
+        )));
+    }
+    if !quiet {
+        println!("files in {}; open the picture:", dir.display());
+        println!("{}", page.unwrap_or_else(|| dir.join("plots").join("cost.svg")).display());
+    }
+    Ok(())
+}
+
+fn write(dir: &Path, scene: &Scene, section: &ControlSection, run: &LoopRun) -> Result<(), String> {
+    let fail = |path: PathBuf, e: &dyn std::fmt::Display| format!("{}: {e}", path.display());
+    let plots = dir.join("plots");
+    std::fs::create_dir_all(&plots).map_err(|e| fail(plots.clone(), &e))?;
+    let text = |name: &str, text: &str| {
+        let path = dir.join(name);
+        std::fs::write(&path, text).map_err(|e| fail(path, &e))
+    };
+    text("mpc.csv", &run.csv())?;
+    text("summary.json", &format!("{:#}\n", summary(scene, section, run)))?;
+    run.recording.write(&dir.join("recording.json")).map_err(|e| e.to_string())?;
+    write_states_csv(&run.recording, &dir.join("states.csv")).map_err(|e| e.to_string())?;
+    write_contacts_csv(&run.recording, &dir.join("contacts.csv")).map_err(|e| e.to_string())?;
+    quasistep_view::write_plots(&run.recording, &plots).map_err(|e| e.to_string())?;
+    for (name, figure) in run.figures(&scene.title) {
+        let path = plots.join(name);
+        std::fs::write(&path, figure.to_svg()).map_err(|e| fail(path, &e))?;
+    }
+    Ok(())
+}
+
+fn summary(scene: &Scene, section: &ControlSection, run: &LoopRun) -> Value {
+    let columns: Map<String, Value> =
+        run.columns().into_iter().map(|(name, what)| (name, what.into())).collect();
+    let ends: Map<String, Value> = (run.dofs.iter().zip(&run.x_end).zip(&run.goal))
+        .map(|((name, x), goal)| (name.clone(), json!({ "end": x, "goal": goal })))
+        .collect();
+    let (median_nodes, worst_nodes) = run.nodes();
+    let (median_ms, p99_ms) = run.cpu_ms();
+    json!({
+        "scene": scene.name,
+        "title": scene.title,
+        "quasistep": env!("CARGO_PKG_VERSION"),
+        "finished": run.stopped.is_none(),
+        "stopped": run.stopped.as_ref().map(ToString::to_string),
+        "parameters": {
+            "horizon": section.horizon,
+            "time_step_s": section.time_step,
+            "steps": section.steps,
+            "model": format!("{:?}", section.model),
+            "absolute_gap": section.gap,
+        },
+        "steps": run.steps.len(),
+        "proven": run.proven(),
+        "cost": {
+            "first": run.steps.first().map(|s| s.plan.cost),
+            "last": run.steps.last().map(|s| s.plan.cost),
+        },
+        "worst_prediction_error": run.worst_prediction_error(),
+        "worst_gap": run.worst_gap(),
+        "nodes": { "median": median_nodes, "max": worst_nodes },
+        "step_ms": { "median": median_ms, "p99": p99_ms },
+        "positions": ends,
+        "columns_of_mpc_csv": columns,
+    })
+}
+
+fn print_summary(section: &ControlSection, run: &LoopRun) {
+    let (median_nodes, worst_nodes) = run.nodes();
+    let (median_ms, p99_ms) = run.cpu_ms();
+    println!(
+        "  {} steps of {} s, {} steps ahead: {median_ms:.2} ms of CPU a step (median; p99 {p99_ms:.2})",
+        run.steps.len(),
+        section.time_step,
+        section.horizon,
+    );
+    println!(
+        "  {} of {} plans proven optimal, largest gap {:.1e}; {median_nodes} nodes (median; at most {worst_nodes})",
+        run.proven(),
+        run.steps.len(),
+        run.worst_gap(),
+    );
+    let relaxed = run.steps.iter().filter(|s| !s.plan.relaxed.is_empty()).count();
+    if relaxed > 0 {
+        println!("  soft bounds gave way in {relaxed} plans");
+    }
+    if let (Some(first), Some(last)) = (run.steps.first(), run.steps.last()) {
+        println!("  cost {:.6} at the start, {:.6} at the end", first.plan.cost, last.plan.cost);
+    }
+    let error = run.worst_prediction_error();
+    println!("  the scene moved as predicted, but for {error:.1e} m or rad in a step at most");
+    let ends = run.dofs.iter().zip(&run.x_end).zip(&run.goal).zip(&run.weighed);
+    for (((dof, x), goal), _) in ends.filter(|(_, weighed)| **weighed) {
+        println!("  {dof}: {x:.5} at the end, goal {goal:.5}");
+    }
+}

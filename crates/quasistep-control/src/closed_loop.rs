@@ -1,0 +1,380 @@
+//! A scene under control: look, plan, move, again. Start reading in [`ClosedLoop::step`].
+
+#![allow(non_snake_case)] // letters of MpcNote
+
+use crate::error::ProblemError;
+use crate::mpc::{Mpc, MpcSettings};
+use crate::plan::Plan;
+use crate::prediction::{
+    Dynamics, Prediction, PredictionError, PredictionSettings, geometric_stiffness, predict,
+};
+use crate::problem::{Bounds, Cost, Problem};
+use quasistep::{
+    LinearContact, Linearisation, State, StepError, StepInput, StepParams, StepReport, System,
+    Workspace,
+};
+use quasistep_math::Vec3;
+
+/// What a scene is to do, and how it is planned.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Task {
+    /// The step that predicts.
+    pub dynamics: Dynamics,
+    /// Steps of a plan, ≥ 1.
+    pub horizon: usize,
+    /// Duration of one of them, in s; the simulator takes one or more steps of its own in it.
+    pub time_step: f64,
+    /// Only points nearer than this are planned with, in m.
+    pub margin: f64,
+    /// Let the impulses of the last plan tell how lever arms change, see [`geometric_stiffness`].
+    pub moving_levers: bool,
+    /// Friction directions of contacts that slide in two.
+    pub directions: usize,
+    /// Speeds at the start, one per dof.
+    pub v_start: Vec<f64>,
+    /// What is to be small; states are positions, then velocities of all dofs.
+    pub cost: Cost,
+    /// What must hold.
+    pub bounds: Bounds,
+    /// How plans are searched for.
+    pub settings: MpcSettings,
+}
+
+/// A scene, its task, and where it is.
+#[derive(Debug)]
+pub struct ClosedLoop<'a> {
+    system: &'a System,
+    params: StepParams,
+    task: Task,
+    state: State,
+    v: Vec<f64>,
+    /// Made at the first step.
+    mpc: Option<Mpc>,
+    last: Option<Plan>,
+    /// Impulses that the last plan has for the step to come, along normal and tangents.
+    planned: Vec<((usize, usize, u32), [f64; 3])>,
+    q_cmd: Vec<f64>,
+    work: Workspace,
+}
+
+/// One step of the loop.
+#[derive(Clone, Debug)]
+pub struct LoopStep {
+    /// State that was planned from: positions, then velocities.
+    pub x: Vec<f64>,
+    /// The plan; its first input was applied.
+    pub plan: Plan,
+    /// What the plan does at each contact in its first step.
+    pub contacts: Vec<LoopContact>,
+    /// Where the scene is after the step: positions, then velocities.
+    pub x_next: Vec<f64>,
+    /// What the simulator did, step by step. Empty if the scene moved as predicted.
+    pub moved: Vec<Moved>,
+}
+
+impl LoopStep {
+    /// How far the scene ended from where the plan saw it, in its positions: the largest difference, in m or rad.
+    pub fn prediction_error(&self) -> f64 {
+        let n = self.x.len() / 2;
+        let pairs = self.plan.states[1][..n].iter().zip(&self.x_next);
+        pairs.fold(0.0, |worst, (planned, is)| worst.max((planned - is).abs()))
+    }
+}
+
+/// One step of the simulator.
+#[derive(Clone, Debug)]
+pub struct Moved {
+    /// State at its end.
+    pub state: State,
+    /// What it was told.
+    pub input: StepInput,
+    /// What it computed.
+    pub report: StepReport,
+}
+
+/// A contact as the plan sees it over its first step.
+#[derive(Clone, Debug)]
+pub struct LoopContact {
+    /// Where, and between what.
+    pub at: LinearContact,
+    /// Signed distance at the end of the step, in m.
+    pub phi_next: f64,
+    /// Normal impulse, in N·s.
+    pub normal: f64,
+    /// Tangential impulses along the friction directions, in N·s.
+    pub tangents: Vec<f64>,
+    /// Slip speed `lambda`, in m/s.
+    pub slip: f64,
+    /// Impulse on body B, in N·s.
+    pub impulse_W: Vec3,
+}
+
+/// A loop that cannot begin, or cannot go on.
+#[derive(Clone, Debug, PartialEq)]
+pub enum LoopError {
+    /// The scene cannot be predicted.
+    Prediction(PredictionError),
+    /// The task does not fit.
+    Problem(ProblemError),
+    /// The duration of a planned step is no multiple of the simulator's.
+    Steps {
+        /// Of the plan, in s.
+        plan: f64,
+        /// Of the simulator, in s.
+        step: f64,
+    },
+    /// No plan keeps all bounds; the demands that clash, in words.
+    NoPlan(String),
+    /// The simulator did not take a step, or numbers are no configuration.
+    Step(StepError),
+}
+
+impl std::fmt::Display for LoopError {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        match self {
+            Self::Prediction(e) => e.fmt(f),
+            Self::Problem(e) => e.fmt(f),
+            Self::Steps { plan, step } => write!(
+                f,
+                "a planned step of {plan} s is no multiple of the simulator's {step} s; choose them so that it is"
+            ),
+            Self::NoPlan(why) => write!(f, "there is no plan: {why}"),
+            Self::Step(e) => e.fmt(f),
+        }
+    }
+}
+
+impl std::error::Error for LoopError {}
+
+impl From<PredictionError> for LoopError {
+    fn from(e: PredictionError) -> Self {
+        Self::Prediction(e)
+    }
+}
+
+impl From<ProblemError> for LoopError {
+    fn from(e: ProblemError) -> Self {
+        Self::Problem(e)
+    }
+}
+
+impl From<StepError> for LoopError {
+    fn from(e: StepError) -> Self {
+        Self::Step(e)
+    }
+}
+
+impl<'a> ClosedLoop<'a> {
+    /// Sets up the loop from a start.
+    ///
+    /// # Errors
+    ///
+    /// What does not fit.
+    pub fn new(
+        system: &'a System,
+        start: State,
+        params: StepParams,
+        task: Task,
+    ) -> Result<Self, LoopError> {
+        let n_v = system.model().n_v();
+        ProblemError::check_numbers("time_step", &[task.time_step], 1)?;
+        ProblemError::check_numbers("v_start", &task.v_start, n_v)?;
+        let driven = task.dynamics.driven(system)?;
+        let this = Self {
+            system,
+            params,
+            v: task.v_start.clone(),
+            q_cmd: driven.iter().map(|&dof| start.q[dof]).collect(),
+            task,
+            state: start,
+            mpc: None,
+            last: None,
+            planned: Vec::new(),
+            work: system.create_workspace(),
+        };
+        if this.is_simulated() {
+            this.substeps()?;
+        }
+        let (_, prediction) = this.look()?;
+        this.problem(prediction.lcs).check()?;
+        Ok(this)
+    }
+
+    /// Where the scene is.
+    pub fn state(&self) -> &State {
+        &self.state
+    }
+
+    /// Positions, then velocities.
+    pub fn x(&self) -> Vec<f64> {
+        self.state.q.iter().chain(&self.v).copied().collect()
+    }
+
+    /// True if the simulator moves the scene; the dynamic step is its own plant.
+    pub fn is_simulated(&self) -> bool {
+        self.task.dynamics == Dynamics::QuasiDynamic
+    }
+
+    /// Plans from here and moves one step on; `stop` cuts the search short.
+    ///
+    /// # Errors
+    ///
+    /// See [`LoopError`]. The scene is then where it was, or where the simulator stopped.
+    pub fn step(&mut self, stop: &mut dyn FnMut() -> bool) -> Result<LoopStep, LoopError> {
+        let (seen, prediction) = self.look()?;
+        let mut mpc = self.mpc.take().map_or_else(
+            || Mpc::new(self.problem(prediction.lcs.clone()), self.task.settings),
+            |mut mpc| mpc.set_models(vec![prediction.lcs.clone()]).map(|()| mpc),
+        )?;
+        let x = self.x();
+        let plan = mpc.plan_until(&x, self.last.as_ref(), stop)?;
+        self.mpc = Some(mpc);
+        if !plan.is_usable() {
+            return Err(LoopError::NoPlan(why_none(&plan)));
+        }
+        let contacts = self.contacts(&seen, &prediction, &plan);
+        let moved = if self.is_simulated() { self.simulate(&plan.inputs[0])? } else { Vec::new() };
+        if moved.is_empty() {
+            let n = self.v.len();
+            self.state.q.copy_from_slice(&plan.states[1][..n]);
+            self.v.copy_from_slice(&plan.states[1][n..]);
+            self.state.time += self.task.time_step;
+        }
+        self.planned = planned(&seen, &prediction, &plan);
+        self.last = Some(plan.clone());
+        Ok(LoopStep { x, x_next: self.x(), plan, contacts, moved })
+    }
+
+    /// The scene about where it is, and the system that predicts it.
+    fn look(&self) -> Result<(Linearisation, Prediction), LoopError> {
+        let seen = self.system.linearise(&self.state.q, self.params.gravity, self.task.margin)?;
+        let settings = PredictionSettings {
+            time_step: self.task.time_step,
+            max_recovery_speed: self.params.max_recovery_speed,
+            directions: self.task.directions,
+        };
+        let stiffness = self.stiffness(&seen)?;
+        let prediction =
+            predict(self.system, &seen, &self.state.q, &stiffness, &self.task.dynamics, &settings)?;
+        Ok((seen, prediction))
+    }
+
+    /// Geometric stiffness of the impulses that the last plan has for this step; empty if not asked for.
+    fn stiffness(&self, seen: &Linearisation) -> Result<Vec<f64>, LoopError> {
+        if !self.task.moving_levers || self.planned.is_empty() {
+            return Ok(Vec::new());
+        }
+        let impulses: Vec<[f64; 3]> = (seen.contacts.iter())
+            .map(|c| {
+                let key = (c.geom_a, c.geom_b, c.feature);
+                self.planned.iter().find(|(k, _)| *k == key).map_or([0.0; 3], |(_, i)| *i)
+            })
+            .collect();
+        let (q, margin) = (&self.state.q, self.task.margin);
+        Ok(geometric_stiffness(self.system, seen, q, &impulses, margin)?)
+    }
+
+    fn problem(&self, lcs: crate::Lcs) -> Problem {
+        Problem {
+            horizon: self.task.horizon,
+            models: vec![lcs],
+            cost: self.task.cost.clone(),
+            bounds: self.task.bounds.clone(),
+        }
+    }
+
+    /// Simulator steps in a planned one.
+    fn substeps(&self) -> Result<usize, LoopError> {
+        let (plan, step) = (self.task.time_step, self.params.time_step);
+        let ratio = plan / step;
+        let n = ratio.round();
+        // both are decimals as people write them: a multiple but for rounding
+        if n >= 1.0 && (ratio - n).abs() < 1e-9 * n {
+            Ok(n as usize)
+        } else {
+            Err(LoopError::Steps { plan, step })
+        }
+    }
+
+    /// Moves the commands to where the input wants them, evenly over the simulator's steps.
+    fn simulate(&mut self, input: &[f64]) -> Result<Vec<Moved>, LoopError> {
+        let n = self.substeps()?;
+        let driven = self.task.dynamics.driven(self.system)?;
+        let from = self.q_cmd.clone();
+        let to: Vec<f64> =
+            driven.iter().zip(input).map(|(&dof, u)| self.state.q[dof] + u).collect();
+        let before = self.state.q.clone();
+        let mut moved = Vec::with_capacity(n);
+        for k in 1..=n {
+            let share = k as f64 / n as f64;
+            let input = StepInput {
+                q_cmd: from.iter().zip(&to).map(|(a, b)| a + share * (b - a)).collect(),
+                ..StepInput::default()
+            };
+            let report =
+                self.system.step_with(&mut self.state, &input, &self.params, &mut self.work)?;
+            moved.push(Moved { state: self.state.clone(), report: report.clone(), input });
+        }
+        self.q_cmd = to;
+        for (v, (q, old)) in self.v.iter_mut().zip(self.state.q.iter().zip(&before)) {
+            *v = (q - old) / self.task.time_step;
+        }
+        Ok(moved)
+    }
+
+    fn contacts(
+        &self,
+        seen: &Linearisation,
+        prediction: &Prediction,
+        plan: &Plan,
+    ) -> Vec<LoopContact> {
+        let (gamma, q_next) = (&plan.impulses[0], &plan.states[1]);
+        let each = seen.contacts.iter().zip(&prediction.entries).map(|(at, entry)| {
+            let tangents: Vec<f64> = entry.tangents.iter().map(|&i| gamma[i]).collect();
+            let mut impulse_W = at.n_AB_W * gamma[entry.normal];
+            for (beta, d) in tangents.iter().zip(&entry.directions) {
+                for (t, d) in at.tangents_W.iter().zip(d) {
+                    impulse_W += *t * (d * beta);
+                }
+            }
+            let motion = q_next.iter().zip(&self.state.q).map(|(b, a)| b - a);
+            let closing: f64 = motion.zip(&at.J_n).map(|(dq, J)| J * dq).sum();
+            LoopContact {
+                at: at.clone(),
+                phi_next: at.phi + closing,
+                normal: gamma[entry.normal],
+                tangents,
+                slip: entry.slip.map_or(0.0, |i| gamma[i]),
+                impulse_W,
+            }
+        });
+        each.collect()
+    }
+}
+
+/// What a plan has for its second step, or the only one it has.
+fn planned(
+    seen: &Linearisation,
+    prediction: &Prediction,
+    plan: &Plan,
+) -> Vec<((usize, usize, u32), [f64; 3])> {
+    let gamma = &plan.impulses[1.min(plan.impulses.len() - 1)];
+    let each = seen.contacts.iter().zip(&prediction.entries).map(|(c, entry)| {
+        let mut impulse = [gamma[entry.normal], 0.0, 0.0];
+        for (&column, d) in entry.tangents.iter().zip(&entry.directions) {
+            impulse[1] += gamma[column] * d[0];
+            impulse[2] += gamma[column] * d[1];
+        }
+        ((c.geom_a, c.geom_b, c.feature), impulse)
+    });
+    each.collect()
+}
+
+/// The demands that clash, in words.
+fn why_none(plan: &Plan) -> String {
+    if plan.conflict.is_empty() {
+        return format!("{:?}", plan.status);
+    }
+    let demands: Vec<String> = plan.conflict.iter().map(ToString::to_string).collect();
+    format!("these cannot all hold: {}", demands.join("; "))
+}

@@ -1,0 +1,388 @@
+//! Linear complementarity systems of a scene, from its linearisation at one configuration.
+//!
+//! State `x = (q, v)` with `v` at the end of the last step. With `P = M` the dynamic step of MpcNote
+//! (6) to (9), velocities carried over; with `P = blkdiag(h² K_a + h D_a | M_u)` the quasi-dynamic step
+//! of Pang21 (10), which forgets them:
+//!
+//! ```text
+//! v⁺ = W v + P⁻¹ (h tau + h S u + J_nᵀ c + J_tᵀ beta)        q⁺ = q + h v⁺        W = 1 or 0
+//! 0 ≤ c      ⊥ phi + J_n (q⁺ − q̄) ≥ 0                        phi, J_n, J_t at q̄
+//! 0 ≤ beta   ⊥ lambda + D J_t v⁺  ≥ 0                         D: directions ± t, or a regular polygon
+//! 0 ≤ lambda ⊥ mu c − 1ᵀ beta     ≥ 0
+//! ```
+//!
+//! With [`geometric_stiffness`] `v⁺` also gets `P⁻¹ G (q − q̄)`: how the generalised force of impulses that are
+//! known roughly, those of the last plan, changes as contact points move and normals turn. Without it a plan
+//! does not know that sliding along a face changes the lever arm.
+//!
+//! Exact where Jacobians do not change: the point robot of MpcNote. Friction is Coulomb's; the boundary layer of
+//! the convex step is not part of the prediction.
+
+#![allow(non_snake_case)] // letters of MpcNote
+
+use crate::lcs::Lcs;
+use quasistep::{LinearContact, Linearisation, Role, StepError, System};
+use std::f64::consts::TAU;
+
+/// Which step predicts, and what its inputs are.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Dynamics {
+    /// MpcNote (6): masses and velocities; inputs are forces on these dofs, in N or N·m.
+    Dynamic {
+        /// Dofs that carry an input, in the order of the inputs.
+        driven: Vec<usize>,
+    },
+    /// Pang21 (10): springs of actuated joints and the mass of passive bodies, no momentum from step to step.
+    /// Inputs are how far the command is ahead of each actuated dof, in m or rad.
+    QuasiDynamic,
+}
+
+/// How a prediction is made.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct PredictionSettings {
+    /// Step of the prediction, in s.
+    pub time_step: f64,
+    /// Overlaps separate at most this fast, in m/s.
+    pub max_recovery_speed: f64,
+    /// Friction directions of a contact that slides in two; even, ≥ 2. A contact in the plane has 2.
+    pub directions: usize,
+}
+
+/// A linear complementarity system, and which entries of `gamma` belong to which contact.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Prediction {
+    /// The system.
+    pub lcs: Lcs,
+    /// One entry per contact of the linearisation.
+    pub entries: Vec<ContactEntries>,
+}
+
+/// Entries of `gamma` of one contact.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct ContactEntries {
+    /// Normal impulse.
+    pub normal: usize,
+    /// Tangential impulses, along [`directions`](Self::directions); none without friction.
+    pub tangents: Vec<usize>,
+    /// Slip speed; `None` without friction.
+    pub slip: Option<usize>,
+    /// Direction of each tangential impulse on the contact's two tangents.
+    pub directions: Vec<[f64; 2]>,
+}
+
+/// A scene that cannot be predicted this way.
+#[derive(Clone, Debug, PartialEq)]
+#[non_exhaustive]
+pub enum PredictionError {
+    /// A joint whose coordinates are no vector: orientations.
+    Orientation {
+        /// Name of the joint.
+        joint: String,
+    },
+    /// A joint that follows its command whatever the forces has no place in a prediction.
+    Prescribed {
+        /// Name of the joint.
+        joint: String,
+    },
+    /// A dof without inertia and spring: nothing says how fast it moves.
+    Massless {
+        /// Name of the dof.
+        dof: String,
+    },
+    /// Nothing can be driven.
+    NoInput,
+    /// An input on a dof that does not exist.
+    Input {
+        /// The dof.
+        dof: usize,
+    },
+}
+
+impl std::fmt::Display for PredictionError {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        match self {
+            Self::Orientation { joint } => write!(
+                f,
+                "joint `{joint}` has an orientation in space; plans know slides, hinges and planar joints"
+            ),
+            Self::Prescribed { joint } => write!(
+                f,
+                "joint `{joint}` is prescribed; a plan needs it actuated (give it a `stiffness`) or passive"
+            ),
+            Self::Massless { dof } => write!(
+                f,
+                "nothing says how fast `{dof}` moves under a force; give its body a `mass`, or its joint a `stiffness`"
+            ),
+            Self::NoInput => f.write_str("nothing is driven; a plan needs at least one input"),
+            Self::Input { dof } => write!(f, "there is no dof {dof} to drive"),
+        }
+    }
+}
+
+impl std::error::Error for PredictionError {}
+
+impl Dynamics {
+    /// Dofs that carry an input, in the order of the inputs.
+    ///
+    /// # Errors
+    ///
+    /// Joints that cannot be part of a plan; nothing to drive.
+    pub fn driven(&self, system: &System) -> Result<Vec<usize>, PredictionError> {
+        let model = system.model();
+        for (index, body) in model.bodies().iter().enumerate() {
+            let joint = || body.joint_name.clone();
+            if body.q.len() != body.v.len() {
+                return Err(PredictionError::Orientation { joint: joint() });
+            }
+            if system.roles()[index] == Role::Prescribed {
+                return Err(PredictionError::Prescribed { joint: joint() });
+            }
+        }
+        let driven: Vec<usize> = match self {
+            Self::Dynamic { driven } => driven.clone(),
+            Self::QuasiDynamic => {
+                system.commanded().iter().flat_map(|&body| model.body(body).v.clone()).collect()
+            }
+        };
+        if let Some(&dof) = driven.iter().find(|&&dof| dof >= model.n_v()) {
+            return Err(PredictionError::Input { dof });
+        }
+        if driven.is_empty() { Err(PredictionError::NoInput) } else { Ok(driven) }
+    }
+}
+
+/// The step of `dynamics`, linearised where `at` was, `q̄` being its configuration; `stiffness` is the
+/// [`geometric_stiffness`] there, or empty.
+///
+/// # Errors
+///
+/// See [`PredictionError`].
+pub fn predict(
+    system: &System,
+    at: &Linearisation,
+    q_bar: &[f64],
+    stiffness: &[f64],
+    dynamics: &Dynamics,
+    settings: &PredictionSettings,
+) -> Result<Prediction, PredictionError> {
+    let driven = dynamics.driven(system)?;
+    let (n, h) = (at.n_v, settings.time_step);
+    let (P, gains) = mobility(system, at, dynamics, &driven, h);
+    let inverse = inverse(&P, n)
+        .map_err(|dof| PredictionError::Massless { dof: system.dof_names()[dof].clone() })?;
+    let carry = matches!(dynamics, Dynamics::Dynamic { .. });
+
+    let entries = number(&at.contacts, settings.directions);
+    let n_gamma = entries.iter().map(|e| 1 + e.tangents.len() + usize::from(e.slip.is_some()));
+    let (n_x, n_u, n_gamma) = (2 * n, driven.len(), n_gamma.sum());
+    let mut lcs = Lcs {
+        n_x,
+        n_u,
+        n_gamma,
+        A: vec![0.0; n_x * n_x],
+        B: vec![0.0; n_x * n_u],
+        C: vec![0.0; n_x * n_gamma],
+        D: vec![0.0; n_gamma * n_x],
+        E: vec![0.0; n_gamma * n_gamma],
+        f: vec![0.0; n_x],
+        a: vec![0.0; n_gamma],
+    };
+    // rows of v⁺, and h times them in q⁺
+    let put = |M: &mut [f64], width: usize, dof: usize, column: usize, value: f64| {
+        M[dof * width + column] += h * value;
+        M[(n + dof) * width + column] += value;
+    };
+    for dof in 0..n {
+        lcs.A[dof * n_x + dof] = 1.0;
+        if carry {
+            put(&mut lcs.A, n_x, dof, n + dof, 1.0);
+        }
+        for (column, (&on, gain)) in driven.iter().zip(&gains).enumerate() {
+            put(&mut lcs.B, n_u, dof, column, inverse[dof * n + on] * h * gain);
+        }
+        let load = (0..n).map(|j| inverse[dof * n + j] * h * at.gravity_force[j]).sum();
+        put(&mut lcs.f, 1, dof, 0, load);
+        for column in (0..n).filter(|_| !stiffness.is_empty()) {
+            let rate = (0..n).map(|j| inverse[dof * n + j] * stiffness[j * n + column]).sum();
+            put(&mut lcs.A, n_x, dof, column, rate);
+            put(&mut lcs.f, 1, dof, 0, -rate * q_bar[column]);
+        }
+    }
+    for (contact, entry) in at.contacts.iter().zip(&entries) {
+        let mut push = |column: usize, J: &[f64]| {
+            for dof in 0..n {
+                let rate: f64 = (0..n).map(|j| inverse[dof * n + j] * J[j]).sum();
+                put(&mut lcs.C, n_gamma, dof, column, rate);
+            }
+        };
+        push(entry.normal, &contact.J_n);
+        lcs.D[entry.normal * n_x..][..n].copy_from_slice(&contact.J_n);
+        let there: f64 = contact.J_n.iter().zip(q_bar).map(|(J, q)| J * q).sum();
+        lcs.a[entry.normal] = contact.phi.max(-h * settings.max_recovery_speed) - there;
+        for (&column, [d1, d2]) in entry.tangents.iter().zip(&entry.directions) {
+            let along: Vec<f64> = (0..n)
+                .map(|j| d1 * contact.J_t[0][j] + contact.J_t.get(1).map_or(0.0, |t| d2 * t[j]))
+                .collect();
+            push(column, &along);
+            lcs.D[column * n_x + n..][..n].copy_from_slice(&along);
+        }
+        let Some(slip) = entry.slip else { continue };
+        lcs.E[slip * n_gamma + entry.normal] = contact.mu;
+        for &column in &entry.tangents {
+            lcs.E[column * n_gamma + slip] = 1.0;
+            lcs.E[slip * n_gamma + column] = -1.0;
+        }
+    }
+    Ok(Prediction { lcs, entries })
+}
+
+/// How the generalised force of `impulses` (along normal and tangents, in N·s, one per contact of `at`) changes with `q`: `n_v × n_v`
+/// row-major, by differences; a contact that is not there a micrometre away is left out.
+///
+/// # Errors
+///
+/// See [`System::linearise`].
+pub fn geometric_stiffness(
+    system: &System,
+    at: &Linearisation,
+    q_bar: &[f64],
+    impulses: &[[f64; 3]],
+    margin: f64,
+) -> Result<Vec<f64>, StepError> {
+    let n = at.n_v;
+    let mut G = vec![0.0; n * n];
+    let mut q = q_bar.to_vec();
+    for column in 0..n {
+        let mut beside = |nudge: f64| {
+            q[column] = q_bar[column] + nudge;
+            let there = system.linearise(&q, [0.0; 3], margin);
+            q[column] = q_bar[column];
+            there
+        };
+        let (below, above) = (beside(-NUDGE)?, beside(NUDGE)?);
+        for (here, impulse) in at.contacts.iter().zip(impulses) {
+            let key = |c: &LinearContact| (c.geom_a, c.geom_b, c.feature);
+            let find = |l: &Linearisation| l.contacts.iter().position(|c| key(c) == key(here));
+            let (Some(i), Some(j)) = (find(&below), find(&above)) else { continue };
+            let [low, high] = [&below.contacts[i], &above.contacts[j]]
+                .map(|there| generalised(here, there, *impulse));
+            for row in 0..n {
+                G[row * n + column] += (high[row] - low[row]) / (2.0 * NUDGE);
+            }
+        }
+    }
+    Ok(G)
+}
+
+/// Generalised impulse of what acts along the normal and tangents of `here`, at the contact `there`.
+fn generalised(
+    here: &LinearContact,
+    there: &LinearContact,
+    [normal, first, second]: [f64; 3],
+) -> Vec<f64> {
+    let mut sum: Vec<f64> = there.J_n.iter().map(|J| normal * J).collect();
+    let tangents = here.tangents_W.iter().zip(&there.tangents_W).zip(&there.J_t);
+    for (((t_here, t_there), J), size) in tangents.zip([first, second]) {
+        // the same tangent may come back with the other sense
+        let size = size * t_here.dot(*t_there).signum();
+        sum.iter_mut().zip(J).for_each(|(sum, J)| *sum += size * J);
+    }
+    sum
+}
+
+/// Difference that derivatives are taken over, in m or rad: rounding of a Jacobian becomes 1e-10, curvature of the
+/// shapes here matters over millimetres.
+const NUDGE: f64 = 1e-6;
+
+/// `P`, and the force per unit of each input.
+fn mobility(
+    system: &System,
+    at: &Linearisation,
+    dynamics: &Dynamics,
+    driven: &[usize],
+    h: f64,
+) -> (Vec<f64>, Vec<f64>) {
+    let n = at.n_v;
+    if matches!(dynamics, Dynamics::Dynamic { .. }) {
+        return (at.mass.clone(), vec![1.0; driven.len()]);
+    }
+    let mut P = at.mass.clone();
+    let mut gains = Vec::new();
+    for &body in system.commanded() {
+        let Role::Actuated(actuator) = &system.roles()[body] else { continue };
+        for (k, dof) in system.model().body(body).v.clone().enumerate() {
+            // a driven joint is its spring: the mass behind it does not count, Pang21 (10)
+            for other in 0..n {
+                P[dof * n + other] = 0.0;
+                P[other * n + dof] = 0.0;
+            }
+            let (K, D) = (actuator.stiffness[k], actuator.damping[k]);
+            P[dof * n + dof] = h * h * K + h * D;
+            gains.push(K);
+        }
+    }
+    (P, gains)
+}
+
+/// Numbers `gamma = [c, beta, lambda]` as MpcNote (9) does.
+fn number(contacts: &[LinearContact], directions: usize) -> Vec<ContactEntries> {
+    let mut entries: Vec<ContactEntries> = (0..contacts.len())
+        .map(|normal| ContactEntries { normal, ..ContactEntries::default() })
+        .collect();
+    let mut next = contacts.len();
+    for (contact, entry) in contacts.iter().zip(&mut entries) {
+        if contact.mu > 0.0 {
+            entry.directions = match contact.J_t.len() {
+                0 => Vec::new(),
+                1 => vec![[1.0, 0.0], [-1.0, 0.0]],
+                _ => (0..directions)
+                    .map(|j| {
+                        let angle = TAU * j as f64 / directions as f64;
+                        [angle.cos(), angle.sin()]
+                    })
+                    .collect(),
+            };
+        }
+        entry.tangents = (next..next + entry.directions.len()).collect();
+        next += entry.directions.len();
+    }
+    for entry in entries.iter_mut().filter(|e| !e.tangents.is_empty()) {
+        entry.slip = Some(next);
+        next += 1;
+    }
+    entries
+}
+
+/// Inverse of a symmetric positive definite matrix by Cholesky's factor; the first dof that has no
+/// inertia of its own otherwise.
+fn inverse(P: &[f64], n: usize) -> Result<Vec<f64>, usize> {
+    let mut L = P.to_vec();
+    for k in 0..n {
+        let pivot = L[k * n + k] - (0..k).map(|j| L[k * n + j].powi(2)).sum::<f64>();
+        // what is left of a diagonal that cancels to rounding is none
+        if !(pivot > 1e-12 * P[k * n + k].abs()) {
+            return Err(k);
+        }
+        L[k * n + k] = pivot.sqrt();
+        for i in k + 1..n {
+            let sum: f64 = (0..k).map(|j| L[i * n + j] * L[k * n + j]).sum();
+            L[i * n + k] = (L[i * n + k] - sum) / L[k * n + k];
+        }
+    }
+    let mut inverse = vec![0.0; n * n];
+    let mut x = vec![0.0; n];
+    for column in 0..n {
+        for i in 0..n {
+            let sum: f64 = (0..i).map(|j| L[i * n + j] * x[j]).sum();
+            x[i] = (f64::from(u8::from(i == column)) - sum) / L[i * n + i];
+        }
+        for i in (0..n).rev() {
+            let sum: f64 = (i + 1..n).map(|j| L[j * n + i] * x[j]).sum();
+            x[i] = (x[i] - sum) / L[i * n + i];
+        }
+        for i in 0..n {
+            inverse[i * n + column] = x[i];
+        }
+    }
+    Ok(inverse)
+}

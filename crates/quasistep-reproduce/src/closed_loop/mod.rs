@@ -1,0 +1,255 @@
+//! The closed loop of a scene, from its `mpc` section to files: scene and controller know nothing of one another,
+//! here they meet. The figures of MpcNote and `quasistep mpc` run the same loop.
+
+#![allow(non_snake_case)] // letters of MpcNote
+
+mod plots;
+mod table;
+
+pub(crate) use plots::step_axis;
+
+use quasistep::{SLIP_SPEED_THRESHOLD, State};
+use quasistep_control::{
+    Bounds, ClosedLoop, Cost, Dynamics, Hardness, Limits, LoopContact, LoopError, LoopStep,
+    MpcSettings, PlanStatus, Search, Task,
+};
+use quasistep_record::{Contact, Finish, Frame, Mode, Recording};
+use quasistep_scene::{ControlModel, ControlSection, Scene};
+use std::ops::ControlFlow;
+
+/// A closed loop that has ended.
+#[derive(Clone, Debug)]
+pub struct LoopRun {
+    /// Every step, from 0.
+    pub steps: Vec<LoopStep>,
+    /// CPU time of each step in ns: look, plan, move.
+    pub cpu_ns: Vec<u64>,
+    /// Positions and velocities after the last step.
+    pub x_end: Vec<f64>,
+    /// What the scene did.
+    pub recording: Recording,
+    /// Why it ended early.
+    pub stopped: Option<LoopError>,
+    /// Names of the dofs, in the order of the state.
+    pub dofs: Vec<String>,
+    /// Names of the driven dofs, in the order of the inputs.
+    pub inputs: Vec<String>,
+    /// Names of the bodies of each contact in `mpc.csv`.
+    pub contacts: Vec<[String; 2]>,
+    /// Wanted state.
+    pub goal: Vec<f64>,
+    /// Entries of the state whose distance to the goal costs something.
+    pub weighed: Vec<bool>,
+    /// Duration of a step, in s.
+    pub time_step: f64,
+    slots: table::Slots,
+}
+
+/// The task that a section describes.
+pub fn task(section: &ControlSection) -> Task {
+    let both = |a: &[f64], b: &[f64]| -> Vec<f64> { a.iter().chain(b).copied().collect() };
+    let w = &section.weights;
+    let limits = |pairs: &[&[[f64; 2]]], soft: Option<f64>| Limits {
+        lower: pairs.iter().flat_map(|p| p.iter()).map(|[low, _]| *low).collect(),
+        upper: pairs.iter().flat_map(|p| p.iter()).map(|[_, high]| *high).collect(),
+        hardness: soft.map_or(Hardness::Hard, |weight| Hardness::Soft { weight }),
+    };
+    Task {
+        dynamics: match &section.model {
+            ControlModel::Dynamic(driven) => Dynamics::Dynamic { driven: driven.clone() },
+            ControlModel::QuasiDynamic => Dynamics::QuasiDynamic,
+        },
+        horizon: section.horizon,
+        time_step: section.time_step,
+        margin: section.contact_margin,
+        moving_levers: section.moving_levers,
+        directions: section.friction_directions,
+        v_start: section.start_velocity.clone(),
+        cost: Cost {
+            Q: diagonal(&both(&w.position, &w.velocity)),
+            Q_f: diagonal(&both(&w.final_position, &w.final_velocity)),
+            R: diagonal(&w.input),
+            goal: vec![both(&section.goal, &section.goal_velocity)],
+        },
+        bounds: Bounds {
+            state: limits(&[&section.position, &section.velocity], section.soft),
+            input: limits(&[&section.input], None),
+            input_rate: limits(&[&section.input_rate], None),
+            impulse: None,
+        },
+        settings: MpcSettings {
+            absolute_gap: section.gap,
+            max_nodes: section.max_nodes,
+            search: if section.local { Search::Local } else { Search::Global },
+        },
+    }
+}
+
+/// Runs the closed loop of a scene; `clock` is the CPU time of this thread in ns, `observer` sees every step
+/// and may end the loop.
+///
+/// # Errors
+///
+/// A loop that cannot begin; nothing was run. What ends it later is in [`LoopRun::stopped`].
+pub fn run(
+    scene: &Scene,
+    section: &ControlSection,
+    clock: fn() -> u64,
+    observer: &mut dyn FnMut(&LoopStep) -> ControlFlow<()>,
+) -> Result<LoopRun, LoopError> {
+    let task = task(section);
+    let dof_names = scene.system.dof_names();
+    let inputs = task.dynamics.driven(&scene.system)?;
+    let goal = task.cost.goal[0].clone();
+    let (n, cost) = (goal.len(), &task.cost);
+    let weighed = (0..n).map(|i| cost.Q[i * n + i] + cost.Q_f[i * n + i] > 0.0).collect();
+    let mut control =
+        ClosedLoop::new(&scene.system, scene.start.clone(), scene.params.clone(), task)?;
+    let mut recording = scene.empty_recording(&scene.params);
+    if !control.is_simulated() {
+        recording.time_step = section.time_step;
+    }
+    recording.frames.push(scene.frame(control.state(), None));
+    let mut run = LoopRun {
+        steps: Vec::with_capacity(section.steps),
+        cpu_ns: Vec::with_capacity(section.steps),
+        x_end: Vec::new(),
+        recording,
+        stopped: None,
+        inputs: inputs.iter().map(|&dof| dof_names[dof].clone()).collect(),
+        dofs: dof_names,
+        contacts: Vec::new(),
+        goal,
+        weighed,
+        time_step: section.time_step,
+        slots: table::Slots::default(),
+    };
+    for _ in 0..section.steps {
+        let began = clock();
+        let step = match control.step(&mut || false) {
+            Ok(step) => step,
+            Err(error) => {
+                run.recording.finish = Finish::Stopped { reason: error.to_string() };
+                run.stopped = Some(error);
+                break;
+            }
+        };
+        run.cpu_ns.push(clock().saturating_sub(began));
+        for moved in &step.moved {
+            let frame = scene.frame(&moved.state, Some((&moved.report, &moved.input)));
+            run.recording.frames.push(frame);
+        }
+        if step.moved.is_empty() {
+            run.recording.frames.push(planned_frame(scene, control.state(), &step, run.time_step));
+        }
+        let flow = observer(&step);
+        run.steps.push(step);
+        if flow.is_break() {
+            break;
+        }
+    }
+    run.x_end = control.x();
+    run.slots = table::Slots::of(&run.steps);
+    let geoms = scene.system.geoms();
+    let body = |geom: usize| scene.system.model().body(geoms[geom].body).name.clone();
+    run.contacts = run.slots.pairs().map(|(a, b)| [body(a), body(b)]).collect();
+    Ok(run)
+}
+
+impl LoopRun {
+    /// Steps whose plan is proven optimal.
+    pub fn proven(&self) -> usize {
+        self.steps.iter().filter(|s| s.plan.status == PlanStatus::Optimal).count()
+    }
+
+    /// Costs of the plans, the first at step 0.
+    pub fn costs(&self) -> Vec<f64> {
+        self.steps.iter().map(|s| s.plan.cost).collect()
+    }
+
+    /// Largest gap of all plans.
+    pub fn worst_gap(&self) -> f64 {
+        self.steps.iter().fold(0.0, |m, s| m.max(s.plan.gap()))
+    }
+
+    /// Largest distance between where a plan saw the scene after its first step and where it was, in m or rad.
+    pub fn worst_prediction_error(&self) -> f64 {
+        self.steps.iter().fold(0.0, |m, s| m.max(s.prediction_error()))
+    }
+
+    /// Median and most nodes of a search.
+    pub fn nodes(&self) -> (u64, u64) {
+        let mut nodes: Vec<u64> = self.steps.iter().map(|s| s.plan.nodes).collect();
+        nodes.sort_unstable();
+        (at_share(&nodes, 0.5), nodes.last().copied().unwrap_or(0))
+    }
+
+    /// Median and 99th percentile of the CPU time of a step, in ms.
+    pub fn cpu_ms(&self) -> (f64, f64) {
+        let mut ns = self.cpu_ns.clone();
+        ns.sort_unstable();
+        (at_share(&ns, 0.5) as f64 * 1e-6, at_share(&ns, 0.99) as f64 * 1e-6)
+    }
+
+    /// Normal impulses of a contact of `mpc.csv`, from 0, over the steps, in N·s.
+    pub fn normal_impulses(&self, contact: usize) -> Vec<f64> {
+        self.slots.column(&self.steps, contact, |c| c.normal)
+    }
+
+    /// Friction impulses of a contact: signed along its tangent in the plane, else their size.
+    pub fn friction_impulses(&self, contact: usize) -> Vec<f64> {
+        self.slots.column(&self.steps, contact, friction)
+    }
+}
+
+/// The value at a share of a sorted list; 0 of none.
+fn at_share(sorted: &[u64], share: f64) -> u64 {
+    let place = (share * sorted.len() as f64) as usize;
+    sorted.get(place.min(sorted.len().saturating_sub(1))).copied().unwrap_or(0)
+}
+
+fn friction(contact: &LoopContact) -> f64 {
+    match contact.tangents[..] {
+        [] => 0.0,
+        [plus, minus] => plus - minus,
+        _ => (contact.impulse_W - contact.at.n_AB_W * contact.normal).norm(),
+    }
+}
+
+fn diagonal(values: &[f64]) -> Vec<f64> {
+    let n = values.len();
+    let mut matrix = vec![0.0; n * n];
+    for (i, value) in values.iter().enumerate() {
+        matrix[i * n + i] = *value;
+    }
+    matrix
+}
+
+/// The frame of a scene that moved as planned: contact forces are those of the plan.
+fn planned_frame(scene: &Scene, state: &State, step: &LoopStep, h: f64) -> Frame {
+    let mut frame = scene.frame(state, None);
+    let geoms = scene.system.geoms();
+    let near =
+        step.contacts.iter().filter(|c| c.normal > 0.0 || c.phi_next < scene.params.contact_margin);
+    frame.contacts = near
+        .map(|c| Contact {
+            a: geoms[c.at.geom_a].body,
+            b: geoms[c.at.geom_b].body,
+            p_W: c.at.p_W,
+            n_AB_W: c.at.n_AB_W,
+            phi: c.at.phi,
+            phi_next: c.phi_next,
+            normal_force: c.normal / h,
+            force_W: c.impulse_W * (1.0 / h),
+            spin: 0.0,
+            roll_W: c.impulse_W * 0.0,
+            mode: match c {
+                _ if c.normal <= 0.0 => Mode::Separate,
+                _ if c.slip > SLIP_SPEED_THRESHOLD => Mode::Slide,
+                _ => Mode::Stick,
+            },
+            mu: c.at.mu,
+        })
+        .collect();
+    frame
+}

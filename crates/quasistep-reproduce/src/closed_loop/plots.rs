@@ -1,0 +1,108 @@
+//! Pictures of a closed loop, as in MpcNote Figures 2 to 4.
+
+use super::LoopRun;
+use quasistep_view::plot::{Axis, Figure, Line, Marker, PALETTE, Panel, Series};
+
+/// More curves than this in a panel tell nobody anything.
+const PER_PANEL: usize = 10;
+
+impl LoopRun {
+    /// Figures by file name: `impulses.svg`, `state.svg`, `inputs.svg`, `cost.svg`.
+    pub fn figures(&self, title: &str) -> Vec<(&'static str, Figure)> {
+        if self.steps.is_empty() {
+            return Vec::new();
+        }
+        let titled = |what: &str| Figure::new(format!("{title}: {what}"));
+        let n = self.dofs.len();
+        let state = |offset: usize, label: &str| {
+            let mut panel = Panel::new(step_axis(), Axis::linear(label));
+            for (i, dof) in self.dofs.iter().take(PER_PANEL).enumerate() {
+                let color = PALETTE[i % PALETTE.len()];
+                let values: Vec<f64> = self.steps.iter().map(|s| s.x[offset + i]).collect();
+                panel = panel.series(Series::new(dof.as_str(), &self.k(), &values).color(color));
+                let wanted = vec![self.goal[offset + i]; values.len()];
+                if offset == 0 && self.weighed[i] {
+                    let goal = Series::new("", &self.k(), &wanted);
+                    panel = panel.series(goal.color(color).line(Line::Dashed));
+                }
+            }
+            panel
+        };
+        let mut inputs = Panel::new(step_axis(), Axis::linear("input (N, m or rad)"));
+        for (i, name) in self.inputs.iter().take(PER_PANEL).enumerate() {
+            let values: Vec<f64> = self.steps.iter().map(|s| s.plan.inputs[0][i]).collect();
+            inputs = inputs.series(Series::new(name.as_str(), &self.k(), &values));
+        }
+        vec![
+            ("impulses.svg", self.impulse_figure(titled("contact and friction impulses"))),
+            (
+                "state.svg",
+                titled("state (dashed: the goal)")
+                    .panel(state(0, "position (m, rad)"))
+                    .panel(state(n, "velocity (m/s, rad/s)")),
+            ),
+            ("inputs.svg", titled("inputs").panel(inputs)),
+            ("cost.svg", self.cost_figure(titled("cost, gap and nodes"))),
+        ]
+    }
+
+    /// Normal and friction impulses of the contacts that ever carry one: Figures 2 and 3.
+    pub(crate) fn impulse_figure(&self, figure: Figure) -> Figure {
+        let mut normal = Panel::new(step_axis(), Axis::linear("contact impulse (N·s)"));
+        let mut friction = Panel::new(step_axis(), Axis::linear("friction impulse (N·s)"));
+        let mut drawn = 0;
+        for (i, [a, b]) in self.contacts.iter().enumerate() {
+            let c = self.normal_impulses(i);
+            // what never touches is in the legend only if there is room for it
+            let silent = c.iter().all(|c| *c == 0.0);
+            if drawn == PER_PANEL || (silent && self.contacts.len() > 3) {
+                continue;
+            }
+            drawn += 1;
+            let name = format!("{} on {}", short(a), short(b));
+            normal = normal.series(Series::new(name.as_str(), &self.k(), &c));
+            friction = friction.series(Series::new(name, &self.k(), &self.friction_impulses(i)));
+        }
+        figure.panel(normal).panel(friction)
+    }
+
+    fn cost_figure(&self, figure: Figure) -> Figure {
+        let bounds: Vec<f64> = self.steps.iter().map(|s| s.plan.bound).collect();
+        // a gap of nothing has no logarithm: rounding of the cost is the least that can be told
+        let gap = |s: &quasistep_control::LoopStep| s.plan.gap().max(f64::EPSILON * s.plan.cost);
+        let gaps: Vec<f64> = self.steps.iter().map(gap).collect();
+        let nodes: Vec<f64> = self.steps.iter().map(|s| s.plan.nodes as f64).collect();
+        figure
+            .panel(
+                Panel::new(step_axis(), Axis::linear("cost"))
+                    .series(Series::new("cost", &self.k(), &self.costs()))
+                    .series(Series::new("bound", &self.k(), &bounds).line(Line::Dashed)),
+            )
+            .panel(Panel::new(step_axis(), Axis::log("gap")).height(220.0).series(Series::new(
+                "",
+                &self.k(),
+                &gaps,
+            )))
+            .panel(
+                Panel::new(step_axis(), Axis::linear("nodes")).height(220.0).series(
+                    Series::new("", &self.k(), &nodes).line(Line::None).marker(Marker::Circle),
+                ),
+            )
+    }
+
+    pub(crate) fn k(&self) -> Vec<f64> {
+        (0..self.steps.len()).map(|k| k as f64).collect()
+    }
+}
+
+pub(crate) fn step_axis() -> Axis {
+    Axis::linear("step k")
+}
+
+/// `model` for a model of one body.
+fn short(body: &str) -> &str {
+    match body.split_once('/') {
+        Some((model, link)) if model == link => model,
+        _ => body,
+    }
+}

@@ -1,0 +1,117 @@
+//! `mpc.csv`: one row per step, named as in MpcNote.
+
+use super::LoopRun;
+use quasistep_control::{LoopContact, LoopStep};
+use std::collections::BTreeMap;
+use std::fmt::Write as _;
+
+/// Columns of contacts that come and go: one slot per pair of shapes and point on it.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Slots {
+    /// `(geom_a, geom_b, number on the pair)` → tangential impulses.
+    tangents: BTreeMap<(usize, usize, usize), usize>,
+}
+
+impl Slots {
+    pub fn of(steps: &[LoopStep]) -> Self {
+        let mut slots = Self::default();
+        for step in steps {
+            for (key, contact) in keyed(&step.contacts) {
+                let n = slots.tangents.entry(key).or_default();
+                *n = (*n).max(contact.tangents.len());
+            }
+        }
+        slots
+    }
+
+    pub fn pairs(&self) -> impl Iterator<Item = (usize, usize)> + '_ {
+        self.tangents.keys().map(|&(a, b, _)| (a, b))
+    }
+
+    /// A number of one slot over the steps; zero where the contact is not there.
+    pub fn column(
+        &self,
+        steps: &[LoopStep],
+        slot: usize,
+        read: impl Fn(&LoopContact) -> f64,
+    ) -> Vec<f64> {
+        let Some(&wanted) = self.tangents.keys().nth(slot) else { return Vec::new() };
+        let at = |step: &LoopStep| {
+            keyed(&step.contacts).find(|(key, _)| *key == wanted).map_or(0.0, |(_, c)| read(c))
+        };
+        steps.iter().map(at).collect()
+    }
+}
+
+/// Contacts with their slots: they are sorted by pair.
+fn keyed(contacts: &[LoopContact]) -> impl Iterator<Item = ((usize, usize, usize), &LoopContact)> {
+    let mut last = (usize::MAX, usize::MAX, 0);
+    contacts.iter().map(move |c| {
+        let (a, b) = (c.at.geom_a, c.at.geom_b);
+        last = if (last.0, last.1) == (a, b) { (a, b, last.2 + 1) } else { (a, b, 0) };
+        (last, c)
+    })
+}
+
+impl LoopRun {
+    /// Columns of `mpc.csv` and what they hold; the same letters as in MpcNote.
+    pub fn columns(&self) -> Vec<(String, String)> {
+        let mut columns = vec![("k".to_owned(), "step".to_owned())];
+        let mut push = |name: String, what: String| columns.push((name, what));
+        for (i, dof) in self.dofs.iter().enumerate() {
+            push(format!("q{}", i + 1), format!("{dof}, m or rad, at the start of the step"));
+        }
+        for (i, dof) in self.dofs.iter().enumerate() {
+            push(format!("v{}", i + 1), format!("rate of {dof}, m/s or rad/s"));
+        }
+        for (i, dof) in self.inputs.iter().enumerate() {
+            push(format!("u{}", i + 1), format!("input on {dof} over the step"));
+        }
+        let pair = |i: usize| format!("{} on {}", self.contacts[i][0], self.contacts[i][1]);
+        for i in 0..self.contacts.len() {
+            push(format!("c{}", i + 1), format!("normal impulse of {}, N·s", pair(i)));
+        }
+        let mut beta = 0;
+        for (i, &n) in self.slots.tangents.values().enumerate() {
+            for j in 0..n {
+                beta += 1;
+                let what = format!("tangential impulse {} of {}, N·s", j + 1, pair(i));
+                push(format!("beta{beta}"), what);
+            }
+        }
+        for i in 0..self.contacts.len() {
+            push(format!("lam{}", i + 1), format!("slip speed of {}, m/s", pair(i)));
+        }
+        push("J".into(), "cost of the plan".into());
+        push("bound".into(), "no plan costs less".into());
+        push("nodes".into(), "nodes of the search".into());
+        columns
+    }
+
+    /// The text of `mpc.csv`.
+    pub fn csv(&self) -> String {
+        let names: Vec<String> = self.columns().into_iter().map(|(name, _)| name).collect();
+        let mut text = names.join(",");
+        text.push('\n');
+        for (k, step) in self.steps.iter().enumerate() {
+            let mut cells = vec![k as f64];
+            cells.extend(&step.x);
+            cells.extend(&step.plan.inputs[0]);
+            let there: BTreeMap<_, _> = keyed(&step.contacts).collect();
+            let read =
+                |read: &dyn Fn(&LoopContact) -> f64, key| there.get(key).map_or(0.0, |c| read(c));
+            let slots = &self.slots.tangents;
+            cells.extend(slots.keys().map(|key| read(&|c| c.normal, key)));
+            for (key, &n) in slots {
+                let beta =
+                    |j: usize| move |c: &LoopContact| c.tangents.get(j).copied().unwrap_or(0.0);
+                cells.extend((0..n).map(|j| read(&beta(j), key)));
+            }
+            cells.extend(slots.keys().map(|key| read(&|c| c.slip, key)));
+            cells.extend([step.plan.cost, step.plan.bound, step.plan.nodes as f64]);
+            let cells: Vec<String> = cells.iter().map(f64::to_string).collect();
+            let _ = writeln!(text, "{}", cells.join(","));
+        }
+        text
+    }
+}

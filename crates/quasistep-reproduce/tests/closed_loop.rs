@@ -1,0 +1,200 @@
+//! Predictions of a scene against its geometry, the note's matrices, and the simulator.
+#![allow(missing_docs)]
+#![allow(non_snake_case)] // letters of MpcNote
+
+use quasistep::Linearisation;
+use quasistep_control::{
+    Dynamics, PredictionError, PredictionSettings, geometric_stiffness, point_robot, predict,
+};
+use quasistep_reproduce::closed_loop::{LoopRun, run};
+use quasistep_scene::Scene;
+use std::ops::ControlFlow;
+use std::path::PathBuf;
+
+fn scene(name: &str, changes: &[(&str, &str)]) -> Scene {
+    let path = PathBuf::from(env!("CARGO_MANIFEST_DIR")).join(format!("../../scenes/{name}.yml"));
+    let changes: Vec<(String, String)> =
+        changes.iter().map(|(k, v)| ((*k).to_owned(), (*v).to_owned())).collect();
+    Scene::load_with(&path, &changes).unwrap()
+}
+
+fn closed_loop(scene: &Scene) -> LoopRun {
+    let section = scene.control.as_ref().unwrap();
+    run(scene, section, || 0, &mut |_| ControlFlow::Continue(())).unwrap()
+}
+
+fn settings(time_step: f64) -> PredictionSettings {
+    PredictionSettings { time_step, max_recovery_speed: 0.1, directions: 4 }
+}
+
+fn look(scene: &Scene, q: &[f64]) -> Linearisation {
+    scene.system.linearise(q, scene.params.gravity, 10.0).unwrap()
+}
+
+/// A configuration of the hand with the box turned and both fingers off its middle.
+const HELD: [f64; 7] = [-0.08, 0.013, 0.081, -0.017, 0.003, -0.002, 0.2];
+
+/// The scene's system is the one written by hand from MpcNote (6) to (9), wherever it is looked at from.
+#[test]
+fn the_point_robot_of_the_scene_is_that_of_the_note() {
+    let scene = scene("point_robot", &[]);
+    let hand = point_robot::lcs();
+    for q in [[-2.0, -4.0], [3.0, -4.4], [1.0, -1.5]] {
+        let dynamics = Dynamics::Dynamic { driven: vec![0, 1] };
+        let ours = predict(&scene.system, &look(&scene, &q), &q, &[], &dynamics, &settings(0.1));
+        let ours = ours.unwrap().lcs;
+        assert_eq!((ours.n_x, ours.n_u, ours.n_gamma), (4, 2, 12));
+        assert_eq!(ours.contacts(), hand.contacts());
+        let parts = [
+            (&ours.A, &hand.A),
+            (&ours.B, &hand.B),
+            (&ours.C, &hand.C),
+            (&ours.D, &hand.D),
+            (&ours.E, &hand.E),
+            (&ours.f, &hand.f),
+            (&ours.a, &hand.a),
+        ];
+        for (ours, hand) in parts {
+            assert_eq!(ours.len(), hand.len());
+            for (x, y) in ours.iter().zip(hand) {
+                // roundings of numbers up to 5 and of the half-spaces' rotations
+                assert!((x - y).abs() < 1e-14, "{x} {y}");
+            }
+        }
+    }
+}
+
+/// `J_n` is the gradient of the distance.
+#[test]
+fn the_normal_jacobian_is_the_gradient_of_the_distance() {
+    let scene = scene("planar_hand", &[]);
+    let here = look(&scene, &HELD);
+    assert!(here.contacts.len() >= 2);
+    let nudge = 1e-6;
+    for dof in 0..HELD.len() {
+        let at = |offset: f64| {
+            let mut q = HELD;
+            q[dof] += offset;
+            look(&scene, &q)
+        };
+        let (below, above) = (at(-nudge), at(nudge));
+        for (i, contact) in here.contacts.iter().enumerate() {
+            let slope = (above.contacts[i].phi - below.contacts[i].phi) / (2.0 * nudge);
+            // rounding of distances of 0.1 m over the nudge
+            assert!((slope - contact.J_n[dof]).abs() < 1e-9, "{slope} {}", contact.J_n[dof]);
+        }
+    }
+}
+
+/// Numbers that are no configuration are refused by name.
+#[test]
+fn nonsense_is_not_linearised() {
+    let scene = scene("planar_hand", &[]);
+    let refuse = |q: &[f64], margin: f64, word: &str| {
+        let error = scene.system.linearise(q, [0.0; 3], margin).unwrap_err().to_string();
+        assert!(error.contains(word), "{error}");
+    };
+    refuse(&HELD[..6], 1.0, "q");
+    refuse(&[f64::NAN; 7], 1.0, "q");
+    refuse(&HELD, f64::NAN, "margin");
+    refuse(&HELD, -1.0, "margin");
+}
+
+/// Of normal impulses the geometric stiffness is a Hessian: symmetric. Of tangential ones it is not zero.
+#[test]
+fn the_stiffness_of_normal_impulses_is_a_hessian() {
+    let scene = scene("planar_hand", &[]);
+    let here = look(&scene, &HELD);
+    let n = HELD.len();
+    let impulses: Vec<[f64; 3]> =
+        (0..here.contacts.len()).map(|i| [1.0 + i as f64, 0.0, 0.0]).collect();
+    let G = geometric_stiffness(&scene.system, &here, &HELD, &impulses, 10.0).unwrap();
+    let size = G.iter().fold(0.0, |m: f64, g| m.max(g.abs()));
+    // a newton-second on a lever arm that changes metre by metre
+    assert!(size > 0.5, "{size}");
+    for i in 0..n {
+        for j in 0..n {
+            // rounding of Jacobians over two micrometres
+            assert!((G[i * n + j] - G[j * n + i]).abs() < 1e-8, "{i} {j}");
+        }
+    }
+    // a finger that slides along the face by s turns the box by c s
+    let finger = here.contacts.iter().find(|c| c.J_n[0] != 0.0 && c.J_n[6] != 0.0).unwrap();
+    let along = [finger.tangents_W[0].x, finger.tangents_W[0].y];
+    let index = here.contacts.iter().position(|c| std::ptr::eq(c, finger)).unwrap();
+    let torque = G[6 * n] * along[0] + G[6 * n + 1] * along[1];
+    assert!((torque.abs() - impulses[index][0]).abs() < 1e-7, "{torque}");
+}
+
+/// One prediction and one step of the simulator of the same size agree while contacts stick or are open.
+#[test]
+fn without_slip_the_simulator_does_what_was_predicted() {
+    let scene = scene("planar_hand", &[("step.size", "0.1"), ("mpc.steps", "12")]);
+    let run = closed_loop(&scene);
+    let slides = |step: &quasistep_control::LoopStep| {
+        let report = &step.moved[0].report;
+        let planned = step.contacts.iter().any(|c| c.normal > 0.0 && c.slip > 1e-9);
+        planned || report.contacts.iter().any(|c| c.mode == quasistep::ContactMode::Slide)
+    };
+    let calm: Vec<_> = run.steps.iter().filter(|s| !slides(s)).collect();
+    assert!(calm.len() >= 4, "{} steps without slip", calm.len());
+    let touching = calm.iter().any(|s| s.contacts.iter().any(|c| c.normal > 1e-3));
+    assert!(touching, "a step without slip that presses");
+    for step in calm {
+        // both solvers' tolerances
+        assert!(step.prediction_error() < 1e-7, "{}", step.prediction_error());
+    }
+}
+
+/// Two fingers bring the box to its pose, moved by the simulator in smaller steps than it is planned in.
+#[test]
+fn the_hand_brings_the_box_to_its_pose() {
+    let run = closed_loop(&scene("planar_hand", &[]));
+    assert!(run.stopped.is_none());
+    assert_eq!((run.steps.len(), run.proven()), (30, 30));
+    assert_eq!(run.recording.frames.len(), 61);
+    for i in 4..7 {
+        let error = (run.x_end[i] - run.goal[i]).abs();
+        assert!(error < 1e-4, "{}: {error}", run.dofs[i]);
+    }
+}
+
+/// One finger pushes a box to a pose, sticking and sliding; only because its plans know that sliding changes levers.
+#[test]
+fn the_pusher_brings_the_box_near_its_pose() {
+    let errors = |lever_arms: &str| -> (Vec<f64>, LoopRun) {
+        let run = closed_loop(&scene("planar_pusher", &[("mpc.lever_arms", lever_arms)]));
+        assert!(run.stopped.is_none());
+        assert_eq!(run.proven(), run.steps.len());
+        ((2..5).map(|i| (run.x_end[i] - run.goal[i]).abs()).collect(), run)
+    };
+    let (moving, run) = errors("moving");
+    // what a finger that only pushes leaves: docs/control.md
+    assert!(moving[0] < 0.004 && moving[1] < 0.004 && moving[2] < 0.01, "{moving:?}");
+    let modes: Vec<_> =
+        run.recording.frames.iter().flat_map(|f| &f.contacts).map(|c| c.mode).collect();
+    for mode in [quasistep_record::Mode::Stick, quasistep_record::Mode::Slide] {
+        assert!(modes.iter().filter(|m| **m == mode).count() > 5, "{mode:?}");
+    }
+    let (fixed, _) = errors("fixed");
+    assert!(fixed[1] > 0.05 && fixed[2] > 0.2, "{fixed:?}");
+}
+
+#[test]
+fn what_cannot_be_planned_is_named() {
+    let predict_in = |scene: &Scene, dynamics: &Dynamics| {
+        let here = look(scene, &scene.start.q);
+        predict(&scene.system, &here, &scene.start.q, &[], dynamics, &settings(0.1))
+    };
+    // a free box
+    let error = predict_in(&scene("planar_push", &[]), &Dynamics::QuasiDynamic).unwrap_err();
+    assert!(matches!(error, PredictionError::Orientation { .. }), "{error}");
+    let robot = scene("point_robot", &[]);
+    assert_eq!(predict_in(&robot, &Dynamics::QuasiDynamic), Err(PredictionError::NoInput));
+    let beyond = Dynamics::Dynamic { driven: vec![7] };
+    assert_eq!(predict_in(&robot, &beyond), Err(PredictionError::Input { dof: 7 }));
+    // fingers have springs but no mass
+    let hand = scene("planar_hand", &[]);
+    let error = predict_in(&hand, &Dynamics::Dynamic { driven: vec![0] }).unwrap_err();
+    assert_eq!(error, PredictionError::Massless { dof: "left.x".into() });
+}

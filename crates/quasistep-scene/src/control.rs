@@ -1,0 +1,294 @@
+//! The `mpc` section: what a scene is to do under control, as plain numbers.
+
+use crate::document::{At, Map, unknown};
+use crate::error::SceneError;
+use quasistep::System;
+
+/// What the scene file says about its control. Lists follow the dofs of the scene, or its inputs.
+#[derive(Clone, Debug, PartialEq)]
+pub struct ControlSection {
+    /// Where the section stands, `file:line`, for complaints about what cannot be planned.
+    pub place: String,
+    /// The step that predicts.
+    pub model: ControlModel,
+    /// Steps of a plan.
+    pub horizon: usize,
+    /// Duration of one of them, in s.
+    pub time_step: f64,
+    /// Steps of the closed loop.
+    pub steps: usize,
+    /// Wanted positions, one per dof.
+    pub goal: Vec<f64>,
+    /// Wanted velocities, one per dof.
+    pub goal_velocity: Vec<f64>,
+    /// Velocities at the start, one per dof.
+    pub start_velocity: Vec<f64>,
+    /// Weights of squared distances to the goal, and of squared inputs.
+    pub weights: ControlWeights,
+    /// Bounds of positions, one pair per dof; infinite where there is none.
+    pub position: Vec<[f64; 2]>,
+    /// The same for velocities.
+    pub velocity: Vec<[f64; 2]>,
+    /// Bounds of inputs, one pair per input.
+    pub input: Vec<[f64; 2]>,
+    /// Bounds of their change from step to step.
+    pub input_rate: Vec<[f64; 2]>,
+    /// Price of a violated position or velocity; `None` if they are hard.
+    pub soft: Option<f64>,
+    /// Points nearer than this are planned with, in m.
+    pub contact_margin: f64,
+    /// Friction directions of a contact that slides in two.
+    pub friction_directions: usize,
+    /// Let the impulses of the last plan tell how lever arms change.
+    pub moving_levers: bool,
+    /// Plans within this of the bound are optimal.
+    pub gap: f64,
+    /// Most nodes of a search; 0 for no limit.
+    pub max_nodes: u64,
+    /// Only improve the first modes found.
+    pub local: bool,
+}
+
+/// The step that predicts.
+#[derive(Clone, Debug, PartialEq)]
+pub enum ControlModel {
+    /// Forces on these dofs move masses.
+    Dynamic(Vec<usize>),
+    /// Commands of actuated joints, no momentum.
+    QuasiDynamic,
+}
+
+/// Diagonals of the cost.
+#[derive(Clone, Debug, PartialEq)]
+pub struct ControlWeights {
+    /// Of positions, one per dof.
+    pub position: Vec<f64>,
+    /// Of velocities.
+    pub velocity: Vec<f64>,
+    /// Of positions at the end of the plan.
+    pub final_position: Vec<f64>,
+    /// Of velocities there.
+    pub final_velocity: Vec<f64>,
+    /// Of inputs, one per input.
+    pub input: Vec<f64>,
+}
+
+const KEYS: [&str; 16] = [
+    "model",
+    "inputs",
+    "horizon",
+    "time_step",
+    "steps",
+    "goal",
+    "goal_velocity",
+    "start_velocity",
+    "weights",
+    "bounds",
+    "contact_margin",
+    "friction_directions",
+    "lever_arms",
+    "gap",
+    "max_nodes",
+    "search",
+];
+const WEIGHTS: [&str; 5] = ["position", "velocity", "final_position", "final_velocity", "input"];
+const BOUNDS: [&str; 5] = ["position", "velocity", "input", "input_rate", "soft"];
+
+/// Far beyond any scene: every pair is planned with.
+const EVERYWHERE: f64 = 1e3;
+
+impl ControlSection {
+    pub(crate) fn read(
+        at: &At<'_>,
+        system: &System,
+        q: &[f64],
+        time_step: f64,
+    ) -> Result<Self, SceneError> {
+        let map = at.map(&KEYS)?;
+        let dofs = system.dof_names();
+        let dynamic = map.need("model")?.word(&[("dynamic", true), ("quasi_dynamic", false)])?;
+        let (model, inputs) = if dynamic {
+            let driven = driven(map.need("inputs")?, &dofs)?;
+            let names = driven.iter().map(|&dof| dofs[dof].clone()).collect();
+            (ControlModel::Dynamic(driven), names)
+        } else {
+            if let Some(inputs) = map.get("inputs") {
+                return Err(inputs.error(
+                    "the inputs of a quasi_dynamic model are the commands of all actuated joints; leave `inputs` out",
+                ));
+            }
+            let driven = system.commanded().iter().flat_map(|&b| system.model().body(b).v.clone());
+            (ControlModel::QuasiDynamic, driven.map(|dof| dofs[dof].clone()).collect::<Vec<_>>())
+        };
+        let whole = |key: &str, most: u64| map.need(key).and_then(|at| at.whole(1, most));
+        let per_dof = |key: &str, default: &[f64], unit: &str| {
+            map.get(key).map_or(Ok(default.to_vec()), |at| by_name(at, &dofs, default, unit))
+        };
+        let zero = vec![0.0; dofs.len()];
+        // positions of dofs that nobody wants anywhere: where they start
+        let here = if q.len() == dofs.len() { q.to_vec() } else { zero.clone() };
+        let bounds = match map.get("bounds") {
+            None => None,
+            Some(at) => Some(at.map(&BOUNDS)?),
+        };
+        let limits = |key: &str, names: &[String], unit: &str| {
+            bounds
+                .as_ref()
+                .and_then(|map| map.get(key))
+                .map_or(Ok(vec![FREE; names.len()]), |at| limits(at, names, unit))
+        };
+        let (force, rate) = if dynamic { ("N", "N") } else { ("m", "m") };
+        let soft = bounds.as_ref().and_then(|map| map.get("soft"));
+        let positive = |key: &str, unit: &str, default: f64| {
+            map.get(key).map_or(Ok(default), |at| at.positive(unit))
+        };
+        Ok(Self {
+            place: at.place(),
+            horizon: whole("horizon", 1000)? as usize,
+            time_step: positive("time_step", "s", time_step)?,
+            steps: whole("steps", 1_000_000)? as usize,
+            goal: by_name(map.need("goal")?, &dofs, &here, "m")?,
+            goal_velocity: per_dof("goal_velocity", &zero, "m/s")?,
+            start_velocity: per_dof("start_velocity", &zero, "m/s")?,
+            weights: ControlWeights::read(&map.need("weights")?.map(&WEIGHTS)?, &dofs, &inputs)?,
+            position: limits("position", &dofs, "m")?,
+            velocity: limits("velocity", &dofs, "m/s")?,
+            input: limits("input", &inputs, force)?,
+            input_rate: limits("input_rate", &inputs, rate)?,
+            soft: soft.map(|at| at.positive("")).transpose()?,
+            contact_margin: positive("contact_margin", "m", EVERYWHERE)?,
+            friction_directions: friction_directions(map.get("friction_directions"))?,
+            moving_levers: map
+                .get("lever_arms")
+                .map_or(Ok(false), |at| at.word(&[("fixed", false), ("moving", true)]))?,
+            gap: positive("gap", "", 1e-9)?,
+            max_nodes: map.get("max_nodes").map_or(Ok(0), |at| at.whole(0, u64::MAX >> 12))?,
+            local: map
+                .get("search")
+                .map_or(Ok(false), |at| at.word(&[("global", false), ("local", true)]))?,
+            model,
+        })
+    }
+}
+
+impl ControlWeights {
+    fn read(map: &Map<'_>, dofs: &[String], inputs: &[String]) -> Result<Self, SceneError> {
+        let read = |key: &str, names: &[String], default: &[f64]| -> Result<Vec<f64>, SceneError> {
+            let Some(at) = map.get(key) else { return Ok(default.to_vec()) };
+            let values = by_name(at, names, &vec![0.0; names.len()], "")?;
+            match values.iter().find(|w| **w < 0.0) {
+                Some(w) => Err(at.error(format!("{w} was seen; weights must be ≥ 0"))),
+                None => Ok(values),
+            }
+        };
+        let zero = vec![0.0; dofs.len()];
+        let position = read("position", dofs, &zero)?;
+        let velocity = read("velocity", dofs, &zero)?;
+        Ok(Self {
+            final_position: read("final_position", dofs, &position)?,
+            final_velocity: read("final_velocity", dofs, &velocity)?,
+            input: read("input", inputs, &vec![0.0; inputs.len()])?,
+            position,
+            velocity,
+        })
+    }
+}
+
+const FREE: [f64; 2] = [f64::NEG_INFINITY, f64::INFINITY];
+
+/// Dofs by name.
+fn driven(at: &At<'_>, dofs: &[String]) -> Result<Vec<usize>, SceneError> {
+    let items = at.list()?;
+    if items.is_empty() {
+        return Err(at.error("no input was seen; name at least one dof"));
+    }
+    let mut found = Vec::new();
+    for item in items {
+        let dof = place_of(item.text()?, dofs, &item)?;
+        if found.contains(&dof) {
+            return Err(item.error(format!("`{}` was seen twice; name it once", dofs[dof])));
+        }
+        found.push(dof);
+    }
+    Ok(found)
+}
+
+fn place_of(name: &str, names: &[String], at: &At<'_>) -> Result<usize, SceneError> {
+    names.iter().position(|n| n == name).ok_or_else(|| {
+        let names: Vec<&str> = names.iter().map(String::as_str).collect();
+        at.error(unknown("dof", name, &names))
+    })
+}
+
+/// Values for all names: one number, a list, or a mapping that leaves the others at their default.
+fn by_name(
+    at: &At<'_>,
+    names: &[String],
+    default: &[f64],
+    unit: &str,
+) -> Result<Vec<f64>, SceneError> {
+    if at.is_map() {
+        let mut values = default.to_vec();
+        for (name, value) in at.entries()? {
+            values[place_of(name, names, &value)?] = value.number(unit)?;
+        }
+        return Ok(values);
+    }
+    if !at.is_list() {
+        return Ok(vec![at.number(unit)?; names.len()]);
+    }
+    let values = at.numbers(unit)?;
+    wanted(at, values.len(), names)?;
+    Ok(values)
+}
+
+/// Bounds for all names: one for all, a list, or a mapping that leaves the others free.
+fn limits(at: &At<'_>, names: &[String], unit: &str) -> Result<Vec<[f64; 2]>, SceneError> {
+    if at.is_map() {
+        let mut values = vec![FREE; names.len()];
+        for (name, value) in at.entries()? {
+            values[place_of(name, names, &value)?] = limit(&value, unit)?;
+        }
+        return Ok(values);
+    }
+    if !at.is_list() {
+        return Ok(vec![limit(at, unit)?; names.len()]);
+    }
+    let items = at.list()?;
+    wanted(at, items.len(), names)?;
+    items.iter().map(|item| limit(item, unit)).collect()
+}
+
+/// `b` for −b to b, or `[low, high]`.
+fn limit(at: &At<'_>, unit: &str) -> Result<[f64; 2], SceneError> {
+    if matches!(at.text(), Ok("none")) {
+        return Ok(FREE);
+    }
+    if !at.is_list() {
+        let size = at.non_negative(unit)?;
+        return Ok([-size, size]);
+    }
+    let [low, high] = at.array::<2>(unit)?;
+    if low > high {
+        return Err(at.error(format!("[{low}, {high}] was seen; give [low, high]")));
+    }
+    Ok([low, high])
+}
+
+fn wanted(at: &At<'_>, seen: usize, names: &[String]) -> Result<(), SceneError> {
+    if seen == names.len() {
+        return Ok(());
+    }
+    let of: Vec<String> = names.iter().map(|n| format!("`{n}`")).collect();
+    let n = names.len();
+    Err(at.error(format!("{seen} values were seen; give one, or {n}: for {}", of.join(", "))))
+}
+
+fn friction_directions(at: Option<&At<'_>>) -> Result<usize, SceneError> {
+    let Some(at) = at else { return Ok(4) };
+    let n = at.whole(2, 64)?;
+    if n % 2 == 1 {
+        return Err(at.error(format!("{n} was seen; give an even number")));
+    }
+    Ok(n as usize)
+}

@@ -1,0 +1,115 @@
+//! Distances, contact Jacobians, mass and load at one configuration: what planners and controllers
+//! build their models from.
+
+use crate::contact::{ContactRow, ContactRows, Tangents};
+use crate::error::StepError;
+use crate::scan::Scan;
+use crate::system::System;
+use crate::workspace::Timer;
+use quasistep_math::{Pose, Vec3};
+
+/// A system about one configuration, to first order.
+#[derive(Clone, Debug)]
+pub struct Linearisation {
+    /// Number of dofs.
+    pub n_v: usize,
+    /// Poses of all bodies.
+    pub X_WB: Vec<Pose>,
+    /// Mass matrix `M(q)`, `n_v × n_v` row-major; zero rows where a dof moves no mass.
+    pub mass: Vec<f64>,
+    /// Generalised force of gravity, `n_v` entries, in N or N·m.
+    pub gravity_force: Vec<f64>,
+    /// Points within the margin, sorted by pair of geoms, then by feature.
+    pub contacts: Vec<LinearContact>,
+}
+
+/// One point where two geoms are near one another.
+#[derive(Clone, Debug)]
+pub struct LinearContact {
+    /// Index of geom A.
+    pub geom_a: usize,
+    /// Index of geom B.
+    pub geom_b: usize,
+    /// Pair of features in contact, as named by the geometry.
+    pub feature: u32,
+    /// Signed distance, in m.
+    pub phi: f64,
+    /// The contact point, in m: halfway between the two surfaces.
+    pub p_W: Vec3,
+    /// Unit normal, leaves A and enters B.
+    pub n_AB_W: Vec3,
+    /// Directions along which the contact can slip: two, one in the plane, none where it cannot.
+    pub tangents_W: Vec<Vec3>,
+    /// Velocity of B against A along the normal is `J_n v`: `n_v` entries.
+    pub J_n: Vec<f64>,
+    /// The same along each of `tangents_W`.
+    pub J_t: Vec<Vec<f64>>,
+    /// Friction coefficient.
+    pub mu: f64,
+}
+
+impl System {
+    /// Distances, contact Jacobians, mass and load at `q`, for all points nearer than `margin` (in m)
+    /// under the gravity `gravity` (in m/s²).
+    ///
+    /// # Errors
+    ///
+    /// A wrong length, or numbers that are no configuration.
+    pub fn linearise(
+        &self,
+        q: &[f64],
+        gravity: [f64; 3],
+        margin: f64,
+    ) -> Result<Linearisation, StepError> {
+        let (got, want) = (q.len(), self.model.n_q());
+        if got != want {
+            return Err(StepError::Length { what: "q", got, want });
+        }
+        self.model
+            .check_q(q)
+            .map_err(|e| StepError::Value { what: "q".into(), why: e.to_string() })?;
+        if !(margin >= 0.0 && margin.is_finite()) {
+            let why = format!("it is {margin}; it must be a finite number ≥ 0 m");
+            return Err(StepError::Value { what: "margin".into(), why });
+        }
+        let mut scan = Scan::new(self);
+        scan.update(self, q, margin, &mut Timer::default());
+        let mut rows = ContactRows::default();
+        rows.update(self, &scan);
+        let n_v = self.model.n_v();
+        let mut mass = vec![0.0; n_v * n_v];
+        self.model.mass_matrix(&scan.kin, &mut mass);
+        let mut gravity_force = vec![0.0; n_v];
+        self.model.gravity_force(&scan.kin, gravity.into(), &mut gravity_force);
+        let contacts = rows.rows.iter().map(|row| linear_contact(&rows, row, n_v)).collect();
+        Ok(Linearisation { n_v, X_WB: scan.kin.X_WB, mass, gravity_force, contacts })
+    }
+}
+
+fn linear_contact(rows: &ContactRows, row: &ContactRow, n_v: usize) -> LinearContact {
+    let n_tangents = match row.tangents {
+        Tangents::None => 0,
+        Tangents::Line => 1,
+        Tangents::Plane => 2,
+    };
+    let mut J = [vec![0.0; n_v], vec![0.0; n_v], vec![0.0; n_v]];
+    for (dof, column) in rows.columns_of(row) {
+        for k in 0..3 {
+            J[k][dof] += column[k];
+        }
+    }
+    let [J_n, J_t1, J_t2] = J;
+    let point = &row.near.point;
+    LinearContact {
+        geom_a: row.near.geom_a as usize,
+        geom_b: row.near.geom_b as usize,
+        feature: point.feature,
+        phi: point.phi,
+        p_W: crate::step::midpoint(point.p_WCa, point.p_WCb),
+        n_AB_W: point.n_AB_W,
+        tangents_W: [row.t1, row.t2][..n_tangents].to_vec(),
+        J_n,
+        J_t: [J_t1, J_t2].into_iter().take(n_tangents).collect(),
+        mu: row.friction.mu,
+    }
+}
