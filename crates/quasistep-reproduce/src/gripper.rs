@@ -136,18 +136,18 @@ impl Contacts {
 
     /// Forces of contact 1, its distance, force of contact 3.
     fn panels(&self, model: &str) -> [Panel; 3] {
-        let newton = || Axis::linear("force (N)").range(-6.0, 22.0);
+        let newton = |low| Axis::linear("force (N)").range(low, 22.0);
         let distance = Axis::linear("distance (mm)").range(-0.1, 1.3);
         let time = || Axis::linear("t (s)");
         let t = &self.t;
         let mm: Vec<f64> = self.phi1.iter().map(|phi| 1e3 * phi).collect();
         [
-            Panel::new(time(), newton())
+            Panel::new(time(), newton(-6.0))
                 .title(model)
                 .series(Series::new("c_n1", t, &self.cn1))
                 .series(Series::new("c_f1", t, &self.cf1)),
             Panel::new(time(), distance).series(Series::new("phi_1", t, &mm)),
-            Panel::new(time(), newton()).series(Series::new("c_n3", t, &self.cn3)),
+            Panel::new(time(), newton(0.0)).series(Series::new("c_n3", t, &self.cn3)),
         ]
         .map(with_mode_times)
     }
