@@ -251,7 +251,7 @@ impl Newton {
             if self.equation(p, SETTLED, true).is_none() {
                 return false;
             }
-            self.recentre(p);
+            self.recentre();
             self.penalty *= HARDER;
             self.factored.clear();
         }
@@ -289,7 +289,7 @@ impl Newton {
             let held = (0..self.x.len())
                 .map(|j| (HOLD * (self.x[j] - self.x_c[j]) / self.D[j]).abs())
                 .fold(0.0, f64::max);
-            let (change, force) = self.recentre(p);
+            let (change, force) = self.recentre();
             // forces that change on and on are those of contacts that contradict one another
             let drifts = change > LITTLE * force && change > 0.5 * last;
             last = change;
@@ -324,7 +324,7 @@ impl Newton {
         self.lambda_found.copy_from_slice(&self.lambda);
         self.augment(p);
         if self.equation(p, SOLVED, search).is_some() {
-            self.recentre(p);
+            self.recentre();
             self.publish(p);
             if holds(&self.x, &self.lambda, false) {
                 return true;
@@ -531,7 +531,7 @@ impl Newton {
     }
 
     /// Moves the centre to the present point; the largest change of a force, and the largest force.
-    fn recentre(&mut self, p: &FrictionProgram) -> (f64, f64) {
+    fn recentre(&mut self) -> (f64, f64) {
         self.x_c.copy_from_slice(&self.x);
         let (mut change, mut force) = (0.0_f64, 0.0_f64);
         for (z, z_c) in self.z.iter().zip(&mut self.z_c) {
