@@ -10,6 +10,9 @@ const TERMS: f64 = 1e-11;
 /// one number all cancel.
 const LARGEST: f64 = 1e-13;
 
+/// Rate of a closed contact, as a share of the largest speed: redundant contacts contradict one another by
+/// what poses are rounded to, over the time step.
+const CONTRADICTION: f64 = 1e-11;
 /// What is left of forces in balance, as a share of their terms.
 const REST: f64 = 1e-15;
 /// Forces and rates, over those that the data suggest, up to which they count in full.
@@ -53,14 +56,21 @@ fn slip_size(p: &FrictionProgram, contact: &Contact, u_t: &[f64]) -> f64 {
 }
 
 impl Law {
-    /// Fills everything of `out` that follows from `out.x` and `out.lambda`; true if they are an answer.
-    pub fn judge(&mut self, p: &FrictionProgram, out: &mut CoulombSolution) -> bool {
+    /// Fills everything of `out` that follows from `out.x` and `out.lambda`; true if they are an answer. Of
+    /// contacts that `contradict` one another less is asked.
+    pub fn judge(
+        &mut self,
+        p: &FrictionProgram,
+        contradict: bool,
+        out: &mut CoulombSolution,
+    ) -> bool {
         let CoulombSolution { x, lambda, u, modes, boundary_layer, residuals, .. } = out;
         let (x, lambda) = (&*x, &*lambda);
         if !x.iter().chain(lambda.iter()).all(|v| v.is_finite()) {
             return false;
         }
         p.rates(x, u);
+        let rounding = if contradict { CONTRADICTION } else { LARGEST };
         let mut holds = true;
         let mut r = CoulombResiduals::default();
         // balance, variable by variable
@@ -73,7 +83,7 @@ impl Law {
         for (i, contact) in p.contacts.iter().enumerate() {
             let at = contact.first as usize;
             let (lambda_n, u_n) = (lambda[at], u[at]);
-            let floor = LARGEST * sizes.speed + self.rest(p, i);
+            let floor = rounding * sizes.speed + self.rest(p, i);
             let slack = TERMS * row_terms(p, i, 0, x) + floor;
             let idle = 1e-11 * sizes.force;
             r.overlap = r.overlap.max(-u_n);

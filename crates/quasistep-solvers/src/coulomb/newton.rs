@@ -18,7 +18,9 @@
 //! few steps where the start knows who sticks; then the centre moves to its answer, which takes a
 //! thousandth of a percent of the distance each time: the exact law holds after two or three. Neither
 //! redundant contacts nor bodies without curvature need anything special. Where friction makes the
-//! equation unsolvable, or the modes run in circles, the caller has other means.
+//! equation unsolvable, or the modes run in circles, the same from soft contacts to hard ones
+//! ([`Newton::harden`]) still gets there as a rule; else the caller has other means. Forces that drift on from
+//! centre to centre are those of redundant contacts whose gaps contradict one another by little.
 
 use crate::coulomb::factor::Factor;
 use crate::coulomb::polytope::{Hull, MOST};
@@ -34,12 +36,26 @@ const SOLVED: f64 = 1e-13;
 const STALLED: f64 = 1e-9;
 /// Imbalance that is rounding, as a share of the largest force.
 const ROUNDING: f64 = 1e-15;
-/// Change of the forces, and pull of the centre, as shares of the largest, at which it counts as reached.
+/// The same for the first centre, of which nothing else is asked.
+const ROUGH: f64 = 1e-5;
+/// Change of the forces from centre to centre, as a share of the largest, at which the law may hold, and at which
+/// nothing more will come.
+const LITTLE: f64 = 1e-7;
 const REACHED: f64 = 1e-13;
 /// Most Newton steps in all, most without a new centre, and most centres.
-const STEPS: u32 = 60;
+const STEPS: u32 = 100;
 const STEPS_PER_CENTRE: u32 = 20;
-const CENTRES: u32 = 12;
+const CENTRES: u32 = 20;
+/// The first penalty on the way from soft to hard contacts, its growth, the share of the largest term at which
+/// an equation on the way counts as solved, and the shortest share of a step.
+const SOFT: f64 = 1.0;
+const HARDER: f64 = 10.0;
+const SETTLED: f64 = 1e-8;
+const SHORTEST: f64 = 1e-3;
+/// The penalty up to which forces that drift are hurried on.
+const STIFFEST: f64 = 1e7;
+/// Steps that may go without the least imbalance so far.
+const PATIENCE: u32 = 6;
 /// The letter of a round contact that slips: its derivative is new at every point. Pyramids of more
 /// directions than there are letters count as such.
 const CURVED: u32 = u32::MAX;
@@ -51,8 +67,10 @@ pub(crate) struct Newton {
     hull: Hull,
     /// Units of the variables.
     D: Vec<f64>,
-    /// Penalties of normal and tangential rows, per contact.
-    rho: Vec<[f64; 2]>,
+    /// Penalties of normal and tangential rows, per contact, for a penalty of one.
+    stiffness: Vec<[f64; 2]>,
+    /// Penalty of a contact, over the stiffness with which the bodies resist it.
+    penalty: f64,
     pub x: Vec<f64>,
     /// Forces in the caller's units.
     pub lambda: Vec<f64>,
@@ -69,9 +87,14 @@ pub(crate) struct Newton {
     factored: Vec<u32>,
     u: Vec<f64>,
     g: Vec<f64>,
+    x_found: Vec<f64>,
+    lambda_found: Vec<f64>,
+    dx: Vec<f64>,
+    da: Vec<f64>,
     columns: Vec<f64>,
     saturated: Vec<i8>,
     pub steps: u32,
+    budget: u32,
 }
 
 /// Where to start: forces and rates of a similar point.
@@ -104,6 +127,10 @@ impl Newton {
             (&mut self.x, n),
             (&mut self.x_c, n),
             (&mut self.g, n),
+            (&mut self.dx, n),
+            (&mut self.x_found, n),
+            (&mut self.lambda_found, rows),
+            (&mut self.da, rows),
             (&mut self.lambda, rows),
             (&mut self.a, rows),
             (&mut self.z, rows),
@@ -163,7 +190,7 @@ impl Newton {
                 *D = if *column > 0.0 { mobility / column } else { 1.0 };
             }
         }
-        self.rho.clear();
+        self.stiffness.clear();
         for (i, contact) in p.contacts.iter().enumerate() {
             let row = |r: usize| -> f64 {
                 p.row(i, r)
@@ -175,76 +202,207 @@ impl Newton {
             let tangent = (0..contact.tangents())
                 .map(|t| units[t] * units[t] * row(t + 1))
                 .fold(0.0, f64::max);
-            let penalty = |mobility: f64| if mobility > 0.0 { PENALTY / mobility } else { 0.0 };
-            self.rho.push([penalty(row(0)), penalty(tangent)]);
+            let stiffness = |mobility: f64| if mobility > 0.0 { mobility.recip() } else { 0.0 };
+            self.stiffness.push([stiffness(row(0)), stiffness(tangent)]);
         }
     }
 
-    /// Solves from `start`; true if the method came to rest. What it found is for the caller to judge.
-    pub fn solve(&mut self, p: &FrictionProgram, start: Start<'_>) -> bool {
-        // from rest: where the motion is not unique, it is near the least
-        self.x.fill(0.0);
-        self.x_c.fill(0.0);
-        self.factored.clear();
+    /// Solves from `start`, in whole steps, until `holds` accepts a point and its forces, of which it is told
+    /// whether they drift; true if it did.
+    pub fn solve(
+        &mut self,
+        p: &FrictionProgram,
+        start: Start<'_>,
+        holds: &mut impl FnMut(&[f64], &[f64], bool) -> bool,
+    ) -> bool {
+        self.begin(p, start.lambda);
+        self.penalty = PENALTY;
         for (i, contact) in p.contacts.iter().enumerate() {
             for (r, at) in contact.rows().enumerate() {
                 let (unit, rho) = self.row_units(p, contact, i, r);
-                self.z_c[at] = if unit > 0.0 { start.lambda[at] / unit } else { 0.0 };
                 self.a[at] = self.z_c[at] - rho * unit * start.u[at];
             }
         }
         // the start's rates need not be those of its x: the first step makes up for it
-        let mut consistent = false;
-        let (mut since, mut centres, mut last) = (0, 0, f64::INFINITY);
-        for _ in 0..STEPS {
-            self.project(p);
-            let (error, size) = self.imbalance(p);
-            if !error.is_finite() {
+        self.project(p);
+        let (error, _) = self.imbalance(p);
+        self.steps += 1;
+        self.add_inconsistency(p);
+        if !error.is_finite() || !self.refactor(p) {
+            return false;
+        }
+        self.direct(p);
+        self.advance(1.0);
+        self.rest(p, false, holds)
+    }
+
+    /// Like [`solve`](Self::solve), from forces alone, from soft contacts to hard ones and never uphill: slower,
+    /// and hardly ever in circles.
+    pub fn harden(
+        &mut self,
+        p: &FrictionProgram,
+        lambda: &[f64],
+        holds: &mut impl FnMut(&[f64], &[f64], bool) -> bool,
+    ) -> bool {
+        self.begin(p, lambda);
+        self.penalty = SOFT;
+        while self.penalty < PENALTY {
+            self.augment(p);
+            if self.equation(p, SETTLED, true).is_none() {
                 return false;
             }
-            // rounding ends what does not shrink any more
-            let stalls = error <= STALLED * size && error > 0.5 * last;
-            last = error;
-            if consistent && (error <= SOLVED * size || stalls) {
-                last = f64::INFINITY;
-                centres += 1;
-                since = 0;
-                let held = (0..self.x.len())
-                    .map(|j| (HOLD * (self.x[j] - self.x_c[j]) / self.D[j]).abs())
-                    .fold(0.0, f64::max);
-                let (change, force) = self.recentre(p);
-                let reached = change <= REACHED * force && held <= REACHED * size;
-                if reached || centres == CENTRES {
-                    self.publish(p);
-                    return true;
+            self.recentre();
+            self.penalty *= HARDER;
+            self.factored.clear();
+        }
+        self.penalty = PENALTY;
+        self.augment(p);
+        self.rest(p, true, holds)
+    }
+
+    /// From rest: where the motion is not unique, it is near the least.
+    fn begin(&mut self, p: &FrictionProgram, lambda: &[f64]) {
+        self.x.fill(0.0);
+        self.x_c.fill(0.0);
+        self.budget = self.steps + STEPS;
+        self.factored.clear();
+        for contact in &p.contacts {
+            for (r, at) in contact.rows().enumerate() {
+                let unit = if r == 0 { 1.0 } else { p.units_of(contact)[r - 1] };
+                self.z_c[at] = if unit > 0.0 { lambda[at] / unit } else { 0.0 };
+            }
+        }
+    }
+
+    /// Moves the centre until the law holds.
+    fn rest(
+        &mut self,
+        p: &FrictionProgram,
+        search: bool,
+        holds: &mut impl FnMut(&[f64], &[f64], bool) -> bool,
+    ) -> bool {
+        let mut share = ROUGH;
+        let mut last = f64::INFINITY;
+        for _ in 0..CENTRES {
+            let Some(exact) = self.equation(p, share, search) else { return false };
+            share = SOLVED;
+            let held = (0..self.x.len())
+                .map(|j| (HOLD * (self.x[j] - self.x_c[j]) / self.D[j]).abs())
+                .fold(0.0, f64::max);
+            let (change, force) = self.recentre();
+            // forces that change on and on are those of contacts that contradict one another
+            let drifts = change > LITTLE * force && change > 0.5 * last;
+            last = change;
+            // what is left of the forces' change moves contacts by a share of it
+            if exact && (change <= LITTLE * force || drifts) {
+                self.publish(p);
+                if holds(&self.x, &self.lambda, drifts) {
+                    return drifts || self.polish(p, search, holds);
                 }
-                continue;
-            }
-            if since >= STEPS_PER_CENTRE {
-                return false;
-            }
-            since += 1;
-            self.steps += 1;
-            if !consistent {
-                self.add_inconsistency(p);
-            }
-            let known = self.factored == self.modes && !self.modes.contains(&CURVED);
-            if !known {
-                self.assemble(p);
-                self.factored.clone_from(&self.modes);
-                if !self.factor.factor() {
+                if change <= REACHED * force && held == 0.0 {
                     return false;
                 }
+                if drifts && self.penalty < STIFFEST {
+                    self.penalty *= HARDER;
+                    self.factored.clear();
+                    last = f64::INFINITY;
+                }
             }
-            self.step(p);
-            consistent = true;
+            self.augment(p);
         }
         false
     }
 
+    /// One more centre, at which what is left is rounding; the last point if that is no better.
+    fn polish(
+        &mut self,
+        p: &FrictionProgram,
+        search: bool,
+        holds: &mut impl FnMut(&[f64], &[f64], bool) -> bool,
+    ) -> bool {
+        self.x_found.copy_from_slice(&self.x);
+        self.lambda_found.copy_from_slice(&self.lambda);
+        self.augment(p);
+        if self.equation(p, SOLVED, search).is_some() {
+            self.recentre();
+            self.publish(p);
+            if holds(&self.x, &self.lambda, false) {
+                return true;
+            }
+        }
+        holds(&self.x_found, &self.lambda_found, false)
+    }
+
+    /// Solves the equation of the present centre to an imbalance of so small a share of its largest term: whether
+    /// that is rounding; none if it runs in circles.
+    fn equation(&mut self, p: &FrictionProgram, share: f64, search: bool) -> Option<bool> {
+        self.project(p);
+        let (mut error, mut size) = self.imbalance(p);
+        let (mut last, mut least, mut failures) = (f64::INFINITY, f64::INFINITY, 0);
+        for _ in 0..STEPS_PER_CENTRE {
+            if !error.is_finite() || self.steps >= self.budget {
+                return None;
+            }
+            // rounding ends what does not shrink any more
+            let stalls = error <= STALLED * size && error > 0.5 * last;
+            if error <= share * size || stalls {
+                return Some(stalls || error <= SOLVED * size);
+            }
+            failures = if error < 0.9 * least { 0 } else { failures + 1 };
+            if failures > PATIENCE {
+                return None;
+            }
+            (last, least) = (error, least.min(error));
+            self.steps += 1;
+            if !self.refactor(p) {
+                return None;
+            }
+            let before = self.merit();
+            self.direct(p);
+            self.advance(1.0);
+            self.project(p);
+            (error, size) = self.imbalance(p);
+            let mut length = 1.0;
+            while search && self.merit() > (1.0 - 0.1 * length) * before && length > SHORTEST {
+                length *= 0.5;
+                self.advance(-length);
+                self.project(p);
+                (error, size) = self.imbalance(p);
+            }
+        }
+        None
+    }
+
+    /// Factors the derivative, unless it is that of the last step; false if it has no inverse.
+    fn refactor(&mut self, p: &FrictionProgram) -> bool {
+        if self.factored == self.modes && !self.modes.contains(&CURVED) {
+            return true;
+        }
+        self.assemble(p);
+        self.factored.clone_from(&self.modes);
+        self.factor.factor()
+    }
+
+    /// Augmented forces of the present point and centre.
+    fn augment(&mut self, p: &FrictionProgram) {
+        p.rates(&self.x, &mut self.u);
+        for (i, contact) in p.contacts.iter().enumerate() {
+            for (r, at) in contact.rows().enumerate() {
+                let (unit, rho) = self.row_units(p, contact, i, r);
+                self.a[at] = self.z_c[at] - rho * unit * self.u[at];
+            }
+        }
+    }
+
+    /// Squared imbalance in scaled variables.
+    fn merit(&self) -> f64 {
+        self.g.iter().zip(&self.D).map(|(g, D)| (g * D).powi(2)).sum()
+    }
+
     /// Unit and penalty of a row.
     fn row_units(&self, p: &FrictionProgram, contact: &Contact, i: usize, r: usize) -> (f64, f64) {
-        if r == 0 { (1.0, self.rho[i][0]) } else { (p.units_of(contact)[r - 1], self.rho[i][1]) }
+        let rho = self.penalty * self.stiffness[i][usize::from(r > 0)];
+        (if r == 0 { 1.0 } else { p.units_of(contact)[r - 1] }, rho)
     }
 
     /// `z = Pi(a)`, its derivative, and the modes.
@@ -373,18 +531,13 @@ impl Newton {
     }
 
     /// Moves the centre to the present point; the largest change of a force, and the largest force.
-    fn recentre(&mut self, p: &FrictionProgram) -> (f64, f64) {
+    fn recentre(&mut self) -> (f64, f64) {
         self.x_c.copy_from_slice(&self.x);
-        p.rates(&self.x, &mut self.u);
         let (mut change, mut force) = (0.0_f64, 0.0_f64);
-        for (i, contact) in p.contacts.iter().enumerate() {
-            for (r, at) in contact.rows().enumerate() {
-                let (unit, rho) = self.row_units(p, contact, i, r);
-                change = change.max((self.z[at] - self.z_c[at]).abs());
-                force = force.max(self.z[at].abs());
-                self.z_c[at] = self.z[at];
-                self.a[at] = self.z[at] - rho * unit * self.u[at];
-            }
+        for (z, z_c) in self.z.iter().zip(&mut self.z_c) {
+            change = change.max((z - *z_c).abs());
+            force = force.max(z.abs());
+            *z_c = *z;
         }
         (change, force)
     }
@@ -475,7 +628,7 @@ impl Newton {
                         let from = block_place[column_side.block as usize] as usize;
                         let H = &mut H[(to + r) * n + from..][..columns.dim as usize];
                         for s in 0..k {
-                            let rho = self.rho[i][usize::from(s > 0)];
+                            let rho = self.penalty * self.stiffness[i][usize::from(s > 0)];
                             let f = left[s] * rho * unit(s);
                             if f != 0.0 {
                                 let J = &J[s * width + column_side.column as usize..];
@@ -491,26 +644,31 @@ impl Newton {
         self.factor.scale(&self.D, HOLD);
     }
 
-    fn step(&mut self, p: &FrictionProgram) {
-        for (g, D) in self.g.iter_mut().zip(&self.D) {
-            *g *= -D;
+    /// Newton's direction into `dx`, and that of the augmented forces into `da`.
+    fn direct(&mut self, p: &FrictionProgram) {
+        for ((dx, g), D) in self.dx.iter_mut().zip(&self.g).zip(&self.D) {
+            *dx = -g * D;
         }
-        self.factor.solve(&mut self.g);
-        for (g, D) in self.g.iter_mut().zip(&self.D) {
-            *g *= D;
-        }
-        for (x, dx) in self.x.iter_mut().zip(&self.g) {
-            *x += dx;
+        self.factor.solve(&mut self.dx);
+        for (dx, D) in self.dx.iter_mut().zip(&self.D) {
+            *dx *= D;
         }
         for (i, contact) in p.contacts.iter().enumerate() {
             for (r, at) in contact.rows().enumerate() {
                 let (unit, rho) = self.row_units(p, contact, i, r);
+                self.da[at] = 0.0;
                 if unit > 0.0 {
                     let along: f64 =
-                        p.row(i, r).map(|(first, J)| dot_short(J, &self.g[first..])).sum();
-                    self.a[at] -= rho * unit * along;
+                        p.row(i, r).map(|(first, J)| dot_short(J, &self.dx[first..])).sum();
+                    self.da[at] = -rho * unit * along;
                 }
             }
         }
+    }
+
+    /// Goes a share of the direction.
+    fn advance(&mut self, share: f64) {
+        crate::kernels::axpy(share, &self.dx, &mut self.x);
+        crate::kernels::axpy(share, &self.da, &mut self.a);
     }
 }

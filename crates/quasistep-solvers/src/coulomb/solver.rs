@@ -55,8 +55,9 @@ impl Default for CoulombSettings {
 /// In this order, until one decides; every answer is checked against Coulomb's law, contact by contact,
 /// from the program's own data:
 ///
-/// 1. Newton's method on the law itself, from a similar answer if there is one;
-/// 2. the convex relaxation of Anitescu, and Newton's method from there; if it has no answer, the proof
+/// 1. Newton's method on the law itself, from a similar answer if there is one; if that runs in circles, again
+///    with contacts that start soft and harden;
+/// 2. the convex relaxation of Anitescu, and Newton's method from there, both ways; if it has no answer, the proof
 ///    that the program has none: known forces that no contact can meet, gaps that contradict;
 /// 3. a few steps of the fixed point over convex programs with shifted gaps, Newton's method after each;
 /// 4. for pyramids Lemke's method, from the contacts active there; for round cones the same on pyramids around
@@ -95,6 +96,8 @@ pub struct CoulombSolver {
     lemke: LcpSolver,
     answer: LcpSolution,
     active: Vec<u32>,
+    /// Forces to start from.
+    start: Vec<f64>,
     /// Pyramids around round cones, their solver and its answer.
     around: Option<Box<(FrictionProgram, CoulombSolver, CoulombSolution)>>,
 }
@@ -133,13 +136,21 @@ impl CoulombSolver {
             return;
         }
         self.shift.start(p);
+        self.start.clear();
+        self.start.resize(p.rows, 0.0);
         self.newton.prepare(p);
         if settings.newton
             && let Some(w) = warm.filter(|w| fits(p, w))
-            && self.newton(p, Some(w), out)
         {
-            out.method = CoulombMethod::WarmNewton;
-            return;
+            let mut found = self.newton(p, Some(w), out);
+            if !found {
+                self.start.copy_from_slice(w.lambda);
+                found = self.harden(p, out);
+            }
+            if found {
+                out.method = CoulombMethod::WarmNewton;
+                return;
+            }
         }
         if let Some(w) = warm.and_then(|w| w.relaxed) {
             self.shift.warm(w.z, w.s);
@@ -151,6 +162,20 @@ impl CoulombSolver {
         if related {
             self.shift.close(p);
             if settings.newton && self.newton(p, None, out) {
+                out.method = CoulombMethod::Newton;
+                return;
+            }
+        }
+        if related && settings.newton {
+            // from the relaxation, then from halfway between it and the similar program
+            self.start.copy_from_slice(&self.shift.lambda);
+            let mut found = self.harden(p, out);
+            if let Some(w) = warm.filter(|w| !found && fits(p, w)) {
+                self.start.copy_from_slice(&self.shift.lambda);
+                self.start.iter_mut().zip(w.lambda).for_each(|(l, w)| *l = 0.5 * (*l + w));
+                found = self.harden(p, out);
+            }
+            if found {
                 out.method = CoulombMethod::Newton;
                 return;
             }
@@ -193,18 +218,19 @@ impl CoulombSolver {
             Some(w) => Start { lambda: w.lambda, u: w.u },
             None => Start { lambda: &shift.lambda, u: &shift.u },
         };
-        let rests = newton.solve(p, start);
+        let mut holds = |x: &[f64], lambda: &[f64], drifts| accept(law, p, x, lambda, drifts, out);
+        let found = newton.solve(p, start, &mut holds);
         out.newton = newton.steps;
-        if !rests {
-            return false;
-        }
-        out.x.copy_from_slice(&newton.x);
-        out.lambda.copy_from_slice(&newton.lambda);
-        let holds = law.judge(p, out);
-        if holds {
-            out.outcome = Outcome::Solved;
-        }
-        holds
+        found
+    }
+
+    /// Newton's method from the forces in `start`, over softer contacts; true if its end is an answer.
+    fn harden(&mut self, p: &FrictionProgram, out: &mut CoulombSolution) -> bool {
+        let Self { newton, law, start, .. } = self;
+        let mut holds = |x: &[f64], lambda: &[f64], drifts| accept(law, p, x, lambda, drifts, out);
+        let found = newton.harden(p, start, &mut holds);
+        out.newton = newton.steps;
+        found
     }
 
     /// Solves the relaxation; true if it proved that there is no answer.
@@ -290,7 +316,7 @@ impl CoulombSolver {
             LcpOutcome::Solved => {
                 out.x.copy_from_slice(&answer.x);
                 pyramid::forces(p, firsts, &answer.z, &mut out.lambda);
-                let holds = self.law.judge(p, out);
+                let holds = self.law.judge(p, false, out);
                 if holds {
                     out.outcome = Outcome::Solved;
                     out.method = method;
@@ -342,7 +368,7 @@ impl CoulombSolver {
                 // the answer itself, before its polish
                 out.x.copy_from_slice(&self.shift.answer.x);
                 out.lambda.copy_from_slice(&self.shift.lambda);
-                if self.law.judge(p, out) {
+                if self.law.judge(p, false, out) {
                     (out.outcome, out.method) = (Outcome::Solved, CoulombMethod::FixedPoint);
                     return true;
                 }
@@ -360,6 +386,24 @@ impl CoulombSolver {
         }
         false
     }
+}
+
+/// Takes a point and its forces if the law holds, or almost where forces drift; true if it does.
+fn accept(
+    law: &mut Law,
+    p: &FrictionProgram,
+    x: &[f64],
+    lambda: &[f64],
+    drifts: bool,
+    out: &mut CoulombSolution,
+) -> bool {
+    out.x.copy_from_slice(x);
+    out.lambda.copy_from_slice(lambda);
+    let holds = law.judge(p, drifts, out);
+    if holds {
+        out.outcome = Outcome::Solved;
+    }
+    holds
 }
 
 /// Takes a proof that holds; true if it does.

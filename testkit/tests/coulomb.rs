@@ -1,0 +1,56 @@
+//! Shipped scenes under exact Coulomb friction: they run to their end, and nothing that slides floats.
+#![allow(missing_docs)]
+
+use quasistep::{ContactMode, Tally};
+use std::ops::ControlFlow;
+use testkit::scene;
+
+/// Seconds of each scene; fifty boxes that fall on one another and a million points are left out.
+const SCENES: [(&str, &str); 9] = [
+    ("gripper_2d", ""),
+    ("planar_push", ""),
+    ("box_pivot", ""),
+    ("pinch", ""),
+    ("door", ""),
+    ("sphere_spin", ""),
+    ("bunny_grasp", "6"),
+    ("mug_handle", ""),
+    ("iiwa_stacking", "2"),
+];
+
+/// The gap of a loaded contact that did not overlap before: 1 nm, what a patch that turns contradicts itself by.
+const CLOSED: f64 = 1e-9;
+/// Forces are certified to this share of the largest, in N.
+const BALANCE: f64 = 1e-8;
+
+#[test]
+fn scenes_run_to_their_end_and_sliding_contacts_stay_closed() {
+    for (name, seconds) in SCENES {
+        for cone in ["4", "round"] {
+            let mut changes = vec![("step.formulation", "coulomb"), ("step.cone", cone)];
+            if !seconds.is_empty() {
+                changes.push(("step.duration", seconds));
+            }
+            let scene = scene(name, &changes);
+            let mut tally = Tally::default();
+            let outcome = scene.run(None, &mut |step| {
+                tally.push(step.report);
+                let heaviest =
+                    step.report.contacts.iter().fold(0.0_f64, |m, c| m.max(c.normal_force));
+                for contact in &step.report.contacts {
+                    let slides = contact.mode == ContactMode::Slide
+                        && contact.normal_force > 1e-9 * heaviest;
+                    if slides && contact.phi >= 0.0 {
+                        let gap = contact.phi_next;
+                        assert!(gap.abs() <= CLOSED, "{name}, {cone}: a gap of {gap} m");
+                    }
+                }
+                ControlFlow::Continue(())
+            });
+            assert!(outcome.stopped.is_none(), "{name}, {cone}: {:?}", outcome.stopped);
+            assert_eq!(tally.steps(), scene.n_steps(), "{name}, {cone}");
+            let worst = tally.worst();
+            assert!(worst.force_balance <= BALANCE, "{name}, {cone}: {worst:?}");
+        }
+    }
+}
