@@ -96,6 +96,7 @@ mod socp;
 
 pub use cone::dense_form::DenseProgram;
 pub use cone::program::{Cone, ConeMut, ConeProgram};
+pub use cone::sensitivity::{Kinks, Relaxed, Sensitivity, SensitivityError};
 pub use cone::solver::{ConeSolver, WarmStart};
 pub use dense::solver::QpSolver;
 pub use miqp::{

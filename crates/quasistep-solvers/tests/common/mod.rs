@@ -4,6 +4,7 @@
 #![allow(non_snake_case)]
 
 pub mod hard;
+pub mod patches;
 
 use quasistep_solvers::{
     Cone, ConeProgram, ConeSolver, Qp, QpSolver, Rows, Saturation, Settings, Solution, WarmStart,
