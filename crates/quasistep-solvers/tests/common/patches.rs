@@ -11,7 +11,7 @@ pub struct Patches {
     /// Square roots of the blocks of the cost, `dim × dim` each.
     pub roots: Vec<Vec<f64>>,
     pub c: Vec<Vec<f64>>,
-    pub patches: Vec<Patch>,
+    pub touching: Vec<Patch>,
     pub saturations: Vec<Saturation>,
 }
 
@@ -46,12 +46,14 @@ impl Patches {
         let c = dims.iter().map(|&d| matrix(s, 1, d)).collect();
         let mut patches = Vec::new();
         for a in 0..bodies as u32 {
-            for other in 0..1 + s.below(2) {
+            for other in 0..=s.below(2) {
                 let sides = if other == 1 && a > 0 { vec![a, a - 1] } else { vec![a] };
                 let M = sides.iter().map(|b| matrix(s, 6, dims[*b as usize])).collect();
                 let mut beta = [0.0; 6];
                 if s.uniform() < 0.6 {
-                    beta.iter_mut().for_each(|b| *b = 0.3 * s.signed());
+                    for b in &mut beta {
+                        *b = 0.3 * s.signed();
+                    }
                 }
                 let points = match s.below(3) {
                     0 => vec![[0.3, 0.1]],
@@ -70,7 +72,7 @@ impl Patches {
                 limit: 0.1 + s.uniform(),
             })
             .collect();
-        Self { round, dims, roots, c, patches, saturations }
+        Self { round, dims, roots, c, touching: patches, saturations }
     }
 
     /// The same with every parameter moved by `h` times a random direction of a seed.
@@ -80,7 +82,7 @@ impl Patches {
         let mut add = |v: &mut f64| *v += h * s.signed();
         to.roots.iter_mut().flatten().for_each(&mut add);
         to.c.iter_mut().flatten().for_each(&mut add);
-        for patch in &mut to.patches {
+        for patch in &mut to.touching {
             patch.M.iter_mut().flatten().for_each(&mut add);
             patch.beta.iter_mut().for_each(&mut add);
             add(&mut patch.mu);
@@ -104,7 +106,7 @@ impl Patches {
             }
             program.c(b).copy_from_slice(&self.c[b]);
         }
-        for patch in &self.patches {
+        for patch in &self.touching {
             for [x, y] in &patch.points {
                 // speed of a point along z, x, y from (omega, v)
                 let T = [

@@ -264,7 +264,9 @@ impl Sensitivity {
         data::forces(p, linear, change, x, z, f);
         g.copy_from_slice(ds);
         faces.curve(p, g);
-        g.iter_mut().for_each(|g| *g = -*g);
+        for g in g.iter_mut() {
+            *g = -*g;
+        }
         linear.add_forces(p, g, f);
         g.iter_mut().zip(&*ds).for_each(|(g, s)| *g = -s);
         faces.project(p, g);
@@ -322,12 +324,18 @@ impl Sensitivity {
         p.pad_z(zbar, ds);
         e.copy_from_slice(ds);
         faces.project(p, e);
-        e.iter_mut().for_each(|e| *e = -*e);
+        for e in e.iter_mut() {
+            *e = -*e;
+        }
         // what is no combination of rows, and the point that the rest moves to
         linear.nearest(p, faces, e, move_x);
-        e.iter_mut().for_each(|e| *e = -*e);
+        for e in e.iter_mut() {
+            *e = -*e;
+        }
         faces.curve(p, ds);
-        ds.iter_mut().for_each(|d| *d = -*d);
+        for d in ds.iter_mut() {
+            *d = -*d;
+        }
         if exact && !active.sliding.is_empty() {
             linear.rows(p, w, g);
             for slide in &active.sliding {
