@@ -9,6 +9,7 @@ pub(crate) mod program;
 mod proof;
 mod scaled;
 pub(crate) mod second_order;
+pub(crate) mod sensitivity;
 mod small;
 pub(crate) mod solver;
 pub(crate) mod structure;

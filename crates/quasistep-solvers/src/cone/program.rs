@@ -103,11 +103,11 @@ pub(crate) struct Side {
 /// The cone just added: its Jacobian and offset, all zero, to be filled in.
 #[derive(Debug)]
 pub struct ConeMut<'a> {
-    J: &'a mut [f64],
-    b: &'a mut [f64],
-    sides: &'a [Side],
-    blocks: &'a [Block],
-    width: usize,
+    pub(crate) J: &'a mut [f64],
+    pub(crate) b: &'a mut [f64],
+    pub(crate) sides: &'a [Side],
+    pub(crate) blocks: &'a [Block],
+    pub(crate) width: usize,
 }
 
 impl ConeMut<'_> {

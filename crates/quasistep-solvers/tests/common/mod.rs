@@ -5,6 +5,7 @@
 
 pub mod friction;
 pub mod hard;
+pub mod patches;
 
 use quasistep_solvers::{
     Cone, ConeProgram, ConeSolver, Qp, QpSolver, Rows, Saturation, Settings, Solution, WarmStart,

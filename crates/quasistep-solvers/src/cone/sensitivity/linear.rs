@@ -1,0 +1,310 @@
+//! The equations that every derivative solves, with one factor for all right sides.
+//!
+//! ```text
+//! P' x − Aᵀ zeta = f,     Pi A x = g,     zeta = Pi A w for some w
+//! P' = P + springs + Aᵀ C A,              A = E J
+//! ```
+//!
+//! `Pi` projects on the directions of the cones that stay on their boundary, `C` is the curvature of those
+//! boundaries. Dependent rows are the rule, so `Pi A Aᵀ Pi` is never formed: the factor is that of
+//! `P' + rho Aᵀ Pi A`, and rounds of multipliers gain the digits that the penalty leaves. Each of them
+//! multiplies the error by `1/(1 + rho sigma)`, `sigma` an eigenvalue of `A P'⁻¹ Aᵀ` that is not 0. What
+//! `zeta` gains is a combination of rows throughout: the smallest norm needs no projection.
+
+use crate::cone::kernels::{self, Isa};
+use crate::cone::program::{ConeData, ConeProgram};
+use crate::cone::structure::{Group, Structure};
+
+/// `rho` over the largest diagonal entry of the cost.
+const PENALTY: f64 = 1e5;
+/// Most rounds of multipliers.
+const ROUNDS: u32 = 400;
+/// Pivot, as a share of the largest entry of the cost, that counts as none: the rounding of a sum with
+/// the penalty's terms.
+const NO_PIVOT: f64 = 1e-12;
+/// Change, as a share of the whole, after which rounding is all that is left.
+const SETTLED: f64 = 1e-15;
+
+/// Per cone, `Pi` and `C`: diagonals over a padded `z` for edges, matrices laid out like `E` for round cones.
+#[derive(Debug, Default)]
+pub(super) struct Faces {
+    pub pi: Vec<f64>,
+    pub curve: Vec<f64>,
+    pub pi_round: Vec<f64>,
+    pub curve_round: Vec<f64>,
+    /// Whether any entry of `Pi` is not 0.
+    pub any: bool,
+}
+
+impl Faces {
+    /// All zero, in the sizes of `p`.
+    pub fn reset(&mut self, p: &ConeProgram) {
+        for v in [&mut self.pi, &mut self.curve] {
+            v.clear();
+            v.resize(p.m_padded, 0.0);
+        }
+        for v in [&mut self.pi_round, &mut self.curve_round] {
+            v.clear();
+            v.resize(p.E.len(), 0.0);
+        }
+        self.any = false;
+    }
+
+    /// `v ← Pi v` on a padded `z`.
+    pub fn project(&self, p: &ConeProgram, v: &mut [f64]) {
+        for cone in &p.cones {
+            times(cone, &self.pi, &self.pi_round, v);
+        }
+    }
+
+    /// `v ← C v` likewise.
+    pub fn curve(&self, p: &ConeProgram, v: &mut [f64]) {
+        for cone in &p.cones {
+            times(cone, &self.curve, &self.curve_round, v);
+        }
+    }
+}
+
+/// `v ← M v` for one cone.
+fn times(cone: &ConeData, diagonal: &[f64], matrix: &[f64], v: &mut [f64]) {
+    let (at, m, stride) = (cone.at as usize, cone.m as usize, cone.stride_z as usize);
+    let own = &mut v[at..at + m];
+    if !cone.round {
+        own.iter_mut().zip(&diagonal[at..]).for_each(|(v, d)| *v *= d);
+        return;
+    }
+    let mut out = [0.0; kernels::MAX_ROUND];
+    for (i, out) in out[..m].iter_mut().enumerate() {
+        let row = &matrix[cone.E_at as usize + i * stride..][..m];
+        *out = row.iter().zip(&*own).map(|(d, v)| d * v).sum();
+    }
+    own.copy_from_slice(&out[..m]);
+}
+
+/// The factor and its scratch; vectors over padded `x` and padded `z`.
+#[derive(Debug)]
+pub(super) struct Linear {
+    isa: Isa,
+    pub structure: Structure,
+    pub rho: f64,
+    H: Vec<f64>,
+    W: Vec<f64>,
+    JS: Vec<f64>,
+    GJ: Vec<f64>,
+    w: Vec<f64>,
+    D: Vec<f64>,
+    /// Per spring: padded index of its variable, and its stiffness, 0 at its limit.
+    pub springs: Vec<(usize, f64)>,
+    r: Vec<f64>,
+    step: Vec<f64>,
+    u: Vec<f64>,
+    curved: Vec<f64>,
+    off: Vec<f64>,
+}
+
+impl Linear {
+    pub fn new() -> Self {
+        Self {
+            isa: Isa::detect(),
+            structure: Structure::default(),
+            rho: 0.0,
+            H: Vec::new(),
+            W: Vec::new(),
+            JS: Vec::new(),
+            GJ: Vec::new(),
+            w: Vec::new(),
+            D: Vec::new(),
+            springs: Vec::new(),
+            r: Vec::new(),
+            step: Vec::new(),
+            u: Vec::new(),
+            curved: Vec::new(),
+            off: Vec::new(),
+        }
+    }
+
+    /// Takes the sizes of a program, and its graph.
+    pub fn prepare(&mut self, p: &ConeProgram) {
+        self.structure.update(p);
+        for v in [&mut self.r, &mut self.step] {
+            v.clear();
+            v.resize(p.n_padded, 0.0);
+        }
+        for v in [&mut self.u, &mut self.curved, &mut self.off, &mut self.w] {
+            v.clear();
+            v.resize(p.m_padded, 0.0);
+        }
+        self.D.clear();
+        self.D.resize(p.E.len(), 0.0);
+        if self.H.len() < self.structure.H_len {
+            self.H.resize(self.structure.H_len, 0.0);
+        }
+        if self.W.len() < self.structure.W_len {
+            self.W.resize(self.structure.W_len, 0.0);
+        }
+    }
+
+    fn groups(&self) -> &[Group] {
+        &self.structure.groups
+    }
+
+    /// Largest diagonal entry of cost and springs, 1 if there is none.
+    pub fn scale(&self, p: &ConeProgram) -> f64 {
+        let mut scale = 0.0_f64;
+        for b in &p.blocks {
+            for i in 0..b.dim as usize {
+                scale = scale.max(p.P[b.P_at as usize + i * (b.stride as usize + 1)]);
+            }
+        }
+        scale = self.springs.iter().fold(scale, |s, spring| s.max(spring.1));
+        if scale > 0.0 { scale } else { 1.0 }
+    }
+
+    /// Factors `P' + rho Aᵀ Pi A`; false if it is not definite.
+    pub fn factor(&mut self, p: &ConeProgram, faces: &Faces) -> bool {
+        let scale = self.scale(p);
+        self.rho = if faces.any { PENALTY * scale } else { 0.0 };
+        for (w, (pi, c)) in self.w.iter_mut().zip(faces.pi.iter().zip(&faces.curve)) {
+            *w = self.rho * pi + c;
+        }
+        for (d, (pi, c)) in self.D.iter_mut().zip(faces.pi_round.iter().zip(&faces.curve_round)) {
+            *d = self.rho * pi + c;
+        }
+        // the kernel passes over round cones that are not marked
+        for cone in p.cones.iter().filter(|cone| cone.round) {
+            self.w[cone.at as usize..(cone.at + cone.m) as usize].fill(1.0);
+        }
+        let last = self.structure.panels.len();
+        let Self { isa, structure: s, H, W, JS, GJ, w, D, springs, .. } = self;
+        kernels::start_hessian(*isa, p, &s.panels, 0.0, H);
+        for (at, stiffness) in springs {
+            let block = p.blocks.partition_point(|b| b.at as usize <= *at) - 1;
+            let panel = &s.panels[s.panel_of_block[block] as usize];
+            let i = *at - p.blocks[block].at as usize;
+            H[panel.at as usize + i * (panel.width as usize + 1)] += *stiffness;
+        }
+        let groups = &s.groups[..s.islands.last().map_or(0, |island| island.last_group as usize)];
+        kernels::add_cones(*isa, p, groups, &s.targets, 1.0, w, D, JS, GJ, H);
+        kernels::factor(*isa, s, 0, last, NO_PIVOT * scale, H, W).is_ok()
+    }
+
+    /// `x ← (P' + rho Aᵀ Pi A)⁻¹ x`.
+    pub fn invert(&self, x: &mut [f64]) {
+        kernels::solve(
+            self.isa,
+            &self.structure,
+            0,
+            self.structure.panels.len(),
+            &self.H,
+            &self.W,
+            x,
+        );
+    }
+
+    /// `u = A x`.
+    pub fn rows(&self, p: &ConeProgram, x: &[f64], u: &mut [f64]) {
+        kernels::rates(self.isa, p, self.groups(), x, u);
+    }
+
+    /// `u = A x − E b`.
+    pub fn slacks(&self, p: &ConeProgram, x: &[f64], u: &mut [f64]) {
+        kernels::slacks(self.isa, p, &self.structure.groups, x, u);
+    }
+
+    /// `g += Aᵀ z`.
+    pub fn add_forces(&self, p: &ConeProgram, z: &[f64], g: &mut [f64]) {
+        kernels::add_forces(self.isa, p, self.groups(), z, g);
+    }
+
+    /// `g = P x`, without springs.
+    pub fn cost_times(&self, p: &ConeProgram, x: &[f64], g: &mut [f64]) {
+        kernels::cost_times(self.isa, p, &self.structure.panels, x, g);
+    }
+
+    /// `x` with `Pi A x` as near to `g = Pi g` as can be; what is left of `g` stays in `g`. Returns its
+    /// largest magnitude.
+    pub fn nearest(&mut self, p: &ConeProgram, faces: &Faces, g: &mut [f64], x: &mut [f64]) -> f64 {
+        x.fill(0.0);
+        if !faces.any || largest(g) == 0.0 {
+            return largest(g);
+        }
+        let (mut step, mut u) = (std::mem::take(&mut self.step), std::mem::take(&mut self.u));
+        let mut before = f64::INFINITY;
+        for _ in 0..ROUNDS {
+            u.iter_mut().zip(&*g).for_each(|(u, g)| *u = self.rho * g);
+            step.fill(0.0);
+            self.add_forces(p, &u, &mut step);
+            self.invert(&mut step);
+            let change = largest(&step);
+            // written so that NaN ends it
+            if !(change < before) {
+                break;
+            }
+            x.iter_mut().zip(&step).for_each(|(x, d)| *x += d);
+            self.rows(p, &step, &mut u);
+            faces.project(p, &mut u);
+            g.iter_mut().zip(&u).for_each(|(g, u)| *g -= u);
+            if change <= SETTLED * largest(x) {
+                break;
+            }
+            before = change;
+        }
+        (self.step, self.u) = (step, u);
+        largest(g)
+    }
+
+    /// Moves `x` to the minimiser of `1/2 xᵀP'x − fᵀx` among all with the same `Pi A x`; writes `zeta`.
+    pub fn solve(
+        &mut self,
+        p: &ConeProgram,
+        faces: &Faces,
+        f: &[f64],
+        x: &mut [f64],
+        zeta: &mut [f64],
+    ) {
+        zeta.fill(0.0);
+        let (mut r, mut u) = (std::mem::take(&mut self.r), std::mem::take(&mut self.u));
+        let mut curved = std::mem::take(&mut self.curved);
+        // how far the rows are off
+        let mut off = std::mem::take(&mut self.off);
+        off.fill(0.0);
+        let mut before = f64::INFINITY;
+        for _ in 0..ROUNDS {
+            // r = f − P' x + Aᵀ (zeta − rho off)
+            self.cost_times(p, x, &mut r);
+            for (at, stiffness) in &self.springs {
+                r[*at] += stiffness * x[*at];
+            }
+            self.rows(p, x, &mut curved);
+            faces.curve(p, &mut curved);
+            for (c, (z, v)) in curved.iter_mut().zip(zeta.iter().zip(&off)) {
+                *c = z - self.rho * v - *c;
+            }
+            r.iter_mut().zip(f).for_each(|(r, f)| *r = f - *r);
+            self.add_forces(p, &curved, &mut r);
+            self.invert(&mut r);
+            let change = largest(&r);
+            // written so that NaN ends it
+            if !(change < before) {
+                break;
+            }
+            x.iter_mut().zip(&r).for_each(|(x, d)| *x += d);
+            if faces.any {
+                self.rows(p, &r, &mut u);
+                faces.project(p, &mut u);
+                off.iter_mut().zip(&u).for_each(|(v, u)| *v += u);
+                zeta.iter_mut().zip(&off).for_each(|(z, v)| *z -= self.rho * v);
+            }
+            if change <= SETTLED * largest(x) {
+                break;
+            }
+            before = change;
+        }
+        (self.r, self.u, self.curved, self.off) = (r, u, curved, off);
+    }
+}
+
+/// Largest magnitude; NaN is left out.
+pub(super) fn largest(v: &[f64]) -> f64 {
+    v.iter().fold(0.0, |m, v| m.max(v.abs()))
+}

@@ -1,0 +1,367 @@
+//! Derivatives of the answer with respect to all data of a cone program.
+//!
+//! ```text
+//! P x + c + ∇huber(x) = Aᵀ z,     s = A x − E b,     A = E J,     s_k, z_k ∈ K_k, s_kᵀ z_k = 0      (exact)
+//!                                                    z_k = −∇barrier_k(s_k), s_kᵀ z_k = kappa       (smooth)
+//! ```
+//!
+//! Both are differentiated by the implicit function theorem. With `δs = δE (J x − b) + E (δJ x − δb)` and
+//! `δf = −δP x − δc − δ∇huber + δAᵀ z`, the change of the data at a fixed answer,
+//!
+//! ```text
+//! P dx − Aᵀ dz = δf,      dz = zeta + e − C ds,      ds = A dx + δs,      Pi ds = 0
+//! ```
+//!
+//! | code   | shape of one cone | meaning                                                                  |
+//! |--------|-------------------|--------------------------------------------------------------------------|
+//! | `Pi`   | `m_k × m_k`       | projects on what stays 0: pushing edges; all of a round cone that sticks, the normal `n = (1, −u)/√2` of one that slides along `u`; 0 for `smooth` |
+//! | `C`    | `m_k × m_k`       | `β/α (I − u uᵀ)` of a round cone that slides by `α` and pushes with `β`; for `smooth` the barrier's Hessian: `z/s` of an edge |
+//! | `zeta` | `m_k`             | `Pi zeta = zeta`, a combination `Pi A w` of rows                          |
+//! | `e`    | `m_k`             | what is no such combination: how the smallest norm turns with the rows    |
+//!
+//! `x` is unique and its derivative is that of every answer. `z` of `exact` is the one of the smallest
+//! Euclidean norm, which the solvers report: `z = Pi A w`, so that `dz` has the part `e`, that of `δ(Pi A) w` which
+//! is no combination of rows. `Jᵀ Eᵀ z` and all that is unique follows from it. Where
+//! [`Solution::dual_is_smallest_norm`] is false, `x` and `Aᵀ z` keep their derivatives and `dz` is the smallest
+//! change that goes with them.
+//!
+//! **Dependent rows.** Changes that keep dependent rows dependent (a body that moves as one) have the
+//! derivative given. Others pull rows apart that were one: only one of them pushes after, and the answer
+//! has a kink. The choice made is the least-squares one, as if rows gave way alike; what is left is returned.
+//!
+//! **Ties.** [`Kinks`] counts rows without strict complementarity and names the choice made.
+//!
+//! The units are those of the data: `∂x/∂c` in units of `x` per unit of `c`, and so on.
+
+mod active;
+mod data;
+mod linear;
+mod smooth;
+mod tangent;
+
+pub use active::Kinks;
+pub use smooth::Relaxed;
+
+use crate::cone::program::ConeProgram;
+use crate::{Solution, Status};
+use active::Active;
+use linear::Linear;
+
+/// Why there is no derivative.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum SensitivityError {
+    /// Lengths of a vector, or the cones of a change, are not those of the program; or a relaxed program was
+    /// asked for with a `kappa` that is not finite and > 0.
+    Dimensions,
+    /// The answer is none: its status is not [`Status::Solved`].
+    NotSolved,
+    /// `x` is not unique: a direction without cost that no pushing row stops.
+    NotUnique,
+    /// The relaxed program has no answer that could be found: no `x` may be inside all cones.
+    NotInside,
+    /// No program was prepared, or the last one had no derivative.
+    NotPrepared,
+}
+
+impl std::fmt::Display for SensitivityError {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str(match self {
+            Self::Dimensions => "sizes do not fit the program, or kappa is not > 0",
+            Self::NotSolved => "the program is not solved",
+            Self::NotUnique => {
+                "the answer is not unique: a direction has no cost and no row stops it"
+            }
+            Self::NotInside => "no point inside all cones was found",
+            Self::NotPrepared => "no answer to differentiate",
+        })
+    }
+}
+
+impl std::error::Error for SensitivityError {}
+
+/// Derivatives of one answer, and their memory: one factor, many right sides.
+///
+/// [`exact`](Self::exact) or [`smooth`](Self::smooth) prepares an answer, [`forward`](Self::forward) and
+/// [`adjoint`](Self::adjoint) differentiate it. Nothing is allocated for a program of a size already seen.
+///
+/// ```
+/// use quasistep_solvers::{Cone, ConeProgram, ConeSolver, Sensitivity, Settings, Solution};
+///
+/// // a mass of 2 kg, pushed by 3 N·s against a wall at x ≥ 0: min x² + 3 x
+/// let mut program = ConeProgram::new();
+/// program.reset([1]);
+/// program.P(0, 0)[0] = 2.0;
+/// program.c(0)[0] = 3.0;
+/// program.push_cone(Cone::Edges(&[1.0]), 1, &[0]).J(0, 0)[0] = 1.0;
+/// let mut solution = Solution::default();
+/// ConeSolver::new().solve(&program, None, &Settings::default(), &mut solution);
+///
+/// let mut sensitivity = Sensitivity::new();
+/// assert!(!sensitivity.exact(&program, &solution).unwrap().any());
+/// // the wall moves by 1: so does the mass, and it takes 2 N·s more
+/// let mut change = ConeProgram::new();
+/// change.set_zero_like(&program);
+/// change.cone_mut(0).b()[0] = 1.0;
+/// let (mut dx, mut dz) = (vec![0.0], vec![0.0]);
+/// sensitivity.forward(&change, &mut dx, &mut dz).unwrap();
+/// assert!((dx[0] - 1.0).abs() < 1e-14 && (dz[0] - 2.0).abs() < 1e-14);
+/// ```
+#[derive(Debug)]
+pub struct Sensitivity {
+    p: ConeProgram,
+    linear: Linear,
+    active: Active,
+    ready: bool,
+    /// Whether `w` is that of the answer at hand.
+    has_w: bool,
+    // over padded `x`
+    x: Vec<f64>,
+    /// `z = Pi A w` up to what is no combination of rows.
+    w: Vec<f64>,
+    f: Vec<f64>,
+    dx: Vec<f64>,
+    // over padded `z`
+    z: Vec<f64>,
+    s: Vec<f64>,
+    ds: Vec<f64>,
+    g: Vec<f64>,
+    zeta: Vec<f64>,
+    e: Vec<f64>,
+    relaxed: smooth::Memory,
+}
+
+impl Default for Sensitivity {
+    fn default() -> Self {
+        Self::new()
+    }
+}
+
+impl Sensitivity {
+    /// Without memory yet.
+    pub fn new() -> Self {
+        Self {
+            p: ConeProgram::new(),
+            linear: Linear::new(),
+            active: Active::default(),
+            ready: false,
+            has_w: false,
+            x: Vec::new(),
+            w: Vec::new(),
+            f: Vec::new(),
+            dx: Vec::new(),
+            z: Vec::new(),
+            s: Vec::new(),
+            ds: Vec::new(),
+            g: Vec::new(),
+            zeta: Vec::new(),
+            e: Vec::new(),
+            relaxed: smooth::Memory::default(),
+        }
+    }
+
+    /// Takes a program's sizes and a copy of its numbers.
+    fn take(&mut self, program: &ConeProgram) {
+        self.ready = false;
+        self.has_w = false;
+        self.p.copy(program);
+        self.linear.prepare(&self.p);
+        for v in [&mut self.x, &mut self.w, &mut self.f, &mut self.dx] {
+            v.clear();
+            v.resize(program.n_padded, 0.0);
+        }
+        for v in [&mut self.z, &mut self.s, &mut self.ds, &mut self.g, &mut self.zeta, &mut self.e]
+        {
+            v.clear();
+            v.resize(program.m_padded, 0.0);
+        }
+    }
+
+    /// Prepares the derivative of an answer of [`ConeSolver`](crate::ConeSolver) on its active set.
+    ///
+    /// # Errors
+    ///
+    /// [`NotSolved`](SensitivityError::NotSolved), [`NotUnique`](SensitivityError::NotUnique), or
+    /// [`Dimensions`](SensitivityError::Dimensions) if the answer is that of another program.
+    pub fn exact(
+        &mut self,
+        program: &ConeProgram,
+        answer: &Solution,
+    ) -> Result<Kinks, SensitivityError> {
+        self.ready = false;
+        if answer.status != Status::Solved {
+            return Err(SensitivityError::NotSolved);
+        }
+        let fits = answer.x.len() == program.n
+            && [&answer.z, &answer.s].iter().all(|v| v.len() == program.m)
+            && answer.saturated.len() == program.saturations.len();
+        if !fits || program.check_sizes().is_err() {
+            return Err(SensitivityError::Dimensions);
+        }
+        self.take(program);
+        let Self { p, linear, active, x, z, s, f, g, .. } = self;
+        p.pad_x(&answer.x, x);
+        p.pad_z(&answer.z, z);
+        p.pad_z(&answer.s, s);
+        active.classify(p, linear, answer, x, z, s);
+        // idle rows may have multipliers of rounding: they are none
+        active.faces.project(p, z);
+        if !linear.factor(p, &active.faces) {
+            return Err(SensitivityError::NotUnique);
+        }
+        active.find_held(p, linear, f, g);
+        self.ready = true;
+        Ok(self.active.kinks)
+    }
+
+    /// Finds `w`, once for an answer.
+    fn find_w(&mut self) {
+        if !self.has_w {
+            let Self { p, linear, active, w, g, z, .. } = self;
+            g.copy_from_slice(z);
+            linear.nearest(p, &active.faces, g, w);
+            self.has_w = true;
+        }
+    }
+
+    /// Whether vectors and changes of these sizes are those of the answer at hand.
+    fn check(&self, n: usize, m: usize, change: &ConeProgram) -> Result<(), SensitivityError> {
+        if !self.ready {
+            return Err(SensitivityError::NotPrepared);
+        }
+        if n != self.p.n || m != self.p.m || !self.p.is_like(change) {
+            return Err(SensitivityError::Dimensions);
+        }
+        Ok(())
+    }
+
+    /// Change of `x` and `z`, lengths `n` and `m`, for a `change` of the data
+    /// (see [`ConeProgram::set_zero_like`]; a change of `P` is symmetric).
+    ///
+    /// Returns how far the change pulls dependent rows apart, the largest entry in the unit of `s`: 0 up to
+    /// rounding unless it is one after which other rows push.
+    ///
+    /// # Errors
+    ///
+    /// [`Dimensions`](SensitivityError::Dimensions), [`NotPrepared`](SensitivityError::NotPrepared).
+    pub fn forward(
+        &mut self,
+        change: &ConeProgram,
+        dx: &mut [f64],
+        dz: &mut [f64],
+    ) -> Result<f64, SensitivityError> {
+        self.check(dx.len(), dz.len(), change)?;
+        let turns = change.J.iter().chain(&change.E).any(|v| *v != 0.0);
+        let exact = self.active.faces.any;
+        let with_e = exact && (turns || !self.active.sliding.is_empty());
+        if with_e {
+            self.find_w();
+        }
+        let Self { p, linear, active, x, w, f, z, ds, g, zeta, e, dx: move_x, .. } = self;
+        let faces = &active.faces;
+        // the data's own change of the rows and of the forces
+        data::rows(p, change, x, ds);
+        data::forces(p, linear, change, x, z, f);
+        g.copy_from_slice(ds);
+        faces.curve(p, g);
+        for g in g.iter_mut() {
+            *g = -*g;
+        }
+        linear.add_forces(p, g, f);
+        g.iter_mut().zip(&*ds).for_each(|(g, s)| *g = -s);
+        faces.project(p, g);
+        let apart = linear.nearest(p, faces, g, move_x);
+        linear.solve(p, faces, f, move_x, zeta);
+        linear.rows(p, move_x, g);
+        ds.iter_mut().zip(&*g).for_each(|(d, a)| *d += a);
+        if with_e {
+            data::turn(p, change, w, e);
+            faces.project(p, e);
+            linear.rows(p, w, g);
+            for slide in &active.sliding {
+                let at = p.cones[slide.cone as usize].at as usize;
+                let turned = slide.turn(&g[at..], &ds[at..]);
+                e[at..].iter_mut().zip(slide.normal()).for_each(|(e, n)| *e += turned * n);
+            }
+            linear.nearest(p, faces, e, f);
+            zeta.iter_mut().zip(&*e).for_each(|(z, e)| *z += e);
+        }
+        faces.curve(p, ds);
+        zeta.iter_mut().zip(&*ds).for_each(|(z, s)| *z -= s);
+        p.unpad_x(move_x, dx);
+        p.unpad(zeta, dz);
+        Ok(apart)
+    }
+
+    /// Gradient of `xbarᵀ x + zbarᵀ z` with respect to all data, lengths `n` and `m`: the transpose of
+    /// [`forward`](Self::forward). `gradient` takes the layout of the program; of `P` it is the symmetric one,
+    /// so that the change of the sum is `Σ gradient · change` over all entries of a symmetric change.
+    ///
+    /// # Errors
+    ///
+    /// [`Dimensions`](SensitivityError::Dimensions), [`NotPrepared`](SensitivityError::NotPrepared).
+    pub fn adjoint(
+        &mut self,
+        xbar: &[f64],
+        zbar: &[f64],
+        gradient: &mut ConeProgram,
+    ) -> Result<(), SensitivityError> {
+        if gradient.is_like(&self.p) {
+            gradient.set_zero();
+        } else {
+            gradient.set_zero_like(&self.p);
+        }
+        self.check(xbar.len(), zbar.len(), gradient)?;
+        let exact = self.active.faces.any;
+        if exact {
+            self.find_w();
+        }
+        let Self { p, linear, active, x, w, f, z, ds, g, zeta, e, dx: move_x, .. } = self;
+        let faces = &active.faces;
+        f.fill(0.0);
+        p.pad_x(xbar, f);
+        ds.fill(0.0);
+        p.pad_z(zbar, ds);
+        e.copy_from_slice(ds);
+        faces.project(p, e);
+        for e in e.iter_mut() {
+            *e = -*e;
+        }
+        // what is no combination of rows, and the point that the rest moves to
+        linear.nearest(p, faces, e, move_x);
+        for e in e.iter_mut() {
+            *e = -*e;
+        }
+        faces.curve(p, ds);
+        for d in ds.iter_mut() {
+            *d = -*d;
+        }
+        if exact && !active.sliding.is_empty() {
+            linear.rows(p, w, g);
+            for slide in &active.sliding {
+                let at = p.cones[slide.cone as usize].at as usize;
+                let along: f64 = e[at..].iter().zip(slide.normal()).map(|(e, n)| e * n).sum();
+                slide.add_turn(&g[at..], along, &mut ds[at..]);
+            }
+        }
+        linear.add_forces(p, ds, f);
+        linear.solve(p, faces, f, move_x, zeta);
+        // gradient with respect to the data's own change of the rows
+        linear.rows(p, move_x, g);
+        faces.curve(p, g);
+        for (d, (z, c)) in ds.iter_mut().zip(zeta.iter().zip(&*g)) {
+            *d += z - c;
+        }
+        data::gradient_of_forces(p, linear, x, z, move_x, gradient);
+        data::gradient_of_rows(p, x, ds, gradient);
+        if exact {
+            data::gradient_of_turn(p, w, e, gradient);
+        }
+        Ok(())
+    }
+
+    /// What [`exact`](Self::exact) returned last.
+    pub fn kinks(&self) -> Kinks {
+        self.active.kinks
+    }
+}

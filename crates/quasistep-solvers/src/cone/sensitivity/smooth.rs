@@ -1,0 +1,353 @@
+//! The relaxed program: contacts that push before they touch.
+//!
+//! ```text
+//! min  1/2 xᵀPx + cᵀx + Σ huber(x) − Σ_k barrier_k(s_k),    s = E (J x − b)
+//! ```
+//!
+//! | cone                    | `barrier(s)`                        | `z`                          |
+//! |-------------------------|-------------------------------------|------------------------------|
+//! | pyramid of `n_d` edges  | `(kappa/n_d) Σ_j log s_j`            | `z_j s_j = kappa/n_d`        |
+//! | round                   | `(kappa/2) log(s_0² − ‖s_1‖²)`       | `z = kappa (s_0, −s_1)/(s_0² − ‖s_1‖²)` |
+//! | a single row            | `kappa log s`                       | `z s = kappa`                |
+//!
+//! `z_kᵀ s_k = kappa` for every cone, whatever its shape and number of edges: `kappa` has the unit of the
+//! cost (in a step problem of impulses and speeds J, of impulses and displacements J s). A log barrier of weight `1/t` on
+//! every one of `n_d` edges is `kappa = n_d/t`; one of weight `1/t` on `log(s_0² − ‖s_1‖²)` is `kappa = 2/t`.
+//! Limited springs are not relaxed.
+//!
+//! **How far it is off.** With `n` cones, `x` the answer and `x_k` the relaxed one, with multipliers `z_k`:
+//!
+//! ```text
+//! ‖x_k − x‖_P² ≤ kappa n          so also  1/2 ‖x_k − x‖_P² ≤ kappa n
+//! ```
+//!
+//! `z_k` is in the cones and `x_k` minimises `L = f − z_kᵀ s(·)`, which is as curved as `P`:
+//! `f(x) ≥ f(x) − z_kᵀ s(x) ≥ L(x_k) + 1/2 ‖x − x_k‖_P² = f(x_k) − kappa n + 1/2 ‖x − x_k‖_P²`, the duality gap. And
+//! `x_k` satisfies all cones, so that `f(x_k) ≥ f(x) + 1/2 ‖x − x_k‖_P²`. The sum of the two is the bound; it holds
+//! for any `P`, and with limited springs.
+//!
+//! The method is Newton's on `P x + c + ∇huber = Aᵀ z`, `s = A x − E b`, `s ∘ z = kappa/n_d e`, with Nesterov and
+//! Todd's scaling for round cones.
+
+use super::linear::{Faces, largest};
+use super::{Sensitivity, SensitivityError};
+use crate::Solution;
+use crate::cone::kernels::{self, Isa};
+use crate::cone::program::{ConeData, ConeProgram};
+use crate::cone::second_order::norm;
+use crate::cone::sensitivity::active::{Kinks, TIE};
+
+/// Iterations of one start.
+const ITERATIONS: u32 = 150;
+/// Share of the way to the boundary that a step takes.
+const STEP: f64 = 0.95;
+/// `kappa` at the start of each try over the one asked for, and how fast it falls.
+const STARTS: [f64; 4] = [1.0, 1e2, 1e5, 1e9];
+const FALL: f64 = 0.2;
+/// Errors, as shares of the terms of each equation: reached, and good enough where rounding ends it.
+const REACHED: f64 = 1e-14;
+const GOOD: f64 = 1e-12;
+/// Iterations without progress after which rounding has taken over.
+const STALLED: u32 = 4;
+
+/// Answer of a relaxed program. Reuse one value: its memory is kept.
+#[derive(Clone, Debug, Default)]
+pub struct Relaxed {
+    /// Minimiser, length `n`.
+    pub x: Vec<f64>,
+    /// Multipliers, length `m`, inside the cones.
+    pub z: Vec<f64>,
+    /// Slacks, length `m`, inside the cones.
+    pub s: Vec<f64>,
+    /// Newton steps.
+    pub iterations: u32,
+    /// Largest error of an equation as a share of its terms.
+    pub error: f64,
+}
+
+/// Scratch, over padded `x` and `z`.
+#[derive(Debug, Default)]
+pub(super) struct Memory {
+    live: Vec<f64>,
+    gap: Vec<f64>,
+    dz: Vec<f64>,
+    t: Vec<f64>,
+    pull: Vec<f64>,
+    best: [Vec<f64>; 3],
+}
+
+impl Sensitivity {
+    /// Solves the relaxed program into `out` and prepares its derivative: that of `x(kappa)` and `z(kappa)`, of
+    /// full accuracy whatever `kappa`, not an approximation of [`exact`](Self::exact)'s.
+    ///
+    /// `start` is the answer of a similar program, best the exact one of this, if there is any. Of the
+    /// [`Kinks`] only those of the springs can be there: the rest is smooth.
+    ///
+    /// # Errors
+    ///
+    /// [`Dimensions`](SensitivityError::Dimensions), [`NotUnique`](SensitivityError::NotUnique),
+    /// [`NotInside`](SensitivityError::NotInside) if no `x` was found inside all cones, as where two rows
+    /// leave no room between them; it is also the end where Newton's method did not get to 1e-12, which
+    /// limited springs and round cones may cause.
+    pub fn smooth(
+        &mut self,
+        program: &ConeProgram,
+        kappa: f64,
+        start: Option<&Solution>,
+        out: &mut Relaxed,
+    ) -> Result<Kinks, SensitivityError> {
+        self.ready = false;
+        let fits = start.is_none_or(|s| s.x.len() == program.n && s.z.len() == program.m);
+        let proper = kappa > 0.0 && kappa.is_finite() && program.check_sizes().is_ok();
+        if !(fits && proper) || program.check_numbers().is_err() {
+            return Err(SensitivityError::Dimensions);
+        }
+        self.take(program);
+        self.active.sliding.clear();
+        self.active.faces.reset(program);
+        self.prepare_relaxed();
+        let mut end = Err(SensitivityError::NotInside);
+        out.iterations = 0;
+        for (over, warm) in STARTS.iter().flat_map(|over| [(over, true), (over, false)]) {
+            if warm && start.is_none() {
+                continue;
+            }
+            self.start(kappa * over, start.filter(|_| warm));
+            end = self.path(kappa, *over, out);
+            if end != Err(SensitivityError::NotInside) {
+                break;
+            }
+        }
+        end?;
+        for (v, n) in [(&mut out.x, program.n), (&mut out.z, program.m), (&mut out.s, program.m)] {
+            v.clear();
+            v.resize(n, 0.0);
+        }
+        self.p.unpad_x(&self.x, &mut out.x);
+        self.p.unpad(&self.z, &mut out.z);
+        self.p.unpad(&self.s, &mut out.s);
+        // the factor of the answer itself
+        self.kinks_of_springs();
+        self.weigh();
+        if !self.linear.factor(&self.p, &self.active.faces) {
+            return Err(SensitivityError::NotUnique);
+        }
+        self.ready = true;
+        Ok(self.active.kinks)
+    }
+
+    fn prepare_relaxed(&mut self) {
+        let Self { p, relaxed: m, linear, .. } = self;
+        for v in [&mut m.live, &mut m.gap, &mut m.dz, &mut m.t] {
+            v.clear();
+            v.resize(p.m_padded, 0.0);
+        }
+        m.pull.clear();
+        m.pull.resize(p.n_padded, 0.0);
+        for cone in &p.cones {
+            let share = if cone.round { 1.0 } else { 1.0 / f64::from(cone.m) };
+            m.live[cone.at as usize..(cone.at + cone.m) as usize].fill(share);
+        }
+        linear.springs.clear();
+        for s in &p.saturations {
+            linear.springs.push((p.padded_index(s.index), s.stiffness));
+        }
+    }
+
+    /// A point with all products as they should be, near an answer.
+    fn start(&mut self, kappa: f64, answer: Option<&Solution>) {
+        let Self { p, linear, x, z, s, relaxed, .. } = self;
+        for v in [&mut *x, &mut *z] {
+            v.fill(0.0);
+        }
+        for spring in linear.springs.iter_mut().zip(&p.saturations) {
+            spring.0.1 = spring.1.stiffness;
+        }
+        if let Some(answer) = answer {
+            p.pad_x(&answer.x, x);
+            p.pad_z(&answer.z, z);
+        }
+        s.fill(1.0);
+        linear.slacks(p, x, s);
+        let scale = linear.scale(p);
+        for cone in &p.cones {
+            let rows = cone.at as usize..(cone.at + cone.m) as usize;
+            let (z, s) = (&mut z[rows.clone()], &mut s[rows.clone()]);
+            let size = size_of(p, cone);
+            let stiffness = if size > 0.0 { scale / size } else { scale };
+            // s − z/stiffness as it was, and s z = kappa
+            let part = |d: f64, product: f64| {
+                let root = (d * d + 4.0 * product / stiffness).sqrt();
+                // without the difference of two like numbers
+                if d > 0.0 { 0.5 * (d + root) } else { 2.0 * product / stiffness / (root - d) }
+            };
+            for (s, z) in s.iter_mut().zip(&*z) {
+                *s -= z / stiffness;
+            }
+            if cone.round {
+                let n = norm(&s[1..]);
+                let (low, high) = (part(s[0] - n, kappa), part(s[0] + n, kappa));
+                let along = if n > 0.0 { 0.5 * (high - low) / n } else { 0.0 };
+                let (a, b) = (0.5 * kappa * (1.0 / low + 1.0 / high), kappa / (low * high));
+                (s[0], z[0]) = (0.5 * (low + high), a);
+                for (s, z) in s[1..].iter_mut().zip(&mut z[1..]) {
+                    *s *= along;
+                    *z = -b * *s;
+                }
+            } else {
+                for ((s, z), live) in s.iter_mut().zip(z).zip(&relaxed.live[rows]) {
+                    *s = part(*s, kappa * live);
+                    *z = kappa * live / *s;
+                }
+            }
+        }
+        // padding divides
+        for cone in &p.cones {
+            s[(cone.at + cone.m) as usize..(cone.at + cone.stride_z) as usize].fill(1.0);
+            z[(cone.at + cone.m) as usize..(cone.at + cone.stride_z) as usize].fill(0.0);
+        }
+    }
+
+    /// Newton's method from the point at hand, `over kappa` falling to `kappa`.
+    fn path(&mut self, kappa: f64, over: f64, out: &mut Relaxed) -> Result<(), SensitivityError> {
+        let mut over = over;
+        let (mut best, mut since) = (f64::INFINITY, 0);
+        for _ in 0..ITERATIONS {
+            let error = self.errors(kappa);
+            if error < best {
+                (best, since) = (error, 0);
+                for (to, from) in self.relaxed.best.iter_mut().zip([&self.x, &self.z, &self.s]) {
+                    to.clone_from(from);
+                }
+            } else {
+                since += 1;
+            }
+            if best <= REACHED || best <= GOOD && since >= STALLED {
+                break;
+            }
+            if !error.is_finite() {
+                return Err(SensitivityError::NotInside);
+            }
+            self.weigh();
+            if !self.linear.factor(&self.p, &self.active.faces) {
+                return Err(SensitivityError::NotUnique);
+            }
+            out.iterations += 1;
+            let alpha = self.newton_step(kappa * over);
+            if !(alpha > 1e-12) {
+                return Err(SensitivityError::NotInside);
+            }
+            if alpha > 0.3 {
+                over = (over * FALL).max(1.0);
+            }
+        }
+        out.error = best;
+        if !(best <= GOOD) {
+            return Err(SensitivityError::NotInside);
+        }
+        for (from, to) in self.relaxed.best.iter().zip([&mut self.x, &mut self.z, &mut self.s]) {
+            to.copy_from_slice(from);
+        }
+        Ok(())
+    }
+
+    /// Balance and gaps at the point, into memory; the largest error as a share of its terms.
+    fn errors(&mut self, kappa: f64) -> f64 {
+        let Self { p, linear, x, z, s, g, relaxed, .. } = self;
+        let Memory { live, gap, pull, .. } = relaxed;
+        linear.cost_times(p, x, pull);
+        let mut force = largest(pull).max(largest(&p.c));
+        pull.iter_mut().zip(&p.c).for_each(|(pull, c)| *pull += c);
+        for (spring, now) in p.saturations.iter().zip(&mut linear.springs) {
+            let own = spring.gradient(x[now.0]);
+            force = force.max(own.abs());
+            pull[now.0] += own;
+            let limited = spring.stiffness * (x[now.0] - spring.target).abs() > spring.limit;
+            now.1 = if limited { 0.0 } else { spring.stiffness };
+        }
+        g.iter_mut().zip(&*z).for_each(|(g, z)| *g = -z);
+        linear.add_forces(p, g, pull);
+        linear.slacks(p, x, gap);
+        let mut speed = largest(gap);
+        let mut off = 0.0_f64;
+        for cone in &p.cones {
+            let m = cone.m as usize;
+            let at = cone.at as usize;
+            let (z, s) = (&z[at..at + m], &s[at..at + m]);
+            if cone.round {
+                let dot: f64 = z.iter().zip(s).map(|(z, s)| z * s).sum();
+                let mut worst = (dot - kappa).abs();
+                for i in 1..m {
+                    worst = worst.max((s[0] * z[i] + z[0] * s[i]).abs());
+                }
+                // rounding of the terms, which cancel near the boundary
+                off = off.max(worst / kappa.max(1e-2 * s[0] * z[0]));
+            } else {
+                for ((z, s), live) in z.iter().zip(s).zip(&live[at..]) {
+                    off = off.max((z * s / (kappa * live) - 1.0).abs());
+                }
+            }
+            let k = cone.k as usize;
+            speed = speed.max(largest(s)).max(largest(&p.b[cone.b_at as usize..][..k]));
+            gap[at + m..at + cone.stride_z as usize].fill(0.0);
+            for (gap, s) in gap[at..at + m].iter_mut().zip(s) {
+                *gap -= s;
+            }
+        }
+        force = force.max(largest(z) * 1e-3);
+        let share = |v: f64, of: f64| if v == 0.0 { 0.0 } else { v / of };
+        let sum = x.iter().chain(&*z).map(|v| v * 0.0).sum::<f64>();
+        share(largest(pull), force).max(share(largest(gap), speed)).max(off) + sum
+    }
+
+    /// The barrier's Hessian at the point: `z/s` on edges, Nesterov and Todd's scaling on round cones, which is
+    /// the Hessian where `s ∘ z = kappa e`.
+    fn weigh(&mut self) {
+        let Self { p, linear, active, z, s, .. } = self;
+        let Faces { curve, curve_round, .. } = &mut active.faces;
+        let groups = &linear.structure.groups;
+        kernels::weights(Isa::detect(), p, groups, 0.0, s, z, curve, curve_round);
+    }
+
+    /// One step towards `s ∘ z = mu e`; returns its length.
+    fn newton_step(&mut self, mu: f64) -> f64 {
+        let Self { p, linear, active, x, z, s, ds, f, relaxed, .. } = self;
+        let Memory { live, gap, dz, t, pull, .. } = relaxed;
+        let Faces { curve: w, curve_round: D, .. } = &active.faces;
+        let groups = &linear.structure.groups;
+        let isa = Isa::detect();
+        for v in [&mut *ds, &mut *dz] {
+            v.fill(0.0);
+        }
+        kernels::corrector(isa, p, groups, 0.0, mu, s, z, gap, w, D, live, ds, dz, t);
+        f.iter_mut().zip(&*pull).for_each(|(f, pull)| *f = -pull);
+        kernels::subtract_forces(isa, p, groups, t, f);
+        linear.invert(f);
+        let blocked = kernels::directions(isa, p, groups, 0.0, f, s, z, gap, t, w, D, ds, dz);
+        let alpha = (STEP / blocked.max(1e-6)).min(1.0);
+        x.iter_mut().zip(&*f).for_each(|(x, d)| *x += alpha * d);
+        kernels::advance(isa, p, groups, alpha, ds, dz, s, z, gap);
+        alpha
+    }
+
+    fn kinks_of_springs(&mut self) {
+        let Self { p, linear, active, x, .. } = self;
+        active.kinks = Kinks::default();
+        for (spring, now) in p.saturations.iter().zip(&mut linear.springs) {
+            let force = spring.stiffness * (x[now.0] - spring.target).abs();
+            now.1 = if force > spring.limit { 0.0 } else { spring.stiffness };
+            let tie = (force - spring.limit).abs() <= TIE * spring.limit;
+            active.kinks.springs += u32::from(tie && spring.stiffness > 0.0);
+        }
+    }
+}
+
+/// Largest squared row of `E J`, at most.
+fn size_of(p: &ConeProgram, cone: &ConeData) -> f64 {
+    let (k, width, stride) = (cone.k as usize, cone.width as usize, cone.stride_z as usize);
+    (0..k).fold(0.0, |size: f64, r| {
+        let e = largest(&p.E[cone.E_at as usize + r * stride..][..stride]);
+        let J = &p.J[cone.J_at as usize + r * width..][..width];
+        size.max(e * e * J.iter().map(|J| J * J).sum::<f64>())
+    })
+}
