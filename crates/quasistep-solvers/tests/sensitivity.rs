@@ -123,7 +123,7 @@ fn exact_derivatives_are_those_of_central_differences() {
                 worst[k] = worst[k].max(error);
             }
             smooth += 1;
-            sliding += usize::from(here.iter().any(|v| *v == 3));
+            sliding += usize::from(here.contains(&3));
         }
         assert!(smooth >= 80 && (sliding >= 20 || !round), "{smooth}, {sliding}");
         // the solver's z is the smallest up to 1e-6 of its size
