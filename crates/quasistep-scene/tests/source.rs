@@ -1,7 +1,7 @@
 //! A scene can be made again from its source alone, and parameters from their words.
 #![allow(missing_docs)]
 
-use quasistep::{Cone, Formulation, Inertia, Integration, PrescribedRate, StepParams};
+use quasistep::{Cone, Fallback, Formulation, Inertia, Integration, PrescribedRate, StepParams};
 use quasistep_scene::{Scene, read_step_words, step_words};
 use std::path::{Path, PathBuf};
 
@@ -85,8 +85,15 @@ fn step_words_go_both_ways() {
         inertia: Inertia::Mass,
         prescribed_rate: PrescribedRate::Derivative,
         integration: Integration::Midpoint,
+        fallback: Fallback::Proximal,
+        fallback_stiffness: 250.0,
     };
-    for params in [StepParams::default(), round] {
+    let coulomb = StepParams {
+        formulation: Formulation::Coulomb { cone: Cone::Box },
+        fallback: Fallback::Impedance,
+        ..StepParams::default()
+    };
+    for params in [StepParams::default(), round, coulomb] {
         let words: Vec<_> =
             step_words(&params).into_iter().map(|(k, w)| (k.to_owned(), w)).collect();
         assert_eq!(read_step_words(&StepParams::default(), &words).unwrap(), params);

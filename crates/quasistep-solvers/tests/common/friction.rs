@@ -2,7 +2,7 @@
 
 use super::Samples;
 use quasistep_solvers::{
-    CoulombSolution, Friction, FrictionProgram, Lcp, LcpSolution, Refutation, Side,
+    CoulombSolution, Friction, FrictionProgram, Lcp, LcpSolution, Refutation, PairSide,
 };
 
 /// What a sample may contain.
@@ -373,9 +373,9 @@ impl Sample {
                         let grows = if j < free {
                             sum.abs() > 1e-8 * terms
                         } else {
-                            sum > 1e-8 * terms && !held(j, Side::Z)
+                            sum > 1e-8 * terms && !held(j, PairSide::Z)
                         };
-                        let sign = j >= free && case.y[j] < 0.0 && !held(j, Side::W);
+                        let sign = j >= free && case.y[j] < 0.0 && !held(j, PairSide::W);
                         if grows || sign {
                             return Err(format!("column {j} of a case: {sum:e}"));
                         }

@@ -83,7 +83,7 @@ impl std::error::Error for SensitivityError {}
 /// Derivatives of one answer, and their memory: one factor, many right sides.
 ///
 /// [`exact`](Self::exact) or [`smooth`](Self::smooth) prepares an answer, [`forward`](Self::forward) and
-/// [`adjoint`](Self::adjoint) differentiate it. Nothing is allocated for a program of a size already seen.
+/// [`adjoint`](Self::adjoint) differentiate it. Its memory is kept between calls.
 ///
 /// ```
 /// use quasistep_solvers::{Cone, ConeProgram, ConeSolver, Sensitivity, Settings, Solution};

@@ -78,7 +78,7 @@ pub(super) struct Memory {
 
 impl Sensitivity {
     /// Solves the relaxed program into `out` and prepares its derivative: that of `x(kappa)` and `z(kappa)`, of
-    /// full accuracy whatever `kappa`, not an approximation of [`exact`](Self::exact)'s.
+    /// the relaxed program itself, not an approximation of [`exact`](Self::exact)'s.
     ///
     /// `start` is the answer of a similar program, best the exact one of this, if there is any. Of the
     /// [`Kinks`] only those of the springs can be there: the rest is smooth.
