@@ -16,6 +16,8 @@ const ROUNDS: u32 = 100;
 /// Those before Lemke's method, and those that Newton's method follows whether or not they have settled.
 const FEW_ROUNDS: u32 = 4;
 const POLISHED: u32 = 12;
+/// Where Newton's method starts between the relaxation and the similar program, and beyond.
+const PLACES: [f64; 8] = [0.0, 0.5, 0.25, 0.75, 0.9, 0.1, -1.0, 2.0];
 /// Pairs up to which Lemke's method keeps its dense tableau, and up to which the search through cases is
 /// worth its time where nothing else decided.
 const MANY_PAIRS: usize = 2000;
@@ -167,13 +169,19 @@ impl CoulombSolver {
             }
         }
         if related && settings.newton {
-            // from the relaxation, then from halfway between it and the similar program
-            self.start.copy_from_slice(&self.shift.lambda);
-            let mut found = self.harden(p, out);
-            if let Some(w) = warm.filter(|w| !found && fits(p, w)) {
-                self.start.copy_from_slice(&self.shift.lambda);
-                self.start.iter_mut().zip(w.lambda).for_each(|(l, w)| *l = 0.5 * (*l + w));
+            // from the relaxation, then from places between it and the similar program
+            let similar = warm.filter(|w| fits(p, w));
+            let mut found = false;
+            let places = if similar.is_some() { &PLACES[..] } else { &PLACES[..1] };
+            for share in places {
+                for (k, start) in self.start.iter_mut().enumerate() {
+                    let before = similar.map_or(0.0, |w| w.lambda[k]);
+                    *start = (1.0 - share) * self.shift.lambda[k] + share * before;
+                }
                 found = self.harden(p, out);
+                if found {
+                    break;
+                }
             }
             if found {
                 out.method = CoulombMethod::Newton;
