@@ -2,7 +2,7 @@
 
 use super::Samples;
 use quasistep_solvers::{
-    CoulombSolution, Friction, FrictionProgram, Lcp, LcpSolution, Refutation, PairSide,
+    CoulombSolution, Friction, FrictionProgram, Lcp, LcpSolution, PairSide, Refutation,
 };
 
 /// What a sample may contain.
