@@ -7,7 +7,7 @@ pub mod random_lcs;
 use quasistep_scene::Scene;
 use std::path::PathBuf;
 
-/// Names of all shipped scenes, by their file name without ending.
+/// Names of the shipped scenes that run on their own, by their file name without ending.
 pub const SCENES: [&str; 12] = [
     "gripper_2d",
     "iiwa_stacking",
@@ -22,6 +22,10 @@ pub const SCENES: [&str; 12] = [
     "million_points",
     "fence_particle",
 ];
+
+/// Names of the scenes that are controlled, by `quasistep mpc`: their commands are plans, so they have no
+/// run of their own.
+pub const CONTROLLED_SCENES: [&str; 3] = ["point_robot", "planar_hand", "planar_pusher"];
 
 /// Root of the checkout.
 pub fn root() -> PathBuf {

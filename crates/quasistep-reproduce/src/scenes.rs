@@ -1,7 +1,7 @@
 //! Runs of shipped scenes.
 
 use crate::figure::{Context, ReproduceError};
-use quasistep::Tally;
+use quasistep::{StepInput, Tally};
 use quasistep_record::Recording;
 use quasistep_scene::Scene;
 use std::ops::ControlFlow;
@@ -36,6 +36,25 @@ pub(crate) fn load(name: &str, changes: &[(&str, &str)]) -> Result<Scene, Reprod
     let changes: Vec<(String, String)> =
         changes.iter().map(|(k, v)| ((*k).to_owned(), (*v).to_owned())).collect();
     Ok(Scene::load_with(&path(name), &changes)?)
+}
+
+/// Steps `scenes/<name>.yml` to its end without warm starts, and says what that cost.
+pub(crate) fn cold(context: &Context<'_>, name: &str) -> Result<Tally, ReproduceError> {
+    let scene = Scene::load_with(&path(name), &[])?;
+    let mut work = scene.system.create_workspace();
+    work.set_clock(Some(context.clock));
+    work.set_warm_start(false);
+    let (mut state, mut input) = (scene.start.clone(), StepInput::default());
+    let mut tally = Tally::default();
+    for k in 1..=scene.n_steps() {
+        scene.sample(k as f64 * scene.params.time_step, &mut input);
+        let report = scene
+            .system
+            .step_with(&mut state, &input, &scene.params, &mut work)
+            .map_err(|error| ReproduceError::Step { scene: name.to_owned(), error })?;
+        tally.push(report);
+    }
+    Ok(tally)
 }
 
 /// The scene in the current folder's `scenes/`, or in the checkout this was built from.

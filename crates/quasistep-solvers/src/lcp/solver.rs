@@ -246,7 +246,7 @@ fn limit(lcp: &Lcp) -> u32 {
 
 /// The covering vector of an attempt: ones; ones where they are needed; then seeded numbers in [1/2, 2].
 fn covering(cover: u32) -> impl FnMut(usize, f64) -> f64 {
-    let mut seed = u64::from(cover) * 0x9e37_79b9_7f4a_7c15 + 1;
+    let mut seed = u64::from(cover).wrapping_mul(0x9e37_79b9_7f4a_7c15).wrapping_add(1);
     move |_, q| {
         seed = seed.wrapping_mul(6364136223846793005).wrapping_add(1442695040888963407);
         let random = (seed >> 11) as f64 / (1_u64 << 53) as f64;
