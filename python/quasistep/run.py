@@ -22,7 +22,57 @@ if TYPE_CHECKING:
     from .system import System
 
 
-class Run:
+class Pictured:
+    """What has a recording: shows itself as the 3-D page."""
+
+    recording: Recording
+
+    def save_html(self, path: str | os.PathLike[str]) -> None:
+        """Writes the 3-D page: one self-contained file.
+
+        Parameters
+        ----------
+        path : path
+
+        Examples
+        --------
+        >>> run = qs.load("scenes/gripper_2d.yml").simulate()
+        >>> run.save_html("/dev/null")
+        """
+        Path(path).write_text(self.recording.page(), encoding="utf-8")
+
+    def show(self) -> Any:
+        """Shows the 3-D page: in a notebook below the cell, else in the browser.
+
+        Examples
+        --------
+        >>> run = qs.load("scenes/gripper_2d.yml").simulate()
+        >>> run.show()                                     # doctest: +SKIP
+        """
+        if _in_notebook():
+            from IPython.display import HTML, display
+
+            return display(HTML(self._repr_html_()))
+        import tempfile
+        import webbrowser
+
+        # the browser reads it after this call has returned: it is left to the system's cleaner
+        with tempfile.NamedTemporaryFile(
+            "w", suffix=".html", prefix="quasistep-", delete=False, encoding="utf-8"
+        ) as file:
+            file.write(self.recording.page())
+        webbrowser.open(Path(file.name).as_uri())
+        return None
+
+    def _repr_html_(self) -> str:
+        import html
+
+        page = html.escape(self.recording.page(), quote=True)
+        style = "width:100%;height:600px;border:0"
+        return f'<iframe srcdoc="{page}" style="{style}" sandbox="allow-scripts"></iframe>'
+
+
+class Run(Pictured):
     """A finished run of K steps. In a notebook it shows itself as the 3-D page.
 
     Attributes
@@ -171,50 +221,6 @@ class Run:
         'states.csv'
         """
         return [Path(file) for file in self.recording.save(os.fspath(dir))]
-
-    def save_html(self, path: str | os.PathLike[str]) -> None:
-        """Writes the 3-D page: one self-contained file.
-
-        Parameters
-        ----------
-        path : path
-
-        Examples
-        --------
-        >>> run = qs.load("scenes/gripper_2d.yml").simulate()
-        >>> run.save_html("/dev/null")
-        """
-        Path(path).write_text(self.recording.page(), encoding="utf-8")
-
-    def show(self) -> Any:
-        """Shows the 3-D page: in a notebook below the cell, else in the browser.
-
-        Examples
-        --------
-        >>> run = qs.load("scenes/gripper_2d.yml").simulate()
-        >>> run.show()                                     # doctest: +SKIP
-        """
-        if _in_notebook():
-            from IPython.display import HTML, display
-
-            return display(HTML(self._repr_html_()))
-        import tempfile
-        import webbrowser
-
-        # the browser reads it after this call has returned: it is left to the system's cleaner
-        with tempfile.NamedTemporaryFile(
-            "w", suffix=".html", prefix="quasistep-", delete=False, encoding="utf-8"
-        ) as file:
-            file.write(self.recording.page())
-        webbrowser.open(Path(file.name).as_uri())
-        return None
-
-    def _repr_html_(self) -> str:
-        import html
-
-        page = html.escape(self.recording.page(), quote=True)
-        style = "width:100%;height:600px;border:0"
-        return f'<iframe srcdoc="{page}" style="{style}" sandbox="allow-scripts"></iframe>'
 
     def plot(self, coordinates: str | Iterable[str] | None = None) -> Any:
         """Draws coordinates, drive forces and normal forces over time with matplotlib.

@@ -16,7 +16,7 @@ use std::ops::ControlFlow;
 use std::path::{Path, PathBuf};
 
 /// Python is asked for signals and told of progress this often, in ns.
-const LOOK_NS: u64 = 50_000_000;
+pub const LOOK_NS: u64 = 50_000_000;
 
 /// Arrays of a run that a recording does not keep.
 #[derive(Default)]
@@ -146,6 +146,12 @@ pub fn run<'py>(
 #[pyclass(frozen, module = "quasistep._core")]
 pub struct Recording {
     inner: quasistep_record::Recording,
+}
+
+impl Recording {
+    pub fn new(inner: quasistep_record::Recording) -> Self {
+        Self { inner }
+    }
 }
 
 #[pymethods]

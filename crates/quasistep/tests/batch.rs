@@ -92,7 +92,7 @@ fn a_sample_has_the_bits_of_a_run_of_its_own() {
             let report = outcomes[i].report.as_ref().unwrap();
             assert!(outcomes[i].error.is_none() && outcomes[i].n_steps == T);
             assert_eq!(report.effort.len(), 1);
-            assert_eq!(outcomes[i].warm, work.checkpoint(&state).active);
+            assert_eq!(outcomes[i].warm, work.warm_start());
         }
     }
 }
