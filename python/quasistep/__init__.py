@@ -35,7 +35,7 @@ from .builder import (
     slide,
     sphere,
 )
-from .control import Lcs, LcsContact, Mpc, Plan
+from .control import Mpc, Plan
 from .control_run import ControlRun, Linearisation
 from .errors import (
     InfeasibleError,
@@ -53,6 +53,7 @@ from .errors import (
     UndecidedError,
     UnsupportedError,
 )
+from .lcs import Lcs, LcsContact
 from .names import Names
 from .run import Run
 from .system import System

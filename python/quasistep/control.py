@@ -1,14 +1,14 @@
-"""Plans through contact: linear complementarity systems, model-predictive control."""
+"""Plans through contact: model-predictive control."""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from . import _core
 from ._records import Mode
-from .names import Names
+from .lcs import PARTS, Lcs, frozen, misfit
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -16,166 +16,7 @@ if TYPE_CHECKING:
     from numpy.typing import ArrayLike, NDArray
 
     from ._types import Array
-
-_PARTS = ("A", "B", "C", "D", "E", "f", "a")
-
-
-class LcsContact(NamedTuple):
-    """Entries of gamma that make one contact of an :class:`Lcs`.
-
-    Parameters
-    ----------
-    name : str
-        What touches what.
-    normal : int
-        Entry of the normal impulse; its row is the gap.
-    tangents : tuple of int
-        Entries of the tangential impulses; none without friction.
-    slip : int or None
-        Entry of the slip speed.
-
-    Examples
-    --------
-    >>> lcs = qs.load("scenes/point_robot.yml").mpc().models[0]
-    >>> lcs.contacts[1].name
-    'floor on robot'
-    """
-
-    name: str
-    normal: int
-    tangents: tuple[int, ...]
-    slip: int | None
-
-
-class Lcs:
-    r"""A linear complementarity system, MpcNote (7) and (9).
-
-    .. math:: x^+ = A x + B u + C \gamma + f, \qquad
-       0 \le \gamma \perp D x^+ + E \gamma + a \ge 0
-
-    Immutable. Units are the caller's; those of :meth:`System.lcs` are m, m/s and N·s.
-
-    Parameters
-    ----------
-    A : array_like, shape (n_x, n_x)
-    B : array_like, shape (n_x, n_u)
-    C : array_like, shape (n_x, n_gamma)
-    D : array_like, shape (n_gamma, n_x)
-        On the state at the end of the step.
-    E : array_like, shape (n_gamma, n_gamma)
-    f : array_like, shape (n_x,)
-    a : array_like, shape (n_gamma,)
-    states, inputs, gammas : sequence of str, optional
-        Names; numbered by default.
-    contacts : sequence of LcsContact, optional
-        Which entries of gamma belong together; by default Coulomb contacts in the plane are recognised by
-        their numbers, MpcNote (9).
-
-    Raises
-    ------
-    ProblemError
-        A matrix of the wrong shape, or a number that is not finite.
-
-    Examples
-    --------
-    A cart with a wall at x = 0, pushed with a force u: ``x⁺ = x + h v⁺``, ``v⁺ = v + h u + gamma``.
-
-    >>> h = 0.1
-    >>> lcs = qs.Lcs(A=[[1, h], [0, 1]], B=[[h * h], [h]], C=[[h], [1]], D=[[1, 0]], E=[[0]], f=[0, 0], a=[0])
-    >>> lcs
-    Lcs(2 states, 1 inputs, 1 impulses)
-    """
-
-    def __init__(
-        self,
-        A: ArrayLike,
-        B: ArrayLike,
-        C: ArrayLike,
-        D: ArrayLike,
-        E: ArrayLike,
-        f: ArrayLike,
-        a: ArrayLike,
-        *,
-        states: Sequence[str] | None = None,
-        inputs: Sequence[str] | None = None,
-        gammas: Sequence[str] | None = None,
-        contacts: Sequence[LcsContact] | None = None,
-    ) -> None:
-        self.f: Array = _frozen(f)
-        self.a: Array = _frozen(a)
-        if self.f.ndim != 1 or self.a.ndim != 1:
-            raise _misfit("`f` and `a` must be vectors")
-        self.B: Array = _frozen(B)
-        n, g, m = len(self.f), len(self.a), self.B.shape[-1] if self.B.ndim == 2 else 0
-        self.A: Array = _frozen(A)
-        self.C: Array = _frozen(C)
-        self.D: Array = _frozen(D)
-        self.E: Array = _frozen(E)
-        shapes = {"A": (n, n), "B": (n, m), "C": (n, g), "D": (g, n), "E": (g, g)}
-        for name, want in shapes.items():
-            got = getattr(self, name).shape
-            if got != want:
-                raise _misfit(f"`{name}` has shape {got}; beside `f` of {n} and `a` of {g} entries it must have {want}")
-        found = _core.coulomb_contacts([getattr(self, part) for part in _PARTS])
-        self.states = _names("x", n, states)
-        self.inputs = _names("u", m, inputs)
-        self.gammas = _names("gamma", g, gammas)
-        if contacts is None:
-            contacts = [
-                LcsContact(self.gammas[e[0]], e[0], (e[1], e[2]), e[3]) for e, _ in found
-            ]
-        self.contacts: tuple[LcsContact, ...] = tuple(contacts)
-
-    @property
-    def n_x(self) -> int:
-        """Entries of the state."""
-        return len(self.f)
-
-    @property
-    def n_u(self) -> int:
-        """Entries of the input."""
-        return self.B.shape[1]
-
-    @property
-    def n_gamma(self) -> int:
-        """Complementarity pairs."""
-        return len(self.a)
-
-    def residual(self, x_next: ArrayLike, gamma: ArrayLike) -> float:
-        """How far a step is from complementarity: the largest abs(min(gamma, row)).
-
-        Parameters
-        ----------
-        x_next : array_like, shape (n_x,)
-            State at the end of the step.
-        gamma : array_like, shape (n_gamma,)
-
-        Returns
-        -------
-        float
-
-        Examples
-        --------
-        >>> mpc = qs.load("scenes/point_robot.yml").mpc()
-        >>> plan = mpc.plan()
-        >>> mpc.models[0].residual(plan.states[1], plan.impulses[0]) < 1e-9
-        True
-        """
-        g = np.asarray(gamma, dtype=float)
-        row = self.D @ np.asarray(x_next, dtype=float) + self.E @ g + self.a
-        return float(np.abs(np.minimum(g, row)).max(initial=0.0))
-
-    def __reduce__(self) -> tuple[Any, ...]:
-        names = (self.states, self.inputs, self.gammas, self.contacts)
-        return _rebuild_lcs, (tuple(getattr(self, part) for part in _PARTS), names)
-
-    def __repr__(self) -> str:
-        return f"Lcs({self.n_x} states, {self.n_u} inputs, {self.n_gamma} impulses)"
-
-
-def _rebuild_lcs(parts: tuple[Array, ...], names: tuple[Any, ...]) -> Lcs:
-    states, inputs, gammas, contacts = names
-    return Lcs(*parts, states=states, inputs=inputs, gammas=gammas, contacts=contacts)
+    from .lcs import LcsContact
 
 
 class Plan:
@@ -336,13 +177,13 @@ class Mpc:
         start: ArrayLike | None = None,
     ) -> None:
         if search not in ("global", "local"):
-            raise _misfit(f"search is {search!r}; give 'global' or 'local'")
+            raise misfit(f"search is {search!r}; give 'global' or 'local'")
         self.models: tuple[Lcs, ...] = (models,) if isinstance(models, Lcs) else tuple(models)
         if not self.models:
-            raise _misfit("there is no model; give one Lcs, or one for every step")
+            raise misfit("there is no model; give one Lcs, or one for every step")
         n_x, n_u = self.models[0].n_x, self.models[0].n_u
         self.horizon = horizon
-        self.start: Array | None = None if start is None else _frozen(start)
+        self.start: Array | None = None if start is None else frozen(start)
         self._given = {
             "horizon": horizon, "goal": goal, "Q": Q, "R": R, "Q_f": Q_f, "state": state, "input": input,
             "input_rate": input_rate, "soft": soft, "impulse": impulse, "gap": gap, "max_nodes": max_nodes,
@@ -351,7 +192,7 @@ class Mpc:
         Q_x = _weight("Q", Q, n_x)
         self._mpc = _core.Mpc(
             horizon,
-            [[getattr(model, part) for part in _PARTS] for model in self.models],
+            [[getattr(model, part) for part in PARTS] for model in self.models],
             Q_x,
             Q_x if Q_f is None else _weight("Q_f", Q_f, n_x),
             _weight("R", R, n_u),
@@ -426,7 +267,8 @@ class Mpc:
         >>> [round(plan.cost, 3) for plan in mpc.receding_horizon(steps=3)]
         [155.905, 155.744, 155.539]
         """
-        x, plans = self._state(x0), []
+        x = self._state(x0)
+        plans: list[Plan] = []
         while len(plans) < steps:
             plans.append(self.plan(x, warm=plans[-1] if plans else None))
             if not plans[-1]:
@@ -469,7 +311,7 @@ class Mpc:
     def _state(self, x0: ArrayLike | None) -> Array:
         if x0 is None:
             if self.start is None:
-                raise _misfit("no state was given, and this problem has no start")
+                raise misfit("no state was given, and this problem has no start")
             return self.start
         return np.asarray(x0, dtype=float)
 
@@ -484,33 +326,12 @@ def _rebuild_mpc(models: tuple[Lcs, ...], given: dict[str, Any]) -> Mpc:
     return Mpc(models, **given)
 
 
-def _misfit(sentence: str) -> Exception:
-    from .errors import ProblemError
-
-    return ProblemError(sentence)
-
-
-def _frozen(values: ArrayLike) -> Array:
-    """A copy that nobody can write to."""
-    array = np.array(values, dtype=float, order="C")
-    array.flags.writeable = False
-    return array
-
-
-def _names(letter: str, n: int, names: Sequence[str] | None) -> Names:
-    if names is None:
-        return Names(f"{letter}{i + 1}" for i in range(n))
-    if len(names) != n:
-        raise _misfit(f"there are {len(names)} names for {n} entries of {letter}")
-    return Names(names)
-
-
 def _weight(what: str, weight: ArrayLike, n: int) -> Array:
     """A matrix from itself, its diagonal, or the number on its diagonal."""
     values = np.asarray(weight, dtype=float)
     if values.ndim < 2:
         if values.ndim == 1 and len(values) != n:
-            raise _misfit(f"`{what}` has {len(values)} entries; it must have {n}")
+            raise misfit(f"`{what}` has {len(values)} entries; it must have {n}")
         return np.diag(np.broadcast_to(values, n))
     return values
 
@@ -521,7 +342,7 @@ def _limits(what: str, bounds: Any, n: int) -> tuple[Array, Array]:
         return np.empty(0), np.empty(0)
     if isinstance(bounds, tuple):
         if len(bounds) != 2:
-            raise _misfit(f"`{what}` is a tuple of {len(bounds)}; give (lower, upper), or a size")
+            raise misfit(f"`{what}` is a tuple of {len(bounds)}; give (lower, upper), or a size")
         low, high = bounds
     else:
         high = np.asarray(bounds, dtype=float)
@@ -531,4 +352,4 @@ def _limits(what: str, bounds: Any, n: int) -> tuple[Array, Array]:
             np.asarray(high, dtype=float), n
         )
     except ValueError:
-        raise _misfit(f"`{what}` does not fit {n} entries") from None
+        raise misfit(f"`{what}` does not fit {n} entries") from None

@@ -9,7 +9,8 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 
 from . import _core
-from .control import Lcs, LcsContact, Mpc, Plan
+from .control import Mpc, Plan
+from .lcs import Lcs, LcsContact
 from .names import NamedSystem, Names
 from .run import Pictured
 

@@ -357,8 +357,9 @@ class System(PlannedSystem):
             formulation="coulomb", fallback="none"
         )
         start = self.q0 if q is None else q
-        given = {"h": h, "t": t, "v": v, "wrenches": wrenches}
-        _, report = self.step(start, u, params=exact, uniqueness=True, **given)
+        _, report = self.step(
+            start, u, h=h, t=t, v=v, wrenches=wrenches, params=exact, uniqueness=True
+        )
         assert report.uniqueness is not None  # an exact step without a fallback has one
         return report.uniqueness
 

@@ -167,3 +167,12 @@ def test_a_body_that_leans_on_all_of_its_friction_is_free():
     answer = scene.build().uniqueness(wrenches=[qs.Wrench("puck", force=(0.5 * 9.81, 0, 0))])
     assert answer.motion == "free" and answer.bodies == ["puck/puck"]
     assert set(answer.direction) == {"puck.x"}
+
+
+def test_a_body_at_rest_on_four_corners_is_not_said_to_have_one_answer():
+    """Its speeds are rounding, which is no slip: four corners are one more than balance needs."""
+    scene = qs.SystemBuilder(step={"size": 0.05, "inertia": "mass"})
+    scene.model("table", joint="fixed", friction=0.5, shape=qs.half_space())
+    scene.model("block", mass=1, pose={"xyz": [0, 0, 0.05]}, shape=qs.box([0.1, 0.1, 0.1]))
+    for cone in (4, "round"):
+        assert scene.build().with_({"step.cone": cone}).uniqueness().forces != "unique"

@@ -6,7 +6,8 @@ use crate::error::ProblemError;
 use crate::mpc::{Mpc, MpcSettings};
 use crate::plan::Plan;
 use crate::prediction::{
-    ContactEntries, Dynamics, Prediction, PredictionError, PredictionSettings, geometric_stiffness, predict,
+    ContactEntries, Dynamics, Prediction, PredictionError, PredictionSettings, geometric_stiffness,
+    predict,
 };
 use crate::problem::{Bounds, Cost, Problem};
 use quasistep::{

@@ -127,6 +127,8 @@ fn all_wrenches(scene: &Scene, own: &[Wrench], n_steps: usize, t: f64, h: f64) -
     (1..=n_steps).map(at).collect()
 }
 
-fn lock(errors: &Mutex<BTreeMap<usize, SceneError>>) -> std::sync::MutexGuard<'_, BTreeMap<usize, SceneError>> {
+fn lock(
+    errors: &Mutex<BTreeMap<usize, SceneError>>,
+) -> std::sync::MutexGuard<'_, BTreeMap<usize, SceneError>> {
     errors.lock().unwrap_or_else(PoisonError::into_inner)
 }

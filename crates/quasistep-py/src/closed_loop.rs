@@ -9,7 +9,8 @@ use numpy::PyArray1;
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
 use quasistep_control::{
-    ContactEntries, Dynamics, Hardness, Limits, LoopError, PredictionSettings, Search, Task, predict,
+    ContactEntries, Dynamics, Hardness, Limits, LoopError, PredictionSettings, Search, Task,
+    predict,
 };
 use quasistep_reproduce::closed_loop;
 use quasistep_scene::{ControlSection, SceneError};
@@ -33,9 +34,8 @@ pub fn task<'py>(py: Python<'py>, system: &System) -> PyResult<Bound<'py, PyDict
     let section = section(system)?;
     let task: Task = closed_loop::task(section);
     let words = PyDict::new(py);
-    let doubles = |name: &str, values: &[f64]| {
-        words.set_item(name, PyArray1::from_slice(py, values))
-    };
+    let doubles =
+        |name: &str, values: &[f64]| words.set_item(name, PyArray1::from_slice(py, values));
     let driven = task.dynamics.driven(&system.scene.system);
     words.set_item("inputs", driven.map_err(|e| error::control(&e.into()))?)?;
     let dynamic = matches!(task.dynamics, Dynamics::Dynamic { .. });
@@ -81,8 +81,7 @@ pub fn prediction<'py>(
     directions: usize,
 ) -> PyResult<Bound<'py, PyDict>> {
     let (world, params, q) = (&system.scene.system, &system.scene.params, flat(&q));
-    let dynamics =
-        inputs.map_or(Dynamics::QuasiDynamic, |driven| Dynamics::Dynamic { driven });
+    let dynamics = inputs.map_or(Dynamics::QuasiDynamic, |driven| Dynamics::Dynamic { driven });
     let seen = world.linearise(&q, params.gravity, margin).map_err(|e| error::step(&e))?;
     let max_recovery_speed = params.max_recovery_speed;
     let settings = PredictionSettings { time_step: h, max_recovery_speed, directions };
@@ -129,12 +128,10 @@ pub fn linearise<'py>(
     margin: f64,
 ) -> PyResult<Bound<'py, PyDict>> {
     let (world, params) = (&system.scene.system, &system.scene.params);
-    let seen =
-        world.linearise(&flat(&q), params.gravity, margin).map_err(|e| error::step(&e))?;
+    let seen = world.linearise(&flat(&q), params.gravity, margin).map_err(|e| error::step(&e))?;
     let data = PyDict::new(py);
-    let doubles = |name: &str, values: Vec<f64>| {
-        data.set_item(name, PyArray1::from_vec(py, values))
-    };
+    let doubles =
+        |name: &str, values: Vec<f64>| data.set_item(name, PyArray1::from_vec(py, values));
     let each = |read: &dyn Fn(&quasistep::LinearContact) -> Vec<f64>| -> Vec<f64> {
         seen.contacts.iter().flat_map(read).collect()
     };

@@ -132,10 +132,7 @@ fn plan_from((inputs, modes): Warm) -> quasistep_control::Plan {
 }
 
 /// Everything in a plan, by name; tables flat.
-pub fn plan<'py>(
-    py: Python<'py>,
-    plan: &quasistep_control::Plan,
-) -> PyResult<Bound<'py, PyDict>> {
+pub fn plan<'py>(py: Python<'py>, plan: &quasistep_control::Plan) -> PyResult<Bound<'py, PyDict>> {
     let data = PyDict::new(py);
     let (status, why) = match &plan.status {
         PlanStatus::Optimal => ("optimal", String::new()),

@@ -313,9 +313,7 @@ fn words_to_warm((active, rows): &WarmWords) -> WarmStart {
 fn uniqueness_words(found: &Uniqueness) -> UniquenessWords {
     let (motion, bodies, direction) = match &found.motion {
         MotionUniqueness::Unique => ("unique", Vec::new(), Vec::new()),
-        MotionUniqueness::Free { bodies, direction } => {
-            ("free", bodies.clone(), direction.clone())
-        }
+        MotionUniqueness::Free { bodies, direction } => ("free", bodies.clone(), direction.clone()),
         MotionUniqueness::Unknown => ("unknown", Vec::new(), Vec::new()),
     };
     let (forces, contacts, joints, sums) = match &found.forces {

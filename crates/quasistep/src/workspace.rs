@@ -120,10 +120,7 @@ impl Workspace {
 
     /// What the next step starts from.
     pub fn warm_start(&self) -> WarmStart {
-        WarmStart {
-            active: self.warm.clone().unwrap_or_default(),
-            rows: self.coulomb.warm.clone(),
-        }
+        WarmStart { active: self.warm.clone().unwrap_or_default(), rows: self.coulomb.warm.clone() }
     }
 
     /// Makes the next step start from these rows, or cold.
