@@ -7,8 +7,8 @@
 //!
 //! `Jl` is the left Jacobian of the exponential map. Everything but rotations is a plain sum.
 
-use crate::kinematics::unit;
 use crate::Model;
+use crate::kinematics::unit;
 use quasistep_math::{Mat3, Quat, Vec3};
 
 /// Squared angle below which differences lose digits that a series keeps; its next term is 3e-15 there.

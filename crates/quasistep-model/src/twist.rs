@@ -196,7 +196,13 @@ impl Model {
         self.gather(weights);
         for i in 1..self.bodies.len() {
             let weight = weights[i];
-            self.carried_dual(kin, i, |c| c.twist().cross_dual(&weight) * rates[c.dof as usize], to_dq, to_moves);
+            self.carried_dual(
+                kin,
+                i,
+                |c| c.twist().cross_dual(&weight) * rates[c.dof as usize],
+                to_dq,
+                to_moves,
+            );
         }
     }
 
@@ -210,10 +216,8 @@ impl Model {
         to_moves: &mut [SpatialForce],
     ) {
         let columns = &kin.columns[self.bodies[body].columns.clone()];
-        let turned = columns
-            .iter()
-            .filter(|c| c.turns())
-            .fold(SpatialForce::ZERO, |sum, c| sum + force(c));
+        let turned =
+            columns.iter().filter(|c| c.turns()).fold(SpatialForce::ZERO, |sum, c| sum + force(c));
         let mut to_parent = turned;
         for column in columns.iter().filter(|c| !c.turns()) {
             to_dq[column.dof as usize] += column.twist().dot(&turned);
@@ -267,7 +271,13 @@ impl Model {
     ) {
         for i in 1..self.bodies.len() {
             let force = gathered[i];
-            self.carried_dual(kin, i, |c| c.twist().cross_dual(&force) * weights[c.dof as usize], to_dq, to_moves);
+            self.carried_dual(
+                kin,
+                i,
+                |c| c.twist().cross_dual(&force) * weights[c.dof as usize],
+                to_dq,
+                to_moves,
+            );
         }
     }
 

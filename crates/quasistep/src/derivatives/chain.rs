@@ -152,15 +152,13 @@ impl Derivatives {
                 let (r, dr) = (contact.rates(W), contact.rate_changes(&frame, W, dW));
                 for row in contact.rows.clone() {
                     let push = &work.problem.pushes[row];
-                    s.turn[row] =
-                        (0..WAYS).map(|w| push[w] * dr[w] + s.push[row][w] * r[w]).sum();
+                    s.turn[row] = (0..WAYS).map(|w| push[w] * dr[w] + s.push[row][w] * r[w]).sum();
                 }
             }
             s.frames.push(frame);
         }
         for limit in &self.limits {
-            s.rows[limit.row] =
-                limit.sign * limit.per_gap * s.a[limit.dof] + limit.per_h * dh;
+            s.rows[limit.row] = limit.sign * limit.per_gap * s.a[limit.dof] + limit.per_h * dh;
         }
 
         // gravity and wrenches
@@ -202,7 +200,13 @@ impl Derivatives {
             }
             model.gather(&mut s.dF2);
             reset(&mut s.forces, n_v, 0.0);
-            model.add_turned_generalised(kin, &s.a, &s.moves, &self.momenta_gathered, &mut s.forces);
+            model.add_turned_generalised(
+                kin,
+                &s.a,
+                &s.moves,
+                &self.momenta_gathered,
+                &mut s.forces,
+            );
             model.add_generalised(kin, &s.dF2, &mut s.forces);
             for dof in 0..n_v {
                 if system.is_passive(dof) {
@@ -239,6 +243,48 @@ impl Derivatives {
         Ok(apart)
     }
 
+    /// `∂q_next/∂q`, `n_v × n_v`, and `∂q_next/∂q_cmd`, `n_v × n_cmd_v`, row-major, both on the tangent spaces.
+    ///
+    /// # Errors
+    ///
+    /// A slice of the wrong length, or nothing was differentiated.
+    pub fn jacobian(
+        &mut self,
+        system: &System,
+        by_q: &mut [f64],
+        by_q_cmd: &mut [f64],
+    ) -> Result<(), DerivativeError> {
+        let (n_v, n_cmd) = (system.model.n_v(), system.n_cmd_v());
+        for (what, got, want) in
+            [("by_q", by_q.len(), n_v * n_v), ("by_q_cmd", by_q_cmd.len(), n_v * n_cmd)]
+        {
+            if got != want {
+                return Err(DerivativeError::Length { what, got, want });
+            }
+        }
+        let (mut change, mut out) = (InputChange::default(), OutputChange::default());
+        change.q.resize(n_v, 0.0);
+        for dof in 0..n_v {
+            change.q[dof] = 1.0;
+            self.jvp(system, &change, false, &mut out)?;
+            change.q[dof] = 0.0;
+            for (row, entry) in out.q_next.iter().enumerate() {
+                by_q[row * n_v + dof] = *entry;
+            }
+        }
+        change.q.clear();
+        change.q_cmd.resize(n_cmd, 0.0);
+        for cmd in 0..n_cmd {
+            change.q_cmd[cmd] = 1.0;
+            self.jvp(system, &change, false, &mut out)?;
+            change.q_cmd[cmd] = 0.0;
+            for (row, entry) in out.q_next.iter().enumerate() {
+                by_q_cmd[row * n_cmd + cmd] = *entry;
+            }
+        }
+        Ok(())
+    }
+
     /// From the solution's change to that of the outputs.
     fn write_outputs(&mut self, system: &System, dh: f64, impulses: bool, out: &mut OutputChange) {
         let (model, h) = (&system.model, self.time_step);
@@ -246,9 +292,11 @@ impl Derivatives {
         let Self { scratch: s, work, .. } = self;
         let v = &work.report.v;
         out.v.clear();
-        out.v.extend(system.variable_of_dof.iter().zip(&s.known).map(|(variable, known)| {
-            variable.map_or(*known, |variable| s.dx[variable as usize])
-        }));
+        out.v.extend(
+            system.variable_of_dof.iter().zip(&s.known).map(|(variable, known)| {
+                variable.map_or(*known, |variable| s.dx[variable as usize])
+            }),
+        );
         reset(&mut s.d, n_v, 0.0);
         for ((hdv, dv), v) in s.d.iter_mut().zip(&out.v).zip(v) {
             *hdv = h * dv + v * dh;
@@ -270,8 +318,8 @@ impl Derivatives {
             let mut dlambda = [0.0; WAYS];
             for r in contact.rows.clone() {
                 for way in 0..WAYS {
-                    dlambda[way] += s.dz[r] * work.problem.pushes[r][way]
-                        + self.z[r] * s.push[r][way];
+                    dlambda[way] +=
+                        s.dz[r] * work.problem.pushes[r][way] + self.z[r] * s.push[r][way];
                 }
             }
             let ((f, m), (df, dm)) = (contact.force(&dlambda), contact.force_change(frame));

@@ -147,9 +147,8 @@ impl ContactAt {
             n += axes[1] * (spin * (axes[1].dot(by[0]) - axes[0].dot(by[1])));
         }
         let [pa, pb] = weights.p;
-        let sum = |of: [Mat3; 3]| {
-            of[0].transpose() * n + of[1].transpose() * pa + of[2].transpose() * pb
-        };
+        let sum =
+            |of: [Mat3; 3]| of[0].transpose() * n + of[1].transpose() * pa + of[2].transpose() * pb;
         let w = sum([motion.n.turn, motion.a.turn, motion.b.turn]) + motion.phi_turn * weights.phi;
         let v =
             sum([motion.n.shift, motion.a.shift, motion.b.shift]) + motion.phi_shift * weights.phi;
@@ -203,10 +202,7 @@ impl ContactAt {
     /// Change of `(f, m)` at fixed impulses.
     pub fn force_change(&self, c: &FrameChange) -> (Vec3, Vec3) {
         let l = &self.lambda;
-        (
-            c.n * l[0] + c.t[0] * l[1] + c.t[1] * l[2],
-            c.n * l[3] + c.r[0] * l[4] + c.r[1] * l[5],
-        )
+        (c.n * l[0] + c.t[0] * l[1] + c.t[1] * l[2], c.n * l[3] + c.r[0] * l[4] + c.r[1] * l[5])
     }
 
     /// Change of the forces on both bodies, for the change `(df, dm)` of the force itself.

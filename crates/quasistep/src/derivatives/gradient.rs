@@ -12,12 +12,18 @@ use quasistep_model::{SpatialForce, Twist};
 /// Two different entries.
 fn two<T>(v: &mut [T], [a, b]: [usize; 2]) -> [&mut T; 2] {
     // contacts are between different bodies
-    let Ok(pair) = v.get_disjoint_mut([a, b]) else { unreachable!("a contact of body {a} with itself") };
+    let Ok(pair) = v.get_disjoint_mut([a, b]) else {
+        unreachable!("a contact of body {a} with itself")
+    };
     pair
 }
 
 impl Derivatives {
-    fn check_weights(&self, system: &System, weights: &OutputChange) -> Result<(), DerivativeError> {
+    fn check_weights(
+        &self,
+        system: &System,
+        weights: &OutputChange,
+    ) -> Result<(), DerivativeError> {
         if !self.ready {
             return Err(DerivativeError::NotPrepared);
         }
@@ -181,13 +187,7 @@ impl Derivatives {
                 &mut s.a,
                 &mut s.dF,
             );
-            model.gradient_of_twist_changes(
-                kin,
-                &self.v_passive,
-                &mut s.dF2,
-                &mut s.a,
-                &mut s.dF,
-            );
+            model.gradient_of_twist_changes(kin, &self.v_passive, &mut s.dF2, &mut s.a, &mut s.dF);
             reset(&mut s.dF2, n_bodies, SpatialForce::ZERO);
         }
         model.twists(kin, &s.d, &mut s.moves);

@@ -58,7 +58,8 @@ impl System {
             }
             Mode::Smooth { kappa } => {
                 let (program, start) = (&work.problem.program, Some(&work.solution));
-                out.kinks.program = out.sensitivity.smooth(program, kappa, start, &mut out.relaxed)?;
+                out.kinks.program =
+                    out.sensitivity.smooth(program, kappa, start, &mut out.relaxed)?;
                 out.x.clone_from(&out.relaxed.x);
                 out.z.clone_from(&out.relaxed.z);
                 out.bound = kappa * program.n_cones() as f64;
@@ -142,8 +143,7 @@ impl Derivatives {
         let largest = self.z.iter().fold(0.0_f64, |m, z| m.max(z.abs()));
         for (k, (row, motion)) in work.contacts.rows.iter().zip(&self.motions).enumerate() {
             let near = &row.near;
-            let bodies =
-                [near.geom_a, near.geom_b].map(|geom| system.geoms[geom as usize].body);
+            let bodies = [near.geom_a, near.geom_b].map(|geom| system.geoms[geom as usize].body);
             let mut contact = ContactAt::new(row, bodies, *motion);
             contact.rows = work.problem.program.rows_of(k);
             contact.rates = contact.rates(bodies.map(|b| self.V[b]));
@@ -192,9 +192,9 @@ impl Derivatives {
         self.inertia = params.inertia == Inertia::Mass;
         if self.inertia {
             self.v_passive.clear();
-            self.v_passive.extend(v.iter().enumerate().map(|(dof, v)| {
-                if system.is_passive(dof) { *v } else { 0.0 }
-            }));
+            self.v_passive.extend(
+                v.iter().enumerate().map(|(dof, v)| if system.is_passive(dof) { *v } else { 0.0 }),
+            );
             self.V_passive.resize(n_bodies, Twist::ZERO);
             model.twists(kin, &self.v_passive, &mut self.V_passive);
             self.momenta.resize(n_bodies, SpatialForce::ZERO);

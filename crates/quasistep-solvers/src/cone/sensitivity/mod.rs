@@ -296,7 +296,9 @@ impl Sensitivity {
     ) -> Result<f64, SensitivityError> {
         let ChangeAt { rows, forces, turn } = *change;
         self.check(dx.len(), dz.len(), None)?;
-        if rows.len() != self.p.m || forces.len() != self.p.n || ![0, self.p.m].contains(&turn.len())
+        if rows.len() != self.p.m
+            || forces.len() != self.p.n
+            || ![0, self.p.m].contains(&turn.len())
         {
             return Err(SensitivityError::Dimensions);
         }
@@ -399,7 +401,9 @@ impl Sensitivity {
         turn: &mut [f64],
     ) -> Result<(), SensitivityError> {
         self.check(xbar.len(), zbar.len(), None)?;
-        if rows.len() != self.p.m || forces.len() != self.p.n || ![0, self.p.m].contains(&turn.len())
+        if rows.len() != self.p.m
+            || forces.len() != self.p.n
+            || ![0, self.p.m].contains(&turn.len())
         {
             return Err(SensitivityError::Dimensions);
         }
