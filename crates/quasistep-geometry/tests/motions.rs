@@ -76,13 +76,25 @@ fn motions_of_every_pair_are_those_of_differences() {
             }
             let mut s = Samples::new(100 * i + j);
             let (mut smooth, mut kinks, mut unsure, mut worst) = (0, 0, 0, 0.0_f64);
+            let mut by_differences = 0;
             let mut names = ("", "");
-            for _ in 0..300 {
+            for sample in 0..400 {
                 let (name_a, a) = shapes(&mut s).swap_remove(i as usize);
                 let (name_b, b) = shapes(&mut s).swap_remove(j as usize);
                 names = (name_a, name_b);
                 let X_A = s.pose(0.5);
                 let mut X_B = s.pose(1.0);
+                if sample % 2 == 1 {
+                    // nearly level, from a quarter turn of any axis
+                    let quarter = |s: &mut Samples| {
+                        let axis = Vec3::AXES[(3.0 * s.uniform()) as usize];
+                        Quat::from_axis_angle(axis, std::f64::consts::FRAC_PI_2)
+                    };
+                    let spin = Quat::from_axis_angle(Vec3::Z, s.between(-3.0, 3.0));
+                    let tilt = Quat::from_rotation_vector(s.vec3(0.04));
+                    X_B.rotation = X_A.rotation * tilt * spin * quarter(&mut s) * quarter(&mut s);
+                    X_B.translation = X_A.transform_point(s.vec3(0.5) + Vec3::Z * 3.0);
+                }
                 let d = narrow.signed_distance(&a, &X_A, &b, &X_B);
                 // to a small gap or overlap along the normal
                 let goal = s.between(-0.05, 0.1);
@@ -105,6 +117,7 @@ fn motions_of_every_pair_are_those_of_differences() {
                         continue;
                     };
                     smooth += 1;
+                    by_differences += usize::from(motion.by_differences);
                     let got = predicted(motion, w, v);
                     let size = want.iter().fold(1.0_f64, |m, x| m.max(x.abs()));
                     let error =
@@ -117,7 +130,7 @@ fn motions_of_every_pair_are_those_of_differences() {
             }
             let bad = worst > 1e-6 || kinks + unsure > smooth / 10 || smooth < 100;
             failures += usize::from(bad);
-            report += &format!("{names:?}: {smooth} smooth, {kinks} kinks, {unsure} unsure, worst {worst:.1e}{}\n", if bad { "  <--" } else { "" });
+            report += &format!("{names:?}: {smooth} smooth, {by_differences} by differences, {kinks} kinks, {unsure} unsure, worst {worst:.1e}{}\n", if bad { "  <--" } else { "" });
         }
     }
     println!("{report}");

@@ -62,6 +62,7 @@ pub(super) fn contact_motions(
             a: map(1),
             b: map(2),
             kink,
+            by_differences: true,
         });
     }
     debug_assert_eq!(out.len() - start, points.len());

@@ -11,6 +11,7 @@
 mod differences;
 mod feature;
 mod find;
+mod patch;
 
 use crate::narrow_phase::{ContactPoint, NarrowPhase, SINGLE};
 use crate::shape::Shape;
@@ -52,6 +53,8 @@ pub struct ContactMotion {
     /// True if the features that meet change with the smallest motion, so that there is no derivative but one to a
     /// side, or none was found.
     pub kink: bool,
+    /// True if no closed form is known for this point, and differences of the patch gave the derivative.
+    pub by_differences: bool,
 }
 
 /// The change of a contact point for one small motion.
@@ -79,7 +82,7 @@ impl ContactMotion {
             n: map(|c| c.n),
             a: map(|c| c.a),
             b: map(|c| c.b),
-            kink: false,
+            ..Self::default()
         }
     }
 }
@@ -98,33 +101,65 @@ impl NarrowPhase {
         out: &mut Vec<ContactMotion>,
     ) {
         let start = out.len();
+        let (shapes, poses) = ([a, b], [X_WA, X_WB]);
+        self.a.fill(a, X_WA);
+        self.b.fill(b, X_WB);
         for point in points {
-            let closed = point_motion([a, b], [X_WA, X_WB], point);
+            let closed = self.motion_of(shapes, poses, point);
             let Some(motion) = closed else {
                 out.truncate(start);
-                differences::contact_motions(self, [a, b], [X_WA, X_WB], margin, points, out);
+                differences::contact_motions(self, shapes, poses, margin, points, out);
                 return;
             };
             out.push(motion);
         }
     }
+
+    /// In closed form, where there is one; the cores are in memory.
+    fn motion_of(
+        &mut self,
+        [a, b]: [&Shape; 2],
+        [X_WA, X_WB]: [&Pose; 2],
+        point: &ContactPoint,
+    ) -> Option<ContactMotion> {
+        let single = |pa: Vec3, pb: Vec3, n: Vec3| {
+            Some([find::feature(a, X_WA, pa, n)?, find::feature(b, X_WB, pb, -n)?])
+        };
+        let [on_a, on_b] = single(point.p_WCa, point.p_WCb, point.n_AB_W)?;
+        if is_single(a, b, point) {
+            return Some(feature::motion(&on_a, &on_b, point));
+        }
+        if self.a.points.is_empty() || self.b.points.is_empty() {
+            return None;
+        }
+        let n = point.n_AB_W;
+        match patch::owner(&self.a, &self.b, n) {
+            patch::Owner::A => patch::motion(&self.a, &self.b, point, |_, _| Vec3::ZERO),
+            patch::Owner::B => patch::motion(&self.a, &self.b, point, |w, _| w.cross(n)),
+            patch::Owner::Other => {
+                // the normal of the nearest features, which are those of another point
+                let d = self.signed_distance(a, X_WA, b, X_WB);
+                let nearest = crate::narrow_phase::single(&d);
+                let [on_a, on_b] = single(d.p_WCa, d.p_WCb, d.n_AB_W)?;
+                let whole = feature::motion(&on_a, &on_b, &nearest);
+                if whole.kink || (d.n_AB_W - n).max_abs() > 1e-9 {
+                    return None;
+                }
+                let shift = point.p_WCb - nearest.p_WCb;
+                patch::motion(&self.a, &self.b, point, |w, v| {
+                    // a turn about the point moves the other one
+                    whole.n.of(w, v - w.cross(shift))
+                })
+            }
+        }
+    }
 }
 
-/// In closed form, where there is one.
-fn point_motion(
-    [a, b]: [&Shape; 2],
-    [X_WA, X_WB]: [&Pose; 2],
-    point: &ContactPoint,
-) -> Option<ContactMotion> {
-    if matches!(a, Shape::Cloud(_)) || matches!(b, Shape::Cloud(_)) {
-        return None;
-    }
-    let feature_a = find::feature(a, X_WA, point.p_WCa, point.n_AB_W)?;
-    let feature_b = find::feature(b, X_WB, point.p_WCb, -point.n_AB_W)?;
-    let alone = point.feature == SINGLE;
-    let ball = matches!(a, Shape::Sphere { .. }) || matches!(b, Shape::Sphere { .. });
-    let cylinder = |s: &Shape| matches!(s, Shape::Cylinder { .. });
-    let on_plane = matches!(a, Shape::HalfSpace) && !cylinder(b)
-        || matches!(b, Shape::HalfSpace) && !cylinder(a);
-    (alone || ball || on_plane).then(|| feature::motion(&feature_a, &feature_b, point))
+/// True for a point whose features are those of its own witness points.
+fn is_single(a: &Shape, b: &Shape, point: &ContactPoint) -> bool {
+    let ball = |s: &Shape| matches!(s, Shape::Sphere { .. });
+    let plane = |s: &Shape| matches!(s, Shape::HalfSpace);
+    let tube = |s: &Shape| matches!(s, Shape::Cylinder { .. });
+    let any = |is: &dyn Fn(&Shape) -> bool| is(a) || is(b);
+    point.feature == SINGLE || any(&ball) || any(&plane) && !any(&tube)
 }
