@@ -145,7 +145,7 @@ impl System {
         Ok(())
     }
 
-    fn check(&self, state: &State, input: &Drive<'_>) -> Result<(), StepError> {
+    pub(crate) fn check(&self, state: &State, input: &Drive<'_>) -> Result<(), StepError> {
         let length = |what, got, want| {
             if got == want { Ok(()) } else { Err(StepError::Length { what, got, want }) }
         };
@@ -182,7 +182,7 @@ impl System {
     }
 
     /// `q_next = q ⊕ h v`; prescribed joints sit on their command exactly.
-    fn integrate(
+    pub(crate) fn integrate(
         &self,
         q: &[f64],
         v: &[f64],
@@ -223,9 +223,9 @@ impl System {
 
 /// [`StepInput`], borrowed.
 pub(crate) struct Drive<'a> {
-    q_cmd: &'a [f64],
-    v_cmd: &'a [f64],
-    wrenches: &'a [Wrench],
+    pub q_cmd: &'a [f64],
+    pub v_cmd: &'a [f64],
+    pub wrenches: &'a [Wrench],
 }
 
 /// `t + h`, on the grid `k h` when `t` is: a run of many steps must not gather rounding.
@@ -248,11 +248,12 @@ pub(crate) struct Load {
     pub v_cmd: Vec<f64>,
     /// Known rates of prescribed dofs, zero elsewhere.
     pub v_known: Vec<f64>,
-    q_target: Vec<f64>,
+    /// Commanded joints at their command, the others where they are.
+    pub q_target: Vec<f64>,
 }
 
 impl Load {
-    fn update(
+    pub fn update(
         &mut self,
         system: &System,
         state: &State,
