@@ -37,7 +37,9 @@ from .builder import (
 )
 from .control import Mpc, Plan
 from .control_run import ControlRun, Linearisation
+from .derivatives import DerivativesBatch, Kinks, Smooth, StepDerivatives
 from .errors import (
+    DerivativeError,
     InfeasibleError,
     InputError,
     JammedError,
@@ -64,11 +66,14 @@ __all__ = [
     "CONTACT",
     "Certificate",
     "ControlRun",
+    "DerivativeError",
+    "DerivativesBatch",
     "DeterminedSum",
     "HeldWrench",
     "InfeasibleError",
     "InputError",
     "JammedError",
+    "Kinks",
     "Lcs",
     "LcsContact",
     "LengthError",
@@ -87,6 +92,8 @@ __all__ = [
     "SLIP_SPEED_THRESHOLD",
     "SceneError",
     "SharedForce",
+    "Smooth",
+    "StepDerivatives",
     "StepError",
     "StepParams",
     "StepReport",
