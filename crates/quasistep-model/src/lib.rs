@@ -36,6 +36,7 @@ mod joint;
 mod kinematics;
 mod manifold;
 mod model;
+mod motion;
 
 pub use body::{Body, BodyDef, Mimic};
 pub use build::ModelBuilder;
@@ -44,3 +45,4 @@ pub use inertia::BodyInertia;
 pub use joint::JointKind;
 pub use kinematics::{Column, Kinematics};
 pub use model::{Model, PositionLimit, WORLD};
+pub use motion::BodyMotion;

@@ -52,6 +52,7 @@ pub fn batch<'py>(
         n_steps,
         time: t,
         q: &q,
+        v: &[],
         q_cmd: &u,
         v_cmd: &v,
         wrenches: &wrenches,

@@ -100,7 +100,7 @@ pub fn run<'py>(
     let wrenches = system.wrenches(wrenches)?;
     let table = u.map(|u| (flat(&u), v.map(|v| flat(&v)).unwrap_or_default()));
     let options = RunOptions {
-        start: Some(State { time: t0, q: flat(&q0) }),
+        start: Some(State::at_rest(t0, flat(&q0))),
         params: Some(params),
         n_steps,
         duration,

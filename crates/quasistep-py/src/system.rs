@@ -380,7 +380,7 @@ impl System {
     ) -> PyResult<(Bound<'py, PyArray1<f64>>, StepReport)> {
         let params = self.params_with(params, h);
         let input = self.input(t + params.time_step, u, v, wrenches, &params)?;
-        let mut state = State { time: t, q: flat(&q) };
+        let mut state = State::at_rest(t, flat(&q));
         let mut work = self.workspace(warm);
         let taken = py.detach(|| {
             let report = self.scene.system.step_with(&mut state, &input, &params, &mut work)?;

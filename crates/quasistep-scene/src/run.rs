@@ -91,6 +91,11 @@ impl Scene {
         let mut work = system.create_workspace();
         work.set_clock(clock);
         let mut state = options.start.clone().unwrap_or_else(|| self.start.clone());
+        if !params.formulation.carries_velocity() {
+            state.v.clear();
+        } else if state.v.is_empty() {
+            state.v.resize(system.model().n_v(), 0.0);
+        }
         let mut input = StepInput::default();
         let mut recording = self.empty_recording(params);
         recording.frames.push(self.frame(&state, None));
@@ -190,6 +195,10 @@ impl Scene {
             bodies: model.bodies().iter().map(|b| b.name.clone()).collect(),
             shapes: self.drawing.clone(),
             coordinates: model.coordinate_names(),
+            dofs: match params.formulation.carries_velocity() {
+                true => model.dof_names(),
+                false => Vec::new(),
+            },
             commands: self
                 .commanded_coordinates()
                 .into_iter()
@@ -229,6 +238,7 @@ impl Scene {
             t: state.time,
             X_WB: kin.X_WB,
             q: state.q.clone(),
+            v: state.v.clone(),
             q_cmd: Vec::new(),
             effort: Vec::new(),
             contacts: Vec::new(),

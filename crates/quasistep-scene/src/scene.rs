@@ -229,7 +229,7 @@ impl Scene {
             name: name.to_owned(),
             title: if title.is_empty() { name.to_owned() } else { title.to_owned() },
             system: Arc::new(system),
-            start: State { time: 0.0, q },
+            start: State::at_rest(0.0, q),
             params,
             duration,
             drawing,
@@ -358,7 +358,9 @@ pub(crate) fn read_step(
     params.formulation = match map.get("formulation") {
         None => anitescu,
         Some(at) => {
-            at.word(&[("anitescu", anitescu), ("coulomb", Formulation::Coulomb { cone })])?
+            let coulomb = Formulation::Coulomb { cone };
+            let dynamic = Formulation::StewartTrinkle { cone };
+            at.word(&[("anitescu", anitescu), ("coulomb", coulomb), ("stewart_trinkle", dynamic)])?
         }
     };
     if let Some(at) = map.get("fallback") {
@@ -366,6 +368,7 @@ pub(crate) fn read_step(
             ("none", Fallback::None),
             ("convex", Fallback::Convex),
             ("proximal", Fallback::Proximal),
+            ("anitescu_potra", Fallback::AnitescuPotra),
             ("impedance", Fallback::Impedance),
         ])?;
     }

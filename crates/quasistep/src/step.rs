@@ -1,14 +1,14 @@
 //! The main loop. Start reading here: [`System::step`] lists the stages of one time step.
 
 use crate::error::StepError;
-use crate::formulation::{Formulation, Where, anitescu, coulomb};
+use crate::formulation::{Formulation, Where, anitescu, coulomb, stewart_trinkle};
 use crate::params::{Fallback, Integration, PrescribedRate, StepParams};
 use crate::report::{Stage, StepReport};
 use crate::state::{State, StepInput, Wrench};
 use crate::system::{Role, System};
 use crate::workspace::Workspace;
 use quasistep_math::Vec3;
-use quasistep_model::Kinematics;
+use quasistep_model::{BodyMotion, Kinematics};
 
 impl System {
     /// Moves `state` one time step towards `q_cmd`, the position command at the *end* of the step.
@@ -74,6 +74,10 @@ impl System {
 
         // nothing above touched `state`
         std::mem::swap(&mut state.q, &mut work.q_next);
+        state.v.clear();
+        if params.formulation.carries_velocity() {
+            state.v.extend_from_slice(&work.report.v);
+        }
         state.time = end_of_step(state.time, h);
         work.report.time = state.time;
         std::mem::swap(&mut work.scan, &mut work.scan_next);
@@ -133,8 +137,13 @@ impl System {
             Formulation::Anitescu { cone } => {
                 anitescu::solve(self, q, place, cone, params, true, work)?;
             }
-            Formulation::Coulomb { cone } => {
-                match coulomb::solve(self, q, place, cone, params, work) {
+            Formulation::Coulomb { cone } | Formulation::StewartTrinkle { cone } => {
+                let solved = if params.formulation.carries_velocity() {
+                    stewart_trinkle::solve(self, q, cone, params, work)
+                } else {
+                    coulomb::solve(self, q, place, cone, params, work)
+                };
+                match solved {
                     Err(why) if why.is_about_friction() => {
                         self.stand_in(q, place, cone, params, why, work)?;
                     }
@@ -150,6 +159,9 @@ impl System {
             if got == want { Ok(()) } else { Err(StepError::Length { what, got, want }) }
         };
         length("q", state.q.len(), self.model.n_q())?;
+        if !state.v.is_empty() {
+            length("v", state.v.len(), self.model.n_v())?;
+        }
         length("q_cmd", input.q_cmd.len(), self.n_cmd())?;
         if !input.v_cmd.is_empty() {
             length("v_cmd", input.v_cmd.len(), self.n_cmd_v())?;
@@ -157,7 +169,8 @@ impl System {
         self.model
             .check_q(&state.q)
             .map_err(|e| StepError::Value { what: "state q".into(), why: e.to_string() })?;
-        for (what, values) in [("q_cmd", input.q_cmd), ("v_cmd", input.v_cmd)] {
+        let lists = [("state v", &state.v[..]), ("q_cmd", input.q_cmd), ("v_cmd", input.v_cmd)];
+        for (what, values) in lists {
             if let Some(k) = values.iter().position(|x| !x.is_finite()) {
                 let why = format!("entry {k} is {}; it must be a finite number", values[k]);
                 return Err(StepError::Value { what: what.into(), why });
@@ -237,7 +250,8 @@ fn end_of_step(t: f64, h: f64) -> f64 {
 /// Loads and drives of one step, over all dofs: the same for every formulation.
 #[derive(Debug, Default)]
 pub(crate) struct Load {
-    /// Applied generalised force `tau`: gravity and wrenches, in N or N·m.
+    /// Applied generalised force `tau`: gravity, wrenches and, where velocity is carried over, its
+    /// Coriolis and gyroscopic forces, in N or N·m.
     pub tau: Vec<f64>,
     /// `q_cmd ⊖ q` on commanded dofs, in m or rad; the command where in the step the spring is
     /// evaluated, for actuated ones.
@@ -248,7 +262,10 @@ pub(crate) struct Load {
     pub v_cmd: Vec<f64>,
     /// Known rates of prescribed dofs, zero elsewhere.
     pub v_known: Vec<f64>,
+    /// Velocity that the step starts with, in m/s or rad/s: zero where it is not carried over.
+    pub v_start: Vec<f64>,
     q_target: Vec<f64>,
+    motions: Vec<BodyMotion>,
 }
 
 impl Load {
@@ -267,11 +284,16 @@ impl Load {
             &mut self.spring_at,
             &mut self.v_cmd,
             &mut self.v_known,
+            &mut self.v_start,
         ] {
             vector.clear();
             vector.resize(model.n_v(), 0.0);
         }
         model.gravity_force(kin, params.gravity.into(), &mut self.tau);
+        if params.formulation.carries_velocity() && !state.v.is_empty() {
+            self.v_start.copy_from_slice(&state.v);
+            model.velocity_force(kin, &self.v_start, &mut self.motions, &mut self.tau);
+        }
         for wrench in input.wrenches {
             let p_W = kin.X_WB[wrench.body].transform_point(wrench.p_B);
             model.add_wrench(kin, wrench.body, p_W, wrench.force_W, wrench.torque_W, &mut self.tau);

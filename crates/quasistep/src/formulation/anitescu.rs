@@ -43,10 +43,6 @@ impl Program for ConeProgram {
         ConeProgram::P(self, block, row)
     }
 
-    fn P_row(&self, block: usize, row: usize) -> &[f64] {
-        ConeProgram::P_row(self, block, row)
-    }
-
     fn c(&mut self, block: usize) -> &mut [f64] {
         ConeProgram::c(self, block)
     }
