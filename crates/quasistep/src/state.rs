@@ -36,6 +36,9 @@ pub struct StepInput {
     pub v_cmd: Vec<f64>,
     /// External wrenches on bodies.
     pub wrenches: Vec<Wrench>,
+    /// External generalised force on every dof, length `n_v`, in N or N·m, constant over the step, beside
+    /// springs and wrenches: motors that are driven by force. Empty means zero.
+    pub tau: Vec<f64>,
 }
 
 /// A force and a torque on a body, constant over the step.

@@ -26,7 +26,7 @@ impl System {
         params: &StepParams,
         work: &'w mut Workspace,
     ) -> Result<&'w StepReport, StepError> {
-        self.advance(state, &Drive { q_cmd, v_cmd: &[], wrenches: &[] }, params, work)
+        self.advance(state, &Drive { q_cmd, v_cmd: &[], wrenches: &[], tau: &[] }, params, work)
     }
 
     /// [`step`](Self::step) with command rates and external wrenches.
@@ -41,8 +41,8 @@ impl System {
         params: &StepParams,
         work: &'w mut Workspace,
     ) -> Result<&'w StepReport, StepError> {
-        let StepInput { q_cmd, v_cmd, wrenches } = input;
-        self.advance(state, &Drive { q_cmd, v_cmd, wrenches }, params, work)
+        let StepInput { q_cmd, v_cmd, wrenches, tau } = input;
+        self.advance(state, &Drive { q_cmd, v_cmd, wrenches, tau }, params, work)
     }
 
     pub(crate) fn advance<'w>(
@@ -166,10 +166,18 @@ impl System {
         if !input.v_cmd.is_empty() {
             length("v_cmd", input.v_cmd.len(), self.n_cmd_v())?;
         }
+        if !input.tau.is_empty() {
+            length("tau", input.tau.len(), self.model.n_v())?;
+        }
         self.model
             .check_q(&state.q)
             .map_err(|e| StepError::Value { what: "state q".into(), why: e.to_string() })?;
-        let lists = [("state v", &state.v[..]), ("q_cmd", input.q_cmd), ("v_cmd", input.v_cmd)];
+        let lists = [
+            ("state v", &state.v[..]),
+            ("q_cmd", input.q_cmd),
+            ("v_cmd", input.v_cmd),
+            ("tau", input.tau),
+        ];
         for (what, values) in lists {
             if let Some(k) = values.iter().position(|x| !x.is_finite()) {
                 let why = format!("entry {k} is {}; it must be a finite number", values[k]);
@@ -239,6 +247,7 @@ pub(crate) struct Drive<'a> {
     q_cmd: &'a [f64],
     v_cmd: &'a [f64],
     wrenches: &'a [Wrench],
+    tau: &'a [f64],
 }
 
 /// `t + h`, on the grid `k h` when `t` is: a run of many steps must not gather rounding.
@@ -250,7 +259,7 @@ fn end_of_step(t: f64, h: f64) -> f64 {
 /// Loads and drives of one step, over all dofs: the same for every formulation.
 #[derive(Debug, Default)]
 pub(crate) struct Load {
-    /// Applied generalised force `tau`: gravity, wrenches and, where velocity is carried over, its
+    /// Applied generalised force `tau`: gravity, what comes from outside and, where velocity is carried over, its
     /// Coriolis and gyroscopic forces, in N or N·m.
     pub tau: Vec<f64>,
     /// `q_cmd ⊖ q` on commanded dofs, in m or rad; the command where in the step the spring is
@@ -290,6 +299,7 @@ impl Load {
             vector.resize(model.n_v(), 0.0);
         }
         model.gravity_force(kin, params.gravity.into(), &mut self.tau);
+        self.tau.iter_mut().zip(input.tau).for_each(|(sum, tau)| *sum += tau);
         if params.formulation.carries_velocity() && !state.v.is_empty() {
             self.v_start.copy_from_slice(&state.v);
             model.velocity_force(kin, &self.v_start, &mut self.motions, &mut self.tau);
