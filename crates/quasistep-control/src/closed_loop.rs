@@ -6,7 +6,8 @@ use crate::error::ProblemError;
 use crate::mpc::{Mpc, MpcSettings};
 use crate::plan::Plan;
 use crate::prediction::{
-    Dynamics, Prediction, PredictionError, PredictionSettings, geometric_stiffness, predict,
+    ContactEntries, Dynamics, Prediction, PredictionError, PredictionSettings, geometric_stiffness,
+    predict,
 };
 use crate::problem::{Bounds, Cost, Problem};
 use quasistep::{
@@ -68,6 +69,8 @@ pub struct LoopStep {
     pub plan: Plan,
     /// What the plan does at each contact in its first step.
     pub contacts: Vec<LoopContact>,
+    /// Entries of `gamma` of each of them.
+    pub entries: Vec<ContactEntries>,
     /// Where the scene is after the step: positions, then velocities.
     pub x_next: Vec<f64>,
     /// What the simulator did, step by step.
@@ -249,7 +252,8 @@ impl<'a> ClosedLoop<'a> {
         let moved = self.simulate(&plan.inputs[0])?;
         self.planned = planned(&seen, &prediction, &plan);
         self.last = Some(plan.clone());
-        Ok(LoopStep { x, x_next: self.x(), plan, contacts, moved })
+        let entries = prediction.entries;
+        Ok(LoopStep { x, x_next: self.x(), plan, contacts, entries, moved })
     }
 
     /// The scene about where it is, and the system that predicts it.

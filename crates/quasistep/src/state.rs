@@ -67,6 +67,16 @@ pub struct Checkpoint {
     pub rows: Vec<WarmRow>,
 }
 
+/// What a step may start its solver from, for speed: rows of the step before. Any system can start from any
+/// of them; those that name no row of its own are passed over.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct WarmStart {
+    /// Rows that were active in a convex step, ascending.
+    pub active: Vec<RowKey>,
+    /// Rows of a step with exact Coulomb friction, ascending by key.
+    pub rows: Vec<WarmRow>,
+}
+
 /// One row of a step with exact Coulomb friction: what the next one starts from.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct WarmRow {

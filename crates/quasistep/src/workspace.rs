@@ -8,7 +8,7 @@ use crate::params::Fallback;
 use crate::report::{Stage, StepReport};
 use crate::scan::Scan;
 use crate::stand_in::Compliant;
-use crate::state::Checkpoint;
+use crate::state::{Checkpoint, WarmStart};
 use crate::step::Load;
 use crate::system::System;
 use quasistep_solvers::{ConeProgram, ConeSolver, Settings, Solution};
@@ -117,6 +117,22 @@ impl Workspace {
     pub fn resume(&mut self, checkpoint: &Checkpoint) {
         self.warm = Some(checkpoint.active.clone());
         self.coulomb.warm.clone_from(&checkpoint.rows);
+    }
+
+    /// What the next step starts from.
+    pub fn warm_start(&self) -> WarmStart {
+        WarmStart { active: self.warm.clone().unwrap_or_default(), rows: self.coulomb.warm.clone() }
+    }
+
+    /// Makes the next step start from these rows, or cold.
+    pub fn start_from(&mut self, warm: Option<&WarmStart>) {
+        let keys = self.warm.get_or_insert_default();
+        keys.clear();
+        self.coulomb.warm.clear();
+        if let Some(warm) = warm {
+            keys.extend_from_slice(&warm.active);
+            self.coulomb.warm.extend_from_slice(&warm.rows);
+        }
     }
 
     /// Keeps what the next step starts from.
