@@ -144,7 +144,7 @@ impl Derivatives {
         for (k, (row, motion)) in work.contacts.rows.iter().zip(&self.motions).enumerate() {
             let near = &row.near;
             let bodies = [near.geom_a, near.geom_b].map(|geom| system.geoms[geom as usize].body);
-            let mut contact = ContactAt::new(row, bodies, *motion);
+            let mut contact = ContactAt::new(row, bodies, motion);
             contact.rows = work.problem.program.rows_of(k);
             contact.rates = contact.rates(bodies.map(|b| self.V[b]));
             let phi = near.point.phi;
