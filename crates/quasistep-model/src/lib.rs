@@ -37,6 +37,8 @@ mod kinematics;
 mod manifold;
 mod model;
 mod motion;
+mod tangent;
+mod twist;
 
 pub use body::{Body, BodyDef, Mimic};
 pub use build::ModelBuilder;
@@ -46,3 +48,4 @@ pub use joint::JointKind;
 pub use kinematics::{Column, Kinematics};
 pub use model::{Model, PositionLimit, WORLD};
 pub use motion::BodyMotion;
+pub use twist::{SpatialForce, Twist};

@@ -29,6 +29,7 @@
 mod batch;
 mod certify;
 mod contact;
+mod derivatives;
 mod error;
 mod formulation;
 mod friction;
@@ -46,6 +47,9 @@ mod uniqueness;
 mod workspace;
 
 pub use batch::{BatchInput, BatchKeep, MakeVariant, SampleError, SampleOutcome, Variant};
+pub use derivatives::{
+    DerivativeError, Derivatives, InputChange, Kinks, Mode, OutputChange, StepKinks,
+};
 pub use error::{PairDepth, ParamError, StepError, SystemError};
 pub use formulation::{Cone, Formulation};
 pub use friction::{Friction, FrictionException, PairFriction, Surface};

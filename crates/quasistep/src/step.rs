@@ -154,7 +154,7 @@ impl System {
         Ok(())
     }
 
-    fn check(&self, state: &State, input: &Drive<'_>) -> Result<(), StepError> {
+    pub(crate) fn check(&self, state: &State, input: &Drive<'_>) -> Result<(), StepError> {
         let length = |what, got, want| {
             if got == want { Ok(()) } else { Err(StepError::Length { what, got, want }) }
         };
@@ -203,7 +203,7 @@ impl System {
     }
 
     /// `q_next = q ⊕ h v`; prescribed joints sit on their command exactly.
-    fn integrate(
+    pub(crate) fn integrate(
         &self,
         q: &[f64],
         v: &[f64],
@@ -244,10 +244,10 @@ impl System {
 
 /// [`StepInput`], borrowed.
 pub(crate) struct Drive<'a> {
-    q_cmd: &'a [f64],
-    v_cmd: &'a [f64],
-    wrenches: &'a [Wrench],
-    tau: &'a [f64],
+    pub q_cmd: &'a [f64],
+    pub v_cmd: &'a [f64],
+    pub wrenches: &'a [Wrench],
+    pub tau: &'a [f64],
 }
 
 /// `t + h`, on the grid `k h` when `t` is: a run of many steps must not gather rounding.
@@ -273,12 +273,13 @@ pub(crate) struct Load {
     pub v_known: Vec<f64>,
     /// Velocity that the step starts with, in m/s or rad/s: zero where it is not carried over.
     pub v_start: Vec<f64>,
-    q_target: Vec<f64>,
+    /// Commanded joints at their command, the others where they are.
+    pub q_target: Vec<f64>,
     motions: Vec<BodyMotion>,
 }
 
 impl Load {
-    fn update(
+    pub fn update(
         &mut self,
         system: &System,
         state: &State,

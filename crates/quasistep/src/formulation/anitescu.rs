@@ -150,7 +150,7 @@ pub(crate) fn solve(
 
 /// Speed at which the cone lifts a contact with these rates, in m/s: `max_j −mu d_j · v_t`, of a round
 /// cone `‖(mu v_t, …)‖`.
-fn layer(pushes: &[[f64; WAYS]], rates: [f64; WAYS]) -> f64 {
+pub(crate) fn layer(pushes: &[[f64; WAYS]], rates: [f64; WAYS]) -> f64 {
     let along = |push: &[f64; WAYS]| -> f64 { (1..WAYS).map(|k| push[k] * rates[k]).sum() };
     // only the rows of a round cone have no part along the normal
     if pushes.iter().any(|push| push[0] == 0.0) {

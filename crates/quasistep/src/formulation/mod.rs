@@ -4,9 +4,9 @@
 pub(crate) mod anitescu;
 pub(crate) mod blame;
 pub(crate) mod coulomb;
-mod edges;
+pub(crate) mod edges;
 pub(crate) mod problem;
-mod recover;
+pub(crate) mod recover;
 pub(crate) mod stewart_trinkle;
 
 use std::fmt;
