@@ -11,6 +11,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
+
     from ._types import Array
     from .system import System
 
@@ -50,11 +52,12 @@ class StepFunction:
             Q, U, mode=self.mode, weights=weights.reshape(len(Q), system.n_v), **self.options
         )
         _raise_first(out.errors)
-        by_q = [_by_coordinates(system.coordinate_matrix(a), b) for a, b in zip(Q, out.by_q, strict=True)]
-        by_u = [_by_coordinates(system.command_matrix(a), b) for a, b in zip(U, out.by_u, strict=True)]
-        by_q, by_u = (
-            np.array(rows).reshape(*shape, width) for rows, width in ((by_q, system.n_q), (by_u, system.n_u))
-        )
+        by_q: Array = np.array(
+            [_by_coordinates(system.coordinate_matrix(a), b) for a, b in zip(Q, out.by_q, strict=True)]
+        ).reshape(*shape, system.n_q)
+        by_u: Array = np.array(
+            [_by_coordinates(system.command_matrix(a), b) for a, b in zip(U, out.by_u, strict=True)]
+        ).reshape(*shape, system.n_u)
         return _sum_to(by_q, np.shape(q)), _sum_to(by_u, np.shape(u))
 
     def _rows(self, q: Array, u: Array) -> tuple[Array, Array, tuple[int, ...]]:
@@ -76,9 +79,10 @@ def _sum_to(gradient: Array, shape: tuple[int, ...]) -> Array:
     """The gradient of what was broadcast from this shape."""
     gradient = gradient.sum(axis=tuple(range(gradient.ndim - len(shape))))
     stretched = tuple(i for i, n in enumerate(shape) if n == 1 and gradient.shape[i] != 1)
-    return gradient.sum(axis=stretched, keepdims=True)
+    summed: Array = gradient.sum(axis=stretched, keepdims=True)
+    return summed
 
 
-def _raise_first(errors: dict[int, Exception]) -> None:
+def _raise_first(errors: Mapping[int, Exception]) -> None:
     if errors:
         raise next(iter(errors.values()))

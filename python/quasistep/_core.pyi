@@ -85,6 +85,8 @@ class System:
     def n_u_v(self) -> int: ...
     @property
     def q0(self) -> _Array: ...
+    @property
+    def v0(self) -> _Array: ...
     def command(self, t: float) -> tuple[_Array, _Array]: ...
     def poses(self, q: ArrayLike) -> _Array: ...
     def step(
@@ -98,6 +100,8 @@ class System:
         wrenches: Sequence[Wrench] | None = None,
         params: StepParams | None = None,
         warm: WarmStart | None = None,
+        velocity: ArrayLike | None = None,
+        tau: ArrayLike | None = None,
         uniqueness: bool = False,
     ) -> tuple[_Array, StepReport]: ...
 
@@ -224,6 +228,7 @@ class Recording:
 def run(
     system: System,
     q0: ArrayLike,
+    v0: ArrayLike | None,
     t0: float,
     n_steps: int | None,
     duration: float | None,
@@ -237,6 +242,7 @@ def run(
 def batch(
     system: System,
     q: ArrayLike,
+    velocity: ArrayLike | None,
     u: ArrayLike,
     v: ArrayLike | None,
     n: int,

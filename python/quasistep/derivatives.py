@@ -177,11 +177,12 @@ class StepDerivatives:
     def __init__(self, system: DifferentiableSystem, arguments: tuple[Any, ...]) -> None:
         self.system = system
         self._arguments = arguments
-        self.mode = arguments[-1]
-        kappa = _kappa(self.mode)
-        self._inner = _core.Derivatives(system, *arguments[:-1], kappa)
+        q, u, h, t, v, wrenches, params, self.mode = arguments
+        self._inner = _core.Derivatives(
+            system, q, u, h, t, v, wrenches, params, _kappa(self.mode)
+        )
         q_next, report, kinks, bound = self._inner.step()
-        self.q: Array = np.array(arguments[0], dtype=float)
+        self.q: Array = np.array(q, dtype=float)
         self.q_next: Array = q_next
         self.report: StepReport = report
         self.kinks = Kinks(*kinks)

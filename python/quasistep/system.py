@@ -99,6 +99,7 @@ class System(DifferentiableSystem):
         *,
         h: float | None = None,
         q0: ArrayLike | None = None,
+        v0: ArrayLike | None = None,
         t0: float = 0.0,
         duration: float | None = None,
         V: ArrayLike | None = None,
@@ -118,6 +119,8 @@ class System(DifferentiableSystem):
             Time step, in s.
         q0 : array_like, shape (n_q,), optional
             Start; the scene's by default.
+        v0 : array_like, shape (n_v,), optional
+            Velocity at the start, of a formulation that carries it over; the scene's by default.
         t0 : float
             Time at the start, in s.
         duration : float, optional
@@ -167,7 +170,7 @@ class System(DifferentiableSystem):
             V = None if V is None else shaped("V", V, (n_steps, self.n_u_v))
         start = self.q0 if q0 is None else q0
         recording, arrays, error = _core.run(
-            self, start, t0, n_steps, duration, U, V, h, wrenches, params, progress
+            self, start, v0, t0, n_steps, duration, U, V, h, wrenches, params, progress
         )
         run = Run(self, recording, arrays, error)
         if error is not None and on_error == "raise":
@@ -186,6 +189,7 @@ class System(DifferentiableSystem):
         wrenches: Sequence[Wrench] | None = None,
         params: StepParams | None = None,
         warm: Sequence[WarmStart] | None = None,
+        velocity: ArrayLike | None = None,
         vary: Mapping[str, ArrayLike] | None = None,
         threads: int | None = None,
         progress: Callable[[int, int], object] | None = None,
@@ -208,6 +212,8 @@ class System(DifferentiableSystem):
             Rates of the commands.
         warm : sequence of N WarmStart, optional
             Where the solver starts; cold by default.
+        velocity : array_like, shape (N, n_v) or (n_v,), optional
+            Velocities at the start, of a formulation that carries them over; rest by default.
         vary : mapping of str to array_like, shape (N, ...), optional
             Values of the scene by their dotted keys, one for each sample, as :meth:`with_` takes them:
             ``{"models.box.mass": masses, "models.*.friction": mus, "step.size": sizes}``. Each sample then
@@ -244,12 +250,13 @@ class System(DifferentiableSystem):
         True
         """
         changes, n_varied = varied(vary)
-        n = count({2: [Q, U, V]}, n_varied)
+        n = count({2: [Q, U, V, velocity]}, n_varied)
+        velocity = self._velocities(velocity, n)
         Q = shaped("Q", Q, (n, self.n_q), broadcast=True)
         U = shaped("U", U, (n, self.n_u), broadcast=True)
         V = None if V is None else shaped("V", V, (n, self.n_u_v), broadcast=True)
         q, rest = _core.batch(
-            self, Q, U, V, n, 1, t, h, wrenches, params, warm, changes, threads, False, report, progress
+            self, Q, velocity, U, V, n, 1, t, h, wrenches, params, warm, changes, threads, False, report, progress
         )
         return finish(q.reshape(n, self.n_q), rest, report)
 
@@ -264,6 +271,7 @@ class System(DifferentiableSystem):
         wrenches: Sequence[Wrench] | None = None,
         params: StepParams | None = None,
         warm: Sequence[WarmStart] | None = None,
+        velocity: ArrayLike | None = None,
         vary: Mapping[str, ArrayLike] | None = None,
         threads: int | None = None,
         progress: Callable[[int, int], object] | None = None,
@@ -282,7 +290,7 @@ class System(DifferentiableSystem):
             As for :meth:`simulate`, the same ones for all samples.
         V : array_like, shape of U with n_u_v columns, optional
             Rates of the commands.
-        warm, vary, threads, progress, report
+        warm, velocity, vary, threads, progress, report
             As for :meth:`step_batch`.
         keep : {"all", "last"}
             Keep the configurations after every step, or the last one: N n_q numbers in all.
@@ -306,17 +314,21 @@ class System(DifferentiableSystem):
             raise ValueError(f"keep is {keep!r}; give 'all' or 'last'")
         start = self.q0 if q0 is None else q0
         changes, n_varied = varied(vary)
-        n = count({2: [start], 3: [U, V]}, n_varied)
+        n = count({2: [start, velocity], 3: [U, V]}, n_varied)
+        velocity = self._velocities(velocity, n)
         start = shaped("q0", start, (n, self.n_q), broadcast=True)
         U = shaped("U", U, (n, None, self.n_u), broadcast=True)
         T = U.shape[-2]
         V = None if V is None else shaped("V", V, (n, T, self.n_u_v), broadcast=True)
         every = keep == "all"
         q, rest = _core.batch(
-            self, start, U, V, n, T, t0, h, wrenches, params, warm, changes, threads, every, report, progress
+            self, start, velocity, U, V, n, T, t0, h, wrenches, params, warm, changes, threads, every, report, progress
         )  # fmt: skip
         shape = (n, T, self.n_q) if every else (n, self.n_q)
         return finish(q.reshape(shape), rest, report)
+
+    def _velocities(self, velocity: ArrayLike | None, n: int) -> Array | None:
+        return None if velocity is None else shaped("velocity", velocity, (n, self.n_v), broadcast=True)
 
     def uniqueness(
         self,

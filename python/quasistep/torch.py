@@ -1,13 +1,9 @@
-"""Steps for PyTorch: ``from quasistep.torch import step``. Needs torch."""
+"""Steps for PyTorch: ``from quasistep.torch import step``."""
 
 from __future__ import annotations
 
+from functools import cache
 from typing import TYPE_CHECKING, Any
-
-try:
-    import torch
-except ImportError as error:
-    raise ImportError("quasistep.torch needs PyTorch: pip install torch") from error
 
 from ._bridge import StepFunction
 
@@ -15,6 +11,8 @@ if TYPE_CHECKING:
     from ._core import StepParams
     from .derivatives import Smooth
     from .system import System
+
+__all__ = ["step"]
 
 
 def step(
@@ -47,31 +45,46 @@ def step(
 
     Raises
     ------
+    ImportError
+        PyTorch is not installed.
     StepError, DerivativeError
         Of the first sample that has no step or no derivative.
+
+    Examples
+    --------
+    >>> import torch                                               # doctest: +SKIP
+    >>> q = torch.tensor(system.q0)                                # doctest: +SKIP
+    >>> u = torch.tensor([0.0, 0.1], requires_grad=True)           # doctest: +SKIP
+    >>> qs.torch.step(system, q, u)[0].backward()                  # doctest: +SKIP
     """
     function = StepFunction(system, mode, {"h": h, "t": t, "params": params})
-    return _Step.apply(q, u, function)
+    return _function().apply(q, u, function)
 
 
-class _Step(torch.autograd.Function):  # type: ignore[misc]  # torch has no types where it is not installed
-    @staticmethod
+@cache
+def _function() -> Any:
+    """The step as an autograd function; made at the first call, for importing PyTorch takes seconds."""
+    try:
+        import torch
+    except ImportError as error:
+        raise ImportError("quasistep.torch needs PyTorch: pip install torch") from error
+
+    def numbers(tensor: Any) -> Any:
+        return tensor.detach().to("cpu", torch.float64).numpy()
+
+    def like(array: Any, tensor: Any) -> Any:
+        return torch.from_numpy(array).to(tensor.device, tensor.dtype)
+
     def forward(ctx: Any, q: Any, u: Any, function: StepFunction) -> Any:
         ctx.save_for_backward(q, u)
         ctx.function = function
-        return _like(function.forward(_numbers(q), _numbers(u)), q)
+        return like(function.forward(numbers(q), numbers(u)), q)
 
-    @staticmethod
-    @torch.autograd.function.once_differentiable  # type: ignore[misc]
     def backward(ctx: Any, g: Any) -> Any:
         q, u = ctx.saved_tensors
-        by_q, by_u = ctx.function.backward(_numbers(q), _numbers(u), _numbers(g))
-        return _like(by_q, q), _like(by_u, u), None
+        by_q, by_u = ctx.function.backward(numbers(q), numbers(u), numbers(g))
+        return like(by_q, q), like(by_u, u), None
 
-
-def _numbers(tensor: Any) -> Any:
-    return tensor.detach().to("cpu", torch.float64).numpy()
-
-
-def _like(array: Any, tensor: Any) -> Any:
-    return torch.from_numpy(array).to(tensor.device, tensor.dtype)
+    once = torch.autograd.function.once_differentiable
+    members = {"forward": staticmethod(forward), "backward": staticmethod(once(backward))}
+    return type("Step", (torch.autograd.Function,), members)

@@ -127,3 +127,13 @@ class TestTorch:
         q, u = (torch.tensor(x, dtype=torch.float64) for x in pushed)
         u.requires_grad_(True)
         assert torch.autograd.gradcheck(lambda u: step(push, q, u), (u,), eps=1e-6, atol=1e-6)
+
+
+@pytest.mark.parametrize("name", ["jax", "torch"])
+def test_a_framework_that_is_not_there_says_what_to_install(push, pushed, name, monkeypatch):
+    import sys
+
+    qs.torch._function.cache_clear()
+    monkeypatch.setitem(sys.modules, name, None)
+    with pytest.raises(ImportError, match=f"pip install {name}"):
+        getattr(qs, name).step(push, *pushed)

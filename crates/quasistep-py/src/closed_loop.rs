@@ -9,8 +9,8 @@ use numpy::PyArray1;
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
 use quasistep_control::{
-    ContactEntries, Dynamics, Hardness, Limits, LoopError, PredictionSettings, Search, Task,
-    predict,
+    ContactEntries, Dynamics, Hardness, Limits, LoopError, LoopStep, PredictionSettings, Search,
+    Task, predict,
 };
 use quasistep_reproduce::closed_loop;
 use quasistep_scene::{ControlSection, SceneError};
@@ -200,7 +200,7 @@ pub fn control_run<'py>(
     doubles("poses", frames.iter().flat_map(|f| f.X_WB.iter().flat_map(pose)).collect())?;
     let states = run.steps.iter().flat_map(|s| s.x.iter());
     doubles("x", states.chain(&run.x_end).copied().collect())?;
-    doubles("prediction_error", run.steps.iter().map(|s| s.prediction_error()).collect())?;
+    doubles("prediction_error", run.steps.iter().map(LoopStep::prediction_error).collect())?;
     doubles("wall_s", run.cpu_ns.iter().map(|ns| *ns as f64 * 1e-9).collect())?;
     let plans: PyResult<Vec<_>> = run.steps.iter().map(|s| control::plan(py, &s.plan)).collect();
     data.set_item("plans", plans?)?;

@@ -79,7 +79,12 @@ impl Mpc {
                 let now = wall_ns();
                 if now - looked > LOOK_NS {
                     looked = now;
-                    interrupt = Python::attach(|py| py.check_signals()).err();
+                    interrupt = Python::attach(|py| {
+                        // a method path is not general enough in `py`
+                        #[allow(clippy::redundant_closure_for_method_calls)]
+                        py.check_signals()
+                    })
+                    .err();
                 }
                 interrupt.is_some() || seconds.is_some_and(|s| (now - began) as f64 * 1e-9 > s)
             };

@@ -50,7 +50,7 @@ impl Derivatives {
     ) -> PyResult<Self> {
         let params = system.params_with(params, h);
         let input = system.input(t + params.time_step, u, v, wrenches, &params)?;
-        let state = State { time: t, q: flat(&q) };
+        let state = State::at_rest(t, flat(&q));
         let world = Arc::clone(&system.scene.system);
         let inner = py.detach(|| {
             let mut inner = world.create_derivatives();
@@ -63,10 +63,7 @@ impl Derivatives {
 
     /// Next configuration, report, kinks, smoothing bound.
     #[allow(clippy::type_complexity)] // read at once by the Python front
-    fn step<'py>(
-        &self,
-        py: Python<'py>,
-    ) -> (Bound<'py, PyArray1<f64>>, StepReport, [u32; 6], f64) {
+    fn step<'py>(&self, py: Python<'py>) -> (Bound<'py, PyArray1<f64>>, StepReport, [u32; 6], f64) {
         let d = self.lock();
         let report = StepReport::new(d.report(), None);
         (PyArray1::from_slice(py, d.q_next()), report, kinks(&d.kinks()), d.smoothing_bound())
@@ -123,9 +120,8 @@ impl Derivatives {
         py.detach(|| self.lock().vjp(&self.system, &weights, &mut g))
             .map_err(|e| error::derivative(&e))?;
         let data = PyDict::new(py);
-        let set = |name: &str, values: Vec<f64>| {
-            data.set_item(name, PyArray1::from_vec(py, values))
-        };
+        let set =
+            |name: &str, values: Vec<f64>| data.set_item(name, PyArray1::from_vec(py, values));
         for (k, name) in FRICTION.iter().enumerate() {
             set(name, g.friction.iter().skip(k).step_by(3).copied().collect())?;
         }
@@ -171,10 +167,7 @@ fn vector(from: &Bound<'_, PyDict>, name: &str) -> PyResult<Vec<f64>> {
 }
 
 /// The three coefficients of each contact beside one another; empty if none is given.
-fn friction(
-    vector: &dyn Fn(&str) -> PyResult<Vec<f64>>,
-    n_contacts: usize,
-) -> PyResult<Vec<f64>> {
+fn friction(vector: &dyn Fn(&str) -> PyResult<Vec<f64>>, n_contacts: usize) -> PyResult<Vec<f64>> {
     let mut all = Vec::new();
     for (k, name) in FRICTION.iter().enumerate() {
         let values = vector(name)?;

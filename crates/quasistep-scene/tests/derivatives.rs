@@ -2,7 +2,8 @@
 #![allow(missing_docs, non_snake_case)]
 
 use quasistep::{
-    Formulation, InputChange, Integration, Mode, OutputChange, State, StepInput, System, Wrench,
+    Derivatives, Formulation, InputChange, Integration, Mode, OutputChange, State, StepInput,
+    System, Wrench,
 };
 use quasistep_math::Vec3;
 use quasistep_scene::Scene;
@@ -47,192 +48,229 @@ fn moved_command(system: &System, q: &[f64], u: &[f64], du: &[f64], eps: f64) ->
     system.commanded().iter().flat_map(|&b| to[system.model().body(b).q.clone()].to_vec()).collect()
 }
 
-#[test]
-fn explore() {
-    let only = std::env::var("SCENE").ok();
-    let verbose = std::env::var("V").is_ok();
-    let names =
-        std::fs::read_dir(PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("../../scenes")).unwrap();
-    let mut names: Vec<String> = names
-        .map(|e| e.unwrap().file_name().into_string().unwrap())
-        .filter(|n| n.ends_with(".yml"))
-        .collect();
-    names.sort();
-    for name in names {
-        if only.as_ref().is_some_and(|o| !name.contains(o.as_str())) || name.contains("million") {
-            continue;
-        }
-        let scene = scene(&name);
-        let system = &*scene.system;
-        let params = scene.params.clone();
-        let h = params.time_step;
-        let n_steps = ((scene.duration / h).round() as usize).min(200);
-        let mut work = system.create_workspace();
-        let mut state = scene.start.clone();
-        let mut input = StepInput::default();
-        let (mut d, mut e) = (system.create_derivatives(), system.create_derivatives());
-        let modes: Vec<Mode> = match std::env::var("KAPPA") {
-            Ok(k) => vec![Mode::Smooth { kappa: k.parse().unwrap() }],
-            _ => vec![Mode::Exact],
+/// One way to move the inputs: all of a kind at once, along a random direction.
+#[derive(Clone, Copy, Debug, PartialEq)]
+enum What {
+    Configuration,
+    Command,
+    Wrench,
+    TimeStep,
+    All,
+}
+
+impl What {
+    const EACH: [Self; 5] =
+        [Self::Configuration, Self::Command, Self::Wrench, Self::TimeStep, Self::All];
+
+    fn sample(self, system: &System, h: f64, s: &mut Samples) -> InputChange {
+        let mut some = |what: Self, n: usize, size: f64| -> Vec<f64> {
+            let on = self == what || self == Self::All;
+            (0..n).map(|_| if on { size * s.signed() } else { 0.0 }).collect()
         };
-        let (mut tried, mut kinked, mut apart_n, mut failed, mut worst) = (0, 0, 0, 0, 0.0_f64);
-        let mut s = Samples(88172645463325252);
-        for k in 0..n_steps {
-            let t = state.time + h;
-            scene.sample(t, &mut input);
-            if k % (n_steps / 12).max(1) == 1 {
-                for &mode in &modes {
-                    let kinks = match system.differentiate(&state, &input, &params, mode, &mut d) {
-                        Ok(k) => k,
-                        Err(err) => {
-                            println!("{name} {k}: {err}");
-                            failed += 1;
-                            continue;
-                        }
+        let n_bodies = system.model().n_bodies();
+        InputChange {
+            q: some(Self::Configuration, system.model().n_v(), 1.0),
+            q_cmd: some(Self::Command, system.n_cmd_v(), 1.0),
+            wrench: some(Self::Wrench, 6 * n_bodies, 1.0),
+            time_step: some(Self::TimeStep, 1, h)[0],
+            ..InputChange::default()
+        }
+    }
+}
+
+/// A step to differentiate.
+struct At<'a> {
+    scene: &'a Scene,
+    state: State,
+    input: StepInput,
+    mode: Mode,
+}
+
+/// `(q_next ⊖ base, v, impulses)`.
+type Outputs = [Vec<f64>; 3];
+
+impl At<'_> {
+    /// What comes out with the inputs moved by `eps change`.
+    fn outputs(
+        &self,
+        change: &InputChange,
+        eps: f64,
+        base: &[f64],
+        memory: &mut Derivatives,
+    ) -> Option<Outputs> {
+        let system = &*self.scene.system;
+        let mut params = self.scene.params.clone();
+        params.time_step += eps * change.time_step;
+        let q = moved(system, &self.state.q, &change.q, eps);
+        let mut input = self.input.clone();
+        input.q_cmd = moved_command(system, &self.state.q, &input.q_cmd, &change.q_cmd, eps);
+        for (body, w) in change.wrench.chunks_exact(6).enumerate().skip(1) {
+            input.wrenches.push(Wrench {
+                body,
+                p_B: Vec3::ZERO,
+                torque_W: Vec3::new(w[0], w[1], w[2]) * eps,
+                force_W: Vec3::new(w[3], w[4], w[5]) * eps,
+            });
+        }
+        let state = State::at_rest(self.state.time, q);
+        system.differentiate(&state, &input, &params, self.mode, memory).ok()?;
+        let mut dq = vec![0.0; system.model().n_v()];
+        system.model().difference(base, memory.q_next(), &mut dq);
+        let report = memory.report();
+        let forces =
+            report.contacts.iter().flat_map(|c| (c.force_W() * params.time_step).to_array());
+        Some([dq, report.v.clone(), forces.collect()])
+    }
+
+    /// Central differences of fourth order with the step `eps`; impulses are left out where contacts come or go.
+    fn differences(
+        &self,
+        change: &InputChange,
+        eps: f64,
+        base: &[f64],
+        memory: &mut Derivatives,
+    ) -> Option<Outputs> {
+        let mut at = |k: f64| self.outputs(change, k * eps, base, memory);
+        let [a, b, c, d] = [at(1.0)?, at(-1.0)?, at(2.0)?, at(-2.0)?];
+        Some(std::array::from_fn(|k| {
+            if [&b, &c, &d].iter().any(|x| x[k].len() != a[k].len()) {
+                return Vec::new();
+            }
+            let entry = |i: usize| (8.0 * (a[k][i] - b[k][i]) - (c[k][i] - d[k][i])) / (12.0 * eps);
+            (0..a[k].len()).map(entry).collect()
+        }))
+    }
+}
+
+fn largest(v: &[f64]) -> f64 {
+    v.iter().fold(0.0, |m, x| m.max(x.abs()))
+}
+
+/// Largest difference over the largest entry, at least `floor`.
+fn apart(x: &[f64], y: &[f64], floor: f64) -> f64 {
+    let d = x.iter().zip(y).fold(0.0_f64, |m, (x, y)| m.max((x - y).abs()));
+    d / largest(y).max(floor)
+}
+
+/// How a scene went.
+#[derive(Clone, Copy, Debug, Default)]
+struct Tally {
+    /// Comparisons made.
+    smooth: usize,
+    /// Comparisons skipped.
+    flagged: usize,
+    /// Largest relative error of `q_next`.
+    worst: f64,
+}
+
+/// Compares every so many steps of a scene's run. A comparison is skipped only where the derivative itself says that
+/// there is a kink: by its flags, or because the change pulls dependent rows apart.
+fn compare(name: &str, mode: Mode) -> Tally {
+    const POINTS: usize = 10;
+    let scene = scene(name);
+    let (system, h) = (&*scene.system, scene.params.time_step);
+    let n_steps = ((scene.duration / h).round() as usize).min(200);
+    let mut work = system.create_workspace();
+    let mut d = system.create_derivatives();
+    let mut memory = system.create_derivatives();
+    let mut at =
+        At { scene: &scene, state: scene.start.clone(), input: StepInput::default(), mode };
+    let (mut s, mut tally) = (Samples(88172645463325252), Tally::default());
+    let mut out = OutputChange::default();
+    for k in 0..n_steps {
+        scene.sample(at.state.time + h, &mut at.input);
+        // not the start itself: scenes begin at rest, exactly at touch
+        if (k + 1) % (n_steps / POINTS).max(2) == 0 {
+            let kinks = system
+                .differentiate(&at.state, &at.input, &scene.params, mode, &mut d)
+                .unwrap_or_else(|e| panic!("{name}, step {k}: {e}"));
+            let base = d.q_next().to_vec();
+            for what in What::EACH {
+                let change = what.sample(system, h, &mut s);
+                let rows = d.jvp(system, &change, true, &mut out).unwrap();
+                if kinks.any() || rows > 1e-9 {
+                    tally.flagged += 1;
+                    continue;
+                }
+                let ours: Vec<f64> =
+                    out.impulse.chunks_exact(6).flat_map(|f| f[..3].to_vec()).collect();
+                // near a kink only small steps stay on this side of it; agreement at any of them is no accident
+                let mut best = [f64::INFINITY; 3];
+                for eps in [1e-3, 1e-4, 1e-5, 1e-6, 1e-7, 1e-8] {
+                    let Some(want) = at.differences(&change, eps, &base, &mut memory) else {
+                        continue;
                     };
-                    if verbose {
-                        println!("{name} {k} {kinks:?} contacts {}", d.n_contacts());
+                    for (best, (ours, want)) in
+                        best.iter_mut().zip([&out.q_next, &out.v, &ours].into_iter().zip(&want))
+                    {
+                        if ours.len() == want.len() {
+                            *best = best.min(apart(ours, want, 1e-3));
+                        }
                     }
-                    let n_v = system.model().n_v();
-                    for what in ["q", "u", "w", "h", "all"] {
-                        let mut change = InputChange::default();
-                        let on = |w: &str| w == what || what == "all";
-                        change.q =
-                            (0..n_v).map(|_| if on("q") { s.signed() } else { 0.0 }).collect();
-                        change.q_cmd = (0..system.n_cmd_v())
-                            .map(|_| if on("u") { s.signed() } else { 0.0 })
-                            .collect();
-                        change.wrench = (0..6 * system.model().n_bodies())
-                            .map(|_| if on("w") { s.signed() } else { 0.0 })
-                            .collect();
-                        change.time_step = if on("h") { s.signed() * h } else { 0.0 };
-                        let mut out = OutputChange::default();
-                        let apart = d.jvp(system, &change, true, &mut out).unwrap();
-                        tried += 1;
-                        let base = d.q_next().to_vec();
-                        let mut at = |eps: f64| {
-                            let q = moved(system, &state.q, &change.q, eps);
-                            let mut input = input.clone();
-                            input.q_cmd =
-                                moved_command(system, &state.q, &input.q_cmd, &change.q_cmd, eps);
-                            for b in 1..system.model().n_bodies() {
-                                let w = &change.wrench[6 * b..6 * b + 6];
-                                input.wrenches.push(Wrench {
-                                    body: b,
-                                    p_B: Vec3::ZERO,
-                                    torque_W: Vec3::new(w[0], w[1], w[2]) * eps,
-                                    force_W: Vec3::new(w[3], w[4], w[5]) * eps,
-                                });
-                            }
-                            let mut params = params.clone();
-                            params.time_step += eps * change.time_step;
-                            let state = State { time: state.time, q };
-                            if system.differentiate(&state, &input, &params, mode, &mut e).is_err()
-                            {
-                                return None;
-                            }
-                            let mut dq = vec![0.0; n_v];
-                            system.model().difference(&base, e.q_next(), &mut dq);
-                            let f: Vec<f64> = e
-                                .report()
-                                .contacts
-                                .iter()
-                                .flat_map(|c| (c.force_W() * params.time_step).to_array())
-                                .collect();
-                            Some((dq, e.report().v.clone(), f))
-                        };
-                        let eps: f64 = std::env::var("EPS").map_or(1e-5, |e| e.parse().unwrap());
-                        let (Some(a), Some(b), Some(c), Some(g)) =
-                            (at(eps), at(-eps), at(2.0 * eps), at(-2.0 * eps))
-                        else {
-                            println!("step failed");
-                            continue;
-                        };
-                        let diff = |x: &[f64], y: &[f64], z: &[f64], w: &[f64]| -> Vec<f64> {
-                            (0..x.len())
-                                .map(|i| (8.0 * (x[i] - y[i]) - (z[i] - w[i])) / (12.0 * eps))
-                                .collect()
-                        };
-                        let fq = diff(&a.0, &b.0, &c.0, &g.0);
-                        let big = |v: &[f64]| v.iter().fold(0.0_f64, |m, x| m.max(x.abs()));
-                        let err = |x: &[f64], y: &[f64]| {
-                            x.iter().zip(y).fold(0.0_f64, |m, (x, y)| m.max((x - y).abs()))
-                                / big(y).max(1e-3)
-                        };
-                        let eq = err(&out.q_next, &fq);
-                        let ev = err(&out.v, &diff(&a.1, &b.1, &c.1, &g.1));
-                        let n = a.2.len();
-                        let ef = if [b.2.len(), c.2.len(), g.2.len(), 3 * d.n_contacts()]
-                            .iter()
-                            .all(|x| *x == n)
-                        {
-                            let f = diff(&a.2, &b.2, &c.2, &g.2);
-                            let ours: Vec<f64> = (0..n / 3)
-                                .flat_map(|i| out.impulse[6 * i..6 * i + 3].to_vec())
-                                .collect();
-                            err(&ours, &f)
-                        } else {
-                            f64::NAN
-                        };
-                        let flagged = kinks.any();
-                        if flagged {
-                            kinked += 1
-                        } else if apart > 1e-9 {
-                            apart_n += 1
-                        } else {
-                            worst = worst.max(eq);
-                        }
-                        if verbose || (!flagged && apart <= 1e-9 && eq > 1e-6) {
-                            println!(
-                                "{name} {k} {what}: q {eq:.1e} v {ev:.1e} f {ef:.1e} apart {apart:.1e} kinks {}",
-                                kinks.any()
-                            );
-                        }
-                        // transpose
-                        let weights = OutputChange {
-                            q_next: (0..n_v).map(|_| s.signed()).collect(),
-                            v: (0..n_v).map(|_| s.signed()).collect(),
-                            normal: (0..d.n_contacts()).map(|_| s.signed()).collect(),
-                            impulse: (0..6 * d.n_contacts()).map(|_| s.signed()).collect(),
-                        };
-                        let mut grad = InputChange::default();
-                        let mut full = change.clone();
-                        full.friction = (0..3 * d.n_contacts()).map(|_| s.signed()).collect();
-                        full.stiffness = (0..system.n_cmd_v()).map(|_| s.signed()).collect();
-                        full.damping = (0..system.n_cmd_v()).map(|_| s.signed()).collect();
-                        full.v_cmd = (0..system.n_cmd_v()).map(|_| s.signed()).collect();
-                        full.mass = (0..system.model().n_bodies()).map(|_| s.signed()).collect();
-                        d.jvp(system, &full, true, &mut out).unwrap();
-                        d.vjp(system, &weights, &mut grad).unwrap();
-                        let dot =
-                            |a: &[f64], b: &[f64]| a.iter().zip(b).map(|(a, b)| a * b).sum::<f64>();
-                        let one = dot(&weights.q_next, &out.q_next)
-                            + dot(&weights.v, &out.v)
-                            + dot(&weights.normal, &out.normal)
-                            + dot(&weights.impulse, &out.impulse);
-                        let two = dot(&grad.q, &full.q)
-                            + dot(&grad.q_cmd, &full.q_cmd)
-                            + dot(&grad.v_cmd, &full.v_cmd)
-                            + dot(&grad.wrench, &full.wrench)
-                            + dot(&grad.friction, &full.friction)
-                            + dot(&grad.stiffness, &full.stiffness)
-                            + dot(&grad.damping, &full.damping)
-                            + dot(&grad.mass, &full.mass)
-                            + grad.time_step * full.time_step;
-                        let terms = big(&out.v).max(big(&out.impulse)).max(1.0);
-                        if (one - two).abs() > 1e-9 * terms {
-                            println!("{name} {k} {what}: transpose {one:e} {two:e}");
-                        }
+                    if best[0] < 1e-7 {
+                        break;
                     }
                 }
-            }
-            if let Err(err) = system.step_with(&mut state, &input, &params, &mut work) {
-                println!("{name} {k}: {err}");
-                break;
+                tally.smooth += 1;
+                tally.worst = tally.worst.max(best[0]);
+                if best[0] > 1e-6 {
+                    println!("{name}, step {k}, {what:?}: {best:?} {kinks:?}");
+                }
             }
         }
-        println!(
-            "== {name}: tried {tried} kinked {kinked} apart {apart_n} failed {failed} worst {worst:.1e}"
-        );
+        if let Err(error) = system.step_with(&mut at.state, &at.input, &scene.params, &mut work) {
+            println!("{name}, step {k}: {error}");
+            break;
+        }
     }
+    println!("{name}: {tally:?}");
+    tally
+}
+
+/// Compares scenes, each with the number of comparisons that must not be skipped.
+fn check(scenes: &[(&str, usize)], mode: Mode) {
+    let mut failures = Vec::new();
+    for &(name, least) in scenes {
+        let tally = compare(name, mode);
+        if tally.smooth < least || tally.worst > 1e-6 {
+            failures.push((name, tally));
+        }
+    }
+    assert!(failures.is_empty(), "{failures:#?}");
+}
+
+/// Of fifty comparisons a scene; what is left are kinks by the derivative's own word: stacks and pinched bodies whose
+/// rows a change pulls apart, boxes of the pile that touch without pushing.
+#[test]
+fn exact_derivatives_of_scenes_are_those_of_differences() {
+    let scenes = [
+        ("bunny_grasp.yml", 40),
+        ("gripper_2d.yml", 50),
+        ("iiwa_stacking.yml", 50),
+        ("mug_handle.yml", 35),
+        ("pile.yml", 20),
+        ("pinch.yml", 30),
+        ("planar_hand.yml", 50),
+        ("planar_push.yml", 50),
+        ("planar_pusher.yml", 50),
+        ("point_robot.yml", 25),
+        ("sphere_spin.yml", 50),
+    ];
+    check(&scenes, Mode::Exact);
+}
+
+#[test]
+fn smooth_derivatives_of_scenes_are_those_of_differences() {
+    let scenes = [
+        ("door.yml", 50),
+        ("fence_particle.yml", 50),
+        ("gripper_2d.yml", 55),
+        ("pinch.yml", 50),
+        ("planar_hand.yml", 50),
+        ("planar_push.yml", 50),
+        ("planar_pusher.yml", 50),
+        ("point_robot.yml", 25),
+        ("sphere_spin.yml", 50),
+    ];
+    check(&scenes, Mode::Smooth { kappa: 1e-3 });
 }

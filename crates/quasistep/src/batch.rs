@@ -32,6 +32,9 @@ pub struct BatchInput<'a> {
     pub time: f64,
     /// Start configurations, `N × n_q`; or `n_q`, the same one for all.
     pub q: &'a [f64],
+    /// Start velocities, `N × n_v`; or `n_v`, the same one for all; or empty: rest. Read where velocity is
+    /// carried over.
+    pub v: &'a [f64],
     /// Commands at the ends of the steps, `N × T × n_cmd`; or `T × n_cmd`, the same ones for all.
     pub q_cmd: &'a [f64],
     /// Their rates with `n_cmd_v` columns, shaped like `q_cmd`; or empty for zero.
@@ -76,6 +79,8 @@ pub struct SampleOutcome {
     pub report: Option<Box<StepReport>>,
     /// What the next one would start from, if asked for.
     pub warm: WarmStart,
+    /// Velocity after it; empty where none is carried over.
+    pub v: Vec<f64>,
 }
 
 /// A sample ended early.
@@ -189,7 +194,7 @@ impl System {
     }
 
     fn check_batch(&self, input: &BatchInput<'_>, q_out: usize) -> Result<(), StepError> {
-        let BatchInput { n_samples: n, n_steps, q, q_cmd, v_cmd, wrenches, warm, .. } = *input;
+        let BatchInput { n_samples: n, n_steps, q, v, q_cmd, v_cmd, wrenches, warm, .. } = *input;
         let n_q = self.model.n_q();
         let one_of = |what, got: usize, wants: &[usize]| {
             if wants.contains(&got) {
@@ -200,6 +205,8 @@ impl System {
         };
         let (cmd, rate) = (n_steps * self.n_cmd(), n_steps * self.n_cmd_v());
         one_of("q", q.len(), &[n * n_q, n_q])?;
+        let n_v = self.model.n_v();
+        one_of("v", v.len(), &[n * n_v, n_v, 0])?;
         one_of("q_cmd", q_cmd.len(), &[n * cmd, cmd])?;
         one_of("v_cmd", v_cmd.len(), &[n * rate, rate, 0])?;
         one_of("wrenches", wrenches.len(), &[n_steps, 0])?;
@@ -343,7 +350,11 @@ impl Sampler<'_> {
         let World { system, params, wrenches } = *world;
         let n_steps = input.n_steps;
         let (n_q, n_cmd, n_rate) = (system.model.n_q(), system.n_cmd(), system.n_cmd_v());
-        let mut state = State { time: input.time, q: own_part(input.q, index, n_q).to_vec() };
+        let mut state = State {
+            time: input.time,
+            q: own_part(input.q, index, n_q).to_vec(),
+            v: own_part(input.v, index, system.model.n_v()).to_vec(),
+        };
         work.start_from(input.warm.get(index));
         let q_cmd = own_part(input.q_cmd, index, n_steps * n_cmd);
         let v_cmd = own_part(input.v_cmd, index, n_steps * n_rate);
@@ -374,6 +385,7 @@ impl Sampler<'_> {
         if keep.report && outcome.n_steps > 0 {
             outcome.report = Some(Box::new(work.report.clone()));
         }
+        outcome.v = state.v;
         if keep.warm {
             outcome.warm = work.warm_start();
         }

@@ -116,7 +116,11 @@ impl System {
                 if stopped {
                     return;
                 }
-                let mut own = memory.take().unwrap_or_else(|| self.create_derivatives());
+                let mut own = memory.take().unwrap_or_else(|| {
+                    let mut own = self.create_derivatives();
+                    own.set_warm_start(false);
+                    own
+                });
                 // a panic takes its memory with it: the next sample gets new one
                 let done = catch_unwind(AssertUnwindSafe(|| {
                     *outcome = self.differentiate_sample(input, params, &mut own, row);
@@ -137,11 +141,12 @@ impl System {
     ) -> DerivativeOutcome {
         let Row { index, q_next, by_q, by_q_cmd } = row;
         let part = |all: &[f64], each: usize| own_part(all, index, each).to_vec();
-        let state = State { time: input.time, q: part(input.q, self.model.n_q()) };
+        let state = State::at_rest(input.time, part(input.q, self.model.n_q()));
         let step = StepInput {
             q_cmd: part(input.q_cmd, self.n_cmd()),
             v_cmd: part(input.v_cmd, self.n_cmd_v()),
             wrenches: input.wrenches.to_vec(),
+            ..StepInput::default()
         };
         let kinks = self.differentiate(&state, &step, params, input.mode, own)?;
         match input.weights {

@@ -8,6 +8,17 @@ pub struct State {
     pub time: f64,
     /// Configuration `q`, length `n_q`, in m, rad and unit quaternions (w, x, y, z).
     pub q: Vec<f64>,
+    /// Velocity, length `n_v`, in m/s and rad/s: what
+    /// [`Formulation::StewartTrinkle`](crate::Formulation::StewartTrinkle) carries from step to step.
+    /// Empty is rest. All other formulations start every step from rest and leave it empty.
+    pub v: Vec<f64>,
+}
+
+impl State {
+    /// The state at `time` (in s) in which nothing moves.
+    pub fn at_rest(time: f64, q: Vec<f64>) -> Self {
+        Self { time, q, v: Vec::new() }
+    }
 }
 
 /// What drives one step. Everything is taken at the end of the step, `t + h`.
@@ -25,6 +36,9 @@ pub struct StepInput {
     pub v_cmd: Vec<f64>,
     /// External wrenches on bodies.
     pub wrenches: Vec<Wrench>,
+    /// External generalised force on every dof, length `n_v`, in N or N·m, constant over the step, beside
+    /// springs and wrenches: motors that are driven by force. Empty means zero.
+    pub tau: Vec<f64>,
 }
 
 /// A force and a torque on a body, constant over the step.

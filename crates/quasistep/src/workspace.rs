@@ -4,6 +4,7 @@ use crate::contact::ContactRows;
 use crate::formulation::Formulation;
 use crate::formulation::coulomb::CoulombWork;
 use crate::formulation::problem::Problem;
+use crate::params::Fallback;
 use crate::report::{Stage, StepReport};
 use crate::scan::Scan;
 use crate::stand_in::Compliant;
@@ -138,10 +139,10 @@ impl Workspace {
     pub(crate) fn remember(&mut self, formulation: Formulation) {
         let Some(warm) = &mut self.warm else { return };
         // after a fallback the convex program is the one that was solved
-        match formulation {
-            Formulation::Coulomb { .. } if self.report.fallback.is_none() => {
-                self.coulomb.remember();
-            }
+        let stand_in = self.report.fallback.as_ref().map(|(fallback, _)| *fallback);
+        match (formulation, stand_in) {
+            (Formulation::Coulomb { .. } | Formulation::StewartTrinkle { .. }, None)
+            | (_, Some(Fallback::AnitescuPotra)) => self.coulomb.remember(),
             _ => self.problem.active_keys(&self.solution.z, warm),
         }
     }

@@ -81,7 +81,7 @@ fn a_sample_has_the_bits_of_a_run_of_its_own() {
         let (last, _) = roll_out(&input, &system, n_threads, 1);
         for i in 0..N {
             let mut work = system.create_workspace();
-            let mut state = State { time: 0.0, q: q[i * n_q..(i + 1) * n_q].to_vec() };
+            let mut state = State::at_rest(0.0, q[i * n_q..(i + 1) * n_q].to_vec());
             for k in 0..T {
                 let q_cmd = vec![q_cmd[i * T + k]];
                 let wrenches = wrenches[k].clone();

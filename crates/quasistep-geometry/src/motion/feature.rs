@@ -40,13 +40,7 @@ impl Feature {
 
     pub fn plane(p_W: Vec3, normal: Vec3) -> Self {
         let u = normal.any_orthogonal();
-        Self {
-            p_W,
-            tangents: [u, normal.cross(u)],
-            n_tangents: 2,
-            bend: Vec3::ZERO,
-            radius: 0.0,
-        }
+        Self { p_W, tangents: [u, normal.cross(u)], n_tangents: 2, bend: Vec3::ZERO, radius: 0.0 }
     }
 
     fn is_round(&self) -> bool {
@@ -131,9 +125,8 @@ impl System {
         for k in 0..kb {
             right[3 + ka + k] = -w.cross(self.b.tangents[k]).dot(self.n);
         }
-        let x: [f64; MAX] = std::array::from_fn(|i| {
-            (0..self.size).map(|j| self.inverse[i][j] * right[j]).sum()
-        });
+        let x: [f64; MAX] =
+            std::array::from_fn(|i| (0..self.size).map(|j| self.inverse[i][j] * right[j]).sum());
         let e = plane_of(self.n);
         let n = e[0] * x[ka + kb] + e[1] * x[ka + kb + 1];
         let along = |t: &[Vec3; 2], first: usize, count: usize| {

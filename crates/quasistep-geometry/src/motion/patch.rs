@@ -60,9 +60,7 @@ pub(super) fn motion(
     d_normal: impl Fn(Vec3, Vec3) -> Vec3,
 ) -> Option<ContactMotion> {
     let flat = Flat::find(a, b, point)?;
-    Some(ContactMotion::of(|w, v| {
-        flat.change([a.radius, b.radius], point, w, v, d_normal(w, v))
-    }))
+    Some(ContactMotion::of(|w, v| flat.change([a.radius, b.radius], point, w, v, d_normal(w, v))))
 }
 
 impl Flat {
@@ -103,7 +101,8 @@ impl Flat {
             return None;
         };
         let height = (p - origin).dot(m) / up.dot(m);
-        let there = if a_is_reference { point.p_WCb + n * b.radius } else { point.p_WCa - n * a.radius };
+        let there =
+            if a_is_reference { point.p_WCb + n * b.radius } else { point.p_WCa - n * a.radius };
         ((p - there).max_abs() <= HERE).then_some(Self {
             corner,
             p,

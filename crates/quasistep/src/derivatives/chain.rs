@@ -219,14 +219,13 @@ impl Derivatives {
             let rate = if spring.on_error { at(&change.v_cmd) } else { 0.0 };
             s.d[spring.dof] += (h * at(&change.damping) + dh * spring.damping) * spring.rate
                 + h * spring.damping * rate;
-            s.d[spring.dof] += match spring.limited {
-                Some(force) => dh * force,
-                None => {
-                    // h K (Δq_cmd − h v)
-                    let stretch = s.c[spring.dof] - v[spring.dof] * dh;
-                    (h * at(&change.stiffness) + dh * spring.stiffness) * spring.stretch
-                        + h * spring.stiffness * stretch
-                }
+            s.d[spring.dof] += if let Some(force) = spring.limited {
+                dh * force
+            } else {
+                // h K (Δq_cmd − h v)
+                let stretch = s.c[spring.dof] - v[spring.dof] * dh;
+                (h * at(&change.stiffness) + dh * spring.stiffness) * spring.stretch
+                    + h * spring.stiffness * stretch
             };
         }
         reset(&mut s.forces, self.x.len(), 0.0);

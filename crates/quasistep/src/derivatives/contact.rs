@@ -61,7 +61,7 @@ pub(super) struct FrameWeights {
 
 impl ContactAt {
     /// Of a row, with nothing known of the answer.
-    pub fn new(row: &ContactRow, bodies: [usize; 2], motion: ContactMotion) -> Self {
+    pub fn new(row: &ContactRow, bodies: [usize; 2], motion: &ContactMotion) -> Self {
         let point = &row.near.point;
         let n = point.n_AB_W;
         let axis = n.least_aligned_axis();
@@ -77,7 +77,7 @@ impl ContactAt {
             r: turning.map_or([Vec3::ZERO; 2], |t| [t.r1, t.r2]),
             p: [point.p_WCa, point.p_WCb],
             spin: [of(row.tangents), turning.map_or(0.0, |t| of(t.rolls))],
-            motion,
+            motion: *motion,
             per_phi: 0.0,
             per_h: 0.0,
             rates: [0.0; WAYS],
@@ -183,7 +183,7 @@ impl ContactAt {
         V: [Twist; 2],
         by: &[f64; WAYS],
         frame: &mut FrameWeights,
-        to_dV: [&mut SpatialForce; 2],
+        [to_a, to_b]: [&mut SpatialForce; 2],
     ) {
         let (u, w) = self.relative(V);
         let (by_u, by_w) = self.force(by);
@@ -195,8 +195,8 @@ impl ContactAt {
         frame.p[0] += -by_u.cross(V[0].w_W);
         frame.p[1] += by_u.cross(V[1].w_W);
         let [a, b] = self.on_bodies(by_u, by_w);
-        *to_dV[0] += a;
-        *to_dV[1] += b;
+        *to_a += a;
+        *to_b += b;
     }
 
     /// Change of `(f, m)` at fixed impulses.

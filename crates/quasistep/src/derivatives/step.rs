@@ -33,8 +33,8 @@ impl System {
     ) -> Result<StepKinks, DerivativeError> {
         out.ready = false;
         let cone = convex(params)?;
-        let StepInput { q_cmd, v_cmd, wrenches } = input;
-        let drive = Drive { q_cmd, v_cmd, wrenches };
+        let StepInput { q_cmd, v_cmd, wrenches, tau } = input;
+        let drive = Drive { q_cmd, v_cmd, wrenches, tau };
         params.check().map_err(crate::StepError::from)?;
         self.check(state, &drive)?;
         let h = params.time_step;
@@ -84,8 +84,8 @@ fn convex(params: &StepParams) -> Result<Cone, DerivativeError> {
     }
     match params.formulation {
         Formulation::Anitescu { cone } => Ok(cone),
-        Formulation::Coulomb { .. } => {
-            let (what, seen, rule) = ("formulation", "coulomb", "anitescu");
+        other => {
+            let (what, seen, rule) = ("formulation", other.name(), "anitescu");
             Err(DerivativeError::Formulation { what, seen, rule })
         }
     }
@@ -144,7 +144,7 @@ impl Derivatives {
         for (k, (row, motion)) in work.contacts.rows.iter().zip(&self.motions).enumerate() {
             let near = &row.near;
             let bodies = [near.geom_a, near.geom_b].map(|geom| system.geoms[geom as usize].body);
-            let mut contact = ContactAt::new(row, bodies, *motion);
+            let mut contact = ContactAt::new(row, bodies, motion);
             contact.rows = work.problem.program.rows_of(k);
             contact.rates = contact.rates(bodies.map(|b| self.V[b]));
             let phi = near.point.phi;
