@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from functools import cache
 from typing import TYPE_CHECKING, Any
 
 from ._bridge import StepFunction
@@ -58,12 +57,17 @@ def step(
     >>> qs.torch.step(system, q, u)[0].backward()                  # doctest: +SKIP
     """
     function = StepFunction(system, mode, {"h": h, "t": t, "params": params})
-    return _function().apply(q, u, function)
+    global _step
+    _step = _step or _autograd_function()
+    return _step.apply(q, u, function)
 
 
-@cache
-def _function() -> Any:
-    """The step as an autograd function; made at the first call, for importing PyTorch takes seconds."""
+# made at the first call: importing PyTorch takes seconds
+_step: Any = None
+
+
+def _autograd_function() -> Any:
+    """The step as an autograd function."""
     try:
         import torch
     except ImportError as error:

@@ -133,7 +133,7 @@ class TestTorch:
 def test_a_framework_that_is_not_there_says_what_to_install(push, pushed, name, monkeypatch):
     import sys
 
-    qs.torch._function.cache_clear()
+    monkeypatch.setattr(qs.torch, "_step", None)
     monkeypatch.setitem(sys.modules, name, None)
     with pytest.raises(ImportError, match=f"pip install {name}"):
         getattr(qs, name).step(push, *pushed)
