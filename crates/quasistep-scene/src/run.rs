@@ -195,9 +195,10 @@ impl Scene {
             bodies: model.bodies().iter().map(|b| b.name.clone()).collect(),
             shapes: self.drawing.clone(),
             coordinates: model.coordinate_names(),
-            dofs: match params.formulation.carries_velocity() {
-                true => model.dof_names(),
-                false => Vec::new(),
+            dofs: if params.formulation.carries_velocity() {
+                model.dof_names()
+            } else {
+                Vec::new()
             },
             commands: self
                 .commanded_coordinates()
