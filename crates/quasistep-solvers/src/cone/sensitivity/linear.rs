@@ -28,6 +28,9 @@ const SETTLED: f64 = 1e-15;
 /// start balances all but the rows.
 const STALLED: u32 = 4;
 
+/// Change, as a share of the whole, that rounding may be the cause of.
+const ROUNDING: f64 = 1e-10;
+
 /// Watches the changes of rounds of multipliers.
 struct Rounds {
     least: f64,
@@ -39,14 +42,14 @@ impl Rounds {
         Self { least: f64::INFINITY, since: 0 }
     }
 
-    /// True if rounds have come to their end; NaN ends them.
-    fn stalled(&mut self, change: f64) -> bool {
+    /// True if rounds have come to their end, for a vector of this size; NaN ends them.
+    fn stalled(&mut self, change: f64, size: f64) -> bool {
         if change < self.least {
             (self.least, self.since) = (change, 0);
-        } else {
-            self.since += 1;
+            return false;
         }
-        self.since >= STALLED || change.is_nan()
+        self.since += 1;
+        self.since >= STALLED || change.is_nan() || change <= ROUNDING * size
     }
 }
 
@@ -261,7 +264,7 @@ impl Linear {
             self.add_forces(p, &u, &mut step);
             self.invert(&mut step);
             let change = largest(&step);
-            if rounds.stalled(change) {
+            if rounds.stalled(change, largest(x)) {
                 break;
             }
             x.iter_mut().zip(&step).for_each(|(x, d)| *x += d);
@@ -307,7 +310,7 @@ impl Linear {
             self.add_forces(p, &curved, &mut r);
             self.invert(&mut r);
             let change = largest(&r);
-            if rounds.stalled(change) {
+            if rounds.stalled(change, largest(x)) {
                 break;
             }
             x.iter_mut().zip(&r).for_each(|(x, d)| *x += d);
