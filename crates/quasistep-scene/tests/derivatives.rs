@@ -112,7 +112,7 @@ impl At<'_> {
                 force_W: Vec3::new(w[3], w[4], w[5]) * eps,
             });
         }
-        let state = State { time: self.state.time, q };
+        let state = State::at_rest(self.state.time, q);
         system.differentiate(&state, &input, &params, self.mode, memory).ok()?;
         let mut dq = vec![0.0; system.model().n_v()];
         system.model().difference(base, memory.q_next(), &mut dq);

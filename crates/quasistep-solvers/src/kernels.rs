@@ -56,16 +56,6 @@ pub(crate) fn zeros(v: &mut Vec<f64>, n: usize) {
     v.resize(n, 0.0);
 }
 
-/// Givens rotation of two columns: `(a, b) ← (c a + s b, c b − s a)`.
-#[inline]
-pub(crate) fn rotate(a: &mut [f64], b: &mut [f64], c: f64, s: f64) {
-    for (x, y) in a.iter_mut().zip(b) {
-        let (p, q) = (*x, *y);
-        *x = c * p + s * q;
-        *y = c * q - s * p;
-    }
-}
-
 /// Lower Cholesky factor inside the envelope of a symmetric matrix.
 ///
 /// `M` is `n × n` row-major, of which only the entries `M[i][first[i]..=i]` are read and

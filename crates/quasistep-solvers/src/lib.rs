@@ -95,6 +95,7 @@
 //! This crate knows nothing of shapes, bodies or time steps.
 #![allow(non_snake_case)] // P, A, E, J, H, U are the letters of the literature
 
+mod active_factors;
 mod cone;
 mod coulomb;
 mod dense;

@@ -46,7 +46,7 @@ mod tally;
 mod uniqueness;
 mod workspace;
 
-pub use batch::{BatchInput, BatchKeep, SampleError, SampleOutcome};
+pub use batch::{BatchInput, BatchKeep, MakeVariant, SampleError, SampleOutcome, Variant};
 pub use derivatives::{
     DerivativeError, Derivatives, InputChange, Kinks, Mode, OutputChange, StepKinks,
 };
@@ -59,7 +59,7 @@ pub use report::{
     Certificate, ContactMode, ContactReport, CoulombMethod, LimitForce, Method,
     SLIP_SPEED_THRESHOLD, SPIN_RATE_THRESHOLD, Stage, StepMethod, StepReport,
 };
-pub use state::{Checkpoint, State, StepInput, WarmRow, Wrench};
+pub use state::{Checkpoint, State, StepInput, WarmRow, WarmStart, Wrench};
 pub use statics::{HeldWrench, RestRule, StaticsError};
 pub use system::{Actuator, DampingOn, Geom, Role, System, SystemDef};
 pub use tally::{Spread, Tally, Worst};

@@ -4,28 +4,18 @@
 //! min 1/2 xᵀ H x + gᵀ x     s.t.  a_i·x ≥ b_i
 //! ```
 //!
-//! | here      | paper       | meaning                                                     |
-//! |-----------|-------------|-------------------------------------------------------------|
-//! | `J`       | `J`         | `n × n`, `J Jᵀ = H⁻¹`, columns `J₁` (working set) and `J₂`    |
-//! | `R`       | `R`         | upper triangle, `Jᵀ N = [R; 0]` for the working rows `N`      |
-//! | `d`       | `d`         | `Jᵀ a` of the entering row                                    |
-//! | `step`    | `z`         | `J₂ d₂`, primal direction                                     |
-//! | `r`       | `r`         | `R⁻¹ d₁`, minus the dual direction                            |
-//! | `u`       | `u`         | multipliers of the working set, ≥ 0                           |
+//! Its letters are in `active_factors`; `u` are the multipliers of the working set, ≥ 0.
 //!
 //! Every row that enters with `d₂ ≠ 0` raises the dual cost, and only finitely many working sets
 //! exist: the method cannot cycle, however degenerate the rows are. Rounding is met by a limit on
 //! pivots, a fresh `x` from the factors before an answer is believed, and a threshold of
 //! dependence.
-//!
-//! D. Goldfarb and A. Idnani, "A numerically stable dual method for solving strictly convex
-//! quadratic programs", Mathematical Programming 27 (1983) 1–33. Rows enter by one Householder
-//! reflection instead of the paper's Givens sweep: the same factors in half the arithmetic.
 
 #![allow(non_snake_case)] // J and R are the letters of the paper
 
 use crate::Rows;
-use crate::kernels::{axpy, cholesky, dot, max_abs, rotate, solve_lower_transposed, zeros};
+use crate::active_factors::ActiveFactors;
+use crate::kernels::{axpy, cholesky, max_abs, zeros};
 
 /// A warm row nearer to the span than this squared sine makes a poor start.
 const WARM_DEPENDENT: f64 = 1e-12;
@@ -66,10 +56,7 @@ pub(crate) enum Outcome {
 #[derive(Debug, Default)]
 pub(crate) struct ActiveSet {
     n: usize,
-    /// Column-major.
-    J: Vec<f64>,
-    /// Column-major, leading dimension `n`.
-    R: Vec<f64>,
+    pub factors: ActiveFactors,
     /// Row-major factor of `H`, scratch of [`factor`](Self::factor).
     L: Vec<f64>,
     pub working: Vec<u32>,
@@ -77,11 +64,6 @@ pub(crate) struct ActiveSet {
     pub x: Vec<f64>,
     /// Rows the search passes over: those of the working set, and those ignored.
     passed: Vec<bool>,
-    d: Vec<f64>,
-    pub r: Vec<f64>,
-    step: Vec<f64>,
-    t: Vec<f64>,
-    w: Vec<f64>,
     keep: Vec<u32>,
     pub pivots: u32,
     pub max_pivots: u32,
@@ -105,40 +87,27 @@ impl ActiveSet {
         least: impl Fn(usize) -> f64,
         rows: usize,
     ) -> Result<(), usize> {
-        self.n = n;
         self.L.clear();
         self.L.extend_from_slice(H);
         cholesky(&mut self.L, n, first, least)?;
-        zeros(&mut self.J, n * n);
-        for j in 0..n {
-            let column = &mut self.J[j * n..(j + 1) * n];
-            column[j] = 1.0;
-            solve_lower_transposed(&self.L, n, first, j, column);
-        }
-        self.start(rows);
+        self.factors.start(n, &self.L, first);
+        self.start(n, rows);
         Ok(())
     }
 
     /// Starts a problem with `H = I`.
     pub fn factor_identity(&mut self, n: usize, rows: usize) {
-        self.n = n;
-        zeros(&mut self.J, n * n);
-        for j in 0..n {
-            self.J[j * n + j] = 1.0;
-        }
-        self.start(rows);
+        self.factors.start_identity(n);
+        self.start(n, rows);
     }
 
-    fn start(&mut self, rows: usize) {
-        let n = self.n;
+    fn start(&mut self, n: usize, rows: usize) {
+        self.n = n;
         self.working.clear();
         self.u.clear();
         self.passed.clear();
         self.passed.resize(rows, false);
-        zeros(&mut self.R, n * n);
-        for v in [&mut self.x, &mut self.d, &mut self.step, &mut self.t, &mut self.w, &mut self.r] {
-            zeros(v, n);
-        }
+        zeros(&mut self.x, n);
         // room for any working set, so that a pivot never allocates
         self.working.reserve(n);
         self.u.reserve(n + 1);
@@ -146,98 +115,25 @@ impl ActiveSet {
         self.keep.reserve(n);
     }
 
-    /// Writes `d = Jᵀ a` and `step = J₂ d₂`; returns `|d₂|²` and `|d|²`.
+    /// Writes `d = Jᵀ a`; returns `|d₂|²` and `|d|²`.
     fn direction(&mut self, rows: &Rows, i: usize) -> (f64, f64) {
-        let (n, q) = (self.n, self.working.len());
         let (columns, values) = rows.row(i);
-        self.d.fill(0.0);
-        for (j, d) in self.d.iter_mut().enumerate() {
-            *d = crate::kernels::sparse_dot(columns, values, &self.J[j * n..(j + 1) * n]);
-        }
-        let bound = dot(&self.d[..q], &self.d[..q]);
-        let free = dot(&self.d[q..], &self.d[q..]);
-        (free, free + bound)
-    }
-
-    fn primal_step(&mut self) {
-        let (n, q) = (self.n, self.working.len());
-        self.step.fill(0.0);
-        for j in q..n {
-            if self.d[j] != 0.0 {
-                axpy(self.d[j], &self.J[j * n..(j + 1) * n], &mut self.step);
-            }
-        }
-    }
-
-    /// `r = R⁻¹ v` for the first entries of `v = self.d`.
-    fn solve_r(&mut self) {
-        let (n, q) = (self.n, self.working.len());
-        self.r.clear();
-        self.r.extend_from_slice(&self.d[..q]);
-        for k in (0..q).rev() {
-            let value = self.r[k] / self.R[k * n + k];
-            self.r[k] = value;
-            axpy(-value, &self.R[k * n..k * n + k], &mut self.r[..k]);
-        }
-    }
-
-    /// `w ← R⁻ᵀ w`.
-    fn solve_r_transposed(&mut self) {
-        let (n, q) = (self.n, self.working.len());
-        for k in 0..q {
-            let sum = self.w[k] - dot(&self.R[k * n..k * n + k], &self.w[..k]);
-            self.w[k] = sum / self.R[k * n + k];
-        }
+        self.factors.sparse_direction(columns, values)
     }
 
     /// Appends the row whose `d` and `step` are known, with multiplier `u`.
     fn add(&mut self, row: usize, free: f64, u: f64) {
-        let (n, q) = (self.n, self.working.len());
-        let d_q = self.d[q];
-        // reflect d₂ onto its first entry, with the sign that avoids cancellation
-        let alpha = if d_q > 0.0 { -free.sqrt() } else { free.sqrt() };
-        let beta = free - alpha * d_q;
-        if q + 1 < n && beta > 0.0 {
-            // w = J₂ v with v = d₂ − alpha e₁
-            axpy(-alpha, &self.J[q * n..(q + 1) * n], &mut self.step);
-            self.d[q] = d_q - alpha;
-            for j in q..n {
-                if self.d[j] != 0.0 {
-                    axpy(-self.d[j] / beta, &self.step, &mut self.J[j * n..(j + 1) * n]);
-                }
-            }
-            self.d[q] = alpha;
-        }
-        self.R[q * n..=q * n + q].copy_from_slice(&self.d[..=q]);
+        self.factors.add(free);
         self.working.push(row as u32);
         self.u.push(u);
         self.passed[row] = true;
     }
 
     fn drop(&mut self, k: usize) {
-        let (n, q) = (self.n, self.working.len());
+        self.factors.drop(k);
         let row = self.working.remove(k);
         self.u.remove(k);
         self.passed[row as usize] = false;
-        for j in k..q - 1 {
-            // column j + 1 moves to j and has one entry below the diagonal
-            self.R.copy_within((j + 1) * n..(j + 1) * n + j + 2, j * n);
-        }
-        for j in k..q - 1 {
-            let (a, b) = (self.R[j * n + j], self.R[j * n + j + 1]);
-            let norm = (a * a + b * b).sqrt();
-            if norm == 0.0 {
-                continue;
-            }
-            let (c, s) = (a / norm, b / norm);
-            for l in j..q - 1 {
-                let (x, y) = (self.R[l * n + j], self.R[l * n + j + 1]);
-                self.R[l * n + j] = c * x + s * y;
-                self.R[l * n + j + 1] = c * y - s * x;
-            }
-            let (left, right) = self.J.split_at_mut((j + 1) * n);
-            rotate(&mut left[j * n..], &mut right[..n], c, s);
-        }
     }
 
     /// Puts rows into the working set as far as they are independent; then the multipliers are
@@ -251,7 +147,7 @@ impl ActiveSet {
             if row < self.passed.len() && !self.passed[row] {
                 let (free, all) = self.direction(rows, row);
                 if free > WARM_DEPENDENT * all {
-                    self.primal_step();
+                    self.factors.primal_step();
                     self.add(row, free, 0.0);
                 }
             }
@@ -286,44 +182,13 @@ impl ActiveSet {
     /// Moves `x` and `u` by the Newton step of the working set's equalities that cancels the
     /// residuals `r_d` (of `−H x − g + Nᵀu`) and `r_p` (of `b − N x`).
     pub fn correct(&mut self, r_d: &[f64], r_p: &[f64]) {
-        let (n, q) = (self.n, self.working.len());
-        self.w.clear();
-        self.w.extend_from_slice(r_p);
-        self.solve_r_transposed();
-        for j in 0..n {
-            self.t[j] = dot(&self.J[j * n..(j + 1) * n], r_d);
-        }
-        for j in 0..n {
-            let s = if j < q { self.w[j] } else { self.t[j] };
-            axpy(s, &self.J[j * n..(j + 1) * n], &mut self.x);
-        }
-        for k in 0..q {
-            self.d[k] = self.w[k] - self.t[k];
-        }
-        self.solve_r();
-        axpy(1.0, &self.r, &mut self.u);
+        self.factors.correct(r_d, r_p, &mut self.x, &mut self.u);
     }
 
     /// `x` and `u` of the working set taken as equalities, from the factors alone.
     fn equality_point(&mut self, g: &[f64], b: &[f64]) {
-        let (n, q) = (self.n, self.working.len());
-        for j in 0..n {
-            self.t[j] = dot(&self.J[j * n..(j + 1) * n], g);
-        }
-        self.w.clear();
-        self.w.extend(self.working.iter().map(|&i| b[i as usize]));
-        self.solve_r_transposed();
-        self.x.fill(0.0);
-        for j in 0..n {
-            let s = if j < q { self.w[j] } else { -self.t[j] };
-            axpy(s, &self.J[j * n..(j + 1) * n], &mut self.x);
-        }
-        for k in 0..q {
-            self.d[k] = self.w[k] + self.t[k];
-        }
-        self.solve_r();
-        self.u.clear();
-        self.u.extend_from_slice(&self.r);
+        let levels = self.working.iter().map(|&i| b[i as usize]);
+        self.factors.equality_point(g, levels, &mut self.x, &mut self.u);
     }
 
     /// [`equality_point`](Self::equality_point), without the rows that pull.
@@ -424,7 +289,7 @@ impl ActiveSet {
                 return Outcome::Pivots;
             }
             let (free, all) = self.direction(rows, row);
-            self.solve_r();
+            self.factors.solve_r();
             let (t_dual, leaves) = self.blocking();
             let independent = self.working.len() < self.n && free > self.dependent * all;
             let t_primal = if independent { (-slack).max(0.0) / free } else { f64::INFINITY };
@@ -437,11 +302,11 @@ impl ActiveSet {
                 self.ignore(row);
                 return Outcome::Solved;
             }
-            axpy(-t, &self.r, &mut self.u);
+            axpy(-t, &self.factors.r, &mut self.u);
             u_row += t;
             if independent {
-                self.primal_step();
-                axpy(t, &self.step, &mut self.x);
+                self.factors.primal_step();
+                axpy(t, &self.factors.step, &mut self.x);
             }
             if t_primal <= t_dual {
                 self.add(row, free, u_row);
@@ -454,11 +319,12 @@ impl ActiveSet {
 
     /// How far the dual can go, and the place of the row that stops it; ties go to the lowest row.
     fn blocking(&self) -> (f64, usize) {
-        let zero = NO_MULTIPLIER * max_abs(&self.r);
+        let zero = NO_MULTIPLIER * max_abs(&self.factors.r);
         let (mut t, mut leaves) = (f64::INFINITY, 0);
         for k in 0..self.working.len() {
-            if self.r[k] > zero {
-                let t_k = self.u[k].max(0.0) / self.r[k];
+            let r = self.factors.r[k];
+            if r > zero {
+                let t_k = self.u[k].max(0.0) / r;
                 if t_k < t || (t_k == t && self.working[k] < self.working[leaves]) {
                     (t, leaves) = (t_k, k);
                 }
@@ -479,7 +345,7 @@ impl ActiveSet {
                 if slack <= global + FEASIBLE * self.terms(rows, b, row) {
                     let (free, all) = self.direction(rows, row);
                     if free > TOUCHING_DEPENDENT * all {
-                        self.primal_step();
+                        self.factors.primal_step();
                         self.add(row, free, 0.0);
                     }
                 }

@@ -263,7 +263,7 @@ impl Proximal {
     fn proves_infeasible(&mut self, p: &Scaled, row: usize) -> bool {
         zeros(&mut self.certificate, p.b.len());
         self.certificate[row] = 1.0;
-        for (&i, r) in self.set.working.iter().zip(&self.set.r) {
+        for (&i, r) in self.set.working.iter().zip(&self.set.factors.r) {
             self.certificate[i as usize] = (-r).max(0.0);
         }
         zeros(&mut self.r_d, p.n);

@@ -44,16 +44,21 @@ enum Half {
     Closed,
 }
 
+/// Slacks as shares of what their rounding is measured by.
+pub(super) fn share(slack: &mut [f64], b: &[f64], size: f64) {
+    for (s, b) in slack.iter_mut().zip(b) {
+        let terms = size + b.abs();
+        *s = if terms > 0.0 { *s / terms } else { 0.0 };
+    }
+}
+
 impl Search {
     /// Writes `slack` at the point of a slot.
     pub fn write_slack(&mut self, at: usize) {
         let x = &self.slots[at].x;
         let size = max_abs(x).max(self.slots[at].size);
-        self.slack.clear();
-        self.slack.extend((0..self.data.m).map(|i| {
-            let terms = size + self.data.b[i].abs();
-            if terms > 0.0 { self.data.slack(i, x) / terms } else { 0.0 }
-        }));
+        self.data.slacks(x, &mut self.slack);
+        share(&mut self.slack, &self.data.rows.b, size);
     }
 
     /// How far the present point is from a mode: 0 where all its demands hold.
@@ -218,45 +223,54 @@ impl Search {
         }
     }
 
-    /// Tries every half of every choice at the root, and drops those that are closed.
+    /// Tries every half of every choice at the root, the furthest first, and drops those that are closed.
+    ///
+    /// A half far from the root's point is the likeliest to close, and what it leaves moves the root to where the
+    /// others close sooner.
     pub fn probe(&mut self, miqp: &Miqp<'_>, settings: &MiqpSettings, hooks: &mut Hooks<'_>) {
         if self.best.cost == f64::INFINITY {
             return;
         }
+        self.probed.clear();
+        self.probed.resize(self.masks.len(), 0);
         self.write_slack(0);
-        for choice in 0..self.masks.len() {
-            self.halves.clear();
-            for &split in miqp.choices.splits(choice) {
-                for half in [split, !split] {
-                    let half = half & self.masks[choice];
-                    // a half that the root's point satisfies costs no more than the root
-                    let distance = self.mask_violation(miqp, choice, half);
-                    if distance > HOLDS {
-                        self.halves.push((distance, half));
-                    }
-                }
+        while let Some((choice, split, half)) = self.furthest_half(miqp) {
+            if self.stopped(hooks) {
+                return;
             }
-            self.halves.sort_unstable_by(|a, b| b.0.total_cmp(&a.0));
-            for k in 0..self.halves.len() {
-                if self.stopped(hooks) {
+            self.probed[choice] |= split;
+            if let Half::Closed = self.try_half(miqp, settings, 0, choice, half) {
+                self.masks[choice] &= !half;
+                self.write_sides(miqp);
+                if let End::Infeasible { row } = self.settle(0, true, f64::INFINITY, settings) {
+                    self.note_conflict(0, row);
                     return;
                 }
-                let half = self.halves[k].1 & self.masks[choice];
-                let rest = self.masks[choice] & !half;
-                if half == 0 || rest == 0 {
-                    continue;
-                }
-                if let Half::Closed = self.try_half(miqp, settings, 0, choice, half) {
-                    self.masks[choice] = rest;
-                    self.write_sides(miqp);
-                    if let End::Infeasible { row } = self.settle(0, true, f64::INFINITY, settings) {
-                        self.note_conflict(0, row);
-                        return;
+                self.write_slack(0);
+            }
+        }
+    }
+
+    /// The half not yet tried that is furthest from the root's point: its choice, its bit in `probed`, its modes.
+    fn furthest_half(&self, miqp: &Miqp<'_>) -> Option<(usize, u64, u32)> {
+        // a half that the root's point satisfies costs no more than the root
+        let mut furthest = HOLDS;
+        let mut pick = None;
+        for (choice, &mask) in self.masks.iter().enumerate() {
+            for (k, &split) in miqp.choices.splits(choice).iter().enumerate().take(32) {
+                for (half, bit) in [(mask & split, 1 << (2 * k)), (mask & !split, 2 << (2 * k))] {
+                    if half == 0 || half == mask || self.probed[choice] & bit != 0 {
+                        continue;
                     }
-                    self.write_slack(0);
+                    let distance = self.mask_violation(miqp, choice, half);
+                    if distance > furthest {
+                        furthest = distance;
+                        pick = Some((choice, bit, half));
+                    }
                 }
             }
         }
+        pick
     }
 
     /// Marks the search as unfinished for want of accuracy.

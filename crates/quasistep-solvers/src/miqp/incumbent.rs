@@ -1,5 +1,6 @@
 //! Feasible points: modes fixed, one QP, and what the caller makes of its answer.
 
+use super::branch::share;
 use super::node::End;
 use super::problem::{Miqp, bits};
 use super::search::{Search, settle};
@@ -46,7 +47,7 @@ impl Search {
         at: usize,
     ) {
         let Some(propose) = hooks.propose.as_mut() else { return };
-        if propose(&self.slots[at].x, &mut self.modes) && self.modes_fit(miqp) {
+        if propose(&self.slots[at].x[..miqp.n], &mut self.modes) && self.modes_fit(miqp) {
             self.improve(miqp, settings, hooks);
         }
     }
@@ -71,7 +72,7 @@ impl Search {
             }
             let Some(propose) = hooks.propose.as_mut() else { return };
             let x = if better { &self.best.x } else { &self.fixed.x };
-            if !propose(x, &mut self.modes) || !self.modes_fit(miqp) {
+            if !propose(&x[..miqp.n], &mut self.modes) || !self.modes_fit(miqp) {
                 return;
             }
         }
@@ -122,11 +123,8 @@ impl Search {
     /// there is none.
     fn write_switched(&mut self, miqp: &Miqp<'_>) -> bool {
         let size = max_abs(&self.fixed.x).max(self.fixed.size);
-        self.slack.clear();
-        self.slack.extend((0..self.data.m).map(|i| {
-            let terms = size + self.data.b[i].abs();
-            if terms > 0.0 { self.data.slack(i, &self.fixed.x) / terms } else { 0.0 }
-        }));
+        self.data.slacks(&self.fixed.x, &mut self.slack);
+        share(&mut self.slack, &self.data.rows.b, size);
         let largest = max_abs(&self.fixed.u);
         let mut changed = false;
         for choice in 0..self.modes.len() {

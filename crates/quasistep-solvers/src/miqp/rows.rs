@@ -1,9 +1,16 @@
-//! The problem as the nodes read it: unit rows, dense over the columns they span, and a factor.
+//! The problem as the nodes read it: unit rows, packed over the lanes they span, and a factor of the cost.
 
-#![allow(non_snake_case)] // P, L and J are the letters of the literature
+#![allow(non_snake_case)]
+// P, L and J are the letters of the literature
+// a kernel's parts must be compiled with its instructions, so they must be inside it
+#![allow(clippy::inline_always)]
 
-use super::problem::Miqp;
-use crate::kernels::{dot, solve_lower_transposed, zeros};
+use super::problem::{Miqp, Side};
+use crate::active_factors::kernels::product;
+use crate::active_factors::padded;
+use crate::cone::kernels::{Isa, kernel, lanes};
+use crate::cone::program::LANES;
+use crate::kernels::{dot, zeros};
 use crate::qp::Reason;
 
 /// A pivot of the cost below this share of its diagonal entry carries no curvature to rely on.
@@ -12,28 +19,191 @@ const NO_CURVATURE: f64 = 1e-9;
 /// Curvature given to such a variable, as a share of its diagonal entry.
 const PROXIMAL: f64 = 1e-7;
 
-/// Rows of length one, and the cost `1/2 xᵀ(P + Δ)x + (c − Δ x̂)ᵀx` with `Δ = diag(delta) ≥ 0`.
+/// Rows whose vectors are the same but for their sense stand near one another: bounds of one quantity from both sides.
+const NEAR: usize = 32;
+
+/// Violation of a unit row, as a share of its level, taken for zero.
+pub(crate) const FEASIBLE: f64 = 1e-12;
+
+/// Rows of length one. Vectors of variables are as long as whole lanes, zeros at the end.
 #[derive(Debug, Default)]
-pub(crate) struct Data {
-    pub n: usize,
-    pub m: usize,
-    /// `m × n` row-major.
-    a: Vec<f64>,
-    /// Columns `from..to` outside of which a row is zero.
-    span: Vec<(u32, u32)>,
+pub(crate) struct UnitRows {
+    /// What rows that differ in sense and level alone share, whole lanes of each.
+    values: Vec<f64>,
+    spans: Vec<Span>,
+    /// Vector of each row, and +1 or −1.
+    vector: Vec<u32>,
+    sense: Vec<f64>,
     pub b: Vec<f64>,
     /// Length of each row before scaling; 1 for a row of zeros.
     pub length: Vec<f64>,
-    /// `n × n`, without Δ.
+    row: Vec<f64>,
+}
+
+/// Whole lanes `from..from + len` of a vector, zero elsewhere, and where they lie.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+struct Span {
+    from: usize,
+    len: usize,
+    at: usize,
+}
+
+/// A row that is on a forbidden side.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Violated {
+    pub row: usize,
+    /// +1 where it is wanted at least at its level, −1 at most.
+    pub sign: f64,
+    /// How far it is from its level in that sense, < 0.
+    pub slack: f64,
+}
+
+impl UnitRows {
+    fn build(&mut self, p: &Miqp<'_>) {
+        self.values.clear();
+        self.spans.clear();
+        self.vector.clear();
+        self.sense.clear();
+        self.b.clear();
+        self.length.clear();
+        zeros(&mut self.row, padded(p.n));
+        for (i, &b) in p.b.iter().enumerate() {
+            let (columns, _) = p.A.row(i);
+            let least = columns.iter().min().map_or(0, |&c| c as usize);
+            let most = columns.iter().max().map_or(0, |&c| c as usize + 1);
+            p.A.add_to(i, 1.0, &mut self.row);
+            let used = least.min(most)..most;
+            let length = dot(&self.row[used.clone()], &self.row[used.clone()]).sqrt();
+            let length = if length > 0.0 && length.is_finite() { length } else { 1.0 };
+            let first = self.row[used.clone()].iter().find(|v| **v != 0.0);
+            let sense = if first.is_some_and(|v| *v < 0.0) { -1.0 } else { 1.0 };
+            for v in &mut self.row[used.clone()] {
+                *v = sense * *v / length;
+            }
+            let from = used.start / LANES * LANES;
+            self.push_vector(from, padded(used.end) - from);
+            self.row[used].fill(0.0);
+            self.sense.push(sense);
+            self.length.push(length);
+            self.b.push(b / length);
+        }
+    }
+
+    /// Notes the vector in `row`, or the one like it.
+    fn push_vector(&mut self, from: usize, len: usize) {
+        let row = &self.row[from..from + len];
+        let known = (self.spans.iter().enumerate().rev().take(NEAR))
+            .find(|(_, s)| s.from == from && s.len == len && self.values[s.at..s.at + len] == *row);
+        let vector = known.map_or(self.spans.len(), |(k, _)| k);
+        if known.is_none() {
+            self.spans.push(Span { from, len, at: self.values.len() });
+            self.values.extend_from_slice(row);
+        }
+        self.vector.push(vector as u32);
+    }
+
+    /// Where a row's vector begins, its lanes, and its sense.
+    #[inline(always)]
+    pub fn row(&self, i: usize) -> (usize, &[f64], f64) {
+        let Span { from, len, at } = self.spans[self.vector[i] as usize];
+        (from, &self.values[at..at + len], self.sense[i])
+    }
+}
+
+kernel! {
+    /// The row of `list` that is furthest on a side that `sides` forbid, among those not passed over; violations up to
+    /// `least` and the rounding of a level are none.
+    worst(rows: &UnitRows, sides: &[Side], list: &[u32], passed: &[bool], x: &[f64], least: f64) -> Option<Violated> {
+        let mut worst = -least;
+        let mut pick = None;
+        let (mut last, mut along) = (u32::MAX, 0.0);
+        for &row in list {
+            let i = row as usize;
+            if passed[i] {
+                continue;
+            }
+            // the two sides of one quantity follow one another
+            if rows.vector[i] != last {
+                last = rows.vector[i];
+                let Span { from, len, at } = rows.spans[last as usize];
+                along = product::<S>(lanes(&rows.values[at..at + len]), lanes(&x[from..from + len]));
+            }
+            let s = rows.sense[i] * along - rows.b[i];
+            let (sign, slack) = match sides[i] {
+                Side::AtLeast => (1.0, s),
+                Side::AtMost => (-1.0, -s),
+                _ => (if s < 0.0 { 1.0 } else { -1.0 }, -s.abs()),
+            };
+            if slack < worst && slack < -least - FEASIBLE * rows.b[i].abs() {
+                worst = slack;
+                pick = Some(Violated { row: i, sign, slack });
+            }
+        }
+        pick
+    }
+}
+
+kernel! {
+    /// Slacks of all rows.
+    slacks(rows: &UnitRows, x: &[f64], out: &mut Vec<f64>) {
+        out.clear();
+        let (mut last, mut along) = (u32::MAX, 0.0);
+        for i in 0..rows.b.len() {
+            if rows.vector[i] != last {
+                last = rows.vector[i];
+                let Span { from, len, at } = rows.spans[last as usize];
+                along = product::<S>(lanes(&rows.values[at..at + len]), lanes(&x[from..from + len]));
+            }
+            out.push(rows.sense[i] * along - rows.b[i]);
+        }
+    }
+}
+
+kernel! {
+    /// `1/2 xᵀPx + cᵀx`; columns of `P` are `stride` apart.
+    cost(P: &[f64], stride: usize, c: &[f64], x: &[f64]) -> f64 {
+        let mut sum = 0.0;
+        for ((x_i, c_i), P_i) in x.iter().zip(c).zip(P.chunks_exact(stride.max(1))) {
+            sum += x_i * (0.5 * product::<S>(lanes(P_i), lanes(x)) + c_i);
+        }
+        sum
+    }
+}
+
+/// Unit rows, and the cost `1/2 xᵀ(P + Δ)x + (c − Δ x̂)ᵀx` with `Δ = diag(delta) ≥ 0`.
+#[derive(Debug)]
+pub(crate) struct Data {
+    pub isa: Isa,
+    pub n: usize,
+    pub m: usize,
+    pub rows: UnitRows,
+    /// Without Δ; rows as long as whole lanes.
     P: Vec<f64>,
     pub c: Vec<f64>,
     pub delta: Vec<f64>,
     /// Some entry of `delta` is not zero: the cost alone does not place every variable.
     pub singular: bool,
-    /// `L⁻ᵀ` of `P + Δ = L Lᵀ`, column-major.
-    pub J: Vec<f64>,
-    L: Vec<f64>,
-    first: Vec<u32>,
+    /// `P + Δ = L Lᵀ`, `n × n`.
+    pub L: Vec<f64>,
+    /// All zeros: the factor is dense.
+    pub first: Vec<u32>,
+}
+
+impl Default for Data {
+    fn default() -> Self {
+        Self {
+            isa: Isa::detect(),
+            n: 0,
+            m: 0,
+            rows: UnitRows::default(),
+            P: Vec::new(),
+            c: Vec::new(),
+            delta: Vec::new(),
+            singular: false,
+            L: Vec::new(),
+            first: Vec::new(),
+        }
+    }
 }
 
 impl Data {
@@ -41,30 +211,18 @@ impl Data {
     ///
     /// [`Reason::NotConvex`] where `P` has a direction of negative curvature.
     pub fn build(&mut self, p: &Miqp<'_>) -> Result<(), Reason> {
-        let (n, m) = (p.n, p.A.len());
-        (self.n, self.m) = (n, m);
-        zeros(&mut self.a, m * n);
-        self.span.clear();
-        self.b.clear();
-        self.length.clear();
-        for i in 0..m {
-            let row = &mut self.a[i * n..(i + 1) * n];
-            p.A.add_to(i, 1.0, row);
-            let length = dot(row, row).sqrt();
-            let length = if length > 0.0 && length.is_finite() { length } else { 1.0 };
-            for v in row.iter_mut() {
-                *v /= length;
-            }
-            let from = row.iter().position(|v| *v != 0.0).unwrap_or(0);
-            let to = row.iter().rposition(|v| *v != 0.0).map_or(from, |k| k + 1);
-            self.span.push((from as u32, to as u32));
-            self.length.push(length);
-            self.b.push(p.b[i] / length);
+        let n = p.n;
+        let stride = padded(n);
+        (self.n, self.m) = (n, p.A.len());
+        self.rows.build(p);
+        zeros(&mut self.P, n * stride);
+        for i in 0..n {
+            self.P[i * stride..i * stride + n].copy_from_slice(&p.P[i * n..(i + 1) * n]);
         }
-        self.P.clear();
-        self.P.extend_from_slice(p.P);
-        self.c.clear();
-        self.c.extend_from_slice(p.c);
+        zeros(&mut self.c, stride);
+        self.c[..n].copy_from_slice(p.c);
+        self.L.clear();
+        self.L.extend_from_slice(p.P);
         self.factor()
     }
 
@@ -72,13 +230,11 @@ impl Data {
         let n = self.n;
         zeros(&mut self.delta, n);
         self.singular = false;
-        self.L.clear();
-        self.L.extend_from_slice(&self.P);
-        let diagonal = (0..n).map(|i| self.P[i * n + i].abs());
-        let mean = diagonal.sum::<f64>() / n.max(1) as f64;
+        let mean = (0..n).map(|i| self.L[i * n + i].abs()).sum::<f64>() / n.max(1) as f64;
         for i in 0..n {
             let (done, rest) = self.L.split_at_mut(i * n);
             let row = &mut rest[..=i];
+            let own = row[i].abs();
             let mut pivot = row[i];
             for j in 0..i {
                 let L_j = &done[j * n..=j * n + j];
@@ -86,7 +242,6 @@ impl Data {
                 row[j] = v;
                 pivot -= v * v;
             }
-            let own = self.P[i * n + i].abs();
             if pivot <= NO_CURVATURE * own {
                 if pivot < -NO_CURVATURE * own.max(mean) || !pivot.is_finite() {
                     return Err(Reason::NotConvex);
@@ -100,34 +255,22 @@ impl Data {
         }
         self.first.clear();
         self.first.resize(n, 0);
-        zeros(&mut self.J, n * n);
-        for j in 0..n {
-            let column = &mut self.J[j * n..(j + 1) * n];
-            column[j] = 1.0;
-            solve_lower_transposed(&self.L, n, &self.first, j, column);
-        }
         Ok(())
     }
 
-    /// Entries of row `i`, and the columns they stand in.
-    #[inline]
-    pub fn row(&self, i: usize) -> (std::ops::Range<usize>, &[f64]) {
-        let (from, to) = self.span[i];
-        let columns = from as usize..to as usize;
-        (columns.clone(), &self.a[i * self.n + columns.start..i * self.n + columns.end])
+    /// `a_i·x − b_i` of the scaled row.
+    pub fn slack(&self, i: usize, x: &[f64]) -> f64 {
+        let (from, a, sense) = self.rows.row(i);
+        sense * dot(a, &x[from..from + a.len()]) - self.rows.b[i]
     }
 
-    /// `a_i·x − b_i` of the scaled row.
-    #[inline]
-    pub fn slack(&self, i: usize, x: &[f64]) -> f64 {
-        let (columns, a) = self.row(i);
-        dot(a, &x[columns]) - self.b[i]
+    /// The same for all rows.
+    pub fn slacks(&self, x: &[f64], out: &mut Vec<f64>) {
+        slacks(self.isa, &self.rows, x, out);
     }
 
     /// `1/2 xᵀPx + cᵀx`, without the proximal term.
     pub fn cost(&self, x: &[f64]) -> f64 {
-        (0..self.n)
-            .map(|i| x[i] * (0.5 * dot(&self.P[i * self.n..(i + 1) * self.n], x) + self.c[i]))
-            .sum()
+        cost(self.isa, &self.P, padded(self.n), &self.c, x)
     }
 }

@@ -55,8 +55,8 @@ pub(super) struct Search {
     /// Slacks of unit rows at the present point, as shares of what rounding is measured by.
     pub slack: Vec<f64>,
     pub picks: Vec<Pick>,
-    /// Halves of a choice, and how far the root is from them.
-    pub halves: Vec<(f64, u32)>,
+    /// Halves of each choice that the root has tried, two bits for a split.
+    pub probed: Vec<u64>,
     conflicting: Vec<bool>,
     /// Least lower bound among closed nodes.
     pub proven: f64,
@@ -193,8 +193,8 @@ impl Search {
     pub fn note_conflict(&mut self, slot: usize, row: u32) {
         let node = &self.slots[slot];
         self.conflicting[row as usize] = true;
-        let largest = crate::kernels::max_abs(&node.r);
-        for (&i, r) in node.working.iter().zip(&node.r) {
+        let largest = crate::kernels::max_abs(&node.factors.r);
+        for (&i, r) in node.working.iter().zip(&node.factors.r) {
             if r.abs() > 1e-9 * largest {
                 self.conflicting[i as usize] = true;
             }
@@ -204,8 +204,8 @@ impl Search {
     /// The same for the trial node.
     pub fn note_trial_conflict(&mut self, row: u32) {
         self.conflicting[row as usize] = true;
-        let largest = crate::kernels::max_abs(&self.trial.r);
-        for (&i, r) in self.trial.working.iter().zip(&self.trial.r) {
+        let largest = crate::kernels::max_abs(&self.trial.factors.r);
+        for (&i, r) in self.trial.working.iter().zip(&self.trial.factors.r) {
             if r.abs() > 1e-9 * largest {
                 self.conflicting[i as usize] = true;
             }
@@ -313,12 +313,12 @@ impl Search {
         out.bound = self.proven.min(self.best.cost);
         if self.best.cost < f64::INFINITY {
             out.cost = self.best.cost;
-            out.x.copy_from_slice(&self.best.x);
+            out.x.copy_from_slice(&self.best.x[..self.data.n]);
             out.modes.extend_from_slice(&self.best.modes);
             self.modes.copy_from_slice(&self.best.modes);
             self.write_fixed_sides(miqp);
             out.violation = (0..self.data.m)
-                .map(|i| self.fixed_sides[i].violation(self.data.slack(i, &out.x)))
+                .map(|i| self.fixed_sides[i].violation(self.data.slack(i, &self.best.x)))
                 .fold(0.0, f64::max);
             return match self.limit {
                 _ if out.cost - out.bound <= settings.absolute_gap => MiqpStatus::Optimal,

@@ -33,8 +33,8 @@ impl System {
     ) -> Result<StepKinks, DerivativeError> {
         out.ready = false;
         let cone = convex(params)?;
-        let StepInput { q_cmd, v_cmd, wrenches } = input;
-        let drive = Drive { q_cmd, v_cmd, wrenches };
+        let StepInput { q_cmd, v_cmd, wrenches, tau } = input;
+        let drive = Drive { q_cmd, v_cmd, wrenches, tau };
         params.check().map_err(crate::StepError::from)?;
         self.check(state, &drive)?;
         let h = params.time_step;
@@ -84,8 +84,8 @@ fn convex(params: &StepParams) -> Result<Cone, DerivativeError> {
     }
     match params.formulation {
         Formulation::Anitescu { cone } => Ok(cone),
-        Formulation::Coulomb { .. } => {
-            let (what, seen, rule) = ("formulation", "coulomb", "anitescu");
+        other => {
+            let (what, seen, rule) = ("formulation", other.name(), "anitescu");
             Err(DerivativeError::Formulation { what, seen, rule })
         }
     }

@@ -1,0 +1,258 @@
+//! The factors of a working set that both dual active sets share, and one pivot's letters.
+//!
+//! ```text
+//! J Jᵀ = H⁻¹        Jᵀ N = [R; 0]        N: the rows of the working set, as columns
+//! ```
+//!
+//! | here   | paper | meaning                                                    |
+//! |--------|-------|------------------------------------------------------------|
+//! | `J`    | `J`   | `n × n`, columns `J₁` (one per working row) and `J₂`        |
+//! | `R`    | `R`   | upper triangle                                             |
+//! | `d`    | `d`   | `Jᵀ a` of the entering row                                  |
+//! | `step` | `z`   | `J₂ d₂`, primal direction                                  |
+//! | `r`    | `r`   | `R⁻¹ d₁`, minus the dual direction                          |
+//!
+//! D. Goldfarb and A. Idnani, "A numerically stable dual method for solving strictly convex
+//! quadratic programs", Mathematical Programming 27 (1983) 1–33. Rows enter by one Householder
+//! reflection instead of the paper's Givens sweep: the same factors in half the arithmetic.
+
+#![allow(non_snake_case)] // J and R are the letters of the paper
+
+pub(crate) mod kernels;
+
+use crate::cone::kernels::Isa;
+use crate::cone::program::LANES;
+use crate::kernels::{dot, solve_lower_transposed, sparse_dot, zeros};
+
+#[derive(Debug)]
+pub(crate) struct ActiveFactors {
+    isa: Isa,
+    n: usize,
+    /// Working rows.
+    q: usize,
+    /// Numbers from one column to the next: `n` in whole lanes. Vectors of length `n` have as many, zeros at the end.
+    stride: usize,
+    J: Vec<f64>,
+    R: Vec<f64>,
+    pub d: Vec<f64>,
+    pub step: Vec<f64>,
+    pub r: Vec<f64>,
+    t: Vec<f64>,
+    w: Vec<f64>,
+}
+
+impl Default for ActiveFactors {
+    fn default() -> Self {
+        Self {
+            isa: Isa::detect(),
+            n: 0,
+            q: 0,
+            stride: 0,
+            J: Vec::new(),
+            R: Vec::new(),
+            d: Vec::new(),
+            step: Vec::new(),
+            r: Vec::new(),
+            t: Vec::new(),
+            w: Vec::new(),
+        }
+    }
+}
+
+/// Length of a vector of `n` numbers in whole lanes.
+pub(crate) fn padded(n: usize) -> usize {
+    n.next_multiple_of(LANES)
+}
+
+impl ActiveFactors {
+    /// An empty working set of `H = L Lᵀ`, with the factor of [`cholesky`](crate::kernels::cholesky).
+    pub fn start(&mut self, n: usize, L: &[f64], first: &[u32]) {
+        self.clear(n);
+        for j in 0..n {
+            let column = &mut self.J[j * self.stride..j * self.stride + n];
+            column[j] = 1.0;
+            solve_lower_transposed(L, n, first, j, column);
+        }
+    }
+
+    /// An empty working set of `H = I`.
+    pub fn start_identity(&mut self, n: usize) {
+        self.clear(n);
+        for j in 0..n {
+            self.J[j * self.stride + j] = 1.0;
+        }
+    }
+
+    fn clear(&mut self, n: usize) {
+        (self.n, self.q, self.stride) = (n, 0, padded(n));
+        zeros(&mut self.J, n * self.stride);
+        zeros(&mut self.R, n * self.stride);
+        self.make_room();
+    }
+
+    fn make_room(&mut self) {
+        for v in [&mut self.d, &mut self.step, &mut self.t] {
+            zeros(v, self.stride);
+        }
+        // room for any working set, so that a pivot never allocates
+        for v in [&mut self.r, &mut self.w] {
+            v.clear();
+            v.reserve(self.n + 1);
+        }
+    }
+
+    /// Takes over another's factors.
+    pub fn copy_from(&mut self, other: &Self) {
+        (self.n, self.q, self.stride) = (other.n, other.q, other.stride);
+        self.J.clear();
+        self.J.extend_from_slice(&other.J);
+        // columns beyond the working set are written before they are read
+        self.R.resize(self.n * self.stride, 0.0);
+        let used = self.q * self.stride;
+        self.R[..used].copy_from_slice(&other.R[..used]);
+        self.make_room();
+    }
+
+    /// Writes `d = Jᵀ a` of a row that is `a` in the whole lanes from `from` on, and zero elsewhere; returns
+    /// `|d₂|²` and `|d|²`.
+    pub fn direction(&mut self, from: usize, a: &[f64]) -> (f64, f64) {
+        kernels::columns_times(self.isa, &self.J, self.stride, from, a, &mut self.d[..self.n]);
+        self.lengths()
+    }
+
+    /// The same for a sparse row.
+    pub fn sparse_direction(&mut self, columns: &[u32], values: &[f64]) -> (f64, f64) {
+        let J = self.J.chunks_exact(self.stride.max(1));
+        for (d, J_j) in self.d.iter_mut().zip(J) {
+            *d = sparse_dot(columns, values, J_j);
+        }
+        self.lengths()
+    }
+
+    fn lengths(&self) -> (f64, f64) {
+        let (d1, d2) = self.d.split_at(self.q);
+        let (bound, free) = (dot(d1, d1), dot(d2, d2));
+        (free, free + bound)
+    }
+
+    /// Writes `step`.
+    pub fn primal_step(&mut self) {
+        self.step.fill(0.0);
+        let d2 = &self.d[self.q..self.n];
+        kernels::add_columns(self.isa, &self.J, self.stride, self.q, d2, &mut self.step);
+    }
+
+    /// Writes `r`.
+    pub fn solve_r(&mut self) {
+        self.r.clear();
+        self.r.extend_from_slice(&self.d[..self.q]);
+        kernels::solve_upper(self.isa, &self.R, self.stride, &mut self.r);
+    }
+
+    /// Appends the row whose `d` and `step` are known; `free` is `|d₂|²`.
+    pub fn add(&mut self, free: f64) {
+        let (n, q, stride) = (self.n, self.q, self.stride);
+        let d_q = self.d[q];
+        // reflect d₂ onto its first entry, with the sign that avoids cancellation
+        let alpha = if d_q > 0.0 { -free.sqrt() } else { free.sqrt() };
+        let beta = free - alpha * d_q;
+        if q + 1 < n && beta > 0.0 {
+            // w = J₂ v with v = d₂ − alpha e₁
+            let first = [-alpha];
+            kernels::add_columns(self.isa, &self.J, stride, q, &first, &mut self.step);
+            self.d[q] = d_q - alpha;
+            let (d2, w) = (&self.d[q..n], &self.step);
+            kernels::add_to_columns(self.isa, &mut self.J, stride, q, d2, -1.0 / beta, w);
+            self.d[q] = alpha;
+        }
+        self.R[q * stride..=q * stride + q].copy_from_slice(&self.d[..=q]);
+        self.q += 1;
+    }
+
+    /// Takes the `k`-th working row out.
+    pub fn drop(&mut self, k: usize) {
+        let (q, stride) = (self.q, self.stride);
+        for j in k..q - 1 {
+            // column j + 1 moves to j and has one entry below the diagonal
+            self.R.copy_within((j + 1) * stride..(j + 1) * stride + j + 2, j * stride);
+        }
+        for j in k..q - 1 {
+            let (a, b) = (self.R[j * stride + j], self.R[j * stride + j + 1]);
+            let norm = (a * a + b * b).sqrt();
+            if norm == 0.0 {
+                continue;
+            }
+            let (c, s) = (a / norm, b / norm);
+            for l in j..q - 1 {
+                let (x, y) = (self.R[l * stride + j], self.R[l * stride + j + 1]);
+                self.R[l * stride + j] = c * x + s * y;
+                self.R[l * stride + j + 1] = c * y - s * x;
+            }
+            let (left, right) = self.J.split_at_mut((j + 1) * stride);
+            kernels::rotate(self.isa, &mut left[j * stride..], &mut right[..stride], c, s);
+        }
+        self.q -= 1;
+    }
+
+    /// `x` and `u` of the working set taken as equalities with gradient `g` at 0, from the factors alone; `levels`
+    /// are those of the working rows.
+    pub fn equality_point(
+        &mut self,
+        g: &[f64],
+        levels: impl Iterator<Item = f64>,
+        x: &mut [f64],
+        u: &mut Vec<f64>,
+    ) {
+        self.w.clear();
+        self.w.extend(levels);
+        kernels::solve_upper_transposed(self.isa, &self.R, self.stride, &mut self.w);
+        self.t_times(g);
+        self.d.copy_from_slice(&self.t);
+        for (d, w) in self.d.iter_mut().zip(&self.w) {
+            *d += w;
+        }
+        self.solve_r();
+        u.clear();
+        u.extend_from_slice(&self.r);
+        // J [w; −t]
+        for t in &mut self.t {
+            *t = -*t;
+        }
+        self.t[..self.q].copy_from_slice(&self.w);
+        x.fill(0.0);
+        self.add_all(x);
+    }
+
+    /// Moves `x` and `u` by the Newton step of the working set's equalities that cancels the residuals `r_d` (of
+    /// `−H x − g + Nᵀu`) and `r_p` (of `b − N x`).
+    pub fn correct(&mut self, r_d: &[f64], r_p: &[f64], x: &mut [f64], u: &mut [f64]) {
+        self.w.clear();
+        self.w.extend_from_slice(r_p);
+        kernels::solve_upper_transposed(self.isa, &self.R, self.stride, &mut self.w);
+        self.t_times(r_d);
+        for ((d, w), t) in self.d.iter_mut().zip(&self.w).zip(&self.t) {
+            *d = w - t;
+        }
+        self.t[..self.q].copy_from_slice(&self.w);
+        self.add_all(x);
+        self.solve_r();
+        u.iter_mut().zip(&self.r).for_each(|(u, r)| *u += r);
+    }
+
+    /// `t = Jᵀ v`; `v` may be as long as the variables or as whole lanes.
+    fn t_times(&mut self, v: &[f64]) {
+        // step is free between pivots
+        self.step[..self.n].copy_from_slice(&v[..self.n]);
+        self.step[self.n..].fill(0.0);
+        let t = &mut self.t[..self.n];
+        kernels::columns_times(self.isa, &self.J, self.stride, 0, &self.step, t);
+    }
+
+    /// `x += J t`.
+    fn add_all(&mut self, x: &mut [f64]) {
+        self.step.fill(0.0);
+        let t = &self.t[..self.n];
+        kernels::add_columns(self.isa, &self.J, self.stride, 0, t, &mut self.step);
+        x.iter_mut().zip(&self.step).for_each(|(x, s)| *x += s);
+    }
+}
