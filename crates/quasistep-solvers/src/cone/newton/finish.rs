@@ -11,9 +11,9 @@ const FINISH_ROUNDS: u32 = 8;
 const BALANCE_ROUNDS: u32 = 16;
 const BALANCED_ENOUGH: f64 = 1e-12;
 /// Force that is nothing, as a share of the largest.
-const DRIFT: f64 = 1e-12;
+pub(super) const DRIFT: f64 = 1e-12;
 /// Force by which rows that share a load may differ from the smallest norm, likewise.
-const SHARED: f64 = 1e-6;
+pub(super) const SHARED: f64 = 1e-6;
 
 impl Newton {
     /// From the first minimiser to the answer on its active set: the active rows to zero, or as near as

@@ -23,6 +23,7 @@
 
 mod finish;
 mod project;
+mod rows;
 mod settle;
 mod start;
 mod steps;
