@@ -31,6 +31,7 @@
 //! [`predict`] makes the system from a [`quasistep::System`] about one configuration, [`ClosedLoop`] plans,
 //! moves the scene, and plans again. This crate knows no file and no clock.
 
+mod along_plan;
 mod closed_loop;
 mod constraint;
 mod error;
@@ -39,6 +40,7 @@ mod horizon;
 mod lcp;
 mod lcs;
 mod mpc;
+mod outlook;
 mod plan;
 pub mod point_robot;
 mod prediction;
@@ -52,6 +54,7 @@ pub use error::ProblemError;
 pub use export::Integers;
 pub use lcs::{CoulombContact, Lcs};
 pub use mpc::{Mpc, MpcSettings, Search};
+pub use outlook::Outlook;
 pub use plan::{Plan, PlanStatus};
 pub use prediction::{
     ContactEntries, Dynamics, Prediction, PredictionError, PredictionSettings, geometric_stiffness,

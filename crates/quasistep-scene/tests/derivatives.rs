@@ -245,6 +245,7 @@ fn check(scenes: &[(&str, usize)], mode: Mode) {
 fn exact_derivatives_of_scenes_are_those_of_differences() {
     let scenes = [
         ("bunny_grasp.yml", 40),
+        ("fence_particle.yml", 50),
         ("gripper_2d.yml", 50),
         ("iiwa_stacking.yml", 50),
         ("mug_handle.yml", 35),
