@@ -12,7 +12,15 @@ and friction are solved as one convex program a step. Everything is SI: m, kg, s
 
 from ._core import CONTACT, SLIP_SPEED_THRESHOLD, StepParams, StepReport, WarmStart, __version__
 from ._load import from_dict, load, loads
-from ._records import Certificate, HeldWrench, Mode, Wrench
+from ._records import (
+    Certificate,
+    DeterminedSum,
+    HeldWrench,
+    Mode,
+    SharedForce,
+    Uniqueness,
+    Wrench,
+)
 from ._sweep import read_sweep, sweep
 from .batch import BatchReport, BatchWarning
 from .builder import (
@@ -27,45 +35,65 @@ from .builder import (
     slide,
     sphere,
 )
+from .control import Mpc, Plan
+from .control_run import ControlRun, Linearisation
 from .errors import (
     InfeasibleError,
     InputError,
+    JammedError,
     LengthError,
+    NoPlanError,
     NotAtRestError,
     NotSolvedError,
     ParameterError,
+    ProblemError,
     QuasistepError,
     SceneError,
     StepError,
+    UndecidedError,
     UnsupportedError,
 )
+from .lcs import Lcs, LcsContact
 from .names import Names
 from .run import Run
 from .system import System
 
 __all__ = [
-    "CONTACT",
-    "SLIP_SPEED_THRESHOLD",
     "BatchReport",
     "BatchWarning",
+    "CONTACT",
     "Certificate",
+    "ControlRun",
+    "DeterminedSum",
     "HeldWrench",
     "InfeasibleError",
     "InputError",
+    "JammedError",
+    "Lcs",
+    "LcsContact",
     "LengthError",
+    "Linearisation",
     "Mode",
+    "Mpc",
     "Names",
+    "NoPlanError",
     "NotAtRestError",
     "NotSolvedError",
     "ParameterError",
+    "Plan",
+    "ProblemError",
     "QuasistepError",
     "Run",
+    "SLIP_SPEED_THRESHOLD",
     "SceneError",
+    "SharedForce",
     "StepError",
     "StepParams",
     "StepReport",
     "System",
     "SystemBuilder",
+    "UndecidedError",
+    "Uniqueness",
     "UnsupportedError",
     "WarmStart",
     "Wrench",

@@ -8,17 +8,20 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from typing_extensions import disjoint_base
 
-from ._records import Certificate, Wrench
-from .errors import StepError
+from ._records import Certificate, Uniqueness, Wrench
+from .errors import NoPlanError, StepError
 
 _Array = NDArray[np.float64]
 _Changes = list[tuple[str, str]]
 _Files = list[tuple[Path, bytes | None]]
+_Limits = tuple[_Array, _Array, float | None]
+_Warm = tuple[list[list[float]], list[list[int]]]
 _Progress = Callable[[int, int], object]
 
 __all__ = [
     "CONTACT",
     "HAS_PAGE",
+    "Mpc",
     "SLIP_SPEED_THRESHOLD",
     "Recording",
     "StepParams",
@@ -27,9 +30,14 @@ __all__ = [
     "WarmStart",
     "__version__",
     "batch",
+    "control_run",
+    "coulomb_contacts",
     "largest_wrench",
+    "linearise",
+    "prediction",
     "run",
     "settle",
+    "task",
 ]
 
 CONTACT: np.dtype[np.void]
@@ -85,7 +93,29 @@ class System:
         wrenches: Sequence[Wrench] | None = None,
         params: StepParams | None = None,
         warm: WarmStart | None = None,
+        uniqueness: bool = False,
     ) -> tuple[_Array, StepReport]: ...
+
+@final
+class Mpc:
+    def __new__(
+        cls,
+        horizon: int,
+        models: list[list[_Array]],
+        Q: _Array,
+        Q_f: _Array,
+        R: _Array,
+        goal: list[list[float]],
+        state: _Limits,
+        input: _Limits,
+        input_rate: _Limits,
+        impulse: float | None,
+        gap: float,
+        max_nodes: int,
+        local: bool,
+    ) -> Self: ...
+    def plan(self, x0: ArrayLike, warm: _Warm | None, seconds: float | None) -> dict[str, Any]: ...
+    def lp(self, x0: ArrayLike, warm: _Warm | None, big_m: bool) -> str: ...
 
 @final
 class StepParams:
@@ -132,6 +162,10 @@ class StepReport:
     @property
     def smallest_norm(self) -> bool: ...
     @property
+    def fallback(self) -> tuple[str, str] | None: ...
+    @property
+    def uniqueness(self) -> Uniqueness | None: ...
+    @property
     def warm_start(self) -> WarmStart | None: ...
     def __copy__(self) -> Self: ...
     def __deepcopy__(self, _memo: Any) -> Self: ...
@@ -147,7 +181,7 @@ class WarmStart:
     def __deepcopy__(self, _memo: Any) -> Self: ...
     def __reduce__(self) -> tuple[Any, ...]: ...
     @staticmethod
-    def _from_data(words: list[list[int]]) -> WarmStart: ...
+    def _from_data(words: tuple[list[Any], list[Any]]) -> WarmStart: ...
 
 @final
 class Recording:
@@ -155,6 +189,9 @@ class Recording:
     @classmethod
     def from_json(cls, text: str) -> Recording: ...
     def page(self) -> str: ...
+    def still(
+        self, frame: int, direction: Sequence[float], width: int, height: int
+    ) -> bytes | list[int]: ...
     def save(self, dir: str | Path) -> list[Path]: ...
     def __copy__(self) -> Self: ...
     def __deepcopy__(self, _memo: Any) -> Self: ...
@@ -185,6 +222,7 @@ def batch(
     wrenches: Sequence[Wrench] | None,
     params: StepParams | None,
     warm: Sequence[WarmStart] | None,
+    vary: list[_Changes] | None,
     threads: int | None,
     every_step: bool,
     report: bool,
@@ -215,3 +253,12 @@ def largest_wrench(
     speed: float,
     max_steps: int,
 ) -> tuple[float, float, _Array, int]: ...
+def control_run(
+    system: System, progress: _Progress | None
+) -> tuple[Recording, dict[str, Any], NoPlanError | StepError | None]: ...
+def coulomb_contacts(parts: list[_Array]) -> list[tuple[list[int], float]]: ...
+def linearise(system: System, q: ArrayLike, margin: float) -> dict[str, Any]: ...
+def prediction(
+    system: System, q: ArrayLike, inputs: list[int] | None, h: float, margin: float, directions: int
+) -> dict[str, Any]: ...
+def task(system: System) -> dict[str, Any]: ...

@@ -118,3 +118,113 @@ class HeldWrench(NamedTuple):
     lost: float
     q: NDArray[np.float64]
     trials: int
+
+
+class SharedForce(NamedTuple):
+    """A contact whose force is not the only one.
+
+    Parameters
+    ----------
+    contact : int
+        Place in the report's contacts.
+    a, b : str
+        Bodies.
+    normal_is_unique : bool
+        Its normal force is the only one; friction is what may differ.
+
+    Examples
+    --------
+    See :class:`Uniqueness`.
+
+    >>> qs.SharedForce._fields
+    ('contact', 'a', 'b', 'normal_is_unique')
+    """
+
+    contact: int
+    a: str
+    b: str
+    normal_is_unique: bool
+
+
+class DeterminedSum(NamedTuple):
+    """The sum of forces on a body by several contacts, where it is the only one and they are not.
+
+    Parameters
+    ----------
+    body : str
+    contacts : list of int
+        Places in the report's contacts.
+    axes : str
+        Axes of the world along which the sum is determined, as ``"xz"``.
+
+    Examples
+    --------
+    See :class:`Uniqueness`.
+
+    >>> qs.DeterminedSum._fields
+    ('body', 'contacts', 'axes')
+    """
+
+    body: str
+    contacts: list[int]
+    axes: str
+
+
+class Uniqueness(NamedTuple):
+    """What else could have come out of a step with exact Coulomb friction, Trinkle05 Proposition 1.
+
+    Parameters
+    ----------
+    motion : {"unique", "free", "unknown"}
+        Is the next configuration the only one at its normal forces?
+    bodies : list of str
+        If it is free: the bodies that may move otherwise,
+    direction : dict of str to float
+        and the dofs along which they do, with their share of the motion.
+    forces : {"unique", "shared", "unknown"}
+        Are the contact forces the only ones at this motion?
+    contacts : list of SharedForce
+        If they are shared: between which contacts,
+    joints : list of str
+        joints whose limits take part,
+    sums : list of DeterminedSum
+        and what is determined all the same.
+    text : str
+        All of it in words.
+
+    Examples
+    --------
+    A block that slides on its four corners has one more than balance needs:
+
+    >>> scene = qs.SystemBuilder(step={"size": 0.05, "inertia": "mass"})
+    >>> scene.model("table", joint="fixed", friction=0.5, shape=qs.half_space())
+    >>> scene.model("block", mass=1, pose={"xyz": [0, 0, 0.05]}, shape=qs.box([0.1, 0.1, 0.1]))
+    >>> answer = scene.build().uniqueness(wrenches=[qs.Wrench("block", force=(10, 0, 0))])
+    >>> answer.motion, answer.forces, answer.sums[0].axes
+    ('unique', 'shared', 'xz')
+    """
+
+    motion: str
+    bodies: list[str]
+    direction: dict[str, float]
+    forces: str
+    contacts: list[SharedForce]
+    joints: list[str]
+    sums: list[DeterminedSum]
+    text: str
+
+    @classmethod
+    def _of(
+        cls,
+        motion: str,
+        bodies: list[str],
+        direction: list[tuple[str, float]],
+        forces: str,
+        contacts: list[tuple[int, str, str, bool]],
+        joints: list[str],
+        sums: list[tuple[str, list[int], str]],
+        text: str,
+    ) -> Uniqueness:
+        shared = [SharedForce(*contact) for contact in contacts]
+        determined = [DeterminedSum(*each) for each in sums]
+        return cls(motion, bodies, dict(direction), forces, shared, joints, determined, text)

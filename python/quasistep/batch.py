@@ -8,12 +8,16 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from ._yaml import changes
+
 if TYPE_CHECKING:
-    from numpy.typing import NDArray
+    from collections.abc import Mapping
+
+    from numpy.typing import ArrayLike, NDArray
 
     from ._core import StepReport, WarmStart
     from ._types import Array
-    from .errors import StepError
+    from .errors import QuasistepError
 
 
 class BatchWarning(UserWarning):
@@ -33,7 +37,7 @@ class BatchReport:
     ----------
     n_steps : ndarray of int, shape (N,)
         Steps taken.
-    errors : dict of int to StepError
+    errors : dict of int to QuasistepError
         Why samples ended early, by their number.
     reports : list of N StepReport or None
         Of the last step that each sample took.
@@ -53,7 +57,7 @@ class BatchReport:
 
     def __init__(self, rest: dict[str, Any]) -> None:
         self.n_steps: NDArray[np.int64] = rest["n_steps"]
-        self.errors: dict[int, StepError] = rest["errors"]
+        self.errors: dict[int, QuasistepError] = rest["errors"]
         self.reports: list[StepReport | None] = rest["reports"]
         self.contacts: NDArray[np.void] = rest["contacts"]
 
@@ -104,3 +108,18 @@ def finish(q: Array, rest: dict[str, Any], report: bool) -> Any:
         text = f"{len(errors)} of {len(q)} samples ended early, their rows are NaN; sample {first}: {error}"
         warnings.warn(text, BatchWarning, stacklevel=3)
     return q
+
+
+def varied(
+    vary: Mapping[str, ArrayLike] | None,
+) -> tuple[list[list[tuple[str, str]]] | None, int | None]:
+    """Changes of each sample's scene, and the number of samples that they speak of."""
+    if vary is None:
+        return None, None
+    columns = {key: np.asarray(values) for key, values in vary.items()}
+    counts = {key: len(column) if column.ndim else -1 for key, column in columns.items()}
+    if len(set(counts.values())) != 1 or -1 in counts.values():
+        words = ", ".join(f"`{key}` {max(n, 0)}" for key, n in counts.items())
+        raise ValueError(f"`vary` wants the same number of values for every key; it has {words or 'no key'}")
+    n = next(iter(counts.values()))
+    return [changes({key: column[i] for key, column in columns.items()}) for i in range(n)], n

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from .control_run import ControlRun
     from .run import Run
 
 
@@ -64,8 +65,8 @@ class StepError(QuasistepError):
 
     Attributes
     ----------
-    run : Run or None
-        Of :meth:`System.simulate`: everything up to there.
+    run : Run, ControlRun or None
+        Of :meth:`System.simulate` and :meth:`System.control`: everything up to there.
 
     Examples
     --------
@@ -77,7 +78,7 @@ class StepError(QuasistepError):
     `q_cmd` has 1 entries; this system has 2
     """
 
-    run: Run | None = None
+    run: Run | ControlRun | None = None
 
 
 class ParameterError(StepError, ValueError):
@@ -151,7 +152,7 @@ class InfeasibleError(StepError):
     """No motion satisfies these contacts and limits together.
 
     ``pairs`` are the pairs of bodies with the depth of their overlap in m, ``joints`` those whose
-    limits take part.
+    limits take part; ``crushed`` says that gaps alone contradict one another.
 
     Examples
     --------
@@ -161,6 +162,32 @@ class InfeasibleError(StepError):
 
     pairs: list[tuple[str, str, float]]
     joints: list[str]
+    crushed: bool
+
+
+class JammedError(StepError):
+    """With exact Coulomb friction gaps and forces can each be met, but not together: proven.
+
+    ``pairs`` and ``joints`` as of :class:`InfeasibleError`.
+
+    Examples
+    --------
+    >>> issubclass(qs.JammedError, qs.StepError)
+    True
+    """
+
+    pairs: list[tuple[str, str, float]]
+    joints: list[str]
+
+
+class UndecidedError(StepError):
+    """Neither a solution with exact Coulomb friction nor a proof that there is none was found.
+
+    Examples
+    --------
+    >>> issubclass(qs.UndecidedError, qs.StepError)
+    True
+    """
 
 
 class NotSolvedError(StepError):
@@ -192,3 +219,33 @@ class NotAtRestError(StepError):
     steps: int
     dof: str
     speed: float
+
+
+class ProblemError(QuasistepError, ValueError):
+    """A control problem that cannot be set up: the sentence names what does not fit.
+
+    Examples
+    --------
+    >>> try:
+    ...     qs.Lcs(A=[[1]], B=[[1]], C=[[1, 2]], D=[[1]], E=[[0]], f=[0], a=[0])
+    ... except qs.ProblemError as error:
+    ...     print(error)
+    `C` has shape (1, 2); beside `f` of 1 and `a` of 1 entries it must have (1, 1)
+    """
+
+
+class NoPlanError(QuasistepError):
+    """No plan keeps all bounds of a closed loop; the sentence names those that clash.
+
+    Attributes
+    ----------
+    run : ControlRun or None
+        Of :meth:`System.control`: everything up to there.
+
+    Examples
+    --------
+    >>> issubclass(qs.NoPlanError, qs.QuasistepError)
+    True
+    """
+
+    run: ControlRun | None = None

@@ -12,7 +12,7 @@ import numpy as np
 from ._records import Certificate
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Iterable, Sequence
 
     from numpy.typing import NDArray
 
@@ -22,7 +22,91 @@ if TYPE_CHECKING:
     from .system import System
 
 
-class Run:
+class Pictured:
+    """What has a recording: shows itself as the 3-D page."""
+
+    recording: Recording
+    t: Array
+
+    def save_html(self, path: str | os.PathLike[str]) -> None:
+        """Writes the 3-D page: one self-contained file.
+
+        Parameters
+        ----------
+        path : path
+
+        Examples
+        --------
+        >>> run = qs.load("scenes/gripper_2d.yml").simulate()
+        >>> run.save_html("/dev/null")
+        """
+        Path(path).write_text(self.recording.page(), encoding="utf-8")
+
+    def show(self) -> Any:
+        """Shows the 3-D page: in a notebook below the cell, else in the browser.
+
+        Examples
+        --------
+        >>> run = qs.load("scenes/gripper_2d.yml").simulate()
+        >>> run.show()                                     # doctest: +SKIP
+        """
+        if _in_notebook():
+            from IPython.display import HTML, display
+
+            return display(HTML(self._repr_html_()))
+        import tempfile
+        import webbrowser
+
+        # the browser reads it after this call has returned: it is left to the system's cleaner
+        with tempfile.NamedTemporaryFile(
+            "w", suffix=".html", prefix="quasistep-", delete=False, encoding="utf-8"
+        ) as file:
+            file.write(self.recording.page())
+        webbrowser.open(Path(file.name).as_uri())
+        return None
+
+    def _repr_html_(self) -> str:
+        import html
+
+        page = html.escape(self.recording.page(), quote=True)
+        style = "width:100%;height:600px;border:0"
+        return f'<iframe srcdoc="{page}" style="{style}" sandbox="allow-scripts"></iframe>'
+
+
+    def still(
+        self,
+        t: float | None = None,
+        *,
+        direction: Sequence[float] = (-0.55, 0.75, -0.42),
+        size: tuple[int, int] = (960, 640),
+    ) -> bytes:
+        """A picture at one time, drawn in software: contact points and force arrows in it.
+
+        Parameters
+        ----------
+        t : float, optional
+            The frame nearest to this time, in s; the last one by default.
+        direction : sequence of 3 float
+            Where the camera looks, in the world's axes.
+        size : tuple of int
+            Width and height, in px.
+
+        Returns
+        -------
+        bytes
+            Of a PNG. In a notebook ``IPython.display.Image(run.still(1.0))`` shows it.
+
+        Examples
+        --------
+        >>> run = qs.load("scenes/gripper_2d.yml").simulate()
+        >>> run.still(0.2)[1:4]
+        b'PNG'
+        """
+        frame = len(self.t) - 1 if t is None else int(np.argmin(np.abs(self.t - t)))
+        return bytes(self.recording.still(frame, list(direction), *size))
+
+
+class Run(Pictured):
     """A finished run of K steps. In a notebook it shows itself as the 3-D page.
 
     Attributes
@@ -171,50 +255,6 @@ class Run:
         'states.csv'
         """
         return [Path(file) for file in self.recording.save(os.fspath(dir))]
-
-    def save_html(self, path: str | os.PathLike[str]) -> None:
-        """Writes the 3-D page: one self-contained file.
-
-        Parameters
-        ----------
-        path : path
-
-        Examples
-        --------
-        >>> run = qs.load("scenes/gripper_2d.yml").simulate()
-        >>> run.save_html("/dev/null")
-        """
-        Path(path).write_text(self.recording.page(), encoding="utf-8")
-
-    def show(self) -> Any:
-        """Shows the 3-D page: in a notebook below the cell, else in the browser.
-
-        Examples
-        --------
-        >>> run = qs.load("scenes/gripper_2d.yml").simulate()
-        >>> run.show()                                     # doctest: +SKIP
-        """
-        if _in_notebook():
-            from IPython.display import HTML, display
-
-            return display(HTML(self._repr_html_()))
-        import tempfile
-        import webbrowser
-
-        # the browser reads it after this call has returned: it is left to the system's cleaner
-        with tempfile.NamedTemporaryFile(
-            "w", suffix=".html", prefix="quasistep-", delete=False, encoding="utf-8"
-        ) as file:
-            file.write(self.recording.page())
-        webbrowser.open(Path(file.name).as_uri())
-        return None
-
-    def _repr_html_(self) -> str:
-        import html
-
-        page = html.escape(self.recording.page(), quote=True)
-        style = "width:100%;height:600px;border:0"
-        return f'<iframe srcdoc="{page}" style="{style}" sandbox="allow-scripts"></iframe>'
 
     def plot(self, coordinates: str | Iterable[str] | None = None) -> Any:
         """Draws coordinates, drive forces and normal forces over time with matplotlib.

@@ -7,10 +7,10 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from . import _core
-from ._records import HeldWrench, Wrench
+from ._records import HeldWrench, Uniqueness, Wrench
 from ._yaml import changes
-from .batch import finish
-from .names import NamedSystem
+from .batch import finish, varied
+from .control_run import PlannedSystem
 from .run import Run
 
 if TYPE_CHECKING:
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from ._types import Array
 
 
-class System(NamedSystem):
+class System(PlannedSystem):
     """A world to be stepped: bodies, joints, shapes, friction, and how its scene drives it.
 
     Immutable. Pickles and copies carry the scene with every file that it was read from: they work in
@@ -185,6 +185,7 @@ class System(NamedSystem):
         wrenches: Sequence[Wrench] | None = None,
         params: StepParams | None = None,
         warm: Sequence[WarmStart] | None = None,
+        vary: Mapping[str, ArrayLike] | None = None,
         threads: int | None = None,
         progress: Callable[[int, int], object] | None = None,
         report: bool = False,
@@ -206,6 +207,11 @@ class System(NamedSystem):
             Rates of the commands.
         warm : sequence of N WarmStart, optional
             Where the solver starts; cold by default.
+        vary : mapping of str to array_like, shape (N, ...), optional
+            Values of the scene by their dotted keys, one for each sample, as :meth:`with_` takes them:
+            ``{"models.box.mass": masses, "models.*.friction": mus, "step.size": sizes}``. Each sample then
+            makes a system of its own when its turn comes; one whose scene is not valid is marked with its
+            :class:`SceneError`. ``params`` and ``h`` stand above what a sample says.
         threads : int, optional
             Number of threads; as many as there are cores by default.
         progress : callable(done, total), optional
@@ -227,13 +233,22 @@ class System(NamedSystem):
         >>> U = system.commanded(system.q0) + [[0.0, 0.0], [0.02, 0.0], [0.04, 0.0]]
         >>> system.step_batch(system.q0, U, h=0.05).shape
         (3, 9)
+
+        The same push of boxes from 0.2 to 2 kg:
+
+        >>> masses = np.geomspace(0.2, 2, 5)
+        >>> u = system.commanded(system.q0) + [0.03, 0.0]
+        >>> Q1 = system.step_batch(system.q0, u, h=0.05, vary={"models.box.mass": masses})
+        >>> bool((np.diff(Q1[:, system.coordinates.index("box.x")]) < 0).all())
+        True
         """
-        n = _count({2: [Q, U, V]})
+        changes, n_varied = varied(vary)
+        n = _count({2: [Q, U, V]}, n_varied)
         Q = _shaped("Q", Q, (n, self.n_q), broadcast=True)
         U = _shaped("U", U, (n, self.n_u), broadcast=True)
         V = None if V is None else _shaped("V", V, (n, self.n_u_v), broadcast=True)
         q, rest = _core.batch(
-            self, Q, U, V, n, 1, t, h, wrenches, params, warm, threads, False, report, progress
+            self, Q, U, V, n, 1, t, h, wrenches, params, warm, changes, threads, False, report, progress
         )
         return finish(q.reshape(n, self.n_q), rest, report)
 
@@ -248,6 +263,7 @@ class System(NamedSystem):
         wrenches: Sequence[Wrench] | None = None,
         params: StepParams | None = None,
         warm: Sequence[WarmStart] | None = None,
+        vary: Mapping[str, ArrayLike] | None = None,
         threads: int | None = None,
         progress: Callable[[int, int], object] | None = None,
         keep: str = "all",
@@ -265,7 +281,7 @@ class System(NamedSystem):
             As for :meth:`simulate`, the same ones for all samples.
         V : array_like, shape of U with n_u_v columns, optional
             Rates of the commands.
-        warm, threads, progress, report
+        warm, vary, threads, progress, report
             As for :meth:`step_batch`.
         keep : {"all", "last"}
             Keep the configurations after every step, or the last one: N n_q numbers in all.
@@ -288,17 +304,64 @@ class System(NamedSystem):
         if keep not in ("all", "last"):
             raise ValueError(f"keep is {keep!r}; give 'all' or 'last'")
         start = self.q0 if q0 is None else q0
-        n = _count({2: [start], 3: [U, V]})
+        changes, n_varied = varied(vary)
+        n = _count({2: [start], 3: [U, V]}, n_varied)
         start = _shaped("q0", start, (n, self.n_q), broadcast=True)
         U = _shaped("U", U, (n, None, self.n_u), broadcast=True)
         T = U.shape[-2]
         V = None if V is None else _shaped("V", V, (n, T, self.n_u_v), broadcast=True)
         every = keep == "all"
         q, rest = _core.batch(
-            self, start, U, V, n, T, t0, h, wrenches, params, warm, threads, every, report, progress
-        )
+            self, start, U, V, n, T, t0, h, wrenches, params, warm, changes, threads, every, report, progress
+        )  # fmt: skip
         shape = (n, T, self.n_q) if every else (n, self.n_q)
         return finish(q.reshape(shape), rest, report)
+
+    def uniqueness(
+        self,
+        q: ArrayLike | None = None,
+        u: ArrayLike | None = None,
+        *,
+        h: float | None = None,
+        t: float = 0.0,
+        v: ArrayLike | None = None,
+        wrenches: Sequence[Wrench] | None = None,
+        params: StepParams | None = None,
+    ) -> Uniqueness:
+        """Whether a step with exact Coulomb friction has another answer than the one found.
+
+        Parameters
+        ----------
+        q : array_like, shape (n_q,), optional
+            Configuration; the scene's start by default.
+        u, h, t, v, wrenches, params
+            As for :meth:`step`, which takes the step with ``formulation: coulomb`` and no fallback.
+
+        Returns
+        -------
+        Uniqueness
+            Of the next configuration and of the contact forces, by the names of bodies and dofs.
+
+        Raises
+        ------
+        StepError
+            The step has no answer, or none was found.
+
+        Examples
+        --------
+        >>> system = qs.load("scenes/gripper_2d.yml")
+        >>> print(system.uniqueness().text)
+        the motion is the only one at its normal forces; the contact forces are the only ones
+        """
+        exact = (self.params if params is None else params).replace(
+            formulation="coulomb", fallback="none"
+        )
+        start = self.q0 if q is None else q
+        _, report = self.step(
+            start, u, h=h, t=t, v=v, wrenches=wrenches, params=exact, uniqueness=True
+        )
+        assert report.uniqueness is not None  # an exact step without a fallback has one
+        return report.uniqueness
 
     def equilibrium(
         self,
@@ -414,9 +477,10 @@ class System(NamedSystem):
         return f"System({self.name!r}, {self.n_v} dofs, {self.n_u} commands)"
 
 
-def _count(dimensions: dict[int, list[ArrayLike | None]]) -> int:
+def _count(dimensions: dict[int, list[ArrayLike | None]], varied: int | None) -> int:
     """Number of samples: the rows of arrays that have a dimension for them; 1 if none has."""
-    counts = [
+    counts = [varied] if varied is not None else []
+    counts += [
         np.shape(array)[0]
         for n, arrays in dimensions.items()
         for array in arrays

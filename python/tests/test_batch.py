@@ -138,3 +138,52 @@ def test_wrenches_of_the_scene_act_in_a_batch():
     U = np.array([door.command((k + 1) * door.h)[0] for k in range(20)])
     rows = door.simulate_batch(U[None])
     np.testing.assert_array_equal(rows[0], door.simulate(U).q[1:])
+
+
+def test_samples_may_have_scenes_of_their_own(push, samples):
+    Q, U = samples[0][:12], samples[1][:12]
+    masses, mus = np.geomspace(0.2, 2, 12), np.linspace(0.1, 0.6, 12)
+    vary = {"models.box.mass": masses, "models.*.friction": mus}
+    rows, report = push.simulate_batch(U, q0=Q, h=0.05, vary=vary, report=True)
+    assert report.ok.all()
+    for i in (0, 7, 11):
+        own = push.with_({"models.box.mass": masses[i], "models.*.friction": mus[i]})
+        np.testing.assert_array_equal(rows[i], own.simulate(U[i], q0=Q[i], h=0.05).q[1:])
+    again = push.simulate_batch(U, q0=Q, h=0.05, vary=vary, threads=1)
+    np.testing.assert_array_equal(again, rows)
+
+
+def test_step_parameters_may_differ(push):
+    sizes = np.array([0.01, 0.02, 0.05])
+    u = push.commanded(push.q0) + [0.02, 0.0]
+    rows = push.step_batch(push.q0, u, vary={"step.size": sizes})
+    for row, h in zip(rows, sizes, strict=True):
+        np.testing.assert_array_equal(row, push.step(push.q0, u, h=h)[0])
+
+
+def test_a_sample_whose_scene_is_not_valid_is_marked_alone(push):
+    u = push.commanded(push.q0) + [0.02, 0.0]
+    rows, report = push.step_batch(push.q0, u, vary={"models.box.mass": [0.5, -1.0, 2.0]}, report=True)
+    assert list(report.ok) == [True, False, True] and np.isnan(rows[1]).all()
+    assert isinstance(report.errors[1], qs.SceneError) and "mass" in report.errors[1].key + str(report.errors[1])
+    other = push.step_batch(push.q0, u, vary={"models.box.joint": ["free", "planar"]}, report=True)[1]
+    assert "batch has 9" in str(other.errors[1])
+
+
+def test_vary_wants_one_value_a_sample(push):
+    with pytest.raises(ValueError, match="same number of values"):
+        push.step_batch(push.q0, push.commanded(push.q0), vary={"models.box.mass": [1, 2], "step.size": [0.1]})
+    with pytest.raises(ValueError, match="`Q` has shape"):
+        push.step_batch(
+            np.tile(push.q0, (3, 1)), push.commanded(push.q0), vary={"models.box.mass": [1, 2]}
+        )
+
+
+def test_exact_friction_is_warm_in_batches(push, samples):
+    Q, U = samples
+    params = push.params.replace(formulation="coulomb")
+    Q1, first = push.step_batch(Q, U[:, 0], params=params, report=True)
+    assert all(len(w) > 0 for w in first.warm_starts)
+    warm = push.step_batch(Q1, U[:, 1], params=params, warm=first.warm_starts)
+    alone = push.step(Q1[9], U[9, 1], params=params, warm=first.warm_starts[9])[0]
+    np.testing.assert_array_equal(warm[9], alone)

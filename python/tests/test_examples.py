@@ -8,7 +8,9 @@ from conftest import ROOT
 
 EXAMPLES = {
     "push.py": ([], "the box is at"),
-    "grasp.py": ([], "up: holds 4.6"),
+    "grasp.py": ([], "down: holds 5.7"),
+    "ball_in_hand.py": ([], "turned by 32"),
+    "mpc.py": ([], "30 of 30 plans are proven optimal"),
     "plan.py": ([], "from the goal"),
     "ray_sweep.py": (["{tmp}/sweep.bin", "200"], "of 200 rollouts went well"),
 }

@@ -119,3 +119,60 @@ def test_import_is_quick():
     code = "import sys, quasistep; print(*[m for m in ('matplotlib', 'ray', 'IPython') if m in sys.modules])"
     said = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert said.stdout.strip() == ""
+
+
+def test_exact_friction_carries_its_warm_start(push):
+    """A warm step is the cold one to the solver's tolerance, travels, and takes fewer iterations on the way."""
+    params = push.params.replace(formulation="coulomb")
+    q, warm = push.q0, None
+    work = {"warm": 0, "cold": 0}
+    for k in range(40):
+        t = k * push.h
+        cold, plain = push.step(q, t=t, params=params)
+        q_next, report = push.step(q, t=t, params=params, warm=warm)
+        np.testing.assert_allclose(q_next, cold, atol=1e-8)
+        work["cold"] += plain.iterations
+        work["warm"] += report.iterations
+        back = pickle.loads(pickle.dumps(report.warm_start))
+        assert back == report.warm_start
+        q, warm = q_next, back
+    assert len(warm) > 0 and work["warm"] <= work["cold"]
+
+
+def test_uniqueness_names_what_may_differ(push):
+    """A box that slides on four corners: its motion is determined, its corners' forces are not, their sum is."""
+    answer = push.with_({"step.cone": 4}).uniqueness(u=push.commanded(push.q0) + [0.05, 0.0])
+    assert answer.motion == "unique" and answer.forces == "shared"
+    assert {(c.a, c.b) for c in answer.contacts} == {("table/table", "box/box")}
+    assert answer.sums[0].body == "box/box" and "z" in answer.sums[0].axes
+    assert "may be split otherwise" in answer.text
+    assert pickle.loads(pickle.dumps(answer)) == answer
+
+
+def test_uniqueness_is_in_the_report_if_asked_for(push):
+    params = push.params.replace(formulation="coulomb")
+    plain = push.step(push.q0, params=params)[1]
+    asked = push.step(push.q0, params=params, uniqueness=True)[1]
+    assert plain.uniqueness is None and asked.uniqueness == push.uniqueness()
+    assert push.step(push.q0, uniqueness=True)[1].uniqueness is None      # a convex step is the only one
+    assert pickle.loads(pickle.dumps(asked)).uniqueness == asked.uniqueness
+
+
+def test_a_body_that_leans_on_all_of_its_friction_is_free():
+    """A puck pushed with exactly mu m g may stay or go: no mass says which, Trinkle05 Proposition 1."""
+    scene = qs.SystemBuilder(step={"size": 0.1, "cone": "round"})
+    scene.model("floor", joint="fixed", friction=0.5, shape=qs.half_space())
+    slides = [qs.slide(axis, direction) for axis, direction in (("x", [1, 0, 0]), ("z", [0, 0, 1]))]
+    scene.model("puck", joint=slides, mass=1, friction=0.5, pose={"xyz": [0, 0, 0.1]}, shape=qs.sphere(0.1))
+    answer = scene.build().uniqueness(wrenches=[qs.Wrench("puck", force=(0.5 * 9.81, 0, 0))])
+    assert answer.motion == "free" and answer.bodies == ["puck/puck"]
+    assert set(answer.direction) == {"puck.x"}
+
+
+def test_a_body_at_rest_on_four_corners_is_not_said_to_have_one_answer():
+    """Its speeds are rounding, which is no slip: four corners are one more than balance needs."""
+    scene = qs.SystemBuilder(step={"size": 0.05, "inertia": "mass"})
+    scene.model("table", joint="fixed", friction=0.5, shape=qs.half_space())
+    scene.model("block", mass=1, pose={"xyz": [0, 0, 0.05]}, shape=qs.box([0.1, 0.1, 0.1]))
+    for cone in (4, "round"):
+        assert scene.build().with_({"step.cone": cone}).uniqueness().forces != "unique"

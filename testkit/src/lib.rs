@@ -8,10 +8,11 @@ use quasistep_scene::Scene;
 use std::path::PathBuf;
 
 /// Names of the shipped scenes that run on their own, by their file name without ending.
-pub const SCENES: [&str; 12] = [
+pub const SCENES: [&str; 13] = [
     "gripper_2d",
     "iiwa_stacking",
     "planar_push",
+    "ball_in_hand",
     "box_pivot",
     "pinch",
     "door",

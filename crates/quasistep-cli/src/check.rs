@@ -41,7 +41,7 @@ pub fn check(arguments: &CheckArgs, quiet: bool) -> Result<(), Failure> {
 
 /// Says from when to when the scene's answers are the only ones.
 fn uniqueness(scene: &Scene) -> Result<(), Failure> {
-    if !matches!(scene.params.formulation, Formulation::Coulomb { .. }) {
+    if matches!(scene.params.formulation, Formulation::Anitescu { .. }) {
         return Err(Failure::usage(
             "--uniqueness speaks of exact Coulomb friction; add --formulation coulomb",
         ));

@@ -149,7 +149,7 @@ struct Changes {
     /// Simulated time, in s (short for --set step.duration=T)
     #[arg(long, value_name = "T")]
     duration: Option<String>,
-    /// Friction law: anitescu or coulomb (short for --set step.formulation=NAME)
+    /// Step problem: anitescu, coulomb, or with dynamics stewart_trinkle (short for --set step.formulation=NAME)
     #[arg(long, value_name = "NAME")]
     formulation: Option<String>,
     /// Replace a value of the scene file by its dotted path; may be repeated

@@ -122,10 +122,17 @@ fn print_summary(scene: &Scene, tally: &Tally, seconds: &Seconds) {
     if tally.saturated_steps() > 0 {
         println!("  effort limits were reached in {} steps", tally.saturated_steps());
     }
-    if tally.stand_ins() > 0 {
+    let eased = tally.without_recovery();
+    if eased > 0 {
+        println!(
+            "  {eased} dynamic steps have no answer that was found: the step of Anitescu and Potra, which \
+             recovers no overlap, stands in"
+        );
+    }
+    if tally.stand_ins() > eased {
         println!(
             "  {} steps have no answer with exact friction that was found: the fallback {:?} stands in",
-            tally.stand_ins(),
+            tally.stand_ins() - eased,
             scene.params.fallback
         );
     }

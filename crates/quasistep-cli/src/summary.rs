@@ -71,6 +71,7 @@ pub fn summary(scene: &Scene, tally: &Tally, seconds: &Seconds, stopped: Option<
                 "lemke": tally.coulomb_steps(CoulombMethod::Lemke),
                 "cases": tally.coulomb_steps(CoulombMethod::Cases),
                 "stand_ins": tally.stand_ins(),
+                "anitescu_potra": tally.without_recovery(),
                 "boundary_layer_m": tally.boundary_layer(),
             },
             "iterations": { "mean": tally.mean_iterations(), "max": tally.most_iterations() },

@@ -1,49 +1,10 @@
 //! The commands as a person runs them: words, files, exit codes.
 #![allow(missing_docs)]
 
-use std::path::{Path, PathBuf};
-use std::process::{Command, Output};
+mod common;
 
-fn quasistep(arguments: &[&str]) -> Output {
-    let root = PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("../..");
-    Command::new(env!("CARGO_BIN_EXE_quasistep"))
-        .args(arguments)
-        .current_dir(root)
-        .output()
-        .unwrap()
-}
-
-/// A folder of its own for each test, gone afterwards.
-struct Folder(PathBuf);
-
-impl Folder {
-    fn new(name: &str) -> Self {
-        let path =
-            std::env::temp_dir().join(format!("quasistep-cli-{name}-{}", std::process::id()));
-        let _ = std::fs::remove_dir_all(&path);
-        Self(path)
-    }
-    fn text(&self) -> &str {
-        self.0.to_str().unwrap()
-    }
-    fn read(&self, file: &str) -> String {
-        std::fs::read_to_string(self.0.join(file)).unwrap_or_else(|e| panic!("{file}: {e}"))
-    }
-}
-
-impl Drop for Folder {
-    fn drop(&mut self) {
-        let _ = std::fs::remove_dir_all(&self.0);
-    }
-}
-
-#[track_caller]
-fn ends(output: &Output, code: i32) -> (String, String) {
-    let said = String::from_utf8_lossy(&output.stdout).into_owned();
-    let errors = String::from_utf8_lossy(&output.stderr).into_owned();
-    assert_eq!(output.status.code(), Some(code), "{said}\n{errors}");
-    (said, errors)
-}
+use common::{Folder, ends, quasistep, root};
+use std::path::Path;
 
 #[test]
 fn run_leaves_the_promised_files() {
@@ -243,7 +204,7 @@ fn sample_writes_the_cloud_of_a_body() {
     let (said, _) = ends(&quasistep(&["sample", scene, "rabbit", "-n", "992", "-o", name]), 0);
     assert!(said.contains("992 points"), "{said}");
     // the shipped cloud is what this command writes
-    let root = PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("../..");
+    let root = root();
     let shipped = std::fs::read_to_string(root.join("scenes/models/clouds/rabbit.ply")).unwrap();
     assert_eq!(out.read("rabbit.ply"), shipped);
 

@@ -1,52 +1,9 @@
 //! `quasistep mpc` as a person runs it, against the exact closed loops of MpcNote.
 #![allow(missing_docs)]
 
-use std::path::PathBuf;
-use std::process::{Command, Output};
+mod common;
 
-fn root() -> PathBuf {
-    PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("../..")
-}
-
-fn quasistep(arguments: &[&str]) -> Output {
-    Command::new(env!("CARGO_BIN_EXE_quasistep"))
-        .args(arguments)
-        .current_dir(root())
-        .output()
-        .unwrap()
-}
-
-/// A folder of its own for each test, gone afterwards.
-struct Folder(PathBuf);
-
-impl Folder {
-    fn new(name: &str) -> Self {
-        let path =
-            std::env::temp_dir().join(format!("quasistep-mpc-{name}-{}", std::process::id()));
-        let _ = std::fs::remove_dir_all(&path);
-        Self(path)
-    }
-    fn text(&self) -> &str {
-        self.0.to_str().unwrap()
-    }
-    fn read(&self, file: &str) -> String {
-        std::fs::read_to_string(self.0.join(file)).unwrap_or_else(|e| panic!("{file}: {e}"))
-    }
-}
-
-impl Drop for Folder {
-    fn drop(&mut self) {
-        let _ = std::fs::remove_dir_all(&self.0);
-    }
-}
-
-#[track_caller]
-fn ends(output: &Output, code: i32) -> (String, String) {
-    let said = String::from_utf8_lossy(&output.stdout).into_owned();
-    let errors = String::from_utf8_lossy(&output.stderr).into_owned();
-    assert_eq!(output.status.code(), Some(code), "{said}\n{errors}");
-    (said, errors)
-}
+use common::{Folder, ends, quasistep, root};
 
 /// A CSV file of numbers, by the names of its columns.
 struct Table {

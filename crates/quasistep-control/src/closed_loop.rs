@@ -7,16 +7,18 @@ use crate::error::ProblemError;
 use crate::mpc::{Mpc, MpcSettings};
 use crate::plan::Plan;
 use crate::prediction::{
-    Dynamics, Prediction, PredictionError, PredictionSettings, geometric_stiffness, predict,
+    ContactEntries, Dynamics, Prediction, PredictionError, PredictionSettings, geometric_stiffness,
+    predict,
 };
 use crate::problem::{Bounds, Cost, Problem};
 use quasistep::{
-    LinearContact, Linearisation, State, StepError, StepInput, StepParams, StepReport, System,
-    Workspace,
+    Formulation, Integration, LinearContact, Linearisation, State, StepError, StepInput,
+    StepParams, StepReport, System, Workspace,
 };
 use quasistep_math::Vec3;
 
-/// What a scene is to do, and how it is planned.
+/// What a scene is to do, and how it is planned. The scene itself moves by its simulator: by the dynamic step
+/// where the plan is dynamic, else as its parameters say.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Task {
     /// The step that predicts.
@@ -52,6 +54,7 @@ pub struct ClosedLoop<'a> {
     params: StepParams,
     task: Task,
     state: State,
+    /// Velocities over the last planned step.
     v: Vec<f64>,
     /// Made at the first step.
     mpc: Option<Mpc>,
@@ -75,9 +78,11 @@ pub struct LoopStep {
     pub plan: Plan,
     /// What the plan does at each contact in its first step.
     pub contacts: Vec<LoopContact>,
+    /// Entries of `gamma` of each of them.
+    pub entries: Vec<ContactEntries>,
     /// Where the scene is after the step: positions, then velocities.
     pub x_next: Vec<f64>,
-    /// What the simulator did, step by step. Empty if the scene moved as predicted.
+    /// What the simulator did, step by step.
     pub moved: Vec<Moved>,
 }
 
@@ -188,14 +193,27 @@ impl<'a> ClosedLoop<'a> {
         let n_v = system.model().n_v();
         ProblemError::check_numbers("time_step", &[task.time_step], 1)?;
         ProblemError::check_numbers("v_start", &task.v_start, n_v)?;
-        let driven = task.dynamics.driven(system)?;
+        task.dynamics.driven(system)?;
+        let (mut params, mut state) = (params, start);
+        if task.dynamics.carries_velocity() {
+            // what moves must see at least what the plan sees
+            params.contact_margin = params.contact_margin.max(task.margin);
+            params.formulation = Formulation::StewartTrinkle { cone: params.formulation.cone() };
+            params.integration = Integration::Euler;
+            state.v.clone_from(&task.v_start);
+        }
         let mut this = Self {
             system,
             params,
             v: task.v_start.clone(),
-            q_cmd: driven.iter().map(|&dof| start.q[dof]).collect(),
+            q_cmd: system
+                .commanded()
+                .iter()
+                .flat_map(|&b| &state.q[system.model().body(b).q.clone()])
+                .copied()
+                .collect(),
             task,
-            state: start,
+            state,
             mpc: None,
             last: None,
             taken: 0,
@@ -203,9 +221,7 @@ impl<'a> ClosedLoop<'a> {
             planned: Vec::new(),
             work: system.create_workspace(),
         };
-        if this.is_simulated() {
-            this.substeps()?;
-        }
+        this.substeps()?;
         let (seen, predictions) = this.look()?;
         this.problem(systems(&predictions)).check()?;
         this.near = seen.contacts;
@@ -222,9 +238,9 @@ impl<'a> ClosedLoop<'a> {
         self.state.q.iter().chain(&self.v).copied().collect()
     }
 
-    /// True if the simulator moves the scene; the dynamic step is its own plant.
-    pub fn is_simulated(&self) -> bool {
-        self.task.dynamics == Dynamics::QuasiDynamic
+    /// How the simulator steps.
+    pub fn params(&self) -> &StepParams {
+        &self.params
     }
 
     /// Plans from here and moves one step on; `stop` cuts the search short.
@@ -249,17 +265,12 @@ impl<'a> ClosedLoop<'a> {
             return Err(LoopError::NoPlan(self.why_none(&plan)));
         }
         let contacts = self.contacts(&seen, &prediction, &plan);
-        let moved = if self.is_simulated() { self.simulate(&plan.inputs[0])? } else { Vec::new() };
-        if moved.is_empty() {
-            let n = self.v.len();
-            self.state.q.copy_from_slice(&plan.states[1][..n]);
-            self.v.copy_from_slice(&plan.states[1][n..]);
-            self.state.time += self.task.time_step;
-        }
+        let moved = self.simulate(&plan.inputs[0])?;
         self.planned = planned(&seen, &prediction, &plan);
         self.last = Some(plan.clone());
         self.taken += 1;
-        Ok(LoopStep { x, x_next: self.x(), plan, contacts, moved })
+        let entries = prediction.entries;
+        Ok(LoopStep { x, x_next: self.x(), plan, contacts, entries, moved })
     }
 
     /// The scene about where it is, and what predicts it: one system for all steps of a plan, or one each.
@@ -356,19 +367,25 @@ impl<'a> ClosedLoop<'a> {
         }
     }
 
-    /// Moves the commands to where the input wants them, evenly over the simulator's steps.
+    /// Moves the scene: forces stay, commands go evenly over the simulator's steps to where the input wants them.
     fn simulate(&mut self, input: &[f64]) -> Result<Vec<Moved>, LoopError> {
         let n = self.substeps()?;
         let driven = self.task.dynamics.driven(self.system)?;
-        let from = self.q_cmd.clone();
-        let to: Vec<f64> =
-            driven.iter().zip(input).map(|(&dof, u)| self.state.q[dof] + u).collect();
+        let forced = self.task.dynamics.carries_velocity();
+        let (from, mut to, mut tau) = (self.q_cmd.clone(), self.q_cmd.clone(), Vec::new());
+        if forced {
+            tau.resize(self.v.len(), 0.0);
+            driven.iter().zip(input).for_each(|(&dof, u)| tau[dof] = *u);
+        } else {
+            to = driven.iter().zip(input).map(|(&dof, u)| self.state.q[dof] + u).collect();
+        }
         let before = self.state.q.clone();
         let mut moved = Vec::with_capacity(n);
         for k in 1..=n {
             let share = k as f64 / n as f64;
             let input = StepInput {
                 q_cmd: from.iter().zip(&to).map(|(a, b)| a + share * (b - a)).collect(),
+                tau: tau.clone(),
                 ..StepInput::default()
             };
             let report =
@@ -376,8 +393,12 @@ impl<'a> ClosedLoop<'a> {
             moved.push(Moved { state: self.state.clone(), report: report.clone(), input });
         }
         self.q_cmd = to;
-        for (v, (q, old)) in self.v.iter_mut().zip(self.state.q.iter().zip(&before)) {
-            *v = (q - old) / self.task.time_step;
+        if forced {
+            self.v.clone_from(&self.state.v);
+        } else {
+            for (v, (q, old)) in self.v.iter_mut().zip(self.state.q.iter().zip(&before)) {
+                *v = (q - old) / self.task.time_step;
+            }
         }
         Ok(moved)
     }

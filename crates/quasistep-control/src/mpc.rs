@@ -306,6 +306,7 @@ impl Mpc {
         warm.is_usable()
             && warm.inputs.len() == self.problem.horizon
             && warm.inputs.iter().all(|u| u.len() == self.problem.n_u())
+            && warm.modes.len() == self.problem.horizon
             && warm.modes.iter().enumerate().all(|(k, m)| m.len() == units(k))
     }
 

@@ -52,8 +52,17 @@ pub struct Plan {
     pub relaxed: Vec<Relaxed>,
     /// If infeasible: constraints that clash, in order of time.
     pub conflict: Vec<AtStep>,
-    /// Modes per step and unit, for the next warm start.
-    pub(crate) modes: Vec<Vec<u8>>,
+    /// Modes per step, one for each contact of [`Lcs::contacts`](crate::Lcs::contacts) and pair of no contact in
+    /// the order of `gamma`: of a contact 0, 1 open, 2, 3 sticking, 4, 5 sliding, the second of two for friction
+    /// or motion the other way; of a pair 0 where its entry of `gamma` is zero, 1 where its row is.
+    pub modes: Vec<Vec<u8>>,
+}
+
+/// No plan: what [`Mpc::plan`](crate::Mpc::plan) says of an infeasible problem.
+impl Default for Plan {
+    fn default() -> Self {
+        Self::empty()
+    }
 }
 
 impl Plan {

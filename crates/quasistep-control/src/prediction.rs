@@ -122,6 +122,11 @@ impl std::fmt::Display for PredictionError {
 impl std::error::Error for PredictionError {}
 
 impl Dynamics {
+    /// True if velocities are part of the state, false if every step starts from rest.
+    pub fn carries_velocity(&self) -> bool {
+        matches!(self, Self::Dynamic { .. })
+    }
+
     /// Dofs that carry an input, in the order of the inputs.
     ///
     /// # Errors
@@ -170,7 +175,7 @@ pub fn predict(
     let (P, gains) = mobility(system, at, dynamics, &driven, h);
     let inverse = inverse(&P, n)
         .map_err(|dof| PredictionError::Massless { dof: system.dof_names()[dof].clone() })?;
-    let carry = matches!(dynamics, Dynamics::Dynamic { .. });
+    let carry = dynamics.carries_velocity();
 
     let entries = number(&at.contacts, settings.directions);
     let n_gamma = entries.iter().map(|e| 1 + e.tangents.len() + usize::from(e.slip.is_some()));
@@ -303,7 +308,7 @@ fn mobility(
     h: f64,
 ) -> (Vec<f64>, Vec<f64>) {
     let n = at.n_v;
-    if matches!(dynamics, Dynamics::Dynamic { .. }) {
+    if dynamics.carries_velocity() {
         return (at.mass.clone(), vec![1.0; driven.len()]);
     }
     let mut P = at.mass.clone();

@@ -28,6 +28,7 @@ mod cylinder_pair;
 mod ellipse;
 mod half_space;
 mod line_patch;
+mod motion;
 mod narrow_phase;
 mod patch;
 mod point;
@@ -40,6 +41,7 @@ mod tube;
 
 pub use broad_phase::{Aabb, BroadPhase};
 pub use cloud::{Choice, CloudError, PointCloud};
+pub use motion::{ContactMotion, MotionMap};
 pub use narrow_phase::{ContactPoint, Distance, NarrowPhase, contact_patch, signed_distance};
 pub use polytope::{Edge, Face, HullError, Polytope};
 pub use sample::{SampleError, Samples, sample_surface, sample_triangles};

@@ -78,8 +78,8 @@ pub fn contact_patch(
 /// Reusable memory for queries; holds no meaning.
 #[derive(Debug, Default)]
 pub struct NarrowPhase {
-    a: Core,
-    b: Core,
+    pub(crate) a: Core,
+    pub(crate) b: Core,
     clipper: Clipper,
     clouds: CloudMemory,
 }

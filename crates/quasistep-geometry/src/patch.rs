@@ -7,7 +7,7 @@ use quasistep_math::Vec3;
 /// Most points of a patch: eight is what two rectangles can have.
 pub(crate) const MAX_POINTS: usize = 8;
 /// Cosine of the angle to the contact normal above which a face is the flat one that others meet.
-const FLAT: f64 = 1.0 - 1e-10;
+pub(crate) const FLAT: f64 = 1.0 - 1e-10;
 /// A face of B must be better aligned than one of A by this much to be the reference.
 const PREFER_A: f64 = 1e-6;
 /// Points nearer than this are one point; corners that stand out less are on an edge, in m.

@@ -1,40 +1,16 @@
 //! A query about clouds takes no memory once it has seen its like.
 #![allow(missing_docs)]
 #![allow(non_snake_case)]
-// counting calls needs a global allocator, and `GlobalAlloc` is an unsafe trait
-#![allow(unsafe_code)]
 
 mod common;
 
 use common::{Samples, cloud, random_hull};
 use quasistep_geometry::{Choice, ContactPoint, NarrowPhase, PointCloud, Shape};
 use quasistep_math::{Pose, Vec3};
-use std::alloc::{GlobalAlloc, Layout, System};
-use std::sync::atomic::{AtomicUsize, Ordering};
-
-struct Counting;
-
-static CALLS: AtomicUsize = AtomicUsize::new(0);
-
-// SAFETY: every call is passed on to the system's allocator unchanged
-unsafe impl GlobalAlloc for Counting {
-    unsafe fn alloc(&self, layout: Layout) -> *mut u8 {
-        CALLS.fetch_add(1, Ordering::Relaxed);
-        unsafe { System.alloc(layout) }
-    }
-    unsafe fn dealloc(&self, pointer: *mut u8, layout: Layout) {
-        unsafe { System.dealloc(pointer, layout) }
-    }
-    unsafe fn realloc(&self, pointer: *mut u8, layout: Layout, size: usize) -> *mut u8 {
-        CALLS.fetch_add(1, Ordering::Relaxed);
-        unsafe { System.realloc(pointer, layout, size) }
-    }
-}
 
 #[global_allocator]
-static ALLOCATOR: Counting = Counting;
+static ALLOCATOR: counting::Counting = counting::Counting;
 
-// the only test of this file: others would allocate beside it
 #[test]
 fn warm_queries_allocate_nothing() {
     let mut s = Samples::new(61);
@@ -57,7 +33,7 @@ fn warm_queries_allocate_nothing() {
     let mut out: Vec<ContactPoint> = Vec::new();
     let mut calls = [0; 2];
     for round in &mut calls {
-        let before = CALLS.load(Ordering::Relaxed);
+        let before = counting::calls();
         for [X_WA, X_WB] in &poses {
             for a in &others {
                 for b in &clouds {
@@ -67,7 +43,7 @@ fn warm_queries_allocate_nothing() {
                 }
             }
         }
-        *round = CALLS.load(Ordering::Relaxed) - before;
+        *round = counting::calls() - before;
     }
     assert!(calls[0] > 0, "memory grows at first");
     assert_eq!(calls[1], 0);

@@ -117,15 +117,20 @@ impl Vec3 {
     /// It is the world axis least aligned with `self`, projected; near ties fall to z, x, y in
     /// this order, so that rounding noise on an axis-aligned normal cannot swap the axes.
     pub fn any_orthogonal(self) -> Self {
+        let axis = self.least_aligned_axis();
+        (axis - self * self.dot(axis)).try_normalize().unwrap_or(axis)
+    }
+
+    /// The world axis that [`any_orthogonal`](Self::any_orthogonal) projects.
+    pub fn least_aligned_axis(self) -> Self {
         let score = [self.x.abs() + 0.01, self.y.abs() + 0.02, self.z.abs()];
-        let axis = if score[2] <= score[0] && score[2] <= score[1] {
+        if score[2] <= score[0] && score[2] <= score[1] {
             Self::Z
         } else if score[0] <= score[1] {
             Self::X
         } else {
             Self::Y
-        };
-        (axis - self * self.dot(axis)).try_normalize().unwrap_or(axis)
+        }
     }
 }
 

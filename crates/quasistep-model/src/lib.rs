@@ -36,6 +36,9 @@ mod joint;
 mod kinematics;
 mod manifold;
 mod model;
+mod motion;
+mod tangent;
+mod twist;
 
 pub use body::{Body, BodyDef, Mimic};
 pub use build::ModelBuilder;
@@ -44,3 +47,5 @@ pub use inertia::BodyInertia;
 pub use joint::JointKind;
 pub use kinematics::{Column, Kinematics};
 pub use model::{Model, PositionLimit, WORLD};
+pub use motion::BodyMotion;
+pub use twist::{SpatialForce, Twist};

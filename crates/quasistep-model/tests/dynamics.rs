@@ -175,3 +175,76 @@ fn small_bodies_keep_their_inertia_far_from_the_origin() {
         assert!((M[k * 6 + k] - expected).abs() < 1e-12 * expected);
     }
 }
+
+/// Points of every body move with the velocities and accelerations of second differences.
+#[test]
+fn motions_are_those_of_points_on_the_bodies() {
+    // a second difference of a few metres over 1e-4 s keeps 1e-8/1e-8: 1e-6 of 20 m/s² or so
+    const STEP: f64 = 1e-4;
+    for seed in 0..10 {
+        let model = everything(seed);
+        let mut samples = Samples(seed + 200);
+        let q = random_q(&model, &mut samples);
+        let v: Vec<f64> = (0..model.n_v()).map(|_| samples.next()).collect();
+        let here = kinematics(&model, &q);
+        let [before, after] = [-STEP, STEP].map(|h| moved(&model, &q, &v, h));
+        let mut motions = Vec::new();
+        model.motions(&here, &v, &mut motions);
+        for body in 1..model.n_bodies() {
+            for p_B in [Vec3::ZERO, Vec3::X, Vec3::new(0.3, -0.4, 0.5)] {
+                let [a, p, b] =
+                    [&before, &here, &after].map(|kin| kin.X_WB[body].transform_point(p_B));
+                let velocity = (b - a) * (0.5 / STEP);
+                let acceleration = ((b - p) - (p - a)) * (1.0 / (STEP * STEP));
+                let scale = 1.0 + acceleration.norm();
+                assert!((motions[body].velocity(p) - velocity).norm() < 1e-6 * scale);
+                let error = (motions[body].acceleration(p) - acceleration).norm();
+                assert!(error < 1e-5 * scale, "seed {seed}, body {body}: off by {error:e}");
+            }
+        }
+    }
+}
+
+/// `vᵀ (−C v) = −1/2 vᵀ (dM/dt) v`: velocity forces do no work but what changes of the inertia take.
+#[test]
+fn velocity_forces_keep_the_kinetic_energy() {
+    const STEP: f64 = 1e-5;
+    for seed in 0..10 {
+        let model = everything(seed);
+        let mut samples = Samples(seed + 300);
+        let q = random_q(&model, &mut samples);
+        let v: Vec<f64> = (0..model.n_v()).map(|_| samples.next()).collect();
+        let energy = |kin: &Kinematics| {
+            let M = mass_matrix(&model, kin);
+            let Mv: Vec<f64> = M.chunks(model.n_v()).map(|row| dot(row, &v)).collect();
+            0.5 * dot(&v, &Mv)
+        };
+        let [before, after] = [-STEP, STEP].map(|h| energy(&moved(&model, &q, &v, h)));
+        let mut tau = vec![0.0; model.n_v()];
+        model.velocity_force(&kinematics(&model, &q), &v, &mut Vec::new(), &mut tau);
+        let wanted = -(after - before) / (2.0 * STEP);
+        let error = (dot(&v, &tau) - wanted).abs();
+        // central differences of an energy of size E: E 1e-16/1e-5
+        assert!(error < 1e-7 * (1.0 + before.abs() + wanted.abs()), "seed {seed}: {error:e}");
+    }
+}
+
+/// Euler's equations of a body that turns freely about its centre of mass: `I dw/dt + w × I w = 0`.
+#[test]
+fn a_free_body_feels_its_gyroscopic_torque() {
+    let mut builder = ModelBuilder::new();
+    let inertia =
+        BodyInertia { mass: 2.0, inertia: Mat3::diagonal([1.0, 2.0, 2.5]), ..Default::default() };
+    let body = BodyDef { inertia, ..def("body", WORLD, JointKind::Free) };
+    builder.add_body(body).unwrap();
+    let model = builder.build().unwrap();
+    let v = [3.0, -1.0, 2.0, 0.5, 0.6, 0.7];
+    let mut tau = [0.0; 6];
+    let q = model.neutral_q();
+    model.velocity_force(&kinematics(&model, &q), &v, &mut Vec::new(), &mut tau);
+    // −w × I w with I w = (3, −2, 5)
+    let wanted = Vec3::new(3.0, -1.0, 2.0).cross(Vec3::new(3.0, -2.0, 5.0)) * -1.0;
+    for k in 0..3 {
+        assert!((tau[k] - wanted[k]).abs() < 1e-14 && tau[3 + k].abs() < 1e-14);
+    }
+}

@@ -10,11 +10,14 @@ use crate::system::{System, WrenchArgument};
 use numpy::PyArray1;
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
-use quasistep::{BatchInput, BatchKeep};
+use quasistep::{BatchInput, BatchKeep, SampleError, Variant, Wrench};
+use quasistep_scene::{Scene, SceneError};
+use std::collections::BTreeMap;
+use std::sync::{Mutex, PoisonError};
 
 /// Rolls out `n` samples of `n_steps` steps: configurations, flat, and the rest by name.
 #[pyfunction]
-#[pyo3(signature = (system, q, u, v, n, n_steps, t, h, wrenches, params, warm, threads, every_step, report, progress))]
+#[pyo3(signature = (system, q, u, v, n, n_steps, t, h, wrenches, params, warm, vary, threads, every_step, report, progress))]
 #[allow(clippy::too_many_arguments)] // the Python front's one call
 pub fn batch<'py>(
     py: Python<'py>,
@@ -29,29 +32,25 @@ pub fn batch<'py>(
     wrenches: Option<Vec<WrenchArgument>>,
     params: Option<&StepParams>,
     warm: Option<Vec<WarmStart>>,
+    vary: Option<Vec<Vec<(String, String)>>>,
     threads: Option<usize>,
     every_step: bool,
     report: bool,
     progress: Option<Py<PyAny>>,
 ) -> PyResult<(Bound<'py, PyArray1<f64>>, Bound<'py, PyDict>)> {
+    let given = params.is_some();
     let params = system.params_with(params, h);
     let world = &system.scene.system;
     let own = system.wrenches(wrenches)?;
-    let wrenches: Vec<Vec<_>> = (1..=n_steps)
-        .map(|k| {
-            let mut all = Vec::new();
-            system.scene.sample_wrenches(t + k as f64 * params.time_step, &mut all);
-            all.extend_from_slice(&own);
-            all
-        })
-        .collect();
+    let wrenches = all_wrenches(&system.scene, &own, n_steps, t, params.time_step);
     let (q, u, v) = (flat(&q), flat(&u), v.map(|v| flat(&v)).unwrap_or_default());
-    let warm: Vec<_> = warm.unwrap_or_default().into_iter().map(|w| w.keys).collect();
+    let warm: Vec<_> = warm.unwrap_or_default().into_iter().map(|w| w.inner).collect();
     let input = BatchInput {
         n_samples: n,
         n_steps,
         time: t,
         q: &q,
+        v: &[],
         q_cmd: &u,
         v_cmd: &v,
         wrenches: &wrenches,
@@ -64,11 +63,28 @@ pub fn batch<'py>(
     let rows = if every_step { n_steps } else { 1 };
     let mut q_out = vec![0.0; n * rows * world.model().n_q()];
     let mut watch = Watch::new(progress, n);
+    let scene_errors = Mutex::new(BTreeMap::new());
     let outcomes = py
         .detach(|| {
             let mut look = |done| watch.look(done);
             let look: Option<&mut dyn FnMut(usize) -> _> = Some(&mut look);
-            world.step_batch(&input, &params, keep, threads, &mut q_out, look)
+            let Some(vary) = &vary else {
+                return world.step_batch(&input, &params, keep, threads, &mut q_out, look);
+            };
+            let make = |i: usize| {
+                let made = system.scene.with_changes(&vary[i]);
+                let scene = made.map_err(|e| {
+                    let text = e.to_string();
+                    lock(&scene_errors).insert(i, e);
+                    SampleError::Variant(text)
+                })?;
+                // params of the call are for all samples; else each scene says its own
+                let mut params = if given { params.clone() } else { scene.params.clone() };
+                params.time_step = h.unwrap_or(params.time_step);
+                let wrenches = all_wrenches(&scene, &own, n_steps, t, params.time_step);
+                Ok(Variant { system: scene.system, params, wrenches })
+            };
+            world.step_varied_batch(&input, &make, keep, threads, &mut q_out, look)
         })
         .map_err(|e| error::step(&e))?;
     if let Some(error) = watch.error {
@@ -82,7 +98,8 @@ pub fn batch<'py>(
     let mut contacts = Vec::new();
     for (i, outcome) in outcomes.iter().enumerate() {
         if let Some(e) = &outcome.error {
-            errors.set_item(i, error::sample(e))?;
+            let own = lock(&scene_errors).remove(&i);
+            errors.set_item(i, own.map_or_else(|| error::sample(e), |e| error::scene(&e)))?;
         }
         if !report {
             continue;
@@ -98,4 +115,21 @@ pub fn batch<'py>(
     rest.set_item("reports", reports)?;
     rest.set_item("contacts", records::array(py, contacts, Of::Batch)?)?;
     Ok((PyArray1::from_vec(py, q_out), rest))
+}
+
+/// Wrenches of each step: the scene's, and those given for all steps.
+fn all_wrenches(scene: &Scene, own: &[Wrench], n_steps: usize, t: f64, h: f64) -> Vec<Vec<Wrench>> {
+    let at = |k: usize| {
+        let mut all = Vec::new();
+        scene.sample_wrenches(t + k as f64 * h, &mut all);
+        all.extend_from_slice(own);
+        all
+    };
+    (1..=n_steps).map(at).collect()
+}
+
+fn lock(
+    errors: &Mutex<BTreeMap<usize, SceneError>>,
+) -> std::sync::MutexGuard<'_, BTreeMap<usize, SceneError>> {
+    errors.lock().unwrap_or_else(PoisonError::into_inner)
 }

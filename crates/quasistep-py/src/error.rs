@@ -3,6 +3,7 @@
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
 use quasistep::{SampleError, StaticsError, StepError};
+use quasistep_control::{LoopError, ProblemError};
 use quasistep_scene::SceneError;
 
 /// An exception of `quasistep.errors` by its class, with a sentence and details by name.
@@ -53,17 +54,43 @@ pub fn step_as(error: &StepError, sentence: &str) -> PyErr {
                 d.set_item("direction", direction)
             })
         }
-        StepError::Infeasible { pairs, joints, .. } => {
+        StepError::Infeasible { pairs, joints, crushed } => {
             exception("InfeasibleError", sentence, |d| {
-                let pairs: Vec<_> = pairs.iter().map(|p| (&p.a, &p.b, p.depth)).collect();
-                d.set_item("pairs", pairs)?;
-                d.set_item("joints", joints)
+                d.set_item("pairs", named(pairs))?;
+                d.set_item("joints", joints)?;
+                d.set_item("crushed", crushed)
             })
         }
+        StepError::Jammed { pairs, joints } => exception("JammedError", sentence, |d| {
+            d.set_item("pairs", named(pairs))?;
+            d.set_item("joints", joints)
+        }),
+        StepError::Undecided { .. } => exception("UndecidedError", sentence, |_| Ok(())),
         StepError::NotSolved { iterations, .. } => {
             exception("NotSolvedError", sentence, |d| d.set_item("iterations", iterations))
         }
         _ => exception("StepError", sentence, |_| Ok(())),
+    }
+}
+
+fn named(pairs: &[quasistep::PairDepth]) -> Vec<(&str, &str, f64)> {
+    pairs.iter().map(|p| (p.a.as_str(), p.b.as_str(), p.depth)).collect()
+}
+
+pub fn problem(error: &ProblemError) -> PyErr {
+    exception("ProblemError", &error.to_string(), |_| Ok(()))
+}
+
+pub fn control(error: &LoopError) -> PyErr {
+    control_as(error, &error.to_string())
+}
+
+/// An error of a closed loop under another sentence.
+pub fn control_as(error: &LoopError, sentence: &str) -> PyErr {
+    match error {
+        LoopError::Step(error) => step_as(error, sentence),
+        LoopError::NoPlan(_) => exception("NoPlanError", sentence, |_| Ok(())),
+        _ => exception("ProblemError", sentence, |_| Ok(())),
     }
 }
 

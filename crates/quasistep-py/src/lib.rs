@@ -11,6 +11,8 @@ use pyo3::prelude::*;
 
 mod arrays;
 mod batch;
+mod closed_loop;
+mod control;
 mod error;
 mod params;
 mod records;
@@ -21,6 +23,7 @@ mod system;
 
 #[pymodule(gil_used = false)]
 fn _core(m: &Bound<'_, PyModule>) -> PyResult<()> {
+    m.add_class::<control::Mpc>()?;
     m.add_class::<params::StepParams>()?;
     m.add_class::<report::StepReport>()?;
     m.add_class::<report::WarmStart>()?;
@@ -28,6 +31,11 @@ fn _core(m: &Bound<'_, PyModule>) -> PyResult<()> {
     m.add_class::<system::System>()?;
     m.add_function(wrap_pyfunction!(run::run, m)?)?;
     m.add_function(wrap_pyfunction!(batch::batch, m)?)?;
+    m.add_function(wrap_pyfunction!(closed_loop::control_run, m)?)?;
+    m.add_function(wrap_pyfunction!(closed_loop::linearise, m)?)?;
+    m.add_function(wrap_pyfunction!(closed_loop::prediction, m)?)?;
+    m.add_function(wrap_pyfunction!(closed_loop::task, m)?)?;
+    m.add_function(wrap_pyfunction!(control::coulomb_contacts, m)?)?;
     m.add_function(wrap_pyfunction!(statics::settle, m)?)?;
     m.add_function(wrap_pyfunction!(statics::largest_wrench, m)?)?;
     let py = m.py();

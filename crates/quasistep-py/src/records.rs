@@ -7,7 +7,7 @@ use quasistep::{Certificate, ContactMode, ContactReport};
 use quasistep_math::Vec3;
 
 /// `(name, type, entries)` of a contact, as [`push`] writes it. SI, world frame, forces on B.
-pub const CONTACT: [(&str, &str, usize); 17] = [
+pub const CONTACT: [(&str, &str, usize); 18] = [
     ("a", "<i4", 1),
     ("b", "<i4", 1),
     ("p", "<f8", 3),
@@ -25,9 +25,10 @@ pub const CONTACT: [(&str, &str, usize); 17] = [
     ("slip", "<f8", 3),
     ("spin_rate", "<f8", 1),
     ("mu", "<f8", 1),
+    ("boundary_layer", "<f8", 1),
 ];
 /// Bytes of a record.
-pub const SIZE: usize = 192;
+pub const SIZE: usize = 200;
 /// What stands before the contacts of a run.
 const OF_RUN: [(&str, &str, usize); 2] = [("t", "<f8", 1), ("step", "<i8", 1)];
 /// What stands before the contacts of a batch.
@@ -68,7 +69,7 @@ pub fn push(bytes: &mut Vec<u8>, c: &ContactReport) {
     words(bytes, &[mode, c.feature, c.geom_a, c.geom_b]);
     vector(bytes, c.roll_torque_W);
     vector(bytes, c.slip_W);
-    doubles(bytes, &[c.spin_rate, c.friction.mu]);
+    doubles(bytes, &[c.spin_rate, c.friction.mu, c.boundary_layer]);
 }
 
 /// The structured array over these bytes.

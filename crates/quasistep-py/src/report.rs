@@ -5,7 +5,9 @@ use crate::records::{self, Of};
 use numpy::PyArray1;
 use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyTuple};
-use quasistep::{RowKey, Stage};
+use quasistep::{
+    ForceUniqueness, MotionUniqueness, RowKey, Stage, StepMethod, Uniqueness, WarmRow,
+};
 
 /// What a step computed: forces, contacts, certificate, timing.
 ///
@@ -38,12 +40,30 @@ struct Data {
     counts: [usize; 4],
     method: String,
     smallest_norm: bool,
+    fallback: Option<(String, String)>,
     stage_ns: [u64; Stage::COUNT],
-    warm: Option<Vec<[u32; 5]>>,
+    warm: Option<WarmWords>,
+    uniqueness: Option<UniquenessWords>,
 }
 
+/// A warm start in types that Python pickles: active rows, and rows with impulse and rate.
+type WarmWords = (Vec<[u32; 5]>, Vec<([u32; 5], f64, f64)>);
+
+/// Arguments of `quasistep.Uniqueness`, in order.
+#[derive(Clone, IntoPyObject, FromPyObject)]
+pub struct UniquenessWords(
+    String,
+    Vec<String>,
+    Vec<(String, f64)>,
+    String,
+    Vec<(usize, String, String, bool)>,
+    Vec<String>,
+    Vec<(String, Vec<usize>, String)>,
+    String,
+);
+
 impl StepReport {
-    pub fn new(report: &quasistep::StepReport, warm: Option<&[RowKey]>) -> Self {
+    pub fn new(report: &quasistep::StepReport, warm: Option<&quasistep::WarmStart>) -> Self {
         let mut contacts = Vec::with_capacity(records::SIZE * report.contacts.len());
         for contact in &report.contacts {
             records::push(&mut contacts, contact);
@@ -62,12 +82,24 @@ impl StepReport {
                 report.n_candidates,
                 report.iterations as usize,
             ],
-            method: format!("{:?}", report.method),
+            method: match report.method {
+                StepMethod::Convex(method) => format!("{method:?}"),
+                StepMethod::Coulomb(method) => format!("{method:?}"),
+            },
             smallest_norm: report.smallest_norm,
+            fallback: (report.fallback.as_ref())
+                .map(|(fallback, why)| (fallback.name().to_owned(), why.to_string())),
             stage_ns: report.stage_ns,
-            warm: warm.map(|keys| keys.iter().map(key_to_words).collect()),
+            warm: warm.map(warm_to_words),
+            uniqueness: None,
         };
         Self { data }
+    }
+
+    /// With what else could have come out of the step.
+    pub fn with_uniqueness(mut self, found: Option<&Uniqueness>) -> Self {
+        self.data.uniqueness = found.map(uniqueness_words);
+        self
     }
 }
 
@@ -163,11 +195,26 @@ impl StepReport {
         self.data.smallest_norm
     }
 
+    /// What stood in for exact Coulomb friction, and why that had no answer; ``None`` for a step as asked for.
+    #[getter]
+    fn fallback(&self) -> Option<(String, String)> {
+        self.data.fallback.clone()
+    }
+
+    /// What else could have come out, a :class:`quasistep.Uniqueness`; ``None`` unless ``step`` was asked for
+    /// it and the step was taken with exact Coulomb friction.
+    #[getter]
+    fn uniqueness<'py>(&self, py: Python<'py>) -> PyResult<Option<Bound<'py, PyAny>>> {
+        let Some(words) = &self.data.uniqueness else { return Ok(None) };
+        let make = py.import("quasistep._records")?.getattr("Uniqueness")?.getattr("_of")?;
+        let words = words.clone().into_pyobject(py)?;
+        make.call1(words.cast::<PyTuple>()?.clone()).map(Some)
+    }
+
     /// What the next step may start from; ``None`` in a batch that was not asked for it.
     #[getter]
     fn warm_start(&self) -> Option<WarmStart> {
-        let keys = self.data.warm.as_ref()?;
-        Some(WarmStart { keys: keys.iter().filter_map(words_to_key).collect() })
+        self.data.warm.as_ref().map(words_to_warm)
     }
 
     fn __repr__(&self) -> String {
@@ -197,7 +244,8 @@ impl StepReport {
     }
 }
 
-/// Rows that were active in a step: the next one may start from them, for speed.
+/// Rows that were active in a step, with impulses if friction is exact: the next one may start from them, for
+/// speed.
 ///
 /// Explicit, so that a step stays a pure function of its arguments. A step gives the same answer
 /// with and without it, to the solver's tolerance.
@@ -213,21 +261,21 @@ impl StepReport {
 #[pyclass(frozen, module = "quasistep._core", from_py_object)]
 #[derive(Clone)]
 pub struct WarmStart {
-    pub keys: Vec<RowKey>,
+    pub inner: quasistep::WarmStart,
 }
 
 #[pymethods]
 impl WarmStart {
     fn __len__(&self) -> usize {
-        self.keys.len()
+        self.inner.active.len() + self.inner.rows.len()
     }
 
     fn __eq__(&self, other: &Self) -> bool {
-        self.keys == other.keys
+        self.inner == other.inner
     }
 
     fn __repr__(&self) -> String {
-        format!("WarmStart({} rows)", self.keys.len())
+        format!("WarmStart({} rows)", self.__len__())
     }
 
     fn __copy__(slf: Py<Self>) -> Py<Self> {
@@ -238,15 +286,53 @@ impl WarmStart {
         slf
     }
 
-    fn __reduce__<'py>(slf: &Bound<'py, Self>) -> PyResult<Reduced<'py, Vec<[u32; 5]>>> {
-        let words = slf.get().keys.iter().map(key_to_words).collect();
+    fn __reduce__<'py>(slf: &Bound<'py, Self>) -> PyResult<Reduced<'py, WarmWords>> {
+        let words = warm_to_words(&slf.get().inner);
         Ok((slf.get_type().getattr("_from_data")?, (words,)))
     }
 
     #[staticmethod]
-    fn _from_data(words: Vec<[u32; 5]>) -> Self {
-        Self { keys: words.iter().filter_map(words_to_key).collect() }
+    fn _from_data(words: WarmWords) -> Self {
+        words_to_warm(&words)
     }
+}
+
+fn warm_to_words(warm: &quasistep::WarmStart) -> WarmWords {
+    let rows = warm.rows.iter().map(|r| (key_to_words(&r.key), r.impulse, r.rate)).collect();
+    (warm.active.iter().map(key_to_words).collect(), rows)
+}
+
+fn words_to_warm((active, rows): &WarmWords) -> WarmStart {
+    let rows = rows.iter().filter_map(|(key, impulse, rate)| {
+        Some(WarmRow { key: words_to_key(key)?, impulse: *impulse, rate: *rate })
+    });
+    let active = active.iter().filter_map(words_to_key).collect();
+    WarmStart { inner: quasistep::WarmStart { active, rows: rows.collect() } }
+}
+
+fn uniqueness_words(found: &Uniqueness) -> UniquenessWords {
+    let (motion, bodies, direction) = match &found.motion {
+        MotionUniqueness::Unique => ("unique", Vec::new(), Vec::new()),
+        MotionUniqueness::Free { bodies, direction } => ("free", bodies.clone(), direction.clone()),
+        MotionUniqueness::Unknown => ("unknown", Vec::new(), Vec::new()),
+    };
+    let (forces, contacts, joints, sums) = match &found.forces {
+        ForceUniqueness::Unique => ("unique", Vec::new(), Vec::new(), Vec::new()),
+        ForceUniqueness::Shared { contacts, joints, sums } => {
+            let contact = |c: &quasistep::SharedForce| {
+                (c.contact, c.a.clone(), c.b.clone(), c.normal_is_unique)
+            };
+            let sum = |s: &quasistep::DeterminedSum| {
+                (s.body.clone(), s.contacts.clone(), s.axes.iter().collect())
+            };
+            let contacts = contacts.iter().map(contact).collect();
+            ("shared", contacts, joints.clone(), sums.iter().map(sum).collect())
+        }
+        ForceUniqueness::Unknown => ("unknown", Vec::new(), Vec::new(), Vec::new()),
+    };
+    let (motion, forces) = (motion.to_owned(), forces.to_owned());
+    let text = found.to_string();
+    UniquenessWords(motion, bodies, direction, forces, contacts, joints, sums, text)
 }
 
 fn key_to_words(key: &RowKey) -> [u32; 5] {

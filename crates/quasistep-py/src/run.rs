@@ -12,11 +12,12 @@ use pyo3::types::{PyDict, PyType};
 use quasistep::{State, StepReport};
 use quasistep_record::{write_contacts_csv, write_states_csv};
 use quasistep_scene::{RunOptions, RunStep};
+use quasistep_view::{Camera, StillOptions, still};
 use std::ops::ControlFlow;
 use std::path::{Path, PathBuf};
 
 /// Python is asked for signals and told of progress this often, in ns.
-const LOOK_NS: u64 = 50_000_000;
+pub const LOOK_NS: u64 = 50_000_000;
 
 /// Arrays of a run that a recording does not keep.
 #[derive(Default)]
@@ -100,7 +101,7 @@ pub fn run<'py>(
     let wrenches = system.wrenches(wrenches)?;
     let table = u.map(|u| (flat(&u), v.map(|v| flat(&v)).unwrap_or_default()));
     let options = RunOptions {
-        start: Some(State { time: t0, q: flat(&q0) }),
+        start: Some(State::at_rest(t0, flat(&q0))),
         params: Some(params),
         n_steps,
         duration,
@@ -148,6 +149,12 @@ pub struct Recording {
     inner: quasistep_record::Recording,
 }
 
+impl Recording {
+    pub fn new(inner: quasistep_record::Recording) -> Self {
+        Self { inner }
+    }
+}
+
 #[pymethods]
 impl Recording {
     /// The text of its file, recording.json.
@@ -166,6 +173,23 @@ impl Recording {
     fn page(&self, py: Python<'_>) -> PyResult<String> {
         py.detach(|| quasistep_view::page(&self.inner))
             .map_err(|e| PyOSError::new_err(e.to_string()))
+    }
+
+    /// A still of one frame, as the bytes of a PNG.
+    fn still(
+        &self,
+        py: Python<'_>,
+        frame: usize,
+        direction: [f64; 3],
+        width: u32,
+        height: u32,
+    ) -> PyResult<Vec<u8>> {
+        let aspect = f64::from(width) / f64::from(height.max(1));
+        let draw = || {
+            let camera = Camera::fit(&self.inner, direction.into(), aspect);
+            still(&self.inner, frame, &camera, width, height, &StillOptions::default())
+        };
+        py.detach(draw).map_err(|e| PyValueError::new_err(e.to_string()))
     }
 
     /// Writes the files of a run into a folder, and returns their paths.

@@ -27,7 +27,7 @@ pub fn settle<'py>(
 ) -> PyResult<(Bound<'py, PyArray1<f64>>, StepReport)> {
     let params = system.params_with(params, h);
     let input = system.input(t, u, None, wrenches, &params)?;
-    let mut state = State { time: t, q: flat(&q) };
+    let mut state = State::at_rest(t, flat(&q));
     let mut work = system.workspace(None);
     let rule = RestRule { speed, max_steps };
     let settled = py.detach(|| {
@@ -60,7 +60,7 @@ pub fn largest_wrench<'py>(
 ) -> PyResult<(f64, f64, Bound<'py, PyArray1<f64>>, usize)> {
     let params = system.params_with(params, h);
     let input = system.input(t, u, None, wrenches, &params)?;
-    let state = State { time: t, q: flat(&q) };
+    let state = State::at_rest(t, flat(&q));
     let rule = RestRule { speed, max_steps };
     let mut work = system.workspace(None);
     let asked = system.wrenches(Some(vec![wrench]))?;

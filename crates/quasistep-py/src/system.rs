@@ -7,7 +7,7 @@ use crate::report::{StepReport, WarmStart};
 use numpy::PyArray1;
 use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyType};
-use quasistep::{Checkpoint, State, StepInput, Workspace, Wrench};
+use quasistep::{State, StepInput, Workspace, Wrench};
 use quasistep_scene::{Scene, SceneSource};
 use std::path::PathBuf;
 use std::sync::{Arc, Mutex, OnceLock, PoisonError};
@@ -59,8 +59,7 @@ impl System {
             work.set_clock(Some(wall_ns));
             work
         });
-        let active = warm.map(|w| w.keys.clone()).unwrap_or_default();
-        work.resume(&Checkpoint { active, ..Checkpoint::default() });
+        work.start_from(warm.map(|w| &w.inner));
         work
     }
 
@@ -345,6 +344,8 @@ impl System {
     ///     How the step is taken; as the scene says by default.
     /// warm : WarmStart, optional
     ///     Where the solver starts, for speed.
+    /// uniqueness : bool
+    ///     Ask whether a step with exact Coulomb friction is the only answer: ``report.uniqueness``.
     ///
     /// Returns
     /// -------
@@ -364,7 +365,7 @@ impl System {
     /// >>> q1, report = system.step(system.q0, [-0.028, 0.028], h=0.1)
     /// >>> report.effort.round(6)                # 1500 N/m times 2 mm
     /// array([ 3., -3.])
-    #[pyo3(signature = (q, u=None, *, h=None, t=0.0, v=None, wrenches=None, params=None, warm=None))]
+    #[pyo3(signature = (q, u=None, *, h=None, t=0.0, v=None, wrenches=None, params=None, warm=None, uniqueness=false))]
     #[allow(clippy::too_many_arguments)] // keywords of a Python function
     fn step<'py>(
         &self,
@@ -377,19 +378,23 @@ impl System {
         wrenches: Option<Vec<WrenchArgument>>,
         params: Option<&StepParams>,
         warm: Option<&WarmStart>,
+        uniqueness: bool,
     ) -> PyResult<(Bound<'py, PyArray1<f64>>, StepReport)> {
         let params = self.params_with(params, h);
         let input = self.input(t + params.time_step, u, v, wrenches, &params)?;
-        let mut state = State { time: t, q: flat(&q) };
+        let mut state = State::at_rest(t, flat(&q));
         let mut work = self.workspace(warm);
+        let world = &self.scene.system;
         let taken = py.detach(|| {
-            let report = self.scene.system.step_with(&mut state, &input, &params, &mut work)?;
-            Ok(report.clone())
+            let report = world.step_with(&mut state, &input, &params, &mut work)?.clone();
+            let found = if uniqueness { world.uniqueness(&work) } else { None };
+            Ok((report, found))
         });
-        let active = work.checkpoint(&State::default()).active;
+        let warm = work.warm_start();
         self.keep(work);
-        let report = taken.map_err(|e| error::step(&e))?;
-        Ok((PyArray1::from_vec(py, state.q), StepReport::new(&report, Some(&active))))
+        let (report, found) = taken.map_err(|e| error::step(&e))?;
+        let report = StepReport::new(&report, Some(&warm)).with_uniqueness(found.as_ref());
+        Ok((PyArray1::from_vec(py, state.q), report))
     }
 
     /// What ``quasistep check`` prints.

@@ -10,13 +10,15 @@ use std::path::Path;
 /// First line of `contacts.csv`.
 pub const CONTACTS_HEADER: &str = "t,a,b,px,py,pz,nx,ny,nz,phi,phi_next,fn,fx,fy,fz,spin,mode";
 
-/// Writes `states.csv` a frame at a time: `t` in s, then one column per coordinate.
+/// Writes `states.csv` a frame at a time: `t` in s, then one column per coordinate and, where velocity
+/// is carried over, one per dof, `v.` before its name.
 ///
 /// Quaternions continue the sign of the row before. Every row is flushed, so that a run which
 /// stops leaves all rows up to there.
 pub struct StatesCsv<W: Write> {
     out: W,
     n_q: usize,
+    n_v: usize,
     starts: Vec<usize>,
     previous: Vec<f64>,
 }
@@ -27,36 +29,41 @@ impl<W: Write> StatesCsv<W> {
     /// # Errors
     ///
     /// What the writer says.
-    pub fn new(mut out: W, coordinates: &[String]) -> io::Result<Self> {
+    pub fn new(mut out: W, coordinates: &[String], dofs: &[String]) -> io::Result<Self> {
         let mut line = String::from("t");
-        for name in coordinates {
+        let rates = dofs.iter().map(|name| field(&format!("v.{name}")));
+        for name in coordinates.iter().map(|name| field(name)).chain(rates) {
             line.push(',');
-            line.push_str(&field(name));
+            line.push_str(&name);
         }
         line.push('\n');
         out.write_all(line.as_bytes())?;
         out.flush()?;
         let starts = quaternion_starts(coordinates);
-        Ok(Self { out, n_q: coordinates.len(), starts, previous: Vec::new() })
+        let (n_q, n_v) = (coordinates.len(), dofs.len());
+        Ok(Self { out, n_q, n_v, starts, previous: Vec::new() })
     }
 
     /// Appends the row of a frame.
     ///
     /// # Errors
     ///
-    /// What the writer says; `InvalidInput` if the frame has another number of coordinates.
+    /// What the writer says; `InvalidInput` if the frame has another number of coordinates or rates.
     pub fn append(&mut self, frame: &Frame) -> io::Result<()> {
-        if frame.q.len() != self.n_q {
-            let (got, want) = (frame.q.len(), self.n_q);
-            let problem = format!("a frame of {got} coordinates in a table of {want}");
-            return Err(io::Error::new(io::ErrorKind::InvalidInput, problem));
+        for (what, got, want) in
+            [("coordinates", frame.q.len(), self.n_q), ("rates", frame.v.len(), self.n_v)]
+        {
+            if got != want {
+                let problem = format!("a frame of {got} {what} in a table of {want}");
+                return Err(io::Error::new(io::ErrorKind::InvalidInput, problem));
+            }
         }
         let mut q = frame.q.clone();
         if !self.previous.is_empty() {
             continue_quaternions(&self.starts, &self.previous, &mut q);
         }
         let mut line = number(clean_time(frame.t));
-        for v in &q {
+        for v in q.iter().chain(&frame.v) {
             line.push(',');
             line.push_str(&number(*v));
         }
@@ -137,7 +144,7 @@ impl<W: Write> ContactsCsv<W> {
 pub fn write_states_csv(recording: &Recording, path: &Path) -> Result<(), RecordError> {
     let write = || {
         let out = BufWriter::new(File::create(path)?);
-        let mut table = StatesCsv::new(out, &recording.coordinates)?;
+        let mut table = StatesCsv::new(out, &recording.coordinates, &recording.dofs)?;
         recording.frames.iter().try_for_each(|f| table.append(f))
     };
     write().map_err(|e| RecordError::io(path, e))

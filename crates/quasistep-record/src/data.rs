@@ -18,6 +18,9 @@ pub struct Recording {
     pub shapes: Vec<DrawnShape>,
     /// Names of the state columns, one per entry of [`Frame::q`].
     pub coordinates: Vec<String>,
+    /// Names of the rates, one per entry of [`Frame::v`]; empty if no velocity is carried from step to
+    /// step.
+    pub dofs: Vec<String>,
     /// Names of the commanded coordinates, one per entry of [`Frame::q_cmd`].
     pub commands: Vec<String>,
     /// The start (frame 0), then the end of every step.
@@ -127,6 +130,8 @@ pub struct Frame {
     pub X_WB: Vec<Pose>,
     /// Configuration, one entry per name of [`Recording::coordinates`]; m, rad or –.
     pub q: Vec<f64>,
+    /// Velocity that the next step begins with, one per name of [`Recording::dofs`]; m/s or rad/s.
+    pub v: Vec<f64>,
     /// Commands of the step that ended here, one per name of [`Recording::commands`]; m, rad or –.
     /// Empty in frame 0.
     pub q_cmd: Vec<f64>,
@@ -267,6 +272,7 @@ impl Recording {
     fn check_frame(&self, k: usize, frame: &Frame) -> Result<(), String> {
         length("poses", frame.X_WB.len(), self.bodies.len())?;
         length("coordinates", frame.q.len(), self.coordinates.len())?;
+        length("rates", frame.v.len(), self.dofs.len())?;
         let n_cmd = if k == 0 { 0 } else { self.commands.len() };
         length("commands", frame.q_cmd.len(), n_cmd)?;
         length("efforts", frame.effort.len(), n_cmd)?;
@@ -278,6 +284,7 @@ impl Recording {
             finite("a pose", &pose_to_array(X_WB))?;
         }
         finite("q", &frame.q)?;
+        finite("v", &frame.v)?;
         finite("q_cmd", &frame.q_cmd)?;
         finite("effort", &frame.effort)?;
         for (i, c) in frame.contacts.iter().enumerate() {

@@ -8,16 +8,17 @@
 //! # The file `recording.json`
 //!
 //! One JSON object, numbers in columns so that a frame costs no key names. Numbers are printed in
-//! their shortest form that reads back as the same bits. Version 2:
+//! their shortest form that reads back as the same bits. Version 3:
 //!
 //! | key           | value                                                                     |
 //! |---------------|---------------------------------------------------------------------------|
 //! | `format`      | `"quasistep recording"`                                                   |
-//! | `version`     | `2`                                                                       |
+//! | `version`     | `3`                                                                       |
 //! | `scene`, `title` | where the run came from; what to call it                               |
 //! | `time_step`   | step size in s                                                            |
 //! | `bodies`      | names `model/link`; entry 0 is `world`                                    |
 //! | `coordinates` | names of the entries of `q`                                               |
+//! | `dofs`        | names of the entries of `v`; absent if no velocity is carried over        |
 //! | `commands`    | names of the commanded coordinates, a subset of `coordinates`             |
 //! | `shapes`      | objects `body`, `name`, `pose` (7 numbers, `X_BG`), `geometry`, `color` (rgba, 0 to 1), `role` (`visual`, `collision`, `both`) |
 //! | `finish`      | `"done"` or `{"stopped": {"reason": …}}`                                  |
@@ -30,12 +31,13 @@
 //! | `t`        | N                 | time in s                                                     |
 //! | `poses`    | 7 · bodies · N    | `X_WB`, body by body, frame by frame                          |
 //! | `q`        | coordinates · N   | configuration, frame by frame                                 |
+//! | `v`        | dofs · N          | velocity that the next step begins with; absent as `dofs` is  |
 //! | `q_cmd`    | commands · (N − 1)| commands of the step that ends at the frame; none for frame 0 |
 //! | `effort`   | commands · (N − 1)| drive force of the step, N or N·m; none for frame 0           |
 //! | `n_contacts` | N               | contacts of the step that ends at the frame; their sum is C   |
 //! | `contacts` | columns `a b p n phi phi_next normal_force force spin mode mu` | C entries each, 3 C for `p`, `n`, `force`; `mode` 0 separate, 1 stick, 2 slide; `roll`, 3 C, if a contact has rolling friction |
 //!
-//! Reading refuses other versions, unknown keys, and columns that do not fit each other; the error
+//! Versions 1 and 2 are read as well: 2 added a kind of geometry, 3 the velocities. Reading refuses other versions, unknown keys, and columns that do not fit each other; the error
 //! names the file and what was seen.
 //!
 //! # Tables

@@ -13,7 +13,7 @@ use std::path::Path;
 const FORMAT: &str = "quasistep recording";
 
 /// Version of `recording.json` that this crate writes. It reads this one and those before.
-pub const VERSION: u64 = 2;
+pub const VERSION: u64 = 3;
 
 /// Read first: a file of another version may look different everywhere else.
 #[derive(Deserialize)]
@@ -33,6 +33,9 @@ struct File1 {
     finish: Finish,
     bodies: Vec<String>,
     coordinates: Vec<String>,
+    /// Empty if no velocity is carried, and in files before version 3.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    dofs: Vec<String>,
     commands: Vec<String>,
     shapes: Vec<Shape1>,
     frames: Frames1,
@@ -55,6 +58,8 @@ struct Frames1 {
     t: Vec<f64>,
     poses: Vec<f64>,
     q: Vec<f64>,
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    v: Vec<f64>,
     q_cmd: Vec<f64>,
     effort: Vec<f64>,
     n_contacts: Vec<usize>,
@@ -127,7 +132,7 @@ impl Recording {
             let problem = format!("`format` is `{}`; expected `{FORMAT}`", header.format);
             return Err(RecordError::malformed(path, &problem));
         }
-        // version 2 added a kind of geometry and changed nothing
+        // version 2 added a kind of geometry, version 3 velocities; neither changed anything
         if !(1..=VERSION).contains(&header.version) {
             let (got, want) = (header.version, VERSION);
             return Err(RecordError::Version { file: path.to_owned(), got, want });
@@ -147,6 +152,7 @@ fn to_columns(r: &Recording) -> File1 {
         frames.t.push(frame.t);
         frames.poses.extend(frame.X_WB.iter().flat_map(pose_to_array));
         frames.q.extend(&frame.q);
+        frames.v.extend(&frame.v);
         frames.q_cmd.extend(&frame.q_cmd);
         frames.effort.extend(&frame.effort);
         frames.n_contacts.push(frame.contacts.len());
@@ -177,6 +183,7 @@ fn to_columns(r: &Recording) -> File1 {
         finish: r.finish.clone(),
         bodies: r.bodies.clone(),
         coordinates: r.coordinates.clone(),
+        dofs: r.dofs.clone(),
         commands: r.commands.clone(),
         shapes: r
             .shapes
@@ -205,6 +212,7 @@ fn from_columns(f: File1) -> Result<Recording, String> {
     for (name, got, want) in [
         ("poses", c.poses.len(), per(n, per(f.bodies.len(), 7))),
         ("q", c.q.len(), per(n, f.coordinates.len())),
+        ("v", c.v.len(), per(n, f.dofs.len())),
         ("q_cmd", c.q_cmd.len(), per(n.saturating_sub(1), n_cmd)),
         ("effort", c.effort.len(), per(n.saturating_sub(1), n_cmd)),
         ("n_contacts", c.n_contacts.len(), n),
@@ -226,7 +234,7 @@ fn from_columns(f: File1) -> Result<Recording, String> {
         }
     }
     let n_b = f.bodies.len();
-    let n_q = f.coordinates.len();
+    let (n_q, n_v) = (f.coordinates.len(), f.dofs.len());
     let mut frames = Vec::with_capacity(n);
     let mut first = 0;
     for i in 0..n {
@@ -258,6 +266,7 @@ fn from_columns(f: File1) -> Result<Recording, String> {
             t: c.t[i],
             X_WB: poses.iter().map(array_to_pose).collect(),
             q: c.q[n_q * i..n_q * (i + 1)].to_vec(),
+            v: c.v[n_v * i..n_v * (i + 1)].to_vec(),
             q_cmd: c.q_cmd[row.clone()].to_vec(),
             effort: c.effort[row].to_vec(),
             contacts,
@@ -281,6 +290,7 @@ fn from_columns(f: File1) -> Result<Recording, String> {
             })
             .collect(),
         coordinates: f.coordinates,
+        dofs: f.dofs,
         commands: f.commands,
         frames,
         finish: f.finish,

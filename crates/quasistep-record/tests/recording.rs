@@ -67,6 +67,7 @@ fn sample() -> Recording {
         t: k as f64 * 0.1,
         X_WB: vec![Pose::IDENTITY, Pose::from_xyz_rpy([AWKWARD[k], 0.0, 1.0], [0.1, 0.2, 0.3])],
         q: (0..9).map(|i| AWKWARD[(i + k) % AWKWARD.len()]).collect(),
+        v: (0..8).map(|i| AWKWARD[(3 * i + k) % AWKWARD.len()]).collect(),
         q_cmd: if k == 0 { vec![] } else { vec![AWKWARD[k]] },
         effort: if k == 0 { vec![] } else { vec![-AWKWARD[k]] },
         contacts: (0..k).map(|i| contact(i + k)).collect(),
@@ -89,6 +90,9 @@ fn sample() -> Recording {
         coordinates: ["a.x", "a.y", "b.qw", "b.qx", "b.qy", "b.qz", "b.x", "b.y", "b.z"]
             .map(String::from)
             .to_vec(),
+        dofs: ["a.x", "a.y", "b.wx", "b.wy", "b.wz", "b.vx", "b.vy", "b.vz"]
+            .map(String::from)
+            .to_vec(),
         commands: vec!["a.x".into()],
         frames: (0..6).map(frame).collect(),
         finish: Finish::Stopped { reason: "contact problem not solved".into() },
@@ -108,7 +112,8 @@ fn bits(r: &Recording) -> Vec<u64> {
             let vectors = [c.p_W, c.n_AB_W, c.force_W, c.roll_W].map(Vec3::to_array);
             numbers.into_iter().chain(vectors.into_iter().flatten()).collect::<Vec<_>>()
         });
-        let all = std::iter::once(f.t).chain(poses).chain(f.q.clone()).chain(contacts);
+        let all =
+            std::iter::once(f.t).chain(poses).chain(f.q.clone()).chain(f.v.clone()).chain(contacts);
         out.extend(all.chain(f.q_cmd.clone()).chain(f.effort.clone()).map(f64::to_bits));
     }
     out
@@ -175,9 +180,9 @@ fn refusal(name: &str, change: impl FnOnce(String) -> String) -> String {
 fn reading_refuses_what_it_does_not_know() {
     for version in ["0", "7"] {
         let error = refusal("version.json", |s| {
-            s.replace("\"version\":2", &format!("\"version\":{version}"))
+            s.replace("\"version\":3", &format!("\"version\":{version}"))
         });
-        let wanted = format!("recording version {version}; this program reads versions up to 2");
+        let wanted = format!("recording version {version}; this program reads versions up to 3");
         assert!(error.ends_with(&wanted), "{error}");
     }
     let error = refusal("format.json", |s| s.replace("quasistep recording", "something else"));
@@ -186,18 +191,23 @@ fn reading_refuses_what_it_does_not_know() {
     assert!(error.contains("unknown field `zene`") && error.contains("line 1"), "{error}");
 }
 
-/// Version 1 had no dots and was the same otherwise.
+/// Version 1 had no dots, versions 1 and 2 no velocities, and they were the same otherwise.
 #[test]
-fn recordings_of_version_1_are_read() {
-    let file = Scratch::new("version-1.json");
+fn recordings_of_older_versions_are_read() {
+    let file = Scratch::new("older.json");
     let mut recording = sample();
     recording.shapes.retain(|s| !matches!(s.geometry, DrawnGeometry::Points { .. }));
+    recording.dofs.clear();
+    recording.frames.iter_mut().for_each(|f| f.v.clear());
     recording.write(&file.0).unwrap();
     let text = std::fs::read_to_string(&file.0).unwrap();
-    let old = text.replace("\"version\":2", "\"version\":1");
-    assert_ne!(text, old);
-    std::fs::write(&file.0, old).unwrap();
-    assert_eq!(Recording::read(&file.0).unwrap(), recording);
+    assert!(!text.contains("\"dofs\"") && !text.contains("\"v\""));
+    for version in [1, 2] {
+        let old = text.replace("\"version\":3", &format!("\"version\":{version}"));
+        assert_ne!(text, old);
+        std::fs::write(&file.0, old).unwrap();
+        assert_eq!(Recording::read(&file.0).unwrap(), recording);
+    }
 }
 
 #[test]
@@ -303,7 +313,11 @@ fn states_table_has_the_promised_columns_and_times() {
     write_states_csv(&recording, &file.0).unwrap();
     let text = std::fs::read_to_string(&file.0).unwrap();
     let lines: Vec<&str> = text.lines().collect();
-    assert_eq!(lines[0], "t,a.x,a.y,b.qw,b.qx,b.qy,b.qz,b.x,b.y,b.z");
+    assert_eq!(
+        lines[0],
+        "t,a.x,a.y,b.qw,b.qx,b.qy,b.qz,b.x,b.y,b.z,\
+         v.a.x,v.a.y,v.b.wx,v.b.wy,v.b.wz,v.b.vx,v.b.vy,v.b.vz"
+    );
     assert_eq!(lines.len(), 7);
     // 3 h is 0.30000000000000004 in binary
     let times: Vec<&str> = lines[1..].iter().map(|l| l.split(',').next().unwrap()).collect();
@@ -319,15 +333,23 @@ fn states_table_has_the_promised_columns_and_times() {
 #[test]
 fn quaternions_in_the_states_table_are_continuous_in_sign() {
     let coordinates = ["j", "b.qw", "b.qx", "b.qy", "b.qz"].map(String::from);
+    let bare = Frame {
+        t: 0.0,
+        X_WB: vec![],
+        q: vec![],
+        v: vec![],
+        q_cmd: vec![],
+        effort: vec![],
+        contacts: vec![],
+    };
     let mut out = Vec::new();
-    let mut table = StatesCsv::new(&mut out, &coordinates).unwrap();
+    let mut table = StatesCsv::new(&mut out, &coordinates, &[]).unwrap();
     for k in 0..40 {
         // more than a full turn, with the sign that from_axis_angle never gives
         let q = Quat::from_axis_angle(Vec3::X, f64::from(k) * 0.3).to_array();
         let sign = if k % 3 == 0 { 1.0 } else { -1.0 };
         let q = std::iter::once(-1.0).chain(q.map(|c| sign * c)).collect();
-        let frame =
-            Frame { t: 0.0, X_WB: vec![], q, q_cmd: vec![], effort: vec![], contacts: vec![] };
+        let frame = Frame { t: 0.0, q, ..bare.clone() };
         table.append(&frame).unwrap();
     }
     let text = String::from_utf8(out).unwrap();
@@ -363,7 +385,8 @@ fn contacts_table_has_the_promised_columns() {
 #[test]
 fn tables_refuse_frames_that_do_not_fit() {
     let recording = sample();
-    let mut table = StatesCsv::new(Vec::new(), &recording.coordinates[..3]).unwrap();
+    let mut table =
+        StatesCsv::new(Vec::new(), &recording.coordinates[..3], &recording.dofs).unwrap();
     let error = table.append(&recording.frames[0]).unwrap_err().to_string();
     assert_eq!(error, "a frame of 9 coordinates in a table of 3");
     let mut table = ContactsCsv::new(Vec::new(), &recording.bodies[..1]).unwrap();

@@ -9,6 +9,7 @@ use crate::joints::{self, Link, Settings, chain, fits, joint_pose};
 use crate::mass;
 use crate::repeat::Repeat;
 use crate::shapes::{self, Piece, cloud_piece, pieces, pose};
+use crate::start_velocity::StartVelocity;
 use crate::urdf_model;
 use quasistep::{Geom, Role, Surface};
 use quasistep_geometry::Aabb;
@@ -30,6 +31,8 @@ pub(crate) struct Assembly {
     pub drawing: Vec<DrawnShape>,
     /// Start values of bodies' joints that differ from neutral.
     pub start: Vec<(usize, Vec<f64>)>,
+    /// Start velocities of bodies' joints, where the scene gives one.
+    pub start_velocity: Vec<(usize, Vec<f64>)>,
     pub warnings: Vec<String>,
     pub clouds: Vec<CloudReport>,
     /// Boxes around the bodies added since they were last taken.
@@ -62,10 +65,21 @@ pub(crate) struct NewBody<'a> {
 /// Keys that every model may have.
 const MODEL_KEYS: [&str; 6] = ["repeat", "gravity", "parent", "joints", "color", "friction"];
 /// Keys of a model that is a robot from a URDF file, beside those of every model.
-const URDF_KEYS: [&str; 5] = ["urdf", "packages", "pose", "joint", "start"];
+const URDF_KEYS: [&str; 6] = ["urdf", "packages", "pose", "joint", "start", "start_velocity"];
 /// Keys of a body; a model that is one body has them beside those of every model.
-const BODY_KEYS: [&str; 10] =
-    ["shape", "shapes", "cloud", "mass", "density", "com", "inertia", "pose", "joint", "start"];
+const BODY_KEYS: [&str; 11] = [
+    "shape",
+    "shapes",
+    "cloud",
+    "mass",
+    "density",
+    "com",
+    "inertia",
+    "pose",
+    "joint",
+    "start",
+    "start_velocity",
+];
 
 /// Colours of models that name none, told apart by most eyes.
 const COLORS: [[f32; 4]; 7] = [
@@ -93,6 +107,7 @@ impl Assembly {
             geoms: Vec::new(),
             drawing: Vec::new(),
             start: Vec::new(),
+            start_velocity: Vec::new(),
             warnings: Vec::new(),
             clouds: Vec::new(),
             extents: Extents::default(),
@@ -222,6 +237,7 @@ impl Assembly {
         let last_kind = links[n - 1].kind;
         let inertia = mass::read(at, map, &pieces)?;
         let starts = read_starts(map, n)?;
+        let mut velocities = StartVelocity::read_each(map, n)?;
         let mut parent = site.parent;
         for (k, link) in links.into_iter().enumerate() {
             let last = k + 1 == n;
@@ -234,6 +250,9 @@ impl Assembly {
             let mut settings = link.settings.then(&rules.of(short, link.kind.n_v() > 0));
             if settings.start.is_none() {
                 settings.start.clone_from(&starts[k]);
+            }
+            if settings.start_velocity.is_none() {
+                settings.start_velocity = velocities[k].take();
             }
             let mut X = if k == 0 { X_PF } else { Pose::IDENTITY };
             match link.kind {
@@ -316,6 +335,11 @@ impl Assembly {
             }
             q = Some(start.clone());
             self.start.push((self.bodies.len(), start));
+        }
+        if let Some(velocity) = &new.settings.start_velocity {
+            let n_v = if new.mimic.is_some() { 0 } else { new.kind.n_v() };
+            let rates = velocity.fit(&new.kind, n_v, new.at)?;
+            self.start_velocity.push((self.bodies.len(), rates));
         }
         if let Some(mimic) = &new.mimic {
             let led = self.start.iter().find(|(body, _)| *body == mimic.body);

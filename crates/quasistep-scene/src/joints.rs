@@ -3,6 +3,7 @@
 use crate::document::{At, list};
 use crate::error::SceneError;
 use crate::shapes::pose;
+use crate::start_velocity::StartVelocity;
 use quasistep::{Actuator, DampingOn, Role};
 use quasistep_math::{Pose, Quat, Vec3};
 use quasistep_model::JointKind;
@@ -17,6 +18,7 @@ pub(crate) struct Settings {
     effort_limit: Limit<f64>,
     pub limits: Limit<[f64; 2]>,
     pub start: Option<Vec<f64>>,
+    pub start_velocity: Option<StartVelocity>,
 }
 
 /// What a scene says of a limit in the model file.
@@ -66,8 +68,16 @@ enum RoleWord {
 }
 
 /// Keys of joint settings.
-pub(crate) const KEYS: [&str; 7] =
-    ["role", "stiffness", "damping", "damping_on", "effort_limit", "limits", "start"];
+pub(crate) const KEYS: [&str; 8] = [
+    "role",
+    "stiffness",
+    "damping",
+    "damping_on",
+    "effort_limit",
+    "limits",
+    "start",
+    "start_velocity",
+];
 
 impl Settings {
     /// Reads the settings of a mapping that may hold other keys as well.
@@ -87,6 +97,7 @@ impl Settings {
             effort_limit: Limit::read(map.get("effort_limit"), |at| at.positive("N or N·m"))?,
             limits: Limit::read(map.get("limits"), limits)?,
             start: map.get("start").map(start).transpose()?,
+            start_velocity: map.get("start_velocity").map(StartVelocity::read).transpose()?,
         })
     }
 
@@ -99,6 +110,7 @@ impl Settings {
         self.effort_limit = self.effort_limit.then(other.effort_limit);
         self.limits = self.limits.then(other.limits);
         self.start = other.start.clone().or(self.start);
+        self.start_velocity = other.start_velocity.clone().or(self.start_velocity);
         self
     }
 

@@ -43,6 +43,7 @@ mod scene;
 mod shapes;
 mod solid;
 mod source;
+mod start_velocity;
 mod urdf;
 mod urdf_model;
 mod words;

@@ -91,6 +91,11 @@ impl Scene {
         let mut work = system.create_workspace();
         work.set_clock(clock);
         let mut state = options.start.clone().unwrap_or_else(|| self.start.clone());
+        if !params.formulation.carries_velocity() {
+            state.v.clear();
+        } else if state.v.is_empty() {
+            state.v.resize(system.model().n_v(), 0.0);
+        }
         let mut input = StepInput::default();
         let mut recording = self.empty_recording(params);
         recording.frames.push(self.frame(&state, None));
@@ -190,6 +195,11 @@ impl Scene {
             bodies: model.bodies().iter().map(|b| b.name.clone()).collect(),
             shapes: self.drawing.clone(),
             coordinates: model.coordinate_names(),
+            dofs: if params.formulation.carries_velocity() {
+                model.dof_names()
+            } else {
+                Vec::new()
+            },
             commands: self
                 .commanded_coordinates()
                 .into_iter()
@@ -229,6 +239,7 @@ impl Scene {
             t: state.time,
             X_WB: kin.X_WB,
             q: state.q.clone(),
+            v: state.v.clone(),
             q_cmd: Vec::new(),
             effort: Vec::new(),
             contacts: Vec::new(),

@@ -179,6 +179,7 @@ impl Scene {
             geoms,
             drawing,
             start,
+            start_velocity,
             mut warnings,
             notes,
             clouds,
@@ -207,7 +208,17 @@ impl Scene {
             .model()
             .check_q(&q)
             .map_err(|e| models.error(format!("start configuration: {e}")))?;
+        let mut v = vec![0.0; if start_velocity.is_empty() { 0 } else { system.model().n_v() }];
+        for (body, rates) in start_velocity {
+            v[system.model().body(body).v.clone()].copy_from_slice(&rates);
+        }
         let (params, duration) = read_step(map.get("step"), map.get("gravity"))?;
+        if !v.is_empty() && !params.formulation.carries_velocity() {
+            warnings.push(format!(
+                "`start_velocity` is not read by the formulation `{}`, which starts every step from rest;                  `stewart_trinkle` reads it",
+                params.formulation.name()
+            ));
+        }
         let grid = Grid { h: params.time_step, n: n_steps(duration, params.time_step) };
         let of_models = |key: &str| map.get(key).map(|at| at.with_extents(&extents));
         let commands = Commands::read(of_models("commands").as_ref(), &system, &q, dir, &grid)?;
@@ -229,7 +240,7 @@ impl Scene {
             name: name.to_owned(),
             title: if title.is_empty() { name.to_owned() } else { title.to_owned() },
             system: Arc::new(system),
-            start: State { time: 0.0, q },
+            start: State { time: 0.0, q, v },
             params,
             duration,
             drawing,
@@ -358,14 +369,24 @@ pub(crate) fn read_step(
     params.formulation = match map.get("formulation") {
         None => anitescu,
         Some(at) => {
-            at.word(&[("anitescu", anitescu), ("coulomb", Formulation::Coulomb { cone })])?
+            let coulomb = Formulation::Coulomb { cone };
+            let dynamic = Formulation::StewartTrinkle { cone };
+            at.word(&[("anitescu", anitescu), ("coulomb", coulomb), ("stewart_trinkle", dynamic)])?
         }
     };
+    if let (Some(at), true) = (map.get("integration"), params.formulation.carries_velocity())
+        && params.integration == Integration::Midpoint
+    {
+        return Err(at.error(
+            "`midpoint` was seen with a formulation that carries velocities over; it takes `euler`",
+        ));
+    }
     if let Some(at) = map.get("fallback") {
         params.fallback = at.word(&[
             ("none", Fallback::None),
             ("convex", Fallback::Convex),
             ("proximal", Fallback::Proximal),
+            ("anitescu_potra", Fallback::AnitescuPotra),
             ("impedance", Fallback::Impedance),
         ])?;
     }

@@ -8,6 +8,7 @@ use crate::friction::Given;
 use crate::joints::{Settings, chain, start};
 use crate::mesh;
 use crate::shapes::{Piece, Weight, drawn, hull, pose};
+use crate::start_velocity::StartVelocity;
 use crate::urdf::{self, Geometry, Urdf};
 use quasistep_geometry::Shape;
 use quasistep_math::{Pose, Vec3};
@@ -71,6 +72,9 @@ pub(crate) fn add(
                 let mut settings: Settings = rules.of(model, false);
                 if let Some(at) = map.get("start") {
                     settings.start.get_or_insert(start(at)?);
+                }
+                if let (Some(at), None) = (map.get("start_velocity"), &settings.start_velocity) {
+                    settings.start_velocity = Some(StartVelocity::read(at)?);
                 }
                 let pose_at = map.get("pose");
                 let mut X_PF = pose_at.map(pose).transpose()?.unwrap_or_default();

@@ -1,6 +1,9 @@
 //! Every mistake is one line with file, line, key, what was seen and what is valid.
 #![allow(missing_docs)]
 
+mod common;
+
+use common::{complaint, expect};
 use quasistep_scene::{Scene, SceneError};
 use std::path::{Path, PathBuf};
 
@@ -32,22 +35,6 @@ fn parse(text: &str) -> Result<Scene, SceneError> {
 
 fn parse_in(text: &str, dir: &Path) -> Result<Scene, SceneError> {
     Scene::parse(text, "scene.yml", "scene", dir, &[])
-}
-
-/// The complaint about a scene, which must name this place and say all of these words.
-#[track_caller]
-fn complaint(text: &str, place: &str, words: &[&str]) {
-    expect(parse(text), place, words);
-}
-
-#[track_caller]
-fn expect(result: Result<Scene, SceneError>, place: &str, words: &[&str]) {
-    let error = result.expect_err("a mistake").to_string();
-    assert!(error.starts_with(place), "`{error}` does not start with `{place}`");
-    for word in words {
-        assert!(error.contains(word), "`{error}` does not say `{word}`");
-    }
-    assert_eq!(error.lines().count(), 1, "{error}");
 }
 
 const BALL: &str = "models:\n  ball: {shape: {sphere: {radius: 0.1}}, mass: 1}\n";

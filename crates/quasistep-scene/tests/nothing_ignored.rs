@@ -1,37 +1,12 @@
 //! What a scene says is used or refused: nothing is silently ignored.
 #![allow(missing_docs)]
 
-use quasistep_scene::{Scene, SceneError};
-use std::path::Path;
+mod common;
+
+use common::{complaint, expect, parse_with, read};
 
 const SLIDER: &str = "models:\n  f: {joint: [{slide: x, axis: [1, 0, 0], stiffness: 10}]}\n";
 const BALL: &str = "models:\n  ball: {shape: {sphere: {radius: 0.1}}, mass: 1}\n";
-
-fn parse_with(text: &str, changes: &[(&str, &str)]) -> Result<Scene, SceneError> {
-    let changes: Vec<(String, String)> =
-        changes.iter().map(|(k, v)| ((*k).to_owned(), (*v).to_owned())).collect();
-    Scene::parse(text, "scene.yml", "scene", Path::new("."), &changes)
-}
-
-#[track_caller]
-fn read(text: &str) -> Scene {
-    parse_with(text, &[]).unwrap_or_else(|e| panic!("{e}"))
-}
-
-#[track_caller]
-fn expect(result: Result<Scene, SceneError>, place: &str, words: &[&str]) {
-    let error = result.expect_err("a mistake").to_string();
-    assert!(error.starts_with(place), "`{error}` does not start with `{place}`");
-    for word in words {
-        assert!(error.contains(word), "`{error}` does not say `{word}`");
-    }
-    assert_eq!(error.lines().count(), 1, "{error}");
-}
-
-#[track_caller]
-fn complaint(text: &str, place: &str, words: &[&str]) {
-    expect(parse_with(text, &[]), place, words);
-}
 
 /// A block of keys starts a line below its own key, which is the line people look for.
 #[test]

@@ -1,35 +1,11 @@
 //! `repeat:` makes copies of a model whose numbers are expressions.
 #![allow(missing_docs)]
 
+mod common;
+
+use common::{complaint, expect, parse_with, read};
 use quasistep_geometry::Shape;
-use quasistep_scene::{Scene, SceneError};
-use std::path::Path;
-
-fn parse_with(text: &str, changes: &[(&str, &str)]) -> Result<Scene, SceneError> {
-    let changes: Vec<(String, String)> =
-        changes.iter().map(|(k, v)| ((*k).to_owned(), (*v).to_owned())).collect();
-    Scene::parse(text, "scene.yml", "scene", Path::new("."), &changes)
-}
-
-#[track_caller]
-fn read(text: &str) -> Scene {
-    parse_with(text, &[]).unwrap_or_else(|e| panic!("{e}"))
-}
-
-#[track_caller]
-fn expect(result: Result<Scene, SceneError>, place: &str, words: &[&str]) {
-    let error = result.expect_err("a mistake").to_string();
-    assert!(error.starts_with(place), "`{error}` does not start with `{place}`");
-    for word in words {
-        assert!(error.contains(word), "`{error}` does not say `{word}`");
-    }
-    assert_eq!(error.lines().count(), 1, "{error}");
-}
-
-#[track_caller]
-fn complaint(text: &str, place: &str, words: &[&str]) {
-    expect(parse_with(text, &[]), place, words);
-}
+use quasistep_scene::Scene;
 
 /// A ball that is repeated like this, with one more line.
 fn balls(repeat: &str, line: &str) -> String {

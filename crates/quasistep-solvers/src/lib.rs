@@ -68,7 +68,7 @@
 //!      rows that push in a similar problem, mostly right at once, else a dual method from nothing
 //!      (`cone/small`); [`Solution::handed_over`] says why it left a program to the others;
 //!   2. a semismooth Newton method on the augmented Lagrangian, from the active set of a similar
-//!      problem if there is one (`cone/newton.rs`), and an exact finish on the active set found;
+//!      problem if there is one (`cone/newton`), and an exact finish on the active set found;
 //!   3. a Mehrotra interior point with Nesterov and Todd's scaling for second-order cones
 //!      (`cone/interior.rs`), whose end the one before finishes; straight away for cold programs of more
 //!      than a hundred variables;
@@ -108,7 +108,7 @@ mod socp;
 
 pub use cone::dense_form::DenseProgram;
 pub use cone::program::{Cone, ConeMut, ConeProgram};
-pub use cone::sensitivity::{Kinks, Relaxed, Sensitivity, SensitivityError};
+pub use cone::sensitivity::{ChangeAt, Kinks, Relaxed, Sensitivity, SensitivityError};
 pub use cone::solver::{ConeSolver, WarmStart};
 pub use coulomb::forces::Forces;
 pub use coulomb::program::{Friction, FrictionProgram};

@@ -93,3 +93,25 @@ fn round_cones_end_with_proof() {
         }
     }
 }
+
+/// Nothing touches: the step is one linear system, at every call.
+#[test]
+fn a_program_without_contacts_is_solved() {
+    use quasistep_solvers::FrictionProgram;
+    let (mut solver, mut out) = (CoulombSolver::new(), CoulombSolution::default());
+    for n in [1, 3] {
+        let mut program = FrictionProgram::default();
+        program.reset([n]);
+        for i in 0..n {
+            program.P(0, i)[i] = 2.0 + i as f64;
+            program.c(0)[i] = -1.0;
+        }
+        for _ in 0..2 {
+            solver.solve(&program, None, &CoulombSettings::default(), &mut out);
+            assert_eq!(out.outcome, Outcome::Solved);
+            for i in 0..n {
+                assert!((out.x[i] - 1.0 / (2.0 + i as f64)).abs() < 1e-14, "{:?}", out.x);
+            }
+        }
+    }
+}

@@ -1,38 +1,14 @@
 //! A warm solve with exact friction, of a size already seen, takes no memory.
 #![allow(missing_docs)]
 #![allow(non_snake_case)]
-// counting calls needs a global allocator, and `GlobalAlloc` is an unsafe trait
-#![allow(unsafe_code)]
-
-use std::alloc::{GlobalAlloc, Layout, System};
-use std::sync::atomic::{AtomicUsize, Ordering};
 
 use quasistep_solvers::{
     CoulombMethod, CoulombSettings, CoulombSolution, CoulombSolver, CoulombWarm, Friction,
     FrictionProgram, Outcome,
 };
 
-struct Counting;
-
-static CALLS: AtomicUsize = AtomicUsize::new(0);
-
-// SAFETY: every call is passed on to the system's allocator unchanged
-unsafe impl GlobalAlloc for Counting {
-    unsafe fn alloc(&self, layout: Layout) -> *mut u8 {
-        CALLS.fetch_add(1, Ordering::Relaxed);
-        unsafe { System.alloc(layout) }
-    }
-    unsafe fn dealloc(&self, pointer: *mut u8, layout: Layout) {
-        unsafe { System.dealloc(pointer, layout) }
-    }
-    unsafe fn realloc(&self, pointer: *mut u8, layout: Layout, size: usize) -> *mut u8 {
-        CALLS.fetch_add(1, Ordering::Relaxed);
-        unsafe { System.realloc(pointer, layout, size) }
-    }
-}
-
 #[global_allocator]
-static ALLOCATOR: Counting = Counting;
+static ALLOCATOR: counting::Counting = counting::Counting;
 
 /// Particles in a row on a floor, each dragged along x by a spring and along y by the floor.
 fn program(round: bool, pull: f64, p: &mut FrictionProgram) {
@@ -62,7 +38,6 @@ fn program(round: bool, pull: f64, p: &mut FrictionProgram) {
     }
 }
 
-// the only test of this file: others would allocate beside it
 #[test]
 fn warm_solves_allocate_nothing() {
     for round in [false, true] {
@@ -72,7 +47,7 @@ fn warm_solves_allocate_nothing() {
         let settings = CoulombSettings::default();
         let mut warm_solves = 0;
         for k in 0..40 {
-            let before = CALLS.load(Ordering::Relaxed);
+            let before = counting::calls();
             program(round, 1.0 + 0.05 * f64::from(k), &mut p);
             let warm = (!lambda.is_empty()).then_some(CoulombWarm {
                 lambda: &lambda,
@@ -80,7 +55,7 @@ fn warm_solves_allocate_nothing() {
                 relaxed: None,
             });
             solver.solve(&p, warm, &settings, &mut out);
-            let calls = CALLS.load(Ordering::Relaxed) - before;
+            let calls = counting::calls() - before;
             assert_eq!(out.outcome, Outcome::Solved, "round {round}, step {k}");
             if k > 1 && out.method == CoulombMethod::WarmNewton {
                 assert_eq!(calls, 0, "round {round}, step {k}");

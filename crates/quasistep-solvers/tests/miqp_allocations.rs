@@ -1,42 +1,13 @@
 //! A search of a size and depth already seen takes no memory.
 #![allow(missing_docs)]
 #![allow(non_snake_case)]
-// counting calls needs a global allocator, and `GlobalAlloc` is an unsafe trait
-#![allow(unsafe_code)]
 
 use quasistep_solvers::{
     Choices, Hooks, Miqp, MiqpSettings, MiqpSolution, MiqpSolver, MiqpStatus, Rows, Side,
 };
-use std::alloc::{GlobalAlloc, Layout, System};
-use std::cell::Cell;
-
-struct Counting;
-
-thread_local! {
-    static CALLS: Cell<usize> = const { Cell::new(0) };
-}
-
-fn count() {
-    let _ = CALLS.try_with(|calls| calls.set(calls.get() + 1));
-}
-
-// SAFETY: every call is passed on to the system's allocator unchanged
-unsafe impl GlobalAlloc for Counting {
-    unsafe fn alloc(&self, layout: Layout) -> *mut u8 {
-        count();
-        unsafe { System.alloc(layout) }
-    }
-    unsafe fn dealloc(&self, pointer: *mut u8, layout: Layout) {
-        unsafe { System.dealloc(pointer, layout) }
-    }
-    unsafe fn realloc(&self, pointer: *mut u8, layout: Layout, size: usize) -> *mut u8 {
-        count();
-        unsafe { System.realloc(pointer, layout, size) }
-    }
-}
 
 #[global_allocator]
-static ALLOCATOR: Counting = Counting;
+static ALLOCATOR: counting::Counting = counting::Counting;
 
 #[test]
 fn a_repeated_search_allocates_nothing() {
@@ -51,9 +22,9 @@ fn a_repeated_search_allocates_nothing() {
     let settings = MiqpSettings { probing: false, ..MiqpSettings::default() };
     let (mut solver, mut out) = (MiqpSolver::new(), MiqpSolution::default());
     for round in 0..3 {
-        let before = CALLS.get();
+        let before = counting::calls();
         solver.solve(&miqp, &settings, &mut Hooks::default(), &mut out);
-        let calls = CALLS.get() - before;
+        let calls = counting::calls() - before;
         assert_eq!(out.status, MiqpStatus::Optimal);
         assert!(out.nodes > 1);
         if round > 0 {

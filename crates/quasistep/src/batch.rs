@@ -10,11 +10,12 @@
 use crate::error::StepError;
 use crate::params::StepParams;
 use crate::report::StepReport;
-use crate::state::{Checkpoint, State, StepInput, Wrench};
+use crate::state::{State, StepInput, WarmStart, Wrench};
 use crate::system::System;
-use crate::workspace::{RowKey, Workspace};
+use crate::workspace::Workspace;
 use std::ops::ControlFlow;
 use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::{Mutex, PoisonError};
 use std::thread;
@@ -31,14 +32,17 @@ pub struct BatchInput<'a> {
     pub time: f64,
     /// Start configurations, `N × n_q`; or `n_q`, the same one for all.
     pub q: &'a [f64],
+    /// Start velocities, `N × n_v`; or `n_v`, the same one for all; or empty: rest. Read where velocity is
+    /// carried over.
+    pub v: &'a [f64],
     /// Commands at the ends of the steps, `N × T × n_cmd`; or `T × n_cmd`, the same ones for all.
     pub q_cmd: &'a [f64],
     /// Their rates with `n_cmd_v` columns, shaped like `q_cmd`; or empty for zero.
     pub v_cmd: &'a [f64],
     /// External wrenches of each step, the same ones for all samples: T lists; or empty for none.
     pub wrenches: &'a [Vec<Wrench>],
-    /// Rows that each sample's first step starts from, N lists; or empty: all start cold.
-    pub warm: &'a [Vec<RowKey>],
+    /// What each sample's first step starts from, N of them; or empty: all start cold.
+    pub warm: &'a [WarmStart],
 }
 
 /// What is kept of every sample, beside its configurations.
@@ -46,9 +50,23 @@ pub struct BatchInput<'a> {
 pub struct BatchKeep {
     /// The report of its last step.
     pub report: bool,
-    /// The rows that its next step would start from.
+    /// What its next step would start from.
     pub warm: bool,
 }
+
+/// What differs from sample to sample, where more than configurations and commands do.
+#[derive(Clone, Debug)]
+pub struct Variant {
+    /// The sample's own system, with coordinates and commands as those of the batch.
+    pub system: Arc<System>,
+    /// How its steps are taken.
+    pub params: StepParams,
+    /// External wrenches of each step: T lists; or empty for none.
+    pub wrenches: Vec<Vec<Wrench>>,
+}
+
+/// Makes the variant of a sample, by its number; on any thread, once for each sample.
+pub type MakeVariant<'a> = &'a (dyn Fn(usize) -> Result<Variant, SampleError> + Sync);
 
 /// How one sample went.
 #[derive(Clone, Debug, Default)]
@@ -59,8 +77,10 @@ pub struct SampleOutcome {
     pub error: Option<SampleError>,
     /// Report of the last step that was taken, if asked for.
     pub report: Option<Box<StepReport>>,
-    /// Active rows after it, if asked for.
-    pub warm: Vec<RowKey>,
+    /// What the next one would start from, if asked for.
+    pub warm: WarmStart,
+    /// Velocity after it; empty where none is carried over.
+    pub v: Vec<f64>,
 }
 
 /// A sample ended early.
@@ -72,6 +92,9 @@ pub enum SampleError {
     /// A mistake in this program, caught so that the other samples live.
     #[error("internal error: {0}; please report it")]
     Internal(String),
+    /// The sample's own system could not be made, or has other coordinates than the batch.
+    #[error("{0}")]
+    Variant(String),
     /// The observer ended the batch before this sample was begun.
     #[error("the batch was stopped before this sample")]
     Stopped,
@@ -109,6 +132,37 @@ impl System {
         observer: Option<&mut dyn FnMut(usize) -> ControlFlow<()>>,
     ) -> Result<Vec<SampleOutcome>, StepError> {
         params.check()?;
+        self.run_batch(input, &Worlds::Same(params), keep, n_threads, q_out, observer)
+    }
+
+    /// As [`step_batch`](Self::step_batch), every sample in a system of its own that `make` makes when its turn
+    /// comes: one is in memory on each thread. This system says how many coordinates and commands they
+    /// have. A sample whose system cannot be made is marked. `input.wrenches` are not read.
+    ///
+    /// # Errors
+    ///
+    /// As [`step_batch`](Self::step_batch).
+    pub fn step_varied_batch(
+        &self,
+        input: &BatchInput<'_>,
+        make: MakeVariant<'_>,
+        keep: BatchKeep,
+        n_threads: usize,
+        q_out: &mut [f64],
+        observer: Option<&mut dyn FnMut(usize) -> ControlFlow<()>>,
+    ) -> Result<Vec<SampleOutcome>, StepError> {
+        self.run_batch(input, &Worlds::Own(make), keep, n_threads, q_out, observer)
+    }
+
+    fn run_batch(
+        &self,
+        input: &BatchInput<'_>,
+        worlds: &Worlds<'_>,
+        keep: BatchKeep,
+        n_threads: usize,
+        q_out: &mut [f64],
+        observer: Option<&mut dyn FnMut(usize) -> ControlFlow<()>>,
+    ) -> Result<Vec<SampleOutcome>, StepError> {
         self.check_batch(input, q_out.len())?;
         let n = input.n_samples;
         let mut outcomes = vec![SampleOutcome::default(); n];
@@ -127,7 +181,7 @@ impl System {
         let queue = Mutex::new(jobs.map(|(index, (q, outcome))| Job { index, q, outcome }));
         let (done, stop) = (AtomicUsize::new(0), AtomicBool::new(false));
         let run = || {
-            let mut sampler = Sampler { system: self, input, params, keep, work: None };
+            let mut sampler = Sampler { system: self, input, worlds, keep, work: None };
             loop {
                 // the lock is held for the queue alone, no sample can poison it
                 let job = queue.lock().unwrap_or_else(PoisonError::into_inner).next();
@@ -175,7 +229,7 @@ impl System {
     }
 
     fn check_batch(&self, input: &BatchInput<'_>, q_out: usize) -> Result<(), StepError> {
-        let BatchInput { n_samples: n, n_steps, q, q_cmd, v_cmd, wrenches, warm, .. } = *input;
+        let BatchInput { n_samples: n, n_steps, q, v, q_cmd, v_cmd, wrenches, warm, .. } = *input;
         let n_q = self.model.n_q();
         let one_of = |what, got: usize, wants: &[usize]| {
             if wants.contains(&got) {
@@ -186,6 +240,8 @@ impl System {
         };
         let (cmd, rate) = (n_steps * self.n_cmd(), n_steps * self.n_cmd_v());
         one_of("q", q.len(), &[n * n_q, n_q])?;
+        let n_v = self.model.n_v();
+        one_of("v", v.len(), &[n * n_v, n_v, 0])?;
         one_of("q_cmd", q_cmd.len(), &[n * cmd, cmd])?;
         one_of("v_cmd", v_cmd.len(), &[n * rate, rate, 0])?;
         one_of("wrenches", wrenches.len(), &[n_steps, 0])?;
@@ -198,9 +254,16 @@ impl System {
 struct Sampler<'a> {
     system: &'a System,
     input: &'a BatchInput<'a>,
-    params: &'a StepParams,
+    worlds: &'a Worlds<'a>,
     keep: BatchKeep,
+    /// Of the system that all samples share.
     work: Option<Workspace>,
+}
+
+/// Where samples live.
+enum Worlds<'a> {
+    Same(&'a StepParams),
+    Own(MakeVariant<'a>),
 }
 
 impl Sampler<'_> {
@@ -208,9 +271,27 @@ impl Sampler<'_> {
         let Job { index, q, outcome } = job;
         let work = self.work.take();
         // a panic takes its workspace with it: the next sample gets a new one
-        let result = catch_unwind(AssertUnwindSafe(|| self.rollout(index, work, q, outcome)));
+        let result = catch_unwind(AssertUnwindSafe(|| match self.worlds {
+            Worlds::Same(params) => {
+                let mut work = work.unwrap_or_else(|| self.system.create_workspace());
+                let world = World { system: self.system, params, wrenches: self.input.wrenches };
+                self.rollout(index, &world, &mut work, q, outcome);
+                Some(work)
+            }
+            Worlds::Own(make) => {
+                match make(index).and_then(|own| self.check_variant(own)) {
+                    Err(error) => outcome.error = Some(error),
+                    Ok(Variant { system, params, wrenches }) => {
+                        let (params, wrenches) = (&params, wrenches.as_slice());
+                        let world = World { system: &system, params, wrenches };
+                        self.rollout(index, &world, &mut system.create_workspace(), q, outcome);
+                    }
+                }
+                None
+            }
+        }));
         match result {
-            Ok(work) => self.work = Some(work),
+            Ok(work) => self.work = work,
             Err(panic) => {
                 let text = panic.downcast_ref::<String>().map(String::as_str);
                 let text = text.or_else(|| panic.downcast_ref::<&str>().copied());
@@ -220,20 +301,37 @@ impl Sampler<'_> {
         }
     }
 
+    /// The variant, if its vectors have the lengths of the batch's.
+    fn check_variant(&self, own: Variant) -> Result<Variant, SampleError> {
+        let sizes = |s: &System| [s.model.n_q(), s.model.n_v(), s.n_cmd(), s.n_cmd_v()];
+        let (got, want) = (sizes(&own.system), sizes(self.system));
+        if got == want {
+            return Ok(own);
+        }
+        Err(SampleError::Variant(format!(
+            "this sample's system has {} coordinates and {} commands; the batch has {} and {}",
+            got[0], got[2], want[0], want[2]
+        )))
+    }
+
     fn rollout(
         &self,
         index: usize,
-        work: Option<Workspace>,
+        world: &World<'_>,
+        work: &mut Workspace,
         q_out: &mut [f64],
         outcome: &mut SampleOutcome,
-    ) -> Workspace {
-        let Self { system, input, params, keep, .. } = *self;
+    ) {
+        let (input, keep) = (self.input, self.keep);
+        let World { system, params, wrenches } = *world;
         let n_steps = input.n_steps;
         let (n_q, n_cmd, n_rate) = (system.model.n_q(), system.n_cmd(), system.n_cmd_v());
-        let mut work = work.unwrap_or_else(|| system.create_workspace());
-        let mut state = State { time: input.time, q: own_part(input.q, index, n_q).to_vec() };
-        let active = input.warm.get(index).cloned().unwrap_or_default();
-        work.resume(&Checkpoint { active, ..Checkpoint::default() });
+        let mut state = State {
+            time: input.time,
+            q: own_part(input.q, index, n_q).to_vec(),
+            v: own_part(input.v, index, system.model.n_v()).to_vec(),
+        };
+        work.start_from(input.warm.get(index));
         let q_cmd = own_part(input.q_cmd, index, n_steps * n_cmd);
         let v_cmd = own_part(input.v_cmd, index, n_steps * n_rate);
         let mut step = StepInput::default();
@@ -245,10 +343,10 @@ impl Sampler<'_> {
             if !v_cmd.is_empty() {
                 step.v_cmd.extend_from_slice(&v_cmd[k * n_rate..(k + 1) * n_rate]);
             }
-            if let Some(wrenches) = input.wrenches.get(k) {
+            if let Some(wrenches) = wrenches.get(k) {
                 step.wrenches.clone_from(wrenches);
             }
-            if let Err(error) = system.step_with(&mut state, &step, params, &mut work) {
+            if let Err(error) = system.step_with(&mut state, &step, params, work) {
                 outcome.error = Some(error.into());
                 break;
             }
@@ -263,11 +361,18 @@ impl Sampler<'_> {
         if keep.report && outcome.n_steps > 0 {
             outcome.report = Some(Box::new(work.report.clone()));
         }
+        outcome.v = state.v;
         if keep.warm {
-            outcome.warm = work.warm.clone().unwrap_or_default();
+            outcome.warm = work.warm_start();
         }
-        work
     }
+}
+
+/// Where one sample lives.
+struct World<'a> {
+    system: &'a System,
+    params: &'a StepParams,
+    wrenches: &'a [Vec<Wrench>],
 }
 
 /// The part of a sample in an array that holds one part for each, one for all, or nothing.

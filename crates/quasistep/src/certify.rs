@@ -2,7 +2,8 @@
 
 use crate::error::StepError;
 use crate::formulation::problem::gap_offset;
-use crate::params::StepParams;
+use crate::formulation::stewart_trinkle::without_recovery;
+use crate::params::{Fallback, StepParams};
 use crate::report::{Certificate, StepMethod};
 use crate::system::{DampingOn, Role, System};
 use crate::workspace::Workspace;
@@ -31,6 +32,9 @@ impl System {
             ..
         } = work;
         let exact = matches!(report.method, StepMethod::Coulomb(_));
+        let eased = matches!(report.fallback, Some((Fallback::AnitescuPotra, _)));
+        let eased = eased.then(|| without_recovery(params));
+        let params = eased.as_ref().unwrap_or(params);
         let mut certificate = Certificate::default();
 
         // sum of all forces on every dof, in N or N·m
@@ -70,9 +74,9 @@ impl System {
         }
         // without mass in the cost it subtracts nothing
         if exact {
-            coulomb.problem.subtract_inertia(self, &coulomb.solution.x, h, balance);
+            coulomb.problem.subtract_inertia(load, &report.v, h, balance);
         } else {
-            problem.subtract_inertia(self, &solution.x, h, balance);
+            problem.subtract_inertia(load, &report.v, h, balance);
         }
 
         report.effort.clear();

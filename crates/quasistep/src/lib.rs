@@ -29,6 +29,7 @@
 mod batch;
 mod certify;
 mod contact;
+mod derivatives;
 mod error;
 mod formulation;
 mod friction;
@@ -45,7 +46,10 @@ mod tally;
 mod uniqueness;
 mod workspace;
 
-pub use batch::{BatchInput, BatchKeep, SampleError, SampleOutcome};
+pub use batch::{BatchInput, BatchKeep, MakeVariant, SampleError, SampleOutcome, Variant};
+pub use derivatives::{
+    DerivativeError, Derivatives, InputChange, Kinks, Mode, OutputChange, StepKinks,
+};
 pub use error::{PairDepth, ParamError, StepError, SystemError};
 pub use formulation::{Cone, Formulation};
 pub use friction::{Friction, FrictionException, PairFriction, Surface};
@@ -55,7 +59,7 @@ pub use report::{
     Certificate, ContactMode, ContactReport, CoulombMethod, LimitForce, Method,
     SLIP_SPEED_THRESHOLD, SPIN_RATE_THRESHOLD, Stage, StepMethod, StepReport,
 };
-pub use state::{Checkpoint, State, StepInput, WarmRow, Wrench};
+pub use state::{Checkpoint, State, StepInput, WarmRow, WarmStart, Wrench};
 pub use statics::{HeldWrench, RestRule, StaticsError};
 pub use system::{Actuator, DampingOn, Geom, Role, System, SystemDef};
 pub use tally::{Spread, Tally, Worst};

@@ -18,7 +18,8 @@ pub struct StepParams {
     pub gravity: [f64; 3],
     /// Friction law. Default [`Formulation::Anitescu`] with four edges.
     pub formulation: Formulation,
-    /// What resists the motion of passive bodies. Default [`Inertia::None`].
+    /// What resists the motion of passive bodies; not read by [`Formulation::StewartTrinkle`], which has the
+    /// mass of every dof. Default [`Inertia::None`].
     pub inertia: Inertia,
     /// How the rate of a prescribed joint follows from its command. Default
     /// [`PrescribedRate::Secant`].
@@ -45,6 +46,10 @@ pub enum Fallback {
     /// convex one. What nothing supports gives way as its inertia lets it. Gaps hold: what is crushed
     /// stays an error.
     Proximal,
+    /// The step of Anitescu and Potra, without recovery of overlaps: what stands in for
+    /// [`Formulation::StewartTrinkle`] whether or not it is asked for. Means [`None`](Self::None) to the
+    /// other formulations.
+    AnitescuPotra,
     /// The step with springs of [`StepParams::fallback_stiffness`] instead of prescribed motion: joints that
     /// are prescribed do not reach their commands.
     Impedance,
@@ -57,6 +62,7 @@ impl Fallback {
             Self::None => "none",
             Self::Convex => "convex",
             Self::Proximal => "proximal",
+            Self::AnitescuPotra => "anitescu_potra",
             Self::Impedance => "impedance",
         }
     }
@@ -159,6 +165,13 @@ impl StepParams {
                 name: "gravity",
                 seen: format!("{:?}", self.gravity),
                 rule: "three finite numbers in m/s²".into(),
+            });
+        }
+        if self.formulation.carries_velocity() && self.integration != Integration::Euler {
+            return Err(ParamError {
+                name: "integration",
+                seen: "midpoint".into(),
+                rule: "euler where velocities are carried over".into(),
             });
         }
         if let Cone::Pyramid(edges) = self.formulation.cone()

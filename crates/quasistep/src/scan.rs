@@ -3,7 +3,7 @@
 use crate::report::Stage;
 use crate::system::System;
 use crate::workspace::Timer;
-use quasistep_geometry::{Aabb, BroadPhase, ContactPoint, NarrowPhase};
+use quasistep_geometry::{Aabb, BroadPhase, ContactMotion, ContactPoint, NarrowPhase};
 use quasistep_math::Pose;
 use quasistep_model::Kinematics;
 
@@ -87,6 +87,26 @@ impl Scan {
                 geom_b: b,
                 point,
             }));
+        }
+    }
+
+    /// How each near point changes as its geoms move against one another; in the order of `points`.
+    pub fn motions(&mut self, system: &System, out: &mut Vec<ContactMotion>) {
+        out.clear();
+        let pair = |p: &NearPoint| (p.geom_a, p.geom_b);
+        for near in self.points.chunk_by(|x, y| pair(x) == pair(y)) {
+            let [i, j] = [near[0].geom_a, near[0].geom_b].map(|geom| geom as usize);
+            self.patch.clear();
+            self.patch.extend(near.iter().map(|p| p.point));
+            self.narrow.contact_motions(
+                &system.geoms[i].shape,
+                &self.X_WG[i],
+                &system.geoms[j].shape,
+                &self.X_WG[j],
+                self.margin,
+                &self.patch,
+                out,
+            );
         }
     }
 

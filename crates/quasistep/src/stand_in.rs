@@ -42,12 +42,14 @@ impl System {
         work: &mut Workspace,
     ) -> Result<(), StepError> {
         let solved = match params.fallback {
-            Fallback::None | Fallback::Impedance => false,
+            // the dynamic step has tried the step of Anitescu and Potra already
+            Fallback::None | Fallback::AnitescuPotra | Fallback::Impedance => false,
             Fallback::Convex => anitescu::solve(self, q, place, cone, params, false, work).is_ok(),
             Fallback::Proximal => {
                 let massive = StepParams { inertia: Inertia::Mass, ..params.clone() };
                 // exact friction first: with mass most steps have an answer
                 params.inertia == Inertia::None
+                    && !params.formulation.carries_velocity()
                     && coulomb::solve(self, q, place, cone, &massive, work).is_ok()
                     || anitescu::solve(self, q, place, cone, &massive, false, work).is_ok()
             }

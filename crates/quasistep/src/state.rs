@@ -8,6 +8,17 @@ pub struct State {
     pub time: f64,
     /// Configuration `q`, length `n_q`, in m, rad and unit quaternions (w, x, y, z).
     pub q: Vec<f64>,
+    /// Velocity, length `n_v`, in m/s and rad/s: what
+    /// [`Formulation::StewartTrinkle`](crate::Formulation::StewartTrinkle) carries from step to step.
+    /// Empty is rest. All other formulations start every step from rest and leave it empty.
+    pub v: Vec<f64>,
+}
+
+impl State {
+    /// The state at `time` (in s) in which nothing moves.
+    pub fn at_rest(time: f64, q: Vec<f64>) -> Self {
+        Self { time, q, v: Vec::new() }
+    }
 }
 
 /// What drives one step. Everything is taken at the end of the step, `t + h`.
@@ -25,6 +36,9 @@ pub struct StepInput {
     pub v_cmd: Vec<f64>,
     /// External wrenches on bodies.
     pub wrenches: Vec<Wrench>,
+    /// External generalised force on every dof, length `n_v`, in N or N·m, constant over the step, beside
+    /// springs and wrenches: motors that are driven by force. Empty means zero.
+    pub tau: Vec<f64>,
 }
 
 /// A force and a torque on a body, constant over the step.
@@ -48,6 +62,16 @@ pub struct Checkpoint {
     /// The state.
     pub state: State,
     /// Rows that were active in the step that led to it, ascending.
+    pub active: Vec<RowKey>,
+    /// Rows of a step with exact Coulomb friction, ascending by key.
+    pub rows: Vec<WarmRow>,
+}
+
+/// What a step may start its solver from, for speed: rows of the step before. Any system can start from any
+/// of them; those that name no row of its own are passed over.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct WarmStart {
+    /// Rows that were active in a convex step, ascending.
     pub active: Vec<RowKey>,
     /// Rows of a step with exact Coulomb friction, ascending by key.
     pub rows: Vec<WarmRow>,

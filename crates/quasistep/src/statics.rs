@@ -99,9 +99,12 @@ impl System {
         rule.check()?;
         let mut moving = state.clone();
         for _ in 0..rule.max_steps {
+            // where velocity is carried over, a turning point is slow as well: slow before and after is rest
+            let began_slow = moving.v.iter().all(|v| v.abs() <= rule.speed);
             self.step_with(&mut moving, input, params, work)?;
-            if fastest(work).1 <= rule.speed {
+            if began_slow && fastest(work).1 <= rule.speed {
                 state.q = moving.q;
+                state.v.clear();
                 return Ok(&work.report);
             }
         }

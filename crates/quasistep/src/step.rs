@@ -1,14 +1,14 @@
 //! The main loop. Start reading here: [`System::step`] lists the stages of one time step.
 
 use crate::error::StepError;
-use crate::formulation::{Formulation, Where, anitescu, coulomb};
+use crate::formulation::{Formulation, Where, anitescu, coulomb, stewart_trinkle};
 use crate::params::{Fallback, Integration, PrescribedRate, StepParams};
 use crate::report::{Stage, StepReport};
 use crate::state::{State, StepInput, Wrench};
 use crate::system::{Role, System};
 use crate::workspace::Workspace;
 use quasistep_math::Vec3;
-use quasistep_model::Kinematics;
+use quasistep_model::{BodyMotion, Kinematics};
 
 impl System {
     /// Moves `state` one time step towards `q_cmd`, the position command at the *end* of the step.
@@ -26,7 +26,7 @@ impl System {
         params: &StepParams,
         work: &'w mut Workspace,
     ) -> Result<&'w StepReport, StepError> {
-        self.advance(state, &Drive { q_cmd, v_cmd: &[], wrenches: &[] }, params, work)
+        self.advance(state, &Drive { q_cmd, v_cmd: &[], wrenches: &[], tau: &[] }, params, work)
     }
 
     /// [`step`](Self::step) with command rates and external wrenches.
@@ -41,8 +41,8 @@ impl System {
         params: &StepParams,
         work: &'w mut Workspace,
     ) -> Result<&'w StepReport, StepError> {
-        let StepInput { q_cmd, v_cmd, wrenches } = input;
-        self.advance(state, &Drive { q_cmd, v_cmd, wrenches }, params, work)
+        let StepInput { q_cmd, v_cmd, wrenches, tau } = input;
+        self.advance(state, &Drive { q_cmd, v_cmd, wrenches, tau }, params, work)
     }
 
     pub(crate) fn advance<'w>(
@@ -74,6 +74,10 @@ impl System {
 
         // nothing above touched `state`
         std::mem::swap(&mut state.q, &mut work.q_next);
+        state.v.clear();
+        if params.formulation.carries_velocity() {
+            state.v.extend_from_slice(&work.report.v);
+        }
         state.time = end_of_step(state.time, h);
         work.report.time = state.time;
         std::mem::swap(&mut work.scan, &mut work.scan_next);
@@ -133,8 +137,13 @@ impl System {
             Formulation::Anitescu { cone } => {
                 anitescu::solve(self, q, place, cone, params, true, work)?;
             }
-            Formulation::Coulomb { cone } => {
-                match coulomb::solve(self, q, place, cone, params, work) {
+            Formulation::Coulomb { cone } | Formulation::StewartTrinkle { cone } => {
+                let solved = if params.formulation.carries_velocity() {
+                    stewart_trinkle::solve(self, q, cone, params, work)
+                } else {
+                    coulomb::solve(self, q, place, cone, params, work)
+                };
+                match solved {
                     Err(why) if why.is_about_friction() => {
                         self.stand_in(q, place, cone, params, why, work)?;
                     }
@@ -145,19 +154,31 @@ impl System {
         Ok(())
     }
 
-    fn check(&self, state: &State, input: &Drive<'_>) -> Result<(), StepError> {
+    pub(crate) fn check(&self, state: &State, input: &Drive<'_>) -> Result<(), StepError> {
         let length = |what, got, want| {
             if got == want { Ok(()) } else { Err(StepError::Length { what, got, want }) }
         };
         length("q", state.q.len(), self.model.n_q())?;
+        if !state.v.is_empty() {
+            length("v", state.v.len(), self.model.n_v())?;
+        }
         length("q_cmd", input.q_cmd.len(), self.n_cmd())?;
         if !input.v_cmd.is_empty() {
             length("v_cmd", input.v_cmd.len(), self.n_cmd_v())?;
         }
+        if !input.tau.is_empty() {
+            length("tau", input.tau.len(), self.model.n_v())?;
+        }
         self.model
             .check_q(&state.q)
             .map_err(|e| StepError::Value { what: "state q".into(), why: e.to_string() })?;
-        for (what, values) in [("q_cmd", input.q_cmd), ("v_cmd", input.v_cmd)] {
+        let lists = [
+            ("state v", &state.v[..]),
+            ("q_cmd", input.q_cmd),
+            ("v_cmd", input.v_cmd),
+            ("tau", input.tau),
+        ];
+        for (what, values) in lists {
             if let Some(k) = values.iter().position(|x| !x.is_finite()) {
                 let why = format!("entry {k} is {}; it must be a finite number", values[k]);
                 return Err(StepError::Value { what: what.into(), why });
@@ -182,7 +203,7 @@ impl System {
     }
 
     /// `q_next = q ⊕ h v`; prescribed joints sit on their command exactly.
-    fn integrate(
+    pub(crate) fn integrate(
         &self,
         q: &[f64],
         v: &[f64],
@@ -223,9 +244,10 @@ impl System {
 
 /// [`StepInput`], borrowed.
 pub(crate) struct Drive<'a> {
-    q_cmd: &'a [f64],
-    v_cmd: &'a [f64],
-    wrenches: &'a [Wrench],
+    pub q_cmd: &'a [f64],
+    pub v_cmd: &'a [f64],
+    pub wrenches: &'a [Wrench],
+    pub tau: &'a [f64],
 }
 
 /// `t + h`, on the grid `k h` when `t` is: a run of many steps must not gather rounding.
@@ -237,7 +259,8 @@ fn end_of_step(t: f64, h: f64) -> f64 {
 /// Loads and drives of one step, over all dofs: the same for every formulation.
 #[derive(Debug, Default)]
 pub(crate) struct Load {
-    /// Applied generalised force `tau`: gravity and wrenches, in N or N·m.
+    /// Applied generalised force `tau`: gravity, what comes from outside and, where velocity is carried over, its
+    /// Coriolis and gyroscopic forces, in N or N·m.
     pub tau: Vec<f64>,
     /// `q_cmd ⊖ q` on commanded dofs, in m or rad; the command where in the step the spring is
     /// evaluated, for actuated ones.
@@ -248,11 +271,15 @@ pub(crate) struct Load {
     pub v_cmd: Vec<f64>,
     /// Known rates of prescribed dofs, zero elsewhere.
     pub v_known: Vec<f64>,
-    q_target: Vec<f64>,
+    /// Velocity that the step starts with, in m/s or rad/s: zero where it is not carried over.
+    pub v_start: Vec<f64>,
+    /// Commanded joints at their command, the others where they are.
+    pub q_target: Vec<f64>,
+    motions: Vec<BodyMotion>,
 }
 
 impl Load {
-    fn update(
+    pub fn update(
         &mut self,
         system: &System,
         state: &State,
@@ -267,11 +294,17 @@ impl Load {
             &mut self.spring_at,
             &mut self.v_cmd,
             &mut self.v_known,
+            &mut self.v_start,
         ] {
             vector.clear();
             vector.resize(model.n_v(), 0.0);
         }
         model.gravity_force(kin, params.gravity.into(), &mut self.tau);
+        self.tau.iter_mut().zip(input.tau).for_each(|(sum, tau)| *sum += tau);
+        if params.formulation.carries_velocity() && !state.v.is_empty() {
+            self.v_start.copy_from_slice(&state.v);
+            model.velocity_force(kin, &self.v_start, &mut self.motions, &mut self.tau);
+        }
         for wrench in input.wrenches {
             let p_W = kin.X_WB[wrench.body].transform_point(wrench.p_B);
             model.add_wrench(kin, wrench.body, p_W, wrench.force_W, wrench.torque_W, &mut self.tau);

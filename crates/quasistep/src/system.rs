@@ -211,6 +211,11 @@ impl System {
         any.then_some(system)
     }
 
+    /// True for a dof of a passive joint: only these have inertia.
+    pub(crate) fn is_passive(&self, dof: usize) -> bool {
+        matches!(self.roles[self.body_of_dof[dof]], Role::Passive)
+    }
+
     /// Joints and bodies.
     pub fn model(&self) -> &Model {
         &self.model

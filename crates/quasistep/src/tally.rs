@@ -1,5 +1,6 @@
 //! What the reports of a run add up to.
 
+use crate::params::Fallback;
 use crate::report::{
     Certificate, ContactMode, CoulombMethod, Method, Stage, StepMethod, StepReport,
 };
@@ -22,6 +23,7 @@ pub struct Tally {
     not_smallest_norm: usize,
     coulomb: BTreeMap<CoulombMethod, usize>,
     stand_ins: usize,
+    without_recovery: usize,
     boundary_layer: f64,
     saturated_steps: usize,
     worst: Worst,
@@ -78,7 +80,9 @@ impl Tally {
             }
             StepMethod::Coulomb(method) => *self.coulomb.entry(method).or_default() += 1,
         }
-        self.stand_ins += usize::from(report.fallback.is_some());
+        let stand_in = report.fallback.as_ref().map(|(fallback, _)| *fallback);
+        self.stand_ins += usize::from(stand_in.is_some());
+        self.without_recovery += usize::from(stand_in == Some(Fallback::AnitescuPotra));
         let layers = report.contacts.iter().map(|c| c.boundary_layer);
         self.boundary_layer = layers.fold(self.boundary_layer, f64::max);
         self.saturated_steps += usize::from(!report.saturated.is_empty());
@@ -164,6 +168,11 @@ impl Tally {
     /// Steps that had no solution with exact Coulomb friction, and took the fallback.
     pub fn stand_ins(&self) -> usize {
         self.stand_ins
+    }
+
+    /// Those of them that are dynamic steps without recovery of overlaps, of Anitescu and Potra.
+    pub fn without_recovery(&self) -> usize {
+        self.without_recovery
     }
 
     /// Largest height at which the convex step makes a contact float, in m: with exact Coulomb friction

@@ -4,10 +4,11 @@ use crate::contact::ContactRows;
 use crate::formulation::Formulation;
 use crate::formulation::coulomb::CoulombWork;
 use crate::formulation::problem::Problem;
+use crate::params::Fallback;
 use crate::report::{Stage, StepReport};
 use crate::scan::Scan;
 use crate::stand_in::Compliant;
-use crate::state::Checkpoint;
+use crate::state::{Checkpoint, WarmStart};
 use crate::step::Load;
 use crate::system::System;
 use quasistep_solvers::{ConeProgram, ConeSolver, Settings, Solution};
@@ -118,14 +119,30 @@ impl Workspace {
         self.coulomb.warm.clone_from(&checkpoint.rows);
     }
 
+    /// What the next step starts from.
+    pub fn warm_start(&self) -> WarmStart {
+        WarmStart { active: self.warm.clone().unwrap_or_default(), rows: self.coulomb.warm.clone() }
+    }
+
+    /// Makes the next step start from these rows, or cold.
+    pub fn start_from(&mut self, warm: Option<&WarmStart>) {
+        let keys = self.warm.get_or_insert_default();
+        keys.clear();
+        self.coulomb.warm.clear();
+        if let Some(warm) = warm {
+            keys.extend_from_slice(&warm.active);
+            self.coulomb.warm.extend_from_slice(&warm.rows);
+        }
+    }
+
     /// Keeps what the next step starts from.
     pub(crate) fn remember(&mut self, formulation: Formulation) {
         let Some(warm) = &mut self.warm else { return };
         // after a fallback the convex program is the one that was solved
-        match formulation {
-            Formulation::Coulomb { .. } if self.report.fallback.is_none() => {
-                self.coulomb.remember();
-            }
+        let stand_in = self.report.fallback.as_ref().map(|(fallback, _)| *fallback);
+        match (formulation, stand_in) {
+            (Formulation::Coulomb { .. } | Formulation::StewartTrinkle { .. }, None)
+            | (_, Some(Fallback::AnitescuPotra)) => self.coulomb.remember(),
             _ => self.problem.active_keys(&self.solution.z, warm),
         }
     }

@@ -6,11 +6,12 @@ mod common;
 use common::{World, ball, slide, spring};
 use quasistep::{
     BatchInput, BatchKeep, Inertia, SampleError, SampleOutcome, State, StepError, StepInput,
-    StepParams, System, Wrench,
+    StepParams, System, Variant, Wrench,
 };
 use quasistep_math::Vec3;
 use quasistep_model::{JointKind, WORLD};
 use std::ops::ControlFlow;
+use std::sync::Arc;
 
 /// A ball on a floor and a finger that pushes it.
 fn push() -> System {
@@ -80,7 +81,7 @@ fn a_sample_has_the_bits_of_a_run_of_its_own() {
         let (last, _) = roll_out(&input, &system, n_threads, 1);
         for i in 0..N {
             let mut work = system.create_workspace();
-            let mut state = State { time: 0.0, q: q[i * n_q..(i + 1) * n_q].to_vec() };
+            let mut state = State::at_rest(0.0, q[i * n_q..(i + 1) * n_q].to_vec());
             for k in 0..T {
                 let q_cmd = vec![q_cmd[i * T + k]];
                 let wrenches = wrenches[k].clone();
@@ -92,7 +93,7 @@ fn a_sample_has_the_bits_of_a_run_of_its_own() {
             let report = outcomes[i].report.as_ref().unwrap();
             assert!(outcomes[i].error.is_none() && outcomes[i].n_steps == T);
             assert_eq!(report.effort.len(), 1);
-            assert_eq!(outcomes[i].warm, work.checkpoint(&state).active);
+            assert_eq!(outcomes[i].warm, work.warm_start());
         }
     }
 }
@@ -233,4 +234,54 @@ fn an_empty_batch_and_a_batch_without_steps_are_no_mistake() {
     let still = BatchInput { n_samples: N, n_steps: 0, q: &q, ..BatchInput::default() };
     let outcomes = system.step_batch(&still, &params(), keep, 2, &mut [], None).unwrap();
     assert!(outcomes.iter().all(|o| o.n_steps == 0 && o.error.is_none()));
+}
+
+#[test]
+fn samples_may_live_in_systems_of_their_own() {
+    let shared = push();
+    let (q, q_cmd) = samples(&shared);
+    let keep = BatchKeep { report: true, warm: true };
+    let input = told(&q, &q_cmd);
+    let own_params = |i: usize| StepParams { time_step: 0.02 + 0.01 * i as f64, ..params() };
+    let make = |i: usize| match i {
+        4 => Err(SampleError::Variant("no such system".into())),
+        5 => {
+            let mut world = World::new();
+            world.floor(0.5);
+            Ok(Variant { system: Arc::new(world.build()), params: params(), wrenches: Vec::new() })
+        }
+        _ => {
+            let wrenches = Vec::new();
+            Ok(Variant { system: Arc::new(push()), params: own_params(i), wrenches })
+        }
+    };
+    let width = T * shared.model().n_q();
+    let mut reference: Option<Vec<f64>> = None;
+    for n_threads in [1, 3] {
+        let mut out = vec![0.0; N * width];
+        let outcomes =
+            shared.step_varied_batch(&input, &make, keep, n_threads, &mut out, None).unwrap();
+        for (i, outcome) in outcomes.iter().enumerate() {
+            let rows = &out[i * width..(i + 1) * width];
+            if let 4 | 5 = i {
+                assert!(matches!(outcome.error, Some(SampleError::Variant(_))));
+                assert!(rows.iter().all(|v| v.is_nan()) && outcome.n_steps == 0);
+                continue;
+            }
+            let alone = BatchInput {
+                n_samples: 1,
+                q: &q[i * shared.model().n_q()..(i + 1) * shared.model().n_q()],
+                q_cmd: &q_cmd[i * T..(i + 1) * T],
+                ..input.clone()
+            };
+            let mut own = vec![0.0; width];
+            shared.step_batch(&alone, &own_params(i), keep, 1, &mut own, None).unwrap();
+            assert_eq!(rows, own);
+        }
+        let finite: Vec<f64> = out.into_iter().filter(|v| !v.is_nan()).collect();
+        match &reference {
+            None => reference = Some(finite),
+            Some(reference) => assert_eq!(&finite, reference),
+        }
+    }
 }

@@ -56,7 +56,7 @@ fn rest(points: &[Vec3], choice: Choice, tilt: Vec3) -> Rest {
     let lowest = points.iter().map(|p| start.rotate(*p).z).fold(f64::INFINITY, f64::min);
     q[..4].copy_from_slice(&[start.w, start.x, start.y, start.z]);
     q[6] = -lowest;
-    let mut state = State { time: 0.0, q };
+    let mut state = State::at_rest(0.0, q);
     let mut work = system.create_workspace();
     let params = StepParams { inertia: Inertia::Mass, ..StepParams::default() };
     let pose = |q: &[f64]| {
@@ -118,7 +118,7 @@ fn a_cloud_slides_and_tips_as_its_box_does() {
                 let system = world.build();
                 let mut q = system.model().neutral_q();
                 q[6] = 0.05;
-                let mut state = State { time: 0.0, q };
+                let mut state = State::at_rest(0.0, q);
                 let mut work = system.create_workspace();
                 let params = StepParams { inertia: Inertia::Mass, ..StepParams::default() };
                 let wrench = Wrench {

@@ -37,7 +37,7 @@ fn follow(
     n: u32,
 ) -> f64 {
     let h = t / f64::from(n);
-    let mut state = State { time: 0.0, q: vec![0.0] };
+    let mut state = State::at_rest(0.0, vec![0.0]);
     let mut work = system.create_workspace();
     for k in 1..=n {
         let (start, end) = (c(h * f64::from(k - 1)), c(h * f64::from(k)));
@@ -130,7 +130,7 @@ fn carousel() -> (System, State) {
     let mut q = system.model().neutral_q();
     let cube_q = system.model().body(cube).q.clone();
     q[cube_q.start + 4] = 0.5;
-    (system, State { time: 0.0, q })
+    (system, State::at_rest(0.0, q))
 }
 
 /// Turns the carousel by a radian in `n` steps of `1/n` s; returns how far the cube has moved in the
@@ -218,7 +218,7 @@ fn a_damped_finger_lands_and_stays() {
         contact_margin: 0.5,
         ..params(Integration::Midpoint, 0.05)
     };
-    let mut state = State { time: 0.0, q: vec![-0.2] };
+    let mut state = State::at_rest(0.0, vec![-0.2]);
     let mut work = system.create_workspace();
     for k in 1..=20 {
         let report = system.step(&mut state, &[0.0], &p, &mut work).unwrap();

@@ -36,7 +36,7 @@ fn pusher_meets_its_object_where_the_closed_form_says() {
     world.shape(pusher, ball(0.05), [0.0; 3], 0.0);
     world.shape(object, ball(0.05), [0.0; 3], 0.0);
     let system = world.build();
-    let mut state = State { time: 0.0, q: vec![0.0, 0.2] };
+    let mut state = State::at_rest(0.0, vec![0.0, 0.2]);
     let mut work = system.create_workspace();
     system.step(&mut state, &[0.15], &massive(0.01), &mut work).unwrap();
     assert!((state.q[0] - 10.15 / 101.0).abs() < 1e-12, "{:?}", state.q);
@@ -53,7 +53,7 @@ fn sliding_body_rides_on_the_boundary_layer() {
     let sled = world.body("sled", height, slide(Vec3::X), 1.0, Role::Prescribed);
     world.shape(sled, ball(0.1), [0.0; 3], 1.0);
     let system = world.build();
-    let mut state = State { time: 0.0, q: vec![0.1, 0.0] };
+    let mut state = State::at_rest(0.0, vec![0.1, 0.0]);
     let mut work = system.create_workspace();
     for k in 1..=5 {
         let x = speed * h * f64::from(k);
@@ -74,7 +74,7 @@ fn damping_slows_a_free_joint() {
     let mut world = World::new();
     world.body("joint", WORLD, slide(Vec3::X), 0.0, actuator(K, D, f64::INFINITY));
     let system = world.build();
-    let mut state = State { time: 0.0, q: vec![0.0] };
+    let mut state = State::at_rest(0.0, vec![0.0]);
     let mut work = system.create_workspace();
     system.step(&mut state, &[0.3], &params(h), &mut work).unwrap();
     assert!((state.q[0] - K * 0.3 / (K + D / h)).abs() < 1e-12);
@@ -92,7 +92,7 @@ fn effort_limit_saturates_the_spring() {
         world.shape(finger, ball(0.1), [0.0; 3], 0.0);
         world.floor(0.5);
         let system = world.build();
-        let mut state = State { time: 0.0, q: vec![-0.1] };
+        let mut state = State::at_rest(0.0, vec![-0.1]);
         let mut work = system.create_workspace();
         // commanded 0.1 m into the floor: 1000 N/m × 0.1 m
         let report = system.step(&mut state, &[0.0], &params(0.01), &mut work).unwrap();
@@ -108,7 +108,7 @@ fn position_limit_holds_and_reports_its_force() {
     let mut world = World::new();
     world.limited_body("joint", WORLD, slide(Vec3::X), 0.0, spring(1000.0), Some([-0.1, 0.1]));
     let system = world.build();
-    let mut state = State { time: 0.0, q: vec![0.0] };
+    let mut state = State::at_rest(0.0, vec![0.0]);
     let mut work = system.create_workspace();
     let report = system.step(&mut state, &[0.15], &params(0.01), &mut work).unwrap();
     assert_eq!(report.limits.len(), 1);
@@ -122,7 +122,7 @@ fn unsupported_body_with_mass_falls_one_step_of_gravity() {
     let mut world = World::new();
     world.body("stone", WORLD, JointKind::Free, 2.0, Role::Passive);
     let system = world.build();
-    let mut state = State { time: 0.0, q: system.model().neutral_q() };
+    let mut state = State::at_rest(0.0, system.model().neutral_q());
     let mut work = system.create_workspace();
     let report = system.step(&mut state, &[], &massive(0.1), &mut work).unwrap();
     assert!((report.v[5] + 1.0).abs() < 1e-12, "{:?}", report.v);
@@ -137,7 +137,7 @@ fn unsupported_body_without_mass_is_named_and_the_state_stays() {
     world.body("held", WORLD, slide(Vec3::X), 1.0, spring(100.0));
     world.body("stone", WORLD, slide(Vec3::Z), 2.0, Role::Passive);
     let system = world.build();
-    let before = State { time: 0.25, q: vec![0.0, 3.0] };
+    let before = State::at_rest(0.25, vec![0.0, 3.0]);
     let mut state = before.clone();
     let mut work = system.create_workspace();
     let error = system.step(&mut state, &[0.1], &params(0.1), &mut work);
@@ -163,7 +163,7 @@ fn crushed_body_is_an_error_that_names_the_pairs() {
         world.shape(body, ball(0.1), [0.0; 3], 0.0);
     }
     let system = world.build();
-    let mut state = State { time: 0.0, q: vec![-0.2, 0.2, 0.0] };
+    let mut state = State::at_rest(0.0, vec![-0.2, 0.2, 0.0]);
     let before = state.clone();
     let mut work = system.create_workspace();
     let error = system.step(&mut state, &[-0.19, 0.19], &params(0.01), &mut work);
@@ -186,7 +186,7 @@ fn overlap_recovers_at_a_bounded_speed() {
     let stone = world.body("stone", WORLD, slide(Vec3::Z), 1.0, Role::Passive);
     world.shape(stone, ball(0.1), [0.0; 3], 0.5);
     let system = world.build();
-    let mut state = State { time: 0.0, q: vec![0.07] };
+    let mut state = State::at_rest(0.0, vec![0.07]);
     let mut work = system.create_workspace();
     let p = StepParams { max_recovery_speed: 0.2, ..params(0.1) };
     system.step(&mut state, &[], &p, &mut work).unwrap();
@@ -207,7 +207,7 @@ fn prescribed_joint_reports_the_force_it_needs() {
     let mut q = system.model().neutral_q();
     let z = system.model().body(load).q.end - 1;
     q[z] = 0.15;
-    let mut state = State { time: 0.0, q };
+    let mut state = State::at_rest(0.0, q);
     let mut work = system.create_workspace();
     for k in 1..=5 {
         let lift = 0.01 * f64::from(k);
@@ -227,7 +227,7 @@ fn prescribed_pose_is_met_exactly() {
     let system = world.build();
     for prescribed_rate in [PrescribedRate::Secant, PrescribedRate::Derivative] {
         let p = StepParams { prescribed_rate, ..params(0.1) };
-        let mut state = State { time: 0.0, q: system.model().neutral_q() };
+        let mut state = State::at_rest(0.0, system.model().neutral_q());
         let mut work = system.create_workspace();
         for k in 1..=40 {
             let angle = 0.1 * f64::from(k);
@@ -253,7 +253,7 @@ fn wrench_tips_a_block_only_beyond_its_edge() {
     let system = world.build();
     let mut q = system.model().neutral_q();
     q[6] = 0.1;
-    let start = State { time: 0.0, q };
+    let start = State::at_rest(0.0, q);
     // weight 10 N, half width 0.1 m, pushed at the top 0.2 m up: it tips at 5 N, slides at 10 N
     for (force, tips) in [(4.9, false), (5.1, true)] {
         let mut state = start.clone();
@@ -281,7 +281,7 @@ fn pyramids_with_more_edges_hold_more_along_a_diagonal() {
         let y = world.body("y", x, slide(Vec3::Y), 1.0, Role::Passive);
         world.shape(y, ball(0.1), [0.0; 3], 0.5);
         let system = world.build();
-        let mut state = State { time: 0.0, q: vec![0.1, 0.0, 0.0] };
+        let mut state = State::at_rest(0.0, vec![0.1, 0.0, 0.0]);
         let push = Wrench {
             body: y,
             p_B: Vec3::ZERO,
@@ -393,5 +393,5 @@ fn stack() -> (quasistep::System, State) {
         let z = system.model().body(2 + k).q.end - 1;
         q[z] = 0.1 + 0.2 * k as f64;
     }
-    (system, State { time: 0.0, q })
+    (system, State::at_rest(0.0, q))
 }

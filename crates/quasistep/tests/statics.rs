@@ -37,7 +37,7 @@ fn pinch() -> System {
 }
 
 fn start(system: &System) -> State {
-    State { time: 0.0, q: system.model().neutral_q() }
+    State::at_rest(0.0, system.model().neutral_q())
 }
 
 /// Both pads are told to go 4 mm into the block: 4 N each.
@@ -96,14 +96,8 @@ fn what_is_held_for_ever_has_no_bound() {
     let wrench = Wrench { body: 1, p_B: Vec3::ZERO, force_W: -Vec3::X, torque_W: Vec3::ZERO };
     let mut far = squeeze();
     far.q_cmd[0] = -0.5;
-    let alone = State {
-        time: 0.0,
-        q: {
-            let mut q = system.model().neutral_q();
-            q[0] = -0.5;
-            q
-        },
-    };
+    let mut alone = start(&system);
+    alone.q[0] = -0.5;
     let mut floor = params();
     floor.gravity = [0.0; 3];
     let answer =

@@ -34,7 +34,7 @@ fn on_floor(shape: Shape, rest: f64, surface: Surface) -> (System, State) {
     let body = world.body("thing", WORLD, JointKind::Free, 1.0, Role::Passive);
     world.surface(body, shape, [0.0; 3], surface);
     let q = vec![1.0, 0.0, 0.0, 0.0, 0.0, 0.0, rest];
-    (world.build(), State { time: 0.0, q })
+    (world.build(), State::at_rest(0.0, q))
 }
 
 fn wrench(force_W: Vec3, torque_W: Vec3) -> StepInput {
@@ -172,7 +172,7 @@ fn a_turntable_drags_by_torsion() {
     let body = world.body("thing", WORLD, JointKind::Free, 1.0, Role::Passive);
     world.surface(body, ball(0.1), [0.0; 3], surface);
     let system = world.build();
-    let mut state = State { time: 0.0, q: vec![0.0, 1.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.1] };
+    let mut state = State::at_rest(0.0, vec![0.0, 1.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.1]);
     let mut work = system.create_workspace();
     let mut turned = 0.0;
     for k in 1..=10 {
@@ -199,7 +199,7 @@ fn a_plate_on_three_feet_holds_what_round_cones_allow() {
             world.shape(plate, ball(0.05), [1.5 * c, 1.5 * s, 0.0], 2.0 / 3.0);
         }
         let system = world.build();
-        let mut state = State { time: 0.0, q: vec![1.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.05] };
+        let mut state = State::at_rest(0.0, vec![1.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.05]);
         let params = StepParams { inertia, ..params(cone) };
         let input = wrench(Vec3::ZERO, Vec3::Z * torque);
         match system.step_with(&mut state, &input, &params, &mut system.create_workspace()) {
@@ -242,7 +242,7 @@ fn a_body_on_slides_has_no_torsion() {
     let body = world.body("z", WORLD, slide(Vec3::Z), 1.0, Role::Passive);
     world.surface(body, ball(0.1), [0.0; 3], surface);
     let system = world.build();
-    let mut state = State { time: 0.0, q: vec![0.1] };
+    let mut state = State::at_rest(0.0, vec![0.1]);
     let mut work = system.create_workspace();
     let report = system.step(&mut state, &[], &params(Cone::Pyramid(4)), &mut work).unwrap();
     assert_eq!(report.n_rows, 1);

@@ -9,12 +9,11 @@ mod table;
 pub(crate) use plots::step_axis;
 pub use quasistep_control::{FileFormat, Integers};
 
-use quasistep::{SLIP_SPEED_THRESHOLD, State};
 use quasistep_control::{
     Bounds, ClosedLoop, Cost, Dynamics, Hardness, Limits, LoopContact, LoopError, LoopStep,
     MpcSettings, Outlook, PlanStatus, Search, Task,
 };
-use quasistep_record::{Contact, Finish, Frame, Mode, Recording};
+use quasistep_record::{Finish, Recording};
 use quasistep_scene::{ControlModel, ControlSection, Scene};
 use std::ops::ControlFlow;
 
@@ -139,10 +138,7 @@ pub fn run(
     let weighed = (0..n).map(|i| cost.Q[i * n + i] + cost.Q_f[i * n + i] > 0.0).collect();
     let mut control =
         ClosedLoop::new(&scene.system, scene.start.clone(), scene.params.clone(), task)?;
-    let mut recording = scene.empty_recording(&scene.params);
-    if !control.is_simulated() {
-        recording.time_step = section.time_step;
-    }
+    let mut recording = scene.empty_recording(control.params());
     recording.frames.push(scene.frame(control.state(), None));
     let mut run = LoopRun {
         steps: Vec::with_capacity(section.steps),
@@ -177,9 +173,6 @@ pub fn run(
         for moved in &step.moved {
             let frame = scene.frame(&moved.state, Some((&moved.report, &moved.input)));
             run.recording.frames.push(frame);
-        }
-        if step.moved.is_empty() {
-            run.recording.frames.push(planned_frame(scene, control.state(), &step, run.time_step));
         }
         let flow = observer(&step);
         run.steps.push(step);
@@ -262,33 +255,4 @@ fn diagonal(values: &[f64]) -> Vec<f64> {
         matrix[i * n + i] = *value;
     }
     matrix
-}
-
-/// The frame of a scene that moved as planned: contact forces are those of the plan.
-fn planned_frame(scene: &Scene, state: &State, step: &LoopStep, h: f64) -> Frame {
-    let mut frame = scene.frame(state, None);
-    let geoms = scene.system.geoms();
-    let near =
-        step.contacts.iter().filter(|c| c.normal > 0.0 || c.phi_next < scene.params.contact_margin);
-    frame.contacts = near
-        .map(|c| Contact {
-            a: geoms[c.at.geom_a].body,
-            b: geoms[c.at.geom_b].body,
-            p_W: c.at.p_W,
-            n_AB_W: c.at.n_AB_W,
-            phi: c.at.phi,
-            phi_next: c.phi_next,
-            normal_force: c.normal / h,
-            force_W: c.impulse_W * (1.0 / h),
-            spin: 0.0,
-            roll_W: c.impulse_W * 0.0,
-            mode: match c {
-                _ if c.normal <= 0.0 => Mode::Separate,
-                _ if c.slip > SLIP_SPEED_THRESHOLD => Mode::Slide,
-                _ => Mode::Stick,
-            },
-            mu: c.at.mu,
-        })
-        .collect();
-    frame
 }

@@ -322,7 +322,7 @@ pub(crate) fn spread(p: &ConeProgram) -> f64 {
 }
 
 /// Size of a cone's Jacobian where every variable is measured by its own cost, `scale` if it has none.
-fn row_size(p: &ConeProgram, cone: &ConeData, scale: f64) -> f64 {
+pub(crate) fn row_size(p: &ConeProgram, cone: &ConeData, scale: f64) -> f64 {
     let (k, width) = (cone.k as usize, cone.width as usize);
     let mut size = 0.0_f64;
     for side in p.sides_of(cone) {

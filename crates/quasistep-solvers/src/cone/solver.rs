@@ -27,6 +27,10 @@ const MANY: usize = 1500;
 /// Where the interior point hands over to Newton's method, and where it ends when that led nowhere.
 const NEAR: f64 = 1e-9;
 const NEARER: f64 = 1e-13;
+/// The same where the rows that carry force were not yet clear; how many sets of them are tried, before and
+/// after.
+const NEAREST: f64 = 1e-18;
+const SETS: [u32; 2] = [3, 10];
 /// Spread of the contacts' units up to which rows of a patch may contradict one another as much as in the
 /// caller's.
 const EVEN: f64 = 30.0;
@@ -316,13 +320,33 @@ impl ConeSolver {
     /// much as those of Newton's first minimiser: where it ends, that one is.
     fn interior_even(&mut self, program: &ConeProgram, out: &mut Solution) -> bool {
         out.method = Method::InteriorPoint;
-        let Self { isa, structure, newton, interior, near, .. } = self;
+        let Self { isa, structure, newton, interior, .. } = self;
         let before = newton.iterations;
         interior.prepare(program, structure);
+        newton.prepare(program, structure);
+        let mut held = true;
         for island in &structure.islands {
             let give = if island.cones > 0 { GIVE } else { 0.0 };
             interior.solve(*isa, program, structure, island, NEARER, give);
+            let can_hold = newton.can_hold(*isa, program, structure, island);
+            let mut hold = |interior: &Interior, sets| {
+                let Interior { x, z, s, .. } = interior;
+                let start = Start::Inside { x, z, s };
+                newton.hold(*isa, program, structure, island, start, sets)
+            };
+            held = held
+                && can_hold
+                && (hold(interior, SETS[0]) || {
+                    interior.go_on(*isa, program, structure, island, NEAREST, give);
+                    hold(interior, SETS[1])
+                });
         }
+        newton.iterations += before + interior.iterations;
+        if held && self.accept(program, check::TOUCHING, out) {
+            out.dual_is_smallest_norm = true;
+            return true;
+        }
+        let Self { interior, near, .. } = self;
         near.copy(interior);
         let iterations = before + interior.iterations;
         if self.newton_from_near(program, iterations, EVEN_ITERATIONS)

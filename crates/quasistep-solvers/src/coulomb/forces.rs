@@ -11,7 +11,7 @@
 //! Two fingers that hold a body with one joint between them share their friction in any split: `delta` takes from
 //! one and gives to the other, and only the sum is determined.
 
-use crate::coulomb::law::{speed_of, support};
+use crate::coulomb::law::{speed_scale, support};
 use crate::coulomb::program::{FrictionProgram, Shape};
 use crate::coulomb::solution::CoulombSolution;
 use crate::coulomb::uniqueness::{Uniqueness, general_position};
@@ -183,7 +183,7 @@ impl Uniqueness {
 /// Generators of the directions in which the force of each contact may change.
 fn generators(p: &FrictionProgram, s: &CoulombSolution) -> Vec<Generator> {
     let force = p.contacts.iter().fold(0.0_f64, |m, c| m.max(s.lambda[c.first as usize]));
-    let speed = (0..p.contacts.len()).map(|i| speed_of(p, i, &s.x)).fold(0.0, f64::max);
+    let speed = speed_scale(p, &s.x);
     let mut list = Vec::new();
     for (i, contact) in p.contacts.iter().enumerate() {
         let rows = contact.rows();

@@ -263,6 +263,25 @@ pub(crate) fn speed_of(p: &FrictionProgram, contact: usize, x: &[f64]) -> f64 {
         .fold(row_terms(p, contact, 0, x), f64::max)
 }
 
+/// What speeds of contacts are compared with: the largest at `x`, or where the cost alone would take each
+/// variable. At rest `x` is rounding, which must not pass for slip.
+pub(crate) fn speed_scale(p: &FrictionProgram, x: &[f64]) -> f64 {
+    let n = p.n();
+    let mut unit = vec![0.0; n];
+    let (mut c, mut g) = (vec![0.0; n], vec![0.0; n]);
+    p.gradient(&unit, &mut c);
+    let mut free = vec![0.0; n];
+    for j in 0..n {
+        unit[j] = 1.0;
+        p.gradient(&unit, &mut g);
+        unit[j] = 0.0;
+        let own = g[j] - c[j];
+        free[j] = if own > 0.0 { c[j] / own } else { 0.0 };
+    }
+    let each = |x: &[f64]| (0..p.contacts.len()).map(|i| speed_of(p, i, x)).fold(0.0, f64::max);
+    f64::max(each(x), each(&free))
+}
+
 fn dot(a: &[f64], b: &[f64]) -> f64 {
     a.iter().zip(b).map(|(a, b)| a * b).sum()
 }

@@ -375,7 +375,9 @@ impl Newton {
 
     /// Factors the derivative, unless it is that of the last step; false if it has no inverse.
     fn refactor(&mut self, p: &FrictionProgram) -> bool {
-        if self.factored == self.modes && !self.modes.contains(&CURVED) {
+        // without contacts there are no modes to tell a factor by
+        let told = !self.modes.is_empty() && !self.modes.contains(&CURVED);
+        if told && self.factored == self.modes {
             return true;
         }
         self.assemble(p);

@@ -164,8 +164,7 @@ impl Uniqueness {
             }
         }
         let force = p.contacts.iter().fold(0.0_f64, |m, c| m.max(s.lambda[c.first as usize]));
-        let rates = (0..p.contacts.len()).map(|i| crate::coulomb::law::speed_of(p, i, &s.x));
-        let speed = rates.fold(0.0, f64::max);
+        let speed = crate::coulomb::law::speed_scale(p, &s.x);
         for (i, contact) in p.contacts.iter().enumerate() {
             let rows = contact.rows();
             let (lambda, u) = (&s.lambda[rows.clone()], &s.u[rows]);

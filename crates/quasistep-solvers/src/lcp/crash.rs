@@ -23,6 +23,7 @@ pub(crate) enum NoBasis {
 #[derive(Debug, Default)]
 pub(crate) struct Crash {
     pending: Vec<usize>,
+    left: Vec<usize>,
 }
 
 impl Crash {
@@ -36,7 +37,9 @@ impl Crash {
         self.pending.dedup();
         self.exchange_all(t);
         // free variables that are left look for any partner
-        let mut left: Vec<usize> = (0..free).filter(|i| t.is_basic(*i)).collect();
+        let left = &mut self.left;
+        left.clear();
+        left.extend((0..free).filter(|i| t.is_basic(*i)));
         while !left.is_empty() {
             let mut best = (LEAST, 0, 0);
             for (k, &i) in left.iter().enumerate() {
@@ -64,7 +67,7 @@ impl Crash {
                 !alone
             });
         }
-        for i in left {
+        for &i in left.iter() {
             let r = t.place(i);
             let held = (0..t.width()).any(|c| {
                 // neither the residuals of equations, which are zero, nor z_0

@@ -29,8 +29,10 @@ use crate::system::System;
 use crate::workspace::{RowKey, Workspace};
 use quasistep_solvers::{self as solvers, ConeMut, ConeProgram, Saturation, Status, WarmStart};
 
-/// Motion in a step that is none, in m or rad: a hundred roundings of a coordinate of size 1.
-const REST: f64 = 1e-14;
+/// Motion in a step that is none, in m or rad: what distances are exact to. Rows of a patch contradict
+/// one another by the square of its tilt, so that a resting box that is 4e-7 rad askew cannot keep all four
+/// corners still; they creep by some 1e-14.
+const REST: f64 = 1e-12;
 
 impl Program for ConeProgram {
     const FORCES: bool = false;
@@ -41,10 +43,6 @@ impl Program for ConeProgram {
 
     fn P(&mut self, block: usize, row: usize) -> &mut [f64] {
         ConeProgram::P(self, block, row)
-    }
-
-    fn P_row(&self, block: usize, row: usize) -> &[f64] {
-        ConeProgram::P_row(self, block, row)
     }
 
     fn c(&mut self, block: usize) -> &mut [f64] {
@@ -152,7 +150,7 @@ pub(crate) fn solve(
 
 /// Speed at which the cone lifts a contact with these rates, in m/s: `max_j −mu d_j · v_t`, of a round
 /// cone `‖(mu v_t, …)‖`.
-fn layer(pushes: &[[f64; WAYS]], rates: [f64; WAYS]) -> f64 {
+pub(crate) fn layer(pushes: &[[f64; WAYS]], rates: [f64; WAYS]) -> f64 {
     let along = |push: &[f64; WAYS]| -> f64 { (1..WAYS).map(|k| push[k] * rates[k]).sum() };
     // only the rows of a round cone have no part along the normal
     if pushes.iter().any(|push| push[0] == 0.0) {

@@ -49,10 +49,6 @@ impl Program for Rubbing {
         self.program.P(block, row)
     }
 
-    fn P_row(&self, block: usize, row: usize) -> &[f64] {
-        self.program.relaxation().P_row(block, row)
-    }
-
     fn c(&mut self, block: usize) -> &mut [f64] {
         self.program.c(block)
     }

@@ -4,9 +4,10 @@
 pub(crate) mod anitescu;
 pub(crate) mod blame;
 pub(crate) mod coulomb;
-mod edges;
+pub(crate) mod edges;
 pub(crate) mod problem;
-mod recover;
+pub(crate) mod recover;
+pub(crate) mod stewart_trinkle;
 
 use std::fmt;
 
@@ -27,6 +28,13 @@ pub enum Formulation {
         /// Shape of the friction cone.
         cone: Cone,
     },
+    /// Dynamics: mass of every dof, velocity carried over in [`State::v`](crate::State::v), exact Coulomb
+    /// friction; MpcNote (1) to (5). Impacts do not bounce. Needs small steps; where bodies overlap such
+    /// that it has no solution, the step of Anitescu and Potra stands in, and the report says so.
+    StewartTrinkle {
+        /// Shape of the friction cone.
+        cone: Cone,
+    },
 }
 
 impl Formulation {
@@ -35,14 +43,22 @@ impl Formulation {
         match self {
             Self::Anitescu { .. } => "anitescu",
             Self::Coulomb { .. } => "coulomb",
+            Self::StewartTrinkle { .. } => "stewart_trinkle",
         }
     }
 
     /// Shape of the friction cone.
     pub fn cone(self) -> Cone {
         match self {
-            Self::Anitescu { cone } | Self::Coulomb { cone } => cone,
+            Self::Anitescu { cone } | Self::Coulomb { cone } | Self::StewartTrinkle { cone } => {
+                cone
+            }
         }
+    }
+
+    /// True if a step begins with the velocity at the end of the one before, false if it begins at rest.
+    pub fn carries_velocity(self) -> bool {
+        matches!(self, Self::StewartTrinkle { .. })
     }
 }
 

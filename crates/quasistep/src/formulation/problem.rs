@@ -27,7 +27,6 @@ pub(crate) trait Program: Default {
 
     fn reset(&mut self, dims: &[usize]);
     fn P(&mut self, block: usize, row: usize) -> &mut [f64];
-    fn P_row(&self, block: usize, row: usize) -> &[f64];
     fn c(&mut self, block: usize) -> &mut [f64];
     fn push_saturation(&mut self, saturation: Saturation);
     /// Adds a contact of `k` rows, the normal first, whose friction cone has these edges or this
@@ -44,6 +43,8 @@ pub(crate) struct Problem<P> {
     /// What a unit of each multiplier pushes with along `n`, `t1`, `t2` and turns with about `n`,
     /// `r1`, `r2`: for an edge of sliding friction `(1, mu d_j, 0, 0, 0)`.
     pub pushes: Vec<[f64; WAYS]>,
+    /// Entries of the mass matrix that count, as row, column and value over dofs.
+    inertia: Vec<(u32, u32, f64)>,
     /// Edges of the contact at hand, and its `E`.
     edges: Vec<[f64; WAYS]>,
     E: Vec<f64>,
@@ -93,15 +94,26 @@ impl<P: Program> Problem<P> {
             })
         };
         let passive = |dof: usize| matches!(system.roles[system.body_of_dof[dof]], Role::Passive);
-        if params.inertia == Inertia::Mass {
+        let inertia = &mut self.inertia;
+        inertia.clear();
+        let carried = params.formulation.carries_velocity();
+        if carried || params.inertia == Inertia::Mass {
             system.model.mass_entries(kin, |i, j, entry| {
-                if passive(i) && passive(j) {
-                    let (row, column) = (place(i), place(j));
-                    if let (Some((block, row)), Some((_, column))) = (row, column) {
-                        program.P(block, row)[column] += entry;
-                    }
+                if carried || passive(i) && passive(j) {
+                    inertia.push((i as u32, j as u32, entry));
                 }
             });
+        }
+        // 1/2 (v − v_start)ᵀ M (v − v_start), with the rates of prescribed dofs known
+        for &(i, j, entry) in inertia.iter() {
+            let Some((block, row)) = place(i as usize) else { continue };
+            match place(j as usize) {
+                Some((_, column)) => program.P(block, row)[column] += entry,
+                None => program.c(block)[row] += entry * load.v_known[j as usize],
+            }
+            if carried {
+                program.c(block)[row] -= entry * load.v_start[j as usize];
+            }
         }
         for i in 0..system.variable_of_dof.len() {
             let Some((block, row)) = place(i) else { continue };
@@ -131,7 +143,7 @@ impl<P: Program> Problem<P> {
                 }
                 program.P(block, row)[row] += P;
             }
-            program.c(block)[row] = c;
+            program.c(block)[row] += c;
         }
     }
 
@@ -256,18 +268,12 @@ impl<P: Program> Problem<P> {
         }
     }
 
-    /// Takes `M_u v / h`, the force that moves passive bodies from rest, off their force balance;
-    /// `x` are the rates of the variables.
-    pub fn subtract_inertia(&self, system: &System, x: &[f64], h: f64, balance: &mut [f64]) {
-        for (dof, variable) in system.variable_of_dof.iter().enumerate() {
-            let passive = matches!(system.roles[system.body_of_dof[dof]], Role::Passive);
-            let Some(variable) = variable.filter(|_| passive) else { continue };
-            let (block, at) = system.block_of_variable[variable as usize];
-            // a passive dof's row of the cost holds its mass and nothing else
-            let row = self.program.P_row(block as usize, at as usize);
-            let x = &x[(variable - at) as usize..];
-            let momentum: f64 = row.iter().zip(x).map(|(m, v)| m * v).sum();
-            balance[dof] -= momentum / h;
+    /// Takes `M (v − v_start) / h`, the force that changes the velocity of what has mass, off the force
+    /// balance of every dof; the quasi-dynamic step starts from rest.
+    pub fn subtract_inertia(&self, load: &Load, v: &[f64], h: f64, balance: &mut [f64]) {
+        for &(i, j, entry) in &self.inertia {
+            let change = v[j as usize] - load.v_start[j as usize];
+            balance[i as usize] -= entry * change / h;
         }
     }
 }

@@ -13,7 +13,7 @@ mod factor;
 mod simd;
 mod verdict;
 
-pub(crate) use barrier::{advance, corrector, directions, predictor, products, weights};
+pub(crate) use barrier::{advance, center, corrector, directions, predictor, products, weights};
 pub(crate) use cones::{add_forces, force_power, rates, rows_of_group, slacks, subtract_forces};
 pub(crate) use factor::{add_cones, cost_times, factor, solve, start_hessian};
 #[cfg(target_arch = "x86_64")]

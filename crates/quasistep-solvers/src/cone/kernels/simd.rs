@@ -43,6 +43,8 @@ pub(crate) trait Simd {
     fn max(a: Self::V, b: Self::V) -> Self::V;
     /// `b` where `a > 0`, else 0.
     fn where_positive(a: Self::V, b: Self::V) -> Self::V;
+    /// `a` where `by > 0`, else `b`.
+    fn select(by: Self::V, a: Self::V, b: Self::V) -> Self::V;
     /// Magnitude of every lane.
     fn abs(a: Self::V) -> Self::V;
     /// Bit `i` says that lane `i` is above zero.
@@ -122,6 +124,10 @@ impl Simd for Portable {
         each(|l| if a[l] > 0.0 { b[l] } else { 0.0 })
     }
     #[inline(always)]
+    fn select(by: Lane, a: Lane, b: Lane) -> Lane {
+        each(|l| if by[l] > 0.0 { a[l] } else { b[l] })
+    }
+    #[inline(always)]
     fn abs(a: Lane) -> Lane {
         each(|l| a[l].abs())
     }
@@ -151,7 +157,7 @@ pub(crate) use avx2::Avx2;
 mod avx2 {
     use super::{LANES, Lane, Simd};
     use std::arch::x86_64::{
-        __m256d, _CMP_GT_OQ, _mm256_add_pd, _mm256_and_pd, _mm256_andnot_pd, _mm256_cmp_pd,
+        __m256d, _CMP_GT_OQ, _mm256_add_pd, _mm256_and_pd, _mm256_andnot_pd, _mm256_blendv_pd, _mm256_cmp_pd,
         _mm256_div_pd, _mm256_fmadd_pd, _mm256_hadd_pd, _mm256_loadu_pd, _mm256_max_pd,
         _mm256_movemask_pd, _mm256_mul_pd, _mm256_permute2f128_pd, _mm256_permute4x64_pd,
         _mm256_set1_pd, _mm256_setzero_pd, _mm256_storeu_pd,
@@ -213,6 +219,14 @@ mod avx2 {
         fn where_positive(a: __m256d, b: __m256d) -> __m256d {
             // SAFETY: see `Avx2`
             unsafe { _mm256_and_pd(_mm256_cmp_pd::<_CMP_GT_OQ>(a, _mm256_setzero_pd()), b) }
+        }
+        #[inline(always)]
+        fn select(by: __m256d, a: __m256d, b: __m256d) -> __m256d {
+            // SAFETY: see `Avx2`
+            unsafe {
+                let above = _mm256_cmp_pd::<_CMP_GT_OQ>(by, _mm256_setzero_pd());
+                _mm256_blendv_pd(b, a, above)
+            }
         }
         #[inline(always)]
         fn abs(a: __m256d) -> __m256d {

@@ -24,6 +24,34 @@ const ROUNDS: u32 = 400;
 const NO_PIVOT: f64 = 1e-12;
 /// Change, as a share of the whole, after which rounding is all that is left.
 const SETTLED: f64 = 1e-15;
+/// Rounds that may pass without a smaller change than ever before: the first one may be small by chance, where the
+/// start balances all but the rows.
+const STALLED: u32 = 4;
+
+/// Change, as a share of the whole, that rounding may be the cause of.
+const ROUNDING: f64 = 1e-10;
+
+/// Watches the changes of rounds of multipliers.
+struct Rounds {
+    least: f64,
+    since: u32,
+}
+
+impl Rounds {
+    fn new() -> Self {
+        Self { least: f64::INFINITY, since: 0 }
+    }
+
+    /// True if rounds have come to their end, for a vector of this size; NaN ends them.
+    fn stalled(&mut self, change: f64, size: f64) -> bool {
+        if change < self.least {
+            (self.least, self.since) = (change, 0);
+            return false;
+        }
+        self.since += 1;
+        self.since >= STALLED || change.is_nan() || change <= ROUNDING * size
+    }
+}
 
 /// Per cone, `Pi` and `C`: diagonals over a padded `z` for edges, matrices laid out like `E` for round cones.
 #[derive(Debug, Default)]
@@ -229,15 +257,14 @@ impl Linear {
             return largest(g);
         }
         let (mut step, mut u) = (std::mem::take(&mut self.step), std::mem::take(&mut self.u));
-        let mut before = f64::INFINITY;
+        let mut rounds = Rounds::new();
         for _ in 0..ROUNDS {
             u.iter_mut().zip(&*g).for_each(|(u, g)| *u = self.rho * g);
             step.fill(0.0);
             self.add_forces(p, &u, &mut step);
             self.invert(&mut step);
             let change = largest(&step);
-            // written so that NaN ends it
-            if !(change < before) {
+            if rounds.stalled(change, largest(x)) {
                 break;
             }
             x.iter_mut().zip(&step).for_each(|(x, d)| *x += d);
@@ -247,7 +274,6 @@ impl Linear {
             if change <= SETTLED * largest(x) {
                 break;
             }
-            before = change;
         }
         (self.step, self.u) = (step, u);
         largest(g)
@@ -268,7 +294,7 @@ impl Linear {
         // how far the rows are off
         let mut off = std::mem::take(&mut self.off);
         off.fill(0.0);
-        let mut before = f64::INFINITY;
+        let mut rounds = Rounds::new();
         for _ in 0..ROUNDS {
             // r = f − P' x + Aᵀ (zeta − rho off)
             self.cost_times(p, x, &mut r);
@@ -284,8 +310,7 @@ impl Linear {
             self.add_forces(p, &curved, &mut r);
             self.invert(&mut r);
             let change = largest(&r);
-            // written so that NaN ends it
-            if !(change < before) {
+            if rounds.stalled(change, largest(x)) {
                 break;
             }
             x.iter_mut().zip(&r).for_each(|(x, d)| *x += d);
@@ -298,7 +323,6 @@ impl Linear {
             if change <= SETTLED * largest(x) {
                 break;
             }
-            before = change;
         }
         (self.r, self.u, self.curved, self.off) = (r, u, curved, off);
     }

@@ -80,6 +80,18 @@ impl std::fmt::Display for SensitivityError {
 
 impl std::error::Error for SensitivityError {}
 
+/// A change of the data, by what it does at an answer that stays where it is.
+#[derive(Clone, Copy, Debug)]
+pub struct ChangeAt<'a> {
+    /// Change of the slacks `δs = δE (J x − b) + E (δJ x − δb)`, length `m`.
+    pub rows: &'a [f64],
+    /// Change of the balance `δf = −δP x − δc − δ∇huber + δ(Jᵀ Eᵀ) z`, length `n`.
+    pub forces: &'a [f64],
+    /// `δ(E J) w` with the `w` of [`Sensitivity::least_norm_rates`], length `m`; empty if rows do not turn, or if
+    /// `dz` is not wanted: `dx` does not depend on it.
+    pub turn: &'a [f64],
+}
+
 /// Derivatives of one answer, and their memory: one factor, many right sides.
 ///
 /// [`exact`](Self::exact) or [`smooth`](Self::smooth) prepares an answer, [`forward`](Self::forward) and
@@ -225,11 +237,16 @@ impl Sensitivity {
     }
 
     /// Whether vectors and changes of these sizes are those of the answer at hand.
-    fn check(&self, n: usize, m: usize, change: &ConeProgram) -> Result<(), SensitivityError> {
+    fn check(
+        &self,
+        n: usize,
+        m: usize,
+        change: Option<&ConeProgram>,
+    ) -> Result<(), SensitivityError> {
         if !self.ready {
             return Err(SensitivityError::NotPrepared);
         }
-        if n != self.p.n || m != self.p.m || !self.p.is_like(change) {
+        if n != self.p.n || m != self.p.m || change.is_some_and(|change| !self.p.is_like(change)) {
             return Err(SensitivityError::Dimensions);
         }
         Ok(())
@@ -250,18 +267,66 @@ impl Sensitivity {
         dx: &mut [f64],
         dz: &mut [f64],
     ) -> Result<f64, SensitivityError> {
-        self.check(dx.len(), dz.len(), change)?;
+        self.check(dx.len(), dz.len(), Some(change))?;
         let turns = change.J.iter().chain(&change.E).any(|v| *v != 0.0);
-        let exact = self.active.faces.any;
-        let with_e = exact && (turns || !self.active.sliding.is_empty());
+        let with_e = self.has_e(turns);
         if with_e {
             self.find_w();
         }
-        let Self { p, linear, active, x, w, f, z, ds, g, zeta, e, dx: move_x, .. } = self;
-        let faces = &active.faces;
+        let Self { p, linear, x, w, f, z, ds, e, .. } = self;
         // the data's own change of the rows and of the forces
         data::rows(p, change, x, ds);
         data::forces(p, linear, change, x, z, f);
+        if with_e {
+            data::turn(p, change, w, e);
+        }
+        Ok(self.propagate(with_e, dx, dz))
+    }
+
+    /// [`forward`](Self::forward) for a change of the data that is given by what it does at the answer.
+    ///
+    /// # Errors
+    ///
+    /// [`Dimensions`](SensitivityError::Dimensions), [`NotPrepared`](SensitivityError::NotPrepared).
+    pub fn forward_at(
+        &mut self,
+        change: &ChangeAt<'_>,
+        dx: &mut [f64],
+        dz: &mut [f64],
+    ) -> Result<f64, SensitivityError> {
+        let ChangeAt { rows, forces, turn } = *change;
+        self.check(dx.len(), dz.len(), None)?;
+        if rows.len() != self.p.m
+            || forces.len() != self.p.n
+            || ![0, self.p.m].contains(&turn.len())
+        {
+            return Err(SensitivityError::Dimensions);
+        }
+        let with_e = self.has_e(!turn.is_empty());
+        if with_e {
+            self.find_w();
+        }
+        let Self { p, f, ds, e, .. } = self;
+        ds.fill(0.0);
+        p.pad_z(rows, ds);
+        f.fill(0.0);
+        p.pad_x(forces, f);
+        e.fill(0.0);
+        if with_e && !turn.is_empty() {
+            p.pad_z(turn, e);
+        }
+        Ok(self.propagate(with_e, dx, dz))
+    }
+
+    /// Whether `z` has a part that is no combination of rows, for a change that turns rows or not.
+    fn has_e(&self, turns: bool) -> bool {
+        self.active.faces.any && (turns || !self.active.sliding.is_empty())
+    }
+
+    /// From the data's own changes in `ds`, `f` and `e` to those of the answer.
+    fn propagate(&mut self, with_e: bool, dx: &mut [f64], dz: &mut [f64]) -> f64 {
+        let Self { p, linear, active, w, f, ds, g, zeta, e, dx: move_x, .. } = self;
+        let faces = &active.faces;
         g.copy_from_slice(ds);
         faces.curve(p, g);
         for g in g.iter_mut() {
@@ -275,7 +340,6 @@ impl Sensitivity {
         linear.rows(p, move_x, g);
         ds.iter_mut().zip(&*g).for_each(|(d, a)| *d += a);
         if with_e {
-            data::turn(p, change, w, e);
             faces.project(p, e);
             linear.rows(p, w, g);
             for slide in &active.sliding {
@@ -290,7 +354,7 @@ impl Sensitivity {
         zeta.iter_mut().zip(&*ds).for_each(|(z, s)| *z -= s);
         p.unpad_x(move_x, dx);
         p.unpad(zeta, dz);
-        Ok(apart)
+        apart
     }
 
     /// Gradient of `xbarᵀ x + zbarᵀ z` with respect to all data, lengths `n` and `m`: the transpose of
@@ -311,12 +375,56 @@ impl Sensitivity {
         } else {
             gradient.set_zero_like(&self.p);
         }
-        self.check(xbar.len(), zbar.len(), gradient)?;
+        self.check(xbar.len(), zbar.len(), Some(gradient))?;
+        self.pull_back(xbar, zbar);
+        let Self { p, linear, active, x, w, z, ds, e, dx: move_x, .. } = self;
+        data::gradient_of_forces(p, linear, x, z, move_x, gradient);
+        data::gradient_of_rows(p, x, ds, gradient);
+        if active.faces.any {
+            data::gradient_of_turn(p, w, e, gradient);
+        }
+        Ok(())
+    }
+
+    /// The transpose of [`forward_at`](Self::forward_at): gradients of `xbarᵀ x + zbarᵀ z` with respect to
+    /// `rows` (length `m`), `forces` (`n`) and `turn` (`m`, or empty where `zbar` is zero).
+    ///
+    /// # Errors
+    ///
+    /// [`Dimensions`](SensitivityError::Dimensions), [`NotPrepared`](SensitivityError::NotPrepared).
+    pub fn adjoint_at(
+        &mut self,
+        xbar: &[f64],
+        zbar: &[f64],
+        rows: &mut [f64],
+        forces: &mut [f64],
+        turn: &mut [f64],
+    ) -> Result<(), SensitivityError> {
+        self.check(xbar.len(), zbar.len(), None)?;
+        if rows.len() != self.p.m
+            || forces.len() != self.p.n
+            || ![0, self.p.m].contains(&turn.len())
+        {
+            return Err(SensitivityError::Dimensions);
+        }
+        self.pull_back(xbar, zbar);
+        self.p.unpad(&self.ds, rows);
+        self.p.unpad_x(&self.dx, forces);
+        turn.fill(0.0);
+        if self.active.faces.any && !turn.is_empty() {
+            self.p.unpad(&self.e, turn);
+        }
+        Ok(())
+    }
+
+    /// Gradients with respect to the data's own changes: of the rows in `ds`, of the forces in `dx`, of what
+    /// turns in `e`.
+    fn pull_back(&mut self, xbar: &[f64], zbar: &[f64]) {
         let exact = self.active.faces.any;
         if exact {
             self.find_w();
         }
-        let Self { p, linear, active, x, w, f, z, ds, g, zeta, e, dx: move_x, .. } = self;
+        let Self { p, linear, active, w, f, ds, g, zeta, e, dx: move_x, .. } = self;
         let faces = &active.faces;
         f.fill(0.0);
         p.pad_x(xbar, f);
@@ -352,10 +460,19 @@ impl Sensitivity {
         for (d, (z, c)) in ds.iter_mut().zip(zeta.iter().zip(&*g)) {
             *d += z - c;
         }
-        data::gradient_of_forces(p, linear, x, z, move_x, gradient);
-        data::gradient_of_rows(p, x, ds, gradient);
-        if exact {
-            data::gradient_of_turn(p, w, e, gradient);
+    }
+
+    /// The `w` (length `n`) that `turn` of a [`ChangeAt`] is made of.
+    ///
+    /// # Errors
+    ///
+    /// [`Dimensions`](SensitivityError::Dimensions), [`NotPrepared`](SensitivityError::NotPrepared).
+    pub fn least_norm_rates(&mut self, out: &mut [f64]) -> Result<(), SensitivityError> {
+        self.check(out.len(), self.p.m, None)?;
+        out.fill(0.0);
+        if self.active.faces.any {
+            self.find_w();
+            self.p.unpad_x(&self.w, out);
         }
         Ok(())
     }

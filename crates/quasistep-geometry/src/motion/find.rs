@@ -1,0 +1,105 @@
+//! Which feature of a shape a witness point is on.
+
+use super::feature::Feature;
+use crate::polytope::Polytope;
+use crate::shape::Shape;
+use quasistep_math::{Pose, Vec3};
+
+/// Sine of an angle, and a length over the shape's size, that rounding makes.
+const SAME: f64 = 1e-9;
+
+/// The feature of a shape at `p_W` of its surface, where the outward normal of the contact is `out_W`; `None` for
+/// clouds.
+pub(super) fn feature(shape: &Shape, X: &Pose, p_W: Vec3, out_W: Vec3) -> Option<Feature> {
+    let out = X.rotation.inverse().rotate(out_W);
+    let local = X.inverse_transform_point(p_W);
+    let world = |f: Feature| Feature {
+        p_W: X.transform_point(f.p_W),
+        tangents: f.tangents.map(|t| X.rotation.rotate(t)),
+        bend: X.rotation.rotate(f.bend),
+        ..f
+    };
+    Some(match shape {
+        Shape::Sphere { radius } => Feature::point(X.translation, *radius),
+        Shape::HalfSpace => Feature::plane(p_W, X.rotation.rotate(Vec3::Z)),
+        Shape::Capsule { radius, half_length } => {
+            let z = (local - out * *radius).z;
+            world(if z.abs() < half_length * (1.0 - SAME) {
+                Feature::line(Vec3::Z * z, Vec3::Z, Vec3::ZERO, *radius)
+            } else {
+                Feature::point(Vec3::Z * half_length.copysign(z), *radius)
+            })
+        }
+        Shape::Box { half } => world(of_box(half.to_owned().into(), local, out)),
+        Shape::Cylinder { radius, half_length } => {
+            world(of_cylinder(*radius, *half_length, local, out))
+        }
+        Shape::Polytope(polytope) => world(of_polytope(polytope, local, out)),
+        Shape::Cloud(_) => return None,
+    })
+}
+
+fn of_box(half: Vec3, p: Vec3, out: Vec3) -> Feature {
+    let size = half.max_abs();
+    if let Some(k) = (0..3).find(|&k| out.cross(Vec3::AXES[k]).max_abs() <= SAME) {
+        return Feature::plane(p, Vec3::AXES[k] * 1f64.copysign(out[k]));
+    }
+    // an edge along the axis that the normal is square to, unless the point is at its end
+    let edge = (0..3).find(|&k| out[k].abs() <= SAME && p[k].abs() < half[k] - SAME * size);
+    match edge {
+        Some(k) => Feature::line(p, Vec3::AXES[k], Vec3::ZERO, 0.0),
+        None => Feature::point(p, 0.0),
+    }
+}
+
+fn of_cylinder(radius: f64, half_length: f64, p: Vec3, out: Vec3) -> Feature {
+    let side = Vec3::new(out.x, out.y, 0.0);
+    let sine = side.norm();
+    if sine <= SAME {
+        return Feature::plane(p, Vec3::Z.copysign(out.z));
+    }
+    if out.z.abs() <= SAME {
+        return Feature::line(Vec3::Z * p.z, Vec3::Z, Vec3::ZERO, radius);
+    }
+    rim(radius, half_length.copysign(out.z), p)
+}
+
+/// The upper or lower rim at a point.
+pub(super) fn rim(radius: f64, z: f64, p: Vec3) -> Feature {
+    let out = Vec3::new(p.x, p.y, 0.0).try_normalize().unwrap_or(Vec3::X);
+    Feature::line(out * radius + Vec3::Z * z, Vec3::Z.cross(out), out * (-1.0 / radius), 0.0)
+}
+
+fn of_polytope(polytope: &Polytope, p: Vec3, out: Vec3) -> Feature {
+    let corner = |v: u32| polytope.vertices()[v as usize];
+    let size = polytope.vertices().iter().fold(0.0_f64, |s, v| s.max(v.max_abs()));
+    let level = |f: &crate::polytope::Face| {
+        f.normal().dot(out) > 0.0 && f.normal().cross(out).max_abs() <= SAME
+    };
+    if let Some(face) = polytope.faces().iter().find(|f| level(f)) {
+        return Feature::plane(p, face.normal());
+    }
+    for edge in polytope.edges() {
+        let [u, w] = edge.vertices.map(corner);
+        let length = (w - u).norm();
+        let along = (w - u) / length;
+        let at = (p - u).dot(along);
+        let beside = (p - u - along * at).norm();
+        let inside = at > SAME * size && at < length - SAME * size;
+        // corners of hulls scatter about their faces by more than rounding
+        if along.dot(out).abs() <= SAME && inside && beside <= 100.0 * SAME * size {
+            return Feature::line(p, along, Vec3::ZERO, 0.0);
+        }
+    }
+    Feature::point(p, 0.0)
+}
+
+trait CopySign {
+    fn copysign(self, sign: f64) -> Self;
+}
+
+impl CopySign for Vec3 {
+    fn copysign(self, sign: f64) -> Self {
+        self * 1f64.copysign(sign)
+    }
+}

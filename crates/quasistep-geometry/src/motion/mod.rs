@@ -1,0 +1,165 @@
+//! How contact points move as one shape moves against the other: derivatives of near points.
+//!
+//! A is held still, B turns by `w` about `p_WCb` and shifts by `v`, both small and in W:
+//!
+//! ```text
+//! δn = n.turn w + n.shift v,      the same for the points on A and on B,      δphi = phi.turn · w + phi.shift · v
+//! ```
+//!
+//! A motion of both as one moves everything along, so that this is all there is to know.
+
+mod differences;
+mod feature;
+mod find;
+mod patch;
+
+use crate::narrow_phase::{ContactPoint, NarrowPhase, SINGLE};
+use crate::shape::Shape;
+use quasistep_math::{Mat3, Pose, Vec3};
+
+/// A linear map from a small motion `(w, v)` to a vector.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub struct MotionMap {
+    /// Of the turn, in rad.
+    pub turn: Mat3,
+    /// Of the shift, in m.
+    pub shift: Mat3,
+}
+
+impl MotionMap {
+    /// Nothing moves.
+    pub const ZERO: Self = Self { turn: Mat3::ZERO, shift: Mat3::ZERO };
+
+    /// The image of a turn and a shift.
+    #[inline]
+    pub fn of(&self, w: Vec3, v: Vec3) -> Vec3 {
+        self.turn * w + self.shift * v
+    }
+}
+
+/// How one [`ContactPoint`] changes as B moves against A: see the head of this module.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub struct ContactMotion {
+    /// Of the distance: by a turn in m/rad, and by a shift.
+    pub phi_turn: Vec3,
+    /// Of the distance, by a shift.
+    pub phi_shift: Vec3,
+    /// Of `n_AB_W`.
+    pub n: MotionMap,
+    /// Of `p_WCa`.
+    pub a: MotionMap,
+    /// Of `p_WCb`.
+    pub b: MotionMap,
+    /// True if the features that meet change with the smallest motion, so that there is no derivative but one to a
+    /// side, or none was found.
+    pub kink: bool,
+    /// True if no closed form is known for this point, and differences of the patch gave the derivative.
+    pub by_differences: bool,
+}
+
+/// The change of a contact point for one small motion.
+#[derive(Clone, Copy, Debug, Default)]
+struct Change {
+    phi: f64,
+    n: Vec3,
+    a: Vec3,
+    b: Vec3,
+}
+
+impl ContactMotion {
+    /// From a linear function of `(w, v)`.
+    fn of(change: impl Fn(Vec3, Vec3) -> Change) -> Self {
+        let turned = Vec3::AXES.map(|w| change(w, Vec3::ZERO));
+        let shifted = Vec3::AXES.map(|v| change(Vec3::ZERO, v));
+        let row = |c: &[Change; 3]| Vec3::new(c[0].phi, c[1].phi, c[2].phi);
+        let map = |of: fn(&Change) -> Vec3| MotionMap {
+            turn: Mat3::from_columns([0, 1, 2].map(|k| of(&turned[k]))),
+            shift: Mat3::from_columns([0, 1, 2].map(|k| of(&shifted[k]))),
+        };
+        Self {
+            phi_turn: row(&turned),
+            phi_shift: row(&shifted),
+            n: map(|c| c.n),
+            a: map(|c| c.a),
+            b: map(|c| c.b),
+            ..Self::default()
+        }
+    }
+}
+
+impl NarrowPhase {
+    /// Appends how each of `points`, the patch of A and B at these poses and this margin, changes.
+    #[allow(clippy::too_many_arguments)] // two shapes at their poses, and their patch
+    pub fn contact_motions(
+        &mut self,
+        a: &Shape,
+        X_WA: &Pose,
+        b: &Shape,
+        X_WB: &Pose,
+        margin: f64,
+        points: &[ContactPoint],
+        out: &mut Vec<ContactMotion>,
+    ) {
+        let start = out.len();
+        let (shapes, poses) = ([a, b], [X_WA, X_WB]);
+        self.a.fill(a, X_WA);
+        self.b.fill(b, X_WB);
+        for point in points {
+            let closed = self.motion_of(shapes, poses, point);
+            let Some(motion) = closed else {
+                out.truncate(start);
+                differences::contact_motions(self, shapes, poses, margin, points, out);
+                return;
+            };
+            out.push(motion);
+        }
+    }
+
+    /// In closed form, where there is one; the cores are in memory.
+    fn motion_of(
+        &mut self,
+        [a, b]: [&Shape; 2],
+        [X_WA, X_WB]: [&Pose; 2],
+        point: &ContactPoint,
+    ) -> Option<ContactMotion> {
+        let single = |pa: Vec3, pb: Vec3, n: Vec3| {
+            Some([find::feature(a, X_WA, pa, n)?, find::feature(b, X_WB, pb, -n)?])
+        };
+        let [on_a, on_b] = single(point.p_WCa, point.p_WCb, point.n_AB_W)?;
+        if is_single(a, b, point) {
+            return Some(feature::motion(&on_a, &on_b, point));
+        }
+        if self.a.points.is_empty() || self.b.points.is_empty() {
+            return None;
+        }
+        let n = point.n_AB_W;
+        match patch::owner(&self.a, &self.b, n) {
+            patch::Owner::A => patch::motion(&self.a, &self.b, point, |_, _| Vec3::ZERO),
+            patch::Owner::B => patch::motion(&self.a, &self.b, point, |w, _| w.cross(n)),
+            patch::Owner::Other => {
+                // the normal of the nearest features, which are those of another point
+                let d = self.signed_distance(a, X_WA, b, X_WB);
+                let nearest = crate::narrow_phase::single(&d);
+                let [on_a, on_b] = single(d.p_WCa, d.p_WCb, d.n_AB_W)?;
+                let whole = feature::motion(&on_a, &on_b, &nearest);
+                if whole.kink || (d.n_AB_W - n).max_abs() > 1e-9 {
+                    return None;
+                }
+                let shift = point.p_WCb - nearest.p_WCb;
+                patch::motion(&self.a, &self.b, point, |w, v| {
+                    // a turn about the point moves the other one
+                    whole.n.of(w, v - w.cross(shift))
+                })
+            }
+        }
+    }
+}
+
+/// True for a point whose features are those of its own witness points.
+fn is_single(a: &Shape, b: &Shape, point: &ContactPoint) -> bool {
+    let ball = |s: &Shape| matches!(s, Shape::Sphere { .. });
+    let plane = |s: &Shape| matches!(s, Shape::HalfSpace);
+    let tube = |s: &Shape| matches!(s, Shape::Cylinder { .. });
+    let any = |is: &dyn Fn(&Shape) -> bool| is(a) || is(b);
+    point.feature == SINGLE || any(&ball) || any(&plane) && !any(&tube)
+}

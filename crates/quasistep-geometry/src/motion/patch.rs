@@ -1,0 +1,225 @@
+//! Corners of a patch of flat features: a corner of the incident face, its edge cut by a side of the reference face, or
+//! a corner of that face.
+//!
+//! Each is a point `p` that is carried by one body or slides along its edge or plane as the other body's side pushes
+//! it, and its height over the reference face along the contact normal.
+
+use super::{Change, ContactMotion};
+use crate::core::{Core, CoreFace};
+use crate::narrow_phase::ContactPoint;
+use crate::patch::{FLAT, aligned};
+use quasistep_math::Vec3;
+
+/// Corners named by a feature stand where the point is, to this, in m.
+const HERE: f64 = 1e-7;
+
+/// What a corner of a patch is.
+enum Corner {
+    /// A corner of the incident core.
+    Incident,
+    /// On the line of an incident edge, where a side of the reference face, between two of its corners, cuts it.
+    Cut { along: Vec3, side: [Vec3; 2] },
+    /// Over a corner of the reference face, on the incident plane with this normal.
+    Reference { corner: Vec3, incident: Vec3 },
+}
+
+/// A patch's corner with what it is made of.
+struct Flat {
+    corner: Corner,
+    /// The corner on the incident core.
+    p: Vec3,
+    /// Normal of the reference face.
+    m: Vec3,
+    /// Direction of heights, out of the reference.
+    up: Vec3,
+    exact: bool,
+    height: f64,
+    /// True if A is the reference.
+    a_is_reference: bool,
+}
+
+/// A velocity field: of a body that turns by `w` about `p` and shifts by `v`.
+#[derive(Clone, Copy)]
+struct Field {
+    w: Vec3,
+    v: Vec3,
+    p: Vec3,
+}
+
+impl Field {
+    fn at(&self, q: Vec3) -> Vec3 {
+        self.v + self.w.cross(q - self.p)
+    }
+}
+
+/// How a corner of the patch of two cores moves, given how the normal does; `None` if the point is none.
+pub(super) fn motion(
+    a: &Core,
+    b: &Core,
+    point: &ContactPoint,
+    d_normal: impl Fn(Vec3, Vec3) -> Vec3,
+) -> Option<ContactMotion> {
+    let flat = Flat::find(a, b, point)?;
+    Some(ContactMotion::of(|w, v| flat.change([a.radius, b.radius], point, w, v, d_normal(w, v))))
+}
+
+impl Flat {
+    fn find(a: &Core, b: &Core, point: &ContactPoint) -> Option<Self> {
+        let (n, id) = (point.n_AB_W, point.feature);
+        let a_is_reference = id >> 31 == 1;
+        let (reference, incident, out) = if a_is_reference { (a, b, n) } else { (b, a, -n) };
+        let (face, along) = aligned(reference, out);
+        let face = face.filter(|k| *k as u32 & 0x7f == id >> 24 & 0x7f)?;
+        let face = &reference.faces[face];
+        let m = face.normal;
+        let exact = along >= FLAT;
+        let up = if exact { m } else { out };
+        let inner = aligned(incident, -out).0.map(|k| &incident.faces[k]);
+        let inner = inner.filter(|f| f.normal.dot(m) < 0.0);
+        let corners = reference.corners(face);
+        let origin = reference.points[*corners.first()? as usize];
+        let sides = |k: usize| {
+            let ends = [corners.get(k)?, &corners[(k + 1) % corners.len()]];
+            Some(ends.map(|c| reference.points[*c as usize]))
+        };
+        let low = id & 0xff_ffff;
+        let (corner, p) = if low < 0x1_0000 {
+            (Corner::Incident, *incident.points.get(low as usize)?)
+        } else if low >> 16 == 1 {
+            let (edge, k) = (low >> 6 & 0x3ff, (low & 0x3f) as usize);
+            let side = sides(k)?;
+            if edge < 0x200 {
+                cut(incident, inner, edge as usize, side, up)?
+            } else {
+                // two sides of the reference meet in the corner that both have
+                let corner = shared(side, sides((edge & 0x1ff) as usize)?)?;
+                let (inner, incident) = (inner?.normal, inner?.offset);
+                let p = corner + up * ((incident - corner.dot(inner)) / up.dot(inner));
+                (Corner::Reference { corner, incident: inner }, p)
+            }
+        } else {
+            return None;
+        };
+        let height = (p - origin).dot(m) / up.dot(m);
+        let there =
+            if a_is_reference { point.p_WCb + n * b.radius } else { point.p_WCa - n * a.radius };
+        ((p - there).max_abs() <= HERE).then_some(Self {
+            corner,
+            p,
+            m,
+            up,
+            exact,
+            height,
+            a_is_reference,
+        })
+    }
+
+    fn change(&self, radii: [f64; 2], point: &ContactPoint, w: Vec3, v: Vec3, dn: Vec3) -> Change {
+        let still = Field { w: Vec3::ZERO, v: Vec3::ZERO, p: Vec3::ZERO };
+        let moves = Field { w, v, p: point.p_WCb };
+        let (reference, incident) =
+            if self.a_is_reference { (still, moves) } else { (moves, still) };
+        let out = if self.a_is_reference { dn } else { -dn };
+        let (p, m, up) = (self.p, self.m, self.up);
+        let dm = reference.w.cross(m);
+        let dup = if self.exact { dm } else { out };
+        let dp = match self.corner {
+            Corner::Incident => incident.at(p),
+            Corner::Cut { along, side: [u, q] } => {
+                let side = (q - u).cross(up);
+                // side · (p − u) = 0, the side carried by the reference but for its direction up
+                let turned = (q - u).cross(dup - reference.w.cross(up)).dot(p - u);
+                let relative = incident.at(p) - reference.at(p);
+                incident.at(p) - along * ((side.dot(relative) + turned) / side.dot(along))
+            }
+            Corner::Reference { corner, incident: normal } => {
+                let carried = reference.at(corner) + dup * (p - corner).dot(up);
+                let relative = incident.at(p) - carried;
+                carried + up * (normal.dot(relative) / normal.dot(up))
+            }
+        };
+        // height up · m = m · (p − origin)
+        let rise = m.dot(dp - reference.at(p));
+        let lean = (dup - reference.w.cross(up)).dot(m);
+        let dheight = (rise - self.height * lean) / up.dot(m);
+        let foot = dp - dup * self.height - up * dheight;
+        let (a, b) = if self.a_is_reference { (foot, dp) } else { (dp, foot) };
+        Change { phi: dheight, n: dn, a: a + dn * radii[0], b: b - dn * radii[1] }
+    }
+}
+
+/// Where an edge of the incident core crosses the side of the reference.
+fn cut(
+    incident: &Core,
+    face: Option<&CoreFace>,
+    edge: usize,
+    side: [Vec3; 2],
+    up: Vec3,
+) -> Option<(Corner, Vec3)> {
+    let ends = match face {
+        Some(face) => {
+            let corners = incident.corners(face);
+            [*corners.get(edge)?, corners[(edge + 1) % corners.len()]]
+        }
+        None if incident.points.len() == 2 => [0, 1],
+        None => return None,
+    };
+    let [e, f] = ends.map(|k| incident.points[k as usize]);
+    let along = f - e;
+    let across = (side[1] - side[0]).cross(up);
+    let p = e + along * ((side[0] - e).dot(across) / along.dot(across));
+    p.is_finite().then_some((Corner::Cut { along, side }, p))
+}
+
+/// The corner that two sides of a face share.
+fn shared(one: [Vec3; 2], other: [Vec3; 2]) -> Option<Vec3> {
+    one.into_iter().find(|p| other.contains(p))
+}
+
+/// Bodies whose flat face the normal of a patch belongs to.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(super) enum Owner {
+    A,
+    B,
+    /// Neither: the normal is that of other features.
+    Other,
+}
+
+/// A face whose corners stand out of another one by less than this share of their size is not larger.
+const LARGER: f64 = 1e-3;
+
+/// Whose face a normal belongs to; of two level faces that of the one that the other lies on, so that a small tilt
+/// leaves it, and A's if they are alike.
+pub(super) fn owner(a: &Core, b: &Core, n: Vec3) -> Owner {
+    let level = |core: &Core, out: Vec3| {
+        let (face, _) = aligned(core, out);
+        let face = face.map(|k| &core.faces[k])?;
+        (face.normal.cross(out).max_abs() <= 1e-9).then_some(*face)
+    };
+    match (level(a, n), level(b, -n)) {
+        (Some(on_a), Some(on_b)) => {
+            let b_fits = stands_out(b, &on_b, a, &on_a) <= LARGER;
+            let a_fits = stands_out(a, &on_a, b, &on_b) <= LARGER;
+            if a_fits && !b_fits { Owner::B } else { Owner::A }
+        }
+        (Some(_), None) => Owner::A,
+        (None, Some(_)) => Owner::B,
+        (None, None) => Owner::Other,
+    }
+}
+
+/// How far corners of a face stand out of another one, as a share of that one's size.
+fn stands_out(core: &Core, face: &CoreFace, other: &Core, of: &CoreFace) -> f64 {
+    let ring = other.corners(of);
+    let corner = |k: u32| other.points[k as usize];
+    let (mut most, mut size) = (0.0_f64, 0.0_f64);
+    for (k, &c) in ring.iter().enumerate() {
+        let (u, w) = (corner(c), corner(ring[(k + 1) % ring.len()]));
+        size = size.max((w - u).norm());
+        let Some(side) = (w - u).cross(of.normal).try_normalize() else { continue };
+        for &p in core.corners(face) {
+            most = most.max((core.points[p as usize] - u).dot(side));
+        }
+    }
+    most / size
+}

@@ -1,0 +1,151 @@
+//! How contact points move with their shapes, against central differences of the patch itself.
+#![allow(missing_docs, non_snake_case)]
+
+mod common;
+
+use common::{Samples, random_hull};
+use quasistep_geometry::{ContactMotion, ContactPoint, NarrowPhase, Shape};
+use quasistep_math::{Pose, Quat, Vec3};
+
+/// Turn in rad and shift in m; the differences are of fourth order.
+const STEP: f64 = 1e-4;
+
+fn shapes(s: &mut Samples) -> Vec<(&'static str, Shape)> {
+    vec![
+        ("sphere", Shape::Sphere { radius: s.between(0.3, 1.0) }),
+        (
+            "box",
+            Shape::Box { half: [s.between(0.3, 1.0), s.between(0.3, 1.0), s.between(0.3, 1.0)] },
+        ),
+        (
+            "capsule",
+            Shape::Capsule { radius: s.between(0.2, 0.5), half_length: s.between(0.3, 1.0) },
+        ),
+        (
+            "cylinder",
+            Shape::Cylinder { radius: s.between(0.3, 0.8), half_length: s.between(0.3, 1.0) },
+        ),
+        ("half-space", Shape::HalfSpace),
+        ("hull", random_hull(s, 14)),
+    ]
+}
+
+/// `B` at a small motion: turned by `w` about `p`, shifted by `v`.
+fn moved(X: &Pose, p: Vec3, w: Vec3, v: Vec3) -> Pose {
+    let R = Quat::from_rotation_vector(w);
+    Pose::new(R * X.rotation, p + v + R.rotate(X.translation - p))
+}
+
+/// Entries of a point that change: distance, normal, both points.
+fn entries(p: &ContactPoint) -> [f64; 10] {
+    let (n, a, b) = (p.n_AB_W, p.p_WCa, p.p_WCb);
+    [p.phi, n.x, n.y, n.z, a.x, a.y, a.z, b.x, b.y, b.z]
+}
+
+fn predicted(m: &ContactMotion, w: Vec3, v: Vec3) -> [f64; 10] {
+    let (n, a, b) = (m.n.of(w, v), m.a.of(w, v), m.b.of(w, v));
+    let phi = m.phi_turn.dot(w) + m.phi_shift.dot(v);
+    [phi, n.x, n.y, n.z, a.x, a.y, a.z, b.x, b.y, b.z]
+}
+
+/// Differences of a point along a motion at two steps; `None` if the features change, or the two do not agree.
+fn differences(
+    narrow: &mut NarrowPhase,
+    [a, b]: [&Shape; 2],
+    [X_A, X_B]: [&Pose; 2],
+    point: &ContactPoint,
+    margin: f64,
+    w: Vec3,
+    v: Vec3,
+) -> Option<[f64; 10]> {
+    let mut at = |h: f64| {
+        let mut out = Vec::new();
+        let X = moved(X_B, point.p_WCb, w * h, v * h);
+        narrow.contact_patch(a, X_A, b, &X, margin, &mut out);
+        out.iter().find(|p| p.feature == point.feature).map(entries)
+    };
+    let mut of = |h: f64| -> Option<[f64; 10]> {
+        let [p, m, pp, mm] = [at(h)?, at(-h)?, at(2.0 * h)?, at(-2.0 * h)?];
+        Some(std::array::from_fn(|i| (8.0 * (p[i] - m[i]) - (pp[i] - mm[i])) / (12.0 * h)))
+    };
+    let (one, other) = (of(STEP)?, of(0.3 * STEP)?);
+    let size = one.iter().fold(1.0_f64, |m, x| m.max(x.abs()));
+    one.iter().zip(&other).all(|(x, y)| (x - y).abs() < 2e-7 * size).then_some(one)
+}
+
+#[test]
+fn motions_of_every_pair_are_those_of_differences() {
+    let mut narrow = NarrowPhase::new();
+    let mut failures: Vec<String> = Vec::new();
+    for i in 0..6 {
+        for j in 0..6 {
+            if i == 4 && j == 4 {
+                continue;
+            }
+            let mut s = Samples::new(100 * i + j);
+            let (mut smooth, mut kinks, mut unsure, mut worst) = (0, 0, 0, 0.0_f64);
+            let mut by_differences = 0;
+            let mut names = ("", "");
+            for sample in 0..400 {
+                let (name_a, a) = shapes(&mut s).swap_remove(i as usize);
+                let (name_b, b) = shapes(&mut s).swap_remove(j as usize);
+                names = (name_a, name_b);
+                let X_A = s.pose(0.5);
+                let mut X_B = s.pose(1.0);
+                if sample % 2 == 1 {
+                    // nearly level, from a quarter turn of any axis
+                    let quarter = |s: &mut Samples| {
+                        let axis = Vec3::AXES[(3.0 * s.uniform()) as usize];
+                        Quat::from_axis_angle(axis, std::f64::consts::FRAC_PI_2)
+                    };
+                    let spin = Quat::from_axis_angle(Vec3::Z, s.between(-3.0, 3.0));
+                    let tilt = Quat::from_rotation_vector(s.vec3(0.04));
+                    X_B.rotation = X_A.rotation * tilt * spin * quarter(&mut s) * quarter(&mut s);
+                    X_B.translation = X_A.transform_point(s.vec3(0.5) + Vec3::Z * 3.0);
+                }
+                let d = narrow.signed_distance(&a, &X_A, &b, &X_B);
+                // to a small gap or overlap along the normal
+                let goal = s.between(-0.05, 0.1);
+                X_B.translation -= d.n_AB_W * (d.phi - goal);
+                let margin = 0.3;
+                let (mut points, mut motions) = (Vec::new(), Vec::new());
+                narrow.contact_patch(&a, &X_A, &b, &X_B, margin, &mut points);
+                narrow.contact_motions(&a, &X_A, &b, &X_B, margin, &points, &mut motions);
+                assert_eq!(points.len(), motions.len());
+                let (w, v) = (s.vec3(1.0), s.vec3(1.0));
+                for (point, motion) in points.iter().zip(&motions) {
+                    if motion.kink {
+                        kinks += 1;
+                        continue;
+                    }
+                    let Some(want) =
+                        differences(&mut narrow, [&a, &b], [&X_A, &X_B], point, margin, w, v)
+                    else {
+                        unsure += 1;
+                        continue;
+                    };
+                    smooth += 1;
+                    by_differences += usize::from(motion.by_differences);
+                    let got = predicted(motion, w, v);
+                    let size = want.iter().fold(1.0_f64, |m, x| m.max(x.abs()));
+                    let error =
+                        got.iter().zip(&want).fold(0.0_f64, |m, (x, y)| m.max((x - y).abs()))
+                            / size;
+                    // differences against differences say nothing
+                    if !motion.by_differences {
+                        worst = worst.max(error);
+                    }
+                }
+            }
+            let bad = worst > 1e-6 || kinks + unsure > smooth / 8 || smooth < 100;
+            if bad {
+                let line = format!(
+                    "{names:?}: {smooth} smooth, {by_differences} by differences, {kinks} kinks, \
+                     {unsure} unsure, worst {worst:.1e}"
+                );
+                failures.push(line);
+            }
+        }
+    }
+    assert!(failures.is_empty(), "{failures:#?}");
+}

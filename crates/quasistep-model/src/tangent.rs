@@ -1,0 +1,213 @@
+//! Derivatives of steps and differences on the manifold, dofs to dofs, and their quaternion coordinates.
+//!
+//! ```text
+//! (exp(δ) R) ⊕ h (w + δw) = exp(Exp(h w) δ + h Jl(h w) δw) exp(h w) R
+//! log(exp(δ1) R1 (exp(δ0) R0)⁻¹) = φ + Jl(φ)⁻¹ δ1 − Jl(−φ)⁻¹ δ0,      φ = log(R1 R0⁻¹)
+//! ```
+//!
+//! `Jl` is the left Jacobian of the exponential map. Everything but rotations is a plain sum.
+
+use crate::Model;
+use crate::kinematics::unit;
+use quasistep_math::{Mat3, Quat, Vec3};
+
+/// Squared angle below which differences lose digits that a series keeps; its next term is 3e-15 there.
+const SMALL: f64 = 1e-2;
+
+/// `Jl(φ) = I + (1 − cos θ)/θ² [φ] + (θ − sin θ)/θ³ [φ]²`, `θ = |φ|`.
+fn left_jacobian(phi: Vec3) -> Mat3 {
+    let theta2 = phi.norm_squared();
+    let (a, b) = if theta2 < SMALL {
+        let t = theta2;
+        (
+            0.5 - t / 24.0 * (1.0 - t / 30.0 * (1.0 - t / 56.0)),
+            1.0 / 6.0 - t / 120.0 * (1.0 - t / 42.0 * (1.0 - t / 72.0)),
+        )
+    } else {
+        let theta = theta2.sqrt();
+        let half = (0.5 * theta).sin();
+        (2.0 * half * half / theta2, (theta - theta.sin()) / (theta2 * theta))
+    };
+    series(phi, a, b)
+}
+
+/// `Jl(φ)⁻¹ = I − [φ]/2 + (1/θ² − (1 + cos θ)/(2 θ sin θ)) [φ]²`.
+fn left_jacobian_inverse(phi: Vec3) -> Mat3 {
+    let theta2 = phi.norm_squared();
+    let b = if theta2 < SMALL {
+        1.0 / 12.0 + theta2 / 720.0 * (1.0 + theta2 / 42.0 * (1.0 + theta2 / 40.0))
+    } else {
+        let theta = theta2.sqrt();
+        // (1 + cos)/sin = cot(θ/2)
+        1.0 / theta2 - 0.5 / (theta * (0.5 * theta).tan())
+    };
+    series(phi, -0.5, b)
+}
+
+/// `I + a [φ] + b [φ]²`.
+fn series(phi: Vec3, a: f64, b: f64) -> Mat3 {
+    let cross = Mat3 {
+        rows: [
+            Vec3::new(0.0, -phi.z, phi.y),
+            Vec3::new(phi.z, 0.0, -phi.x),
+            Vec3::new(-phi.y, phi.x, 0.0),
+        ],
+    };
+    Mat3::IDENTITY + cross * a + cross * cross * b
+}
+
+fn vec3(v: &[f64]) -> Vec3 {
+    Vec3::new(v[0], v[1], v[2])
+}
+
+fn write(v: Vec3, to: &mut [f64]) {
+    to[..3].copy_from_slice(&v.to_array());
+}
+
+impl Model {
+    /// Change of `q ⊕ h v`, on its tangent space, for changes `dq` of `q` on its own and `hdv` of `h v`; all of
+    /// length `n_v`.
+    ///
+    /// # Panics
+    ///
+    /// If a slice is shorter than `n_v`.
+    pub fn integrate_change(&self, v: &[f64], h: f64, dq: &[f64], hdv: &[f64], out: &mut [f64]) {
+        for body in self.bodies.iter().filter(|body| !body.v.is_empty()) {
+            let r = body.v.clone();
+            for k in r.clone() {
+                out[k] = dq[k] + hdv[k];
+            }
+            if body.joint.has_quaternion() {
+                let phi = vec3(&v[r.clone()]) * h;
+                let turned = Quat::from_rotation_vector(phi).rotate(vec3(&dq[r.clone()]));
+                write(turned + left_jacobian(phi) * vec3(&hdv[r.clone()]), &mut out[r]);
+            }
+        }
+    }
+
+    /// The transpose: gradients with respect to `dq` and `hdv` of `weightsᵀ out`.
+    ///
+    /// # Panics
+    ///
+    /// If a slice is shorter than `n_v`.
+    pub fn integrate_gradient(
+        &self,
+        v: &[f64],
+        h: f64,
+        weights: &[f64],
+        dq: &mut [f64],
+        hdv: &mut [f64],
+    ) {
+        for body in self.bodies.iter().filter(|body| !body.v.is_empty()) {
+            let r = body.v.clone();
+            dq[r.clone()].copy_from_slice(&weights[r.clone()]);
+            hdv[r.clone()].copy_from_slice(&weights[r.clone()]);
+            if body.joint.has_quaternion() {
+                let (phi, weight) = (vec3(&v[r.clone()]) * h, vec3(&weights[r.clone()]));
+                write(Quat::from_rotation_vector(-phi).rotate(weight), &mut dq[r.clone()]);
+                write(left_jacobian(phi).transpose() * weight, &mut hdv[r]);
+            }
+        }
+    }
+
+    /// Change of `q1 ⊖ q0` for changes `dq0` and `dq1` on the tangent spaces of both; length `n_v`.
+    ///
+    /// # Panics
+    ///
+    /// If a slice is too short.
+    pub fn difference_change(
+        &self,
+        q0: &[f64],
+        q1: &[f64],
+        dq0: &[f64],
+        dq1: &[f64],
+        out: &mut [f64],
+    ) {
+        for body in self.bodies.iter().filter(|body| !body.v.is_empty()) {
+            let r = body.v.clone();
+            for k in r.clone() {
+                out[k] = dq1[k] - dq0[k];
+            }
+            if body.joint.has_quaternion() {
+                let phi = difference_of(&q0[body.q.clone()], &q1[body.q.clone()]);
+                let ahead = left_jacobian_inverse(phi) * vec3(&dq1[r.clone()]);
+                let behind = left_jacobian_inverse(-phi) * vec3(&dq0[r.clone()]);
+                write(ahead - behind, &mut out[r]);
+            }
+        }
+    }
+
+    /// The transpose: gradients with respect to `dq0` and `dq1` of `weightsᵀ out`.
+    ///
+    /// # Panics
+    ///
+    /// If a slice is too short.
+    pub fn difference_gradient(
+        &self,
+        q0: &[f64],
+        q1: &[f64],
+        weights: &[f64],
+        dq0: &mut [f64],
+        dq1: &mut [f64],
+    ) {
+        for body in self.bodies.iter().filter(|body| !body.v.is_empty()) {
+            let r = body.v.clone();
+            for k in r.clone() {
+                (dq0[k], dq1[k]) = (-weights[k], weights[k]);
+            }
+            if body.joint.has_quaternion() {
+                let phi = difference_of(&q0[body.q.clone()], &q1[body.q.clone()]);
+                let weight = vec3(&weights[r.clone()]);
+                write(-(left_jacobian_inverse(-phi).transpose() * weight), &mut dq0[r.clone()]);
+                write(left_jacobian_inverse(phi).transpose() * weight, &mut dq1[r]);
+            }
+        }
+    }
+
+    /// Change of the coordinates `q` (length `n_q`) that a change `dq` of the tangent space is: of quaternions
+    /// `q̇ = 1/2 (0, δ) q`, the matrix `G` of `q̇ = G v`.
+    ///
+    /// # Panics
+    ///
+    /// If a slice is too short.
+    pub fn coordinate_change(&self, q: &[f64], dq: &[f64], out: &mut [f64]) {
+        for body in self.bodies.iter().filter(|body| !body.v.is_empty()) {
+            let (from, to) = (&dq[body.v.clone()], &mut out[body.q.clone()]);
+            if body.joint.has_quaternion() {
+                let d = Quat::new(0.0, 0.5 * from[0], 0.5 * from[1], 0.5 * from[2]);
+                to[..4].copy_from_slice(&(d * unit(&q[body.q.clone()])).to_array());
+                to[4..].copy_from_slice(&from[3..]);
+            } else {
+                to.copy_from_slice(from);
+            }
+        }
+    }
+
+    /// The transpose of [`coordinate_change`](Self::coordinate_change): a gradient by coordinates (length
+    /// `n_q`) as one on the tangent space (length `n_v`).
+    ///
+    /// # Panics
+    ///
+    /// If a slice is too short.
+    pub fn tangent_gradient(&self, q: &[f64], by_q: &[f64], out: &mut [f64]) {
+        for body in self.bodies.iter().filter(|body| !body.v.is_empty()) {
+            let (from, to) = (&by_q[body.q.clone()], &mut out[body.v.clone()]);
+            if body.joint.has_quaternion() {
+                let r = unit(&q[body.q.clone()]);
+                for k in 0..3 {
+                    let axis = Vec3::AXES[k] * 0.5;
+                    let d = (Quat::new(0.0, axis.x, axis.y, axis.z) * r).to_array();
+                    to[k] = d.iter().zip(from).map(|(d, g)| d * g).sum();
+                }
+                to[3..].copy_from_slice(&from[4..]);
+            } else {
+                to.copy_from_slice(from);
+            }
+        }
+    }
+}
+
+/// `log(R1 R0⁻¹)`.
+fn difference_of(q0: &[f64], q1: &[f64]) -> Vec3 {
+    (unit(q1) * unit(q0).inverse()).to_rotation_vector()
+}

@@ -1,0 +1,344 @@
+//! Twists, the forces they work against, and how both turn as the tree moves: every second derivative of the
+//! kinematics in closed form.
+//!
+//! ```text
+//! V_B = Σ_k S_k v_k,              δV_B = Σ_k (D_k × S_k) v_k            k in path(B)
+//! tau_k = S_k · F_k,              δtau_k = (D_k × S_k) · F_k + S_k · δF_k
+//! ```
+//!
+//! `S_k` is the column of a rate, `F_k` the sum of the forces on everything outboard of it, and `D_k` the twist with which
+//! the frame of the column itself moves: all that is inboard, and of the column's own joint the slides under a turn.
+//! `D = Σ S δq`, with `δq` on the tangent space: `q ⊕ δq` as [`Model::integrate`] has it, so that rotations need
+//! no coordinates. All in W, about the world's origin, so that sums along and across the tree are plain sums.
+
+use crate::{Column, Kinematics, Model};
+use quasistep_math::Vec3;
+use std::ops::{Add, AddAssign, Mul};
+
+/// A spatial velocity, or a small motion: the point at `p_W` moves with `v_Wo_W + w_W × p_W`.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub struct Twist {
+    /// Angular velocity, in W.
+    pub w_W: Vec3,
+    /// Velocity of the material point at the world's origin, in W.
+    pub v_Wo_W: Vec3,
+}
+
+/// A spatial force: what twists work against.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub struct SpatialForce {
+    /// Moment about the world's origin, in W, in N·m.
+    pub m_Wo_W: Vec3,
+    /// Force, in W, in N.
+    pub f_W: Vec3,
+}
+
+impl Twist {
+    /// No motion.
+    pub const ZERO: Self = Self { w_W: Vec3::ZERO, v_Wo_W: Vec3::ZERO };
+
+    /// Velocity of the material point at `p_W`.
+    #[inline]
+    pub fn at(&self, p_W: Vec3) -> Vec3 {
+        self.v_Wo_W + self.w_W.cross(p_W)
+    }
+
+    /// Rate at which a twist that is carried along with this one changes.
+    #[inline]
+    pub fn cross(&self, o: &Self) -> Self {
+        Self {
+            w_W: self.w_W.cross(o.w_W),
+            v_Wo_W: self.w_W.cross(o.v_Wo_W) + self.v_Wo_W.cross(o.w_W),
+        }
+    }
+
+    /// The force `y` with `D · y = (D × self) · force` for every twist `D`.
+    #[inline]
+    pub fn cross_dual(&self, force: &SpatialForce) -> SpatialForce {
+        SpatialForce {
+            m_Wo_W: self.w_W.cross(force.m_Wo_W) + self.v_Wo_W.cross(force.f_W),
+            f_W: self.w_W.cross(force.f_W),
+        }
+    }
+
+    /// Power of a force.
+    #[inline]
+    pub fn dot(&self, force: &SpatialForce) -> f64 {
+        self.w_W.dot(force.m_Wo_W) + self.v_Wo_W.dot(force.f_W)
+    }
+}
+
+impl SpatialForce {
+    /// No force.
+    pub const ZERO: Self = Self { m_Wo_W: Vec3::ZERO, f_W: Vec3::ZERO };
+
+    /// A force at a point and a torque.
+    #[inline]
+    pub fn at(p_W: Vec3, f_W: Vec3, torque_W: Vec3) -> Self {
+        Self { m_Wo_W: p_W.cross(f_W) + torque_W, f_W }
+    }
+}
+
+impl Column {
+    /// The twist of everything outboard at unit rate.
+    #[inline]
+    pub fn twist(&self) -> Twist {
+        Twist { w_W: self.w_W, v_Wo_W: self.v_Wo_W }
+    }
+
+    /// True if it turns; a slide has no angular velocity at all.
+    #[inline]
+    fn turns(&self) -> bool {
+        self.w_W != Vec3::ZERO
+    }
+}
+
+macro_rules! arithmetic {
+    ($name:ident, $a:ident, $b:ident) => {
+        impl Add for $name {
+            type Output = Self;
+            #[inline]
+            fn add(self, o: Self) -> Self {
+                Self { $a: self.$a + o.$a, $b: self.$b + o.$b }
+            }
+        }
+        impl AddAssign for $name {
+            #[inline]
+            fn add_assign(&mut self, o: Self) {
+                *self = *self + o;
+            }
+        }
+        impl Mul<f64> for $name {
+            type Output = Self;
+            #[inline]
+            fn mul(self, s: f64) -> Self {
+                Self { $a: self.$a * s, $b: self.$b * s }
+            }
+        }
+    };
+}
+arithmetic!(Twist, w_W, v_Wo_W);
+arithmetic!(SpatialForce, m_Wo_W, f_W);
+
+impl Model {
+    /// Columns of `Kinematics::columns` that are a body's own joint's.
+    pub fn columns_of(&self, body: usize) -> std::ops::Range<usize> {
+        self.bodies[body].columns.clone()
+    }
+
+    /// `V_B` of every body for `rates` (length `n_v`), one entry per body.
+    ///
+    /// # Panics
+    ///
+    /// If `rates` is shorter than `n_v` or `out` than the number of bodies.
+    pub fn twists(&self, kin: &Kinematics, rates: &[f64], out: &mut [Twist]) {
+        out[0] = Twist::ZERO;
+        for (i, body) in self.bodies.iter().enumerate().skip(1) {
+            let mut twist = out[body.parent];
+            for column in &kin.columns[body.columns.clone()] {
+                twist += column.twist() * rates[column.dof as usize];
+            }
+            out[i] = twist;
+        }
+    }
+
+    /// Calls `each` with every column of a joint and the twist of the frame that carries it.
+    fn carried(
+        &self,
+        kin: &Kinematics,
+        body: usize,
+        parent: Twist,
+        dq: &[f64],
+        mut each: impl FnMut(&Column, Twist),
+    ) {
+        let columns = &kin.columns[self.bodies[body].columns.clone()];
+        let slides = columns.iter().filter(|c| !c.turns());
+        let slid = slides.fold(parent, |sum, c| sum + c.twist() * dq[c.dof as usize]);
+        for column in columns {
+            each(column, if column.turns() { slid } else { parent });
+        }
+    }
+
+    /// `δV_B` of every body at fixed `rates` as the configuration moves by `dq` (length `n_v`, the body
+    /// twists of which are `moves`).
+    ///
+    /// # Panics
+    ///
+    /// As [`twists`](Self::twists).
+    pub fn twist_changes(
+        &self,
+        kin: &Kinematics,
+        dq: &[f64],
+        moves: &[Twist],
+        rates: &[f64],
+        out: &mut [Twist],
+    ) {
+        out[0] = Twist::ZERO;
+        for (i, body) in self.bodies.iter().enumerate().skip(1) {
+            let mut change = out[body.parent];
+            self.carried(kin, i, moves[body.parent], dq, |column, by| {
+                change += by.cross(&column.twist()) * rates[column.dof as usize];
+            });
+            out[i] = change;
+        }
+    }
+
+    /// The transpose: adds to `to_dq` and to `to_moves` the gradient of `Σ_B δV_B · weights_B`.
+    /// `weights` becomes the sum over everything that each body carries.
+    pub fn gradient_of_twist_changes(
+        &self,
+        kin: &Kinematics,
+        rates: &[f64],
+        weights: &mut [SpatialForce],
+        to_dq: &mut [f64],
+        to_moves: &mut [SpatialForce],
+    ) {
+        self.gather(weights);
+        for i in 1..self.bodies.len() {
+            let weight = weights[i];
+            self.carried_dual(
+                kin,
+                i,
+                |c| c.twist().cross_dual(&weight) * rates[c.dof as usize],
+                to_dq,
+                to_moves,
+            );
+        }
+    }
+
+    /// Adds what the frames of a joint's columns receive, `force` of each, to slides and to the parent.
+    fn carried_dual(
+        &self,
+        kin: &Kinematics,
+        body: usize,
+        force: impl Fn(&Column) -> SpatialForce,
+        to_dq: &mut [f64],
+        to_moves: &mut [SpatialForce],
+    ) {
+        let columns = &kin.columns[self.bodies[body].columns.clone()];
+        let turned =
+            columns.iter().filter(|c| c.turns()).fold(SpatialForce::ZERO, |sum, c| sum + force(c));
+        let mut to_parent = turned;
+        for column in columns.iter().filter(|c| !c.turns()) {
+            to_dq[column.dof as usize] += column.twist().dot(&turned);
+            to_parent += force(column);
+        }
+        to_moves[self.bodies[body].parent] += to_parent;
+    }
+
+    /// Forces on bodies become forces on bodies with everything they carry.
+    pub fn gather(&self, forces: &mut [SpatialForce]) {
+        for i in (1..self.bodies.len()).rev() {
+            let force = forces[i];
+            forces[self.bodies[i].parent] += force;
+        }
+    }
+
+    /// Adds to `out` (length `n_v`) the generalised force of `gathered` forces.
+    pub fn add_generalised(&self, kin: &Kinematics, gathered: &[SpatialForce], out: &mut [f64]) {
+        for (i, body) in self.bodies.iter().enumerate().skip(1) {
+            for column in &kin.columns[body.columns.clone()] {
+                out[column.dof as usize] += column.twist().dot(&gathered[i]);
+            }
+        }
+    }
+
+    /// Adds to `out` the change of the generalised force of `gathered` forces at fixed forces as the
+    /// configuration moves by `dq`, whose body twists are `moves`.
+    pub fn add_turned_generalised(
+        &self,
+        kin: &Kinematics,
+        dq: &[f64],
+        moves: &[Twist],
+        gathered: &[SpatialForce],
+        out: &mut [f64],
+    ) {
+        for (i, body) in self.bodies.iter().enumerate().skip(1) {
+            self.carried(kin, i, moves[body.parent], dq, |column, by| {
+                out[column.dof as usize] += by.cross(&column.twist()).dot(&gathered[i]);
+            });
+        }
+    }
+
+    /// The transpose: adds to `to_dq` and `to_moves` the gradient of `Σ_k weights_k δtau_k`.
+    pub fn gradient_of_turned_generalised(
+        &self,
+        kin: &Kinematics,
+        weights: &[f64],
+        gathered: &[SpatialForce],
+        to_dq: &mut [f64],
+        to_moves: &mut [SpatialForce],
+    ) {
+        for i in 1..self.bodies.len() {
+            let force = gathered[i];
+            self.carried_dual(
+                kin,
+                i,
+                |c| c.twist().cross_dual(&force) * weights[c.dof as usize],
+                to_dq,
+                to_moves,
+            );
+        }
+    }
+
+    /// Momentum of every body for the twists `V`, about the world's origin, in N·s and N·m·s.
+    pub fn momenta(&self, kin: &Kinematics, V: &[Twist], out: &mut [SpatialForce]) {
+        for i in 0..self.bodies.len() {
+            let (I_W, c) = (self.inertia_W(kin, i), kin.p_WBcm[i]);
+            let l = V[i].at(c) * self.bodies[i].inertia.mass;
+            out[i] = SpatialForce { m_Wo_W: c.cross(l) + I_W * V[i].w_W, f_W: l };
+        }
+    }
+
+    /// Change of every body's momentum as it moves by `moves` and its twist `V` changes by `dV`.
+    pub fn momentum_changes(
+        &self,
+        kin: &Kinematics,
+        moves: &[Twist],
+        V: &[Twist],
+        dV: &[Twist],
+        out: &mut [SpatialForce],
+    ) {
+        for i in 0..self.bodies.len() {
+            let (I_W, c) = (self.inertia_W(kin, i), kin.p_WBcm[i]);
+            let (m, d, w) = (self.bodies[i].inertia.mass, moves[i].w_W, V[i].w_W);
+            let dc = moves[i].at(c);
+            let (l, dl) = (V[i].at(c) * m, (dV[i].at(c) + w.cross(dc)) * m);
+            let turn = d.cross(I_W * w) - I_W * d.cross(w) + I_W * dV[i].w_W;
+            out[i] = SpatialForce { m_Wo_W: dc.cross(l) + c.cross(dl) + turn, f_W: dl };
+        }
+    }
+
+    /// The transpose: the gradient of `Σ_B δmomentum_B · weights_B`, added to `to_moves` and `to_dV`.
+    pub fn gradient_of_momentum_changes(
+        &self,
+        kin: &Kinematics,
+        V: &[Twist],
+        weights: &[Twist],
+        to_moves: &mut [SpatialForce],
+        to_dV: &mut [SpatialForce],
+    ) {
+        for i in 0..self.bodies.len() {
+            let (I_W, c) = (self.inertia_W(kin, i), kin.p_WBcm[i]);
+            let (m, w) = (self.bodies[i].inertia.mass, V[i].w_W);
+            let l = V[i].at(c) * m;
+            // weights · (dc × l + c × dl + turn, dl)
+            let (a, b) = (weights[i].w_W, weights[i].v_Wo_W);
+            let by_dl = (a.cross(c) + b) * m;
+            let by_dc = l.cross(a) + by_dl.cross(w);
+            let by_turn = (I_W * w).cross(a) - w.cross(I_W * a);
+            to_moves[i] += SpatialForce { m_Wo_W: c.cross(by_dc) + by_turn, f_W: by_dc };
+            to_dV[i] += SpatialForce { m_Wo_W: c.cross(by_dl) + I_W * a, f_W: by_dl };
+        }
+    }
+
+    /// A body's inertia about its centre of mass, in world axes.
+    fn inertia_W(&self, kin: &Kinematics, body: usize) -> quasistep_math::Mat3 {
+        let inertia = self.bodies[body].inertia.inertia;
+        if inertia == quasistep_math::Mat3::ZERO {
+            return inertia;
+        }
+        let R = kin.X_WB[body].rotation.to_matrix();
+        R * inertia * R.transpose()
+    }
+}

@@ -1,0 +1,33 @@
+//! Scenes from texts, and what is said of mistakes in them.
+// each test has a use for its own part
+#![allow(dead_code)]
+
+use quasistep_scene::{Scene, SceneError};
+use std::path::Path;
+
+pub fn parse_with(text: &str, changes: &[(&str, &str)]) -> Result<Scene, SceneError> {
+    let changes: Vec<(String, String)> =
+        changes.iter().map(|(k, v)| ((*k).to_owned(), (*v).to_owned())).collect();
+    Scene::parse(text, "scene.yml", "scene", Path::new("."), &changes)
+}
+
+#[track_caller]
+pub fn read(text: &str) -> Scene {
+    parse_with(text, &[]).unwrap_or_else(|e| panic!("{e}"))
+}
+
+#[track_caller]
+pub fn expect(result: Result<Scene, SceneError>, place: &str, words: &[&str]) {
+    let error = result.expect_err("a mistake").to_string();
+    assert!(error.starts_with(place), "`{error}` does not start with `{place}`");
+    for word in words {
+        assert!(error.contains(word), "`{error}` does not say `{word}`");
+    }
+    assert_eq!(error.lines().count(), 1, "{error}");
+}
+
+/// The complaint about a scene, which must name this place and say all of these words.
+#[track_caller]
+pub fn complaint(text: &str, place: &str, words: &[&str]) {
+    expect(parse_with(text, &[]), place, words);
+}

@@ -1,0 +1,258 @@
+//! One contact as its bodies move: change of its rates and of its force, and the transpose.
+//!
+//! ```text
+//! r = (n·u + offset, t1·u, t2·u, n·w, r1·w, r2·w),     u = V_B(p_b) − V_A(p_a),     w = W_B − W_A
+//! f = n λ0 + t1 λ1 + t2 λ2 at the points,               m = n λ3 + r1 λ4 + r2 λ5
+//! ```
+//!
+//! Moved are the points, the normal and, with it, the tangents: `t1` is an axis of the world, projected, and
+//! turns about the normal too, which a pyramid feels.
+
+use crate::contact::{ContactRow, Tangents};
+use crate::formulation::edges::WAYS;
+use quasistep_geometry::ContactMotion;
+use quasistep_math::{Mat3, Vec3};
+use quasistep_model::{SpatialForce, Twist};
+use std::ops::Range;
+
+/// A contact at an answer.
+#[derive(Clone, Debug)]
+pub(super) struct ContactAt {
+    pub bodies: [usize; 2],
+    /// Its entries of `z` and its pushes.
+    pub rows: Range<usize>,
+    pub n: Vec3,
+    pub t: [Vec3; 2],
+    pub r: [Vec3; 2],
+    pub p: [Vec3; 2],
+    /// How fast tangents, and axes of rolling, turn about the normal: `σ = spin t2·δn`.
+    spin: [f64; 2],
+    pub motion: ContactMotion,
+    /// `∂offset/∂phi`: `1/h`, or 0 where the recovery is bounded.
+    pub per_phi: f64,
+    /// `∂offset/∂h`.
+    pub per_h: f64,
+    /// Rates with the offset, and impulses, in all ways.
+    pub rates: [f64; WAYS],
+    pub lambda: [f64; WAYS],
+    /// Friction coefficient of each way.
+    pub mu: [f64; 3],
+}
+
+/// What a small motion of both bodies does to a contact's frame.
+#[derive(Clone, Copy, Debug, Default)]
+pub(super) struct FrameChange {
+    pub n: Vec3,
+    pub t: [Vec3; 2],
+    pub r: [Vec3; 2],
+    pub p: [Vec3; 2],
+    pub phi: f64,
+}
+
+/// Weights on a frame: a gradient.
+#[derive(Clone, Copy, Debug, Default)]
+pub(super) struct FrameWeights {
+    n: Vec3,
+    t: [Vec3; 2],
+    r: [Vec3; 2],
+    p: [Vec3; 2],
+    pub phi: f64,
+}
+
+impl ContactAt {
+    /// Of a row, with nothing known of the answer.
+    pub fn new(row: &ContactRow, bodies: [usize; 2], motion: &ContactMotion) -> Self {
+        let point = &row.near.point;
+        let n = point.n_AB_W;
+        let axis = n.least_aligned_axis();
+        let cosine = n.dot(axis);
+        let spin = -cosine / (1.0 - cosine * cosine).sqrt();
+        let of = |tangents| if tangents == Tangents::Plane { spin } else { 0.0 };
+        let turning = row.turning.as_ref();
+        Self {
+            bodies,
+            rows: 0..0,
+            n,
+            t: [row.t1, row.t2],
+            r: turning.map_or([Vec3::ZERO; 2], |t| [t.r1, t.r2]),
+            p: [point.p_WCa, point.p_WCb],
+            spin: [of(row.tangents), turning.map_or(0.0, |t| of(t.rolls))],
+            motion: *motion,
+            per_phi: 0.0,
+            per_h: 0.0,
+            rates: [0.0; WAYS],
+            lambda: [0.0; WAYS],
+            mu: [row.friction.mu, row.friction.mu_spin, row.friction.mu_roll],
+        }
+    }
+
+    /// Directions of the ways.
+    pub fn axes(&self) -> [Vec3; WAYS] {
+        [self.n, self.t[0], self.t[1], self.n, self.r[0], self.r[1]]
+    }
+
+    /// Relative velocity and angular velocity for the twists of both bodies.
+    fn relative(&self, V: [Twist; 2]) -> (Vec3, Vec3) {
+        (V[1].at(self.p[1]) - V[0].at(self.p[0]), V[1].w_W - V[0].w_W)
+    }
+
+    /// Rates without the offset.
+    pub fn rates(&self, V: [Twist; 2]) -> [f64; WAYS] {
+        let (u, w) = self.relative(V);
+        let [n, t1, t2, _, r1, r2] = self.axes();
+        [n.dot(u), t1.dot(u), t2.dot(u), n.dot(w), r1.dot(w), r2.dot(w)]
+    }
+
+    /// `(f, m)` of impulses in all ways.
+    pub fn force(&self, lambda: &[f64; WAYS]) -> (Vec3, Vec3) {
+        let [n, t1, t2, _, r1, r2] = self.axes();
+        (
+            n * lambda[0] + t1 * lambda[1] + t2 * lambda[2],
+            n * lambda[3] + r1 * lambda[4] + r2 * lambda[5],
+        )
+    }
+
+    /// Forces on both bodies.
+    pub fn on_bodies(&self, f: Vec3, m: Vec3) -> [SpatialForce; 2] {
+        [SpatialForce::at(self.p[0], -f, -m), SpatialForce::at(self.p[1], f, m)]
+    }
+
+    /// How the frame changes as the bodies move.
+    pub fn frame_change(&self, moves: [Twist; 2]) -> FrameChange {
+        let [a, b] = moves;
+        let (w, v) = (b.w_W - a.w_W, b.at(self.p[1]) - a.at(self.p[1]));
+        let motion = &self.motion;
+        let n = a.w_W.cross(self.n) + motion.n.of(w, v);
+        let turned = |t: [Vec3; 2], spin: f64| {
+            let s = spin * t[1].dot(n);
+            [self.n * -t[0].dot(n) + t[1] * s, self.n * -t[1].dot(n) - t[0] * s]
+        };
+        FrameChange {
+            n,
+            t: turned(self.t, self.spin[0]),
+            r: turned(self.r, self.spin[1]),
+            p: [a.at(self.p[0]) + motion.a.of(w, v), a.at(self.p[1]) + motion.b.of(w, v)],
+            phi: motion.phi_turn.dot(w) + motion.phi_shift.dot(v),
+        }
+    }
+
+    /// The transpose: adds to the gradients by the motions of both bodies.
+    pub fn frame_gradient(&self, weights: &FrameWeights, to: [&mut SpatialForce; 2]) {
+        let motion = &self.motion;
+        let mut n = weights.n;
+        for (axes, by, spin) in
+            [(self.t, weights.t, self.spin[0]), (self.r, weights.r, self.spin[1])]
+        {
+            n += axes[0] * -self.n.dot(by[0]) + axes[1] * -self.n.dot(by[1]);
+            n += axes[1] * (spin * (axes[1].dot(by[0]) - axes[0].dot(by[1])));
+        }
+        let [pa, pb] = weights.p;
+        let sum =
+            |of: [Mat3; 3]| of[0].transpose() * n + of[1].transpose() * pa + of[2].transpose() * pb;
+        let w = sum([motion.n.turn, motion.a.turn, motion.b.turn]) + motion.phi_turn * weights.phi;
+        let v =
+            sum([motion.n.shift, motion.a.shift, motion.b.shift]) + motion.phi_shift * weights.phi;
+        let relative = SpatialForce::at(self.p[1], v, w);
+        let [a, b] = to;
+        *b += relative;
+        *a += relative * -1.0;
+        *a += SpatialForce { m_Wo_W: self.n.cross(n), f_W: Vec3::ZERO };
+        *a += SpatialForce::at(self.p[0], pa, Vec3::ZERO);
+        *a += SpatialForce::at(self.p[1], pb, Vec3::ZERO);
+    }
+
+    /// Change of the rates as the frame changes and the twists `V` by `dV`.
+    pub fn rate_changes(&self, c: &FrameChange, V: [Twist; 2], dV: [Twist; 2]) -> [f64; WAYS] {
+        let (u, w) = self.relative(V);
+        let (du, dw) = self.relative(dV);
+        let du = du + V[1].w_W.cross(c.p[1]) - V[0].w_W.cross(c.p[0]);
+        let [n, t1, t2, _, r1, r2] = self.axes();
+        [
+            c.n.dot(u) + n.dot(du),
+            c.t[0].dot(u) + t1.dot(du),
+            c.t[1].dot(u) + t2.dot(du),
+            c.n.dot(w) + n.dot(dw),
+            c.r[0].dot(w) + r1.dot(dw),
+            c.r[1].dot(w) + r2.dot(dw),
+        ]
+    }
+
+    /// The transpose for weights on the rates: adds to the frame's weights and to those on `dV`.
+    pub fn rate_gradient(
+        &self,
+        V: [Twist; 2],
+        by: &[f64; WAYS],
+        frame: &mut FrameWeights,
+        [to_a, to_b]: [&mut SpatialForce; 2],
+    ) {
+        let (u, w) = self.relative(V);
+        let (by_u, by_w) = self.force(by);
+        frame.n += u * by[0] + w * by[3];
+        for k in 0..2 {
+            frame.t[k] += u * by[1 + k];
+            frame.r[k] += w * by[4 + k];
+        }
+        frame.p[0] += -by_u.cross(V[0].w_W);
+        frame.p[1] += by_u.cross(V[1].w_W);
+        let [a, b] = self.on_bodies(by_u, by_w);
+        *to_a += a;
+        *to_b += b;
+    }
+
+    /// Change of `(f, m)` at fixed impulses.
+    pub fn force_change(&self, c: &FrameChange) -> (Vec3, Vec3) {
+        let l = &self.lambda;
+        (c.n * l[0] + c.t[0] * l[1] + c.t[1] * l[2], c.n * l[3] + c.r[0] * l[4] + c.r[1] * l[5])
+    }
+
+    /// Change of the forces on both bodies, for the change `(df, dm)` of the force itself.
+    pub fn on_bodies_change(&self, c: &FrameChange, df: Vec3, dm: Vec3) -> [SpatialForce; 2] {
+        let (f, _) = self.force(&self.lambda);
+        let [mut a, mut b] = self.on_bodies(df, dm);
+        a.m_Wo_W += -c.p[0].cross(f);
+        b.m_Wo_W += c.p[1].cross(f);
+        [a, b]
+    }
+
+    /// The transpose of both for twists as weights on the bodies' forces, and `by_f`, `by_m` on `(f, m)` itself;
+    /// returns the weights on the impulses.
+    pub fn force_gradient(
+        &self,
+        weights: [Twist; 2],
+        by_f: Vec3,
+        by_m: Vec3,
+        frame: &mut FrameWeights,
+    ) -> [f64; WAYS] {
+        let (f, _) = self.force(&self.lambda);
+        let l = &self.lambda;
+        let (u, w) = self.relative(weights);
+        let (u, w) = (u + by_f, w + by_m);
+        frame.n += u * l[0] + w * l[3];
+        for k in 0..2 {
+            frame.t[k] += u * l[1 + k];
+            frame.r[k] += w * l[4 + k];
+        }
+        frame.p[0] += -f.cross(weights[0].w_W);
+        frame.p[1] += f.cross(weights[1].w_W);
+        let [n, t1, t2, _, r1, r2] = self.axes();
+        [n.dot(u), t1.dot(u), t2.dot(u), n.dot(w), r1.dot(w), r2.dot(w)]
+    }
+
+    /// Change of a push for changes of the three friction coefficients: pushes are linear in them.
+    pub fn push_change(&self, push: &[f64; WAYS], dmu: &[f64]) -> [f64; WAYS] {
+        let share = |k: usize| if self.mu[k] > 0.0 { dmu[k] / self.mu[k] } else { 0.0 };
+        let by = [0.0, share(0), share(0), share(1), share(2), share(2)];
+        std::array::from_fn(|w| push[w] * by[w])
+    }
+
+    /// The transpose, for weights on a push.
+    pub fn push_gradient(&self, push: &[f64; WAYS], by: &[f64; WAYS], to: &mut [f64]) {
+        let product = |w: usize| push[w] * by[w];
+        let sums = [product(1) + product(2), product(3), product(4) + product(5)];
+        for k in 0..3 {
+            if self.mu[k] > 0.0 {
+                to[k] += sums[k] / self.mu[k];
+            }
+        }
+    }
+}

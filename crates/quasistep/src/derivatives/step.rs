@@ -1,0 +1,251 @@
+//! The step that is differentiated, and what its derivatives need of it.
+
+use super::contact::ContactAt;
+use super::{DerivativeError, Derivatives, LimitAt, Mode, SpringAt, StepKinks};
+use crate::formulation::recover::Answer;
+use crate::formulation::{Cone, Formulation, Where, anitescu};
+use crate::params::{Inertia, Integration, PrescribedRate, StepParams};
+use crate::state::{State, StepInput};
+use crate::step::Drive;
+use crate::system::{DampingOn, Role, System};
+use crate::workspace::{RowKey, Workspace};
+use quasistep_model::{SpatialForce, Twist};
+
+/// Distance to a bound, as a share of the larger of two, that counts as on it.
+const TIE: f64 = 1e-9;
+
+impl System {
+    /// Takes the step from `state` without moving it, and prepares its derivatives in `out`.
+    ///
+    /// A pure function of its arguments, to the solver's tolerance. What comes out of the step is in `out` too:
+    /// [`q_next`](Derivatives::q_next) and a [`report`](Derivatives::report) without certificate.
+    ///
+    /// # Errors
+    ///
+    /// See [`DerivativeError`]; `out` then has no derivatives.
+    pub fn differentiate(
+        &self,
+        state: &State,
+        input: &StepInput,
+        params: &StepParams,
+        mode: Mode,
+        out: &mut Derivatives,
+    ) -> Result<StepKinks, DerivativeError> {
+        out.ready = false;
+        let cone = convex(params)?;
+        let StepInput { q_cmd, v_cmd, wrenches, tau } = input;
+        let drive = Drive { q_cmd, v_cmd, wrenches, tau };
+        params.check().map_err(crate::StepError::from)?;
+        self.check(state, &drive)?;
+        let h = params.time_step;
+        let work = &mut out.work;
+        work.timer.reset();
+        work.scan.update(self, &state.q, params.contact_margin, &mut work.timer);
+        work.contacts.update(self, &work.scan);
+        work.load.update(self, state, &drive, params, &work.scan.kin)?;
+        work.report.n_candidates = work.scan.n_candidates;
+        anitescu::solve(self, &state.q, Where::Start, cone, params, true, work)?;
+        work.remember(params.formulation);
+
+        out.kinks = StepKinks::default();
+        out.bound = 0.0;
+        match mode {
+            Mode::Exact => {
+                let solution = &work.solution;
+                out.kinks.program = out.sensitivity.exact(&work.problem.program, solution)?;
+                out.x.clone_from(&solution.x);
+                out.z.clone_from(&solution.z);
+            }
+            Mode::Smooth { kappa } => {
+                let (program, start) = (&work.problem.program, Some(&work.solution));
+                out.kinks.program =
+                    out.sensitivity.smooth(program, kappa, start, &mut out.relaxed)?;
+                out.x.clone_from(&out.relaxed.x);
+                out.z.clone_from(&out.relaxed.z);
+                out.bound = kappa * program.n_cones() as f64;
+                report_relaxed(self, h, &out.x, &out.z, work);
+            }
+        }
+        self.integrate(&state.q, &work.report.v, q_cmd, h, &mut work.q_next)?;
+        out.q.clone_from(&state.q);
+        out.time_step = h;
+        out.q_target.clone_from(&work.load.q_target);
+        out.collect(self, input, params, mode);
+        out.ready = true;
+        Ok(out.kinks)
+    }
+}
+
+/// The cone of a convex step.
+fn convex(params: &StepParams) -> Result<Cone, DerivativeError> {
+    if params.integration != Integration::Euler {
+        let (what, seen, rule) = ("integration", "midpoint", "euler");
+        return Err(DerivativeError::Formulation { what, seen, rule });
+    }
+    match params.formulation {
+        Formulation::Anitescu { cone } => Ok(cone),
+        other => {
+            let (what, seen, rule) = ("formulation", other.name(), "anitescu");
+            Err(DerivativeError::Formulation { what, seen, rule })
+        }
+    }
+}
+
+/// The report of the relaxed answer.
+fn report_relaxed(system: &System, h: f64, x: &[f64], z: &[f64], work: &mut Workspace) {
+    let Workspace { problem, load, contacts, report, .. } = work;
+    let (pushes, keys) = (&problem.pushes, &problem.keys);
+    let answer = Answer { system, load, contacts, h, x, z, pushes, keys };
+    let rows_of = |contact| problem.program.rows_of(contact);
+    answer.write(report, rows_of, |contact, rates| {
+        anitescu::layer(&problem.pushes[problem.program.rows_of(contact)], rates)
+    });
+}
+
+impl Derivatives {
+    /// Everything that derivatives need of the step just solved.
+    fn collect(&mut self, system: &System, input: &StepInput, params: &StepParams, mode: Mode) {
+        let (model, h) = (&system.model, params.time_step);
+        let n_bodies = model.n_bodies();
+        let work = &mut self.work;
+        let v = &work.report.v;
+        self.V.resize(n_bodies, Twist::ZERO);
+        model.twists(&work.scan.kin, v, &mut self.V);
+        self.has_w = false;
+
+        work.scan.motions(system, &mut self.motions);
+        let kin = &work.scan.kin;
+        self.constants.gravity = params.gravity;
+        self.constants.secant = params.prescribed_rate == PrescribedRate::Secant;
+        self.forces.clear();
+        self.forces.resize(n_bodies, SpatialForce::ZERO);
+        let weight = quasistep_math::Vec3::from(params.gravity);
+        for (body, force) in model.bodies().iter().zip(&mut self.forces) {
+            if body.gravity {
+                force.f_W = weight * body.inertia.mass;
+            }
+        }
+        for (force, p) in self.forces.iter_mut().zip(&kin.p_WBcm) {
+            force.m_Wo_W = p.cross(force.f_W);
+        }
+        self.constants.wrenches.clear();
+        for wrench in &input.wrenches {
+            let p_W = kin.X_WB[wrench.body].transform_point(wrench.p_B);
+            self.constants.wrenches.push((wrench.body, p_W, wrench.force_W));
+            self.forces[wrench.body] += SpatialForce::at(p_W, wrench.force_W, wrench.torque_W);
+        }
+        self.per_h.clone_from(&self.forces);
+        self.forces.iter_mut().for_each(|f| *f = *f * h);
+
+        let bounded = |gap: f64| gap / h <= -params.max_recovery_speed * (1.0 - TIE);
+        let tie = |gap: f64| (gap / h / params.max_recovery_speed + 1.0).abs() <= TIE;
+        self.contacts.clear();
+        let largest = self.z.iter().fold(0.0_f64, |m, z| m.max(z.abs()));
+        for (k, (row, motion)) in work.contacts.rows.iter().zip(&self.motions).enumerate() {
+            let near = &row.near;
+            let bodies = [near.geom_a, near.geom_b].map(|geom| system.geoms[geom as usize].body);
+            let mut contact = ContactAt::new(row, bodies, motion);
+            contact.rows = work.problem.program.rows_of(k);
+            contact.rates = contact.rates(bodies.map(|b| self.V[b]));
+            let phi = near.point.phi;
+            contact.rates[0] += crate::formulation::problem::gap_offset(phi, params);
+            if !bounded(phi) {
+                (contact.per_phi, contact.per_h) = (1.0 / h, -phi / (h * h));
+            }
+            for r in contact.rows.clone() {
+                for (sum, push) in contact.lambda.iter_mut().zip(work.problem.pushes[r]) {
+                    *sum += self.z[r] * push;
+                }
+            }
+            let loaded = contact.lambda[0] > TIE * largest;
+            self.kinks.features += u32::from(motion.kink && loaded);
+            self.kinks.recovery += u32::from(tie(phi));
+            let at_margin = (phi - params.contact_margin).abs() <= TIE * params.contact_margin;
+            self.kinks.margin += u32::from(at_margin && mode != Mode::Exact);
+            let (f, m) = contact.force(&contact.lambda);
+            let [on_a, on_b] = contact.on_bodies(f, m);
+            self.forces[bodies[0]] += on_a;
+            self.forces[bodies[1]] += on_b;
+            self.contacts.push(contact);
+        }
+        self.gathered.clone_from(&self.forces);
+        model.gather(&mut self.gathered);
+
+        self.limits.clear();
+        for (row, key) in work.problem.keys.iter().enumerate() {
+            let (index, sign) = match key {
+                RowKey::LowerLimit { limit } => (*limit, 1.0),
+                RowKey::UpperLimit { limit } => (*limit, -1.0),
+                RowKey::Contact { .. } => continue,
+            };
+            let limit = &model.limits()[index as usize];
+            let q = self.q[limit.q_index as usize];
+            let gap = if sign > 0.0 { q - limit.lower } else { limit.upper - q };
+            let (mut per_gap, mut per_h) = (1.0 / h, -gap / (h * h));
+            if bounded(gap) {
+                (per_gap, per_h) = (0.0, 0.0);
+            }
+            self.kinks.recovery += u32::from(tie(gap));
+            self.limits.push(LimitAt { row, dof: limit.dof as usize, sign, per_gap, per_h });
+        }
+
+        self.inertia = params.inertia == Inertia::Mass;
+        if self.inertia {
+            self.v_passive.clear();
+            self.v_passive.extend(
+                v.iter().enumerate().map(|(dof, v)| if system.is_passive(dof) { *v } else { 0.0 }),
+            );
+            self.V_passive.resize(n_bodies, Twist::ZERO);
+            model.twists(kin, &self.v_passive, &mut self.V_passive);
+            self.momenta.resize(n_bodies, SpatialForce::ZERO);
+            model.momenta(kin, &self.V_passive, &mut self.momenta);
+            self.momenta_gathered.clone_from(&self.momenta);
+            model.gather(&mut self.momenta_gathered);
+        }
+        self.collect_springs(system, h, mode);
+    }
+
+    fn collect_springs(&mut self, system: &System, h: f64, mode: Mode) {
+        let (load, v) = (&self.work.load, &self.work.report.v);
+        self.springs.clear();
+        let (mut cmd, mut saturation) = (0, 0);
+        let solution = &self.work.solution;
+        // limited springs are pushed in the order of the dofs
+        let mut limited_of = |limited: bool| {
+            saturation += 1;
+            match mode {
+                Mode::Exact => solution.saturated[saturation - 1] != 0,
+                Mode::Smooth { .. } => limited,
+            }
+        };
+        let mut by_dof: Vec<(usize, usize, usize, usize)> = Vec::new();
+        for &body in system.commanded() {
+            for (k, dof) in system.model.body(body).v.clone().enumerate() {
+                by_dof.push((dof, body, k, cmd));
+                cmd += 1;
+            }
+        }
+        by_dof.sort_unstable();
+        for (dof, body, k, cmd) in by_dof {
+            let Role::Actuated(actuator) = &system.roles[body] else { continue };
+            let (K, D, limit) =
+                (actuator.stiffness[k], actuator.damping[k], actuator.effort_limit[k]);
+            let stretch = load.dq_cmd[dof] - h * v[dof];
+            let on_error = actuator.damping_on == DampingOn::CommandError;
+            let mut spring = SpringAt {
+                dof,
+                cmd,
+                stiffness: K,
+                damping: D,
+                stretch,
+                rate: if on_error { load.v_cmd[dof] } else { 0.0 } - v[dof],
+                on_error,
+                limited: None,
+            };
+            if limit.is_finite() && limited_of((K * stretch).abs() > limit) {
+                spring.limited = Some(limit.copysign(stretch));
+            }
+            self.springs.push(spring);
+        }
+    }
+}
