@@ -7,7 +7,7 @@ use std::fmt::Write as _;
 const TERMS: usize = 6;
 
 struct Text {
-    text: String,
+    lp: String,
     /// Terms on this line.
     terms: usize,
     /// No term of the expression yet.
@@ -17,13 +17,13 @@ struct Text {
 impl Text {
     fn put(&mut self, words: std::fmt::Arguments<'_>) {
         // writing to a String cannot fail
-        let _ = self.text.write_fmt(words);
+        let _ = self.lp.write_fmt(words);
     }
 
     /// ` + 2.5 name`, on a new line now and then.
     fn term(&mut self, value: f64, name: std::fmt::Arguments<'_>) {
         if self.terms == TERMS {
-            self.text.push_str("\n ");
+            self.lp.push_str("\n ");
             self.terms = 0;
         }
         self.terms += 1;
@@ -44,13 +44,13 @@ impl Text {
 
 impl Program {
     pub(super) fn to_lp(&self) -> String {
-        let mut out = Text { text: String::new(), terms: 0, first: true };
+        let mut out = Text { lp: String::new(), terms: 0, first: true };
         let name = |column: usize| &self.columns[column].name;
-        out.text.push_str("\\ contact-implicit MPC, MpcNote (10)\nMinimize\n cost:");
+        out.lp.push_str("\\ contact-implicit MPC, MpcNote (10)\nMinimize\n cost:");
         for &(column, value) in &self.linear {
             out.term(value, format_args!("{}", name(column)));
         }
-        out.text.push_str(" + [");
+        out.lp.push_str(" + [");
         out.first = true;
         for &(i, j, value) in &self.quadratic {
             // the format halves what stands in brackets
@@ -60,7 +60,7 @@ impl Program {
                 out.term(2.0 * value, format_args!("{} * {}", name(i), name(j)));
             }
         }
-        out.text.push_str(" ] / 2\nSubject To\n");
+        out.lp.push_str(" ] / 2\nSubject To\n");
         for row in &self.rows {
             self.write_row(row, &mut out);
         }
@@ -68,19 +68,19 @@ impl Program {
         let binaries: Vec<&str> =
             self.columns.iter().filter(|c| c.binary).map(|c| c.name.as_str()).collect();
         if !binaries.is_empty() {
-            out.text.push_str("Binaries\n");
+            out.lp.push_str("Binaries\n");
         }
         for binary in binaries {
             out.put(format_args!(" {binary}\n"));
         }
         if !self.sets.is_empty() {
-            out.text.push_str("SOS\n");
+            out.lp.push_str("SOS\n");
         }
         for (set, [a, b]) in &self.sets {
             out.put(format_args!(" {set}: S1:: {}:1 {}:2\n", name(*a), name(*b)));
         }
-        out.text.push_str("End\n");
-        out.text
+        out.lp.push_str("End\n");
+        out.lp
     }
 
     fn write_row(&self, row: &Row, out: &mut Text) {
@@ -102,7 +102,7 @@ impl Program {
     }
 
     fn write_bounds(&self, out: &mut Text) {
-        out.text.push_str("Bounds\n");
+        out.lp.push_str("Bounds\n");
         for c in self.columns.iter().filter(|c| !c.binary) {
             if c.lower == c.upper {
                 out.put(format_args!(" {} = {}\n", c.name, c.lower));
