@@ -12,6 +12,9 @@ pub(crate) enum Isa {
     Portable,
     #[cfg(target_arch = "x86_64")]
     Avx2,
+    /// With the former: eight numbers at once where sizes allow.
+    #[cfg(target_arch = "x86_64")]
+    Avx512,
 }
 
 impl Isa {
@@ -20,6 +23,9 @@ impl Isa {
         #[cfg(target_arch = "x86_64")]
         if std::arch::is_x86_feature_detected!("avx2") && std::arch::is_x86_feature_detected!("fma")
         {
+            if std::arch::is_x86_feature_detected!("avx512f") {
+                return Self::Avx512;
+            }
             return Self::Avx2;
         }
         Self::Portable
@@ -53,6 +59,11 @@ pub(crate) trait Simd {
     fn sums(v: [Self::V; LANES]) -> Self::V;
     /// Every lane is lane `I`.
     fn lane<const I: i32>(v: Self::V) -> Self::V;
+    /// The first lane's number.
+    #[inline(always)]
+    fn first(v: Self::V) -> f64 {
+        Self::to_array(v)[0]
+    }
     /// `a b + c` of numbers; a bare `mul_add` would call a library function where the instruction is
     /// missing.
     fn fma1(a: f64, b: f64, c: f64) -> f64;
