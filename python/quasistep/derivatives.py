@@ -140,6 +140,7 @@ class StepDerivatives:
     | ``u`` | (n_u_v,) | command, on its tangent space |
     | ``u_rate`` | (n_u_v,) | rate of the command |
     | ``wrench`` | (n_bodies, 6) | torque about the body's origin, then force, world axes |
+    | ``tau`` | (n_v,) | generalised force |
     | ``mu``, ``mu_spin``, ``mu_roll`` | (contacts,) | of each of ``report.contacts`` |
     | ``stiffness``, ``damping`` | (n_u_v,) | |
     | ``mass`` | (n_bodies,) | at fixed shape |
@@ -330,7 +331,7 @@ class StepDerivatives:
             f"{system.bodies[c['a']]} – {system.bodies[c['b']]} #{i}"
             for i, c in enumerate(self.report.contacts)
         ]
-        if what in ("q", "q_next", "v"):
+        if what in ("q", "q_next", "v", "tau"):
             return system.dofs
         if what in ("u", "u_rate", "stiffness", "damping"):
             return system.efforts
@@ -357,9 +358,8 @@ class StepDerivatives:
     def _input_shapes(self) -> dict[str, tuple[int, ...]]:
         n, m, b, c = self.system.n_v, self.system.n_u_v, len(self.system.bodies), self._contacts()
         on_drives = {name: (m,) for name in ("u", "u_rate", "stiffness", "damping")}
-        return {"q": (n,), **on_drives, "wrench": (b, 6), "mass": (b,), "h": (1,)} | {
-            name: (c,) for name in _CONTACT_INPUTS
-        }
+        rest = {"wrench": (b, 6), "tau": (n,), "mass": (b,), "h": (1,)}
+        return {"q": (n,), **on_drives, **rest} | {name: (c,) for name in _CONTACT_INPUTS}
 
     def _output_shapes(self) -> dict[str, tuple[int, ...]]:
         n, c = self.system.n_v, self._contacts()

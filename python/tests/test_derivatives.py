@@ -98,7 +98,7 @@ def test_matrices_have_names_and_their_products(push, pushed):
     d = push.derivatives(*pushed)
     rng = np.random.default_rng(2)
     for of in ("q_next", "v", "normal"):
-        for wrt in ("q", "u", "mass", "stiffness", "mu", "h", "wrench"):
+        for wrt in ("q", "u", "mass", "stiffness", "mu", "h", "wrench", "tau"):
             matrix = d.matrix(of, wrt)
             assert matrix.shape == (len(d.names(of)), len(d.names(wrt)))
             x = rng.standard_normal(matrix.shape[1])

@@ -150,3 +150,25 @@ fn the_figures_of_the_note_are_met() {
         }
     }
 }
+
+/// The first plan of a scene, as a problem for other solvers.
+#[test]
+fn a_plan_is_written_for_other_solvers() {
+    let folder = Folder::new("export");
+    std::fs::create_dir_all(&folder.0).unwrap();
+    let scene = "scenes/planar_hand.yml";
+    for (name, form, holds) in
+        [("plan.lp", "sos1", "S1::"), ("plan.mps", "indicator", "\nINDICATORS\n")]
+    {
+        let file = folder.0.join(name);
+        let file = file.to_str().unwrap();
+        ends(&quasistep(&["mpc", scene, "--export", file, "--complementarity", form]), 0);
+        assert!(folder.read(name).contains(holds));
+    }
+    let (_, errors) = ends(&quasistep(&["mpc", scene, "--export", "plan.txt"]), 2);
+    assert!(errors.contains(".lp or .mps"), "{errors}");
+    // nothing bounds how hard two fingers squeeze
+    let (_, errors) =
+        ends(&quasistep(&["mpc", scene, "--export", "x.lp", "--complementarity", "big-m"]), 2);
+    assert!(errors.contains("SOS1"), "{errors}");
+}

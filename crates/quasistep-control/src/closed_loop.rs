@@ -340,6 +340,10 @@ impl<'a> ClosedLoop<'a> {
         self.task.settings
     }
 
+    pub(crate) fn last_plan(&self) -> Option<&Plan> {
+        self.last.as_ref()
+    }
+
     /// Dofs that carry an input; none if the scene cannot be predicted.
     pub(crate) fn driven(&self) -> Vec<usize> {
         self.task.dynamics.driven(self.system).unwrap_or_default()

@@ -2,8 +2,11 @@
 
 use crate::closed_loop::{ClosedLoop, LoopError};
 use crate::constraint::{AtStep, Constraint};
+use crate::export::{FileFormat, Integers};
 use crate::mpc::Mpc;
 use crate::plan::{Plan, PlanStatus};
+use crate::prediction::Prediction;
+use quasistep::Linearisation;
 use quasistep_solvers::MiqpLimit;
 
 /// The first plan of a loop, before it is searched for.
@@ -52,14 +55,10 @@ impl ClosedLoop<'_> {
     ///
     /// A scene that cannot be predicted.
     pub fn outlook(&self) -> Result<Outlook, LoopError> {
-        let (seen, models) = self.look()?;
-        let prediction = &models[0];
+        let (seen, predictions, mut mpc) = self.next_plan()?;
+        let prediction = &predictions[0];
         let lcs = &prediction.lcs;
         let sizes = [lcs.n_x, lcs.n_u, lcs.n_gamma];
-        let mut mpc = Mpc::new(
-            self.problem(models.iter().map(|m| m.lcs.clone()).collect()),
-            self.settings(),
-        )?;
         let x = self.x();
         let reachable = mpc.reachable(&x)?;
         let (variables, choices) = mpc.size(&x)?;
@@ -74,6 +73,27 @@ impl ClosedLoop<'_> {
         let outside =
             outside.iter().map(|r| format!("the {} by {}", self.demand(&r.at), r.amount)).collect();
         Ok(Outlook { sizes, contacts: seen.contacts.len(), in_reach, variables, choices, outside })
+    }
+
+    /// The next plan as a file for other solvers, see [`Mpc::export_lp`] and [`Mpc::export_mps`].
+    ///
+    /// # Errors
+    ///
+    /// A scene that cannot be predicted; big-M where nothing bounds an impulse.
+    pub fn export(&self, format: FileFormat, integers: Integers) -> Result<String, LoopError> {
+        let (_, _, mut mpc) = self.next_plan()?;
+        let (x, last) = (self.x(), self.last_plan());
+        Ok(match format {
+            FileFormat::Lp => mpc.export_lp(&x, last, integers)?,
+            FileFormat::Mps => mpc.export_mps(&x, last, integers)?,
+        })
+    }
+
+    fn next_plan(&self) -> Result<(Linearisation, Vec<Prediction>, Mpc), LoopError> {
+        let (seen, predictions) = self.look()?;
+        let models = predictions.iter().map(|p| p.lcs.clone()).collect();
+        let mpc = Mpc::new(self.problem(models), self.settings())?;
+        Ok((seen, predictions, mpc))
     }
 
     fn body(&self, geom: usize) -> String {

@@ -83,6 +83,7 @@ impl Derivatives {
             q_cmd: vector("u")?,
             v_cmd: vector("u_rate")?,
             wrench: vector("wrench")?,
+            tau: vector("tau")?,
             friction: friction(&vector, n_contacts)?,
             stiffness: vector("stiffness")?,
             damping: vector("damping")?,
@@ -129,6 +130,7 @@ impl Derivatives {
         set("u", g.q_cmd)?;
         set("u_rate", g.v_cmd)?;
         set("wrench", g.wrench)?;
+        set("tau", g.tau)?;
         set("stiffness", g.stiffness)?;
         set("damping", g.damping)?;
         set("mass", g.mass)?;

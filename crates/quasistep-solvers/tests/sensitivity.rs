@@ -5,7 +5,7 @@
 mod common;
 
 use common::Samples;
-use common::patches::{Patches, dot, each_entry};
+use common::patches::{Patches, dot, each_entry, room};
 use quasistep_solvers::{
     Cone, ConeProgram, ConeSolver, Relaxed, Saturation, Sensitivity, SensitivityError, Settings,
     Solution, Status,
@@ -126,8 +126,9 @@ fn exact_derivatives_are_those_of_central_differences() {
             sliding += usize::from(here.contains(&3));
         }
         assert!(smooth >= 80 && (sliding >= 20 || !round), "{smooth}, {sliding}");
-        // the solver's z is the smallest up to 1e-6 of its size
-        assert!(worst[0] < 1e-6 && worst[1] < 1e-6 && worst[2] < 1e-5, "{worst:?}");
+        // of pyramids the solver's own z is the smallest up to 1e-6 of its size only
+        let of_z = if round { 1e-6 } else { 1e-5 };
+        assert!(worst[0] < 1e-6 && worst[1] < 1e-6 && worst[2] < of_z, "{worst:?}");
     }
 }
 
@@ -146,7 +147,8 @@ fn adjoints_are_transposes() {
         }
         for smooth in [false, true] {
             if smooth {
-                if sensitivity.smooth(&p, 1e-3, Some(&answer), &mut relaxed).is_err() {
+                if let Err(why) = sensitivity.smooth(&p, 1e-3, Some(&answer), &mut relaxed) {
+                    assert!(why == SensitivityError::NotInside && room(&p) < 1e-12, "{seed}");
                     continue;
                 }
                 relaxed_too += 1;
@@ -179,7 +181,8 @@ fn adjoints_are_transposes() {
             let terms = largest(&dx).max(largest(&dz)).max(1.0);
             let size = (p.n() + p.m()) as f64 * terms;
             let error = (one - other).abs() / size;
-            // normals of round cones that slide in nearly one direction are nearly dependent
+            // normals of round cones that slide in nearly one direction are nearly dependent: the penalty's rounds
+            // find 1e-10 of what is left
             let allowed = if seed % 2 == 1 { 1e-9 } else { 1e-12 };
             assert!(error < allowed, "{seed} {smooth}: {one} and {other}, {error:e}");
         }
@@ -200,8 +203,12 @@ fn smooth_derivatives_are_those_of_central_differences() {
             continue;
         }
         for kappa in [1.0, 1e-1, 1e-2] {
-            let Ok(kinks) = sensitivity.smooth(&p, kappa, Some(&answer), &mut out) else {
-                continue;
+            let kinks = match sensitivity.smooth(&p, kappa, Some(&answer), &mut out) {
+                Ok(kinks) => kinks,
+                Err(why) => {
+                    assert!(why == SensitivityError::NotInside && room(&p) < 1e-12, "{seed}");
+                    continue;
+                }
             };
             assert!(out.error < 1e-12 && !kinks.any(), "{seed}: {:e}", out.error);
             let mut other = Sensitivity::new();
@@ -248,7 +255,11 @@ fn smooth_tends_to_exact_within_the_bound() {
             continue;
         }
         for kappa in [10.0, 1e-1, 1e-3, 1e-5, 1e-7] {
-            if sensitivity.smooth(&p, kappa, Some(&answer), &mut out).is_err() {
+            if let Err(why) = sensitivity.smooth(&p, kappa, Some(&answer), &mut out) {
+                // slack and force of a round cone are then 1e-7 from its boundary: no digits are left for 1e-12
+                let rounding = seed % 2 == 1 && kappa < 1e-6;
+                let none = why == SensitivityError::NotInside && (rounding || room(&p) < 1e-12);
+                assert!(none, "{seed} {kappa}");
                 continue;
             }
             bounded += 1;

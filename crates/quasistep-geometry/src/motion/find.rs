@@ -8,18 +8,12 @@ use quasistep_math::{Pose, Vec3};
 /// Sine of an angle, and a length over the shape's size, that rounding makes.
 const SAME: f64 = 1e-9;
 
-/// The feature of a shape at `p_W` of its surface, where the outward normal of the contact is `out_W`; `None` for
-/// clouds.
-pub(super) fn feature(shape: &Shape, X: &Pose, p_W: Vec3, out_W: Vec3) -> Option<Feature> {
+/// The feature of a shape at `p_W` of its surface, where the outward normal of the contact is `out_W`.
+pub(super) fn feature(shape: &Shape, X: &Pose, p_W: Vec3, out_W: Vec3) -> Feature {
     let out = X.rotation.inverse().rotate(out_W);
     let local = X.inverse_transform_point(p_W);
-    let world = |f: Feature| Feature {
-        p_W: X.transform_point(f.p_W),
-        tangents: f.tangents.map(|t| X.rotation.rotate(t)),
-        bend: X.rotation.rotate(f.bend),
-        ..f
-    };
-    Some(match shape {
+    let world = |f| in_world(X, f);
+    match shape {
         Shape::Sphere { radius } => Feature::point(X.translation, *radius),
         Shape::HalfSpace => Feature::plane(p_W, X.rotation.rotate(Vec3::Z)),
         Shape::Capsule { radius, half_length } => {
@@ -35,8 +29,34 @@ pub(super) fn feature(shape: &Shape, X: &Pose, p_W: Vec3, out_W: Vec3) -> Option
             world(of_cylinder(*radius, *half_length, local, out))
         }
         Shape::Polytope(polytope) => world(of_polytope(polytope, local, out)),
-        Shape::Cloud(_) => return None,
-    })
+        // a point of the cloud itself
+        Shape::Cloud(cloud) => Feature::point(p_W - out_W * cloud.radius(), cloud.radius()),
+    }
+}
+
+fn in_world(X: &Pose, f: Feature) -> Feature {
+    Feature {
+        p_W: X.transform_point(f.p_W),
+        tangents: f.tangents.map(|t| X.rotation.rotate(t)),
+        bend: X.rotation.rotate(f.bend),
+        ..f
+    }
+}
+
+/// Points of a patch of a cylinder's rim: one that is fixed to the cylinder, or the lowest one of the rim.
+pub(super) fn rim_point(
+    X: &Pose,
+    radius: f64,
+    half_length: f64,
+    p_W: Vec3,
+    lowest: bool,
+) -> Feature {
+    if lowest {
+        let p = X.inverse_transform_point(p_W);
+        in_world(X, rim(radius, half_length.copysign(p.z), p))
+    } else {
+        Feature::point(p_W, 0.0)
+    }
 }
 
 fn of_box(half: Vec3, p: Vec3, out: Vec3) -> Feature {
@@ -65,7 +85,7 @@ fn of_cylinder(radius: f64, half_length: f64, p: Vec3, out: Vec3) -> Feature {
 }
 
 /// The upper or lower rim at a point.
-pub(super) fn rim(radius: f64, z: f64, p: Vec3) -> Feature {
+fn rim(radius: f64, z: f64, p: Vec3) -> Feature {
     let out = Vec3::new(p.x, p.y, 0.0).try_normalize().unwrap_or(Vec3::X);
     Feature::line(out * radius + Vec3::Z * z, Vec3::Z.cross(out), out * (-1.0 / radius), 0.0)
 }

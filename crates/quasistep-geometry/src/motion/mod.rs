@@ -123,11 +123,24 @@ impl NarrowPhase {
         point: &ContactPoint,
     ) -> Option<ContactMotion> {
         let single = |pa: Vec3, pb: Vec3, n: Vec3| {
-            Some([find::feature(a, X_WA, pa, n)?, find::feature(b, X_WB, pb, -n)?])
+            [find::feature(a, X_WA, pa, n), find::feature(b, X_WB, pb, -n)]
         };
-        let [on_a, on_b] = single(point.p_WCa, point.p_WCb, point.n_AB_W)?;
+        let [on_a, on_b] = single(point.p_WCa, point.p_WCb, point.n_AB_W);
         if is_single(a, b, point) {
             return Some(feature::motion(&on_a, &on_b, point));
+        }
+        match (a, b) {
+            (Shape::Cylinder { radius, half_length }, _) if on_b.n_tangents == 2 => {
+                let lowest = is_rim_point(point.feature)?;
+                let rim = find::rim_point(X_WA, *radius, *half_length, point.p_WCa, lowest);
+                return Some(feature::motion(&rim, &on_b, point));
+            }
+            (_, Shape::Cylinder { radius, half_length }) if on_a.n_tangents == 2 => {
+                let lowest = is_rim_point(point.feature)?;
+                let rim = find::rim_point(X_WB, *radius, *half_length, point.p_WCb, lowest);
+                return Some(feature::motion(&on_a, &rim, point));
+            }
+            _ => {}
         }
         if self.a.points.is_empty() || self.b.points.is_empty() {
             return None;
@@ -140,7 +153,7 @@ impl NarrowPhase {
                 // the normal of the nearest features, which are those of another point
                 let d = self.signed_distance(a, X_WA, b, X_WB);
                 let nearest = crate::narrow_phase::single(&d);
-                let [on_a, on_b] = single(d.p_WCa, d.p_WCb, d.n_AB_W)?;
+                let [on_a, on_b] = single(d.p_WCa, d.p_WCb, d.n_AB_W);
                 let whole = feature::motion(&on_a, &on_b, &nearest);
                 if whole.kink || (d.n_AB_W - n).max_abs() > 1e-9 {
                     return None;
@@ -157,9 +170,24 @@ impl NarrowPhase {
 
 /// True for a point whose features are those of its own witness points.
 fn is_single(a: &Shape, b: &Shape, point: &ContactPoint) -> bool {
-    let ball = |s: &Shape| matches!(s, Shape::Sphere { .. });
-    let plane = |s: &Shape| matches!(s, Shape::HalfSpace);
-    let tube = |s: &Shape| matches!(s, Shape::Cylinder { .. });
-    let any = |is: &dyn Fn(&Shape) -> bool| is(a) || is(b);
-    point.feature == SINGLE || any(&ball) || any(&plane) && !any(&tube)
+    let any = |is: fn(&Shape) -> bool| is(a) || is(b);
+    let has_normals = |s: &Shape| matches!(s, Shape::Cloud(cloud) if cloud.normals().is_some());
+    match (a, b) {
+        // a plate of the other cloud
+        (Shape::Cloud(_), Shape::Cloud(_)) => !has_normals(a) && !has_normals(b),
+        (Shape::Cloud(_), _) | (_, Shape::Cloud(_)) => true,
+        _ => {
+            point.feature == SINGLE
+                || any(|s| matches!(s, Shape::Sphere { .. }))
+                || any(|s| matches!(s, Shape::HalfSpace))
+                    && !any(|s| matches!(s, Shape::Cylinder { .. }))
+        }
+    }
+}
+
+/// Whether a point of a cylinder on something flat is the lowest of a rim, or one that is fixed to it; `None` if it is
+/// none of a rim alone.
+fn is_rim_point(feature: u32) -> Option<bool> {
+    let (line, low) = (feature >> 31 == 1, feature & 0xff_ffff);
+    (!line && low < 16 && low & 7 <= 4).then_some(low & 7 == 4)
 }

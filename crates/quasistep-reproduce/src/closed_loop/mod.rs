@@ -7,6 +7,7 @@ mod plots;
 mod table;
 
 pub(crate) use plots::step_axis;
+pub use quasistep_control::{FileFormat, Integers};
 
 use quasistep_control::{
     Bounds, ClosedLoop, Cost, Dynamics, Hardness, Limits, LoopContact, LoopError, LoopStep,
@@ -99,6 +100,21 @@ pub fn task(section: &ControlSection) -> Task {
 pub fn outlook(scene: &Scene, section: &ControlSection) -> Result<Outlook, LoopError> {
     let (start, params) = (scene.start.clone(), scene.params.clone());
     ClosedLoop::new(&scene.system, start, params, task(section))?.outlook()
+}
+
+/// The first plan of a scene as a file for other solvers.
+///
+/// # Errors
+///
+/// A loop that cannot begin, or big-M where nothing bounds an impulse.
+pub fn export(
+    scene: &Scene,
+    section: &ControlSection,
+    format: FileFormat,
+    integers: Integers,
+) -> Result<String, LoopError> {
+    let (start, params) = (scene.start.clone(), scene.params.clone());
+    ClosedLoop::new(&scene.system, start, params, task(section))?.export(format, integers)
 }
 
 /// Runs the closed loop of a scene; `clock` is the CPU time of this thread in ns, `observer` sees every step

@@ -16,8 +16,10 @@ use crate::{HandOver, Method, QpSolver, Reason, Residuals, Settings, Solution, S
 /// Newton iterations after which an island has led nowhere: warm, then cold; fewer of a large one, where
 /// the interior point comes next.
 const WARM_ITERATIONS: u32 = 60;
-const MANY_WARM_ITERATIONS: u32 = 15;
+const MANY_WARM_ITERATIONS: u32 = 10;
 const COLD_ITERATIONS: u32 = 150;
+/// The same of a cold one before an interior point that ends where Newton's method starts.
+const FIRST_ITERATIONS: u32 = 40;
 /// The same from an interior point in the caller's units, at a minimiser.
 const EVEN_ITERATIONS: u32 = 15;
 /// Variables up to which Newton's method starts anew and the dense solver comes before the interior
@@ -157,7 +159,11 @@ impl ConeSolver {
             return;
         }
         self.newton.prepare(program, &self.structure);
-        let found = self.newton(program, warm, out) && self.accept(program, check::TOUCHING, out);
+        // rows with a cost for every variable: the interior point finds what takes Newton's method long
+        let brief = dense_first && program.has_all_costs();
+        let most = if brief { FIRST_ITERATIONS } else { COLD_ITERATIONS };
+        let found =
+            self.newton(program, warm, most, out) && self.accept(program, check::TOUCHING, out);
         if found {
             out.dual_is_smallest_norm = true;
             return;
@@ -166,9 +172,12 @@ impl ConeSolver {
         if check::spread(program) <= EVEN && self.interior_even(program, out) {
             return;
         }
-        let again = warm.is_some() && program.n <= FEW;
-        if again && self.newton(program, None, out) && self.accept(program, check::TOUCHING, out) {
-            out.method = Method::RestartedNewton;
+        let again = program.n <= FEW && (warm.is_some() || brief);
+        if again
+            && self.newton(program, None, COLD_ITERATIONS, out)
+            && self.accept(program, check::TOUCHING, out)
+        {
+            out.method = if warm.is_some() { Method::RestartedNewton } else { Method::ColdNewton };
             out.dual_is_smallest_norm = true;
             return;
         }
@@ -245,6 +254,7 @@ impl ConeSolver {
         &mut self,
         program: &ConeProgram,
         warm: Option<WarmStart<'_>>,
+        cold_iterations: u32,
         out: &mut Solution,
     ) -> bool {
         let Self { isa, structure, newton, .. } = self;
@@ -256,7 +266,7 @@ impl ConeSolver {
                 Some(w) => (Start::Warm { z: w.z, s: w.s }, WARM_ITERATIONS),
                 // the interior point takes some twenty iterations whatever it starts from
                 None if many => return false,
-                None => (Start::Cold, COLD_ITERATIONS),
+                None => (Start::Cold, cold_iterations),
             };
             newton.clear(program, structure, island);
             let end = newton.solve(*isa, program, structure, island, start, PENALTY, iterations);

@@ -1,7 +1,7 @@
 //! Seeded contact programs whose rows depend on one another, as functions of parameters that keep them so.
 
 use super::Samples;
-use quasistep_solvers::{Cone, ConeProgram, Saturation};
+use quasistep_solvers::{Cone, ConeProgram, ConeSolver, Saturation, Settings, Solution, Status};
 
 /// Parameters of a program: every one may be changed alone.
 #[derive(Clone, Debug)]
@@ -180,4 +180,43 @@ pub fn dot(a: &ConeProgram, b: &ConeProgram) -> f64 {
     let mut sum = 0.0;
     each_entry(&mut a.clone(), [a, b], |_, a, b| sum += a * b);
     sum
+}
+
+/// The largest `t` with a point where every slack of a pyramid is at least `t`, up to a thousand: 0 if the cones leave no
+/// room between them. Round cones are asked for the pyramids inside them that have edges along the axes.
+pub fn room(p: &ConeProgram) -> f64 {
+    let mut wide = ConeProgram::new();
+    wide.reset((0..p.n_blocks()).map(|b| p.c_of(b).len()).chain([1]));
+    let t = p.n_blocks();
+    for b in 0..t {
+        for i in 0..p.c_of(b).len() {
+            wide.P(b, i)[i] = 1e-6;
+        }
+    }
+    wide.P(t, 0)[0] = 1e-3;
+    wide.c(t)[0] = -1.0;
+    for cone in 0..p.n_cones() {
+        let (m, k) = (p.rows_of(cone).len(), p.b_of(cone).len());
+        let mut E: Vec<f64> = (0..m * k).map(|i| p.E_entry(cone, i / k, i % k)).collect();
+        if m == k && m == 3 {
+            let s = std::f64::consts::SQRT_2;
+            let [mu, nu] = [E[4] * s, E[8] * s];
+            E = vec![1.0, mu, 0.0, 1.0, -mu, 0.0, 1.0, 0.0, nu, 1.0, 0.0, -nu];
+        }
+        let mut blocks: Vec<u32> = p.blocks_of(cone).map(|b| b as u32).collect();
+        let sides = blocks.len();
+        blocks.push(t as u32);
+        let mut to = wide.push_cone(Cone::Edges(&E), k, &blocks);
+        for r in 0..k {
+            for side in 0..sides {
+                to.J(side, r).copy_from_slice(p.J_row(cone, side, r));
+            }
+            to.b()[r] = p.b_of(cone)[r];
+        }
+        to.J(sides, 0)[0] = -1.0;
+    }
+    let mut out = Solution::default();
+    ConeSolver::new().solve(&wide, None, &Settings::default(), &mut out);
+    assert_eq!(out.status, Status::Solved);
+    out.x[p.n()]
 }

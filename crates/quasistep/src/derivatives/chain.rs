@@ -39,6 +39,7 @@ impl Derivatives {
             ("q_cmd", change.q_cmd.len(), n_cmd),
             ("v_cmd", change.v_cmd.len(), n_cmd),
             ("wrench", change.wrench.len(), 6 * n_bodies),
+            ("tau", change.tau.len(), n_v),
             ("friction", change.friction.len(), 3 * self.contacts.len()),
             ("stiffness", change.stiffness.len(), n_cmd),
             ("damping", change.damping.len(), n_cmd),
@@ -185,6 +186,8 @@ impl Derivatives {
         reset(&mut s.d, n_v, 0.0);
         model.add_turned_generalised(kin, &s.a, &s.moves, &self.gathered, &mut s.d);
         model.add_generalised(kin, &s.dF, &mut s.d);
+        s.d.iter_mut().zip(&change.tau).for_each(|(d, tau)| *d += h * tau);
+        s.d.iter_mut().zip(&self.constants.tau).for_each(|(d, tau)| *d += dh * tau);
 
         // inertia: passive dofs against passive dofs
         if self.inertia {

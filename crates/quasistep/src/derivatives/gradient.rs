@@ -67,6 +67,7 @@ impl Derivatives {
             (&mut out.q_cmd, n_cmd),
             (&mut out.v_cmd, n_cmd),
             (&mut out.wrench, 6 * n_bodies),
+            (&mut out.tau, n_v),
             (&mut out.friction, 3 * self.contacts.len()),
             (&mut out.stiffness, n_cmd),
             (&mut out.damping, n_cmd),
@@ -132,6 +133,8 @@ impl Derivatives {
             *d = variable.map_or(0.0, |variable| s.forces[variable as usize]);
         }
 
+        out.tau.iter_mut().zip(&s.d).for_each(|(tau, by)| *tau = h * by);
+        out.time_step += self.constants.tau.iter().zip(&s.d).map(|(tau, by)| tau * by).sum::<f64>();
         for spring in &self.springs {
             let (by, cmd) = (s.d[spring.dof], spring.cmd);
             out.damping[cmd] += by * h * spring.rate;

@@ -77,6 +77,8 @@ pub struct InputChange {
     /// External wrench on each body, six numbers a body: the moment about the origin of its frame in N·m, then the
     /// force in N, in W.
     pub wrench: Vec<f64>,
+    /// External generalised force, `n_v`: N, N·m.
+    pub tau: Vec<f64>,
     /// Friction `mu`, `mu_spin`, `mu_roll` of each contact of the report. A coefficient of 0 has no rows, and no
     /// derivative here.
     pub friction: Vec<f64>,
@@ -185,6 +187,8 @@ struct Constants {
     gravity: [f64; 3],
     secant: bool,
     wrenches: Vec<(usize, quasistep_math::Vec3, quasistep_math::Vec3)>,
+    /// Empty or of length `n_v`.
+    tau: Vec<f64>,
 }
 
 /// One row of a joint limit.

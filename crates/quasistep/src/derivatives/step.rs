@@ -134,6 +134,7 @@ impl Derivatives {
             self.constants.wrenches.push((wrench.body, p_W, wrench.force_W));
             self.forces[wrench.body] += SpatialForce::at(p_W, wrench.force_W, wrench.torque_W);
         }
+        self.constants.tau.clone_from(&input.tau);
         self.per_h.clone_from(&self.forces);
         self.forces.iter_mut().for_each(|f| *f = *f * h);
 

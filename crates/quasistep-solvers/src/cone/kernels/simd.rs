@@ -12,6 +12,9 @@ pub(crate) enum Isa {
     Portable,
     #[cfg(target_arch = "x86_64")]
     Avx2,
+    /// With the former: eight numbers at once where sizes allow.
+    #[cfg(target_arch = "x86_64")]
+    Avx512,
 }
 
 impl Isa {
@@ -20,6 +23,9 @@ impl Isa {
         #[cfg(target_arch = "x86_64")]
         if std::arch::is_x86_feature_detected!("avx2") && std::arch::is_x86_feature_detected!("fma")
         {
+            if std::arch::is_x86_feature_detected!("avx512f") {
+                return Self::Avx512;
+            }
             return Self::Avx2;
         }
         Self::Portable
@@ -53,6 +59,11 @@ pub(crate) trait Simd {
     fn sums(v: [Self::V; LANES]) -> Self::V;
     /// Every lane is lane `I`.
     fn lane<const I: i32>(v: Self::V) -> Self::V;
+    /// The first lane's number.
+    #[inline(always)]
+    fn first(v: Self::V) -> f64 {
+        Self::to_array(v)[0]
+    }
     /// `a b + c` of numbers; a bare `mul_add` would call a library function where the instruction is
     /// missing.
     fn fma1(a: f64, b: f64, c: f64) -> f64;
@@ -157,10 +168,10 @@ pub(crate) use avx2::Avx2;
 mod avx2 {
     use super::{LANES, Lane, Simd};
     use std::arch::x86_64::{
-        __m256d, _CMP_GT_OQ, _mm256_add_pd, _mm256_and_pd, _mm256_andnot_pd, _mm256_blendv_pd, _mm256_cmp_pd,
-        _mm256_div_pd, _mm256_fmadd_pd, _mm256_hadd_pd, _mm256_loadu_pd, _mm256_max_pd,
-        _mm256_movemask_pd, _mm256_mul_pd, _mm256_permute2f128_pd, _mm256_permute4x64_pd,
-        _mm256_set1_pd, _mm256_setzero_pd, _mm256_storeu_pd,
+        __m256d, _CMP_GT_OQ, _mm256_add_pd, _mm256_and_pd, _mm256_andnot_pd, _mm256_blendv_pd,
+        _mm256_cmp_pd, _mm256_div_pd, _mm256_fmadd_pd, _mm256_hadd_pd, _mm256_loadu_pd,
+        _mm256_max_pd, _mm256_movemask_pd, _mm256_mul_pd, _mm256_permute2f128_pd,
+        _mm256_permute4x64_pd, _mm256_set1_pd, _mm256_setzero_pd, _mm256_storeu_pd,
     };
 
     /// Only reached from a kernel's AVX2 version, which is only called after [`super::Isa::detect`] found

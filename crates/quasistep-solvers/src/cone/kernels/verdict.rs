@@ -1,7 +1,7 @@
 //! One sweep over an island for everything that an answer is judged by.
 
 use super::cones::{sides_of, split};
-use super::factor::cost_of_panel;
+use super::hessian::cost_of_panel;
 use super::{Simd, kernel, lanes, lanes_mut};
 use crate::cone::program::{ConeData, ConeProgram, LANES, MAX_ROWS};
 use crate::cone::structure::{Group, Panel};

@@ -1,0 +1,245 @@
+//! Derivatives of steps: closed forms, parameters against differences, kinks, and the limit of small kappa.
+#![allow(missing_docs, non_snake_case)]
+
+mod common;
+
+use common::{World, ball, slide, spring};
+use quasistep::{
+    Actuator, Cone, DampingOn, DerivativeError, Derivatives, Formulation, Inertia, InputChange,
+    Integration, Mode, OutputChange, Role, State, StepInput, StepParams, System,
+};
+use quasistep_geometry::Shape;
+use quasistep_math::Vec3;
+use quasistep_model::{JointKind, WORLD};
+
+fn params(time_step: f64, cone: Cone) -> StepParams {
+    StepParams {
+        time_step,
+        inertia: Inertia::Mass,
+        formulation: Formulation::Anitescu { cone },
+        ..StepParams::default()
+    }
+}
+
+/// A spring of 1 N/m pushes 0.01 kg along a line; both are balls of 0.05 m.
+fn linear_pusher() -> System {
+    let mut world = World::new();
+    let a = world.body("pusher", WORLD, slide(Vec3::X), 0.0, spring(1.0));
+    let b = world.body("object", WORLD, slide(Vec3::X), 0.01, Role::Passive);
+    world.shape(a, ball(0.05), [0.0; 3], 0.0);
+    world.shape(b, ball(0.05), [0.0; 3], 0.0);
+    world.build()
+}
+
+fn pushed(system: &System, u: f64, mode: Mode) -> Derivatives {
+    let params = StepParams { contact_margin: 0.3, ..params(0.01, Cone::Pyramid(4)) };
+    let mut out = system.create_derivatives();
+    let state = State::at_rest(0.0, vec![0.0, 0.2]);
+    let input = StepInput { q_cmd: vec![u], ..StepInput::default() };
+    system.differentiate(&state, &input, &params, mode, &mut out).unwrap();
+    out
+}
+
+fn apart(a: &[f64], b: &[f64]) -> f64 {
+    assert_eq!(a.len(), b.len());
+    a.iter().zip(b).fold(0.0, |m, (a, b)| m.max((a - b).abs()))
+}
+
+/// The reference's numbers, made with plain numpy: 10.15/101 and its derivative, and the relaxed step with
+/// λ phi = 0.01.
+#[test]
+fn the_linear_pusher_is_reproduced_exact_and_smooth() {
+    let system = linear_pusher();
+    let mut d = pushed(&system, 0.15, Mode::Exact);
+    assert!(!d.kinks().any());
+    assert!(apart(d.q_next(), &[10.15 / 101.0, 10.15 / 101.0 + 0.1]) < 1e-12, "{:?}", d.q_next());
+    let (mut by_q, mut by_u) = ([0.0; 4], [0.0; 2]);
+    d.jacobian(&system, &mut by_q, &mut by_u).unwrap();
+    assert!(apart(&by_u, &[1.0 / 101.0; 2]) < 1e-12, "{by_u:?}");
+    // min 1/2 (x1 − u)² + 50 (x2 − y)² with x2 = x1 + 0.1: the start of the pusher itself says nothing
+    assert!(apart(&by_q, &[0.0, 100.0 / 101.0, 0.0, 100.0 / 101.0]) < 1e-12, "{by_q:?}");
+
+    let mut d = pushed(&system, 0.1, Mode::Smooth { kappa: 1e-2 });
+    assert!(apart(d.q_next(), &[0.000496280979, 0.200995037190]) < 1e-9, "{:?}", d.q_next());
+    let force = d.report().contacts[0].normal_force;
+    assert!((force - 0.099503719021).abs() < 1e-9, "{force}");
+    // x1 = u − λ, x2 = y + λ/100, λ (x2 − x1 − 0.1) = kappa: dλ/du = λ/(phi + 1.01 λ)
+    let (phi, l) = (d.q_next()[1] - d.q_next()[0] - 0.1, force);
+    let dl = l / (phi + 1.01 * l);
+    d.jacobian(&system, &mut by_q, &mut by_u).unwrap();
+    assert!(apart(&by_u, &[1.0 - dl, dl / 100.0]) < 1e-9, "{by_u:?}");
+}
+
+/// What can be changed about the world of [`push`].
+#[derive(Clone, Copy)]
+struct Parameters {
+    stiffness: f64,
+    damping: f64,
+    mass: f64,
+    mu: f64,
+    time_step: f64,
+    v_cmd: f64,
+    limit: f64,
+}
+
+const BASE: Parameters = Parameters {
+    stiffness: 200.0,
+    damping: 3.0,
+    mass: 1.3,
+    mu: 0.3,
+    time_step: 0.05,
+    v_cmd: 0.1,
+    limit: f64::INFINITY,
+};
+
+/// A finger pushes a box over a floor, off its middle, so that it slides and turns.
+fn push(p: &Parameters, cone: Cone, mode: Mode) -> (System, Derivatives) {
+    let mut world = World::new();
+    let role = Role::Actuated(Actuator {
+        stiffness: vec![p.stiffness],
+        damping: vec![p.damping],
+        damping_on: DampingOn::CommandError,
+        effort_limit: vec![p.limit],
+    });
+    let finger = world.body("finger", WORLD, slide(Vec3::X), 0.5, role);
+    let object = world.body("box", WORLD, JointKind::Free, p.mass, Role::Passive);
+    world.floor(p.mu);
+    world.shape(finger, ball(0.05), [0.0, 0.03, 0.1], 0.6);
+    world.shape(object, Shape::Box { half: [0.1; 3] }, [0.0; 3], 0.9);
+    let system = world.build();
+    let mut out = system.create_derivatives();
+    let state = State::at_rest(0.0, vec![-0.16, 1.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.1]);
+    let input = StepInput { q_cmd: vec![-0.08], v_cmd: vec![p.v_cmd], ..StepInput::default() };
+    let params = params(p.time_step, cone);
+    system.differentiate(&state, &input, &params, mode, &mut out).unwrap();
+    (system, out)
+}
+
+#[test]
+fn derivatives_by_parameters_are_those_of_differences() {
+    type Set = fn(&mut Parameters, f64);
+    let sets: [(&str, f64, Set); 6] = [
+        ("stiffness", BASE.stiffness, |p, x| p.stiffness = x),
+        ("damping", BASE.damping, |p, x| p.damping = x),
+        ("mass", BASE.mass, |p, x| p.mass = x),
+        ("mu", BASE.mu, |p, x| p.mu = x),
+        ("time_step", BASE.time_step, |p, x| p.time_step = x),
+        ("v_cmd", BASE.v_cmd, |p, x| p.v_cmd = x),
+    ];
+    // 6 N: the spring at its effort limit
+    for limit in [f64::INFINITY, 6.0] {
+        for cone in [Cone::Pyramid(4), Cone::Pyramid(8), Cone::Box, Cone::Round] {
+            for mode in [Mode::Exact, Mode::Smooth { kappa: 1e-3 }] {
+                let base = Parameters { limit, ..BASE };
+                let (system, mut d) = push(&base, cone, mode);
+                assert!(!d.kinks().any(), "{cone} {mode:?} {:?}", d.kinks());
+                assert!(d.report().contacts.iter().any(|c| c.geom_a == 1 && c.normal_force > 1.0));
+                for (name, value, set) in sets {
+                    let mut change = InputChange::default();
+                    match name {
+                        "stiffness" => change.stiffness = vec![1.0],
+                        "damping" => change.damping = vec![1.0],
+                        "mass" => change.mass = vec![0.0, 0.0, 1.0],
+                        "mu" => {
+                            let contacts = &d.report().contacts;
+                            let of_floor = |g: u32| if g == 0 { 1.0 } else { 0.0 };
+                            change.friction = contacts
+                                .iter()
+                                .flat_map(|c| [of_floor(c.geom_a), 0.0, 0.0])
+                                .collect();
+                        }
+                        "time_step" => change.time_step = 1.0,
+                        _ => change.v_cmd = vec![1.0],
+                    }
+                    let mut out = OutputChange::default();
+                    d.jvp(&system, &change, true, &mut out).unwrap();
+                    let base_q = d.q_next().to_vec();
+                    let at = |k: f64| {
+                        let mut p = base;
+                        set(&mut p, value * (1.0 + k * 1e-4));
+                        let (_, e) = push(&p, cone, mode);
+                        let mut dq = vec![0.0; 7];
+                        system.model().difference(&base_q, e.q_next(), &mut dq);
+                        dq
+                    };
+                    let [a, b, c, e] = [1.0, -1.0, 2.0, -2.0].map(at);
+                    let want: Vec<f64> = (0..7)
+                        .map(|i| (8.0 * (a[i] - b[i]) - (c[i] - e[i])) / (12e-4 * value))
+                        .collect();
+                    let size = want.iter().fold(1e-4_f64, |m, x| m.max(x.abs()));
+                    let error = apart(&out.q_next, &want) / size;
+                    assert!(
+                        error < 1e-6,
+                        "{cone} {mode:?} {name} limit {limit}: {error:e}\n{:?}\n{want:?}",
+                        out.q_next
+                    );
+                }
+            }
+        }
+    }
+}
+
+/// The relaxed derivative tends to the exact one in proportion to kappa, and the relaxed step within its bound.
+#[test]
+fn smooth_tends_to_exact() {
+    for cone in [Cone::Pyramid(4), Cone::Round] {
+        let (system, mut exact) = push(&BASE, cone, Mode::Exact);
+        let (mut by_q, mut by_u) = (vec![0.0; 49], vec![0.0; 7]);
+        exact.jacobian(&system, &mut by_q, &mut by_u).unwrap();
+        let mut errors = Vec::new();
+        for kappa in [1e-6, 1e-7, 1e-8] {
+            let (_, mut smooth) = push(&BASE, cone, Mode::Smooth { kappa });
+            let (mut q, mut u) = (vec![0.0; 49], vec![0.0; 7]);
+            smooth.jacobian(&system, &mut q, &mut u).unwrap();
+            errors.push(apart(&u, &by_u));
+            // masses alone: the box has at least its mass in every direction of its place
+            let dv = smooth.report().v[4] - exact.report().v[4];
+            assert!(BASE.mass * dv * dv <= smooth.smoothing_bound(), "{cone} {kappa}: {dv}");
+        }
+        assert!(
+            errors[0] < 1e-3 && errors[1] < 0.2 * errors[0] && errors[2] < 0.2 * errors[1],
+            "{errors:?}"
+        );
+    }
+}
+
+/// A finger that just touches without force: the flag says so, and the derivative is that of the side on which it
+/// goes away.
+#[test]
+fn a_kink_is_flagged_and_has_the_side_that_is_promised() {
+    let system = linear_pusher();
+    let touch = |u: f64| {
+        let params = StepParams { contact_margin: 0.3, ..params(0.01, Cone::Pyramid(4)) };
+        let mut out = system.create_derivatives();
+        let state = State::at_rest(0.0, vec![0.1, 0.2]);
+        let input = StepInput { q_cmd: vec![u], ..StepInput::default() };
+        system.differentiate(&state, &input, &params, Mode::Exact, &mut out).unwrap();
+        out
+    };
+    let mut d = touch(0.1);
+    assert!(d.kinks().any() && d.kinks().program.rows == 1, "{:?}", d.kinks());
+    let (mut by_q, mut by_u) = ([0.0; 4], [0.0; 2]);
+    d.jacobian(&system, &mut by_q, &mut by_u).unwrap();
+    let away = touch(0.1 - 1e-4);
+    let one_sided: Vec<f64> =
+        d.q_next().iter().zip(away.q_next()).map(|(a, b)| (a - b) / 1e-4).collect();
+    assert!(apart(&by_u, &one_sided) < 1e-9 && apart(&by_u, &[1.0, 0.0]) < 1e-12, "{by_u:?}");
+}
+
+#[test]
+fn misuse_is_an_error() {
+    let system = linear_pusher();
+    let mut d = system.create_derivatives();
+    let mut out = OutputChange::default();
+    let early = d.jvp(&system, &InputChange::default(), true, &mut out);
+    assert_eq!(early, Err(DerivativeError::NotPrepared));
+    let mut d = pushed(&system, 0.15, Mode::Exact);
+    let wrong = InputChange { q: vec![0.0; 3], ..InputChange::default() };
+    let wrong = d.jvp(&system, &wrong, true, &mut out);
+    assert_eq!(wrong, Err(DerivativeError::Length { what: "q", got: 3, want: 2 }));
+    let params = StepParams { integration: Integration::Midpoint, ..params(0.01, Cone::Round) };
+    let state = State::at_rest(0.0, vec![0.0, 0.2]);
+    let input = StepInput { q_cmd: vec![0.0], ..StepInput::default() };
+    let midpoint = system.differentiate(&state, &input, &params, Mode::Exact, &mut d);
+    assert!(matches!(midpoint, Err(DerivativeError::Formulation { .. })));
+}
