@@ -283,19 +283,25 @@ class Mpc:
             x = plans[-1].states[1]
         return plans
 
-    def to_lp(
-        self, x0: ArrayLike | None = None, *, warm: Plan | None = None, big_m: bool = False
+    def export(
+        self,
+        x0: ArrayLike | None = None,
+        *,
+        format: str = "lp",
+        integers: str = "sos1",
+        warm: Plan | None = None,
     ) -> str:
-        """The problem from a state as the text of an LP file, for other solvers.
+        """The problem from a state as the text of a file for other solvers.
 
         Parameters
         ----------
         x0 : array_like, shape (n_x,), optional
         warm : Plan, optional
             As for :meth:`plan`.
-        big_m : bool
-            Complementarity with binaries, MpcNote (11), each M found from the hard bounds; else as special
-            ordered sets of type 1.
+        format : {"lp", "mps"}
+        integers : {"sos1", "big_m", "indicator"}
+            How complementarity is written: special ordered sets of type 1; binaries, MpcNote (11), each M found from
+            the hard bounds; or binaries with indicator constraints.
 
         Returns
         -------
@@ -304,16 +310,22 @@ class Mpc:
         Raises
         ------
         ProblemError
-            With ``big_m``: nothing bounds an impulse.
+            With ``"big_m"``: nothing bounds an impulse.
 
         Examples
         --------
-        >>> text = qs.load("scenes/point_robot.yml").mpc().to_lp()
-        >>> "Subject To" in text or "subject to" in text.lower()
+        >>> text = qs.load("scenes/point_robot.yml").mpc().export(format="mps", integers="indicator")
+        >>> "QUADOBJ" in text
         True
         """
+        for what, value, known in (
+            ("format", format, ("lp", "mps")),
+            ("integers", integers, ("sos1", "big_m", "indicator")),
+        ):
+            if value not in known:
+                raise misfit(f"{what} is {value!r}; give one of {', '.join(known)}")
         warm_parts = None if warm is None else warm._warm
-        return self._mpc.lp(self._state(x0), warm_parts, big_m)
+        return self._mpc.export(self._state(x0), warm_parts, format == "mps", integers)
 
     def _state(self, x0: ArrayLike | None) -> Array:
         if x0 is None:

@@ -219,3 +219,15 @@ def test_a_goal_that_moves_is_followed(point_robot):
     run = moving.control()
     assert run.trajectory.shape[0] > 1 and run.trajectory[1, 0] > run.trajectory[0, 0]
     np.testing.assert_allclose(moving.mpc().plan().cost, run.cost[0], rtol=1e-9)
+
+
+@pytest.mark.parametrize("format", ["lp", "mps"])
+@pytest.mark.parametrize("integers", ["sos1", "big_m", "indicator"])
+def test_problems_are_files_for_other_solvers(point_robot, format, integers):
+    # big-M needs a bound of every impulse
+    own = point_robot.mpc()
+    given = {**own._given, "impulse": 10.0}
+    text = qs.Mpc(own.models, **given).export(format=format, integers=integers)
+    assert "u0_0" in text and ("QUADOBJ" in text) == (format == "mps")
+    with pytest.raises(qs.ProblemError, match="format is 'csv'"):
+        own.export(format="csv")

@@ -101,13 +101,28 @@ impl Mpc {
         }
     }
 
-    /// The problem from `x0` as the text of an LP file.
-    #[pyo3(signature = (x0, warm, big_m))]
-    fn lp(&self, x0: Array<'_>, warm: Option<Warm>, big_m: bool) -> PyResult<String> {
-        let integers = if big_m { Integers::BigM } else { Integers::Sos1 };
+    /// The problem from `x0` as the text of a file for other solvers.
+    #[pyo3(signature = (x0, warm, mps, integers))]
+    fn export(
+        &self,
+        x0: Array<'_>,
+        warm: Option<Warm>,
+        mps: bool,
+        integers: &str,
+    ) -> PyResult<String> {
+        let integers = match integers {
+            "big_m" => Integers::BigM,
+            "indicator" => Integers::Indicator,
+            _ => Integers::Sos1,
+        };
+        let (x0, warm) = (flat(&x0), warm.map(plan_from));
         let mut mpc = self.inner.lock().unwrap_or_else(PoisonError::into_inner);
-        mpc.export_lp(&flat(&x0), warm.map(plan_from).as_ref(), integers)
-            .map_err(|e| error::problem(&e))
+        let text = if mps {
+            mpc.export_mps(&x0, warm.as_ref(), integers)
+        } else {
+            mpc.export_lp(&x0, warm.as_ref(), integers)
+        };
+        text.map_err(|e| error::problem(&e))
     }
 }
 
