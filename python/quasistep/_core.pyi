@@ -142,7 +142,13 @@ class Mpc:
         max_nodes: int,
         local: bool,
     ) -> Self: ...
-    def plan(self, x0: ArrayLike, warm: _Warm | None, seconds: float | None) -> dict[str, Any]: ...
+    def plan(
+        self,
+        x0: ArrayLike,
+        warm: _Warm | None,
+        seconds: float | None,
+        goal: list[list[float]] | None,
+    ) -> dict[str, Any]: ...
     def lp(self, x0: ArrayLike, warm: _Warm | None, big_m: bool) -> str: ...
 
 @final
