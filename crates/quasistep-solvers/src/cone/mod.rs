@@ -3,6 +3,7 @@
 mod check;
 pub(crate) mod dense_form;
 pub(crate) mod interior;
+mod islands;
 pub(crate) mod kernels;
 pub(crate) mod newton;
 pub(crate) mod program;

@@ -3,6 +3,7 @@
 use crate::cone::check::{self, Point};
 use crate::cone::dense_form::DenseProgram;
 use crate::cone::interior::Interior;
+use crate::cone::islands::{GIVE, Islands, Problem};
 use crate::cone::kernels::{self, Isa, Sizes};
 use crate::cone::newton::{End, Newton, PENALTY, Start};
 use crate::cone::program::ConeProgram;
@@ -29,19 +30,12 @@ const MANY: usize = 1500;
 /// Where the interior point hands over to Newton's method, and where it ends when that led nowhere.
 const NEAR: f64 = 1e-9;
 const NEARER: f64 = 1e-13;
-/// The same where the rows that carry force were not yet clear; how many sets of them are tried, before and
-/// after.
-const NEAREST: f64 = 1e-18;
-const SETS: [u32; 2] = [3, 10];
 /// Spread of the contacts' units up to which rows of a patch may contradict one another as much as in the
 /// caller's.
 const EVEN: f64 = 30.0;
 /// Slacks at the end of a polish, as shares of that of touching rows: one may be found where the other is
 /// not, or not hold.
 const POLISHED: [f64; 2] = [0.1, 0.4];
-/// What rows give way on the way there: its answer is then the one of the smallest forces.
-const GIVE: f64 = 1e-7;
-
 /// Multipliers and slacks of a similar problem, in the layout of this one's `z`.
 ///
 /// For a row of which nothing is known give `z = 0` and `s = 1`: it starts idle.
@@ -65,6 +59,7 @@ pub struct ConeSolver {
     sizes: Sizes,
     newton: Newton,
     interior: Interior,
+    islands: Islands,
     scaled: Scaled,
     prover: Prover,
     dense: QpSolver,
@@ -114,6 +109,7 @@ impl ConeSolver {
             sizes: Sizes::default(),
             newton: Newton::default(),
             interior: Interior::default(),
+            islands: Islands::default(),
             scaled: Scaled::default(),
             prover: Prover::default(),
             dense: QpSolver::new(),
@@ -169,7 +165,7 @@ impl ConeSolver {
             return;
         }
         // like contacts: an interior point that ends where Newton's method starts
-        if check::spread(program) <= EVEN && self.interior_even(program, out) {
+        if check::spread(program) <= EVEN && self.interior_even(program, settings.threads, out) {
             return;
         }
         let again = program.n <= FEW && (warm.is_some() || brief);
@@ -328,29 +324,12 @@ impl ConeSolver {
 
     /// The interior point in the caller's units, where all contacts have like ones. Its rows give way by as
     /// much as those of Newton's first minimiser: where it ends, that one is.
-    fn interior_even(&mut self, program: &ConeProgram, out: &mut Solution) -> bool {
+    fn interior_even(&mut self, program: &ConeProgram, threads: u32, out: &mut Solution) -> bool {
         out.method = Method::InteriorPoint;
-        let Self { isa, structure, newton, interior, .. } = self;
+        let Self { isa, structure, newton, interior, islands, .. } = self;
         let before = newton.iterations;
-        interior.prepare(program, structure);
-        newton.prepare(program, structure);
-        let mut held = true;
-        for island in &structure.islands {
-            let give = if island.cones > 0 { GIVE } else { 0.0 };
-            interior.solve(*isa, program, structure, island, NEARER, give);
-            let can_hold = newton.can_hold(*isa, program, structure, island);
-            let mut hold = |interior: &Interior, sets| {
-                let Interior { x, z, s, .. } = interior;
-                let start = Start::Inside { x, z, s };
-                newton.hold(*isa, program, structure, island, start, sets)
-            };
-            held = held
-                && can_hold
-                && (hold(interior, SETS[0]) || {
-                    interior.go_on(*isa, program, structure, island, NEAREST, give);
-                    hold(interior, SETS[1])
-                });
-        }
+        let problem = Problem { isa: *isa, p: program, s: structure };
+        let held = islands.hold(problem, threads, interior, newton);
         newton.iterations += before + interior.iterations;
         if held && self.accept(program, check::TOUCHING, out) {
             out.dual_is_smallest_norm = true;
