@@ -2,6 +2,7 @@
 
 mod check;
 pub(crate) mod dense_form;
+mod embedding;
 pub(crate) mod interior;
 pub(crate) mod kernels;
 pub(crate) mod newton;
@@ -13,3 +14,4 @@ pub(crate) mod sensitivity;
 mod small;
 pub(crate) mod solver;
 pub(crate) mod structure;
+mod units;

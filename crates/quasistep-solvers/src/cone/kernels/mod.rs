@@ -19,7 +19,7 @@ pub(crate) use factor::{add_cones, cost_times, factor, solve, start_hessian};
 #[cfg(target_arch = "x86_64")]
 pub(crate) use simd::Avx2;
 pub(crate) use simd::{Isa, Lane, Portable, Simd};
-pub(crate) use verdict::{Allowed, Extremes, Sizes, rows_hold, verdict};
+pub(crate) use verdict::{Allowed, Extremes, rows_hold, verdict};
 
 pub(crate) use crate::cone::second_order::MAX as MAX_ROUND;
 
