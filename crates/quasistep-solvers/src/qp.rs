@@ -179,6 +179,8 @@ pub enum Method {
     /// The dense dual active set, or a proof that there is no answer: what came before did not get
     /// there.
     Fallback,
+    /// An interior point in numbers of twice the digits, or a proof from it: nothing else got there.
+    Embedding,
 }
 
 /// Why the active set for small cone programs left one to another method.

@@ -2,6 +2,7 @@
 
 mod check;
 pub(crate) mod dense_form;
+mod embedding;
 pub(crate) mod interior;
 mod islands;
 pub(crate) mod kernels;
@@ -14,3 +15,4 @@ pub(crate) mod sensitivity;
 mod small;
 pub(crate) mod solver;
 pub(crate) mod structure;
+mod units;

@@ -1,11 +1,12 @@
 //! The driver for cone programs: which algorithm, why, and whether its answer holds.
 
-use crate::cone::check::{self, Point};
+use crate::cone::check::{self, Memory, Point};
 use crate::cone::dense_form::DenseProgram;
+use crate::cone::embedding::{self, End};
 use crate::cone::interior::Interior;
 use crate::cone::islands::{GIVE, Islands, Problem};
-use crate::cone::kernels::{self, Isa, Sizes};
-use crate::cone::newton::{End, Newton, PENALTY, Start};
+use crate::cone::kernels::{self, Isa};
+use crate::cone::newton::{self, Newton, PENALTY, Start};
 use crate::cone::program::ConeProgram;
 use crate::cone::proof::Prover;
 use crate::cone::scaled::Scaled;
@@ -56,7 +57,7 @@ pub struct ConeSolver {
     isa: Isa,
     structure: Structure,
     small: Small,
-    sizes: Sizes,
+    checking: Memory,
     newton: Newton,
     interior: Interior,
     islands: Islands,
@@ -106,7 +107,7 @@ impl ConeSolver {
             isa: Isa::detect(),
             structure: Structure::default(),
             small: Small::default(),
-            sizes: Sizes::default(),
+            checking: Memory::default(),
             newton: Newton::default(),
             interior: Interior::default(),
             islands: Islands::default(),
@@ -143,6 +144,7 @@ impl ConeSolver {
         }
         let warm = warm.filter(|w| w.z.len() == program.m && w.s.len() == program.m);
         self.structure.update(program);
+        self.checking.reserve(program);
         if Small::fits(program, &self.structure) {
             match self.active_set(program, warm, out) {
                 Ok(()) => return,
@@ -158,8 +160,7 @@ impl ConeSolver {
         // rows with a cost for every variable: the interior point finds what takes Newton's method long
         let brief = dense_first && program.has_all_costs();
         let most = if brief { FIRST_ITERATIONS } else { COLD_ITERATIONS };
-        let found =
-            self.newton(program, warm, most, out) && self.accept(program, check::TOUCHING, out);
+        let found = self.newton(program, warm, most, out) && self.accept(program, out);
         if found {
             out.dual_is_smallest_norm = true;
             return;
@@ -169,10 +170,7 @@ impl ConeSolver {
             return;
         }
         let again = program.n <= FEW && (warm.is_some() || brief);
-        if again
-            && self.newton(program, None, COLD_ITERATIONS, out)
-            && self.accept(program, check::TOUCHING, out)
-        {
+        if again && self.newton(program, None, COLD_ITERATIONS, out) && self.accept(program, out) {
             out.method = if warm.is_some() { Method::RestartedNewton } else { Method::ColdNewton };
             out.dual_is_smallest_norm = true;
             return;
@@ -197,6 +195,10 @@ impl ConeSolver {
             return;
         }
         reset(program, out);
+        if self.embedding(program, out) {
+            return;
+        }
+        reset(program, out);
         out.reason = Some(Reason::Accuracy);
         out.method = Method::Fallback;
         (out.iterations, out.residuals) = (self.newton.iterations, best);
@@ -209,16 +211,14 @@ impl ConeSolver {
         warm: Option<WarmStart<'_>>,
         out: &mut Solution,
     ) -> Result<(), HandOver> {
-        let Self { isa, structure, small, sizes, .. } = self;
-        sizes.reserve(program);
+        let Self { isa, structure, small, checking, .. } = self;
         small.solve(*isa, program, structure, warm.map(|w| w.z))?;
         let Small { x, u, z, g, .. } = &*small;
         let point = Point { x, u, z, g };
-        let clear = structure.islands.iter().zip(&small.extremes).all(|(island, e)| {
-            let touching = check::TOUCHING;
-            check::clearly_holds(*isa, program, structure, island, point, e, touching, sizes)
-        });
-        let holds = || check::holds(program, structure, point, check::TOUCHING, 0.0);
+        let mut islands = structure.islands.iter().zip(&small.extremes);
+        let clear = islands
+            .all(|(island, e)| check::clearly_holds(*isa, program, structure, island, point, e));
+        let mut holds = || check::holds(program, structure, point, 0.0, checking);
         debug_assert!(!clear || holds(), "the quick look accepts what the whole check refuses");
         let holds = clear || holds();
         if !holds {
@@ -266,7 +266,7 @@ impl ConeSolver {
             };
             newton.clear(program, structure, island);
             let end = newton.solve(*isa, program, structure, island, start, PENALTY, iterations);
-            if end != End::Solved {
+            if end != newton::End::Solved {
                 return false;
             }
         }
@@ -288,8 +288,7 @@ impl ConeSolver {
         let iterations = before + interior.iterations;
         self.near.copy(&self.interior);
         self.near.unscale(&self.scaled);
-        if self.newton_from_near(program, iterations, WARM_ITERATIONS)
-            && self.accept(program, check::TOUCHING, out)
+        if self.newton_from_near(program, iterations, WARM_ITERATIONS) && self.accept(program, out)
         {
             out.dual_is_smallest_norm = true;
             return true;
@@ -331,15 +330,14 @@ impl ConeSolver {
         let problem = Problem { isa: *isa, p: program, s: structure };
         let held = islands.hold(problem, threads, interior, newton);
         newton.iterations += before + interior.iterations;
-        if held && self.accept(program, check::TOUCHING, out) {
+        if held && self.accept(program, out) {
             out.dual_is_smallest_norm = true;
             return true;
         }
         let Self { interior, near, .. } = self;
         near.copy(interior);
         let iterations = before + interior.iterations;
-        if self.newton_from_near(program, iterations, EVEN_ITERATIONS)
-            && self.accept(program, check::TOUCHING, out)
+        if self.newton_from_near(program, iterations, EVEN_ITERATIONS) && self.accept(program, out)
         {
             out.dual_is_smallest_norm = true;
             return true;
@@ -350,7 +348,7 @@ impl ConeSolver {
                 let Interior { x, z, .. } = interior;
                 newton.polish(*isa, program, structure, island, x, z, share)
             });
-            if polished && self.accept(program, check::TOUCHING, out) {
+            if polished && self.accept(program, out) {
                 return self.settle(program, out);
             }
         }
@@ -365,26 +363,15 @@ impl ConeSolver {
         structure.islands.iter().all(|island| {
             newton.clear(p, structure, island);
             let start = Start::Inside { x: &near.x, z: &near.z, s: &near.s };
-            newton.solve(*isa, p, structure, island, start, PENALTY, most) == End::Solved
+            newton.solve(*isa, p, structure, island, start, PENALTY, most) == newton::End::Solved
         })
     }
 
-    /// Like [`accept`](Self::accept), for an answer of the scaled program: it must hold in both units.
+    /// Like [`accept`](Self::accept), for an answer of the scaled program.
     fn accept_scaled(&mut self, program: &ConeProgram, out: &mut Solution) -> bool {
-        let even = check::spread(program) <= EVEN;
-        let touching = if even { check::TOUCHING } else { check::TOUCHING_UNEVEN };
-        // a caller who knows what is nothing has one unit for all rows: it is the judge
-        if self.rest == 0.0 {
-            let scaled = std::mem::take(&mut self.scaled);
-            let holds = self.accept(&scaled.program, touching, out);
-            self.scaled = scaled;
-            if !holds {
-                return false;
-            }
-        }
         let (x, z) = self.newton.answer_mut();
         self.scaled.unscale(x, z);
-        self.accept(program, touching, out)
+        self.accept(program, out)
     }
 
     /// From an answer to the one of the smallest multipliers, if Newton's method finds it; true.
@@ -407,8 +394,8 @@ impl ConeSolver {
                 let Solution { z, s, .. } = &*answer;
                 let start = if warm { Start::Warm { z, s } } else { Start::Cold };
                 newton.solve(*isa, program, structure, island, start, PENALTY, COLD_ITERATIONS)
-                    == End::Solved
-            }) && self.accept(program, check::TOUCHING, out);
+                    == newton::End::Solved
+            }) && self.accept(program, out);
         }
         if found {
             out.dual_is_smallest_norm = true;
@@ -420,11 +407,11 @@ impl ConeSolver {
     }
 
     /// Writes the answer that Newton's memory holds; true if it is one.
-    fn accept(&mut self, program: &ConeProgram, touching: f64, out: &mut Solution) -> bool {
+    fn accept(&mut self, program: &ConeProgram, out: &mut Solution) -> bool {
         self.write(program, out);
-        let Self { newton, g, structure, rest, .. } = self;
+        let Self { newton, g, structure, rest, checking, .. } = self;
         let point = Point { x: &newton.x, u: &newton.u, z: newton.multipliers(), g };
-        let holds = check::holds(program, structure, point, touching, *rest);
+        let holds = check::holds(program, structure, point, *rest, checking);
         out.status = if holds { Status::Solved } else { Status::GaveUp };
         out.iterations = newton.iterations;
         holds
@@ -461,6 +448,39 @@ impl ConeSolver {
         out.residuals.stationarity = max_abs(g);
     }
 
+    /// The embedding in numbers of twice the digits; false if its answer is none.
+    fn embedding(&mut self, program: &ConeProgram, out: &mut Solution) -> bool {
+        let end = embedding::solve(program, &self.structure, &mut self.newton.iterations);
+        match end {
+            None => return false,
+            Some(End::Point { x, z }) => {
+                self.newton.adopt(program, &x, &z);
+                if !self.accept(program, out) {
+                    return false;
+                }
+                out.method = Method::Embedding;
+                return self.settle(program, out);
+            }
+            Some(End::Ray(x)) => {
+                out.status = Status::Unbounded;
+                for block in &program.blocks {
+                    let at = block.at as usize;
+                    out.ray.extend_from_slice(&x[at..at + block.dim as usize]);
+                }
+            }
+            Some(End::Multipliers(y)) => {
+                out.status = Status::Infeasible;
+                for cone in &program.cones {
+                    let at = cone.at as usize;
+                    out.certificate.extend_from_slice(&y[at..at + cone.m as usize]);
+                }
+            }
+        }
+        out.method = Method::Embedding;
+        out.iterations = self.newton.iterations;
+        true
+    }
+
     /// The dense solver, for programs without round cones; false if its answer is none.
     fn fall_back(
         &mut self,
@@ -491,7 +511,7 @@ impl ConeSolver {
                         .copy_from_slice(&self.answer.z[from..from + c.m as usize]);
                 }
                 self.newton.adopt(program, &self.near.x, &self.near.z);
-                if !self.accept(program, check::TOUCHING, out) {
+                if !self.accept(program, out) {
                     return false;
                 }
                 out.saturated.clone_from(&self.answer.saturated);
