@@ -102,7 +102,7 @@ fn a_start_beyond_its_bounds_is_named() {
     let out = Folder::new("fast");
     let run = ["mpc", "scenes/point_robot.yml", "--set", "mpc.start_velocity=2", "-o", out.text()];
     let (_, errors) = ends(&quasistep(&run), 1);
-    assert!(errors.contains("upper bound of state 2 at step 0"), "{errors}");
+    assert!(errors.contains("upper bound of velocity of `robot.x` at the start"), "{errors}");
     let summary: serde_json::Value = serde_json::from_str(&out.read("summary.json")).unwrap();
     assert_eq!(summary["finished"], false);
     assert_eq!(out.read("mpc.csv").lines().count(), 1);

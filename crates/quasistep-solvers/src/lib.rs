@@ -73,7 +73,9 @@
 //!      (`cone/interior.rs`), whose end the one before finishes; straight away for cold programs of more
 //!      than a hundred variables;
 //!   4. up to a hundred variables, without second-order cones, the dense solver;
-//!   5. a proof that there is no answer: a ray, or multipliers that contradict (`cone/proof.rs`).
+//!   5. a proof that there is no answer: a ray, or multipliers that contradict (`cone/proof.rs`);
+//!   6. a homogeneous embedding in numbers of twice the digits, some milliseconds slow, for what is too
+//!      ill-conditioned for the others (`cone/embedding`).
 //!
 //!   All but the first share one block-sparse factor in an order of minimum degree, kept while the graph of blocks
 //!   and cones is (`cone/structure.rs`), and kernels with explicit SIMD, chosen at run time

@@ -245,48 +245,6 @@ impl Derivatives {
         Ok(apart)
     }
 
-    /// `∂q_next/∂q`, `n_v × n_v`, and `∂q_next/∂q_cmd`, `n_v × n_cmd_v`, row-major, both on the tangent spaces.
-    ///
-    /// # Errors
-    ///
-    /// A slice of the wrong length, or nothing was differentiated.
-    pub fn jacobian(
-        &mut self,
-        system: &System,
-        by_q: &mut [f64],
-        by_q_cmd: &mut [f64],
-    ) -> Result<(), DerivativeError> {
-        let (n_v, n_cmd) = (system.model.n_v(), system.n_cmd_v());
-        for (what, got, want) in
-            [("by_q", by_q.len(), n_v * n_v), ("by_q_cmd", by_q_cmd.len(), n_v * n_cmd)]
-        {
-            if got != want {
-                return Err(DerivativeError::Length { what, got, want });
-            }
-        }
-        let (mut change, mut out) = (InputChange::default(), OutputChange::default());
-        change.q.resize(n_v, 0.0);
-        for dof in 0..n_v {
-            change.q[dof] = 1.0;
-            self.jvp(system, &change, false, &mut out)?;
-            change.q[dof] = 0.0;
-            for (row, entry) in out.q_next.iter().enumerate() {
-                by_q[row * n_v + dof] = *entry;
-            }
-        }
-        change.q.clear();
-        change.q_cmd.resize(n_cmd, 0.0);
-        for cmd in 0..n_cmd {
-            change.q_cmd[cmd] = 1.0;
-            self.jvp(system, &change, false, &mut out)?;
-            change.q_cmd[cmd] = 0.0;
-            for (row, entry) in out.q_next.iter().enumerate() {
-                by_q_cmd[row * n_cmd + cmd] = *entry;
-            }
-        }
-        Ok(())
-    }
-
     /// From the solution's change to that of the outputs.
     fn write_outputs(&mut self, system: &System, dh: f64, impulses: bool, out: &mut OutputChange) {
         let (model, h) = (&system.model, self.time_step);

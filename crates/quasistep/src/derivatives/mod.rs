@@ -16,6 +16,7 @@
 mod chain;
 mod contact;
 mod gradient;
+mod matrix;
 mod step;
 
 use crate::error::StepError;

@@ -164,6 +164,21 @@ impl Interior {
         if self.start(&work, scale) { self.iterate(&work, scale, target) } else { Outcome::Stuck }
     }
 
+    /// Takes over the point of an island.
+    pub fn take_island(&mut self, from: &Self, p: &ConeProgram, s: &Structure, island: &Island) {
+        for panel in &s.panels[island.first_panel as usize..island.last_panel as usize] {
+            let at = panel.x_at as usize..(panel.x_at + panel.dim) as usize;
+            self.x[at.clone()].copy_from_slice(&from.x[at]);
+        }
+        for group in &s.groups[island.first_group as usize..island.last_group as usize] {
+            for cone in &p.cones[group.first_cone as usize..group.last_cone as usize] {
+                let at = cone.at as usize..(cone.at + cone.stride_z) as usize;
+                self.z[at.clone()].copy_from_slice(&from.z[at.clone()]);
+                self.s[at.clone()].copy_from_slice(&from.s[at]);
+            }
+        }
+    }
+
     /// Goes on from the point where [`solve`](Self::solve) ended.
     pub fn go_on(
         &mut self,

@@ -25,7 +25,7 @@ pub(crate) use hessian::{add_cones, cost_times, start_hessian};
 pub(crate) use simd::Avx2;
 pub(crate) use simd::{Isa, Lane, Portable, Simd};
 pub(crate) use solve::solve;
-pub(crate) use verdict::{Allowed, Extremes, Sizes, rows_hold, verdict};
+pub(crate) use verdict::{Allowed, Extremes, rows_hold, verdict};
 
 pub(crate) use crate::cone::second_order::MAX as MAX_ROUND;
 

@@ -39,6 +39,25 @@ impl Newton {
         self.hold_rows(&work, SOFTER[1] * rho, work.speed(), work.force() / scale, sets)
     }
 
+    /// Takes over the answer on an island.
+    pub fn take_island(&mut self, from: &Self, p: &ConeProgram, s: &Structure, island: &Island) {
+        for panel in &s.panels[island.first_panel as usize..island.last_panel as usize] {
+            let at = panel.x_at as usize..(panel.x_at + panel.dim) as usize;
+            self.x[at.clone()].copy_from_slice(&from.x[at]);
+        }
+        for group in &s.groups[island.first_group as usize..island.last_group as usize] {
+            for cone in &p.cones[group.first_cone as usize..group.last_cone as usize] {
+                let at = cone.at as usize..(cone.at + cone.stride_z) as usize;
+                self.lambda[at.clone()].copy_from_slice(&from.lambda[at]);
+            }
+        }
+        for (k, panel) in self.spring_panel.iter().enumerate() {
+            if (island.first_panel..island.last_panel).contains(panel) {
+                self.limited[k] = from.limited[k];
+            }
+        }
+    }
+
     /// The answer on the rows in `w`: rows that would pull let go, rows that would overlap close, until none
     /// does. False if that does not end.
     ///

@@ -1,0 +1,100 @@
+//! CPU time of derivatives over that of the step itself, on shipped scenes:
+//!
+//! `cargo run --release -p benches --bin derivative_time -- scenes/pinch.yml scenes/iiwa_stacking.yml`
+//!
+//! Steps are those of the convex formulation. Each time is the least of some repetitions at ten places of the run, in
+//! µs, the median over the places. `step` starts cold, as `prepare` does, which takes the step too; `matrix` is
+//! ∂q_next/∂(q, u) after it; `gradient` one product with the transpose. `ratio` is (prepare − step + matrix)/step.
+
+use benches::thread_cpu_ns;
+use clap::Parser;
+use quasistep::{Formulation, InputChange, Integration, Mode, OutputChange, StepInput};
+use quasistep_scene::Scene;
+use std::error::Error;
+use std::path::PathBuf;
+use std::process::ExitCode;
+
+/// Prints the CPU time of derivatives as a table
+#[derive(Parser)]
+struct Arguments {
+    /// Scene files
+    scenes: Vec<PathBuf>,
+    /// Of the relaxed step with this kappa, in J
+    #[arg(long)]
+    kappa: Option<f64>,
+}
+
+fn main() -> ExitCode {
+    let arguments = Arguments::parse();
+    let mode = arguments.kappa.map_or(Mode::Exact, |kappa| Mode::Smooth { kappa });
+    println!("| scene | dofs | contacts | step | prepare | matrix | gradient | ratio |");
+    println!("| --- | ---: | ---: | ---: | ---: | ---: | ---: | ---: |");
+    for path in &arguments.scenes {
+        if let Err(error) = time(path, mode) {
+            eprintln!("error: {}: {error}", path.display());
+            return ExitCode::FAILURE;
+        }
+    }
+    ExitCode::SUCCESS
+}
+
+/// Least time of some repetitions, in µs.
+fn least(mut f: impl FnMut() -> Result<(), Box<dyn Error>>) -> Result<f64, Box<dyn Error>> {
+    const REPETITIONS: usize = 20;
+    let mut best = u64::MAX;
+    for _ in 0..REPETITIONS {
+        let start = thread_cpu_ns();
+        f()?;
+        best = best.min(thread_cpu_ns() - start);
+    }
+    Ok(best as f64 / 1e3)
+}
+
+fn time(path: &std::path::Path, mode: Mode) -> Result<(), Box<dyn Error>> {
+    const PLACES: usize = 10;
+    let mut scene = Scene::load(path)?;
+    scene.params.formulation = Formulation::Anitescu { cone: scene.params.formulation.cone() };
+    scene.params.integration = Integration::Euler;
+    let (system, params) = (&*scene.system, &scene.params);
+    let n_steps = scene.n_steps().min(200);
+    let (mut work, mut cold) = (system.create_workspace(), system.create_workspace());
+    cold.set_warm_start(false);
+    let mut d = system.create_derivatives();
+    let (mut input, mut state) = (StepInput::default(), scene.start.clone());
+    let n_v = system.model().n_v();
+    let (mut by_q, mut by_u) = (vec![0.0; n_v * n_v], vec![0.0; n_v * system.n_cmd_v()]);
+    let weights = OutputChange { q_next: vec![1.0; n_v], ..OutputChange::default() };
+    let mut gradient = InputChange::default();
+    let mut rows: Vec<[f64; 5]> = Vec::new();
+    for k in 0..n_steps {
+        scene.sample(state.time + params.time_step, &mut input);
+        if (k + 1) % (n_steps / PLACES).max(1) == 0 {
+            let mut from = state.clone();
+            let step = least(|| {
+                from.clone_from(&state);
+                system.step_with(&mut from, &input, params, &mut cold)?;
+                Ok(())
+            })?;
+            let prepare = least(|| {
+                system.differentiate(&state, &input, params, mode, &mut d)?;
+                Ok(())
+            })?;
+            let matrix = least(|| Ok(d.jacobian(system, &mut by_q, &mut by_u)?))?;
+            let transpose = least(|| Ok(d.vjp(system, &weights, &mut gradient)?))?;
+            rows.push([step, prepare, matrix, transpose, d.n_contacts() as f64]);
+        }
+        system.step_with(&mut state, &input, params, &mut work)?;
+    }
+    let median = |column: usize| {
+        let mut v: Vec<f64> = rows.iter().map(|r| r[column]).collect();
+        v.sort_unstable_by(f64::total_cmp);
+        v.get(v.len() / 2).copied().unwrap_or(f64::NAN)
+    };
+    let [step, prepare, matrix, transpose, contacts] = [0, 1, 2, 3, 4].map(median);
+    println!(
+        "| {} | {n_v} | {contacts} | {step:.1} | {prepare:.1} | {matrix:.1} | {transpose:.1} | {:.1} |",
+        scene.name,
+        (prepare - step + matrix) / step
+    );
+    Ok(())
+}
