@@ -68,9 +68,35 @@ def batch(pool: ProcessPoolExecutor, name: str, n: int, n_steps: int) -> None:
     )
 
 
+def derivatives(name: str, n: int) -> None:
+    system = qs.load(f"scenes/{name}.yml")
+    run = system.simulate(duration=system.duration / 2)
+    Q = np.tile(run.q[-1], (n, 1))
+    U = run.u[-1] + 1e-4 * np.random.default_rng(0).standard_normal((n, system.n_u))
+    weights = np.ones((n, system.n_v))
+    least: dict[str, float] = {}
+    for _ in range(REPEAT):
+        for what, call in {
+            "step": lambda: system.step_batch(Q, U, threads=1),
+            "matrices": lambda: system.derivatives_batch(Q, U, threads=1),
+            "gradient": lambda: system.derivatives_batch(Q, U, weights=weights, threads=1),
+        }.items():
+            used = time.process_time()
+            call()
+            used = time.process_time() - used
+            least[what] = min(least.get(what, np.inf), used)
+    step, matrices, gradient = (1e6 * least[what] / n for what in ("step", "matrices", "gradient"))
+    print(
+        f"{name}: a cold step {step:.1f} µs; with its matrices by q and u {matrices:.1f} µs, with a gradient "
+        f"{gradient:.1f} µs of CPU (least of {REPEAT})"
+    )
+
+
 if __name__ == "__main__":
     for scene in ("gripper_2d", "planar_push", "pinch", "iiwa_stacking"):
         added_to_a_step(scene)
+    for scene in ("gripper_2d", "planar_push", "pinch", "ball_in_hand"):
+        derivatives(scene, 500)
     with ProcessPoolExecutor(2, mp_context=get_context("spawn")) as pool:
         batch(pool, "planar_push", 1000, 20)
         batch(pool, "iiwa_stacking", 40, 40)

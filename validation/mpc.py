@@ -30,8 +30,8 @@ INFINITY = math.inf
 # SCIP cuts the quadratic cost off by planes; tighter than this it hardly comes to an end.
 FEASIBILITY = 1e-7
 COST_AGREES = 1e-5
-# Seconds per system; what is known then must still contain our cost.
-SCIP_TIME = 20
+
+FORMS = {"sos1": "SOS1", "big-m": "big-M", "indicator": "indicators"}
 
 STEP = 0.1
 MU = 0.8
@@ -44,7 +44,7 @@ ALPHA = np.array([-0.6, 4.4, 4.4])
 BIG_IMPULSE, BIG_GAP, BIG_SPEED = 3.0, 10.0, 1.5
 
 
-def scip_answer(lp: str) -> tuple[str, float, float]:
+def scip_answer(file: str, seconds: float) -> tuple[str, float, float]:
     """Status, cost and lower bound by SCIP."""
     from pyscipopt import Model
 
@@ -55,10 +55,10 @@ def scip_answer(lp: str) -> tuple[str, float, float]:
     model.setParam("display/verblevel", 0)
     model.setParam("limits/gap", 0.0)
     model.setParam("limits/absgap", 1e-6)
-    model.setParam("limits/time", SCIP_TIME)
+    model.setParam("limits/time", seconds)
     with tempfile.TemporaryDirectory() as folder:
-        path = Path(folder) / "problem.lp"
-        path.write_text(lp, encoding="utf-8")
+        path = Path(folder) / f"problem.{'mps' if file.startswith('*') else 'lp'}"
+        path.write_text(file, encoding="utf-8")
         model.readProblem(str(path))
         try:
             model.optimize()
@@ -81,18 +81,18 @@ def judge(ours: str, own: float, status: str, cost: float, bound: float) -> str 
     return "between" if bound - room <= own <= cost + room else None
 
 
-def compare_random(first: int, count: int, big_m: bool) -> list[str]:
+def compare_random(first: int, count: int, form: str, mps: bool, scip_time: float) -> list[str]:
     """Our plans against SCIP's answers."""
-    command = [executable("mpc_random"), "--first", str(first), "--count", str(count)]
-    if big_m:
-        command.append("--big-m")
+    command = [executable("mpc_random"), "--first", str(first), "--count", str(count), "--form", form]
+    if mps:
+        command.append("--mps")
     ours = subprocess.run(command, check=True, stdout=subprocess.PIPE, text=True)
     counts = {"optimal": 0, "infeasible": 0, "between": 0, "failed": 0}
     worst = 0.0
     unlike = []
     for done, line in enumerate(ours.stdout.splitlines(), 1):
         plan = json.loads(line)
-        status, cost, bound = scip_answer(plan["lp"])
+        status, cost, bound = scip_answer(plan["file"], scip_time)
         own = INFINITY if plan["cost"] is None else plan["cost"]
         verdict = judge(plan["status"], own, status, cost, bound)
         if verdict is None:
@@ -103,12 +103,12 @@ def compare_random(first: int, count: int, big_m: bool) -> list[str]:
             worst = max(worst, abs(cost - own) / max(1.0, abs(cost)))
         if done % 100 == 0:
             print(f"  {done} of {count}: {counts}, {len(unlike)} unlike", file=sys.stderr)
-    form = "big-M" if big_m else "SOS1"
     return [
-        f"{count} systems (seeds {first} to {first + count - 1}), complementarity as {form} in SCIP: "
+        f"{count} systems (seeds {first} to {first + count - 1}), complementarity as {FORMS[form]} in SCIP "
+        f"({'MPS' if mps else 'LP'} file): "
         f"{counts['optimal']} with the same cost (worst relative difference {worst:.1e}), "
         f"{counts['infeasible']} infeasible for both, {counts['between']} with our cost between the bounds "
-        f"that SCIP had after {SCIP_TIME} s, {counts['failed']} where SCIP failed, {len(unlike)} unlike.",
+        f"that SCIP had after {scip_time} s, {counts['failed']} where SCIP failed, {len(unlike)} unlike.",
         *(f"- {line}" for line in unlike),
     ]
 
@@ -217,6 +217,10 @@ def main() -> None:
     parser.add_argument("--systems", type=int, default=2000, help="random systems (default 2000)")
     parser.add_argument("--first", type=int, default=1, help="first seed (default 1)")
     parser.add_argument("--big-m", type=int, default=200, help="of them with big-M (default 200)")
+    parser.add_argument("--other-files", type=int, default=50, help="of them in other files (default 50)")
+    parser.add_argument(
+        "--scip-time", type=float, default=20, help="seconds per system; its bounds then still hold (default 20)"
+    )
     parser.add_argument("--horizons", type=int, nargs="*", default=[5, 20])
     parser.add_argument("--every", type=int, default=3, help="every n-th step (default 3)")
     arguments = parser.parse_args()
@@ -241,11 +245,17 @@ def main() -> None:
         for horizon in arguments.horizons:
             lines += compare_robot(horizon, arguments.every)
         lines.append("")
-    if arguments.systems:
-        lines += compare_random(arguments.first, arguments.systems, big_m=False)
-    if arguments.big_m:
-        lines += ["", *compare_random(arguments.first, arguments.big_m, big_m=True)]
-    text = "\n".join(lines) + "\n"
+    runs = [
+        (arguments.systems, "sos1", False),
+        (arguments.big_m, "big-m", False),
+        (arguments.other_files, "indicator", False),
+        (arguments.other_files, "indicator", True),
+        (arguments.other_files, "sos1", True),
+    ]
+    for count, form, mps in runs:
+        if count:
+            lines += [*compare_random(arguments.first, count, form, mps, arguments.scip_time), ""]
+    text = "\n".join(lines).rstrip() + "\n"
     print(text)
     RESULTS.write_text(text, encoding="utf-8")
 

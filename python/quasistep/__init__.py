@@ -10,6 +10,8 @@ and friction are solved as one convex program a step. Everything is SI: m, kg, s
 (11, 9)
 """
 
+from typing import Any
+
 from ._core import CONTACT, SLIP_SPEED_THRESHOLD, StepParams, StepReport, WarmStart, __version__
 from ._load import from_dict, load, loads
 from ._records import (
@@ -37,7 +39,9 @@ from .builder import (
 )
 from .control import Mpc, Plan
 from .control_run import ControlRun, Linearisation
+from .derivatives import DerivativesBatch, Kinks, Smooth, StepDerivatives
 from .errors import (
+    DerivativeError,
     InfeasibleError,
     InputError,
     JammedError,
@@ -64,11 +68,14 @@ __all__ = [
     "CONTACT",
     "Certificate",
     "ControlRun",
+    "DerivativeError",
+    "DerivativesBatch",
     "DeterminedSum",
     "HeldWrench",
     "InfeasibleError",
     "InputError",
     "JammedError",
+    "Kinks",
     "Lcs",
     "LcsContact",
     "LengthError",
@@ -87,6 +94,8 @@ __all__ = [
     "SLIP_SPEED_THRESHOLD",
     "SceneError",
     "SharedForce",
+    "Smooth",
+    "StepDerivatives",
     "StepError",
     "StepParams",
     "StepReport",
@@ -113,3 +122,12 @@ __all__ = [
     "sphere",
     "sweep",
 ]
+
+
+def __getattr__(name: str) -> Any:
+    """``qs.jax`` and ``qs.torch``, which are imported when they are asked for."""
+    if name in ("jax", "torch"):
+        from importlib import import_module
+
+        return import_module(f".{name}", __name__)
+    raise AttributeError(f"module 'quasistep' has no attribute {name!r}")

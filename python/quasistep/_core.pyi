@@ -20,6 +20,7 @@ _Progress = Callable[[int, int], object]
 
 __all__ = [
     "CONTACT",
+    "Derivatives",
     "HAS_PAGE",
     "Mpc",
     "SLIP_SPEED_THRESHOLD",
@@ -31,7 +32,11 @@ __all__ = [
     "__version__",
     "batch",
     "control_run",
+    "coordinate_matrix",
     "coulomb_contacts",
+    "difference",
+    "differentiate_batch",
+    "integrate",
     "largest_wrench",
     "linearise",
     "prediction",
@@ -80,6 +85,8 @@ class System:
     def n_u_v(self) -> int: ...
     @property
     def q0(self) -> _Array: ...
+    @property
+    def v0(self) -> _Array: ...
     def command(self, t: float) -> tuple[_Array, _Array]: ...
     def poses(self, q: ArrayLike) -> _Array: ...
     def step(
@@ -93,8 +100,29 @@ class System:
         wrenches: Sequence[Wrench] | None = None,
         params: StepParams | None = None,
         warm: WarmStart | None = None,
+        velocity: ArrayLike | None = None,
+        tau: ArrayLike | None = None,
         uniqueness: bool = False,
     ) -> tuple[_Array, StepReport]: ...
+
+@final
+class Derivatives:
+    def __new__(
+        cls,
+        system: System,
+        q: ArrayLike,
+        u: ArrayLike | None,
+        h: float | None,
+        t: float,
+        v: ArrayLike | None,
+        wrenches: Sequence[Wrench] | None,
+        params: StepParams | None,
+        kappa: float | None,
+    ) -> Self: ...
+    def step(self) -> tuple[_Array, StepReport, list[int], float]: ...
+    def jvp(self, change: dict[str, _Array], impulses: bool) -> tuple[dict[str, Any], float]: ...
+    def vjp(self, weights: dict[str, _Array]) -> dict[str, Any]: ...
+    def matrices(self) -> tuple[_Array, _Array]: ...
 
 @final
 class Mpc:
@@ -114,7 +142,13 @@ class Mpc:
         max_nodes: int,
         local: bool,
     ) -> Self: ...
-    def plan(self, x0: ArrayLike, warm: _Warm | None, seconds: float | None) -> dict[str, Any]: ...
+    def plan(
+        self,
+        x0: ArrayLike,
+        warm: _Warm | None,
+        seconds: float | None,
+        goal: list[list[float]] | None,
+    ) -> dict[str, Any]: ...
     def lp(self, x0: ArrayLike, warm: _Warm | None, big_m: bool) -> str: ...
 
 @final
@@ -200,6 +234,7 @@ class Recording:
 def run(
     system: System,
     q0: ArrayLike,
+    v0: ArrayLike | None,
     t0: float,
     n_steps: int | None,
     duration: float | None,
@@ -213,6 +248,7 @@ def run(
 def batch(
     system: System,
     q: ArrayLike,
+    velocity: ArrayLike | None,
     u: ArrayLike,
     v: ArrayLike | None,
     n: int,
@@ -262,3 +298,21 @@ def prediction(
     system: System, q: ArrayLike, inputs: list[int] | None, h: float, margin: float, directions: int
 ) -> dict[str, Any]: ...
 def task(system: System) -> dict[str, Any]: ...
+def coordinate_matrix(system: System, q: ArrayLike) -> _Array: ...
+def difference(system: System, q0: ArrayLike, q1: ArrayLike) -> _Array: ...
+def differentiate_batch(
+    system: System,
+    q: ArrayLike,
+    u: ArrayLike,
+    v: ArrayLike | None,
+    n: int,
+    t: float,
+    h: float | None,
+    wrenches: Sequence[Wrench] | None,
+    params: StepParams | None,
+    kappa: float | None,
+    weights: ArrayLike | None,
+    threads: int | None,
+    progress: _Progress | None,
+) -> dict[str, Any]: ...
+def integrate(system: System, q: ArrayLike, v: ArrayLike, h: float) -> _Array: ...

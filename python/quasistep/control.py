@@ -127,8 +127,8 @@ class Mpc:
     state, input, input_rate : array_like or pair of array_like, optional
         Bounds on states 1 … N, inputs, and their changes: a size for :math:`|x_i| \le` size, or (lower, upper).
         Infinite entries are no bounds.
-    soft : float, optional
-        Violations s of state bounds cost ``soft (s + s²)``; they are hard by default.
+    soft, soft_input, soft_input_rate : float, optional
+        Violations s of bounds on states, inputs, changes cost ``soft (s + s²)``; they are hard by default.
     impulse : float, optional
         Upper bound of normal impulses.
     gap : float
@@ -170,6 +170,8 @@ class Mpc:
         input: Any = None,
         input_rate: Any = None,
         soft: float | None = None,
+        soft_input: float | None = None,
+        soft_input_rate: float | None = None,
         impulse: float | None = None,
         gap: float = 1e-9,
         max_nodes: int = 0,
@@ -186,7 +188,7 @@ class Mpc:
         self.start: Array | None = None if start is None else frozen(start)
         self._given = {
             "horizon": horizon, "goal": goal, "Q": Q, "R": R, "Q_f": Q_f, "state": state, "input": input,
-            "input_rate": input_rate, "soft": soft, "impulse": impulse, "gap": gap, "max_nodes": max_nodes,
+            "input_rate": input_rate, "soft": soft, "soft_input": soft_input, "soft_input_rate": soft_input_rate, "impulse": impulse, "gap": gap, "max_nodes": max_nodes,
             "search": search, "start": start,
         }  # fmt: skip
         Q_x = _weight("Q", Q, n_x)
@@ -198,8 +200,8 @@ class Mpc:
             _weight("R", R, n_u),
             np.atleast_2d(np.asarray(goal, dtype=float)).tolist(),
             (*_limits("state", state, n_x), soft),
-            (*_limits("input", input, n_u), None),
-            (*_limits("input_rate", input_rate, n_u), None),
+            (*_limits("input", input, n_u), soft_input),
+            (*_limits("input_rate", input_rate, n_u), soft_input_rate),
             impulse,
             gap,
             max_nodes,
@@ -212,6 +214,7 @@ class Mpc:
         *,
         warm: Plan | None = None,
         seconds: float | None = None,
+        goal: ArrayLike | None = None,
     ) -> Plan:
         """The best plan from a state.
 
@@ -223,6 +226,8 @@ class Mpc:
             The plan of the step before: where the search begins, and what input was applied last.
         seconds : float, optional
             Wall time after which the search is cut short; the plan then says its gap.
+        goal : array_like, shape (n_x,) or (N + 1, n_x), optional
+            What is wanted in place of the problem's own goal: of a trajectory the part that is ahead.
 
         Returns
         -------
@@ -242,7 +247,9 @@ class Mpc:
         >>> second.status
         'optimal'
         """
-        data = self._mpc.plan(self._state(x0), None if warm is None else warm._warm, seconds)
+        wanted = None if goal is None else np.atleast_2d(np.asarray(goal, dtype=float)).tolist()
+        warm_parts = None if warm is None else warm._warm
+        data = self._mpc.plan(self._state(x0), warm_parts, seconds, wanted)
         lcs = self.models[0]
         return Plan(data, lcs.n_x, lcs.n_u, lcs.contacts)
 

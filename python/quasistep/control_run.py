@@ -89,6 +89,9 @@ class ControlRun(Pictured):
     wall_s : ndarray, shape (K,)
         Wall time of each step: look, plan, move.
     goal : ndarray, shape (2 n_v,)
+        Wanted state; of a trajectory the one at its end.
+    trajectory : ndarray, shape (k, 2 n_v)
+        Wanted states from the start on, the last of them from then on.
     t, q, poses : ndarray
         Every step of the simulator, as of a :class:`Run`.
     time_step : float
@@ -123,6 +126,7 @@ class ControlRun(Pictured):
         self.poses: Array = data["poses"].reshape(n, -1, 7)
         self.x: Array = data["x"].reshape(-1, n_x)
         self.goal: Array = np.array(data["goal"])
+        self.trajectory: Array = np.array(data["trajectory"])
         self.time_step: float = data["time_step"]
         self.state_names = Names([*data["dofs"], *(f"rate of {dof}" for dof in data["dofs"])])
         self.input_names = Names(data["inputs"])
@@ -330,14 +334,15 @@ class PlannedSystem(NamedSystem):
             directions=task["directions"],
         )
         x, u = lcs.n_x, lcs.n_u
-        (state, soft), (input, _), (rate, _) = (
+        (state, soft), (input, soft_input), (rate, soft_rate) = (
             ((np.array(low), np.array(high)) if low else None, price)
             for low, high, price in (task["state"], task["input"], task["input_rate"])
         )
         return Mpc(
             lcs,
             horizon=task["horizon"],
-            goal=task["goal"],
+            # of a trajectory what is ahead
+            goal=task["goal"][: task["horizon"] + 1],
             Q=task["Q"].reshape(x, x),
             Q_f=task["Q_f"].reshape(x, x),
             R=task["R"].reshape(u, u),
@@ -345,6 +350,8 @@ class PlannedSystem(NamedSystem):
             input=input,
             input_rate=rate,
             soft=soft,
+            soft_input=soft_input,
+            soft_input_rate=soft_rate,
             gap=task["gap"],
             max_nodes=task["max_nodes"],
             search="local" if task["local"] else "global",

@@ -249,3 +249,17 @@ class NoPlanError(QuasistepError):
     """
 
     run: ControlRun | None = None
+
+
+class DerivativeError(QuasistepError):
+    """A step has no derivatives; the sentence says why.
+
+    Examples
+    --------
+    >>> system = qs.load("scenes/pinch.yml", set={"step.formulation": "coulomb"})
+    >>> try:
+    ...     system.derivatives()
+    ... except qs.DerivativeError as error:
+    ...     print(error)
+    derivatives are those of convex steps: `formulation` is coulomb; it must be anitescu
+    """

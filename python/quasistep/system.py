@@ -8,9 +8,10 @@ import numpy as np
 
 from . import _core
 from ._records import HeldWrench, Uniqueness, Wrench
+from ._shapes import count, shaped
 from ._yaml import changes
 from .batch import finish, varied
-from .control_run import PlannedSystem
+from .derivatives import DifferentiableSystem
 from .run import Run
 
 if TYPE_CHECKING:
@@ -22,7 +23,7 @@ if TYPE_CHECKING:
     from ._types import Array
 
 
-class System(PlannedSystem):
+class System(DifferentiableSystem):
     """A world to be stepped: bodies, joints, shapes, friction, and how its scene drives it.
 
     Immutable. Pickles and copies carry the scene with every file that it was read from: they work in
@@ -98,6 +99,7 @@ class System(PlannedSystem):
         *,
         h: float | None = None,
         q0: ArrayLike | None = None,
+        v0: ArrayLike | None = None,
         t0: float = 0.0,
         duration: float | None = None,
         V: ArrayLike | None = None,
@@ -117,6 +119,8 @@ class System(PlannedSystem):
             Time step, in s.
         q0 : array_like, shape (n_q,), optional
             Start; the scene's by default.
+        v0 : array_like, shape (n_v,), optional
+            Velocity at the start, of a formulation that carries it over; the scene's by default.
         t0 : float
             Time at the start, in s.
         duration : float, optional
@@ -161,12 +165,12 @@ class System(PlannedSystem):
         else:
             if duration is not None:
                 raise ValueError("U and duration were given; the rows of U say how long it is")
-            U = _shaped("U", U, (None, self.n_u))
+            U = shaped("U", U, (None, self.n_u))
             n_steps = len(U)
-            V = None if V is None else _shaped("V", V, (n_steps, self.n_u_v))
+            V = None if V is None else shaped("V", V, (n_steps, self.n_u_v))
         start = self.q0 if q0 is None else q0
         recording, arrays, error = _core.run(
-            self, start, t0, n_steps, duration, U, V, h, wrenches, params, progress
+            self, start, v0, t0, n_steps, duration, U, V, h, wrenches, params, progress
         )
         run = Run(self, recording, arrays, error)
         if error is not None and on_error == "raise":
@@ -185,6 +189,7 @@ class System(PlannedSystem):
         wrenches: Sequence[Wrench] | None = None,
         params: StepParams | None = None,
         warm: Sequence[WarmStart] | None = None,
+        velocity: ArrayLike | None = None,
         vary: Mapping[str, ArrayLike] | None = None,
         threads: int | None = None,
         progress: Callable[[int, int], object] | None = None,
@@ -207,6 +212,8 @@ class System(PlannedSystem):
             Rates of the commands.
         warm : sequence of N WarmStart, optional
             Where the solver starts; cold by default.
+        velocity : array_like, shape (N, n_v) or (n_v,), optional
+            Velocities at the start, of a formulation that carries them over; rest by default.
         vary : mapping of str to array_like, shape (N, ...), optional
             Values of the scene by their dotted keys, one for each sample, as :meth:`with_` takes them:
             ``{"models.box.mass": masses, "models.*.friction": mus, "step.size": sizes}``. Each sample then
@@ -243,12 +250,13 @@ class System(PlannedSystem):
         True
         """
         changes, n_varied = varied(vary)
-        n = _count({2: [Q, U, V]}, n_varied)
-        Q = _shaped("Q", Q, (n, self.n_q), broadcast=True)
-        U = _shaped("U", U, (n, self.n_u), broadcast=True)
-        V = None if V is None else _shaped("V", V, (n, self.n_u_v), broadcast=True)
+        n = count({2: [Q, U, V, velocity]}, n_varied)
+        velocity = self._velocities(velocity, n)
+        Q = shaped("Q", Q, (n, self.n_q), broadcast=True)
+        U = shaped("U", U, (n, self.n_u), broadcast=True)
+        V = None if V is None else shaped("V", V, (n, self.n_u_v), broadcast=True)
         q, rest = _core.batch(
-            self, Q, U, V, n, 1, t, h, wrenches, params, warm, changes, threads, False, report, progress
+            self, Q, velocity, U, V, n, 1, t, h, wrenches, params, warm, changes, threads, False, report, progress
         )
         return finish(q.reshape(n, self.n_q), rest, report)
 
@@ -263,6 +271,7 @@ class System(PlannedSystem):
         wrenches: Sequence[Wrench] | None = None,
         params: StepParams | None = None,
         warm: Sequence[WarmStart] | None = None,
+        velocity: ArrayLike | None = None,
         vary: Mapping[str, ArrayLike] | None = None,
         threads: int | None = None,
         progress: Callable[[int, int], object] | None = None,
@@ -281,7 +290,7 @@ class System(PlannedSystem):
             As for :meth:`simulate`, the same ones for all samples.
         V : array_like, shape of U with n_u_v columns, optional
             Rates of the commands.
-        warm, vary, threads, progress, report
+        warm, velocity, vary, threads, progress, report
             As for :meth:`step_batch`.
         keep : {"all", "last"}
             Keep the configurations after every step, or the last one: N n_q numbers in all.
@@ -305,17 +314,21 @@ class System(PlannedSystem):
             raise ValueError(f"keep is {keep!r}; give 'all' or 'last'")
         start = self.q0 if q0 is None else q0
         changes, n_varied = varied(vary)
-        n = _count({2: [start], 3: [U, V]}, n_varied)
-        start = _shaped("q0", start, (n, self.n_q), broadcast=True)
-        U = _shaped("U", U, (n, None, self.n_u), broadcast=True)
+        n = count({2: [start, velocity], 3: [U, V]}, n_varied)
+        velocity = self._velocities(velocity, n)
+        start = shaped("q0", start, (n, self.n_q), broadcast=True)
+        U = shaped("U", U, (n, None, self.n_u), broadcast=True)
         T = U.shape[-2]
-        V = None if V is None else _shaped("V", V, (n, T, self.n_u_v), broadcast=True)
+        V = None if V is None else shaped("V", V, (n, T, self.n_u_v), broadcast=True)
         every = keep == "all"
         q, rest = _core.batch(
-            self, start, U, V, n, T, t0, h, wrenches, params, warm, changes, threads, every, report, progress
+            self, start, velocity, U, V, n, T, t0, h, wrenches, params, warm, changes, threads, every, report, progress
         )  # fmt: skip
         shape = (n, T, self.n_q) if every else (n, self.n_q)
         return finish(q.reshape(shape), rest, report)
+
+    def _velocities(self, velocity: ArrayLike | None, n: int) -> Array | None:
+        return None if velocity is None else shaped("velocity", velocity, (n, self.n_v), broadcast=True)
 
     def uniqueness(
         self,
@@ -475,30 +488,3 @@ class System(PlannedSystem):
 
     def __repr__(self) -> str:
         return f"System({self.name!r}, {self.n_v} dofs, {self.n_u} commands)"
-
-
-def _count(dimensions: dict[int, list[ArrayLike | None]], varied: int | None) -> int:
-    """Number of samples: the rows of arrays that have a dimension for them; 1 if none has."""
-    counts = [varied] if varied is not None else []
-    counts += [
-        np.shape(array)[0]
-        for n, arrays in dimensions.items()
-        for array in arrays
-        if array is not None and np.ndim(array) == n
-    ]
-    return counts[0] if counts else 1
-
-
-def _shaped(
-    what: str, array: ArrayLike, shape: tuple[int | None, ...], broadcast: bool = False
-) -> Array:
-    """The array, if it has this shape, or one dimension fewer where one stands for all samples."""
-    values = np.ascontiguousarray(array, dtype=float)
-    wanted = [shape, shape[1:]] if broadcast else [shape]
-    for want in wanted:
-        if len(want) == values.ndim and all(
-            w is None or w == got for w, got in zip(want, values.shape, strict=True)
-        ):
-            return values
-    words = " or ".join(str(tuple("any" if w is None else w for w in want)) for want in wanted)
-    raise ValueError(f"`{what}` has shape {values.shape}; this system wants {words}")

@@ -201,3 +201,21 @@ def test_linearisation_is_the_geometry(push):
         up, down = push.linearise(q[0], margin=0.05).phi, push.linearise(q[1], margin=0.05).phi
         np.testing.assert_allclose((up - down) / (2 * eps), at.J_n[:, dof], atol=1e-8)
     assert np.isfinite(at.J_t @ v).all()
+
+
+def test_another_goal_is_another_plan_and_leaves_the_problem_as_it_was():
+    mpc = qs.Mpc(qs.Lcs(**CART), horizon=6, goal=[1, 0], Q=[10, 0.1], R=0.1, input=5)
+    own = mpc.plan([0.2, 0.0])
+    line = np.column_stack([np.linspace(0.2, 0.5, 7), np.zeros(7)])
+    other = mpc.plan([0.2, 0.0], goal=line)
+    assert other.cost < own.cost
+    np.testing.assert_array_equal(mpc.plan([0.2, 0.0]).inputs, own.inputs)
+    same = qs.Mpc(qs.Lcs(**CART), horizon=6, goal=line, Q=[10, 0.1], R=0.1, input=5).plan([0.2, 0.0])
+    np.testing.assert_array_equal(same.inputs, other.inputs)
+
+
+def test_a_goal_that_moves_is_followed(point_robot):
+    moving = point_robot.with_({"mpc.goal": {"robot.x": "-2 + 0.5*t", "robot.y": -4}, "mpc.steps": 8})
+    run = moving.control()
+    assert run.trajectory.shape[0] > 1 and run.trajectory[1, 0] > run.trajectory[0, 0]
+    np.testing.assert_allclose(moving.mpc().plan().cost, run.cost[0], rtol=1e-9)

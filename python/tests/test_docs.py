@@ -40,6 +40,10 @@ def test_docstring_has_an_example_that_runs(name):
     _run(name, text)
 
 
+def test_example_of_the_bridge_to_jax_runs():
+    _run("quasistep.jax.step", inspect.getdoc(qs.jax.step))
+
+
 def test_package_example_runs():
     _run("quasistep", qs.__doc__)
 

@@ -11,7 +11,7 @@ EXAMPLES = {
     "grasp.py": ([], "down: holds 5.7"),
     "ball_in_hand.py": ([], "turned by 32"),
     "mpc.py": ([], "30 of 30 plans are proven optimal"),
-    "plan.py": ([], "from the goal"),
+    "plan.py": ([], "the planned push misses by 0.0"),
     "ray_sweep.py": (["{tmp}/sweep.bin", "200"], "of 200 rollouts went well"),
 }
 

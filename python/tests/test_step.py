@@ -139,12 +139,15 @@ def test_exact_friction_carries_its_warm_start(push):
     assert len(warm) > 0 and work["warm"] <= work["cold"]
 
 
-def test_uniqueness_names_what_may_differ(push):
-    """A box that slides on four corners: its motion is determined, its corners' forces are not, their sum is."""
-    answer = push.with_({"step.cone": 4}).uniqueness(u=push.commanded(push.q0) + [0.05, 0.0])
+def test_uniqueness_names_what_may_differ():
+    """A block that slides on four corners: its motion is determined, its corners' forces are not, their sum is."""
+    scene = qs.SystemBuilder(step={"size": 0.05, "inertia": "mass"})
+    scene.model("table", joint="fixed", friction=0.5, shape=qs.half_space())
+    scene.model("block", mass=1, pose={"xyz": [0, 0, 0.05]}, shape=qs.box([0.1, 0.1, 0.1]))
+    answer = scene.build().uniqueness(wrenches=[qs.Wrench("block", force=(10, 0, 0))])
     assert answer.motion == "unique" and answer.forces == "shared"
-    assert {(c.a, c.b) for c in answer.contacts} == {("table/table", "box/box")}
-    assert answer.sums[0].body == "box/box" and "z" in answer.sums[0].axes
+    assert {(c.a, c.b) for c in answer.contacts} == {("table/table", "block/block")}
+    assert answer.sums[0].body == "block/block" and "z" in answer.sums[0].axes
     assert "may be split otherwise" in answer.text
     assert pickle.loads(pickle.dumps(answer)) == answer
 
@@ -176,3 +179,32 @@ def test_a_body_at_rest_on_four_corners_is_not_said_to_have_one_answer():
     scene.model("block", mass=1, pose={"xyz": [0, 0, 0.05]}, shape=qs.box([0.1, 0.1, 0.1]))
     for cone in (4, "round"):
         assert scene.build().with_({"step.cone": cone}).uniqueness().forces != "unique"
+
+
+def test_a_force_on_a_dof_is_a_wrench_along_it(push):
+    """5 N on the finger's slide x, said either way."""
+    tau = np.zeros(push.n_v)
+    tau[push.dofs.index("finger.x")] = 5.0
+    by_dof = push.step(push.q0, tau=tau)[0]
+    by_wrench = push.step(push.q0, wrenches=[qs.Wrench("finger", force=(5, 0, 0))])[0]
+    np.testing.assert_allclose(by_dof, by_wrench, atol=1e-12)
+
+
+def test_momentum_is_taken_and_returned():
+    """A ball thrown up, stepped with momentum: v falls by g h each step; a run is its steps, a batch too."""
+    scene = qs.SystemBuilder(step={"size": 0.01, "formulation": "stewart_trinkle", "inertia": "mass"})
+    scene.model("floor", joint="fixed", shape=qs.half_space())
+    scene.model("ball", mass=0.2, pose={"xyz": [0, 0, 1]}, shape=qs.sphere(0.05))
+    ball = scene.build()
+    v = np.zeros(6)
+    v[ball.dofs.index("ball.vz")] = 2.0
+    run = ball.simulate(np.zeros((10, 0)), v0=v)
+    np.testing.assert_allclose(run.v[:, -1], 2.0 - 9.81 * 0.01 * np.arange(1, 11), atol=1e-9)
+    q, u = ball.q0, v
+    for k in range(3):
+        q, report = ball.step(q, velocity=u)
+        u = report.v
+        np.testing.assert_allclose(q, run.q[k + 1], atol=1e-12)
+    rows = ball.step_batch(ball.q0, np.zeros((2, 0)), velocity=[v, 0 * v])
+    np.testing.assert_allclose(rows[0], run.q[1], atol=1e-12)
+    assert rows[1][-1] < rows[0][-1] and not ball.v0.any()

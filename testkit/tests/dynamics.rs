@@ -162,3 +162,26 @@ fn scenes_run_to_their_end() {
         }
     }
 }
+
+/// A peg in a slot that is 2 mm too narrow: every step of the run says that something stood in.
+#[test]
+fn steps_without_recovery_are_counted() {
+    let text = "
+step: {size: 0.01, duration: 0.1, formulation: stewart_trinkle}
+models:
+  left: {joint: fixed, pose: {xyz: [-0.599, 0, 0]}, shape: {box: {size: [1, 2, 2]}}}
+  right: {joint: fixed, pose: {xyz: [0.599, 0, 0]}, shape: {box: {size: [1, 2, 2]}}}
+  peg: {mass: 1, shape: {sphere: {radius: 0.1}}}
+";
+    let here = std::path::Path::new(".");
+    let scene = Scene::parse(text, "slot.yml", "slot", here, &[]).unwrap();
+    let mut tally = Tally::default();
+    let outcome = scene.run(None, &mut |step| {
+        let (_, why) = step.report.fallback.as_ref().unwrap();
+        assert!(why.to_string().starts_with("crushed"), "{why}");
+        tally.push(step.report);
+        ControlFlow::Continue(())
+    });
+    assert!(outcome.stopped.is_none(), "{:?}", outcome.stopped);
+    assert_eq!((tally.steps(), tally.stand_ins(), tally.without_recovery()), (10, 10, 10));
+}

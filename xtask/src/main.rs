@@ -19,6 +19,7 @@ cargo xtask TASK
   test       all tests of the Rust crates
   python     build the Python package, install it in a fresh environment, test it
   ray        the same for a sweep on a local Ray cluster
+  torch      the same for steps as functions of PyTorch, which is large
   readme     run the README's first command and look at what it leaves
   pictures   regenerate the pictures of the README and the docs";
 
@@ -31,6 +32,7 @@ fn main() -> ExitCode {
         "test" => test(),
         "python" => python::test(),
         "ray" => python::ray(),
+        "torch" => python::torch(),
         "readme" => readme::run_first_command(),
         "pictures" => readme::pictures(),
         "" | "help" | "--help" | "-h" => {

@@ -21,6 +21,12 @@ pub fn ray() -> Result<(), Failure> {
     command(&python, &["-m", "pytest", "-m", "ray"]).run("sweep on a Ray cluster")
 }
 
+/// Steps as functions of PyTorch. Its wheel from PyPI brings gigabytes of CUDA libraries: no part of `ci`.
+pub fn torch() -> Result<(), Failure> {
+    let python = install("test,torch")?;
+    command(&python, &["-m", "pytest", "-m", "torch"]).run("steps as functions of PyTorch")
+}
+
 /// An environment under target/ with a fresh wheel in it and these extras; its interpreter.
 fn install(extras: &str) -> Result<String, Failure> {
     let folder = root().join("target/python");

@@ -3,6 +3,7 @@
 use crate::CheckArgs;
 use crate::failure::Failure;
 use quasistep::Formulation;
+use quasistep_reproduce::closed_loop;
 use quasistep_scene::Scene;
 
 pub fn check(arguments: &CheckArgs, quiet: bool) -> Result<(), Failure> {
@@ -21,6 +22,13 @@ pub fn check(arguments: &CheckArgs, quiet: bool) -> Result<(), Failure> {
     })?;
     if !quiet {
         println!("{}", first.in_words(&scene));
+    }
+    if let Some(section) = &scene.control {
+        let outlook = closed_loop::outlook(&scene, section)
+            .map_err(|e| Failure::usage(format!("{}: mpc: {e}", section.place)))?;
+        if !quiet {
+            println!("{outlook}");
+        }
     }
     if arguments.uniqueness {
         uniqueness(&scene)?;

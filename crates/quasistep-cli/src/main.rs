@@ -78,7 +78,8 @@ Examples:
   quasistep mpc scenes/point_robot.yml
   quasistep mpc scenes/point_robot.yml --set mpc.horizon=20 -o out/far_sighted
   quasistep mpc scenes/planar_pusher.yml
-  quasistep mpc scenes/planar_hand.yml --set mpc.steps=10")]
+  quasistep mpc scenes/planar_hand.yml --set mpc.steps=10
+  quasistep mpc scenes/point_robot.yml --set mpc.horizon=20 --export plan.mps")]
     Mpc(MpcArgs),
     /// Write a point cloud of a body's collision shapes, as a scanner would see it
     #[command(after_help = "\
@@ -106,8 +107,25 @@ struct MpcArgs {
     /// Folder to write [default: out/<scene>]
     #[arg(short, long, value_name = "DIR")]
     out: Option<PathBuf>,
+    /// Run nothing; write the first plan as a problem for other solvers, to a file that ends in .lp or .mps
+    #[arg(long, value_name = "FILE")]
+    export: Option<PathBuf>,
+    /// How that file says that one of two numbers is zero
+    #[arg(long, value_name = "FORM", value_enum, default_value_t = Complementarity::Sos1, requires = "export")]
+    complementarity: Complementarity,
     #[command(flatten)]
     changes: Changes,
+}
+
+/// Forms of complementarity in a file.
+#[derive(Clone, Copy, clap::ValueEnum)]
+enum Complementarity {
+    /// Special ordered sets
+    Sos1,
+    /// Binaries, each with a bound of its own
+    BigM,
+    /// Binaries with indicator constraints
+    Indicator,
 }
 
 #[derive(Args)]

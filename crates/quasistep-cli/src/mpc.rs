@@ -1,11 +1,11 @@
 //! `quasistep mpc`.
 
-use crate::MpcArgs;
 use crate::clock::thread_cpu_ns;
 use crate::failure::Failure;
 use crate::run::progress_bar;
+use crate::{Complementarity, MpcArgs};
 use quasistep_record::{write_contacts_csv, write_states_csv};
-use quasistep_reproduce::closed_loop::{self, LoopRun};
+use quasistep_reproduce::closed_loop::{self, FileFormat, Integers, LoopRun};
 use quasistep_scene::{ControlSection, Scene};
 use serde_json::{Map, Value, json};
 use std::ops::ControlFlow;
@@ -20,6 +20,9 @@ pub fn mpc(arguments: &MpcArgs, quiet: bool) -> Result<(), Failure> {
             "{file}: mpc: no `mpc` section was seen; add one, as in scenes/point_robot.yml"
         )));
     };
+    if let Some(file) = &arguments.export {
+        return export(file, arguments.complementarity, &scene, section, quiet);
+    }
     let dir = arguments.out.clone().unwrap_or_else(|| Path::new("out").join(&scene.name));
     if !quiet {
         println!("{}: {}", scene.name, scene.title);
@@ -59,6 +62,38 @@ pub fn mpc(arguments: &MpcArgs, quiet: bool) -> Result<(), Failure> {
     if !quiet {
         println!("files in {}; open the picture:", dir.display());
         println!("{}", page.unwrap_or_else(|| dir.join("plots").join("cost.svg")).display());
+    }
+    Ok(())
+}
+
+/// Writes the first plan as a file for other solvers.
+fn export(
+    file: &Path,
+    form: Complementarity,
+    scene: &Scene,
+    section: &ControlSection,
+    quiet: bool,
+) -> Result<(), Failure> {
+    let format = match file.extension().and_then(|e| e.to_str()) {
+        Some("lp") => FileFormat::Lp,
+        Some("mps") => FileFormat::Mps,
+        _ => {
+            return Err(Failure::usage(format!(
+                "{}: no format was seen in its name; end it in .lp or .mps",
+                file.display()
+            )));
+        }
+    };
+    let form = match form {
+        Complementarity::Sos1 => Integers::Sos1,
+        Complementarity::BigM => Integers::BigM,
+        Complementarity::Indicator => Integers::Indicator,
+    };
+    let text = closed_loop::export(scene, section, format, form)
+        .map_err(|e| Failure::usage(format!("{}: mpc: {e}", section.place)))?;
+    std::fs::write(file, text).map_err(|e| Failure::usage(format!("{}: {e}", file.display())))?;
+    if !quiet {
+        println!("the first plan of {} is in {}", scene.name, file.display());
     }
     Ok(())
 }

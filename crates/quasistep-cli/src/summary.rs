@@ -67,6 +67,7 @@ pub fn summary(scene: &Scene, tally: &Tally, seconds: &Seconds, stopped: Option<
             "fallbacks": tally.fallbacks(),
             "coulomb": {
                 "newton": newton,
+                "path": tally.coulomb_steps(CoulombMethod::Path),
                 "fixed_point": tally.coulomb_steps(CoulombMethod::FixedPoint),
                 "lemke": tally.coulomb_steps(CoulombMethod::Lemke),
                 "cases": tally.coulomb_steps(CoulombMethod::Cases),

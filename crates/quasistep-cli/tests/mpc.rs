@@ -102,7 +102,7 @@ fn a_start_beyond_its_bounds_is_named() {
     let out = Folder::new("fast");
     let run = ["mpc", "scenes/point_robot.yml", "--set", "mpc.start_velocity=2", "-o", out.text()];
     let (_, errors) = ends(&quasistep(&run), 1);
-    assert!(errors.contains("upper bound of state 2 at step 0"), "{errors}");
+    assert!(errors.contains("upper bound of velocity of `robot.x` at the start"), "{errors}");
     let summary: serde_json::Value = serde_json::from_str(&out.read("summary.json")).unwrap();
     assert_eq!(summary["finished"], false);
     assert_eq!(out.read("mpc.csv").lines().count(), 1);
@@ -149,4 +149,26 @@ fn the_figures_of_the_note_are_met() {
             assert!(difference.abs() <= 0.003 * f64::abs(published), "{line}");
         }
     }
+}
+
+/// The first plan of a scene, as a problem for other solvers.
+#[test]
+fn a_plan_is_written_for_other_solvers() {
+    let folder = Folder::new("export");
+    std::fs::create_dir_all(&folder.0).unwrap();
+    let scene = "scenes/planar_hand.yml";
+    for (name, form, holds) in
+        [("plan.lp", "sos1", "S1::"), ("plan.mps", "indicator", "\nINDICATORS\n")]
+    {
+        let file = folder.0.join(name);
+        let file = file.to_str().unwrap();
+        ends(&quasistep(&["mpc", scene, "--export", file, "--complementarity", form]), 0);
+        assert!(folder.read(name).contains(holds));
+    }
+    let (_, errors) = ends(&quasistep(&["mpc", scene, "--export", "plan.txt"]), 2);
+    assert!(errors.contains(".lp or .mps"), "{errors}");
+    // nothing bounds how hard two fingers squeeze
+    let (_, errors) =
+        ends(&quasistep(&["mpc", scene, "--export", "x.lp", "--complementarity", "big-m"]), 2);
+    assert!(errors.contains("SOS1"), "{errors}");
 }

@@ -2,6 +2,7 @@
 
 #![allow(non_snake_case)] // letters of MpcNote
 
+use crate::along_plan::{Key, View, align, key};
 use crate::error::ProblemError;
 use crate::mpc::{Mpc, MpcSettings};
 use crate::plan::Plan;
@@ -30,11 +31,15 @@ pub struct Task {
     pub margin: f64,
     /// Let the impulses of the last plan tell how lever arms change, see [`geometric_stiffness`].
     pub moving_levers: bool,
+    /// Every step of a plan has a system of its own, linearised where the last plan is then. Otherwise all share the one
+    /// about where the scene is.
+    pub along_plan: bool,
     /// Friction directions of contacts that slide in two.
     pub directions: usize,
     /// Speeds at the start, one per dof.
     pub v_start: Vec<f64>,
-    /// What is to be small; states are positions, then velocities of all dofs.
+    /// What is to be small; states are positions, then velocities of all dofs. A goal of several states is a
+    /// trajectory from the start of the loop on, of which each plan sees what is ahead.
     pub cost: Cost,
     /// What must hold.
     pub bounds: Bounds,
@@ -54,8 +59,12 @@ pub struct ClosedLoop<'a> {
     /// Made at the first step.
     mpc: Option<Mpc>,
     last: Option<Plan>,
-    /// Impulses that the last plan has for the step to come, along normal and tangents.
-    planned: Vec<((usize, usize, u32), [f64; 3])>,
+    /// Steps taken.
+    taken: usize,
+    /// What was near when the last plan was made, or the loop.
+    near: Vec<LinearContact>,
+    /// Impulses that the last plan has for the steps to come, along normal and tangents.
+    planned: Vec<Vec<(Key, [f64; 3])>>,
     q_cmd: Vec<f64>,
     work: Workspace,
 }
@@ -193,7 +202,7 @@ impl<'a> ClosedLoop<'a> {
             params.integration = Integration::Euler;
             state.v.clone_from(&task.v_start);
         }
-        let this = Self {
+        let mut this = Self {
             system,
             params,
             v: task.v_start.clone(),
@@ -207,12 +216,15 @@ impl<'a> ClosedLoop<'a> {
             state,
             mpc: None,
             last: None,
+            taken: 0,
+            near: Vec::new(),
             planned: Vec::new(),
             work: system.create_workspace(),
         };
         this.substeps()?;
-        let (_, prediction) = this.look()?;
-        this.problem(prediction.lcs).check()?;
+        let (seen, predictions) = this.look()?;
+        this.problem(systems(&predictions)).check()?;
+        this.near = seen.contacts;
         Ok(this)
     }
 
@@ -237,61 +249,109 @@ impl<'a> ClosedLoop<'a> {
     ///
     /// See [`LoopError`]. The scene is then where it was, or where the simulator stopped.
     pub fn step(&mut self, stop: &mut dyn FnMut() -> bool) -> Result<LoopStep, LoopError> {
-        let (seen, prediction) = self.look()?;
+        let (seen, mut predictions) = self.look()?;
+        let models = systems(&predictions);
+        let prediction = predictions.swap_remove(0);
         let mut mpc = self.mpc.take().map_or_else(
-            || Mpc::new(self.problem(prediction.lcs.clone()), self.task.settings),
-            |mut mpc| mpc.set_models(vec![prediction.lcs.clone()]).map(|()| mpc),
+            || Mpc::new(self.problem(models.clone()), self.task.settings),
+            |mut mpc| mpc.set_models(models.clone()).map(|()| mpc),
         )?;
+        mpc.set_goal(self.goal())?;
+        self.near.clone_from(&seen.contacts);
         let x = self.x();
         let plan = mpc.plan_until(&x, self.last.as_ref(), stop)?;
         self.mpc = Some(mpc);
         if !plan.is_usable() {
-            return Err(LoopError::NoPlan(why_none(&plan)));
+            return Err(LoopError::NoPlan(self.why_none(&plan)));
         }
         let contacts = self.contacts(&seen, &prediction, &plan);
         let moved = self.simulate(&plan.inputs[0])?;
         self.planned = planned(&seen, &prediction, &plan);
         self.last = Some(plan.clone());
+        self.taken += 1;
         let entries = prediction.entries;
         Ok(LoopStep { x, x_next: self.x(), plan, contacts, entries, moved })
     }
 
-    /// The scene about where it is, and the system that predicts it.
-    fn look(&self) -> Result<(Linearisation, Prediction), LoopError> {
-        let seen = self.system.linearise(&self.state.q, self.params.gravity, self.task.margin)?;
+    /// The scene about where it is, and what predicts it: one system for all steps of a plan, or one each.
+    pub(crate) fn look(&self) -> Result<(Linearisation, Vec<Prediction>), LoopError> {
+        let mut views = vec![self.view(&self.state.q)?];
+        if let Some(last) = self.last.as_ref().filter(|_| self.task.along_plan) {
+            let n = self.v.len();
+            // the last plan began one step earlier, and its end stands for what comes after
+            let ahead = last.states.iter().skip(2).chain(last.states.last());
+            for x in ahead.take(self.task.horizon - 1) {
+                views.push(self.view(&x[..n])?);
+            }
+            align(&mut views);
+        }
         let settings = PredictionSettings {
             time_step: self.task.time_step,
             max_recovery_speed: self.params.max_recovery_speed,
             directions: self.task.directions,
         };
-        let stiffness = self.stiffness(&seen)?;
-        let prediction =
-            predict(self.system, &seen, &self.state.q, &stiffness, &self.task.dynamics, &settings)?;
-        Ok((seen, prediction))
-    }
-
-    /// Geometric stiffness of the impulses that the last plan has for this step; empty if not asked for.
-    fn stiffness(&self, seen: &Linearisation) -> Result<Vec<f64>, LoopError> {
-        if !self.task.moving_levers || self.planned.is_empty() {
-            return Ok(Vec::new());
+        let mut predictions = Vec::with_capacity(views.len());
+        for (k, View { at, q }) in views.iter().enumerate() {
+            let stiffness = self.stiffness(at, q, k)?;
+            let dynamics = &self.task.dynamics;
+            predictions.push(predict(self.system, at, q, &stiffness, dynamics, &settings)?);
         }
-        let impulses: Vec<[f64; 3]> = (seen.contacts.iter())
-            .map(|c| {
-                let key = (c.geom_a, c.geom_b, c.feature);
-                self.planned.iter().find(|(k, _)| *k == key).map_or([0.0; 3], |(_, i)| *i)
-            })
-            .collect();
-        let (q, margin) = (&self.state.q, self.task.margin);
-        Ok(geometric_stiffness(self.system, seen, q, &impulses, margin)?)
+        Ok((views.swap_remove(0).at, predictions))
     }
 
-    fn problem(&self, lcs: crate::Lcs) -> Problem {
+    fn view(&self, q: &[f64]) -> Result<View, LoopError> {
+        let at = self.system.linearise(q, self.params.gravity, self.task.margin)?;
+        Ok(View { at, q: q.to_vec() })
+    }
+
+    /// Geometric stiffness of the impulses that the last plan has for step `k`; empty if not asked for.
+    fn stiffness(&self, seen: &Linearisation, q: &[f64], k: usize) -> Result<Vec<f64>, LoopError> {
+        let Some(planned) = self.planned.get(k).filter(|_| self.task.moving_levers) else {
+            return Ok(Vec::new());
+        };
+        let planned_at = |c: &LinearContact| {
+            planned.iter().find(|(k, _)| *k == key(c)).map_or([0.0; 3], |(_, impulse)| *impulse)
+        };
+        let impulses: Vec<[f64; 3]> = seen.contacts.iter().map(planned_at).collect();
+        Ok(geometric_stiffness(self.system, seen, q, &impulses, self.task.margin)?)
+    }
+
+    pub(crate) fn problem(&self, models: Vec<crate::Lcs>) -> Problem {
         Problem {
             horizon: self.task.horizon,
-            models: vec![lcs],
-            cost: self.task.cost.clone(),
+            models,
+            cost: Cost { goal: self.goal(), ..self.task.cost.clone() },
             bounds: self.task.bounds.clone(),
         }
+    }
+
+    /// What is wanted from now on.
+    fn goal(&self) -> Vec<Vec<f64>> {
+        let goal = &self.task.cost.goal;
+        let from = self.taken.min(goal.len().saturating_sub(1));
+        goal[from..].iter().take(self.task.horizon + 1).cloned().collect()
+    }
+
+    pub(crate) fn system(&self) -> &System {
+        self.system
+    }
+
+    pub(crate) fn settings(&self) -> MpcSettings {
+        self.task.settings
+    }
+
+    pub(crate) fn last_plan(&self) -> Option<&Plan> {
+        self.last.as_ref()
+    }
+
+    /// Dofs that carry an input; none if the scene cannot be predicted.
+    pub(crate) fn driven(&self) -> Vec<usize> {
+        self.task.dynamics.driven(self.system).unwrap_or_default()
+    }
+
+    /// What was near when the last plan was made.
+    pub(crate) fn near(&self) -> &[LinearContact] {
+        &self.near
     }
 
     /// Simulator steps in a planned one.
@@ -373,29 +433,27 @@ impl<'a> ClosedLoop<'a> {
     }
 }
 
-/// What a plan has for its second step, or the only one it has.
+fn systems(predictions: &[Prediction]) -> Vec<crate::Lcs> {
+    predictions.iter().map(|p| p.lcs.clone()).collect()
+}
+
+/// What a plan has for the steps of the next one, which begins one step later.
 fn planned(
     seen: &Linearisation,
     prediction: &Prediction,
     plan: &Plan,
-) -> Vec<((usize, usize, u32), [f64; 3])> {
-    let gamma = &plan.impulses[1.min(plan.impulses.len() - 1)];
-    let each = seen.contacts.iter().zip(&prediction.entries).map(|(c, entry)| {
-        let mut impulse = [gamma[entry.normal], 0.0, 0.0];
-        for (&column, d) in entry.tangents.iter().zip(&entry.directions) {
-            impulse[1] += gamma[column] * d[0];
-            impulse[2] += gamma[column] * d[1];
-        }
-        ((c.geom_a, c.geom_b, c.feature), impulse)
-    });
-    each.collect()
-}
-
-/// The demands that clash, in words.
-fn why_none(plan: &Plan) -> String {
-    if plan.conflict.is_empty() {
-        return format!("{:?}", plan.status);
-    }
-    let demands: Vec<String> = plan.conflict.iter().map(ToString::to_string).collect();
-    format!("these cannot all hold: {}", demands.join("; "))
+) -> Vec<Vec<(Key, [f64; 3])>> {
+    let ahead = plan.impulses.iter().skip(1).chain(plan.impulses.last());
+    let step = |gamma: &Vec<f64>| {
+        let each = seen.contacts.iter().zip(&prediction.entries).map(|(c, entry)| {
+            let mut impulse = [gamma[entry.normal], 0.0, 0.0];
+            for (&column, d) in entry.tangents.iter().zip(&entry.directions) {
+                impulse[1] += gamma[column] * d[0];
+                impulse[2] += gamma[column] * d[1];
+            }
+            (key(c), impulse)
+        });
+        each.collect()
+    };
+    ahead.map(step).collect()
 }

@@ -31,14 +31,15 @@
 //! [`predict`] makes the system from a [`quasistep::System`] about one configuration, [`ClosedLoop`] plans,
 //! moves the scene, and plans again. This crate knows no file and no clock.
 
+mod along_plan;
 mod closed_loop;
 mod constraint;
 mod error;
 mod export;
 mod horizon;
-mod lcp;
 mod lcs;
 mod mpc;
+mod outlook;
 mod plan;
 pub mod point_robot;
 mod prediction;
@@ -49,9 +50,10 @@ mod rollout;
 pub use closed_loop::{ClosedLoop, LoopContact, LoopError, LoopStep, Moved, Task};
 pub use constraint::{AtStep, Constraint, Relaxed};
 pub use error::ProblemError;
-pub use export::Integers;
+pub use export::{FileFormat, Integers};
 pub use lcs::{CoulombContact, Lcs};
 pub use mpc::{Mpc, MpcSettings, Search};
+pub use outlook::Outlook;
 pub use plan::{Plan, PlanStatus};
 pub use prediction::{
     ContactEntries, Dynamics, Prediction, PredictionError, PredictionSettings, geometric_stiffness,

@@ -212,6 +212,27 @@ impl Mpc {
         Ok(found)
     }
 
+    /// Variables and choices of the program from `x0`, after leaving out what is out of reach.
+    ///
+    /// # Errors
+    ///
+    /// See [`plan`](Self::plan).
+    pub fn size(&mut self, x0: &[f64]) -> Result<(usize, usize), ProblemError> {
+        ProblemError::check_numbers("x0", x0, self.problem.n_x())?;
+        self.build(x0, None, Relax::Nothing, self.problem.horizon);
+        Ok((self.horizon.n, self.horizon.active.len()))
+    }
+
+    /// Bounds of the state that `x0` violates, and by how much; hard ones leave no plan.
+    ///
+    /// # Errors
+    ///
+    /// See [`plan`](Self::plan).
+    pub fn outside(&self, x0: &[f64]) -> Result<Vec<Relaxed>, ProblemError> {
+        ProblemError::check_numbers("x0", x0, self.problem.n_x())?;
+        Ok(self.start_outside(x0))
+    }
+
     /// One search: reach, program, starts, branch and bound, recovery.
     fn search(
         &mut self,

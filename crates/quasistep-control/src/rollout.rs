@@ -3,19 +3,19 @@
 #![allow(non_snake_case)] // letters of MpcNote
 
 use crate::horizon::{Active, Horizon, IMPULSE_ZERO, OPEN, ROW_ZERO, SLIP, STICK};
-use crate::lcp::Lcp;
 use crate::lcs::{Reduced, Unit};
 use crate::problem::Problem;
+use quasistep_solvers::{Lcp, LcpOutcome, LcpSolution, LcpSolver};
 
 /// Impulses and speeds below this share of the largest in their step are none.
 const NOTHING: f64 = 1e-9;
 
 /// Memory of rollouts.
-#[derive(Clone, Debug, Default)]
+#[derive(Debug)]
 pub(crate) struct Rollout {
     lcp: Lcp,
-    M: Vec<f64>,
-    q: Vec<f64>,
+    solver: LcpSolver,
+    solution: LcpSolution,
     x: Vec<f64>,
     free: Vec<f64>,
     /// Rows `D x + a` without impulses.
@@ -24,6 +24,24 @@ pub(crate) struct Rollout {
     r: Vec<f64>,
     /// First LCP entry of each active unit of the step.
     places: Vec<usize>,
+}
+
+impl Default for Rollout {
+    fn default() -> Self {
+        let mut solver = LcpSolver::new();
+        // a step without an answer is no start for the search, and no harm is done: one attempt to prove it will do
+        solver.budget = Some(1);
+        Self {
+            lcp: Lcp::new(),
+            solver,
+            solution: LcpSolution::default(),
+            x: Vec::new(),
+            free: Vec::new(),
+            rows: Vec::new(),
+            r: Vec::new(),
+            places: Vec::new(),
+        }
+    }
 }
 
 impl Rollout {
@@ -92,46 +110,41 @@ impl Rollout {
                 Unit::Pair { .. } => 1,
             };
         }
-        self.M.clear();
-        self.M.resize(size * size, 0.0);
-        self.q.clear();
+        self.lcp.reset(0, size);
         for (a, &to) in active.iter().zip(&self.places) {
             let unit = &r.units[a.unit];
             let row = unit.row();
             // rows: gap, lambda + v_t, lambda − v_t, mu c − beta₊ − beta₋
-            self.q.push(self.rows[row]);
-            let signs: &[(usize, usize, f64)] = if let Unit::Contact { .. } = unit {
-                self.q.extend([self.rows[row + 1], -self.rows[row + 1], 0.0]);
-                &[(0, row, 1.0), (1, row + 1, 1.0), (2, row + 1, -1.0)]
-            } else {
-                &[(0, row, 1.0)]
+            let signs: &[(usize, usize, f64)] = match unit {
+                Unit::Contact { .. } => &[(0, row, 1.0), (1, row + 1, 1.0), (2, row + 1, -1.0)],
+                Unit::Pair { .. } => &[(0, row, 1.0)],
             };
-            for (b, &from) in active.iter().zip(&self.places) {
-                let other = &r.units[b.unit];
-                let v = other.variable();
-                for &(part, row, sign) in signs {
-                    let entry = (to + part) * size + from;
-                    let F = &r.F[row * r.n_r..(row + 1) * r.n_r];
-                    self.M[entry] = sign * F[v];
+            for &(part, row, sign) in signs {
+                self.lcp.q()[to + part] = sign * self.rows[row];
+                let entries = self.lcp.row(to + part);
+                let F = &r.F[row * r.n_r..(row + 1) * r.n_r];
+                for (b, &from) in active.iter().zip(&self.places) {
+                    let other = &r.units[b.unit];
+                    let v = other.variable();
+                    entries[from] = sign * F[v];
                     if let Unit::Contact { .. } = other {
-                        self.M[entry + 1] = sign * F[v + 1];
-                        self.M[entry + 2] = -sign * F[v + 1];
+                        entries[from + 1] = sign * F[v + 1];
+                        entries[from + 2] = -sign * F[v + 1];
                     }
                 }
             }
             if let Unit::Contact { contact, .. } = unit {
-                self.M[(to + 1) * size + to + 3] = 1.0;
-                self.M[(to + 2) * size + to + 3] = 1.0;
-                self.M[(to + 3) * size + to] = contact.mu;
-                self.M[(to + 3) * size + to + 1] = -1.0;
-                self.M[(to + 3) * size + to + 2] = -1.0;
+                self.lcp.row(to + 1)[to + 3] = 1.0;
+                self.lcp.row(to + 2)[to + 3] = 1.0;
+                self.lcp.row(to + 3)[to..to + 3].copy_from_slice(&[contact.mu, -1.0, -1.0]);
             }
         }
-        if !self.lcp.solve(size, &self.M, &self.q) {
+        self.solver.solve(&self.lcp, &[], &mut self.solution);
+        if self.solution.outcome != LcpOutcome::Solved {
             return false;
         }
         for (a, &from) in active.iter().zip(&self.places) {
-            let z = &self.lcp.z[from..];
+            let z = &self.solution.z[from..];
             let unit = &r.units[a.unit];
             self.r[unit.variable()] = z[0];
             if let Unit::Contact { .. } = unit {

@@ -284,6 +284,35 @@ fn files_name_what_is_in_reach() {
     assert!(far.export_lp(&point_robot::START, None, Integers::Sos1).is_ok());
 }
 
+/// Everything an LP file says stands in the MPS file as well.
+#[test]
+fn both_formats_hold_the_same_problem() {
+    let mut problem = point_robot::problem(5);
+    problem.bounds.input_rate = Limits::symmetric(&[0.05, f64::INFINITY]);
+    problem.cost.R = vec![10.0, 1.0, 1.0, 10.0];
+    let mut mpc = Mpc::new(problem, MpcSettings::default()).unwrap();
+    for (integers, sets, indicators, binaries) in
+        [(Integers::Sos1, 16, 0, 0), (Integers::BigM, 0, 0, 16), (Integers::Indicator, 0, 32, 16)]
+    {
+        let lp = mpc.export_lp(&LOW, None, integers).unwrap();
+        let mps = mpc.export_mps(&LOW, None, integers).unwrap();
+        assert_eq!((lp.matches("S1::").count(), mps.matches("\n S1 ").count()), (sets, sets));
+        assert_eq!(lp.matches(" -> ").count(), indicators);
+        assert_eq!(mps.matches("\n IF ").count(), indicators);
+        assert_eq!(mps.matches("\n BV ").count(), binaries);
+        let rows = |head: &str| mps.matches(&format!("\n {head} ")).count();
+        let section = lp.split("Subject To\n").nth(1).unwrap().split("Bounds\n").next().unwrap();
+        assert_eq!(section.matches(':').count(), rows("E") + rows("L") + rows("G"));
+        // 1/2 xᵀ Q x: squares twice, and the mixed term of R once
+        assert!(mps.contains("\n u0_0 u0_0 20\n") && mps.contains("\n u0_1 u0_0 2\n"), "{mps}");
+        assert!(lp.contains("20 u0_0^2") && lp.contains("4 u0_1 * u0_0"), "{lp}");
+        let order = ["ROWS", "COLUMNS", "RHS", "BOUNDS", "QUADOBJ", "ENDATA"];
+        let places: Vec<usize> =
+            order.iter().map(|s| mps.find(&format!("\n{s}\n")).unwrap()).collect();
+        assert!(places.is_sorted(), "{places:?}");
+    }
+}
+
 #[test]
 fn mistakes_are_told() {
     let settings = MpcSettings::default();

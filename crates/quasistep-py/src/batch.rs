@@ -17,12 +17,13 @@ use std::sync::{Mutex, PoisonError};
 
 /// Rolls out `n` samples of `n_steps` steps: configurations, flat, and the rest by name.
 #[pyfunction]
-#[pyo3(signature = (system, q, u, v, n, n_steps, t, h, wrenches, params, warm, vary, threads, every_step, report, progress))]
+#[pyo3(signature = (system, q, velocity, u, v, n, n_steps, t, h, wrenches, params, warm, vary, threads, every_step, report, progress))]
 #[allow(clippy::too_many_arguments)] // the Python front's one call
 pub fn batch<'py>(
     py: Python<'py>,
     system: &System,
     q: Array<'py>,
+    velocity: Option<Array<'py>>,
     u: Array<'py>,
     v: Option<Array<'py>>,
     n: usize,
@@ -44,13 +45,14 @@ pub fn batch<'py>(
     let own = system.wrenches(wrenches)?;
     let wrenches = all_wrenches(&system.scene, &own, n_steps, t, params.time_step);
     let (q, u, v) = (flat(&q), flat(&u), v.map(|v| flat(&v)).unwrap_or_default());
+    let velocity = velocity.map(|v| flat(&v)).unwrap_or_default();
     let warm: Vec<_> = warm.unwrap_or_default().into_iter().map(|w| w.inner).collect();
     let input = BatchInput {
         n_samples: n,
         n_steps,
         time: t,
         q: &q,
-        v: &[],
+        v: &velocity,
         q_cmd: &u,
         v_cmd: &v,
         wrenches: &wrenches,

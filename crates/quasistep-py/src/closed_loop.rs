@@ -210,6 +210,7 @@ pub fn control_run<'py>(
     data.set_item("inputs", &run.inputs)?;
     data.set_item("dofs", &run.dofs)?;
     data.set_item("goal", &run.goal)?;
+    data.set_item("trajectory", &run.trajectory)?;
     data.set_item("time_step", run.time_step)?;
     data.set_item("columns", run.columns())?;
     data.set_item("csv", run.csv())?;

@@ -16,6 +16,7 @@ use std::sync::{Mutex, PoisonError};
 #[pyclass(frozen, module = "quasistep._core")]
 pub struct Mpc {
     inner: Mutex<quasistep_control::Mpc>,
+    goal: Vec<Vec<f64>>,
 }
 
 /// Lower and upper bounds, and the price of violating them.
@@ -44,6 +45,7 @@ impl Mpc {
         max_nodes: u64,
         local: bool,
     ) -> PyResult<Self> {
+        let own_goal = goal.clone();
         let problem = Problem {
             horizon,
             models: models.iter().map(|parts| lcs(parts)).collect(),
@@ -59,17 +61,18 @@ impl Mpc {
         let settings = MpcSettings { absolute_gap: gap, max_nodes, search };
         let inner =
             quasistep_control::Mpc::new(problem, settings).map_err(|e| error::problem(&e))?;
-        Ok(Self { inner: Mutex::new(inner) })
+        Ok(Self { inner: Mutex::new(inner), goal: own_goal })
     }
 
     /// The plan from `x0`, by name; `seconds` of wall time at most.
-    #[pyo3(signature = (x0, warm, seconds))]
+    #[pyo3(signature = (x0, warm, seconds, goal))]
     fn plan<'py>(
         &self,
         py: Python<'py>,
         x0: Array<'py>,
         warm: Option<Warm>,
         seconds: Option<f64>,
+        goal: Option<Vec<Vec<f64>>>,
     ) -> PyResult<Bound<'py, PyDict>> {
         let (x0, warm) = (flat(&x0), warm.map(plan_from));
         let began = wall_ns();
@@ -89,6 +92,7 @@ impl Mpc {
                 interrupt.is_some() || seconds.is_some_and(|s| (now - began) as f64 * 1e-9 > s)
             };
             let mut mpc = self.inner.lock().unwrap_or_else(PoisonError::into_inner);
+            mpc.set_goal(goal.unwrap_or_else(|| self.goal.clone()))?;
             mpc.plan_until(&x0, warm.as_ref(), &mut stop)
         });
         match interrupt {

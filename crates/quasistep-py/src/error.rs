@@ -2,7 +2,7 @@
 
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
-use quasistep::{SampleError, StaticsError, StepError};
+use quasistep::{DerivativeError, SampleError, StaticsError, StepError};
 use quasistep_control::{LoopError, ProblemError};
 use quasistep_scene::SceneError;
 
@@ -75,6 +75,14 @@ pub fn step_as(error: &StepError, sentence: &str) -> PyErr {
 
 fn named(pairs: &[quasistep::PairDepth]) -> Vec<(&str, &str, f64)> {
     pairs.iter().map(|p| (p.a.as_str(), p.b.as_str(), p.depth)).collect()
+}
+
+pub fn derivative(error: &DerivativeError) -> PyErr {
+    match error {
+        DerivativeError::Step(error) => step(error),
+        DerivativeError::Length { what, got, want } => length(what, *got, *want),
+        _ => exception("DerivativeError", &error.to_string(), |_| Ok(())),
+    }
 }
 
 pub fn problem(error: &ProblemError) -> PyErr {

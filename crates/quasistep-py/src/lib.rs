@@ -13,6 +13,7 @@ mod arrays;
 mod batch;
 mod closed_loop;
 mod control;
+mod derivatives;
 mod error;
 mod params;
 mod records;
@@ -24,6 +25,7 @@ mod system;
 #[pymodule(gil_used = false)]
 fn _core(m: &Bound<'_, PyModule>) -> PyResult<()> {
     m.add_class::<control::Mpc>()?;
+    m.add_class::<derivatives::Derivatives>()?;
     m.add_class::<params::StepParams>()?;
     m.add_class::<report::StepReport>()?;
     m.add_class::<report::WarmStart>()?;
@@ -36,6 +38,10 @@ fn _core(m: &Bound<'_, PyModule>) -> PyResult<()> {
     m.add_function(wrap_pyfunction!(closed_loop::prediction, m)?)?;
     m.add_function(wrap_pyfunction!(closed_loop::task, m)?)?;
     m.add_function(wrap_pyfunction!(control::coulomb_contacts, m)?)?;
+    m.add_function(wrap_pyfunction!(derivatives::coordinate_matrix, m)?)?;
+    m.add_function(wrap_pyfunction!(derivatives::difference, m)?)?;
+    m.add_function(wrap_pyfunction!(derivatives::differentiate_batch, m)?)?;
+    m.add_function(wrap_pyfunction!(derivatives::integrate, m)?)?;
     m.add_function(wrap_pyfunction!(statics::settle, m)?)?;
     m.add_function(wrap_pyfunction!(statics::largest_wrench, m)?)?;
     let py = m.py();

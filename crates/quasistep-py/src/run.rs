@@ -81,12 +81,13 @@ impl Watch {
 
 /// A run: its recording, its arrays by name, and the error that ended it, if one did.
 #[pyfunction]
-#[pyo3(signature = (system, q0, t0, n_steps, duration, u, v, h, wrenches, params, progress))]
+#[pyo3(signature = (system, q0, v0, t0, n_steps, duration, u, v, h, wrenches, params, progress))]
 #[allow(clippy::too_many_arguments, clippy::type_complexity)] // the Python front's one call
 pub fn run<'py>(
     py: Python<'py>,
     system: &System,
     q0: Array<'py>,
+    v0: Option<Array<'py>>,
     t0: f64,
     n_steps: Option<usize>,
     duration: Option<f64>,
@@ -101,7 +102,11 @@ pub fn run<'py>(
     let wrenches = system.wrenches(wrenches)?;
     let table = u.map(|u| (flat(&u), v.map(|v| flat(&v)).unwrap_or_default()));
     let options = RunOptions {
-        start: Some(State::at_rest(t0, flat(&q0))),
+        start: Some(State {
+            time: t0,
+            q: flat(&q0),
+            v: v0.map_or_else(|| system.scene.start.v.clone(), |v| flat(&v)),
+        }),
         params: Some(params),
         n_steps,
         duration,

@@ -238,6 +238,14 @@ impl System {
         PyArray1::from_slice(py, &self.scene.start.q)
     }
 
+    /// Start velocity, shape (n_v,), in m/s and rad/s: zero but for scenes that are stepped with momentum.
+    #[getter]
+    fn v0<'py>(&self, py: Python<'py>) -> Bound<'py, PyArray1<f64>> {
+        let mut v = self.scene.start.v.clone();
+        v.resize(self.scene.system.model().n_v(), 0.0);
+        PyArray1::from_vec(py, v)
+    }
+
     /// Names by kind, in order, for the Python front.
     fn _names<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyDict>> {
         let (system, model) = (&self.scene.system, self.scene.system.model());
@@ -344,6 +352,11 @@ impl System {
     ///     How the step is taken; as the scene says by default.
     /// warm : WarmStart, optional
     ///     Where the solver starts, for speed.
+    /// velocity : array_like, shape (n_v,), optional
+    ///     Velocity at the start, in m/s and rad/s, of a formulation that carries it over
+    ///     (``stewart_trinkle``); rest by default. ``report.v`` is the one at the end.
+    /// tau : array_like, shape (n_v,), optional
+    ///     Generalised force from outside on every dof, in N or N·m: motors that are driven by force.
     /// uniqueness : bool
     ///     Ask whether a step with exact Coulomb friction is the only answer: ``report.uniqueness``.
     ///
@@ -365,7 +378,7 @@ impl System {
     /// >>> q1, report = system.step(system.q0, [-0.028, 0.028], h=0.1)
     /// >>> report.effort.round(6)                # 1500 N/m times 2 mm
     /// array([ 3., -3.])
-    #[pyo3(signature = (q, u=None, *, h=None, t=0.0, v=None, wrenches=None, params=None, warm=None, uniqueness=false))]
+    #[pyo3(signature = (q, u=None, *, h=None, t=0.0, v=None, wrenches=None, params=None, warm=None, velocity=None, tau=None, uniqueness=false))]
     #[allow(clippy::too_many_arguments)] // keywords of a Python function
     fn step<'py>(
         &self,
@@ -378,11 +391,15 @@ impl System {
         wrenches: Option<Vec<WrenchArgument>>,
         params: Option<&StepParams>,
         warm: Option<&WarmStart>,
+        velocity: Option<Array<'py>>,
+        tau: Option<Array<'py>>,
         uniqueness: bool,
     ) -> PyResult<(Bound<'py, PyArray1<f64>>, StepReport)> {
         let params = self.params_with(params, h);
-        let input = self.input(t + params.time_step, u, v, wrenches, &params)?;
-        let mut state = State::at_rest(t, flat(&q));
+        let mut input = self.input(t + params.time_step, u, v, wrenches, &params)?;
+        input.tau = tau.map(|tau| flat(&tau)).unwrap_or_default();
+        let v_start = velocity.map(|v| flat(&v)).unwrap_or_default();
+        let mut state = State { time: t, q: flat(&q), v: v_start };
         let mut work = self.workspace(warm);
         let world = &self.scene.system;
         let taken = py.detach(|| {

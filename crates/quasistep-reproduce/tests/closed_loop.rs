@@ -6,7 +6,7 @@ use quasistep::Linearisation;
 use quasistep_control::{
     Dynamics, PredictionError, PredictionSettings, geometric_stiffness, point_robot, predict,
 };
-use quasistep_reproduce::closed_loop::{LoopRun, run};
+use quasistep_reproduce::closed_loop::{LoopRun, outlook, run};
 use quasistep_scene::Scene;
 use std::ops::ControlFlow;
 use std::path::PathBuf;
@@ -163,7 +163,8 @@ fn the_hand_brings_the_box_to_its_pose() {
 #[test]
 fn the_pusher_brings_the_box_near_its_pose() {
     let errors = |lever_arms: &str| -> (Vec<f64>, LoopRun) {
-        let run = closed_loop(&scene("planar_pusher", &[("mpc.lever_arms", lever_arms)]));
+        let changes = [("mpc.lever_arms", lever_arms), ("mpc.linearise", "here")];
+        let run = closed_loop(&scene("planar_pusher", &changes));
         assert!(run.stopped.is_none());
         assert_eq!(run.proven(), run.steps.len());
         ((2..5).map(|i| (run.x_end[i] - run.goal[i]).abs()).collect(), run)
@@ -178,6 +179,64 @@ fn the_pusher_brings_the_box_near_its_pose() {
     }
     let (fixed, _) = errors("fixed");
     assert!(fixed[1] > 0.05 && fixed[2] > 0.2, "{fixed:?}");
+}
+
+/// Linearised where the last plan is at each step, plans see faces turn: the finger stops where it should.
+#[test]
+fn plans_linearised_along_the_last_one_end_nearer() {
+    let off = |linearise: &str| -> f64 {
+        let changes = [("mpc.goal.box.theta", "0"), ("mpc.linearise", linearise)];
+        let run = closed_loop(&scene("planar_pusher", &changes));
+        assert!(run.stopped.is_none());
+        assert_eq!(run.proven(), run.steps.len());
+        (run.x_end[2] - run.goal[2]).hypot(run.x_end[3] - run.goal[3])
+    };
+    let (here, along) = (off("here"), off("along_plan"));
+    assert!(along < 0.5 * here && along < 0.004, "{along} against {here}");
+}
+
+/// MpcNote (19): a robot that starts on the wanted trajectory needs no force to stay on it.
+#[test]
+fn a_wanted_trajectory_is_followed() {
+    let changes = [
+        ("mpc.goal", "{robot.x: -2 + 0.5 * t, robot.y: -3}"),
+        ("mpc.start_velocity", "[0.5, 0]"),
+        ("models.robot.joint.1.start", "-3"),
+        ("mpc.steps", "20"),
+    ];
+    let run = closed_loop(&scene("point_robot", &changes));
+    assert_eq!((run.steps.len(), run.proven()), (20, 20));
+    // 20 steps of 0.1 s at 0.5 m/s; costs are proven to 1e-9, inputs weigh 10
+    assert!((run.x_end[0] + 1.0).abs() < 1e-4 && (run.x_end[1] + 3.0).abs() < 1e-4);
+    assert!(run.costs().iter().all(|cost| *cost < 1e-8), "{:?}", run.costs());
+    assert_eq!(run.trajectory.len(), 26);
+}
+
+/// A clock that is always late leaves a plan to follow, with a bound below its cost.
+#[test]
+fn no_time_still_gives_plans() {
+    fn late() -> u64 {
+        static NOW: std::sync::atomic::AtomicU64 = std::sync::atomic::AtomicU64::new(0);
+        NOW.fetch_add(1_000_000_000, std::sync::atomic::Ordering::Relaxed)
+    }
+    let scene = scene("point_robot", &[("mpc.time_limit", "0.001"), ("mpc.steps", "90")]);
+    let section = scene.control.as_ref().unwrap();
+    let run = run(&scene, section, late, &mut |_| ControlFlow::Continue(())).unwrap();
+    assert_eq!(run.steps.len(), 90);
+    assert!(run.proven() < 90, "steps near the floor take more than one program");
+    for step in &run.steps {
+        assert!(step.plan.bound <= step.plan.cost + 1e-9 && step.plan.bound.is_finite());
+    }
+}
+
+#[test]
+fn demands_that_clash_are_named_as_the_scene_does() {
+    let scene = scene("point_robot", &[("mpc.start_velocity", "[1.5, 0]")]);
+    let why = closed_loop(&scene).stopped.unwrap().to_string();
+    assert!(why.contains("upper bound of velocity of `robot.x` at the start"), "{why}");
+    let outlook = outlook(&scene, scene.control.as_ref().unwrap()).unwrap();
+    assert_eq!(outlook.sizes, [4, 2, 12]);
+    assert_eq!(outlook.outside, ["the upper bound of velocity of `robot.x` at the start by 0.5"]);
 }
 
 #[test]

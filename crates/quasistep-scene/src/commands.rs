@@ -204,7 +204,7 @@ fn kind<'m, 'a>(map: &'m Map<'a>) -> Result<(&'a str, &'m At<'a>), SceneError> {
 }
 
 /// One curve for each of `n` coordinates.
-fn curves(
+pub(crate) fn curves(
     kind: &str,
     at: &At<'_>,
     n: usize,

@@ -1,5 +1,7 @@
 //! The `mpc` section: what a scene is to do under control, as plain numbers.
 
+use crate::commands::{curves, expression};
+use crate::curve::{Curve, Grid};
 use crate::document::{At, Map, unknown};
 use crate::error::SceneError;
 use quasistep::System;
@@ -17,10 +19,13 @@ pub struct ControlSection {
     pub time_step: f64,
     /// Steps of the closed loop.
     pub steps: usize,
-    /// Wanted positions, one per dof.
+    /// Wanted positions, one per dof; of a trajectory those at its end.
     pub goal: Vec<f64>,
-    /// Wanted velocities, one per dof.
+    /// Wanted velocities, one per dof; of a trajectory those at its end.
     pub goal_velocity: Vec<f64>,
+    /// Wanted positions, then velocities, at the start and after every step, to the end of the last plan; empty if
+    /// they are the same at all times.
+    pub trajectory: Vec<Vec<f64>>,
     /// Velocities at the start, one per dof.
     pub start_velocity: Vec<f64>,
     /// Weights of squared distances to the goal, and of squared inputs.
@@ -35,6 +40,10 @@ pub struct ControlSection {
     pub input_rate: Vec<[f64; 2]>,
     /// Price of a violated position or velocity; `None` if they are hard.
     pub soft: Option<f64>,
+    /// Price of a violated input; `None` if they are hard.
+    pub soft_input: Option<f64>,
+    /// Price of an input that changes too fast; `None` if those bounds are hard.
+    pub soft_input_rate: Option<f64>,
     /// Points nearer than this are planned with, in m.
     pub contact_margin: f64,
     /// Friction directions of a contact that slides in two.
@@ -45,8 +54,12 @@ pub struct ControlSection {
     pub gap: f64,
     /// Most nodes of a search; 0 for no limit.
     pub max_nodes: u64,
+    /// Most CPU time of a search, in s; `None` for no limit.
+    pub time_limit: Option<f64>,
     /// Only improve the first modes found.
     pub local: bool,
+    /// Every step of a plan has a system of its own, linearised where the last plan is then.
+    pub along_plan: bool,
 }
 
 /// The step that predicts.
@@ -73,7 +86,7 @@ pub struct ControlWeights {
     pub input: Vec<f64>,
 }
 
-const KEYS: [&str; 16] = [
+const KEYS: [&str; 18] = [
     "model",
     "inputs",
     "horizon",
@@ -89,10 +102,15 @@ const KEYS: [&str; 16] = [
     "lever_arms",
     "gap",
     "max_nodes",
+    "time_limit",
     "search",
+    "linearise",
 ];
 const WEIGHTS: [&str; 5] = ["position", "velocity", "final_position", "final_velocity", "input"];
 const BOUNDS: [&str; 5] = ["position", "velocity", "input", "input_rate", "soft"];
+const SOFT: [&str; 3] = ["state", "input", "input_rate"];
+/// What a goal that moves is given by, besides an expression of `t`.
+const CURVES: [&str; 2] = ["linear", "cubic"];
 
 /// Far beyond any scene: every pair is planned with.
 const EVERYWHERE: f64 = 1e3;
@@ -138,24 +156,35 @@ impl ControlSection {
                 .map_or(Ok(vec![FREE; names.len()]), |at| limits(at, names, unit))
         };
         let (force, rate) = if dynamic { ("N", "N") } else { ("m", "m") };
-        let soft = bounds.as_ref().and_then(|map| map.get("soft"));
+        let soft = Soft::read(bounds.as_ref().and_then(|map| map.get("soft")))?;
         let positive = |key: &str, unit: &str, default: f64| {
             map.get(key).map_or(Ok(default), |at| at.positive(unit))
         };
+        let (horizon, steps) =
+            (whole("horizon", 1000)? as usize, whole("steps", 1_000_000)? as usize);
+        let time_step = positive("time_step", "s", time_step)?;
+        let grid = Grid { h: time_step, n: steps + horizon };
+        let curves = goals(map.need("goal")?, &dofs, &here, &grid)?;
+        let velocity = map.get("goal_velocity");
+        let velocity = velocity.map(|at| by_name(at, &dofs, &zero, "m/s")).transpose()?;
+        let (goal, goal_velocity, trajectory) = sample(&curves, velocity.as_deref(), &grid);
         Ok(Self {
             place: at.place(),
-            horizon: whole("horizon", 1000)? as usize,
-            time_step: positive("time_step", "s", time_step)?,
-            steps: whole("steps", 1_000_000)? as usize,
-            goal: by_name(map.need("goal")?, &dofs, &here, "m")?,
-            goal_velocity: per_dof("goal_velocity", &zero, "m/s")?,
+            horizon,
+            time_step,
+            steps,
+            goal,
+            goal_velocity,
+            trajectory,
             start_velocity: per_dof("start_velocity", &zero, "m/s")?,
             weights: ControlWeights::read(&map.need("weights")?.map(&WEIGHTS)?, &dofs, &inputs)?,
             position: limits("position", &dofs, "m")?,
             velocity: limits("velocity", &dofs, "m/s")?,
             input: limits("input", &inputs, force)?,
             input_rate: limits("input_rate", &inputs, rate)?,
-            soft: soft.map(|at| at.positive("")).transpose()?,
+            soft: soft.state,
+            soft_input: soft.input,
+            soft_input_rate: soft.input_rate,
             contact_margin: positive("contact_margin", "m", EVERYWHERE)?,
             friction_directions: friction_directions(map.get("friction_directions"))?,
             moving_levers: map
@@ -163,12 +192,101 @@ impl ControlSection {
                 .map_or(Ok(false), |at| at.word(&[("fixed", false), ("moving", true)]))?,
             gap: positive("gap", "", 1e-9)?,
             max_nodes: map.get("max_nodes").map_or(Ok(0), |at| at.whole(0, u64::MAX >> 12))?,
+            time_limit: map.get("time_limit").map(|at| at.positive("s")).transpose()?,
+            along_plan: map
+                .get("linearise")
+                .map_or(Ok(false), |at| at.word(&[("here", false), ("along_plan", true)]))?,
             local: map
                 .get("search")
                 .map_or(Ok(false), |at| at.word(&[("global", false), ("local", true)]))?,
             model,
         })
     }
+}
+
+/// Prices of violated bounds.
+struct Soft {
+    state: Option<f64>,
+    input: Option<f64>,
+    input_rate: Option<f64>,
+}
+
+impl Soft {
+    /// One price is that of the state.
+    fn read(at: Option<&At<'_>>) -> Result<Self, SceneError> {
+        let Some(at) = at else { return Ok(Self { state: None, input: None, input_rate: None }) };
+        if !at.is_map() {
+            return Ok(Self { state: Some(at.positive("")?), input: None, input_rate: None });
+        }
+        let map = at.map(&SOFT)?;
+        let price = |key: &str| map.get(key).map(|at| at.positive("")).transpose();
+        Ok(Self {
+            state: price("state")?,
+            input: price("input")?,
+            input_rate: price("input_rate")?,
+        })
+    }
+}
+
+/// Wanted positions over time: per dof a number, an expression of `t`, or knots.
+fn goals(
+    at: &At<'_>,
+    dofs: &[String],
+    here: &[f64],
+    grid: &Grid,
+) -> Result<Vec<Curve>, SceneError> {
+    let one = |at: &At<'_>| -> Result<Curve, SceneError> {
+        if !at.is_map() {
+            return if at.reads_as_number() {
+                Ok(Curve::Constant(at.number("m")?))
+            } else {
+                expression(at, grid)
+            };
+        }
+        let map = at.map(&CURVES)?;
+        let given: Vec<&str> = map.keys().collect();
+        let [kind] = given[..] else {
+            return Err(at.error(format!(
+                "{} kinds of curve were seen; give `linear` or `cubic`",
+                given.len()
+            )));
+        };
+        let mut curves = curves(kind, map.need(kind)?, 1, std::path::Path::new(""), grid)?;
+        Ok(curves.remove(0))
+    };
+    if at.is_map() {
+        let mut wanted: Vec<Curve> = here.iter().map(|q| Curve::Constant(*q)).collect();
+        for (name, value) in at.entries()? {
+            wanted[place_of(name, dofs, &value)?] = one(&value)?;
+        }
+        return Ok(wanted);
+    }
+    if !at.is_list() {
+        return Ok(vec![one(at)?; dofs.len()]);
+    }
+    let items = at.list()?;
+    wanted(at, items.len(), dofs)?;
+    items.iter().map(one).collect()
+}
+
+/// Positions and velocities at the end, and both over time if they change. Velocities that nobody wants otherwise are
+/// the rates of the positions.
+fn sample(
+    curves: &[Curve],
+    velocity: Option<&[f64]>,
+    grid: &Grid,
+) -> (Vec<f64>, Vec<f64>, Vec<Vec<f64>>) {
+    let at = |t: f64| -> Vec<f64> {
+        let (position, rate): (Vec<f64>, Vec<f64>) = curves.iter().map(|c| c.at(t)).unzip();
+        let rate = velocity.map_or(rate, <[f64]>::to_vec);
+        [position, rate].concat()
+    };
+    let moves = curves.iter().any(|c| !matches!(c, Curve::Constant(_)));
+    let trajectory: Vec<Vec<f64>> =
+        if moves { (0..=grid.n).map(|k| at(k as f64 * grid.h)).collect() } else { Vec::new() };
+    let mut goal = at(grid.n as f64 * grid.h);
+    let rates = goal.split_off(curves.len());
+    (goal, rates, trajectory)
 }
 
 impl ControlWeights {

@@ -33,6 +33,32 @@ fn numbers_lists_and_names_reach_the_task() {
 }
 
 #[test]
+fn a_goal_may_move() {
+    let text = TASK.replace("{robot.y: 3}", "{robot.y: 2 * t}");
+    let control = parse(&format!(
+        "{ROBOT}{text}, time_step: 0.5, time_limit: 0.02, linearise: along_plan, bounds: {{soft: {{input: 3}}}}}}\n"
+    ));
+    let control = control.unwrap().control.unwrap();
+    // the start, 7 steps, and 5 more that the last plan sees
+    assert_eq!(control.trajectory.len(), 13);
+    assert_eq!(control.trajectory[3], [2.0, 3.0, 0.0, 2.0]);
+    assert_eq!(
+        (&control.goal[..], &control.goal_velocity[..]),
+        (&[2.0, 12.0][..], &[0.0, 2.0][..])
+    );
+    assert_eq!((control.time_limit, control.along_plan), (Some(0.02), true));
+    assert_eq!(
+        (control.soft, control.soft_input, control.soft_input_rate),
+        (None, Some(3.0), None)
+    );
+    let knots = TASK.replace("{robot.y: 3}", "[2, {linear: {t: [0, 1], values: [0, 4]}}]");
+    let control = parse(&format!("{ROBOT}{knots}, goal_velocity: 0}}\n")).unwrap().control.unwrap();
+    assert_eq!(control.trajectory[10], [2.0, 2.0, 0.0, 0.0], "t = 0.5 s");
+    let resting = parse(&format!("{ROBOT}{TASK}}}\n")).unwrap().control.unwrap();
+    assert!(resting.trajectory.is_empty());
+}
+
+#[test]
 fn a_scene_without_the_section_has_no_task() {
     assert!(parse(ROBOT).unwrap().control.is_none());
 }
@@ -53,6 +79,9 @@ fn mistakes_have_a_place() {
         (", start_velocity: fast}", "scene.yml:4: mpc.start_velocity", "plain number"),
         (", friction_directions: 3}", "scene.yml:4: mpc.friction_directions", "even"),
         (", time_step: 0}", "scene.yml:4: mpc.time_step", "> 0"),
+        (", bounds: {soft: {state: 0}}}", "scene.yml:4: mpc.bounds.soft.state", "> 0"),
+        (", time_limit: 0}", "scene.yml:4: mpc.time_limit", "> 0"),
+        (", linearise: there}", "scene.yml:4: mpc.linearise", "`along_plan`"),
         (", search: best}", "scene.yml:4: mpc.search", "`local`"),
     ] {
         let error = parse(&format!("{ROBOT}{TASK}{tail}\n")).expect_err(tail).to_string();

@@ -68,12 +68,14 @@
 //!      rows that push in a similar problem, mostly right at once, else a dual method from nothing
 //!      (`cone/small`); [`Solution::handed_over`] says why it left a program to the others;
 //!   2. a semismooth Newton method on the augmented Lagrangian, from the active set of a similar
-//!      problem if there is one (`cone/newton.rs`), and an exact finish on the active set found;
+//!      problem if there is one (`cone/newton`), and an exact finish on the active set found;
 //!   3. a Mehrotra interior point with Nesterov and Todd's scaling for second-order cones
 //!      (`cone/interior.rs`), whose end the one before finishes; straight away for cold programs of more
 //!      than a hundred variables;
 //!   4. up to a hundred variables, without second-order cones, the dense solver;
-//!   5. a proof that there is no answer: a ray, or multipliers that contradict (`cone/proof.rs`).
+//!   5. a proof that there is no answer: a ray, or multipliers that contradict (`cone/proof.rs`);
+//!   6. a homogeneous embedding in numbers of twice the digits, some milliseconds slow, for what is too
+//!      ill-conditioned for the others (`cone/embedding`).
 //!
 //!   All but the first share one block-sparse factor in an order of minimum degree, kept while the graph of blocks
 //!   and cones is (`cone/structure.rs`), and kernels with explicit SIMD, chosen at run time

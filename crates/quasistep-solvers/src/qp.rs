@@ -179,6 +179,8 @@ pub enum Method {
     /// The dense dual active set, or a proof that there is no answer: what came before did not get
     /// there.
     Fallback,
+    /// An interior point in numbers of twice the digits, or a proof from it: nothing else got there.
+    Embedding,
 }
 
 /// Why the active set for small cone programs left one to another method.
@@ -222,6 +224,11 @@ pub struct Settings {
     /// 0 (the default) if they share none. Used by [`ConeSolver`](crate::ConeSolver): where nothing
     /// moves and there is no cost, no other number tells what is small.
     pub rest: f64,
+    /// Most threads for islands, blocks that no cone ties to other blocks: 0 (the default) and 1 solve one
+    /// after another. Used by [`ConeSolver`](crate::ConeSolver) where the interior point is, for islands of
+    /// 100 cones and more; the answer has the same bits for any number. A solve on several threads
+    /// allocates.
+    pub threads: u32,
 }
 
 impl Qp<'_> {

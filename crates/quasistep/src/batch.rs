@@ -177,54 +177,19 @@ impl System {
         } else {
             q_out.chunks_mut(width).collect()
         };
-        let jobs = rows.drain(..).zip(&mut outcomes).enumerate();
-        let queue = Mutex::new(jobs.map(|(index, (q, outcome))| Job { index, q, outcome }));
-        let (done, stop) = (AtomicUsize::new(0), AtomicBool::new(false));
-        let run = || {
+        let jobs: Vec<Job<'_>> = (rows.drain(..).zip(&mut outcomes).enumerate())
+            .map(|(index, (q, outcome))| Job { index, q, outcome })
+            .collect();
+        spread(jobs, n_threads, observer, || {
             let mut sampler = Sampler { system: self, input, worlds, keep, work: None };
-            loop {
-                // the lock is held for the queue alone, no sample can poison it
-                let job = queue.lock().unwrap_or_else(PoisonError::into_inner).next();
-                let Some(job) = job else { break };
-                if stop.load(Ordering::Relaxed) {
+            move |job: Job<'_>, stopped: bool| {
+                if stopped {
                     job.outcome.error = Some(SampleError::Stopped);
                 } else {
                     sampler.run(job);
                 }
-                done.fetch_add(1, Ordering::Relaxed);
             }
-        };
-        let n_threads = n_threads.clamp(1, n);
-        match observer {
-            None => thread::scope(|scope| {
-                for _ in 1..n_threads {
-                    scope.spawn(run);
-                }
-                run();
-            }),
-            Some(observer) => {
-                let (left, caller) = (AtomicUsize::new(n_threads), thread::current());
-                thread::scope(|scope| {
-                    for _ in 0..n_threads {
-                        scope.spawn(|| {
-                            run();
-                            left.fetch_sub(1, Ordering::Release);
-                            caller.unpark();
-                        });
-                    }
-                    let mut told = 0;
-                    while left.load(Ordering::Acquire) > 0 || told < n {
-                        if left.load(Ordering::Acquire) > 0 {
-                            thread::park_timeout(LOOK);
-                        }
-                        told = done.load(Ordering::Relaxed);
-                        if observer(told).is_break() {
-                            stop.store(true, Ordering::Relaxed);
-                        }
-                    }
-                });
-            }
-        }
+        });
         Ok(outcomes)
     }
 
@@ -247,6 +212,65 @@ impl System {
         one_of("wrenches", wrenches.len(), &[n_steps, 0])?;
         one_of("warm", warm.len(), &[n, 0])?;
         one_of("q_out", q_out, &[n * n_steps * n_q, n * n_q])
+    }
+}
+
+/// Works `jobs` off on `n_threads` threads, each with a worker of its own, which is told whether the observer has
+/// ended the batch.
+///
+/// `observer` is asked on the calling thread, some times a second and at the end, with the number of finished jobs.
+pub(crate) fn spread<J: Send, W: FnMut(J, bool)>(
+    jobs: Vec<J>,
+    n_threads: usize,
+    observer: Option<&mut dyn FnMut(usize) -> ControlFlow<()>>,
+    worker: impl Fn() -> W + Sync,
+) {
+    let n = jobs.len();
+    if n == 0 {
+        return;
+    }
+    let queue = Mutex::new(jobs.into_iter());
+    let (done, stop) = (AtomicUsize::new(0), AtomicBool::new(false));
+    let run = || {
+        let mut work = worker();
+        loop {
+            // the lock is held for the queue alone, no job can poison it
+            let job = queue.lock().unwrap_or_else(PoisonError::into_inner).next();
+            let Some(job) = job else { break };
+            work(job, stop.load(Ordering::Relaxed));
+            done.fetch_add(1, Ordering::Relaxed);
+        }
+    };
+    let n_threads = n_threads.clamp(1, n);
+    match observer {
+        None => thread::scope(|scope| {
+            for _ in 1..n_threads {
+                scope.spawn(run);
+            }
+            run();
+        }),
+        Some(observer) => {
+            let (left, caller) = (AtomicUsize::new(n_threads), thread::current());
+            thread::scope(|scope| {
+                for _ in 0..n_threads {
+                    scope.spawn(|| {
+                        run();
+                        left.fetch_sub(1, Ordering::Release);
+                        caller.unpark();
+                    });
+                }
+                let mut told = 0;
+                while left.load(Ordering::Acquire) > 0 || told < n {
+                    if left.load(Ordering::Acquire) > 0 {
+                        thread::park_timeout(LOOK);
+                    }
+                    told = done.load(Ordering::Relaxed);
+                    if observer(told).is_break() {
+                        stop.store(true, Ordering::Relaxed);
+                    }
+                }
+            });
+        }
     }
 }
 
@@ -376,6 +400,6 @@ struct World<'a> {
 }
 
 /// The part of a sample in an array that holds one part for each, one for all, or nothing.
-fn own_part(all: &[f64], index: usize, each: usize) -> &[f64] {
+pub(crate) fn own_part(all: &[f64], index: usize, each: usize) -> &[f64] {
     if all.len() <= each { all } else { &all[index * each..(index + 1) * each] }
 }

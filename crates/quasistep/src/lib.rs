@@ -27,6 +27,7 @@
 #![allow(non_snake_case)] // the letters of the papers: P, K_a, X_WB, J_n
 
 mod batch;
+mod batch_derivatives;
 mod certify;
 mod contact;
 mod derivatives;
@@ -47,6 +48,7 @@ mod uniqueness;
 mod workspace;
 
 pub use batch::{BatchInput, BatchKeep, MakeVariant, SampleError, SampleOutcome, Variant};
+pub use batch_derivatives::{BatchDerivatives, DerivativeOutcome, DifferentiateBatch};
 pub use derivatives::{
     DerivativeError, Derivatives, InputChange, Kinks, Mode, OutputChange, StepKinks,
 };

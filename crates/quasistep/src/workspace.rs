@@ -104,6 +104,13 @@ impl Workspace {
         self.coulomb.warm.clear();
     }
 
+    /// Most threads for groups of bodies that do not touch one another, 1 by default. It pays where at least
+    /// two of them have 100 contacts and more; results have the same bits for any number. For many small
+    /// samples use [`System::step_batch`] instead.
+    pub fn set_solver_threads(&mut self, threads: u32) {
+        self.settings.threads = threads;
+    }
+
     /// The state together with what this workspace would start its next step from.
     pub fn checkpoint(&self, state: &crate::State) -> Checkpoint {
         Checkpoint {

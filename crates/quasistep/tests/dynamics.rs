@@ -6,7 +6,7 @@ mod common;
 use common::{World, actuator, ball, slide, spring};
 use quasistep::{
     Cone, Fallback, Formulation, Inertia, Integration, Role, State, StepError, StepInput,
-    StepParams, System, Wrench,
+    StepParams, Surface, System, Wrench,
 };
 use quasistep_geometry::Shape;
 use quasistep_math::Vec3;
@@ -373,6 +373,28 @@ fn crushing_stays_an_error() {
     let error = system.step(&mut state, &[-0.05], &dynamic(0.01), &mut work).unwrap_err();
     assert!(matches!(error, StepError::Infeasible { crushed: true, .. }), "{error}");
     assert_eq!(state, start);
+}
+
+/// A spun ball on a floor with torsional friction loses `mu_spin g h m/I` of its rate in each step, then rests.
+#[test]
+fn torsional_friction_stops_a_spin() {
+    let mut world = World::new();
+    let surface = Surface { mu_spin: 0.002, ..Surface::sliding(0.5) };
+    world.surface(WORLD, Shape::HalfSpace, [0.0; 3], surface);
+    let body = world.body("ball", WORLD, JointKind::Free, 3.0, Role::Passive);
+    world.surface(body, ball(0.1), [0.0; 3], surface);
+    let system = world.build();
+    for p in [dynamic(0.01), round(0.01)] {
+        let mut state = State::at_rest(0.0, at([0.0, 0.0, 0.1]));
+        state.v = vec![0.0, 0.0, 2.0, 0.0, 0.0, 0.0];
+        let (mut work, mut wanted) = (system.create_workspace(), 2.0_f64);
+        for _ in 0..60 {
+            system.step(&mut state, &[], &p, &mut work).unwrap();
+            wanted = (wanted - p.time_step * 0.002 * G / (0.4 * 0.01)).max(0.0);
+            close(state.v[2], wanted, 1e-9);
+        }
+        assert_eq!(wanted, 0.0);
+    }
 }
 
 /// A prescribed base that accelerates swings what hangs on it: `M_up` and the base's own force.

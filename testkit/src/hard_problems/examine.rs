@@ -136,13 +136,21 @@ impl Examiner {
         out.solve[1] = start.elapsed();
     }
 
-    /// One verdict, and one point where the cost is definite.
+    /// One verdict, and one point where the cost is definite: to [`SAME_X`], or to what the errors of the
+    /// two answers leave open. For any two of them, with `d` their difference,
+    ///
+    /// ```text
+    /// dᵀ P d ≤ dᵀ (g_a − g_b) + z_a·s_a + z_b·s_b − z_a·s_b − z_b·s_a
+    /// ```
+    ///
+    /// and the last two terms are what a violation of the one gains with the forces of the other.
     fn compare_starts(&self, natural: &Natural, out: &mut Outcome) {
         match out.status {
             [Status::Solved, Status::Solved] => {
                 let [a, b] = [&self.cold, &self.warm].map(|s| natural.x(&s.x));
                 let [_, terms] = natural.imbalance(&a, &natural.z(&self.cold.z));
                 let [_, speed] = natural.scales(&a, &terms);
+                let open = self.left_open(natural);
                 let diagonal = |i: usize| {
                     let entry = natural.P[i].iter().find(|(j, _)| *j == i);
                     entry.map_or(0.0, |(_, v)| *v)
@@ -152,12 +160,16 @@ impl Examiner {
                     let k = natural.island[i];
                     stiff[k] = stiff[k].max(diagonal(i));
                 }
-                for i in (0..natural.n).filter(|i| natural.definite[*i]) {
+                for i in (0..natural.n).filter(|i| natural.ease[*i].is_finite()) {
                     let k = natural.island[i];
                     let apart = (a[i] - b[i]).abs() / speed[k] * (diagonal(i) / stiff[k]).sqrt();
-                    out.apart = out.apart.max(apart);
-                    if !(apart <= SAME_X) {
+                    // d_i² ≤ (P⁻¹)_ii dᵀ P d
+                    let proven = (a[i] - b[i]).powi(2) <= natural.ease[i] * open[k];
+                    if !(apart <= SAME_X || proven) {
                         out.blame(format!("x[{i}] is {} cold and {} warm", a[i], b[i]));
+                    }
+                    if !proven {
+                        out.apart = out.apart.max(apart);
                     }
                 }
             }
@@ -168,6 +180,29 @@ impl Examiner {
             // a problem may be both infeasible and unbounded, were it not
             _ => {}
         }
+    }
+
+    /// What the errors of the two answers leave open of `dᵀ P d`, island by island.
+    fn left_open(&self, natural: &Natural) -> Vec<f64> {
+        let [a, b] = [&self.cold, &self.warm].map(|answer| {
+            let (x, z) = (natural.x(&answer.x), natural.z(&answer.z));
+            let [g, _] = natural.imbalance(&x, &z);
+            let s = natural.slacks(&x);
+            (x, z, s, g)
+        });
+        let mut open = vec![0.0; natural.island.iter().map(|i| i + 1).max().unwrap_or(0)];
+        for i in 0..natural.n {
+            open[natural.island[i]] += ((a.0[i] - b.0[i]) * (a.3[i] - b.3[i])).abs();
+        }
+        for cone in natural.cones.iter().filter(|c| c.island != usize::MAX) {
+            let rows = cone.first..cone.last;
+            let work = |z: &[f64], s: &[f64]| {
+                z[rows.clone()].iter().zip(&s[rows.clone()]).map(|(z, s)| z * s).sum::<f64>()
+            };
+            let gained = (-work(&a.1, &b.2)).max(0.0) + (-work(&b.1, &a.2)).max(0.0);
+            open[cone.island] += work(&a.1, &a.2).abs() + work(&b.1, &b.2).abs() + gained;
+        }
+        open
     }
 
     fn compare_with(&self, natural: &Natural, theirs: &Opinion, out: &mut Outcome) {
@@ -192,14 +227,17 @@ impl Examiner {
                     let [its, its_terms] = natural.cost(&theirs.x);
                     let scale = terms.max(its_terms).max(LEAST_COST);
                     let share = (mine - its) / scale;
-                    // any point y costs at least ours + zᵀ s(y): a violation buys that much
+                    // any point y costs at least ours + zᵀ s(y) − zᵀ s: a violation buys that much, and
+                    // forces on slacks leave that much open
                     let violation = natural.violations(&natural.slacks(&theirs.x));
+                    let own: f64 = natural.slacks(&x).iter().zip(&z).map(|(s, z)| s * z).sum();
                     let bought: f64 = natural
                         .cones
                         .iter()
                         .zip(&violation)
                         .map(|(c, v)| v * z[c.first..c.last].iter().map(|z| z.abs()).sum::<f64>())
-                        .sum();
+                        .sum::<f64>()
+                        + own.abs();
                     if !(share <= SAME_COST + bought / scale) {
                         out.blame(format!(
                             "cost {mine:e}, Clarabel's {its:e} of {scale:e}, {bought:e} of it bought"

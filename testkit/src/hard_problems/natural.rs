@@ -48,8 +48,8 @@ pub struct Natural {
     pub springs: Vec<Saturation>,
     /// Island of every variable.
     pub island: Vec<usize>,
-    /// Whether the variable's block has a definite cost.
-    pub definite: Vec<bool>,
+    /// Diagonal of the inverse of the cost; infinite in blocks without a definite one.
+    pub ease: Vec<f64>,
     unit: Vec<f64>,
     row_unit: Vec<f64>,
     cost_unit: f64,
@@ -94,10 +94,9 @@ impl Natural {
             let entry = |i: usize, j: usize| {
                 p.P[block][i * dim + j] * p.unit[first + i] * p.unit[first + j] / p.cost_unit
             };
-            let definite = is_definite(dim, &entry);
+            natural.ease.extend(inverse_diagonal(dim, &entry));
             for i in 0..dim {
                 natural.P.push((0..dim).map(|j| (first + j, entry(i, j))).collect());
-                natural.definite.push(definite);
             }
         }
         let mut root: Vec<usize> = (0..p.dims.len()).collect();
@@ -431,22 +430,31 @@ fn find(root: &[usize], mut block: usize) -> usize {
     block
 }
 
-/// Cholesky with pivots well above rounding.
-fn is_definite(dim: usize, entry: &dyn Fn(usize, usize) -> f64) -> bool {
+/// Diagonal of the inverse, by Cholesky with pivots well above rounding; infinite if there is none.
+fn inverse_diagonal(dim: usize, entry: &dyn Fn(usize, usize) -> f64) -> Vec<f64> {
     let mut L = vec![0.0; dim * dim];
+    // the inverse of L
+    let mut M = vec![0.0; dim * dim];
+    let mut diagonal = vec![0.0; dim];
     for i in 0..dim {
         for j in 0..=i {
             let sum: f64 = (0..j).map(|k| L[i * dim + k] * L[j * dim + k]).sum();
             let rest = entry(i, j) - sum;
             if i == j {
                 if !(rest > 1e-6 * entry(i, i)) {
-                    return false;
+                    return vec![f64::INFINITY; dim];
                 }
                 L[i * dim + i] = rest.sqrt();
             } else {
                 L[i * dim + j] = rest / L[j * dim + j];
             }
         }
+        for j in 0..=i {
+            let unit = if i == j { 1.0 } else { 0.0 };
+            let sum: f64 = (j..i).map(|k| L[i * dim + k] * M[k * dim + j]).sum();
+            M[i * dim + j] = (unit - sum) / L[i * dim + i];
+            diagonal[j] += M[i * dim + j] * M[i * dim + j];
+        }
     }
-    true
+    diagonal
 }

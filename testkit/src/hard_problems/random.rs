@@ -69,7 +69,7 @@ impl Random {
     pub fn direction(&mut self) -> [f64; 3] {
         loop {
             let v = [self.signed(), self.signed(), self.signed()];
-            let length = super::families::dot(&v, &v).sqrt();
+            let length = v.iter().map(|v| v * v).sum::<f64>().sqrt();
             if length > 0.1 && length < 1.0 {
                 return v.map(|x| x / length);
             }

@@ -7,10 +7,11 @@ mod plots;
 mod table;
 
 pub(crate) use plots::step_axis;
+pub use quasistep_control::{FileFormat, Integers};
 
 use quasistep_control::{
     Bounds, ClosedLoop, Cost, Dynamics, Hardness, Limits, LoopContact, LoopError, LoopStep,
-    MpcSettings, PlanStatus, Search, Task,
+    MpcSettings, Outlook, PlanStatus, Search, Task,
 };
 use quasistep_record::{Finish, Recording};
 use quasistep_scene::{ControlModel, ControlSection, Scene};
@@ -35,8 +36,10 @@ pub struct LoopRun {
     pub inputs: Vec<String>,
     /// Names of the bodies of each contact in `mpc.csv`.
     pub contacts: Vec<[String; 2]>,
-    /// Wanted state.
+    /// Wanted state; of a trajectory the one at its end.
     pub goal: Vec<f64>,
+    /// Wanted states from the start on, the last of them from then on.
+    pub trajectory: Vec<Vec<f64>>,
     /// Entries of the state whose distance to the goal costs something.
     pub weighed: Vec<bool>,
     /// Duration of a step, in s.
@@ -62,18 +65,23 @@ pub fn task(section: &ControlSection) -> Task {
         time_step: section.time_step,
         margin: section.contact_margin,
         moving_levers: section.moving_levers,
+        along_plan: section.along_plan,
         directions: section.friction_directions,
         v_start: section.start_velocity.clone(),
         cost: Cost {
             Q: diagonal(&both(&w.position, &w.velocity)),
             Q_f: diagonal(&both(&w.final_position, &w.final_velocity)),
             R: diagonal(&w.input),
-            goal: vec![both(&section.goal, &section.goal_velocity)],
+            goal: if section.trajectory.is_empty() {
+                vec![both(&section.goal, &section.goal_velocity)]
+            } else {
+                section.trajectory.clone()
+            },
         },
         bounds: Bounds {
             state: limits(&[&section.position, &section.velocity], section.soft),
-            input: limits(&[&section.input], None),
-            input_rate: limits(&[&section.input_rate], None),
+            input: limits(&[&section.input], section.soft_input),
+            input_rate: limits(&[&section.input_rate], section.soft_input_rate),
             impulse: None,
         },
         settings: MpcSettings {
@@ -82,6 +90,31 @@ pub fn task(section: &ControlSection) -> Task {
             search: if section.local { Search::Local } else { Search::Global },
         },
     }
+}
+
+/// What the first plan of a scene is made of.
+///
+/// # Errors
+///
+/// A loop that cannot begin.
+pub fn outlook(scene: &Scene, section: &ControlSection) -> Result<Outlook, LoopError> {
+    let (start, params) = (scene.start.clone(), scene.params.clone());
+    ClosedLoop::new(&scene.system, start, params, task(section))?.outlook()
+}
+
+/// The first plan of a scene as a file for other solvers.
+///
+/// # Errors
+///
+/// A loop that cannot begin, or big-M where nothing bounds an impulse.
+pub fn export(
+    scene: &Scene,
+    section: &ControlSection,
+    format: FileFormat,
+    integers: Integers,
+) -> Result<String, LoopError> {
+    let (start, params) = (scene.start.clone(), scene.params.clone());
+    ClosedLoop::new(&scene.system, start, params, task(section))?.export(format, integers)
 }
 
 /// Runs the closed loop of a scene; `clock` is the CPU time of this thread in ns, `observer` sees every step
@@ -99,7 +132,8 @@ pub fn run(
     let task = task(section);
     let dof_names = scene.system.dof_names();
     let inputs = task.dynamics.driven(&scene.system)?;
-    let goal = task.cost.goal[0].clone();
+    let trajectory = task.cost.goal.clone();
+    let goal = [&section.goal[..], &section.goal_velocity].concat();
     let (n, cost) = (goal.len(), &task.cost);
     let weighed = (0..n).map(|i| cost.Q[i * n + i] + cost.Q_f[i * n + i] > 0.0).collect();
     let mut control =
@@ -116,13 +150,18 @@ pub fn run(
         dofs: dof_names,
         contacts: Vec::new(),
         goal,
+        trajectory,
         weighed,
         time_step: section.time_step,
         slots: table::Slots::default(),
     };
     for _ in 0..section.steps {
         let began = clock();
-        let step = match control.step(&mut || false) {
+        let mut late = || {
+            let spent = clock().saturating_sub(began) as f64 * 1e-9;
+            section.time_limit.is_some_and(|most| spent > most)
+        };
+        let step = match control.step(&mut late) {
             Ok(step) => step,
             Err(error) => {
                 run.recording.finish = Finish::Stopped { reason: error.to_string() };

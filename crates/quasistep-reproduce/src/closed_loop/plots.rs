@@ -20,7 +20,9 @@ impl LoopRun {
                 let color = PALETTE[i % PALETTE.len()];
                 let values: Vec<f64> = self.steps.iter().map(|s| s.x[offset + i]).collect();
                 panel = panel.series(Series::new(dof.as_str(), &self.k(), &values).color(color));
-                let wanted = vec![self.goal[offset + i]; values.len()];
+                let wanted: Vec<f64> = (0..values.len())
+                    .map(|k| self.trajectory[k.min(self.trajectory.len() - 1)][offset + i])
+                    .collect();
                 if offset == 0 && self.weighed[i] {
                     let goal = Series::new("", &self.k(), &wanted);
                     panel = panel.series(goal.color(color).line(Line::Dashed));

@@ -1,50 +1,51 @@
-//! Whether an answer holds, row by row and variable by variable, against the terms of each.
+//! Whether an answer holds, row by row and variable by variable, against the terms of each and against
+//! the forces and speeds around.
 //!
 //! Rows and variables of one problem may have any units: an error says nothing beside a number of
-//! another row, unless all rows have one unit.
+//! another row, unless both are in units of the island's contacts ([`Units`]).
 
-use crate::cone::kernels::{self, Allowed, Extremes, Isa, Sizes};
+use crate::cone::kernels::{self, Allowed, Extremes, Isa};
 use crate::cone::program::{ConeData, ConeProgram};
-use crate::cone::structure::{Group, Island, Structure};
-use std::cell::Cell;
+use crate::cone::structure::{Island, Structure};
+use crate::cone::units::{self, Units};
 
 /// Slack that a row may have where it should be zero or more, as a share of its terms.
 const ROW: f64 = 1e-8;
-/// The same, where all rows have one unit, as a share of the fastest contact around: rows of a patch
-/// contradict one another by so much. Less for an answer that was found in other units than the caller's, if those
-/// are uneven.
-pub(crate) const TOUCHING: f64 = 1e-8;
-pub(crate) const TOUCHING_UNEVEN: f64 = 1e-9;
+/// The same as a share of the speeds around, in units of the contacts: rows of a patch contradict one
+/// another by so much. Less where the caller's rows come in many units: those of the contacts are then
+/// known only roughly.
+const TOUCHING: f64 = 1e-8;
+const TOUCHING_UNEVEN: f64 = 1e-9;
 /// What of it is rounding.
 const ROUNDING: f64 = 1e-12;
-/// Ratio of the largest and the least row of the Jacobians above which rows count as of many units.
+/// Ratio of the largest and the least row above which the quick look does not trust its units.
 const ONE_UNIT: f64 = 1e3;
-/// Slack where all is at rest, as a share of the speed that the forces would give to the lighter side, and
-/// to the heaviest body of the island. Round cones have fewer digits near their tip.
-const REST: f64 = 1e-16;
-const REST_ROUND: f64 = 1e-14;
+/// Slack where nothing moves, as a share of the speed that the forces of cost and springs would give to the
+/// heaviest body; where the caller's rows are alike, that is believed up to one of its units.
+const AT_REST: f64 = 5e-13;
+const AT_REST_UNEVEN: f64 = 1e-16;
+/// Slack where there is no cost at all and so no speed to compare with: as a share of the speed that the
+/// forces would give to the heaviest body of all, and in the caller's unit.
 const REST_OF_ALL: f64 = 2e-12;
-/// Speed of other contacts, over that slack, above which they move, and the share of it that it may be then.
-const MOVES: f64 = 1e3;
-const AT_SPEED: f64 = 1e-5;
-/// The same in the caller's unit, where there is no cost at all and so no speed to compare with.
 const REST_WITHOUT_COST: f64 = 1e-18;
-/// Largest multipliers, over the forces of cost and springs, that are believed.
+/// Largest forces of contacts, over those of cost and springs, that errors are compared with.
 const SQUEEZE: f64 = 1e5;
-/// The same above which they are no answer.
+/// The same above which multipliers are no answer: they are the mark of rows that cannot hold.
 const WITHOUT_END: f64 = 1e10;
-/// Imbalance of a variable, as a share of its terms; of the largest force around where all rows have one
-/// unit; and of it in any case.
+/// Imbalance of a variable, as a share of the forces around in units of the contacts; of its own terms where
+/// no contact touches it.
 const BALANCE: f64 = 3e-9;
-const BALANCE_ONE_UNIT: f64 = 1e-9;
-const BALANCE_ROUNDING: f64 = 1e-13;
-
+/// Imbalance in the caller's units and slack, as a share of the speeds, that are no question where those of
+/// the contacts need not be found: rows and variables there are within [`ONE_UNIT`] of one another.
+const CLEARLY_BALANCED: f64 = 1e-11;
+const CLEARLY_TOUCHING: f64 = 5e-10;
+/// Ratio of the rows' units above which the problem counts as uneven.
+const EVEN: f64 = 30.0;
 /// Share of what a row may be off that is believed from sums in another order.
 const SURE: f64 = 0.999;
-
 /// Multiplier that is nothing, as a share of the largest force around.
 const IDLE: f64 = 1e-8;
-/// Product of slack and multiplier that is nothing, as a share of that force and the fastest contact.
+/// Product of slack and multiplier that is nothing, as a share of that force and the speeds around.
 const PRODUCT: f64 = 1e-14;
 
 /// A point in padded layout: `x`, `u = A x − b`, multipliers, `g = P x + c + ∇huber − Aᵀ z`.
@@ -56,30 +57,31 @@ pub(crate) struct Point<'a> {
     pub g: &'a [f64],
 }
 
-/// What errors on an island are compared with.
-struct Around<'a> {
-    /// Slack that is rounding of the speeds of the island's contacts, and the largest of these; 0 if its
-    /// rows have many units.
-    slack: f64,
+/// Memory of [`holds`].
+#[derive(Debug, Default)]
+pub(crate) struct Memory {
+    units: Units,
+    /// Sums of the magnitudes of every variable's forces: cost and springs, contacts.
+    own: Vec<f64>,
+    pushes: Vec<f64>,
+}
+
+/// What errors on an island are compared with, in units of its contacts.
+#[derive(Clone, Copy, Debug, Default)]
+struct Around {
     speed: f64,
-    /// Largest speed of a contact in units of its [`row_size`], once it was asked for.
-    fastest: Cell<Option<f64>>,
-    /// Slack as a share of it.
-    touching: f64,
-    groups: &'a [Group],
-    /// Most that a row may have at rest.
-    most_at_rest: f64,
-    /// Largest diagonal entry of the cost.
-    scale: f64,
-    /// Largest force of cost and springs, and that or the largest multiplier.
     force: f64,
-    all_forces: f64,
-    one_unit: bool,
+    touching: f64,
+    /// Slack where nothing moves.
+    at_rest: f64,
+    /// Slack that is nothing in the caller's unit.
+    nothing: f64,
+    /// Multiplier that is no answer.
+    without_end: f64,
 }
 
 /// True only if [`holds`] is, for an island of pyramids whose extremes these are: what most answers pass,
 /// without a look at every row, or with a quick one.
-#[allow(clippy::too_many_arguments)] // plain data
 pub(crate) fn clearly_holds(
     isa: Isa,
     p: &ConeProgram,
@@ -87,32 +89,23 @@ pub(crate) fn clearly_holds(
     island: &Island,
     point: Point<'_>,
     e: &Extremes,
-    touching: f64,
-    sizes: &mut Sizes,
 ) -> bool {
-    let one_unit = e.longest <= ONE_UNIT * e.shortest;
-    let share = if one_unit { BALANCE_ONE_UNIT } else { BALANCE_ROUNDING };
-    let speed = if one_unit { e.offset.max(e.speed) } else { 0.0 };
+    let speed = e.offset.max(e.speed);
     let slack = ROUNDING * speed;
     let sane = e.finite
+        && e.longest <= ONE_UNIT * e.shortest
         && e.pull <= 0.0
-        && e.push <= WITHOUT_END * e.force
-        && e.imbalance <= share * e.force;
+        && e.push <= SQUEEZE * e.force
+        && e.imbalance <= CLEARLY_BALANCED * e.force;
     if !sane || e.outside <= slack && e.held <= slack {
         return sane;
     }
-    let panels = &s.panels[island.first_panel as usize..island.last_panel as usize];
     let groups = &s.groups[island.first_group as usize..island.last_group as usize];
-    let mut scale = 0.0_f64;
-    for panel in panels {
-        let block = &p.blocks[panel.block as usize];
-        for i in 0..block.dim as usize {
-            scale = scale.max(p.P[block.P_at as usize + i * (block.stride as usize + 1)]);
-        }
-    }
+    let alike = if e.longest > 0.0 { e.shortest / e.longest } else { 0.0 };
+    let by_speed = CLEARLY_TOUCHING * speed * alike;
     // other sums than those of `row_holds`: a little less is sure to be no more
-    let allowed = Allowed { of_terms: SURE * ROW, of_speed: SURE * touching, speed };
-    kernels::rows_hold(isa, p, groups, panels, scale, allowed, point.x, point.z, point.u, sizes)
+    let allowed = Allowed { of_terms: SURE * ROW, by_speed };
+    kernels::rows_hold(isa, p, groups, allowed, point.x, point.z, point.u)
 }
 
 /// Largest magnitude; NaN is left out.
@@ -126,26 +119,15 @@ pub(crate) fn holds(
     p: &ConeProgram,
     s: &Structure,
     point: Point<'_>,
-    touching: f64,
     nothing: f64,
+    memory: &mut Memory,
 ) -> bool {
     // rows of no variable hold or do not
     let alone = s.islands.last().map_or(0, |island| island.last_group as usize);
-    let alone_around = Around {
-        slack: nothing,
-        speed: 0.0,
-        fastest: Cell::new(Some(0.0)),
-        touching,
-        groups: &[],
-        most_at_rest: 0.0,
-        scale: 1.0,
-        force: 0.0,
-        all_forces: 0.0,
-        one_unit: true,
-    };
+    let around = Around { nothing, without_end: f64::INFINITY, ..Around::default() };
     let all_alone = s.groups[alone..].iter().all(|group| {
         let cones = &p.cones[group.first_cone as usize..group.last_cone as usize];
-        cones.iter().all(|cone| row_holds(p, cone, point, &alone_around))
+        cones.iter().all(|cone| row_holds(p, cone, point, &around, 0.0))
     });
     if !all_alone {
         return false;
@@ -156,101 +138,179 @@ pub(crate) fn holds(
             heaviest = heaviest.max(p.P[block.P_at as usize + i * (block.stride as usize + 1)]);
         }
     }
+    memory.sum_forces(p, point);
     s.islands.iter().all(|island| {
-        let mut around = survey(p, s, island, point);
-        // of an island without any cost, by the heaviest body of all
-        let scale = if around.scale > 0.0 { around.scale } else { heaviest };
-        let at_rest = REST_OF_ALL * around.force / scale;
-        around.touching = touching;
-        around.slack = around.slack.max(nothing);
-        around.most_at_rest = if at_rest.is_finite() { at_rest } else { REST_WITHOUT_COST };
-        let panels = &s.panels[island.first_panel as usize..island.last_panel as usize];
+        memory.units.fill(p, s, island);
+        let around = memory.survey(p, s, island, point, nothing, heaviest);
         let groups = &s.groups[island.first_group as usize..island.last_group as usize];
-        let share = if around.one_unit { BALANCE_ONE_UNIT } else { BALANCE_ROUNDING };
         let rows_hold = groups.iter().all(|group| {
-            let cones = &p.cones[group.first_cone as usize..group.last_cone as usize];
-            cones.iter().all(|cone| row_holds(p, cone, point, &around))
+            let (first, last) = (group.first_cone as usize, group.last_cone as usize);
+            let units = &memory.units.row[first..last];
+            let mut cones = p.cones[first..last].iter().zip(units);
+            cones.all(|(cone, unit)| row_holds(p, cone, point, &around, *unit))
         });
+        let panels = &s.panels[island.first_panel as usize..island.last_panel as usize];
         rows_hold
             && panels.iter().all(|panel| {
-                (panel.x_at..panel.x_at + panel.dim).all(|i| {
-                    let g = point.g[i as usize].abs();
+                let mut variables = panel.x_at as usize..(panel.x_at + panel.dim) as usize;
+                variables.all(|i| {
+                    let (g, unit) = (point.g[i].abs(), memory.units.variable[i]);
                     // written so that NaN fails
-                    g <= share * around.all_forces
-                        || g <= BALANCE * around.all_forces
-                            && g <= BALANCE * force_terms(p, s, island, panel.block, i, point)
+                    if unit > 0.0 {
+                        g * unit <= BALANCE * around.force
+                    } else {
+                        g <= BALANCE * memory.own[i]
+                    }
                 })
             })
     })
 }
 
-fn survey<'a>(p: &ConeProgram, s: &'a Structure, island: &Island, point: Point<'_>) -> Around<'a> {
-    let (mut force, mut scale) = (0.0_f64, 0.0_f64);
-    for panel in &s.panels[island.first_panel as usize..island.last_panel as usize] {
-        let block = &p.blocks[panel.block as usize];
-        let at = block.at as usize..(block.at + block.dim) as usize;
-        let x = &point.x[at.clone()];
-        force = force.max(largest(&p.c[at]));
-        for (i, x) in x.iter().enumerate() {
-            let diagonal = p.P[block.P_at as usize + i * (block.stride as usize + 1)];
-            force = force.max((diagonal * x).abs());
-            scale = scale.max(diagonal);
+impl Memory {
+    /// Makes room for a program.
+    pub fn reserve(&mut self, p: &ConeProgram) {
+        self.units.reserve(p);
+        for v in [&mut self.own, &mut self.pushes] {
+            v.reserve(p.n_padded.saturating_sub(v.len()));
         }
     }
-    for spring in &p.saturations {
-        let block = p.blocks.partition_point(|b| b.first <= spring.index) - 1;
-        let panel = s.panel_of_block[block];
-        if (island.first_panel..island.last_panel).contains(&panel) {
-            let at = p.blocks[block].at + spring.index - p.blocks[block].first;
-            force = force.max(spring.gradient(point.x[at as usize]).abs());
-            scale = scale.max(spring.stiffness);
+
+    /// Sums of the magnitudes of all variables' forces.
+    fn sum_forces(&mut self, p: &ConeProgram, point: Point<'_>) {
+        let Self { own, pushes, .. } = self;
+        own.clear();
+        own.extend(p.c.iter().map(|c| c.abs()));
+        pushes.clear();
+        pushes.resize(p.n_padded, 0.0);
+        for block in &p.blocks {
+            let (dim, stride, at) = (block.dim as usize, block.stride as usize, block.at as usize);
+            let x = &point.x[at..at + dim];
+            for i in 0..dim {
+                let row = &p.P[block.P_at as usize + i * stride..][..dim];
+                own[at + i] += row.iter().zip(x).map(|(a, b)| (a * b).abs()).sum::<f64>();
+            }
+        }
+        for spring in &p.saturations {
+            let at = p.padded_index(spring.index);
+            own[at] += spring.gradient(point.x[at]).abs();
+        }
+        for cone in &p.cones {
+            let (width, stride) = (cone.width as usize, cone.stride_z as usize);
+            let z = &point.z[cone.at as usize..][..stride];
+            if z.iter().all(|z| *z == 0.0) {
+                continue;
+            }
+            for r in 0..cone.k as usize {
+                let E = &p.E[cone.E_at as usize + r * stride..][..stride];
+                let force: f64 = z.iter().zip(E).map(|(z, e)| (e * z).abs()).sum();
+                for (column, i) in units::columns(p, cone) {
+                    pushes[i] += force * p.J[cone.J_at as usize + r * width + column].abs();
+                }
+            }
         }
     }
-    let (mut push, mut offset, mut speed) = (0.0_f64, 0.0_f64, 0.0_f64);
-    let (mut longest, mut shortest) = (0.0_f64, f64::INFINITY);
-    for group in &s.groups[island.first_group as usize..island.last_group as usize] {
-        for cone in &p.cones[group.first_cone as usize..group.last_cone as usize] {
-            let rows = cone.at as usize..(cone.at + cone.m) as usize;
-            push = push.max(largest(&point.z[rows.clone()]));
-            speed = speed.max(largest(&point.u[rows]));
-            offset = offset.max(largest(&p.b[cone.b_at as usize..(cone.b_at + cone.k) as usize]));
-            // the first row is the one along the normal
-            let first = largest(&p.J[cone.J_at as usize..][..cone.width as usize]);
-            longest = longest.max(first);
-            shortest = if first > 0.0 { shortest.min(first) } else { shortest };
+
+    fn survey(
+        &self,
+        p: &ConeProgram,
+        s: &Structure,
+        island: &Island,
+        point: Point<'_>,
+        nothing: f64,
+        heaviest: f64,
+    ) -> Around {
+        let Self { units, own, pushes } = self;
+        let (mut force, mut all, mut stiff, mut speed) = (0.0_f64, 0.0_f64, 0.0_f64, 0.0_f64);
+        let mut raw_force = 0.0_f64;
+        for panel in &s.panels[island.first_panel as usize..island.last_panel as usize] {
+            let block = &p.blocks[panel.block as usize];
+            for own_i in 0..block.dim as usize {
+                let i = block.at as usize + own_i;
+                let unit = units.variable[i];
+                raw_force = raw_force.max(own[i]);
+                if unit > 0.0 {
+                    let diagonal = p.P[block.P_at as usize + own_i * (block.stride as usize + 1)];
+                    force = force.max(unit * own[i]);
+                    all = all.max(unit * pushes[i]);
+                    stiff = stiff.max(unit * unit * diagonal);
+                    speed = speed.max(point.x[i].abs() / unit);
+                }
+            }
         }
-    }
-    let one_unit = longest <= ONE_UNIT * shortest;
-    Around {
-        slack: if one_unit { ROUNDING * offset.max(speed) } else { 0.0 },
-        speed: if one_unit { offset.max(speed) } else { 0.0 },
-        fastest: Cell::new(None),
-        touching: 0.0,
-        groups: &s.groups[island.first_group as usize..island.last_group as usize],
-        most_at_rest: 0.0,
-        scale,
-        force,
-        // multipliers without end are the mark of rows that cannot hold: nothing is small beside them
-        all_forces: force.max(push.min(SQUEEZE * force)),
-        one_unit,
+        for spring in &p.saturations {
+            let block = p.blocks.partition_point(|b| b.first <= spring.index) - 1;
+            if (island.first_panel..island.last_panel).contains(&s.panel_of_block[block]) {
+                let unit = units.variable[p.padded_index(spring.index)];
+                stiff = stiff.max(unit * unit * spring.stiffness);
+            }
+        }
+        let (mut longest, mut shortest) = (0.0_f64, f64::INFINITY);
+        let mut push = 0.0_f64;
+        for group in &s.groups[island.first_group as usize..island.last_group as usize] {
+            for k in group.first_cone as usize..group.last_cone as usize {
+                let (cone, unit) = (&p.cones[k], units.row[k]);
+                if unit == 0.0 {
+                    continue;
+                }
+                (longest, shortest) = (longest.max(unit), shortest.min(unit));
+                for r in 0..cone.k as usize {
+                    let b = p.b[cone.b_at as usize + r].abs();
+                    if b > 0.0 {
+                        let edge = units::edge(p, cone, r, cone.stride_z as usize);
+                        speed = speed.max(unit * edge * b);
+                    }
+                }
+                push = push.max(largest(&point.z[cone.at as usize..][..cone.m as usize]) / unit);
+            }
+        }
+        let natural = if stiff > 0.0 { force / stiff } else { 0.0 };
+        // of an island without any cost, by the heaviest body of all
+        let rest = if stiff > 0.0 {
+            0.0
+        } else if heaviest > 0.0 {
+            REST_OF_ALL * raw_force / heaviest
+        } else {
+            REST_WITHOUT_COST
+        };
+        let even = longest <= EVEN * shortest;
+        let at_rest = if even { AT_REST * natural.min(shortest) } else { AT_REST_UNEVEN * natural };
+        Around {
+            speed,
+            at_rest,
+            // multipliers without end: nothing is small beside them
+            force: force.max(all.max(push).min(SQUEEZE * force)),
+            touching: if even { TOUCHING } else { TOUCHING_UNEVEN },
+            nothing: nothing.max(rest),
+            without_end: if even { WITHOUT_END * force } else { f64::INFINITY },
+        }
     }
 }
 
-fn row_holds(p: &ConeProgram, cone: &ConeData, point: Point<'_>, around: &Around<'_>) -> bool {
+/// Whether a cone and its multipliers hold; `unit` is that of its rows.
+fn row_holds(
+    p: &ConeProgram,
+    cone: &ConeData,
+    point: Point<'_>,
+    around: &Around,
+    unit: f64,
+) -> bool {
     let rows = cone.at as usize..(cone.at + cone.m) as usize;
     let (u, z) = (&point.u[rows.clone()], &point.z[rows]);
     let norm = |v: &[f64]| v.iter().map(|v| v * v).sum::<f64>().sqrt();
-    let force = around.all_forces;
+    // in the caller's units; of rows of zeros there is none
+    let force = around.force * unit;
+    let [speed, at_rest] =
+        [around.speed, around.at_rest].map(|v| if unit > 0.0 { v / unit } else { 0.0 });
     let (outside, product, push) = if cone.round {
         let dot: f64 = u.iter().zip(z).map(|(u, z)| u * z).sum();
-        if norm(&z[1..]) > z[0] * (1.0 + 1e-9) + 1e-12 * force {
+        // written so that NaN fails
+        if !(norm(&z[1..]) <= z[0] * (1.0 + 1e-9) + 1e-12 * force) {
             return false;
         }
         (norm(&u[1..]) - u[0], dot.abs(), z[0])
     } else {
         let (mut outside, mut product, mut push) = (f64::NEG_INFINITY, 0.0_f64, 0.0_f64);
         for (u, z) in u.iter().zip(z) {
-            // written so that NaN fails
             if !(*z >= 0.0 && u.is_finite()) {
                 return false;
             }
@@ -261,46 +321,20 @@ fn row_holds(p: &ConeProgram, cone: &ConeData, point: Point<'_>, around: &Around
         (outside, product, push)
     };
     // nothing balances to a digit beside multipliers without end
-    if around.one_unit && push > WITHOUT_END * around.force {
+    if unit > 0.0 && push > around.without_end * unit {
         return false;
     }
     // a multiplier that is nothing may have any slack
     let idle = push <= IDLE * force;
     let fits = |slack: f64| outside <= slack && (idle || product <= slack * push);
-    if fits(around.slack) {
+    if fits(around.nothing.max(ROUNDING * speed)) {
         return true;
     }
-    let slack = ROW * terms(p, cone, point.x);
-    if fits(slack) {
-        return true;
-    }
-    // by the speeds of other contacts, each in the unit of what it moves
-    let fastest = around.fastest.get().unwrap_or_else(|| fastest(p, point, around));
-    around.fastest.set(Some(fastest));
-    let speed = fastest * row_size(p, cone, around.scale);
-    let rest = if cone.round { REST_ROUND } else { REST } * natural(p, cone, around);
-    let rest = rest.min(around.most_at_rest);
-    // what forces would give is rounding only where nothing moves much faster
-    let rest = if speed <= MOVES * rest { rest } else { rest.min(AT_SPEED * speed) };
-    let speed = around.speed.min(speed);
-    let slack = slack + rest;
-    fits(slack) || fits(slack + around.touching * speed)
+    let slack = around.nothing + at_rest + ROW * terms(p, cone, point.x);
+    fits(slack)
+        || fits(slack + around.touching * speed)
         // slack and multiplier may both be nearly nothing
-        || outside <= slack && product <= PRODUCT * force * speed
-}
-
-/// Largest speed of the island's contacts in units of their size.
-fn fastest(p: &ConeProgram, point: Point<'_>, around: &Around<'_>) -> f64 {
-    let mut fastest = 0.0_f64;
-    for group in around.groups {
-        for cone in &p.cones[group.first_cone as usize..group.last_cone as usize] {
-            let u = largest(&point.u[cone.at as usize..(cone.at + cone.m) as usize]);
-            let b = largest(&p.b[cone.b_at as usize..(cone.b_at + cone.k) as usize]);
-            let size = row_size(p, cone, around.scale);
-            fastest = if size > 0.0 { fastest.max(u.max(b) / size) } else { fastest };
-        }
-    }
-    fastest
+        || outside <= slack && product <= PRODUCT * around.force * around.speed
 }
 
 /// Ratio of the largest and the least size of a contact's Jacobian, every variable measured by its cost.
@@ -322,7 +356,7 @@ pub(crate) fn spread(p: &ConeProgram) -> f64 {
 }
 
 /// Size of a cone's Jacobian where every variable is measured by its own cost, `scale` if it has none.
-fn row_size(p: &ConeProgram, cone: &ConeData, scale: f64) -> f64 {
+pub(crate) fn row_size(p: &ConeProgram, cone: &ConeData, scale: f64) -> f64 {
     let (k, width) = (cone.k as usize, cone.width as usize);
     let mut size = 0.0_f64;
     for side in p.sides_of(cone) {
@@ -352,63 +386,7 @@ fn terms(p: &ConeProgram, cone: &ConeData, x: &[f64]) -> f64 {
             let x = &x[block.at as usize..(block.at + block.dim) as usize];
             sum += J.iter().zip(x).map(|(J, x)| (J * x).abs()).sum::<f64>();
         }
-        terms = terms.max(largest(&p.E[cone.E_at as usize + r * stride..][..stride]) * sum);
+        terms = terms.max(units::edge(p, cone, r, stride) * sum);
     }
     terms
-}
-
-/// Speed of a cone's rows that a force would give to the lighter side.
-fn natural(p: &ConeProgram, cone: &ConeData, around: &Around<'_>) -> f64 {
-    let (k, width) = (cone.k as usize, cone.width as usize);
-    let mut speed = 0.0_f64;
-    for side in p.sides_of(cone) {
-        let block = &p.blocks[side.block as usize];
-        let (dim, stride) = (block.dim as usize, block.stride as usize);
-        let diagonal = (0..dim).map(|i| p.P[block.P_at as usize + i * (stride + 1)]);
-        let lightest = diagonal.filter(|d| *d > 0.0).fold(around.scale, f64::min);
-        for r in 0..k {
-            let J = &p.J[cone.J_at as usize + r * width + side.column as usize..][..dim];
-            // without any cost on the island there is no such speed: the most that may be
-            let natural = largest(J) * around.all_forces / lightest;
-            speed = speed.max(if natural.is_nan() { 0.0 } else { natural });
-        }
-    }
-    speed
-}
-
-/// Sum of the magnitudes of a variable's forces.
-fn force_terms(
-    p: &ConeProgram,
-    s: &Structure,
-    island: &Island,
-    block: u32,
-    i: u32,
-    point: Point<'_>,
-) -> f64 {
-    let data = &p.blocks[block as usize];
-    let own = (i - data.at) as usize;
-    let row = &p.P[data.P_at as usize + own * data.stride as usize..][..data.dim as usize];
-    let x = &point.x[data.at as usize..];
-    let mut sum = p.c[i as usize].abs();
-    sum += row.iter().zip(x).map(|(a, b)| (a * b).abs()).sum::<f64>();
-    for spring in &p.saturations {
-        if spring.index == data.first + own as u32 {
-            sum += spring.gradient(point.x[i as usize]).abs();
-        }
-    }
-    for group in &s.groups[island.first_group as usize..island.last_group as usize] {
-        for cone in &p.cones[group.first_cone as usize..group.last_cone as usize] {
-            let Some(side) = p.sides_of(cone).iter().find(|side| side.block == block) else {
-                continue;
-            };
-            for r in 0..cone.k as usize {
-                let E = &p.E[cone.E_at as usize + r * cone.stride_z as usize..];
-                let z = &point.z[cone.at as usize..(cone.at + cone.stride_z) as usize];
-                let f: f64 = z.iter().zip(E).map(|(z, e)| (e * z).abs()).sum();
-                let at = (cone.J_at + side.column) as usize + own + r * cone.width as usize;
-                sum += f * p.J[at].abs();
-            }
-        }
-    }
-    sum
 }

@@ -2,7 +2,9 @@
 
 mod check;
 pub(crate) mod dense_form;
+mod embedding;
 pub(crate) mod interior;
+mod islands;
 pub(crate) mod kernels;
 pub(crate) mod newton;
 pub(crate) mod program;
@@ -13,3 +15,4 @@ pub(crate) mod sensitivity;
 mod small;
 pub(crate) mod solver;
 pub(crate) mod structure;
+mod units;

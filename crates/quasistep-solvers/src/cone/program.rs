@@ -318,6 +318,13 @@ impl ConeProgram {
         }
     }
 
+    /// Whether every variable has a cost of its own, springs aside.
+    pub(crate) fn has_all_costs(&self) -> bool {
+        self.blocks
+            .iter()
+            .all(|b| (0..b.dim).all(|i| self.P[(b.P_at + i * (b.stride + 1)) as usize] > 0.0))
+    }
+
     pub(crate) fn sides_of(&self, cone: &ConeData) -> &[Side] {
         &self.sides[cone.first_side as usize..cone.last_side as usize]
     }

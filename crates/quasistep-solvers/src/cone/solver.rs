@@ -1,10 +1,12 @@
 //! The driver for cone programs: which algorithm, why, and whether its answer holds.
 
-use crate::cone::check::{self, Point};
+use crate::cone::check::{self, Memory, Point};
 use crate::cone::dense_form::DenseProgram;
+use crate::cone::embedding::{self, End};
 use crate::cone::interior::Interior;
-use crate::cone::kernels::{self, Isa, Sizes};
-use crate::cone::newton::{End, Newton, PENALTY, Start};
+use crate::cone::islands::{GIVE, Islands, Problem};
+use crate::cone::kernels::{self, Isa};
+use crate::cone::newton::{self, Newton, PENALTY, Start};
 use crate::cone::program::ConeProgram;
 use crate::cone::proof::Prover;
 use crate::cone::scaled::Scaled;
@@ -16,8 +18,10 @@ use crate::{HandOver, Method, QpSolver, Reason, Residuals, Settings, Solution, S
 /// Newton iterations after which an island has led nowhere: warm, then cold; fewer of a large one, where
 /// the interior point comes next.
 const WARM_ITERATIONS: u32 = 60;
-const MANY_WARM_ITERATIONS: u32 = 15;
+const MANY_WARM_ITERATIONS: u32 = 10;
 const COLD_ITERATIONS: u32 = 150;
+/// The same of a cold one before an interior point that ends where Newton's method starts.
+const FIRST_ITERATIONS: u32 = 40;
 /// The same from an interior point in the caller's units, at a minimiser.
 const EVEN_ITERATIONS: u32 = 15;
 /// Variables up to which Newton's method starts anew and the dense solver comes before the interior
@@ -33,9 +37,6 @@ const EVEN: f64 = 30.0;
 /// Slacks at the end of a polish, as shares of that of touching rows: one may be found where the other is
 /// not, or not hold.
 const POLISHED: [f64; 2] = [0.1, 0.4];
-/// What rows give way on the way there: its answer is then the one of the smallest forces.
-const GIVE: f64 = 1e-7;
-
 /// Multipliers and slacks of a similar problem, in the layout of this one's `z`.
 ///
 /// For a row of which nothing is known give `z = 0` and `s = 1`: it starts idle.
@@ -56,9 +57,10 @@ pub struct ConeSolver {
     isa: Isa,
     structure: Structure,
     small: Small,
-    sizes: Sizes,
+    checking: Memory,
     newton: Newton,
     interior: Interior,
+    islands: Islands,
     scaled: Scaled,
     prover: Prover,
     dense: QpSolver,
@@ -105,9 +107,10 @@ impl ConeSolver {
             isa: Isa::detect(),
             structure: Structure::default(),
             small: Small::default(),
-            sizes: Sizes::default(),
+            checking: Memory::default(),
             newton: Newton::default(),
             interior: Interior::default(),
+            islands: Islands::default(),
             scaled: Scaled::default(),
             prover: Prover::default(),
             dense: QpSolver::new(),
@@ -141,6 +144,7 @@ impl ConeSolver {
         }
         let warm = warm.filter(|w| w.z.len() == program.m && w.s.len() == program.m);
         self.structure.update(program);
+        self.checking.reserve(program);
         if Small::fits(program, &self.structure) {
             match self.active_set(program, warm, out) {
                 Ok(()) => return,
@@ -153,18 +157,21 @@ impl ConeSolver {
             return;
         }
         self.newton.prepare(program, &self.structure);
-        let found = self.newton(program, warm, out) && self.accept(program, check::TOUCHING, out);
+        // rows with a cost for every variable: the interior point finds what takes Newton's method long
+        let brief = dense_first && program.has_all_costs();
+        let most = if brief { FIRST_ITERATIONS } else { COLD_ITERATIONS };
+        let found = self.newton(program, warm, most, out) && self.accept(program, out);
         if found {
             out.dual_is_smallest_norm = true;
             return;
         }
         // like contacts: an interior point that ends where Newton's method starts
-        if check::spread(program) <= EVEN && self.interior_even(program, out) {
+        if check::spread(program) <= EVEN && self.interior_even(program, settings.threads, out) {
             return;
         }
-        let again = warm.is_some() && program.n <= FEW;
-        if again && self.newton(program, None, out) && self.accept(program, check::TOUCHING, out) {
-            out.method = Method::RestartedNewton;
+        let again = program.n <= FEW && (warm.is_some() || brief);
+        if again && self.newton(program, None, COLD_ITERATIONS, out) && self.accept(program, out) {
+            out.method = if warm.is_some() { Method::RestartedNewton } else { Method::ColdNewton };
             out.dual_is_smallest_norm = true;
             return;
         }
@@ -188,6 +195,10 @@ impl ConeSolver {
             return;
         }
         reset(program, out);
+        if self.embedding(program, out) {
+            return;
+        }
+        reset(program, out);
         out.reason = Some(Reason::Accuracy);
         out.method = Method::Fallback;
         (out.iterations, out.residuals) = (self.newton.iterations, best);
@@ -200,16 +211,14 @@ impl ConeSolver {
         warm: Option<WarmStart<'_>>,
         out: &mut Solution,
     ) -> Result<(), HandOver> {
-        let Self { isa, structure, small, sizes, .. } = self;
-        sizes.reserve(program);
+        let Self { isa, structure, small, checking, .. } = self;
         small.solve(*isa, program, structure, warm.map(|w| w.z))?;
         let Small { x, u, z, g, .. } = &*small;
         let point = Point { x, u, z, g };
-        let clear = structure.islands.iter().zip(&small.extremes).all(|(island, e)| {
-            let touching = check::TOUCHING;
-            check::clearly_holds(*isa, program, structure, island, point, e, touching, sizes)
-        });
-        let holds = || check::holds(program, structure, point, check::TOUCHING, 0.0);
+        let mut islands = structure.islands.iter().zip(&small.extremes);
+        let clear = islands
+            .all(|(island, e)| check::clearly_holds(*isa, program, structure, island, point, e));
+        let mut holds = || check::holds(program, structure, point, 0.0, checking);
         debug_assert!(!clear || holds(), "the quick look accepts what the whole check refuses");
         let holds = clear || holds();
         if !holds {
@@ -241,6 +250,7 @@ impl ConeSolver {
         &mut self,
         program: &ConeProgram,
         warm: Option<WarmStart<'_>>,
+        cold_iterations: u32,
         out: &mut Solution,
     ) -> bool {
         let Self { isa, structure, newton, .. } = self;
@@ -252,11 +262,11 @@ impl ConeSolver {
                 Some(w) => (Start::Warm { z: w.z, s: w.s }, WARM_ITERATIONS),
                 // the interior point takes some twenty iterations whatever it starts from
                 None if many => return false,
-                None => (Start::Cold, COLD_ITERATIONS),
+                None => (Start::Cold, cold_iterations),
             };
             newton.clear(program, structure, island);
             let end = newton.solve(*isa, program, structure, island, start, PENALTY, iterations);
-            if end != End::Solved {
+            if end != newton::End::Solved {
                 return false;
             }
         }
@@ -278,8 +288,7 @@ impl ConeSolver {
         let iterations = before + interior.iterations;
         self.near.copy(&self.interior);
         self.near.unscale(&self.scaled);
-        if self.newton_from_near(program, iterations, WARM_ITERATIONS)
-            && self.accept(program, check::TOUCHING, out)
+        if self.newton_from_near(program, iterations, WARM_ITERATIONS) && self.accept(program, out)
         {
             out.dual_is_smallest_norm = true;
             return true;
@@ -314,19 +323,21 @@ impl ConeSolver {
 
     /// The interior point in the caller's units, where all contacts have like ones. Its rows give way by as
     /// much as those of Newton's first minimiser: where it ends, that one is.
-    fn interior_even(&mut self, program: &ConeProgram, out: &mut Solution) -> bool {
+    fn interior_even(&mut self, program: &ConeProgram, threads: u32, out: &mut Solution) -> bool {
         out.method = Method::InteriorPoint;
-        let Self { isa, structure, newton, interior, near, .. } = self;
+        let Self { isa, structure, newton, interior, islands, .. } = self;
         let before = newton.iterations;
-        interior.prepare(program, structure);
-        for island in &structure.islands {
-            let give = if island.cones > 0 { GIVE } else { 0.0 };
-            interior.solve(*isa, program, structure, island, NEARER, give);
+        let problem = Problem { isa: *isa, p: program, s: structure };
+        let held = islands.hold(problem, threads, interior, newton);
+        newton.iterations += before + interior.iterations;
+        if held && self.accept(program, out) {
+            out.dual_is_smallest_norm = true;
+            return true;
         }
+        let Self { interior, near, .. } = self;
         near.copy(interior);
         let iterations = before + interior.iterations;
-        if self.newton_from_near(program, iterations, EVEN_ITERATIONS)
-            && self.accept(program, check::TOUCHING, out)
+        if self.newton_from_near(program, iterations, EVEN_ITERATIONS) && self.accept(program, out)
         {
             out.dual_is_smallest_norm = true;
             return true;
@@ -337,7 +348,7 @@ impl ConeSolver {
                 let Interior { x, z, .. } = interior;
                 newton.polish(*isa, program, structure, island, x, z, share)
             });
-            if polished && self.accept(program, check::TOUCHING, out) {
+            if polished && self.accept(program, out) {
                 return self.settle(program, out);
             }
         }
@@ -352,26 +363,15 @@ impl ConeSolver {
         structure.islands.iter().all(|island| {
             newton.clear(p, structure, island);
             let start = Start::Inside { x: &near.x, z: &near.z, s: &near.s };
-            newton.solve(*isa, p, structure, island, start, PENALTY, most) == End::Solved
+            newton.solve(*isa, p, structure, island, start, PENALTY, most) == newton::End::Solved
         })
     }
 
-    /// Like [`accept`](Self::accept), for an answer of the scaled program: it must hold in both units.
+    /// Like [`accept`](Self::accept), for an answer of the scaled program.
     fn accept_scaled(&mut self, program: &ConeProgram, out: &mut Solution) -> bool {
-        let even = check::spread(program) <= EVEN;
-        let touching = if even { check::TOUCHING } else { check::TOUCHING_UNEVEN };
-        // a caller who knows what is nothing has one unit for all rows: it is the judge
-        if self.rest == 0.0 {
-            let scaled = std::mem::take(&mut self.scaled);
-            let holds = self.accept(&scaled.program, touching, out);
-            self.scaled = scaled;
-            if !holds {
-                return false;
-            }
-        }
         let (x, z) = self.newton.answer_mut();
         self.scaled.unscale(x, z);
-        self.accept(program, touching, out)
+        self.accept(program, out)
     }
 
     /// From an answer to the one of the smallest multipliers, if Newton's method finds it; true.
@@ -394,8 +394,8 @@ impl ConeSolver {
                 let Solution { z, s, .. } = &*answer;
                 let start = if warm { Start::Warm { z, s } } else { Start::Cold };
                 newton.solve(*isa, program, structure, island, start, PENALTY, COLD_ITERATIONS)
-                    == End::Solved
-            }) && self.accept(program, check::TOUCHING, out);
+                    == newton::End::Solved
+            }) && self.accept(program, out);
         }
         if found {
             out.dual_is_smallest_norm = true;
@@ -407,11 +407,11 @@ impl ConeSolver {
     }
 
     /// Writes the answer that Newton's memory holds; true if it is one.
-    fn accept(&mut self, program: &ConeProgram, touching: f64, out: &mut Solution) -> bool {
+    fn accept(&mut self, program: &ConeProgram, out: &mut Solution) -> bool {
         self.write(program, out);
-        let Self { newton, g, structure, rest, .. } = self;
+        let Self { newton, g, structure, rest, checking, .. } = self;
         let point = Point { x: &newton.x, u: &newton.u, z: newton.multipliers(), g };
-        let holds = check::holds(program, structure, point, touching, *rest);
+        let holds = check::holds(program, structure, point, *rest, checking);
         out.status = if holds { Status::Solved } else { Status::GaveUp };
         out.iterations = newton.iterations;
         holds
@@ -448,6 +448,39 @@ impl ConeSolver {
         out.residuals.stationarity = max_abs(g);
     }
 
+    /// The embedding in numbers of twice the digits; false if its answer is none.
+    fn embedding(&mut self, program: &ConeProgram, out: &mut Solution) -> bool {
+        let end = embedding::solve(program, &self.structure, &mut self.newton.iterations);
+        match end {
+            None => return false,
+            Some(End::Point { x, z }) => {
+                self.newton.adopt(program, &x, &z);
+                if !self.accept(program, out) {
+                    return false;
+                }
+                out.method = Method::Embedding;
+                return self.settle(program, out);
+            }
+            Some(End::Ray(x)) => {
+                out.status = Status::Unbounded;
+                for block in &program.blocks {
+                    let at = block.at as usize;
+                    out.ray.extend_from_slice(&x[at..at + block.dim as usize]);
+                }
+            }
+            Some(End::Multipliers(y)) => {
+                out.status = Status::Infeasible;
+                for cone in &program.cones {
+                    let at = cone.at as usize;
+                    out.certificate.extend_from_slice(&y[at..at + cone.m as usize]);
+                }
+            }
+        }
+        out.method = Method::Embedding;
+        out.iterations = self.newton.iterations;
+        true
+    }
+
     /// The dense solver, for programs without round cones; false if its answer is none.
     fn fall_back(
         &mut self,
@@ -478,7 +511,7 @@ impl ConeSolver {
                         .copy_from_slice(&self.answer.z[from..from + c.m as usize]);
                 }
                 self.newton.adopt(program, &self.near.x, &self.near.z);
-                if !self.accept(program, check::TOUCHING, out) {
+                if !self.accept(program, out) {
                     return false;
                 }
                 out.saturated.clone_from(&self.answer.saturated);

@@ -11,6 +11,8 @@ use crate::kernels::axpy;
 pub(crate) struct Factor {
     /// Row-major, in the order of elimination.
     pub H: Vec<f64>,
+    /// Whether `H` holds factors.
+    pub done: bool,
     pub n: usize,
     /// Place of every variable in the order of elimination.
     pub place: Vec<u32>,
@@ -39,6 +41,7 @@ impl Factor {
     /// envelope small for chains and piles.
     pub fn analyse(&mut self, dims: impl ExactSizeIterator<Item = usize> + Clone) {
         let blocks = dims.len();
+        self.done = false;
         self.n = dims.clone().sum();
         for k in 0..self.pairs.len() {
             let (a, b) = self.pairs[k];
@@ -124,6 +127,7 @@ impl Factor {
 
     /// Zero within the envelope.
     pub fn clear(&mut self) {
+        self.done = false;
         let n = self.n;
         if self.H.len() != n * n {
             self.H.clear();
@@ -187,7 +191,18 @@ impl Factor {
                 }
             }
         }
+        self.done = true;
         true
+    }
+
+    /// Sign of the determinant; 0 without factors.
+    pub fn sign(&self) -> i32 {
+        if !self.done {
+            return 0;
+        }
+        let swapped = self.swaps.iter().enumerate().filter(|(k, swap)| *k != **swap as usize);
+        let negative = (0..self.n).filter(|k| self.H[k * self.n + k] < 0.0);
+        if (swapped.count() + negative.count()) % 2 == 0 { 1 } else { -1 }
     }
 
     /// `x ← H⁻¹ x`, in the caller's order of variables.

@@ -24,6 +24,8 @@ pub(crate) struct Law {
     hull: Hull,
     g: Vec<f64>,
     terms: Vec<f64>,
+    /// Terms but for those of contacts.
+    own: Vec<f64>,
     columns: Vec<f64>,
     curvature: Vec<f64>,
 }
@@ -83,7 +85,7 @@ impl Law {
         for (i, contact) in p.contacts.iter().enumerate() {
             let at = contact.first as usize;
             let (lambda_n, u_n) = (lambda[at], u[at]);
-            let floor = rounding * sizes.speed + self.rest(p, i);
+            let floor = rounding * sizes.speed + self.rest(p, i, sizes.force);
             let slack = TERMS * row_terms(p, i, 0, x) + floor;
             let idle = 1e-11 * sizes.force;
             r.overlap = r.overlap.max(-u_n);
@@ -164,13 +166,16 @@ impl Law {
 
     /// Rate of a contact that is rounding where all is at rest: what forces in balance leave over, times the
     /// mobility of the variables that resist.
-    fn rest(&self, p: &FrictionProgram, contact: usize) -> f64 {
+    fn rest(&self, p: &FrictionProgram, contact: usize, force: f64) -> f64 {
+        let count = p.contacts.len() as f64;
         let mut rate = 0.0;
         for (first, J) in p.row(contact, 0) {
             for (k, J) in J.iter().enumerate() {
                 let curvature = self.curvature[first + k];
                 if *J != 0.0 && curvature > 0.0 {
-                    rate += J.abs() * self.terms[first + k] / curvature;
+                    // forces out of proportion do not make rounding of theirs worth more
+                    let most = self.own[first + k] + count * self.columns[first + k] * force;
+                    rate += J.abs() * self.terms[first + k].min(most) / curvature;
                 }
             }
         }
@@ -202,6 +207,7 @@ impl Law {
             self.terms[at] += (spring.stiffness * (x[at].abs() + spring.target.abs()))
                 .min(spring.gradient(x[at]).abs() + spring.stiffness * spring.target.abs());
         }
+        self.own.clone_from(&self.terms);
         for (i, contact) in p.contacts.iter().enumerate() {
             for (r, at) in contact.rows().enumerate() {
                 for (first, J) in p.row(i, r) {

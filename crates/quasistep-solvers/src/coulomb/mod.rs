@@ -1,8 +1,10 @@
 //! Programs of bodies that rub: exact Coulomb friction, which no convex program has.
 
+pub(crate) mod central;
 pub(crate) mod existence;
 pub(crate) mod factor;
 pub(crate) mod forces;
+pub(crate) mod hessian;
 pub(crate) mod law;
 pub(crate) mod newton;
 pub(crate) mod polytope;

@@ -23,6 +23,7 @@
 //! centre to centre are those of redundant contacts whose gaps contradict one another by little.
 
 use crate::coulomb::factor::Factor;
+use crate::coulomb::hessian::{self, Part};
 use crate::coulomb::polytope::{Hull, MOST};
 use crate::coulomb::program::{Contact, FrictionProgram, Shape, dot_short};
 
@@ -43,7 +44,7 @@ const ROUGH: f64 = 1e-5;
 const LITTLE: f64 = 1e-7;
 const REACHED: f64 = 1e-13;
 /// Most Newton steps in all, most without a new centre, and most centres.
-const STEPS: u32 = 100;
+const STEPS: u32 = 200;
 const STEPS_PER_CENTRE: u32 = 20;
 const CENTRES: u32 = 20;
 /// The first penalty on the way from soft to hard contacts, its growth, the share of the largest term at which
@@ -52,8 +53,9 @@ const SOFT: f64 = 1.0;
 const HARDER: f64 = 10.0;
 const SETTLED: f64 = 1e-8;
 const SHORTEST: f64 = 1e-3;
-/// The penalty up to which forces that drift are hurried on.
-const STIFFEST: f64 = 1e7;
+/// Most times that forces which drift are sent on, and how far: over the largest force. Beyond, they run away.
+const JUMPS: u32 = 40;
+const FARTHEST: f64 = 10.0;
 /// Steps that may go without the least imbalance so far.
 const PATIENCE: u32 = 6;
 /// The letter of a round contact that slips: its derivative is new at every point. Pyramids of more
@@ -63,10 +65,10 @@ const CURVED: u32 = u32::MAX;
 /// Memory of Newton's method.
 #[derive(Debug, Default)]
 pub(crate) struct Newton {
-    factor: Factor,
+    pub factor: Factor,
     hull: Hull,
     /// Units of the variables.
-    D: Vec<f64>,
+    pub D: Vec<f64>,
     /// Penalties of normal and tangential rows, per contact, for a penalty of one.
     stiffness: Vec<[f64; 2]>,
     /// Penalty of a contact, over the stiffness with which the bodies resist it.
@@ -84,11 +86,14 @@ pub(crate) struct Newton {
     dz_at: Vec<usize>,
     /// What the derivatives depend on, per contact: no force, or the face.
     modes: Vec<u32>,
+    lasting: Vec<u32>,
     factored: Vec<u32>,
     u: Vec<f64>,
     g: Vec<f64>,
     x_found: Vec<f64>,
     lambda_found: Vec<f64>,
+    /// Change of the forces from the last centre to this one.
+    drift: Vec<f64>,
     dx: Vec<f64>,
     da: Vec<f64>,
     columns: Vec<f64>,
@@ -131,6 +136,7 @@ impl Newton {
             (&mut self.x_found, n),
             (&mut self.lambda_found, rows),
             (&mut self.da, rows),
+            (&mut self.drift, rows),
             (&mut self.lambda, rows),
             (&mut self.a, rows),
             (&mut self.z, rows),
@@ -236,15 +242,20 @@ impl Newton {
         self.rest(p, false, holds)
     }
 
-    /// Like [`solve`](Self::solve), from forces alone, from soft contacts to hard ones and never uphill: slower,
+    /// Like [`solve`](Self::solve), from forces and perhaps a point, from soft contacts to hard ones and never uphill: slower,
     /// and hardly ever in circles.
     pub fn harden(
         &mut self,
         p: &FrictionProgram,
         lambda: &[f64],
+        x: Option<&[f64]>,
         holds: &mut impl FnMut(&[f64], &[f64], bool) -> bool,
     ) -> bool {
         self.begin(p, lambda);
+        if let Some(x) = x {
+            self.x.copy_from_slice(x);
+            self.x_c.copy_from_slice(x);
+        }
         self.penalty = SOFT;
         while self.penalty < PENALTY {
             self.augment(p);
@@ -283,7 +294,8 @@ impl Newton {
     ) -> bool {
         let mut share = ROUGH;
         let mut last = f64::INFINITY;
-        for _ in 0..CENTRES {
+        let mut jumps = 0;
+        for _ in 0..CENTRES + JUMPS {
             let Some(exact) = self.equation(p, share, search) else { return false };
             share = SOLVED;
             let held = (0..self.x.len())
@@ -302,10 +314,13 @@ impl Newton {
                 if change <= REACHED * force && held == 0.0 {
                     return false;
                 }
-                if drifts && self.penalty < STIFFEST {
-                    self.penalty *= HARDER;
-                    self.factored.clear();
+                if drifts {
+                    if jumps >= JUMPS || !self.jump(p, FARTHEST * force / change) {
+                        return false;
+                    }
+                    jumps += 1;
                     last = f64::INFINITY;
+                    continue;
                 }
             }
             self.augment(p);
@@ -375,9 +390,7 @@ impl Newton {
 
     /// Factors the derivative, unless it is that of the last step; false if it has no inverse.
     fn refactor(&mut self, p: &FrictionProgram) -> bool {
-        // without contacts there are no modes to tell a factor by
-        let told = !self.modes.is_empty() && !self.modes.contains(&CURVED);
-        if told && self.factored == self.modes {
+        if self.factor.done && self.factored == self.modes && !self.modes.contains(&CURVED) {
             return true;
         }
         self.assemble(p);
@@ -536,12 +549,44 @@ impl Newton {
     fn recentre(&mut self) -> (f64, f64) {
         self.x_c.copy_from_slice(&self.x);
         let (mut change, mut force) = (0.0_f64, 0.0_f64);
-        for (z, z_c) in self.z.iter().zip(&mut self.z_c) {
-            change = change.max((z - *z_c).abs());
+        for ((z, z_c), drift) in self.z.iter().zip(&mut self.z_c).zip(&mut self.drift) {
+            *drift = z - *z_c;
+            change = change.max(drift.abs());
             force = force.max(z.abs());
             *z_c = *z;
         }
         (change, force)
+    }
+
+    /// Forces that drift go on to where a contact opens, slips or sticks: the centre moves there at once. False if
+    /// nothing stops them before `farthest` times their last change.
+    fn jump(&mut self, p: &FrictionProgram, farthest: f64) -> bool {
+        self.augment(p);
+        self.project(p);
+        let contacts = p.contacts.len();
+        self.lasting.clear();
+        self.lasting.extend_from_slice(&self.modes[..contacts]);
+        let (mut low, mut high) = (0.0, 1.0);
+        let mut gone = 0.0;
+        let mut go = |this: &mut Self, to: f64| {
+            crate::kernels::axpy(to - gone, &this.drift, &mut this.z_c);
+            gone = to;
+            this.augment(p);
+            this.project(p);
+            this.modes[..contacts] == this.lasting
+        };
+        while go(self, high) {
+            (low, high) = (high, 2.0 * high);
+            if high > farthest {
+                return false;
+            }
+        }
+        while high - low > 1e-3 * high {
+            let middle = 0.5 * (low + high);
+            if go(self, middle) { low = middle } else { high = middle }
+        }
+        go(self, high);
+        true
     }
 
     /// The forces that the balance was solved with, in the caller's units.
@@ -584,66 +629,12 @@ impl Newton {
 
     /// `H = P + springs + delta + Jᵀ rho Pi' J` in scaled variables.
     fn assemble(&mut self, p: &FrictionProgram) {
-        self.factor.clear();
-        let Factor { H, n, place, block_place, .. } = &mut self.factor;
-        let n = *n;
-        for (b, block) in p.cones.blocks.iter().enumerate() {
-            let at = block_place[b] as usize;
-            for i in 0..block.dim as usize {
-                H[(at + i) * n + at..][..block.dim as usize].copy_from_slice(p.cones.P_row(b, i));
-            }
-        }
-        for (k, spring) in p.cones.saturations.iter().enumerate() {
-            if self.saturated[k] == 0 {
-                let at = place[spring.index as usize] as usize;
-                H[at * n + at] += spring.stiffness;
-            }
-        }
-        for (i, contact) in p.contacts.iter().enumerate() {
-            if self.modes[i] == 0 {
-                continue;
-            }
-            let k = contact.k as usize;
-            let units = p.units_of(contact);
-            let unit = |r: usize| if r == 0 { 1.0 } else { units[r - 1] };
-            let dz = &self.dz[self.dz_at[i]..][..k * k];
-            let cone = p.cone_of(i);
-            let J = &p.cones.J[cone.J_at as usize..];
-            let width = cone.width as usize;
-            let sides = p.cones.sides_of(cone);
-            for row_side in sides {
-                let rows = &p.cones.blocks[row_side.block as usize];
-                let to = block_place[row_side.block as usize] as usize;
-                for r in 0..rows.dim as usize {
-                    // row r of Jᵀ Pi'
-                    let mut left = [0.0; MOST + 1];
-                    for s in 0..k {
-                        let J = unit(s) * J[s * width + row_side.column as usize + r];
-                        if J != 0.0 {
-                            for (left, dz) in left.iter_mut().zip(&dz[s * k..(s + 1) * k]) {
-                                *left += J * dz;
-                            }
-                        }
-                    }
-                    for column_side in sides {
-                        let columns = &p.cones.blocks[column_side.block as usize];
-                        let from = block_place[column_side.block as usize] as usize;
-                        let H = &mut H[(to + r) * n + from..][..columns.dim as usize];
-                        for s in 0..k {
-                            let rho = self.penalty * self.stiffness[i][usize::from(s > 0)];
-                            let f = left[s] * rho * unit(s);
-                            if f != 0.0 {
-                                let J = &J[s * width + column_side.column as usize..];
-                                for (H, J) in H.iter_mut().zip(J) {
-                                    *H += f * J;
-                                }
-                            }
-                        }
-                    }
-                }
-            }
-        }
-        self.factor.scale(&self.D, HOLD);
+        let Self { factor, D, saturated, dz, dz_at, modes, stiffness, penalty, .. } = self;
+        hessian::assemble(p, factor, D, HOLD, saturated, |i| {
+            let k = p.contacts[i].k as usize;
+            let rho = stiffness[i].map(|stiffness| *penalty * stiffness);
+            (modes[i] != 0).then(|| Part { matrix: &dz[dz_at[i]..][..k * k], rho })
+        });
     }
 
     /// Newton's direction into `dx`, and that of the augmented forces into `da`.

@@ -20,7 +20,10 @@ pub(crate) fn is_polyhedral(p: &FrictionProgram) -> bool {
 }
 
 /// Vertices that count as directions: all but 0.
-fn directions<'a>(p: &'a FrictionProgram, contact: &'a Contact) -> impl Iterator<Item = &'a [f64]> {
+pub(crate) fn directions<'a>(
+    p: &'a FrictionProgram,
+    contact: &'a Contact,
+) -> impl Iterator<Item = &'a [f64]> {
     let tangents = contact.tangents().max(1);
     p.vertices_of(contact).chunks_exact(tangents).filter(|v| v.iter().any(|v| *v != 0.0))
 }

@@ -37,6 +37,8 @@ pub enum CoulombMethod {
     WarmNewton,
     /// Newton's method from the convex relaxation.
     Newton,
+    /// Newton's method from the end of the path around the corners of the law.
+    Path,
     /// The fixed point over convex programs with shifted gaps, finished by Newton's method where that got
     /// there.
     FixedPoint,

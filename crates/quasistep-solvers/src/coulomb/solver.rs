@@ -1,5 +1,6 @@
 //! The driver: which algorithm, from where, and whether its answer holds.
 
+use crate::coulomb::central::Central;
 use crate::coulomb::law::Law;
 use crate::coulomb::newton::{Newton, Start};
 use crate::coulomb::program::FrictionProgram;
@@ -16,6 +17,8 @@ const ROUNDS: u32 = 100;
 /// Those before Lemke's method, and those that Newton's method follows whether or not they have settled.
 const FEW_ROUNDS: u32 = 4;
 const POLISHED: u32 = 12;
+/// Shares of the path's first `kappa` from which Newton's method tries its luck.
+const PATH: [f64; 4] = [1e-3, 1e-6, 1e-9, 1e-12];
 /// Where Newton's method starts between the relaxation and the similar program, and beyond.
 const PLACES: [f64; 8] = [0.0, 0.5, 0.25, 0.75, 0.9, 0.1, -1.0, 2.0];
 /// Pairs up to which Lemke's method keeps its dense tableau, and up to which the search through cases is
@@ -62,9 +65,11 @@ impl Default for CoulombSettings {
 /// 2. the convex relaxation of Anitescu, and Newton's method from there, both ways; if it has no answer, the proof
 ///    that the program has none: known forces that no contact can meet, gaps that contradict;
 /// 3. a few steps of the fixed point over convex programs with shifted gaps, Newton's method after each;
-/// 4. for pyramids Lemke's method, from the contacts active there; for round cones the same on pyramids around
+/// 4. a path along which the corners of the law are rounded off less and less, followed also where it turns back, and
+///    Newton's method from places on it;
+/// 5. for pyramids Lemke's method, from the contacts active there; for round cones the same on pyramids around
 ///    them, which Newton's method rounds off; then more of the fixed point;
-/// 5. for few pyramids every case: a solution, or the proof that they are jammed.
+/// 6. for few pyramids every case: a solution, or the proof that they are jammed.
 ///
 /// ```
 /// use quasistep_solvers::{CoulombSolution, CoulombSolver, Friction, FrictionProgram, Outcome};
@@ -93,6 +98,7 @@ pub struct CoulombSolver {
     law: Law,
     newton: Newton,
     shift: Shift,
+    central: Central,
     lcp: Lcp,
     firsts: Vec<u32>,
     lemke: LcpSolver,
@@ -191,6 +197,10 @@ impl CoulombSolver {
         if related && settings.newton && self.fixed_point(p, 0..FEW_ROUNDS, out) {
             return;
         }
+        if related && settings.newton && self.path(p, out) {
+            out.method = CoulombMethod::Path;
+            return;
+        }
         let pyramids = pyramid::is_polyhedral(p);
         if pyramids {
             pyramid::write(p, &mut self.lcp, &mut self.firsts);
@@ -236,9 +246,35 @@ impl CoulombSolver {
     fn harden(&mut self, p: &FrictionProgram, out: &mut CoulombSolution) -> bool {
         let Self { newton, law, start, .. } = self;
         let mut holds = |x: &[f64], lambda: &[f64], drifts| accept(law, p, x, lambda, drifts, out);
-        let found = newton.harden(p, start, &mut holds);
+        let found = newton.harden(p, start, None, &mut holds);
         out.newton = newton.steps;
         found
+    }
+
+    /// Down the path around the corners of the law, from the relaxation, and Newton's method from there; true if its
+    /// end is an answer.
+    fn path(&mut self, p: &FrictionProgram, out: &mut CoulombSolution) -> bool {
+        if !self.central.start(p, &self.shift.answer.x, &self.shift.lambda) {
+            return false;
+        }
+        let first = self.central.kappa;
+        for share in PATH {
+            let Newton { factor, D, .. } = &mut self.newton;
+            let there = self.central.follow(p, D, factor, share * first)
+                || self.central.wind(p, D, factor, share * first);
+            self.central.publish(p);
+            let Self { newton, central, law, .. } = self;
+            let start = Start { lambda: &central.lambda, u: &central.rates };
+            let mut holds =
+                |x: &[f64], lambda: &[f64], drifts| accept(law, p, x, lambda, drifts, out);
+            let found = newton.solve(p, start, &mut holds)
+                || newton.harden(p, &central.lambda, Some(&central.x), &mut holds);
+            out.newton = newton.steps;
+            if found || !there {
+                return found;
+            }
+        }
+        false
     }
 
     /// Solves the relaxation; true if it proved that there is no answer.

@@ -27,7 +27,7 @@ impl Search {
         for start in hooks.starts {
             let fits = start.len() == self.modes.len()
                 && start.iter().enumerate().all(|(c, &m)| (m as usize) < miqp.choices.modes(c));
-            if fits && !self.stopped(hooks) {
+            if fits && !self.enough(hooks) {
                 self.modes.copy_from_slice(start);
                 self.improve(miqp, settings, hooks);
             }
@@ -52,6 +52,11 @@ impl Search {
         }
     }
 
+    /// A search that is told to stop before it has any answer still looks for the first one.
+    fn enough(&mut self, hooks: &mut Hooks<'_>) -> bool {
+        self.stopped(hooks) && self.best.cost < f64::INFINITY
+    }
+
     fn modes_fit(&self, miqp: &Miqp<'_>) -> bool {
         self.modes.iter().enumerate().all(|(c, &m)| (m as usize) < miqp.choices.modes(c))
     }
@@ -59,7 +64,7 @@ impl Search {
     /// Fixes `modes`, asks for better ones at the answer, and so on while they change.
     fn improve(&mut self, miqp: &Miqp<'_>, settings: &MiqpSettings, hooks: &mut Hooks<'_>) {
         for _ in 0..PROPOSALS {
-            if self.modes == self.tried || self.stopped(hooks) {
+            if self.modes == self.tried || self.enough(hooks) {
                 return;
             }
             self.tried.clear();

@@ -350,10 +350,9 @@ impl Node {
     fn blocking(&self, sides: &[Side]) -> (f64, usize) {
         let zero = NO_MULTIPLIER * max_abs(&self.factors.r);
         let (mut t, mut leaves) = (f64::INFINITY, 0);
-        for k in 0..self.working.len() {
-            let r = self.factors.r[k];
+        for (k, (&r, &u)) in self.factors.r.iter().zip(&self.u).enumerate() {
             if r > zero && sides[self.working[k] as usize] != Side::Equal {
-                let t_k = self.u[k].max(0.0) / r;
+                let t_k = u.max(0.0) / r;
                 if t_k < t || (t_k == t && self.working[k] < self.working[leaves]) {
                     (t, leaves) = (t_k, k);
                 }

@@ -31,9 +31,7 @@ pub(crate) struct UnitRows {
     /// What rows that differ in sense and level alone share, whole lanes of each.
     values: Vec<f64>,
     spans: Vec<Span>,
-    /// Vector of each row, and +1 or −1.
-    vector: Vec<u32>,
-    sense: Vec<f64>,
+    rows: Vec<UnitRow>,
     pub b: Vec<f64>,
     /// Length of each row before scaling; 1 for a row of zeros.
     pub length: Vec<f64>,
@@ -43,9 +41,31 @@ pub(crate) struct UnitRows {
 /// Whole lanes `from..from + len` of a vector, zero elsewhere, and where they lie.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 struct Span {
-    from: usize,
-    len: usize,
-    at: usize,
+    from: u32,
+    len: u32,
+    at: u32,
+}
+
+impl Span {
+    #[inline(always)]
+    fn here(self) -> std::ops::Range<usize> {
+        self.from as usize..(self.from + self.len) as usize
+    }
+
+    #[inline(always)]
+    fn stored(self) -> std::ops::Range<usize> {
+        self.at as usize..(self.at + self.len) as usize
+    }
+}
+
+/// All that a scan reads of a row besides its vector's numbers: side by side in memory.
+#[derive(Clone, Copy, Debug)]
+struct UnitRow {
+    span: Span,
+    vector: u32,
+    /// +1 or −1.
+    sense: f64,
+    b: f64,
 }
 
 /// A row that is on a forbidden side.
@@ -62,8 +82,7 @@ impl UnitRows {
     fn build(&mut self, p: &Miqp<'_>) {
         self.values.clear();
         self.spans.clear();
-        self.vector.clear();
-        self.sense.clear();
+        self.rows.clear();
         self.b.clear();
         self.length.clear();
         zeros(&mut self.row, padded(p.n));
@@ -81,32 +100,36 @@ impl UnitRows {
                 *v = sense * *v / length;
             }
             let from = used.start / LANES * LANES;
-            self.push_vector(from, padded(used.end) - from);
+            let vector = self.vector(from, padded(used.end) - from);
             self.row[used].fill(0.0);
-            self.sense.push(sense);
+            let b = b / length;
+            self.rows.push(UnitRow { span: self.spans[vector], vector: vector as u32, sense, b });
             self.length.push(length);
-            self.b.push(b / length);
+            self.b.push(b);
         }
     }
 
-    /// Notes the vector in `row`, or the one like it.
-    fn push_vector(&mut self, from: usize, len: usize) {
+    /// Number of the vector in `row`, or of the one like it.
+    fn vector(&mut self, from: usize, len: usize) -> usize {
         let row = &self.row[from..from + len];
-        let known = (self.spans.iter().enumerate().rev().take(NEAR))
-            .find(|(_, s)| s.from == from && s.len == len && self.values[s.at..s.at + len] == *row);
-        let vector = known.map_or(self.spans.len(), |(k, _)| k);
-        if known.is_none() {
-            self.spans.push(Span { from, len, at: self.values.len() });
-            self.values.extend_from_slice(row);
+        let at = self.values.len() as u32;
+        let span = Span { from: from as u32, len: len as u32, at };
+        let alike =
+            |s: &Span| s.from == span.from && s.len == span.len && self.values[s.stored()] == *row;
+        let known = self.spans.iter().rev().take(NEAR).position(alike);
+        if let Some(back) = known {
+            return self.spans.len() - 1 - back;
         }
-        self.vector.push(vector as u32);
+        self.spans.push(span);
+        self.values.extend_from_slice(row);
+        self.spans.len() - 1
     }
 
     /// Where a row's vector begins, its lanes, and its sense.
     #[inline(always)]
     pub fn row(&self, i: usize) -> (usize, &[f64], f64) {
-        let Span { from, len, at } = self.spans[self.vector[i] as usize];
-        (from, &self.values[at..at + len], self.sense[i])
+        let UnitRow { span, sense, .. } = self.rows[i];
+        (span.from as usize, &self.values[span.stored()], sense)
     }
 }
 
@@ -122,19 +145,19 @@ kernel! {
             if passed[i] {
                 continue;
             }
+            let UnitRow { span, vector, sense, b } = rows.rows[i];
             // the two sides of one quantity follow one another
-            if rows.vector[i] != last {
-                last = rows.vector[i];
-                let Span { from, len, at } = rows.spans[last as usize];
-                along = product::<S>(lanes(&rows.values[at..at + len]), lanes(&x[from..from + len]));
+            if vector != last {
+                last = vector;
+                along = product::<S>(lanes(&rows.values[span.stored()]), lanes(&x[span.here()]));
             }
-            let s = rows.sense[i] * along - rows.b[i];
+            let s = sense * along - b;
             let (sign, slack) = match sides[i] {
                 Side::AtLeast => (1.0, s),
                 Side::AtMost => (-1.0, -s),
                 _ => (if s < 0.0 { 1.0 } else { -1.0 }, -s.abs()),
             };
-            if slack < worst && slack < -least - FEASIBLE * rows.b[i].abs() {
+            if slack < worst && slack < -least - FEASIBLE * b.abs() {
                 worst = slack;
                 pick = Some(Violated { row: i, sign, slack });
             }
@@ -148,13 +171,12 @@ kernel! {
     slacks(rows: &UnitRows, x: &[f64], out: &mut Vec<f64>) {
         out.clear();
         let (mut last, mut along) = (u32::MAX, 0.0);
-        for i in 0..rows.b.len() {
-            if rows.vector[i] != last {
-                last = rows.vector[i];
-                let Span { from, len, at } = rows.spans[last as usize];
-                along = product::<S>(lanes(&rows.values[at..at + len]), lanes(&x[from..from + len]));
+        for &UnitRow { span, vector, sense, b } in &rows.rows {
+            if vector != last {
+                last = vector;
+                along = product::<S>(lanes(&rows.values[span.stored()]), lanes(&x[span.here()]));
             }
-            out.push(rows.sense[i] * along - rows.b[i]);
+            out.push(sense * along - b);
         }
     }
 }

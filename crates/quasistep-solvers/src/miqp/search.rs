@@ -91,7 +91,7 @@ impl Search {
                 self.pop_masks(miqp);
                 if node.bound >= self.cutoff(settings) {
                     self.close(node.bound);
-                } else if self.over(out.nodes, settings, hooks) {
+                } else if !miqp.choices.is_empty() && self.over(out.nodes, settings, hooks) {
                     self.close(node.bound);
                     break;
                 } else {

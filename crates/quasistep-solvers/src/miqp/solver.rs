@@ -45,7 +45,8 @@ pub type Propose<'a> = dyn FnMut(&[f64], &mut [u8]) -> bool + 'a;
 pub struct Hooks<'a> {
     /// Modes to begin with, one entry per choice; a later one should be worth more.
     pub starts: &'a [&'a [u8]],
-    /// Asked before every node and trial: true stops the search. The crate reads no clock.
+    /// Asked before every node and trial: true stops the search, once it has an answer or its proposals lead to
+    /// none. The crate reads no clock.
     pub stop: Option<&'a mut dyn FnMut() -> bool>,
     /// Given a point of a relaxation or a feasible one, writes a mode per choice worth trying;
     /// false for none. It is asked again with what became of them, as long as the modes change.

@@ -336,8 +336,9 @@ impl Sample {
                 }
             }
             Refutation::Unsupported { direction: d } => {
-                if !(dot(&self.c, d) < -1e-9 * self.force) {
-                    return Err("nothing pushes along the direction".into());
+                let push = -dot(&self.c, d);
+                if !(push > 1e-9 * self.force) {
+                    return Err(format!("{push:e} of {:e} pushes along the direction", self.force));
                 }
                 for j in 0..self.n {
                     let bend = dot(&self.P[j * self.n..(j + 1) * self.n], d).abs();

@@ -37,18 +37,26 @@ impl Derivatives {
         let mut change = InputChange { q: vec![0.0; n_v], ..InputChange::default() };
         let mut out = OutputChange::default();
         for group in groups(&island, (0..n_v).collect()) {
-            group.iter().for_each(|&dof| change.q[dof] = 1.0);
+            for &dof in &group {
+                change.q[dof] = 1.0;
+            }
             self.jvp(system, &change, false, &mut out)?;
             scatter(&island, &group, |dof| dof, &out.q_next, n_v, by_q);
-            group.iter().for_each(|&dof| change.q[dof] = 0.0);
+            for &dof in &group {
+                change.q[dof] = 0.0;
+            }
         }
         change = InputChange { q_cmd: vec![0.0; n_cmd], ..InputChange::default() };
         let island_of_cmd: Vec<usize> = dof_of_cmd.iter().map(|&dof| island[dof]).collect();
         for group in groups(&island_of_cmd, (0..n_cmd).collect()) {
-            group.iter().for_each(|&cmd| change.q_cmd[cmd] = 1.0);
+            for &cmd in &group {
+                change.q_cmd[cmd] = 1.0;
+            }
             self.jvp(system, &change, false, &mut out)?;
             scatter(&island, &group, |cmd| dof_of_cmd[cmd], &out.q_next, n_cmd, by_q_cmd);
-            group.iter().for_each(|&cmd| change.q_cmd[cmd] = 0.0);
+            for &cmd in &group {
+                change.q_cmd[cmd] = 0.0;
+            }
         }
         Ok(())
     }

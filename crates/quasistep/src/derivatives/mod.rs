@@ -245,6 +245,12 @@ struct Scratch {
 }
 
 impl Derivatives {
+    /// Turns the warm start from the last step differentiated on (the default) or off: answers then have the same
+    /// bits whatever was differentiated before.
+    pub fn set_warm_start(&mut self, on: bool) {
+        self.work.set_warm_start(on);
+    }
+
     /// Next configuration, length `n_q`: of the relaxed step if that was asked for.
     pub fn q_next(&self) -> &[f64] {
         &self.work.q_next

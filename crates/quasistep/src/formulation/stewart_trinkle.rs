@@ -29,6 +29,7 @@ use crate::formulation::{Cone, Where, coulomb};
 use crate::params::{Fallback, StepParams};
 use crate::system::System;
 use crate::workspace::Workspace;
+use quasistep_model::PositionLimit;
 
 /// Stages 4 to 6. What stood in is in the report.
 pub(crate) fn solve(
@@ -42,11 +43,25 @@ pub(crate) fn solve(
         Err(why) if why.is_about_friction() => why,
         other => return other,
     };
-    if coulomb::solve(system, q, Where::Start, cone, &without_recovery(params), work).is_err() {
+    // without an overlap to be recovered it is the same step
+    let eased = without_recovery(params);
+    if !overlaps(system, q, work)
+        || coulomb::solve(system, q, Where::Start, cone, &eased, work).is_err()
+    {
         return Err(why);
     }
     work.report.fallback = Some((Fallback::AnitescuPotra, why));
     Ok(())
+}
+
+/// True if some gap row demands that something moves apart.
+fn overlaps(system: &System, q: &[f64], work: &Workspace) -> bool {
+    let beyond = |limit: &PositionLimit| {
+        let q = q[limit.q_index as usize];
+        q < limit.lower || q > limit.upper
+    };
+    work.contacts.rows.iter().any(|row| row.near.point.phi < 0.0)
+        || system.model.limits().iter().any(beyond)
 }
 
 /// The parameters of the step of Anitescu and Potra: `max(phi/h, 0)` in every gap row.

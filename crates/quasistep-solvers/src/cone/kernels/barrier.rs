@@ -67,7 +67,8 @@ kernel! {
                     add_round(cone, D, &gap[all], t);
                     continue;
                 }
-                let [s, gap, w] = [s, gap, w].map(|v| lanes(&v[all.clone()]));
+                let (s, gap) = (lanes(&s[all.clone()]), lanes(&gap[all.clone()]));
+                let w = lanes(&w[all]);
                 for (c, t) in lanes_mut(t).iter_mut().enumerate() {
                     let sum = S::add(S::load(&s[c]), S::load(&gap[c]));
                     S::store(S::mul(S::load(&w[c]), sum), t);
@@ -111,8 +112,10 @@ kernel! {
                     continue;
                 }
                 let t = lanes_mut(&mut t[all.clone()]);
-                let [s, z, gap, w, live, ds, dz] =
-                    [s, z, gap, w, live, ds, dz].map(|v| lanes(&v[all.clone()]));
+                let (s, z) = (lanes(&s[all.clone()]), lanes(&z[all.clone()]));
+                let (gap, w) = (lanes(&gap[all.clone()]), lanes(&w[all.clone()]));
+                let (ds, dz) = (lanes(&ds[all.clone()]), lanes(&dz[all.clone()]));
+                let live = lanes(&live[all]);
                 let (minus_mu, give) = (S::splat(-mu), S::splat(give));
                 for c in 0..t.len() {
                     let aim = S::mul(minus_mu, S::load(&live[c]));
@@ -120,6 +123,53 @@ kernel! {
                     let soft = S::fma(give, S::load(&z[c]), S::load(&s[c]));
                     let sum = S::add(S::load(&s[c]), S::load(&gap[c]));
                     S::store(S::fma(S::load(&w[c]), sum, S::div(product, soft)), &mut t[c]);
+                }
+            }
+        }
+    }
+}
+
+kernel! {
+    /// Moves the right side `t` so that the products at the end of a longer step come out between `low` and
+    /// `high`: Gondzio's correctors. Round cones are left as they are.
+    center(
+        p: &ConeProgram,
+        groups: &[Group],
+        give: f64,
+        alpha: f64,
+        bounds: [f64; 2],
+        s: &[f64],
+        z: &[f64],
+        ds: &[f64],
+        dz: &[f64],
+        live: &[f64],
+        t: &mut [f64],
+    ) {
+        let (low, high, minus) = (S::splat(bounds[0]), S::splat(bounds[1]), S::splat(-1.0));
+        let (alpha, give) = (S::splat(alpha), S::splat(give));
+        for group in groups {
+            for cone in &p.cones[group.first_cone as usize..group.last_cone as usize] {
+                if cone.round {
+                    continue;
+                }
+                let all = cone.at as usize..(cone.at + cone.stride_z) as usize;
+                let t = lanes_mut(&mut t[all.clone()]);
+                let (s, z) = (lanes(&s[all.clone()]), lanes(&z[all.clone()]));
+                let (ds, dz) = (lanes(&ds[all.clone()]), lanes(&dz[all.clone()]));
+                let live = lanes(&live[all]);
+                for c in 0..t.len() {
+                    let (s, z) = (S::load(&s[c]), S::load(&z[c]));
+                    let product = S::mul(
+                        S::fma(alpha, S::load(&ds[c]), s),
+                        S::fma(alpha, S::load(&dz[c]), z),
+                    );
+                    // what lies above `high` comes down by `high` at the most
+                    let below = S::max(S::fma(minus, product, low), S::zero());
+                    let above = S::max(S::fma(minus, high, product), S::zero());
+                    let less = S::mul(minus, S::max(S::mul(minus, above), S::mul(minus, high)));
+                    let change = S::mul(S::load(&live[c]), S::fma(minus, below, less));
+                    let soft = S::fma(give, z, s);
+                    S::store(S::add(S::load(&t[c]), S::div(change, soft)), &mut t[c]);
                 }
             }
         }
@@ -144,7 +194,10 @@ kernel! {
         dz: &mut [f64],
     ) -> f64 {
         let (minus, less) = (S::splat(-1.0), S::splat(-give));
-        let (mut blocked, mut round) = (minus, -1.0_f64);
+        // largest ratios so far, as numerators and denominators: no division per row
+        let (mut most_s, mut over_s) = (minus, S::splat(1.0));
+        let (mut most_z, mut over_z) = (minus, S::splat(1.0));
+        let mut round = -1.0_f64;
         for group in groups {
             rows_of_group::<S>(p, group, dx, false, ds);
             for cone in &p.cones[group.first_cone as usize..group.last_cone as usize] {
@@ -165,7 +218,9 @@ kernel! {
                     continue;
                 }
                 let (ds, dz) = (lanes_mut(&mut ds[all.clone()]), lanes_mut(&mut dz[all.clone()]));
-                let [s, z, gap, t, w] = [s, z, gap, t, w].map(|v| lanes(&v[all.clone()]));
+                let (s, z) = (lanes(&s[all.clone()]), lanes(&z[all.clone()]));
+                let (gap, t) = (lanes(&gap[all.clone()]), lanes(&t[all.clone()]));
+                let w = lanes(&w[all]);
                 for c in 0..ds.len() {
                     // minus dz and minus ds
                     let a = S::fma(S::load(&w[c]), S::load(&ds[c]), S::load(&t[c]));
@@ -173,12 +228,16 @@ kernel! {
                     let b = S::mul(minus, d);
                     S::store(S::mul(minus, a), &mut dz[c]);
                     S::store(d, &mut ds[c]);
-                    // padding: z = dz = 0 gives NaN, which max leaves out
-                    blocked = S::max(S::div(b, S::load(&s[c])), blocked);
-                    blocked = S::max(S::div(a, S::load(&z[c])), blocked);
+                    // padding: z = dz = 0 is no more than any ratio
+                    let (s, z) = (S::load(&s[c]), S::load(&z[c]));
+                    let more = S::fma(S::mul(minus, most_s), s, S::mul(b, over_s));
+                    (most_s, over_s) = (S::select(more, b, most_s), S::select(more, s, over_s));
+                    let more = S::fma(S::mul(minus, most_z), z, S::mul(a, over_z));
+                    (most_z, over_z) = (S::select(more, a, most_z), S::select(more, z, over_z));
                 }
             }
         }
+        let blocked = S::max(S::div(most_s, over_s), S::div(most_z, over_z));
         S::to_array(blocked).iter().fold(round, |m, b| m.max(*b))
     }
 }
@@ -199,7 +258,8 @@ kernel! {
         for group in groups {
             for cone in &p.cones[group.first_cone as usize..group.last_cone as usize] {
                 let all = cone.at as usize..(cone.at + cone.stride_z) as usize;
-                let [s, z, ds, dz] = [s, z, ds, dz].map(|v| lanes(&v[all.clone()]));
+                let (s, z) = (lanes(&s[all.clone()]), lanes(&z[all.clone()]));
+                let (ds, dz) = (lanes(&ds[all.clone()]), lanes(&dz[all]));
                 for c in 0..s.len() {
                     let s = S::fma(alpha, S::load(&ds[c]), S::load(&s[c]));
                     let z = S::fma(alpha, S::load(&dz[c]), S::load(&z[c]));

@@ -10,16 +10,22 @@
 mod barrier;
 mod cones;
 mod factor;
+mod hessian;
 mod simd;
+mod solve;
+mod tile;
 mod verdict;
+mod wide;
 
-pub(crate) use barrier::{advance, corrector, directions, predictor, products, weights};
+pub(crate) use barrier::{advance, center, corrector, directions, predictor, products, weights};
 pub(crate) use cones::{add_forces, force_power, rates, rows_of_group, slacks, subtract_forces};
-pub(crate) use factor::{add_cones, cost_times, factor, solve, start_hessian};
+pub(crate) use factor::factor;
+pub(crate) use hessian::{add_cones, cost_times, start_hessian};
 #[cfg(target_arch = "x86_64")]
 pub(crate) use simd::Avx2;
 pub(crate) use simd::{Isa, Lane, Portable, Simd};
-pub(crate) use verdict::{Allowed, Extremes, Sizes, rows_hold, verdict};
+pub(crate) use solve::solve;
+pub(crate) use verdict::{Allowed, Extremes, rows_hold, verdict};
 
 pub(crate) use crate::cone::second_order::MAX as MAX_ROUND;
 
@@ -42,8 +48,8 @@ macro_rules! kernel {
                 fn avx2($($arg: $type),*) $(-> $ret)? {
                     body::<$crate::cone::kernels::Avx2>($($arg),*)
                 }
-                if isa == $crate::cone::kernels::Isa::Avx2 {
-                    // SAFETY: `Isa::Avx2` is only made by `detect`, on a machine that has both
+                if isa != $crate::cone::kernels::Isa::Portable {
+                    // SAFETY: others than `Isa::Portable` are only made by `detect`, on a machine that has both
                     #[allow(unsafe_code)]
                     return unsafe { avx2($($arg),*) };
                 }
@@ -82,3 +88,33 @@ pub(crate) fn multiply<S: Simd>(a: &[f64], b: &[f64], mut acc: S::V) -> S::V {
     }
     acc
 }
+
+/// `N` vectors from `x`, `stride` lanes apart. (A closure would be compiled without the kernel's
+/// instructions.)
+#[inline(always)]
+fn load<S: Simd, const N: usize>(x: &[f64], stride: usize) -> [S::V; N] {
+    let x = lanes(x);
+    let mut out = [S::zero(); N];
+    for n in 0..N {
+        out[n] = S::load(&x[n * stride]);
+    }
+    out
+}
+
+/// Calls a function with the size of a panel as a constant where it is a common one: arms of up to nine
+/// joints, free bodies, sliders.
+macro_rules! by_dim {
+    ($dim:expr, $fixed:ident, $any:ident, $S:ty, ($($arg:expr),* $(,)?)) => {
+        match $dim {
+            1 => $fixed::<$S, 1, 1>($($arg),*),
+            2 => $fixed::<$S, 2, 1>($($arg),*),
+            3 => $fixed::<$S, 3, 1>($($arg),*),
+            6 => $fixed::<$S, 6, 2>($($arg),*),
+            7 => $fixed::<$S, 7, 2>($($arg),*),
+            8 => $fixed::<$S, 8, 2>($($arg),*),
+            9 => $fixed::<$S, 9, 3>($($arg),*),
+            _ => $any::<$S>($($arg),*),
+        }
+    };
+}
+use by_dim;

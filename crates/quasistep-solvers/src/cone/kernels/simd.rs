@@ -12,6 +12,9 @@ pub(crate) enum Isa {
     Portable,
     #[cfg(target_arch = "x86_64")]
     Avx2,
+    /// With the former: eight numbers at once where sizes allow.
+    #[cfg(target_arch = "x86_64")]
+    Avx512,
 }
 
 impl Isa {
@@ -20,6 +23,9 @@ impl Isa {
         #[cfg(target_arch = "x86_64")]
         if std::arch::is_x86_feature_detected!("avx2") && std::arch::is_x86_feature_detected!("fma")
         {
+            if std::arch::is_x86_feature_detected!("avx512f") {
+                return Self::Avx512;
+            }
             return Self::Avx2;
         }
         Self::Portable
@@ -43,6 +49,8 @@ pub(crate) trait Simd {
     fn max(a: Self::V, b: Self::V) -> Self::V;
     /// `b` where `a > 0`, else 0.
     fn where_positive(a: Self::V, b: Self::V) -> Self::V;
+    /// `a` where `by > 0`, else `b`.
+    fn select(by: Self::V, a: Self::V, b: Self::V) -> Self::V;
     /// Magnitude of every lane.
     fn abs(a: Self::V) -> Self::V;
     /// Bit `i` says that lane `i` is above zero.
@@ -51,6 +59,11 @@ pub(crate) trait Simd {
     fn sums(v: [Self::V; LANES]) -> Self::V;
     /// Every lane is lane `I`.
     fn lane<const I: i32>(v: Self::V) -> Self::V;
+    /// The first lane's number.
+    #[inline(always)]
+    fn first(v: Self::V) -> f64 {
+        Self::to_array(v)[0]
+    }
     /// `a b + c` of numbers; a bare `mul_add` would call a library function where the instruction is
     /// missing.
     fn fma1(a: f64, b: f64, c: f64) -> f64;
@@ -122,6 +135,10 @@ impl Simd for Portable {
         each(|l| if a[l] > 0.0 { b[l] } else { 0.0 })
     }
     #[inline(always)]
+    fn select(by: Lane, a: Lane, b: Lane) -> Lane {
+        each(|l| if by[l] > 0.0 { a[l] } else { b[l] })
+    }
+    #[inline(always)]
     fn abs(a: Lane) -> Lane {
         each(|l| a[l].abs())
     }
@@ -151,10 +168,10 @@ pub(crate) use avx2::Avx2;
 mod avx2 {
     use super::{LANES, Lane, Simd};
     use std::arch::x86_64::{
-        __m256d, _CMP_GT_OQ, _mm256_add_pd, _mm256_and_pd, _mm256_andnot_pd, _mm256_cmp_pd,
-        _mm256_div_pd, _mm256_fmadd_pd, _mm256_hadd_pd, _mm256_loadu_pd, _mm256_max_pd,
-        _mm256_movemask_pd, _mm256_mul_pd, _mm256_permute2f128_pd, _mm256_permute4x64_pd,
-        _mm256_set1_pd, _mm256_setzero_pd, _mm256_storeu_pd,
+        __m256d, _CMP_GT_OQ, _mm256_add_pd, _mm256_and_pd, _mm256_andnot_pd, _mm256_blendv_pd,
+        _mm256_cmp_pd, _mm256_div_pd, _mm256_fmadd_pd, _mm256_hadd_pd, _mm256_loadu_pd,
+        _mm256_max_pd, _mm256_movemask_pd, _mm256_mul_pd, _mm256_permute2f128_pd,
+        _mm256_permute4x64_pd, _mm256_set1_pd, _mm256_setzero_pd, _mm256_storeu_pd,
     };
 
     /// Only reached from a kernel's AVX2 version, which is only called after [`super::Isa::detect`] found
@@ -213,6 +230,14 @@ mod avx2 {
         fn where_positive(a: __m256d, b: __m256d) -> __m256d {
             // SAFETY: see `Avx2`
             unsafe { _mm256_and_pd(_mm256_cmp_pd::<_CMP_GT_OQ>(a, _mm256_setzero_pd()), b) }
+        }
+        #[inline(always)]
+        fn select(by: __m256d, a: __m256d, b: __m256d) -> __m256d {
+            // SAFETY: see `Avx2`
+            unsafe {
+                let above = _mm256_cmp_pd::<_CMP_GT_OQ>(by, _mm256_setzero_pd());
+                _mm256_blendv_pd(b, a, above)
+            }
         }
         #[inline(always)]
         fn abs(a: __m256d) -> __m256d {

@@ -1,7 +1,7 @@
 //! One sweep over an island for everything that an answer is judged by.
 
 use super::cones::{sides_of, split};
-use super::factor::cost_of_panel;
+use super::hessian::cost_of_panel;
 use super::{Simd, kernel, lanes, lanes_mut};
 use crate::cone::program::{ConeData, ConeProgram, LANES, MAX_ROWS};
 use crate::cone::structure::{Group, Panel};
@@ -262,90 +262,31 @@ fn any<S: Simd>(
     }
 }
 
-/// Memory of [`rows_hold`].
-#[derive(Debug, Default)]
-pub(crate) struct Sizes {
-    /// One over the cost of every variable, in padded layout.
-    ease: Vec<f64>,
-    /// Size of every cone's Jacobian with every variable measured by its cost.
-    size: Vec<f64>,
-}
-
-impl Sizes {
-    /// Makes room for a program.
-    pub fn reserve(&mut self, p: &ConeProgram) {
-        self.ease.resize(p.n_padded.max(self.ease.len()), 0.0);
-        self.size.resize(p.cones.len().max(self.size.len()), 0.0);
-    }
-}
-
-/// What the slacks of rows may be: a share of the row's terms, and of the speed around in units of the cone's
-/// size, `speed` at the most.
+/// What the slacks of rows may be: a share of the row's terms, and that much more.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Allowed {
     pub of_terms: f64,
-    pub of_speed: f64,
-    pub speed: f64,
+    pub by_speed: f64,
 }
 
 kernel! {
     /// Whether every row of an island holds to what is allowed, from below and, with a multiplier, from
-    /// above. The slacks are in `u`. A variable without cost counts with the largest, `scale`.
+    /// above. The slacks are in `u`.
     rows_hold(
         p: &ConeProgram,
         groups: &[Group],
-        panels: &[Panel],
-        scale: f64,
         allowed: Allowed,
         x: &[f64],
         z: &[f64],
         u: &[f64],
-        sizes: &mut Sizes,
     ) -> bool {
-        let Sizes { ease, size } = sizes;
-        for panel in panels {
-            let block = &p.blocks[panel.block as usize];
-            for i in 0..block.dim as usize {
-                let cost = p.P[block.P_at as usize + i * (block.stride as usize + 1)];
-                ease[block.at as usize + i] = 1.0 / if cost > 0.0 { cost } else { scale };
-            }
-        }
-        let mut fastest = 0.0_f64;
-        for group in groups {
-            let first = group.first_cone as usize;
-            for (i, cone) in p.cones[first..group.last_cone as usize].iter().enumerate() {
-                let (k, width) = (cone.k as usize, cone.width as usize);
-                let mut longest = S::zero();
-                for side in p.sides_of(cone) {
-                    let block = &p.blocks[side.block as usize];
-                    let J = &lanes(&p.J[cone.J_at as usize + side.column as usize..]);
-                    let ease = &lanes(&ease[block.at as usize..])[..block.stride as usize / LANES];
-                    for (l, ease) in ease.iter().enumerate() {
-                        let mut most = S::zero();
-                        for r in 0..k {
-                            most = S::max(most, S::abs(S::load(&J[r * width / LANES + l])));
-                        }
-                        longest = S::max(longest, S::mul(S::mul(most, most), S::load(ease)));
-                    }
-                }
-                let own = largest::<S>(longest).sqrt();
-                size[first + i] = own;
-                let mut speed = S::abs(S::load(&lanes(&p.b[cone.b_at as usize..])[0]));
-                for lane in &lanes(&u[cone.at as usize..])[..cone.stride_z as usize / LANES] {
-                    speed = S::max(speed, S::abs(S::load(lane)));
-                }
-                fastest = if own > 0.0 { fastest.max(largest::<S>(speed) / own) } else { fastest };
-            }
-        }
         let minus = S::splat(-1.0);
         let mut beyond = S::zero();
+        let by_speed = S::splat(allowed.by_speed);
         for group in groups {
-            let first = group.first_cone as usize;
-            for (i, cone) in p.cones[first..group.last_cone as usize].iter().enumerate() {
+            for cone in &p.cones[group.first_cone as usize..group.last_cone as usize] {
                 let (k, width) = (cone.k as usize, cone.width as usize);
                 let per = cone.stride_z as usize / LANES;
-                let speed = allowed.speed.min(fastest * size[first + i]);
-                let by_speed = S::splat(allowed.of_speed * speed);
                 let mut sums = [0.0; MAX_ROWS];
                 for r in 0..k {
                     let mut acc = S::zero();

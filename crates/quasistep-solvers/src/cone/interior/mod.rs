@@ -17,10 +17,15 @@
 //! | `t`        | `dz = −t − W⁻² A dx`                                                    |
 //! | `over`, `under` | how far a limited spring is stretched beyond its limit, upwards and downwards |
 
+mod spring;
+mod start;
+mod work;
+
 use crate::cone::kernels::{self, Isa};
-use crate::cone::program::{ConeData, ConeProgram};
-use crate::cone::second_order;
-use crate::cone::structure::{Group, Island, Panel, Structure};
+use crate::cone::program::ConeProgram;
+use crate::cone::structure::{Island, Structure};
+use spring::Spring;
+use work::Work;
 
 /// Iterations without progress after which rounding has taken over.
 const STALLED: u32 = 2;
@@ -28,6 +33,20 @@ const STALLED: u32 = 2;
 const ITERATIONS: u32 = 60;
 /// Share of the way to the boundary that a step takes.
 const STEP: f64 = 0.995;
+/// Power of the mean product after the predictor, as a share of that before: the share to aim at.
+const CENTER: i32 = 5;
+const CENTER_ROUND: i32 = 3;
+/// Directions after the corrector's that look for a longer step, what they add to it, and the share of that
+/// which must come for another one.
+const CENTERINGS: u32 = 2;
+/// Numbers in an island's factor from which such directions are cheap beside it.
+const LARGE: u32 = 30_000;
+const LONGER: f64 = 0.3;
+const WORTH: f64 = 0.1;
+/// Step that is long enough.
+const LONG: f64 = 0.95;
+/// Products at the end of the longer step, over the mean that is aimed at: what is below or above is moved.
+const PRODUCTS: [f64; 2] = [0.1, 10.0];
 /// Diagonal shift towards the last `x`, as a share of the largest diagonal entry of the cost.
 const SHIFT: f64 = 1e-9;
 
@@ -54,28 +73,13 @@ pub(crate) struct Interior {
     JS: Vec<f64>,
     GJ: Vec<f64>,
     springs: Vec<Spring>,
+    /// A direction to come back to.
+    last_dx: Vec<f64>,
+    last_ds: Vec<f64>,
+    last_dz: Vec<f64>,
     /// What a row gives way for a unit of force: `A x − b + give z = s`.
     give: f64,
     pub iterations: u32,
-}
-
-/// A spring with limited force as two bounds: `force = k (x − target − over + under)`,
-/// `−limit ≤ force ≤ limit`, `over (limit − force) = under (limit + force) = 0`.
-#[derive(Clone, Copy, Debug, Default)]
-struct Spring {
-    /// Padded index of the variable, and where its diagonal entry is in `H`.
-    at: u32,
-    H_at: u32,
-    panel: u32,
-    stiffness: f64,
-    limit: f64,
-    target: f64,
-    force: f64,
-    over: f64,
-    under: f64,
-    /// Right sides of the two products.
-    t: [f64; 2],
-    change: [f64; 3],
 }
 
 /// How an island's iteration ended.
@@ -86,53 +90,22 @@ pub(crate) enum Outcome {
     Stuck,
 }
 
-impl Spring {
-    fn limited(&self) -> bool {
-        self.limit.is_finite() && self.stiffness > 0.0
-    }
-
-    /// `limit − force` and `limit + force`: multipliers of `over` and `under`.
-    fn margins(&self) -> [f64; 2] {
-        [self.limit - self.force, self.limit + self.force]
-    }
-
-    /// Stiffness that is left while the bounds push back.
-    fn stiffness(&self) -> f64 {
-        if !self.limited() {
-            return self.stiffness;
-        }
-        let [a, b] = self.margins();
-        1.0 / (1.0 / self.stiffness + self.over / a + self.under / b)
-    }
-
-    /// Force that its bounds add at `dx = 0`.
-    fn offset(&self) -> f64 {
-        if !self.limited() {
-            return 0.0;
-        }
-        let [a, b] = self.margins();
-        self.stiffness() * (self.t[0] / a - self.t[1] / b)
-    }
-
-    /// Changes of force, over and under for a change of `x`.
-    fn changes(&self, dx: f64) -> [f64; 3] {
-        if !self.limited() {
-            return [self.stiffness * dx, 0.0, 0.0];
-        }
-        let [a, b] = self.margins();
-        let force = self.stiffness() * dx + self.offset();
-        [force, (self.over * force - self.t[0]) / a, (-self.under * force - self.t[1]) / b]
-    }
-}
-
 impl Interior {
     /// Takes the sizes of a problem.
     pub fn prepare(&mut self, p: &ConeProgram, s: &Structure) {
-        for v in [&mut self.x, &mut self.pull, &mut self.dx] {
+        for v in [&mut self.x, &mut self.pull, &mut self.dx, &mut self.last_dx] {
             v.clear();
             v.resize(p.n_padded, 0.0);
         }
-        for v in [&mut self.z, &mut self.gap, &mut self.dz, &mut self.ds, &mut self.t] {
+        for v in [
+            &mut self.z,
+            &mut self.gap,
+            &mut self.dz,
+            &mut self.ds,
+            &mut self.t,
+            &mut self.last_dz,
+            &mut self.last_ds,
+        ] {
             v.clear();
             v.resize(p.m_padded, 0.0);
         }
@@ -174,7 +147,8 @@ impl Interior {
     }
 
     /// Iterates on one island until the mean product of slack and multiplier is `target` of force
-    /// times speed, or nothing moves. The point is in the island's entries of `x`, `s` and `z`.
+    /// times speed, or nothing moves. The point is in the island's entries of `x`, `s` and `z`. A row gives
+    /// way by `give` over the scale of the cost.
     pub fn solve(
         &mut self,
         isa: Isa,
@@ -184,29 +158,56 @@ impl Interior {
         target: f64,
         give: f64,
     ) -> Outcome {
-        let work = Work {
-            isa,
-            p,
-            s,
-            panels: &s.panels[island.first_panel as usize..island.last_panel as usize],
-            groups: &s.groups[island.first_group as usize..island.last_group as usize],
-            range: (island.first_panel as usize, island.last_panel as usize),
-        };
-        let degree = self.degree(&work);
+        let work = Work::new(isa, p, s, island);
         let scale = self.scale(&work);
         self.give = give / scale;
-        if !self.start(&work, scale) {
-            return Outcome::Stuck;
+        if self.start(&work, scale) { self.iterate(&work, scale, target) } else { Outcome::Stuck }
+    }
+
+    /// Takes over the point of an island.
+    pub fn take_island(&mut self, from: &Self, p: &ConeProgram, s: &Structure, island: &Island) {
+        for panel in &s.panels[island.first_panel as usize..island.last_panel as usize] {
+            let at = panel.x_at as usize..(panel.x_at + panel.dim) as usize;
+            self.x[at.clone()].copy_from_slice(&from.x[at]);
         }
+        for group in &s.groups[island.first_group as usize..island.last_group as usize] {
+            for cone in &p.cones[group.first_cone as usize..group.last_cone as usize] {
+                let at = cone.at as usize..(cone.at + cone.stride_z) as usize;
+                self.z[at.clone()].copy_from_slice(&from.z[at.clone()]);
+                self.s[at.clone()].copy_from_slice(&from.s[at]);
+            }
+        }
+    }
+
+    /// Goes on from the point where [`solve`](Self::solve) ended.
+    pub fn go_on(
+        &mut self,
+        isa: Isa,
+        p: &ConeProgram,
+        s: &Structure,
+        island: &Island,
+        target: f64,
+        give: f64,
+    ) -> Outcome {
+        let work = Work::new(isa, p, s, island);
+        let scale = self.scale(&work);
+        self.give = give / scale;
+        self.iterate(&work, scale, target)
+    }
+
+    fn iterate(&mut self, work: &Work<'_>, scale: f64, target: f64) -> Outcome {
+        let p = work.p;
+        let degree = self.degree(work);
         let shift = SHIFT * scale;
-        let (force, speed) = (self.force(&work), Self::speed(&work));
+        let power = if work.round { CENTER_ROUND } else { CENTER };
+        let (force, speed) = (self.force(work), Self::speed(work));
         let speed = speed.max(force / scale);
-        let mut mu = self.products(&work, 0.0) / degree;
+        let mut mu = self.products(work, 0.0) / degree;
         let mut best = f64::INFINITY;
         let mut since = 0;
         for _ in 0..ITERATIONS {
-            let size = self.size(&work);
-            let (gap, pull) = (self.largest_gap(&work), work.largest(&self.pull));
+            let size = self.size(work);
+            let (gap, pull) = (self.largest_gap(work), work.largest(&self.pull));
             // a step back means that rounding has taken over
             let now = (mu / (force * speed)).max(gap / speed).max(pull / force);
             if !mu.is_finite() {
@@ -234,7 +235,7 @@ impl Interior {
                 &mut self.w,
                 &mut self.D,
             );
-            if !self.factor(&work, shift) {
+            if !self.factor(work, shift) {
                 return Outcome::Stuck;
             }
             // predictor: straight at the answer
@@ -253,9 +254,9 @@ impl Interior {
                 let [a, b] = spring.margins();
                 spring.t = [spring.over * a, spring.under * b];
             }
-            let alpha = self.direction(&work).min(1.0);
-            let ahead = self.products(&work, alpha) / degree;
-            let center = (ahead / mu).clamp(0.0, 1.0).powi(3);
+            let alpha = self.direction(work).min(1.0);
+            let ahead = self.products(work, alpha) / degree;
+            let center = (ahead / mu).clamp(0.0, 1.0).powi(power);
             // corrector: what the predictor's products left out, and back to the middle
             kernels::corrector(
                 work.isa,
@@ -281,14 +282,68 @@ impl Interior {
                     spring.under * b + under * force - center * mu,
                 ];
             }
-            let alpha = (STEP * self.direction(&work)).min(1.0);
+            let longest = self.lengthen(work, center * mu);
+            let alpha = (STEP * longest).min(1.0);
             // written so that NaN ends here, with the point still good
             if !(alpha > 1e-6 && work.sum(&self.dx).is_finite()) {
                 return Outcome::Stuck;
             }
-            mu = self.advance(&work, alpha, shift) / degree;
+            mu = self.advance(work, alpha, shift) / degree;
         }
         Outcome::Stuck
+    }
+
+    /// The corrector's direction, or one that lets a longer step by moving the products that end it:
+    /// Gondzio's. Returns its longest step inside.
+    fn lengthen(&mut self, work: &Work<'_>, aim: f64) -> f64 {
+        let mut longest = self.direction(work);
+        let large = work.panels.iter().map(|panel| panel.dim * panel.width).sum::<u32>() >= LARGE;
+        for _ in 0..if large && !work.round { CENTERINGS } else { 0 } {
+            if longest >= LONG {
+                break;
+            }
+            let ahead = (longest + LONGER).min(1.0);
+            kernels::center(
+                work.isa,
+                work.p,
+                work.groups,
+                self.give,
+                ahead,
+                PRODUCTS.map(|share| share * aim),
+                &self.s,
+                &self.z,
+                &self.ds,
+                &self.dz,
+                &self.live,
+                &mut self.t,
+            );
+            self.keep_direction();
+            let next = self.direction(work);
+            // written so that NaN comes back
+            if !(next >= longest) {
+                self.keep_direction();
+                for spring in &mut self.springs {
+                    spring.change = spring.last_change;
+                }
+                break;
+            }
+            let enough = next >= longest + WORTH * (ahead - longest);
+            longest = next;
+            if !enough {
+                break;
+            }
+        }
+        longest
+    }
+
+    /// Puts the direction at hand away and the one put away in its place.
+    fn keep_direction(&mut self) {
+        std::mem::swap(&mut self.dx, &mut self.last_dx);
+        std::mem::swap(&mut self.ds, &mut self.last_ds);
+        std::mem::swap(&mut self.dz, &mut self.last_dz);
+        for spring in &mut self.springs {
+            spring.last_change = spring.change;
+        }
     }
 
     /// Solves for `dx`, `ds`, `dz` with the right side in `t`; returns the longest step inside.
@@ -401,122 +456,6 @@ impl Interior {
         kernels::factor(work.isa, work.s, first, last, 0.0, &mut self.H, &mut self.W).is_ok()
     }
 
-    /// The point of least squares between cost and cones, pushed inside the cones.
-    fn start(&mut self, work: &Work<'_>, scale: f64) -> bool {
-        let p = work.p;
-        for cone in work.cones() {
-            let at = cone.at as usize;
-            let stride = cone.stride_z as usize;
-            self.w[at..at + stride].fill(scale);
-            if cone.round {
-                let D = &mut self.D[cone.E_at as usize..][..cone.k as usize * stride];
-                D.fill(0.0);
-                for i in 0..cone.m as usize {
-                    D[i * stride + i] = scale;
-                }
-            }
-        }
-        for spring in self.springs.iter_mut().filter(|s| work.has(s.panel)) {
-            // as if without limit
-            (spring.over, spring.under, spring.force) = (0.0, 0.0, 0.0);
-        }
-        for panel in work.panels {
-            self.x[panel.x_at as usize..(panel.x_at + panel.dim) as usize].fill(0.0);
-        }
-        if !self.factor(work, SHIFT * scale) {
-            return false;
-        }
-        kernels::slacks(work.isa, p, work.groups, &self.x, &mut self.gap);
-        for cone in work.cones() {
-            for i in cone.at as usize..(cone.at + cone.stride_z) as usize {
-                self.t[i] = scale * self.gap[i];
-            }
-        }
-        for panel in work.panels {
-            let at = panel.x_at as usize..(panel.x_at + panel.dim) as usize;
-            self.x[at.clone()].iter_mut().zip(&p.c[at]).for_each(|(x, c)| *x = -c);
-        }
-        for spring in self.springs.iter().filter(|s| work.has(s.panel)) {
-            self.x[spring.at as usize] += spring.stiffness * spring.target;
-        }
-        kernels::subtract_forces(work.isa, p, work.groups, &self.t, &mut self.x);
-        let (first, last) = work.range;
-        kernels::solve(work.isa, work.s, first, last, &self.H, &self.W, &mut self.x);
-        kernels::slacks(work.isa, p, work.groups, &self.x, &mut self.gap);
-        // s = A x − b and z = −scale s, each moved into the cones
-        let (mut least, mut most) = (f64::INFINITY, f64::NEG_INFINITY);
-        for cone in work.cones() {
-            let u = &self.gap[cone.at as usize..][..cone.m as usize];
-            if cone.round {
-                let norm = second_order::norm(&u[1..]);
-                (least, most) = (least.min(u[0] - norm), most.max(u[0] + norm));
-            } else {
-                (least, most) = u.iter().fold((least, most), |(l, m), u| (l.min(*u), m.max(*u)));
-            }
-        }
-        if least > most {
-            // no cones
-            (least, most) = (1.0, -1.0);
-        }
-        let reach = least.abs().max(most.abs()).max(Self::speed(work)).max(1e-300);
-        let mut up = (-1.5 * least).max(1e-4 * reach);
-        let mut down = (1.5 * most).max(1e-4 * reach);
-        let (mut dot, mut sum_s, mut sum_z) = (0.0, 0.0, 0.0);
-        for cone in work.cones() {
-            for i in 0..cone.m as usize {
-                let e = if cone.round && i > 0 { 0.0 } else { 1.0 };
-                let u = self.gap[cone.at as usize + i];
-                let (s, z) = (u + e * up, -u + e * down);
-                dot += s * z;
-                sum_s += e * s;
-                sum_z += e * z;
-            }
-        }
-        if sum_s > 0.0 && sum_z > 0.0 {
-            up += 0.5 * dot / sum_z;
-            down += 0.5 * dot / sum_s;
-        }
-        for cone in work.cones() {
-            for i in 0..cone.stride_z as usize {
-                let at = cone.at as usize + i;
-                if i >= cone.m as usize {
-                    (self.s[at], self.z[at], self.gap[at]) = (1.0, 0.0, 0.0);
-                    continue;
-                }
-                let e = if cone.round && i > 0 { 0.0 } else { 1.0 };
-                let u = self.gap[at];
-                self.s[at] = u + e * up;
-                self.z[at] = scale * (-u + e * down);
-                self.gap[at] = u - self.s[at];
-                if !cone.round {
-                    self.gap[at] += self.give * self.z[at];
-                }
-                (self.ds[at], self.dz[at]) = (0.0, 0.0);
-            }
-        }
-        // limited springs at rest, with room on both sides
-        kernels::cost_times(work.isa, p, work.panels, &self.x, &mut self.pull);
-        for panel in work.panels {
-            let at = panel.x_at as usize..(panel.x_at + panel.dim) as usize;
-            self.pull[at.clone()].iter_mut().zip(&p.c[at]).for_each(|(pull, c)| *pull += c);
-        }
-        for spring in self.springs.iter_mut().filter(|s| work.has(s.panel)) {
-            let stretch = self.x[spring.at as usize] - spring.target;
-            if spring.limited() {
-                let room = reach.max(spring.limit / spring.stiffness);
-                spring.over = stretch.max(0.0) + room;
-                spring.under = (-stretch).max(0.0) + room;
-                spring.force = 0.0;
-            } else {
-                spring.force = spring.stiffness * stretch;
-            }
-            spring.change = [0.0; 3];
-            self.pull[spring.at as usize] += spring.force;
-        }
-        kernels::subtract_forces(work.isa, p, work.groups, &self.z, &mut self.pull);
-        true
-    }
-
     /// Number of products: one for an edge or a round cone, two for a limited spring.
     fn degree(&self, work: &Work<'_>) -> f64 {
         let cones: u32 = work.cones().map(|c| if c.round { 1 } else { c.m }).sum();
@@ -565,39 +504,5 @@ impl Interior {
         let gaps =
             work.cones().flat_map(|c| &self.gap[c.at as usize..(c.at + c.stride_z) as usize]);
         gaps.fold(0.0, |m, g| m.max(g.abs()))
-    }
-}
-
-/// What one island's iteration reads.
-struct Work<'a> {
-    isa: Isa,
-    p: &'a ConeProgram,
-    s: &'a Structure,
-    panels: &'a [Panel],
-    groups: &'a [Group],
-    range: (usize, usize),
-}
-
-impl<'a> Work<'a> {
-    fn cones(&self) -> impl Iterator<Item = &'a ConeData> {
-        let p = self.p;
-        self.groups.iter().flat_map(move |g| &p.cones[g.first_cone as usize..g.last_cone as usize])
-    }
-
-    fn largest(&self, x: &[f64]) -> f64 {
-        let entries =
-            self.panels.iter().flat_map(|p| &x[p.x_at as usize..(p.x_at + p.dim) as usize]);
-        entries.fold(0.0, |m, v| m.max(v.abs()))
-    }
-
-    /// Sum of magnitudes likewise; NaN and infinities show in it.
-    fn sum(&self, x: &[f64]) -> f64 {
-        let entries =
-            self.panels.iter().flat_map(|p| &x[p.x_at as usize..(p.x_at + p.dim) as usize]);
-        entries.map(|v| v.abs()).sum()
-    }
-
-    fn has(&self, panel: u32) -> bool {
-        (self.range.0..self.range.1).contains(&(panel as usize))
     }
 }

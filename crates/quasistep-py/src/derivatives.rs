@@ -1,0 +1,331 @@
+//! Derivatives of steps: one by one, and in batches.
+
+use crate::arrays::{Array, flat};
+use crate::error;
+use crate::params::StepParams;
+use crate::report::StepReport;
+use crate::run::Watch;
+use crate::system::{System, WrenchArgument};
+use numpy::PyArray1;
+use pyo3::prelude::*;
+use pyo3::types::PyDict;
+use quasistep::{
+    BatchDerivatives, DifferentiateBatch, InputChange, Mode, OutputChange, State, StepKinks,
+};
+use std::sync::{Arc, Mutex, PoisonError};
+
+/// A step and its derivatives.
+#[pyclass(frozen, module = "quasistep._core")]
+pub struct Derivatives {
+    system: Arc<quasistep::System>,
+    inner: Mutex<quasistep::Derivatives>,
+}
+
+fn mode(kappa: Option<f64>) -> Mode {
+    kappa.map_or(Mode::Exact, |kappa| Mode::Smooth { kappa })
+}
+
+/// Counts by name of [`StepKinks`], in the order of `quasistep.Kinks`.
+fn kinks(k: &StepKinks) -> [u32; 6] {
+    let program = k.program;
+    [program.rows, program.round, program.springs, k.features, k.recovery, k.margin]
+}
+
+#[pymethods]
+impl Derivatives {
+    #[new]
+    #[pyo3(signature = (system, q, u, h, t, v, wrenches, params, kappa))]
+    #[allow(clippy::too_many_arguments)] // the Python front's one call
+    fn new(
+        py: Python<'_>,
+        system: &System,
+        q: Array<'_>,
+        u: Option<Array<'_>>,
+        h: Option<f64>,
+        t: f64,
+        v: Option<Array<'_>>,
+        wrenches: Option<Vec<WrenchArgument>>,
+        params: Option<&StepParams>,
+        kappa: Option<f64>,
+    ) -> PyResult<Self> {
+        let params = system.params_with(params, h);
+        let input = system.input(t + params.time_step, u, v, wrenches, &params)?;
+        let state = State::at_rest(t, flat(&q));
+        let world = Arc::clone(&system.scene.system);
+        let inner = py.detach(|| {
+            let mut inner = world.create_derivatives();
+            world.differentiate(&state, &input, &params, mode(kappa), &mut inner)?;
+            Ok(inner)
+        });
+        let inner = Mutex::new(inner.map_err(|e| error::derivative(&e))?);
+        Ok(Self { system: world, inner })
+    }
+
+    /// Next configuration, report, kinks, smoothing bound.
+    #[allow(clippy::type_complexity)] // read at once by the Python front
+    fn step<'py>(&self, py: Python<'py>) -> (Bound<'py, PyArray1<f64>>, StepReport, [u32; 6], f64) {
+        let d = self.lock();
+        let report = StepReport::new(d.report(), None);
+        (PyArray1::from_slice(py, d.q_next()), report, kinks(&d.kinks()), d.smoothing_bound())
+    }
+
+    /// The derivative's matrix times a change of the inputs, by name.
+    fn jvp<'py>(
+        &self,
+        py: Python<'py>,
+        change: &Bound<'py, PyDict>,
+        impulses: bool,
+    ) -> PyResult<(Bound<'py, PyDict>, f64)> {
+        let n_contacts = self.lock().n_contacts();
+        let vector = |name: &str| vector(change, name);
+        let input = InputChange {
+            q: vector("q")?,
+            q_cmd: vector("u")?,
+            v_cmd: vector("u_rate")?,
+            wrench: vector("wrench")?,
+            tau: vector("tau")?,
+            friction: friction(&vector, n_contacts)?,
+            stiffness: vector("stiffness")?,
+            damping: vector("damping")?,
+            mass: vector("mass")?,
+            time_step: vector("h")?.first().copied().unwrap_or(0.0),
+        };
+        let mut out = OutputChange::default();
+        let apart = py
+            .detach(|| self.lock().jvp(&self.system, &input, impulses, &mut out))
+            .map_err(|e| error::derivative(&e))?;
+        let data = PyDict::new(py);
+        data.set_item("q_next", PyArray1::from_vec(py, out.q_next))?;
+        data.set_item("v", PyArray1::from_vec(py, out.v))?;
+        if impulses {
+            data.set_item("normal", PyArray1::from_vec(py, out.normal))?;
+            data.set_item("impulse", PyArray1::from_vec(py, out.impulse))?;
+        }
+        Ok((data, apart))
+    }
+
+    /// The gradient of weights on the outputs by all inputs, by name.
+    fn vjp<'py>(
+        &self,
+        py: Python<'py>,
+        weights: &Bound<'py, PyDict>,
+    ) -> PyResult<Bound<'py, PyDict>> {
+        let vector = |name: &str| vector(weights, name);
+        let weights = OutputChange {
+            q_next: vector("q_next")?,
+            v: vector("v")?,
+            normal: vector("normal")?,
+            impulse: vector("impulse")?,
+        };
+        let mut g = InputChange::default();
+        py.detach(|| self.lock().vjp(&self.system, &weights, &mut g))
+            .map_err(|e| error::derivative(&e))?;
+        let data = PyDict::new(py);
+        let set =
+            |name: &str, values: Vec<f64>| data.set_item(name, PyArray1::from_vec(py, values));
+        for (k, name) in FRICTION.iter().enumerate() {
+            set(name, g.friction.iter().skip(k).step_by(3).copied().collect())?;
+        }
+        set("q", g.q)?;
+        set("u", g.q_cmd)?;
+        set("u_rate", g.v_cmd)?;
+        set("wrench", g.wrench)?;
+        set("tau", g.tau)?;
+        set("stiffness", g.stiffness)?;
+        set("damping", g.damping)?;
+        set("mass", g.mass)?;
+        set("h", vec![g.time_step])?;
+        Ok(data)
+    }
+
+    /// `∂q_next/∂q` and `∂q_next/∂u`, flat.
+    #[allow(clippy::type_complexity)] // two arrays
+    fn matrices<'py>(
+        &self,
+        py: Python<'py>,
+    ) -> PyResult<(Bound<'py, PyArray1<f64>>, Bound<'py, PyArray1<f64>>)> {
+        let n_v = self.system.model().n_v();
+        let mut by_q = vec![0.0; n_v * n_v];
+        let mut by_u = vec![0.0; n_v * self.system.n_cmd_v()];
+        py.detach(|| self.lock().jacobian(&self.system, &mut by_q, &mut by_u))
+            .map_err(|e| error::derivative(&e))?;
+        Ok((PyArray1::from_vec(py, by_q), PyArray1::from_vec(py, by_u)))
+    }
+}
+
+impl Derivatives {
+    fn lock(&self) -> std::sync::MutexGuard<'_, quasistep::Derivatives> {
+        self.inner.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+/// Names of the three coefficients of a contact.
+const FRICTION: [&str; 3] = ["mu", "mu_spin", "mu_roll"];
+
+/// A vector by name; empty if it is not there.
+fn vector(from: &Bound<'_, PyDict>, name: &str) -> PyResult<Vec<f64>> {
+    let Some(values) = from.get_item(name)? else { return Ok(Vec::new()) };
+    Ok(flat(&values.extract::<Array<'_>>()?))
+}
+
+/// The three coefficients of each contact beside one another; empty if none is given.
+fn friction(vector: &dyn Fn(&str) -> PyResult<Vec<f64>>, n_contacts: usize) -> PyResult<Vec<f64>> {
+    let mut all = Vec::new();
+    for (k, name) in FRICTION.iter().enumerate() {
+        let values = vector(name)?;
+        if values.is_empty() {
+            continue;
+        }
+        if values.len() != n_contacts {
+            return Err(error::length(name, values.len(), n_contacts));
+        }
+        all.resize(3 * n_contacts, 0.0);
+        for (contact, value) in values.into_iter().enumerate() {
+            all[3 * contact + k] = value;
+        }
+    }
+    Ok(all)
+}
+
+/// Derivatives of many steps: matrices, or with weights gradients; flat, with the rest by name.
+#[pyfunction]
+#[pyo3(signature = (system, q, u, v, n, t, h, wrenches, params, kappa, weights, threads, progress))]
+#[allow(clippy::too_many_arguments)] // the Python front's one call
+pub fn differentiate_batch<'py>(
+    py: Python<'py>,
+    system: &System,
+    q: Array<'py>,
+    u: Array<'py>,
+    v: Option<Array<'py>>,
+    n: usize,
+    t: f64,
+    h: Option<f64>,
+    wrenches: Option<Vec<WrenchArgument>>,
+    params: Option<&StepParams>,
+    kappa: Option<f64>,
+    weights: Option<Array<'py>>,
+    threads: Option<usize>,
+    progress: Option<Py<PyAny>>,
+) -> PyResult<Bound<'py, PyDict>> {
+    let params = system.params_with(params, h);
+    let world = &system.scene.system;
+    let mut all = Vec::new();
+    system.scene.sample_wrenches(t + params.time_step, &mut all);
+    all.extend(system.wrenches(wrenches)?);
+    let (q, u, v) = (flat(&q), flat(&u), v.map(|v| flat(&v)).unwrap_or_default());
+    let weights = weights.map(|w| flat(&w));
+    let input = DifferentiateBatch {
+        n_samples: n,
+        time: t,
+        q: &q,
+        q_cmd: &u,
+        v_cmd: &v,
+        wrenches: &all,
+        mode: mode(kappa),
+        weights: weights.as_deref(),
+    };
+    let threads = threads.unwrap_or_else(|| {
+        std::thread::available_parallelism().map_or(1, std::num::NonZeroUsize::get)
+    });
+    let (n_q, n_v, n_u) = (world.model().n_q(), world.model().n_v(), world.n_cmd_v());
+    let rows = if weights.is_some() { 1 } else { n_v };
+    let mut q_next = vec![0.0; n * n_q];
+    let mut by_q = vec![0.0; n * rows * n_v];
+    let mut by_u = vec![0.0; n * rows * n_u];
+    let mut watch = Watch::new(progress, n);
+    let outcomes = py
+        .detach(|| {
+            let out =
+                BatchDerivatives { q_next: &mut q_next, by_q: &mut by_q, by_q_cmd: &mut by_u };
+            let mut look = |done| watch.look(done);
+            let look: Option<&mut dyn FnMut(usize) -> _> = Some(&mut look);
+            world.differentiate_batch(&input, &params, threads, out, look)
+        })
+        .map_err(|e| error::step(&e))?;
+    if let Some(error) = watch.error {
+        return Err(error);
+    }
+    let data = PyDict::new(py);
+    data.set_item("q_next", PyArray1::from_vec(py, q_next))?;
+    data.set_item("by_q", PyArray1::from_vec(py, by_q))?;
+    data.set_item("by_u", PyArray1::from_vec(py, by_u))?;
+    let errors = PyDict::new(py);
+    let mut counts = Vec::with_capacity(6 * n);
+    for (i, outcome) in outcomes.iter().enumerate() {
+        match outcome {
+            Ok(found) => counts.extend(kinks(found).map(i64::from)),
+            Err(e) => {
+                counts.extend([0; 6]);
+                errors.set_item(i, error::derivative(e))?;
+            }
+        }
+    }
+    data.set_item("kinks", PyArray1::from_vec(py, counts))?;
+    data.set_item("errors", errors)?;
+    Ok(data)
+}
+
+/// How coordinates change with the dofs at `q`: `n_q × n_v`, flat.
+#[pyfunction]
+pub fn coordinate_matrix<'py>(
+    py: Python<'py>,
+    system: &System,
+    q: Array<'py>,
+) -> PyResult<Bound<'py, PyArray1<f64>>> {
+    let (model, q) = (system.scene.system.model(), flat(&q));
+    model.check_q(&q).map_err(|e| {
+        error::step(&quasistep::StepError::Value { what: "q".into(), why: e.to_string() })
+    })?;
+    let (n_q, n_v) = (model.n_q(), model.n_v());
+    let (mut dq, mut column) = (vec![0.0; n_v], vec![0.0; n_q]);
+    let mut matrix = vec![0.0; n_q * n_v];
+    for dof in 0..n_v {
+        dq[dof] = 1.0;
+        model.coordinate_change(&q, &dq, &mut column);
+        dq[dof] = 0.0;
+        for (row, entry) in column.iter().enumerate() {
+            matrix[row * n_v + dof] = *entry;
+        }
+    }
+    Ok(PyArray1::from_vec(py, matrix))
+}
+
+/// `q ⊕ v h`.
+#[pyfunction]
+pub fn integrate<'py>(
+    py: Python<'py>,
+    system: &System,
+    q: Array<'py>,
+    v: Array<'py>,
+    h: f64,
+) -> PyResult<Bound<'py, PyArray1<f64>>> {
+    let (model, q, v) = (system.scene.system.model(), flat(&q), flat(&v));
+    model.check_q(&q).map_err(|e| {
+        error::step(&quasistep::StepError::Value { what: "q".into(), why: e.to_string() })
+    })?;
+    if v.len() != model.n_v() {
+        return Err(error::length("v", v.len(), model.n_v()));
+    }
+    let mut out = vec![0.0; q.len()];
+    model.integrate(&q, &v, h, &mut out);
+    Ok(PyArray1::from_vec(py, out))
+}
+
+/// `q1 ⊖ q0`, on the tangent space.
+#[pyfunction]
+pub fn difference<'py>(
+    py: Python<'py>,
+    system: &System,
+    q0: Array<'py>,
+    q1: Array<'py>,
+) -> PyResult<Bound<'py, PyArray1<f64>>> {
+    let (model, q0, q1) = (system.scene.system.model(), flat(&q0), flat(&q1));
+    for q in [&q0, &q1] {
+        model.check_q(q).map_err(|e| {
+            error::step(&quasistep::StepError::Value { what: "q".into(), why: e.to_string() })
+        })?;
+    }
+    let mut out = vec![0.0; model.n_v()];
+    model.difference(&q0, &q1, &mut out);
+    Ok(PyArray1::from_vec(py, out))
+}

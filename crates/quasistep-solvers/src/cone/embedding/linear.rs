@@ -1,0 +1,161 @@
+//! The linear system of a step, by the factor of `P + Aᵀ W⁻² A` and refinement.
+
+use super::State;
+use super::form::{Form, Row};
+use super::twice::{ONE, Twice, ZERO, dot};
+
+/// Diagonal shift of the cost, taken back by refinement; and the least pivot, as a share of its diagonal.
+const SHIFT: f64 = 1e-22;
+const LEAST_PIVOT: f64 = 1e-30;
+const REFINEMENTS: usize = 2;
+
+/// A solution of the linear system: `x` and `z`.
+#[derive(Clone, Default)]
+pub(super) struct Pair {
+    pub x: Vec<Twice>,
+    pub z: Vec<Twice>,
+}
+
+impl State {
+    /// `L Lᵀ = P + Aᵀ W⁻² A`, zeros left out.
+    pub fn factor(&mut self, form: &Form) {
+        let n = form.n();
+        let L = &mut self.L;
+        L.fill(ZERO);
+        for (i, row) in form.P.iter().enumerate() {
+            for (j, v) in row.iter().filter(|(j, _)| *j as usize <= i) {
+                L[i * n + *j as usize] += *v;
+            }
+            L[i * n + i] += Twice::new(SHIFT);
+        }
+        for (rows, scaling) in form.cones.iter().zip(&self.scalings) {
+            for a in rows.first..rows.last {
+                for b in rows.first..rows.last {
+                    let share = scaling.inverse_square(rows, a - rows.first, b - rows.first);
+                    for (i, v) in &form.A[a] {
+                        let v = share * *v;
+                        for (j, w) in form.A[b].iter().filter(|(j, _)| j <= i) {
+                            L[*i as usize * n + *j as usize] += v * *w;
+                        }
+                    }
+                }
+            }
+        }
+        let mut below = Vec::with_capacity(n);
+        for k in 0..n {
+            let diagonal = L[k * n + k];
+            let mut pivot = diagonal;
+            for j in 0..k {
+                let l = L[k * n + j];
+                if l != ZERO {
+                    pivot -= l * l;
+                }
+            }
+            let least = Twice::new(LEAST_PIVOT) * diagonal;
+            let pivot = if pivot > least { pivot } else { least }.sqrt();
+            let inverse = ONE / pivot;
+            L[k * n + k] = pivot;
+            below.clear();
+            below.extend((0..k).filter(|j| L[k * n + j] != ZERO));
+            for i in k + 1..n {
+                let (upper, lower) = L.split_at_mut(i * n);
+                let (row, own) = (&upper[k * n..], &mut lower[..n]);
+                let mut sum = own[k];
+                for j in &below {
+                    if own[*j] != ZERO {
+                        sum -= own[*j] * row[*j];
+                    }
+                }
+                if sum != ZERO {
+                    own[k] = sum * inverse;
+                }
+            }
+        }
+    }
+
+    /// `P x − Aᵀ z = right_x`, `A x + W² z = right_z`.
+    pub fn solve(&self, form: &Form, right_x: &[Twice], right_z: &[Twice]) -> Pair {
+        let mut pair = self.solve_once(form, right_x, right_z);
+        for _ in 0..REFINEMENTS {
+            let (mut left_x, mut left_z) = (right_x.to_vec(), right_z.to_vec());
+            let mut Px = vec![ZERO; form.n()];
+            times(&form.P, &pair.x, &mut Px);
+            let minus_z: Vec<Twice> = pair.z.iter().map(|z| -*z).collect();
+            add_transposed(&form.A, &minus_z, &mut Px);
+            let mut Ax = vec![ZERO; left_z.len()];
+            times(&form.A, &pair.x, &mut Ax);
+            left_x.iter_mut().zip(&Px).for_each(|(l, v)| *l -= *v);
+            for (rows, scaling) in form.cones.iter().zip(&self.scalings) {
+                let at = rows.first..rows.last;
+                let (mut once, mut squared) = (vec![ZERO; at.len()], vec![ZERO; at.len()]);
+                scaling.apply(rows, &pair.z[at.clone()], false, &mut once);
+                scaling.apply(rows, &once, false, &mut squared);
+                for (i, v) in at.zip(squared) {
+                    left_z[i] = left_z[i] - Ax[i] - v;
+                }
+            }
+            let more = self.solve_once(form, &left_x, &left_z);
+            pair.x.iter_mut().zip(more.x).for_each(|(v, m)| *v += m);
+            pair.z.iter_mut().zip(more.z).for_each(|(v, m)| *v += m);
+        }
+        pair
+    }
+
+    fn solve_once(&self, form: &Form, right_x: &[Twice], right_z: &[Twice]) -> Pair {
+        let n = form.n();
+        // x = H⁻¹ (right_x + Aᵀ W⁻² right_z),  z = W⁻² (right_z − A x)
+        let mut x = right_x.to_vec();
+        let mut weighed = vec![ZERO; right_z.len()];
+        self.weigh(form, right_z, &mut weighed);
+        add_transposed(&form.A, &weighed, &mut x);
+        let L = &self.L;
+        for i in 0..n {
+            let sum = dot(&L[i * n..i * n + i], &x[..i]);
+            x[i] = (x[i] - sum) / L[i * n + i];
+        }
+        for i in (0..n).rev() {
+            let v = x[i] / L[i * n + i];
+            x[i] = v;
+            for j in 0..i {
+                let l = L[i * n + j];
+                if l != ZERO {
+                    x[j] -= l * v;
+                }
+            }
+        }
+        let mut rest = vec![ZERO; right_z.len()];
+        times(&form.A, &x, &mut rest);
+        for (rest, right) in rest.iter_mut().zip(right_z) {
+            *rest = *right - *rest;
+        }
+        let mut z = weighed;
+        self.weigh(form, &rest, &mut z);
+        Pair { x, z }
+    }
+
+    /// `W⁻² v`.
+    fn weigh(&self, form: &Form, v: &[Twice], to: &mut [Twice]) {
+        for (rows, scaling) in form.cones.iter().zip(&self.scalings) {
+            let at = rows.first..rows.last;
+            let mut once = vec![ZERO; at.len()];
+            scaling.apply(rows, &v[at.clone()], true, &mut once);
+            scaling.apply(rows, &once, true, &mut to[at]);
+        }
+    }
+}
+
+/// `to = M x`.
+pub(super) fn times(M: &[Row], x: &[Twice], to: &mut [Twice]) {
+    for (row, to) in M.iter().zip(to) {
+        *to = row.iter().fold(ZERO, |sum, (j, v)| sum + *v * x[*j as usize]);
+    }
+}
+
+/// `to += Mᵀ z`.
+pub(super) fn add_transposed(M: &[Row], z: &[Twice], to: &mut [Twice]) {
+    for (row, z) in M.iter().zip(z) {
+        for (j, v) in row {
+            to[*j as usize] += *v * *z;
+        }
+    }
+}

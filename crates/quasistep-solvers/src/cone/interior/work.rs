@@ -1,0 +1,52 @@
+//! What an island's iteration reads.
+
+use crate::cone::kernels::Isa;
+use crate::cone::program::{ConeData, ConeProgram};
+use crate::cone::structure::{Group, Island, Panel, Structure};
+
+/// The program, its structure, and which parts of both are the island's.
+pub(super) struct Work<'a> {
+    pub isa: Isa,
+    pub p: &'a ConeProgram,
+    pub s: &'a Structure,
+    pub panels: &'a [Panel],
+    pub groups: &'a [Group],
+    pub round: bool,
+    pub range: (usize, usize),
+}
+
+impl<'a> Work<'a> {
+    pub fn new(isa: Isa, p: &'a ConeProgram, s: &'a Structure, island: &Island) -> Self {
+        Self {
+            isa,
+            p,
+            s,
+            panels: &s.panels[island.first_panel as usize..island.last_panel as usize],
+            groups: &s.groups[island.first_group as usize..island.last_group as usize],
+            round: island.round,
+            range: (island.first_panel as usize, island.last_panel as usize),
+        }
+    }
+
+    pub fn cones(&self) -> impl Iterator<Item = &'a ConeData> {
+        let p = self.p;
+        self.groups.iter().flat_map(move |g| &p.cones[g.first_cone as usize..g.last_cone as usize])
+    }
+
+    pub fn largest(&self, x: &[f64]) -> f64 {
+        let entries =
+            self.panels.iter().flat_map(|p| &x[p.x_at as usize..(p.x_at + p.dim) as usize]);
+        entries.fold(0.0, |m, v| m.max(v.abs()))
+    }
+
+    /// Sum of magnitudes likewise; NaN and infinities show in it.
+    pub fn sum(&self, x: &[f64]) -> f64 {
+        let entries =
+            self.panels.iter().flat_map(|p| &x[p.x_at as usize..(p.x_at + p.dim) as usize]);
+        entries.map(|v| v.abs()).sum()
+    }
+
+    pub fn has(&self, panel: u32) -> bool {
+        (self.range.0..self.range.1).contains(&(panel as usize))
+    }
+}

@@ -1,0 +1,148 @@
+//! Islands by the interior point, one after another or on threads.
+
+use crate::cone::interior::Interior;
+use crate::cone::kernels::Isa;
+use crate::cone::newton::{Newton, Start};
+use crate::cone::program::ConeProgram;
+use crate::cone::structure::{Island, Structure};
+
+/// Mean product at which the rows that carry force are tried, as a share of force times speed; where they
+/// were not yet clear; and how many sets of rows are tried then and then.
+const NEARER: f64 = 1e-13;
+const NEAREST: f64 = 1e-18;
+const SETS: [u32; 2] = [3, 10];
+/// What rows give way for: its answer is then the one of the smallest forces.
+pub(crate) const GIVE: f64 = 1e-7;
+/// Cones of the second largest island from which a thread is worth its start.
+const WORTH_A_THREAD: u32 = 100;
+
+/// Algorithms with memory of their own, for one thread.
+#[derive(Debug, Default)]
+pub(crate) struct Worker {
+    interior: Interior,
+    newton: Newton,
+}
+
+/// Threads beside the caller's, and which of them an island is for.
+#[derive(Debug, Default)]
+pub(crate) struct Islands {
+    workers: Vec<Worker>,
+    thread_of: Vec<u32>,
+    load: Vec<u32>,
+}
+
+/// What the islands are of.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Problem<'a> {
+    pub isa: Isa,
+    pub p: &'a ConeProgram,
+    pub s: &'a Structure,
+}
+
+impl Problem<'_> {
+    /// The interior point on an island, and the answer on the rows that carry force at its end. False if
+    /// that is none; the point is in `interior` all the same.
+    fn hold(self, island: &Island, interior: &mut Interior, newton: &mut Newton) -> bool {
+        let Self { isa, p, s } = self;
+        let give = if island.cones > 0 { GIVE } else { 0.0 };
+        interior.solve(isa, p, s, island, NEARER, give);
+        if !newton.can_hold(isa, p, s, island) {
+            return false;
+        }
+        let mut hold = |interior: &Interior, sets| {
+            let Interior { x, z, s: slacks, .. } = interior;
+            newton.hold(isa, p, s, island, Start::Inside { x, z, s: slacks }, sets)
+        };
+        hold(interior, SETS[0]) || {
+            interior.go_on(isa, p, s, island, NEAREST, give);
+            hold(interior, SETS[1])
+        }
+    }
+}
+
+impl Islands {
+    /// Every island of a problem, on up to `threads` threads; false if one has no answer. Points and
+    /// answers are in `interior` and `newton`, with the same bits whatever the threads.
+    pub fn hold(
+        &mut self,
+        problem: Problem<'_>,
+        threads: u32,
+        interior: &mut Interior,
+        newton: &mut Newton,
+    ) -> bool {
+        let Problem { p, s, .. } = problem;
+        interior.prepare(p, s);
+        newton.prepare(p, s);
+        let large = s.islands.iter().filter(|island| island.cones >= WORTH_A_THREAD).count();
+        let threads = large.min(threads as usize);
+        if threads <= 1 {
+            let mut held = true;
+            for island in &s.islands {
+                held &= problem.hold(island, interior, newton);
+            }
+            return held;
+        }
+        self.share(s, threads);
+        let Self { workers, thread_of, .. } = self;
+        let workers = &mut workers[..threads - 1];
+        let own = |thread: usize| {
+            let islands = s.islands.iter().zip(&*thread_of);
+            islands.filter(move |(_, t)| **t as usize == thread).map(|(island, _)| island)
+        };
+        let work = |thread: usize, interior: &mut Interior, newton: &mut Newton| {
+            let mut held = true;
+            for island in own(thread) {
+                held &= problem.hold(island, interior, newton);
+            }
+            held
+        };
+        let work = &work;
+        let held = std::thread::scope(|scope| {
+            let others: Vec<_> = workers
+                .iter_mut()
+                .enumerate()
+                .map(|(k, worker)| {
+                    scope.spawn(move || {
+                        let Worker { interior, newton } = worker;
+                        interior.prepare(p, s);
+                        newton.prepare(p, s);
+                        work(k + 1, interior, newton)
+                    })
+                })
+                .collect();
+            let mut held = work(0, interior, newton);
+            for other in others {
+                held &= other.join().unwrap_or(false);
+            }
+            held
+        });
+        for (k, worker) in workers.iter().enumerate() {
+            for island in own(k + 1) {
+                interior.take_island(&worker.interior, p, s, island);
+                newton.take_island(&worker.newton, p, s, island);
+            }
+            interior.iterations += worker.interior.iterations;
+            newton.iterations += worker.newton.iterations;
+        }
+        held
+    }
+
+    /// Gives every island, the largest first, to the thread with the least work.
+    fn share(&mut self, s: &Structure, threads: usize) {
+        let Self { workers, thread_of, load } = self;
+        if workers.len() < threads - 1 {
+            workers.resize_with(threads - 1, Worker::default);
+        }
+        load.clear();
+        load.resize(threads, 0);
+        thread_of.clear();
+        thread_of.resize(s.islands.len(), 0);
+        let mut order: Vec<usize> = (0..s.islands.len()).collect();
+        order.sort_by_key(|i| std::cmp::Reverse(s.islands[*i].cones));
+        for i in order {
+            let thread = (0..threads).min_by_key(|t| load[*t]).unwrap_or(0);
+            thread_of[i] = thread as u32;
+            load[thread] += s.islands[i].cones + 1;
+        }
+    }
+}

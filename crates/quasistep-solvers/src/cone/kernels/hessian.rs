@@ -1,0 +1,366 @@
+//! The matrix `P + Σ Jᵀ Eᵀ W E J` in block form, and the cost in it.
+
+use super::tile::{Product, add_product};
+use super::wide::{One, Vector, wide_kernel};
+use super::{Simd, axpy, by_dim, kernel, lanes, lanes_mut};
+use crate::cone::program::{ConeData, ConeProgram, LANES};
+use crate::cone::structure::{Group, Panel, Target};
+
+kernel! {
+    /// Puts the cost of some panels in the factor's memory, zero elsewhere, `shift` on the diagonal.
+    start_hessian(p: &ConeProgram, panels: &[Panel], shift: f64, H: &mut [f64]) {
+        for panel in panels {
+            let block = &p.blocks[panel.block as usize];
+            let (dim, stride) = (block.dim as usize, block.stride as usize);
+            let width = panel.width as usize;
+            let H = &mut H[panel.at as usize..][..dim * width];
+            for i in 0..dim {
+                let row = &mut H[i * width..][..width];
+                row[stride..].fill(0.0);
+                row[..stride].copy_from_slice(&p.P[block.P_at as usize + i * stride..][..stride]);
+                row[i] += shift;
+            }
+        }
+        // the kernel is all copies
+        let _ = S::zero();
+    }
+}
+
+wide_kernel! {
+    /// `H += rho Σ Jᵀ Eᵀ W E J` over all cones of some groups.
+    ///
+    /// `W` is `diag(w)` for edges; for round cones it is the matrix in `D`, laid out like `E`. `JS` and
+    /// `GJ` are scratch.
+    add_cones(
+        p: &ConeProgram,
+        groups: &[Group],
+        targets: &[Target],
+        rho: f64,
+        w: &[f64],
+        D: &[f64],
+        JS: &mut Vec<f64>,
+        GJ: &mut Vec<f64>,
+        H: &mut [f64],
+    ) {
+        for group in groups {
+            let cones = &p.cones[group.first_cone as usize..group.last_cone as usize];
+            let (k, width) = (cones[0].k as usize, cones[0].width as usize);
+            let own = &targets[group.first_target as usize..group.last_target as usize];
+            if W::ROOMY && k == 3 && own.iter().all(|t| t.dim == 6 && t.width == 8) {
+                match *own {
+                    [target] => {
+                        add_body::<S, W>(p, cones, target, rho, w, D, H);
+                        continue;
+                    }
+                    [first, cross, last] => {
+                        add_bodies::<S, W>(p, cones, [first, cross, last], rho, w, D, H);
+                        continue;
+                    }
+                    _ => {}
+                }
+            }
+            let most = cones.len() * k * width;
+            if GJ.len() < most {
+                GJ.resize(most, 0.0);
+                JS.resize(most, 0.0);
+            }
+            let mut used = 0;
+            let mut idle = false;
+            for cone in cones {
+                let w = &lanes(&w[cone.at as usize..])[..cone.stride_z as usize / LANES];
+                if w.iter().all(|w| *w == [0.0; LANES]) {
+                    if !idle {
+                        // all before were active and in place
+                        let first = cones[0].J_at as usize;
+                        JS[..used].copy_from_slice(&p.J[first..first + used]);
+                        idle = true;
+                    }
+                    continue;
+                }
+                let J = &p.J[cone.J_at as usize..][..k * width];
+                if idle {
+                    JS[used..used + k * width].copy_from_slice(J);
+                }
+                let GJ = &mut GJ[used..used + k * width];
+                match (k, width / LANES) {
+                    (3, 2) => weigh::<S, W, 3, 2>(p, cone, rho, w, D, J, GJ),
+                    (3, 4) => weigh::<S, W, 3, 4>(p, cone, rho, w, D, J, GJ),
+                    (3, 5) => weigh::<S, W, 3, 5>(p, cone, rho, w, D, J, GJ),
+                    (4, 2) => weigh::<S, W, 4, 2>(p, cone, rho, w, D, J, GJ),
+                    (4, 4) => weigh::<S, W, 4, 4>(p, cone, rho, w, D, J, GJ),
+                    (4, 5) => weigh::<S, W, 4, 5>(p, cone, rho, w, D, J, GJ),
+                    _ => weigh_any::<S>(p, cone, rho, w, D, J, GJ),
+                }
+                used += k * width;
+            }
+            if used == 0 {
+                continue;
+            }
+            let first = cones[0].J_at as usize;
+            let A = if idle { &JS[..used] } else { &p.J[first..first + used] };
+            let product = Product { A, B: &GJ[..used], width, count: used / width, sign: 1.0 };
+            for target in own {
+                add_product::<S, W>(
+                    &mut H[target.at as usize..],
+                    target.stride as usize,
+                    product,
+                    target.row as usize,
+                    target.dim as usize,
+                    target.column as usize,
+                    target.width as usize,
+                    target.row == target.column,
+                );
+            }
+        }
+    }
+}
+
+/// `GJ = rho E W Eᵀ J` of one cone.
+#[inline(always)]
+fn weigh<S: Simd, W: Vector, const K: usize, const C: usize>(
+    p: &ConeProgram,
+    cone: &ConeData,
+    rho: f64,
+    w: &[[f64; LANES]],
+    D: &[f64],
+    J: &[f64],
+    GJ: &mut [f64],
+) {
+    let G = weight::<S, K>(p, cone, rho, w, D);
+    let (J, GJ) = (&J[..K * C * LANES], &mut GJ[..K * C * LANES]);
+    let mut c = 0;
+    while c + W::N <= C {
+        times_G::<W, K>(&G, C * LANES, c * LANES, J, GJ);
+        c += W::N;
+    }
+    if c < C {
+        times_G::<One<S>, K>(&G, C * LANES, c * LANES, J, GJ);
+    }
+}
+
+/// `G = rho E W Eᵀ` of one cone.
+#[inline(always)]
+fn weight<S: Simd, const K: usize>(
+    p: &ConeProgram,
+    cone: &ConeData,
+    rho: f64,
+    w: &[[f64; LANES]],
+    D: &[f64],
+) -> [[f64; LANES]; K] {
+    let per = w.len();
+    let E = &lanes(&p.E[cone.E_at as usize..])[..K * per];
+    let rho = S::splat(rho);
+    let mut G = [[0.0; LANES]; K];
+    if cone.round {
+        let D = &lanes(&D[cone.E_at as usize..])[..K];
+        let mut diagonal = [0.0; LANES];
+        for q in 0..K {
+            diagonal[q] = E[q][q];
+        }
+        for r in 0..K {
+            let row = S::mul(S::splat(E[r][r]), S::mul(rho, S::load(&D[r])));
+            S::store(S::mul(row, S::load(&diagonal)), &mut G[r]);
+        }
+    } else {
+        for r in 0..K {
+            let mut dots = [S::zero(); LANES];
+            for j in 0..per {
+                let weighed = S::mul(S::load(&E[r * per + j]), S::load(&w[j]));
+                for q in 0..K {
+                    dots[q] = S::fma(weighed, S::load(&E[q * per + j]), dots[q]);
+                }
+            }
+            S::store(S::mul(rho, S::sums(dots)), &mut G[r]);
+        }
+    }
+    G
+}
+
+/// `H += Jᵀ G J` of contacts between a free body and what has no variables.
+#[inline(always)]
+fn add_body<S: Simd, W: Vector>(
+    p: &ConeProgram,
+    cones: &[ConeData],
+    target: Target,
+    rho: f64,
+    w: &[f64],
+    D: &[f64],
+    H: &mut [f64],
+) {
+    let mut sums = [W::zero(); 6];
+    for cone in cones {
+        let w = &lanes(&w[cone.at as usize..])[..cone.stride_z as usize / LANES];
+        if w.iter().all(|w| *w == [0.0; LANES]) {
+            continue;
+        }
+        let G = weight::<S, 3>(p, cone, rho, w, D);
+        let J = &p.J[cone.J_at as usize..][..24];
+        for r in 0..3 {
+            let g = times_row::<W>(&G[r], J, 8, 0);
+            let row = &J[8 * r..][..6];
+            for i in 0..6 {
+                sums[i] = W::fma(W::splat(row[i]), g, sums[i]);
+            }
+        }
+    }
+    add_rows::<W>(sums, target, H);
+}
+
+/// `H += Jᵀ G J` of contacts between two free bodies: with what is theirs alone, and in one block, with rows
+/// of the one that goes first, what is of both.
+#[inline(always)]
+fn add_bodies<S: Simd, W: Vector>(
+    p: &ConeProgram,
+    cones: &[ConeData],
+    [first, cross, last]: [Target; 3],
+    rho: f64,
+    w: &[f64],
+    D: &[f64],
+    H: &mut [f64],
+) {
+    let (a, b) = (cross.row as usize, cross.column as usize);
+    let (mut own, mut both, mut other) = ([W::zero(); 6], [W::zero(); 6], [W::zero(); 6]);
+    for cone in cones {
+        let w = &lanes(&w[cone.at as usize..])[..cone.stride_z as usize / LANES];
+        if w.iter().all(|w| *w == [0.0; LANES]) {
+            continue;
+        }
+        let G = weight::<S, 3>(p, cone, rho, w, D);
+        let J = &p.J[cone.J_at as usize..][..48];
+        for r in 0..3 {
+            let (g, h) = (times_row::<W>(&G[r], J, 16, a), times_row::<W>(&G[r], J, 16, b));
+            let (row, column) = (&J[16 * r + a..][..6], &J[16 * r + b..][..6]);
+            for i in 0..6 {
+                let (J_a, J_b) = (W::splat(row[i]), W::splat(column[i]));
+                own[i] = W::fma(J_a, g, own[i]);
+                both[i] = W::fma(J_a, h, both[i]);
+                other[i] = W::fma(J_b, h, other[i]);
+            }
+        }
+    }
+    let (own_target, other_target) = if a == 0 { (first, last) } else { (last, first) };
+    add_rows::<W>(own, own_target, H);
+    add_rows::<W>(both, cross, H);
+    add_rows::<W>(other, other_target, H);
+}
+
+/// A row of `G J`, on the columns of one vector.
+#[inline(always)]
+fn times_row<T: Vector>(G: &[f64; LANES], J: &[f64], width: usize, at: usize) -> T::V {
+    let mut sum = T::mul(T::splat(G[0]), T::load(&J[at..]));
+    for q in 1..3 {
+        sum = T::fma(T::splat(G[q]), T::load(&J[q * width + at..]), sum);
+    }
+    sum
+}
+
+/// Adds the rows of a block to their place.
+#[inline(always)]
+fn add_rows<T: Vector>(rows: [T::V; 6], target: Target, H: &mut [f64]) {
+    let stride = target.stride as usize;
+    let H = &mut H[target.at as usize..];
+    for i in 0..6 {
+        let to = &mut H[i * stride..][..8];
+        T::store(T::add(rows[i], T::load(to)), to);
+    }
+}
+
+/// `GJ = G J` on the columns of one vector.
+#[inline(always)]
+fn times_G<T: Vector, const K: usize>(
+    G: &[[f64; LANES]; K],
+    width: usize,
+    at: usize,
+    J: &[f64],
+    GJ: &mut [f64],
+) {
+    let mut rows = [T::zero(); K];
+    for q in 0..K {
+        rows[q] = T::load(&J[q * width + at..]);
+    }
+    for r in 0..K {
+        let mut acc = T::mul(T::splat(G[r][0]), rows[0]);
+        for q in 1..K {
+            acc = T::fma(T::splat(G[r][q]), rows[q], acc);
+        }
+        T::store(acc, &mut GJ[r * width + at..]);
+    }
+}
+
+#[inline(always)]
+fn weigh_any<S: Simd>(
+    p: &ConeProgram,
+    cone: &ConeData,
+    rho: f64,
+    w: &[[f64; LANES]],
+    D: &[f64],
+    J: &[f64],
+    GJ: &mut [f64],
+) {
+    let (k, per, width) = (cone.k as usize, w.len(), cone.width as usize);
+    let E = &lanes(&p.E[cone.E_at as usize..])[..k * per];
+    for (r, to) in GJ.chunks_exact_mut(width).enumerate() {
+        to.fill(0.0);
+        for (q, J) in J.chunks_exact(width).enumerate() {
+            let G = if cone.round {
+                let D = &D[cone.E_at as usize + r * per * LANES..];
+                E[r * per + r / LANES][r % LANES] * D[q] * E[q * per + q / LANES][q % LANES]
+            } else {
+                let mut acc = S::zero();
+                for j in 0..per {
+                    let weighed = S::mul(S::load(&E[r * per + j]), S::load(&w[j]));
+                    acc = S::fma(weighed, S::load(&E[q * per + j]), acc);
+                }
+                S::sum(acc)
+            };
+            if G != 0.0 {
+                axpy::<S>(rho * G, J, to);
+            }
+        }
+    }
+}
+
+kernel! {
+    /// `y = P x` on the blocks of some panels.
+    cost_times(p: &ConeProgram, panels: &[Panel], x: &[f64], y: &mut [f64]) {
+        for panel in panels {
+            cost_of_panel::<S>(p, panel, x, y);
+        }
+    }
+}
+
+#[inline(always)]
+pub(super) fn cost_of_panel<S: Simd>(p: &ConeProgram, panel: &Panel, x: &[f64], y: &mut [f64]) {
+    let block = &p.blocks[panel.block as usize];
+    let P = &p.P[block.P_at as usize..];
+    let (x, y) = (&x[block.at as usize..], &mut y[block.at as usize..]);
+    by_dim!(block.dim, cost_fixed, cost_any, S, (block.dim as usize, P, x, y));
+}
+
+#[inline(always)]
+fn cost_fixed<S: Simd, const D: usize, const L: usize>(
+    _: usize,
+    P: &[f64],
+    x: &[f64],
+    y: &mut [f64],
+) {
+    // symmetric: columns are rows
+    let (P, x, y) = (&lanes(P)[..D * L], &x[..D], &mut lanes_mut(y)[..L]);
+    for l in 0..L {
+        let mut acc = S::zero();
+        for i in 0..D {
+            acc = S::fma(S::splat(x[i]), S::load(&P[i * L + l]), acc);
+        }
+        S::store(acc, &mut y[l]);
+    }
+}
+
+#[inline(always)]
+fn cost_any<S: Simd>(dim: usize, P: &[f64], x: &[f64], y: &mut [f64]) {
+    let stride = dim.next_multiple_of(LANES);
+    let y = &mut y[..stride];
+    y.fill(0.0);
+    for i in 0..dim {
+        axpy::<S>(x[i], &P[i * stride..][..stride], y);
+    }
+}

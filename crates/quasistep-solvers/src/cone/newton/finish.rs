@@ -1,0 +1,190 @@
+//! From the first minimiser to the answer on its active set.
+
+use super::Newton;
+use super::work::Work;
+use super::{REST, TOUCHING};
+use crate::cone::kernels;
+
+/// Rounds of a finish.
+const FINISH_ROUNDS: u32 = 8;
+/// Rounds of forces towards their balance, and the imbalance that one more round makes nothing of.
+const BALANCE_ROUNDS: u32 = 16;
+const BALANCED_ENOUGH: f64 = 1e-12;
+/// Force that is nothing, as a share of the largest.
+pub(super) const DRIFT: f64 = 1e-12;
+/// Force by which rows that share a load may differ from the smallest norm, likewise.
+pub(super) const SHARED: f64 = 1e-6;
+
+impl Newton {
+    /// From the first minimiser to the answer on its active set: the active rows to zero, or as near as
+    /// they let one another, then forces that balance. False if a row or a spring changes sides.
+    ///
+    /// With `lambda = −rho u` of the minimiser, `dx = −H⁻¹ rho Aᵀ u` is the round with `z = lambda`. Its
+    /// forces `lambda − rho u` would take up what contradictions of rounding are left in `u`; a further
+    /// solve leaves those out. `speed` is that of the data, `natural` what the forces would give.
+    pub(super) fn finish(&mut self, work: &Work<'_>, rho: f64, speed: f64, natural: f64) -> bool {
+        let mut best = f64::INFINITY;
+        for _ in 0..FINISH_ROUNDS {
+            for span in work.spans() {
+                for i in span {
+                    self.z[i] = self.lambda[i];
+                    self.lambda[i] -= self.w[i] * rho * self.u[i];
+                }
+            }
+            self.iterations += 1;
+            self.smooth_gradient(work, 0.0);
+            self.solve_for_imbalance(work);
+            let mut size = speed;
+            for panel in work.panels {
+                for i in panel.x_at as usize..(panel.x_at + panel.dim) as usize {
+                    self.x[i] += self.d[i];
+                    size = size.max(self.x[i].abs());
+                }
+            }
+            let (mut left, mut least, mut force) = (0.0_f64, 0.0_f64, 0.0_f64);
+            for span in work.spans() {
+                for i in span {
+                    self.u[i] += self.rates[i];
+                    left = left.max(self.w[i] * self.u[i].abs());
+                    least = least.min(self.u[i]);
+                    force = force.max(self.z[i]);
+                }
+            }
+            let force = force.max(work.force());
+            let slack = (TOUCHING * size).max(REST * natural);
+            // written so that NaN fails
+            if !(left <= slack) && left <= 0.1 * best {
+                best = left;
+                // the same set of rows, from the forces that they have now
+                self.take_linear(work, rho);
+                continue;
+            }
+            let limits_hold = work.p.saturations.iter().enumerate().all(|(k, spring)| {
+                let stretch = self.x[self.spring_at[k] as usize] - spring.target;
+                !work.has(self.spring_panel[k])
+                    || self.limited[k] == (spring.stiffness * stretch.abs() > spring.limit)
+            });
+            if !(left <= slack && least >= -slack && limits_hold) {
+                return false;
+            }
+            let below = if rho * left <= SHARED * force {
+                self.take_linear(work, rho)
+            } else {
+                self.balance(work, rho, force)
+            };
+            if below >= -DRIFT * force {
+                return true;
+            }
+            // rows that would pull let go
+            best = f64::INFINITY;
+            for span in work.spans() {
+                for i in span {
+                    self.w[i] = if self.lambda[i] > 0.0 { 1.0 } else { 0.0 };
+                }
+            }
+            if !self.factor(work, rho, 0.0) {
+                return false;
+            }
+        }
+        false
+    }
+
+    /// `lambda = z − rho u` on active rows, not below zero; returns the least before that.
+    pub(super) fn take_linear(&mut self, work: &Work<'_>, rho: f64) -> f64 {
+        let mut below = 0.0_f64;
+        for span in work.spans() {
+            let [w, z, u] = [&self.w, &self.z, &self.u].map(|v| &v[span.clone()]);
+            for (((lambda, w), z), u) in self.lambda[span].iter_mut().zip(w).zip(z).zip(u) {
+                let force = w * (z - rho * u);
+                below = below.min(force);
+                *lambda = force.max(0.0);
+            }
+        }
+        below
+    }
+
+    /// The forces nearest to `z` that balance, into `lambda`; returns the least before none is below zero.
+    ///
+    /// Where `x` minimises, `z − rho u` balances; of `−rho u` only the part that the bodies feel is wanted:
+    /// conjugate gradients on `Aᵀ A y = −rho Aᵀ u`, with the factor at hand as preconditioner. It is the
+    /// inverse up to the few directions that rows near dependence leave weak. The right side is made from
+    /// rows, so that what no row carries is not in it.
+    pub(super) fn balance(&mut self, work: &Work<'_>, rho: f64, force: f64) -> f64 {
+        for span in work.spans() {
+            for i in span {
+                self.lambda[i] = -self.w[i] * rho * self.u[i];
+            }
+        }
+        for panel in work.panels {
+            self.Pd[panel.x_at as usize..(panel.x_at + panel.dim) as usize].fill(0.0);
+        }
+        kernels::add_forces(work.isa, work.p, work.groups, &self.lambda, &mut self.Pd);
+        let mut old = f64::INFINITY;
+        for _ in 0..BALANCE_ROUNDS {
+            if !(work.largest(&self.Pd) > BALANCED_ENOUGH * force) {
+                break;
+            }
+            self.iterations += 1;
+            for panel in work.panels {
+                let at = panel.x_at as usize..(panel.x_at + panel.dim) as usize;
+                self.smooth[at.clone()].copy_from_slice(&self.Pd[at]);
+            }
+            let (first, last) = work.range;
+            kernels::solve(work.isa, work.s, first, last, &self.H, &self.W, &mut self.smooth);
+            let new = work.dot(&self.Pd, &self.smooth);
+            let share = new / old;
+            for panel in work.panels {
+                for i in panel.x_at as usize..(panel.x_at + panel.dim) as usize {
+                    self.d[i] = self.smooth[i] + if share > 0.0 { share * self.d[i] } else { 0.0 };
+                    self.smooth[i] = 0.0;
+                }
+            }
+            kernels::rates(work.isa, work.p, work.groups, &self.d, &mut self.rates);
+            let mut length = 0.0;
+            for span in work.spans() {
+                for i in span {
+                    self.rates[i] *= self.w[i];
+                    length += self.rates[i] * self.rates[i];
+                }
+            }
+            if !(new > 0.0 && length > 0.0) {
+                break;
+            }
+            kernels::add_forces(work.isa, work.p, work.groups, &self.rates, &mut self.smooth);
+            let step = new / length;
+            for panel in work.panels {
+                for i in panel.x_at as usize..(panel.x_at + panel.dim) as usize {
+                    self.Pd[i] -= step * self.smooth[i];
+                }
+            }
+            for span in work.spans() {
+                for i in span {
+                    self.z[i] += step * self.rates[i];
+                }
+            }
+            old = new;
+        }
+        let mut below = 0.0_f64;
+        for span in work.spans() {
+            for i in span {
+                let force = self.w[i] * self.z[i];
+                below = below.min(force);
+                self.lambda[i] = force.max(0.0);
+            }
+        }
+        below
+    }
+
+    /// `d = −H⁻¹ (smooth − Aᵀ lambda)` and `rates = A d`.
+    pub(super) fn solve_for_imbalance(&mut self, work: &Work<'_>) {
+        for panel in work.panels {
+            for i in panel.x_at as usize..(panel.x_at + panel.dim) as usize {
+                self.d[i] = -self.smooth[i];
+            }
+        }
+        kernels::add_forces(work.isa, work.p, work.groups, &self.lambda, &mut self.d);
+        let (first, last) = work.range;
+        kernels::solve(work.isa, work.s, first, last, &self.H, &self.W, &mut self.d);
+        kernels::rates(work.isa, work.p, work.groups, &self.d, &mut self.rates);
+    }
+}

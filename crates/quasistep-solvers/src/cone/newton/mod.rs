@@ -1,0 +1,414 @@
+//! Semismooth Newton on the augmented Lagrangian: the solver for problems that resemble the last.
+//!
+//! ```text
+//! f(x) = 1/2 xᵀPx + cᵀx + Σ huber + Σ_k ‖Π_K(z_k − rho u_k)‖² / (2 rho),    u = E (J x − b)
+//! ```
+//!
+//! `rho` is so large that the first minimiser, from `z = 0`, has the right active set and is off by
+//! a millionth; from there `z ← Π(z − rho u)` gains six digits a round with the same factor, and ends
+//! at the multipliers of smallest norm: those of the first round are `rho E J (x* − x)`, a
+//! combination of the active rows. Redundant rows, the rule in contact problems, cost nothing: a
+//! singular Gram matrix never appears, only `P + rho Jᵀ Eᵀ D E J`, block-sparse and definite. Many
+//! rows may change sides in one iteration, where a pivoting method moves them one by one.
+//!
+//! | code | meaning                                             |
+//! |------|-----------------------------------------------------|
+//! | `u`  | slack of every row, `E (J x − b)`                   |
+//! | `t`  | `z − rho u`: the multiplier before projection        |
+//! | `w`  | 1 where an edge is active; for round cones a marker |
+//! | `D`  | derivative of the projection of a round cone        |
+//!
+//! Here is the way from a start to an answer; [`steps`] minimises for a given `z`, [`project`] makes
+//! multipliers of slacks, [`finish`] and [`settle`] find the last digits.
+
+mod finish;
+mod project;
+mod rows;
+mod settle;
+mod start;
+mod steps;
+mod work;
+
+use crate::cone::kernels::Isa;
+use crate::cone::program::ConeProgram;
+use crate::cone::structure::{Group, Island, Structure};
+use crate::qp::Saturation;
+use work::Work;
+
+/// `rho` over the largest diagonal entry of the cost of an island.
+pub(crate) const PENALTY: f64 = 1e8;
+/// The same for the last steps where round cones are, each with the imbalance at the end as a share of
+/// the largest multiplier.
+const PENALTIES_ROUND: [(f64, f64); 2] = [(1e4, 1e-12), (1e6, 1e-10)];
+/// Shares of the penalty on the way to the whole of it.
+const SOFTER: [f64; 3] = [1e-3, 1e-1, 1.0];
+/// Iterations that a warm start may take at the whole penalty.
+const FEW: u32 = 15;
+/// Slacks of active rows, as a share of the impulse over the cost's scale, at the end.
+const EXACT: f64 = 1e-12;
+/// Rows that contradict one another by less than this share of the same count as touching all
+/// alike: the digits of the data end there, and a vertex of such rows means nothing.
+const TOUCHING: f64 = 9e-9;
+/// Rounds before an island counts as stuck.
+const ROUNDS: u32 = 60;
+/// Slack that is rounding where all is at rest, as a share of the speed that the forces would give.
+const NOISE: f64 = 1e-16;
+/// Contradictions of touching rows where all is at rest, likewise.
+const REST: f64 = 5e-13;
+/// Diagonal shift on blocks without cost, as a share of the largest diagonal entry of the island.
+const SHIFT: f64 = 1e-6;
+
+/// What an assembled Hessian stands for, but for active rows and limited springs.
+#[derive(Clone, Copy, Debug, PartialEq)]
+struct Kept {
+    island: usize,
+    rho: f64,
+    shift: f64,
+}
+
+/// How an island's iteration ended.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum End {
+    Solved,
+    /// Too many iterations, or a pivot that is not positive.
+    GaveUp,
+}
+
+/// Memory; vectors over padded `x` and padded `z`, shared by all islands.
+#[derive(Debug, Default)]
+pub(crate) struct Newton {
+    pub x: Vec<f64>,
+    pub z: Vec<f64>,
+    pub u: Vec<f64>,
+    /// `Π(t)`.
+    lambda: Vec<f64>,
+    rates: Vec<f64>,
+    w: Vec<f64>,
+    D: Vec<f64>,
+    /// `P x + c + ∇huber` plus the proximal term.
+    smooth: Vec<f64>,
+    Pd: Vec<f64>,
+    d: Vec<f64>,
+    center: Vec<f64>,
+    saved_x: Vec<f64>,
+    saved_z: Vec<f64>,
+    H: Vec<f64>,
+    /// `H` before it was factored, what it was made for, and with which active rows.
+    kept_H: Vec<f64>,
+    kept: Option<Kept>,
+    kept_w: Vec<f64>,
+    kept_limited: Vec<bool>,
+    kept_changes: u32,
+    change: Vec<f64>,
+    W: Vec<f64>,
+    JS: Vec<f64>,
+    GJ: Vec<f64>,
+    /// Whether each spring is at its limit: no curvature.
+    limited: Vec<bool>,
+    /// Padded index of each spring's variable.
+    spring_at: Vec<u32>,
+    spring_panel: Vec<u32>,
+    /// Speeds that the data of the island at hand speak of.
+    reference: f64,
+    pub iterations: u32,
+    pub factors: u32,
+}
+
+/// Where to start.
+#[derive(Clone, Copy, Debug)]
+pub(crate) enum Start<'a> {
+    /// From the unconstrained minimiser.
+    Cold,
+    /// Multipliers and slacks of a similar problem, in the layout of `z`, not padded; rows unheard
+    /// of have `z = 0`, `s > 0`.
+    Warm { z: &'a [f64], s: &'a [f64] },
+    /// A point inside the cones near the answer, in padded layout.
+    Inside { x: &'a [f64], z: &'a [f64], s: &'a [f64] },
+}
+
+impl Newton {
+    /// Takes the sizes of a problem.
+    pub fn prepare(&mut self, p: &ConeProgram, s: &Structure) {
+        for v in [
+            &mut self.x,
+            &mut self.smooth,
+            &mut self.Pd,
+            &mut self.d,
+            &mut self.center,
+            &mut self.saved_x,
+        ] {
+            v.clear();
+            v.resize(p.n_padded, 0.0);
+        }
+        for v in [
+            &mut self.z,
+            &mut self.u,
+            &mut self.lambda,
+            &mut self.rates,
+            &mut self.w,
+            &mut self.saved_z,
+            &mut self.kept_w,
+            &mut self.change,
+        ] {
+            v.clear();
+            v.resize(p.m_padded, 0.0);
+        }
+        if self.D.len() < p.E.len() {
+            self.D.resize(p.E.len(), 0.0);
+        }
+        if self.H.len() < s.H_len {
+            self.H.resize(s.H_len, 0.0);
+            self.kept_H.resize(s.H_len, 0.0);
+        }
+        if self.W.len() < s.W_len {
+            self.W.resize(s.W_len, 0.0);
+        }
+        self.limited.clear();
+        self.limited.resize(p.saturations.len(), false);
+        self.spring_at.clear();
+        self.spring_panel.clear();
+        for spring in &p.saturations {
+            let block = p.blocks.partition_point(|b| b.first <= spring.index) - 1;
+            let b = &p.blocks[block];
+            self.spring_at.push(b.at + spring.index - b.first);
+            self.spring_panel.push(s.panel_of_block[block]);
+        }
+        self.kept = None;
+        (self.iterations, self.factors) = (0, 0);
+    }
+
+    /// Solves one island; the answer is in its entries of `x`, `z` and `u`. `penalty` is relative to
+    /// the scale of the cost, [`PENALTY`] if all is well.
+    #[allow(clippy::too_many_arguments)] // one caller, which lists what it tries
+    pub fn solve(
+        &mut self,
+        isa: Isa,
+        p: &ConeProgram,
+        s: &Structure,
+        island: &Island,
+        start: Start<'_>,
+        penalty: f64,
+        max_iterations: u32,
+    ) -> End {
+        let work = Work::new(isa, p, s, island);
+        let (scale, singular) = self.scale(&work);
+        let round = work.round;
+        let rho = penalty * scale;
+        let shift = if singular { SHIFT * scale } else { 0.0 };
+        let warm = !matches!(start, Start::Cold);
+        self.start(&work, start, scale, rho);
+        let (speed, natural) = (work.speed(), work.force() / scale);
+        self.reference = speed.max(natural);
+
+        let mut budget = max_iterations;
+        // softer penalties first: many rows change sides together there, and rows that contradict one
+        // another by rounding still share their force
+        let mut stages = if singular || round { &SOFTER[..] } else { &SOFTER[..2] };
+        let mut few = FEW.min(budget);
+        budget -= few;
+        let first = rho * stages[stages.len() - 1];
+        let settled = warm && self.minimise(&work, first, shift, true, &mut few);
+        budget += few;
+        if settled {
+            stages = &[];
+        }
+        for (k, stage) in stages.iter().enumerate() {
+            self.project(&work, stage * rho);
+            if !self.minimise(&work, stage * rho, shift, k > 0, &mut budget) {
+                return End::GaveUp;
+            }
+        }
+        if !(singular || round) {
+            if self.finish(&work, first, speed, natural) {
+                return End::Solved;
+            }
+            self.z.iter_mut().for_each(|z| *z = 0.0);
+            self.project(&work, rho);
+            if !self.minimise(&work, rho, shift, false, &mut budget) {
+                return End::GaveUp;
+            }
+        }
+        // rounds with z; the factor stays while the active set does
+        let mut best = f64::INFINITY;
+        for _ in 0..ROUNDS {
+            let error = self.error(&work, rho);
+            let x_size = self.x_size(&work);
+            let moved = if singular { self.moved(&work) } else { 0.0 };
+            let still = moved <= 1e-11 * speed.max(x_size);
+            let stuck = !(error <= 0.5 * best) && still;
+            let near = (stuck || best < f64::INFINITY && still)
+                && error <= (TOUCHING * speed.max(x_size)).max(REST * natural);
+            best = best.min(error);
+            let exact = error <= (EXACT * speed.max(x_size)).max(NOISE * natural);
+            if exact && still || near {
+                let slack = (TOUCHING * speed.max(x_size)).max(REST * natural);
+                let [(penalty, balanced), _] = PENALTIES_ROUND;
+                if round && !self.settle_with(&work, penalty * scale, shift, slack, balanced) {
+                    return End::GaveUp;
+                }
+                return End::Solved;
+            }
+            for group in work.groups {
+                self.take_multipliers(p, group, stuck);
+            }
+            self.take_center(&work);
+            if !self.refine(&work, rho, shift, &mut budget) {
+                return End::GaveUp;
+            }
+        }
+        End::GaveUp
+    }
+
+    /// `z ← lambda` on a group. Rows that contradict one another drift, each round by the same
+    /// amount, until one lets go: if `far`, goes straight to where the first of the group does.
+    fn take_multipliers(&mut self, p: &ConeProgram, group: &Group, far: bool) {
+        let cones = &p.cones[group.first_cone as usize..group.last_cone as usize];
+        let mut factor = f64::INFINITY;
+        if far && cones.iter().all(|c| !c.round) {
+            for cone in cones {
+                for i in cone.at as usize..(cone.at + cone.stride_z) as usize {
+                    let drift = self.lambda[i] - self.z[i];
+                    if drift < 0.0 && self.lambda[i] > 0.0 {
+                        factor = factor.min(-self.lambda[i] / drift);
+                    }
+                }
+            }
+        }
+        if factor.is_infinite() {
+            factor = 0.0;
+        }
+        for cone in cones {
+            for i in cone.at as usize..(cone.at + cone.stride_z) as usize {
+                let drift = self.lambda[i] - self.z[i];
+                // the row that sets the factor ends at zero up to rounding
+                self.z[i] = (self.lambda[i] + factor * drift).max(0.0);
+                if cone.round && factor == 0.0 {
+                    self.z[i] = self.lambda[i];
+                }
+            }
+        }
+    }
+
+    /// What the last round changed, as a slack: `|lambda − z| / rho`. On an active edge it is the
+    /// slack that is left, on an idle one the multiplier that went.
+    fn error(&self, work: &Work<'_>, rho: f64) -> f64 {
+        let mut error = 0.0_f64;
+        for span in work.spans() {
+            for i in span {
+                error = error.max((self.lambda[i] - self.z[i]).abs());
+            }
+        }
+        error / rho
+    }
+
+    /// How far the proximal centre is behind.
+    fn moved(&self, work: &Work<'_>) -> f64 {
+        let mut moved = 0.0_f64;
+        for panel in work.panels {
+            for i in panel.x_at as usize..(panel.x_at + panel.dim) as usize {
+                moved = moved.max((self.x[i] - self.center[i]).abs());
+            }
+        }
+        moved
+    }
+
+    fn x_size(&self, work: &Work<'_>) -> f64 {
+        let mut size = 0.0_f64;
+        for panel in work.panels {
+            for i in panel.x_at as usize..(panel.x_at + panel.dim) as usize {
+                size = size.max(self.x[i].abs());
+            }
+        }
+        size
+    }
+
+    /// The point of an island that violates its rows least, whatever the cost; the violations are the
+    /// multipliers.
+    pub fn least_violation(
+        &mut self,
+        isa: Isa,
+        p: &ConeProgram,
+        s: &Structure,
+        island: &Island,
+        max_iterations: u32,
+    ) {
+        let work = Work::new(isa, p, s, island);
+        let mut scale = 0.0_f64;
+        for cone in work.cones() {
+            let J = &p.J[cone.J_at as usize..][..(cone.k * cone.width) as usize];
+            scale = J.iter().fold(scale, |m, v| m.max(v * v));
+        }
+        self.start(&work, Start::Cold, 1.0, 1.0);
+        self.reference = work.speed();
+        let mut budget = max_iterations;
+        for _ in 0..ROUNDS {
+            if !self.minimise(&work, 1.0, SHIFT * scale, false, &mut budget)
+                || self.moved(&work) <= EXACT * self.x_size(&work)
+            {
+                break;
+            }
+            self.take_center(&work);
+        }
+    }
+
+    fn take_center(&mut self, work: &Work<'_>) {
+        for panel in work.panels {
+            let at = panel.x_at as usize..(panel.x_at + panel.dim) as usize;
+            self.center[at.clone()].copy_from_slice(&self.x[at]);
+        }
+    }
+
+    /// The answer at hand, `x` and multipliers.
+    pub fn answer_mut(&mut self) -> (&mut [f64], &mut [f64]) {
+        (&mut self.x, &mut self.lambda)
+    }
+
+    /// Takes over an answer of another algorithm, in padded layout.
+    pub fn adopt(&mut self, p: &ConeProgram, x: &[f64], z: &[f64]) {
+        self.x.copy_from_slice(x);
+        self.lambda.copy_from_slice(z);
+        for (k, spring) in p.saturations.iter().enumerate() {
+            let stretch = self.x[self.spring_at[k] as usize] - spring.target;
+            self.limited[k] = spring.stiffness * stretch.abs() > spring.limit;
+        }
+    }
+
+    /// Forgets what was found on an island.
+    pub fn clear(&mut self, p: &ConeProgram, s: &Structure, island: &Island) {
+        for panel in &s.panels[island.first_panel as usize..island.last_panel as usize] {
+            let at = panel.x_at as usize..(panel.x_at + panel.dim) as usize;
+            self.x[at.clone()].fill(0.0);
+            self.center[at].fill(0.0);
+        }
+        for group in &s.groups[island.first_group as usize..island.last_group as usize] {
+            for cone in &p.cones[group.first_cone as usize..group.last_cone as usize] {
+                let at = cone.at as usize..(cone.at + cone.stride_z) as usize;
+                self.z[at.clone()].fill(0.0);
+                self.w[at].fill(0.0);
+            }
+        }
+        for (k, limited) in self.limited.iter_mut().enumerate() {
+            if (island.first_panel..island.last_panel).contains(&self.spring_panel[k]) {
+                *limited = false;
+            }
+        }
+    }
+
+    /// Padded index of a spring's variable.
+    pub fn spring_at(&self, k: usize) -> usize {
+        self.spring_at[k] as usize
+    }
+
+    /// What a spring does at the end.
+    pub fn saturated(&self, k: usize, spring: &Saturation) -> i8 {
+        if !self.limited[k] {
+            return 0;
+        }
+        if self.x[self.spring_at[k] as usize] > spring.target { 1 } else { -1 }
+    }
+
+    /// Multipliers after the last projection.
+    pub fn multipliers(&self) -> &[f64] {
+        &self.lambda
+    }
+}

@@ -1,0 +1,98 @@
+//! Multipliers from slacks, and which rows change sides.
+
+use super::Newton;
+use super::work::Work;
+use crate::cone::{kernels, second_order};
+
+/// Change of the derivative of a round cone, as a share of one, below which it counts as settled: the
+/// rounds that follow gain the digits that are left.
+const TURN: f64 = 1e-6;
+
+impl Newton {
+    /// `lambda = D (z − rho u)`: the projection as its derivative sees it. At the point where the
+    /// derivative was taken they are the same.
+    pub(super) fn lambda_linear(&mut self, work: &Work<'_>, rho: f64) {
+        if !work.round {
+            for span in work.spans() {
+                let [w, z, u] = [&self.w, &self.z, &self.u].map(|v| &v[span.clone()]);
+                for (((lambda, w), z), u) in self.lambda[span].iter_mut().zip(w).zip(z).zip(u) {
+                    *lambda = w * (z - rho * u);
+                }
+            }
+            return;
+        }
+        for cone in work.cones() {
+            let (at, m, stride) = (cone.at as usize, cone.m as usize, cone.stride_z as usize);
+            if cone.round {
+                for i in 0..m {
+                    let row = &self.D[cone.E_at as usize + i * stride..][..m];
+                    self.lambda[at + i] =
+                        (0..m).map(|j| row[j] * (self.z[at + j] - rho * self.u[at + j])).sum();
+                }
+            } else {
+                for i in at..at + stride {
+                    self.lambda[i] = self.w[i] * (self.z[i] - rho * self.u[i]);
+                }
+            }
+        }
+    }
+
+    /// `lambda = Π(z − rho u)` with its derivative; true if an edge changed sides, a round cone
+    /// turned, or a spring came to or off its limit.
+    pub(super) fn project(&mut self, work: &Work<'_>, rho: f64) -> bool {
+        let mut changed = false;
+        if !work.round {
+            for span in work.spans() {
+                let [z, u] = [&self.z, &self.u].map(|v| &v[span.clone()]);
+                let (lambda, w) = (&mut self.lambda[span.clone()], &mut self.w[span]);
+                let mut turned = 0.0;
+                for (((z, u), lambda), w) in z.iter().zip(u).zip(lambda).zip(w) {
+                    let t = z - rho * u;
+                    let active = if t > 0.0 { 1.0 } else { 0.0 };
+                    *lambda = t.max(0.0);
+                    turned += (*w - active) * (*w - active);
+                    *w = active;
+                }
+                changed |= turned != 0.0;
+            }
+        }
+        for cone in work.cones().filter(|_| work.round) {
+            let (at, m, stride) = (cone.at as usize, cone.m as usize, cone.stride_z as usize);
+            if cone.round {
+                let mut t = [0.0; kernels::MAX_ROUND];
+                let t = &mut t[..m];
+                for i in 0..m {
+                    t[i] = self.z[at + i] - rho * self.u[at + i];
+                }
+                second_order::project(t, &mut self.lambda[at..at + m]);
+                let D = &mut self.D[cone.E_at as usize..][..m * stride];
+                let corner = D[0];
+                let old = self.w[at];
+                self.w[at] = second_order::project_derivative(t, stride, D);
+                let same = corner == D[0] && (D[0] != 0.5 || (old - self.w[at]).abs() <= TURN);
+                changed |= !same;
+            } else {
+                let z = &self.z[at..at + stride];
+                let u = &self.u[at..at + stride];
+                let lambda = &mut self.lambda[at..at + stride];
+                let w = &mut self.w[at..at + stride];
+                for i in 0..stride {
+                    let t = z[i] - rho * u[i];
+                    let active = if t > 0.0 { 1.0 } else { 0.0 };
+                    lambda[i] = t.max(0.0);
+                    changed |= w[i] != active;
+                    w[i] = active;
+                }
+            }
+        }
+        for (k, spring) in work.p.saturations.iter().enumerate() {
+            if work.has(self.spring_panel[k]) {
+                let force = spring.stiffness * (self.x[self.spring_at[k] as usize] - spring.target);
+                let limited = force.abs() > spring.limit;
+                changed |= limited != self.limited[k];
+                self.limited[k] = limited;
+            }
+        }
+        changed
+    }
+}

@@ -1,0 +1,167 @@
+//! Derivatives of many steps at once, on all cores; the laws are those of [batches of steps](crate::BatchInput).
+
+use crate::batch::{own_part, spread};
+use crate::derivatives::{
+    DerivativeError, Derivatives, InputChange, Mode, OutputChange, StepKinks,
+};
+use crate::error::StepError;
+use crate::params::StepParams;
+use crate::state::{State, StepInput, Wrench};
+use crate::system::System;
+use std::ops::ControlFlow;
+use std::panic::{AssertUnwindSafe, catch_unwind};
+
+/// Steps to be differentiated; flat arrays, the last index runs fastest.
+#[derive(Clone, Copy, Debug)]
+pub struct DifferentiateBatch<'a> {
+    /// Number of samples N.
+    pub n_samples: usize,
+    /// Time at which all start, in s.
+    pub time: f64,
+    /// Configurations, `N × n_q`; or `n_q`, the same one for all.
+    pub q: &'a [f64],
+    /// Commands at the end of the step, `N × n_cmd`; or `n_cmd`.
+    pub q_cmd: &'a [f64],
+    /// Their rates with `n_cmd_v` columns; or empty for zero.
+    pub v_cmd: &'a [f64],
+    /// External wrenches, the same ones for all.
+    pub wrenches: &'a [Wrench],
+    /// Which derivative.
+    pub mode: Mode,
+    /// Weights on `q_next` on its tangent space, `N × n_v`: gradients are written in place of matrices.
+    pub weights: Option<&'a [f64]>,
+}
+
+/// What comes out, `N` rows each; a row of a sample that failed is NaN.
+#[derive(Debug)]
+pub struct BatchDerivatives<'a> {
+    /// Next configurations, `N × n_q`.
+    pub q_next: &'a mut [f64],
+    /// `∂q_next/∂q`, `N × n_v × n_v`; with weights the gradient by `q`, `N × n_v`.
+    pub by_q: &'a mut [f64],
+    /// `∂q_next/∂q_cmd`, `N × n_v × n_cmd_v`; with weights the gradient by `q_cmd`, `N × n_cmd_v`.
+    pub by_q_cmd: &'a mut [f64],
+}
+
+/// How one sample went: where its step has no derivative in every direction, or why it has none.
+pub type DerivativeOutcome = Result<StepKinks, DerivativeError>;
+
+/// Where the results of a sample go.
+struct Row<'a> {
+    index: usize,
+    q_next: &'a mut [f64],
+    by_q: &'a mut [f64],
+    by_q_cmd: &'a mut [f64],
+}
+
+impl System {
+    /// Differentiates one step of every sample on `n_threads` threads and returns how each went; samples that the
+    /// observer left out are [`DerivativeError::NotPrepared`].
+    ///
+    /// # Errors
+    ///
+    /// [`StepError::Params`] and [`StepError::Length`] before anything is stepped.
+    pub fn differentiate_batch(
+        &self,
+        input: &DifferentiateBatch<'_>,
+        params: &StepParams,
+        n_threads: usize,
+        out: BatchDerivatives<'_>,
+        observer: Option<&mut dyn FnMut(usize) -> ControlFlow<()>>,
+    ) -> Result<Vec<DerivativeOutcome>, StepError> {
+        params.check()?;
+        let n = input.n_samples;
+        let (n_q, n_v, n_cmd, n_rate) =
+            (self.model.n_q(), self.model.n_v(), self.n_cmd(), self.n_cmd_v());
+        let rows = if input.weights.is_some() { 1 } else { n_v };
+        let BatchDerivatives { q_next, by_q, by_q_cmd } = out;
+        for (what, got, wants) in [
+            ("q", input.q.len(), [n * n_q, n_q]),
+            ("q_cmd", input.q_cmd.len(), [n * n_cmd, n_cmd]),
+            ("v_cmd", input.v_cmd.len(), [n * n_rate, 0]),
+            ("weights", input.weights.map_or(n * n_v, <[f64]>::len), [n * n_v; 2]),
+            ("q_next", q_next.len(), [n * n_q; 2]),
+            ("by_q", by_q.len(), [n * rows * n_v; 2]),
+            ("by_q_cmd", by_q_cmd.len(), [n * rows * n_rate; 2]),
+        ] {
+            if !wants.contains(&got) {
+                return Err(StepError::Length { what, got, want: wants[0] });
+            }
+        }
+        let mut outcomes = vec![Err(DerivativeError::NotPrepared); n];
+        let mut parts = [q_next, by_q, by_q_cmd].map(|all| {
+            all.fill(f64::NAN);
+            // a system without dofs has empty rows
+            let width = all.len() / n.max(1);
+            let mut rest = all;
+            let mut next = move || {
+                let (row, tail) = std::mem::take(&mut rest).split_at_mut(width);
+                rest = tail;
+                row
+            };
+            (0..n).map(|_| next()).collect::<Vec<_>>().into_iter()
+        });
+        let jobs: Vec<(Row<'_>, &mut DerivativeOutcome)> = outcomes
+            .iter_mut()
+            .enumerate()
+            .map(|(index, outcome)| {
+                let [q_next, by_q, by_q_cmd] =
+                    parts.each_mut().map(|rows| rows.next().unwrap_or_default());
+                (Row { index, q_next, by_q, by_q_cmd }, outcome)
+            })
+            .collect();
+        spread(jobs, n_threads, observer, || {
+            let mut memory: Option<Derivatives> = None;
+            move |(row, outcome): (Row<'_>, &mut DerivativeOutcome), stopped: bool| {
+                if stopped {
+                    return;
+                }
+                let mut own = memory.take().unwrap_or_else(|| {
+                    let mut own = self.create_derivatives();
+                    own.set_warm_start(false);
+                    own
+                });
+                // a panic takes its memory with it: the next sample gets new one
+                let done = catch_unwind(AssertUnwindSafe(|| {
+                    *outcome = self.differentiate_sample(input, params, &mut own, row);
+                    own
+                }));
+                memory = done.ok();
+            }
+        });
+        Ok(outcomes)
+    }
+
+    fn differentiate_sample(
+        &self,
+        input: &DifferentiateBatch<'_>,
+        params: &StepParams,
+        own: &mut Derivatives,
+        row: Row<'_>,
+    ) -> DerivativeOutcome {
+        let Row { index, q_next, by_q, by_q_cmd } = row;
+        let part = |all: &[f64], each: usize| own_part(all, index, each).to_vec();
+        let state = State::at_rest(input.time, part(input.q, self.model.n_q()));
+        let step = StepInput {
+            q_cmd: part(input.q_cmd, self.n_cmd()),
+            v_cmd: part(input.v_cmd, self.n_cmd_v()),
+            wrenches: input.wrenches.to_vec(),
+            ..StepInput::default()
+        };
+        let kinks = self.differentiate(&state, &step, params, input.mode, own)?;
+        match input.weights {
+            None => own.jacobian(self, by_q, by_q_cmd)?,
+            Some(weights) => {
+                let n_v = self.model.n_v();
+                let weights = &weights[index * n_v..(index + 1) * n_v];
+                let weights = OutputChange { q_next: weights.to_vec(), ..OutputChange::default() };
+                let mut gradient = InputChange::default();
+                own.vjp(self, &weights, &mut gradient)?;
+                by_q.copy_from_slice(&gradient.q);
+                by_q_cmd.copy_from_slice(&gradient.q_cmd);
+            }
+        }
+        q_next.copy_from_slice(own.q_next());
+        Ok(kinks)
+    }
+}

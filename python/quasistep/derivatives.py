@@ -1,0 +1,621 @@
+"""Derivatives of steps."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import numpy as np
+
+from . import _core
+from ._shapes import count, shaped
+from .control_run import PlannedSystem
+from .names import Names
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping, Sequence
+
+    from numpy.typing import ArrayLike, NDArray
+
+    from ._core import StepParams, StepReport
+    from ._records import Wrench
+    from ._types import Array
+    from .errors import QuasistepError
+
+_CONTACT_INPUTS = ("mu", "mu_spin", "mu_roll")
+_AXES = ("torque x", "torque y", "torque z", "force x", "force y", "force z")
+
+
+class Smooth(NamedTuple):
+    r"""The mode of derivatives of the relaxed step, whose contacts push before they touch.
+
+    Every contact and every joint limit has :math:`\lambda^T s = \kappa` in place of 0: whatever the shape of its
+    cone and the number of its edges. :math:`\kappa` is in J: a force of :math:`\kappa` N at a distance of 1 m
+    that closes in a straight line.
+
+    Parameters
+    ----------
+    kappa : float
+        In J, > 0.
+
+    Examples
+    --------
+    The linear pusher: lambda phi = kappa.
+
+    >>> step = {"size": 0.01, "inertia": "mass", "contact_margin": 1}
+    >>> scene = qs.SystemBuilder(step=step, friction={"default": 0})
+    >>> ball = {"gravity": False, "shape": qs.sphere(0.05)}
+    >>> scene.model("robot", joint=[qs.slide("x", [1, 0, 0], stiffness=1)], mass=1, **ball)
+    >>> scene.model("object", joint=[qs.slide("x", [1, 0, 0], start=0.2)], mass=0.01, **ball)
+    >>> d = scene.build().derivatives(u=[0.1], mode=qs.Smooth(1e-2))
+    >>> gap = d.q_next[1] - d.q_next[0] - 0.1
+    >>> round(float(gap * d.report.contacts["fn"][0]), 9)
+    0.01
+    """
+
+    kappa: float
+
+    @classmethod
+    def of_barrier(cls, weight: float, cone: int | str) -> Smooth:
+        r"""The kappa of a log barrier: of ``−weight log`` of every edge of a pyramid, or of
+        :math:`s_0^2 - |s_t|^2` of a round cone.
+
+        A cone of so many edges sums as many barriers, and grows stiffer with them; kappa does not.
+
+        Parameters
+        ----------
+        weight : float
+            In J. Where a paper divides by kappa, its reciprocal.
+        cone : int or "round"
+            Edges of the pyramid.
+
+        Returns
+        -------
+        Smooth
+
+        Examples
+        --------
+        >>> qs.Smooth.of_barrier(1 / 100, 2)
+        Smooth(kappa=0.02)
+        """
+        return cls(weight * (2 if cone == "round" else int(cone)))
+
+
+class Kinks(NamedTuple):
+    """Where a step has no derivative in every direction: counts, all zero at a smooth point.
+
+    Parameters
+    ----------
+    rows : int
+        Edges of cones and limits that touch without pushing. Chosen: they are idle.
+    round : int
+        Round cones that touch without pushing (chosen: idle) or stick with all their friction (chosen: they stick).
+    springs : int
+        Limited springs that just reach their limit. Chosen: as in the report.
+    features : int
+        Contact points with a force whose features change with the smallest motion.
+    recovery : int
+        Overlaps that just reach the speed at which recovery is bounded. Chosen: it is bounded.
+    margin : int
+        Points at the contact margin; of the relaxed step only.
+
+    Examples
+    --------
+    >>> system = qs.load("scenes/pinch.yml")
+    >>> q1, _ = system.step(system.q0)
+    >>> qs.Kinks._fields[:2], system.derivatives(q1).kinks.any()
+    (('rows', 'round'), False)
+    """
+
+    rows: int
+    round: int
+    springs: int
+    features: int
+    recovery: int
+    margin: int
+
+    def any(self) -> bool:
+        """True if the step has no derivative in some direction.
+
+        Returns
+        -------
+        bool
+
+        Examples
+        --------
+        >>> qs.Kinks(0, 0, 0, 0, 0, 0).any()
+        False
+        """
+        return any(self)
+
+
+class StepDerivatives:
+    r"""Derivatives of one convex step: of ``q_next``, ``v`` and impulses by everything that goes in.
+
+    They include how distances, normals, witness points and Jacobians turn with q. Configurations change on their
+    tangent space: :math:`q \oplus dq`, dofs to dofs, in the order of :attr:`System.dofs`.
+
+    | input | shape | |
+    |---|---|---|
+    | ``q`` | (n_v,) | configuration |
+    | ``u`` | (n_u_v,) | command, on its tangent space |
+    | ``u_rate`` | (n_u_v,) | rate of the command |
+    | ``wrench`` | (n_bodies, 6) | torque about the body's origin, then force, world axes |
+    | ``tau`` | (n_v,) | generalised force |
+    | ``mu``, ``mu_spin``, ``mu_roll`` | (contacts,) | of each of ``report.contacts`` |
+    | ``stiffness``, ``damping`` | (n_u_v,) | |
+    | ``mass`` | (n_bodies,) | at fixed shape |
+    | ``h`` | () | time step, at fixed command |
+
+    | output | shape | |
+    |---|---|---|
+    | ``q_next`` | (n_v,) | next configuration |
+    | ``v`` | (n_v,) | velocity |
+    | ``normal`` | (contacts,) | normal impulses, N·s |
+    | ``impulse`` | (contacts, 6) | impulse on b in N·s, angular impulse in N·m·s, world axes |
+
+    Attributes
+    ----------
+    q_next : ndarray, shape (n_q,)
+        Of the relaxed step if the mode is one.
+    report : StepReport
+        Contacts and velocities of the step; its certificate is not made.
+    kinks : Kinks
+    mode : "exact" or Smooth
+    smoothing_bound : float
+        :math:`(v - v_\text{exact})^T P (v - v_\text{exact})` is at most so much, in J; 0 if exact.
+
+    Examples
+    --------
+    >>> system = qs.load("scenes/pinch.yml")
+    >>> d = system.derivatives(system.q0)
+    >>> d.matrix("q_next", "u").shape
+    (8, 2)
+    >>> gradient = d.vjp(q_next=np.ones(8))
+    >>> gradient["mass"].shape, gradient["u"].shape
+    ((4,), (2,))
+    """
+
+    def __init__(self, system: DifferentiableSystem, arguments: tuple[Any, ...]) -> None:
+        self.system = system
+        self._arguments = arguments
+        q, u, h, t, v, wrenches, params, self.mode = arguments
+        self._inner = _core.Derivatives(
+            system, q, u, h, t, v, wrenches, params, _kappa(self.mode)
+        )
+        q_next, report, kinks, bound = self._inner.step()
+        self.q: Array = np.array(q, dtype=float)
+        self.q_next: Array = q_next
+        self.report: StepReport = report
+        self.kinks = Kinks(*kinks)
+        self.smoothing_bound: float = bound
+
+    def jvp(self, impulses: bool = True, **change: ArrayLike) -> dict[str, Any]:
+        """What a small change of the inputs does to the outputs.
+
+        Parameters
+        ----------
+        impulses : bool
+            Also of ``normal`` and ``impulse``; without them it is cheaper.
+        **change
+            Inputs by name, shaped as in the table of this class; others do not change.
+
+        Returns
+        -------
+        dict of str to ndarray
+            Outputs by name; and ``apart``, how far the change pulls rows apart that depend on one another, in m/s:
+            rounding, unless the step has a kink in this direction.
+
+        Examples
+        --------
+        >>> system = qs.load("scenes/pinch.yml")
+        >>> d = system.derivatives(system.q0)
+        >>> d.jvp(u=[1.0, 1.0])["q_next"][system.dofs.index("held.vx")] > 0.99
+        np.True_
+        """
+        shapes = self._input_shapes()
+        given = {name: _sized(name, value, shapes) for name, value in change.items()}
+        out, apart = self._inner.jvp(given, impulses)
+        if impulses:
+            out["impulse"] = out["impulse"].reshape(-1, 6)
+        out["apart"] = apart
+        return out
+
+    def vjp(self, **weights: ArrayLike) -> dict[str, Any]:
+        """The gradient of a weighted sum of outputs by all inputs, at the price of one product.
+
+        Parameters
+        ----------
+        **weights
+            On outputs by name, shaped as in the table of this class; others count for nothing.
+
+        Returns
+        -------
+        dict of str to ndarray
+            Inputs by name, and ``h``, a float.
+
+        Examples
+        --------
+        >>> system = qs.load("scenes/planar_push.yml")
+        >>> run = system.simulate(duration=2.0)
+        >>> d = system.derivatives(run.q[-1], t=2.0)
+        >>> weights = np.zeros(system.n_v)
+        >>> weights[system.dofs.index("box.vx")] = 1.0         # of where the box goes along x
+        >>> bool(d.vjp(q_next=weights)["mass"][system.bodies.index("box/box")] <= 0)
+        True
+        """
+        shapes = self._output_shapes()
+        given = {name: _sized(name, value, shapes) for name, value in weights.items()}
+        out = self._inner.vjp(given)
+        out["wrench"] = out["wrench"].reshape(-1, 6)
+        out["h"] = float(out["h"][0])
+        return out
+
+    def matrix(
+        self, of: str = "q_next", wrt: str = "q", *, coordinates: bool = False
+    ) -> Array:
+        """The derivative of an output by an input.
+
+        Parameters
+        ----------
+        of : str
+            An output.
+        wrt : str
+            An input.
+        coordinates : bool
+            Rows of ``q_next`` and columns of ``q`` and ``u`` as coordinates, quaternions among them (n_q, n_u),
+            in place of dofs: changes that leave a quaternion's unit sphere count for nothing.
+
+        Returns
+        -------
+        ndarray, shape (size of the output, size of the input)
+            Rows and columns are called :meth:`names`.
+
+        Examples
+        --------
+        >>> system = qs.load("scenes/planar_push.yml")
+        >>> d = system.derivatives(system.q0)
+        >>> d.matrix("q_next", "q").shape, d.matrix("q_next", "q", coordinates=True).shape
+        ((8, 8), (9, 9))
+        """
+        outputs, inputs = self._output_shapes(), self._input_shapes()
+        for name, known in ((of, outputs), (wrt, inputs)):
+            if name not in known:
+                raise ValueError(f"no {name!r} among {', '.join(known)}")
+        if of == "q_next" and wrt in ("q", "u"):
+            by_q, by_u = self._inner.matrices()
+            matrix = (by_q if wrt == "q" else by_u).reshape(self.system.n_v, -1)
+        else:
+            matrix = self._product(of, wrt, int(np.prod(outputs[of])), int(np.prod(inputs[wrt])))
+        if not coordinates:
+            return matrix
+        if of == "q_next":
+            matrix = self.system.coordinate_matrix(self.q_next) @ matrix
+        if wrt == "q":
+            matrix = matrix @ np.linalg.pinv(self.system.coordinate_matrix(self.q))
+        elif wrt == "u":
+            matrix = matrix @ np.linalg.pinv(self.system.command_matrix(self._u()))
+        return matrix
+
+    def _product(self, of: str, wrt: str, rows: int, columns: int) -> Array:
+        """Column by column, or row by row if there are fewer of those."""
+        matrix = np.zeros((rows, columns))
+        if columns <= rows:
+            impulses = of in ("normal", "impulse")
+            for k, unit in enumerate(np.eye(columns)):
+                matrix[:, k] = np.ravel(self.jvp(impulses, **{wrt: unit})[of])
+        else:
+            for k, unit in enumerate(np.eye(rows)):
+                matrix[k] = np.ravel(self.vjp(**{of: unit})[wrt])
+        return matrix
+
+    def names(self, what: str) -> Names:
+        """Names of the entries of an input or output, in the order of a flat array.
+
+        Parameters
+        ----------
+        what : str
+            An input or output.
+
+        Returns
+        -------
+        Names
+
+        Examples
+        --------
+        >>> system = qs.load("scenes/pinch.yml")
+        >>> system.derivatives(system.q0).names("u")
+        ('left.x', 'right.x')
+        """
+        system = self.system
+        contacts = [
+            f"{system.bodies[c['a']]} – {system.bodies[c['b']]} #{i}"
+            for i, c in enumerate(self.report.contacts)
+        ]
+        if what in ("q", "q_next", "v", "tau"):
+            return system.dofs
+        if what in ("u", "u_rate", "stiffness", "damping"):
+            return system.efforts
+        if what == "mass":
+            return system.bodies
+        if what == "h":
+            return Names(["h"])
+        if what == "wrench":
+            return Names(f"{body}: {axis}" for body in system.bodies for axis in _AXES)
+        if what == "impulse":
+            axes = [axis.replace("torque", "angular").replace("force", "linear") for axis in _AXES]
+            return Names(f"{c}: {axis}" for c in contacts for axis in (*axes[3:], *axes[:3]))
+        if what == "normal" or what in _CONTACT_INPUTS:
+            return Names(contacts)
+        raise ValueError(f"no {what!r} among the inputs and outputs of a step")
+
+    def _u(self) -> Array:
+        if self._arguments[1] is not None:
+            return np.asarray(self._arguments[1], dtype=float)
+        h, t = self._arguments[2:4]
+        params = self._arguments[6] or self.system.params
+        return self.system.command(t + (params["size"] if h is None else h))[0]
+
+    def _input_shapes(self) -> dict[str, tuple[int, ...]]:
+        n, m, b, c = self.system.n_v, self.system.n_u_v, len(self.system.bodies), self._contacts()
+        on_drives = {name: (m,) for name in ("u", "u_rate", "stiffness", "damping")}
+        rest = {"wrench": (b, 6), "tau": (n,), "mass": (b,), "h": (1,)}
+        return {"q": (n,), **on_drives, **rest} | {name: (c,) for name in _CONTACT_INPUTS}
+
+    def _output_shapes(self) -> dict[str, tuple[int, ...]]:
+        n, c = self.system.n_v, self._contacts()
+        return {"q_next": (n,), "v": (n,), "normal": (c,), "impulse": (c, 6)}
+
+    def _contacts(self) -> int:
+        return len(self.report.contacts)
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return StepDerivatives, (self.system, self._arguments)
+
+    def __repr__(self) -> str:
+        mode = self.mode if isinstance(self.mode, str) else f"kappa = {self.mode.kappa:g} J"
+        kinks = ", at a kink" if self.kinks.any() else ""
+        return f"StepDerivatives({self.system.name!r}, {mode}, {self._contacts()} contacts{kinks})"
+
+
+class DerivativesBatch(NamedTuple):
+    """Derivatives of many steps. Rows of samples that failed are NaN.
+
+    Parameters
+    ----------
+    q_next : ndarray, shape (N, n_q)
+    by_q : ndarray, shape (N, n_v, n_v); of a gradient (N, n_v)
+    by_u : ndarray, shape (N, n_v, n_u_v); of a gradient (N, n_u_v)
+    kinks : ndarray of int, shape (N, 6)
+        In the order of :class:`Kinks`.
+    errors : dict of int to QuasistepError
+        Why samples have none, by their number.
+
+    Examples
+    --------
+    See :meth:`System.derivatives_batch`.
+
+    >>> qs.DerivativesBatch._fields
+    ('q_next', 'by_q', 'by_u', 'kinks', 'errors')
+    """
+
+    q_next: Array
+    by_q: Array
+    by_u: Array
+    kinks: NDArray[np.int64]
+    errors: dict[int, QuasistepError]
+
+
+class DifferentiableSystem(PlannedSystem):
+    """Derivatives: the part of :class:`System` that is about changes."""
+
+    def derivatives(
+        self,
+        q: ArrayLike | None = None,
+        u: ArrayLike | None = None,
+        *,
+        mode: str | Smooth = "exact",
+        h: float | None = None,
+        t: float = 0.0,
+        v: ArrayLike | None = None,
+        wrenches: Sequence[Wrench] | None = None,
+        params: StepParams | None = None,
+    ) -> StepDerivatives:
+        """Takes one convex step and its derivatives.
+
+        Parameters
+        ----------
+        q : array_like, shape (n_q,), optional
+            Configuration; the scene's start by default.
+        mode : "exact" or Smooth
+            Of the step itself on its true active set; or of the relaxed step.
+        u, h, t, v, wrenches, params
+            As for :meth:`step`.
+
+        Returns
+        -------
+        StepDerivatives
+            Matrices and products, computed as they are asked for.
+
+        Raises
+        ------
+        StepError
+            The step was not taken.
+        DerivativeError
+            It has no derivatives: exact friction, ``integration: midpoint``.
+
+        Examples
+        --------
+        >>> system = qs.load("scenes/pinch.yml")
+        >>> d = system.derivatives(system.q0, [-0.028, 0.028], h=0.1)
+        >>> d.matrix("q_next", "u")[system.dofs.index("held.vx")].round(3)   # both pads move it
+        array([0.499, 0.499])
+        """
+        start = self.q0 if q is None else q
+        return StepDerivatives(self, (start, u, h, t, v, wrenches, params, mode))
+
+    def derivatives_batch(
+        self,
+        Q: ArrayLike,
+        U: ArrayLike,
+        *,
+        mode: str | Smooth = "exact",
+        weights: ArrayLike | None = None,
+        h: float | None = None,
+        t: float = 0.0,
+        V: ArrayLike | None = None,
+        wrenches: Sequence[Wrench] | None = None,
+        params: StepParams | None = None,
+        threads: int | None = None,
+        progress: Callable[[int, int], object] | None = None,
+    ) -> DerivativesBatch:
+        """Derivatives of one step of many samples, on all cores, with the laws of :meth:`step_batch`.
+
+        Parameters
+        ----------
+        Q : array_like, shape (N, n_q) or (n_q,)
+        U : array_like, shape (N, n_u) or (n_u,)
+        mode, h, t, V, wrenches, params
+            As for :meth:`derivatives`, the same ones for all samples.
+        weights : array_like, shape (N, n_v), optional
+            On ``q_next`` on its tangent space: gradients of the weighted sums in place of matrices, which is
+            cheaper.
+        threads, progress
+            As for :meth:`step_batch`.
+
+        Returns
+        -------
+        DerivativesBatch
+
+        Examples
+        --------
+        >>> system = qs.load("scenes/pinch.yml")
+        >>> U = system.commanded(system.q0) + [[0.0, 0.0], [0.001, -0.001]]
+        >>> system.derivatives_batch(system.q0, U).by_u.shape
+        (2, 8, 2)
+        """
+        n = count({2: [Q, U, V, weights]}, None)
+        Q = shaped("Q", Q, (n, self.n_q), broadcast=True)
+        U = shaped("U", U, (n, self.n_u), broadcast=True)
+        V = None if V is None else np.broadcast_to(
+            shaped("V", V, (n, self.n_u_v), broadcast=True), (n, self.n_u_v)
+        )  # fmt: skip
+        if weights is not None:
+            weights = shaped("weights", weights, (n, self.n_v))
+        out = _core.differentiate_batch(
+            self, Q, U, V, n, t, h, wrenches, params, _kappa(mode), weights, threads, progress
+        )
+        rows = (n,) if weights is not None else (n, self.n_v)
+        return DerivativesBatch(
+            out["q_next"].reshape(n, self.n_q),
+            out["by_q"].reshape(*rows, self.n_v),
+            out["by_u"].reshape(*rows, self.n_u_v),
+            out["kinks"].reshape(n, 6),
+            out["errors"],
+        )
+
+    def coordinate_matrix(self, q: ArrayLike) -> Array:
+        """How coordinates change with dofs at a configuration: G of ``dq_coordinates = G dq``.
+
+        A gradient by coordinates g becomes one by dofs as ``G.T @ g``, a change of coordinates one of dofs as
+        ``pinv(G) @ dq_coordinates``.
+
+        Parameters
+        ----------
+        q : array_like, shape (n_q,)
+
+        Returns
+        -------
+        ndarray, shape (n_q, n_v)
+
+        Examples
+        --------
+        >>> system = qs.load("scenes/pinch.yml")
+        >>> system.coordinate_matrix(system.q0).shape
+        (9, 8)
+        """
+        return _core.coordinate_matrix(self, q).reshape(self.n_q, self.n_v)
+
+    def command_matrix(self, u: ArrayLike) -> Array:
+        """The same of a command, shape (n_u, n_u_v).
+
+        Parameters
+        ----------
+        u : array_like, shape (n_u,)
+
+        Returns
+        -------
+        ndarray, shape (n_u, n_u_v)
+
+        Examples
+        --------
+        >>> system = qs.load("scenes/pinch.yml")
+        >>> system.command_matrix([0.0, 0.1])
+        array([[1., 0.],
+               [0., 1.]])
+        """
+        q = self.q0
+        q[self._name_lists["u_in_q"]] = u
+        G = self.coordinate_matrix(q)
+        part: Array = G[np.ix_(self._name_lists["u_in_q"], self._name_lists["u_in_v"])]
+        return part
+
+    def integrate(self, q: ArrayLike, v: ArrayLike, h: float = 1.0) -> Array:
+        r"""A configuration moved along a velocity: :math:`q \oplus h v`, rotations by the exponential map.
+
+        Parameters
+        ----------
+        q : array_like, shape (n_q,)
+        v : array_like, shape (n_v,)
+            In m/s and rad/s.
+        h : float
+            In s.
+
+        Returns
+        -------
+        ndarray, shape (n_q,)
+
+        Examples
+        --------
+        >>> system = qs.load("scenes/pinch.yml")
+        >>> system.integrate(system.q0, np.zeros(8)).round(3)[2:6]
+        array([1., 0., 0., 0.])
+        """
+        return _core.integrate(self, q, v, h)
+
+    def difference(self, q0: ArrayLike, q1: ArrayLike) -> Array:
+        r"""What :meth:`integrate` needs to go from one configuration to another: :math:`q_1 \ominus q_0`.
+
+        Parameters
+        ----------
+        q0, q1 : array_like, shape (n_q,)
+
+        Returns
+        -------
+        ndarray, shape (n_v,)
+
+        Examples
+        --------
+        >>> system = qs.load("scenes/pinch.yml")
+        >>> v = np.arange(8) / 10
+        >>> system.difference(system.q0, system.integrate(system.q0, v)).round(6)
+        array([0. , 0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7])
+        """
+        return _core.difference(self, q0, q1)
+
+
+def _kappa(mode: str | Smooth) -> float | None:
+    if isinstance(mode, Smooth):
+        return mode.kappa
+    if mode != "exact":
+        raise ValueError(f"mode is {mode!r}; give 'exact' or qs.Smooth(kappa)")
+    return None
+
+
+def _sized(name: str, value: ArrayLike, shapes: Mapping[str, tuple[int, ...]]) -> Array:
+    """The numbers of an input or output, flat."""
+    if name not in shapes:
+        raise ValueError(f"no {name!r} among {', '.join(shapes)}")
+    flat = np.ravel(np.asarray(value, dtype=float))
+    if flat.size != np.prod(shapes[name]):
+        raise ValueError(f"`{name}` has shape {np.shape(value)}; this step wants {shapes[name]}")
+    return flat

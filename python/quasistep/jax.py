@@ -1,0 +1,100 @@
+"""Steps for JAX: ``from quasistep.jax import step``.
+
+Call ``jax.config.update("jax_enable_x64", True)`` first: in single precision a step's answer is rounded to
+micrometres.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from ._bridge import StepFunction
+
+if TYPE_CHECKING:
+    from ._core import StepParams
+    from .derivatives import Smooth
+    from .system import System
+
+__all__ = ["step"]
+
+
+def step(
+    system: System,
+    q: Any,
+    u: Any,
+    *,
+    mode: str | Smooth = "exact",
+    h: float | None = None,
+    t: float = 0.0,
+    params: StepParams | None = None,
+) -> Any:
+    """One step as a differentiable function of JAX arrays: under ``grad``, ``vjp``, ``jit``, ``vmap``, ``scan``.
+
+    Parameters
+    ----------
+    system : System
+    q : array, shape (..., n_q)
+    u : array, shape (..., n_u)
+        Leading dimensions are samples, computed on all cores.
+    mode : "exact" or Smooth
+        Whose derivatives: :meth:`System.derivatives`.
+    h, t, params
+        As for :meth:`System.step`.
+
+    Returns
+    -------
+    array, shape (..., n_q)
+        Of the dtype of ``q``; computed in double precision on the CPU.
+
+    Raises
+    ------
+    ImportError
+        JAX is not installed.
+    StepError, DerivativeError
+        Of the first sample that has no step or no derivative; JAX wraps it.
+
+    Examples
+    --------
+    >>> import jax
+    >>> jax.config.update("jax_enable_x64", True)
+    >>> system = qs.load("scenes/pinch.yml")
+    >>> slope = jax.grad(lambda u: qs.jax.step(system, system.q0, u)[2])
+    >>> slope(np.array([-0.028, 0.028])).shape
+    (2,)
+    """
+    try:
+        import jax
+    except ImportError as error:
+        raise ImportError("quasistep.jax needs JAX: pip install jax") from error
+
+    function = StepFunction(system, mode, {"h": h, "t": t, "params": params})
+
+    def call(what: Any, shapes: Any, *arrays: Any) -> Any:
+        return jax.pure_callback(what, shapes, *arrays, vmap_method="broadcast_all")
+
+    def like(shape: Any, dtype: Any) -> Any:
+        return jax.ShapeDtypeStruct(shape, dtype)  # type: ignore[no-untyped-call, unused-ignore]
+
+    def forward(q: Any, u: Any) -> Any:
+        return function.forward(q, u).astype(q.dtype)
+
+    def backward(q: Any, u: Any, g: Any) -> Any:
+        by_q, by_u = function.backward(q, u, g)
+        return by_q.astype(q.dtype), by_u.astype(u.dtype)
+
+    @jax.custom_vjp
+    def one(q: Any, u: Any) -> Any:
+        shape = np.broadcast_shapes(q.shape[:-1], u.shape[:-1])
+        return call(forward, like((*shape, q.shape[-1]), q.dtype), q, u)
+
+    def one_forward(q: Any, u: Any) -> Any:
+        return one(q, u), (q, u)
+
+    def one_backward(kept: Any, g: Any) -> Any:
+        shapes = tuple(like(x.shape, x.dtype) for x in kept)
+        return call(backward, shapes, *kept, g)
+
+    one.defvjp(one_forward, one_backward)
+    return one(jax.numpy.asarray(q), jax.numpy.asarray(u))

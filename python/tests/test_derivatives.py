@@ -1,0 +1,211 @@
+"""Derivatives against differences on the manifold, with their names, shapes and coordinates; batches; bridges."""
+
+import pickle
+
+import numpy as np
+import pytest
+
+import quasistep as qs
+
+
+@pytest.fixture(scope="module")
+def pushed(push):
+    """Where the finger pushes the box, and a command that goes on."""
+    run = push.simulate(duration=2.0)
+    return run.q[-1], push.commanded(run.q[-1]) + [0.012, 0.004]
+
+
+@pytest.fixture(scope="module")
+def pusher():
+    """Section `Small exact cases`: k = 1 N/m, m = 0.01 kg, half gap 0.2 between balls of radius 0.05."""
+    step = {"size": 0.01, "inertia": "mass", "contact_margin": 1}
+    scene = qs.SystemBuilder(step=step, friction={"default": 0})
+    ball = {"gravity": False, "shape": qs.sphere(0.05)}
+    scene.model("robot", joint=[qs.slide("x", [1, 0, 0], stiffness=1)], mass=1, **ball)
+    scene.model("object", joint=[qs.slide("x", [1, 0, 0], start=0.2)], mass=0.01, **ball)
+    return scene.build()
+
+
+def differences(system, q, u, dq, du, mode, eps):
+    """Central difference of q_next along (dq, du), of fourth order."""
+    base = system.derivatives(q, u, mode=mode).q_next
+
+    def at(step):
+        moved = system.integrate(q, dq, step)
+        return system.difference(base, system.derivatives(moved, u + step * du, mode=mode).q_next)
+
+    return (8 * (at(eps) - at(-eps)) - (at(2 * eps) - at(-2 * eps))) / (12 * eps)
+
+
+@pytest.mark.parametrize("mode", ["exact", qs.Smooth(1e-4)])
+def test_products_are_differences_on_the_manifold(push, pushed, mode):
+    q, u = pushed
+    d = push.derivatives(q, u, mode=mode)
+    rng = np.random.default_rng(0)
+    for _ in range(5):
+        dq, du = rng.standard_normal(push.n_v), rng.standard_normal(push.n_u)
+        # the table holds the box down: a change that lifts or tilts it leaves the smooth neighbourhood
+        dq[push.dofs.indices(["box.wx", "box.wy", "box.vz"])] = 0
+        got = d.jvp(q=dq, u=du)["q_next"]
+        want = differences(push, q, u, dq, du, mode, 1e-5)
+        np.testing.assert_allclose(got, want, atol=1e-6 * np.abs(want).max())
+
+
+def test_pusher_is_its_closed_form(pusher):
+    """10.15/101, and smoothed with kappa = 0.01 the positions of the reference, to 1e-9."""
+    q, report = pusher.step(pusher.q0, [0.15])
+    np.testing.assert_allclose(q, [10.15 / 101, 10.15 / 101 + 0.1], atol=1e-9)
+    d = pusher.derivatives(pusher.q0, [0.1], mode=qs.Smooth(0.01))
+    np.testing.assert_allclose(d.q_next, [0.000496280979, 0.200995037190], atol=1e-9)
+    np.testing.assert_allclose(d.report.contacts["fn"], 0.099503719021, atol=1e-9)
+    # by hand: h² K of the robot beside m of the object, which move as one while they touch
+    exact = pusher.derivatives(pusher.q0, [0.15]).matrix("q_next", "u")
+    np.testing.assert_allclose(exact[:, 0], 1e-4 / (1e-4 + 0.01), atol=1e-12)
+
+
+def test_smoothing_stays_within_its_bound(push, pushed):
+    q, u = pushed
+    exact = push.derivatives(q, u)
+    assert exact.smoothing_bound == 0
+    last = np.inf
+    for kappa in (1e-2, 1e-3, 1e-4, 1e-5):
+        d = push.derivatives(q, u, mode=qs.Smooth(kappa))
+        error = push.difference(exact.q_next, d.q_next)
+        assert d.smoothing_bound >= kappa and np.linalg.norm(error) < last
+        last = np.linalg.norm(error)
+
+
+def test_kappa_of_a_barrier_counts_its_edges():
+    """Two edges with weight 1/100 each are kappa = 0.02, and so is a round cone."""
+    assert qs.Smooth.of_barrier(0.01, 2).kappa == qs.Smooth.of_barrier(0.01, "round").kappa == 0.02
+    assert qs.Smooth.of_barrier(0.01, 8).kappa == 0.08
+
+
+def test_a_gradient_is_the_transpose(push, pushed):
+    d = push.derivatives(*pushed)
+    rng = np.random.default_rng(1)
+    inputs = {name: rng.standard_normal(shape) for name, shape in d._input_shapes().items()}
+    weights = {name: rng.standard_normal(shape) for name, shape in d._output_shapes().items()}
+    for name in ("mu_spin", "mu_roll"):      # no such rows here
+        inputs[name][:] = 0
+    out, back = d.jvp(**inputs), d.vjp(**weights)
+    forward = sum(np.sum(weights[name] * out[name]) for name in weights)
+    backward = sum(np.sum(inputs[name] * back[name]) for name in inputs)
+    np.testing.assert_allclose(forward, backward, rtol=1e-9)
+
+
+def test_matrices_have_names_and_their_products(push, pushed):
+    d = push.derivatives(*pushed)
+    rng = np.random.default_rng(2)
+    for of in ("q_next", "v", "normal"):
+        for wrt in ("q", "u", "mass", "stiffness", "mu", "h", "wrench", "tau"):
+            matrix = d.matrix(of, wrt)
+            assert matrix.shape == (len(d.names(of)), len(d.names(wrt)))
+            x = rng.standard_normal(matrix.shape[1])
+            np.testing.assert_allclose(d.jvp(**{wrt: x})[of], matrix @ x, atol=1e-9 * np.abs(matrix).max() * 10)
+    assert d.names("wrench")[-1] == "box/box: force z" and d.names("q")[-1] == "box.vz"
+
+
+@pytest.mark.parametrize(
+    ("wrt", "index", "change"),
+    [("mass", "box/box", "models.box.mass"), ("stiffness", "finger.x", "models.finger.joint.0.stiffness")],
+)
+def test_parameters_are_differences_of_scenes(push, pushed, wrt, index, change):
+    q, u = pushed
+    d = push.derivatives(q, u)
+    column = d.names(wrt).index(index)
+    value = {"mass": 0.8, "stiffness": 800.0}[wrt]
+    eps = 1e-4 * value
+    ends = [push.with_({change: value + s * eps}).derivatives(q, u).q_next for s in (1, -1)]
+    want = push.difference(ends[1], ends[0]) / (2 * eps)
+    np.testing.assert_allclose(d.matrix("q_next", wrt)[:, column], want, atol=1e-6 * np.abs(want).max() + 1e-12)
+
+
+def test_coordinates_are_those_of_q(push, pushed):
+    """Along a change that keeps quaternions unit both matrices say the same."""
+    q, u = pushed
+    d = push.derivatives(q, u)
+    by_dofs, by_coordinates = d.matrix("q_next", "q"), d.matrix("q_next", "q", coordinates=True)
+    G, G_next = push.coordinate_matrix(q), push.coordinate_matrix(d.q_next)
+    np.testing.assert_allclose(by_coordinates @ G, G_next @ by_dofs, atol=1e-12)
+    np.testing.assert_allclose(by_coordinates @ np.r_[0, 0, q[2:6], 0, 0, 0], 0, atol=1e-12)
+    assert d.matrix("q_next", "u", coordinates=True).shape == (push.n_q, push.n_u)
+
+
+def test_derivatives_travel(push, pushed):
+    d = push.derivatives(*pushed, mode=qs.Smooth(1e-3))
+    back = pickle.loads(pickle.dumps(d))
+    np.testing.assert_array_equal(back.matrix(), d.matrix())
+    assert back.mode == d.mode and back.kinks == d.kinks
+
+
+def test_a_kink_is_flagged(push):
+    """The box stands on the table with what carries it at rest: no kink. A finger that just touches: one."""
+    touching = push.q_vector({"finger.x": -0.1})
+    d = push.derivatives(touching, push.commanded(touching))
+    assert d.kinks.any() and d.kinks.rows > 0
+
+
+def test_what_has_no_derivative_says_why(push):
+    for words, said in [({"formulation": "coulomb"}, "formulation"), ({"integration": "midpoint"}, "integration")]:
+        with pytest.raises(qs.DerivativeError, match=said):
+            push.derivatives(params=push.params.replace(**words))
+    with pytest.raises(ValueError, match="give 'exact'"):
+        push.derivatives(mode="smooth")
+    d = push.derivatives()
+    with pytest.raises(ValueError, match="no 'temperature' among q, u"):
+        d.jvp(temperature=[1])
+    with pytest.raises(ValueError, match="`q` has shape"):
+        d.jvp(q=[1.0])
+    with pytest.raises(qs.LengthError):
+        push.derivatives([1.0, 2.0])
+
+
+@pytest.fixture(scope="module")
+def many(push, pushed):
+    rng = np.random.default_rng(3)
+    q, u = pushed
+    return np.tile(q, (40, 1)), u + 0.005 * rng.standard_normal((40, 2))
+
+
+@pytest.mark.parametrize("mode", ["exact", qs.Smooth(1e-3)])
+def test_batches_have_the_bits_of_single_ones(push, many, mode):
+    Q, U = many
+    one = push.derivatives_batch(Q, U, mode=mode, threads=1)
+    for threads in (2, 5):
+        again = push.derivatives_batch(Q, U, mode=mode, threads=threads)
+        for a, b in zip(one[:4], again[:4], strict=True):
+            np.testing.assert_array_equal(a, b)
+    for i in (0, 17, 39):
+        d = push.derivatives(Q[i], U[i], mode=mode)
+        np.testing.assert_array_equal(one.q_next[i], d.q_next)
+        np.testing.assert_array_equal(one.by_q[i], d.matrix("q_next", "q"))
+        np.testing.assert_array_equal(one.by_u[i], d.matrix("q_next", "u"))
+        assert tuple(one.kinks[i]) == tuple(d.kinks)
+
+
+def test_gradients_in_batches_are_those_of_single_ones(push, many):
+    Q, U = many
+    W = np.random.default_rng(4).standard_normal((40, push.n_v))
+    out = push.derivatives_batch(Q, U, weights=W)
+    for i in (3, 30):
+        back = push.derivatives(Q[i], U[i]).vjp(q_next=W[i])
+        np.testing.assert_array_equal(out.by_q[i], back["q"])
+        np.testing.assert_array_equal(out.by_u[i], back["u"])
+
+
+def test_a_sample_that_fails_is_marked_alone(push, many):
+    Q, U = many[0], many[1].copy()
+    U[7, 1] = np.nan
+    out = push.derivatives_batch(Q, U)
+    assert list(out.errors) == [7] and isinstance(out.errors[7], qs.InputError)
+    assert np.isnan(out.by_q[7]).all() and np.isnan(out.q_next[7]).all()
+    good = push.derivatives_batch(many[0], many[1])
+    rest = np.arange(40) != 7
+    np.testing.assert_array_equal(out.by_u[rest], good.by_u[rest])
+
+
+def test_progress_of_a_batch_ends_at_all(push, many):
+    seen = []
+    push.derivatives_batch(*many, progress=lambda done, n: seen.append((done, n)))
+    assert seen[-1] == (40, 40)
