@@ -62,7 +62,9 @@ pub(super) fn motion(
     d_normal: impl Fn(Vec3, Vec3) -> Vec3,
 ) -> Option<ContactMotion> {
     let flat = Flat::find(a, b, point)?;
-    Some(ContactMotion::of(|w, v| flat.change([a.radius, b.radius], point, w, v, d_normal(w, v))))
+    let motion =
+        ContactMotion::of(|w, v| flat.change([a.radius, b.radius], point, w, v, d_normal(w, v)));
+    Some(ContactMotion { on_edge: flat.on_edge, ..motion })
 }
 
 impl Flat {
