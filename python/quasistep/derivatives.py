@@ -93,6 +93,9 @@ class Kinks(NamedTuple):
         Limited springs that just reach their limit. Chosen: as in the report.
     features : int
         Contact points with a force whose features change with the smallest motion.
+    edges : int
+        Corners of patches exactly on an edge of the other face; of the relaxed step only. Chosen: they go with their
+        body.
     recovery : int
         Overlaps that just reach the speed at which recovery is bounded. Chosen: it is bounded.
     margin : int
@@ -110,6 +113,7 @@ class Kinks(NamedTuple):
     round: int
     springs: int
     features: int
+    edges: int
     recovery: int
     margin: int
 
@@ -122,7 +126,7 @@ class Kinks(NamedTuple):
 
         Examples
         --------
-        >>> qs.Kinks(0, 0, 0, 0, 0, 0).any()
+        >>> qs.Kinks(0, 0, 0, 0, 0, 0, 0).any()
         False
         """
         return any(self)
@@ -385,7 +389,7 @@ class DerivativesBatch(NamedTuple):
     q_next : ndarray, shape (N, n_q)
     by_q : ndarray, shape (N, n_v, n_v); of a gradient (N, n_v)
     by_u : ndarray, shape (N, n_v, n_u_v); of a gradient (N, n_u_v)
-    kinks : ndarray of int, shape (N, 6)
+    kinks : ndarray of int, shape (N, 7)
         In the order of :class:`Kinks`.
     errors : dict of int to QuasistepError
         Why samples have none, by their number.
@@ -509,7 +513,7 @@ class DifferentiableSystem(PlannedSystem):
             out["q_next"].reshape(n, self.n_q),
             out["by_q"].reshape(*rows, self.n_v),
             out["by_u"].reshape(*rows, self.n_u_v),
-            out["kinks"].reshape(n, 6),
+            out["kinks"].reshape(n, 7),
             out["errors"],
         )
 

@@ -26,9 +26,9 @@ fn mode(kappa: Option<f64>) -> Mode {
 }
 
 /// Counts by name of [`StepKinks`], in the order of `quasistep.Kinks`.
-fn kinks(k: &StepKinks) -> [u32; 6] {
+fn kinks(k: &StepKinks) -> [u32; 7] {
     let program = k.program;
-    [program.rows, program.round, program.springs, k.features, k.recovery, k.margin]
+    [program.rows, program.round, program.springs, k.features, k.edges, k.recovery, k.margin]
 }
 
 #[pymethods]

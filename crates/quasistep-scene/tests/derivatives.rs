@@ -163,6 +163,31 @@ struct Tally {
     worst: f64,
 }
 
+/// The matrices times a change are the product, if nothing but `q` and the command changes.
+fn check_matrices(
+    system: &System,
+    change: &InputChange,
+    out: &OutputChange,
+    by_q: &[f64],
+    by_u: &[f64],
+) {
+    let others = change.wrench.iter().chain([&change.time_step]);
+    if others.into_iter().any(|x| *x != 0.0) {
+        return;
+    }
+    let (n_v, n_u) = (system.model().n_v(), system.n_cmd_v());
+    let sum = |row: &[f64], by: &[f64]| row.iter().zip(by).map(|(a, b)| a * b).sum::<f64>();
+    let product: Vec<f64> = (0..n_v)
+        .map(|i| {
+            sum(&by_q[i * n_v..(i + 1) * n_v], &change.q)
+                + sum(&by_u[i * n_u..(i + 1) * n_u], &change.q_cmd)
+        })
+        .collect();
+    // rows of a pile are nearly dependent: products of their own agree with sums of others to 2e-9
+    let error = apart(&product, &out.q_next, 1.0);
+    assert!(error < 1e-8, "{error:e}");
+}
+
 /// Compares every so many steps of a scene's run. A comparison is skipped only where the derivative itself says that
 /// there is a kink: by its flags, or because the change pulls dependent rows apart.
 fn compare(name: &str, mode: Mode) -> Tally {
@@ -177,6 +202,8 @@ fn compare(name: &str, mode: Mode) -> Tally {
         At { scene: &scene, state: scene.start.clone(), input: StepInput::default(), mode };
     let (mut s, mut tally) = (Samples(88172645463325252), Tally::default());
     let mut out = OutputChange::default();
+    let n_v = system.model().n_v();
+    let (mut by_q, mut by_u) = (vec![0.0; n_v * n_v], vec![0.0; n_v * system.n_cmd_v()]);
     for k in 0..n_steps {
         scene.sample(at.state.time + h, &mut at.input);
         // not the start itself: scenes begin at rest, exactly at touch
@@ -185,6 +212,7 @@ fn compare(name: &str, mode: Mode) -> Tally {
                 .differentiate(&at.state, &at.input, &scene.params, mode, &mut d)
                 .unwrap_or_else(|e| panic!("{name}, step {k}: {e}"));
             let base = d.q_next().to_vec();
+            d.jacobian(system, &mut by_q, &mut by_u).unwrap();
             for what in What::EACH {
                 let change = what.sample(system, h, &mut s);
                 let rows = d.jvp(system, &change, true, &mut out).unwrap();
@@ -192,11 +220,12 @@ fn compare(name: &str, mode: Mode) -> Tally {
                     tally.flagged += 1;
                     continue;
                 }
+                check_matrices(system, &change, &out, &by_q, &by_u);
                 let ours: Vec<f64> =
                     out.impulse.chunks_exact(6).flat_map(|f| f[..3].to_vec()).collect();
                 // near a kink only small steps stay on this side of it; agreement at any of them is no accident
                 let mut best = [f64::INFINITY; 3];
-                for eps in [1e-3, 1e-4, 1e-5, 1e-6, 1e-7, 1e-8] {
+                for eps in [1e-3, 1e-4, 1e-5, 1e-6, 1e-7, 1e-8, 1e-9] {
                     let Some(want) = at.differences(&change, eps, &base, &mut memory) else {
                         continue;
                     };
@@ -204,7 +233,8 @@ fn compare(name: &str, mode: Mode) -> Tally {
                         best.iter_mut().zip([&out.q_next, &out.v, &ours].into_iter().zip(&want))
                     {
                         if ours.len() == want.len() {
-                            *best = best.min(apart(ours, want, 1e-3));
+                            // a change of 1 m, 1 rad or 1 N: a hundredth of it counts as that much
+                            *best = best.min(apart(ours, want, 1e-2));
                         }
                     }
                     if best[0] < 1e-7 {
@@ -239,16 +269,18 @@ fn check(scenes: &[(&str, usize)], mode: Mode) {
     assert!(failures.is_empty(), "{failures:#?}");
 }
 
-/// Of fifty comparisons a scene; what is left are kinks by the derivative's own word: stacks and pinched bodies whose
+/// Of fifty comparisons a scene, all shipped ones but a cloud of a million points; what is left are kinks by the derivative's own word: stacks and pinched bodies whose
 /// rows a change pulls apart, boxes of the pile that touch without pushing.
 #[test]
 fn exact_derivatives_of_scenes_are_those_of_differences() {
     let scenes = [
+        ("box_pivot.yml", 30),
         ("bunny_grasp.yml", 40),
+        ("door.yml", 50),
         ("fence_particle.yml", 50),
         ("gripper_2d.yml", 50),
         ("iiwa_stacking.yml", 50),
-        ("mug_handle.yml", 35),
+        ("mug_handle.yml", 50),
         ("pile.yml", 20),
         ("pinch.yml", 30),
         ("planar_hand.yml", 50),
@@ -260,6 +292,8 @@ fn exact_derivatives_of_scenes_are_those_of_differences() {
     check(&scenes, Mode::Exact);
 }
 
+/// Left out: clouds, of which other points are chosen at the smallest motion, each with a force of its own in the relaxed
+/// step, and boxes on boxes, whose patches change their corners likewise.
 #[test]
 fn smooth_derivatives_of_scenes_are_those_of_differences() {
     let scenes = [

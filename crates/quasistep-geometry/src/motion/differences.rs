@@ -62,6 +62,7 @@ pub(super) fn contact_motions(
             a: map(1),
             b: map(2),
             kink,
+            on_edge: false,
             by_differences: true,
         });
     }

@@ -53,6 +53,9 @@ pub struct ContactMotion {
     /// True if the features that meet change with the smallest motion, so that there is no derivative but one to a
     /// side, or none was found.
     pub kink: bool,
+    /// True if a corner of a patch stands exactly on an edge of the other face: one way it goes with its body, the
+    /// other way with that edge. Here it goes as its name says.
+    pub on_edge: bool,
     /// True if no closed form is known for this point, and differences of the patch gave the derivative.
     pub by_differences: bool,
 }

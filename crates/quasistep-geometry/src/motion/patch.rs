@@ -7,7 +7,7 @@
 use super::{Change, ContactMotion};
 use crate::core::{Core, CoreFace};
 use crate::narrow_phase::ContactPoint;
-use crate::patch::{FLAT, aligned};
+use crate::patch::{FLAT, SAME, aligned};
 use quasistep_math::Vec3;
 
 /// Corners named by a feature stand where the point is, to this, in m.
@@ -36,6 +36,8 @@ struct Flat {
     height: f64,
     /// True if A is the reference.
     a_is_reference: bool,
+    /// True if it is on more sides of the reference than its name says.
+    on_edge: bool,
 }
 
 /// A velocity field: of a body that turns by `w` about `p` and shifts by `v`.
@@ -60,7 +62,9 @@ pub(super) fn motion(
     d_normal: impl Fn(Vec3, Vec3) -> Vec3,
 ) -> Option<ContactMotion> {
     let flat = Flat::find(a, b, point)?;
-    Some(ContactMotion::of(|w, v| flat.change([a.radius, b.radius], point, w, v, d_normal(w, v))))
+    let motion =
+        ContactMotion::of(|w, v| flat.change([a.radius, b.radius], point, w, v, d_normal(w, v)));
+    Some(ContactMotion { on_edge: flat.on_edge, ..motion })
 }
 
 impl Flat {
@@ -100,6 +104,16 @@ impl Flat {
         } else {
             return None;
         };
+        let level = |k: usize| {
+            let side = sides(k).and_then(|[u, q]| Some(((q - u).cross(up).try_normalize()?, u)));
+            side.is_some_and(|(side, u)| (p - u).dot(side).abs() <= SAME)
+        };
+        let expected = match corner {
+            Corner::Incident => 0,
+            Corner::Cut { .. } => 1,
+            Corner::Reference { .. } => 2,
+        };
+        let on_edge = (0..corners.len()).filter(|&k| level(k)).count() > expected;
         let height = (p - origin).dot(m) / up.dot(m);
         let there =
             if a_is_reference { point.p_WCb + n * b.radius } else { point.p_WCa - n * a.radius };
@@ -111,6 +125,7 @@ impl Flat {
             exact,
             height,
             a_is_reference,
+            on_edge,
         })
     }
 

@@ -52,6 +52,9 @@ pub struct StepKinks {
     pub program: Kinks,
     /// Contact points with a force whose features change with the smallest motion of their bodies.
     pub features: u32,
+    /// Corners of patches that stand exactly on an edge of the other face; of the relaxed step only: in the other one
+    /// the forces of a patch at rest act alike from either place. Chosen: the corner goes with its body.
+    pub edges: u32,
     /// Overlaps that just reach the speed at which recovery is bounded. Chosen: it is bounded.
     pub recovery: u32,
     /// Points at the contact margin, which the smallest motion takes in or out; of the relaxed step only, as they
@@ -62,7 +65,7 @@ pub struct StepKinks {
 impl StepKinks {
     /// True if the step has no derivative in some direction.
     pub fn any(&self) -> bool {
-        self.program.any() || self.features + self.recovery + self.margin > 0
+        self.program.any() || self.features + self.edges + self.recovery + self.margin > 0
     }
 }
 

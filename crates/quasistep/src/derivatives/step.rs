@@ -160,9 +160,11 @@ impl Derivatives {
             }
             let loaded = contact.lambda[0] > TIE * largest;
             self.kinks.features += u32::from(motion.kink && loaded);
+            let smooth = mode != Mode::Exact;
+            self.kinks.edges += u32::from(motion.on_edge && smooth);
             self.kinks.recovery += u32::from(tie(phi));
             let at_margin = (phi - params.contact_margin).abs() <= TIE * params.contact_margin;
-            self.kinks.margin += u32::from(at_margin && mode != Mode::Exact);
+            self.kinks.margin += u32::from(at_margin && smooth);
             let (f, m) = contact.force(&contact.lambda);
             let [on_a, on_b] = contact.on_bodies(f, m);
             self.forces[bodies[0]] += on_a;
