@@ -18,7 +18,7 @@ use crate::{HandOver, Method, QpSolver, Reason, Residuals, Settings, Solution, S
 /// Newton iterations after which an island has led nowhere: warm, then cold; fewer of a large one, where
 /// the interior point comes next.
 const WARM_ITERATIONS: u32 = 60;
-const MANY_WARM_ITERATIONS: u32 = 10;
+const MANY_WARM_ITERATIONS: u32 = 15;
 const COLD_ITERATIONS: u32 = 150;
 /// The same of a cold one before an interior point that ends where Newton's method starts.
 const FIRST_ITERATIONS: u32 = 40;
