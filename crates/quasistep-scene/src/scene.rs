@@ -75,7 +75,7 @@ const KEYS: [&str; 12] = [
     "mpc",
     "facts",
 ];
-const STEP_KEYS: [&str; 11] = [
+const STEP_KEYS: [&str; 12] = [
     "size",
     "duration",
     "formulation",
@@ -87,6 +87,7 @@ const STEP_KEYS: [&str; 11] = [
     "max_recovery_speed",
     "prescribed_rate",
     "integration",
+    "uniqueness",
 ];
 /// Version of the scene grammar that this crate reads.
 const FORMAT: f64 = 1.0;
@@ -361,6 +362,9 @@ pub(crate) fn read_step(
             at.word(&[("anitescu", anitescu), ("coulomb", Formulation::Coulomb { cone })])?
         }
     };
+    if let Some(at) = map.get("uniqueness") {
+        params.uniqueness = at.boolean()?;
+    }
     if let Some(at) = map.get("fallback") {
         params.fallback = at.word(&[
             ("none", Fallback::None),

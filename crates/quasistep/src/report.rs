@@ -3,6 +3,7 @@
 use crate::error::StepError;
 use crate::friction::Friction;
 use crate::params::Fallback;
+use crate::uniqueness::Uniqueness;
 use quasistep_math::Vec3;
 pub use quasistep_solvers::{CoulombMethod, Method};
 
@@ -248,6 +249,9 @@ pub struct StepReport {
     /// What stands in for a step that has no solution with exact Coulomb friction, and why that has none;
     /// `None` for a step as asked for.
     pub fallback: Option<(Fallback, StepError)>,
+    /// Whether another answer would have done as well, if [`StepParams::uniqueness`](crate::StepParams::uniqueness)
+    /// asks and the step has exact Coulomb friction and took no fallback.
+    pub uniqueness: Option<Uniqueness>,
     /// True if the impulses are the smallest-norm ones among all that balance the same forces.
     pub smallest_norm: bool,
     /// Time spent in each stage, in ns of the workspace's clock; zero without one.
