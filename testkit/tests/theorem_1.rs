@@ -39,7 +39,8 @@ fn both_ways(name: &str, changes: &[(&str, &str)]) -> Count {
         assert_eq!(convex.solve(p, &lambda_n), Status::Solved, "{at}");
         let force = lambda_n.iter().fold(0.0_f64, |m, l| m.max(*l));
         let speed = s.u.iter().chain(&s.x).fold(0.0_f64, |m, u| m.max(u.abs()));
-        let scale = (force * speed).max(f64::MIN_POSITIVE);
+        // a motion slower than any slip that counts is none
+        let scale = (force * speed.max(quasistep::SLIP_SPEED_THRESHOLD)).max(f64::MIN_POSITIVE);
         // the answer is feasible for (29), and no motion takes less work
         assert!(normals.iter().all(|k| s.u[*k] >= -1e-9 * speed.max(1.0)), "{at}");
         let (ours, least) = (p.work(&s.x, &lambda_n), convex.cost);

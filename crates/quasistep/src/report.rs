@@ -148,11 +148,12 @@ impl ContactReport {
         self.n_AB_W * self.spin_torque + self.roll_torque_W
     }
 
-    /// Normal force that the friction needs, in N; infinite for friction where there can be none.
-    pub(crate) fn normal_force_needed(&self) -> f64 {
+    /// Normal force that friction of size `sliding` and the torques need, in N; infinite for friction where there
+    /// can be none.
+    pub(crate) fn normal_force_needed(&self, sliding: f64) -> f64 {
         let Friction { mu, mu_spin, mu_roll } = self.friction;
         let share = |load: f64, coefficient| if load == 0.0 { 0.0 } else { load / coefficient };
-        let slide = share(self.friction_force_W.norm(), mu);
+        let slide = share(sliding, mu);
         let spin = share(self.spin_torque, mu_spin);
         let roll = share(self.roll_torque_W.norm(), mu_roll);
         Vec3::new(slide, spin, roll).norm()
