@@ -2,6 +2,7 @@
 
 use crate::CheckArgs;
 use crate::failure::Failure;
+use crate::spans::{Span, Spans};
 use quasistep::Formulation;
 use quasistep_reproduce::closed_loop;
 use quasistep_scene::Scene;
@@ -47,16 +48,10 @@ fn uniqueness(scene: &Scene) -> Result<(), Failure> {
         ));
     }
     // times with the same answer are one line
-    let mut spans: Vec<(f64, f64, String)> = Vec::new();
-    let outcome = scene.uniqueness(&mut |t, answer| {
-        let text = answer.map_or("the step took its fallback".into(), |a| a.to_string());
-        match spans.last_mut() {
-            Some(last) if last.2 == text => last.1 = t,
-            _ => spans.push((t, t, text)),
-        }
-    });
-    for (from, to, text) in &spans {
-        println!("  at {from:.6} to {to:.6} s: {text}");
+    let mut spans = Spans::default();
+    let outcome = scene.uniqueness(&mut |t, answer| spans.push(t, answer.as_ref()));
+    for Span { from, to, motion, forces } in spans.all() {
+        println!("  at {from:.6} to {to:.6} s: {motion}; {forces}");
     }
     outcome.map_err(|(t, error)| {
         Failure::world(format!("{}: the step after t = {t} s was not taken: {error}", scene.name))

@@ -10,6 +10,7 @@ mod mpc;
 mod reproduce;
 mod run;
 mod sample;
+mod spans;
 mod summary;
 mod view;
 
@@ -96,6 +97,10 @@ struct RunArgs {
     /// Folder to write [default: out/<scene>]
     #[arg(short, long, value_name = "DIR")]
     out: Option<PathBuf>,
+    /// Say after every step whether its motion and its contact forces are the only ones, in summary.json and
+    /// uniqueness.csv (short for --set step.uniqueness=true; needs --formulation coulomb)
+    #[arg(long)]
+    uniqueness: bool,
     #[command(flatten)]
     changes: Changes,
 }

@@ -3,10 +3,11 @@
 use crate::RunArgs;
 use crate::clock::thread_cpu_ns;
 use crate::failure::Failure;
+use crate::spans::Spans;
 use crate::summary::{Seconds, summary};
 use crate::view;
 use indicatif::{ProgressBar, ProgressStyle};
-use quasistep::Tally;
+use quasistep::{Formulation, Tally};
 use quasistep_record::{write_contacts_csv, write_states_csv};
 use quasistep_scene::Scene;
 use std::io::IsTerminal;
@@ -15,8 +16,17 @@ use std::path::{Path, PathBuf};
 use std::time::Instant;
 
 pub fn run(arguments: &RunArgs, quiet: bool) -> Result<(), Failure> {
-    let changes = arguments.changes.pairs()?;
+    let mut changes = arguments.changes.pairs()?;
+    if arguments.uniqueness {
+        changes.push(("step.uniqueness".into(), "true".into()));
+    }
     let scene = Scene::load_with(&arguments.scene, &changes).map_err(Failure::usage)?;
+    let exact = matches!(scene.params.formulation, Formulation::Coulomb { .. });
+    if scene.params.uniqueness && !exact {
+        return Err(Failure::usage(
+            "step.uniqueness speaks of exact Coulomb friction; add --formulation coulomb",
+        ));
+    }
     let dir = arguments.out.clone().unwrap_or_else(|| Path::new("out").join(&scene.name));
     if !quiet {
         println!("{}: {}", scene.name, scene.title);
@@ -32,8 +42,12 @@ pub fn run(arguments: &RunArgs, quiet: bool) -> Result<(), Failure> {
     let start = Instant::now();
     let cpu_start = thread_cpu_ns();
     let mut tally = Tally::default();
+    let mut spans = Spans::default();
     let outcome = scene.run(Some(thread_cpu_ns), &mut |step| {
         tally.push(step.report);
+        if scene.params.uniqueness {
+            spans.push(step.state.time, step.report.uniqueness.as_ref());
+        }
         bar.set_position(step.index as u64);
         ControlFlow::Continue(())
     });
@@ -46,6 +60,9 @@ pub fn run(arguments: &RunArgs, quiet: bool) -> Result<(), Failure> {
     let stopped = outcome.stopped.as_ref().map(ToString::to_string);
     let summary = summary(&scene, &tally, &seconds, stopped.as_deref());
     write(&dir, &outcome.recording, &summary).map_err(Failure::usage)?;
+    if scene.params.uniqueness {
+        spans.write(&dir.join("uniqueness.csv")).map_err(Failure::usage)?;
+    }
     // a build without npm has no page: the run is done all the same
     let page = if quasistep_view::has_page() {
         Some(view::write_pictures(&dir, &outcome.recording)?)
@@ -121,6 +138,14 @@ fn print_summary(scene: &Scene, tally: &Tally, seconds: &Seconds) {
     );
     if tally.saturated_steps() > 0 {
         println!("  effort limits were reached in {} steps", tally.saturated_steps());
+    }
+    if scene.params.uniqueness {
+        for (what, a) in [("motion", tally.motions()), ("forces", tally.forces())] {
+            println!(
+                "  {what}: the only ones in {} steps, not in {}, too close to call in {}",
+                a.unique, a.many, a.undecided
+            );
+        }
     }
     let eased = tally.without_recovery();
     if eased > 0 {

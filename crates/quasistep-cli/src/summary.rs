@@ -1,6 +1,6 @@
 //! `summary.json`: what a run was and how good it was.
 
-use quasistep::{CoulombMethod, SLIP_SPEED_THRESHOLD, Spread, Stage, Tally};
+use quasistep::{Answers, CoulombMethod, SLIP_SPEED_THRESHOLD, Spread, Stage, Tally};
 use quasistep_scene::{CloudReport, Scene};
 use serde_json::{Map, Value, json};
 
@@ -70,6 +70,7 @@ pub fn summary(scene: &Scene, tally: &Tally, seconds: &Seconds, stopped: Option<
                 "path": tally.coulomb_steps(CoulombMethod::Path),
                 "fixed_point": tally.coulomb_steps(CoulombMethod::FixedPoint),
                 "lemke": tally.coulomb_steps(CoulombMethod::Lemke),
+                "pyramid": tally.coulomb_steps(CoulombMethod::Pyramid),
                 "cases": tally.coulomb_steps(CoulombMethod::Cases),
                 "stand_ins": tally.stand_ins(),
                 "anitescu_potra": tally.without_recovery(),
@@ -77,6 +78,10 @@ pub fn summary(scene: &Scene, tally: &Tally, seconds: &Seconds, stopped: Option<
             },
             "iterations": { "mean": tally.mean_iterations(), "max": tally.most_iterations() },
         },
+        "uniqueness": params.uniqueness.then(|| json!({
+            "motion": answers(tally.motions()),
+            "forces": answers(tally.forces()),
+        })),
         "effort_limited_steps": tally.saturated_steps(),
     })
 }
@@ -98,6 +103,10 @@ fn cloud(c: &CloudReport) -> Value {
         "low_m": c.low,
         "high_m": c.high,
     })
+}
+
+fn answers(a: Answers) -> Value {
+    json!({ "unique": a.unique, "not_unique": a.many, "undecided": a.undecided })
 }
 
 fn spread(s: Spread) -> Value {

@@ -63,7 +63,7 @@ impl Derivatives {
 
     /// Next configuration, report, kinks, smoothing bound.
     #[allow(clippy::type_complexity)] // read at once by the Python front
-    fn step<'py>(&self, py: Python<'py>) -> (Bound<'py, PyArray1<f64>>, StepReport, [u32; 6], f64) {
+    fn step<'py>(&self, py: Python<'py>) -> (Bound<'py, PyArray1<f64>>, StepReport, [u32; 7], f64) {
         let d = self.lock();
         let report = StepReport::new(d.report(), None);
         (PyArray1::from_slice(py, d.q_next()), report, kinks(&d.kinks()), d.smoothing_bound())

@@ -75,7 +75,7 @@ const KEYS: [&str; 12] = [
     "mpc",
     "facts",
 ];
-const STEP_KEYS: [&str; 11] = [
+const STEP_KEYS: [&str; 12] = [
     "size",
     "duration",
     "formulation",
@@ -87,6 +87,7 @@ const STEP_KEYS: [&str; 11] = [
     "max_recovery_speed",
     "prescribed_rate",
     "integration",
+    "uniqueness",
 ];
 /// Version of the scene grammar that this crate reads.
 const FORMAT: f64 = 1.0;
@@ -380,6 +381,9 @@ pub(crate) fn read_step(
         return Err(at.error(
             "`midpoint` was seen with a formulation that carries velocities over; it takes `euler`",
         ));
+    }
+    if let Some(at) = map.get("uniqueness") {
+        params.uniqueness = at.boolean()?;
     }
     if let Some(at) = map.get("fallback") {
         params.fallback = at.word(&[

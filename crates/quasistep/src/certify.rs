@@ -1,6 +1,7 @@
 //! Stage 8: the certificate, from physical forces and geometry alone.
 
 use crate::error::StepError;
+use crate::formulation::Cone;
 use crate::formulation::problem::gap_offset;
 use crate::formulation::stewart_trinkle::without_recovery;
 use crate::params::{Fallback, StepParams};
@@ -57,7 +58,12 @@ impl System {
             }
             scale = scale.max(contact.normal_force.abs());
 
-            let lacking = contact.normal_force_needed() - contact.normal_force;
+            // the box holds along each tangent on its own
+            let sliding = match params.formulation.cone() {
+                Cone::Box => along[1].abs().max(along[2].abs()),
+                _ => contact.friction_force_W.norm(),
+            };
+            let lacking = contact.normal_force_needed(sliding) - contact.normal_force;
             for excess in [lacking, -contact.normal_force] {
                 // written so that NaN wins
                 if !(excess <= certificate.cone_violation) {

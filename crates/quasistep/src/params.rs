@@ -31,6 +31,9 @@ pub struct StepParams {
     /// Stiffness of the springs of [`Fallback::Impedance`], in N/m along slides and N·m/rad about hinges,
     /// > 0. Default 1000.
     pub fallback_stiffness: f64,
+    /// Whether each step with exact Coulomb friction also says if its answer is the only one, in
+    /// [`StepReport::uniqueness`](crate::StepReport::uniqueness); it costs some dense programs. Default false.
+    pub uniqueness: bool,
 }
 
 /// What stands in for a step that has no solution with exact Coulomb friction. The report says so.
@@ -132,6 +135,7 @@ impl Default for StepParams {
             integration: Integration::Euler,
             fallback: Fallback::None,
             fallback_stiffness: 1000.0,
+            uniqueness: false,
         }
     }
 }

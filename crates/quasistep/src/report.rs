@@ -3,6 +3,7 @@
 use crate::error::StepError;
 use crate::friction::Friction;
 use crate::params::Fallback;
+use crate::uniqueness::Uniqueness;
 use quasistep_math::Vec3;
 pub use quasistep_solvers::{CoulombMethod, Method};
 
@@ -147,11 +148,12 @@ impl ContactReport {
         self.n_AB_W * self.spin_torque + self.roll_torque_W
     }
 
-    /// Normal force that the friction needs, in N; infinite for friction where there can be none.
-    pub(crate) fn normal_force_needed(&self) -> f64 {
+    /// Normal force that friction of size `sliding` and the torques need, in N; infinite for friction where there
+    /// can be none.
+    pub(crate) fn normal_force_needed(&self, sliding: f64) -> f64 {
         let Friction { mu, mu_spin, mu_roll } = self.friction;
         let share = |load: f64, coefficient| if load == 0.0 { 0.0 } else { load / coefficient };
-        let slide = share(self.friction_force_W.norm(), mu);
+        let slide = share(sliding, mu);
         let spin = share(self.spin_torque, mu_spin);
         let roll = share(self.roll_torque_W.norm(), mu_roll);
         Vec3::new(slide, spin, roll).norm()
@@ -248,6 +250,9 @@ pub struct StepReport {
     /// What stands in for a step that has no solution with exact Coulomb friction, and why that has none;
     /// `None` for a step as asked for.
     pub fallback: Option<(Fallback, StepError)>,
+    /// Whether another answer would have done as well, if [`StepParams::uniqueness`](crate::StepParams::uniqueness)
+    /// asks and the step has exact Coulomb friction and took no fallback.
+    pub uniqueness: Option<Uniqueness>,
     /// True if the impulses are the smallest-norm ones among all that balance the same forces.
     pub smallest_norm: bool,
     /// Time spent in each stage, in ns of the workspace's clock; zero without one.

@@ -90,6 +90,7 @@ impl System {
         work.timer.stop();
         work.report.clone_from(report);
         work.report.fallback = Some((Fallback::Impedance, why));
+        work.report.uniqueness = None;
         for stage in Stage::ALL {
             work.report.stage_ns[stage as usize] += work.timer.spent_ns[stage as usize];
         }

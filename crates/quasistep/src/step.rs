@@ -57,6 +57,7 @@ impl System {
         let h = params.time_step;
         work.timer.reset();
         work.report.fallback = None;
+        work.report.uniqueness = None;
 
         // 1 kinematics, 2 distance: usually known already, as the end of the step before
         work.scan.update(self, &state.q, params.contact_margin, &mut work.timer);
@@ -82,6 +83,9 @@ impl System {
         work.report.time = state.time;
         std::mem::swap(&mut work.scan, &mut work.scan_next);
         work.remember(params.formulation);
+        if params.uniqueness {
+            work.report.uniqueness = self.uniqueness(work);
+        }
         work.timer.stop();
         work.report.stage_ns = work.timer.spent_ns;
         Ok(&work.report)

@@ -4,6 +4,7 @@ use crate::params::Fallback;
 use crate::report::{
     Certificate, ContactMode, CoulombMethod, Method, Stage, StepMethod, StepReport,
 };
+use crate::uniqueness::{ForceUniqueness, MotionUniqueness};
 use std::collections::BTreeMap;
 
 /// Statistics over the steps of a run. Add each report with [`push`](Self::push).
@@ -24,9 +25,22 @@ pub struct Tally {
     coulomb: BTreeMap<CoulombMethod, usize>,
     stand_ins: usize,
     without_recovery: usize,
+    motions: Answers,
+    forces: Answers,
     boundary_layer: f64,
     saturated_steps: usize,
     worst: Worst,
+}
+
+/// In how many steps an answer was the only one, was not, and was too close to call.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Answers {
+    /// It was the only one.
+    pub unique: usize,
+    /// Others would have done as well.
+    pub many: usize,
+    /// Numbers were too close to call.
+    pub undecided: usize,
 }
 
 /// Worst residual of each kind over a run; see [`Certificate`] for meanings and units.
@@ -83,6 +97,18 @@ impl Tally {
         let stand_in = report.fallback.as_ref().map(|(fallback, _)| *fallback);
         self.stand_ins += usize::from(stand_in.is_some());
         self.without_recovery += usize::from(stand_in == Some(Fallback::AnitescuPotra));
+        if let Some(answer) = &report.uniqueness {
+            match answer.motion {
+                MotionUniqueness::Unique => self.motions.unique += 1,
+                MotionUniqueness::Free { .. } => self.motions.many += 1,
+                MotionUniqueness::Unknown => self.motions.undecided += 1,
+            }
+            match answer.forces {
+                ForceUniqueness::Unique => self.forces.unique += 1,
+                ForceUniqueness::Shared { .. } => self.forces.many += 1,
+                ForceUniqueness::Unknown => self.forces.undecided += 1,
+            }
+        }
         let layers = report.contacts.iter().map(|c| c.boundary_layer);
         self.boundary_layer = layers.fold(self.boundary_layer, f64::max);
         self.saturated_steps += usize::from(!report.saturated.is_empty());
@@ -173,6 +199,16 @@ impl Tally {
     /// Those of them that are dynamic steps without recovery of overlaps, of Anitescu and Potra.
     pub fn without_recovery(&self) -> usize {
         self.without_recovery
+    }
+
+    /// In how many steps that were asked the next configuration was the only one at its normal forces.
+    pub fn motions(&self) -> Answers {
+        self.motions
+    }
+
+    /// In how many steps that were asked the contact forces were the only ones at their motion.
+    pub fn forces(&self) -> Answers {
+        self.forces
     }
 
     /// Largest height at which the convex step makes a contact float, in m: with exact Coulomb friction

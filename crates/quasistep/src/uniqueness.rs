@@ -1,4 +1,5 @@
-//! Whether a step's answer is the only one. Asked after a step with exact Coulomb friction, never part of one.
+//! Whether a step's answer is the only one. Asked after a step with exact Coulomb friction, by
+//! [`StepParams::uniqueness`](crate::StepParams::uniqueness) or by hand.
 //!
 //! Two questions. Is the next configuration the only one at these normal forces: Proposition 1 of Trinkle05 for
 //! its (29), with the cost of friction that the paper's (32) leaves out? And are the contact forces the only

@@ -5,13 +5,15 @@ use crate::formulation::Formulation;
 use crate::formulation::coulomb::CoulombWork;
 use crate::formulation::problem::Problem;
 use crate::params::Fallback;
-use crate::report::{Stage, StepReport};
+use crate::report::{Stage, StepMethod, StepReport};
 use crate::scan::Scan;
 use crate::stand_in::Compliant;
 use crate::state::{Checkpoint, WarmStart};
 use crate::step::Load;
 use crate::system::System;
-use quasistep_solvers::{ConeProgram, ConeSolver, Settings, Solution};
+use quasistep_solvers::{
+    ConeProgram, ConeSolver, CoulombSolution, FrictionProgram, Outcome, Settings, Solution,
+};
 
 /// Identity of one row of the step problem, the same from step to step.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -162,6 +164,15 @@ impl Workspace {
     /// The convex problem that the last step solved.
     pub fn last_problem(&self) -> &ConeProgram {
         &self.problem.program
+    }
+
+    /// The program with exact Coulomb friction that the last step solved, and its answer; `None` if it did not.
+    pub fn last_friction(&self) -> Option<(&FrictionProgram, &CoulombSolution)> {
+        let CoulombWork { problem, solution, .. } = &self.coulomb;
+        let solved = matches!(self.report.method, StepMethod::Coulomb(_))
+            && self.report.fallback.is_none()
+            && solution.outcome == Outcome::Solved;
+        solved.then_some((&problem.program.program, solution))
     }
 
     /// The solver's answer to [`last_problem`](Self::last_problem).

@@ -21,6 +21,8 @@ use crate::{Outcome, Qp, Settings, Status};
 const NONE: f64 = 1e-9;
 /// Part of a projection that is new, as a share of the vector's length.
 const NEW: f64 = 1e-6;
+/// Curvature of generators that depend on one another, over that of the others.
+const RIDGE: f64 = 1e-9;
 /// Directions of a round cone that touches without force.
 const SIDES: usize = 16;
 
@@ -93,6 +95,11 @@ impl Uniqueness {
             for (j, b) in generators.iter().enumerate() {
                 P[i * count + j] = dot(a, b);
             }
+        }
+        // generators of one contact depend on one another: a little curvature keeps the program well posed, and turns
+        // a projection by its share
+        for i in 0..count {
+            P[i * count + i] += RIDGE * (1.0 + P[i * count + i]);
         }
         self.balance_rows(p, &generators);
         self.b.clear();

@@ -57,6 +57,23 @@ fn slip_size(p: &FrictionProgram, contact: &Contact, u_t: &[f64]) -> f64 {
     u_t.iter().zip(p.units_of(contact)).fold(0.0, |m, (u, unit)| m.max((u * unit).abs()))
 }
 
+impl FrictionProgram {
+    /// How far `x` and forces `lambda`, in the rows of the program, are from an answer; `None` if their lengths do
+    /// not fit or a number is not finite.
+    pub fn residuals(&self, x: &[f64], lambda: &[f64]) -> Option<CoulombResiduals> {
+        let finite = x.iter().chain(lambda).all(|v| v.is_finite());
+        if x.len() != self.n() || lambda.len() != self.rows || !finite || self.check().is_err() {
+            return None;
+        }
+        let mut out = CoulombSolution::default();
+        out.reset(self.n(), self.rows, self.contacts.len());
+        out.x.copy_from_slice(x);
+        out.lambda.copy_from_slice(lambda);
+        Law::default().judge(self, false, &mut out);
+        Some(out.residuals)
+    }
+}
+
 impl Law {
     /// Fills everything of `out` that follows from `out.x` and `out.lambda`; true if they are an answer. Of
     /// contacts that `contradict` one another less is asked.
