@@ -162,7 +162,7 @@ fn run(case: &Case) {
                 CoulombMethod::Newton => 1,
                 CoulombMethod::FixedPoint => 2,
                 CoulombMethod::Lemke => 3,
-                CoulombMethod::Pyramid | CoulombMethod::Cases => 4,
+                CoulombMethod::Path | CoulombMethod::Pyramid | CoulombMethod::Cases => 4,
             }] += 1;
         } else {
             unsolved += 1;
