@@ -192,7 +192,9 @@ impl Uniqueness {
             if rest <= DEPENDENT {
                 continue;
             }
-            new.iter_mut().for_each(|v| *v /= rest);
+            for v in &mut new {
+                *v /= rest;
+            }
             self.begin();
             for (j, v) in new.iter().enumerate() {
                 // entries of rounding's size would pass for a way to resist
