@@ -23,6 +23,10 @@ const NONE: f64 = 1e-9;
 const NEW: f64 = 1e-6;
 /// Curvature of generators that depend on one another, over that of the others.
 const RIDGE: f64 = 1e-9;
+/// Rest of a row of length one that others say but for rounding.
+const DEPENDENT: f64 = 1e-10;
+/// Projections that may fail.
+const FAILURES: u32 = 16;
 /// Directions of a round cone that touches without force.
 const SIDES: usize = 16;
 
@@ -105,7 +109,7 @@ impl Uniqueness {
         self.b.clear();
         self.b.resize(self.rows.len(), 0.0);
         let (mut r, mut c) = (Vec::new(), vec![0.0; count]);
-        let mut silent = 0;
+        let (mut silent, mut failures) = (0, 0);
         let mut trial = 0;
         while silent < 4 && forces.exchanges.len() < p.rows {
             general_position(p.rows, trial, &mut r);
@@ -122,6 +126,11 @@ impl Uniqueness {
             let qp = Qp { n: count, P: &P, c: &c, A: &self.rows, b: &self.b, saturations: &[] };
             self.solver.solve(&qp, &[], &Settings::default(), &mut self.answer);
             if self.answer.status != Status::Solved {
+                // another vector will do as well
+                failures += 1;
+                if failures < FAILURES {
+                    continue;
+                }
                 forces.known = false;
                 return forces;
             }
@@ -164,20 +173,38 @@ impl Uniqueness {
             }
         }
         self.rows.clear();
+        // orthonormal rows: what two of them say twice, but for rounding, no solver could tell from a contradiction
+        let mut basis: Vec<Vec<f64>> = Vec::new();
         for row in table.chunks_exact(generators.len()) {
-            let size = row.iter().fold(0.0_f64, |m, v| m.max(v.abs()));
-            if size == 0.0 {
+            let length = row.iter().map(|v| v * v).sum::<f64>().sqrt();
+            if length == 0.0 {
                 continue;
             }
+            let mut new: Vec<f64> = row.iter().map(|v| v / length).collect();
+            // twice is enough
+            for _ in 0..2 {
+                for old in &basis {
+                    let along: f64 = old.iter().zip(&new).map(|(a, b)| a * b).sum();
+                    new.iter_mut().zip(old).for_each(|(v, old)| *v -= along * old);
+                }
+            }
+            let rest = new.iter().map(|v| v * v).sum::<f64>().sqrt();
+            if rest <= DEPENDENT {
+                continue;
+            }
+            for v in &mut new {
+                *v /= rest;
+            }
             self.begin();
-            for (j, v) in row.iter().enumerate() {
+            for (j, v) in new.iter().enumerate() {
                 // entries of rounding's size would pass for a way to resist
-                if v.abs() > 1e-12 * size {
+                if v.abs() > 1e-12 {
                     self.columns.push(j as u32);
-                    self.values.push(v / size);
+                    self.values.push(*v);
                 }
             }
             self.push(true);
+            basis.push(new);
         }
         for (j, g) in generators.iter().enumerate() {
             if !g.both_ways {
