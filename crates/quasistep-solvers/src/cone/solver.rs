@@ -68,6 +68,8 @@ pub struct ConeSolver {
     near: Near,
     flat: DenseProgram,
     g: Vec<f64>,
+    /// Forces of the springs; empty without springs.
+    springs: Vec<f64>,
     /// Slack that is nothing to the caller, [`Settings::rest`].
     rest: f64,
 }
@@ -118,6 +120,7 @@ impl ConeSolver {
             near: Near::default(),
             flat: DenseProgram::default(),
             g: Vec::new(),
+            springs: Vec::new(),
             rest: 0.0,
         }
     }
@@ -408,44 +411,77 @@ impl ConeSolver {
 
     /// Writes the answer that Newton's memory holds; true if it is one.
     fn accept(&mut self, program: &ConeProgram, out: &mut Solution) -> bool {
-        self.write(program, out);
+        let clear = self.write(program, out);
         let Self { newton, g, structure, rest, checking, .. } = self;
         let point = Point { x: &newton.x, u: &newton.u, z: newton.multipliers(), g };
-        let holds = check::holds(program, structure, point, *rest, checking);
+        let holds = clear || check::holds(program, structure, point, *rest, checking);
         out.status = if holds { Status::Solved } else { Status::GaveUp };
         out.iterations = newton.iterations;
         holds
     }
 
-    /// Answer and residuals, from the program itself.
-    fn write(&mut self, program: &ConeProgram, out: &mut Solution) {
-        let Self { isa, structure, newton, g, .. } = self;
+    /// Answer and residuals, from the program itself; true if a quick look shows that it holds.
+    fn write(&mut self, program: &ConeProgram, out: &mut Solution) -> bool {
+        let Self { isa, structure, newton, g, springs, .. } = self;
         for block in &program.blocks {
             let (to, from) = (block.first as usize, block.at as usize);
             let dim = block.dim as usize;
             out.x[to..to + dim].copy_from_slice(&newton.x[from..from + dim]);
         }
-        kernels::slacks(*isa, program, &structure.groups, &newton.x, &mut newton.u);
+        g.clear();
+        g.resize(program.n_padded, 0.0);
+        springs.clear();
+        springs.resize(if program.saturations.is_empty() { 0 } else { program.n_padded }, 0.0);
+        for (k, spring) in program.saturations.iter().enumerate() {
+            let at = newton.spring_at(k);
+            springs[at] += spring.gradient(newton.x[at]);
+            out.saturated[k] = newton.saturated(k, spring);
+        }
+        let all = structure
+            .islands
+            .last()
+            .is_some_and(|i| i.last_group as usize == structure.groups.len());
+        let mut clear = all && structure.islands.iter().all(|island| !island.round);
+        if clear {
+            out.residuals = Residuals::default();
+            let Newton { x, u, .. } = newton;
+            let z = newton.lambda.as_slice();
+            for island in &structure.islands {
+                let groups =
+                    &structure.groups[island.first_group as usize..island.last_group as usize];
+                let panels =
+                    &structure.panels[island.first_panel as usize..island.last_panel as usize];
+                let e = kernels::verdict(*isa, program, groups, panels, springs, x, z, u, g);
+                let point = Point { x, u, z, g };
+                clear &= check::clearly_holds(*isa, program, structure, island, point, &e);
+                let r = &mut out.residuals;
+                r.stationarity = r.stationarity.max(e.imbalance);
+                r.primal = r.primal.max(e.outside);
+                r.dual = r.dual.max(e.pull);
+                r.complementarity = r.complementarity.max(e.product);
+            }
+        } else {
+            kernels::slacks(*isa, program, &structure.groups, &newton.x, &mut newton.u);
+            kernels::cost_times(*isa, program, &structure.panels, &newton.x, g);
+            for (g, c) in g.iter_mut().zip(&program.c) {
+                *g += c;
+            }
+            for (g, force) in g.iter_mut().zip(springs.iter()) {
+                *g += force;
+            }
+            kernels::subtract_forces(*isa, program, &structure.groups, newton.multipliers(), g);
+        }
         for cone in &program.cones {
             let (to, from) = (cone.first as usize, cone.at as usize);
             let m = cone.m as usize;
             out.z[to..to + m].copy_from_slice(&newton.multipliers()[from..from + m]);
             out.s[to..to + m].copy_from_slice(&newton.u[from..from + m]);
         }
-        g.clear();
-        g.resize(program.n_padded, 0.0);
-        kernels::cost_times(*isa, program, &structure.panels, &newton.x, g);
-        for (g, c) in g.iter_mut().zip(&program.c) {
-            *g += c;
+        if !clear {
+            out.residuals = program.cone_residuals(&out.z, &out.s);
+            out.residuals.stationarity = max_abs(g);
         }
-        for (k, spring) in program.saturations.iter().enumerate() {
-            let at = newton.spring_at(k);
-            g[at] += spring.gradient(newton.x[at]);
-            out.saturated[k] = newton.saturated(k, spring);
-        }
-        kernels::subtract_forces(*isa, program, &structure.groups, newton.multipliers(), g);
-        out.residuals = program.cone_residuals(&out.z, &out.s);
-        out.residuals.stationarity = max_abs(g);
+        clear
     }
 
     /// The embedding in numbers of twice the digits; false if its answer is none.

@@ -6,7 +6,7 @@
 //! Where contacts come in units of their own, these are the only ones in which an error at one of them
 //! can be compared with the speed of another. They are known up to a common factor.
 
-use crate::cone::program::{ConeData, ConeProgram};
+use crate::cone::program::{ConeData, ConeProgram, MAX_ROWS};
 use crate::cone::structure::{Group, Island, Structure};
 
 /// Passes over the contacts that reach all of an island, most often two; then those that even out.
@@ -28,16 +28,18 @@ pub(crate) struct Units {
 
 /// Largest entry of `E J` of a cone with respect to every variable of one side: at most, with entries of
 /// `E` and `J` taken row by row.
-fn entry(p: &ConeProgram, cone: &ConeData, column: usize) -> f64 {
-    let (k, width, stride) = (cone.k as usize, cone.width as usize, cone.stride_z as usize);
-    let mut most = 0.0_f64;
-    for r in 0..k {
-        let J = p.J[cone.J_at as usize + r * width + column].abs();
-        if J > 0.0 {
-            most = most.max(J * edge(p, cone, r, stride));
-        }
+fn entry(p: &ConeProgram, cone: &ConeData, edges: &[f64; MAX_ROWS], column: usize) -> f64 {
+    let J = |r: usize| p.J[cone.J_at as usize + r * cone.width as usize + column].abs();
+    (0..cone.k as usize).fold(0.0, |most: f64, r| most.max(J(r) * edges[r]))
+}
+
+/// [`edge`] of all rows.
+fn edges(p: &ConeProgram, cone: &ConeData) -> [f64; MAX_ROWS] {
+    let mut edges = [0.0; MAX_ROWS];
+    for (r, to) in edges.iter_mut().enumerate().take(cone.k as usize) {
+        *to = edge(p, cone, r, cone.stride_z as usize);
     }
-    most
+    edges
 }
 
 /// Largest entry of `E` that multiplies row `r` of a cone's Jacobian.
@@ -90,9 +92,10 @@ impl Units {
     /// them has one.
     fn reach(&mut self, p: &ConeProgram, k: usize, started: &mut bool) -> bool {
         let cone = &p.cones[k];
+        let edges = edges(p, cone);
         let (mut sizes, mut count, mut all) = ([0.0; MOST], 0, 0.0_f64);
         for (column, i) in columns(p, cone) {
-            let entry = entry(p, cone, column);
+            let entry = entry(p, cone, &edges, column);
             all = all.max(entry);
             let size = entry * self.variable[i];
             if size > 0.0 && count < MOST {
@@ -117,7 +120,7 @@ impl Units {
         *started = true;
         self.row[k] = 1.0 / size;
         for (column, i) in columns(p, cone) {
-            let entry = entry(p, cone, column);
+            let entry = entry(p, cone, &edges, column);
             if self.variable[i] == 0.0 && entry > 0.0 {
                 self.variable[i] = size / entry;
             }
@@ -133,18 +136,21 @@ impl Units {
             }
         }
         for k in cones_of(groups) {
-            for (column, i) in columns(p, &p.cones[k]) {
-                let size = self.row[k] * entry(p, &p.cones[k], column);
+            let cone = &p.cones[k];
+            let edges = edges(p, cone);
+            for (column, i) in columns(p, cone) {
+                let size = self.row[k] * entry(p, cone, &edges, column);
                 self.largest[i] = self.largest[i].max(size);
             }
         }
         for k in cones_of(groups) {
             let cone = &p.cones[k];
+            let edges = edges(p, cone);
             let mut size = 0.0_f64;
             for (column, i) in columns(p, cone) {
                 if self.largest[i] > 0.0 {
                     self.variable[i] = 1.0 / self.largest[i];
-                    size = size.max(entry(p, cone, column) * self.variable[i]);
+                    size = size.max(entry(p, cone, &edges, column) * self.variable[i]);
                 }
             }
             self.row[k] = if size > 0.0 { 1.0 / size } else { 0.0 };

@@ -81,7 +81,7 @@ pub(crate) struct Newton {
     pub z: Vec<f64>,
     pub u: Vec<f64>,
     /// `Π(t)`.
-    lambda: Vec<f64>,
+    pub lambda: Vec<f64>,
     rates: Vec<f64>,
     w: Vec<f64>,
     D: Vec<f64>,
