@@ -65,6 +65,7 @@ pub struct ConeSolver {
     prover: Prover,
     dense: QpSolver,
     answer: Solution,
+    kept: Solution,
     near: Near,
     flat: DenseProgram,
     g: Vec<f64>,
@@ -117,6 +118,7 @@ impl ConeSolver {
             prover: Prover::default(),
             dense: QpSolver::new(),
             answer: Solution::default(),
+            kept: Solution::default(),
             near: Near::default(),
             flat: DenseProgram::default(),
             g: Vec::new(),
@@ -169,7 +171,18 @@ impl ConeSolver {
             return;
         }
         // like contacts: an interior point that ends where Newton's method starts
-        if check::spread(program) <= EVEN && self.interior_even(program, settings.threads, out) {
+        let even =
+            check::spread(program) <= EVEN && self.interior_even(program, settings.threads, out);
+        if even {
+            if out.dual_is_smallest_norm || !dense_first {
+                return;
+            }
+            // its multipliers are some: the dense solver's are the smallest
+            std::mem::swap(&mut self.kept, out);
+            reset(program, out);
+            if !(self.fall_back(program, settings, out) && out.status == Status::Solved) {
+                std::mem::swap(&mut self.kept, out);
+            }
             return;
         }
         let again = program.n <= FEW && (warm.is_some() || brief);

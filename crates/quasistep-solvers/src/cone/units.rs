@@ -68,13 +68,20 @@ impl Units {
             self.row[k] = 0.0;
         }
         let mut started = false;
-        for pass in 0..PASSES {
-            let mut left = 0;
+        for pass in 0.. {
+            let (mut left, mut reached) = (0, 0);
             for at in 0..groups.len() {
                 // there and back, so that a chain of bodies takes few passes
                 let group = &groups[if pass % 2 == 0 { at } else { groups.len() - 1 - at }];
                 for k in group.first_cone as usize..group.last_cone as usize {
-                    if self.row[k] == 0.0 && !self.reach(p, k, &mut started) {
+                    if self.row[k] != 0.0 {
+                        continue;
+                    }
+                    // longer chains than that start anew wherever they are
+                    started &= pass < PASSES;
+                    if self.reach(p, k, &mut started) {
+                        reached += i32::from(self.row[k] != 0.0);
+                    } else {
                         left += 1;
                     }
                 }
@@ -82,6 +89,8 @@ impl Units {
             if left == 0 {
                 break;
             }
+            // joints of one arm hang together by their cost alone: their contacts start anew, like the first
+            started &= reached > 0;
         }
         for _ in 0..EVENING {
             self.even_out(p, groups);
