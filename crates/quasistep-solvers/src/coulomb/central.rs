@@ -62,6 +62,8 @@ pub(crate) struct Central {
     along: Vec<f64>,
     d_log: Vec<f64>,
     t_log: Vec<f64>,
+    /// Direction along the path, of length one.
+    heading: Vec<f64>,
     orientation: i32,
     saturated: Vec<i8>,
     /// Per contact `−d zeta/d u`, `k × k`, and the rest of `d zeta`.

@@ -105,10 +105,24 @@ impl Uniqueness {
         for i in 0..count {
             P[i * count + i] += RIDGE * (1.0 + P[i * count + i]);
         }
-        self.balance_rows(p, &generators);
+        // y = N w is in balance for any w
+        let kernel = in_balance(p, &generators);
+        let free = kernel.len();
+        if free == 0 {
+            return forces;
+        }
+        let mut kernel_P = vec![0.0; free * free];
+        for (i, a) in kernel.iter().enumerate() {
+            for (j, b) in kernel.iter().enumerate() {
+                let row = |k: usize| product(&P[k * count..(k + 1) * count], b);
+                kernel_P[i * free + j] = (0..count).map(|k| a[k] * row(k)).sum();
+            }
+        }
+        self.sign_rows(&generators, &kernel);
         self.b.clear();
         self.b.resize(self.rows.len(), 0.0);
         let (mut r, mut c) = (Vec::new(), vec![0.0; count]);
+        let mut kernel_c = vec![0.0; free];
         let (mut silent, mut failures) = (0, 0);
         let mut trial = 0;
         while silent < 4 && forces.exchanges.len() < p.rows {
@@ -123,7 +137,11 @@ impl Uniqueness {
                 let rows = p.rows_of(g.contact);
                 *c = -g.entries.iter().zip(&r[rows]).map(|(g, r)| g * r).sum::<f64>();
             }
-            let qp = Qp { n: count, P: &P, c: &c, A: &self.rows, b: &self.b, saturations: &[] };
+            for (to, v) in kernel_c.iter_mut().zip(&kernel) {
+                *to = product(v, &c);
+            }
+            let (P, c) = (&kernel_P, &kernel_c);
+            let qp = Qp { n: free, P, c, A: &self.rows, b: &self.b, saturations: &[] };
             self.solver.solve(&qp, &[], &Settings::default(), &mut self.answer);
             if self.answer.status != Status::Solved {
                 // another vector will do as well
@@ -135,7 +153,8 @@ impl Uniqueness {
                 return forces;
             }
             let mut change = vec![0.0; p.rows];
-            for (g, y) in generators.iter().zip(&self.answer.x) {
+            for (k, g) in generators.iter().enumerate() {
+                let y: f64 = self.answer.x.iter().zip(&kernel).map(|(w, v)| w * v[k]).sum();
                 for (at, e) in p.rows_of(g.contact).zip(&g.entries) {
                     change[at] += y * e;
                 }
@@ -159,59 +178,82 @@ impl Uniqueness {
         forces
     }
 
-    /// Rows of `Jᵀ G y = 0`, one variable of the program after another, then the signs.
-    fn balance_rows(&mut self, p: &FrictionProgram, generators: &[Generator]) {
-        let n = p.n();
-        let mut table = vec![0.0; n * generators.len()];
-        for (j, g) in generators.iter().enumerate() {
-            for (r, e) in g.entries.iter().enumerate().take(p.contacts[g.contact].k as usize) {
-                for (first, J) in p.row(g.contact, r) {
-                    for (k, J) in J.iter().enumerate() {
-                        table[(first + k) * generators.len() + j] += e * J;
-                    }
-                }
-            }
-        }
+    /// Rows of `y ≥ 0` where a generator goes one way only.
+    fn sign_rows(&mut self, generators: &[Generator], kernel: &[Vec<f64>]) {
         self.rows.clear();
-        // orthonormal rows: what two of them say twice, but for rounding, no solver could tell from a contradiction
-        let mut basis: Vec<Vec<f64>> = Vec::new();
-        for row in table.chunks_exact(generators.len()) {
-            let length = row.iter().map(|v| v * v).sum::<f64>().sqrt();
-            if length == 0.0 {
-                continue;
-            }
-            let mut new: Vec<f64> = row.iter().map(|v| v / length).collect();
-            // twice is enough
-            for _ in 0..2 {
-                for old in &basis {
-                    let along: f64 = old.iter().zip(&new).map(|(a, b)| a * b).sum();
-                    new.iter_mut().zip(old).for_each(|(v, old)| *v -= along * old);
-                }
-            }
-            let rest = new.iter().map(|v| v * v).sum::<f64>().sqrt();
-            if rest <= DEPENDENT {
-                continue;
-            }
-            for v in &mut new {
-                *v /= rest;
-            }
+        for (j, _) in generators.iter().enumerate().filter(|(_, g)| !g.both_ways) {
             self.begin();
-            for (j, v) in new.iter().enumerate() {
+            for (i, v) in kernel.iter().enumerate() {
                 // entries of rounding's size would pass for a way to resist
-                if v.abs() > 1e-12 {
-                    self.columns.push(j as u32);
-                    self.values.push(*v);
+                if v[j].abs() > 1e-12 {
+                    self.columns.push(i as u32);
+                    self.values.push(v[j]);
                 }
             }
-            self.push(true);
-            basis.push(new);
+            self.push(false);
         }
-        for (j, g) in generators.iter().enumerate() {
-            if !g.both_ways {
-                self.rows.push(&[j as u32], &[1.0]);
+    }
+}
+
+fn product(a: &[f64], b: &[f64]) -> f64 {
+    a.iter().zip(b).map(|(a, b)| a * b).sum()
+}
+
+/// Takes off `new` its parts along an orthonormal `basis`, and returns the length of what is left.
+fn orthogonalise(new: &mut [f64], basis: &[Vec<f64>]) -> f64 {
+    // twice is enough
+    for _ in 0..2 {
+        for old in basis {
+            let along = product(old, new);
+            new.iter_mut().zip(old).for_each(|(v, old)| *v -= along * old);
+        }
+    }
+    product(new, new).sqrt()
+}
+
+/// Orthonormal basis of the `y` with `Jᵀ G y = 0`.
+fn in_balance(p: &FrictionProgram, generators: &[Generator]) -> Vec<Vec<f64>> {
+    let (n, count) = (p.n(), generators.len());
+    let mut table = vec![0.0; n * count];
+    for (j, g) in generators.iter().enumerate() {
+        for (r, e) in g.entries.iter().enumerate().take(p.contacts[g.contact].k as usize) {
+            for (first, J) in p.row(g.contact, r) {
+                for (k, J) in J.iter().enumerate() {
+                    table[(first + k) * count + j] += e * J;
+                }
             }
         }
     }
+    // what two rows say twice but for rounding is said once
+    let mut basis: Vec<Vec<f64>> = Vec::new();
+    for row in table.chunks_exact(count) {
+        let length = product(row, row).sqrt();
+        if length == 0.0 {
+            continue;
+        }
+        let mut new: Vec<f64> = row.iter().map(|v| v / length).collect();
+        let rest = orthogonalise(&mut new, &basis);
+        if rest > DEPENDENT {
+            for v in &mut new {
+                *v /= rest;
+            }
+            basis.push(new);
+        }
+    }
+    let rank = basis.len();
+    while basis.len() < count {
+        // the unit vector that is furthest from all so far
+        let left = |j: usize| 1.0 - basis.iter().map(|v| v[j] * v[j]).sum::<f64>();
+        let furthest = (0..count).fold(0, |m, j| if left(j) > left(m) { j } else { m });
+        let mut new = vec![0.0; count];
+        new[furthest] = 1.0;
+        let rest = orthogonalise(&mut new, &basis);
+        for v in &mut new {
+            *v /= rest;
+        }
+        basis.push(new);
+    }
+    basis.split_off(rank)
 }
 
 /// Generators of the directions in which the force of each contact may change.

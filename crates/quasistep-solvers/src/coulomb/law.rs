@@ -17,6 +17,8 @@ const CONTRADICTION: f64 = 1e-11;
 const REST: f64 = 1e-15;
 /// Forces and rates, over those that the data suggest, up to which they count in full.
 const PROPORTION: f64 = 1e4;
+/// The same above which forces are no answer: beside them nothing balances to a digit.
+const WITHOUT_END: f64 = 1e10;
 
 /// Memory of the checks.
 #[derive(Debug, Default)]
@@ -36,6 +38,8 @@ pub(crate) struct Sizes {
     /// Largest force of a contact, and largest term of a rate.
     pub force: f64,
     pub speed: f64,
+    /// Largest force that may be one.
+    pub most: f64,
 }
 
 /// `h(u_t) = max { −lᵀ u_t : l ∈ F }`.
@@ -107,6 +111,7 @@ impl Law {
             let idle = 1e-11 * sizes.force;
             r.overlap = r.overlap.max(-u_n);
             r.complementarity = r.complementarity.max((lambda_n * u_n).abs());
+            holds &= lambda_n <= sizes.most;
             holds &= u_n >= -slack && lambda_n >= -idle && (u_n <= slack || lambda_n <= idle);
             let tangents = contact.tangents();
             if tangents == 0 {
@@ -142,7 +147,7 @@ impl Law {
     /// Largest force of a contact and largest term of a rate, neither out of proportion to those that the
     /// data suggest: an answer that ran away is none.
     fn sizes(&self, p: &FrictionProgram, x: &[f64], lambda: &[f64]) -> Sizes {
-        let mut sizes = Sizes::default();
+        let mut sizes = Sizes { most: f64::INFINITY, ..Sizes::default() };
         let mut offset = 0.0_f64;
         for (i, contact) in p.contacts.iter().enumerate() {
             sizes.force = sizes.force.max(lambda[contact.first as usize].abs());
@@ -174,6 +179,7 @@ impl Law {
         }
         if force > 0.0 {
             sizes.force = sizes.force.min(PROPORTION * force);
+            sizes.most = WITHOUT_END * force;
         }
         if speed > 0.0 {
             sizes.speed = sizes.speed.min(PROPORTION * speed);

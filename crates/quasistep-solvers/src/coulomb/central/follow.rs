@@ -124,7 +124,8 @@ impl Central {
             let size = self.t_log.iter().fold(0.0_f64, |m, t| m.max(t.abs()));
             // the path turns where the determinant changes its sign
             let sign = if factor.sign() == self.orientation { -1.0 } else { 1.0 };
-            let heading: Vec<f64> = self.t_log.iter().map(|t| sign * t / size).collect();
+            self.heading.clear();
+            self.heading.extend(self.t_log.iter().map(|t| sign * t / size));
             self.steps += 1;
             if there {
                 self.bend(sign * reach / size);
@@ -141,7 +142,7 @@ impl Central {
                     break;
                 }
                 let product =
-                    |v: &[f64]| -> f64 { heading.iter().zip(v).map(|(a, b)| a * b).sum() };
+                    |v: &[f64]| -> f64 { self.heading.iter().zip(v).map(|(a, b)| a * b).sum() };
                 let share = (-product(&self.d_log) / product(&self.t_log)).clamp(-0.8, 4.0);
                 self.bend(share);
                 let length = self.length(p);
