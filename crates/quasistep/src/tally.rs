@@ -89,7 +89,8 @@ impl Tally {
         match report.method {
             StepMethod::Convex(method) => {
                 self.restarts += usize::from(method == Method::RestartedNewton);
-                self.fallbacks += usize::from(method == Method::Fallback);
+                self.fallbacks +=
+                    usize::from(matches!(method, Method::Fallback | Method::Embedding));
                 self.not_smallest_norm += usize::from(!report.smallest_norm);
             }
             StepMethod::Coulomb(method) => *self.coulomb.entry(method).or_default() += 1,

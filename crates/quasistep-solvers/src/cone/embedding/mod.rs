@@ -322,7 +322,7 @@ impl State {
     fn renormalise(&mut self) {
         let size = largest(&self.x).max(largest(&self.z)).max(largest(&self.s));
         let size = size.max(self.tau.round()).max(self.kappa.round());
-        if size.is_finite() && !(1e-3..1e3).contains(&size) {
+        if size > 0.0 && size.is_finite() && !(1e-3..1e3).contains(&size) {
             let by = 2.0_f64.powi(-(size.log2().floor() as i32));
             for v in [&mut self.x, &mut self.s, &mut self.z] {
                 for v in v.iter_mut() {
