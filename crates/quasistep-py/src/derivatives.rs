@@ -26,7 +26,10 @@ fn mode(kappa: Option<f64>) -> Mode {
 }
 
 /// Counts by name of [`StepKinks`], in the order of `quasistep.Kinks`.
-fn kinks(k: &StepKinks) -> [u32; 7] {
+/// Kinds of kinks.
+const KINKS: usize = 7;
+
+fn kinks(k: &StepKinks) -> [u32; KINKS] {
     let program = k.program;
     [program.rows, program.round, program.springs, k.features, k.edges, k.recovery, k.margin]
 }
@@ -63,7 +66,10 @@ impl Derivatives {
 
     /// Next configuration, report, kinks, smoothing bound.
     #[allow(clippy::type_complexity)] // read at once by the Python front
-    fn step<'py>(&self, py: Python<'py>) -> (Bound<'py, PyArray1<f64>>, StepReport, [u32; 7], f64) {
+    fn step<'py>(
+        &self,
+        py: Python<'py>,
+    ) -> (Bound<'py, PyArray1<f64>>, StepReport, [u32; KINKS], f64) {
         let d = self.lock();
         let report = StepReport::new(d.report(), None);
         (PyArray1::from_slice(py, d.q_next()), report, kinks(&d.kinks()), d.smoothing_bound())
@@ -250,12 +256,12 @@ pub fn differentiate_batch<'py>(
     data.set_item("by_q", PyArray1::from_vec(py, by_q))?;
     data.set_item("by_u", PyArray1::from_vec(py, by_u))?;
     let errors = PyDict::new(py);
-    let mut counts = Vec::with_capacity(6 * n);
+    let mut counts = Vec::with_capacity(KINKS * n);
     for (i, outcome) in outcomes.iter().enumerate() {
         match outcome {
             Ok(found) => counts.extend(kinks(found).map(i64::from)),
             Err(e) => {
-                counts.extend([0; 6]);
+                counts.extend([0; KINKS]);
                 errors.set_item(i, error::derivative(e))?;
             }
         }
