@@ -25,10 +25,10 @@ fn mode(kappa: Option<f64>) -> Mode {
     kappa.map_or(Mode::Exact, |kappa| Mode::Smooth { kappa })
 }
 
-/// Counts by name of [`StepKinks`], in the order of `quasistep.Kinks`.
 /// Kinds of kinks.
 const KINKS: usize = 7;
 
+/// Counts by name of [`StepKinks`], in the order of `quasistep.Kinks`.
 fn kinks(k: &StepKinks) -> [u32; KINKS] {
     let program = k.program;
     [program.rows, program.round, program.springs, k.features, k.edges, k.recovery, k.margin]
