@@ -76,14 +76,14 @@ fn main() {
                         let clock = Instant::now();
                         solver.solve(&program, guess, &Settings::default(), &mut out);
                         least = least.min(clock.elapsed().as_secs_f64() * 1e6);
-                        if out.method == Method::Fallback {
+                        if out.method.is_fallback() {
                             break;
                         }
                     }
                     times.push(least);
                     iterations.push(f64::from(out.iterations));
                     failed += usize::from(out.status != Status::Solved);
-                    fallback += usize::from(out.method == Method::Fallback);
+                    fallback += usize::from(out.method.is_fallback());
                     balance = balance.max(out.residuals.stationarity);
                     rows = rows.max(out.residuals.primal);
                     std::mem::swap(&mut keys, &mut before);

@@ -7,7 +7,7 @@
 
 use clap::Parser;
 use indicatif::{ProgressBar, ProgressStyle};
-use quasistep_solvers::{Method, Status};
+use quasistep_solvers::Status;
 use std::collections::BTreeMap;
 use std::process::ExitCode;
 use std::sync::Mutex;
@@ -64,7 +64,7 @@ impl Row {
         };
         self.ends[end] += 1;
         self.warm_gave_up += u64::from(o.status[1] == Status::GaveUp);
-        self.fallbacks += u64::from(o.method[0] == Method::Fallback);
+        self.fallbacks += u64::from(o.method[0].is_fallback());
         self.wrong += u64::from(o.wrong.is_some());
         self.disputed += u64::from(o.disputed);
         if o.wrong.is_none() {

@@ -53,6 +53,23 @@ pub struct CoulombContact {
 }
 
 impl Lcs {
+    /// All numbers zero.
+    pub fn zeros(n_x: usize, n_u: usize, n_gamma: usize) -> Self {
+        let zeros = |rows: usize, columns: usize| vec![0.0; rows * columns];
+        Self {
+            n_x,
+            n_u,
+            n_gamma,
+            A: zeros(n_x, n_x),
+            B: zeros(n_x, n_u),
+            C: zeros(n_x, n_gamma),
+            D: zeros(n_gamma, n_x),
+            E: zeros(n_gamma, n_gamma),
+            f: zeros(n_x, 1),
+            a: zeros(n_gamma, 1),
+        }
+    }
+
     /// # Errors
     ///
     /// Which matrix has the wrong size, or a number that is not finite.

@@ -37,18 +37,7 @@ pub fn lcs() -> Lcs {
     let alpha = [-radius, 5.0 - radius, 5.0 - radius];
     debug_assert!((SQRT_2 * half - 1.0).abs() < 1e-15);
     let (n_x, n_u, n_gamma) = (4, 2, 12);
-    let mut lcs = Lcs {
-        n_x,
-        n_u,
-        n_gamma,
-        A: vec![0.0; n_x * n_x],
-        B: vec![0.0; n_x * n_u],
-        C: vec![0.0; n_x * n_gamma],
-        D: vec![0.0; n_gamma * n_x],
-        E: vec![0.0; n_gamma * n_gamma],
-        f: vec![0.0; n_x],
-        a: vec![0.0; n_gamma],
-    };
+    let mut lcs = Lcs::zeros(n_x, n_u, n_gamma);
     for axis in 0..2 {
         let (q, v) = (axis, axis + 2);
         // v⁺ = v + h u + impulses, q⁺ = q + h v⁺; the mass is 1

@@ -180,18 +180,7 @@ pub fn predict(
     let entries = number(&at.contacts, settings.directions);
     let n_gamma = entries.iter().map(|e| 1 + e.tangents.len() + usize::from(e.slip.is_some()));
     let (n_x, n_u, n_gamma) = (2 * n, driven.len(), n_gamma.sum());
-    let mut lcs = Lcs {
-        n_x,
-        n_u,
-        n_gamma,
-        A: vec![0.0; n_x * n_x],
-        B: vec![0.0; n_x * n_u],
-        C: vec![0.0; n_x * n_gamma],
-        D: vec![0.0; n_gamma * n_x],
-        E: vec![0.0; n_gamma * n_gamma],
-        f: vec![0.0; n_x],
-        a: vec![0.0; n_gamma],
-    };
+    let mut lcs = Lcs::zeros(n_x, n_u, n_gamma);
     // rows of v⁺, and h times them in q⁺
     let put = |M: &mut [f64], width: usize, dof: usize, column: usize, value: f64| {
         M[dof * width + column] += h * value;

@@ -183,6 +183,13 @@ pub enum Method {
     Embedding,
 }
 
+impl Method {
+    /// Whether the methods made for contacts did not get there.
+    pub fn is_fallback(self) -> bool {
+        matches!(self, Self::Fallback | Self::Embedding)
+    }
+}
+
 /// Why the active set for small cone programs left one to another method.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum HandOver {

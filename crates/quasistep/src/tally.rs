@@ -89,8 +89,7 @@ impl Tally {
         match report.method {
             StepMethod::Convex(method) => {
                 self.restarts += usize::from(method == Method::RestartedNewton);
-                self.fallbacks +=
-                    usize::from(matches!(method, Method::Fallback | Method::Embedding));
+                self.fallbacks += usize::from(method.is_fallback());
                 self.not_smallest_norm += usize::from(!report.smallest_norm);
             }
             StepMethod::Coulomb(method) => *self.coulomb.entry(method).or_default() += 1,

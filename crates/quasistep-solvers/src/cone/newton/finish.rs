@@ -15,6 +15,18 @@ pub(super) const DRIFT: f64 = 1e-12;
 /// Force by which rows that share a load may differ from the smallest norm, likewise.
 pub(super) const SHARED: f64 = 1e-6;
 
+/// What a solve on the active rows has led to.
+pub(super) struct Round {
+    /// Largest speed of a variable, or of the data.
+    pub size: f64,
+    /// Largest rate that an active row is left with.
+    pub left: f64,
+    /// Least rate of any row, or zero.
+    pub least: f64,
+    /// Largest force before it, of rows, cost and springs.
+    pub force: f64,
+}
+
 impl Newton {
     /// From the first minimiser to the answer on its active set: the active rows to zero, or as near as
     /// they let one another, then forces that balance. False if a row or a spring changes sides.
@@ -25,32 +37,7 @@ impl Newton {
     pub(super) fn finish(&mut self, work: &Work<'_>, rho: f64, speed: f64, natural: f64) -> bool {
         let mut best = f64::INFINITY;
         for _ in 0..FINISH_ROUNDS {
-            for span in work.spans() {
-                for i in span {
-                    self.z[i] = self.lambda[i];
-                    self.lambda[i] -= self.w[i] * rho * self.u[i];
-                }
-            }
-            self.iterations += 1;
-            self.smooth_gradient(work, 0.0);
-            self.solve_for_imbalance(work);
-            let mut size = speed;
-            for panel in work.panels {
-                for i in panel.x_at as usize..(panel.x_at + panel.dim) as usize {
-                    self.x[i] += self.d[i];
-                    size = size.max(self.x[i].abs());
-                }
-            }
-            let (mut left, mut least, mut force) = (0.0_f64, 0.0_f64, 0.0_f64);
-            for span in work.spans() {
-                for i in span {
-                    self.u[i] += self.rates[i];
-                    left = left.max(self.w[i] * self.u[i].abs());
-                    least = least.min(self.u[i]);
-                    force = force.max(self.z[i]);
-                }
-            }
-            let force = force.max(work.force());
+            let Round { size, left, least, force } = self.round(work, rho, speed);
             let slack = (TOUCHING * size).max(REST * natural);
             // written so that NaN fails
             if !(left <= slack) && left <= 0.1 * best {
@@ -59,10 +46,8 @@ impl Newton {
                 self.take_linear(work, rho);
                 continue;
             }
-            let limits_hold = work.p.saturations.iter().enumerate().all(|(k, spring)| {
-                let stretch = self.x[self.spring_at[k] as usize] - spring.target;
-                !work.has(self.spring_panel[k])
-                    || self.limited[k] == (spring.stiffness * stretch.abs() > spring.limit)
+            let limits_hold = (0..work.p.saturations.len()).all(|k| {
+                !work.has(self.spring_panel[k]) || self.limited[k] == self.is_limited(work, k)
             });
             if !(left <= slack && least >= -slack && limits_hold) {
                 return false;
@@ -87,6 +72,44 @@ impl Newton {
             }
         }
         false
+    }
+
+    /// One solve on the active rows: `x` and `u` move on, the forces that they had are in `z` then. `speed` is
+    /// that of the data.
+    pub(super) fn round(&mut self, work: &Work<'_>, rho: f64, speed: f64) -> Round {
+        for span in work.spans() {
+            for i in span {
+                self.z[i] = self.lambda[i];
+                self.lambda[i] -= self.w[i] * rho * self.u[i];
+            }
+        }
+        self.iterations += 1;
+        self.smooth_gradient(work, 0.0);
+        self.solve_for_imbalance(work);
+        let mut size = speed;
+        for panel in work.panels {
+            for i in panel.x_at as usize..(panel.x_at + panel.dim) as usize {
+                self.x[i] += self.d[i];
+                size = size.max(self.x[i].abs());
+            }
+        }
+        let (mut left, mut least, mut force) = (0.0_f64, 0.0_f64, 0.0_f64);
+        for span in work.spans() {
+            for i in span {
+                self.u[i] += self.rates[i];
+                left = left.max(self.w[i] * self.u[i].abs());
+                least = least.min(self.u[i]);
+                force = force.max(self.z[i]);
+            }
+        }
+        Round { size, left, least, force: force.max(work.force()) }
+    }
+
+    /// Whether spring `k` pulls at its limit.
+    pub(super) fn is_limited(&self, work: &Work<'_>, k: usize) -> bool {
+        let spring = &work.p.saturations[k];
+        let stretch = self.x[self.spring_at[k] as usize] - spring.target;
+        spring.stiffness * stretch.abs() > spring.limit
     }
 
     /// `lambda = z − rho u` on active rows, not below zero; returns the least before that.

@@ -1,7 +1,7 @@
 //! From the end of an interior point, which knows nearly all of the active rows, to the answer on them.
 
 use super::Newton;
-use super::finish::{DRIFT, SHARED};
+use super::finish::{DRIFT, Round, SHARED};
 use super::work::Work;
 use super::{PENALTY, REST, SOFTER, Start, TOUCHING};
 use crate::cone::kernels::Isa;
@@ -77,32 +77,7 @@ impl Newton {
         }
         let (mut best, mut sets) = (f64::INFINITY, 0);
         for _ in 0..ROUNDS * (most + 1) {
-            for span in work.spans() {
-                for i in span {
-                    self.z[i] = self.lambda[i];
-                    self.lambda[i] -= self.w[i] * rho * self.u[i];
-                }
-            }
-            self.iterations += 1;
-            self.smooth_gradient(work, 0.0);
-            self.solve_for_imbalance(work);
-            let mut size = speed;
-            for panel in work.panels {
-                for i in panel.x_at as usize..(panel.x_at + panel.dim) as usize {
-                    self.x[i] += self.d[i];
-                    size = size.max(self.x[i].abs());
-                }
-            }
-            let (mut left, mut least, mut force) = (0.0_f64, 0.0_f64, 0.0_f64);
-            for span in work.spans() {
-                for i in span {
-                    self.u[i] += self.rates[i];
-                    left = left.max(self.w[i] * self.u[i].abs());
-                    least = least.min(self.u[i]);
-                    force = force.max(self.z[i]);
-                }
-            }
-            let force = force.max(work.force());
+            let Round { size, left, least, force } = self.round(work, rho, speed);
             let slack = (TOUCHING * size).max(REST * natural);
             if !left.is_finite() {
                 return false;
@@ -166,10 +141,9 @@ impl Newton {
     /// Puts every spring on its side of its limit; true if all were.
     fn limits_stay(&mut self, work: &Work<'_>) -> bool {
         let mut same = true;
-        for (k, spring) in work.p.saturations.iter().enumerate() {
+        for k in 0..work.p.saturations.len() {
             if work.has(self.spring_panel[k]) {
-                let stretch = self.x[self.spring_at[k] as usize] - spring.target;
-                let limited = spring.stiffness * stretch.abs() > spring.limit;
+                let limited = self.is_limited(work, k);
                 same &= limited == self.limited[k];
                 self.limited[k] = limited;
             }
