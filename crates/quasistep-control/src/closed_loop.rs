@@ -294,7 +294,8 @@ impl<'a> ClosedLoop<'a> {
         for (k, View { at, q }) in views.iter().enumerate() {
             let stiffness = self.stiffness(at, q, k)?;
             let dynamics = &self.task.dynamics;
-            predictions.push(predict(self.system, at, q, &stiffness, dynamics, &settings)?);
+            let held = &self.q_cmd;
+            predictions.push(predict(self.system, at, q, held, &stiffness, dynamics, &settings)?);
         }
         Ok((views.swap_remove(0).at, predictions))
     }
