@@ -1,7 +1,7 @@
 //! The main loop. Start reading here: [`System::step`] lists the stages of one time step.
 
 use crate::error::StepError;
-use crate::formulation::{Formulation, Where, anitescu, coulomb, stewart_trinkle};
+use crate::formulation::{Formulation, Where, anitescu, coulomb, dynamic};
 use crate::params::{Fallback, Integration, PrescribedRate, StepParams};
 use crate::report::{Stage, StepReport};
 use crate::state::{State, StepInput, Wrench};
@@ -141,9 +141,9 @@ impl System {
             Formulation::Anitescu { cone } => {
                 anitescu::solve(self, q, place, cone, params, true, work)?;
             }
-            Formulation::Coulomb { cone } | Formulation::StewartTrinkle { cone } => {
+            Formulation::Coulomb { cone } | Formulation::Dynamic { cone } => {
                 let solved = if params.formulation.carries_velocity() {
-                    stewart_trinkle::solve(self, q, cone, params, work)
+                    dynamic::solve(self, q, cone, params, work)
                 } else {
                     coulomb::solve(self, q, place, cone, params, work)
                 };

@@ -150,7 +150,7 @@ impl Workspace {
         // after a fallback the convex program is the one that was solved
         let stand_in = self.report.fallback.as_ref().map(|(fallback, _)| *fallback);
         match (formulation, stand_in) {
-            (Formulation::Coulomb { .. } | Formulation::StewartTrinkle { .. }, None)
+            (Formulation::Coulomb { .. } | Formulation::Dynamic { .. }, None)
             | (_, Some(Fallback::AnitescuPotra)) => self.coulomb.remember(),
             _ => self.problem.active_keys(&self.solution.z, warm),
         }
