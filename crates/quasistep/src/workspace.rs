@@ -4,12 +4,12 @@ use crate::contact::ContactRows;
 use crate::formulation::Formulation;
 use crate::formulation::coulomb::CoulombWork;
 use crate::formulation::problem::Problem;
+use crate::load::Load;
 use crate::params::Fallback;
 use crate::report::{Stage, StepMethod, StepReport};
 use crate::scan::Scan;
 use crate::stand_in::Compliant;
 use crate::state::{Checkpoint, WarmStart};
-use crate::step::Load;
 use crate::system::System;
 use quasistep_solvers::{
     ConeProgram, ConeSolver, CoulombSolution, FrictionProgram, Outcome, Settings, Solution,
