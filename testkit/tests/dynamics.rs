@@ -99,7 +99,7 @@ fn a_prediction_has_the_springs_of_the_step() {
         );
         let scene = scene(
             "point_robot",
-            &[("models.robot.joint", &joint), ("step.formulation", "stewart_trinkle")],
+            &[("models.robot.joint", &joint), ("step.formulation", "dynamic")],
         );
         let params = StepParams { contact_margin: 100.0, ..scene.params.clone() };
         let settings = PredictionSettings {
