@@ -330,12 +330,12 @@ fn evaluate_mps(mps: &str, values: &BTreeMap<String, f64>) -> (f64, f64) {
         }
         let number = |at: usize| words[at].parse::<f64>().unwrap();
         match (section, words[0]) {
-            ("ROWS", sense) => drop(senses.insert(words[1], sense)),
+            ("ROWS", sense) => _ = senses.insert(words[1], sense),
             ("COLUMNS", column) => {
                 *sums.entry(words[1]).or_default() += number(2) * values[column];
                 bounds.insert(column, (0.0, f64::INFINITY));
             }
-            ("RHS", _) => drop(levels.insert(words[1], number(2))),
+            ("RHS", _) => _ = levels.insert(words[1], number(2)),
             ("BOUNDS", kind) => {
                 let bound = bounds.get_mut(words[2]).unwrap();
                 match kind {
@@ -385,7 +385,7 @@ fn soft_bounds_are_soft_in_a_file() {
         let lp = mpc.export_lp(&x0, None, Integers::Sos1).unwrap();
         assert_eq!((mps.contains(" sxu1_2 "), lp.contains(" sxu1_2")), (gives_way, gives_way));
         let mut values = BTreeMap::from([("one".to_owned(), 1.0)]);
-        let mut put = |name: String, value: f64| drop(values.insert(name, value));
+        let mut put = |name: String, value: f64| _ = values.insert(name, value);
         let (state, rate) = (&problem.bounds.state, &problem.bounds.input_rate);
         for k in 0..5 {
             let (next, gamma, lcs) = (&plan.states[k + 1], &plan.impulses[k], &problem.models[0]);
