@@ -101,7 +101,9 @@ impl ClosedLoop<'_> {
 
     /// Bounds that are violated, and by how much, in the words of the scene.
     pub(crate) fn in_words(&self, violated: &[Relaxed]) -> Vec<String> {
-        violated.iter().map(|r| format!("the {} by {}", self.demand(&r.at), r.amount)).collect()
+        // what is rounding is not told
+        let amount = |r: &Relaxed| (r.amount * 1e9).round() / 1e9;
+        violated.iter().map(|r| format!("the {} by {}", self.demand(&r.at), amount(r))).collect()
     }
 
     /// A demand in the words of the scene.
