@@ -217,6 +217,8 @@ class Verdict:
     # feasibilities tried
     looks: int
     seconds: float
+    # by how much a plan may be cheaper than ours for all that SCIP proved, relative to max(1, cost)
+    gap: float
     said: str
 
 
@@ -260,7 +262,8 @@ def judge(line: dict, limit: float) -> Verdict:
     else:
         kind = "proven" if ours == "Optimal" else "infeasible"
     said = f"seed {line['seed']}: {ours} {own}, off by {violation}, SCIP {status}, {bound} to {found}"
-    return Verdict(kind, violation, looks, time.process_time() - began, said)
+    gap = INFINITY if highest is None else (own - bound) / max(1.0, abs(own))
+    return Verdict(kind, violation, looks, time.process_time() - began, gap, said)
 
 
 def compare_proofs(kind: str, first: int, count: int, limit: float, jobs: int) -> list[str]:
@@ -276,7 +279,7 @@ def compare_proofs(kind: str, first: int, count: int, limit: float, jobs: int) -
     counts = Counter(verdict.kind for verdict in verdicts)
     return [
         f"| {kind} | {count} ({first} to {first + count - 1}) | {counts['proven']} | {counts['infeasible']} "
-        f"| {counts['open']} | {sum(v.looks > 1 for v in verdicts)} | {counts['unlike']} "
+        f"| {counts['open']} ({max((v.gap for v in verdicts if v.kind == 'open'), default=0.0):.0e}) | {sum(v.looks > 1 for v in verdicts)} | {counts['unlike']} "
         f"| {max(v.violation for v in verdicts):.1e} | {sum(v.seconds for v in verdicts):.0f} |",
         *(v.said for v in verdicts if v.kind == "unlike"),
     ]
