@@ -100,6 +100,13 @@ pub enum PredictionError {
         /// The dof.
         dof: usize,
     },
+    /// The springs of a dynamic step pull to commands that are not all there.
+    Command {
+        /// Numbers given.
+        got: usize,
+        /// Length of a command of this system.
+        want: usize,
+    },
 }
 
 impl std::fmt::Display for PredictionError {
@@ -119,6 +126,9 @@ impl std::fmt::Display for PredictionError {
             ),
             Self::NoInput => f.write_str("nothing is driven; a plan needs at least one input"),
             Self::Input { dof } => write!(f, "there is no dof {dof} to drive"),
+            Self::Command { got, want } => {
+                write!(f, "`q_cmd` has {got} numbers; the springs of this system need {want}")
+            }
         }
     }
 }
@@ -178,8 +188,11 @@ pub fn predict(
 ) -> Result<Prediction, PredictionError> {
     let driven = dynamics.driven(system)?;
     let (n, h) = (at.n_v, settings.time_step);
-    let springs = springs(system, q_cmd);
     let carry = dynamics.carries_velocity();
+    if carry && q_cmd.len() != system.n_cmd() {
+        return Err(PredictionError::Command { got: q_cmd.len(), want: system.n_cmd() });
+    }
+    let springs = springs(system, q_cmd);
     let P = mobility(at, &springs, carry, h);
     let inverse = inverse(&P, n)
         .map_err(|dof| PredictionError::Massless { dof: system.dof_names()[dof].clone() })?;
@@ -314,7 +327,8 @@ struct Spring {
     command: f64,
 }
 
-/// One per dof. A command that stays has no rate: dampers resist velocity, whatever else they may resist.
+/// One per dof; no joint is prescribed or has an orientation here. A command that stays has no rate: dampers resist
+/// velocity, whatever else they may resist. Without momentum no command is read, and none need be given.
 fn springs(system: &System, q_cmd: &[f64]) -> Vec<Spring> {
     let mut springs = vec![Spring::default(); system.model().n_v()];
     let mut commands = q_cmd.iter();

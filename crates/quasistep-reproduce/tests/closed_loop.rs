@@ -244,7 +244,8 @@ fn demands_that_clash_are_named_as_the_scene_does() {
 fn what_cannot_be_planned_is_named() {
     let predict_in = |scene: &Scene, dynamics: &Dynamics| {
         let here = look(scene, &scene.start.q);
-        predict(&scene.system, &here, &scene.start.q, &[], &[], dynamics, &settings(0.1))
+        let held = vec![0.0; if dynamics.carries_velocity() { scene.system.n_cmd() } else { 0 }];
+        predict(&scene.system, &here, &scene.start.q, &held, &[], dynamics, &settings(0.1))
     };
     // a free box
     let error = predict_in(&scene("planar_push", &[]), &Dynamics::QuasiDynamic).unwrap_err();
@@ -253,8 +254,12 @@ fn what_cannot_be_planned_is_named() {
     assert_eq!(predict_in(&robot, &Dynamics::QuasiDynamic), Err(PredictionError::NoInput));
     let beyond = Dynamics::Dynamic { driven: vec![7] };
     assert_eq!(predict_in(&robot, &beyond), Err(PredictionError::Input { dof: 7 }));
-    // fingers have springs and no mass, and follow their balance; a slide without either does not
     let hand = scene("planar_hand", &[]);
+    let pushed = Dynamics::Dynamic { driven: vec![0] };
+    let here = look(&hand, &hand.start.q);
+    let error = predict(&hand.system, &here, &hand.start.q, &[1.0], &[], &pushed, &settings(0.1));
+    assert_eq!(error, Err(PredictionError::Command { got: 1, want: 4 }));
+    // fingers have springs and no mass, and follow their balance; a slide without either does not
     assert!(predict_in(&hand, &Dynamics::Dynamic { driven: vec![0] }).is_ok());
     let slides = "[{slide: x, axis: [1, 0, 0], start: -0.13}, {slide: y, axis: [0, 1, 0]}]";
     let loose = scene("planar_hand", &[("models.left.joint", slides)]);

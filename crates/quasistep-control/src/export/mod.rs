@@ -258,9 +258,10 @@ impl<'a> Writer<'a> {
             {
                 let soft = relax.weight(limits).is_some();
                 for i in 0..n {
-                    let (lower, upper) = match soft {
-                        true => (f64::NEG_INFINITY, f64::INFINITY),
-                        false => (limits.lower(i), limits.upper(i)),
+                    let (lower, upper) = if soft {
+                        (f64::NEG_INFINITY, f64::INFINITY)
+                    } else {
+                        (limits.lower(i), limits.upper(i))
                     };
                     push(format!("{letter}{k}_{i}"), lower, upper, false);
                 }
