@@ -69,13 +69,13 @@ pub struct StepKinks {
 impl StepKinks {
     /// True if the step has no derivative in some direction.
     pub fn any(&self) -> bool {
-        self.program.any() || self.recovery > 0 || self.of_geometry()
+        let of_geometry = self.features + self.edges + self.choices + self.margin;
+        !self.only_of_geometry() || of_geometry > 0
     }
 
-    /// True if the step has no derivative in some direction that moves the configuration, because of where the bodies
-    /// are: derivatives by everything else are as good as at any other point.
-    pub fn of_geometry(&self) -> bool {
-        self.features + self.edges + self.choices + self.margin > 0
+    /// True if no kink is but of where bodies are: derivatives by all but the configuration are as good as anywhere.
+    pub fn only_of_geometry(&self) -> bool {
+        !self.program.any() && self.recovery == 0
     }
 }
 
