@@ -199,7 +199,8 @@ fn lines_along_one_another_move_as_differences_say() {
                     let (Some(p), Some(m)) = (at(h), at(-h)) else { continue };
                     let want: [f64; 10] = std::array::from_fn(|i| (p[i] - m[i]) / (2.0 * h));
                     let size = want.iter().fold(1.0_f64, |m, x| m.max(x.abs()));
-                    let error = got.iter().zip(&want).fold(0.0_f64, |m, (x, y)| m.max((x - y).abs()));
+                    let error =
+                        got.iter().zip(&want).fold(0.0_f64, |m, (x, y)| m.max((x - y).abs()));
                     best = best.min(error / size);
                 }
                 ends += 1;
@@ -238,9 +239,8 @@ fn ties_of_a_choice_are_told() {
     for choice in [Choice::Nearest { k: 5 }, Choice::Spread { k: 5 }] {
         let cloud = Shape::Cloud(Arc::new(PointCloud::new(&points, None, 0.0, choice).unwrap()));
         let level = Pose::from_translation(Vec3::new(0.0, 0.0, 1e-3));
-        let mut tied = |X: &Pose| {
-            narrow.choice_is_tied(&Shape::HalfSpace, &Pose::IDENTITY, &cloud, X, 0.02)
-        };
+        let mut tied =
+            |X: &Pose| narrow.choice_is_tied(&Shape::HalfSpace, &Pose::IDENTITY, &cloud, X, 0.02);
         assert!(tied(&level), "{choice:?}");
         let mut count = 0;
         for _ in 0..50 {
