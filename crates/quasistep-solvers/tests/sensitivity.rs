@@ -100,8 +100,7 @@ fn smallest(p: &ConeProgram, z: &[f64]) -> Vec<f64> {
         }
         let left = sum(&column, &column).sqrt();
         if left > 1e-9 * size {
-            column.iter_mut().for_each(|c| *c /= left);
-            basis.push(column);
+            basis.push(column.iter().map(|c| c / left).collect());
         }
     }
     let mut out = vec![0.0; p.m()];
