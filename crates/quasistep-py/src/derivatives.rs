@@ -26,12 +26,13 @@ fn mode(kappa: Option<f64>) -> Mode {
 }
 
 /// Kinds of kinks.
-const KINKS: usize = 7;
+const KINKS: usize = 8;
 
 /// Counts by name of [`StepKinks`], in the order of `quasistep.Kinks`.
 fn kinks(k: &StepKinks) -> [u32; KINKS] {
     let program = k.program;
-    [program.rows, program.round, program.springs, k.features, k.edges, k.recovery, k.margin]
+    let [rows, round, springs] = [program.rows, program.round, program.springs];
+    [rows, round, springs, k.features, k.edges, k.recovery, k.margin, k.choices]
 }
 
 #[pymethods]

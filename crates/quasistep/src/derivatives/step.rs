@@ -114,6 +114,9 @@ impl Derivatives {
         self.has_w = false;
 
         work.scan.motions(system, &mut self.motions);
+        if mode != Mode::Exact {
+            self.kinks.choices = work.scan.tied_choices(system);
+        }
         let kin = &work.scan.kin;
         self.constants.gravity = params.gravity;
         self.constants.secant = params.prescribed_rate == PrescribedRate::Secant;
