@@ -75,25 +75,27 @@ pub struct DeterminedSum {
 impl Uniqueness {
     /// Checks that indices fit and numbers are finite.
     pub(crate) fn check(&self, n_bodies: usize, n_contacts: usize) -> Result<(), String> {
-        let below =
-            |what: &str, indices: &mut dyn Iterator<Item = usize>, count: usize| match indices
-                .find(|i| *i >= count)
-            {
-                Some(i) => Err(format!("uniqueness speaks of {what} {i} of {count}")),
-                None => Ok(()),
-            };
         if let MotionUniqueness::Free { bodies, direction } = &self.motion {
-            below("body", &mut bodies.iter().copied(), n_bodies)?;
+            below("body", bodies, n_bodies)?;
             if let Some((name, v)) = direction.iter().find(|(_, v)| !v.is_finite()) {
                 return Err(format!("uniqueness: the share of `{name}` is {v}; it must be finite"));
             }
         }
         if let ForceUniqueness::Shared { contacts, sums, .. } = &self.forces {
-            below("contact", &mut contacts.iter().map(|c| c.contact), n_contacts)?;
-            below("body", &mut sums.iter().map(|s| s.body), n_bodies)?;
-            let summed = sums.iter().flat_map(|s| s.contacts.iter().copied());
-            below("contact", &mut summed.into_iter(), n_contacts)?;
+            let shared: Vec<usize> = contacts.iter().map(|c| c.contact).collect();
+            below("contact", &shared, n_contacts)?;
+            for sum in sums {
+                below("body", &[sum.body], n_bodies)?;
+                below("contact", &sum.contacts, n_contacts)?;
+            }
         }
         Ok(())
+    }
+}
+
+fn below(what: &str, indices: &[usize], count: usize) -> Result<(), String> {
+    match indices.iter().find(|i| **i >= count) {
+        Some(i) => Err(format!("uniqueness speaks of {what} {i} of {count}")),
+        None => Ok(()),
     }
 }

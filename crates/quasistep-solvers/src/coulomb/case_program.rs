@@ -32,6 +32,9 @@ enum Of {
     Forces,
 }
 
+/// Writes a row: its entries, its least value, and what it speaks of.
+type Push<'a> = dyn FnMut(&mut dyn Iterator<Item = (usize, f64)>, f64, Of) + 'a;
+
 /// A program, one of its cases, and the point nearest to the origin in it.
 pub(crate) struct CaseProgram<'a> {
     pub p: &'a FrictionProgram,
@@ -236,7 +239,7 @@ impl<'a> CaseProgram<'a> {
             }
             let mut cut = false;
             for (i, rub) in self.rubbing.iter().enumerate() {
-                let force = &self.answer.x[self.columns[i]..][..1 + rub.len()];
+                let force = &self.answer.x[self.columns[i]..][..=rub.len()];
                 let length = force[1..].iter().map(|f| f * f).sum::<f64>().sqrt();
                 let whole = matches!(self.contacts[i], Part::Any | Part::Stick);
                 if whole && rub.len() > 1 && length > force[0].abs() * (1.0 + OUTSIDE) + ROUNDING {
@@ -290,8 +293,10 @@ impl<'a> CaseProgram<'a> {
             let (t, first) = (rub.len(), self.columns[i]);
             let own = first - n;
             // a row on a sum of rates
-            let rates = |shares: [f64; 8], push: &mut dyn FnMut(&mut dyn Iterator<Item = (usize, f64)>, f64, Of)| {
-                let sum = |of: &dyn Fn(usize) -> f64| (0..=t).map(|r| shares[r] * of(own + r)).sum::<f64>();
+            let rates = |shares: [f64; 8], push: &mut Push<'_>| {
+                let sum = |of: &dyn Fn(usize) -> f64| {
+                    (0..=t).map(|r| shares[r] * of(own + r)).sum::<f64>()
+                };
                 let value = sum(&|r| self.b[r]);
                 let mut entries = (0..n).map(|j| (j, sum(&|r| self.J[r][j])));
                 push(&mut entries, value, Of::Rates(i, shares));
@@ -437,7 +442,7 @@ impl<'a> CaseProgram<'a> {
 
     /// Force of a contact at the last point, likewise.
     pub fn force_of(&self, i: usize) -> &[f64] {
-        &self.answer.x[self.columns[i]..][..1 + self.rubbing[i].len()]
+        &self.answer.x[self.columns[i]..][..=self.rubbing[i].len()]
     }
 
     /// By how much a spring's force at the last point is not what its stretch asks for, in scaled units.

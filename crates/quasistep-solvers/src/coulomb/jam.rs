@@ -53,14 +53,14 @@ pub enum ModeProof {
         /// The two directions, by their number.
         between: [u32; 2],
         /// The first half has the middle in place of the first direction.
-        halves: Box<[Self; 2]>,
+        halves: Vec<Self>,
     },
     /// A spring pulls by its stiffness, or with its limit one way, or the other.
     Spring {
         /// Which saturation of the program.
         spring: u32,
         /// Within the limit, stretched beyond it, compressed beyond it.
-        parts: Box<[Self; 3]>,
+        parts: Vec<Self>,
     },
 }
 
@@ -206,30 +206,34 @@ impl ModeProof {
         })
     }
 
+    /// The parts that a proof is made of; none of a contradiction.
+    fn parts(&self) -> &[Self] {
+        match self {
+            Self::Contradiction(_) => &[],
+            Self::Contact { parts, .. } | Self::Spring { parts, .. } => parts,
+            Self::Sector { halves, .. } => halves,
+        }
+    }
+
     /// Number of cases.
     pub fn n_cases(&self) -> usize {
-        match self {
-            Self::Contradiction(_) => 1,
-            Self::Contact { parts, .. } => parts.iter().map(Self::n_cases).sum(),
-            Self::Sector { halves, .. } => halves.iter().map(Self::n_cases).sum(),
-            Self::Spring { parts, .. } => parts.iter().map(Self::n_cases).sum(),
-        }
+        let parts: usize = self.parts().iter().map(Self::n_cases).sum();
+        parts.max(1)
     }
 
     /// Marks the contacts that the proof tells apart or gives weight to.
     pub(crate) fn mark(&self, program: &FrictionProgram, marks: &mut [bool]) {
         match self {
             Self::Contradiction(leaf) => {
-                for (contact, mark) in program.contacts.iter().zip(marks) {
+                for (contact, mark) in program.contacts.iter().zip(&mut *marks) {
                     *mark |= leaf.weights[contact.rows()].iter().any(|y| *y != 0.0);
                 }
             }
-            Self::Contact { contact, parts } => {
-                marks[*contact as usize] = true;
-                parts.iter().for_each(|part| part.mark(program, marks));
-            }
-            Self::Sector { halves, .. } => halves.iter().for_each(|part| part.mark(program, marks)),
-            Self::Spring { parts, .. } => parts.iter().for_each(|part| part.mark(program, marks)),
+            Self::Contact { contact, .. } => marks[*contact as usize] = true,
+            Self::Sector { .. } | Self::Spring { .. } => {}
+        }
+        for part in self.parts() {
+            part.mark(program, marks);
         }
     }
 }
@@ -272,10 +276,11 @@ impl Case<'_> {
                 if a == b || a >= t || b >= t {
                     return false;
                 }
-                let none = branches.iter().zip(halves(&sector, t, [a, b])).all(|(branch, half)| {
-                    self.contacts[i] = Part::Slip(half);
-                    self.has_none(branch, depth + 1)
-                });
+                let none = branches.len() == 2
+                    && branches.iter().zip(halves(&sector, t, [a, b])).all(|(branch, half)| {
+                        self.contacts[i] = Part::Slip(half);
+                        self.has_none(branch, depth + 1)
+                    });
                 self.contacts[i] = Part::Slip(sector);
                 none
             }
@@ -286,10 +291,11 @@ impl Case<'_> {
                 {
                     return false;
                 }
-                let none = branches.iter().zip(PULLS).all(|(branch, pull)| {
-                    self.springs[l] = pull;
-                    self.has_none(branch, depth + 1)
-                });
+                let none = branches.len() == PULLS.len()
+                    && branches.iter().zip(PULLS).all(|(branch, pull)| {
+                        self.springs[l] = pull;
+                        self.has_none(branch, depth + 1)
+                    });
                 self.springs[l] = Pull::Any;
                 none
             }

@@ -58,76 +58,66 @@ impl<'a> Search<'a> {
             return Found::Open;
         }
         let mut split = None;
-        match self.at.answer.status {
-            Status::Infeasible => {
-                if let Some(leaf) = self.at.contradiction() {
-                    return Found::Nothing(ModeProof::Contradiction(Box::new(leaf)));
-                }
-                // too close to call as it is; a deeper case may be clearer
-                self.at.forget();
+        if self.at.answer.status == Status::Infeasible {
+            if let Some(leaf) = self.at.contradiction() {
+                return Found::Nothing(ModeProof::Contradiction(Box::new(leaf)));
             }
-            _ => {
-                split = self.worst();
-                let undecided = |at: &Split| matches!(at, Split::Contact(i) if self.at.contacts[*i] == Part::Any);
-                // where all that matters is decided but for directions, Newton's method may know the rest
-                if !split.as_ref().is_some_and(undecided) && self.tries < TRIES {
-                    self.tries += 1;
-                    let (lambda, u) = self.at.publish();
-                    if take(&lambda, &u) {
-                        return Found::Point;
-                    }
+            // too close to call as it is; a deeper case may be clearer
+            self.at.forget();
+        } else {
+            split = self.worst();
+            let untold = |split: Split| matches!(split, Split::Contact(i) if self.at.contacts[i] == Part::Any);
+            // where all that matters is told apart but for directions, Newton's method may know the rest
+            if !split.is_some_and(untold) && self.tries < TRIES {
+                self.tries += 1;
+                let (lambda, u) = self.at.publish();
+                if take(&lambda, &u) {
+                    return Found::Point;
                 }
             }
         }
-        let split = split.or_else(|| self.any_split());
-        let Some(split) = split else { return Found::Open };
-        let mut open = false;
-        let mut done = Vec::new();
-        macro_rules! branches {
-            ($place:expr, $parts:expr) => {{
-                let before = $place.clone();
-                for part in $parts {
-                    $place = part;
-                    match self.branch(depth + 1, take) {
-                        Found::Point => return Found::Point,
-                        Found::Open => open = true,
-                        Found::Nothing(proof) => done.push(proof),
-                    }
-                    if open && self.at.solved >= self.at.budget {
-                        break;
-                    }
-                }
-                $place = before;
-            }};
-        }
-        match split {
+        let Some(split) = split.or_else(|| self.any_split()) else { return Found::Open };
+        // what is told apart, and the two directions between which a sector is halved
+        let mut between = None;
+        let ways: Vec<Way> = match split {
+            Split::Spring(l) => PULLS.map(|pull| Way::Spring(l, pull)).into(),
             Split::Contact(i) => {
                 let t = self.at.rubbing[i].len();
-                match self.at.contacts[i].clone() {
-                    Part::Slip(sector) => {
-                        let Some(between) = widest(&sector, t) else { return Found::Open };
-                        branches!(self.at.contacts[i], halves(&sector, t, between).map(Part::Slip));
-                        let Ok(halves) = <[ModeProof; 2]>::try_from(done) else {
-                            return Found::Open;
-                        };
-                        let (contact, between) = (i as u32, between.map(|k| k as u32));
-                        Found::Nothing(ModeProof::Sector {
-                            contact,
-                            between,
-                            halves: Box::new(halves),
-                        })
-                    }
-                    _ => {
-                        branches!(self.at.contacts[i], parts(t));
-                        let proof = ModeProof::Contact { contact: i as u32, parts: done };
-                        if open { Found::Open } else { Found::Nothing(proof) }
-                    }
+                let of = |part| Way::Contact(i, part);
+                if let Part::Slip(sector) = &self.at.contacts[i] {
+                    let Some(pair) = widest(sector, t) else { return Found::Open };
+                    between = Some(pair);
+                    halves(sector, t, pair).map(|half| of(Part::Slip(half))).into()
+                } else {
+                    parts(t).into_iter().map(of).collect()
                 }
             }
-            Split::Spring(l) => {
-                branches!(self.at.springs[l], PULLS);
-                let Ok(parts) = <[ModeProof; 3]>::try_from(done) else { return Found::Open };
-                Found::Nothing(ModeProof::Spring { spring: l as u32, parts: Box::new(parts) })
+        };
+        let (mut open, mut done) = (false, Vec::new());
+        for way in ways {
+            let before = self.put(way);
+            let found = self.branch(depth + 1, take);
+            self.put(before);
+            match found {
+                Found::Point => return Found::Point,
+                Found::Open => open = true,
+                Found::Nothing(proof) => done.push(proof),
+            }
+            if open && self.at.solved >= self.at.budget {
+                break;
+            }
+        }
+        if open { Found::Open } else { Found::Nothing(together(split, between, done)) }
+    }
+
+    /// Puts a part in place of another, which is given back.
+    fn put(&mut self, way: Way) -> Way {
+        match way {
+            Way::Contact(i, part) => {
+                Way::Contact(i, std::mem::replace(&mut self.at.contacts[i], part))
+            }
+            Way::Spring(l, pull) => {
+                Way::Spring(l, std::mem::replace(&mut self.at.springs[l], pull))
             }
         }
     }
@@ -178,6 +168,24 @@ impl<'a> Search<'a> {
 enum Split {
     Contact(usize),
     Spring(usize),
+}
+
+/// One of the ways that a split tells apart.
+#[derive(Debug)]
+enum Way {
+    Contact(usize, Part),
+    Spring(usize, Pull),
+}
+
+/// The proof of a case from those of all its parts.
+fn together(split: Split, between: Option<[usize; 2]>, parts: Vec<ModeProof>) -> ModeProof {
+    match (split, between) {
+        (Split::Contact(i), Some(pair)) => {
+            ModeProof::Sector { contact: i as u32, between: pair.map(|k| k as u32), halves: parts }
+        }
+        (Split::Contact(i), None) => ModeProof::Contact { contact: i as u32, parts },
+        (Split::Spring(l), _) => ModeProof::Spring { spring: l as u32, parts },
+    }
 }
 
 /// The two directions of a sector that are furthest apart; `None` if it is not to be halved.

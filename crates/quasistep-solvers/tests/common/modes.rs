@@ -34,7 +34,10 @@ impl Sample {
                 match tangents {
                     0 => {}
                     1 => {
-                        all.extend([Does::Slip(0.0, 0.0), Does::Slip(2.0 * quarter, 2.0 * quarter)])
+                        all.extend([
+                            Does::Slip(0.0, 0.0),
+                            Does::Slip(2.0 * quarter, 2.0 * quarter),
+                        ]);
                     }
                     // signs ++, −+, +−, −−; the first direction is along the first row
                     _ => all.extend([
@@ -57,13 +60,16 @@ impl Sample {
             ModeProof::Sector { contact, between, halves } => {
                 let i = *contact as usize;
                 let Does::Slip(a, b) = does[i] else { return Err("no sector to halve".into()) };
-                let middle = (a + b) / 2.0;
+                let middle = f64::midpoint(a, b);
                 let (first, second) = (Does::Slip(middle, b), Does::Slip(a, middle));
                 let parts = match between {
                     [0, 1] => [first, second],
                     [1, 0] => [second, first],
                     _ => return Err(format!("no directions {between:?}")),
                 };
+                if halves.len() != 2 {
+                    return Err(format!("{} halves", halves.len()));
+                }
                 for (half, what) in halves.iter().zip(parts) {
                     does[i] = what;
                     self.check_modes(half, does)?;
