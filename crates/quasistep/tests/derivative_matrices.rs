@@ -15,14 +15,26 @@ use quasistep_model::{BodyDef, BodyInertia, JointKind, Mimic, ModelBuilder, WORL
 
 const MODES: [Mode; 2] = [Mode::Exact, Mode::Smooth { kappa: 1e-3 }];
 
-fn check(system: &System, d: &mut Derivatives, what: &str) {
+/// Makes the quaternion at the start of `q` one.
+fn unit(q: &mut [f64]) {
+    let length = q[..4].iter().map(|x| x * x).sum::<f64>().sqrt();
+    q[..4].iter_mut().for_each(|x| *x /= length);
+}
+
+/// How far products may be from matrices: those of round cones that slide carry rounding of a projection, times the
+/// penalty of the rows.
+fn allowed(cone: Cone, mode: Mode) -> f64 {
+    if cone == Cone::Round && mode == Mode::Exact { 2e-11 } else { 1e-12 }
+}
+
+fn check(system: &System, d: &mut Derivatives, allowed: f64, what: &str) {
     let (n_v, n_u) = (system.model().n_v(), system.n_cmd_v());
     let (mut by_q, mut by_u) = (vec![f64::NAN; n_v * n_v], vec![f64::NAN; n_v * n_u]);
     d.jacobian(system, &mut by_q, &mut by_u).unwrap();
     let largest = by_q.iter().chain(&by_u).fold(1.0_f64, |m, x| m.max(x.abs()));
     let near = |ours: f64, product: f64, i: usize, j: usize| {
         let off = (ours - product).abs() / largest;
-        assert!(off < 1e-12, "{what}, ({i}, {j}): {ours} {product}, {off:e}");
+        assert!(off < allowed, "{what}, ({i}, {j}): {ours} {product}, {off:e}");
     };
     let (mut out, mut gradient) = (OutputChange::default(), InputChange::default());
     for j in 0..n_v + n_u {
@@ -71,14 +83,17 @@ fn push(finger: JointKind, role: Role, cone: Cone, rate: PrescribedRate, turning
     // a turned finger, and a box that is turned a little about the vertical
     if free {
         q[..7].copy_from_slice(&[0.98, 0.1, -0.12, 0.05, -0.16, 0.01, 0.0]);
+        unit(&mut q);
     } else {
         q[0] = -0.158;
     }
     let n = q.len();
     q[n - 7..].copy_from_slice(&[0.999, 0.0, 0.0, 0.02, 0.0, 0.0, 0.1]);
+    unit(&mut q[n - 7..]);
     let mut q_cmd = q[..if free { 7 } else { 1 }].to_vec();
     if free {
         q_cmd.copy_from_slice(&[0.95, -0.05, 0.1, 0.2, -0.1, 0.02, 0.01]);
+        unit(&mut q_cmd);
     } else {
         q_cmd[0] = -0.09;
     }
@@ -97,7 +112,7 @@ fn push(finger: JointKind, role: Role, cone: Cone, rate: PrescribedRate, turning
         system
             .differentiate(&state, &input, &params, mode, &mut d)
             .unwrap_or_else(|e| panic!("{what}: {e}"));
-        check(&system, &mut d, &what);
+        check(&system, &mut d, allowed(cone, mode), &what);
     }
 }
 
@@ -197,6 +212,7 @@ fn joints_that_carry_and_follow_others() {
     q[4] = 0.05;
     q[5] = 0.1;
     q[6..10].copy_from_slice(&[0.99, 0.05, 0.1, -0.02]);
+    unit(&mut q[6..10]);
     let mut q_cmd = q[..4].to_vec();
     q_cmd[0] += 0.2;
     q_cmd[2] -= 0.1;
@@ -214,7 +230,7 @@ fn joints_that_carry_and_follow_others() {
             let state = State::at_rest(0.0, q.clone());
             system.differentiate(&state, &input, &params, mode, &mut d).unwrap();
             assert!(d.n_contacts() > 0);
-            check(&system, &mut d, &format!("{cone} {mode:?}"));
+            check(&system, &mut d, allowed(cone, mode), &format!("{cone} {mode:?}"));
         }
     }
 }

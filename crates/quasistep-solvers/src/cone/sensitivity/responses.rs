@@ -282,7 +282,9 @@ impl Responses {
             if linear.rho > 0.0 {
                 change_z.fill(0.0);
                 kernels::largest_many(isa, gap, C, change_z);
-                change_z.iter_mut().for_each(|change| *change *= linear.rho);
+                for change in change_z.iter_mut() {
+                    *change *= linear.rho;
+                }
                 size_z.fill(0.0);
                 kernels::largest_many(isa, zeta, C, size_z);
                 change = change.max(share(change_z, size_z));
