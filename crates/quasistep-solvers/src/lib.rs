@@ -110,7 +110,7 @@ mod socp;
 
 pub use cone::dense_form::DenseProgram;
 pub use cone::program::{Cone, ConeMut, ConeProgram};
-pub use cone::sensitivity::{ChangeAt, Kinks, Relaxed, Sensitivity, SensitivityError};
+pub use cone::sensitivity::{ChangeAt, Kinks, Relaxed, Responses, Sensitivity, SensitivityError};
 pub use cone::solver::{ConeSolver, WarmStart};
 pub use coulomb::forces::Forces;
 pub use coulomb::jam::{Contradiction, ModeProof};

@@ -17,7 +17,9 @@ mod chain;
 mod contact;
 mod gradient;
 mod matrix;
+mod second;
 mod step;
+mod trees;
 
 use crate::error::StepError;
 use crate::formulation::edges::WAYS;
@@ -193,6 +195,7 @@ pub struct Derivatives {
     has_w: bool,
     constants: Constants,
     scratch: Scratch,
+    matrices: matrix::Memory,
 }
 
 /// What of a step is fixed but for its parameters.
@@ -321,6 +324,7 @@ impl System {
             has_w: false,
             constants: Constants::default(),
             scratch: Scratch::default(),
+            matrices: matrix::Memory::new(self),
         }
     }
 }
