@@ -19,6 +19,9 @@ const FEW_ROUNDS: u32 = 4;
 const POLISHED: u32 = 12;
 /// Forces and rates at the start of a path, over the largest: one may be lost where another arrives.
 const STARTS: [f64; 3] = [0.1, 1.0, 0.01];
+/// Contacts above which the path comes before places between the relaxation and the similar program, and before
+/// the fixed point: among so many hardly any of those arrives.
+const MANY_CONTACTS: usize = 100;
 /// Shares of the path's first `kappa` from which Newton's method tries its luck.
 const PATH: [f64; 4] = [1e-3, 1e-6, 1e-9, 1e-12];
 /// Where Newton's method starts between the relaxation and the similar program, and beyond.
@@ -66,9 +69,9 @@ impl Default for CoulombSettings {
 ///    with contacts that start soft and harden;
 /// 2. the convex relaxation of Anitescu, and Newton's method from there, both ways; if it has no answer, the proof
 ///    that the program has none: known forces that no contact can meet, gaps that contradict;
-/// 3. paths along which the corners of the law are rounded off less and less, followed also where they turn back, and
-///    Newton's method from places on them, then from places between the relaxation and the similar answer;
-/// 4. a few steps of the fixed point over convex programs with shifted gaps, Newton's method after each;
+/// 3. a few steps of the fixed point over convex programs with shifted gaps, Newton's method after each;
+/// 4. paths along which the corners of the law are rounded off less and less, followed also where they turn back, and
+///    Newton's method from places on them; among more than a hundred contacts this comes before 3;
 /// 5. for pyramids Lemke's method, from the contacts active there; for round cones the same on pyramids around
 ///    them, which Newton's method rounds off; then more of the fixed point;
 /// 6. for few pyramids every case: a solution, or the proof that they are jammed.
@@ -176,7 +179,12 @@ impl CoulombSolver {
                 return;
             }
         }
-        if related && settings.newton && STARTS.iter().any(|start| self.path(p, *start, out)) {
+        let many = p.contacts.len() > MANY_CONTACTS;
+        if many
+            && related
+            && settings.newton
+            && STARTS.iter().any(|start| self.path(p, *start, out))
+        {
             out.method = CoulombMethod::Path;
             return;
         }
@@ -201,6 +209,14 @@ impl CoulombSolver {
             }
         }
         if related && settings.newton && self.fixed_point(p, 0..FEW_ROUNDS, out) {
+            return;
+        }
+        if !many
+            && related
+            && settings.newton
+            && STARTS.iter().any(|start| self.path(p, *start, out))
+        {
+            out.method = CoulombMethod::Path;
             return;
         }
         let pyramids = pyramid::is_polyhedral(p);
