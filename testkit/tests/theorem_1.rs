@@ -313,7 +313,7 @@ fn what_is_no_answer_is_told_apart() {
     let mut dense = DenseProgram::default();
     let mut near = Vec::new();
     for index in 1..=100 {
-        scene.sample(index as f64 * scene.params.time_step, &mut input);
+        scene.sample(f64::from(index) * scene.params.time_step, &mut input);
         let report = scene.system.step_with(&mut state, &input, &scene.params, &mut work).unwrap();
         near.clone_from(&report.contacts);
     }

@@ -335,7 +335,7 @@ fn uniqueness_words(found: &Uniqueness) -> UniquenessWords {
 
 impl UniquenessWords {
     /// The `quasistep.Uniqueness` of these words.
-    fn make<'py>(self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
+    fn make(self, py: Python<'_>) -> PyResult<Bound<'_, PyAny>> {
         let make = py.import("quasistep._records")?.getattr("Uniqueness")?.getattr("_of")?;
         make.call1(self.into_pyobject(py)?.cast::<PyTuple>()?.clone())
     }
