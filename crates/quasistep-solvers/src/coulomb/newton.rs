@@ -166,7 +166,12 @@ impl Newton {
         self.dz.resize(at, 0.0);
         self.modes.clear();
         self.modes.resize(p.contacts.len(), 0);
+        // memory of what not every solve comes to
+        self.modes.reserve(p.cones.saturations.len());
         self.factored.clear();
+        self.factored.reserve(p.contacts.len() + p.cones.saturations.len());
+        self.lasting.clear();
+        self.lasting.reserve(p.contacts.len());
         self.saturated.clear();
         self.saturated.resize(p.cones.saturations.len(), 0);
         self.units(p);
