@@ -11,6 +11,7 @@ mod barrier;
 mod cones;
 mod factor;
 mod hessian;
+mod round;
 mod simd;
 mod solve;
 mod tile;

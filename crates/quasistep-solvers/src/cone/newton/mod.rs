@@ -110,6 +110,9 @@ pub(crate) struct Newton {
     spring_panel: Vec<u32>,
     /// Speeds that the data of the island at hand speak of.
     reference: f64,
+    /// Step, as a share of the whole, below which a minimisation is left: many rows are in each other's way
+    /// there, and every step lets only few of them change sides.
+    pub least_step: f64,
     pub iterations: u32,
     pub factors: u32,
 }

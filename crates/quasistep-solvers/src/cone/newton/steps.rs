@@ -99,6 +99,9 @@ impl Newton {
         let moves = work.largest(&self.d);
         let whole = whole || slope.abs() <= ROUNDING * terms || moves <= STILL * self.reference;
         let tau = if whole { 1.0 } else { self.line_search(work, rho, shift, slope) };
+        if tau < self.least_step {
+            return (false, false);
+        }
         for panel in work.panels {
             for i in panel.x_at as usize..(panel.x_at + panel.dim) as usize {
                 self.x[i] += tau * self.d[i];
