@@ -299,6 +299,7 @@ class Run(Pictured):
         bottom.set_ylabel("normal forces (N)")
         bottom.set_xlabel("t (s)")
         for axes in (top, middle, bottom):
+            _widen(axes)
             if axes.lines and len(axes.lines) <= 12:
                 axes.legend(fontsize="small")
         return figure
@@ -341,6 +342,18 @@ class Run(Pictured):
         from ._rerun import send
 
         return send(self, path)
+
+
+def _widen(axes: Any) -> None:
+    """Shows what differs by rounding alone as the line it is: at least a millionth of the values as height."""
+    axes.ticklabel_format(axis="y", useOffset=False)
+    values = [y for line in axes.lines for y in line.get_ydata()]
+    if not values:
+        return
+    low, high = min(values), max(values)
+    least = 1e-6 * max(abs(low), abs(high))
+    if high - low < least:
+        axes.set_ylim(*sorted((low - 0.05 * abs(low) - least, high + 0.05 * abs(high) + least)))
 
 
 def _in_notebook() -> bool:

@@ -188,7 +188,7 @@ def test_a_force_on_a_dof_is_a_wrench_along_it(push):
 
 def test_momentum_is_taken_and_returned():
     """A ball thrown up, stepped with momentum: v falls by g h each step; a run is its steps, a batch too."""
-    scene = qs.SystemBuilder(step={"size": 0.01, "formulation": "stewart_trinkle", "inertia": "mass"})
+    scene = qs.SystemBuilder(step={"size": 0.01, "formulation": "dynamic", "inertia": "mass"})
     scene.model("floor", joint="fixed", shape=qs.half_space())
     scene.model("ball", mass=0.2, pose={"xyz": [0, 0, 1]}, shape=qs.sphere(0.05))
     ball = scene.build()

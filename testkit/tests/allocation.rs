@@ -12,7 +12,7 @@ fn a_warm_step_allocates_nothing() {
     let ways = [
         ("step.integration", "euler"),
         ("step.integration", "midpoint"),
-        ("step.formulation", "stewart_trinkle"),
+        ("step.formulation", "dynamic"),
     ];
     for (name, way) in SCENES.into_iter().flat_map(|s| ways.map(|way| (s, way))) {
         // exact friction finds no answer for fifty boxes that fall on one another

@@ -11,7 +11,7 @@ use testkit::{CONTROLLED_SCENES, SCENES, root, scene};
 
 /// The point robot with all its surfaces in reach, and a step that has velocities.
 fn robot() -> (Scene, StepParams) {
-    let scene = scene("point_robot", &[("step.formulation", "stewart_trinkle")]);
+    let scene = scene("point_robot", &[("step.formulation", "dynamic")]);
     let params = StepParams { contact_margin: 100.0, ..scene.params.clone() };
     (scene, params)
 }
@@ -141,9 +141,9 @@ fn scenes_run_to_their_end() {
             continue;
         }
         for cone in ["4", "round"] {
-            let changes = [("step.formulation", "stewart_trinkle"), ("step.cone", cone)];
+            let changes = [("step.formulation", "dynamic"), ("step.cone", cone)];
             let scene = scene(name, &changes);
-            assert!(matches!(scene.params.formulation, Formulation::StewartTrinkle { .. }));
+            assert!(matches!(scene.params.formulation, Formulation::Dynamic { .. }));
             let mut tally = Tally::default();
             let outcome = scene.run(None, &mut |step| {
                 assert_eq!(step.state.v, step.report.v);
@@ -167,7 +167,7 @@ fn scenes_run_to_their_end() {
 #[test]
 fn steps_without_recovery_are_counted() {
     let text = "
-step: {size: 0.01, duration: 0.1, formulation: stewart_trinkle}
+step: {size: 0.01, duration: 0.1, formulation: dynamic}
 models:
   left: {joint: fixed, pose: {xyz: [-0.599, 0, 0]}, shape: {box: {size: [1, 2, 2]}}}
   right: {joint: fixed, pose: {xyz: [0.599, 0, 0]}, shape: {box: {size: [1, 2, 2]}}}

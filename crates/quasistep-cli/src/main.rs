@@ -154,7 +154,7 @@ struct Changes {
     /// Simulated time, in s (short for --set step.duration=T)
     #[arg(long, value_name = "T")]
     duration: Option<String>,
-    /// Step problem: anitescu, coulomb, or with dynamics stewart_trinkle (short for --set step.formulation=NAME)
+    /// Step problem: anitescu, coulomb, or dynamic, which carries velocities over (short for --set step.formulation=NAME)
     #[arg(long, value_name = "NAME")]
     formulation: Option<String>,
     /// Replace a value of the scene file by its dotted path; may be repeated

@@ -137,7 +137,7 @@ fn summary(scene: &Scene, section: &ControlSection, run: &LoopRun) -> Value {
             "horizon": section.horizon,
             "time_step_s": section.time_step,
             "steps": section.steps,
-            "model": format!("{:?}", section.model),
+            "model": section.model.name(),
             "absolute_gap": section.gap,
         },
         "steps": run.steps.len(),

@@ -1,8 +1,9 @@
 //! `summary.json`: what a run was and how good it was.
 
 use quasistep::{Answers, CoulombMethod, SLIP_SPEED_THRESHOLD, Spread, Stage, Tally};
-use quasistep_scene::{CloudReport, Scene};
+use quasistep_scene::{CloudReport, Scene, step_words};
 use serde_json::{Map, Value, json};
+use std::collections::HashMap;
 
 /// Seconds that a run took.
 pub struct Seconds {
@@ -18,6 +19,9 @@ pub fn summary(scene: &Scene, tally: &Tally, seconds: &Seconds, stopped: Option<
         stage_us.insert(stage.name().into(), spread(tally.stage_us(stage)));
     }
     let params = &scene.params;
+    let words: HashMap<_, _> = step_words(params).into_iter().collect();
+    let word =
+        |key: &str| words.get(key).map(|w| w.parse().map_or_else(|_| json!(w), Value::Number));
     let newton =
         tally.coulomb_steps(CoulombMethod::WarmNewton) + tally.coulomb_steps(CoulombMethod::Newton);
     json!({
@@ -29,11 +33,12 @@ pub fn summary(scene: &Scene, tally: &Tally, seconds: &Seconds, stopped: Option<
         "parameters": {
             "step_size_s": params.time_step,
             "duration_s": scene.duration,
-            "formulation": format!("{:?}", params.formulation),
-            "fallback": format!("{:?}", params.fallback),
+            "formulation": word("formulation"),
+            "cone": word("cone"),
+            "fallback": word("fallback"),
             "fallback_stiffness_N_per_m": params.fallback_stiffness,
-            "inertia": format!("{:?}", params.inertia),
-            "integration": format!("{:?}", params.integration),
+            "inertia": word("inertia"),
+            "integration": word("integration"),
             "contact_margin_m": params.contact_margin,
             "max_recovery_speed_m_per_s": params.max_recovery_speed,
             "gravity_m_per_s2": params.gravity,

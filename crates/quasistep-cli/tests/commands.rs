@@ -40,6 +40,10 @@ fn run_leaves_the_promised_files() {
         assert!(!summary[key].is_null(), "summary.json has no `{key}`");
     }
     assert_eq!(summary["steps"], 35);
+    // in the scene grammar's own words
+    assert_eq!(summary["parameters"]["formulation"], "anitescu");
+    assert_eq!(summary["parameters"]["cone"], 2);
+    assert_eq!(summary["parameters"]["inertia"], "none");
     assert!(summary["step_us"]["median"].as_f64().unwrap() > 0.0);
     assert!(summary["worst_residual"]["force_balance_N"].as_f64().unwrap() < 1e-9);
     assert!(out.0.join("plots/joints.svg").is_file());

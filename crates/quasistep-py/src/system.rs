@@ -354,7 +354,7 @@ impl System {
     ///     Where the solver starts, for speed.
     /// velocity : array_like, shape (n_v,), optional
     ///     Velocity at the start, in m/s and rad/s, of a formulation that carries it over
-    ///     (``stewart_trinkle``); rest by default. ``report.v`` is the one at the end.
+    ///     (``dynamic``); rest by default. ``report.v`` is the one at the end.
     /// tau : array_like, shape (n_v,), optional
     ///     Generalised force from outside on every dof, in N or N·m: motors that are driven by force.
     /// uniqueness : bool

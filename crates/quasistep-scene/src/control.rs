@@ -71,6 +71,16 @@ pub enum ControlModel {
     QuasiDynamic,
 }
 
+impl ControlModel {
+    /// Its word in scene files.
+    pub fn name(&self) -> &'static str {
+        match self {
+            Self::Dynamic(_) => "dynamic",
+            Self::QuasiDynamic => "quasi_dynamic",
+        }
+    }
+}
+
 /// Diagonals of the cost.
 #[derive(Clone, Debug, PartialEq)]
 pub struct ControlWeights {

@@ -216,7 +216,7 @@ impl Scene {
         let (params, duration) = read_step(map.get("step"), map.get("gravity"))?;
         if !v.is_empty() && !params.formulation.carries_velocity() {
             warnings.push(format!(
-                "`start_velocity` is not read by the formulation `{}`, which starts every step from rest;                  `stewart_trinkle` reads it",
+                "`start_velocity` is not read by the formulation `{}`, which starts every step from rest; `dynamic` reads it",
                 params.formulation.name()
             ));
         }
@@ -371,8 +371,8 @@ pub(crate) fn read_step(
         None => anitescu,
         Some(at) => {
             let coulomb = Formulation::Coulomb { cone };
-            let dynamic = Formulation::StewartTrinkle { cone };
-            at.word(&[("anitescu", anitescu), ("coulomb", coulomb), ("stewart_trinkle", dynamic)])?
+            let dynamic = Formulation::Dynamic { cone };
+            at.word(&[("anitescu", anitescu), ("coulomb", coulomb), ("dynamic", dynamic)])?
         }
     };
     if let (Some(at), true) = (map.get("integration"), params.formulation.carries_velocity())

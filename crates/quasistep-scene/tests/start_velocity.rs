@@ -7,7 +7,7 @@ use std::ops::ControlFlow;
 use std::path::Path;
 
 const PUCK: &str = "
-step: {size: 0.01, duration: 0.1, formulation: stewart_trinkle}
+step: {size: 0.01, duration: 0.1, formulation: dynamic}
 gravity: [0, 0, 0]
 models:
   puck: {mass: 1, shape: {sphere: {radius: 0.1}}, start_velocity: {linear: [1, 2, 3], angular: [0, 0, 4]}}

@@ -4,6 +4,7 @@
 use quasistep_math::{Pose, Vec3};
 use quasistep_record::{DrawnGeometry, DrawnShape, Recording};
 use std::borrow::Cow;
+use std::collections::HashSet;
 use std::f64::consts::PI;
 
 /// An axis-aligned box around what is worth looking at, world frame, m.
@@ -77,16 +78,24 @@ pub(crate) fn moving(r: &Recording) -> Vec<bool> {
         .collect()
 }
 
-/// The box around all moving bodies over the whole run, and around those that stand near them.
+/// Whether each body belongs to a model with coordinates: it may move, even if in this run it rests.
+fn movable(r: &Recording) -> Vec<bool> {
+    let models: HashSet<&str> =
+        r.coordinates.iter().filter_map(|c| c.split_once('.')).map(|(model, _)| model).collect();
+    let of = |body: &String| body.split_once('/').is_some_and(|(model, _)| models.contains(model));
+    r.bodies.iter().map(of).collect()
+}
+
+/// The box around all movable bodies over the whole run, and around those that stand near them.
 ///
 /// Half-spaces have no size and count for nothing; a standing body counts if taking it in keeps
 /// the picture from growing by more than half, so that a huge floor does not shrink the rest.
 pub fn bounds(r: &Recording) -> Bounds {
-    let moves = moving(r);
+    let (moves, movable) = (moving(r), movable(r));
     let mut seen = Extent::EMPTY;
-    for shape in r.shapes.iter().filter(|s| moves[s.body]) {
+    for shape in r.shapes.iter().filter(|s| moves[s.body] || movable[s.body]) {
         let shape = outermost(shape);
-        for frame in &r.frames {
+        for frame in r.frames.iter().take(if moves[shape.body] { usize::MAX } else { 1 }) {
             seen = seen.union(extent(&shape, &frame.X_WB[shape.body]));
         }
     }
@@ -94,7 +103,7 @@ pub fn bounds(r: &Recording) -> Bounds {
         let mut standing: Vec<Extent> = r
             .shapes
             .iter()
-            .filter(|s| !moves[s.body])
+            .filter(|s| !moves[s.body] && !movable[s.body])
             .map(|s| extent(s, &frame.X_WB[s.body]))
             .filter(|e| !e.is_empty())
             .collect();

@@ -2,8 +2,8 @@
 
 use crate::error::StepError;
 use crate::formulation::Cone;
+use crate::formulation::dynamic::without_recovery;
 use crate::formulation::problem::gap_offset;
-use crate::formulation::stewart_trinkle::without_recovery;
 use crate::params::{Fallback, StepParams};
 use crate::report::{Certificate, StepMethod};
 use crate::system::{DampingOn, Role, System};

@@ -35,6 +35,7 @@ mod error;
 mod formulation;
 mod friction;
 mod linearise;
+mod load;
 mod params;
 mod report;
 mod scan;

@@ -18,7 +18,7 @@ pub struct StepParams {
     pub gravity: [f64; 3],
     /// Friction law. Default [`Formulation::Anitescu`] with four edges.
     pub formulation: Formulation,
-    /// What resists the motion of passive bodies; not read by [`Formulation::StewartTrinkle`], which has the
+    /// What resists the motion of passive bodies; not read by [`Formulation::Dynamic`], which has the
     /// mass of every dof. Default [`Inertia::None`].
     pub inertia: Inertia,
     /// How the rate of a prescribed joint follows from its command. Default
@@ -50,7 +50,7 @@ pub enum Fallback {
     /// stays an error.
     Proximal,
     /// The step of Anitescu and Potra, without recovery of overlaps: what stands in for
-    /// [`Formulation::StewartTrinkle`] whether or not it is asked for. Means [`None`](Self::None) to the
+    /// [`Formulation::Dynamic`] whether or not it is asked for. Means [`None`](Self::None) to the
     /// other formulations.
     AnitescuPotra,
     /// The step with springs of [`StepParams::fallback_stiffness`] instead of prescribed motion: joints that

@@ -9,10 +9,10 @@
 
 use crate::error::StepError;
 use crate::formulation::{Cone, Where, anitescu, coulomb};
+use crate::load::Drive;
 use crate::params::{Fallback, Inertia, StepParams};
 use crate::report::{Stage, StepReport};
 use crate::state::State;
-use crate::step::Drive;
 use crate::system::System;
 use crate::workspace::Workspace;
 

@@ -9,7 +9,7 @@ pub struct State {
     /// Configuration `q`, length `n_q`, in m, rad and unit quaternions (w, x, y, z).
     pub q: Vec<f64>,
     /// Velocity, length `n_v`, in m/s and rad/s: what
-    /// [`Formulation::StewartTrinkle`](crate::Formulation::StewartTrinkle) carries from step to step.
+    /// [`Formulation::Dynamic`](crate::Formulation::Dynamic) carries from step to step.
     /// Empty is rest. All other formulations start every step from rest and leave it empty.
     pub v: Vec<f64>,
 }

@@ -4,12 +4,12 @@ use crate::contact::ContactRows;
 use crate::formulation::Formulation;
 use crate::formulation::coulomb::CoulombWork;
 use crate::formulation::problem::Problem;
+use crate::load::Load;
 use crate::params::Fallback;
 use crate::report::{Stage, StepMethod, StepReport};
 use crate::scan::Scan;
 use crate::stand_in::Compliant;
 use crate::state::{Checkpoint, WarmStart};
-use crate::step::Load;
 use crate::system::System;
 use quasistep_solvers::{
     ConeProgram, ConeSolver, CoulombSolution, FrictionProgram, Outcome, Settings, Solution,
@@ -150,7 +150,7 @@ impl Workspace {
         // after a fallback the convex program is the one that was solved
         let stand_in = self.report.fallback.as_ref().map(|(fallback, _)| *fallback);
         match (formulation, stand_in) {
-            (Formulation::Coulomb { .. } | Formulation::StewartTrinkle { .. }, None)
+            (Formulation::Coulomb { .. } | Formulation::Dynamic { .. }, None)
             | (_, Some(Fallback::AnitescuPotra)) => self.coulomb.remember(),
             _ => self.problem.active_keys(&self.solution.z, warm),
         }

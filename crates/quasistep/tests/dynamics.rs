@@ -17,13 +17,13 @@ const G: f64 = 9.81;
 fn dynamic(h: f64) -> StepParams {
     StepParams {
         time_step: h,
-        formulation: Formulation::StewartTrinkle { cone: Cone::Pyramid(4) },
+        formulation: Formulation::Dynamic { cone: Cone::Pyramid(4) },
         ..StepParams::default()
     }
 }
 
 fn round(h: f64) -> StepParams {
-    StepParams { formulation: Formulation::StewartTrinkle { cone: Cone::Round }, ..dynamic(h) }
+    StepParams { formulation: Formulation::Dynamic { cone: Cone::Round }, ..dynamic(h) }
 }
 
 fn close(a: f64, b: f64, tolerance: f64) {
@@ -309,8 +309,7 @@ fn from_rest_it_is_the_quasi_dynamic_step_of_exact_friction() {
     for cone in [Cone::Pyramid(4), Cone::Pyramid(8), Cone::Round] {
         for (h, u) in [(0.1, 0.05), (0.01, 0.05), (0.01, 0.5)] {
             let mut after = Vec::new();
-            for formulation in [Formulation::StewartTrinkle { cone }, Formulation::Coulomb { cone }]
-            {
+            for formulation in [Formulation::Dynamic { cone }, Formulation::Coulomb { cone }] {
                 let p =
                     StepParams { time_step: h, formulation, inertia: Inertia::Mass, ..dynamic(h) };
                 let (mut state, mut work) = (start.clone(), system.create_workspace());

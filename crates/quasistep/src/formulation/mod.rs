@@ -4,10 +4,10 @@
 pub(crate) mod anitescu;
 pub(crate) mod blame;
 pub(crate) mod coulomb;
+pub(crate) mod dynamic;
 pub(crate) mod edges;
 pub(crate) mod problem;
 pub(crate) mod recover;
-pub(crate) mod stewart_trinkle;
 
 use std::fmt;
 
@@ -31,7 +31,7 @@ pub enum Formulation {
     /// Dynamics: mass of every dof, velocity carried over in [`State::v`](crate::State::v), exact Coulomb
     /// friction; MpcNote (1) to (5). Impacts do not bounce. Needs small steps; where bodies overlap such
     /// that it has no solution, the step of Anitescu and Potra stands in, and the report says so.
-    StewartTrinkle {
+    Dynamic {
         /// Shape of the friction cone.
         cone: Cone,
     },
@@ -43,22 +43,20 @@ impl Formulation {
         match self {
             Self::Anitescu { .. } => "anitescu",
             Self::Coulomb { .. } => "coulomb",
-            Self::StewartTrinkle { .. } => "stewart_trinkle",
+            Self::Dynamic { .. } => "dynamic",
         }
     }
 
     /// Shape of the friction cone.
     pub fn cone(self) -> Cone {
         match self {
-            Self::Anitescu { cone } | Self::Coulomb { cone } | Self::StewartTrinkle { cone } => {
-                cone
-            }
+            Self::Anitescu { cone } | Self::Coulomb { cone } | Self::Dynamic { cone } => cone,
         }
     }
 
     /// True if a step begins with the velocity at the end of the one before, false if it begins at rest.
     pub fn carries_velocity(self) -> bool {
-        matches!(self, Self::StewartTrinkle { .. })
+        matches!(self, Self::Dynamic { .. })
     }
 }
 

@@ -4,8 +4,8 @@
 use crate::contact::{ContactRow, ContactRows};
 use crate::formulation::Cone;
 use crate::formulation::edges::{WAYS, Ways, push_edges};
+use crate::load::Load;
 use crate::params::{Inertia, StepParams};
-use crate::step::Load;
 use crate::system::{DampingOn, Role, System};
 use crate::workspace::RowKey;
 use quasistep_model::Kinematics;

@@ -2,10 +2,11 @@
 
 use crate::contact::{ContactRow, ContactRows};
 use crate::formulation::edges::WAYS;
+use crate::load::Load;
 use crate::report::{
     ContactMode, ContactReport, LimitForce, SLIP_SPEED_THRESHOLD, SPIN_RATE_THRESHOLD, StepReport,
 };
-use crate::step::{Load, midpoint};
+use crate::step::midpoint;
 use crate::system::System;
 use crate::workspace::RowKey;
 use quasistep_math::Vec3;

@@ -1,0 +1,132 @@
+//! What drives a step: forces, springs and commands, the same for every formulation.
+
+use crate::error::StepError;
+use crate::params::{PrescribedRate, StepParams};
+use crate::state::{State, Wrench};
+use crate::system::{Role, System};
+use quasistep_model::{BodyMotion, Kinematics};
+
+/// [`StepInput`](crate::StepInput), borrowed.
+pub(crate) struct Drive<'a> {
+    pub q_cmd: &'a [f64],
+    pub v_cmd: &'a [f64],
+    pub wrenches: &'a [Wrench],
+    pub tau: &'a [f64],
+}
+
+/// Loads and drives of one step, over all dofs: the same for every formulation.
+#[derive(Debug, Default)]
+pub(crate) struct Load {
+    /// Applied generalised force `tau`: gravity, what comes from outside and, where velocity is carried over, its
+    /// Coriolis and gyroscopic forces, in N or N·m.
+    pub tau: Vec<f64>,
+    /// `q_cmd ⊖ q` on commanded dofs, in m or rad; the command where in the step the spring is
+    /// evaluated, for actuated ones.
+    pub dq_cmd: Vec<f64>,
+    /// Where in the step an actuated dof's spring is evaluated, 1 at the end.
+    pub spring_at: Vec<f64>,
+    /// Rate of the command on commanded dofs, in m/s or rad/s.
+    pub v_cmd: Vec<f64>,
+    /// Known rates of prescribed dofs, zero elsewhere.
+    pub v_known: Vec<f64>,
+    /// Velocity that the step starts with, in m/s or rad/s: zero where it is not carried over.
+    pub v_start: Vec<f64>,
+    /// Commanded joints at their command, the others where they are.
+    pub q_target: Vec<f64>,
+    motions: Vec<BodyMotion>,
+}
+
+impl Load {
+    pub fn update(
+        &mut self,
+        system: &System,
+        state: &State,
+        input: &Drive<'_>,
+        params: &StepParams,
+        kin: &Kinematics,
+    ) -> Result<(), StepError> {
+        let model = &system.model;
+        for vector in [
+            &mut self.tau,
+            &mut self.dq_cmd,
+            &mut self.spring_at,
+            &mut self.v_cmd,
+            &mut self.v_known,
+            &mut self.v_start,
+        ] {
+            vector.clear();
+            vector.resize(model.n_v(), 0.0);
+        }
+        model.gravity_force(kin, params.gravity.into(), &mut self.tau);
+        self.tau.iter_mut().zip(input.tau).for_each(|(sum, tau)| *sum += tau);
+        if params.formulation.carries_velocity() && !state.v.is_empty() {
+            self.v_start.copy_from_slice(&state.v);
+            model.velocity_force(kin, &self.v_start, &mut self.motions, &mut self.tau);
+        }
+        for wrench in input.wrenches {
+            let p_W = kin.X_WB[wrench.body].transform_point(wrench.p_B);
+            model.add_wrench(kin, wrench.body, p_W, wrench.force_W, wrench.torque_W, &mut self.tau);
+        }
+
+        // a target configuration: commanded joints at their command, the others where they are
+        self.q_target.clear();
+        self.q_target.extend_from_slice(&state.q);
+        let (mut at_q, mut at_v) = (0, 0);
+        for &body in system.commanded() {
+            let joint = model.body(body);
+            let n = joint.q.len();
+            self.q_target[joint.q.clone()].copy_from_slice(&input.q_cmd[at_q..at_q + n]);
+            at_q += n;
+            let m = joint.v.len();
+            if !input.v_cmd.is_empty() {
+                self.v_cmd[joint.v.clone()].copy_from_slice(&input.v_cmd[at_v..at_v + m]);
+            }
+            at_v += m;
+        }
+        model
+            .check_q(&self.q_target)
+            .map_err(|e| StepError::Value { what: "q_cmd".into(), why: e.to_string() })?;
+        model.difference(&state.q, &self.q_target, &mut self.dq_cmd);
+        for &body in system.commanded() {
+            if let Role::Actuated(actuator) = &system.roles[body] {
+                let h = params.time_step;
+                for (k, dof) in model.body(body).v.clone().enumerate() {
+                    let (K, D) = (actuator.stiffness[k], actuator.damping[k]);
+                    let at = params.integration.spring_at(K, D, h);
+                    self.spring_at[dof] = at;
+                    self.dq_cmd[dof] -= (1.0 - at) * h * self.v_cmd[dof];
+                }
+                continue;
+            }
+            check_prescribed_limit(system, body, &self.q_target)?;
+            for dof in model.body(body).v.clone() {
+                self.v_known[dof] = match params.prescribed_rate {
+                    PrescribedRate::Secant => self.dq_cmd[dof] / params.time_step,
+                    PrescribedRate::Derivative => self.v_cmd[dof],
+                };
+            }
+        }
+        Ok(())
+    }
+}
+
+/// A prescribed joint goes where it is told: a command beyond its limits is a mistake.
+fn check_prescribed_limit(system: &System, body: usize, q: &[f64]) -> Result<(), StepError> {
+    let range = system.model.body(body).q.clone();
+    for limit in system.model.limits().iter().filter(|l| range.contains(&(l.q_index as usize))) {
+        let command = q[limit.q_index as usize];
+        if command < limit.lower || command > limit.upper {
+            return Err(StepError::Value {
+                what: format!(
+                    "command of prescribed joint `{}`",
+                    system.model.body(body).joint_name
+                ),
+                why: format!(
+                    "{command} is outside its limits; it must be in [{}, {}]",
+                    limit.lower, limit.upper
+                ),
+            });
+        }
+    }
+    Ok(())
+}
