@@ -20,8 +20,8 @@ use crate::{HandOver, Method, QpSolver, Reason, Residuals, Settings, Solution, S
 const WARM_ITERATIONS: u32 = 60;
 const MANY_WARM_ITERATIONS: u32 = 15;
 const COLD_ITERATIONS: u32 = 150;
-/// Step below which a warm one of a large island is left for the interior point, as a share of the whole.
-const CRAWL: f64 = 1e-3;
+/// Steps in a row that a warm one of a large island may crawl before the interior point comes.
+const PATIENCE: u32 = 4;
 /// The same of a cold one before an interior point that ends where Newton's method starts.
 const FIRST_ITERATIONS: u32 = 40;
 /// The same from an interior point in the caller's units, at a minimiser.
@@ -283,9 +283,9 @@ impl ConeSolver {
                 None => (Start::Cold, cold_iterations),
             };
             newton.clear(program, structure, island);
-            newton.least_step = if many { CRAWL } else { 0.0 };
+            newton.patience = if many { PATIENCE } else { u32::MAX };
             let end = newton.solve(*isa, program, structure, island, start, PENALTY, iterations);
-            newton.least_step = 0.0;
+            newton.patience = u32::MAX;
             if end != newton::End::Solved {
                 return false;
             }

@@ -88,9 +88,7 @@ impl Interior {
             for i in 0..cone.stride_z as usize {
                 let at = cone.at as usize + i;
                 if i >= cone.m as usize {
-                    // rows that a round cone has not are zero, those of edges hold anyway
-                    let s = if cone.round { 0.0 } else { 1.0 };
-                    (self.s[at], self.z[at], self.gap[at]) = (s, 0.0, 0.0);
+                    (self.s[at], self.z[at], self.gap[at]) = (1.0, 0.0, 0.0);
                     continue;
                 }
                 let e = if cone.round && i > 0 { 0.0 } else { 1.0 };

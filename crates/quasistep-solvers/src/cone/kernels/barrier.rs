@@ -73,9 +73,9 @@ kernel! {
                 let all = cone.at as usize..(cone.at + cone.stride_z) as usize;
                 let t = &mut t[all.clone()];
                 if is_narrow(cone) {
-                    let (z, gap) = (lanes(&z[all.clone()]), lanes(&gap[all]));
-                    let more = round::times_D::<S>(cone, D, S::load(&gap[0]));
-                    S::store(S::add(S::load(&z[0]), more), &mut lanes_mut(t)[0]);
+                    let more = round::times_D::<S>(cone, D, round::rows::<S>(cone, gap));
+                    let sum = S::add(round::rows::<S>(cone, z), more);
+                    S::store(sum, &mut lanes_mut(t)[0]);
                     continue;
                 }
                 if cone.round {
@@ -234,13 +234,11 @@ kernel! {
                 let (at, m) = (cone.at as usize, cone.m as usize);
                 let all = at..at + cone.stride_z as usize;
                 if is_narrow(cone) {
-                    let (own_ds, own_dz) =
-                        (lanes_mut(&mut ds[all.clone()]), lanes_mut(&mut dz[all.clone()]));
-                    let (gap, t) = (lanes(&gap[all.clone()]), lanes(&t[all]));
-                    let d = S::load(&own_ds[0]);
-                    let sum = S::add(S::load(&t[0]), round::times_D::<S>(cone, D, d));
-                    S::store(S::mul(minus, sum), &mut own_dz[0]);
-                    S::store(S::add(d, S::load(&gap[0])), &mut own_ds[0]);
+                    let d = round::rows::<S>(cone, ds);
+                    let sum = S::add(round::rows::<S>(cone, t), round::times_D::<S>(cone, D, d));
+                    S::store(S::mul(minus, sum), &mut lanes_mut(&mut dz[all.clone()])[0]);
+                    let d = S::add(d, round::rows::<S>(cone, gap));
+                    S::store(d, &mut lanes_mut(&mut ds[all])[0]);
                     if four.push(cone) {
                         rounds = S::max(round::blocked::<S>(&four, s, ds), rounds);
                         rounds = S::max(round::blocked::<S>(&four, z, dz), rounds);

@@ -3,8 +3,18 @@
 //!
 //! [`second_order`]: crate::cone::second_order
 
-use super::{Simd, lanes, lanes_mut};
+use super::{Lane, Simd, lanes, lanes_mut};
 use crate::cone::program::{ConeData, LANES};
+
+/// One on rows that a cone has, by their number; whatever its padding holds is left out.
+const ROWS: [Lane; LANES + 1] =
+    [[0.0; LANES], [1.0, 0.0, 0.0, 0.0], [1.0, 1.0, 0.0, 0.0], [1.0, 1.0, 1.0, 0.0], [1.0; LANES]];
+
+/// The rows of a cone in `v`.
+#[inline(always)]
+pub(super) fn rows<S: Simd>(cone: &ConeData, v: &[f64]) -> S::V {
+    S::mul(S::load(&ROWS[cone.m as usize]), S::load(&lanes(&v[cone.at as usize..])[0]))
+}
 
 /// Whether a cone is for the code here.
 #[inline(always)]
@@ -46,11 +56,11 @@ impl<'a> Four<'a> {
     /// Row `i` of every cone as vector `i`; zero where a cone has fewer.
     #[inline(always)]
     fn load<S: Simd>(&self, v: &[f64]) -> [S::V; LANES] {
-        let mut rows = [S::zero(); LANES];
+        let mut out = [S::zero(); LANES];
         for i in 0..LANES {
-            rows[i] = S::load(&lanes(&v[self.cones[i].at as usize..])[0]);
+            out[i] = rows::<S>(self.cones[i], v);
         }
-        S::transpose(rows)
+        S::transpose(out)
     }
 }
 
@@ -184,9 +194,9 @@ pub(super) fn correct<S: Simd>(
     let sums = S::transpose(scaling.times(&quotient, -1.0, back));
     for (cone, sum) in four.cones.iter().zip(sums) {
         let at = cone.at as usize;
-        let more = times_D::<S>(cone, D, S::load(&lanes(&gap[at..])[0]));
-        let z = S::load(&lanes(&z[at..])[0]);
-        S::store(S::add(S::add(sum, z), more), &mut lanes_mut(&mut t[at..])[0]);
+        let more = times_D::<S>(cone, D, rows::<S>(cone, gap));
+        let sum = S::add(S::add(sum, rows::<S>(cone, z)), more);
+        S::store(sum, &mut lanes_mut(&mut t[at..])[0]);
     }
 }
 
@@ -217,7 +227,8 @@ mod tests {
 
     /// A point in the cone, or anywhere, from numbers that never repeat.
     fn points(p: &ConeProgram, seed: f64, inside: bool) -> Vec<f64> {
-        let mut out = vec![0.0; p.m_padded];
+        // padding is nothing to anyone
+        let mut out = vec![if inside { 1.0 } else { -3.0 }; p.m_padded];
         for (c, cone) in p.cones.iter().enumerate() {
             let own = &mut out[cone.at as usize..][..cone.m as usize];
             for (i, v) in own.iter_mut().enumerate() {
