@@ -5,11 +5,13 @@ from __future__ import annotations
 import json
 import platform
 import subprocess
+from functools import cache
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parent.parent
 
 
+@cache
 def executable(name: str) -> Path:
     """Builds a program of benches/ and returns where it is."""
     command = ["cargo", "build", "--release", "--locked", "-p", "benches", "--bin", name]

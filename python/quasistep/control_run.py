@@ -262,7 +262,7 @@ class PlannedSystem(NamedSystem):
         model : {"quasi_dynamic", "dynamic"}
             Pang21 (10): springs of actuated joints and the mass of passive bodies, no momentum; inputs are how far
             commands are ahead of actuated dofs, in m or rad. Or MpcNote (6) to (9): masses and velocities; inputs
-            are forces on the dofs named.
+            are forces on the dofs named, beside the springs of actuated joints, which are at rest at `q`.
         inputs : sequence of str, optional
             Of ``"dynamic"``: driven dofs, or patterns.
         h : float, optional

@@ -94,12 +94,15 @@ class Kinks(NamedTuple):
     features : int
         Contact points with a force whose features change with the smallest motion.
     edges : int
-        Corners of patches exactly on an edge of the other face; of the relaxed step only. Chosen: they go with their
-        body.
+        Corners of patches exactly on an edge of the other face, or of two level faces neither of which lies on the
+        other; of the relaxed step only. Chosen: they go with their body, the normal with body A.
     recovery : int
         Overlaps that just reach the speed at which recovery is bounded. Chosen: it is bounded.
     margin : int
         Points at the contact margin; of the relaxed step only.
+    choices : int
+        Pairs with a point cloud of which the smallest motion may choose other points; of the relaxed step only.
+        Chosen: the points stay.
 
     Examples
     --------
@@ -116,6 +119,7 @@ class Kinks(NamedTuple):
     edges: int
     recovery: int
     margin: int
+    choices: int
 
     def any(self) -> bool:
         """True if the step has no derivative in some direction.
@@ -126,7 +130,7 @@ class Kinks(NamedTuple):
 
         Examples
         --------
-        >>> qs.Kinks(0, 0, 0, 0, 0, 0, 0).any()
+        >>> qs.Kinks(0, 0, 0, 0, 0, 0, 0, 0).any()
         False
         """
         return any(self)
@@ -389,7 +393,7 @@ class DerivativesBatch(NamedTuple):
     q_next : ndarray, shape (N, n_q)
     by_q : ndarray, shape (N, n_v, n_v); of a gradient (N, n_v)
     by_u : ndarray, shape (N, n_v, n_u_v); of a gradient (N, n_u_v)
-    kinks : ndarray of int, shape (N, 7)
+    kinks : ndarray of int, shape (N, 8)
         In the order of :class:`Kinks`.
     errors : dict of int to QuasistepError
         Why samples have none, by their number.
@@ -513,7 +517,7 @@ class DifferentiableSystem(PlannedSystem):
             out["q_next"].reshape(n, self.n_q),
             out["by_q"].reshape(*rows, self.n_v),
             out["by_u"].reshape(*rows, self.n_u_v),
-            out["kinks"].reshape(n, 7),
+            out["kinks"].reshape(n, len(Kinks._fields)),
             out["errors"],
         )
 

@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from ._core import Recording
+    from ._records import Uniqueness
     from ._types import Array
     from .errors import StepError
     from .system import System
@@ -180,6 +181,19 @@ class Run(Pictured):
         worst = self.certificates.max(axis=0)
         worst[3] = self.certificates[:, 3].min()
         return Certificate(*map(float, worst))
+
+    @property
+    def uniqueness(self) -> list[Uniqueness | None]:
+        """Whether each step's answer was the only one: K entries, ``None`` where the scene does not ask.
+
+        Examples
+        --------
+        >>> asked = {"step.formulation": "coulomb", "step.uniqueness": True}
+        >>> run = qs.load("scenes/gripper_2d.yml").with_(asked).simulate(duration=0.05)
+        >>> [answer.motion for answer in run.uniqueness]
+        ['unique', 'unique', 'unique', 'unique', 'unique']
+        """
+        return self.recording.uniqueness
 
     @property
     def step_us(self) -> Array:

@@ -75,6 +75,27 @@ def test_smoothing_stays_within_its_bound(push, pushed):
         last = np.linalg.norm(error)
 
 
+@pytest.mark.parametrize("cone", [2, 4, "round"])
+def test_log_barrier_step_is_the_references(cone):
+    """Section `Small exact cases`, made with plain numpy: two edges with weight 1/100 each, to 1e-9. A contact in a plane
+    has two edges whatever the number asked for, and a round one is the same cone."""
+    step = {"size": 0.1, "inertia": "mass", "cone": cone}
+    scene = qs.SystemBuilder(step=step, friction={"default": 1})
+    block = qs.box([2, 1, 2], pose={"xyz": [0, -0.5, 0]})
+    ball = qs.sphere(0.1, pose={"xyz": [0, 0.1, 0]})
+    scene.model("block", joint=[qs.slide("x", [1, 0, 0])], mass=1, gravity=False, shape=block)
+    slides = [qs.slide("y", [0, 1, 0]), qs.slide("x", [1, 0, 0])]
+    scene.model("ball", joint=slides, mass=1, gravity=False, shape=ball)
+    push = [
+        qs.Wrench("block", force=(-4.1669826, 0, 0)),
+        qs.Wrench("ball", force=(0, -4.6413128, 0)),
+    ]
+    edges = "round" if cone == "round" else 2
+    d = scene.build().derivatives(mode=qs.Smooth.of_barrier(1 / 100, edges), wrenches=push)
+    want = [-0.21737834041, 0.046239703561, -0.19931991959]
+    np.testing.assert_allclose(d.report.v, want, atol=1e-9, rtol=0)
+
+
 def test_kappa_of_a_barrier_counts_its_edges():
     """Two edges with weight 1/100 each are kappa = 0.02, and so is a round cone."""
     assert qs.Smooth.of_barrier(0.01, 2).kappa == qs.Smooth.of_barrier(0.01, "round").kappa == 0.02

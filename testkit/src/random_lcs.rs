@@ -47,14 +47,38 @@ pub fn random_problem(seed: u64) -> RandomProblem {
     if s.uniform() < 0.5 { among_walls(&mut s) } else { abstract_pairs(&mut s) }
 }
 
+/// Two walls, and four to six steps ahead: contact modes number millions.
+pub fn larger_problem(seed: u64) -> RandomProblem {
+    let mut s = Stream::new(seed);
+    let mut sample = among(&mut s, 2);
+    sample.problem.horizon = 4 + s.below(3);
+    sample
+}
+
+/// The problem of a seed within a tenth of its state's bounds, which are soft, as are those of changes of inputs:
+/// many cannot be kept.
+pub fn soft_problem(seed: u64) -> RandomProblem {
+    let mut sample = random_problem(seed);
+    let bounds = &mut sample.problem.bounds;
+    let ends = [&mut bounds.state.lower, &mut bounds.state.upper];
+    ends.into_iter().flatten().for_each(|end| *end *= 0.1);
+    bounds.state = bounds.state.clone().soft(10.0);
+    bounds.input_rate = bounds.input_rate.clone().soft(2.0);
+    sample
+}
+
 fn identity(n: usize, value: f64) -> Vec<f64> {
     (0..n * n).map(|at| if at / n == at % n { value } else { 0.0 }).collect()
 }
 
 /// A point of mass 1 on two joints, one or two walls near it: MpcNote (6) to (9).
 fn among_walls(s: &mut Stream) -> RandomProblem {
-    let (h, n_x, n_u) = (0.2, 4, 2);
     let walls = 1 + s.below(2);
+    among(s, walls)
+}
+
+fn among(s: &mut Stream, walls: usize) -> RandomProblem {
+    let (h, n_x, n_u) = (0.2, 4, 2);
     let n_gamma = 4 * walls;
     let mut lcs = Lcs {
         n_x,

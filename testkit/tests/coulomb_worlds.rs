@@ -301,3 +301,45 @@ fn a_rod_that_jams_is_named_and_gives_way_to_fallbacks() {
     let belt = recording.coordinate("belt.x").unwrap();
     assert!(recording.frames[1].q[belt].abs() < 1e-12, "{:?}", recording.frames[1].q);
 }
+
+/// The same rod on a joint that also lets it lean sideways, and a belt that drags it aside as well: a jam in space.
+const ROD_IN_SPACE: [(&str, &str); 3] = [
+    (
+        "models.rod.joint",
+        "[{hinge: lean, axis: [0, 1, 0], start: 0.5}, {hinge: side, axis: [1, 0, 0]}]",
+    ),
+    (
+        "models.belt.joint",
+        "[{slide: x, axis: [1, 0, 0], role: prescribed}, {slide: y, axis: [0, 1, 0], role: prescribed}]",
+    ),
+    ("commands", "[{joint: belt.x, expr: 0.1*t}, {joint: belt.y, expr: 0.03*t}]"),
+];
+
+/// Round cones have no linear complementarity problem to prove a jam by: their proof goes by sectors of slip.
+#[test]
+fn round_cones_jam_with_a_proof_too() {
+    for space in [false, true] {
+        let rod = |mu: &str, more: &[(&str, &str)]| {
+            let mut changes = vec![("step.cone", "round")];
+            changes.extend(if space { &ROD_IN_SPACE[..] } else { &[] });
+            changes.extend_from_slice(more);
+            rod(mu, &changes)
+        };
+        let error = stopped(&rod("1", &[]));
+        let StepError::Jammed { pairs, .. } = &error else { panic!("{space}: {error}") };
+        assert_eq!(pairs.len(), 1);
+        let text = error.to_string();
+        assert!(text.contains("`belt/belt` and `rod/rod` touch"), "{text}");
+        // friction below the tangent of the lean, and a belt that drags the tip out from under the hinge
+        assert_eq!(stand_ins(&rod("0.4", &[]), Fallback::None).0, 0);
+        let outwards = if space {
+            "[{joint: belt.x, expr: -0.1*t}, {joint: belt.y, expr: 0.03*t}]"
+        } else {
+            "[{joint: belt.x, expr: -0.1*t}]"
+        };
+        assert_eq!(stand_ins(&rod("1", &[("commands", outwards)]), Fallback::None).0, 0);
+        // springs in place of the belt's motion wait for the rod
+        let springs = rod("1", &[("step.fallback", "impedance")]);
+        assert_eq!(stand_ins(&springs, Fallback::Impedance).0, 1);
+    }
+}

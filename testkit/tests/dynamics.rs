@@ -1,8 +1,8 @@
 //! The dynamic step against models that it shares nothing with, and on the shipped scenes.
 #![allow(missing_docs, non_snake_case)]
 
-use quasistep::{Formulation, State, StepInput, StepParams, StepReport, Tally};
-use quasistep_control::{Lcs, PlanStatus, point_robot};
+use quasistep::{ContactReport, Formulation, State, StepInput, StepParams, StepReport, Tally};
+use quasistep_control::{Dynamics, Lcs, PlanStatus, PredictionSettings, point_robot, predict};
 use quasistep_reproduce::closed_loop::run;
 use quasistep_scene::Scene;
 use quasistep_solvers::{Lcp, LcpOutcome, LcpSolution, LcpSolver};
@@ -86,6 +86,58 @@ fn the_step_of_the_point_robot_is_that_of_the_note() {
     println!("worst {worst:e}, {touched} touch, {slid} slide");
     assert!(touched > 500 && slid > 200 && touched - slid > 200, "{touched} {slid}");
     assert!(worst <= 1e-10, "{worst:e}");
+}
+
+/// With springs and dampers on the joints as well, soft and stiff: the prediction's system is the simulator's step.
+#[test]
+fn a_prediction_has_the_springs_of_the_step() {
+    let (mut seed, mut worst, mut touched, mut slid) = (3, 0.0_f64, 0, 0);
+    for (stiffness, damping) in [(0.5, 0.0), (20.0, 3.0), (3000.0, 0.0)] {
+        let joint = format!(
+            "[{{slide: x, axis: [1, 0, 0], start: 4.1, stiffness: {stiffness}, damping: {damping}}}, \
+             {{slide: y, axis: [0, 1, 0], start: -4.3}}]"
+        );
+        let scene = scene(
+            "point_robot",
+            &[("models.robot.joint", &joint), ("step.formulation", "dynamic")],
+        );
+        let params = StepParams { contact_margin: 100.0, ..scene.params.clone() };
+        let settings = PredictionSettings {
+            time_step: params.time_step,
+            max_recovery_speed: params.max_recovery_speed,
+            directions: 2,
+        };
+        let dynamics = Dynamics::Dynamic { driven: vec![0, 1] };
+        for _ in 0..400 {
+            let x: Vec<f64> = [4.35, -4.38, 0.0, 0.0]
+                .iter()
+                .zip([0.05, 0.02, 1.0, 1.0])
+                .map(|(middle, half)| middle + half * uniform(&mut seed))
+                .collect();
+            let u = [uniform(&mut seed), uniform(&mut seed)];
+            let command = vec![4.1 + 0.2 * uniform(&mut seed)];
+            // far from where it is made: nothing turns in this scene
+            let about = [3.0, -3.0];
+            let seen = scene.system.linearise(&about, params.gravity, 100.0).unwrap();
+            let predicted =
+                predict(&scene.system, &seen, &about, &command, &[], &dynamics, &settings);
+            let expected = roll(&predicted.unwrap().lcs, &x, &u);
+            let mut state = State { time: 0.0, q: x[..2].to_vec(), v: x[2..].to_vec() };
+            let input = StepInput { q_cmd: command, tau: u.to_vec(), ..StepInput::default() };
+            let mut work = scene.system.create_workspace();
+            let report =
+                scene.system.step_with(&mut state, &input, &params, &mut work).unwrap().clone();
+            let next: Vec<f64> = state.q.into_iter().chain(state.v).collect();
+            worst = worst.max(far(&next, &expected));
+            let pushes = |c: &&ContactReport| c.normal_force > 1e-9;
+            touched += usize::from(report.contacts.iter().any(|c| pushes(&c)));
+            slid +=
+                usize::from(report.contacts.iter().filter(pushes).any(|c| c.slip_W.norm() > 1e-6));
+        }
+    }
+    println!("worst {worst:e}, {touched} touch, {slid} slide");
+    assert!(touched > 300 && slid > 100, "{touched} {slid}");
+    assert!(worst <= 1e-9, "{worst:e}");
 }
 
 /// Every step of the closed loop that another program proved optimal.

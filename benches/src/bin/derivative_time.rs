@@ -2,9 +2,10 @@
 //!
 //! `cargo run --release -p benches --bin derivative_time -- scenes/pinch.yml scenes/iiwa_stacking.yml`
 //!
-//! Steps are those of the convex formulation. Each time is the least of some repetitions at ten places of the run, in
-//! µs, the median over the places. `step` starts cold, as `prepare` does, which takes the step too; `matrix` is
-//! ∂q_next/∂(q, u) after it; `gradient` one product with the transpose. `ratio` is (prepare − step + matrix)/step.
+//! Steps are those of the convex formulation. Each time is the median of repetitions by turns at ten places of the run,
+//! in µs, the median over the places. `step` starts cold, as `prepare` does, which takes the step too; `matrix` is
+//! ∂q_next/∂(q, u) after it; `gradient` one product with the transpose. `all / step` is (prepare − step + matrix)/step:
+//! what derivatives cost beside the step itself.
 
 use benches::thread_cpu_ns;
 use clap::Parser;
@@ -27,8 +28,10 @@ struct Arguments {
 fn main() -> ExitCode {
     let arguments = Arguments::parse();
     let mode = arguments.kappa.map_or(Mode::Exact, |kappa| Mode::Smooth { kappa });
-    println!("| scene | dofs | contacts | step | prepare | matrix | gradient | ratio |");
-    println!("| --- | ---: | ---: | ---: | ---: | ---: | ---: | ---: |");
+    println!(
+        "| scene | dofs | contacts | step | prepare | matrix | gradient | matrix / step | all / step |"
+    );
+    println!("| --- | ---: | ---: | ---: | ---: | ---: | ---: | ---: | ---: |");
     for path in &arguments.scenes {
         if let Err(error) = time(path, mode) {
             eprintln!("error: {}: {error}", path.display());
@@ -38,20 +41,21 @@ fn main() -> ExitCode {
     ExitCode::SUCCESS
 }
 
-/// Least time of some repetitions, in µs.
-fn least(mut f: impl FnMut() -> Result<(), Box<dyn Error>>) -> Result<f64, Box<dyn Error>> {
-    const REPETITIONS: usize = 20;
-    let mut best = u64::MAX;
-    for _ in 0..REPETITIONS {
-        let start = thread_cpu_ns();
-        f()?;
-        best = best.min(thread_cpu_ns() - start);
-    }
-    Ok(best as f64 / 1e3)
+/// CPU time of one call, in µs.
+fn once(f: impl FnOnce() -> Result<(), Box<dyn Error>>) -> Result<f64, Box<dyn Error>> {
+    let start = thread_cpu_ns();
+    f()?;
+    Ok((thread_cpu_ns() - start) as f64 / 1e3)
+}
+
+fn median(mut v: Vec<f64>) -> f64 {
+    v.sort_unstable_by(f64::total_cmp);
+    v.get(v.len() / 2).copied().unwrap_or(f64::NAN)
 }
 
 fn time(path: &std::path::Path, mode: Mode) -> Result<(), Box<dyn Error>> {
     const PLACES: usize = 10;
+    const REPETITIONS: usize = 15;
     let mut scene = Scene::load(path)?;
     scene.params.formulation = Formulation::Anitescu { cone: scene.params.formulation.cone() };
     scene.params.integration = Integration::Euler;
@@ -70,30 +74,34 @@ fn time(path: &std::path::Path, mode: Mode) -> Result<(), Box<dyn Error>> {
         scene.sample(state.time + params.time_step, &mut input);
         if (k + 1) % (n_steps / PLACES).max(1) == 0 {
             let mut from = state.clone();
-            let step = least(|| {
+            let mut times: [Vec<f64>; 4] = Default::default();
+            for _ in 0..REPETITIONS {
                 from.clone_from(&state);
-                system.step_with(&mut from, &input, params, &mut cold)?;
-                Ok(())
-            })?;
-            let prepare = least(|| {
-                system.differentiate(&state, &input, params, mode, &mut d)?;
-                Ok(())
-            })?;
-            let matrix = least(|| Ok(d.jacobian(system, &mut by_q, &mut by_u)?))?;
-            let transpose = least(|| Ok(d.vjp(system, &weights, &mut gradient)?))?;
+                let turns = [
+                    once(|| {
+                        system.step_with(&mut from, &input, params, &mut cold)?;
+                        Ok(())
+                    })?,
+                    once(|| {
+                        system.differentiate(&state, &input, params, mode, &mut d)?;
+                        Ok(())
+                    })?,
+                    once(|| Ok(d.jacobian(system, &mut by_q, &mut by_u)?))?,
+                    once(|| Ok(d.vjp(system, &weights, &mut gradient)?))?,
+                ];
+                times.iter_mut().zip(turns).for_each(|(times, time)| times.push(time));
+            }
+            let [step, prepare, matrix, transpose] = times.map(median);
             rows.push([step, prepare, matrix, transpose, d.n_contacts() as f64]);
         }
         system.step_with(&mut state, &input, params, &mut work)?;
     }
-    let median = |column: usize| {
-        let mut v: Vec<f64> = rows.iter().map(|r| r[column]).collect();
-        v.sort_unstable_by(f64::total_cmp);
-        v.get(v.len() / 2).copied().unwrap_or(f64::NAN)
-    };
-    let [step, prepare, matrix, transpose, contacts] = [0, 1, 2, 3, 4].map(median);
+    let [step, prepare, matrix, transpose, contacts] =
+        [0, 1, 2, 3, 4].map(|column| median(rows.iter().map(|r| r[column]).collect()));
     println!(
-        "| {} | {n_v} | {contacts} | {step:.1} | {prepare:.1} | {matrix:.1} | {transpose:.1} | {:.1} |",
+        "| {} | {n_v} | {contacts} | {step:.1} | {prepare:.1} | {matrix:.1} | {transpose:.1} | {:.2} | {:.2} |",
         scene.name,
+        matrix / step,
         (prepare - step + matrix) / step
     );
     Ok(())

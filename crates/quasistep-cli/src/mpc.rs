@@ -125,6 +125,10 @@ fn summary(scene: &Scene, section: &ControlSection, run: &LoopRun) -> Value {
     let ends: Map<String, Value> = (run.dofs.iter().zip(&run.x_end).zip(&run.goal))
         .map(|((name, x), goal)| (name.clone(), json!({ "end": x, "goal": goal })))
         .collect();
+    let gave_way: Vec<Value> = (run.steps.iter().enumerate())
+        .filter(|(_, step)| !step.gave_way.is_empty())
+        .map(|(k, step)| json!({ "k": k, "bounds": step.gave_way }))
+        .collect();
     let (median_nodes, worst_nodes) = run.nodes();
     let (median_ms, p99_ms) = run.cpu_ms();
     json!({
@@ -148,6 +152,7 @@ fn summary(scene: &Scene, section: &ControlSection, run: &LoopRun) -> Value {
         },
         "worst_prediction_error": run.worst_prediction_error(),
         "worst_gap": run.worst_gap(),
+        "soft_bounds_that_gave_way": gave_way,
         "nodes": { "median": median_nodes, "max": worst_nodes },
         "step_ms": { "median": median_ms, "p99": p99_ms },
         "positions": ends,
@@ -170,9 +175,13 @@ fn print_summary(section: &ControlSection, run: &LoopRun) {
         run.steps.len(),
         run.worst_gap(),
     );
-    let relaxed = run.steps.iter().filter(|s| !s.plan.relaxed.is_empty()).count();
-    if relaxed > 0 {
-        println!("  soft bounds gave way in {relaxed} plans");
+    let mut relaxed = run.steps.iter().filter(|s| !s.gave_way.is_empty());
+    if let Some(first) = relaxed.next() {
+        println!(
+            "  soft bounds gave way in {} plans, all in summary.json; in the first:",
+            1 + relaxed.count()
+        );
+        first.gave_way.iter().for_each(|bound| println!("    {bound}"));
     }
     if let (Some(first), Some(last)) = (run.steps.first(), run.steps.last()) {
         println!("  cost {:.6} at the start, {:.6} at the end", first.plan.cost, last.plan.cost);

@@ -3,7 +3,7 @@
 use quasistep::{Answers, CoulombMethod, SLIP_SPEED_THRESHOLD, Spread, Stage, Tally};
 use quasistep_scene::{CloudReport, Scene, step_words};
 use serde_json::{Map, Value, json};
-use std::collections::HashMap;
+use std::collections::BTreeMap;
 
 /// Seconds that a run took.
 pub struct Seconds {
@@ -19,7 +19,7 @@ pub fn summary(scene: &Scene, tally: &Tally, seconds: &Seconds, stopped: Option<
         stage_us.insert(stage.name().into(), spread(tally.stage_us(stage)));
     }
     let params = &scene.params;
-    let words: HashMap<_, _> = step_words(params).into_iter().collect();
+    let words: BTreeMap<_, _> = step_words(params).into_iter().collect();
     let word =
         |key: &str| words.get(key).map(|w| w.parse().map_or_else(|_| json!(w), Value::Number));
     let newton =

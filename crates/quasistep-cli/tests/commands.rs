@@ -146,6 +146,37 @@ fn check_says_what_is_unique() {
     assert!(errors.contains("--formulation coulomb"), "{errors}");
 }
 
+/// What a run says of uniqueness is in its files: words by span, and step by step in the recording.
+#[test]
+fn a_run_keeps_what_it_says_of_uniqueness() {
+    let out = Folder::new("unique");
+    let glides = ["run", "scenes/fence_particle.yml", "--uniqueness", "-o", out.text()];
+    let changes =
+        ["--set", "friction.pairs.2.mu=0", "--set", "step.duration=0.3", "--set", "facts=[]"];
+    ends(&quasistep(&[&glides[..], &changes[..]].concat()), 0);
+    assert!(out.read("uniqueness.csv").contains("the motion is not the only one"));
+    let recording: serde_json::Value = serde_json::from_str(&out.read("recording.json")).unwrap();
+    let said = &recording["frames"]["uniqueness"];
+    assert_eq!(said["steps"].as_array().unwrap().len(), 30);
+    let answers = said["answers"].as_array().unwrap();
+    // while the fence is away the particle may go anywhere, then along the fence
+    assert!(answers.len() >= 2, "{said}");
+    let last = said["steps"][29].as_u64().unwrap() as usize;
+    let free = &answers[last]["motion"]["free"];
+    let particle =
+        recording["bodies"].as_array().unwrap().iter().position(|b| b == "particle/particle");
+    assert_eq!(free["bodies"][0].as_u64().map(|b| b as usize), particle);
+    assert_eq!(free["direction"][0][0], "particle.y");
+    // pictures are made again from it
+    ends(&quasistep(&["view", out.text()]), 0);
+    // and without the question there is none
+    let plain = Folder::new("plain");
+    let run =
+        ["run", "scenes/fence_particle.yml", "-o", plain.text(), "--set", "step.duration=0.3"];
+    ends(&quasistep(&run), 0);
+    assert!(!plain.read("recording.json").contains("uniqueness"));
+}
+
 #[test]
 fn figures_are_listed_and_made() {
     let (said, _) = ends(&quasistep(&["reproduce", "--list"]), 0);

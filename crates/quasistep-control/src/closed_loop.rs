@@ -80,6 +80,8 @@ pub struct LoopStep {
     pub contacts: Vec<LoopContact>,
     /// Entries of `gamma` of each of them.
     pub entries: Vec<ContactEntries>,
+    /// Soft bounds that the plan does not hold and by how much, in the words of the scene.
+    pub gave_way: Vec<String>,
     /// Where the scene is after the step: positions, then velocities.
     pub x_next: Vec<f64>,
     /// What the simulator did, step by step.
@@ -265,12 +267,13 @@ impl<'a> ClosedLoop<'a> {
             return Err(LoopError::NoPlan(self.why_none(&plan)));
         }
         let contacts = self.contacts(&seen, &prediction, &plan);
+        let gave_way = self.in_words(&plan.relaxed);
         let moved = self.simulate(&plan.inputs[0])?;
         self.planned = planned(&seen, &prediction, &plan);
         self.last = Some(plan.clone());
         self.taken += 1;
         let entries = prediction.entries;
-        Ok(LoopStep { x, x_next: self.x(), plan, contacts, entries, moved })
+        Ok(LoopStep { x, x_next: self.x(), plan, contacts, entries, gave_way, moved })
     }
 
     /// The scene about where it is, and what predicts it: one system for all steps of a plan, or one each.
@@ -294,7 +297,8 @@ impl<'a> ClosedLoop<'a> {
         for (k, View { at, q }) in views.iter().enumerate() {
             let stiffness = self.stiffness(at, q, k)?;
             let dynamics = &self.task.dynamics;
-            predictions.push(predict(self.system, at, q, &stiffness, dynamics, &settings)?);
+            let held = &self.q_cmd;
+            predictions.push(predict(self.system, at, q, held, &stiffness, dynamics, &settings)?);
         }
         Ok((views.swap_remove(0).at, predictions))
     }

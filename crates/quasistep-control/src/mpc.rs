@@ -51,7 +51,7 @@ impl Default for MpcSettings {
 #[derive(Debug)]
 pub struct Mpc {
     problem: Problem,
-    settings: MpcSettings,
+    pub(crate) settings: MpcSettings,
     reduced: Vec<Reduced>,
     reach: Reach,
     horizon: Horizon,
@@ -234,7 +234,7 @@ impl Mpc {
     }
 
     /// One search: reach, program, starts, branch and bound, recovery.
-    fn search(
+    pub(crate) fn search(
         &mut self,
         x0: &[f64],
         warm: Option<&Plan>,
@@ -301,7 +301,7 @@ impl Mpc {
     }
 
     /// True if a plan has the shape of this problem.
-    fn fits(&self, warm: &Plan) -> bool {
+    pub(crate) fn fits(&self, warm: &Plan) -> bool {
         let units = |k: usize| self.reduced[self.problem.place(k)].units.len();
         warm.is_usable()
             && warm.inputs.len() == self.problem.horizon
@@ -310,7 +310,7 @@ impl Mpc {
             && warm.modes.iter().enumerate().all(|(k, m)| m.len() == units(k))
     }
 
-    fn has_soft_bounds(&self) -> bool {
+    pub(crate) fn has_soft_bounds(&self) -> bool {
         let bounds = &self.problem.bounds;
         bounds.state.is_soft() || bounds.input.is_soft() || bounds.input_rate.is_soft()
     }

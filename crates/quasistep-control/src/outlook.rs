@@ -1,7 +1,7 @@
 //! What a loop is about to plan, and its demands in the words of the scene.
 
 use crate::closed_loop::{ClosedLoop, LoopError};
-use crate::constraint::{AtStep, Constraint};
+use crate::constraint::{AtStep, Constraint, Relaxed};
 use crate::export::{FileFormat, Integers};
 use crate::mpc::Mpc;
 use crate::plan::{Plan, PlanStatus};
@@ -69,9 +69,7 @@ impl ClosedLoop<'_> {
                 ([contact.geom_a, contact.geom_b].map(|geom| self.body(geom)), steps)
             })
             .collect();
-        let outside = mpc.outside(&x)?;
-        let outside =
-            outside.iter().map(|r| format!("the {} by {}", self.demand(&r.at), r.amount)).collect();
+        let outside = self.in_words(&mpc.outside(&x)?);
         Ok(Outlook { sizes, contacts: seen.contacts.len(), in_reach, variables, choices, outside })
     }
 
@@ -99,6 +97,13 @@ impl ClosedLoop<'_> {
     fn body(&self, geom: usize) -> String {
         let system = self.system();
         system.model().body(system.geoms()[geom].body).name.clone()
+    }
+
+    /// Bounds that are violated, and by how much, in the words of the scene.
+    pub(crate) fn in_words(&self, violated: &[Relaxed]) -> Vec<String> {
+        // what is rounding is not told
+        let amount = |r: &Relaxed| (r.amount * 1e9).round() / 1e9;
+        violated.iter().map(|r| format!("the {} by {}", self.demand(&r.at), amount(r))).collect()
     }
 
     /// A demand in the words of the scene.

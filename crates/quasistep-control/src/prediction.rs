@@ -1,11 +1,14 @@
 //! Linear complementarity systems of a scene, from its linearisation at one configuration.
 //!
-//! State `x = (q, v)` with `v` at the end of the last step. With `P = M` the dynamic step of MpcNote
-//! (6) to (9), velocities carried over; with `P = blkdiag(h² K_a + h D_a | M_u)` the quasi-dynamic step
-//! of Pang21 (10), which forgets them:
+//! State `x = (q, v)` with `v` at the end of the last step. The dynamic step, MpcNote (6) to (9), carries
+//! velocities over; springs of actuated joints, if there are any, are implicit as in the simulator's step and
+//! pull to a command that stays. The quasi-dynamic step, Pang21 (10), forgets velocities; its inputs are how far
+//! commands are ahead:
 //!
 //! ```text
-//! v⁺ = W v + P⁻¹ (h tau + h S u + J_nᵀ c + J_tᵀ beta)        q⁺ = q + h v⁺        W = 1 or 0
+//! v⁺ = P⁻¹ (w + h tau + h S u + J_nᵀ c + J_tᵀ beta)          q⁺ = q + h v⁺
+//! dynamic:         P = M + h² K_a + h D_a             w = M v + h K_a (q_cmd − q)
+//! quasi-dynamic:   P = blkdiag(h² K_a + h D_a | M_u)  w = 0
 //! 0 ≤ c      ⊥ phi + J_n (q⁺ − q̄) ≥ 0                        phi, J_n, J_t at q̄
 //! 0 ≤ beta   ⊥ lambda + D J_t v⁺  ≥ 0                         D: directions ± t, or a regular polygon
 //! 0 ≤ lambda ⊥ mu c − 1ᵀ beta     ≥ 0
@@ -27,7 +30,8 @@ use std::f64::consts::TAU;
 /// Which step predicts, and what its inputs are.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Dynamics {
-    /// MpcNote (6): masses and velocities; inputs are forces on these dofs, in N or N·m.
+    /// MpcNote (6): masses and velocities; inputs are forces on these dofs, in N or N·m, beside those of the springs
+    /// of actuated joints.
     Dynamic {
         /// Dofs that carry an input, in the order of the inputs.
         driven: Vec<usize>,
@@ -96,6 +100,13 @@ pub enum PredictionError {
         /// The dof.
         dof: usize,
     },
+    /// The springs of a dynamic step pull to commands that are not all there.
+    Command {
+        /// Numbers given.
+        got: usize,
+        /// Length of a command of this system.
+        want: usize,
+    },
 }
 
 impl std::fmt::Display for PredictionError {
@@ -115,6 +126,9 @@ impl std::fmt::Display for PredictionError {
             ),
             Self::NoInput => f.write_str("nothing is driven; a plan needs at least one input"),
             Self::Input { dof } => write!(f, "there is no dof {dof} to drive"),
+            Self::Command { got, want } => {
+                write!(f, "`q_cmd` has {got} numbers; the springs of this system need {want}")
+            }
         }
     }
 }
@@ -157,7 +171,8 @@ impl Dynamics {
 }
 
 /// The step of `dynamics`, linearised where `at` was, `q̄` being its configuration; `stiffness` is the
-/// [`geometric_stiffness`] there, or empty.
+/// [`geometric_stiffness`] there, or empty. `q_cmd` is what the springs of a dynamic step pull to, in the order of
+/// [`System::commanded`]; their effort limits are not part of a linear prediction.
 ///
 /// # Errors
 ///
@@ -166,16 +181,23 @@ pub fn predict(
     system: &System,
     at: &Linearisation,
     q_bar: &[f64],
+    q_cmd: &[f64],
     stiffness: &[f64],
     dynamics: &Dynamics,
     settings: &PredictionSettings,
 ) -> Result<Prediction, PredictionError> {
     let driven = dynamics.driven(system)?;
     let (n, h) = (at.n_v, settings.time_step);
-    let (P, gains) = mobility(system, at, dynamics, &driven, h);
+    let carry = dynamics.carries_velocity();
+    if carry && q_cmd.len() != system.n_cmd() {
+        return Err(PredictionError::Command { got: q_cmd.len(), want: system.n_cmd() });
+    }
+    let springs = springs(system, q_cmd);
+    let P = mobility(at, &springs, carry, h);
     let inverse = inverse(&P, n)
         .map_err(|dof| PredictionError::Massless { dof: system.dof_names()[dof].clone() })?;
-    let carry = dynamics.carries_velocity();
+    // a force is its own input, a command one through its spring
+    let gain = |on: usize| if carry { 1.0 } else { springs[on].stiffness };
 
     let entries = number(&at.contacts, settings.directions);
     let n_gamma = entries.iter().map(|e| 1 + e.tangents.len() + usize::from(e.slip.is_some()));
@@ -189,10 +211,18 @@ pub fn predict(
     for dof in 0..n {
         lcs.A[dof * n_x + dof] = 1.0;
         if carry {
-            put(&mut lcs.A, n_x, dof, n + dof, 1.0);
+            for column in 0..n {
+                let held = (0..n).map(|j| inverse[dof * n + j] * at.mass[j * n + column]).sum();
+                put(&mut lcs.A, n_x, dof, n + column, held);
+            }
+            for (j, spring) in springs.iter().enumerate() {
+                let pull = inverse[dof * n + j] * h * spring.stiffness;
+                put(&mut lcs.A, n_x, dof, j, -pull);
+                put(&mut lcs.f, 1, dof, 0, pull * spring.command);
+            }
         }
-        for (column, (&on, gain)) in driven.iter().zip(&gains).enumerate() {
-            put(&mut lcs.B, n_u, dof, column, inverse[dof * n + on] * h * gain);
+        for (column, &on) in driven.iter().enumerate() {
+            put(&mut lcs.B, n_u, dof, column, inverse[dof * n + on] * h * gain(on));
         }
         let load = (0..n).map(|j| inverse[dof * n + j] * h * at.gravity_force[j]).sum();
         put(&mut lcs.f, 1, dof, 0, load);
@@ -288,34 +318,49 @@ fn generalised(
 /// shapes here matters over millimetres.
 const NUDGE: f64 = 1e-6;
 
-/// `P`, and the force per unit of each input.
-fn mobility(
-    system: &System,
-    at: &Linearisation,
-    dynamics: &Dynamics,
-    driven: &[usize],
-    h: f64,
-) -> (Vec<f64>, Vec<f64>) {
-    let n = at.n_v;
-    if dynamics.carries_velocity() {
-        return (at.mass.clone(), vec![1.0; driven.len()]);
-    }
-    let mut P = at.mass.clone();
-    let mut gains = Vec::new();
+/// What pulls a dof to its command, and the damper on it; zeros where nothing does.
+#[derive(Clone, Copy, Default)]
+struct Spring {
+    actuated: bool,
+    stiffness: f64,
+    damping: f64,
+    command: f64,
+}
+
+/// One per dof; no joint is prescribed or has an orientation here. A command that stays has no rate: dampers resist
+/// velocity, whatever else they may resist. Without momentum no command is read, and none need be given.
+fn springs(system: &System, q_cmd: &[f64]) -> Vec<Spring> {
+    let mut springs = vec![Spring::default(); system.model().n_v()];
+    let mut commands = q_cmd.iter();
     for &body in system.commanded() {
         let Role::Actuated(actuator) = &system.roles()[body] else { continue };
         for (k, dof) in system.model().body(body).v.clone().enumerate() {
-            // a driven joint is its spring: the mass behind it does not count, Pang21 (10)
+            springs[dof] = Spring {
+                actuated: true,
+                stiffness: actuator.stiffness[k],
+                damping: actuator.damping[k],
+                command: commands.next().copied().unwrap_or(0.0),
+            };
+        }
+    }
+    springs
+}
+
+/// `P` of a step.
+fn mobility(at: &Linearisation, springs: &[Spring], carry: bool, h: f64) -> Vec<f64> {
+    let n = at.n_v;
+    let mut P = at.mass.clone();
+    for (dof, spring) in springs.iter().enumerate().filter(|(_, spring)| spring.actuated) {
+        // without momentum a driven joint is its spring: the mass behind it does not count, Pang21 (10)
+        if !carry {
             for other in 0..n {
                 P[dof * n + other] = 0.0;
                 P[other * n + dof] = 0.0;
             }
-            let (K, D) = (actuator.stiffness[k], actuator.damping[k]);
-            P[dof * n + dof] = h * h * K + h * D;
-            gains.push(K);
         }
+        P[dof * n + dof] += h * h * spring.stiffness + h * spring.damping;
     }
-    (P, gains)
+    P
 }
 
 /// Numbers `gamma = [c, beta, lambda]` as MpcNote (9) does.

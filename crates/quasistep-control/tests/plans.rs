@@ -7,6 +7,7 @@ use quasistep_control::{
     AtStep, Bounds, Constraint, Cost, Integers, Lcs, Limits, Mpc, MpcSettings, Plan, PlanStatus,
     Problem, ProblemError, Search, point_robot,
 };
+use std::collections::BTreeMap;
 
 /// Low, and drifting towards the floor.
 const LOW: [f64; 4] = [1.5, -4.35, 0.3, -0.2];
@@ -310,6 +311,104 @@ fn both_formats_hold_the_same_problem() {
         let places: Vec<usize> =
             order.iter().map(|s| mps.find(&format!("\n{s}\n")).unwrap()).collect();
         assert!(places.is_sorted(), "{places:?}");
+    }
+}
+
+/// Cost and worst violation of what a free MPS file demands, at the named values.
+fn evaluate_mps(mps: &str, values: &BTreeMap<String, f64>) -> (f64, f64) {
+    let mut section = "";
+    let mut senses: BTreeMap<&str, &str> = BTreeMap::new();
+    let mut sums: BTreeMap<&str, f64> = BTreeMap::new();
+    let mut levels: BTreeMap<&str, f64> = BTreeMap::new();
+    let mut bounds: BTreeMap<&str, (f64, f64)> = BTreeMap::new();
+    let mut cost = 0.0;
+    for line in mps.lines() {
+        let words: Vec<&str> = line.split_whitespace().collect();
+        if !line.starts_with(' ') {
+            section = words[0];
+            continue;
+        }
+        let number = |at: usize| words[at].parse::<f64>().unwrap();
+        match (section, words[0]) {
+            ("ROWS", sense) => _ = senses.insert(words[1], sense),
+            ("COLUMNS", column) => {
+                *sums.entry(words[1]).or_default() += number(2) * values[column];
+                bounds.insert(column, (0.0, f64::INFINITY));
+            }
+            ("RHS", _) => _ = levels.insert(words[1], number(2)),
+            ("BOUNDS", kind) => {
+                let bound = bounds.get_mut(words[2]).unwrap();
+                match kind {
+                    "FX" => *bound = (number(3), number(3)),
+                    "FR" => *bound = (f64::NEG_INFINITY, f64::INFINITY),
+                    "MI" => bound.0 = f64::NEG_INFINITY,
+                    "LO" => bound.0 = number(3),
+                    _ => bound.1 = number(3),
+                }
+            }
+            ("QUADOBJ", _) => {
+                let twice = if words[0] == words[1] { 0.5 } else { 1.0 };
+                cost += twice * number(2) * values[words[0]] * values[words[1]];
+            }
+            _ => {}
+        }
+    }
+    let mut worst = 0.0_f64;
+    for (row, sense) in senses {
+        let slack = sums.get(row).unwrap_or(&0.0) - levels.get(row).unwrap_or(&0.0);
+        match sense {
+            "N" => cost += slack,
+            "G" => worst = worst.max(-slack),
+            "L" => worst = worst.max(slack),
+            _ => worst = worst.max(slack.abs()),
+        }
+    }
+    for (column, (lower, upper)) in bounds {
+        worst = worst.max(lower - values[column]).max(values[column] - upper);
+    }
+    (cost, worst)
+}
+
+/// Soft bounds that no plan keeps are soft in the file: our plan satisfies it, and costs there what it says.
+#[test]
+fn soft_bounds_are_soft_in_a_file() {
+    let mut problem = point_robot::problem(5);
+    problem.bounds.state = problem.bounds.state.clone().soft(100.0);
+    problem.bounds.input_rate = Limits::symmetric(&[0.05, 0.3]).soft(3.0);
+    let (n_x, n_u) = (problem.n_x(), problem.n_u());
+    // in bounds, and faster than they allow
+    for (x0, gives_way) in [(LOW, false), ([1.5, -4.35, 1.5, -0.2], true)] {
+        let mut mpc = Mpc::new(problem.clone(), MpcSettings::default()).unwrap();
+        let plan = mpc.plan(&x0, None).unwrap();
+        assert_eq!(plan.relaxed.iter().any(|r| r.at.step > 0), gives_way, "{:?}", plan.relaxed);
+        let mps = mpc.export_mps(&x0, None, Integers::Sos1).unwrap();
+        let lp = mpc.export_lp(&x0, None, Integers::Sos1).unwrap();
+        assert_eq!((mps.contains(" sxu1_2 "), lp.contains(" sxu1_2")), (gives_way, gives_way));
+        let mut values = BTreeMap::from([("one".to_owned(), 1.0)]);
+        let mut put = |name: String, value: f64| _ = values.insert(name, value);
+        let (state, rate) = (&problem.bounds.state, &problem.bounds.input_rate);
+        for k in 0..5 {
+            let (next, gamma, lcs) = (&plan.states[k + 1], &plan.impulses[k], &problem.models[0]);
+            for i in 0..n_x {
+                put(format!("x{}_{i}", k + 1), next[i]);
+                put(format!("sxl{}_{i}", k + 1), (state.lower[i] - next[i]).max(0.0));
+                put(format!("sxu{}_{i}", k + 1), (next[i] - state.upper[i]).max(0.0));
+            }
+            for i in 0..n_u {
+                put(format!("u{k}_{i}"), plan.inputs[k][i]);
+                let change = if k > 0 { plan.inputs[k][i] - plan.inputs[k - 1][i] } else { 0.0 };
+                put(format!("srl{k}_{i}"), (rate.lower[i] - change).max(0.0));
+                put(format!("sru{k}_{i}"), (change - rate.upper[i]).max(0.0));
+            }
+            for i in 0..lcs.n_gamma {
+                let w = row(&lcs.D, i, next) + row(&lcs.E, i, gamma) + lcs.a[i];
+                put(format!("g{}_{i}", k + 1), gamma[i]);
+                put(format!("w{}_{i}", k + 1), w);
+            }
+        }
+        let (cost, worst) = evaluate_mps(&mps, &values);
+        assert!((cost - plan.cost).abs() < 1e-9 * plan.cost, "{cost} against {}", plan.cost);
+        assert!(worst < 1e-8, "{worst}");
     }
 }
 

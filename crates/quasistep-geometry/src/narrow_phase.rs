@@ -81,7 +81,7 @@ pub struct NarrowPhase {
     pub(crate) a: Core,
     pub(crate) b: Core,
     clipper: Clipper,
-    clouds: CloudMemory,
+    pub(crate) clouds: CloudMemory,
 }
 
 impl NarrowPhase {

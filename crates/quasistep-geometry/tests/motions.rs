@@ -158,3 +158,136 @@ fn motions_of_every_pair_are_those_of_differences() {
     }
     assert!(failures.is_empty(), "{failures:#?}");
 }
+
+/// Edges and capsules nearly along one another: both ends of the stretch that they share, with a normal that turns a
+/// thousand times faster than the bodies. Differences over steps of 1e-4 m see none of it; these are over 1e-7 and less.
+#[test]
+fn lines_along_one_another_move_as_differences_say() {
+    let mut narrow = NarrowPhase::new();
+    let turned = |angle: f64| Quat::from_axis_angle(Vec3::Y, angle);
+    let edge = (Shape::Box { half: [0.2, 0.3, 0.2] }, turned(std::f64::consts::FRAC_PI_4));
+    let rod = (
+        Shape::Capsule { radius: 0.1, half_length: 0.25 },
+        Quat::from_axis_angle(Vec3::X, std::f64::consts::FRAC_PI_2),
+    );
+    let mut s = Samples::new(5);
+    let (mut ends, mut worst) = (0, 0.0_f64);
+    for (a, b) in [(&edge, &edge), (&edge, &rod), (&rod, &edge), (&rod, &rod)] {
+        for _ in 0..100 {
+            let X_A = Pose::new(a.1, Vec3::ZERO);
+            let tilt = Quat::from_rotation_vector(s.vec3(0.02));
+            let side = Vec3::new(0.0, s.between(-0.1, 0.1), 1.0);
+            let mut X_B = Pose::new(tilt * b.1, side);
+            let d = narrow.signed_distance(&a.0, &X_A, &b.0, &X_B);
+            X_B.translation -= d.n_AB_W * (d.phi - s.between(1e-3, 5e-3));
+            let margin = 0.05;
+            let (mut points, mut motions) = (Vec::new(), Vec::new());
+            narrow.contact_patch(&a.0, &X_A, &b.0, &X_B, margin, &mut points);
+            narrow.contact_motions(&a.0, &X_A, &b.0, &X_B, margin, &points, &mut motions);
+            let (w, v) = (s.vec3(1.0), s.vec3(1.0));
+            for (point, motion) in points.iter().zip(&motions) {
+                assert!(!motion.by_differences && !motion.kink, "{point:?}");
+                let mut at = |h: f64| {
+                    let mut out = Vec::new();
+                    let X = moved(&X_B, point.p_WCb, w * h, v * h);
+                    narrow.contact_patch(&a.0, &X_A, &b.0, &X, margin, &mut out);
+                    out.iter().find(|p| p.feature == point.feature).map(entries)
+                };
+                let got = predicted(motion, w, v);
+                let mut best = f64::INFINITY;
+                for h in [1e-5, 1e-6, 1e-7] {
+                    let (Some(p), Some(m)) = (at(h), at(-h)) else { continue };
+                    let want: [f64; 10] = std::array::from_fn(|i| (p[i] - m[i]) / (2.0 * h));
+                    let size = want.iter().fold(1.0_f64, |m, x| m.max(x.abs()));
+                    let error =
+                        got.iter().zip(&want).fold(0.0_f64, |m, (x, y)| m.max((x - y).abs()));
+                    best = best.min(error / size);
+                }
+                ends += 1;
+                worst = worst.max(best);
+            }
+        }
+    }
+    // rounding of 1e-16 m over 1e-7, and of normals across a gap of a millimetre
+    assert!(ends > 700 && worst < 1e-6, "{ends}, {worst:e}");
+}
+
+/// Exactly parallel lines are nearest at any of their points, and a tilt takes the normal to that of either end: a kink,
+/// which differences would average over.
+#[test]
+fn parallel_lines_are_a_kink() {
+    let mut narrow = NarrowPhase::new();
+    let cube = Shape::Box { half: [0.2, 0.3, 0.2] };
+    let rod = Shape::Capsule { radius: 0.1, half_length: 0.25 };
+    let X_A = Pose::new(Quat::from_axis_angle(Vec3::Y, std::f64::consts::FRAC_PI_4), Vec3::ZERO);
+    let lying = Quat::from_axis_angle(Vec3::X, std::f64::consts::FRAC_PI_2);
+    let X_B = Pose::new(lying, Vec3::new(0.0, 0.0, 0.2 * 2f64.sqrt() + 0.101));
+    let (mut points, mut motions) = (Vec::new(), Vec::new());
+    narrow.contact_patch(&cube, &X_A, &rod, &X_B, 0.02, &mut points);
+    narrow.contact_motions(&cube, &X_A, &rod, &X_B, 0.02, &points, &mut motions);
+    assert_eq!(points.len(), 2);
+    assert!(motions.iter().all(|m| m.kink), "{motions:?}");
+}
+
+/// A square of points that lies level has four nearest points, and a fifth that is chosen by a hair; tilted it has not.
+#[test]
+fn ties_of_a_choice_are_told() {
+    let mut narrow = NarrowPhase::new();
+    let at = |i: i32, j: i32| Vec3::new(0.01 * f64::from(i), 0.01 * f64::from(j), 0.0);
+    let points: Vec<Vec3> = (-5..=5).flat_map(|i| (-5..=5).map(move |j| at(i, j))).collect();
+    let mut s = Samples::new(3);
+    for choice in [Choice::Nearest { k: 5 }, Choice::Spread { k: 5 }] {
+        let cloud = Shape::Cloud(Arc::new(PointCloud::new(&points, None, 0.0, choice).unwrap()));
+        let level = Pose::from_translation(Vec3::new(0.0, 0.0, 1e-3));
+        let mut tied =
+            |X: &Pose| narrow.choice_is_tied(&Shape::HalfSpace, &Pose::IDENTITY, &cloud, X, 0.02);
+        assert!(tied(&level), "{choice:?}");
+        let mut count = 0;
+        for _ in 0..50 {
+            count += i32::from(tied(&Pose::new(
+                Quat::from_rotation_vector(s.vec3(0.1)),
+                level.translation,
+            )));
+        }
+        assert!(count <= 5, "{choice:?}: {count} of 50");
+        let ball = Shape::Sphere { radius: 0.1 };
+        assert!(!narrow.choice_is_tied(&Shape::HalfSpace, &Pose::IDENTITY, &ball, &level, 0.02));
+    }
+}
+
+/// What is not tied stays as it is under motions of a nanometre.
+#[test]
+fn choices_that_are_not_tied_stay() {
+    let mut narrow = NarrowPhase::new();
+    let mut s = Samples::new(8);
+    let plate = Shape::Box { half: [0.3, 0.3, 0.1] };
+    let rod = Shape::Capsule { radius: 0.2, half_length: 0.3 };
+    let (mut free, mut tied) = (0, 0);
+    for sample in 0..400 {
+        let points: Vec<Vec3> = (0..60).map(|_| s.vec3(0.3)).collect();
+        let choice = if sample % 2 == 0 { Choice::default() } else { Choice::Nearest { k: 4 } };
+        let cloud = Shape::Cloud(Arc::new(PointCloud::new(&points, None, 0.0, choice).unwrap()));
+        let other = [&Shape::HalfSpace, &plate, &rod][sample % 3];
+        let mut X = s.pose(0.1);
+        let d = narrow.signed_distance(other, &Pose::IDENTITY, &cloud, &X);
+        X.translation -= d.n_AB_W * (d.phi - 1e-4);
+        if narrow.choice_is_tied(other, &Pose::IDENTITY, &cloud, &X, 0.1) {
+            tied += 1;
+            continue;
+        }
+        free += 1;
+        let mut chosen = |X: &Pose| {
+            let mut out = Vec::new();
+            narrow.contact_patch(other, &Pose::IDENTITY, &cloud, X, 0.1, &mut out);
+            let mut features: Vec<u32> = out.iter().map(|p| p.feature).collect();
+            features.sort_unstable();
+            features
+        };
+        let here = chosen(&X);
+        for _ in 0..10 {
+            let moved = moved(&X, X.translation, s.vec3(1e-9), s.vec3(1e-9));
+            assert_eq!(here, chosen(&moved), "{other:?} {choice:?}");
+        }
+    }
+    assert!(free > 350 && tied < 50, "{free} free, {tied} tied");
+}

@@ -65,6 +65,33 @@ fn write(v: Vec3, to: &mut [f64]) {
 }
 
 impl Model {
+    /// What a joint with a quaternion turns by in `q ⊕ h v`: matrices of the turns of `dq` and of `hdv`. None for other
+    /// joints, whose changes are plain sums.
+    ///
+    /// # Panics
+    ///
+    /// If `v` is shorter than `n_v`.
+    pub fn turns_of_integral(&self, body: usize, v: &[f64], h: f64) -> Option<[Mat3; 2]> {
+        let body = &self.bodies[body];
+        body.joint.has_quaternion().then(|| {
+            let phi = vec3(&v[body.v.clone()]) * h;
+            [Quat::from_rotation_vector(phi).to_matrix(), left_jacobian(phi)]
+        })
+    }
+
+    /// Matrices of the turns of `dq0` and of `dq1` in `q1 ⊖ q0` of a joint with a quaternion; none for others.
+    ///
+    /// # Panics
+    ///
+    /// If a slice is too short.
+    pub fn turns_of_difference(&self, body: usize, q0: &[f64], q1: &[f64]) -> Option<[Mat3; 2]> {
+        let body = &self.bodies[body];
+        body.joint.has_quaternion().then(|| {
+            let phi = difference_of(&q0[body.q.clone()], &q1[body.q.clone()]);
+            [left_jacobian_inverse(-phi) * -1.0, left_jacobian_inverse(phi)]
+        })
+    }
+
     /// Change of `q ⊕ h v`, on its tangent space, for changes `dq` of `q` on its own and `hdv` of `h v`; all of
     /// length `n_v`.
     ///

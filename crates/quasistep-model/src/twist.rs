@@ -88,7 +88,7 @@ impl Column {
 
     /// True if it turns; a slide has no angular velocity at all.
     #[inline]
-    fn turns(&self) -> bool {
+    pub fn turns(&self) -> bool {
         self.w_W != Vec3::ZERO
     }
 }

@@ -86,7 +86,14 @@ pub fn prediction<'py>(
     let max_recovery_speed = params.max_recovery_speed;
     let settings = PredictionSettings { time_step: h, max_recovery_speed, directions };
     let driven = dynamics.driven(world).map_err(|e| error::control(&e.into()))?;
-    let found = predict(world, &seen, &q, &[], &dynamics, &settings)
+    // springs of a dynamic step are at rest here
+    let held: Vec<f64> = world
+        .commanded()
+        .iter()
+        .flat_map(|&b| &q[world.model().body(b).q.clone()])
+        .copied()
+        .collect();
+    let found = predict(world, &seen, &q, &held, &[], &dynamics, &settings)
         .map_err(|e| error::control(&e.into()))?;
     let data = PyDict::new(py);
     let lcs = &found.lcs;

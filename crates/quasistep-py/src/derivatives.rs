@@ -26,12 +26,13 @@ fn mode(kappa: Option<f64>) -> Mode {
 }
 
 /// Kinds of kinks.
-const KINKS: usize = 7;
+const KINKS: usize = 8;
 
 /// Counts by name of [`StepKinks`], in the order of `quasistep.Kinks`.
 fn kinks(k: &StepKinks) -> [u32; KINKS] {
     let program = k.program;
-    [program.rows, program.round, program.springs, k.features, k.edges, k.recovery, k.margin]
+    let [rows, round, springs] = [program.rows, program.round, program.springs];
+    [rows, round, springs, k.features, k.edges, k.recovery, k.margin, k.choices]
 }
 
 #[pymethods]
@@ -52,7 +53,8 @@ impl Derivatives {
         kappa: Option<f64>,
     ) -> PyResult<Self> {
         let params = system.params_with(params, h);
-        let input = system.input(t + params.time_step, u, v, wrenches, &params)?;
+        let input =
+            system.input(quasistep::end_of_step(t, params.time_step), u, v, wrenches, &params)?;
         let state = State::at_rest(t, flat(&q));
         let world = Arc::clone(&system.scene.system);
         let inner = py.detach(|| {
@@ -216,7 +218,7 @@ pub fn differentiate_batch<'py>(
     let params = system.params_with(params, h);
     let world = &system.scene.system;
     let mut all = Vec::new();
-    system.scene.sample_wrenches(t + params.time_step, &mut all);
+    system.scene.sample_wrenches(quasistep::end_of_step(t, params.time_step), &mut all);
     all.extend(system.wrenches(wrenches)?);
     let (q, u, v) = (flat(&q), flat(&u), v.map(|v| flat(&v)).unwrap_or_default());
     let weights = weights.map(|w| flat(&w));

@@ -8,6 +8,7 @@ use pyo3::types::{PyDict, PyTuple};
 use quasistep::{
     ForceUniqueness, MotionUniqueness, RowKey, Stage, StepMethod, Uniqueness, WarmRow,
 };
+use quasistep_record::{Frame, Recording};
 
 /// What a step computed: forces, contacts, certificate, timing.
 ///
@@ -205,10 +206,7 @@ impl StepReport {
     /// it and the step was taken with exact Coulomb friction.
     #[getter]
     fn uniqueness<'py>(&self, py: Python<'py>) -> PyResult<Option<Bound<'py, PyAny>>> {
-        let Some(words) = &self.data.uniqueness else { return Ok(None) };
-        let make = py.import("quasistep._records")?.getattr("Uniqueness")?.getattr("_of")?;
-        let words = words.clone().into_pyobject(py)?;
-        make.call1(words.cast::<PyTuple>()?.clone()).map(Some)
+        self.data.uniqueness.clone().map(|words| words.make(py)).transpose()
     }
 
     /// What the next step may start from; ``None`` in a batch that was not asked for it.
@@ -333,6 +331,51 @@ fn uniqueness_words(found: &Uniqueness) -> UniquenessWords {
     let (motion, forces) = (motion.to_owned(), forces.to_owned());
     let text = found.to_string();
     UniquenessWords(motion, bodies, direction, forces, contacts, joints, sums, text)
+}
+
+impl UniquenessWords {
+    /// The `quasistep.Uniqueness` of these words.
+    fn make<'py>(self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
+        let make = py.import("quasistep._records")?.getattr("Uniqueness")?.getattr("_of")?;
+        make.call1(self.into_pyobject(py)?.cast::<PyTuple>()?.clone())
+    }
+}
+
+/// What a recording keeps of a step's uniqueness, as a `quasistep.Uniqueness`.
+pub fn recorded_uniqueness<'py>(
+    py: Python<'py>,
+    recording: &Recording,
+    frame: &Frame,
+) -> PyResult<Option<Bound<'py, PyAny>>> {
+    use quasistep_record::{ForceUniqueness, MotionUniqueness};
+    let Some(found) = &frame.uniqueness else { return Ok(None) };
+    let name = |body: usize| recording.bodies[body].clone();
+    let (motion, bodies, direction) = match &found.motion {
+        MotionUniqueness::Unique => ("unique", Vec::new(), Vec::new()),
+        MotionUniqueness::Free { bodies, direction } => {
+            ("free", bodies.iter().map(|b| name(*b)).collect(), direction.clone())
+        }
+        MotionUniqueness::Unknown => ("unknown", Vec::new(), Vec::new()),
+    };
+    let (forces, contacts, joints, sums) = match &found.forces {
+        ForceUniqueness::Unique => ("unique", Vec::new(), Vec::new(), Vec::new()),
+        ForceUniqueness::Shared { contacts, joints, sums } => {
+            let contact = |c: &quasistep_record::SharedForce| {
+                let between = &frame.contacts[c.contact];
+                (c.contact, name(between.a), name(between.b), c.normal_is_unique)
+            };
+            let sum = |s: &quasistep_record::DeterminedSum| {
+                (name(s.body), s.contacts.clone(), s.axes.clone())
+            };
+            let contacts = contacts.iter().map(contact).collect();
+            ("shared", contacts, joints.clone(), sums.iter().map(sum).collect())
+        }
+        ForceUniqueness::Unknown => ("unknown", Vec::new(), Vec::new(), Vec::new()),
+    };
+    let (motion, forces, text) = (motion.to_owned(), forces.to_owned(), found.text.clone());
+    UniquenessWords(motion, bodies, direction, forces, contacts, joints, sums, text)
+        .make(py)
+        .map(Some)
 }
 
 fn key_to_words(key: &RowKey) -> [u32; 5] {

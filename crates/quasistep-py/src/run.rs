@@ -4,6 +4,7 @@ use crate::arrays::{Array, Reduced, flat, pose};
 use crate::error;
 use crate::params::StepParams;
 use crate::records::{self, Of};
+use crate::report;
 use crate::system::{System, WrenchArgument, wall_ns};
 use numpy::PyArray1;
 use pyo3::exceptions::{PyOSError, PyValueError};
@@ -172,6 +173,13 @@ impl Recording {
         let read = quasistep_record::Recording::from_json(text.as_bytes(), Path::new("recording"));
         let inner = read.map_err(|e| PyValueError::new_err(e.to_string()))?;
         Ok(Self { inner })
+    }
+
+    /// Whether each step's answer was the only one, where the run asked: one entry per step.
+    #[getter]
+    fn uniqueness<'py>(&self, py: Python<'py>) -> PyResult<Vec<Option<Bound<'py, PyAny>>>> {
+        let frames = self.inner.frames.iter().skip(1);
+        frames.map(|frame| report::recorded_uniqueness(py, &self.inner, frame)).collect()
     }
 
     /// The self-contained 3-D page, as text.

@@ -396,7 +396,8 @@ impl System {
         uniqueness: bool,
     ) -> PyResult<(Bound<'py, PyArray1<f64>>, StepReport)> {
         let params = self.params_with(params, h);
-        let mut input = self.input(t + params.time_step, u, v, wrenches, &params)?;
+        let mut input =
+            self.input(quasistep::end_of_step(t, params.time_step), u, v, wrenches, &params)?;
         input.tau = tau.map(|tau| flat(&tau)).unwrap_or_default();
         let v_start = velocity.map(|v| flat(&v)).unwrap_or_default();
         let mut state = State { time: t, q: flat(&q), v: v_start };
@@ -404,7 +405,8 @@ impl System {
         let world = &self.scene.system;
         let taken = py.detach(|| {
             let report = world.step_with(&mut state, &input, &params, &mut work)?.clone();
-            let found = if uniqueness { world.uniqueness(&work) } else { None };
+            let asked = uniqueness && report.uniqueness.is_none();
+            let found = if asked { world.uniqueness(&work) } else { report.uniqueness.clone() };
             Ok((report, found))
         });
         let warm = work.warm_start();

@@ -1,5 +1,6 @@
 //! The data of a recording, and what makes it consistent.
 
+use crate::uniqueness::Uniqueness;
 use quasistep_math::{Pose, Vec3};
 use serde::{Deserialize, Serialize};
 
@@ -139,6 +140,8 @@ pub struct Frame {
     pub effort: Vec<f64>,
     /// Contacts of the step that ended here. Empty in frame 0.
     pub contacts: Vec<Contact>,
+    /// Whether that step's answer was the only one, if the run asked. None in frame 0.
+    pub uniqueness: Option<Uniqueness>,
 }
 
 /// One contact point of a step.
@@ -278,6 +281,10 @@ impl Recording {
         length("efforts", frame.effort.len(), n_cmd)?;
         if k == 0 {
             length("contacts", frame.contacts.len(), 0)?;
+            length("answers on uniqueness", usize::from(frame.uniqueness.is_some()), 0)?;
+        }
+        if let Some(uniqueness) = &frame.uniqueness {
+            uniqueness.check(self.bodies.len(), frame.contacts.len())?;
         }
         finite("time", &[frame.t])?;
         for X_WB in &frame.X_WB {

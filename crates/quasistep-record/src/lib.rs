@@ -8,12 +8,12 @@
 //! # The file `recording.json`
 //!
 //! One JSON object, numbers in columns so that a frame costs no key names. Numbers are printed in
-//! their shortest form that reads back as the same bits. Version 3:
+//! their shortest form that reads back as the same bits. Version 4:
 //!
 //! | key           | value                                                                     |
 //! |---------------|---------------------------------------------------------------------------|
 //! | `format`      | `"quasistep recording"`                                                   |
-//! | `version`     | `3`                                                                       |
+//! | `version`     | `4`                                                                       |
 //! | `scene`, `title` | where the run came from; what to call it                               |
 //! | `time_step`   | step size in s                                                            |
 //! | `bodies`      | names `model/link`; entry 0 is `world`                                    |
@@ -37,8 +37,14 @@
 //! | `n_contacts` | N               | contacts of the step that ends at the frame; their sum is C   |
 //! | `contacts` | columns `a b p n phi phi_next normal_force force spin mode mu` | C entries each, 3 C for `p`, `n`, `force`; `mode` 0 separate, 1 stick, 2 slide; `roll`, 3 C, if a contact has rolling friction |
 //!
-//! Versions 1 and 2 are read as well: 2 added a kind of geometry, 3 the velocities. Reading refuses other versions, unknown keys, and columns that do not fit each other; the error
-//! names the file and what was seen.
+//! With `step.uniqueness` there is one more key in `frames`, `uniqueness`, an object of two lists. `answers` holds
+//! what was said, each time that it changed: `motion` is `"unique"`, `"unknown"` or `{"free": {"bodies",
+//! "direction"}}`, bodies by index and dofs by name with their shares; `forces` is `"unique"`, `"unknown"` or
+//! `{"shared": {"contacts", "joints", "sums"}}`, contacts by index among those of the frame; `text` is both in words.
+//! `steps`, of length N − 1, has for every step the index of its answer, or `null` for one without.
+//!
+//! Versions 1 to 3 are read as well: 2 added a kind of geometry, 3 the velocities, 4 uniqueness. Reading refuses other
+//! versions, unknown keys, and columns that do not fit each other; the error names the file and what was seen.
 //!
 //! # Tables
 //!
@@ -50,10 +56,12 @@ mod csv;
 mod data;
 mod error;
 mod query;
+mod uniqueness;
 mod wire;
 
 pub use csv::{CONTACTS_HEADER, ContactsCsv, StatesCsv, write_contacts_csv, write_states_csv};
 pub use data::{Contact, DrawnGeometry, DrawnShape, Finish, Frame, Mode, Recording, ShapeRole};
 pub use error::RecordError;
 pub use query::{continue_quaternions, quaternion_starts};
+pub use uniqueness::{DeterminedSum, ForceUniqueness, MotionUniqueness, SharedForce, Uniqueness};
 pub use wire::VERSION;

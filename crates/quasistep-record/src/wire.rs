@@ -3,6 +3,7 @@
 use crate::data::pose_to_array;
 use crate::{
     Contact, DrawnGeometry, DrawnShape, Finish, Frame, Mode, RecordError, Recording, ShapeRole,
+    Uniqueness,
 };
 use quasistep_math::{Pose, Quat, Vec3};
 use serde::{Deserialize, Serialize};
@@ -13,7 +14,7 @@ use std::path::Path;
 const FORMAT: &str = "quasistep recording";
 
 /// Version of `recording.json` that this crate writes. It reads this one and those before.
-pub const VERSION: u64 = 3;
+pub const VERSION: u64 = 4;
 
 /// Read first: a file of another version may look different everywhere else.
 #[derive(Deserialize)]
@@ -64,6 +65,16 @@ struct Frames1 {
     effort: Vec<f64>,
     n_contacts: Vec<usize>,
     contacts: Contacts1,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    uniqueness: Option<Answers1>,
+}
+
+/// What was said of uniqueness, each time it changed, and which of it of every step.
+#[derive(Default, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Answers1 {
+    answers: Vec<Uniqueness>,
+    steps: Vec<Option<usize>>,
 }
 
 #[derive(Default, Serialize, Deserialize)]
@@ -132,7 +143,7 @@ impl Recording {
             let problem = format!("`format` is `{}`; expected `{FORMAT}`", header.format);
             return Err(RecordError::malformed(path, &problem));
         }
-        // version 2 added a kind of geometry, version 3 velocities; neither changed anything
+        // version 2 added a kind of geometry, version 3 velocities, version 4 uniqueness; none changed anything
         if !(1..=VERSION).contains(&header.version) {
             let (got, want) = (header.version, VERSION);
             return Err(RecordError::Version { file: path.to_owned(), got, want });
@@ -174,6 +185,7 @@ fn to_columns(r: &Recording) -> File1 {
             columns.mu.push(c.mu);
         }
     }
+    frames.uniqueness = answers(&r.frames);
     File1 {
         format: FORMAT.to_owned(),
         version: VERSION,
@@ -199,6 +211,20 @@ fn to_columns(r: &Recording) -> File1 {
             .collect(),
         frames,
     }
+}
+
+/// What frames say of uniqueness; nothing if none says anything.
+fn answers(frames: &[Frame]) -> Option<Answers1> {
+    let mut all = Answers1::default();
+    for frame in frames.iter().skip(1) {
+        if let Some(answer) = &frame.uniqueness
+            && all.answers.last() != Some(answer)
+        {
+            all.answers.push(answer.clone());
+        }
+        all.steps.push(frame.uniqueness.as_ref().map(|_| all.answers.len() - 1));
+    }
+    (!all.answers.is_empty()).then_some(all)
 }
 
 fn from_columns(f: File1) -> Result<Recording, String> {
@@ -233,6 +259,21 @@ fn from_columns(f: File1) -> Result<Recording, String> {
             return Err(format!("column `{name}` has {got} entries; expected {want}"));
         }
     }
+    if let Some(said) = &c.uniqueness {
+        let (got, want) = (said.steps.len(), n.saturating_sub(1));
+        if got != want {
+            return Err(format!("column `uniqueness.steps` has {got} entries; expected {want}"));
+        }
+        let answers = said.answers.len();
+        if let Some(k) = said.steps.iter().flatten().find(|k| **k >= answers) {
+            return Err(format!("`uniqueness.steps` speaks of answer {k} of {answers}"));
+        }
+    }
+    // frame i >= 1 owns entry i - 1
+    let said = |i: usize| {
+        let said = c.uniqueness.as_ref()?;
+        (*said.steps.get(i.checked_sub(1)?)?).map(|k| said.answers[k].clone())
+    };
     let n_b = f.bodies.len();
     let (n_q, n_v) = (f.coordinates.len(), f.dofs.len());
     let mut frames = Vec::with_capacity(n);
@@ -270,6 +311,7 @@ fn from_columns(f: File1) -> Result<Recording, String> {
             q_cmd: c.q_cmd[row.clone()].to_vec(),
             effort: c.effort[row].to_vec(),
             contacts,
+            uniqueness: said(i),
         });
     }
     Ok(Recording {

@@ -3,8 +3,9 @@
 
 use quasistep_math::{Pose, Quat, Vec3};
 use quasistep_record::{
-    CONTACTS_HEADER, Contact, ContactsCsv, DrawnGeometry, DrawnShape, Finish, Frame, Mode,
-    RecordError, Recording, ShapeRole, StatesCsv, write_contacts_csv, write_states_csv,
+    CONTACTS_HEADER, Contact, ContactsCsv, DeterminedSum, DrawnGeometry, DrawnShape, Finish,
+    ForceUniqueness, Frame, Mode, MotionUniqueness, RecordError, Recording, ShapeRole, SharedForce,
+    StatesCsv, Uniqueness, write_contacts_csv, write_states_csv,
 };
 use std::path::PathBuf;
 
@@ -71,6 +72,7 @@ fn sample() -> Recording {
         q_cmd: if k == 0 { vec![] } else { vec![AWKWARD[k]] },
         effort: if k == 0 { vec![] } else { vec![-AWKWARD[k]] },
         contacts: (0..k).map(|i| contact(i + k)).collect(),
+        uniqueness: (k > 1).then(|| answer(k / 4)),
     };
     Recording {
         scene: "scenes/test.yml".into(),
@@ -96,6 +98,27 @@ fn sample() -> Recording {
         commands: vec!["a.x".into()],
         frames: (0..6).map(frame).collect(),
         finish: Finish::Stopped { reason: "contact problem not solved".into() },
+    }
+}
+
+/// What may be said of a step: everything that there is to say, or nothing but yes.
+fn answer(kind: usize) -> Uniqueness {
+    if kind > 0 {
+        return Uniqueness {
+            motion: MotionUniqueness::Unique,
+            forces: ForceUniqueness::Unknown,
+            text: "the motion is the only one".into(),
+        };
+    }
+    let contacts = vec![SharedForce { contact: 1, normal_is_unique: true }];
+    let sums = vec![DeterminedSum { body: 1, contacts: vec![0, 1], axes: "xz".into() }];
+    Uniqueness {
+        motion: MotionUniqueness::Free {
+            bodies: vec![1],
+            direction: vec![("b.vx".into(), 1.0), ("b.wy".into(), -1.0 / 3.0)],
+        },
+        forces: ForceUniqueness::Shared { contacts, joints: vec!["a.x".into()], sums },
+        text: "`box/body` may as well move".into(),
     }
 }
 
@@ -180,9 +203,9 @@ fn refusal(name: &str, change: impl FnOnce(String) -> String) -> String {
 fn reading_refuses_what_it_does_not_know() {
     for version in ["0", "7"] {
         let error = refusal("version.json", |s| {
-            s.replace("\"version\":3", &format!("\"version\":{version}"))
+            s.replace("\"version\":4", &format!("\"version\":{version}"))
         });
-        let wanted = format!("recording version {version}; this program reads versions up to 3");
+        let wanted = format!("recording version {version}; this program reads versions up to 4");
         assert!(error.ends_with(&wanted), "{error}");
     }
     let error = refusal("format.json", |s| s.replace("quasistep recording", "something else"));
@@ -191,19 +214,22 @@ fn reading_refuses_what_it_does_not_know() {
     assert!(error.contains("unknown field `zene`") && error.contains("line 1"), "{error}");
 }
 
-/// Version 1 had no dots, versions 1 and 2 no velocities, and they were the same otherwise.
+/// Version 1 had no dots, versions 1 and 2 no velocities, none of them uniqueness, and they were the same otherwise.
 #[test]
 fn recordings_of_older_versions_are_read() {
     let file = Scratch::new("older.json");
     let mut recording = sample();
     recording.shapes.retain(|s| !matches!(s.geometry, DrawnGeometry::Points { .. }));
     recording.dofs.clear();
-    recording.frames.iter_mut().for_each(|f| f.v.clear());
+    for frame in &mut recording.frames {
+        frame.v.clear();
+        frame.uniqueness = None;
+    }
     recording.write(&file.0).unwrap();
     let text = std::fs::read_to_string(&file.0).unwrap();
-    assert!(!text.contains("\"dofs\"") && !text.contains("\"v\""));
-    for version in [1, 2] {
-        let old = text.replace("\"version\":3", &format!("\"version\":{version}"));
+    assert!(["\"dofs\"", "\"v\"", "uniqueness"].iter().all(|key| !text.contains(key)));
+    for version in [1, 2, 3] {
+        let old = text.replace("\"version\":4", &format!("\"version\":{version}"));
         assert_ne!(text, old);
         std::fs::write(&file.0, old).unwrap();
         assert_eq!(Recording::read(&file.0).unwrap(), recording);
@@ -341,6 +367,7 @@ fn quaternions_in_the_states_table_are_continuous_in_sign() {
         q_cmd: vec![],
         effort: vec![],
         contacts: vec![],
+        uniqueness: None,
     };
     let mut out = Vec::new();
     let mut table = StatesCsv::new(&mut out, &coordinates, &[]).unwrap();
@@ -424,4 +451,26 @@ fn names_find_their_columns() {
     assert_eq!(recording.coordinate("nothing"), None);
     assert_eq!(recording.command("a.x"), Some(0));
     assert_eq!(recording.body("box/body"), Some(1));
+}
+
+/// Answers on uniqueness are written each time that they change, and refused where they do not fit.
+#[test]
+fn uniqueness_is_kept_step_by_step() {
+    let recording = sample();
+    let text = recording.to_json().unwrap();
+    // frames 2 and 3 say the same, and so do 4 and 5
+    assert!(text.contains("\"steps\":[null,0,0,1,1]"), "{text}");
+    let refused = |from: &str, to: &str, words: &str| {
+        let changed = text.replace(from, to);
+        assert_ne!(text, changed);
+        let error = Recording::from_json(changed.as_bytes(), "test".as_ref()).unwrap_err();
+        assert!(error.to_string().contains(words), "{error}");
+    };
+    refused("\"steps\":[null,", "\"steps\":[", "`uniqueness.steps` has 4 entries; expected 5");
+    refused("[null,0,0,1,1]", "[null,0,0,1,2]", "speaks of answer 2 of 2");
+    refused("\"bodies\":[1]", "\"bodies\":[2]", "uniqueness speaks of body 2 of 2");
+    refused("\"contact\":1", "\"contact\":2", "uniqueness speaks of contact 2 of 2");
+    let mut early = recording;
+    early.frames[0].uniqueness = Some(answer(1));
+    assert!(early.check().unwrap_err().contains("1 answers on uniqueness; expected 0"));
 }

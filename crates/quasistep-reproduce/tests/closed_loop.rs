@@ -41,7 +41,8 @@ fn the_point_robot_of_the_scene_is_that_of_the_note() {
     let hand = point_robot::lcs();
     for q in [[-2.0, -4.0], [3.0, -4.4], [1.0, -1.5]] {
         let dynamics = Dynamics::Dynamic { driven: vec![0, 1] };
-        let ours = predict(&scene.system, &look(&scene, &q), &q, &[], &dynamics, &settings(0.1));
+        let ours =
+            predict(&scene.system, &look(&scene, &q), &q, &[], &[], &dynamics, &settings(0.1));
         let ours = ours.unwrap().lcs;
         assert_eq!((ours.n_x, ours.n_u, ours.n_gamma), (4, 2, 12));
         assert_eq!(ours.contacts(), hand.contacts());
@@ -243,7 +244,8 @@ fn demands_that_clash_are_named_as_the_scene_does() {
 fn what_cannot_be_planned_is_named() {
     let predict_in = |scene: &Scene, dynamics: &Dynamics| {
         let here = look(scene, &scene.start.q);
-        predict(&scene.system, &here, &scene.start.q, &[], dynamics, &settings(0.1))
+        let held = vec![0.0; if dynamics.carries_velocity() { scene.system.n_cmd() } else { 0 }];
+        predict(&scene.system, &here, &scene.start.q, &held, &[], dynamics, &settings(0.1))
     };
     // a free box
     let error = predict_in(&scene("planar_push", &[]), &Dynamics::QuasiDynamic).unwrap_err();
@@ -252,8 +254,15 @@ fn what_cannot_be_planned_is_named() {
     assert_eq!(predict_in(&robot, &Dynamics::QuasiDynamic), Err(PredictionError::NoInput));
     let beyond = Dynamics::Dynamic { driven: vec![7] };
     assert_eq!(predict_in(&robot, &beyond), Err(PredictionError::Input { dof: 7 }));
-    // fingers have springs but no mass
     let hand = scene("planar_hand", &[]);
-    let error = predict_in(&hand, &Dynamics::Dynamic { driven: vec![0] }).unwrap_err();
+    let pushed = Dynamics::Dynamic { driven: vec![0] };
+    let here = look(&hand, &hand.start.q);
+    let error = predict(&hand.system, &here, &hand.start.q, &[1.0], &[], &pushed, &settings(0.1));
+    assert_eq!(error, Err(PredictionError::Command { got: 1, want: 4 }));
+    // fingers have springs and no mass, and follow their balance; a slide without either does not
+    assert!(predict_in(&hand, &Dynamics::Dynamic { driven: vec![0] }).is_ok());
+    let slides = "[{slide: x, axis: [1, 0, 0], start: -0.13}, {slide: y, axis: [0, 1, 0]}]";
+    let loose = scene("planar_hand", &[("models.left.joint", slides)]);
+    let error = predict_in(&loose, &Dynamics::Dynamic { driven: vec![0] }).unwrap_err();
     assert_eq!(error, PredictionError::Massless { dof: "left.x".into() });
 }

@@ -2,9 +2,10 @@
 
 use crate::scene::{Scene, n_steps};
 use quasistep::{
-    ContactMode, State, StepError, StepInput, StepParams, StepReport, Uniqueness, Workspace, Wrench,
+    ContactMode, ForceUniqueness, MotionUniqueness, State, StepError, StepInput, StepParams,
+    StepReport, Uniqueness, Workspace, Wrench,
 };
-use quasistep_record::{Contact, Finish, Frame, Mode, Recording};
+use quasistep_record::{self as record, Contact, Finish, Frame, Mode, Recording};
 use std::ops::ControlFlow;
 
 /// One step of a run, shown to the observer after it was taken.
@@ -100,9 +101,9 @@ impl Scene {
         let mut recording = self.empty_recording(params);
         recording.frames.push(self.frame(&state, None));
         let mut stopped = None;
-        let (h, t0) = (params.time_step, state.time);
+        let h = params.time_step;
         for index in 1..=self.n_steps_with(options) {
-            let t = t0 + index as f64 * h;
+            let t = quasistep::end_of_step(state.time, h);
             match options.commands {
                 None => self.sample_for(params, t, &mut input),
                 Some((q_cmd, v_cmd)) => {
@@ -243,6 +244,7 @@ impl Scene {
             q_cmd: Vec::new(),
             effort: Vec::new(),
             contacts: Vec::new(),
+            uniqueness: None,
         };
         let Some((report, input)) = step else { return frame };
         for (_, (in_cmd, in_effort)) in self.commanded_coordinates() {
@@ -271,6 +273,46 @@ impl Scene {
                 mu: c.friction.mu,
             })
             .collect();
+        frame.uniqueness = report.uniqueness.as_ref().map(|found| self.recorded(found));
         frame
+    }
+
+    /// An answer on uniqueness as recordings keep it.
+    fn recorded(&self, found: &Uniqueness) -> record::Uniqueness {
+        let bodies = self.system.model().bodies();
+        let index = |name: &String| bodies.iter().position(|b| b.name == *name);
+        let motion = match &found.motion {
+            MotionUniqueness::Unique => record::MotionUniqueness::Unique,
+            MotionUniqueness::Unknown => record::MotionUniqueness::Unknown,
+            MotionUniqueness::Free { bodies, direction } => record::MotionUniqueness::Free {
+                bodies: bodies.iter().filter_map(index).collect(),
+                direction: direction.clone(),
+            },
+        };
+        let forces = match &found.forces {
+            ForceUniqueness::Unique => record::ForceUniqueness::Unique,
+            ForceUniqueness::Unknown => record::ForceUniqueness::Unknown,
+            ForceUniqueness::Shared { contacts, joints, sums } => record::ForceUniqueness::Shared {
+                contacts: contacts
+                    .iter()
+                    .map(|c| record::SharedForce {
+                        contact: c.contact,
+                        normal_is_unique: c.normal_is_unique,
+                    })
+                    .collect(),
+                joints: joints.clone(),
+                sums: sums
+                    .iter()
+                    .filter_map(|s| {
+                        Some(record::DeterminedSum {
+                            body: index(&s.body)?,
+                            contacts: s.contacts.clone(),
+                            axes: s.axes.iter().collect(),
+                        })
+                    })
+                    .collect(),
+            },
+        };
+        record::Uniqueness { motion, forces, text: found.to_string() }
     }
 }

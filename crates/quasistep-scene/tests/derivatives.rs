@@ -146,21 +146,21 @@ fn largest(v: &[f64]) -> f64 {
     v.iter().fold(0.0, |m, x| m.max(x.abs()))
 }
 
-/// Largest difference over the largest entry, at least `floor`.
-fn apart(x: &[f64], y: &[f64], floor: f64) -> f64 {
+/// Largest difference, less what is noise, over the largest entry, at least `floor`.
+fn apart(x: &[f64], y: &[f64], floor: f64, noise: f64) -> f64 {
     let d = x.iter().zip(y).fold(0.0_f64, |m, (x, y)| m.max((x - y).abs()));
-    d / largest(y).max(floor)
+    (d - noise).max(0.0) / largest(y).max(floor)
 }
 
 /// How a scene went.
 #[derive(Clone, Copy, Debug, Default)]
 struct Tally {
     /// Comparisons made.
-    smooth: usize,
-    /// Comparisons skipped.
+    compared: usize,
+    /// Comparisons skipped, because the derivative says that there is a kink.
     flagged: usize,
-    /// Largest relative error of `q_next`.
-    worst: f64,
+    /// Largest relative errors of `q_next`, `v` and impulses.
+    worst: [f64; 3],
 }
 
 /// The matrices times a change are the product, if nothing but `q` and the command changes.
@@ -184,15 +184,34 @@ fn check_matrices(
         })
         .collect();
     // rows of a pile are nearly dependent: products of their own agree with sums of others to 2e-9
-    let error = apart(&product, &out.q_next, 1.0);
+    let error = apart(&product, &out.q_next, 1.0, 0.0);
     assert!(error < 1e-8, "{error:e}");
 }
 
-/// Compares every so many steps of a scene's run. A comparison is skipped only where the derivative itself says that
-/// there is a kink: by its flags, or because the change pulls dependent rows apart.
-fn compare(name: &str, mode: Mode) -> Tally {
-    const POINTS: usize = 10;
-    let scene = scene(name);
+/// Largest entry that counts as one: a motion of a millimetre for a change of 1 m, 1 rad or 1 N.
+const FLOOR: f64 = 1e-3;
+/// Most scatter of differences that is allowed for, in m per 1 m, 1 rad or 1 N.
+const NOISE: f64 = 1e-7;
+/// How far states are moved off those of a run, in m and rad.
+const OFF: f64 = 1e-3;
+
+/// A scene, and the least comparisons of each kind that must not be skipped.
+struct Case {
+    name: &'static str,
+    /// Steps of the run, spread over it; five comparisons each.
+    steps: usize,
+    /// Along the run, and off it; `None` for a scene that is not compared there.
+    least: [Option<usize>; 2],
+    /// Whether impulses are unique, and compared.
+    impulses: bool,
+}
+
+/// Compares steps along a scene's run, at its own states or `off` them at random: a run has its bodies at rest on one
+/// another, level and at touch, which are kinks; near them there are none. A comparison is skipped only where the
+/// derivative itself says that there is a kink: by its flags, or because the change pulls dependent rows apart.
+fn compare(case: &Case, mode: Mode, off: bool) -> Tally {
+    let name = case.name;
+    let scene = scene(&format!("{name}.yml"));
     let (system, h) = (&*scene.system, scene.params.time_step);
     let n_steps = ((scene.duration / h).round() as usize).min(200);
     let mut work = system.create_workspace();
@@ -207,7 +226,12 @@ fn compare(name: &str, mode: Mode) -> Tally {
     for k in 0..n_steps {
         scene.sample(at.state.time + h, &mut at.input);
         // not the start itself: scenes begin at rest, exactly at touch
-        if (k + 1) % (n_steps / POINTS).max(2) == 0 {
+        if (k + 1) % (n_steps / case.steps).max(2) == 0 {
+            let run = at.state.q.clone();
+            if off {
+                let dq: Vec<f64> = (0..n_v).map(|_| s.signed()).collect();
+                at.state.q = moved(system, &run, &dq, OFF);
+            }
             let kinks = system
                 .differentiate(&at.state, &at.input, &scene.params, mode, &mut d)
                 .unwrap_or_else(|e| panic!("{name}, step {k}: {e}"));
@@ -216,7 +240,10 @@ fn compare(name: &str, mode: Mode) -> Tally {
             for what in What::EACH {
                 let change = what.sample(system, h, &mut s);
                 let rows = d.jvp(system, &change, true, &mut out).unwrap();
-                if kinks.any() || rows > 1e-9 {
+                // where bodies are is a matter of the configuration alone
+                let moves = matches!(what, What::Configuration | What::All);
+                let kink = kinks.any() && (moves || !kinks.only_of_geometry());
+                if kink || rows > 1e-9 {
                     tally.flagged += 1;
                     continue;
                 }
@@ -225,88 +252,137 @@ fn compare(name: &str, mode: Mode) -> Tally {
                     out.impulse.chunks_exact(6).flat_map(|f| f[..3].to_vec()).collect();
                 // near a kink only small steps stay on this side of it; agreement at any of them is no accident
                 let mut best = [f64::INFINITY; 3];
-                for eps in [1e-3, 1e-4, 1e-5, 1e-6, 1e-7, 1e-8, 1e-9] {
-                    let Some(want) = at.differences(&change, eps, &base, &mut memory) else {
-                        continue;
-                    };
-                    for (best, (ours, want)) in
-                        best.iter_mut().zip([&out.q_next, &out.v, &ours].into_iter().zip(&want))
-                    {
-                        if ours.len() == want.len() {
-                            // a change of 1 m, 1 rad or 1 N: a hundredth of it counts as that much
-                            *best = best.min(apart(ours, want, 1e-2));
+                let n = if case.impulses { 3 } else { 2 };
+                'close: for scattered in [false, true] {
+                    for eps in [1e-3, 1e-4, 1e-5, 1e-6, 1e-7, 1e-8, 1e-9] {
+                        let Some(want) = at.differences(&change, eps, &base, &mut memory) else {
+                            continue;
+                        };
+                        let other = scattered
+                            .then(|| at.differences(&change, 0.7 * eps, &base, &mut memory))
+                            .flatten();
+                        let outputs = [&out.q_next, &out.v, &ours];
+                        for (i, (ours, want)) in outputs.into_iter().zip(&want).enumerate() {
+                            if ours.len() != want.len() {
+                                continue;
+                            }
+                            // the solver's noise, if differences over nearly the same step say that there is
+                            let noise = other.as_ref().map_or(0.0, |other| {
+                                2.0 * apart(&other[i], want, 1.0, 0.0) * largest(want).max(1.0)
+                            });
+                            let most = [NOISE, NOISE / h, 0.0][i];
+                            best[i] = best[i].min(apart(ours, want, FLOOR, noise.min(most)));
+                        }
+                        if best[..n].iter().all(|e| *e < 1e-7) {
+                            break 'close;
                         }
                     }
-                    if best[0] < 1e-7 {
+                    if mode != Mode::Exact || best[..n].iter().all(|e| *e < 1e-6) {
                         break;
                     }
                 }
-                tally.smooth += 1;
-                tally.worst = tally.worst.max(best[0]);
-                if best[0] > 1e-6 {
+                if !case.impulses {
+                    best[2] = 0.0;
+                }
+                tally.compared += 1;
+                for (worst, error) in tally.worst.iter_mut().zip(best) {
+                    *worst = worst.max(error);
+                }
+                if best.iter().any(|e| *e > 1e-6) {
                     println!("{name}, step {k}, {what:?}: {best:?} {kinks:?}");
                 }
             }
+            at.state.q = run;
         }
         if let Err(error) = system.step_with(&mut at.state, &at.input, &scene.params, &mut work) {
             println!("{name}, step {k}: {error}");
             break;
         }
     }
-    println!("{name}: {tally:?}");
+    println!("{name}{}: {tally:?}", if off { ", off its run" } else { "" });
     tally
 }
 
-/// Compares scenes, each with the number of comparisons that must not be skipped.
-fn check(scenes: &[(&str, usize)], mode: Mode) {
+fn check(cases: &[Case], mode: Mode) {
     let mut failures = Vec::new();
-    for &(name, least) in scenes {
-        let tally = compare(name, mode);
-        if tally.smooth < least || tally.worst > 1e-6 {
-            failures.push((name, tally));
+    for case in cases {
+        for (off, least) in [false, true].into_iter().zip(case.least) {
+            let Some(least) = least else { continue };
+            let tally = compare(case, mode, off);
+            if tally.compared < least || tally.worst.iter().any(|e| *e > 1e-6) {
+                failures.push((case.name, off, tally));
+            }
         }
     }
     assert!(failures.is_empty(), "{failures:#?}");
 }
 
-/// Of fifty comparisons a scene; what is left are kinks by the derivative's own word: stacks and pinched bodies whose
-/// rows a change pulls apart. Left out: a cloud of a million points, and the pile, where one of 24 smooth comparisons
-/// (wrenches, step 44) is 2e-6 apart: either's error.
-#[test]
-fn exact_derivatives_of_scenes_are_those_of_differences() {
-    let scenes = [
-        ("ball_in_hand.yml", 25),
-        ("box_pivot.yml", 30),
-        ("bunny_grasp.yml", 40),
-        ("door.yml", 50),
-        ("fence_particle.yml", 50),
-        ("gripper_2d.yml", 50),
-        ("iiwa_stacking.yml", 50),
-        ("mug_handle.yml", 50),
-        ("pinch.yml", 30),
-        ("planar_hand.yml", 50),
-        ("planar_push.yml", 50),
-        ("planar_pusher.yml", 50),
-        ("point_robot.yml", 25),
-        ("sphere_spin.yml", 50),
-    ];
-    check(&scenes, Mode::Exact);
+/// Every shipped scene is in both lists.
+fn is_complete(cases: &[Case]) -> bool {
+    let scenes = PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("../../scenes");
+    let mut names: Vec<String> = std::fs::read_dir(scenes)
+        .unwrap()
+        .filter_map(|entry| Some(entry.unwrap().file_name().to_str()?.strip_suffix(".yml")?.into()))
+        .collect();
+    names.sort_unstable();
+    names.iter().eq(cases.iter().map(|case| case.name))
 }
 
-/// Left out: clouds, of which other points are chosen at the smallest motion, each with a force of its own in the relaxed
-/// step, and boxes on boxes, whose patches change their corners likewise.
+const fn case(name: &'static str, steps: usize, least: [Option<usize>; 2], impulses: bool) -> Case {
+    Case { name, steps, least, impulses }
+}
+
+/// What is skipped along the runs are stacks, pinched bodies and wedged ones, whose rows a change pulls apart. Impulses
+/// are left out where many points share a load: `z` of the solver is then the smallest only up to 1e-6 of its size.
+///
+/// Off its run the boxes of `iiwa_stacking` have rows that are dependent but for 1e-6 of their size: there rounds of
+/// multipliers end with up to 7e-5 of `q_next` left, and so they do in the pile, with 2e-6. Both are left out there.
+#[test]
+fn exact_derivatives_of_scenes_are_those_of_differences() {
+    let cases = [
+        case("ball_in_hand", 10, [Some(50), Some(50)], true),
+        case("box_pivot", 10, [Some(30), Some(50)], true),
+        case("bunny_grasp", 10, [Some(42), Some(42)], false),
+        case("door", 10, [Some(50), Some(50)], true),
+        case("fence_particle", 10, [Some(50), Some(50)], true),
+        case("gripper_2d", 10, [Some(48), Some(50)], false),
+        case("iiwa_stacking", 10, [Some(50), None], false),
+        case("million_points", 10, [Some(48), Some(45)], false),
+        case("mug_handle", 10, [Some(50), Some(42)], false),
+        case("pile", 3, [Some(8), None], false),
+        case("pinch", 10, [Some(30), Some(50)], true),
+        case("planar_hand", 10, [Some(50), Some(50)], true),
+        case("planar_push", 10, [Some(50), Some(50)], true),
+        case("planar_pusher", 10, [Some(50), Some(50)], true),
+        case("point_robot", 10, [Some(25), Some(25)], true),
+        case("sphere_spin", 10, [Some(50), Some(50)], true),
+    ];
+    assert!(is_complete(&cases));
+    check(&cases, Mode::Exact);
+}
+
+/// What is skipped are changes of the configuration alone, in states that are level or at touch: clouds at rest, of which
+/// many points are equally near, boxes flush with others, corners exactly at the margin.
 #[test]
 fn smooth_derivatives_of_scenes_are_those_of_differences() {
-    let scenes = [
-        ("door.yml", 50),
-        ("fence_particle.yml", 50),
-        ("gripper_2d.yml", 55),
-        ("pinch.yml", 50),
-        ("planar_hand.yml", 50),
-        ("planar_push.yml", 50),
-        ("planar_pusher.yml", 50),
-        ("point_robot.yml", 25),
-        ("sphere_spin.yml", 50),
+    let cases = [
+        case("ball_in_hand", 10, [Some(50), Some(50)], true),
+        case("box_pivot", 10, [Some(38), Some(50)], true),
+        case("bunny_grasp", 10, [Some(30), Some(45)], true),
+        case("door", 10, [Some(50), Some(50)], true),
+        case("fence_particle", 10, [Some(50), Some(50)], true),
+        case("gripper_2d", 10, [Some(55), Some(55)], true),
+        case("iiwa_stacking", 10, [Some(30), Some(50)], true),
+        case("million_points", 10, [Some(36), Some(30)], true),
+        case("mug_handle", 10, [Some(40), Some(44)], true),
+        case("pile", 3, [Some(9), Some(15)], true),
+        case("pinch", 10, [Some(50), Some(50)], true),
+        case("planar_hand", 10, [Some(50), Some(50)], true),
+        case("planar_push", 10, [Some(50), Some(50)], true),
+        case("planar_pusher", 10, [Some(50), Some(50)], true),
+        case("point_robot", 10, [Some(25), Some(25)], true),
+        case("sphere_spin", 10, [Some(50), Some(50)], true),
     ];
-    check(&scenes, Mode::Smooth { kappa: 1e-3 });
+    assert!(is_complete(&cases));
+    check(&cases, Mode::Smooth { kappa: 1e-3 });
 }

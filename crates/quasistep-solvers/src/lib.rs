@@ -110,12 +110,13 @@ mod socp;
 
 pub use cone::dense_form::DenseProgram;
 pub use cone::program::{Cone, ConeMut, ConeProgram};
-pub use cone::sensitivity::{ChangeAt, Kinks, Relaxed, Sensitivity, SensitivityError};
+pub use cone::sensitivity::{ChangeAt, Kinks, Relaxed, Responses, Sensitivity, SensitivityError};
 pub use cone::solver::{ConeSolver, WarmStart};
 pub use coulomb::forces::Forces;
+pub use coulomb::jam::{Contradiction, ModeProof};
 pub use coulomb::program::{Friction, FrictionProgram};
 pub use coulomb::solution::{
-    CoulombMethod, CoulombResiduals, CoulombSolution, Mode, Outcome, Refutation,
+    CoulombMethod, CoulombResiduals, CoulombSolution, JamProof, Mode, Outcome, Refutation,
 };
 pub use coulomb::solver::{CoulombSettings, CoulombSolver, CoulombWarm};
 pub use coulomb::uniqueness::{Motion, Uniqueness};

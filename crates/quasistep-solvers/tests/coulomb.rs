@@ -83,13 +83,14 @@ fn round_cones_end_with_proof() {
     .enumerate()
     {
         let tally = survey(300 + seed as u64, 300, recipe);
+        eprintln!("{tally:?}");
         if recipe.tangents == 1 {
             // segments, like pyramids
             assert!(tally.undecided <= 3, "{tally:?}");
         } else {
-            // of these matrices without meaning about a quarter jam with pyramids, and there is no proof of
-            // that for round cones
-            assert!(10 * tally.undecided <= 3 * 300, "{tally:?}");
+            // of these matrices without meaning a fifth jams, and some of them in more cases than the budget allows
+            assert!(tally.undecided <= 18, "{tally:?}");
+            assert!(tally.kinds[2] >= 20, "{tally:?}");
         }
     }
 }

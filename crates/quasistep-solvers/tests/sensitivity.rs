@@ -66,6 +66,51 @@ fn differences(mut f: impl FnMut(f64) -> Option<[Vec<f64>; 3]>, h: f64) -> Optio
     }))
 }
 
+/// The `z` of the smallest norm that gives the same forces, of pyramids: its projection on the span of the columns of
+/// `E J` restricted to the rows that push. The solver's own is that up to 1e-9 of its size, which differences over 2e-4
+/// show as 1e-5.
+fn smallest(p: &ConeProgram, z: &[f64]) -> Vec<f64> {
+    let pushes: Vec<bool> = z.iter().map(|z| *z > 1e-9).collect();
+    let mut first = vec![0; p.n_blocks() + 1];
+    for b in 0..p.n_blocks() {
+        first[b + 1] = first[b] + p.c_of(b).len();
+    }
+    let mut columns = vec![vec![0.0; p.m()]; p.n()];
+    for cone in 0..p.n_cones() {
+        for (j, i) in p.rows_of(cone).enumerate().filter(|(_, i)| pushes[*i]) {
+            for r in 0..p.b_of(cone).len() {
+                for (side, b) in p.blocks_of(cone).enumerate() {
+                    for (k, J) in p.J_row(cone, side, r).iter().enumerate() {
+                        columns[first[b] + k][i] += p.E_entry(cone, j, r) * J;
+                    }
+                }
+            }
+        }
+    }
+    let sum = |a: &[f64], b: &[f64]| a.iter().zip(b).map(|(a, b)| a * b).sum::<f64>();
+    let mut basis: Vec<Vec<f64>> = Vec::new();
+    for mut column in columns {
+        let size = sum(&column, &column).sqrt();
+        // twice is enough
+        for _ in 0..2 {
+            for q in &basis {
+                let part = sum(q, &column);
+                column.iter_mut().zip(q).for_each(|(c, q)| *c -= part * q);
+            }
+        }
+        let left = sum(&column, &column).sqrt();
+        if left > 1e-9 * size {
+            basis.push(column.iter().map(|c| c / left).collect());
+        }
+    }
+    let mut out = vec![0.0; p.m()];
+    for q in &basis {
+        let part = sum(q, z);
+        out.iter_mut().zip(q).for_each(|(o, q)| *o += part * q);
+    }
+    out
+}
+
 /// Which entries of `z` and `s` are none.
 fn pattern(p: &ConeProgram, s: &Solution) -> Vec<u8> {
     let mut out: Vec<u8> = s.saturated.iter().map(|s| *s as u8).collect();
@@ -103,7 +148,8 @@ fn exact_derivatives_are_those_of_central_differences() {
                 let p = at.moved(seed + 1, h).program();
                 let s = solve(&p);
                 let f = forces(&p, &s.z);
-                (pattern(&p, &s) == here).then_some([s.x, f, s.z])
+                let z = if round { s.z.clone() } else { smallest(&p, &s.z) };
+                (pattern(&p, &s) == here).then_some([s.x, f, z])
             };
             let Some(by_differences) = differences(of, 2e-4) else { continue };
             let change = change(&at, seed + 1);
@@ -126,9 +172,7 @@ fn exact_derivatives_are_those_of_central_differences() {
             sliding += usize::from(here.contains(&3));
         }
         assert!(smooth >= 80 && (sliding >= 20 || !round), "{smooth}, {sliding}");
-        // of pyramids the solver's own z is the smallest up to 1e-6 of its size only
-        let of_z = if round { 1e-6 } else { 1e-5 };
-        assert!(worst[0] < 1e-6 && worst[1] < 1e-6 && worst[2] < of_z, "{worst:?}");
+        assert!(worst.iter().all(|worst| *worst < 1e-6), "{worst:?}");
     }
 }
 

@@ -4,7 +4,7 @@
 use quasistep_math::{Pose, Vec3};
 use quasistep_record::{DrawnGeometry, DrawnShape, Recording};
 use std::borrow::Cow;
-use std::collections::HashSet;
+use std::collections::BTreeSet;
 use std::f64::consts::PI;
 
 /// An axis-aligned box around what is worth looking at, world frame, m.
@@ -80,7 +80,7 @@ pub(crate) fn moving(r: &Recording) -> Vec<bool> {
 
 /// Whether each body belongs to a model with coordinates: it may move, even if in this run it rests.
 fn movable(r: &Recording) -> Vec<bool> {
-    let models: HashSet<&str> =
+    let models: BTreeSet<&str> =
         r.coordinates.iter().filter_map(|c| c.split_once('.')).map(|(model, _)| model).collect();
     let of = |body: &String| body.split_once('/').is_some_and(|(model, _)| models.contains(model));
     r.bodies.iter().map(of).collect()

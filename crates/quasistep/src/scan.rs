@@ -110,6 +110,19 @@ impl Scan {
         }
     }
 
+    /// Number of pairs with a cloud of which other points may be chosen at the smallest motion.
+    pub fn tied_choices(&mut self, system: &System) -> u32 {
+        let pair = |p: &NearPoint| (p.geom_a, p.geom_b);
+        let mut count = 0;
+        for near in self.points.chunk_by(|x, y| pair(x) == pair(y)) {
+            let [i, j] = [near[0].geom_a, near[0].geom_b].map(|geom| geom as usize);
+            let [a, b] = [i, j].map(|geom| &system.geoms[geom].shape);
+            let [X_WA, X_WB] = [i, j].map(|geom| &self.X_WG[geom]);
+            count += u32::from(self.narrow.choice_is_tied(a, X_WA, b, X_WB, self.margin));
+        }
+        count
+    }
+
     /// Smallest signed distance among the near points, in m; the margin if there are none.
     pub fn smallest_distance(&self) -> f64 {
         self.points.iter().fold(self.margin, |m, p| m.min(p.point.phi))

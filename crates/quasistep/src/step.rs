@@ -246,8 +246,9 @@ impl System {
     }
 }
 
-/// `t + h`, on the grid `k h` when `t` is: a run of many steps must not gather rounding.
-fn end_of_step(t: f64, h: f64) -> f64 {
+/// `t + h`, on the grid `k h` when `t` is: a run of many steps must not gather rounding. A step that starts at `t` ends
+/// then; commands that are sampled there are the same to the bit whoever takes the step.
+pub fn end_of_step(t: f64, h: f64) -> f64 {
     let k = (t / h).round();
     if (t / h - k).abs() < 1e-6 { (k + 1.0) * h } else { t + h }
 }

@@ -268,7 +268,7 @@ impl System {
 }
 
 /// For each body the outermost body of its tree; a mimic joint ties the trees of its two joints.
-fn trees(model: &Model) -> Vec<usize> {
+pub(crate) fn trees(model: &Model) -> Vec<usize> {
     let n = model.n_bodies();
     let mut root: Vec<usize> = (0..n).collect();
     for i in 1..n {

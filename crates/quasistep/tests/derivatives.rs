@@ -70,6 +70,29 @@ fn the_linear_pusher_is_reproduced_exact_and_smooth() {
     assert!(apart(&by_u, &[1.0 - dl, dl / 100.0]) < 1e-9, "{by_u:?}");
 }
 
+/// A ball of 1 kg touches a block of 1 kg with mu = 1: the log-barrier step of the reference, made with plain numpy,
+/// whose two edges have the weight 1/100 each on their logarithms (`n_d / t` and `2 / t` in `docs/derivatives.md`).
+#[test]
+fn the_log_barrier_step_is_reproduced() {
+    let mut world = World::new();
+    let block = world.body("block", WORLD, slide(Vec3::X), 1.0, Role::Passive);
+    let rise = world.body("rise", WORLD, slide(Vec3::Y), 0.0, Role::Passive);
+    let object = world.body("ball", rise, slide(Vec3::X), 1.0, Role::Passive);
+    world.shape(block, Shape::Box { half: [1.0, 0.5, 1.0] }, [0.0, -0.5, 0.0], 1.0);
+    world.shape(object, ball(0.1), [0.0, 0.1, 0.0], 1.0);
+    let system = world.build();
+    let (h, b) = (0.1, [-0.41669826, -0.46413128, 0.0]);
+    let input = StepInput { tau: b.map(|b| b / h).to_vec(), ..StepInput::default() };
+    let state = State::at_rest(0.0, vec![0.0; 3]);
+    let mut d = system.create_derivatives();
+    for (cone, kappa) in [(Cone::Pyramid(2), 2.0 / 100.0), (Cone::Round, 2.0 / 100.0)] {
+        let mode = Mode::Smooth { kappa };
+        system.differentiate(&state, &input, &params(h, cone), mode, &mut d).unwrap();
+        let expected = [-0.21737834041, 0.046239703561, -0.19931991959];
+        assert!(apart(&d.report().v, &expected) < 1e-9, "{cone}: {:?}", d.report().v);
+    }
+}
+
 /// What can be changed about the world of [`push`].
 #[derive(Clone, Copy)]
 struct Parameters {

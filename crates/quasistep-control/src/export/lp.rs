@@ -46,7 +46,7 @@ impl Program {
     pub(super) fn to_lp(&self) -> String {
         let mut out = Text { lp: String::new(), terms: 0, first: true };
         let name = |column: usize| &self.columns[column].name;
-        out.lp.push_str("\\ contact-implicit MPC, MpcNote (10)\nMinimize\n cost:");
+        out.put(format_args!("\\ {}\nMinimize\n cost:", self.title()));
         for &(column, value) in &self.linear {
             out.term(value, format_args!("{}", name(column)));
         }

@@ -8,6 +8,7 @@
 
 mod lp;
 mod mps;
+mod soft;
 
 use crate::error::ProblemError;
 use crate::horizon::Relax;
@@ -45,10 +46,12 @@ struct Pair {
 }
 
 impl Mpc {
-    /// The problem from `x0` in LP format, soft bounds as hard ones.
+    /// The problem from `x0` in LP format, as [`plan`](Self::plan) solves it: where no plan keeps all soft bounds, with
+    /// their violations at a price, else with all bounds as hard ones. A search tells which.
     ///
     /// Variables are `x1_0` (state 0 at step 1), `u0_0`, `g1_3` (entry 3 of `gamma` at the end of
-    /// the first step), `w1_3` (its row) and `z1_3`; `one` is 1 and carries the constant of the cost.
+    /// the first step), `w1_3` (its row) and `z1_3`; `one` is 1 and carries the constant of the cost; `sxl1_0` is by how
+    /// much `x1_0` falls below its soft bound, `sxu1_0` above, `su…` and `sr…` are those of inputs and their changes.
     /// `warm` is the plan of the step before, for bounds on changes of inputs.
     ///
     /// # Errors
@@ -86,19 +89,21 @@ impl Mpc {
         integers: Integers,
     ) -> Result<Program, ProblemError> {
         ProblemError::check_numbers("x0", x0, self.problem().n_x())?;
+        let warm = warm.filter(|w| self.fits(w));
         let last = warm.and_then(|w| w.inputs.first()).map(Vec::as_slice);
-        let last = last.filter(|u| u.len() == self.problem().n_u());
-        let (problem, reduced, reach) = self.reached(x0, last, Relax::Nothing);
+        let relax = self.needed_relaxation(x0, warm);
+        let (problem, reduced, reach) = self.reached(x0, last, relax);
         let mut pairs = Vec::new();
         for k in 0..problem.horizon {
             let at = problem.place(k);
             pairs.push(step_pairs(problem, &reduced[at], &reach.steps[k], k, integers)?);
         }
-        let mut writer = Writer::new(problem, x0, pairs, integers);
+        let mut writer = Writer::new(problem, x0, pairs, integers, relax);
         writer.write_cost();
         for k in 0..problem.horizon {
             writer.write_step(k);
             writer.write_rates(k, last);
+            writer.write_soft_bounds(k);
         }
         Ok(writer.program)
     }
@@ -193,6 +198,19 @@ struct Program {
     quadratic: Vec<(usize, usize, f64)>,
     /// Special ordered sets of type 1.
     sets: Vec<(String, [usize; 2])>,
+    /// Some bounds may be violated at a price.
+    relaxed: bool,
+}
+
+impl Program {
+    /// What stands at the head of a file.
+    fn title(&self) -> &'static str {
+        if self.relaxed {
+            "contact-implicit MPC, MpcNote (10); no plan keeps all soft bounds: a violation s costs weight (s + s^2)"
+        } else {
+            "contact-implicit MPC, MpcNote (10)"
+        }
+    }
 }
 
 /// First columns of a step.
@@ -209,6 +227,7 @@ struct Writer<'a> {
     x0: &'a [f64],
     pairs: Vec<Vec<Pair>>,
     integers: Integers,
+    relax: Relax,
     places: Vec<Places>,
     program: Program,
 }
@@ -217,7 +236,13 @@ struct Writer<'a> {
 const ONE: usize = 0;
 
 impl<'a> Writer<'a> {
-    fn new(problem: &'a Problem, x0: &'a [f64], pairs: Vec<Vec<Pair>>, integers: Integers) -> Self {
+    fn new(
+        problem: &'a Problem,
+        x0: &'a [f64],
+        pairs: Vec<Vec<Pair>>,
+        integers: Integers,
+        relax: Relax,
+    ) -> Self {
         let mut columns =
             vec![Column { name: "one".into(), lower: 1.0, upper: 1.0, binary: false }];
         let mut places = Vec::new();
@@ -231,8 +256,14 @@ impl<'a> Writer<'a> {
             for (letter, k, n, limits) in
                 [('u', k, n_u, &bounds.input), ('x', k + 1, n_x, &bounds.state)]
             {
+                let soft = relax.weight(limits).is_some();
                 for i in 0..n {
-                    push(format!("{letter}{k}_{i}"), limits.lower(i), limits.upper(i), false);
+                    let (lower, upper) = if soft {
+                        (f64::NEG_INFINITY, f64::INFINITY)
+                    } else {
+                        (limits.lower(i), limits.upper(i))
+                    };
+                    push(format!("{letter}{k}_{i}"), lower, upper, false);
                 }
             }
             for Pair { gamma, most } in pairs {
@@ -245,8 +276,8 @@ impl<'a> Writer<'a> {
             }
             places.push(Places { u, x: u + n_u, pairs: u + n_u + n_x });
         }
-        let program = Program { columns, ..Program::default() };
-        Self { problem, x0, pairs, integers, places, program }
+        let program = Program { columns, relaxed: relax != Relax::Nothing, ..Program::default() };
+        Self { problem, x0, pairs, integers, relax, places, program }
     }
 
     /// Columns of `g`, `w` and `z` of a pair; `z` only where there is one.
@@ -355,7 +386,8 @@ impl<'a> Writer<'a> {
     }
 
     fn write_rates(&mut self, k: usize, last: Option<&[f64]>) {
-        let rate = &self.problem.bounds.input_rate;
+        let problem = self.problem;
+        let rate = &problem.bounds.input_rate;
         for j in 0..self.problem.n_u() {
             for (name, sense, level) in
                 [("rl", Sense::AtLeast, rate.lower(j)), ("ru", Sense::AtMost, rate.upper(j))]
@@ -364,6 +396,7 @@ impl<'a> Writer<'a> {
                     continue;
                 }
                 let mut terms = vec![(self.places[k].u + j, 1.0)];
+                terms.extend(self.slack(rate, format!("s{name}{k}_{j}"), sense));
                 let mut level = level;
                 match k.checked_sub(1) {
                     Some(before) => terms.push((self.places[before].u + j, -1.0)),

@@ -11,7 +11,7 @@ impl Program {
             let _ = text.write_fmt(words);
         };
         let name = |column: usize| &self.columns[column].name;
-        put(format_args!("* contact-implicit MPC, MpcNote (10)\nNAME mpc\nROWS\n N cost\n"));
+        put(format_args!("* {}\nNAME mpc\nROWS\n N cost\n", self.title()));
         for row in &self.rows {
             let sense = match row.sense {
                 Sense::AtLeast => 'G',

@@ -10,6 +10,7 @@ use super::search::{Farthest, Found, Nearest, search};
 use super::simd::Avx2;
 use super::simd::{Isa, Portable, Simd};
 use super::spread::{Patch, SAME};
+use super::tie::{Rivals, TIE, Within};
 use super::tree::Tree;
 
 /// Reusable memory of a choice; holds no meaning.
@@ -18,6 +19,10 @@ pub(crate) struct Chooser {
     pub found: Vec<Found>,
     frontier: Frontier,
     pub patch: Patch,
+    /// Whether other points would be chosen after a motion of [`TIE`], of all choices since this was set to
+    /// `Some(false)`; `None` if nobody asks.
+    pub tied: Option<bool>,
+    rivals: Vec<u32>,
 }
 
 impl Chooser {
@@ -71,9 +76,17 @@ impl Chooser {
             Choice::Nearest { k } => k as usize,
             Choice::Spread { .. } => 1,
         };
+        let asked = self.tied.is_some();
+        let one_more = usize::from(asked && matches!(choice, Choice::Nearest { .. }));
         self.found.clear();
+        let k = k + one_more;
         let mut nearest = Nearest { limit, noise, k, found: &mut self.found };
         search::<S, _, _>(tree, field, &mut nearest);
+        if one_more == 1 && self.found.len() == k && k > 1 {
+            let next = self.found[k - 1].phi - self.found[k - 2].phi;
+            self.found.pop();
+            self.note(next <= 2.0 * TIE);
+        }
         let (Choice::Spread { k }, Some(&deepest)) = (choice, self.found.first()) else { return };
 
         let normal = field.normal(tree.point(deepest.slot));
@@ -85,14 +98,84 @@ impl Chooser {
         let mut first = Farthest { direction, limit: same, noise, best };
         search::<S, _, _>(tree, field, &mut first);
         let first = first.best.1.unwrap_or(deepest);
-        self.found[0] = first;
+        self.spread::<S, F>(tree, field, [first, deepest], normal, k, limit, asked);
+        if asked {
+            self.compare_others::<S, F>(tree, field, [first, deepest], k, limit);
+        }
+    }
+
+    /// The points that span a patch from its first one on, into `found`; with rivals of each if asked for.
+    #[inline(always)]
+    #[allow(clippy::too_many_arguments)] // a cloud and a surface, where to start, and what is wanted
+    fn spread<S: Simd, F: Field>(
+        &mut self,
+        tree: &Tree,
+        field: &F,
+        [first, deepest]: [Found; 2],
+        normal: quasistep_math::Vec3,
+        k: u32,
+        limit: f64,
+        asked: bool,
+    ) {
+        self.found.clear();
+        self.found.push(first);
         self.patch.start(tree.point(first.slot), normal, deepest.phi, tree.half_diagonal);
         self.frontier.start(tree);
+        self.rivals.clear();
         while self.found.len() < k as usize {
             let next = self.frontier.next::<S, F>(tree, field, &self.patch, limit);
+            if asked {
+                // what of others might be more, against what might be left of this one
+                let bar = next.map_or(0.0, |next| {
+                    self.patch.shifted(-TIE).gain_of(tree.point(next.slot), next.phi)
+                });
+                let patch = &self.patch.shifted(TIE);
+                let (limit, found) = (limit + TIE, &mut self.rivals);
+                let mut rivals = Rivals { patch, flat: F::FLAT, limit, bar, found };
+                search::<S, _, _>(tree, field, &mut rivals);
+            }
             let Some(next) = next else { return };
             self.patch.add(tree.point(next.slot), next.phi);
             self.found.push(next);
+        }
+    }
+
+    /// Whether rivals, or another first one of those that touch, would have led to other points.
+    #[inline(always)]
+    fn compare_others<S: Simd, F: Field>(
+        &mut self,
+        tree: &Tree,
+        field: &F,
+        [first, deepest]: [Found; 2],
+        k: u32,
+        limit: f64,
+    ) {
+        let chosen = self.found.clone();
+        let is_chosen = |slot: u32| chosen.iter().any(|found| found.slot == slot);
+        let mut tied = self.rivals.iter().any(|slot| !is_chosen(*slot));
+        let mut touching = Vec::new();
+        let most = 2 * k as usize;
+        let level = limit.min(deepest.phi + SAME + TIE);
+        search::<S, _, _>(tree, field, &mut Within { limit: level, most, found: &mut touching });
+        tied |= touching.len() == most;
+        for other in touching {
+            if tied {
+                break;
+            }
+            if other.slot != first.slot {
+                let normal = field.normal(tree.point(other.slot));
+                self.spread::<S, F>(tree, field, [other, deepest], normal, k, limit, false);
+                tied = self.found.len() != chosen.len()
+                    || !self.found.iter().all(|found| is_chosen(found.slot));
+            }
+        }
+        self.found = chosen;
+        self.note(tied);
+    }
+
+    fn note(&mut self, tied: bool) {
+        if let Some(any) = &mut self.tied {
+            *any |= tied;
         }
     }
 }

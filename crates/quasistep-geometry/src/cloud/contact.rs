@@ -74,6 +74,23 @@ impl CloudMemory {
         }
     }
 
+    /// True if the smallest motion, of 1e-8 m, may change which points are chosen.
+    pub fn choice_is_tied(
+        &mut self,
+        a: &Shape,
+        X_WA: &Pose,
+        b: &Shape,
+        X_WB: &Pose,
+        margin: f64,
+    ) -> bool {
+        let mut points = std::mem::take(&mut self.points);
+        points.clear();
+        self.chooser.tied = Some(false);
+        self.choose(a, X_WA, b, X_WB, None, margin, &mut points);
+        self.points = points;
+        self.chooser.tied.take() == Some(true)
+    }
+
     /// A shape A and a cloud B.
     #[allow(clippy::too_many_arguments)] // two shapes at their poses, and what is wanted
     fn shape(

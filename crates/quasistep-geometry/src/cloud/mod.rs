@@ -8,6 +8,7 @@ mod pair;
 mod search;
 mod simd;
 mod spread;
+mod tie;
 mod tree;
 
 pub(crate) use contact::CloudMemory;

@@ -45,7 +45,7 @@ struct Side {
 }
 
 /// The points chosen so far, in the contact plane of the first one.
-#[derive(Debug, Default)]
+#[derive(Clone, Debug, Default)]
 pub(crate) struct Patch {
     origin: Vec3,
     /// Contact normal.
@@ -81,6 +81,14 @@ impl Patch {
         self.lifts.clear();
         self.lifts.push(0.0);
         self.enclose();
+    }
+
+    /// The same with the gains that points would have if they were nearer, and farther out, by so much.
+    pub fn shifted(&self, by: f64) -> Self {
+        let mut to = self.clone();
+        to.deepest += by;
+        to.least -= by;
+        to
     }
 
     /// Adds a chosen point.

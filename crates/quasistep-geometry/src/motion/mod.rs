@@ -11,6 +11,7 @@
 mod differences;
 mod feature;
 mod find;
+mod line;
 mod patch;
 
 use crate::narrow_phase::{ContactPoint, NarrowPhase, SINGLE};
@@ -54,7 +55,8 @@ pub struct ContactMotion {
     /// side, or none was found.
     pub kink: bool,
     /// True if a corner of a patch stands exactly on an edge of the other face: one way it goes with its body, the
-    /// other way with that edge. Here it goes as its name says.
+    /// other way with that edge. Here it goes as its name says. Or if two faces lie flat on one another in part, so
+    /// that a tilt gives the normal to one of them: here to A's.
     pub on_edge: bool,
     /// True if no closed form is known for this point, and differences of the patch gave the derivative.
     pub by_differences: bool,
@@ -118,6 +120,20 @@ impl NarrowPhase {
         }
     }
 
+    /// True if A or B is a cloud, and the smallest motion, of 1e-8 m, may change which of its points are chosen: points
+    /// with a force at any distance then come and go.
+    pub fn choice_is_tied(
+        &mut self,
+        a: &Shape,
+        X_WA: &Pose,
+        b: &Shape,
+        X_WB: &Pose,
+        margin: f64,
+    ) -> bool {
+        let any = [a, b].iter().any(|shape| matches!(shape, Shape::Cloud(_)));
+        any && self.clouds.choice_is_tied(a, X_WA, b, X_WB, margin)
+    }
+
     /// In closed form, where there is one; the cores are in memory.
     fn motion_of(
         &mut self,
@@ -149,9 +165,14 @@ impl NarrowPhase {
             return None;
         }
         let n = point.n_AB_W;
-        match patch::owner(&self.a, &self.b, n) {
-            patch::Owner::A => patch::motion(&self.a, &self.b, point, |_, _| Vec3::ZERO),
-            patch::Owner::B => patch::motion(&self.a, &self.b, point, |w, _| w.cross(n)),
+        let owner = patch::owner(&self.a, &self.b, n);
+        match owner {
+            patch::Owner::A => self.flat_motion(point, owner, |_, _| Vec3::ZERO),
+            patch::Owner::B => self.flat_motion(point, owner, |w, _| w.cross(n)),
+            patch::Owner::Both => {
+                let motion = self.flat_motion(point, owner, |_, _| Vec3::ZERO)?;
+                Some(ContactMotion { on_edge: true, ..motion })
+            }
             patch::Owner::Other => {
                 // the normal of the nearest features, which are those of another point
                 let d = self.signed_distance(a, X_WA, b, X_WB);
@@ -162,12 +183,24 @@ impl NarrowPhase {
                     return None;
                 }
                 let shift = point.p_WCb - nearest.p_WCb;
-                patch::motion(&self.a, &self.b, point, |w, v| {
+                self.flat_motion(point, owner, |w, v| {
                     // a turn about the point moves the other one
                     whole.n.of(w, v - w.cross(shift))
                 })
             }
         }
+    }
+
+    /// Of a corner of a patch, or an end of two lines along one another, given how the normal turns.
+    fn flat_motion(
+        &self,
+        point: &ContactPoint,
+        owner: patch::Owner,
+        d_normal: impl Fn(Vec3, Vec3) -> Vec3,
+    ) -> Option<ContactMotion> {
+        let of_lines = owner == patch::Owner::Other;
+        patch::motion(&self.a, &self.b, point, &d_normal)
+            .or_else(|| line::motion(&self.a, &self.b, point, of_lines, &d_normal))
     }
 }
 

@@ -11,7 +11,9 @@ use crate::patch::{FLAT, SAME, aligned};
 use quasistep_math::Vec3;
 
 /// Corners named by a feature stand where the point is, to this, in m.
-const HERE: f64 = 1e-7;
+pub(super) const HERE: f64 = 1e-7;
+/// Speed at which a corner leaves an edge for a motion of size 1 that is none but rounding.
+const STILL: f64 = 1e-6;
 
 /// What a corner of a patch is.
 enum Corner {
@@ -36,8 +38,8 @@ struct Flat {
     height: f64,
     /// True if A is the reference.
     a_is_reference: bool,
-    /// True if it is on more sides of the reference than its name says.
-    on_edge: bool,
+    /// Sides of the reference that it is on; more than two meet in no corner.
+    level: [Option<[Vec3; 2]>; 2],
 }
 
 /// A velocity field: of a body that turns by `w` about `p` and shifts by `v`.
@@ -62,9 +64,13 @@ pub(super) fn motion(
     d_normal: impl Fn(Vec3, Vec3) -> Vec3,
 ) -> Option<ContactMotion> {
     let flat = Flat::find(a, b, point)?;
-    let motion =
-        ContactMotion::of(|w, v| flat.change([a.radius, b.radius], point, w, v, d_normal(w, v)));
-    Some(ContactMotion { on_edge: flat.on_edge, ..motion })
+    let change = |w, v| flat.change([a.radius, b.radius], point, w, v, d_normal(w, v));
+    let motion = ContactMotion::of(change);
+    let on_edge = flat.level.iter().flatten().any(|side| {
+        let leaves = |w, v| flat.crossing(*side, point, w, v, d_normal(w, v)).abs() > STILL;
+        Vec3::AXES.iter().any(|axis| leaves(*axis, Vec3::ZERO) || leaves(Vec3::ZERO, *axis))
+    });
+    Some(ContactMotion { on_edge, ..motion })
 }
 
 impl Flat {
@@ -104,16 +110,12 @@ impl Flat {
         } else {
             return None;
         };
-        let level = |k: usize| {
-            let side = sides(k).and_then(|[u, q]| Some(((q - u).cross(up).try_normalize()?, u)));
-            side.is_some_and(|(side, u)| (p - u).dot(side).abs() <= SAME)
+        let is_level = |[u, q]: &[Vec3; 2]| {
+            let side = (*q - *u).cross(up).try_normalize();
+            side.is_some_and(|side| (p - *u).dot(side).abs() <= SAME)
         };
-        let expected = match corner {
-            Corner::Incident => 0,
-            Corner::Cut { .. } => 1,
-            Corner::Reference { .. } => 2,
-        };
-        let on_edge = (0..corners.len()).filter(|&k| level(k)).count() > expected;
+        let mut level = (0..corners.len()).filter_map(sides).filter(is_level);
+        let level = std::array::from_fn(|_| level.next());
         let height = (p - origin).dot(m) / up.dot(m);
         let there =
             if a_is_reference { point.p_WCb + n * b.radius } else { point.p_WCa - n * a.radius };
@@ -125,20 +127,35 @@ impl Flat {
             exact,
             height,
             a_is_reference,
-            on_edge,
+            level,
         })
     }
 
-    fn change(&self, radii: [f64; 2], point: &ContactPoint, w: Vec3, v: Vec3, dn: Vec3) -> Change {
+    /// The bodies' own motions, of the reference and of the incident one, and how the direction of heights turns.
+    fn fields(&self, point: &ContactPoint, w: Vec3, v: Vec3, dn: Vec3) -> (Field, Field, Vec3) {
         let still = Field { w: Vec3::ZERO, v: Vec3::ZERO, p: Vec3::ZERO };
         let moves = Field { w, v, p: point.p_WCb };
         let (reference, incident) =
             if self.a_is_reference { (still, moves) } else { (moves, still) };
         let out = if self.a_is_reference { dn } else { -dn };
-        let (p, m, up) = (self.p, self.m, self.up);
-        let dm = reference.w.cross(m);
-        let dup = if self.exact { dm } else { out };
-        let dp = match self.corner {
+        let dup = if self.exact { reference.w.cross(self.m) } else { out };
+        (reference, incident, dup)
+    }
+
+    /// How fast the corner leaves a side of the reference that it is on. It never does where it is made by that side,
+    /// or where the normal is that of a corner beside an edge and turns with them.
+    fn crossing(&self, [u, q]: [Vec3; 2], point: &ContactPoint, w: Vec3, v: Vec3, dn: Vec3) -> f64 {
+        let (reference, incident, dup) = self.fields(point, w, v, dn);
+        let dp = self.moved(&reference, &incident, dup);
+        let side = (q - u).cross(self.up);
+        let turned = (q - u).cross(dup - reference.w.cross(self.up)).dot(self.p - u);
+        (side.dot(dp - reference.at(self.p)) + turned) / side.norm()
+    }
+
+    /// How the corner itself moves.
+    fn moved(&self, reference: &Field, incident: &Field, dup: Vec3) -> Vec3 {
+        let (p, up) = (self.p, self.up);
+        match self.corner {
             Corner::Incident => incident.at(p),
             Corner::Cut { along, side: [u, q] } => {
                 let side = (q - u).cross(up);
@@ -152,7 +169,13 @@ impl Flat {
                 let relative = incident.at(p) - carried;
                 carried + up * (normal.dot(relative) / normal.dot(up))
             }
-        };
+        }
+    }
+
+    fn change(&self, radii: [f64; 2], point: &ContactPoint, w: Vec3, v: Vec3, dn: Vec3) -> Change {
+        let (reference, incident, dup) = self.fields(point, w, v, dn);
+        let (p, m, up) = (self.p, self.m, self.up);
+        let dp = self.moved(&reference, &incident, dup);
         // height up · m = m · (p − origin)
         let rise = m.dot(dp - reference.at(p));
         let lean = (dup - reference.w.cross(up)).dot(m);
@@ -196,6 +219,8 @@ fn shared(one: [Vec3; 2], other: [Vec3; 2]) -> Option<Vec3> {
 pub(super) enum Owner {
     A,
     B,
+    /// Both, and neither's face lies on the other: a tilt gives the normal to the one or to the other.
+    Both,
     /// Neither: the normal is that of other features.
     Other,
 }
@@ -204,7 +229,7 @@ pub(super) enum Owner {
 const LARGER: f64 = 1e-3;
 
 /// Whose face a normal belongs to; of two level faces that of the one that the other lies on, so that a small tilt
-/// leaves it, and A's if they are alike.
+/// leaves it.
 pub(super) fn owner(a: &Core, b: &Core, n: Vec3) -> Owner {
     let level = |core: &Core, out: Vec3| {
         let (face, _) = aligned(core, out);
@@ -215,7 +240,11 @@ pub(super) fn owner(a: &Core, b: &Core, n: Vec3) -> Owner {
         (Some(on_a), Some(on_b)) => {
             let b_fits = stands_out(b, &on_b, a, &on_a) <= LARGER;
             let a_fits = stands_out(a, &on_a, b, &on_b) <= LARGER;
-            if a_fits && !b_fits { Owner::B } else { Owner::A }
+            match (a_fits, b_fits) {
+                (false, true) => Owner::A,
+                (true, false) => Owner::B,
+                _ => Owner::Both,
+            }
         }
         (Some(_), None) => Owner::A,
         (None, Some(_)) => Owner::B,

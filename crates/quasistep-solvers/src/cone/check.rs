@@ -5,7 +5,7 @@
 //! another row, unless both are in units of the island's contacts ([`Units`]).
 
 use crate::cone::kernels::{self, Allowed, Extremes, Isa};
-use crate::cone::program::{ConeData, ConeProgram};
+use crate::cone::program::{ConeData, ConeProgram, MAX_ROWS};
 use crate::cone::structure::{Island, Structure};
 use crate::cone::units::{self, Units};
 
@@ -39,6 +39,10 @@ const BALANCE: f64 = 3e-9;
 /// the contacts need not be found: rows and variables there are within [`ONE_UNIT`] of one another.
 const CLEARLY_BALANCED: f64 = 1e-11;
 const CLEARLY_TOUCHING: f64 = 5e-10;
+/// The same where every contact's normal moves all bodies that it touches nearly alike, this much at least
+/// of the most, as a share of the offsets: units are then no question at all.
+const CLOSELY_TOUCHING: f64 = 4e-9;
+const CLOSE: f64 = 0.5;
 /// Ratio of the rows' units above which the problem counts as uneven.
 const EVEN: f64 = 30.0;
 /// Share of what a row may be off that is believed from sums in another order.
@@ -101,10 +105,14 @@ pub(crate) fn clearly_holds(
         return sane;
     }
     let groups = &s.groups[island.first_group as usize..island.last_group as usize];
-    let alike = if e.longest > 0.0 { e.shortest / e.longest } else { 0.0 };
-    let by_speed = CLEARLY_TOUCHING * speed * alike;
+    let by_size = if e.longest > 0.0 {
+        let close = if e.thinnest >= CLOSE * e.longest { CLOSELY_TOUCHING * e.offset } else { 0.0 };
+        close.max(CLEARLY_TOUCHING * speed * e.shortest / e.longest) / e.longest
+    } else {
+        0.0
+    };
     // other sums than those of `row_holds`: a little less is sure to be no more
-    let allowed = Allowed { of_terms: SURE * ROW, by_speed };
+    let allowed = Allowed { of_terms: SURE * ROW, by_size };
     kernels::rows_hold(isa, p, groups, allowed, point.x, point.z, point.u)
 }
 
@@ -203,8 +211,11 @@ impl Memory {
             for r in 0..cone.k as usize {
                 let E = &p.E[cone.E_at as usize + r * stride..][..stride];
                 let force: f64 = z.iter().zip(E).map(|(z, e)| (e * z).abs()).sum();
-                for (column, i) in units::columns(p, cone) {
-                    pushes[i] += force * p.J[cone.J_at as usize + r * width + column].abs();
+                let J = &p.J[cone.J_at as usize + r * width..][..width];
+                for (columns, variables) in units::sides(p, cone) {
+                    for (push, J) in pushes[variables].iter_mut().zip(&J[columns]) {
+                        *push += force * J.abs();
+                    }
                 }
             }
         }
@@ -301,40 +312,61 @@ fn row_holds(
     let force = around.force * unit;
     let [speed, at_rest] =
         [around.speed, around.at_rest].map(|v| if unit > 0.0 { v / unit } else { 0.0 });
-    let (outside, product, push) = if cone.round {
-        let dot: f64 = u.iter().zip(z).map(|(u, z)| u * z).sum();
+    let fits = |error: &Error, slack: f64, idle: bool| {
+        error.outside <= slack && (idle || error.product <= slack * error.push)
+    };
+    let near = |error: &Error, own: f64, terms: f64| {
+        // a multiplier that is nothing may have any slack
+        let idle = error.push * own <= IDLE * force;
+        let slack = around.nothing + at_rest * own + ROW * terms;
+        fits(error, slack, idle)
+            || fits(error, slack + around.touching * speed * own, idle)
+            // slack and multiplier may both be nearly nothing
+            || error.outside <= slack && error.product <= PRODUCT * around.force * around.speed
+    };
+    let mut all = Error { outside: f64::NEG_INFINITY, ..Error::default() };
+    if cone.round {
         // written so that NaN fails
         if !(norm(&z[1..]) <= z[0] * (1.0 + 1e-9) + 1e-12 * force) {
             return false;
         }
-        (norm(&u[1..]) - u[0], dot.abs(), z[0])
+        let dot: f64 = u.iter().zip(z).map(|(u, z)| u * z).sum();
+        all = Error { outside: norm(&u[1..]) - u[0], product: dot.abs(), push: z[0] };
     } else {
-        let (mut outside, mut product, mut push) = (f64::NEG_INFINITY, 0.0_f64, 0.0_f64);
         for (u, z) in u.iter().zip(z) {
             if !(*z >= 0.0 && u.is_finite()) {
                 return false;
             }
-            outside = outside.max(-u);
-            product = product.max((u * z).abs());
-            push = push.max(*z);
+            all.outside = all.outside.max(-u);
+            all.product = all.product.max((u * z).abs());
+            all.push = all.push.max(*z);
         }
-        (outside, product, push)
-    };
+    }
     // nothing balances to a digit beside multipliers without end
-    if unit > 0.0 && push > around.without_end * unit {
+    if unit > 0.0 && all.push > around.without_end * unit {
         return false;
     }
-    // a multiplier that is nothing may have any slack
-    let idle = push <= IDLE * force;
-    let fits = |slack: f64| outside <= slack && (idle || product <= slack * push);
-    if fits(around.nothing.max(ROUNDING * speed)) {
+    if fits(&all, around.nothing.max(ROUNDING * speed), all.push <= IDLE * force) {
         return true;
     }
-    let slack = around.nothing + at_rest + ROW * terms(p, cone, point.x);
-    fits(slack)
-        || fits(slack + around.touching * speed)
-        // slack and multiplier may both be nearly nothing
-        || outside <= slack && product <= PRODUCT * around.force * around.speed
+    let terms = Terms::new(p, cone, point.x);
+    if cone.round {
+        let most = (0..cone.m as usize).map(|j| terms.of_edge(p, cone, j)[1]).fold(0.0, f64::max);
+        return near(&all, 1.0, most);
+    }
+    u.iter().zip(z).enumerate().all(|(j, (u, z))| {
+        let [size, terms_of_edge] = terms.of_edge(p, cone, j);
+        let own = if terms.size > 0.0 { size / terms.size } else { 0.0 };
+        near(&Error { outside: -u, product: (u * z).abs(), push: *z }, own, terms_of_edge)
+    })
+}
+
+/// What a row or a cone is off: by how much it is outside, its product, and the multiplier.
+#[derive(Default)]
+struct Error {
+    outside: f64,
+    product: f64,
+    push: f64,
 }
 
 /// Ratio of the largest and the least size of a contact's Jacobian, every variable measured by its cost.
@@ -373,20 +405,44 @@ pub(crate) fn row_size(p: &ConeProgram, cone: &ConeData, scale: f64) -> f64 {
     size.sqrt()
 }
 
-/// What a cone's rows are differences of: offsets, and Jacobians times speeds.
-fn terms(p: &ConeProgram, cone: &ConeData, x: &[f64]) -> f64 {
-    let (k, width, stride) = (cone.k as usize, cone.width as usize, cone.stride_z as usize);
-    let mut terms = 0.0_f64;
-    for r in 0..k {
-        let mut sum = p.b[cone.b_at as usize + r].abs();
-        for side in p.sides_of(cone) {
-            let block = &p.blocks[side.block as usize];
-            let at = cone.J_at as usize + r * width + side.column as usize;
-            let J = &p.J[at..at + block.dim as usize];
-            let x = &x[block.at as usize..(block.at + block.dim) as usize];
-            sum += J.iter().zip(x).map(|(J, x)| (J * x).abs()).sum::<f64>();
+/// What the slacks of a cone are made of: for every row of its Jacobian the largest entry, and the sum of
+/// the magnitudes of offset and Jacobian times speeds.
+struct Terms {
+    entry: [f64; MAX_ROWS],
+    sum: [f64; MAX_ROWS],
+    /// Size of its largest edge.
+    size: f64,
+}
+
+impl Terms {
+    fn new(p: &ConeProgram, cone: &ConeData, x: &[f64]) -> Self {
+        let (k, width) = (cone.k as usize, cone.width as usize);
+        let mut terms = Self { entry: [0.0; MAX_ROWS], sum: [0.0; MAX_ROWS], size: 0.0 };
+        for r in 0..k {
+            let (mut entry, mut sum) = (0.0_f64, p.b[cone.b_at as usize + r].abs());
+            let J = &p.J[cone.J_at as usize + r * width..][..width];
+            for (columns, variables) in units::sides(p, cone) {
+                for (J, x) in J[columns].iter().zip(&x[variables]) {
+                    entry = entry.max(J.abs());
+                    sum += (J * x).abs();
+                }
+            }
+            (terms.entry[r], terms.sum[r]) = (entry, sum);
         }
-        terms = terms.max(units::edge(p, cone, r, stride) * sum);
+        for j in 0..cone.m as usize {
+            terms.size = terms.size.max(terms.of_edge(p, cone, j)[0]);
+        }
+        terms
     }
-    terms
+
+    /// Of edge `j` its size, that is its largest entry times one of the Jacobian, and its largest term.
+    fn of_edge(&self, p: &ConeProgram, cone: &ConeData, j: usize) -> [f64; 2] {
+        let (mut size, mut terms) = (0.0_f64, 0.0_f64);
+        for r in 0..cone.k as usize {
+            let E = p.E[cone.E_at as usize + r * cone.stride_z as usize + j].abs();
+            size = size.max(E * self.entry[r]);
+            terms = terms.max(E * self.sum[r]);
+        }
+        [size, terms]
+    }
 }

@@ -6,14 +6,14 @@
 //! Where contacts come in units of their own, these are the only ones in which an error at one of them
 //! can be compared with the speed of another. They are known up to a common factor.
 
-use crate::cone::program::{ConeData, ConeProgram, MAX_ROWS};
-use crate::cone::structure::{Group, Island, Structure};
+use crate::cone::kernels::{Lane, lanes, lanes_mut};
+use crate::cone::program::{ConeData, ConeProgram, LANES};
+use crate::cone::structure::{Group, Island, Panel, Structure};
+use std::ops::Range;
 
 /// Passes over the contacts that reach all of an island, most often two; then those that even out.
 const PASSES: usize = 64;
 const EVENING: usize = 2;
-/// Most variables of one cone.
-const MOST: usize = 256;
 
 /// Units of variables and rows; memory.
 #[derive(Debug, Default)]
@@ -24,22 +24,23 @@ pub(crate) struct Units {
     pub row: Vec<f64>,
     /// Largest entry of `r E J` of every variable.
     largest: Vec<f64>,
+    /// Largest entry of `E J` of every cone with respect to every column of its Jacobian: at most, with
+    /// entries of `E` and `J` taken row by row. And where those of a cone begin.
+    entries: Vec<f64>,
+    entries_at: Vec<u32>,
+    /// Those of one cone that are known: scratch.
+    sizes: Vec<f64>,
 }
 
-/// Largest entry of `E J` of a cone with respect to every variable of one side: at most, with entries of
-/// `E` and `J` taken row by row.
-fn entry(p: &ConeProgram, cone: &ConeData, edges: &[f64; MAX_ROWS], column: usize) -> f64 {
-    let J = |r: usize| p.J[cone.J_at as usize + r * cone.width as usize + column].abs();
-    (0..cone.k as usize).fold(0.0, |most: f64, r| most.max(J(r) * edges[r]))
+/// The larger of each; `a` where `b` is NaN.
+#[inline]
+fn larger(a: Lane, b: Lane) -> Lane {
+    std::array::from_fn(|l| if b[l] > a[l] { b[l] } else { a[l] })
 }
 
-/// [`edge`] of all rows.
-fn edges(p: &ConeProgram, cone: &ConeData) -> [f64; MAX_ROWS] {
-    let mut edges = [0.0; MAX_ROWS];
-    for (r, to) in edges.iter_mut().enumerate().take(cone.k as usize) {
-        *to = edge(p, cone, r, cone.stride_z as usize);
-    }
-    edges
+#[inline]
+fn product(a: &Lane, b: &Lane) -> Lane {
+    std::array::from_fn(|l| a[l] * b[l])
 }
 
 /// Largest entry of `E` that multiplies row `r` of a cone's Jacobian.
@@ -54,6 +55,10 @@ impl Units {
         self.variable.resize(p.n_padded.max(self.variable.len()), 0.0);
         self.largest.resize(p.n_padded.max(self.largest.len()), 0.0);
         self.row.resize(p.cones.len().max(self.row.len()), 0.0);
+        self.entries_at.resize(p.cones.len().max(self.entries_at.len()), 0);
+        // a row each, of one to `MAX_ROWS`
+        self.entries.reserve(p.J.len().saturating_sub(self.entries.len()));
+        self.sizes.reserve(p.n_padded.saturating_sub(self.sizes.len()));
     }
 
     /// Finds the units of an island.
@@ -62,11 +67,9 @@ impl Units {
         let groups = &s.groups[island.first_group as usize..island.last_group as usize];
         let panels = &s.panels[island.first_panel as usize..island.last_panel as usize];
         for panel in panels {
-            self.variable[panel.x_at as usize..][..panel.dim as usize].fill(0.0);
+            self.variable[padded(p, panel)].fill(0.0);
         }
-        for k in cones_of(groups) {
-            self.row[k] = 0.0;
-        }
+        self.find_entries(p, groups);
         let mut started = false;
         for pass in 0.. {
             let (mut left, mut reached) = (0, 0);
@@ -93,78 +96,126 @@ impl Units {
             started &= reached > 0;
         }
         for _ in 0..EVENING {
-            self.even_out(p, groups);
+            self.even_out(p, groups, panels);
+        }
+    }
+
+    fn find_entries(&mut self, p: &ConeProgram, groups: &[Group]) {
+        self.entries.clear();
+        for k in cones_of(groups) {
+            let cone = &p.cones[k];
+            self.row[k] = 0.0;
+            self.entries_at[k] = self.entries.len() as u32;
+            let width = cone.width as usize;
+            self.entries.resize(self.entries.len() + width, 0.0);
+            let entries = lanes_mut(&mut self.entries[self.entries_at[k] as usize..]);
+            for r in 0..cone.k as usize {
+                let edge = [edge(p, cone, r, cone.stride_z as usize); LANES];
+                let J = lanes(&p.J[cone.J_at as usize + r * width..][..width]);
+                for (most, J) in entries.iter_mut().zip(J) {
+                    *most = larger(*most, product(&J.map(f64::abs), &edge));
+                }
+            }
         }
     }
 
     /// Units of a cone by those of its variables, then of variables that have none yet; false if none of
     /// them has one.
     fn reach(&mut self, p: &ConeProgram, k: usize, started: &mut bool) -> bool {
+        let Self { variable, row, entries, entries_at, sizes, .. } = self;
         let cone = &p.cones[k];
-        let edges = edges(p, cone);
-        let (mut sizes, mut count, mut all) = ([0.0; MOST], 0, 0.0_f64);
-        for (column, i) in columns(p, cone) {
-            let entry = entry(p, cone, &edges, column);
-            all = all.max(entry);
-            let size = entry * self.variable[i];
-            if size > 0.0 && count < MOST {
-                sizes[count] = size;
-                count += 1;
+        let entries = &entries[entries_at[k] as usize..][..cone.width as usize];
+        sizes.clear();
+        let mut all = 0.0_f64;
+        for (columns, variables) in sides(p, cone) {
+            for (entry, variable) in entries[columns].iter().zip(&variable[variables]) {
+                all = all.max(*entry);
+                let size = entry * variable;
+                if size > 0.0 {
+                    sizes.push(size);
+                }
             }
         }
         if all == 0.0 {
             return true;
         }
-        if count == 0 && *started {
+        if sizes.is_empty() && *started {
             return false;
         }
         // an entry may be tiny by chance: the median is not
-        let size = if count == 0 {
+        let size = if sizes.is_empty() {
             all
         } else {
-            let sizes = &mut sizes[..count];
             sizes.sort_unstable_by(f64::total_cmp);
-            sizes[count / 2]
+            sizes[sizes.len() / 2]
         };
         *started = true;
-        self.row[k] = 1.0 / size;
-        for (column, i) in columns(p, cone) {
-            let entry = entry(p, cone, &edges, column);
-            if self.variable[i] == 0.0 && entry > 0.0 {
-                self.variable[i] = size / entry;
+        row[k] = 1.0 / size;
+        for (columns, variables) in sides(p, cone) {
+            for (entry, variable) in entries[columns].iter().zip(&mut variable[variables]) {
+                if *variable == 0.0 && *entry > 0.0 {
+                    *variable = size / entry;
+                }
             }
         }
         true
     }
 
     /// Makes the largest entry of every variable one, then that of every cone.
-    fn even_out(&mut self, p: &ConeProgram, groups: &[Group]) {
-        for k in cones_of(groups) {
-            for (_, i) in columns(p, &p.cones[k]) {
-                self.largest[i] = 0.0;
-            }
+    fn even_out(&mut self, p: &ConeProgram, groups: &[Group], panels: &[Panel]) {
+        let Self { variable, row, largest, entries, entries_at, .. } = self;
+        for panel in panels {
+            largest[padded(p, panel)].fill(0.0);
         }
         for k in cones_of(groups) {
-            let cone = &p.cones[k];
-            let edges = edges(p, cone);
-            for (column, i) in columns(p, cone) {
-                let size = self.row[k] * entry(p, cone, &edges, column);
-                self.largest[i] = self.largest[i].max(size);
-            }
-        }
-        for k in cones_of(groups) {
-            let cone = &p.cones[k];
-            let edges = edges(p, cone);
-            let mut size = 0.0_f64;
-            for (column, i) in columns(p, cone) {
-                if self.largest[i] > 0.0 {
-                    self.variable[i] = 1.0 / self.largest[i];
-                    size = size.max(entry(p, cone, &edges, column) * self.variable[i]);
+            let row = [row[k]; LANES];
+            let entries = &entries[entries_at[k] as usize..];
+            for (columns, variables) in sides(p, &p.cones[k]) {
+                let largest = lanes_mut(&mut largest[variables]);
+                for (most, entry) in largest.iter_mut().zip(lanes(&entries[columns])) {
+                    *most = larger(*most, product(&row, entry));
                 }
             }
-            self.row[k] = if size > 0.0 { 1.0 / size } else { 0.0 };
+        }
+        for panel in panels {
+            for i in padded(p, panel) {
+                if largest[i] > 0.0 {
+                    variable[i] = 1.0 / largest[i];
+                }
+            }
+        }
+        for k in cones_of(groups) {
+            let entries = &entries[entries_at[k] as usize..];
+            let mut size = [0.0; LANES];
+            for (columns, variables) in sides(p, &p.cones[k]) {
+                for (entry, variable) in
+                    lanes(&entries[columns]).iter().zip(lanes(&variable[variables]))
+                {
+                    size = larger(size, product(entry, variable));
+                }
+            }
+            let size = size.iter().fold(0.0_f64, |m, v| m.max(*v));
+            row[k] = if size > 0.0 { 1.0 / size } else { 0.0 };
         }
     }
+}
+
+/// Entries of a block in padded layout, padding included.
+fn padded(p: &ConeProgram, panel: &Panel) -> Range<usize> {
+    let block = &p.blocks[panel.block as usize];
+    block.at as usize..(block.at + block.stride) as usize
+}
+
+/// Columns of a cone's Jacobian side by side with the variables that they belong to, padding included.
+pub(crate) fn sides<'a>(
+    p: &'a ConeProgram,
+    cone: &ConeData,
+) -> impl Iterator<Item = (Range<usize>, Range<usize>)> + use<'a> {
+    p.sides_of(cone).iter().map(|side| {
+        let block = &p.blocks[side.block as usize];
+        let [column, at, stride] = [side.column, block.at, block.stride].map(|v| v as usize);
+        (column..column + stride, at..at + stride)
+    })
 }
 
 /// The cones of some groups.

@@ -1,6 +1,7 @@
 //! The answer, how good it is, and the proof where there is none.
 
 use crate::Reason;
+use crate::coulomb::jam::ModeProof;
 use crate::lcp::proof::Proof;
 
 /// How a solve ended.
@@ -46,7 +47,7 @@ pub enum CoulombMethod {
     Lemke,
     /// Newton's method from the answer with pyramids around the round cones.
     Pyramid,
-    /// Every case tried, or a proof that there is no answer.
+    /// Every case tried, with Newton's method from there for round cones, or a proof that there is no answer.
     Cases,
 }
 
@@ -120,14 +121,23 @@ pub enum Refutation {
         direction: Vec<f64>,
     },
     /// Gaps and forces can each be met, but not together: every way in which the contacts may be open, stick
-    /// or slip is refuted. The proof speaks of the linear complementarity problem that
-    /// [`FrictionProgram::lcp`](crate::FrictionProgram::lcp) writes.
+    /// or slip is refuted.
     Jammed {
         /// One refutation for each case.
-        proof: Proof,
+        proof: JamProof,
         /// Contacts that appear in one of them, ascending.
         contacts: Vec<u32>,
     },
+}
+
+/// How a jam is proven.
+#[derive(Clone, Debug, PartialEq)]
+pub enum JamProof {
+    /// Pyramids: by the pairs of the linear complementarity problem that
+    /// [`FrictionProgram::lcp`](crate::FrictionProgram::lcp) writes.
+    Pairs(Proof),
+    /// Round cones: by what contacts do, and sectors of directions in which they slip.
+    Modes(ModeProof),
 }
 
 impl CoulombSolution {

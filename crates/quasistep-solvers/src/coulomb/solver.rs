@@ -5,8 +5,9 @@ use crate::coulomb::law::Law;
 use crate::coulomb::newton::{Newton, Start};
 use crate::coulomb::program::FrictionProgram;
 use crate::coulomb::pyramid;
+use crate::coulomb::sectors::{Found, Search};
 use crate::coulomb::shift::Shift;
-use crate::coulomb::solution::{CoulombMethod, CoulombSolution, Outcome, Refutation};
+use crate::coulomb::solution::{CoulombMethod, CoulombSolution, JamProof, Outcome, Refutation};
 use crate::lcp::problem::{Lcp, LcpOutcome, LcpSolution};
 use crate::lcp::proof::Proof;
 use crate::lcp::solver::LcpSolver;
@@ -44,8 +45,8 @@ pub struct CoulombWarm<'a> {
 pub struct CoulombSettings {
     /// Whether Newton's method comes first. Without, pyramids go to Lemke's method at once.
     pub newton: bool,
-    /// Linear programs that the search through the cases of pyramids may solve, where nothing else
-    /// decided; 0 leaves them undecided. Default 600.
+    /// Linear programs that the search through the cases may solve, where nothing else decided; 0 leaves
+    /// them undecided. Default 600.
     pub cases: u32,
 }
 
@@ -69,7 +70,8 @@ impl Default for CoulombSettings {
 ///    Newton's method from places on it;
 /// 5. for pyramids Lemke's method, from the contacts active there; for round cones the same on pyramids around
 ///    them, which Newton's method rounds off; then more of the fixed point;
-/// 6. for few pyramids every case: a solution, or the proof that they are jammed.
+/// 6. for few contacts every case: a solution, or the proof that they are jammed; for round cones with sectors of
+///    directions of slip, halved until each is decided.
 ///
 /// ```
 /// use quasistep_solvers::{CoulombSolution, CoulombSolver, Friction, FrictionProgram, Outcome};
@@ -219,6 +221,9 @@ impl CoulombSolver {
         if pyramids && settings.cases > 1 && self.lcp.n_pairs() <= FEW_PAIRS {
             self.lemke(p, related, settings.cases, out);
         }
+        if !pyramids && settings.cases > 1 && self.sectors(p, settings.cases, out) {
+            return;
+        }
         if out.outcome == Outcome::GaveUp {
             give_up(p, out);
         }
@@ -337,6 +342,29 @@ impl CoulombSolver {
         decided
     }
 
+    /// The cases of few round contacts, with so many linear programs; true if that decided.
+    fn sectors(&mut self, p: &FrictionProgram, cases: u32, out: &mut CoulombSolution) -> bool {
+        let Some(mut search) = Search::new(p, cases) else { return false };
+        let found = search.run(&mut |lambda, u| {
+            self.newton(p, Some(CoulombWarm { lambda, u, relaxed: None }), out)
+        });
+        let decided = match found {
+            Found::Point => true,
+            Found::Nothing(proof) => {
+                let mut marks = vec![false; p.contacts.len()];
+                proof.mark(p, &mut marks);
+                let contacts = (0..).zip(marks).filter_map(|(i, mark)| mark.then_some(i)).collect();
+                let proof = JamProof::Modes(proof);
+                refute(p, Refutation::Jammed { proof, contacts }, out)
+            }
+            Found::Open => false,
+        };
+        if decided {
+            out.method = CoulombMethod::Cases;
+        }
+        decided
+    }
+
     /// Lemke's method, with a search through so many cases; true if it decided.
     fn lemke(
         &mut self,
@@ -370,6 +398,7 @@ impl CoulombSolver {
             LcpOutcome::Unsolvable => {
                 let proof = answer.proof.take().unwrap_or_default();
                 let contacts = self.blamed(&proof);
+                let proof = JamProof::Pairs(proof);
                 let refuted = refute(p, Refutation::Jammed { proof, contacts }, out);
                 out.method = if refuted { CoulombMethod::Cases } else { out.method };
                 refuted

@@ -5,6 +5,7 @@
 
 pub mod friction;
 pub mod hard;
+pub mod modes;
 pub mod patches;
 
 use quasistep_solvers::{

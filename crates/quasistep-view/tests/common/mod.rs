@@ -164,6 +164,7 @@ fn frame(k: usize, t: f64, half: f64) -> Frame {
         q_cmd: if k == 0 { vec![] } else { vec![slide + 0.01] },
         effort: if k == 0 { vec![] } else { vec![push] },
         contacts,
+        uniqueness: None,
     }
 }
 

@@ -9,7 +9,7 @@
 //! turns about the normal too, which a pyramid feels.
 
 use crate::contact::{ContactRow, Tangents};
-use crate::formulation::edges::WAYS;
+use crate::formulation::edges::{WAYS, Ways};
 use quasistep_geometry::ContactMotion;
 use quasistep_math::{Mat3, Vec3};
 use quasistep_model::{SpatialForce, Twist};
@@ -37,6 +37,9 @@ pub(super) struct ContactAt {
     pub lambda: [f64; WAYS],
     /// Friction coefficient of each way.
     pub mu: [f64; 3],
+    /// The way of each row of its Jacobian, as many as it has.
+    pub ways: [u8; WAYS],
+    pub n_ways: usize,
 }
 
 /// What a small motion of both bodies does to a contact's frame.
@@ -55,7 +58,7 @@ pub(super) struct FrameWeights {
     n: Vec3,
     t: [Vec3; 2],
     r: [Vec3; 2],
-    p: [Vec3; 2],
+    pub p: [Vec3; 2],
     pub phi: f64,
 }
 
@@ -69,6 +72,8 @@ impl ContactAt {
         let spin = -cosine / (1.0 - cosine * cosine).sqrt();
         let of = |tangents| if tangents == Tangents::Plane { spin } else { 0.0 };
         let turning = row.turning.as_ref();
+        let ways = Ways::of(row);
+        let n_ways = ways.len();
         Self {
             bodies,
             rows: 0..0,
@@ -83,6 +88,8 @@ impl ContactAt {
             rates: [0.0; WAYS],
             lambda: [0.0; WAYS],
             mu: [row.friction.mu, row.friction.mu_spin, row.friction.mu_roll],
+            ways: std::array::from_fn(|r| if r < n_ways { ways.way(r) as u8 } else { 0 }),
+            n_ways,
         }
     }
 

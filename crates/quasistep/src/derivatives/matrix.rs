@@ -1,13 +1,44 @@
-//! Matrices of derivatives: many directions at once where they do not meet.
+//! Matrices of derivatives: all directions at once.
 //!
-//! Trees that no contact couples are islands: directions of different islands go into one product, and each row
-//! of the answer belongs to the one of its own island.
+//! ```text
+//! δv = Xᵀ δf + Zᵀ δu,     ∂v/∂q = Xᵀ F + Zᵀ S,     ∂q_next/∂q = T_q + T_v h ∂v/∂q
+//! ```
+//!
+//! `X` and `Z` are how the velocities answer to forces and to the rows of contacts and limits
+//! ([`Responses`], island by island), `F` and `S` how these change with the
+//! configuration (`second.rs`), `T` the step on the manifold. A command acts through the springs' stretch, and through
+//! the rates of prescribed dofs that follow it: `Δq_cmd` gathers both, and gives its share to `q`.
 
-use super::{DerivativeError, Derivatives, InputChange, OutputChange};
+use super::second::{IDLE, Second};
+use super::trees::Trees;
+use super::{DerivativeError, Derivatives};
 use crate::system::System;
+use quasistep_math::{Mat3, Vec3};
+use quasistep_solvers::Responses;
 
-/// Island of what is told and does not answer: alone in its product.
-const ALONE: usize = usize::MAX;
+/// Variables whose answers are found together, unless a block has more: what they need stays in the cache.
+const TOGETHER: usize = 48;
+
+/// What matrices are made of; keeps its memory.
+#[derive(Debug, Default)]
+pub(super) struct Memory {
+    pub trees: Trees,
+    second: Second,
+    responses: Responses,
+    /// Gradients by `q` and by `Δq_cmd`: a row for each place, a column for each variable at hand.
+    by_q: Vec<f64>,
+    by_change: Vec<f64>,
+    /// Blocks of the island at hand.
+    blocks: Vec<usize>,
+    /// Dofs of the variables at hand.
+    dofs: Vec<usize>,
+}
+
+impl Memory {
+    pub fn new(system: &System) -> Self {
+        Self { trees: Trees::new(system), ..Self::default() }
+    }
+}
 
 impl Derivatives {
     /// `∂q_next/∂q`, `n_v × n_v`, and `∂q_next/∂q_cmd`, `n_v × n_cmd_v`, row-major, both on the tangent spaces.
@@ -21,6 +52,9 @@ impl Derivatives {
         by_q: &mut [f64],
         by_q_cmd: &mut [f64],
     ) -> Result<(), DerivativeError> {
+        if !self.ready {
+            return Err(DerivativeError::NotPrepared);
+        }
         let (n_v, n_cmd) = (system.model.n_v(), system.n_cmd_v());
         for (what, got, want) in
             [("by_q", by_q.len(), n_v * n_v), ("by_q_cmd", by_q_cmd.len(), n_v * n_cmd)]
@@ -31,89 +65,196 @@ impl Derivatives {
         }
         by_q.fill(0.0);
         by_q_cmd.fill(0.0);
-        let island = self.islands(system);
-        let dof_of_cmd: Vec<usize> =
-            system.commanded().iter().flat_map(|&body| system.model.body(body).v.clone()).collect();
-        let mut change = InputChange { q: vec![0.0; n_v], ..InputChange::default() };
-        let mut out = OutputChange::default();
-        for group in groups(&island, (0..n_v).collect()) {
-            for &dof in &group {
-                change.q[dof] = 1.0;
-            }
-            self.jvp(system, &change, false, &mut out)?;
-            scatter(&island, &group, |dof| dof, &out.q_next, n_v, by_q);
-            for &dof in &group {
-                change.q[dof] = 0.0;
+        let mut memory = std::mem::take(&mut self.matrices);
+        memory.second.assemble(system, &memory.trees, self);
+        let done = self.rows(system, &mut memory, by_q, by_q_cmd);
+        // prescribed dofs go where they are told
+        for (dof, cmd) in memory.trees.cmd_of_dof.iter().enumerate() {
+            if let (Some(cmd), None) = (cmd, system.variable_of_dof[dof]) {
+                by_q_cmd[dof * n_cmd + cmd] = 1.0;
             }
         }
-        change = InputChange { q_cmd: vec![0.0; n_cmd], ..InputChange::default() };
-        let island_of_cmd: Vec<usize> = dof_of_cmd.iter().map(|&dof| island[dof]).collect();
-        for group in groups(&island_of_cmd, (0..n_cmd).collect()) {
-            for &cmd in &group {
-                change.q_cmd[cmd] = 1.0;
-            }
-            self.jvp(system, &change, false, &mut out)?;
-            scatter(&island, &group, |cmd| dof_of_cmd[cmd], &out.q_next, n_cmd, by_q_cmd);
-            for &cmd in &group {
-                change.q_cmd[cmd] = 0.0;
+        self.matrices = memory;
+        done
+    }
+
+    /// The rows of all variables.
+    fn rows(
+        &mut self,
+        system: &System,
+        memory: &mut Memory,
+        by_q: &mut [f64],
+        by_q_cmd: &mut [f64],
+    ) -> Result<(), DerivativeError> {
+        for island in 0..self.sensitivity.n_islands() {
+            memory.blocks.clear();
+            memory.blocks.extend(self.sensitivity.blocks_of_island(island));
+            let (mut block, mut first) = (0, 0);
+            while block < memory.blocks.len() {
+                // whole blocks: a turn's three rows stay together
+                memory.dofs.clear();
+                while block < memory.blocks.len() {
+                    let dim = system.block_dims[memory.blocks[block]];
+                    if !memory.dofs.is_empty() && memory.dofs.len() + dim > TOGETHER {
+                        break;
+                    }
+                    let variables = memory.trees.variables_of_block(system, memory.blocks[block]);
+                    memory.dofs.extend_from_slice(variables);
+                    block += 1;
+                }
+                let variables = first..first + memory.dofs.len();
+                first = variables.end;
+                self.sensitivity.respond(island, variables, &mut memory.responses)?;
+                self.gradients(system, memory);
+                self.step_rows(system, memory, by_q, by_q_cmd);
             }
         }
         Ok(())
     }
 
-    /// Island of each dof: trees with variables, joined by contacts.
-    fn islands(&self, system: &System) -> Vec<usize> {
-        let mut of_block: Vec<usize> = (0..system.block_dims.len()).collect();
-        let program = &self.work.problem.program;
-        for cone in 0..program.n_cones() {
-            let mut blocks = program.blocks_of(cone);
-            if let (Some(a), Some(b)) = (blocks.next(), blocks.next()) {
-                let (a, b) = (of_block[a].min(of_block[b]), of_block[a].max(of_block[b]));
-                of_block.iter_mut().filter(|i| **i == b).for_each(|i| *i = a);
+    /// Gradients of the velocities at hand by `q` and by `Δq_cmd`, then both by `q` and by the command.
+    fn gradients(&self, system: &System, memory: &mut Memory) {
+        let (n_v, h) = (system.model.n_v(), self.time_step);
+        let Memory { trees, second, responses, by_q, by_change, blocks, .. } = memory;
+        let C = responses.columns();
+        for rows in [&mut *by_q, &mut *by_change] {
+            rows.clear();
+            rows.resize(n_v * C, 0.0);
+        }
+        for &block in blocks.iter() {
+            let dim = system.block_dims[block];
+            for tree in 0..trees.places.len() {
+                if let Some(F) = second.forces(trees, block, dim, tree) {
+                    let places = trees.places[tree].clone();
+                    let to = &mut by_q[places.start * C..places.end * C];
+                    responses.add_by_forces(block, dim, F, to);
+                }
             }
         }
-        let block = |variable: u32| system.block_of_variable[variable as usize].0 as usize;
-        system.variable_of_dof.iter().map(|v| v.map_or(ALONE, |v| of_block[block(v)])).collect()
-    }
-}
-
-/// Directions by turns, one of each island; those alone one by one.
-fn groups(island: &[usize], directions: Vec<usize>) -> Vec<Vec<usize>> {
-    let mut groups: Vec<Vec<usize>> = Vec::new();
-    let n_islands = island.iter().filter(|i| **i != ALONE).max().map_or(0, |i| i + 1);
-    let mut next = vec![0; n_islands];
-    let mut alone = Vec::new();
-    for k in directions {
-        if island[k] == ALONE {
-            alone.push(vec![k]);
-            continue;
-        }
-        let turn = next[island[k]];
-        next[island[k]] += 1;
-        if turn == groups.len() {
-            groups.push(Vec::new());
-        }
-        groups[turn].push(k);
-    }
-    groups.extend(alone);
-    groups
-}
-
-/// Writes the rows of a product to the columns of their directions.
-fn scatter(
-    island: &[usize],
-    group: &[usize],
-    dof_of: impl Fn(usize) -> usize,
-    rows: &[f64],
-    n_columns: usize,
-    to: &mut [f64],
-) {
-    for &column in group {
-        let own = island[dof_of(column)];
-        for (row, value) in rows.iter().enumerate() {
-            if own == ALONE || island[row] == own {
-                to[row * n_columns + column] = *value;
+        for (k, (contact, at)) in self.contacts.iter().zip(&second.S_at).enumerate() {
+            if *at == IDLE || !responses.has_rows(k) {
+                continue;
             }
+            let mut at = *at;
+            for body in contact.bodies {
+                let places = trees.places_of(body);
+                let own = at..at + contact.n_ways * places.len();
+                let rows = places.start * C..places.end * C;
+                at = own.end;
+                responses.add_by_rows(
+                    k,
+                    contact.n_ways,
+                    &second.S[own.clone()],
+                    &mut by_q[rows.clone()],
+                );
+                if let Some(known) = second.known.get(own) {
+                    responses.add_by_rows(k, contact.n_ways, known, &mut by_change[rows]);
+                }
+            }
+        }
+        let add = |to: &mut [f64], dof: usize, by: f64, from: &[f64]| {
+            let row = &mut to[trees.place_of_dof[dof] * C..][..C];
+            row.iter_mut().zip(from).for_each(|(to, from)| *to += by * from);
+        };
+        // limits are the rows after those of contacts
+        for (limit, cone) in self.limits.iter().zip(self.contacts.len()..) {
+            if let Some(z) = responses.z(cone, 0) {
+                add(by_q, limit.dof, limit.sign * limit.per_gap, z);
+            }
+        }
+        for spring in self.springs.iter().filter(|spring| spring.limited.is_none()) {
+            let Some(variable) = system.variable_of_dof[spring.dof] else { continue };
+            let (block, at) = system.block_of_variable[variable as usize];
+            if let Some(x) = responses.x(block as usize, at as usize) {
+                add(by_change, spring.dof, h * spring.stiffness, x);
+            }
+        }
+        self.difference(system, memory);
+    }
+
+    /// The stretch's share of `q`, and that of the command in its place.
+    fn difference(&self, system: &System, memory: &mut Memory) {
+        let Memory { trees, responses, by_q, by_change, .. } = memory;
+        let C = responses.columns();
+        for &body in system.commanded() {
+            let mut dofs = system.model.body(body).v.clone();
+            if let Some([back, ahead]) =
+                system.model.turns_of_difference(body, &self.q, &self.q_target)
+            {
+                // three dofs of one joint have places side by side
+                let first = trees.place_of_dof[dofs.start] * C;
+                let own = &mut by_change[first..first + 3 * C];
+                let to = &mut by_q[first..first + 3 * C];
+                for column in 0..C {
+                    let at = [0, 1, 2].map(|k| k * C + column);
+                    let by = Vec3::from(at.map(|at| own[at]));
+                    let (q, u) = (back.transpose() * by, ahead.transpose() * by);
+                    for (k, at) in at.into_iter().enumerate() {
+                        to[at] += q[k];
+                        own[at] = u[k];
+                    }
+                }
+                dofs.start += 3;
+            }
+            for dof in dofs {
+                let own = trees.place_of_dof[dof] * C..(trees.place_of_dof[dof] + 1) * C;
+                let rows = by_q[own.clone()].iter_mut().zip(&by_change[own]);
+                rows.for_each(|(q, change)| *q -= change);
+            }
+        }
+    }
+
+    /// From the gradients of velocities to the rows of the next configuration.
+    fn step_rows(
+        &self,
+        system: &System,
+        memory: &mut Memory,
+        by_q: &mut [f64],
+        by_q_cmd: &mut [f64],
+    ) {
+        let (model, h, v) = (&system.model, self.time_step, &self.work.report.v);
+        let (n_v, n_cmd) = (model.n_v(), system.n_cmd_v());
+        let Memory { trees, responses, by_q: dq, by_change: du, blocks, dofs, .. } = memory;
+        let C = responses.columns();
+        let mut column = 0;
+        while column < dofs.len() {
+            let dof = dofs[column];
+            let body = system.body_of_dof[dof];
+            let first = model.body(body).v.start;
+            let turns = if dof == first { model.turns_of_integral(body, v, h) } else { None };
+            // three rows of a turn, or one
+            let rows = if turns.is_some() { 3 } else { 1 };
+            for tree in 0..trees.places.len() {
+                // others do nothing to this island
+                if trees.blocks[tree].is_some_and(|(block, _)| !blocks.contains(&block)) {
+                    continue;
+                }
+                for place in trees.places[tree].clone() {
+                    let by = trees.dof_at[place];
+                    let write = |from: &[f64], to: &mut [f64], width: usize, at: usize| {
+                        let from = &from[place * C + column..];
+                        if let Some([_, J]) = &turns {
+                            let turned = *J * Vec3::new(from[0], from[1], from[2]) * h;
+                            for k in 0..3 {
+                                to[(dof + k) * width + at] = turned[k];
+                            }
+                        } else {
+                            to[dof * width + at] = h * from[0];
+                        }
+                    };
+                    write(dq, by_q, n_v, by);
+                    if let Some(cmd) = trees.cmd_of_dof[by] {
+                        write(du, by_q_cmd, n_cmd, cmd);
+                    }
+                }
+            }
+            let start = turns.map_or(Mat3::IDENTITY, |[start, _]| start);
+            for i in 0..rows {
+                for j in 0..rows {
+                    by_q[(dof + i) * n_v + dof + j] += start.rows[i][j];
+                }
+            }
+            column += rows;
         }
     }
 }

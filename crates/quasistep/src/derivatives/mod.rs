@@ -17,7 +17,9 @@ mod chain;
 mod contact;
 mod gradient;
 mod matrix;
+mod second;
 mod step;
+mod trees;
 
 use crate::error::StepError;
 use crate::formulation::edges::WAYS;
@@ -52,9 +54,13 @@ pub struct StepKinks {
     pub program: Kinks,
     /// Contact points with a force whose features change with the smallest motion of their bodies.
     pub features: u32,
-    /// Corners of patches that stand exactly on an edge of the other face; of the relaxed step only: in the other one
-    /// the forces of a patch at rest act alike from either place. Chosen: the corner goes with its body.
+    /// Corners of patches that stand exactly on an edge of the other face, or of two level faces neither of which lies
+    /// on the other; of the relaxed step only: in the other one the forces of a patch at rest act alike from either
+    /// place. Chosen: the corner goes with its body, the normal with body A.
     pub edges: u32,
+    /// Pairs with a point cloud of which the smallest motion may choose other points; of the relaxed step only, where
+    /// each of them has a force. Chosen: the points stay.
+    pub choices: u32,
     /// Overlaps that just reach the speed at which recovery is bounded. Chosen: it is bounded.
     pub recovery: u32,
     /// Points at the contact margin, which the smallest motion takes in or out; of the relaxed step only, as they
@@ -65,7 +71,13 @@ pub struct StepKinks {
 impl StepKinks {
     /// True if the step has no derivative in some direction.
     pub fn any(&self) -> bool {
-        self.program.any() || self.features + self.edges + self.recovery + self.margin > 0
+        let of_geometry = self.features + self.edges + self.choices + self.margin;
+        !self.only_of_geometry() || of_geometry > 0
+    }
+
+    /// True if no kink is but of where bodies are: derivatives by all but the configuration are as good as anywhere.
+    pub fn only_of_geometry(&self) -> bool {
+        !self.program.any() && self.recovery == 0
     }
 }
 
@@ -183,6 +195,7 @@ pub struct Derivatives {
     has_w: bool,
     constants: Constants,
     scratch: Scratch,
+    matrices: matrix::Memory,
 }
 
 /// What of a step is fixed but for its parameters.
@@ -311,6 +324,7 @@ impl System {
             has_w: false,
             constants: Constants::default(),
             scratch: Scratch::default(),
+            matrices: matrix::Memory::new(self),
         }
     }
 }

@@ -114,6 +114,9 @@ impl Derivatives {
         self.has_w = false;
 
         work.scan.motions(system, &mut self.motions);
+        if mode != Mode::Exact {
+            self.kinks.choices = work.scan.tied_choices(system);
+        }
         let kin = &work.scan.kin;
         self.constants.gravity = params.gravity;
         self.constants.secant = params.prescribed_rate == PrescribedRate::Secant;
@@ -211,7 +214,7 @@ impl Derivatives {
     fn collect_springs(&mut self, system: &System, h: f64, mode: Mode) {
         let (load, v) = (&self.work.load, &self.work.report.v);
         self.springs.clear();
-        let (mut cmd, mut saturation) = (0, 0);
+        let mut saturation = 0;
         let solution = &self.work.solution;
         // limited springs are pushed in the order of the dofs
         let mut limited_of = |limited: bool| {
@@ -221,15 +224,10 @@ impl Derivatives {
                 Mode::Smooth { .. } => limited,
             }
         };
-        let mut by_dof: Vec<(usize, usize, usize, usize)> = Vec::new();
-        for &body in system.commanded() {
-            for (k, dof) in system.model.body(body).v.clone().enumerate() {
-                by_dof.push((dof, body, k, cmd));
-                cmd += 1;
-            }
-        }
-        by_dof.sort_unstable();
-        for (dof, body, k, cmd) in by_dof {
+        for (dof, cmd) in self.matrices.trees.cmd_of_dof.iter().enumerate() {
+            let Some(cmd) = *cmd else { continue };
+            let body = system.body_of_dof[dof];
+            let k = dof - system.model.body(body).v.start;
             let Role::Actuated(actuator) = &system.roles[body] else { continue };
             let (K, D, limit) =
                 (actuator.stiffness[k], actuator.damping[k], actuator.effort_limit[k]);

@@ -40,37 +40,35 @@ wide_kernel! {
             let updates = &s.updates[panel.first_update as usize..panel.last_update as usize];
             if dim == 6 {
                 // the size known: free bodies
-                let product = Product { count: 6, ..product };
-                for update in updates {
-                    let Update { dim, row, from, width, at, stride } = *update;
-                    add_product::<S, W>(
-                        &mut rest[at as usize - base..],
-                        stride as usize,
-                        product,
-                        row as usize,
-                        dim as usize,
-                        from as usize,
-                        width as usize,
-                        row == from,
-                    );
-                }
-                continue;
-            }
-            for update in updates {
-                let Update { dim, row, from, width, at, stride } = *update;
-                add_product::<S, W>(
-                    &mut rest[at as usize - base..],
-                    stride as usize,
-                    product,
-                    row as usize,
-                    dim as usize,
-                    from as usize,
-                    width as usize,
-                    row == from,
-                );
+                take_updates::<S, W>(updates, Product { count: 6, ..product }, base, rest);
+            } else {
+                take_updates::<S, W>(updates, product, base, rest);
             }
         }
         Ok(())
+    }
+}
+
+/// Takes what a panel has to its right off the panels below, which are `H` from `base` on.
+#[inline(always)]
+fn take_updates<S: Simd, W: Vector>(
+    updates: &[Update],
+    product: Product<'_>,
+    base: usize,
+    H: &mut [f64],
+) {
+    for update in updates {
+        let Update { dim, row, from, width, at, stride } = *update;
+        add_product::<S, W>(
+            &mut H[at as usize - base..],
+            stride as usize,
+            product,
+            row as usize,
+            dim as usize,
+            from as usize,
+            width as usize,
+            row == from,
+        );
     }
 }
 

@@ -11,6 +11,7 @@ mod barrier;
 mod cones;
 mod factor;
 mod hessian;
+mod many;
 mod round;
 mod simd;
 mod solve;
@@ -22,6 +23,9 @@ pub(crate) use barrier::{advance, center, corrector, directions, predictor, prod
 pub(crate) use cones::{add_forces, force_power, rates, rows_of_group, slacks, subtract_forces};
 pub(crate) use factor::factor;
 pub(crate) use hessian::{add_cones, cost_times, start_hessian};
+pub(crate) use many::{
+    Small, add_forces_many, add_product_many, add_rows_many, largest_many, press_many, solve_many,
+};
 #[cfg(target_arch = "x86_64")]
 pub(crate) use simd::Avx2;
 pub(crate) use simd::{Isa, Lane, Portable, Simd};

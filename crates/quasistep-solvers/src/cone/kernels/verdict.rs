@@ -2,7 +2,7 @@
 
 use super::cones::{sides_of, split};
 use super::hessian::cost_of_panel;
-use super::{Simd, kernel, lanes, lanes_mut};
+use super::{Lane, Simd, kernel, lanes, lanes_mut};
 use crate::cone::program::{ConeData, ConeProgram, LANES, MAX_ROWS};
 use crate::cone::structure::{Group, Panel};
 
@@ -24,6 +24,8 @@ pub(crate) struct Extremes {
     /// left out.
     pub longest: f64,
     pub shortest: f64,
+    /// Least over the sides of all cones, likewise.
+    pub thinnest: f64,
     /// Of `|g|` and `|c|`.
     pub imbalance: f64,
     pub force: f64,
@@ -44,6 +46,7 @@ struct Tally<S: Simd> {
     nothing: S::V,
     longest: f64,
     shortest: f64,
+    thinnest: f64,
 }
 
 kernel! {
@@ -71,6 +74,7 @@ kernel! {
             nothing: none,
             longest: 0.0,
             shortest: f64::INFINITY,
+            thinnest: f64::INFINITY,
         };
         let mut force = none;
         for panel in panels {
@@ -129,6 +133,7 @@ kernel! {
             offset: largest::<S>(t.offset),
             longest: t.longest,
             shortest: t.shortest,
+            thinnest: t.thinnest,
             imbalance: largest::<S>(imbalance),
             force: largest::<S>(force),
             finite: S::sum(t.nothing) == 0.0,
@@ -156,11 +161,22 @@ fn take<S: Simd>(t: &mut Tally<S>, u: S::V, z: S::V) {
     t.nothing = S::fma(S::add(u, z), S::zero(), t.nothing);
 }
 
+/// Takes the sizes of a cone's first row into account, side by side.
 #[inline(always)]
-fn take_length<S: Simd>(t: &mut Tally<S>, first: S::V) {
-    let first = largest::<S>(first);
-    t.longest = t.longest.max(first);
-    t.shortest = if first > 0.0 { t.shortest.min(first) } else { t.shortest };
+fn take_lengths<S: Simd>(t: &mut Tally<S>, p: &ConeProgram, cone: &ConeData, J: &[Lane]) {
+    let mut all = 0.0_f64;
+    for side in p.sides_of(cone) {
+        let stride = p.blocks[side.block as usize].stride as usize;
+        let mut most = S::zero();
+        for J in &J[side.column as usize / LANES..][..stride / LANES] {
+            most = S::max(S::abs(S::load(J)), most);
+        }
+        let most = largest::<S>(most);
+        t.thinnest = if most > 0.0 { t.thinnest.min(most) } else { t.thinnest };
+        all = all.max(most);
+    }
+    t.longest = t.longest.max(all);
+    t.shortest = if all > 0.0 { t.shortest.min(all) } else { t.shortest };
 }
 
 #[inline(always)]
@@ -188,17 +204,12 @@ fn fixed<S: Simd, const K: usize, const C: usize>(
         let J = &lanes(&p.J[cone.J_at as usize..])[..K * C];
         let b = S::load(&lanes(&p.b[cone.b_at as usize..])[0]);
         let mut dots = [S::zero(); LANES];
-        let mut first = S::zero();
         for r in 0..K {
             for c in 0..C {
-                let J = S::load(&J[r * C + c]);
-                dots[r] = S::fma(J, xs[c], dots[r]);
-                if r == 0 {
-                    first = S::max(first, S::abs(J));
-                }
+                dots[r] = S::fma(S::load(&J[r * C + c]), xs[c], dots[r]);
             }
         }
-        take_length::<S>(t, first);
+        take_lengths::<S>(t, p, cone, J);
         t.offset = S::max(t.offset, S::abs(b));
         let s = split::<S, K>(S::fma(minus, b, S::sums(dots)));
         let per = cone.stride_z as usize / LANES;
@@ -251,22 +262,18 @@ fn any<S: Simd>(
     super::cones::rows_any::<S>(p, cones, x, true, u);
     super::cones::forces_any::<S>(p, cones, -1.0, z, g);
     for cone in cones {
-        let mut first = S::zero();
-        for J in lanes(&p.J[cone.J_at as usize..][..cone.width as usize]) {
-            first = S::max(first, S::abs(S::load(J)));
-        }
-        take_length::<S>(t, first);
+        take_lengths::<S>(t, p, cone, lanes(&p.J[cone.J_at as usize..][..cone.width as usize]));
         for b in lanes(&p.b[cone.b_at as usize..][..(cone.k as usize).next_multiple_of(LANES)]) {
             t.offset = S::max(t.offset, S::abs(S::load(b)));
         }
     }
 }
 
-/// What the slacks of rows may be: a share of the row's terms, and that much more.
+/// What the slacks of rows may be: a share of the row's terms, and one of its size.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Allowed {
     pub of_terms: f64,
-    pub by_speed: f64,
+    pub by_size: f64,
 }
 
 kernel! {
@@ -282,37 +289,45 @@ kernel! {
     ) -> bool {
         let minus = S::splat(-1.0);
         let mut beyond = S::zero();
-        let by_speed = S::splat(allowed.by_speed);
+        let by_size = S::splat(allowed.by_size);
         for group in groups {
             for cone in &p.cones[group.first_cone as usize..group.last_cone as usize] {
                 let (k, width) = (cone.k as usize, cone.width as usize);
                 let per = cone.stride_z as usize / LANES;
-                let mut sums = [0.0; MAX_ROWS];
+                let (mut sums, mut entries) = ([0.0; MAX_ROWS], [0.0; MAX_ROWS]);
                 for r in 0..k {
-                    let mut acc = S::zero();
+                    let (mut acc, mut most) = (S::zero(), S::zero());
                     for side in p.sides_of(cone) {
                         let block = &p.blocks[side.block as usize];
                         let (at, stride) = (r * width + side.column as usize, block.stride as usize);
                         let J = &p.J[cone.J_at as usize + at..][..stride];
                         for (J, x) in lanes(J).iter().zip(lanes(&x[block.at as usize..])) {
-                            acc = S::add(acc, S::abs(S::mul(S::load(J), S::load(x))));
+                            let J = S::abs(S::load(J));
+                            acc = S::fma(J, S::abs(S::load(x)), acc);
+                            most = S::max(most, J);
                         }
                     }
+                    entries[r] = largest::<S>(most);
                     sums[r] = allowed.of_terms * (S::sum(acc) + p.b[cone.b_at as usize + r].abs());
                 }
                 let E = &lanes(&p.E[cone.E_at as usize..])[..k * per];
                 let u = &lanes(&u[cone.at as usize..])[..per];
                 let z = &lanes(&z[cone.at as usize..])[..per];
+                // a lever arm of friction is no reason for more
+                for r in 1..k {
+                    entries[r] = entries[r].min(entries[0]);
+                }
                 for j in 0..per {
-                    let mut terms = S::zero();
+                    let (mut terms, mut own) = (S::zero(), S::zero());
                     for r in 0..k {
-                        let term = S::mul(S::splat(sums[r]), S::load(&E[r * per + j]));
-                        terms = S::max(terms, S::abs(term));
+                        let E = S::abs(S::load(&E[r * per + j]));
+                        terms = S::max(terms, S::mul(S::splat(sums[r]), E));
+                        own = S::max(own, S::mul(S::splat(entries[r]), E));
                     }
                     let slack = S::load(&u[j]);
                     let held = S::where_positive(S::load(&z[j]), slack);
                     let off = S::max(S::mul(minus, slack), held);
-                    beyond = S::max(beyond, S::fma(minus, S::add(terms, by_speed), off));
+                    beyond = S::max(beyond, S::fma(minus, S::fma(by_size, own, terms), off));
                 }
             }
         }

@@ -3,7 +3,8 @@
 use super::Newton;
 use super::work::Work;
 use super::{REST, TOUCHING};
-use crate::cone::kernels;
+use crate::cone::kernels::{self, lanes, lanes_mut};
+use crate::cone::program::LANES;
 
 /// Rounds of a finish.
 const FINISH_ROUNDS: u32 = 8;
@@ -25,6 +26,12 @@ pub(super) struct Round {
     pub least: f64,
     /// Largest force before it, of rows, cost and springs.
     pub force: f64,
+}
+
+/// The larger of two numbers, `a` if `b` is NaN: an instruction where `f64::max` is three.
+#[inline]
+fn larger(a: f64, b: f64) -> f64 {
+    if b > a { b } else { a }
 }
 
 impl Newton {
@@ -93,16 +100,22 @@ impl Newton {
                 size = size.max(self.x[i].abs());
             }
         }
-        let (mut left, mut least, mut force) = (0.0_f64, 0.0_f64, 0.0_f64);
+        // lane by lane: one number after another, each would wait for the one before
+        let mut most = [[0.0; LANES]; 3];
         for span in work.spans() {
-            for i in span {
-                self.u[i] += self.rates[i];
-                left = left.max(self.w[i] * self.u[i].abs());
-                least = least.min(self.u[i]);
-                force = force.max(self.z[i]);
+            let [w, z, rates] = [&self.w, &self.z, &self.rates].map(|v| lanes(&v[span.clone()]));
+            let u = lanes_mut(&mut self.u[span]);
+            for (((u, rates), w), z) in u.iter_mut().zip(rates).zip(w).zip(z) {
+                for l in 0..LANES {
+                    u[l] += rates[l];
+                    most[0][l] = larger(most[0][l], w[l] * u[l].abs());
+                    most[1][l] = larger(most[1][l], -u[l]);
+                    most[2][l] = larger(most[2][l], z[l]);
+                }
             }
         }
-        Round { size, left, least, force: force.max(work.force()) }
+        let [left, below, force] = most.map(|m| m.iter().fold(0.0, |m: f64, v| m.max(*v)));
+        Round { size, left, least: -below, force: force.max(work.force()) }
     }
 
     /// Whether spring `k` pulls at its limit.
@@ -114,16 +127,19 @@ impl Newton {
 
     /// `lambda = z − rho u` on active rows, not below zero; returns the least before that.
     pub(super) fn take_linear(&mut self, work: &Work<'_>, rho: f64) -> f64 {
-        let mut below = 0.0_f64;
+        let mut below = [0.0; LANES];
         for span in work.spans() {
-            let [w, z, u] = [&self.w, &self.z, &self.u].map(|v| &v[span.clone()]);
-            for (((lambda, w), z), u) in self.lambda[span].iter_mut().zip(w).zip(z).zip(u) {
-                let force = w * (z - rho * u);
-                below = below.min(force);
-                *lambda = force.max(0.0);
+            let [w, z, u] = [&self.w, &self.z, &self.u].map(|v| lanes(&v[span.clone()]));
+            let lambda = lanes_mut(&mut self.lambda[span]);
+            for (((lambda, w), z), u) in lambda.iter_mut().zip(w).zip(z).zip(u) {
+                for l in 0..LANES {
+                    let force = w[l] * (z[l] - rho * u[l]);
+                    below[l] = larger(below[l], -force);
+                    lambda[l] = larger(0.0, force);
+                }
             }
         }
-        below
+        -below.iter().fold(0.0, |m: f64, v| m.max(*v))
     }
 
     /// The forces nearest to `z` that balance, into `lambda`; returns the least before none is below zero.
@@ -163,13 +179,17 @@ impl Newton {
                 }
             }
             kernels::rates(work.isa, work.p, work.groups, &self.d, &mut self.rates);
-            let mut length = 0.0;
+            let mut length = [0.0; LANES];
             for span in work.spans() {
-                for i in span {
-                    self.rates[i] *= self.w[i];
-                    length += self.rates[i] * self.rates[i];
+                let rates = lanes_mut(&mut self.rates[span.clone()]);
+                for (rates, w) in rates.iter_mut().zip(lanes(&self.w[span])) {
+                    for l in 0..LANES {
+                        rates[l] *= w[l];
+                        length[l] += rates[l] * rates[l];
+                    }
                 }
             }
+            let length: f64 = length.iter().sum();
             if !(new > 0.0 && length > 0.0) {
                 break;
             }
@@ -187,15 +207,19 @@ impl Newton {
             }
             old = new;
         }
-        let mut below = 0.0_f64;
+        let mut below = [0.0; LANES];
         for span in work.spans() {
-            for i in span {
-                let force = self.w[i] * self.z[i];
-                below = below.min(force);
-                self.lambda[i] = force.max(0.0);
+            let [w, z] = [&self.w, &self.z].map(|v| lanes(&v[span.clone()]));
+            let lambda = lanes_mut(&mut self.lambda[span]);
+            for ((lambda, w), z) in lambda.iter_mut().zip(w).zip(z) {
+                for l in 0..LANES {
+                    let force = w[l] * z[l];
+                    below[l] = larger(below[l], -force);
+                    lambda[l] = larger(0.0, force);
+                }
             }
         }
-        below
+        -below.iter().fold(0.0, |m: f64, v| m.max(*v))
     }
 
     /// `d = −H⁻¹ (smooth − Aᵀ lambda)` and `rates = A d`.

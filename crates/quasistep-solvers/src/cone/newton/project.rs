@@ -2,8 +2,9 @@
 
 use super::Newton;
 use super::work::Work;
-use crate::cone::program::padded;
-use crate::cone::{kernels, second_order};
+use crate::cone::kernels::{self, lanes, lanes_mut};
+use crate::cone::program::{LANES, padded};
+use crate::cone::second_order;
 
 /// Change of the derivative of a round cone, as a share of one, below which it counts as settled: the
 /// rounds that follow gain the digits that are left.
@@ -50,15 +51,18 @@ impl Newton {
             for span in work.spans() {
                 let [z, u] = [&self.z, &self.u].map(|v| &v[span.clone()]);
                 let (lambda, w) = (&mut self.lambda[span.clone()], &mut self.w[span]);
-                let mut turned = 0.0;
-                for (((z, u), lambda), w) in z.iter().zip(u).zip(lambda).zip(w) {
-                    let t = z - rho * u;
-                    let active = if t > 0.0 { 1.0 } else { 0.0 };
-                    *lambda = t.max(0.0);
-                    turned += (*w - active) * (*w - active);
-                    *w = active;
+                let mut turned = [0.0; LANES];
+                let all = lanes(z).iter().zip(lanes(u)).zip(lanes_mut(lambda)).zip(lanes_mut(w));
+                for (((z, u), lambda), w) in all {
+                    for l in 0..LANES {
+                        let t = z[l] - rho * u[l];
+                        let active = if t > 0.0 { 1.0 } else { 0.0 };
+                        lambda[l] = if t > 0.0 { t } else { 0.0 };
+                        turned[l] += (w[l] - active) * (w[l] - active);
+                        w[l] = active;
+                    }
                 }
-                changed |= turned != 0.0;
+                changed |= turned != [0.0; LANES];
             }
         }
         for cone in work.cones().filter(|_| work.round) {

@@ -73,12 +73,26 @@ impl Newton {
                         }
                     }
                 }
-                // u at x = 0
-                kernels::slacks(work.isa, work.p, work.groups, &self.x, &mut self.u);
+                self.slacks_at_zero(work);
             }
             Start::Cold => {
                 kernels::slacks(work.isa, work.p, work.groups, &self.x, &mut self.u);
                 self.project(work, rho);
+            }
+        }
+    }
+    /// `u = −E b`.
+    fn slacks_at_zero(&mut self, work: &Work<'_>) {
+        for cone in work.cones() {
+            let (at, stride) = (cone.at as usize, cone.stride_z as usize);
+            let u = &mut self.u[at..at + stride];
+            u.fill(0.0);
+            let b = &work.p.b[cone.b_at as usize..][..cone.k as usize];
+            for (r, b) in b.iter().enumerate().filter(|(_, b)| **b != 0.0) {
+                let E = &work.p.E[cone.E_at as usize + r * stride..][..stride];
+                for (u, E) in u.iter_mut().zip(E) {
+                    *u -= b * E;
+                }
             }
         }
     }

@@ -12,13 +12,13 @@
 //! `zeta` gains is a combination of rows throughout: the smallest norm needs no projection.
 
 use crate::cone::kernels::{self, Isa};
-use crate::cone::program::{ConeData, ConeProgram};
+use crate::cone::program::{ConeData, ConeProgram, MAX_ROWS};
 use crate::cone::structure::{Group, Structure};
 
 /// `rho` over the largest diagonal entry of the cost.
 const PENALTY: f64 = 1e5;
 /// Most rounds of multipliers.
-const ROUNDS: u32 = 400;
+pub(super) const ROUNDS: u32 = 400;
 /// Pivot, as a share of the largest entry of the cost, that counts as none: the rounding of a sum with
 /// the penalty's terms.
 const NO_PIVOT: f64 = 1e-12;
@@ -32,18 +32,18 @@ const STALLED: u32 = 4;
 const ROUNDING: f64 = 1e-10;
 
 /// Watches the changes of rounds of multipliers.
-struct Rounds {
+pub(super) struct Rounds {
     least: f64,
     since: u32,
 }
 
 impl Rounds {
-    fn new() -> Self {
+    pub fn new() -> Self {
         Self { least: f64::INFINITY, since: 0 }
     }
 
     /// True if rounds have come to their end, for a vector of this size; NaN ends them.
-    fn stalled(&mut self, change: f64, size: f64) -> bool {
+    pub fn stalled(&mut self, change: f64, size: f64) -> bool {
         if change < self.least {
             (self.least, self.since) = (change, 0);
             return false;
@@ -85,6 +85,64 @@ impl Faces {
         }
     }
 
+    /// True if both matrices of a cone are zero.
+    pub fn is_idle(&self, p: &ConeProgram, cone: usize) -> bool {
+        let cone = &p.cones[cone];
+        let (at, m) = (cone.at as usize, cone.m as usize);
+        let zero = |v: &[f64]| v.iter().all(|v| *v == 0.0);
+        if cone.round {
+            let own = cone.E_at as usize..cone.E_at as usize + m * cone.stride_z as usize;
+            zero(&self.pi_round[own.clone()]) && zero(&self.curve_round[own])
+        } else {
+            zero(&self.pi[at..at + m]) && zero(&self.curve[at..at + m])
+        }
+    }
+
+    /// Appends a `G` with `Gᵀ G = Eᵀ Pi E`, and `Eᵀ C E`, of a cone, `k × k` each.
+    pub fn push_in_rows(&self, p: &ConeProgram, cone: usize, to: &mut Vec<f64>) {
+        let cone = &p.cones[cone];
+        let (k, m, stride) = (cone.k as usize, cone.m as usize, cone.stride_z as usize);
+        let (at, E_at) = (cone.at as usize, cone.E_at as usize);
+        let E = |row: usize| &p.E[E_at + row * stride..][..m];
+        if cone.round {
+            // `E` is diagonal, and `Pi` its own root
+            for a in 0..k {
+                to.extend((0..k).map(|b| self.pi_round[E_at + a * stride + b] * E(b)[b]));
+            }
+            for a in 0..k {
+                let row = &self.curve_round[E_at + a * stride..];
+                to.extend((0..k).map(|b| E(a)[a] * row[b] * E(b)[b]));
+            }
+            return;
+        }
+        // rows that push become a triangle, one after another
+        let first = to.len();
+        to.resize(first + k * k, 0.0);
+        let G = &mut to[first..];
+        for j in (0..m).filter(|j| self.pi[at + j] != 0.0) {
+            let mut row: [f64; MAX_ROWS] =
+                std::array::from_fn(|r| if r < k { E(r)[j] } else { 0.0 });
+            for i in 0..k {
+                let (a, b) = (G[i * k + i], row[i]);
+                if b == 0.0 {
+                    continue;
+                }
+                let r = a.hypot(b);
+                for l in i..k {
+                    let (g, e) = (G[i * k + l], row[l]);
+                    G[i * k + l] = (a * g + b * e) / r;
+                    row[l] = (a * e - b * g) / r;
+                }
+            }
+        }
+        for a in 0..k {
+            for b in 0..k {
+                let terms = E(a).iter().zip(E(b)).zip(&self.curve[at..]);
+                to.push(terms.map(|((a, b), c)| a * c * b).sum());
+            }
+        }
+    }
+
     /// `v ← C v` likewise.
     pub fn curve(&self, p: &ConeProgram, v: &mut [f64]) {
         for cone in &p.cones {
@@ -112,11 +170,11 @@ fn times(cone: &ConeData, diagonal: &[f64], matrix: &[f64], v: &mut [f64]) {
 /// The factor and its scratch; vectors over padded `x` and padded `z`.
 #[derive(Debug)]
 pub(super) struct Linear {
-    isa: Isa,
+    pub isa: Isa,
     pub structure: Structure,
     pub rho: f64,
-    H: Vec<f64>,
-    W: Vec<f64>,
+    pub H: Vec<f64>,
+    pub W: Vec<f64>,
     JS: Vec<f64>,
     GJ: Vec<f64>,
     w: Vec<f64>,

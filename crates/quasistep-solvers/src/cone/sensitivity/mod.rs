@@ -36,10 +36,12 @@
 mod active;
 mod data;
 mod linear;
+mod responses;
 mod smooth;
 mod tangent;
 
 pub use active::Kinks;
+pub use responses::Responses;
 pub use smooth::Relaxed;
 
 use crate::cone::program::ConeProgram;

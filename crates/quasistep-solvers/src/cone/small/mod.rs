@@ -21,6 +21,7 @@
 // parts of a kernel must be compiled with its instructions, so they must be inside it
 #![allow(clippy::inline_always)]
 
+mod gram;
 pub(crate) mod pivots;
 pub(crate) mod support;
 pub(crate) mod whiten;

@@ -1,0 +1,121 @@
+//! Matrices of derivatives against products, one for each of their rows and columns.
+#![allow(missing_docs, non_snake_case)]
+
+use quasistep::{Cone, Formulation, InputChange, Integration, Mode, OutputChange, StepInput};
+use quasistep_scene::Scene;
+use std::path::PathBuf;
+
+/// Largest differences from products with the transpose and with the matrix itself, and between the two, over the
+/// largest entry, along a scene's run.
+fn apart(name: &str, cone: Option<Cone>, mode: Mode) -> [f64; 3] {
+    const POINTS: usize = 5;
+    let path = PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("../../scenes").join(name);
+    let mut scene = Scene::load(path).unwrap_or_else(|e| panic!("{e}"));
+    let cone = cone.unwrap_or(scene.params.formulation.cone());
+    scene.params.formulation = Formulation::Anitescu { cone };
+    scene.params.integration = Integration::Euler;
+    let (system, params) = (&*scene.system, &scene.params);
+    let (n_v, n_u) = (system.model().n_v(), system.n_cmd_v());
+    let mut work = system.create_workspace();
+    let mut d = system.create_derivatives();
+    let (mut state, mut input) = (scene.start.clone(), StepInput::default());
+    let (mut by_q, mut by_u) = (vec![0.0; n_v * n_v], vec![0.0; n_v * n_u]);
+    let (mut out, mut gradient) = (OutputChange::default(), InputChange::default());
+    let n_steps = scene.n_steps().min(200);
+    let mut worst = [0.0_f64; 3];
+    let mut gradients = Vec::new();
+    for k in 0..n_steps {
+        scene.sample(state.time + params.time_step, &mut input);
+        if (k + 1) % (n_steps / POINTS).max(1) == 0 {
+            system.differentiate(&state, &input, params, mode, &mut d).unwrap();
+            d.jacobian(system, &mut by_q, &mut by_u).unwrap();
+            let largest = by_q.iter().chain(&by_u).fold(1.0_f64, |m, x| m.max(x.abs()));
+            let mut compare = |which: usize, ours: f64, product: f64| {
+                let off = (ours - product).abs() / largest;
+                assert!(!off.is_nan(), "{name}, step {k}: {ours} {product}");
+                worst[which] = worst[which].max(off);
+            };
+            gradients.clear();
+            for i in 0..n_v {
+                let mut weights = vec![0.0; n_v];
+                weights[i] = 1.0;
+                let weights = OutputChange { q_next: weights, ..OutputChange::default() };
+                d.vjp(system, &weights, &mut gradient).unwrap();
+                gradient.q.iter().enumerate().for_each(|(j, g)| compare(0, by_q[i * n_v + j], *g));
+                let by_u = &by_u[i * n_u..(i + 1) * n_u];
+                gradient.q_cmd.iter().zip(by_u).for_each(|(g, ours)| compare(0, *ours, *g));
+                gradients.push(gradient.clone());
+            }
+            for j in 0..n_v + n_u {
+                let (mut q, mut q_cmd) = (vec![0.0; n_v], vec![0.0; n_u]);
+                if j < n_v {
+                    q[j] = 1.0;
+                } else {
+                    q_cmd[j - n_v] = 1.0;
+                }
+                let change = InputChange { q, q_cmd, ..InputChange::default() };
+                d.jvp(system, &change, false, &mut out).unwrap();
+                for (i, product) in out.q_next.iter().enumerate() {
+                    let (ours, other) = if j < n_v {
+                        (by_q[i * n_v + j], gradients[i].q[j])
+                    } else {
+                        (by_u[i * n_u + j - n_v], gradients[i].q_cmd[j - n_v])
+                    };
+                    compare(1, ours, *product);
+                    compare(2, other, *product);
+                }
+            }
+        }
+        system.step_with(&mut state, &input, params, &mut work).unwrap();
+    }
+    worst
+}
+
+fn check(modes: &[Mode], cone: Option<Cone>, scenes: &[&str]) {
+    let mut failures = Vec::new();
+    for name in scenes {
+        for &mode in modes {
+            let worst = apart(name, cone, mode);
+            println!("{name}, {mode:?}: {worst:?}");
+            // where rows nearly depend on one another, products with the matrix and with its transpose are apart too
+            let [by_rows, by_columns, products] = worst;
+            if by_rows.max(by_columns) > (4.0 * products).max(1e-12) || products > 1e-10 {
+                failures.push((name, mode, worst));
+            }
+        }
+    }
+    assert!(failures.is_empty(), "{failures:#?}");
+}
+
+const SCENES: [&str; 14] = [
+    "ball_in_hand.yml",
+    "box_pivot.yml",
+    "bunny_grasp.yml",
+    "door.yml",
+    "fence_particle.yml",
+    "gripper_2d.yml",
+    "iiwa_stacking.yml",
+    "mug_handle.yml",
+    "pinch.yml",
+    "planar_hand.yml",
+    "planar_push.yml",
+    "planar_pusher.yml",
+    "point_robot.yml",
+    "sphere_spin.yml",
+];
+
+#[test]
+fn matrices_are_made_of_products_exact() {
+    check(&[Mode::Exact], None, &SCENES);
+}
+
+#[test]
+fn matrices_are_made_of_products_smooth() {
+    check(&[Mode::Smooth { kappa: 1e-3 }], None, &SCENES);
+}
+
+#[test]
+fn matrices_are_made_of_products_on_round_cones() {
+    let scenes = ["bunny_grasp.yml", "pinch.yml", "planar_push.yml", "sphere_spin.yml"];
+    check(&[Mode::Exact, Mode::Smooth { kappa: 1e-3 }], Some(Cone::Round), &scenes);
+}

@@ -1,0 +1,273 @@
+//! Many right sides at once: they lie side by side, row-major, `columns` (whole lanes) to a row of the matrix.
+
+use super::Simd;
+use super::wide::{One, Vector, wide_kernel};
+use super::{lanes, lanes_mut};
+use crate::cone::program::{ConeProgram, LANES};
+use crate::cone::structure::Structure;
+
+/// A small matrix: entry `(i, r)` is `data[i down + r across]`.
+#[derive(Clone, Copy)]
+pub(crate) struct Small<'a> {
+    pub data: &'a [f64],
+    pub down: usize,
+    pub across: usize,
+    pub rows: usize,
+    pub count: usize,
+}
+
+/// `Y[i] += sign Σ_r A[i][r] X[r]` for `I` rows and the columns of `C` vectors from `at`.
+#[inline(always)]
+fn tile<T: Vector, const I: usize, const C: usize>(
+    A: Small<'_>,
+    first: usize,
+    sign: f64,
+    X: &[f64],
+    Y: &mut [f64],
+    columns: usize,
+    at: usize,
+) {
+    let mut acc = [[T::zero(); C]; I];
+    let X = &X[..A.count * columns];
+    for (r, x) in X.chunks_exact(columns).enumerate() {
+        let x = &x[at..at + C * T::N * LANES];
+        let mut b = [T::zero(); C];
+        for c in 0..C {
+            b[c] = T::load(&x[c * T::N * LANES..]);
+        }
+        for i in 0..I {
+            let a = T::splat(A.data[(first + i) * A.down + r * A.across]);
+            for c in 0..C {
+                acc[i][c] = T::fma(a, b[c], acc[i][c]);
+            }
+        }
+    }
+    let sign = T::splat(sign);
+    for i in 0..I {
+        let y = &mut Y[(first + i) * columns + at..][..C * T::N * LANES];
+        for c in 0..C {
+            let y = &mut y[c * T::N * LANES..];
+            T::store(T::fma(sign, acc[i][c], T::load(y)), y);
+        }
+    }
+}
+
+/// `Y += sign A X`.
+#[inline(always)]
+fn add_times<S: Simd, W: Vector>(
+    A: Small<'_>,
+    sign: f64,
+    X: &[f64],
+    Y: &mut [f64],
+    columns: usize,
+) {
+    let mut i = 0;
+    while i < A.rows {
+        let rows = match A.rows - i {
+            6.. => 6,
+            left @ (1..=4) => left,
+            _ => 4,
+        };
+        let mut c = 0;
+        while c < columns {
+            let left = columns - c;
+            match (rows, left > LANES) {
+                (6, true) => tile::<W, 6, 1>(A, i, sign, X, Y, columns, c),
+                (6, false) => tile::<One<S>, 6, 1>(A, i, sign, X, Y, columns, c),
+                (4, true) => tile::<W, 4, 1>(A, i, sign, X, Y, columns, c),
+                (4, false) => tile::<One<S>, 4, 1>(A, i, sign, X, Y, columns, c),
+                (3, true) => tile::<W, 3, 1>(A, i, sign, X, Y, columns, c),
+                (3, false) => tile::<One<S>, 3, 1>(A, i, sign, X, Y, columns, c),
+                (2, true) => tile::<W, 2, 1>(A, i, sign, X, Y, columns, c),
+                (2, false) => tile::<One<S>, 2, 1>(A, i, sign, X, Y, columns, c),
+                (_, true) => tile::<W, 1, 1>(A, i, sign, X, Y, columns, c),
+                (_, false) => tile::<One<S>, 1, 1>(A, i, sign, X, Y, columns, c),
+            }
+            c += if left > LANES { 2 * LANES } else { LANES };
+        }
+        i += rows;
+    }
+}
+
+wide_kernel! {
+    /// `Y += sign A X`.
+    add_product_many(A: Small<'_>, sign: f64, X: &[f64], Y: &mut [f64], columns: usize) {
+        add_times::<S, W>(A, sign, X, Y, columns);
+    }
+}
+
+wide_kernel! {
+    /// `X ← H⁻¹ X` over the panels `first..last`; block `b` of `X` starts at row `row_of[b]`. `own` is scratch for the
+    /// rows of one block.
+    solve_many(
+        s: &Structure,
+        first: usize,
+        last: usize,
+        H: &[f64],
+        inverses: &[f64],
+        row_of: &[u32],
+        columns: usize,
+        X: &mut [f64],
+        own: &mut [f64],
+    ) {
+        for panel in &s.panels[first..last] {
+            let (dim, width) = (panel.dim as usize, panel.width as usize);
+            let stride = dim.next_multiple_of(LANES);
+            let U = &H[panel.at as usize..][..dim * width];
+            let inverse = &inverses[panel.W_at as usize..][..dim * stride];
+            let own = &mut own[..dim * columns];
+            let at = row_of[panel.block as usize] as usize * columns;
+            own.fill(0.0);
+            let A = Small { data: inverse, down: stride, across: 1, rows: dim, count: dim };
+            add_times::<S, W>(A, 1.0, &X[at..], own, columns);
+            X[at..at + dim * columns].copy_from_slice(own);
+            for column in &s.columns[panel.first_column as usize..panel.last_column as usize] {
+                let other = s.panels[column.panel as usize];
+                let to = row_of[other.block as usize] as usize * columns;
+                let data = &U[column.at as usize..];
+                let A = Small { data, down: 1, across: width, rows: other.dim as usize, count: dim };
+                add_times::<S, W>(A, -1.0, own, &mut X[to..], columns);
+            }
+        }
+        for panel in s.panels[first..last].iter().rev() {
+            let (dim, width) = (panel.dim as usize, panel.width as usize);
+            let stride = dim.next_multiple_of(LANES);
+            let U = &H[panel.at as usize..][..dim * width];
+            let inverse = &inverses[panel.W_at as usize..][..dim * stride];
+            let own = &mut own[..dim * columns];
+            let at = row_of[panel.block as usize] as usize * columns;
+            own.copy_from_slice(&X[at..at + dim * columns]);
+            for column in &s.columns[panel.first_column as usize..panel.last_column as usize] {
+                let other = s.panels[column.panel as usize];
+                let from = row_of[other.block as usize] as usize * columns;
+                let data = &U[column.at as usize..];
+                let A = Small { data, down: width, across: 1, rows: dim, count: other.dim as usize };
+                add_times::<S, W>(A, -1.0, &X[from..], own, columns);
+            }
+            let X = &mut X[at..at + dim * columns];
+            X.fill(0.0);
+            let A = Small { data: inverse, down: 1, across: stride, rows: dim, count: dim };
+            add_times::<S, W>(A, 1.0, own, X, columns);
+        }
+    }
+}
+
+wide_kernel! {
+    /// `U += J X` of some cones, of which the first row of number `i` in `U` is `at[i]`.
+    add_rows_many(
+        p: &ConeProgram,
+        cones: &[u32],
+        at: &[u32],
+        row_of: &[u32],
+        columns: usize,
+        X: &[f64],
+        U: &mut [f64],
+    ) {
+        for (cone, at) in cones.iter().zip(at) {
+            let cone = &p.cones[*cone as usize];
+            let (k, width) = (cone.k as usize, cone.width as usize);
+            let U = &mut U[*at as usize * columns..][..k * columns];
+            for side in p.sides_of(cone) {
+                let count = p.blocks[side.block as usize].dim as usize;
+                let data = &p.J[(cone.J_at + side.column) as usize..];
+                let from = row_of[side.block as usize] as usize * columns;
+                let A = Small { data, down: width, across: 1, rows: k, count };
+                add_times::<S, W>(A, 1.0, &X[from..], U, columns);
+            }
+        }
+    }
+}
+
+wide_kernel! {
+    /// `X += Jᵀ T` of some cones.
+    add_forces_many(
+        p: &ConeProgram,
+        cones: &[u32],
+        at: &[u32],
+        row_of: &[u32],
+        columns: usize,
+        T: &[f64],
+        X: &mut [f64],
+    ) {
+        for (cone, at) in cones.iter().zip(at) {
+            let cone = &p.cones[*cone as usize];
+            let (k, width) = (cone.k as usize, cone.width as usize);
+            let T = &T[*at as usize * columns..][..k * columns];
+            for side in p.sides_of(cone) {
+                let rows = p.blocks[side.block as usize].dim as usize;
+                let data = &p.J[(cone.J_at + side.column) as usize..];
+                let to = row_of[side.block as usize] as usize * columns;
+                let A = Small { data, down: 1, across: width, rows, count: k };
+                add_times::<S, W>(A, 1.0, T, &mut X[to..], columns);
+            }
+        }
+    }
+}
+
+wide_kernel! {
+    /// One round on the rows of some cones: `off += u`, `gap += G u`, `zeta −= rho gap`, `t = Gᵀ (zeta − rho gap) − bend off`,
+    /// with matrices `G` and `bend` of each cone, one after another in `faces`. Without `rho` all `G` are zero, without
+    /// `bends` all `bend`; `u` is used up.
+    press_many(
+        p: &ConeProgram,
+        cones: &[u32],
+        at: &[u32],
+        faces: &[f64],
+        rho: f64,
+        bends: bool,
+        columns: usize,
+        u: &mut [f64],
+        off: &mut [f64],
+        gap: &mut [f64],
+        zeta: &mut [f64],
+        t: &mut [f64],
+    ) {
+        let mut faces = faces;
+        let minus = S::splat(-rho);
+        for (cone, at) in cones.iter().zip(at) {
+            let k = p.cones[*cone as usize].k as usize;
+            let (G, rest) = faces.split_at(k * k);
+            let (bend, rest) = rest.split_at(k * k);
+            faces = rest;
+            let own = *at as usize * columns..(*at as usize + k) * columns;
+            let (u, t) = (&mut u[own.clone()], &mut t[own.clone()]);
+            t.fill(0.0);
+            if bends {
+                let off = &mut off[own.clone()];
+                for (off, u) in lanes_mut(off).iter_mut().zip(lanes(u)) {
+                    S::store(S::add(S::load(off), S::load(u)), off);
+                }
+                let A = Small { data: bend, down: k, across: 1, rows: k, count: k };
+                add_times::<S, W>(A, -1.0, off, t, columns);
+            }
+            if rho > 0.0 {
+                let (gap, zeta) = (&mut gap[own.clone()], &mut zeta[own]);
+                let A = Small { data: G, down: k, across: 1, rows: k, count: k };
+                add_times::<S, W>(A, 1.0, u, gap, columns);
+                for ((z, u), gap) in lanes_mut(zeta).iter_mut().zip(lanes_mut(u)).zip(lanes(gap)) {
+                    let gap = S::load(gap);
+                    let new = S::fma(minus, gap, S::load(z));
+                    S::store(new, z);
+                    S::store(S::fma(minus, gap, new), u);
+                }
+                let A = Small { data: G, down: 1, across: k, rows: k, count: k };
+                add_times::<S, W>(A, 1.0, u, t, columns);
+            }
+        }
+    }
+}
+
+wide_kernel! {
+    /// The largest magnitude of each column of `X`, if above what is there. NaN stays.
+    largest_many(X: &[f64], columns: usize, most: &mut [f64]) {
+        let _ = W::N;
+        for row in X.chunks_exact(columns) {
+            for (most, x) in lanes_mut(most).iter_mut().zip(lanes(row)) {
+                let (m, x) = (S::load(most), S::load(x));
+                // zero, or NaN where either is none or without end
+                let nan = S::fma(x, S::zero(), S::mul(m, S::zero()));
+                S::store(S::add(S::max(m, S::abs(x)), nan), most);
+            }
+        }
+    }
+}

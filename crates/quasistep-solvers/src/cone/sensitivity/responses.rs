@@ -1,0 +1,345 @@
+//! What every force and every row does to some variables: many products with the transpose at once.
+//!
+//! With `δf` of a [`ChangeAt`](super::ChangeAt) and `δu`, a change of `J x − b` itself, the change of variable `v` is
+//! `x_vᵀ δf + z_vᵀ δu`. Columns of `x` solve the equations of `linear.rs` for the unit vectors,
+//!
+//! ```text
+//! P' x − Aᵀ zeta = e_v,     Pi A x = 0,     z = Eᵀ (zeta − C A x)
+//! ```
+//!
+//! Islands do not act on one another: `x` and `z` are those of one, and so is the number of columns. All is done in
+//! the rows of `J`, three for a contact, not in those of `A = E J`: with `Gᵀ G = Eᵀ Pi E`, as many rows as `J` has, and
+//! `bend = Eᵀ C E` a round of multipliers is
+//!
+//! ```text
+//! x += r,   gap += G J r,   zeta −= rho gap,   r ← H⁻¹ (e_v − P x + Jᵀ (Gᵀ (zeta − rho gap) − bend J x))
+//! ```
+//!
+//! which is that of `Linear::solve` on rows turned among themselves. `Eᵀ Pi E` itself would not do: its product with a
+//! motion along what may slide has rounding errors that are no combination of rows, times `rho`.
+
+use super::linear::{Linear, ROUNDS, Rounds};
+use super::{Sensitivity, SensitivityError};
+use crate::cone::kernels::{self, Small};
+use crate::cone::program::{ConeProgram, padded};
+use std::ops::Range;
+
+/// Share of the whole that all later rounds together may still change.
+const SETTLED: f64 = 1e-15;
+/// Share below which the changes of rounds fall as they did in the last one.
+const STEADY: f64 = 1e-9;
+
+/// What forces and rows of one island do to some of its variables. Filled by [`Sensitivity::respond`]; keeps its memory.
+#[derive(Debug, Default)]
+pub struct Responses {
+    isa: Option<kernels::Isa>,
+    /// Padded.
+    columns: usize,
+    /// Per block its first row in `x`, [`NONE`] for those of other islands.
+    row_of_block: Vec<u32>,
+    /// Per cone likewise in `z`; idle ones have none.
+    row_of_cone: Vec<u32>,
+    /// Cones with rows, and these.
+    cones: Vec<u32>,
+    at: Vec<u32>,
+    /// `G` and `bend` of each of them, and whether any `bend` is not zero.
+    faces: Vec<f64>,
+    bends: bool,
+    x: Vec<f64>,
+    z: Vec<f64>,
+    r: Vec<f64>,
+    u: Vec<f64>,
+    off: Vec<f64>,
+    gap: Vec<f64>,
+    zeta: Vec<f64>,
+    own: Vec<f64>,
+    /// Per column: largest entries, and changes, of `x` and of `zeta`.
+    sizes: [Vec<f64>; 4],
+}
+
+const NONE: u32 = u32::MAX;
+
+impl Responses {
+    /// Numbers in a row: variables, padded.
+    pub fn columns(&self) -> usize {
+        self.columns
+    }
+
+    /// How the variables answer to a force on entry `i` of a block; none if it is of another island.
+    pub fn x(&self, block: usize, i: usize) -> Option<&[f64]> {
+        let row = self.row_of_block[block];
+        (row != NONE).then(|| &self.x[(row as usize + i) * self.columns..][..self.columns])
+    }
+
+    /// How they answer to a change of `J x − b` in row `r` of a cone; none if they do not.
+    pub fn z(&self, cone: usize, r: usize) -> Option<&[f64]> {
+        let row = self.row_of_cone[cone];
+        (row != NONE).then(|| &self.z[(row as usize + r) * self.columns..][..self.columns])
+    }
+
+    /// Whether a cone is of the island and does something.
+    pub fn has_rows(&self, cone: usize) -> bool {
+        self.row_of_cone[cone] != NONE
+    }
+
+    /// `to += Aᵀ x` with the rows of a block of the island; `A` has as many rows and, side by side, as many columns as `to` has rows.
+    pub fn add_by_forces(&self, block: usize, dim: usize, A: &[f64], to: &mut [f64]) {
+        let from = self.row_of_block[block] as usize * self.columns;
+        self.add(A, dim, &self.x[from..], to);
+    }
+
+    /// `to += Aᵀ z` with the rows of a cone.
+    pub fn add_by_rows(&self, cone: usize, k: usize, A: &[f64], to: &mut [f64]) {
+        if self.row_of_cone[cone] != NONE {
+            let from = self.row_of_cone[cone] as usize * self.columns;
+            self.add(A, k, &self.z[from..], to);
+        }
+    }
+
+    fn add(&self, A: &[f64], count: usize, from: &[f64], to: &mut [f64]) {
+        let (Some(isa), Some(rows)) = (self.isa, to.len().checked_div(self.columns)) else {
+            return;
+        };
+        let A = Small { data: A, down: 1, across: rows, rows, count };
+        kernels::add_product_many(isa, A, 1.0, from, to, self.columns);
+    }
+
+    /// Lays out the rows of an island and takes the faces of its cones.
+    fn lay_out(
+        &mut self,
+        p: &ConeProgram,
+        linear: &Linear,
+        island: usize,
+        of: &super::active::Active,
+    ) {
+        let s = &linear.structure;
+        let island = &s.islands[island];
+        self.row_of_block.clear();
+        self.row_of_block.resize(p.blocks.len(), NONE);
+        let mut row = 0;
+        let mut widest = 0;
+        for panel in &s.panels[island.first_panel as usize..island.last_panel as usize] {
+            self.row_of_block[panel.block as usize] = row;
+            row += panel.dim;
+            widest = widest.max(panel.dim as usize);
+        }
+        let C = self.columns;
+        self.row_of_cone.clear();
+        self.row_of_cone.resize(p.cones.len(), NONE);
+        for v in [&mut self.cones, &mut self.at] {
+            v.clear();
+        }
+        self.faces.clear();
+        self.bends = linear.rho == 0.0 || !of.sliding.is_empty();
+        let mut z_row = 0;
+        for group in &s.groups[island.first_group as usize..island.last_group as usize] {
+            for index in group.first_cone..group.last_cone {
+                if of.faces.is_idle(p, index as usize) {
+                    continue;
+                }
+                self.row_of_cone[index as usize] = z_row;
+                self.cones.push(index);
+                self.at.push(z_row);
+                z_row += p.cones[index as usize].k;
+                of.faces.push_in_rows(p, index as usize, &mut self.faces);
+            }
+        }
+        for (v, n) in [
+            (&mut self.x, row as usize),
+            (&mut self.r, row as usize),
+            (&mut self.own, widest),
+            (&mut self.z, z_row as usize),
+            (&mut self.u, z_row as usize),
+            (&mut self.off, z_row as usize),
+            (&mut self.gap, z_row as usize),
+            (&mut self.zeta, z_row as usize),
+        ] {
+            v.clear();
+            v.resize(n * C, 0.0);
+        }
+        for v in &mut self.sizes {
+            v.clear();
+            v.resize(C, 0.0);
+        }
+    }
+
+    /// Unit vectors of some variables of the island.
+    fn set_unit(&mut self, variables: &Range<usize>) {
+        self.r.fill(0.0);
+        // rows are the island's variables in their order
+        for (column, row) in variables.clone().enumerate() {
+            self.r[row * self.columns + column] = 1.0;
+        }
+    }
+}
+
+impl Sensitivity {
+    /// Number of islands: blocks that no cone ties to others.
+    pub fn n_islands(&self) -> usize {
+        self.linear.structure.islands.len()
+    }
+
+    /// Blocks of an island; its variables are theirs in this order.
+    pub fn blocks_of_island(&self, island: usize) -> impl Iterator<Item = usize> {
+        let s = &self.linear.structure;
+        let island = &s.islands[island];
+        let panels = &s.panels[island.first_panel as usize..island.last_panel as usize];
+        panels.iter().map(|panel| panel.block as usize)
+    }
+
+    /// Whether a cone's rows do nothing to any variable, however they change.
+    pub fn is_idle(&self, cone: usize) -> bool {
+        self.active.faces.is_idle(&self.p, cone)
+    }
+
+    /// How `variables` of an island, counted along [`blocks_of_island`](Self::blocks_of_island), answer to every force
+    /// and every row: a product of [`adjoint_at`](Self::adjoint_at) for each of them, at once. Columns beyond their
+    /// number are zero.
+    ///
+    /// # Errors
+    ///
+    /// [`NotPrepared`](SensitivityError::NotPrepared), [`Dimensions`](SensitivityError::Dimensions) if the island or
+    /// the variables do not exist.
+    pub fn respond(
+        &mut self,
+        island: usize,
+        variables: Range<usize>,
+        out: &mut Responses,
+    ) -> Result<(), SensitivityError> {
+        if !self.ready {
+            return Err(SensitivityError::NotPrepared);
+        }
+        if island >= self.n_islands() {
+            return Err(SensitivityError::Dimensions);
+        }
+        let Self { p, linear, active, .. } = self;
+        out.isa = Some(linear.isa);
+        out.columns = padded(variables.len());
+        out.lay_out(p, linear, island, active);
+        if variables.end * out.columns > out.x.len() {
+            return Err(SensitivityError::Dimensions);
+        }
+        out.rounds(p, linear, island, &variables);
+        Ok(())
+    }
+}
+
+impl Responses {
+    fn rounds(
+        &mut self,
+        p: &ConeProgram,
+        linear: &Linear,
+        island: usize,
+        variables: &Range<usize>,
+    ) {
+        let (isa, C) = (linear.isa, self.columns);
+        if C == 0 {
+            return;
+        }
+        let s = &linear.structure;
+        let panels = s.islands[island].first_panel as usize..s.islands[island].last_panel as usize;
+        // a variable that rows hold answers next to nothing: it is compared with what the cost alone lets through
+        let least = 1.0 / linear.scale(p);
+        self.sizes[0].fill(least);
+        self.set_unit(variables);
+        let mut watch = Rounds::new();
+        let mut last = f64::INFINITY;
+        for _ in 0..ROUNDS {
+            let Self {
+                row_of_block: row_of,
+                cones,
+                at,
+                faces,
+                bends,
+                x,
+                z,
+                r,
+                u,
+                off,
+                gap,
+                zeta,
+                own,
+                sizes,
+                ..
+            } = self;
+            let (first, end) = (panels.start, panels.end);
+            kernels::solve_many(isa, s, first, end, &linear.H, &linear.W, row_of, C, r, own);
+            let [size_x, change_x, size_z, change_z] = sizes;
+            change_x.fill(0.0);
+            kernels::largest_many(isa, r, C, change_x);
+            let change = share(change_x, size_x);
+            if watch.stalled(change, 1.0) {
+                break;
+            }
+            x.iter_mut().zip(&*r).for_each(|(x, r)| *x += r);
+            kernels::largest_many(isa, x, C, size_x);
+            u.fill(0.0);
+            kernels::add_rows_many(isa, p, cones, at, row_of, C, r, u);
+            kernels::press_many(
+                isa, p, cones, at, faces, linear.rho, *bends, C, u, off, gap, zeta, z,
+            );
+            let mut change = change;
+            if linear.rho > 0.0 {
+                change_z.fill(0.0);
+                kernels::largest_many(isa, gap, C, change_z);
+                for change in change_z.iter_mut() {
+                    *change *= linear.rho;
+                }
+                size_z.fill(0.0);
+                kernels::largest_many(isa, zeta, C, size_z);
+                change = change.max(share(change_z, size_z));
+            }
+            // rounds gain the same share of what is left once all but the slowest are done
+            if change <= SETTLED || change <= STEADY && change * (change / last) <= SETTLED {
+                break;
+            }
+            last = change;
+            self.set_unit(variables);
+            let Self { row_of_block: row_of, cones, at, x, z, r, .. } = self;
+            for panel in &s.panels[panels.clone()] {
+                let block = &p.blocks[panel.block as usize];
+                let (dim, stride) = (block.dim as usize, block.stride as usize);
+                let own = row_of[panel.block as usize] as usize * C;
+                let data = &p.P[block.P_at as usize..];
+                let A = Small { data, down: stride, across: 1, rows: dim, count: dim };
+                kernels::add_product_many(isa, A, -1.0, &x[own..], &mut r[own..], C);
+            }
+            for (spring, stiffness) in &linear.springs {
+                let block = p.blocks.partition_point(|b| b.at as usize <= *spring) - 1;
+                if row_of[block] != NONE {
+                    let row = row_of[block] as usize + spring - p.blocks[block].at as usize;
+                    let own = row * C..(row + 1) * C;
+                    r[own.clone()].iter_mut().zip(&x[own]).for_each(|(r, x)| *r -= stiffness * x);
+                }
+            }
+            kernels::add_forces_many(isa, p, cones, at, row_of, C, z, r);
+        }
+        self.finish(p, linear);
+    }
+
+    /// From what rows press with to what they answer: `z = Gᵀ zeta − bend off`, without the penalty.
+    fn finish(&mut self, p: &ConeProgram, linear: &Linear) {
+        let C = self.columns;
+        let mut faces = &self.faces[..];
+        for (cone, at) in self.cones.iter().zip(&self.at) {
+            let k = p.cones[*cone as usize].k as usize;
+            let (G, bend) = (&faces[..k * k], &faces[k * k..2 * k * k]);
+            faces = &faces[2 * k * k..];
+            let own = *at as usize * C..(*at as usize + k) * C;
+            let z = &mut self.z[own.clone()];
+            z.fill(0.0);
+            let A = Small { data: G, down: 1, across: k, rows: k, count: k };
+            kernels::add_product_many(linear.isa, A, 1.0, &self.zeta[own.clone()], z, C);
+            let A = Small { data: bend, down: k, across: 1, rows: k, count: k };
+            kernels::add_product_many(linear.isa, A, -1.0, &self.off[own], z, C);
+        }
+    }
+}
+
+/// Largest ratio of a change to its size; NaN stays.
+fn share(change: &[f64], size: &[f64]) -> f64 {
+    change.iter().zip(size).fold(0.0, |most, (change, size)| {
+        let share = if *change == 0.0 { 0.0 } else { change / size };
+        if share > most || share.is_nan() { share } else { most }
+    })
+}

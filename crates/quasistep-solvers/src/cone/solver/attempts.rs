@@ -1,0 +1,280 @@
+//! One attempt of every algorithm.
+
+use super::{ConeSolver, FEW, Near, WarmStart, reset};
+use crate::cone::check::{self, Point};
+use crate::cone::embedding::{self, End};
+use crate::cone::interior::Interior;
+use crate::cone::islands::{GIVE, Problem};
+use crate::cone::newton::{self, PENALTY, Start};
+use crate::cone::program::ConeProgram;
+use crate::cone::small::Small;
+use crate::{HandOver, Method, Residuals, Settings, Solution, Status};
+
+/// Newton iterations after which an island has led nowhere from a warm start; fewer of a large one, where
+/// the interior point comes next.
+const WARM_ITERATIONS: u32 = 60;
+const MANY_WARM_ITERATIONS: u32 = 15;
+/// The same from an interior point in the caller's units, at a minimiser.
+const EVEN_ITERATIONS: u32 = 15;
+/// Steps in a row that a warm start of a large island may crawl before the interior point comes.
+const PATIENCE: u32 = 4;
+/// Where the interior point hands over to Newton's method, and where it ends when that led nowhere.
+const NEAR: f64 = 1e-9;
+const NEARER: f64 = 1e-13;
+/// Slacks at the end of a polish, as shares of that of touching rows: one may be found where the other is
+/// not, or not hold.
+const POLISHED: [f64; 2] = [0.1, 0.4];
+
+impl ConeSolver {
+    /// The active set for small programs.
+    pub(super) fn active_set(
+        &mut self,
+        program: &ConeProgram,
+        warm: Option<WarmStart<'_>>,
+        out: &mut Solution,
+    ) -> Result<(), HandOver> {
+        let Self { isa, structure, small, checking, .. } = self;
+        small.solve(*isa, program, structure, warm.map(|w| w.z))?;
+        let Small { x, u, z, g, .. } = &*small;
+        let point = Point { x, u, z, g };
+        let mut islands = structure.islands.iter().zip(&small.extremes);
+        let clear = islands
+            .all(|(island, e)| check::clearly_holds(*isa, program, structure, island, point, e));
+        let mut holds = || check::holds(program, structure, point, 0.0, checking);
+        debug_assert!(!clear || holds(), "the quick look accepts what the whole check refuses");
+        let holds = clear || holds();
+        if !holds {
+            return Err(HandOver::Check);
+        }
+        for block in &program.blocks {
+            let (to, from) = (block.first as usize, block.at as usize);
+            let dim = block.dim as usize;
+            out.x[to..to + dim].copy_from_slice(&x[from..from + dim]);
+        }
+        program.unpad(z, &mut out.z);
+        program.unpad(u, &mut out.s);
+        out.residuals = Residuals::default();
+        for e in &small.extremes {
+            let r = &mut out.residuals;
+            r.stationarity = r.stationarity.max(e.imbalance);
+            r.primal = r.primal.max(e.outside);
+            r.complementarity = r.complementarity.max(e.product);
+        }
+        out.status = Status::Solved;
+        out.iterations = small.iterations;
+        out.method = if warm.is_some() { Method::WarmActiveSet } else { Method::ColdActiveSet };
+        out.dual_is_smallest_norm = true;
+        Ok(())
+    }
+
+    /// Newton's method on every island; false if one led nowhere.
+    pub(super) fn newton(
+        &mut self,
+        program: &ConeProgram,
+        warm: Option<WarmStart<'_>>,
+        cold_iterations: u32,
+        out: &mut Solution,
+    ) -> bool {
+        let Self { isa, structure, newton, .. } = self;
+        out.method = if warm.is_some() { Method::WarmNewton } else { Method::ColdNewton };
+        let many = program.n > FEW;
+        for island in &structure.islands {
+            let (start, iterations) = match warm {
+                Some(w) if many => (Start::Warm { z: w.z, s: w.s }, MANY_WARM_ITERATIONS),
+                Some(w) => (Start::Warm { z: w.z, s: w.s }, WARM_ITERATIONS),
+                // the interior point takes some twenty iterations whatever it starts from
+                None if many => return false,
+                None => (Start::Cold, cold_iterations),
+            };
+            newton.clear(program, structure, island);
+            newton.patience = if many { PATIENCE } else { u32::MAX };
+            let end = newton.solve(*isa, program, structure, island, start, PENALTY, iterations);
+            newton.patience = u32::MAX;
+            if end != newton::End::Solved {
+                return false;
+            }
+        }
+        true
+    }
+
+    /// The interior point in units of the program's own, and Newton's method from where it ends: in the
+    /// caller's units, in the program's own; if both lead nowhere, the interior point's own end.
+    pub(super) fn interior(&mut self, program: &ConeProgram, out: &mut Solution) -> bool {
+        out.method = Method::InteriorPoint;
+        let Self { isa, structure, newton, interior, scaled, .. } = self;
+        scaled.fill(program, structure);
+        let before = newton.iterations;
+        interior.prepare(&scaled.program, structure);
+        for island in &structure.islands {
+            let give = if island.cones > 0 { GIVE } else { 0.0 };
+            interior.solve(*isa, &scaled.program, structure, island, NEAR, give);
+        }
+        let iterations = before + interior.iterations;
+        self.near.copy(&self.interior);
+        self.near.unscale(&self.scaled);
+        if self.newton_from_near(program, iterations, WARM_ITERATIONS) && self.accept(program, out)
+        {
+            out.dual_is_smallest_norm = true;
+            return true;
+        }
+        self.near.copy(&self.interior);
+        let scaled = std::mem::take(&mut self.scaled);
+        let finished = self.newton_from_near(&scaled.program, iterations, WARM_ITERATIONS);
+        self.scaled = scaled;
+        if finished && self.accept_scaled(program, out) {
+            return self.settle(program, out);
+        }
+        let Self { isa, structure, newton, interior, scaled, .. } = self;
+        let p = &scaled.program;
+        newton.prepare(p, structure);
+        for island in &structure.islands {
+            interior.solve(*isa, p, structure, island, NEARER, 0.0);
+        }
+        newton.iterations += before + interior.iterations;
+        for share in POLISHED {
+            let Self { isa, structure, newton, interior, scaled, .. } = self;
+            let polished = structure.islands.iter().all(|island| {
+                let Interior { x, z, .. } = interior;
+                newton.polish(*isa, &scaled.program, structure, island, x, z, share)
+            });
+            if polished && self.accept_scaled(program, out) {
+                return self.settle(program, out);
+            }
+        }
+        self.newton.adopt(&self.scaled.program, &self.interior.x, &self.interior.z);
+        self.accept_scaled(program, out) && self.settle(program, out)
+    }
+
+    /// The interior point in the caller's units, where all contacts have like ones. Its rows give way by as
+    /// much as those of Newton's first minimiser: where it ends, that one is.
+    pub(super) fn interior_even(
+        &mut self,
+        program: &ConeProgram,
+        threads: u32,
+        out: &mut Solution,
+    ) -> bool {
+        out.method = Method::InteriorPoint;
+        let Self { isa, structure, newton, interior, islands, .. } = self;
+        let before = newton.iterations;
+        let problem = Problem { isa: *isa, p: program, s: structure };
+        let held = islands.hold(problem, threads, interior, newton);
+        newton.iterations += before + interior.iterations;
+        if held && self.accept(program, out) {
+            out.dual_is_smallest_norm = true;
+            return true;
+        }
+        let Self { interior, near, .. } = self;
+        near.copy(interior);
+        let iterations = before + interior.iterations;
+        if self.newton_from_near(program, iterations, EVEN_ITERATIONS) && self.accept(program, out)
+        {
+            out.dual_is_smallest_norm = true;
+            return true;
+        }
+        for share in POLISHED {
+            let Self { isa, structure, newton, interior, .. } = self;
+            let polished = structure.islands.iter().all(|island| {
+                let Interior { x, z, .. } = interior;
+                newton.polish(*isa, program, structure, island, x, z, share)
+            });
+            if polished && self.accept(program, out) {
+                return self.settle(program, out);
+            }
+        }
+        false
+    }
+
+    /// Newton's method from `near` on every island; false if one led nowhere.
+    fn newton_from_near(&mut self, p: &ConeProgram, iterations: u32, most: u32) -> bool {
+        let Self { isa, structure, newton, near, .. } = self;
+        newton.prepare(p, structure);
+        newton.iterations = iterations;
+        structure.islands.iter().all(|island| {
+            newton.clear(p, structure, island);
+            let start = Start::Inside { x: &near.x, z: &near.z, s: &near.s };
+            newton.solve(*isa, p, structure, island, start, PENALTY, most) == newton::End::Solved
+        })
+    }
+
+    /// The embedding in numbers of twice the digits; false if its answer is none.
+    pub(super) fn embedding(&mut self, program: &ConeProgram, out: &mut Solution) -> bool {
+        let end = embedding::solve(program, &self.structure, &mut self.newton.iterations);
+        match end {
+            None => return false,
+            Some(End::Point { x, z }) => {
+                self.newton.adopt(program, &x, &z);
+                if !self.accept(program, out) {
+                    return false;
+                }
+                out.method = Method::Embedding;
+                return self.settle(program, out);
+            }
+            Some(End::Ray(x)) => {
+                out.status = Status::Unbounded;
+                for block in &program.blocks {
+                    let at = block.at as usize;
+                    out.ray.extend_from_slice(&x[at..at + block.dim as usize]);
+                }
+            }
+            Some(End::Multipliers(y)) => {
+                out.status = Status::Infeasible;
+                for cone in &program.cones {
+                    let at = cone.at as usize;
+                    out.certificate.extend_from_slice(&y[at..at + cone.m as usize]);
+                }
+            }
+        }
+        out.method = Method::Embedding;
+        out.iterations = self.newton.iterations;
+        true
+    }
+
+    /// The dense solver, for programs without round cones; false if its answer is none.
+    pub(super) fn fall_back(
+        &mut self,
+        program: &ConeProgram,
+        settings: &Settings,
+        out: &mut Solution,
+    ) -> bool {
+        out.method = Method::Fallback;
+        self.flat.fill(program);
+        self.dense.solve(&self.flat.qp(), &[], settings, &mut self.answer);
+        self.newton.iterations += self.answer.iterations;
+        match self.answer.status {
+            Status::GaveUp => return false,
+            Status::Solved => {
+                let Near { x, z, .. } = &mut self.near;
+                x.clear();
+                x.resize(program.n_padded, 0.0);
+                z.clear();
+                z.resize(program.m_padded, 0.0);
+                for b in &program.blocks {
+                    let (at, from) = (b.at as usize, b.first as usize);
+                    x[at..at + b.dim as usize]
+                        .copy_from_slice(&self.answer.x[from..from + b.dim as usize]);
+                }
+                for c in &program.cones {
+                    let (at, from) = (c.at as usize, c.first as usize);
+                    z[at..at + c.m as usize]
+                        .copy_from_slice(&self.answer.z[from..from + c.m as usize]);
+                }
+                self.newton.adopt(program, &self.near.x, &self.near.z);
+                if !self.accept(program, out) {
+                    return false;
+                }
+                out.saturated.clone_from(&self.answer.saturated);
+                out.dual_is_smallest_norm = self.answer.dual_is_smallest_norm;
+                out.working.clone_from(&self.answer.working);
+            }
+            Status::Unbounded | Status::Infeasible => {
+                reset(program, out);
+                out.status = self.answer.status;
+                out.ray.clone_from(&self.answer.ray);
+                out.certificate.clone_from(&self.answer.certificate);
+            }
+        }
+        out.method = Method::Fallback;
+        out.iterations = self.newton.iterations;
+        true
+    }
+}

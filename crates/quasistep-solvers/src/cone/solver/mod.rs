@@ -1,0 +1,231 @@
+//! The driver for cone programs: which algorithm, why, and whether its answer holds.
+
+mod accept;
+mod attempts;
+
+use crate::cone::check::{self, Memory};
+use crate::cone::dense_form::DenseProgram;
+use crate::cone::interior::Interior;
+use crate::cone::islands::Islands;
+use crate::cone::kernels::Isa;
+use crate::cone::newton::Newton;
+use crate::cone::program::ConeProgram;
+use crate::cone::proof::Prover;
+use crate::cone::scaled::Scaled;
+use crate::cone::small::Small;
+use crate::cone::structure::Structure;
+use crate::{Method, QpSolver, Reason, Residuals, Settings, Solution, Status};
+
+/// Newton iterations after which an island has led nowhere from a cold start.
+const COLD_ITERATIONS: u32 = 150;
+/// The same before an interior point that ends where Newton's method starts.
+const FIRST_ITERATIONS: u32 = 40;
+/// Variables up to which Newton's method starts anew and the dense solver comes before the interior
+/// point, and up to which the dense solver comes at all.
+const FEW: usize = 100;
+const MANY: usize = 1500;
+/// Spread of the contacts' units up to which rows of a patch may contradict one another as much as in the
+/// caller's.
+const EVEN: f64 = 30.0;
+
+/// Multipliers and slacks of a similar problem, in the layout of this one's `z`.
+///
+/// For a row of which nothing is known give `z = 0` and `s = 1`: it starts idle.
+#[derive(Clone, Copy, Debug)]
+pub struct WarmStart<'a> {
+    /// Multipliers.
+    pub z: &'a [f64],
+    /// Slacks.
+    pub s: &'a [f64],
+}
+
+/// Solver for [`ConeProgram`]s and its memory; holds no meaning between calls.
+///
+/// The same program and warm start give the same bits on the same kind of machine; any warm start
+/// gives the same answer to rounding.
+#[derive(Debug)]
+pub struct ConeSolver {
+    isa: Isa,
+    structure: Structure,
+    small: Small,
+    checking: Memory,
+    newton: Newton,
+    interior: Interior,
+    islands: Islands,
+    scaled: Scaled,
+    prover: Prover,
+    dense: QpSolver,
+    answer: Solution,
+    kept: Solution,
+    near: Near,
+    flat: DenseProgram,
+    g: Vec<f64>,
+    /// Forces of the springs; empty without springs.
+    springs: Vec<f64>,
+    /// Slack that is nothing to the caller, [`Settings::rest`].
+    rest: f64,
+}
+
+/// A point inside the cones near the answer, in padded layout.
+#[derive(Debug, Default)]
+struct Near {
+    x: Vec<f64>,
+    z: Vec<f64>,
+    s: Vec<f64>,
+}
+
+impl Near {
+    fn copy(&mut self, from: &Interior) {
+        self.x.clone_from(&from.x);
+        self.z.clone_from(&from.z);
+        self.s.clone_from(&from.s);
+    }
+
+    /// From the units of the scaled program to those of the caller's.
+    fn unscale(&mut self, scaled: &Scaled) {
+        scaled.unscale(&mut self.x, &mut self.z);
+        scaled.unscale_slacks(&mut self.s);
+    }
+}
+
+impl Default for ConeSolver {
+    fn default() -> Self {
+        Self::new()
+    }
+}
+
+impl ConeSolver {
+    /// A solver without memory yet.
+    pub fn new() -> Self {
+        Self {
+            isa: Isa::detect(),
+            structure: Structure::default(),
+            small: Small::default(),
+            checking: Memory::default(),
+            newton: Newton::default(),
+            interior: Interior::default(),
+            islands: Islands::default(),
+            scaled: Scaled::default(),
+            prover: Prover::default(),
+            dense: QpSolver::new(),
+            answer: Solution::default(),
+            kept: Solution::default(),
+            near: Near::default(),
+            flat: DenseProgram::default(),
+            g: Vec::new(),
+            springs: Vec::new(),
+            rest: 0.0,
+        }
+    }
+
+    /// Solves `program` into `out`.
+    ///
+    /// Every input gets a [`Status`]; bad numbers end in [`Status::GaveUp`] with a [`Reason`].
+    pub fn solve(
+        &mut self,
+        program: &ConeProgram,
+        warm: Option<WarmStart<'_>>,
+        settings: &Settings,
+        out: &mut Solution,
+    ) {
+        reset(program, out);
+        let rest = if settings.rest > 0.0 { settings.rest } else { 0.0 };
+        // few variables and rows only: the dense solver is quick, and has a proof for every ending
+        let dense_first = program.n <= FEW && program.cones.iter().all(|c| !c.round);
+        // its forces are the smallest ones too: no answer that is only nearly one comes before it
+        self.rest = if dense_first { 0.0 } else { rest };
+        if let Err(reason) = program.check_sizes() {
+            out.reason = Some(reason);
+            return;
+        }
+        let warm = warm.filter(|w| w.z.len() == program.m && w.s.len() == program.m);
+        self.structure.update(program);
+        self.checking.reserve(program);
+        if Small::fits(program, &self.structure) {
+            match self.active_set(program, warm, out) {
+                Ok(()) => return,
+                Err(why) => out.handed_over = Some(why),
+            }
+        }
+        // an answer of the above is proof enough
+        if let Err(reason) = program.check_numbers() {
+            out.reason = Some(reason);
+            return;
+        }
+        self.newton.prepare(program, &self.structure);
+        // rows with a cost for every variable: the interior point finds what takes Newton's method long
+        let brief = dense_first && program.has_all_costs();
+        let most = if brief { FIRST_ITERATIONS } else { COLD_ITERATIONS };
+        let found = self.newton(program, warm, most, out) && self.accept(program, out);
+        if found {
+            out.dual_is_smallest_norm = true;
+            return;
+        }
+        // like contacts: an interior point that ends where Newton's method starts
+        let even =
+            check::spread(program) <= EVEN && self.interior_even(program, settings.threads, out);
+        if even {
+            if out.dual_is_smallest_norm || !dense_first {
+                return;
+            }
+            // its multipliers are some: the dense solver's are the smallest
+            std::mem::swap(&mut self.kept, out);
+            reset(program, out);
+            if !(self.fall_back(program, settings, out) && out.status == Status::Solved) {
+                std::mem::swap(&mut self.kept, out);
+            }
+            return;
+        }
+        let again = program.n <= FEW && (warm.is_some() || brief);
+        if again && self.newton(program, None, COLD_ITERATIONS, out) && self.accept(program, out) {
+            out.method = if warm.is_some() { Method::RestartedNewton } else { Method::ColdNewton };
+            out.dual_is_smallest_norm = true;
+            return;
+        }
+        if dense_first && self.fall_back(program, settings, out) {
+            return;
+        }
+        self.rest = rest;
+        if self.interior(program, out) {
+            return;
+        }
+        let best = out.residuals;
+        reset(program, out);
+        out.method = Method::Fallback;
+        out.iterations = self.newton.iterations;
+        if self.prover.prove(self.isa, program, out) {
+            return;
+        }
+        let rows_only = program.cones.iter().all(|c| !c.round);
+        let dense = rows_only && !dense_first && program.n <= MANY;
+        if dense && self.fall_back(program, settings, out) {
+            return;
+        }
+        reset(program, out);
+        if self.embedding(program, out) {
+            return;
+        }
+        reset(program, out);
+        out.reason = Some(Reason::Accuracy);
+        out.method = Method::Fallback;
+        (out.iterations, out.residuals) = (self.newton.iterations, best);
+    }
+}
+
+fn reset(program: &ConeProgram, out: &mut Solution) {
+    out.status = Status::GaveUp;
+    out.reason = None;
+    for (v, n) in [(&mut out.x, program.n), (&mut out.z, program.m), (&mut out.s, program.m)] {
+        v.clear();
+        v.resize(n, 0.0);
+    }
+    out.handed_over = None;
+    out.ray.clear();
+    out.certificate.clear();
+    out.working.clear();
+    out.residuals = Residuals::default();
+    out.iterations = 0;
+    out.saturated.clear();
+    out.saturated.resize(program.saturations.len(), 0);
+    out.dual_is_smallest_norm = false;
+}

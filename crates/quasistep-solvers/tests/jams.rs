@@ -1,0 +1,228 @@
+//! Round cones that jam: proofs by sectors of slip, against every direction of slip tried.
+#![allow(missing_docs)]
+#![allow(non_snake_case)]
+
+mod common;
+
+use common::Samples;
+use quasistep_solvers::{
+    CoulombSettings, CoulombSolution, CoulombSolver, Friction, FrictionProgram, JamProof,
+    ModeProof, Outcome, Refutation, Saturation,
+};
+
+/// One contact on one or two variables of unit curvature: `u = J x − b`.
+#[derive(Clone, Debug)]
+struct One {
+    n: usize,
+    c: Vec<f64>,
+    J: [Vec<f64>; 3],
+    b: [f64; 3],
+    mu: f64,
+}
+
+fn dot(a: &[f64], b: &[f64]) -> f64 {
+    a.iter().zip(b).map(|(a, b)| a * b).sum()
+}
+
+impl One {
+    fn draw(s: &mut Samples) -> Self {
+        let n = 1 + s.below(2);
+        let mut row = || (0..n).map(|_| s.signed()).collect::<Vec<f64>>();
+        let (c, J) = (row(), [row(), row(), row()]);
+        // known motion into the contact more often than not
+        let b = [0.7 * s.uniform() - 0.2, s.signed(), s.signed()];
+        Self { n, c, J, b, mu: 0.1 + 2.5 * s.uniform() }
+    }
+
+    fn program(&self) -> FrictionProgram {
+        let mut p = FrictionProgram::new();
+        p.reset([self.n]);
+        for i in 0..self.n {
+            p.P(0, i)[i] = 1.0;
+        }
+        p.c(0).copy_from_slice(&self.c);
+        let mut contact = p.push_contact(Friction::Round(&[self.mu; 2]), &[0]);
+        contact.b().copy_from_slice(&self.b);
+        for (r, J) in self.J.iter().enumerate() {
+            contact.J(0, r).copy_from_slice(J);
+        }
+        p
+    }
+
+    /// Normal force and rates of slip at an angle, where the contact is closed and slips against its friction.
+    fn slip(&self, angle: f64) -> (f64, [f64; 2]) {
+        let (sin, cos) = angle.sin_cos();
+        let push: Vec<f64> = (0..self.n)
+            .map(|j| self.J[0][j] - self.mu * (cos * self.J[1][j] + sin * self.J[2][j]))
+            .collect();
+        let force = (self.b[0] + dot(&self.J[0], &self.c)) / dot(&self.J[0], &push);
+        let x: Vec<f64> = push.iter().zip(&self.c).map(|(g, c)| force * g - c).collect();
+        (force, [1, 2].map(|r| dot(&self.J[r], &x) - self.b[r]))
+    }
+
+    /// Whether there is an answer, by every direction of slip; `None` if that is too close to call. Rates that
+    /// vanish at once, so that it sticks, have probability zero.
+    fn has_answer(&self) -> Option<bool> {
+        let free: Vec<f64> = self.c.iter().map(|c| -c).collect();
+        let gap = dot(&self.J[0], &free) - self.b[0];
+        if gap.abs() < 1e-6 {
+            return None;
+        }
+        if gap > 0.0 {
+            return Some(true);
+        }
+        let count = 20_000;
+        let at = |k: usize| {
+            let angle = std::f64::consts::TAU * k as f64 / count as f64;
+            let (force, [x, y]) = self.slip(angle);
+            (force, x * angle.sin() - y * angle.cos(), x * angle.cos() + y * angle.sin())
+        };
+        let mut close = false;
+        for k in 0..count {
+            let (a, b) = (at(k), at(k + 1));
+            let slips = |v: (f64, f64, f64)| v.0 > 0.0 && v.2 > 0.0;
+            // forces that pass through infinity are no answer
+            let tame = a.0.abs().max(b.0.abs()) < 1e3;
+            if slips(a) && slips(b) && tame && a.1 * b.1 <= 0.0 {
+                return Some(true);
+            }
+            let size = 1e-3 * (1.0 + a.2.abs());
+            close |= a.0 > -1e-2 && a.1.abs() < size && (!tame || a.2 > -size);
+        }
+        if close { None } else { Some(false) }
+    }
+}
+
+fn solve(p: &FrictionProgram) -> CoulombSolution {
+    let mut out = CoulombSolution::default();
+    CoulombSolver::new().solve(p, None, &CoulombSettings::default(), &mut out);
+    out
+}
+
+#[test]
+fn one_contact_agrees_with_every_direction_tried() {
+    let mut s = Samples::new(12);
+    let (mut solved, mut jammed, mut other, mut undecided, mut doubtful) = (0, 0, 0, 0, 0);
+    for k in 0..2000 {
+        let one = One::draw(&mut s);
+        let p = one.program();
+        let out = solve(&p);
+        match (out.outcome, one.has_answer()) {
+            (Outcome::Solved, Some(true)) => solved += 1,
+            (Outcome::Unsolvable, Some(false)) => {
+                let refutation = out.refutation.expect("a proof");
+                assert!(refutation.holds(&p));
+                match refutation {
+                    Refutation::Jammed { proof: JamProof::Modes(_), .. } => jammed += 1,
+                    _ => other += 1,
+                }
+            }
+            (Outcome::Undecided, oracle) => {
+                eprintln!("sample {k} is undecided, and the oracle says {oracle:?} {one:?}");
+                undecided += 1;
+            }
+            (_, None) => doubtful += 1,
+            wrong => panic!("sample {k}: {wrong:?}: {one:?}"),
+        }
+    }
+    eprintln!(
+        "{solved} solved, {jammed} jammed, {other} other proofs, {undecided} undecided, {doubtful} doubtful"
+    );
+    assert!(undecided <= 20, "{undecided} undecided");
+    assert!(doubtful <= 100, "the oracle doubts {doubtful}");
+    assert!(solved > 500 && jammed > 100);
+}
+
+/// The tip of a leaning rod on a belt that drags it under its hinge: 1 rad/s of lean lifts it by `lift` and moves it
+/// along `along`; two variables if the hinge is a ball joint.
+fn rod(dims: usize, mu: f64, belt: [f64; 2]) -> FrictionProgram {
+    let mut p = FrictionProgram::new();
+    p.reset([dims]);
+    // its weight turns it down, and along with nothing sideways
+    p.c(0)[0] = 1.0;
+    let mut tip = p.push_contact(Friction::Round(&[mu, mu]), &[0]);
+    tip.J(0, 0)[0] = 0.5;
+    tip.J(0, 1)[0] = 0.8;
+    if dims == 2 {
+        tip.J(0, 2)[1] = 0.5;
+    }
+    tip.b()[1..].copy_from_slice(&belt);
+    p
+}
+
+#[test]
+fn a_leaning_rod_jams_and_its_neighbours_do_not() {
+    for dims in [1, 2] {
+        let p = rod(dims, 1.0, [-0.1, 0.03]);
+        let out = solve(&p);
+        assert_eq!(out.outcome, Outcome::Unsolvable, "{dims}: {out:?}");
+        let refutation = out.refutation.expect("a proof");
+        assert!(refutation.holds(&p));
+        let Refutation::Jammed { contacts, proof: JamProof::Modes(proof) } = &refutation else {
+            panic!("{refutation:?}")
+        };
+        assert_eq!(contacts, &[0]);
+        eprintln!("{dims} variables: {} cases", proof.n_cases());
+        // less friction than the lean, or a belt that drags the tip outwards
+        for (mu, belt) in [(0.4, [-0.1, 0.03]), (1.0, [0.1, 0.03]), (1.0, [0.0, 0.0])] {
+            let neighbour = rod(dims, mu, belt);
+            let out = solve(&neighbour);
+            assert_eq!(out.outcome, Outcome::Solved, "{dims} {mu} {belt:?}: {out:?}");
+            // and the proof does not hold for it
+            assert!(!refutation.holds(&neighbour), "{dims} {mu} {belt:?}");
+        }
+    }
+}
+
+#[test]
+fn proofs_that_were_tampered_with_do_not_hold() {
+    let p = rod(2, 1.0, [-0.1, 0.03]);
+    let out = solve(&p);
+    let Some(Refutation::Jammed { proof: JamProof::Modes(proof), .. }) = out.refutation else {
+        panic!("{out:?}")
+    };
+    assert!(proof.holds(&p));
+    let ModeProof::Contact { contact, parts } = &proof else { panic!("{proof:?}") };
+    // a case is missing
+    for k in 0..parts.len() {
+        let mut fewer = parts.clone();
+        fewer.remove(k);
+        assert!(!ModeProof::Contact { contact: *contact, parts: fewer }.holds(&p));
+    }
+    // the contradiction of one case in the place of another, weights of the wrong sign
+    for k in 1..parts.len() {
+        let mut other = parts.clone();
+        other[k] = parts[0].clone();
+        assert!(!ModeProof::Contact { contact: *contact, parts: other }.holds(&p), "{k}");
+    }
+    let ModeProof::Contradiction(leaf) = &parts[0] else { panic!("{parts:?}") };
+    for f in [-1.0, 0.0, f64::NAN] {
+        let mut wrong = leaf.clone();
+        wrong.direction.iter_mut().chain(&mut wrong.weights).for_each(|v| *v *= f);
+        let mut other = parts.clone();
+        other[0] = ModeProof::Contradiction(wrong);
+        assert!(!ModeProof::Contact { contact: *contact, parts: other }.holds(&p), "{f}");
+    }
+}
+
+/// The same rod held down by a spring with a limit, in place of its weight.
+#[test]
+fn springs_at_their_limit_take_part() {
+    for (target, solvable) in [(-3.0, false), (3.0, true)] {
+        let mut p = rod(2, 1.0, [-0.1, 0.03]);
+        p.c(0)[0] = 0.0;
+        p.push_saturation(Saturation { index: 0, stiffness: 10.0, target, limit: 1.0 });
+        let out = solve(&p);
+        if solvable {
+            assert_eq!(out.outcome, Outcome::Solved, "{out:?}");
+            continue;
+        }
+        assert_eq!(out.outcome, Outcome::Unsolvable, "{out:?}");
+        let refutation = out.refutation.expect("a proof");
+        assert!(refutation.holds(&p));
+        assert!(
+            matches!(refutation, Refutation::Jammed { proof: JamProof::Modes(_), .. }),
+            "{refutation:?}"
+        );
+    }
+}

@@ -1,0 +1,401 @@
+//! Second derivatives of a step's geometry as matrices, once for all directions.
+//!
+//! The change of the program at its answer is linear in the motion: `δf = F δq`, and `δ(J v − b) = S δq` of each contact.
+//! Both are made of what two bodies feel as they move, two twists: for a contact between A and B
+//!
+//! ```text
+//! S = s_A J_A + s_B J_B,     F = Σ_xy J_xᵀ f_xy J_y,     x, y ∈ {A, B}
+//! ```
+//!
+//! with the columns `J` of the joints that move a body, a row `s` of six numbers for each way of the contact, and a 6 × 6
+//! matrix `f`, the sum over all contacts of the same two bodies. Added to that is how the columns themselves turn. With
+//! `V_c` the twist of the body of joint `c`, without the joint's own turn if `c` slides, what column `c` carries of a
+//! body B moves with `V_B − V_c`, so that a weight `w` on the change of `V_B` is one of
+//!
+//! ```text
+//! Σ_k (S_c × S_k) v_k · w = S_c · ((V_B − V_c) ×* w) = S_c · (V_B ×* w) − (S_c × V_c) · w        k carried by c, on the path to B
+//! ```
+//!
+//! on `δq_c`. Rows of `F` are those of the program's forces, so these are the terms of `gradient.rs` for unit weights.
+
+use super::contact::{ContactAt, FrameWeights};
+use super::trees::Trees;
+use super::{Constants, Derivatives};
+use crate::formulation::edges::WAYS;
+use crate::system::System;
+use quasistep_math::{Mat3, Vec3};
+use quasistep_model::{Column, Kinematics, SpatialForce, Twist};
+
+/// A contact that does nothing.
+pub(super) const IDLE: usize = usize::MAX;
+
+/// `F` and `S` of one step.
+#[derive(Debug, Default)]
+pub(super) struct Second {
+    /// Per block and tree, `dim × n` of the tree, block after block.
+    F: Vec<f64>,
+    F_at: Vec<usize>,
+    /// Per block and tree, whether anything is there.
+    touched: Vec<bool>,
+    /// Per contact `ways × n` of the tree of A, then that of B.
+    pub S: Vec<f64>,
+    /// Of rates of prescribed dofs, likewise; empty if there are none, or the rates do not follow from `q`.
+    pub known: Vec<f64>,
+    pub S_at: Vec<usize>,
+    /// Per column `V_c`'s cross product `S_c × V_c`.
+    crossed: Vec<Twist>,
+    crossed_passive: Vec<Twist>,
+    /// Unit weights on momenta: gradients by motions and by twists, six of each.
+    units: Vec<Twist>,
+    by_moves: [Vec<SpatialForce>; 6],
+    by_twists: [Vec<SpatialForce>; 6],
+}
+
+/// Gradients by the motions of two bodies.
+type Two = [SpatialForce; 2];
+
+/// Six numbers times what they weigh.
+fn sum<T: Copy + std::ops::Mul<f64, Output = T> + std::ops::Add<Output = T>>(
+    by: &Twist,
+    of: impl Fn(usize) -> T,
+) -> T {
+    let (w, v) = (by.w_W, by.v_Wo_W);
+    of(0) * w.x + of(1) * w.y + of(2) * w.z + of(3) * v.x + of(4) * v.y + of(5) * v.z
+}
+
+/// `Σ_i v_i of_i`.
+fn along(v: Vec3, of: &[Two; 3]) -> Two {
+    [0, 1].map(|side| of[0][side] * v.x + of[1][side] * v.y + of[2][side] * v.z)
+}
+
+fn plus(a: Two, b: Two) -> Two {
+    [a[0] + b[0], a[1] + b[1]]
+}
+
+fn minus(a: Two) -> Two {
+    a.map(|a| a * -1.0)
+}
+
+/// For each column `S_c × V_c`.
+fn cross_columns(
+    system: &System,
+    kin: &Kinematics,
+    V: &[Twist],
+    rates: &[f64],
+    out: &mut Vec<Twist>,
+) {
+    out.clear();
+    for body in 0..system.model.n_bodies() {
+        let columns = &kin.columns[system.model.columns_of(body)];
+        let turn = columns
+            .iter()
+            .filter(|c| c.turns())
+            .fold(Twist::ZERO, |sum, c| sum + c.twist() * rates[c.dof as usize]);
+        let before = V[body] + turn * -1.0;
+        out.extend(
+            columns.iter().map(|c| c.twist().cross(if c.turns() { &V[body] } else { &before })),
+        );
+    }
+}
+
+/// What a contact's `f` is made of: gradients by the motions of both bodies for weights on their forces, `[body][weight]`.
+type Pair = [[Two; 6]; 2];
+
+const NOTHING: Pair = [[[SpatialForce::ZERO; 2]; 6]; 2];
+
+impl ContactAt {
+    /// Adds its own gradients of its forces on both bodies.
+    fn add_force_gradients(&self, to: &mut Pair) {
+        let of_frame = |frame: &FrameWeights| {
+            let mut two = [SpatialForce::ZERO; 2];
+            self.frame_gradient(frame, two.each_mut());
+            two
+        };
+        let still = [Twist::ZERO; 2];
+        let by_f = Vec3::AXES.map(|f| {
+            let mut frame = FrameWeights::default();
+            self.force_gradient(still, f, Vec3::ZERO, &mut frame);
+            of_frame(&frame)
+        });
+        let turns = self.ways[..self.n_ways].iter().any(|way| *way >= 3);
+        let by_m = Vec3::AXES.map(|m| {
+            if !turns {
+                return [SpatialForce::ZERO; 2];
+            }
+            let mut frame = FrameWeights::default();
+            self.force_gradient(still, Vec3::ZERO, m, &mut frame);
+            of_frame(&frame)
+        });
+        let by_p = [0, 1].map(|side| {
+            Vec3::AXES.map(|p| {
+                let mut frame = FrameWeights::default();
+                frame.p[side] = p;
+                of_frame(&frame)
+            })
+        });
+        let (f, _) = self.force(&self.lambda);
+        for (x, axis) in Vec3::AXES.into_iter().enumerate() {
+            // the moment about the origin: of the force at the point, of its own, and as the point moves
+            let turned = |side: usize, f: Vec3| {
+                plus(
+                    along(axis.cross(self.p[side]), &by_f),
+                    plus(by_m[x], along(f.cross(axis), &by_p[side])),
+                )
+            };
+            let [a, b] = to;
+            a[x] = plus(a[x], minus(turned(0, f)));
+            a[3 + x] = plus(a[3 + x], minus(by_f[x]));
+            b[x] = plus(b[x], turned(1, f));
+            b[3 + x] = plus(b[3 + x], by_f[x]);
+        }
+    }
+}
+
+impl Second {
+    /// `F` of the rows of a block by the dofs of a tree, if there is any.
+    pub fn forces(&self, trees: &Trees, block: usize, dim: usize, tree: usize) -> Option<&[f64]> {
+        let places = &trees.places[tree];
+        self.touched[block * trees.places.len() + tree]
+            .then(|| &self.F[self.F_at[block] + dim * places.start..][..dim * places.len()])
+    }
+
+    /// All of the step that `d` has differentiated.
+    pub fn assemble(&mut self, system: &System, trees: &Trees, d: &Derivatives) {
+        let kin = &d.work.scan.kin;
+        let v = &d.work.report.v;
+        let n_v = system.model.n_v();
+        self.F_at.clear();
+        let mut at = 0;
+        for dim in &system.block_dims {
+            self.F_at.push(at);
+            at += dim * n_v;
+        }
+        self.F.clear();
+        self.F.resize(at, 0.0);
+        self.touched.clear();
+        self.touched.resize(system.block_dims.len() * trees.places.len(), false);
+        cross_columns(system, kin, &d.V, v, &mut self.crossed);
+        self.contacts(system, trees, d);
+        self.weights(system, trees, d);
+        self.turned(system, trees, kin, &d.gathered, |_| 1.0);
+        if d.inertia {
+            self.momenta(system, trees, d);
+        }
+    }
+
+    fn contacts(&mut self, system: &System, trees: &Trees, d: &Derivatives) {
+        let kin = &d.work.scan.kin;
+        let follows = d.constants.secant && system.variable_of_dof.contains(&None);
+        self.S.clear();
+        self.S_at.clear();
+        self.known.clear();
+        let (mut pair, mut bodies) = (NOTHING, None);
+        for (k, contact) in d.contacts.iter().enumerate() {
+            if d.sensitivity.is_idle(k) {
+                self.S_at.push(IDLE);
+                continue;
+            }
+            let at = self.S.len();
+            self.S_at.push(at);
+            let widths = contact.bodies.map(|body| trees.places_of(body).len());
+            self.S.resize(at + contact.n_ways * (widths[0] + widths[1]), 0.0);
+            if follows {
+                self.known.resize(self.S.len(), 0.0);
+            }
+            let V = contact.bodies.map(|body| d.V[body]);
+            for r in 0..contact.n_ways {
+                let mut by = [0.0; WAYS];
+                by[contact.ways[r] as usize] = 1.0;
+                let mut frame = FrameWeights::default();
+                let (mut moves, mut twists) = ([SpatialForce::ZERO; 2], [SpatialForce::ZERO; 2]);
+                contact.rate_gradient(V, &by, &mut frame, twists.each_mut());
+                frame.phi = by[0] * contact.per_phi;
+                contact.frame_gradient(&frame, moves.each_mut());
+                for side in 0..2 {
+                    let body = contact.bodies[side];
+                    let first = trees.places_of(body).start;
+                    let row = at + contact.n_ways * widths[0] * side + r * widths[side];
+                    let by = moves[side] + V[side].cross_dual(&twists[side]);
+                    for &c in trees.path(body) {
+                        let column = &kin.columns[c as usize];
+                        let to = row + trees.place_of_dof[column.dof as usize] - first;
+                        let turned = self.crossed[c as usize].dot(&twists[side]);
+                        self.S[to] += column.twist().dot(&by) - turned;
+                        if follows && system.variable_of_dof[column.dof as usize].is_none() {
+                            self.known[to] += column.twist().dot(&twists[side]) / d.time_step;
+                        }
+                    }
+                }
+            }
+            if contact.lambda == [0.0; WAYS] {
+                continue;
+            }
+            if bodies != Some(contact.bodies) {
+                if let Some(bodies) = bodies {
+                    self.add_pair(system, trees, kin, bodies, &pair);
+                }
+                (pair, bodies) = (NOTHING, Some(contact.bodies));
+            }
+            contact.add_force_gradients(&mut pair);
+        }
+        if let Some(bodies) = bodies {
+            self.add_pair(system, trees, kin, bodies, &pair);
+        }
+    }
+
+    /// Calls `each` with the variables that move a body: their columns and where their rows of `F` by the dofs of a
+    /// tree are.
+    fn rows<'a>(
+        &mut self,
+        system: &'a System,
+        trees: &'a Trees,
+        kin: &'a Kinematics,
+        body: usize,
+        by: usize,
+    ) -> impl Iterator<Item = (&'a Column, usize)> + use<'a> {
+        let places = trees.places_of(by);
+        let start = trees.blocks[trees.of_body[body]].map(|(block, dim)| {
+            self.touched[block * trees.places.len() + trees.of_body[by]] = true;
+            self.F_at[block] + dim * places.start
+        });
+        trees.path(body).iter().filter_map(move |c| {
+            let column = &kin.columns[*c as usize];
+            let variable = system.variable_of_dof[column.dof as usize]? as usize;
+            let row = system.block_of_variable[variable].1 as usize;
+            Some((column, start? + row * places.len()))
+        })
+    }
+
+    /// `F += Σ J_xᵀ f_xy J_y`.
+    fn add_pair(
+        &mut self,
+        system: &System,
+        trees: &Trees,
+        kin: &Kinematics,
+        bodies: [usize; 2],
+        pair: &Pair,
+    ) {
+        for (x, body) in bodies.into_iter().enumerate() {
+            for (y, by) in bodies.into_iter().enumerate() {
+                let first = trees.places_of(by).start;
+                for (column, row) in self.rows(system, trees, kin, body, by) {
+                    let force = sum(&column.twist(), |i| pair[x][i][y]);
+                    for &c in trees.path(by) {
+                        let column = &kin.columns[c as usize];
+                        let place = trees.place_of_dof[column.dof as usize] - first;
+                        self.F[row + place] += column.twist().dot(&force);
+                    }
+                }
+            }
+        }
+    }
+
+    /// Gravity and wrenches: forces of the world at points that move.
+    fn weights(&mut self, system: &System, trees: &Trees, d: &Derivatives) {
+        let (kin, h) = (&d.work.scan.kin, d.time_step);
+        let Constants { gravity, wrenches, .. } = &d.constants;
+        let g = Vec3::from(*gravity);
+        let bodies = system.model.bodies().iter().enumerate();
+        let weights = bodies
+            .filter(|(_, body)| body.gravity && body.inertia.mass > 0.0)
+            .map(|(i, body)| (i, kin.p_WBcm[i], g * body.inertia.mass));
+        for (body, p, force) in weights.chain(wrenches.iter().copied()) {
+            let mut pair = NOTHING;
+            for (x, axis) in Vec3::AXES.into_iter().enumerate() {
+                pair[0][x][0] = SpatialForce::at(p, force.cross(axis) * h, Vec3::ZERO);
+            }
+            let first = trees.places_of(body).start;
+            for (column, row) in self.rows(system, trees, kin, body, body) {
+                let force = sum(&column.twist(), |i| pair[0][i][0]);
+                for &c in trees.path(body) {
+                    let column = &kin.columns[c as usize];
+                    let place = trees.place_of_dof[column.dof as usize] - first;
+                    self.F[row + place] += column.twist().dot(&force);
+                }
+            }
+        }
+    }
+
+    /// Columns that turn against `gathered` forces, with a weight for each dof.
+    fn turned(
+        &mut self,
+        system: &System,
+        trees: &Trees,
+        kin: &Kinematics,
+        gathered: &[SpatialForce],
+        weight: impl Fn(usize) -> f64,
+    ) {
+        for body in 1..system.model.n_bodies() {
+            let own = system.model.columns_of(body);
+            if own.is_empty() {
+                continue;
+            }
+            let first = trees.places_of(body).start;
+            let inboard = trees.path(system.model.body(body).parent);
+            for (column, row) in self.rows(system, trees, kin, body, body) {
+                // of the whole path only the joint's own columns, which come last
+                if !kin.columns[own.clone()].iter().any(|c| std::ptr::eq(c, column)) {
+                    continue;
+                }
+                let by = weight(column.dof as usize);
+                let force = column.twist().cross_dual(&gathered[body]) * by;
+                let slides = own.clone().filter(|c| column.turns() && !kin.columns[*c].turns());
+                for c in inboard.iter().map(|c| *c as usize).chain(slides) {
+                    let carrier = &kin.columns[c];
+                    let place = trees.place_of_dof[carrier.dof as usize] - first;
+                    self.F[row + place] += carrier.twist().dot(&force);
+                }
+            }
+        }
+    }
+
+    /// What inertia adds, passive dofs against passive dofs.
+    fn momenta(&mut self, system: &System, trees: &Trees, d: &Derivatives) {
+        let (model, kin) = (&system.model, &d.work.scan.kin);
+        cross_columns(system, kin, &d.V_passive, &d.v_passive, &mut self.crossed_passive);
+        for x in 0..6 {
+            let axis = Vec3::AXES[x % 3];
+            let unit = if x < 3 {
+                Twist { w_W: axis, v_Wo_W: Vec3::ZERO }
+            } else {
+                Twist { w_W: Vec3::ZERO, v_Wo_W: axis }
+            };
+            self.units.clear();
+            self.units.resize(model.n_bodies(), unit);
+            for forces in [&mut self.by_moves[x], &mut self.by_twists[x]] {
+                forces.clear();
+                forces.resize(model.n_bodies(), SpatialForce::ZERO);
+            }
+            model.gradient_of_momentum_changes(
+                kin,
+                &d.V_passive,
+                &self.units,
+                &mut self.by_moves[x],
+                &mut self.by_twists[x],
+            );
+        }
+        for (body, V) in d.V_passive.iter().enumerate() {
+            let inertia = &model.body(body).inertia;
+            if inertia.mass == 0.0 && inertia.inertia == Mat3::ZERO {
+                continue;
+            }
+            let first = trees.places_of(body).start;
+            for (column, row) in self.rows(system, trees, kin, body, body) {
+                if !system.is_passive(column.dof as usize) {
+                    continue;
+                }
+                let by_twist = sum(&column.twist(), |i| self.by_twists[i][body]);
+                let by_move = sum(&column.twist(), |i| self.by_moves[i][body]);
+                let force = by_move + V.cross_dual(&by_twist);
+                for &c in trees.path(body) {
+                    let column = &kin.columns[c as usize];
+                    let place = trees.place_of_dof[column.dof as usize] - first;
+                    let turned = self.crossed_passive[c as usize].dot(&by_twist);
+                    self.F[row + place] -= column.twist().dot(&force) - turned;
+                }
+            }
+        }
+        let minus = |dof: usize| if system.is_passive(dof) { -1.0 } else { 0.0 };
+        self.turned(system, trees, kin, &d.momenta_gathered, minus);
+    }
+}

@@ -1,0 +1,236 @@
+//! Matrices of derivatives against products, for joints and contacts that shipped scenes do not have: prescribed bodies,
+//! free bodies under command, joints that follow others, spin and rolling.
+#![allow(missing_docs, non_snake_case)]
+
+mod common;
+
+use common::{World, actuator, ball, slide};
+use quasistep::{
+    Actuator, Cone, Derivatives, Formulation, Inertia, InputChange, Mode, OutputChange,
+    PrescribedRate, Role, State, StepInput, StepParams, Surface, System,
+};
+use quasistep_geometry::Shape;
+use quasistep_math::{Pose, Vec3};
+use quasistep_model::{BodyDef, BodyInertia, JointKind, Mimic, ModelBuilder, WORLD};
+
+const MODES: [Mode; 2] = [Mode::Exact, Mode::Smooth { kappa: 1e-3 }];
+
+/// Makes the quaternion at the start of `q` one.
+fn unit(q: &mut [f64]) {
+    let length = q[..4].iter().map(|x| x * x).sum::<f64>().sqrt();
+    q[..4].iter_mut().for_each(|x| *x /= length);
+}
+
+/// How far products may be from matrices: those of round cones that slide carry rounding of a projection, times the
+/// penalty of the rows.
+fn allowed(cone: Cone, mode: Mode) -> f64 {
+    if cone == Cone::Round && mode == Mode::Exact { 2e-11 } else { 1e-12 }
+}
+
+fn check(system: &System, d: &mut Derivatives, allowed: f64, what: &str) {
+    let (n_v, n_u) = (system.model().n_v(), system.n_cmd_v());
+    let (mut by_q, mut by_u) = (vec![f64::NAN; n_v * n_v], vec![f64::NAN; n_v * n_u]);
+    d.jacobian(system, &mut by_q, &mut by_u).unwrap();
+    let largest = by_q.iter().chain(&by_u).fold(1.0_f64, |m, x| m.max(x.abs()));
+    let near = |ours: f64, product: f64, i: usize, j: usize| {
+        let off = (ours - product).abs() / largest;
+        assert!(off < allowed, "{what}, ({i}, {j}): {ours} {product}, {off:e}");
+    };
+    let (mut out, mut gradient) = (OutputChange::default(), InputChange::default());
+    for j in 0..n_v + n_u {
+        let (mut q, mut q_cmd) = (vec![0.0; n_v], vec![0.0; n_u]);
+        if j < n_v {
+            q[j] = 1.0;
+        } else {
+            q_cmd[j - n_v] = 1.0;
+        }
+        let change = InputChange { q, q_cmd, ..InputChange::default() };
+        d.jvp(system, &change, false, &mut out).unwrap();
+        for (i, product) in out.q_next.iter().enumerate() {
+            near(if j < n_v { by_q[i * n_v + j] } else { by_u[i * n_u + j - n_v] }, *product, i, j);
+        }
+    }
+    for i in 0..n_v {
+        let mut weights = vec![0.0; n_v];
+        weights[i] = 1.0;
+        let weights = OutputChange { q_next: weights, ..OutputChange::default() };
+        d.vjp(system, &weights, &mut gradient).unwrap();
+        for (j, product) in gradient.q.iter().enumerate() {
+            near(by_q[i * n_v + j], *product, i, j);
+        }
+        for (j, product) in gradient.q_cmd.iter().enumerate() {
+            near(by_u[i * n_u + j], *product, i, j);
+        }
+    }
+}
+
+/// A box on a floor, pushed by a finger; both surfaces resist turning too.
+fn push(finger: JointKind, role: Role, cone: Cone, rate: PrescribedRate, turning: bool) {
+    let mut world = World::new();
+    let pusher = world.body("finger", WORLD, finger, 0.5, role);
+    let object = world.body("box", WORLD, JointKind::Free, 1.3, Role::Passive);
+    let surface = if turning {
+        Surface { mu: 0.4, mu_spin: 0.01, mu_roll: 0.003, patch_radius: 0.0 }
+    } else {
+        Surface::sliding(0.4)
+    };
+    world.surface(WORLD, Shape::HalfSpace, [0.0; 3], surface);
+    world.surface(pusher, ball(0.05), [0.0, 0.03, 0.1], surface);
+    world.surface(object, Shape::Box { half: [0.1; 3] }, [0.0; 3], surface);
+    let system = world.build();
+    let model = system.model();
+    let (mut q, free) = (vec![0.0; model.n_q()], finger == JointKind::Free);
+    // a turned finger, and a box that is turned a little about the vertical
+    if free {
+        q[..7].copy_from_slice(&[0.98, 0.1, -0.12, 0.05, -0.16, 0.01, 0.0]);
+        unit(&mut q);
+    } else {
+        q[0] = -0.158;
+    }
+    let n = q.len();
+    q[n - 7..].copy_from_slice(&[0.999, 0.0, 0.0, 0.02, 0.0, 0.0, 0.1]);
+    unit(&mut q[n - 7..]);
+    let mut q_cmd = q[..if free { 7 } else { 1 }].to_vec();
+    if free {
+        q_cmd.copy_from_slice(&[0.95, -0.05, 0.1, 0.2, -0.1, 0.02, 0.01]);
+        unit(&mut q_cmd);
+    } else {
+        q_cmd[0] = -0.09;
+    }
+    let input = StepInput { v_cmd: vec![0.1; system.n_cmd_v()], q_cmd, ..StepInput::default() };
+    let params = StepParams {
+        time_step: 0.05,
+        inertia: Inertia::Mass,
+        prescribed_rate: rate,
+        formulation: Formulation::Anitescu { cone },
+        ..StepParams::default()
+    };
+    let mut d = system.create_derivatives();
+    for mode in MODES {
+        let what = format!("{finger:?} {cone} {rate:?} {mode:?} turning {turning}");
+        let state = State::at_rest(0.0, q.clone());
+        system
+            .differentiate(&state, &input, &params, mode, &mut d)
+            .unwrap_or_else(|e| panic!("{what}: {e}"));
+        check(&system, &mut d, allowed(cone, mode), &what);
+    }
+}
+
+#[test]
+fn prescribed_bodies() {
+    for rate in [PrescribedRate::Secant, PrescribedRate::Derivative] {
+        for cone in [Cone::Pyramid(4), Cone::Round] {
+            push(slide(Vec3::X), Role::Prescribed, cone, rate, false);
+            push(JointKind::Free, Role::Prescribed, cone, rate, false);
+        }
+    }
+}
+
+#[test]
+fn free_bodies_under_command() {
+    let role = Role::Actuated(Actuator {
+        stiffness: vec![20.0, 30.0, 40.0, 200.0, 300.0, 400.0],
+        damping: vec![0.1, 0.2, 0.3, 1.0, 2.0, 3.0],
+        effort_limit: vec![f64::INFINITY, f64::INFINITY, 1.0, f64::INFINITY, 2.0, f64::INFINITY],
+        ..Actuator::default()
+    });
+    for cone in [Cone::Pyramid(8), Cone::Box, Cone::Round] {
+        push(JointKind::Free, role.clone(), cone, PrescribedRate::Secant, false);
+    }
+}
+
+#[test]
+fn spin_and_rolling() {
+    for cone in [Cone::Pyramid(4), Cone::Round] {
+        let role = actuator(200.0, 3.0, f64::INFINITY);
+        push(slide(Vec3::X), role, cone, PrescribedRate::Secant, true);
+    }
+}
+
+/// An arm that stands on a planar base, with a joint that follows another one, presses a heavy passive door ajar.
+#[test]
+fn joints_that_carry_and_follow_others() {
+    let mut builder = ModelBuilder::new();
+    let mut add = |name: &str, parent, joint, at: [f64; 3], mimic| {
+        builder
+            .add_body(BodyDef {
+                name: format!("a/{name}"),
+                joint_name: name.into(),
+                parent,
+                X_PF: Pose::from_translation(at.into()),
+                joint,
+                inertia: BodyInertia {
+                    mass: 0.7,
+                    com: Vec3::new(0.1, 0.02, 0.03),
+                    inertia: quasistep_math::Mat3::diagonal([0.01, 0.02, 0.025]),
+                },
+                limits: None,
+                mimic,
+                gravity: true,
+            })
+            .unwrap()
+    };
+    let turn = |axis| JointKind::Revolute { axis };
+    let base = add("base", WORLD, JointKind::Planar, [0.0; 3], None);
+    let upper = add("upper", base, turn(Vec3::Y), [0.0, 0.0, 0.2], None);
+    let follow = Some(Mimic { body: upper, multiplier: -0.7, offset: 0.1 });
+    let fore = add("fore", upper, turn(Vec3::Z), [0.3, 0.0, 0.0], follow);
+    let tip = add("tip", fore, turn(Vec3::Y), [0.2, 0.0, 0.0], None);
+    let swing = add("swing", WORLD, turn(Vec3::Y), [0.62, 0.0, 0.6], None);
+    let leaf = add("leaf", swing, JointKind::Ball, [0.0, 0.0, -0.2], None);
+    let springs = |n: usize| {
+        Role::Actuated(Actuator {
+            stiffness: vec![300.0; n],
+            damping: vec![1.0; n],
+            effort_limit: vec![f64::INFINITY; n],
+            ..Actuator::default()
+        })
+    };
+    let model = builder.build().unwrap();
+    let mut roles = vec![Role::Passive; model.n_bodies()];
+    roles[base] = springs(3);
+    roles[upper] = springs(1);
+    // the tip hangs loose: inertia meets the turns inboard of it
+    let mut def = World::new().def();
+    let geom = |body, shape, at: [f64; 3], k: usize| quasistep::Geom {
+        name: format!("shape{k}"),
+        body,
+        X_BG: Pose::from_translation(at.into()),
+        shape,
+        surface: Surface::sliding(0.3),
+    };
+    def.geoms = vec![
+        geom(tip, ball(0.05), [0.1, 0.0, 0.0], 0),
+        geom(leaf, ball(0.1), [0.1, 0.0, -0.15], 1),
+    ];
+    (def.model, def.roles) = (model, roles);
+    let system = System::new(def).unwrap();
+    let model = system.model();
+    let mut q = vec![0.0; model.n_q()];
+    q[..3].copy_from_slice(&[0.02, 0.01, 0.1]);
+    q[3] = 0.1;
+    q[4] = 0.05;
+    q[5] = 0.1;
+    q[6..10].copy_from_slice(&[0.99, 0.05, 0.1, -0.02]);
+    unit(&mut q[6..10]);
+    let mut q_cmd = q[..4].to_vec();
+    q_cmd[0] += 0.2;
+    q_cmd[2] -= 0.1;
+    let input = StepInput { q_cmd, ..StepInput::default() };
+    for cone in [Cone::Pyramid(4), Cone::Round] {
+        let params = StepParams {
+            time_step: 0.1,
+            contact_margin: 0.5,
+            inertia: Inertia::Mass,
+            formulation: Formulation::Anitescu { cone },
+            ..StepParams::default()
+        };
+        for mode in MODES {
+            let mut d = system.create_derivatives();
+            let state = State::at_rest(0.0, q.clone());
+            system.differentiate(&state, &input, &params, mode, &mut d).unwrap();
+            assert!(d.n_contacts() > 0);
+            check(&system, &mut d, allowed(cone, mode), &format!("{cone} {mode:?}"));
+        }
+    }
+}

@@ -1,0 +1,89 @@
+//! Lemke's method on the complementarity problems of shipped scenes: no attempt cycles or comes to the bound of
+//! `3 (n_v + rows)` pivots.
+#![allow(missing_docs)]
+
+use quasistep::StepInput;
+use quasistep_solvers::{
+    CoulombSettings, CoulombSolution, CoulombSolver, Lcp, LcpOutcome, LcpSolution, LcpSolver,
+    Outcome,
+};
+use testkit::scene;
+
+/// Seconds of each scene that are looked at; fifty boxes that lean on one another are left out.
+const SCENES: [(&str, &str); 12] = [
+    ("fence_particle", "2"),
+    ("gripper_2d", ""),
+    ("planar_push", ""),
+    ("planar_hand", "1"),
+    ("box_pivot", ""),
+    ("pinch", ""),
+    ("door", ""),
+    ("sphere_spin", ""),
+    ("ball_in_hand", "2"),
+    ("bunny_grasp", "6"),
+    ("mug_handle", ""),
+    ("iiwa_stacking", "4"),
+];
+/// Steps of each scene that Lemke's method takes too.
+const STEPS: usize = 12;
+/// Rows up to which its dense tableau is worth the time of a test.
+const ROWS: usize = 500;
+
+#[test]
+fn no_attempt_comes_to_the_bound_of_its_pivots() {
+    let (mut cold, mut answer, mut lcp) = (LcpSolver::new(), LcpSolution::default(), Lcp::new());
+    // the search through cases is not Lemke's method
+    cold.budget = Some(1);
+    let (mut warm, mut solution) = (CoulombSolver::new(), CoulombSolution::default());
+    let settings = CoulombSettings { newton: false, cases: 1 };
+    let (mut seen, mut cold_solved, mut warm_solved) = (0, 0, 0);
+    for (name, seconds) in SCENES {
+        let mut changes = vec![("step.formulation", "coulomb"), ("step.cone", "4")];
+        if !seconds.is_empty() {
+            changes.push(("step.duration", seconds));
+        }
+        let scene = scene(name, &changes);
+        let mut work = scene.system.create_workspace();
+        let (mut state, mut input) = (scene.start.clone(), StepInput::default());
+        let every = scene.n_steps().div_ceil(STEPS);
+        // largest share of the bound, and pivots, cold and from the relaxation
+        let (mut share, mut pivots, mut steps) = ([0.0_f64; 2], [0; 2], 0);
+        for index in 1..=scene.n_steps() {
+            scene.sample(index as f64 * scene.params.time_step, &mut input);
+            scene.system.step_with(&mut state, &input, &scene.params, &mut work).expect(name);
+            if index % every != 0 {
+                continue;
+            }
+            let (program, _) = work.last_friction().expect(name);
+            assert!(program.lcp(&mut lcp), "{name}");
+            let rows = lcp.n_free() + lcp.n_pairs();
+            if rows > ROWS || lcp.n_pairs() == 0 {
+                continue;
+            }
+            let bound = 3.0 * rows as f64;
+            cold.solve(&lcp, &[], &mut answer);
+            warm.solve(program, None, &settings, &mut solution);
+            let longest = [answer.longest, solution.longest].map(f64::from);
+            for k in 0..2 {
+                share[k] = share[k].max(longest[k] / bound);
+                assert!(longest[k] < bound, "{name}, step {index}: {longest:?} of {bound}");
+            }
+            pivots[0] += answer.pivots;
+            pivots[1] += solution.pivots;
+            cold_solved += usize::from(answer.outcome == LcpOutcome::Solved);
+            warm_solved += usize::from(solution.outcome == Outcome::Solved);
+            // the step has an answer
+            assert_ne!(answer.outcome, LcpOutcome::Unsolvable, "{name}, step {index}");
+            assert_ne!(solution.outcome, Outcome::Unsolvable, "{name}, step {index}");
+            steps += 1;
+        }
+        seen += steps;
+        eprintln!("{name}: {steps} steps, share of the bound {share:.3?}, pivots {pivots:?}");
+    }
+    eprintln!(
+        "{seen} problems, {cold_solved} solved from nothing, {warm_solved} from the relaxation"
+    );
+    assert!(seen >= 80, "{seen}");
+    // it may end on a ray; as a rule it does not
+    assert!(10 * cold_solved >= 9 * seen && 10 * warm_solved >= 9 * seen);
+}
