@@ -22,6 +22,10 @@
 //! ([`Newton::harden`]) still gets there as a rule; else the caller has other means. Forces that drift on from
 //! centre to centre are those of redundant contacts whose gaps contradict one another by little.
 
+mod finish;
+mod project;
+mod step;
+
 use crate::coulomb::factor::Factor;
 use crate::coulomb::hessian::{self, Part};
 use crate::coulomb::polytope::{Hull, MOST};
@@ -43,7 +47,7 @@ const ROUGH: f64 = 1e-5;
 /// nothing more will come.
 const LITTLE: f64 = 1e-7;
 const REACHED: f64 = 1e-13;
-/// Most Newton steps in all, most without a new centre, and most centres.
+/// Most Newton steps in all, but for one per contact, most without a new centre, and most centres.
 const STEPS: u32 = 200;
 const STEPS_PER_CENTRE: u32 = 20;
 const CENTRES: u32 = 20;
@@ -53,6 +57,12 @@ const SOFT: f64 = 1.0;
 const HARDER: f64 = 10.0;
 const SETTLED: f64 = 1e-8;
 const SHORTEST: f64 = 1e-3;
+/// The penalty that sorts out contacts which contradict one another, at which an equation counts as solved at this
+/// share of it; how often that is tried, and most centres of a try, to which a quarter of the contacts comes.
+const HARDEST: f64 = 1e9;
+const NOISE: f64 = 1e-16;
+const TRIES: u32 = 3;
+const PRESSES: u32 = 40;
 /// Most times that forces which drift are sent on, and how far: over the largest force. Beyond, they run away.
 const JUMPS: u32 = 40;
 const FARTHEST: f64 = 10.0;
@@ -275,7 +285,7 @@ impl Newton {
     fn begin(&mut self, p: &FrictionProgram, lambda: &[f64]) {
         self.x.fill(0.0);
         self.x_c.fill(0.0);
-        self.budget = self.steps + STEPS;
+        self.budget = self.steps + STEPS + p.contacts.len() as u32;
         self.factored.clear();
         for contact in &p.contacts {
             for (r, at) in contact.rows().enumerate() {
@@ -283,69 +293,6 @@ impl Newton {
                 self.z_c[at] = if unit > 0.0 { lambda[at] / unit } else { 0.0 };
             }
         }
-    }
-
-    /// Moves the centre until the law holds.
-    fn rest(
-        &mut self,
-        p: &FrictionProgram,
-        search: bool,
-        holds: &mut impl FnMut(&[f64], &[f64], bool) -> bool,
-    ) -> bool {
-        let mut share = ROUGH;
-        let mut last = f64::INFINITY;
-        let mut jumps = 0;
-        for _ in 0..CENTRES + JUMPS {
-            let Some(exact) = self.equation(p, share, search) else { return false };
-            share = SOLVED;
-            let held = (0..self.x.len())
-                .map(|j| (HOLD * (self.x[j] - self.x_c[j]) / self.D[j]).abs())
-                .fold(0.0, f64::max);
-            let (change, force) = self.recentre();
-            // forces that change on and on are those of contacts that contradict one another
-            let drifts = change > LITTLE * force && change > 0.5 * last;
-            last = change;
-            // what is left of the forces' change moves contacts by a share of it
-            if exact && (change <= LITTLE * force || drifts) {
-                self.publish(p);
-                if holds(&self.x, &self.lambda, drifts) {
-                    return drifts || self.polish(p, search, holds);
-                }
-                if change <= REACHED * force && held == 0.0 {
-                    return false;
-                }
-                if drifts {
-                    if jumps >= JUMPS || !self.jump(p, FARTHEST * force / change) {
-                        return false;
-                    }
-                    jumps += 1;
-                    last = f64::INFINITY;
-                    continue;
-                }
-            }
-            self.augment(p);
-        }
-        false
-    }
-
-    /// One more centre, at which what is left is rounding; the last point if that is no better.
-    fn polish(
-        &mut self,
-        p: &FrictionProgram,
-        search: bool,
-        holds: &mut impl FnMut(&[f64], &[f64], bool) -> bool,
-    ) -> bool {
-        self.x_found.copy_from_slice(&self.x);
-        self.lambda_found.copy_from_slice(&self.lambda);
-        self.augment(p);
-        if self.equation(p, SOLVED, search).is_some() {
-            self.recentre();
-            self.publish(p);
-            if holds(&self.x, &self.lambda, false) {
-                return true;
-            }
-        }
-        holds(&self.x_found, &self.lambda_found, false)
     }
 
     /// Solves the equation of the present centre to an imbalance of so small a share of its largest term: whether
@@ -420,91 +367,6 @@ impl Newton {
         (if r == 0 { 1.0 } else { p.units_of(contact)[r - 1] }, rho)
     }
 
-    /// `z = Pi(a)`, its derivative, and the modes.
-    fn project(&mut self, p: &FrictionProgram) {
-        for (i, contact) in p.contacts.iter().enumerate() {
-            let (k, d) = (contact.k as usize, contact.tangents());
-            let rows = contact.rows();
-            let (a, z) = (&self.a[rows.clone()], &mut self.z[rows]);
-            let dz = &mut self.dz[self.dz_at[i]..][..k * k];
-            dz.fill(0.0);
-            let r = a[0];
-            if !(r > 0.0) {
-                z.fill(0.0);
-                self.modes[i] = 0;
-                continue;
-            }
-            z[0] = r;
-            dz[0] = 1.0;
-            self.modes[i] = 1;
-            if d == 0 {
-                continue;
-            }
-            let (_, w) = a.split_at(1);
-            match contact.shape {
-                Shape::Round => {
-                    let size = w.iter().map(|w| w * w).sum::<f64>().sqrt();
-                    if size <= r {
-                        z[1..].copy_from_slice(w);
-                        for t in 1..k {
-                            dz[t * k + t] = 1.0;
-                        }
-                        self.modes[i] = 2;
-                        continue;
-                    }
-                    self.modes[i] = CURVED;
-                    let share = r / size;
-                    for t in 0..d {
-                        let e = w[t] / size;
-                        z[t + 1] = r * e;
-                        dz[(t + 1) * k] = e;
-                        for s in 0..d {
-                            dz[(t + 1) * k + s + 1] =
-                                share * (f64::from(u8::from(t == s)) - e * w[s] / size);
-                        }
-                    }
-                }
-                Shape::Polytope(_) => {
-                    let vertices = p.vertices_of(contact);
-                    let mut point = [0.0; MOST];
-                    self.hull.project(vertices, d, r, w, &mut point[..d]);
-                    let hull = &self.hull;
-                    if hull.dim == d {
-                        z[1..].copy_from_slice(w);
-                        for t in 1..k {
-                            dz[t * k + t] = 1.0;
-                        }
-                        self.modes[i] = 2;
-                        continue;
-                    }
-                    z[1..].copy_from_slice(&point[..d]);
-                    let face = &hull.corral[..hull.size];
-                    // one letter per face, as long as there are letters
-                    let letters = face.iter().all(|j| *j < 28);
-                    let word = face.iter().fold(3, |m, j| m | 1 << (2 + j % 28));
-                    self.modes[i] = if letters { word } else { CURVED };
-                    // any vertex of the face, without its part along the face, moves with the radius
-                    let mut along = [0.0; MOST];
-                    along[..d].copy_from_slice(&vertices[face[0] * d..][..d]);
-                    for q in &hull.basis[..hull.dim] {
-                        let part = dot_short(&q[..d], &along);
-                        for (v, q) in along.iter_mut().zip(q) {
-                            *v -= part * q;
-                        }
-                        for t in 0..d {
-                            for s in 0..d {
-                                dz[(t + 1) * k + s + 1] += q[t] * q[s];
-                            }
-                        }
-                    }
-                    for t in 0..d {
-                        dz[(t + 1) * k] = along[t];
-                    }
-                }
-            }
-        }
-    }
-
     /// The balance into `g`; its largest entry and largest term in scaled variables.
     fn imbalance(&mut self, p: &FrictionProgram) -> (f64, f64) {
         let Self { x, g, D, x_c, z, lambda, .. } = self;
@@ -543,125 +405,5 @@ impl Newton {
         self.modes.truncate(p.contacts.len());
         self.modes.extend(self.saturated.iter().map(|s| (i32::from(*s) + 1) as u32));
         (error, size)
-    }
-
-    /// Moves the centre to the present point; the largest change of a force, and the largest force.
-    fn recentre(&mut self) -> (f64, f64) {
-        self.x_c.copy_from_slice(&self.x);
-        let (mut change, mut force) = (0.0_f64, 0.0_f64);
-        for ((z, z_c), drift) in self.z.iter().zip(&mut self.z_c).zip(&mut self.drift) {
-            *drift = z - *z_c;
-            change = change.max(drift.abs());
-            force = force.max(z.abs());
-            *z_c = *z;
-        }
-        (change, force)
-    }
-
-    /// Forces that drift go on to where a contact opens, slips or sticks: the centre moves there at once. False if
-    /// nothing stops them before `farthest` times their last change.
-    fn jump(&mut self, p: &FrictionProgram, farthest: f64) -> bool {
-        self.augment(p);
-        self.project(p);
-        let contacts = p.contacts.len();
-        self.lasting.clear();
-        self.lasting.extend_from_slice(&self.modes[..contacts]);
-        let (mut low, mut high) = (0.0, 1.0);
-        let mut gone = 0.0;
-        let mut go = |this: &mut Self, to: f64| {
-            crate::kernels::axpy(to - gone, &this.drift, &mut this.z_c);
-            gone = to;
-            this.augment(p);
-            this.project(p);
-            this.modes[..contacts] == this.lasting
-        };
-        while go(self, high) {
-            (low, high) = (high, 2.0 * high);
-            if high > farthest {
-                return false;
-            }
-        }
-        while high - low > 1e-3 * high {
-            let middle = 0.5 * (low + high);
-            if go(self, middle) { low = middle } else { high = middle }
-        }
-        go(self, high);
-        true
-    }
-
-    /// The forces that the balance was solved with, in the caller's units.
-    fn publish(&mut self, p: &FrictionProgram) {
-        for contact in &p.contacts {
-            for (r, at) in contact.rows().enumerate() {
-                let unit = if r == 0 { 1.0 } else { p.units_of(contact)[r - 1] };
-                self.lambda[at] = unit * self.z_c[at];
-            }
-        }
-    }
-
-    /// Subtracts from `g` what the derivative says of the difference between the augmented forces of
-    /// `x` and those started from, which it replaces by the former.
-    fn add_inconsistency(&mut self, p: &FrictionProgram) {
-        p.rates(&self.x, &mut self.u);
-        for (i, contact) in p.contacts.iter().enumerate() {
-            let k = contact.k as usize;
-            let mut change = [0.0; MOST + 1];
-            for (r, at) in contact.rows().enumerate() {
-                let (unit, rho) = self.row_units(p, contact, i, r);
-                let a = self.z_c[at] - rho * unit * self.u[at];
-                change[r] = a - self.a[at];
-                self.a[at] = a;
-            }
-            let dz = &self.dz[self.dz_at[i]..][..k * k];
-            for r in 0..k {
-                let unit = if r == 0 { 1.0 } else { p.units_of(contact)[r - 1] };
-                let force = unit * dot_short(&dz[r * k..(r + 1) * k], &change);
-                if force != 0.0 {
-                    for (first, J) in p.row(i, r) {
-                        for (g, J) in self.g[first..].iter_mut().zip(J) {
-                            *g -= force * J;
-                        }
-                    }
-                }
-            }
-        }
-    }
-
-    /// `H = P + springs + delta + Jᵀ rho Pi' J` in scaled variables.
-    fn assemble(&mut self, p: &FrictionProgram) {
-        let Self { factor, D, saturated, dz, dz_at, modes, stiffness, penalty, .. } = self;
-        hessian::assemble(p, factor, D, HOLD, saturated, |i| {
-            let k = p.contacts[i].k as usize;
-            let rho = stiffness[i].map(|stiffness| *penalty * stiffness);
-            (modes[i] != 0).then(|| Part { matrix: &dz[dz_at[i]..][..k * k], rho })
-        });
-    }
-
-    /// Newton's direction into `dx`, and that of the augmented forces into `da`.
-    fn direct(&mut self, p: &FrictionProgram) {
-        for ((dx, g), D) in self.dx.iter_mut().zip(&self.g).zip(&self.D) {
-            *dx = -g * D;
-        }
-        self.factor.solve(&mut self.dx);
-        for (dx, D) in self.dx.iter_mut().zip(&self.D) {
-            *dx *= D;
-        }
-        for (i, contact) in p.contacts.iter().enumerate() {
-            for (r, at) in contact.rows().enumerate() {
-                let (unit, rho) = self.row_units(p, contact, i, r);
-                self.da[at] = 0.0;
-                if unit > 0.0 {
-                    let along: f64 =
-                        p.row(i, r).map(|(first, J)| dot_short(J, &self.dx[first..])).sum();
-                    self.da[at] = -rho * unit * along;
-                }
-            }
-        }
-    }
-
-    /// Goes a share of the direction.
-    fn advance(&mut self, share: f64) {
-        crate::kernels::axpy(share, &self.dx, &mut self.x);
-        crate::kernels::axpy(share, &self.da, &mut self.a);
     }
 }

@@ -18,6 +18,11 @@ const ROUNDS: u32 = 100;
 /// Those before Lemke's method, and those that Newton's method follows whether or not they have settled.
 const FEW_ROUNDS: u32 = 4;
 const POLISHED: u32 = 12;
+/// Forces and rates at the start of a path, over the largest: one may be lost where another arrives.
+const STARTS: [f64; 3] = [0.1, 1.0, 0.01];
+/// Contacts above which the path comes before places between the relaxation and the similar program, and before
+/// the fixed point: among so many hardly any of those arrives.
+const MANY_CONTACTS: usize = 100;
 /// Shares of the path's first `kappa` from which Newton's method tries its luck.
 const PATH: [f64; 4] = [1e-3, 1e-6, 1e-9, 1e-12];
 /// Where Newton's method starts between the relaxation and the similar program, and beyond.
@@ -66,8 +71,8 @@ impl Default for CoulombSettings {
 /// 2. the convex relaxation of Anitescu, and Newton's method from there, both ways; if it has no answer, the proof
 ///    that the program has none: known forces that no contact can meet, gaps that contradict;
 /// 3. a few steps of the fixed point over convex programs with shifted gaps, Newton's method after each;
-/// 4. a path along which the corners of the law are rounded off less and less, followed also where it turns back, and
-///    Newton's method from places on it;
+/// 4. paths along which the corners of the law are rounded off less and less, followed also where they turn back, and
+///    Newton's method from places on them; among more than a hundred contacts this comes before 3;
 /// 5. for pyramids Lemke's method, from the contacts active there; for round cones the same on pyramids around
 ///    them, which Newton's method rounds off; then more of the fixed point;
 /// 6. for few contacts every case: a solution, or the proof that they are jammed; for round cones with sectors of
@@ -176,6 +181,15 @@ impl CoulombSolver {
                 return;
             }
         }
+        let many = p.contacts.len() > MANY_CONTACTS;
+        if many
+            && related
+            && settings.newton
+            && STARTS.iter().any(|start| self.path(p, *start, out))
+        {
+            out.method = CoulombMethod::Path;
+            return;
+        }
         if related && settings.newton {
             // from the relaxation, then from places between it and the similar program
             let similar = warm.filter(|w| fits(p, w));
@@ -199,7 +213,11 @@ impl CoulombSolver {
         if related && settings.newton && self.fixed_point(p, 0..FEW_ROUNDS, out) {
             return;
         }
-        if related && settings.newton && self.path(p, out) {
+        if !many
+            && related
+            && settings.newton
+            && STARTS.iter().any(|start| self.path(p, *start, out))
+        {
             out.method = CoulombMethod::Path;
             return;
         }
@@ -256,10 +274,10 @@ impl CoulombSolver {
         found
     }
 
-    /// Down the path around the corners of the law, from the relaxation, and Newton's method from there; true if its
-    /// end is an answer.
-    fn path(&mut self, p: &FrictionProgram, out: &mut CoulombSolution) -> bool {
-        if !self.central.start(p, &self.shift.answer.x, &self.shift.lambda) {
+    /// Down the path around the corners of the law, from the relaxation and so large a share of its largest force and
+    /// rate more, and Newton's method from there; true if its end is an answer.
+    fn path(&mut self, p: &FrictionProgram, start: f64, out: &mut CoulombSolution) -> bool {
+        if !self.central.start(p, &self.shift.answer.x, &self.shift.lambda, start) {
             return false;
         }
         let first = self.central.kappa;

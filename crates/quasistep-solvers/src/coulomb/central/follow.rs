@@ -1,8 +1,8 @@
 //! Along the path: down while it goes down, then by its length.
 
 use super::{
-    Central, FLAT, Factor, FrictionProgram, NEAR, PATIENCE, SHORT, STEEPEST, STEPS, Shape, WINDING,
-    directions, dot_short, rubs,
+    CLOSE, Central, DOWN, FLAT, Factor, FrictionProgram, GENTLE, NEAR, PATIENCE, SHORT, STEEPEST,
+    STEPS, Shape, WINDING, directions, dot_short, rubs,
 };
 
 impl Central {
@@ -14,6 +14,7 @@ impl Central {
         factor: &mut Factor,
         kappa: f64,
     ) -> bool {
+        let mut failed = false;
         while self.kappa > kappa {
             let target = self.share * self.kappa;
             let before = self.steps;
@@ -24,13 +25,17 @@ impl Central {
                 self.kappa = target;
                 self.save();
                 self.share = match self.steps - before {
+                    // a path that was just too steep is still
+                    0..=2 if failed => self.share * self.share,
                     0..=2 => (0.2 * self.share).max(STEEPEST),
                     3..=4 => self.share,
                     _ => self.share.sqrt(),
                 };
+                failed = false;
             } else {
                 self.restore(p);
                 self.share = self.share.sqrt().sqrt();
+                failed = true;
             }
             if self.steps >= STEPS || self.share > FLAT {
                 return false;
@@ -41,6 +46,8 @@ impl Central {
 
     /// Newton's method towards the point of the path at `kappa`: near it, true.
     fn centre(&mut self, p: &FrictionProgram, D: &[f64], factor: &mut Factor, kappa: f64) -> bool {
+        // where it is hard to follow it may soon turn: there no other part of it must be taken for this one
+        let near = if self.share > GENTLE { CLOSE } else { NEAR };
         let patience = if self.saved.is_empty() { 5 * PATIENCE } else { PATIENCE };
         for _ in 0..patience {
             self.steps += 1;
@@ -52,7 +59,7 @@ impl Central {
             if length < SHORT && !self.saved.is_empty() {
                 return false;
             }
-            if length == 1.0 && self.off(p, kappa) <= NEAR {
+            if length == 1.0 && self.off(p, kappa) <= near {
                 return true;
             }
         }
@@ -116,7 +123,14 @@ impl Central {
         kappa: f64,
     ) -> bool {
         let mut reach = 0.5;
+        let (lowest, mut down) = (self.kappa, 0);
         while self.kappa > kappa {
+            if down >= DOWN && self.kappa < lowest {
+                self.save();
+                self.orientation = factor.sign();
+                self.share = GENTLE;
+                return self.follow(p, D, factor, kappa) || self.wind(p, D, factor, kappa);
+            }
             let first = self.kappa;
             let before = self.steps;
             self.save();
@@ -148,9 +162,10 @@ impl Central {
                 let length = self.length(p);
                 self.go(p, length);
                 self.kappa *= 1.0 + length * share;
-                near = length == 1.0 && self.off(p, self.kappa) <= NEAR;
+                near = length == 1.0 && self.off(p, self.kappa) <= CLOSE;
                 there = length > SHORT;
             }
+            down = if near && self.kappa < first { down + 1 } else { 0 };
             if near {
                 if self.steps - before <= 3 {
                     reach = (2.0 * reach).min(0.9);

@@ -1,0 +1,166 @@
+//! From one centre to the next, until the law holds.
+
+use super::{
+    CENTRES, FARTHEST, FrictionProgram, HARDER, HARDEST, HOLD, JUMPS, LITTLE, NOISE, Newton,
+    PENALTY, PRESSES, REACHED, ROUGH, SETTLED, SOLVED, TRIES,
+};
+
+impl Newton {
+    /// Moves the centre until the law holds.
+    pub(super) fn rest(
+        &mut self,
+        p: &FrictionProgram,
+        search: bool,
+        holds: &mut impl FnMut(&[f64], &[f64], bool) -> bool,
+    ) -> bool {
+        let mut share = ROUGH;
+        let mut last = f64::INFINITY;
+        let mut jumps = 0;
+        let mut pressed = 0;
+        for _ in 0..CENTRES + JUMPS {
+            let Some(exact) = self.equation(p, share, search) else { return false };
+            share = SOLVED;
+            let held = (0..self.x.len())
+                .map(|j| (HOLD * (self.x[j] - self.x_c[j]) / self.D[j]).abs())
+                .fold(0.0, f64::max);
+            let (change, force) = self.recentre();
+            // forces that change on and on are those of contacts that contradict one another
+            let stays = change > 0.5 * last;
+            let drifts = change > LITTLE * force && stays;
+            last = change;
+            // what is left of the forces' change moves contacts by a share of it
+            if exact && (change <= LITTLE * force || drifts) {
+                self.publish(p);
+                if holds(&self.x, &self.lambda, drifts) {
+                    return drifts || self.polish(p, search, holds);
+                }
+                if change <= REACHED * force && held == 0.0 {
+                    return false;
+                }
+                if stays && pressed < TRIES {
+                    pressed += 1;
+                    self.press(p);
+                    last = f64::INFINITY;
+                    continue;
+                }
+                if stays && jumps < JUMPS && self.jump(p, FARTHEST * force / change) {
+                    jumps += 1;
+                    last = f64::INFINITY;
+                    continue;
+                }
+                if drifts {
+                    return false;
+                }
+            }
+            self.augment(p);
+        }
+        false
+    }
+
+    /// Contacts that contradict one another by little sort themselves out where they are much harder: there the little
+    /// moves forces as far as they have to go. What rounding makes of it is left to the next centres.
+    pub(super) fn press(&mut self, p: &FrictionProgram) {
+        let mut last = f64::INFINITY;
+        for _ in 0..PRESSES + p.contacts.len() as u32 / 4 {
+            if self.penalty < HARDEST {
+                self.penalty *= HARDER;
+                self.factored.clear();
+                self.augment(p);
+                last = f64::INFINITY;
+            }
+            if self.equation(p, SETTLED.max(NOISE * self.penalty), true).is_none() {
+                break;
+            }
+            let (change, force) = self.recentre();
+            let hardest = self.penalty >= HARDEST;
+            if hardest && change <= LITTLE * force {
+                break;
+            }
+            if !(hardest && change > 0.5 * last) {
+                last = change;
+                self.augment(p);
+            } else if self.jump(p, FARTHEST * force / change) {
+                last = f64::INFINITY;
+            } else {
+                break;
+            }
+        }
+        self.penalty = PENALTY;
+        self.factored.clear();
+        self.augment(p);
+    }
+
+    /// One more centre, at which what is left is rounding; the last point if that is no better.
+    pub(super) fn polish(
+        &mut self,
+        p: &FrictionProgram,
+        search: bool,
+        holds: &mut impl FnMut(&[f64], &[f64], bool) -> bool,
+    ) -> bool {
+        self.x_found.copy_from_slice(&self.x);
+        self.lambda_found.copy_from_slice(&self.lambda);
+        self.augment(p);
+        if self.equation(p, SOLVED, search).is_some() {
+            self.recentre();
+            self.publish(p);
+            if holds(&self.x, &self.lambda, false) {
+                return true;
+            }
+        }
+        holds(&self.x_found, &self.lambda_found, false)
+    }
+
+    /// Moves the centre to the present point; the largest change of a force, and the largest force.
+    pub(super) fn recentre(&mut self) -> (f64, f64) {
+        self.x_c.copy_from_slice(&self.x);
+        let (mut change, mut force) = (0.0_f64, 0.0_f64);
+        for ((z, z_c), drift) in self.z.iter().zip(&mut self.z_c).zip(&mut self.drift) {
+            *drift = z - *z_c;
+            change = change.max(drift.abs());
+            force = force.max(z.abs());
+            *z_c = *z;
+        }
+        (change, force)
+    }
+
+    /// Forces that drift go on to where a contact opens, slips or sticks: the centre moves there at once. False if
+    /// nothing stops them before `farthest` times their last change.
+    pub(super) fn jump(&mut self, p: &FrictionProgram, farthest: f64) -> bool {
+        self.augment(p);
+        self.project(p);
+        let contacts = p.contacts.len();
+        self.lasting.clear();
+        self.lasting.extend_from_slice(&self.modes[..contacts]);
+        let (mut low, mut high) = (0.0, 1.0);
+        let mut gone = 0.0;
+        let mut go = |this: &mut Self, to: f64| {
+            crate::kernels::axpy(to - gone, &this.drift, &mut this.z_c);
+            gone = to;
+            this.augment(p);
+            this.project(p);
+            this.modes[..contacts] == this.lasting
+        };
+        while go(self, high) {
+            (low, high) = (high, 2.0 * high);
+            if high > farthest {
+                return false;
+            }
+        }
+        while high - low > 1e-3 * high {
+            let middle = 0.5 * (low + high);
+            if go(self, middle) { low = middle } else { high = middle }
+        }
+        go(self, high);
+        true
+    }
+
+    /// The forces that the balance was solved with, in the caller's units.
+    pub(super) fn publish(&mut self, p: &FrictionProgram) {
+        for contact in &p.contacts {
+            for (r, at) in contact.rows().enumerate() {
+                let unit = if r == 0 { 1.0 } else { p.units_of(contact)[r - 1] };
+                self.lambda[at] = unit * self.z_c[at];
+            }
+        }
+    }
+}

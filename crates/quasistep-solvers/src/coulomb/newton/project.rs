@@ -1,0 +1,90 @@
+//! Forces as projections of augmented ones, and how they turn with them.
+
+use super::{CURVED, FrictionProgram, MOST, Newton, Shape, dot_short};
+
+impl Newton {
+    /// `z = Pi(a)`, its derivative, and the modes.
+    pub(super) fn project(&mut self, p: &FrictionProgram) {
+        for (i, contact) in p.contacts.iter().enumerate() {
+            let (k, d) = (contact.k as usize, contact.tangents());
+            let rows = contact.rows();
+            let (a, z) = (&self.a[rows.clone()], &mut self.z[rows]);
+            let dz = &mut self.dz[self.dz_at[i]..][..k * k];
+            dz.fill(0.0);
+            let r = a[0];
+            if !(r > 0.0) {
+                z.fill(0.0);
+                self.modes[i] = 0;
+                continue;
+            }
+            z[0] = r;
+            dz[0] = 1.0;
+            self.modes[i] = 1;
+            if d == 0 {
+                continue;
+            }
+            let (_, w) = a.split_at(1);
+            match contact.shape {
+                Shape::Round => {
+                    let size = w.iter().map(|w| w * w).sum::<f64>().sqrt();
+                    if size <= r {
+                        z[1..].copy_from_slice(w);
+                        for t in 1..k {
+                            dz[t * k + t] = 1.0;
+                        }
+                        self.modes[i] = 2;
+                        continue;
+                    }
+                    self.modes[i] = CURVED;
+                    let share = r / size;
+                    for t in 0..d {
+                        let e = w[t] / size;
+                        z[t + 1] = r * e;
+                        dz[(t + 1) * k] = e;
+                        for s in 0..d {
+                            dz[(t + 1) * k + s + 1] =
+                                share * (f64::from(u8::from(t == s)) - e * w[s] / size);
+                        }
+                    }
+                }
+                Shape::Polytope(_) => {
+                    let vertices = p.vertices_of(contact);
+                    let mut point = [0.0; MOST];
+                    self.hull.project(vertices, d, r, w, &mut point[..d]);
+                    let hull = &self.hull;
+                    if hull.dim == d {
+                        z[1..].copy_from_slice(w);
+                        for t in 1..k {
+                            dz[t * k + t] = 1.0;
+                        }
+                        self.modes[i] = 2;
+                        continue;
+                    }
+                    z[1..].copy_from_slice(&point[..d]);
+                    let face = &hull.corral[..hull.size];
+                    // one letter per face, as long as there are letters
+                    let letters = face.iter().all(|j| *j < 28);
+                    let word = face.iter().fold(3, |m, j| m | 1 << (2 + j % 28));
+                    self.modes[i] = if letters { word } else { CURVED };
+                    // any vertex of the face, without its part along the face, moves with the radius
+                    let mut along = [0.0; MOST];
+                    along[..d].copy_from_slice(&vertices[face[0] * d..][..d]);
+                    for q in &hull.basis[..hull.dim] {
+                        let part = dot_short(&q[..d], &along);
+                        for (v, q) in along.iter_mut().zip(q) {
+                            *v -= part * q;
+                        }
+                        for t in 0..d {
+                            for s in 0..d {
+                                dz[(t + 1) * k + s + 1] += q[t] * q[s];
+                            }
+                        }
+                    }
+                    for t in 0..d {
+                        dz[(t + 1) * k] = along[t];
+                    }
+                }
+            }
+        }
+    }
+}

@@ -1,0 +1,71 @@
+//! One step of Newton's method: its matrix and its direction.
+
+use super::{FrictionProgram, HOLD, MOST, Newton, Part, dot_short, hessian};
+
+impl Newton {
+    /// Subtracts from `g` what the derivative says of the difference between the augmented forces of
+    /// `x` and those started from, which it replaces by the former.
+    pub(super) fn add_inconsistency(&mut self, p: &FrictionProgram) {
+        p.rates(&self.x, &mut self.u);
+        for (i, contact) in p.contacts.iter().enumerate() {
+            let k = contact.k as usize;
+            let mut change = [0.0; MOST + 1];
+            for (r, at) in contact.rows().enumerate() {
+                let (unit, rho) = self.row_units(p, contact, i, r);
+                let a = self.z_c[at] - rho * unit * self.u[at];
+                change[r] = a - self.a[at];
+                self.a[at] = a;
+            }
+            let dz = &self.dz[self.dz_at[i]..][..k * k];
+            for r in 0..k {
+                let unit = if r == 0 { 1.0 } else { p.units_of(contact)[r - 1] };
+                let force = unit * dot_short(&dz[r * k..(r + 1) * k], &change);
+                if force != 0.0 {
+                    for (first, J) in p.row(i, r) {
+                        for (g, J) in self.g[first..].iter_mut().zip(J) {
+                            *g -= force * J;
+                        }
+                    }
+                }
+            }
+        }
+    }
+
+    /// `H = P + springs + delta + Jᵀ rho Pi' J` in scaled variables.
+    pub(super) fn assemble(&mut self, p: &FrictionProgram) {
+        let Self { factor, D, saturated, dz, dz_at, modes, stiffness, penalty, .. } = self;
+        hessian::assemble(p, factor, D, HOLD, saturated, |i| {
+            let k = p.contacts[i].k as usize;
+            let rho = stiffness[i].map(|stiffness| *penalty * stiffness);
+            (modes[i] != 0).then(|| Part { matrix: &dz[dz_at[i]..][..k * k], rho })
+        });
+    }
+
+    /// Newton's direction into `dx`, and that of the augmented forces into `da`.
+    pub(super) fn direct(&mut self, p: &FrictionProgram) {
+        for ((dx, g), D) in self.dx.iter_mut().zip(&self.g).zip(&self.D) {
+            *dx = -g * D;
+        }
+        self.factor.solve(&mut self.dx);
+        for (dx, D) in self.dx.iter_mut().zip(&self.D) {
+            *dx *= D;
+        }
+        for (i, contact) in p.contacts.iter().enumerate() {
+            for (r, at) in contact.rows().enumerate() {
+                let (unit, rho) = self.row_units(p, contact, i, r);
+                self.da[at] = 0.0;
+                if unit > 0.0 {
+                    let along: f64 =
+                        p.row(i, r).map(|(first, J)| dot_short(J, &self.dx[first..])).sum();
+                    self.da[at] = -rho * unit * along;
+                }
+            }
+        }
+    }
+
+    /// Goes a share of the direction.
+    pub(super) fn advance(&mut self, share: f64) {
+        crate::kernels::axpy(share, &self.dx, &mut self.x);
+        crate::kernels::axpy(share, &self.da, &mut self.a);
+    }
+}
