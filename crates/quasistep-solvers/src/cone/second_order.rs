@@ -1,6 +1,29 @@
 //! The second-order cone `s_0 ≥ ‖(s_1, …)‖`: projection and its derivative.
 
+// parts of kernels, and to be compiled for one number of rows
+#![allow(clippy::inline_always)]
+
+/// Evaluates something for a number of rows, as a constant where it is a common one: contacts without and with
+/// spin.
+macro_rules! by_rows {
+    ($m:expr, $rows:ident, $body:expr) => {
+        match $m {
+            3 => {
+                let $rows: usize = 3;
+                $body
+            }
+            4 => {
+                let $rows: usize = 4;
+                $body
+            }
+            $rows => $body,
+        }
+    };
+}
+pub(crate) use by_rows;
+
 /// Projects `t` onto the cone into `p`.
+#[inline(always)]
 pub(crate) fn project(t: &[f64], p: &mut [f64]) {
     let norm = t[1..].iter().map(|v| v * v).sum::<f64>().sqrt();
     if norm <= t[0] {
@@ -20,6 +43,7 @@ pub(crate) fn project(t: &[f64], p: &mut [f64]) {
 ///
 /// With `n = t_1/‖t_1‖` and `a = t_0/‖t_1‖`: `1/2 [[1, nᵀ], [n, (1 + a) I − a n nᵀ]]` between the
 /// cone and its polar, `I` and `0` within them.
+#[inline(always)]
 pub(crate) fn project_derivative(t: &[f64], stride: usize, D: &mut [f64]) -> f64 {
     let k = t.len();
     let norm = t[1..].iter().map(|v| v * v).sum::<f64>().sqrt();
@@ -51,6 +75,7 @@ pub(crate) fn project_derivative(t: &[f64], stride: usize, D: &mut [f64]) -> f64
 }
 
 /// `rᵀ D r` with the derivative `D` of [`project`] at `t`.
+#[inline(always)]
 pub(crate) fn derivative_form(t: &[f64], r: &[f64]) -> f64 {
     let norm = t[1..].iter().map(|v| v * v).sum::<f64>().sqrt();
     let size: f64 = r[1..].iter().map(|v| v * v).sum();
@@ -65,6 +90,7 @@ pub(crate) fn derivative_form(t: &[f64], r: &[f64]) -> f64 {
     0.5 * (r[0] * r[0] + 2.0 * r[0] * along + (1.0 + a) * size - a * along * along)
 }
 
+#[inline(always)]
 pub(crate) fn norm(v: &[f64]) -> f64 {
     v.iter().map(|v| v * v).sum::<f64>().sqrt()
 }

@@ -1,5 +1,6 @@
 //! Entry by entry over cones, for the interior point: weights, right sides, directions, steps.
 
+use super::round::{self, Four, is_narrow};
 use super::{axpy, kernel, lanes, lanes_mut, rows_of_group};
 use crate::cone::program::{ConeData, ConeProgram};
 use crate::cone::second_order;
@@ -17,10 +18,17 @@ kernel! {
         D: &mut [f64],
     ) {
         let give = S::splat(give);
+        let Some(first) = p.cones.first() else { return };
+        let mut four = Four::new(first);
         for group in groups {
             for cone in &p.cones[group.first_cone as usize..group.last_cone as usize] {
                 let (at, stride, m) = (cone.at as usize, cone.stride_z as usize, cone.m as usize);
-                if cone.round {
+                if is_narrow(cone) {
+                    if four.push(cone) {
+                        round::write_D::<S>(&four, s, z, D);
+                        four.clear();
+                    }
+                } else if cone.round {
                     let D = &mut D[cone.E_at as usize..][..m * stride];
                     second_order::Scaling::new(&s[at..at + m], &z[at..at + m]).write_D(stride, D);
                 } else {
@@ -32,7 +40,9 @@ kernel! {
                 }
             }
         }
-
+        if !four.is_empty() {
+            round::write_D::<S>(&four, s, z, D);
+        }
     }
 }
 
@@ -62,6 +72,12 @@ kernel! {
             for cone in &p.cones[group.first_cone as usize..group.last_cone as usize] {
                 let all = cone.at as usize..(cone.at + cone.stride_z) as usize;
                 let t = &mut t[all.clone()];
+                if is_narrow(cone) {
+                    let more = round::times_D::<S>(cone, D, round::rows::<S>(cone, gap));
+                    let sum = S::add(round::rows::<S>(cone, z), more);
+                    S::store(sum, &mut lanes_mut(t)[0]);
+                    continue;
+                }
                 if cone.round {
                     t.copy_from_slice(&z[all.clone()]);
                     add_round(cone, D, &gap[all], t);
@@ -96,10 +112,19 @@ kernel! {
         dz: &[f64],
         t: &mut [f64],
     ) {
+        let Some(first) = p.cones.first() else { return };
+        let mut four = Four::new(first);
         for group in groups {
             for cone in &p.cones[group.first_cone as usize..group.last_cone as usize] {
                 let (at, m) = (cone.at as usize, cone.m as usize);
                 let all = at..at + cone.stride_z as usize;
+                if is_narrow(cone) {
+                    if four.push(cone) {
+                        round::correct::<S>(&four, mu, s, z, gap, D, ds, dz, t);
+                        four.clear();
+                    }
+                    continue;
+                }
                 if cone.round {
                     let own = at..at + m;
                     let scaling = second_order::Scaling::new(&s[own.clone()], &z[own.clone()]);
@@ -125,6 +150,9 @@ kernel! {
                     S::store(S::fma(S::load(&w[c]), sum, S::div(product, soft)), &mut t[c]);
                 }
             }
+        }
+        if !four.is_empty() {
+            round::correct::<S>(&four, mu, s, z, gap, D, ds, dz, t);
         }
     }
 }
@@ -197,12 +225,27 @@ kernel! {
         // largest ratios so far, as numerators and denominators: no division per row
         let (mut most_s, mut over_s) = (minus, S::splat(1.0));
         let (mut most_z, mut over_z) = (minus, S::splat(1.0));
-        let mut round = -1.0_f64;
+        let (mut round, mut rounds) = (-1.0_f64, minus);
+        let Some(first) = p.cones.first() else { return round };
+        let mut four = Four::new(first);
         for group in groups {
             rows_of_group::<S>(p, group, dx, false, ds);
             for cone in &p.cones[group.first_cone as usize..group.last_cone as usize] {
                 let (at, m) = (cone.at as usize, cone.m as usize);
                 let all = at..at + cone.stride_z as usize;
+                if is_narrow(cone) {
+                    let d = round::rows::<S>(cone, ds);
+                    let sum = S::add(round::rows::<S>(cone, t), round::times_D::<S>(cone, D, d));
+                    S::store(S::mul(minus, sum), &mut lanes_mut(&mut dz[all.clone()])[0]);
+                    let d = S::add(d, round::rows::<S>(cone, gap));
+                    S::store(d, &mut lanes_mut(&mut ds[all])[0]);
+                    if four.push(cone) {
+                        rounds = S::max(round::blocked::<S>(&four, s, ds), rounds);
+                        rounds = S::max(round::blocked::<S>(&four, z, dz), rounds);
+                        four.clear();
+                    }
+                    continue;
+                }
                 if cone.round {
                     let own = at..at + m;
                     let (ds, dz) = (&mut ds[own.clone()], &mut dz[own.clone()]);
@@ -237,7 +280,12 @@ kernel! {
                 }
             }
         }
+        if !four.is_empty() {
+            rounds = S::max(round::blocked::<S>(&four, s, ds), rounds);
+            rounds = S::max(round::blocked::<S>(&four, z, dz), rounds);
+        }
         let blocked = S::max(S::div(most_s, over_s), S::div(most_z, over_z));
+        let blocked = S::max(blocked, rounds);
         S::to_array(blocked).iter().fold(round, |m, b| m.max(*b))
     }
 }

@@ -246,14 +246,16 @@ kernel! {
                 if cone.round {
                     let m = cone.m as usize;
                     let (mut t, mut projected) = ([0.0; MAX_ROUND], [0.0; MAX_ROUND]);
-                    for i in 0..m {
-                        t[i] = z[i] - rho * S::fma1(tau, rates[i], u[i]);
-                    }
-                    second_order::project(&t[..m], &mut projected[..m]);
-                    for i in 0..m {
-                        round[0] += projected[i] * rates[i];
-                    }
-                    round[1] += second_order::derivative_form(&t[..m], &rates[..m]);
+                    second_order::by_rows!(m, m, {
+                        for i in 0..m {
+                            t[i] = z[i] - rho * S::fma1(tau, rates[i], u[i]);
+                        }
+                        second_order::project(&t[..m], &mut projected[..m]);
+                        for i in 0..m {
+                            round[0] += projected[i] * rates[i];
+                        }
+                        round[1] += second_order::derivative_form(&t[..m], &rates[..m]);
+                    });
                 } else {
                     for ((z, u), r) in lanes(z).iter().zip(lanes(u)).zip(lanes(rates)) {
                         let rate = S::load(r);

@@ -12,6 +12,7 @@ mod cones;
 mod factor;
 mod hessian;
 mod many;
+mod round;
 mod simd;
 mod solve;
 mod tile;

@@ -43,7 +43,9 @@ pub(crate) trait Simd {
     /// `a b + c`.
     fn fma(a: Self::V, b: Self::V, c: Self::V) -> Self::V;
     fn add(a: Self::V, b: Self::V) -> Self::V;
+    fn sub(a: Self::V, b: Self::V) -> Self::V;
     fn mul(a: Self::V, b: Self::V) -> Self::V;
+    fn sqrt(a: Self::V) -> Self::V;
     fn div(a: Self::V, b: Self::V) -> Self::V;
     /// `b` where `a` is NaN.
     fn max(a: Self::V, b: Self::V) -> Self::V;
@@ -57,6 +59,8 @@ pub(crate) trait Simd {
     fn positive_bits(a: Self::V) -> u32;
     /// Lane `i` is the sum of the lanes of `v[i]`.
     fn sums(v: [Self::V; LANES]) -> Self::V;
+    /// Lane `j` of vector `i` is lane `i` of `v[j]`.
+    fn transpose(v: [Self::V; LANES]) -> [Self::V; LANES];
     /// Every lane is lane `I`.
     fn lane<const I: i32>(v: Self::V) -> Self::V;
     /// The first lane's number.
@@ -119,8 +123,16 @@ impl Simd for Portable {
         each(|l| a[l] + b[l])
     }
     #[inline(always)]
+    fn sub(a: Lane, b: Lane) -> Lane {
+        each(|l| a[l] - b[l])
+    }
+    #[inline(always)]
     fn mul(a: Lane, b: Lane) -> Lane {
         each(|l| a[l] * b[l])
+    }
+    #[inline(always)]
+    fn sqrt(a: Lane) -> Lane {
+        each(|l| a[l].sqrt())
     }
     #[inline(always)]
     fn div(a: Lane, b: Lane) -> Lane {
@@ -151,6 +163,10 @@ impl Simd for Portable {
         each(|i| (v[i][0] + v[i][1]) + (v[i][2] + v[i][3]))
     }
     #[inline(always)]
+    fn transpose(v: [Lane; LANES]) -> [Lane; LANES] {
+        [0, 1, 2, 3].map(|i| each(|j| v[j][i]))
+    }
+    #[inline(always)]
     fn lane<const I: i32>(v: Lane) -> Lane {
         [v[I as usize]; LANES]
     }
@@ -171,7 +187,8 @@ mod avx2 {
         __m256d, _CMP_GT_OQ, _mm256_add_pd, _mm256_and_pd, _mm256_andnot_pd, _mm256_blendv_pd,
         _mm256_cmp_pd, _mm256_div_pd, _mm256_fmadd_pd, _mm256_hadd_pd, _mm256_loadu_pd,
         _mm256_max_pd, _mm256_movemask_pd, _mm256_mul_pd, _mm256_permute2f128_pd,
-        _mm256_permute4x64_pd, _mm256_set1_pd, _mm256_setzero_pd, _mm256_storeu_pd,
+        _mm256_permute4x64_pd, _mm256_set1_pd, _mm256_setzero_pd, _mm256_sqrt_pd, _mm256_storeu_pd,
+        _mm256_sub_pd, _mm256_unpackhi_pd, _mm256_unpacklo_pd,
     };
 
     /// Only reached from a kernel's AVX2 version, which is only called after [`super::Isa::detect`] found
@@ -212,9 +229,19 @@ mod avx2 {
             unsafe { _mm256_add_pd(a, b) }
         }
         #[inline(always)]
+        fn sub(a: __m256d, b: __m256d) -> __m256d {
+            // SAFETY: see `Avx2`
+            unsafe { _mm256_sub_pd(a, b) }
+        }
+        #[inline(always)]
         fn mul(a: __m256d, b: __m256d) -> __m256d {
             // SAFETY: see `Avx2`
             unsafe { _mm256_mul_pd(a, b) }
+        }
+        #[inline(always)]
+        fn sqrt(a: __m256d) -> __m256d {
+            // SAFETY: see `Avx2`
+            unsafe { _mm256_sqrt_pd(a) }
         }
         #[inline(always)]
         fn div(a: __m256d, b: __m256d) -> __m256d {
@@ -261,6 +288,20 @@ mod avx2 {
                     _mm256_permute2f128_pd::<0x20>(a, b),
                     _mm256_permute2f128_pd::<0x31>(a, b),
                 )
+            }
+        }
+        #[inline(always)]
+        fn transpose(v: [__m256d; LANES]) -> [__m256d; LANES] {
+            // SAFETY: see `Avx2`
+            unsafe {
+                let (a, b) = (_mm256_unpacklo_pd(v[0], v[1]), _mm256_unpackhi_pd(v[0], v[1]));
+                let (c, d) = (_mm256_unpacklo_pd(v[2], v[3]), _mm256_unpackhi_pd(v[2], v[3]));
+                [
+                    _mm256_permute2f128_pd::<0x20>(a, c),
+                    _mm256_permute2f128_pd::<0x20>(b, d),
+                    _mm256_permute2f128_pd::<0x31>(a, c),
+                    _mm256_permute2f128_pd::<0x31>(b, d),
+                ]
             }
         }
         #[inline(always)]

@@ -55,6 +55,9 @@ const ROUNDS: u32 = 60;
 const NOISE: f64 = 1e-16;
 /// Contradictions of touching rows where all is at rest, likewise.
 const REST: f64 = 5e-13;
+/// Step, as a share of the whole, that is a crawl: many rows are in each other's way, and each such step lets
+/// only few of them change sides.
+const CRAWL: f64 = 1e-3;
 /// Diagonal shift on blocks without cost, as a share of the largest diagonal entry of the island.
 const SHIFT: f64 = 1e-6;
 
@@ -110,6 +113,9 @@ pub(crate) struct Newton {
     spring_panel: Vec<u32>,
     /// Speeds that the data of the island at hand speak of.
     reference: f64,
+    /// Steps in a row that a minimisation may crawl, and has.
+    pub patience: u32,
+    crawled: u32,
     pub iterations: u32,
     pub factors: u32,
 }
@@ -174,6 +180,7 @@ impl Newton {
             self.spring_panel.push(s.panel_of_block[block]);
         }
         self.kept = None;
+        self.patience = u32::MAX;
         (self.iterations, self.factors) = (0, 0);
     }
 
@@ -199,6 +206,7 @@ impl Newton {
         self.start(&work, start, scale, rho);
         let (speed, natural) = (work.speed(), work.force() / scale);
         self.reference = speed.max(natural);
+        self.crawled = 0;
 
         let mut budget = max_iterations;
         // softer penalties first: many rows change sides together there, and rows that contradict one

@@ -3,7 +3,7 @@
 use super::Newton;
 use super::work::Work;
 use crate::cone::kernels::{self, lanes, lanes_mut};
-use crate::cone::program::LANES;
+use crate::cone::program::{LANES, padded};
 use crate::cone::second_order;
 
 /// Change of the derivative of a round cone, as a share of one, below which it counts as settled: the
@@ -26,11 +26,15 @@ impl Newton {
         for cone in work.cones() {
             let (at, m, stride) = (cone.at as usize, cone.m as usize, cone.stride_z as usize);
             if cone.round {
-                for i in 0..m {
-                    let row = &self.D[cone.E_at as usize + i * stride..][..m];
-                    self.lambda[at + i] =
-                        (0..m).map(|j| row[j] * (self.z[at + j] - rho * self.u[at + j])).sum();
-                }
+                let D = &self.D[cone.E_at as usize..][..m * stride];
+                let [z, u] = [&self.z, &self.u].map(|v| &v[at..at + m]);
+                let lambda = &mut self.lambda[at..at + m];
+                second_order::by_rows!(m, m, {
+                    for i in 0..m {
+                        let row = &D[i * padded(m)..][..m];
+                        lambda[i] = (0..m).map(|j| row[j] * (z[j] - rho * u[j])).sum();
+                    }
+                });
             } else {
                 for i in at..at + stride {
                     self.lambda[i] = self.w[i] * (self.z[i] - rho * self.u[i]);
@@ -64,16 +68,20 @@ impl Newton {
         for cone in work.cones().filter(|_| work.round) {
             let (at, m, stride) = (cone.at as usize, cone.m as usize, cone.stride_z as usize);
             if cone.round {
-                let mut t = [0.0; kernels::MAX_ROUND];
-                let t = &mut t[..m];
-                for i in 0..m {
-                    t[i] = self.z[at + i] - rho * self.u[at + i];
-                }
-                second_order::project(t, &mut self.lambda[at..at + m]);
                 let D = &mut self.D[cone.E_at as usize..][..m * stride];
                 let corner = D[0];
                 let old = self.w[at];
-                self.w[at] = second_order::project_derivative(t, stride, D);
+                let [z, u] = [&self.z, &self.u].map(|v| &v[at..at + m]);
+                let lambda = &mut self.lambda[at..at + m];
+                self.w[at] = second_order::by_rows!(m, m, {
+                    let mut t = [0.0; kernels::MAX_ROUND];
+                    let t = &mut t[..m];
+                    for i in 0..m {
+                        t[i] = z[i] - rho * u[i];
+                    }
+                    second_order::project(t, &mut lambda[..m]);
+                    second_order::project_derivative(t, padded(m), &mut D[..m * padded(m)])
+                });
                 let same = corner == D[0] && (D[0] != 0.5 || (old - self.w[at]).abs() <= TURN);
                 changed |= !same;
             } else {

@@ -1,7 +1,7 @@
 //! One Newton step, and steps until the active set stays.
 
 use super::work::Work;
-use super::{Kept, Newton};
+use super::{CRAWL, Kept, Newton};
 use crate::cone::kernels;
 
 /// Rounding of a sum, as a share of its terms.
@@ -61,7 +61,8 @@ impl Newton {
     }
 
     /// One Newton step with the factor at hand. Returns whether the active set stayed through a
-    /// whole step, so that the minimum is reached, and whether all numbers are finite.
+    /// whole step, so that the minimum is reached, and whether another one may lead there: all numbers are
+    /// finite, and steps do not crawl.
     pub(super) fn step(
         &mut self,
         work: &Work<'_>,
@@ -99,6 +100,10 @@ impl Newton {
         let moves = work.largest(&self.d);
         let whole = whole || slope.abs() <= ROUNDING * terms || moves <= STILL * self.reference;
         let tau = if whole { 1.0 } else { self.line_search(work, rho, shift, slope) };
+        self.crawled = if tau < CRAWL { self.crawled + 1 } else { 0 };
+        if self.crawled > self.patience {
+            return (false, false);
+        }
         for panel in work.panels {
             for i in panel.x_at as usize..(panel.x_at + panel.dim) as usize {
                 self.x[i] += tau * self.d[i];

@@ -16,6 +16,8 @@ const WARM_ITERATIONS: u32 = 60;
 const MANY_WARM_ITERATIONS: u32 = 15;
 /// The same from an interior point in the caller's units, at a minimiser.
 const EVEN_ITERATIONS: u32 = 15;
+/// Steps in a row that a warm start of a large island may crawl before the interior point comes.
+const PATIENCE: u32 = 4;
 /// Where the interior point hands over to Newton's method, and where it ends when that led nowhere.
 const NEAR: f64 = 1e-9;
 const NEARER: f64 = 1e-13;
@@ -85,7 +87,9 @@ impl ConeSolver {
                 None => (Start::Cold, cold_iterations),
             };
             newton.clear(program, structure, island);
+            newton.patience = if many { PATIENCE } else { u32::MAX };
             let end = newton.solve(*isa, program, structure, island, start, PENALTY, iterations);
+            newton.patience = u32::MAX;
             if end != newton::End::Solved {
                 return false;
             }
