@@ -44,6 +44,12 @@ fn a_warm_step_allocates_nothing() {
                 allocations += if searched { 0 } else { taken };
             }
         }
-        assert_eq!(allocations, 0, "{name}, {}: allocations in {} warm steps", way.1, scene.n_steps());
+        assert_eq!(
+            allocations,
+            0,
+            "{name}, {}: allocations in {} warm steps",
+            way.1,
+            scene.n_steps()
+        );
     }
 }
