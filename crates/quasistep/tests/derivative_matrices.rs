@@ -21,10 +21,15 @@ fn unit(q: &mut [f64]) {
     q[..4].iter_mut().for_each(|x| *x /= length);
 }
 
-/// How far products may be from matrices: those of round cones that slide carry rounding of a projection, times the
-/// penalty of the rows.
+/// How far products may be from matrices. With `smooth` both have the rounding of a system whose curvatures are up
+/// to 4e4 apart: `lambda² / kappa` of a contact, some 360 kg with 0.6 N·s, against 0.009 kg m² of the box, times 2.2e-16.
+/// With `exact`, products of round cones that slide seem to carry the rounding of a projection, times the penalty of the rows.
 fn allowed(cone: Cone, mode: Mode) -> f64 {
-    if cone == Cone::Round && mode == Mode::Exact { 2e-11 } else { 1e-12 }
+    match mode {
+        Mode::Smooth { .. } => 1e-11,
+        Mode::Exact if cone == Cone::Round => 2e-11,
+        Mode::Exact => 1e-12,
+    }
 }
 
 fn check(system: &System, d: &mut Derivatives, allowed: f64, what: &str) {
