@@ -460,7 +460,7 @@ impl<'a> At<'a> {
 
     /// A list of exactly `N` numbers.
     pub fn array<const N: usize>(&self, unit: &str) -> Result<[f64; N], SceneError> {
-        let wanted = format!("give {N} numbers in {unit}, as in [{}]", vec!["0"; N].join(", "));
+        let wanted = format!("give {N} numbers in {unit}, as in [{}]", vec!["1"; N].join(", "));
         if !self.is_list() {
             return Err(self.error(format!("{} was seen; {wanted}", self.seen())));
         }
