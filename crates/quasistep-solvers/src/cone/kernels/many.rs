@@ -63,10 +63,11 @@ fn add_times<S: Simd, W: Vector>(
 ) {
     let mut i = 0;
     while i < A.rows {
+        // few shapes: each is compiled for every kernel and every instruction set
         let rows = match A.rows - i {
             6.. => 6,
-            left @ (1..=4) => left,
-            _ => 4,
+            3.. => 3,
+            _ => 1,
         };
         let mut c = 0;
         while c < columns {
@@ -74,12 +75,8 @@ fn add_times<S: Simd, W: Vector>(
             match (rows, left > LANES) {
                 (6, true) => tile::<W, 6, 1>(A, i, sign, X, Y, columns, c),
                 (6, false) => tile::<One<S>, 6, 1>(A, i, sign, X, Y, columns, c),
-                (4, true) => tile::<W, 4, 1>(A, i, sign, X, Y, columns, c),
-                (4, false) => tile::<One<S>, 4, 1>(A, i, sign, X, Y, columns, c),
                 (3, true) => tile::<W, 3, 1>(A, i, sign, X, Y, columns, c),
                 (3, false) => tile::<One<S>, 3, 1>(A, i, sign, X, Y, columns, c),
-                (2, true) => tile::<W, 2, 1>(A, i, sign, X, Y, columns, c),
-                (2, false) => tile::<One<S>, 2, 1>(A, i, sign, X, Y, columns, c),
                 (_, true) => tile::<W, 1, 1>(A, i, sign, X, Y, columns, c),
                 (_, false) => tile::<One<S>, 1, 1>(A, i, sign, X, Y, columns, c),
             }
