@@ -15,7 +15,7 @@ export class Run {
     Object.assign(this, {
       title: json.title || json.scene, scene: json.scene, stopped: json.stopped, timeStep: json.time_step,
       bodies: json.bodies, shapes: json.shapes, coordinates: json.coordinates, commands: json.commands,
-      fit: json.fit, start: json.start, nFrames: json.n_frames,
+      fit: json.fit, start: json.start, nFrames: json.n_frames, saidOfUniqueness: json.uniqueness,
     });
     this.t = doubles(json.t);
     this.q = doubles(json.q);
@@ -71,12 +71,21 @@ export class Run {
     }
   }
 
+  // what the step that covers a time says of other answers, null if nothing
+  uniqueness(time) {
+    const said = this.saidOfUniqueness, answer = said?.steps[this.stepFrame(time)] ?? null;
+    return answer === null ? null : said.answers[answer];
+  }
+
   // contacts of the step that covers a time, each point carried along by its body
   contacts(time) {
     const k = this.stepFrame(time);
     const out = [];
+    const shared = this.uniqueness(time);
     for (let i = this.first[k]; i < this.first[k + 1]; i++) {
       const c = this.contact(i);
+      const place = shared ? shared.shared.indexOf(i - this.first[k]) : -1;
+      if (place >= 0) c.split = shared.normal_is_unique[place] ? "friction" : "force";
       if (k > 0) {
         const body = c.b === 0 ? c.a : c.b;
         this.#pose(k - 1, body, P0, Q0);

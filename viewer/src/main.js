@@ -174,7 +174,8 @@ function hover() {
         tip.innerHTML = `${name(c.a)} → ${name(c.b)}<table>${row("force", `${short(c.force.length())} N`)}${
           row("normal force", `${short(c.normalForce)} N`)}${
           c.spin ? row("spin torque", `${short(c.spin)} N·m`) : ""}${row("distance before", `${short(c.phi)} m`)}${
-          row("distance after", `${short(c.phiNext)} m`)}${row("friction", short(c.mu))}${row("mode", MODES[c.mode])}</table>`;
+          row("distance after", `${short(c.phiNext)} m`)}${row("friction", short(c.mu))}${row("mode", MODES[c.mode])}${
+          c.split ? row(`${c.split} may be`, "split otherwise") : ""}</table>`;
       } else {
         const p = scene.groups[body].position;
         tip.innerHTML = name(body) + (body ? `<table>${row("position", `${short(p.x)}, ${short(p.y)}, ${short(p.z)} m`)}</table>` : "");
@@ -198,6 +199,12 @@ function draw() {
   scene?.render();
   if (!document.body.classList.contains("no-panel") && !document.body.classList.contains("bare")) panel.draw(time);
   scrub.value = time;
+  const said = run.uniqueness(time);
+  $("uniqueness").hidden = !said;
+  if (said) {
+    $("uniqueness").textContent = said.text;
+    $("uniqueness").classList.toggle("only", said.only);
+  }
   const digits = run.timeStep < 0.01 ? 4 : run.timeStep < 0.1 ? 3 : 2;
   $("clock").innerHTML = `<b>${time.toFixed(digits)}</b> / ${run.end.toFixed(digits)} s`;
   status.time = String(time);

@@ -4,7 +4,7 @@
 use crate::ViewError;
 use crate::bounds::{bounds, moving};
 use quasistep_math::Pose;
-use quasistep_record::{DrawnGeometry, Finish, Recording};
+use quasistep_record::{DrawnGeometry, Finish, ForceUniqueness, MotionUniqueness, Recording};
 use serde_json::{Value, json};
 use std::path::Path;
 
@@ -103,7 +103,37 @@ fn data(r: &Recording) -> Value {
         "n_contacts": r.frames.iter().map(|f| f.contacts.len()).collect::<Vec<_>>(),
         "contact_vectors": floats(vectors), "contact_scalars": doubles(scalars),
         "contact_indices": base64(indices.iter().flat_map(|v| v.to_le_bytes())),
+        "uniqueness": uniqueness(r),
     })
+}
+
+/// What the steps say of uniqueness, each answer once and its number for every frame; null if none says anything.
+fn uniqueness(r: &Recording) -> Value {
+    let mut answers = Vec::new();
+    let mut said = Vec::new();
+    let steps: Vec<Option<usize>> = r
+        .frames
+        .iter()
+        .map(|frame| {
+            let answer = frame.uniqueness.as_ref()?;
+            if said.last() != Some(&answer) {
+                said.push(answer);
+                let contacts = match &answer.forces {
+                    ForceUniqueness::Shared { contacts, .. } => contacts.as_slice(),
+                    _ => &[],
+                };
+                answers.push(json!({
+                    "text": answer.text,
+                    "only": answer.motion == MotionUniqueness::Unique
+                        && answer.forces == ForceUniqueness::Unique,
+                    "shared": contacts.iter().map(|c| c.contact).collect::<Vec<_>>(),
+                    "normal_is_unique": contacts.iter().map(|c| c.normal_is_unique).collect::<Vec<_>>(),
+                }));
+            }
+            Some(said.len() - 1)
+        })
+        .collect();
+    if answers.is_empty() { Value::Null } else { json!({ "answers": answers, "steps": steps }) }
 }
 
 fn geometry(g: &DrawnGeometry) -> Value {

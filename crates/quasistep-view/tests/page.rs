@@ -2,6 +2,7 @@
 mod common;
 
 use common::{N_FRAMES, Picture, Scratch, is_box_red, push, scan};
+use quasistep_record::{ForceUniqueness, MotionUniqueness, SharedForce, Uniqueness};
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output};
 use std::sync::{Mutex, PoisonError};
@@ -196,6 +197,48 @@ fn the_page_shows_clouds() {
     assert!(areas.iter().all(|a| (0.8..1.25).contains(&(a / areas[0]))), "{areas:?}");
     let dom = dom(&dir, &page, "t=2");
     assert_eq!(attribute(&dom, "data-errors"), Some("0"));
+}
+
+/// What a step says of other answers stands below the scene, and in place of it nothing where it says nothing.
+#[test]
+fn the_page_says_what_else_could_have_come_out() {
+    let dir = Scratch::new("uniqueness");
+    let page = dir.file("view.html");
+    let mut recording = push();
+    let only = Uniqueness {
+        motion: MotionUniqueness::Unique,
+        forces: ForceUniqueness::Unique,
+        text: "all is <determined>".into(),
+    };
+    let shared = Uniqueness {
+        forces: ForceUniqueness::Shared {
+            contacts: vec![SharedForce { contact: 0, normal_is_unique: true }],
+            joints: vec![],
+            sums: vec![],
+        },
+        text: "friction may be split otherwise".into(),
+        ..only.clone()
+    };
+    for (k, frame) in recording.frames.iter_mut().enumerate() {
+        frame.uniqueness = match k {
+            0..=10 => None,
+            11..=20 => Some(only.clone()),
+            _ => Some(shared.clone()),
+        };
+    }
+    quasistep_view::write_page(&recording, &page).unwrap();
+    let said = |t: f64| {
+        let dom = dom(&dir, &page, &format!("t={t}"));
+        assert_eq!(attribute(&dom, "data-errors"), Some("0"));
+        // the program has the same words; the element comes after it
+        let element = dom.split("<div id=\"uniqueness\"").last().unwrap();
+        element.split("</div>").next().unwrap().to_owned()
+    };
+    assert!(said(0.5).contains("hidden"), "{}", said(0.5));
+    assert_eq!(said(1.55), " class=\"only\">all is &lt;determined&gt;");
+    assert_eq!(said(3.0), ">friction may be split otherwise");
+    let text = std::fs::read_to_string(&page).unwrap();
+    assert_eq!(text.matches("friction may be split").count(), 1, "an answer is kept once");
 }
 
 /// One file, no network, no way out of a script element through a name, the licence in it.
