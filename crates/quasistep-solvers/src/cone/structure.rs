@@ -2,6 +2,8 @@
 //!
 //! Consecutive steps mostly have the same graph, so this is kept until the graph changes.
 
+mod order;
+
 use crate::cone::program::{ConeData, ConeProgram};
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
@@ -83,6 +85,7 @@ pub(crate) struct Panel {
     pub x_at: u32,
     pub first_column: u32,
     pub last_column: u32,
+    /// What is taken off it, in [`Structure::updates`].
     pub first_update: u32,
     pub last_update: u32,
 }
@@ -97,16 +100,23 @@ pub(crate) struct Column {
     pub at: u32,
 }
 
-/// `H[at + i stride + ..width] −= Σ_r U[r][row + i] U[r][from ..from + width]`, `i < dim`.
+/// `H[at + i width_of_target + ..width] −= Σ_r U[r][row + i] U[r][from ..from + width]`, over the rows `r` of
+/// `sources` panels, one after another, that have the same columns but for their own.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Update {
-    pub dim: u32,
+    pub target: u32,
+    pub first_source: u32,
+    pub sources: u32,
+    /// Columns within the first source; within another there are fewer before them.
     pub row: u32,
     pub from: u32,
     pub width: u32,
+    /// Column within the target.
     pub at: u32,
-    pub stride: u32,
 }
+
+/// Panels that go into one update: their rows lie in the first cache together.
+const SOURCES: u32 = 6;
 
 #[derive(Debug, Default)]
 struct Scratch {
@@ -118,14 +128,10 @@ struct Scratch {
     groups: Vec<Group>,
     weight: Vec<u32>,
     queue: BinaryHeap<Reverse<(u32, u32)>>,
-}
-
-fn root(parent: &mut [u32], mut i: u32) -> u32 {
-    while parent[i as usize] != i {
-        parent[i as usize] = parent[parent[i as usize] as usize];
-        i = parent[i as usize];
-    }
-    i
+    /// Forest in which every block hangs under the first of its neighbours that are left.
+    first_child: Vec<u32>,
+    next_child: Vec<u32>,
+    stack: Vec<u32>,
 }
 
 /// Whether two cones go into one group.
@@ -208,102 +214,6 @@ impl Structure {
         }
     }
 
-    /// Islands by union, then minimum degree (in scalars) within each.
-    fn find_order(&mut self, program: &ConeProgram) {
-        let n = program.blocks.len();
-        let s = &mut self.scratch;
-        s.island_of.clear();
-        s.island_of.extend(0..n as u32);
-        s.neighbours.resize_with(n.max(s.neighbours.len()), Vec::new);
-        s.neighbours.iter_mut().for_each(Vec::clear);
-        for group in &s.groups {
-            let sides = program.sides_of(&program.cones[group.first_cone as usize]);
-            for (i, a) in sides.iter().enumerate() {
-                for b in &sides[i + 1..] {
-                    let (ra, rb) =
-                        (root(&mut s.island_of, a.block), root(&mut s.island_of, b.block));
-                    s.island_of[ra.max(rb) as usize] = ra.min(rb);
-                    s.neighbours[a.block as usize].push(b.block);
-                    s.neighbours[b.block as usize].push(a.block);
-                }
-            }
-        }
-        let mut widest = 0;
-        for block in 0..n {
-            widest = widest.max(s.neighbours[block].len());
-            root(&mut s.island_of, block as u32);
-            let r = root(&mut s.island_of, block as u32);
-            s.island_of[block] = r;
-            s.neighbours[block].sort_unstable();
-            s.neighbours[block].dedup();
-        }
-        // min degree over all blocks at once: elimination never leaves an island
-        let dim = |b: u32| program.blocks[b as usize].stride;
-        s.weight.clear();
-        s.weight.extend((0..n).map(|b| s.neighbours[b].iter().map(|&o| dim(o)).sum::<u32>()));
-        s.position.clear();
-        s.position.resize(n, u32::MAX);
-        s.order.clear();
-        s.queue.clear();
-        s.queue.extend((0..n).map(|b| Reverse((s.weight[b], b as u32))));
-        while let Some(Reverse((weight, block))) = s.queue.pop() {
-            let b = block as usize;
-            if s.position[b] != u32::MAX || weight != s.weight[b] {
-                continue;
-            }
-            s.position[b] = s.order.len() as u32;
-            s.order.push(block);
-            // its neighbours become a clique; the list stays as the panel's columns
-            let around = std::mem::take(&mut s.neighbours[b]);
-            for &other in &around {
-                let o = other as usize;
-                s.merged.clear();
-                let (mut i, mut j) = (0, 0);
-                let own = &s.neighbours[o];
-                while i < own.len() || j < around.len() {
-                    let next = match (own.get(i), around.get(j)) {
-                        (Some(&x), Some(&y)) if x == y => {
-                            (i, j) = (i + 1, j + 1);
-                            x
-                        }
-                        (Some(&x), Some(&y)) if x < y => {
-                            i += 1;
-                            x
-                        }
-                        (Some(&x), None) => {
-                            i += 1;
-                            x
-                        }
-                        (_, Some(&y)) => {
-                            j += 1;
-                            y
-                        }
-                        (None, None) => break,
-                    };
-                    if next != other && next != block {
-                        s.merged.push(next);
-                    }
-                }
-                widest = widest.max(s.merged.len());
-                std::mem::swap(&mut s.neighbours[o], &mut s.merged);
-                let weight = s.neighbours[o].iter().map(|&x| dim(x)).sum();
-                s.weight[o] = weight;
-                s.queue.push(Reverse((weight, other)));
-            }
-            s.neighbours[b] = around;
-        }
-        // the lists change places from solve to solve: all get room at once
-        for list in s.neighbours.iter_mut().chain([&mut s.merged]) {
-            list.reserve(widest.saturating_sub(list.len()));
-        }
-        // islands one after another, each in its elimination order
-        let island_of = &s.island_of;
-        s.order.sort_by_key(|&b| island_of[b as usize]);
-        for (i, &b) in s.order.iter().enumerate() {
-            s.position[b as usize] = i as u32;
-        }
-    }
-
     fn lay_out(&mut self, program: &ConeProgram) {
         let s = &mut self.scratch;
         self.panels.clear();
@@ -363,35 +273,79 @@ impl Structure {
         self.panel_of_block.clear();
         self.panel_of_block.extend_from_slice(&s.position);
 
-        for p in 0..self.panels.len() {
-            self.panels[p].first_update = self.updates.len() as u32;
-            let columns = self.panels[p].first_column as usize..self.panels[p].last_column as usize;
-            for i in columns.clone() {
-                let row = self.columns[i];
-                let to = self.panels[row.panel as usize];
-                for l in i..columns.end {
-                    let from = self.columns[l];
-                    let offset = if l == i { 0 } else { self.column_of(&to, from.panel) };
-                    // neighbours here and there become one run
-                    if l > i
-                        && let Some(last) = self.updates.last_mut()
-                        && last.from + last.width == from.at
-                        && last.at + last.width == to.at + offset
-                    {
-                        last.width += from.stride;
-                        continue;
-                    }
-                    self.updates.push(Update {
-                        dim: to.dim,
-                        row: row.at,
-                        from: from.at,
-                        width: from.stride,
-                        at: to.at + offset,
-                        stride: to.width,
-                    });
-                }
+        self.find_updates();
+    }
+
+    /// What each panel takes off later ones, runs of panels with the same columns together.
+    fn find_updates(&mut self) {
+        self.updates.clear();
+        let mut first = 0;
+        while first < self.panels.len() {
+            let mut last = first + 1;
+            while last < first + SOURCES as usize && self.goes_on(last) {
+                last += 1;
             }
-            self.panels[p].last_update = self.updates.len() as u32;
+            // those within the run, then those below it
+            for target in first + 1..last {
+                self.push_updates(first, target, target);
+            }
+            let below = self.panels[last - 1];
+            for column in below.first_column..below.last_column {
+                self.push_updates(first, last, self.columns[column as usize].panel as usize);
+            }
+            first = last;
+        }
+        self.updates.sort_unstable_by_key(|u| (u.target, u.first_source, u.from));
+        let mut at = 0;
+        for (p, panel) in self.panels.iter_mut().enumerate() {
+            panel.first_update = at as u32;
+            while self.updates.get(at).is_some_and(|u| u.target as usize == p) {
+                at += 1;
+            }
+            panel.last_update = at as u32;
+        }
+    }
+
+    /// Whether a panel has the columns of the one before but for its own.
+    fn goes_on(&self, p: usize) -> bool {
+        let [before, own] = [p - 1, p].map(|i| self.panels.get(i));
+        before.zip(own).is_some_and(|(before, own)| {
+            let first = before.first_column as usize;
+            before.last_column - before.first_column == own.last_column - own.first_column + 1
+                && self.columns[first].panel as usize == p
+        })
+    }
+
+    /// What the panels `first..last` take off `target`.
+    fn push_updates(&mut self, first: usize, last: usize, target: usize) {
+        let to = self.panels[target];
+        let own = self.panels[first];
+        let columns = own.first_column as usize..own.last_column as usize;
+        let is_target = |c: &Column| c.panel as usize == target;
+        let skipped = self.columns[columns.clone()].iter().position(is_target);
+        let i = columns.start + skipped.expect("one of its columns");
+        let row = self.columns[i];
+        for l in i..columns.end {
+            let from = self.columns[l];
+            let at = if l == i { 0 } else { self.column_of(&to, from.panel) };
+            // neighbours here and there become one run
+            if l > i
+                && let Some(last) = self.updates.last_mut()
+                && last.from + last.width == from.at
+                && last.at + last.width == at
+            {
+                last.width += from.stride;
+                continue;
+            }
+            self.updates.push(Update {
+                target: target as u32,
+                first_source: first as u32,
+                sources: (last - first) as u32,
+                row: row.at,
+                from: from.at,
+                width: from.stride,
+                at,
+            });
         }
     }
 

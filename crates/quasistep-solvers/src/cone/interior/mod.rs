@@ -17,6 +17,7 @@
 //! | `t`        | `dz = −t − W⁻² A dx`                                                    |
 //! | `over`, `under` | how far a limited spring is stretched beyond its limit, upwards and downwards |
 
+mod sizes;
 mod spring;
 mod start;
 mod work;
@@ -389,7 +390,7 @@ impl Interior {
 
     /// Sum of the products after a step of `alpha`.
     fn products(&self, work: &Work<'_>, alpha: f64) -> f64 {
-        let mut total = kernels::products(
+        let total = kernels::products(
             work.isa,
             work.p,
             work.groups,
@@ -399,6 +400,12 @@ impl Interior {
             &self.ds,
             &self.dz,
         );
+        total + self.spring_products(work, alpha)
+    }
+
+    /// What limited springs add to that.
+    fn spring_products(&self, work: &Work<'_>, alpha: f64) -> f64 {
+        let mut total = 0.0;
         for spring in self.springs.iter().filter(|s| work.has(s.panel) && s.limited()) {
             let [force, over, under] = spring.change.map(|c| alpha * c);
             let [a, b] = spring.margins();
@@ -421,7 +428,7 @@ impl Interior {
             spring.under += alpha * spring.change[2];
             spring.change = [0.0; 3];
         }
-        kernels::advance(
+        let total = kernels::advance(
             work.isa,
             work.p,
             work.groups,
@@ -432,7 +439,7 @@ impl Interior {
             &mut self.z,
             &mut self.gap,
         );
-        self.products(work, 0.0)
+        total + self.spring_products(work, 0.0)
     }
 
     fn factor(&mut self, work: &Work<'_>, shift: f64) -> bool {
@@ -454,55 +461,5 @@ impl Interior {
         );
         let (first, last) = work.range;
         kernels::factor(work.isa, work.s, first, last, 0.0, &mut self.H, &mut self.W).is_ok()
-    }
-
-    /// Number of products: one for an edge or a round cone, two for a limited spring.
-    fn degree(&self, work: &Work<'_>) -> f64 {
-        let cones: u32 = work.cones().map(|c| if c.round { 1 } else { c.m }).sum();
-        let springs = self.springs.iter().filter(|s| work.has(s.panel) && s.limited()).count();
-        (f64::from(cones) + 2.0 * springs as f64).max(1.0)
-    }
-
-    /// Largest diagonal entry of the cost.
-    fn scale(&self, work: &Work<'_>) -> f64 {
-        let mut largest = 0.0_f64;
-        for panel in work.panels {
-            let block = &work.p.blocks[panel.block as usize];
-            for i in 0..block.dim {
-                let at = block.at + i;
-                let springs = self.springs.iter().filter(|s| s.at == at).map(|s| s.stiffness);
-                let diagonal = block.P_at + i * (block.stride + 1);
-                largest = largest.max(work.p.P[diagonal as usize] + springs.sum::<f64>());
-            }
-        }
-        if largest > 0.0 { largest } else { 1.0 }
-    }
-
-    /// Largest entry of the linear cost, springs included.
-    fn force(&self, work: &Work<'_>) -> f64 {
-        let mut force = work.largest(&work.p.c);
-        for (spring, data) in self.springs.iter().zip(&work.p.saturations) {
-            if work.has(spring.panel) {
-                force = force.max(data.gradient(0.0).abs());
-            }
-        }
-        if force > 0.0 { force } else { 1.0 }
-    }
-
-    /// Largest offset of a row.
-    fn speed(work: &Work<'_>) -> f64 {
-        let offsets =
-            work.cones().flat_map(|c| &work.p.b[c.b_at as usize..(c.b_at + c.k) as usize]);
-        offsets.fold(0.0, |m, b| m.max(b.abs()))
-    }
-
-    fn size(&self, work: &Work<'_>) -> f64 {
-        work.largest(&self.x)
-    }
-
-    fn largest_gap(&self, work: &Work<'_>) -> f64 {
-        let gaps =
-            work.cones().flat_map(|c| &self.gap[c.at as usize..(c.at + c.stride_z) as usize]);
-        gaps.fold(0.0, |m, g| m.max(g.abs()))
     }
 }

@@ -1,7 +1,7 @@
 //! Entry by entry over cones, for the interior point: weights, right sides, directions, steps.
 
 use super::round::{self, Four, is_narrow};
-use super::{axpy, kernel, lanes, lanes_mut, rows_of_group};
+use super::{kernel, lanes, lanes_mut, rows_of_group};
 use crate::cone::program::{ConeData, ConeProgram};
 use crate::cone::second_order;
 use crate::cone::structure::Group;
@@ -320,7 +320,7 @@ kernel! {
 }
 
 kernel! {
-    /// `s += alpha ds`, `z += alpha dz`, `gap *= 1 − alpha`.
+    /// `s += alpha ds`, `z += alpha dz`, `gap *= 1 − alpha`; returns `Σ s z`.
     advance(
         p: &ConeProgram,
         groups: &[Group],
@@ -330,16 +330,25 @@ kernel! {
         s: &mut [f64],
         z: &mut [f64],
         gap: &mut [f64],
-    ) {
+    ) -> f64 {
+        let mut total = S::zero();
+        let (alpha, left) = (S::splat(alpha), S::splat(1.0 - alpha));
         for group in groups {
             for cone in &p.cones[group.first_cone as usize..group.last_cone as usize] {
                 let all = cone.at as usize..(cone.at + cone.stride_z) as usize;
-                axpy::<S>(alpha, &ds[all.clone()], &mut s[all.clone()]);
-                axpy::<S>(alpha, &dz[all.clone()], &mut z[all.clone()]);
-                for gap in &mut gap[all] {
-                    *gap *= 1.0 - alpha;
+                let (ds, dz) = (lanes(&ds[all.clone()]), lanes(&dz[all.clone()]));
+                let (s, z) = (lanes_mut(&mut s[all.clone()]), lanes_mut(&mut z[all.clone()]));
+                let gap = lanes_mut(&mut gap[all]);
+                for c in 0..ds.len() {
+                    let next_s = S::fma(alpha, S::load(&ds[c]), S::load(&s[c]));
+                    let next_z = S::fma(alpha, S::load(&dz[c]), S::load(&z[c]));
+                    total = S::fma(next_s, next_z, total);
+                    S::store(next_s, &mut s[c]);
+                    S::store(next_z, &mut z[c]);
+                    S::store(S::mul(left, S::load(&gap[c])), &mut gap[c]);
                 }
             }
         }
+        S::sum(total)
     }
 }

@@ -1,10 +1,10 @@
 //! The block factor `H = Uᵀ U`.
 
-use super::tile::{Product, add_product};
+use super::tile::{Run, add_product};
 use super::wide::{One, Vector, wide_kernel};
 use super::{Simd, axpy, lanes, lanes_mut};
 use crate::cone::program::LANES;
-use crate::cone::structure::{Panel, Structure, Update};
+use crate::cone::structure::{Panel, Structure};
 
 wide_kernel! {
     /// `H = Uᵀ U` in place, over the panels `first..last`, with the inverses `U⁻ᵀ` of the diagonal
@@ -19,8 +19,23 @@ wide_kernel! {
     ) -> Result<(), u32> {
         for panel in &s.panels[first..last] {
             let (dim, width) = (panel.dim as usize, panel.width as usize);
-            let (before, rest) = H.split_at_mut(panel.at as usize + dim * width);
-            let U = &mut before[panel.at as usize..];
+            let (before, own) = H.split_at_mut(panel.at as usize);
+            let U = &mut own[..dim * width];
+            // what the panels before take off it: they are read again and again, it alone is written
+            for update in &s.updates[panel.first_update as usize..panel.last_update as usize] {
+                let from = update.first_source as usize;
+                let panels = &s.panels[from..from + update.sources as usize];
+                add_product::<S, W, _>(
+                    &mut U[update.at as usize..],
+                    width,
+                    Run { panels, U: before },
+                    update.row as usize,
+                    dim,
+                    update.from as usize,
+                    update.width as usize,
+                    update.row == update.from,
+                );
+            }
             let inverse = &mut inverses[panel.W_at as usize..];
             let failed = match dim {
                 1 => factor_fixed::<S, W, 1, 1>(panel, least, U, inverse),
@@ -35,40 +50,8 @@ wide_kernel! {
             if failed < dim {
                 return Err(panel.first_row + failed as u32);
             }
-            let base = panel.at as usize + dim * width;
-            let product = Product { A: U, B: U, width, count: dim, sign: -1.0 };
-            let updates = &s.updates[panel.first_update as usize..panel.last_update as usize];
-            if dim == 6 {
-                // the size known: free bodies
-                take_updates::<S, W>(updates, Product { count: 6, ..product }, base, rest);
-            } else {
-                take_updates::<S, W>(updates, product, base, rest);
-            }
         }
         Ok(())
-    }
-}
-
-/// Takes what a panel has to its right off the panels below, which are `H` from `base` on.
-#[inline(always)]
-fn take_updates<S: Simd, W: Vector>(
-    updates: &[Update],
-    product: Product<'_>,
-    base: usize,
-    H: &mut [f64],
-) {
-    for update in updates {
-        let Update { dim, row, from, width, at, stride } = *update;
-        add_product::<S, W>(
-            &mut H[at as usize - base..],
-            stride as usize,
-            product,
-            row as usize,
-            dim as usize,
-            from as usize,
-            width as usize,
-            row == from,
-        );
     }
 }
 

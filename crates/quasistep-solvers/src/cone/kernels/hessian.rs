@@ -1,6 +1,6 @@
 //! The matrix `P + Σ Jᵀ Eᵀ W E J` in block form, and the cost in it.
 
-use super::tile::{Product, add_product};
+use super::tile::{Pair, add_product};
 use super::wide::{One, Vector, wide_kernel};
 use super::{Simd, axpy, by_dim, kernel, lanes, lanes_mut};
 use crate::cone::program::{ConeData, ConeProgram, LANES};
@@ -98,9 +98,9 @@ wide_kernel! {
             }
             let first = cones[0].J_at as usize;
             let A = if idle { &JS[..used] } else { &p.J[first..first + used] };
-            let product = Product { A, B: &GJ[..used], width, count: used / width, sign: 1.0 };
+            let product = Pair { A, B: &GJ[..used], width };
             for target in own {
-                add_product::<S, W>(
+                add_product::<S, W, _>(
                     &mut H[target.at as usize..],
                     target.stride as usize,
                     product,

@@ -58,6 +58,10 @@ const REST: f64 = 5e-13;
 /// Step, as a share of the whole, that is a crawl: many rows are in each other's way, and each such step lets
 /// only few of them change sides.
 const CRAWL: f64 = 1e-3;
+/// Rows that a step from a warm start turns, as a share of all, from which it is left for the interior point,
+/// and rows from which that is so: fewer are found by Newton's method all the same.
+const TURNED: f64 = 0.3;
+const TOO_MANY: u32 = 300;
 /// Diagonal shift on blocks without cost, as a share of the largest diagonal entry of the island.
 const SHIFT: f64 = 1e-6;
 
@@ -116,6 +120,8 @@ pub(crate) struct Newton {
     /// Steps in a row that a minimisation may crawl, and has.
     pub patience: u32,
     crawled: u32,
+    /// Rows that the last step moved to the other side.
+    turned: f64,
     pub iterations: u32,
     pub factors: u32,
 }
@@ -181,6 +187,7 @@ impl Newton {
         }
         self.kept = None;
         self.patience = u32::MAX;
+        self.turned = 0.0;
         (self.iterations, self.factors) = (0, 0);
     }
 
@@ -219,6 +226,8 @@ impl Newton {
         budget += few;
         if settled {
             stages = &[];
+        } else if warm && self.is_lost(&work) {
+            return End::GaveUp;
         }
         for (k, stage) in stages.iter().enumerate() {
             self.project(&work, stage * rho);
@@ -265,6 +274,12 @@ impl Newton {
             }
         }
         End::GaveUp
+    }
+
+    /// Whether the last step of a start that only helps where it is nearly right has shown that it is not.
+    fn is_lost(&self, work: &Work<'_>) -> bool {
+        let rows: u32 = work.cones().map(|cone| cone.m).sum();
+        self.patience < u32::MAX && rows >= TOO_MANY && self.turned > TURNED * f64::from(rows)
     }
 
     /// `z ← lambda` on a group. Rows that contradict one another drift, each round by the same

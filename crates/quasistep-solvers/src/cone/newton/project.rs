@@ -47,6 +47,7 @@ impl Newton {
     /// turned, or a spring came to or off its limit.
     pub(super) fn project(&mut self, work: &Work<'_>, rho: f64) -> bool {
         let mut changed = false;
+        self.turned = 0.0;
         if !work.round {
             for span in work.spans() {
                 let [z, u] = [&self.z, &self.u].map(|v| &v[span.clone()]);
@@ -62,9 +63,10 @@ impl Newton {
                         w[l] = active;
                     }
                 }
-                changed |= turned != [0.0; LANES];
+                self.turned += turned.iter().sum::<f64>();
             }
         }
+        changed |= self.turned > 0.0;
         for cone in work.cones().filter(|_| work.round) {
             let (at, m, stride) = (cone.at as usize, cone.m as usize, cone.stride_z as usize);
             if cone.round {
@@ -82,6 +84,9 @@ impl Newton {
                     second_order::project(t, &mut lambda[..m]);
                     second_order::project_derivative(t, padded(m), &mut D[..m * padded(m)])
                 });
+                if corner != D[0] {
+                    self.turned += m as f64;
+                }
                 let same = corner == D[0] && (D[0] != 0.5 || (old - self.w[at]).abs() <= TURN);
                 changed |= !same;
             } else {
@@ -93,7 +98,10 @@ impl Newton {
                     let t = z[i] - rho * u[i];
                     let active = if t > 0.0 { 1.0 } else { 0.0 };
                     lambda[i] = t.max(0.0);
-                    changed |= w[i] != active;
+                    if w[i] != active {
+                        self.turned += 1.0;
+                        changed = true;
+                    }
                     w[i] = active;
                 }
             }

@@ -115,7 +115,7 @@ impl Newton {
             }
         }
         let changed = self.project(work, rho);
-        (tau == 1.0 && !changed, true)
+        (tau == 1.0 && !changed, !self.is_lost(work))
     }
 
     /// Largest entry of `P x + c + ∇huber − Jᵀ Eᵀ lambda`.

@@ -1,0 +1,56 @@
+//! What is large and what is small for an island.
+
+use super::Interior;
+use super::work::Work;
+
+impl Interior {
+    /// Number of products: one for an edge or a round cone, two for a limited spring.
+    pub(super) fn degree(&self, work: &Work<'_>) -> f64 {
+        let cones: u32 = work.cones().map(|c| if c.round { 1 } else { c.m }).sum();
+        let springs = self.springs.iter().filter(|s| work.has(s.panel) && s.limited()).count();
+        (f64::from(cones) + 2.0 * springs as f64).max(1.0)
+    }
+
+    /// Largest diagonal entry of the cost.
+    pub(super) fn scale(&self, work: &Work<'_>) -> f64 {
+        let mut largest = 0.0_f64;
+        for panel in work.panels {
+            let block = &work.p.blocks[panel.block as usize];
+            for i in 0..block.dim {
+                let at = block.at + i;
+                let springs = self.springs.iter().filter(|s| s.at == at).map(|s| s.stiffness);
+                let diagonal = block.P_at + i * (block.stride + 1);
+                largest = largest.max(work.p.P[diagonal as usize] + springs.sum::<f64>());
+            }
+        }
+        if largest > 0.0 { largest } else { 1.0 }
+    }
+
+    /// Largest entry of the linear cost, springs included.
+    pub(super) fn force(&self, work: &Work<'_>) -> f64 {
+        let mut force = work.largest(&work.p.c);
+        for (spring, data) in self.springs.iter().zip(&work.p.saturations) {
+            if work.has(spring.panel) {
+                force = force.max(data.gradient(0.0).abs());
+            }
+        }
+        if force > 0.0 { force } else { 1.0 }
+    }
+
+    /// Largest offset of a row.
+    pub(super) fn speed(work: &Work<'_>) -> f64 {
+        let offsets =
+            work.cones().flat_map(|c| &work.p.b[c.b_at as usize..(c.b_at + c.k) as usize]);
+        offsets.fold(0.0, |m, b| m.max(b.abs()))
+    }
+
+    pub(super) fn size(&self, work: &Work<'_>) -> f64 {
+        work.largest(&self.x)
+    }
+
+    pub(super) fn largest_gap(&self, work: &Work<'_>) -> f64 {
+        let gaps =
+            work.cones().flat_map(|c| &self.gap[c.at as usize..(c.at + c.stride_z) as usize]);
+        gaps.fold(0.0, |m, g| m.max(g.abs()))
+    }
+}
