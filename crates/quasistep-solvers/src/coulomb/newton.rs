@@ -19,9 +19,11 @@
 //! thousandth of a percent of the distance each time: the exact law holds after two or three. Neither
 //! redundant contacts nor bodies without curvature need anything special. Where friction makes the
 //! equation unsolvable, or the modes run in circles, the same from soft contacts to hard ones
-//! ([`Newton::harden`]) still gets there as a rule; else the caller has other means. Forces that drift on from
+//! ([`Newton::harden`]) still gets there as a rule, else in smaller paces ([`Newton::climb`]); else the caller has
+//! other means. Forces that drift on from
 //! centre to centre are those of redundant contacts whose gaps contradict one another by little.
 
+mod climb;
 mod finish;
 mod project;
 mod step;
@@ -57,8 +59,10 @@ const SOFT: f64 = 1.0;
 const HARDER: f64 = 10.0;
 const SETTLED: f64 = 1e-8;
 const SHORTEST: f64 = 1e-3;
-/// The penalty that sorts out contacts which contradict one another, at which an equation counts as solved at this
-/// share of it; how often that is tried, and most centres of a try, to which a quarter of the contacts comes.
+/// The penalty that sorts out contacts which contradict one another: there a rate of 1e-11 of the speeds, which counts
+/// as contradiction, moves forces by a hundredth of those that such speeds take.
+/// Rounding of a rate turns into this share of the penalty: an equation counts as solved there. How often
+/// that is tried, and most centres of a try, to which a quarter of the contacts comes.
 const HARDEST: f64 = 1e9;
 const NOISE: f64 = 1e-16;
 const TRIES: u32 = 3;
@@ -102,6 +106,7 @@ pub(crate) struct Newton {
     g: Vec<f64>,
     x_found: Vec<f64>,
     lambda_found: Vec<f64>,
+    drift_found: Vec<f64>,
     /// Change of the forces from the last centre to this one.
     drift: Vec<f64>,
     dx: Vec<f64>,
@@ -145,6 +150,7 @@ impl Newton {
             (&mut self.dx, n),
             (&mut self.x_found, n),
             (&mut self.lambda_found, rows),
+            (&mut self.drift_found, rows),
             (&mut self.da, rows),
             (&mut self.drift, rows),
             (&mut self.lambda, rows),

@@ -1,15 +1,15 @@
 //! The driver: which algorithm, from where, and whether its answer holds.
 
+mod cases;
+
 use crate::coulomb::central::Central;
 use crate::coulomb::law::Law;
 use crate::coulomb::newton::{Newton, Start};
 use crate::coulomb::program::FrictionProgram;
 use crate::coulomb::pyramid;
-use crate::coulomb::sectors::{Found, Search};
 use crate::coulomb::shift::Shift;
-use crate::coulomb::solution::{CoulombMethod, CoulombSolution, JamProof, Outcome, Refutation};
-use crate::lcp::problem::{Lcp, LcpOutcome, LcpSolution};
-use crate::lcp::proof::Proof;
+use crate::coulomb::solution::{CoulombMethod, CoulombSolution, Outcome, Refutation};
+use crate::lcp::problem::{Lcp, LcpSolution};
 use crate::lcp::solver::LcpSolver;
 use crate::{Status, WarmStart};
 
@@ -20,8 +20,8 @@ const FEW_ROUNDS: u32 = 4;
 const POLISHED: u32 = 12;
 /// Forces and rates at the start of a path, over the largest: one may be lost where another arrives.
 const STARTS: [f64; 3] = [0.1, 1.0, 0.01];
-/// Contacts above which the path comes before places between the relaxation and the similar program, and before
-/// the fixed point: among so many hardly any of those arrives.
+/// Contacts above which small paces and the path come before places between the relaxation and the similar program,
+/// and before the fixed point: among so many hardly any of those arrives.
 const MANY_CONTACTS: usize = 100;
 /// Shares of the path's first `kappa` from which Newton's method tries its luck.
 const PATH: [f64; 4] = [1e-3, 1e-6, 1e-9, 1e-12];
@@ -67,8 +67,9 @@ impl Default for CoulombSettings {
 /// from the program's own data:
 ///
 /// 1. Newton's method on the law itself, from a similar answer if there is one; if that runs in circles, again
-///    with contacts that start soft and harden;
-/// 2. the convex relaxation of Anitescu, and Newton's method from there, both ways; if it has no answer, the proof
+///    with contacts that start soft and harden, and among more than a hundred contacts once more in paces as small as
+///    it takes;
+/// 2. the convex relaxation of Anitescu, and Newton's method from there, all ways; if it has no answer, the proof
 ///    that the program has none: known forces that no contact can meet, gaps that contradict;
 /// 3. a few steps of the fixed point over convex programs with shifted gaps, Newton's method after each;
 /// 4. paths along which the corners of the law are rounded off less and less, followed also where they turn back, and
@@ -154,13 +155,14 @@ impl CoulombSolver {
         self.start.clear();
         self.start.resize(p.rows, 0.0);
         self.newton.prepare(p);
+        let many = p.contacts.len() > MANY_CONTACTS;
         if settings.newton
             && let Some(w) = warm.filter(|w| fits(p, w))
         {
             let mut found = self.newton(p, Some(w), out);
             if !found {
                 self.start.copy_from_slice(w.lambda);
-                found = self.harden(p, out);
+                found = self.harden(p, out) || many && self.climb(p, out);
             }
             if found {
                 out.method = CoulombMethod::WarmNewton;
@@ -181,14 +183,16 @@ impl CoulombSolver {
                 return;
             }
         }
-        let many = p.contacts.len() > MANY_CONTACTS;
-        if many
-            && related
-            && settings.newton
-            && STARTS.iter().any(|start| self.path(p, *start, out))
-        {
-            out.method = CoulombMethod::Path;
-            return;
+        if many && related && settings.newton {
+            self.start.copy_from_slice(&self.shift.lambda);
+            if self.climb(p, out) {
+                out.method = CoulombMethod::Newton;
+                return;
+            }
+            if STARTS.iter().any(|start| self.path(p, *start, out)) {
+                out.method = CoulombMethod::Path;
+                return;
+            }
         }
         if related && settings.newton {
             // from the relaxation, then from places between it and the similar program
@@ -204,6 +208,10 @@ impl CoulombSolver {
                 if found {
                     break;
                 }
+            }
+            if !found && !many {
+                self.start.copy_from_slice(&self.shift.lambda);
+                found = self.climb(p, out);
             }
             if found {
                 out.method = CoulombMethod::Newton;
@@ -274,6 +282,16 @@ impl CoulombSolver {
         found
     }
 
+    /// Newton's method from the forces in `start`, as [`harden`](Self::harden) but in smaller paces; true if its end is
+    /// an answer.
+    fn climb(&mut self, p: &FrictionProgram, out: &mut CoulombSolution) -> bool {
+        let Self { newton, law, start, .. } = self;
+        let mut holds = |x: &[f64], lambda: &[f64], drifts| accept(law, p, x, lambda, drifts, out);
+        let found = newton.climb(p, start, &mut holds);
+        out.newton = newton.steps;
+        found
+    }
+
     /// Down the path around the corners of the law, from the relaxation and so large a share of its largest force and
     /// rate more, and Newton's method from there; true if its end is an answer.
     fn path(&mut self, p: &FrictionProgram, start: f64, out: &mut CoulombSolution) -> bool {
@@ -330,114 +348,6 @@ impl CoulombSolver {
             }
             Status::Solved | Status::GaveUp => false,
         }
-    }
-
-    /// Round cones by circumscribed pyramids: known forces that these cannot meet the cones cannot, and where
-    /// these have an answer, Newton's method may find that of the cones from there. True if either decided.
-    fn circumscribe(&mut self, p: &FrictionProgram, out: &mut CoulombSolution) -> bool {
-        let mut memory = self.around.take().unwrap_or_default();
-        let (outer, inner, answer) = &mut *memory;
-        outer.circumscribe(p);
-        inner.solve(outer, None, &CoulombSettings { newton: true, cases: 1 }, answer);
-        out.convex += answer.convex;
-        out.pivots += answer.pivots;
-        out.longest = out.longest.max(answer.longest);
-        let decided = match (answer.outcome, &answer.refutation) {
-            (Outcome::Solved, _) => {
-                let start = CoulombWarm { lambda: &answer.lambda, u: &answer.u, relaxed: None };
-                self.newton(p, Some(start), out)
-            }
-            (Outcome::Unsolvable, Some(refutation)) => {
-                let refutation = refutation.clone();
-                refute(p, refutation, out)
-            }
-            _ => false,
-        };
-        if decided && out.outcome == Outcome::Solved {
-            out.method = CoulombMethod::Pyramid;
-        }
-        self.around = Some(memory);
-        decided
-    }
-
-    /// The cases of few round contacts, with so many linear programs; true if that decided.
-    fn sectors(&mut self, p: &FrictionProgram, cases: u32, out: &mut CoulombSolution) -> bool {
-        let Some(mut search) = Search::new(p, cases) else { return false };
-        let found = search.run(&mut |lambda, u| {
-            self.newton(p, Some(CoulombWarm { lambda, u, relaxed: None }), out)
-        });
-        let decided = match found {
-            Found::Point => true,
-            Found::Nothing(proof) => {
-                let mut marks = vec![false; p.contacts.len()];
-                proof.mark(p, &mut marks);
-                let contacts = (0..).zip(marks).filter_map(|(i, mark)| mark.then_some(i)).collect();
-                let proof = JamProof::Modes(proof);
-                refute(p, Refutation::Jammed { proof, contacts }, out)
-            }
-            Found::Open => false,
-        };
-        if decided {
-            out.method = CoulombMethod::Cases;
-        }
-        decided
-    }
-
-    /// Lemke's method, with a search through so many cases; true if it decided.
-    fn lemke(
-        &mut self,
-        p: &FrictionProgram,
-        related: bool,
-        cases: u32,
-        out: &mut CoulombSolution,
-    ) -> bool {
-        let Self { lemke, lcp, firsts, active, shift, answer, .. } = self;
-        active.clear();
-        if related {
-            let (x, lambda, u) = (&shift.answer.x, &shift.lambda, &shift.u);
-            pyramid::active_pairs(p, firsts, x, lambda, u, active);
-        }
-        lemke.budget = Some(cases);
-        lemke.solve(lcp, active, answer);
-        out.pivots += answer.pivots;
-        out.longest = out.longest.max(answer.longest);
-        let method = if answer.cases > 1 { CoulombMethod::Cases } else { CoulombMethod::Lemke };
-        match answer.outcome {
-            LcpOutcome::Solved => {
-                out.x.copy_from_slice(&answer.x);
-                pyramid::forces(p, firsts, &answer.z, &mut out.lambda);
-                let holds = self.law.judge(p, false, out);
-                if holds {
-                    out.outcome = Outcome::Solved;
-                    out.method = method;
-                }
-                holds
-            }
-            LcpOutcome::Unsolvable => {
-                let proof = answer.proof.take().unwrap_or_default();
-                let contacts = self.blamed(&proof);
-                let proof = JamProof::Pairs(proof);
-                let refuted = refute(p, Refutation::Jammed { proof, contacts }, out);
-                out.method = if refuted { CoulombMethod::Cases } else { out.method };
-                refuted
-            }
-            LcpOutcome::Undecided | LcpOutcome::GaveUp => false,
-        }
-    }
-
-    /// Contacts that appear in a proof.
-    fn blamed(&self, proof: &Proof) -> Vec<u32> {
-        let free = self.lcp.n_free();
-        let mut contacts: Vec<u32> = proof
-            .cases
-            .iter()
-            .flat_map(|case| case.y.iter().enumerate().skip(free))
-            .filter(|(_, y)| **y != 0.0)
-            .filter_map(|(i, _)| pyramid::contact_of(&self.firsts, (i - free) as u32))
-            .collect();
-        contacts.sort_unstable();
-        contacts.dedup();
-        contacts
     }
 
     /// Convex programs with shifted gaps, Newton's method after each; true if that found an answer.

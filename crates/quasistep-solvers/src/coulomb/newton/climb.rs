@@ -1,0 +1,118 @@
+//! From soft contacts to the hardest, in as small paces as it takes.
+//!
+//! Every centre is a step of the method of multipliers: it brings the forces nearer to those of hard contacts
+//! whatever the penalty is, and the larger the penalty the more. So an equation that cannot be solved is not the end:
+//! the centre stays, contacts get softer again, and the next centres come nearer before they harden. Many bodies that
+//! rest on one another with more contacts than they need are solved this way, a few hundred steps
+//! from wherever it starts.
+
+use super::{
+    FARTHEST, FrictionProgram, HARDER, HARDEST, LITTLE, NOISE, Newton, PENALTY, SETTLED, SOFT,
+    SOLVED,
+};
+
+/// Most steps, and those for each contact: it may have to change what it does more than once.
+const STEPS: u32 = 200;
+const STEPS_PER_CONTACT: u32 = 6;
+/// Steps of an equation that was easy, after which contacts may harden.
+const EASY: u32 = 5;
+/// Least growth of the penalty, and growth of that growth from one pace to the next: a failure takes its square root.
+const GENTLEST: f64 = 1.5;
+const RECOVERY: f64 = 1.2;
+/// Penalty below which an equation is no easier: contacts are then a thousand times softer than bodies are heavy.
+const SOFTEST: f64 = 1e-3;
+/// Most centres between two jumps.
+const MOST_WAITING: u32 = 32;
+/// Centres with the usual penalty in which the law holds where it will: each leaves 1e-5 of what the last one did.
+const ENOUGH: u32 = 3;
+
+impl Newton {
+    /// Like [`harden`](Self::harden), but slower where the way is steep, and up to contacts so hard that those which
+    /// contradict one another sort themselves out.
+    pub fn climb(
+        &mut self,
+        p: &FrictionProgram,
+        lambda: &[f64],
+        holds: &mut impl FnMut(&[f64], &[f64], bool) -> bool,
+    ) -> bool {
+        self.begin(p, lambda);
+        self.budget = self.steps + STEPS + STEPS_PER_CONTACT * p.contacts.len() as u32;
+        self.penalty = SOFT;
+        let (mut growth, mut last) = (HARDER, f64::INFINITY);
+        let (mut drifting, mut wait) = (0, 1);
+        let mut failed = false;
+        while self.steps < self.budget && self.penalty > SOFTEST {
+            self.augment(p);
+            let before = self.steps;
+            let share = SETTLED.max(NOISE * self.penalty);
+            if self.equation(p, share, true).is_none() {
+                self.x.copy_from_slice(&self.x_c);
+                // as far back as it came, and further where that was not enough
+                self.penalty /= if failed { HARDER } else { growth };
+                failed = true;
+                self.factored.clear();
+                growth = growth.sqrt().max(GENTLEST);
+                (drifting, last) = (0, f64::INFINITY);
+                continue;
+            }
+            let (change, force) = self.recentre();
+            failed = false;
+            if self.penalty < HARDEST {
+                if self.steps - before <= EASY {
+                    self.penalty = (self.penalty * growth).min(HARDEST);
+                    self.factored.clear();
+                    growth = (RECOVERY * growth).min(HARDER);
+                }
+                continue;
+            }
+            let drifts = change > 0.5 * last;
+            last = change;
+            drifting = if drifts { drifting + 1 } else { 0 };
+            // jumps may lead from one to the other and back: more and more of the way is gone on foot
+            if drifting >= wait || change <= LITTLE * force {
+                if self.settle(p, drifts, holds) {
+                    return true;
+                }
+                if !(drifts && self.jump(p, FARTHEST * force / change)) {
+                    return false;
+                }
+                (drifting, last) = (0, f64::INFINITY);
+                wait = (2 * wait).min(MOST_WAITING);
+            }
+        }
+        false
+    }
+
+    /// The law at centres with the usual penalty, where the balance holds to rounding; if it does not hold, back to the
+    /// present centre.
+    fn settle(
+        &mut self,
+        p: &FrictionProgram,
+        drifts: bool,
+        holds: &mut impl FnMut(&[f64], &[f64], bool) -> bool,
+    ) -> bool {
+        let penalty = std::mem::replace(&mut self.penalty, PENALTY);
+        self.factored.clear();
+        self.x_found.copy_from_slice(&self.x);
+        self.lambda_found.copy_from_slice(&self.z_c);
+        self.drift_found.copy_from_slice(&self.drift);
+        for _ in 0..ENOUGH {
+            self.augment(p);
+            if self.equation(p, SOLVED, true).is_none() {
+                break;
+            }
+            self.recentre();
+            self.publish(p);
+            if holds(&self.x, &self.lambda, false) || drifts && holds(&self.x, &self.lambda, true) {
+                return true;
+            }
+        }
+        self.x.copy_from_slice(&self.x_found);
+        self.x_c.copy_from_slice(&self.x_found);
+        self.z_c.copy_from_slice(&self.lambda_found);
+        self.drift.copy_from_slice(&self.drift_found);
+        self.penalty = penalty;
+        self.factored.clear();
+        false
+    }
+}

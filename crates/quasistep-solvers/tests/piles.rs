@@ -1,0 +1,157 @@
+//! Exact friction in piles of boxes: many more contacts than it takes to hold a body, which contradict one another by
+//! little, as those of a simulation do.
+#![allow(missing_docs)]
+#![allow(non_snake_case)]
+
+mod common;
+
+use common::Samples;
+use common::friction::{Sample, Written};
+use quasistep_solvers::{
+    CoulombSettings, CoulombSolution, CoulombSolver, CoulombWarm, Friction, Outcome,
+};
+
+/// Half the edge of a box, in m, its mass in kg, its moment of inertia, and the time step.
+const HALF: f64 = 0.025;
+const MASS: f64 = 0.1;
+const INERTIA: f64 = MASS * HALF * HALF * 2.0 / 3.0;
+const H: f64 = 0.02;
+const MU: f64 = 0.5;
+const WALLS: usize = 3;
+/// Boxes of a wall by layer: 4 below, 3 on them, 2, 1.
+const BOXES: usize = 10;
+/// Rates by which the contacts of a face contradict one another, in m/s.
+const CONTRADICTION: f64 = 1e-9;
+
+/// Walls of 4 + 3 + 2 + 1 boxes that touch one another's faces; a plate pushes the first at `speed`. Variables of a
+/// box: its angular velocity and its velocity.
+fn pile(seed: u64, round: bool, speed: f64) -> Sample {
+    let mut s = Samples::new(seed);
+    let boxes = WALLS * BOXES;
+    let n = 6 * boxes;
+    let mut sample = Sample {
+        n,
+        P: vec![0.0; n * n],
+        c: vec![0.0; n],
+        force: MASS * 9.81 * H,
+        length: speed,
+        ..Sample::default()
+    };
+    sample.program.reset((0..boxes).map(|_| 6));
+    for k in 0..boxes {
+        for i in 0..6 {
+            let inertia = if i < 3 { INERTIA } else { MASS };
+            sample.program.P(k, i)[i] = inertia;
+            sample.P[(6 * k + i) * (n + 1)] = inertia;
+        }
+        sample.program.c(k)[5] = MASS * 9.81 * H;
+        sample.c[6 * k + 5] = MASS * 9.81 * H;
+    }
+    let layer = |place: usize| match place {
+        0..4 => (0, place),
+        4..7 => (1, place - 4),
+        7..9 => (2, place - 7),
+        _ => (3, 0),
+    };
+    // rectangles around `middle`, spanned by two sides, between two boxes or a box and the world
+    let mut face = |on: usize, off: Option<usize>, middle: [[f64; 3]; 2], axis: usize, b: f64| {
+        let [first, second] = [(axis + 1) % 3, (axis + 2) % 3];
+        // supports overlap by half a box along y
+        let reach = |t: usize| if axis == 2 && off.is_some() && t == 1 { 0.5 } else { 1.0 };
+        for corner in 0..4 {
+            let at = |side: usize, s: &mut Samples| {
+                let sign = if corner >> side & 1 == 0 { 1.0 } else { -1.0 };
+                sign * HALF * (1.0 - 0.02 * s.uniform())
+            };
+            let (a, c) = (at(0, &mut s) * reach(first), at(1, &mut s) * reach(second));
+            let mut J = vec![vec![0.0; n]; 3];
+            for (r, row) in J.iter_mut().enumerate() {
+                let mut d = [0.0; 3];
+                d[(axis + r) % 3] = 1.0;
+                for (side, block) in [(0, Some(on)), (1, off)] {
+                    let Some(block) = block else { continue };
+                    let sign = if side == 0 { 1.0 } else { -1.0 };
+                    let mut p = middle[side];
+                    p[first] += a;
+                    p[second] += c;
+                    for i in 0..3 {
+                        let (j, k) = ((i + 1) % 3, (i + 2) % 3);
+                        row[6 * block + i] = sign * (p[j] * d[k] - p[k] * d[j]);
+                        row[6 * block + 3 + i] = sign * d[i];
+                    }
+                }
+            }
+            let blocks: Vec<usize> = std::iter::once(on).chain(off).collect();
+            let list: Vec<u32> = blocks.iter().map(|b| *b as u32).collect();
+            let directions = [1.0, 0.0, 0.0, 1.0, -1.0, 0.0, 0.0, -1.0];
+            let friction = if round {
+                Friction::Round(&[MU, MU])
+            } else {
+                Friction::Diamond { mu: MU, directions: &directions, tangents: 2 }
+            };
+            let edges = if round {
+                Vec::new()
+            } else {
+                directions.chunks_exact(2).map(|d| vec![MU * d[0], MU * d[1]]).collect()
+            };
+            let offset = vec![b + CONTRADICTION * s.signed(), 0.0, 0.0];
+            let mut contact = sample.program.push_contact(friction, &list);
+            contact.b().copy_from_slice(&offset);
+            for (side, block) in blocks.iter().enumerate() {
+                for (r, row) in J.iter().enumerate() {
+                    contact.J(side, r).copy_from_slice(&row[6 * block..6 * block + 6]);
+                }
+            }
+            sample.contacts.push(Written { blocks, J, b: offset, edges, mu: MU });
+        }
+    };
+    for wall in 0..WALLS {
+        for place in 0..BOXES {
+            let on = wall * BOXES + place;
+            let (height, across) = layer(place);
+            let below = [0.0, 0.0, -HALF];
+            if height == 0 {
+                face(on, None, [below; 2], 2, 0.0);
+            } else {
+                for side in 0..2 {
+                    let under = (0..BOXES)
+                        .find(|k| layer(*k) == (height - 1, across + side))
+                        .map(|k| wall * BOXES + k);
+                    let y = if side == 0 { -0.5 * HALF } else { 0.5 * HALF };
+                    face(on, under, [[0.0, y, -HALF], [0.0, -y, HALF]], 2, 0.0);
+                }
+            }
+            let behind = [-HALF, 0.0, 0.0];
+            if wall == 0 {
+                face(on, None, [behind; 2], 0, speed);
+            } else {
+                face(on, Some(on - BOXES), [behind, [HALF, 0.0, 0.0]], 0, 0.0);
+            }
+        }
+    }
+    sample
+}
+
+#[test]
+fn pushed_piles_are_solved() {
+    for (seed, round) in [(1, false), (2, true), (3, false), (4, true)] {
+        let (mut solver, mut out) = (CoulombSolver::new(), CoulombSolution::default());
+        let (mut lambda, mut u) = (Vec::new(), Vec::new());
+        for speed in [0.03, 0.1] {
+            let sample = pile(seed, round, speed);
+            let warm = (!lambda.is_empty()).then_some(CoulombWarm {
+                lambda: &lambda,
+                u: &u,
+                relaxed: None,
+            });
+            solver.solve(&sample.program, warm, &CoulombSettings::default(), &mut out);
+            let what = format!("seed {seed}, round {round}, {speed} m/s");
+            assert_eq!(out.outcome, Outcome::Solved, "{what}");
+            // contacts that contradict one another may be off by 1e-11 of the largest speed, of which the check
+            // takes a thousandth where nothing moves
+            assert_eq!(sample.check(&out, 1e-8), Ok(()), "{what}, {:?}", out.method);
+            lambda.clone_from(&out.lambda);
+            u.clone_from(&out.u);
+        }
+    }
+}
