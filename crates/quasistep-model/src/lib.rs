@@ -48,4 +48,4 @@ pub use joint::JointKind;
 pub use kinematics::{Column, Kinematics};
 pub use model::{Model, PositionLimit, WORLD};
 pub use motion::BodyMotion;
-pub use twist::{SpatialForce, Twist};
+pub use twist::{BodyMomentum, SpatialForce, Twist};

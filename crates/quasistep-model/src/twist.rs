@@ -319,17 +319,17 @@ impl Model {
         to_dV: &mut [SpatialForce],
     ) {
         for i in 0..self.bodies.len() {
-            let (I_W, c) = (self.inertia_W(kin, i), kin.p_WBcm[i]);
-            let (m, w) = (self.bodies[i].inertia.mass, V[i].w_W);
-            let l = V[i].at(c) * m;
-            // weights · (dc × l + c × dl + turn, dl)
-            let (a, b) = (weights[i].w_W, weights[i].v_Wo_W);
-            let by_dl = (a.cross(c) + b) * m;
-            let by_dc = l.cross(a) + by_dl.cross(w);
-            let by_turn = (I_W * w).cross(a) - w.cross(I_W * a);
-            to_moves[i] += SpatialForce { m_Wo_W: c.cross(by_dc) + by_turn, f_W: by_dc };
-            to_dV[i] += SpatialForce { m_Wo_W: c.cross(by_dl) + I_W * a, f_W: by_dl };
+            let [by_move, by_twist] = self.momentum_of(kin, i, V[i]).gradient(&weights[i]);
+            to_moves[i] += by_move;
+            to_dV[i] += by_twist;
         }
+    }
+
+    /// What the change of the momentum of a body with the twist `V` is made of.
+    pub fn momentum_of(&self, kin: &Kinematics, body: usize, V: Twist) -> BodyMomentum {
+        let (I_W, c) = (self.inertia_W(kin, body), kin.p_WBcm[body]);
+        let m = self.bodies[body].inertia.mass;
+        BodyMomentum { I_W, c, m, w: V.w_W, l: V.at(c) * m }
     }
 
     /// A body's inertia about its centre of mass, in world axes.
@@ -340,5 +340,32 @@ impl Model {
         }
         let R = kin.X_WB[body].rotation.to_matrix();
         R * inertia * R.transpose()
+    }
+}
+
+/// A body's momentum, to be differentiated. Made by [`Model::momentum_of`].
+#[derive(Clone, Copy, Debug)]
+pub struct BodyMomentum {
+    I_W: quasistep_math::Mat3,
+    c: Vec3,
+    m: f64,
+    w: Vec3,
+    /// Linear momentum.
+    l: Vec3,
+}
+
+impl BodyMomentum {
+    /// Gradients of `δmomentum · weight` by the motion of the body and by its twist, about the world's origin.
+    pub fn gradient(&self, weight: &Twist) -> [SpatialForce; 2] {
+        let Self { I_W, c, m, w, l } = *self;
+        // weight · (dc × l + c × dl + turn, dl)
+        let (a, b) = (weight.w_W, weight.v_Wo_W);
+        let by_dl = (a.cross(c) + b) * m;
+        let by_dc = l.cross(a) + by_dl.cross(w);
+        let by_turn = (I_W * w).cross(a) - w.cross(I_W * a);
+        [
+            SpatialForce { m_Wo_W: c.cross(by_dc) + by_turn, f_W: by_dc },
+            SpatialForce { m_Wo_W: c.cross(by_dl) + I_W * a, f_W: by_dl },
+        ]
     }
 }

@@ -45,10 +45,6 @@ pub(super) struct Second {
     /// Per column `V_c`'s cross product `S_c × V_c`.
     crossed: Vec<Twist>,
     crossed_passive: Vec<Twist>,
-    /// Unit weights on momenta: gradients by motions and by twists, six of each.
-    units: Vec<Twist>,
-    by_moves: [Vec<SpatialForce>; 6],
-    by_twists: [Vec<SpatialForce>; 6],
 }
 
 /// Gradients by the motions of two bodies.
@@ -300,13 +296,16 @@ impl Second {
             .filter(|(_, body)| body.gravity && body.inertia.mass > 0.0)
             .map(|(i, body)| (i, kin.p_WBcm[i], g * body.inertia.mass));
         for (body, p, force) in weights.chain(wrenches.iter().copied()) {
-            let mut pair = NOTHING;
-            for (x, axis) in Vec3::AXES.into_iter().enumerate() {
-                pair[0][x][0] = SpatialForce::at(p, force.cross(axis) * h, Vec3::ZERO);
+            if force == Vec3::ZERO {
+                continue;
             }
             let first = trees.places_of(body).start;
             for (column, row) in self.rows(system, trees, kin, body, body) {
-                let force = sum(&column.twist(), |i| pair[0][i][0]);
+                let turned = force.cross(column.twist().w_W) * h;
+                if turned == Vec3::ZERO {
+                    continue;
+                }
+                let force = SpatialForce::at(p, turned, Vec3::ZERO);
                 for &c in trees.path(body) {
                     let column = &kin.columns[c as usize];
                     let place = trees.place_of_dof[column.dof as usize] - first;
@@ -353,39 +352,20 @@ impl Second {
     fn momenta(&mut self, system: &System, trees: &Trees, d: &Derivatives) {
         let (model, kin) = (&system.model, &d.work.scan.kin);
         cross_columns(system, kin, &d.V_passive, &d.v_passive, &mut self.crossed_passive);
-        for x in 0..6 {
-            let axis = Vec3::AXES[x % 3];
-            let unit = if x < 3 {
-                Twist { w_W: axis, v_Wo_W: Vec3::ZERO }
-            } else {
-                Twist { w_W: Vec3::ZERO, v_Wo_W: axis }
-            };
-            self.units.clear();
-            self.units.resize(model.n_bodies(), unit);
-            for forces in [&mut self.by_moves[x], &mut self.by_twists[x]] {
-                forces.clear();
-                forces.resize(model.n_bodies(), SpatialForce::ZERO);
-            }
-            model.gradient_of_momentum_changes(
-                kin,
-                &d.V_passive,
-                &self.units,
-                &mut self.by_moves[x],
-                &mut self.by_twists[x],
-            );
-        }
         for (body, V) in d.V_passive.iter().enumerate() {
             let inertia = &model.body(body).inertia;
             if inertia.mass == 0.0 && inertia.inertia == Mat3::ZERO {
                 continue;
             }
+            // bodies of robots have no passive column
+            let mut momentum = None;
             let first = trees.places_of(body).start;
             for (column, row) in self.rows(system, trees, kin, body, body) {
                 if !system.is_passive(column.dof as usize) {
                     continue;
                 }
-                let by_twist = sum(&column.twist(), |i| self.by_twists[i][body]);
-                let by_move = sum(&column.twist(), |i| self.by_moves[i][body]);
+                let momentum = momentum.get_or_insert_with(|| model.momentum_of(kin, body, *V));
+                let [by_move, by_twist] = momentum.gradient(&column.twist());
                 let force = by_move + V.cross_dual(&by_twist);
                 for &c in trees.path(body) {
                     let column = &kin.columns[c as usize];
