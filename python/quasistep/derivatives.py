@@ -103,6 +103,9 @@ class Kinks(NamedTuple):
     choices : int
         Pairs with a point cloud of which the smallest motion may choose other points; of the relaxed step only.
         Chosen: the points stay.
+    held : int
+        Edges that touch without pushing but can only move with others that push. A kink only for changes that take
+        them off one another, of which ``apart`` of :meth:`StepDerivatives.jvp` tells; not counted by :meth:`any`.
 
     Examples
     --------
@@ -120,6 +123,7 @@ class Kinks(NamedTuple):
     recovery: int
     margin: int
     choices: int
+    held: int = 0
 
     def any(self) -> bool:
         """True if the step has no derivative in some direction.
@@ -130,10 +134,10 @@ class Kinks(NamedTuple):
 
         Examples
         --------
-        >>> qs.Kinks(0, 0, 0, 0, 0, 0, 0, 0).any()
+        >>> qs.Kinks(0, 0, 0, 0, 0, 0, 0, 0, held=3).any()
         False
         """
-        return any(self)
+        return any(self[:8])
 
 
 class StepDerivatives:
@@ -211,7 +215,7 @@ class StepDerivatives:
         -------
         dict of str to ndarray
             Outputs by name; and ``apart``, how far the change pulls rows apart that depend on one another, in m/s:
-            rounding, unless the step has a kink in this direction.
+            rounding, unless the step has a kink in this direction, or rows that push nearly depend on one another.
 
         Examples
         --------
@@ -393,7 +397,7 @@ class DerivativesBatch(NamedTuple):
     q_next : ndarray, shape (N, n_q)
     by_q : ndarray, shape (N, n_v, n_v); of a gradient (N, n_v)
     by_u : ndarray, shape (N, n_v, n_u_v); of a gradient (N, n_u_v)
-    kinks : ndarray of int, shape (N, 8)
+    kinks : ndarray of int, shape (N, 9)
         In the order of :class:`Kinks`.
     errors : dict of int to QuasistepError
         Why samples have none, by their number.

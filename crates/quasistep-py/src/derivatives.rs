@@ -26,13 +26,13 @@ fn mode(kappa: Option<f64>) -> Mode {
 }
 
 /// Kinds of kinks.
-const KINKS: usize = 8;
+const KINKS: usize = 9;
 
 /// Counts by name of [`StepKinks`], in the order of `quasistep.Kinks`.
 fn kinks(k: &StepKinks) -> [u32; KINKS] {
     let program = k.program;
     let [rows, round, springs] = [program.rows, program.round, program.springs];
-    [rows, round, springs, k.features, k.edges, k.recovery, k.margin, k.choices]
+    [rows, round, springs, k.features, k.edges, k.recovery, k.margin, k.choices, program.held]
 }
 
 #[pymethods]

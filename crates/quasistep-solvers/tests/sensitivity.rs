@@ -225,10 +225,7 @@ fn adjoints_are_transposes() {
             let terms = largest(&dx).max(largest(&dz)).max(1.0);
             let size = (p.n() + p.m()) as f64 * terms;
             let error = (one - other).abs() / size;
-            // normals of round cones that slide in nearly one direction are nearly dependent: the penalty's rounds
-            // find 1e-10 of what is left
-            let allowed = if seed % 2 == 1 { 1e-9 } else { 1e-12 };
-            assert!(error < allowed, "{seed} {smooth}: {one} and {other}, {error:e}");
+            assert!(error < 1e-12, "{seed} {smooth}: {one} and {other}, {error:e}");
         }
     }
     assert!(relaxed_too >= 30, "{relaxed_too}");
@@ -421,4 +418,39 @@ fn kinks_are_flagged_and_misuse_is_an_error() {
     let mut out = Relaxed::default();
     let bad = sensitivity.smooth(&program, f64::NAN, None, &mut out);
     assert_eq!(bad, Err(SensitivityError::Dimensions));
+}
+
+/// Two rows that push and are the same but for a millionth: rounds of multipliers do not settle in so narrow an angle. The
+/// derivative says so, by how far its own change leaves the rows.
+#[test]
+fn nearly_dependent_rows_are_told() {
+    for (share, settles) in [(1e-1, true), (1e-3, true), (1e-6, false)] {
+        let mut program = ConeProgram::new();
+        program.reset([2]);
+        for i in 0..2 {
+            program.P(0, i)[i] = 1.0;
+        }
+        program.c(0).copy_from_slice(&[2.0, share]);
+        for row in [[1.0, 0.0], [1.0, share]] {
+            program.push_cone(Cone::Edges(&[1.0]), 1, &[0]).J(0, 0).copy_from_slice(&row);
+        }
+        let answer = Solution {
+            x: vec![0.0; 2],
+            z: vec![1.0; 2],
+            s: vec![0.0; 2],
+            status: Status::Solved,
+            dual_is_smallest_norm: true,
+            ..Solution::default()
+        };
+        let mut sensitivity = Sensitivity::new();
+        sensitivity.exact(&program, &answer).unwrap();
+        let mut change = ConeProgram::new();
+        change.set_zero_like(&program);
+        change.c(0).copy_from_slice(&[0.3, -1.0]);
+        let (mut dx, mut dz) = ([0.0; 2], [0.0; 2]);
+        let left = sensitivity.forward(&change, &mut dx, &mut dz).unwrap();
+        // both rows hold, no force moves anything; what is left of the rows is over their share in the motion
+        assert_eq!(largest(&dx) < 1e-11 / share, settles, "{share}: {dx:?}");
+        assert_eq!(left < 1e-9, settles, "{share}: {left:e}");
+    }
 }

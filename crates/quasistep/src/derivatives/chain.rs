@@ -55,8 +55,8 @@ impl Derivatives {
     /// What a small `change` of the inputs does to the outputs: the product of the derivative's matrix and
     /// `change`. Impulses are left out, and cheaper, if `impulses` is false.
     ///
-    /// Returns how far the change pulls rows apart that depend on one another, in m/s: rounding unless other rows push
-    /// after it, so that the step has a kink in this direction. `system` is the one that was differentiated.
+    /// Returns how far the change pulls rows apart that depend on one another, those that touch without pushing among them,
+    /// in m/s: rounding unless other rows push after it, so that the step has a kink in this direction. `system` is the one that was differentiated.
     ///
     /// # Errors
     ///

@@ -55,6 +55,8 @@ pub(super) struct Active {
     pub sliding: Vec<Sliding>,
     /// Edges that are a tie, `(cone, edge)`.
     pub ties: Vec<(u32, u32)>,
+    /// Those of them that are combinations of rows that push.
+    pub held: Vec<(u32, u32)>,
     pub kinks: Kinks,
 }
 
@@ -72,6 +74,7 @@ impl Active {
         self.faces.reset(p);
         self.sliding.clear();
         self.ties.clear();
+        self.held.clear();
         self.kinks = Kinks::default();
         linear.springs.clear();
         for (k, spring) in p.saturations.iter().enumerate() {
@@ -170,6 +173,7 @@ impl Active {
             // without a row that pushes there is no penalty
             if linear.rho > 0.0 && linear.rho * z[at] <= HELD {
                 self.kinks.held += 1;
+                self.held.push((cone, edge));
             } else {
                 self.kinks.rows += 1;
             }

@@ -257,8 +257,9 @@ impl Sensitivity {
     /// Change of `x` and `z`, lengths `n` and `m`, for a `change` of the data
     /// (see [`ConeProgram::set_zero_like`]; a change of `P` is symmetric).
     ///
-    /// Returns how far the change pulls dependent rows apart, the largest entry in the unit of `s`: 0 up to
-    /// rounding unless it is one after which other rows push.
+    /// Returns how far the change pulls dependent rows apart, those that touch without pushing among them, the largest
+    /// entry in the unit of `s`: 0 up to rounding unless it is one after which other rows push, or rows nearly depend on
+    /// one another and the derivative is not exact.
     ///
     /// # Errors
     ///
@@ -339,8 +340,14 @@ impl Sensitivity {
         faces.project(p, g);
         let apart = linear.nearest(p, faces, g, move_x);
         linear.solve(p, faces, f, move_x, zeta);
+        let mut apart = apart.max(linear.left(p, faces, move_x));
         linear.rows(p, move_x, g);
         ds.iter_mut().zip(&*g).for_each(|(d, a)| *d += a);
+        // a row that touches and is a combination of others opens to one side and pushes to the other
+        for (cone, edge) in &active.held {
+            let opens = ds[(p.cones[*cone as usize].at + edge) as usize].abs();
+            apart = apart.max(linear::beyond_rounding(p, *cone as usize, opens, move_x));
+        }
         if with_e {
             faces.project(p, e);
             linear.rows(p, w, g);

@@ -104,6 +104,7 @@ impl Sensitivity {
         }
         self.take(program);
         self.active.sliding.clear();
+        self.active.held.clear();
         self.active.faces.reset(program);
         self.prepare_relaxed();
         let mut end = Err(SensitivityError::NotInside);
