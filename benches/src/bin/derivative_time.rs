@@ -64,6 +64,7 @@ fn time(path: &std::path::Path, mode: Mode) -> Result<(), Box<dyn Error>> {
     let (mut work, mut cold) = (system.create_workspace(), system.create_workspace());
     cold.set_warm_start(false);
     let mut d = system.create_derivatives();
+    d.set_warm_start(false);
     let (mut input, mut state) = (StepInput::default(), scene.start.clone());
     let n_v = system.model().n_v();
     let (mut by_q, mut by_u) = (vec![0.0; n_v * n_v], vec![0.0; n_v * system.n_cmd_v()]);
