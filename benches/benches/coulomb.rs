@@ -1,7 +1,7 @@
 //! Exact Coulomb friction beside the convex step on every shipped scene, both cones: medians over a whole run, the
 //! two formulations in turn, and what solved the exact steps.
 //!
-//! `cargo bench -p benches --bench coulomb`
+//! `cargo bench -p benches --bench coulomb`, for some scenes with their names behind `--`
 #![allow(missing_docs)]
 
 use quasistep::{CoulombMethod, Stage, Tally};
@@ -51,7 +51,12 @@ fn main() {
         "{:<16}{:>6}{:>11}{:>11}{:>7}{:>12}{:>11}{:>7}   newton, path, fixed point, lemke, pyramid, cases",
         "scene", "cone", "convex µs", "exact µs", "ratio", "its solve", "its solve", "ratio"
     );
-    for name in testkit::SCENES.into_iter().filter(|name| !LEFT_OUT.contains(name)) {
+    let wanted: Vec<String> = std::env::args().skip(1).filter(|a| !a.starts_with("--")).collect();
+    let shown = |name: &str| match &wanted[..] {
+        [] => !LEFT_OUT.contains(&name),
+        names => names.iter().any(|a| a == name),
+    };
+    for name in testkit::SCENES.into_iter().filter(|name| shown(name)) {
         for cone in ["4", "round"] {
             let mut best: [Option<Seen>; 2] = [None, None];
             for _ in 0..RUNS {

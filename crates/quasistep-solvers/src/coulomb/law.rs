@@ -28,6 +28,8 @@ pub(crate) struct Law {
     terms: Vec<f64>,
     /// Terms but for those of contacts.
     own: Vec<f64>,
+    /// Terms of rates.
+    rates: Vec<f64>,
     columns: Vec<f64>,
     curvature: Vec<f64>,
 }
@@ -93,12 +95,16 @@ impl Law {
             return false;
         }
         p.rates(x, u);
+        self.rates.clear();
+        for (i, contact) in p.contacts.iter().enumerate() {
+            self.rates.extend((0..contact.k as usize).map(|r| row_terms(p, i, r, x)));
+        }
         let rounding = if contradict { CONTRADICTION } else { LARGEST };
         let mut holds = true;
         let mut r = CoulombResiduals::default();
         // balance, variable by variable
         self.balance(p, x, lambda);
-        let sizes = self.sizes(p, x, lambda);
+        let sizes = self.sizes(p, lambda);
         for ((g, terms), column) in self.g.iter().zip(&self.terms).zip(&self.columns) {
             r.balance = r.balance.max(g.abs());
             holds &= g.abs() <= TERMS * terms + LARGEST * column * sizes.force;
@@ -107,7 +113,7 @@ impl Law {
             let at = contact.first as usize;
             let (lambda_n, u_n) = (lambda[at], u[at]);
             let floor = rounding * sizes.speed + self.rest(p, i, sizes.force);
-            let slack = TERMS * row_terms(p, i, 0, x) + floor;
+            let slack = TERMS * self.rates[at] + floor;
             let idle = 1e-11 * sizes.force;
             r.overlap = r.overlap.max(-u_n);
             r.complementarity = r.complementarity.max((lambda_n * u_n).abs());
@@ -129,7 +135,7 @@ impl Law {
             // slips of rounding's size dissipate nothing that counts
             let units = p.units_of(contact);
             let terms = (0..tangents)
-                .map(|t| TERMS * units[t] * row_terms(p, i, t + 1, x))
+                .map(|t| TERMS * units[t] * self.rates[at + 1 + t])
                 .fold(floor, f64::max);
             holds &= lost.abs() <= (terms + TERMS * h.abs()) * lambda_n.max(0.0) + idle * h.abs();
             let slips = slip_size(p, contact, u_t) > terms.max(slack);
@@ -146,12 +152,13 @@ impl Law {
 
     /// Largest force of a contact and largest term of a rate, neither out of proportion to those that the
     /// data suggest: an answer that ran away is none.
-    fn sizes(&self, p: &FrictionProgram, x: &[f64], lambda: &[f64]) -> Sizes {
+    fn sizes(&self, p: &FrictionProgram, lambda: &[f64]) -> Sizes {
         let mut sizes = Sizes { most: f64::INFINITY, ..Sizes::default() };
         let mut offset = 0.0_f64;
         for (i, contact) in p.contacts.iter().enumerate() {
             sizes.force = sizes.force.max(lambda[contact.first as usize].abs());
-            sizes.speed = sizes.speed.max(speed_of(p, i, x));
+            sizes.speed =
+                sizes.speed.max(speed_of(p, i, |r| self.rates[contact.first as usize + r]));
             offset = (0..contact.k as usize).fold(offset, |m, r| m.max(p.b(i, r).abs()));
         }
         // rates that known forces give to what resists them, forces that known motion asks of it
@@ -281,15 +288,15 @@ pub(crate) fn row_terms(p: &FrictionProgram, contact: usize, row: usize, x: &[f6
     p.row(contact, row).map(terms).sum::<f64>() + p.b(contact, row).abs()
 }
 
-/// The largest of them over the rows of a contact, in the unit of the normal one.
-pub(crate) fn speed_of(p: &FrictionProgram, contact: usize, x: &[f64]) -> f64 {
+/// The largest of these `terms` over the rows of a contact, in the unit of the normal one.
+pub(crate) fn speed_of(p: &FrictionProgram, contact: usize, terms: impl Fn(usize) -> f64) -> f64 {
     let units = p.units_of(&p.contacts[contact]);
     let mu = units.iter().fold(0.0_f64, |m, unit| m.max(*unit));
     // a spin turns into a speed by the radius at which it rubs
     (0..units.len())
         .filter(|t| units[*t] > 0.0)
-        .map(|t| units[t] / mu * row_terms(p, contact, t + 1, x))
-        .fold(row_terms(p, contact, 0, x), f64::max)
+        .map(|t| units[t] / mu * terms(t + 1))
+        .fold(terms(0), f64::max)
 }
 
 /// What speeds of contacts are compared with: the largest at `x`, or where the cost alone would take each
@@ -307,7 +314,10 @@ pub(crate) fn speed_scale(p: &FrictionProgram, x: &[f64]) -> f64 {
         let own = g[j] - c[j];
         free[j] = if own > 0.0 { c[j] / own } else { 0.0 };
     }
-    let each = |x: &[f64]| (0..p.contacts.len()).map(|i| speed_of(p, i, x)).fold(0.0, f64::max);
+    let each = |x: &[f64]| {
+        let speed = |i| speed_of(p, i, |r| row_terms(p, i, r, x));
+        (0..p.contacts.len()).map(speed).fold(0.0, f64::max)
+    };
     f64::max(each(x), each(&free))
 }
 

@@ -61,12 +61,11 @@ const SETTLED: f64 = 1e-8;
 const SHORTEST: f64 = 1e-3;
 /// The penalty that sorts out contacts which contradict one another: there a rate of 1e-11 of the speeds, which counts
 /// as contradiction, moves forces by a hundredth of those that such speeds take.
-/// Rounding of a rate turns into this share of the penalty: an equation counts as solved there. How often
-/// that is tried, and most centres of a try, to which a quarter of the contacts comes.
+/// Rounding of a rate turns into this share of the penalty: an equation counts as solved there. Most centres there, to
+/// which a quarter of the contacts comes: as many as jumps, since a centre between two shows where the next one leads.
 const HARDEST: f64 = 1e9;
 const NOISE: f64 = 1e-16;
-const TRIES: u32 = 3;
-const PRESSES: u32 = 40;
+const PRESSES: u32 = JUMPS;
 /// Most times that forces which drift are sent on, and how far: over the largest force. Beyond, they run away.
 const JUMPS: u32 = 40;
 const FARTHEST: f64 = 10.0;

@@ -1,4 +1,5 @@
-//! The point of a polytope nearest to another: side by side of a polygon, else Wolfe's algorithm.
+//! The point of a polytope nearest to another: side by side of a polygon, in closed form for a segment or a
+//! cross-polytope, else Wolfe's algorithm.
 //!
 //! P. Wolfe, "Finding the nearest point in a polytope", Mathematical Programming 11 (1976) 128–149.
 //! It ends after finitely many steps with a *corral*: affinely independent vertices whose hull has
@@ -31,26 +32,50 @@ impl Hull {
     ///
     /// `vertices` is row-major with `d` columns. Where `w` is inside, `dim` is `d`.
     pub fn project(&mut self, vertices: &[f64], d: usize, r: f64, w: &[f64], point: &mut [f64]) {
-        if !(d == 2 && self.polygon(vertices, r, w)) {
-            self.wolfe(vertices, d, r, w);
+        match d {
+            1 => self.segment(vertices, r, w[0]),
+            2 if self.polygon(vertices, r, w) => {}
+            3.. if self.cross(vertices, d, r, w) => {}
+            2 | 3 => self.wolfe::<3>(vertices, d, r, w),
+            _ => self.wolfe::<MOST>(vertices, d, r, w),
         }
-        self.span(vertices, d);
-        // from a vertex along the face: exact to rounding, also far outside
-        let from = self.corral[0] * d;
-        for i in 0..d {
-            point[i] = r * vertices[from + i];
-        }
-        for q in &self.basis[..self.dim] {
-            let along: f64 = (0..d).map(|i| q[i] * (w[i] - r * vertices[from + i])).sum();
-            for i in 0..d {
-                point[i] += along * q[i];
+        // inside, whatever simplex of vertices it was found in
+        let mut inside = self.size > d;
+        if !inside {
+            self.span(vertices, d);
+            // from a vertex along the face: exact to rounding, also far outside
+            let from = &vertices[self.corral[0] * d..][..d];
+            for (point, from) in point.iter_mut().zip(from) {
+                *point = r * from;
             }
+            for q in &self.basis[..self.dim] {
+                let along: f64 = (0..d).map(|i| q[i] * (w[i] - r * from[i])).sum();
+                for (point, q) in point.iter_mut().zip(q) {
+                    *point += along * q;
+                }
+            }
+            let off: f64 = point.iter().zip(w).map(|(a, b)| (a - b) * (a - b)).sum();
+            inside = off <= (INSIDE * r) * (INSIDE * r);
         }
-        let off = point.iter().zip(w).map(|(a, b)| (a - b).powi(2)).sum::<f64>().sqrt();
-        if off <= INSIDE * r {
-            // inside, whatever simplex of vertices it was found in
+        if inside {
             point.copy_from_slice(&w[..d]);
             self.dim = d;
+        }
+    }
+
+    /// The face of a segment: all of it, or an end.
+    fn segment(&mut self, vertices: &[f64], r: f64, w: f64) {
+        let end = |sign: f64| {
+            let further = |a: usize, v: &f64| sign * v > sign * vertices[a];
+            vertices.iter().enumerate().fold(0, |a, (b, v)| if further(a, v) { b } else { a })
+        };
+        let (low, high) = (end(-1.0), end(1.0));
+        self.corral[..2].copy_from_slice(&[low, high]);
+        self.size = 1;
+        if w > r * vertices[high] {
+            self.corral[0] = high;
+        } else if w >= r * vertices[low] {
+            self.size = 2;
         }
     }
 
@@ -105,18 +130,64 @@ impl Hull {
         true
     }
 
-    fn wolfe(&mut self, vertices: &[f64], d: usize, r: f64, w: &[f64]) {
+    /// The face of a cross-polytope, the hull of all `±e_i`, as a pyramid of four edges with spin is one; false, with
+    /// nothing done, if it is none.
+    ///
+    /// The largest entries of `w` lose as much as leaves a sum of magnitudes of `r`, the others all they have.
+    fn cross(&mut self, vertices: &[f64], d: usize, r: f64, w: &[f64]) -> bool {
+        if vertices.len() != 2 * d * d {
+            return false;
+        }
+        let mut ends = [usize::MAX; 2 * MOST];
+        for (j, vertex) in vertices.chunks_exact(d).enumerate() {
+            let mut axis = usize::MAX;
+            for (i, v) in vertex.iter().enumerate() {
+                if v.abs() == 1.0 && axis == usize::MAX {
+                    axis = 2 * i + usize::from(*v < 0.0);
+                } else if !(v.abs() <= f64::EPSILON) {
+                    return false;
+                }
+            }
+            if axis == usize::MAX {
+                return false;
+            }
+            ends[axis] = j;
+        }
+        if ends[..2 * d].contains(&usize::MAX) {
+            return false;
+        }
+        let mut order = [0, 1, 2, 3, 4, 5, 6];
+        order[..d].sort_unstable_by(|a, b| w[*b].abs().total_cmp(&w[*a].abs()));
+        let (mut sum, mut left) = (0.0, 0.0);
+        self.size = 0;
+        for i in &order[..d] {
+            let size = w[*i].abs();
+            if self.size > 0 && !(size > left) {
+                break;
+            }
+            sum += size;
+            self.corral[self.size] = ends[2 * i + usize::from(w[*i] < 0.0)];
+            self.size += 1;
+            left = (sum - r) / self.size as f64;
+        }
+        if left <= 0.0 {
+            // within: any simplex
+            self.size = d + 1;
+        }
+        true
+    }
+
+    fn wolfe<const D: usize>(&mut self, vertices: &[f64], d: usize, r: f64, w: &[f64]) {
         let count = vertices.len() / d;
         // vertices as seen from w
         let seen = |j: usize| {
-            let mut p = [0.0; MOST];
-            for i in 0..d {
-                p[i] = r * vertices[j * d + i] - w[i];
+            let mut p = [0.0; D];
+            for (p, (v, w)) in p.iter_mut().zip(vertices[j * d..][..d].iter().zip(w)) {
+                *p = r * v - w;
             }
             p
         };
-        let dot =
-            |a: &[f64; MOST], b: &[f64; MOST]| -> f64 { a.iter().zip(b).map(|(a, b)| a * b).sum() };
+        let dot = |a: &[f64; D], b: &[f64; D]| -> f64 { a.iter().zip(b).map(|(a, b)| a * b).sum() };
         let (mut nearest, mut least, mut largest) = (0, f64::INFINITY, 0.0_f64);
         for j in 0..count {
             let p = seen(j);
@@ -151,11 +222,11 @@ impl Hull {
         }
     }
 
-    fn mean(&self, seen: &impl Fn(usize) -> [f64; MOST]) -> [f64; MOST] {
-        let mut x = [0.0; MOST];
+    fn mean<const D: usize>(&self, seen: &impl Fn(usize) -> [f64; D]) -> [f64; D] {
+        let mut x = [0.0; D];
         for (j, weight) in self.corral[..self.size].iter().zip(&self.weights) {
             let p = seen(*j);
-            for i in 0..MOST {
+            for i in 0..D {
                 x[i] += weight * p[i];
             }
         }
@@ -163,7 +234,7 @@ impl Hull {
     }
 
     /// Towards the nearest point of the corral's affine hull: there, true; else a vertex left, false.
-    fn settle(&mut self, seen: &impl Fn(usize) -> [f64; MOST]) -> bool {
+    fn settle<const D: usize>(&mut self, seen: &impl Fn(usize) -> [f64; D]) -> bool {
         let n = self.size;
         let Some(target) = self.affine(seen) else {
             // dependent to rounding: the newcomer adds nothing
@@ -198,24 +269,24 @@ impl Hull {
     }
 
     /// Weights of the point of the affine hull nearest to the origin; `None` if it is no simplex.
-    fn affine(&self, seen: &impl Fn(usize) -> [f64; MOST]) -> Option<[f64; MOST + 1]> {
+    fn affine<const D: usize>(&self, seen: &impl Fn(usize) -> [f64; D]) -> Option<[f64; MOST + 1]> {
         let n = self.size;
         let first = seen(self.corral[0]);
-        // differences to the first vertex: (D Dᵀ) t = −D p
-        let mut D = [[0.0; MOST]; MOST];
+        // differences S to the first vertex: (S Sᵀ) t = −S p
+        let mut sides = [[0.0; D]; D];
         for s in 1..n {
             let p = seen(self.corral[s]);
-            for i in 0..MOST {
-                D[s - 1][i] = p[i] - first[i];
+            for i in 0..D {
+                sides[s - 1][i] = p[i] - first[i];
             }
         }
         let m = n - 1;
-        let mut G = [[0.0; MOST + 1]; MOST];
+        let mut G = [[0.0; MOST + 1]; D];
         for a in 0..m {
             for b in 0..m {
-                G[a][b] = (0..MOST).map(|i| D[a][i] * D[b][i]).sum();
+                G[a][b] = (0..D).map(|i| sides[a][i] * sides[b][i]).sum();
             }
-            G[a][m] = -(0..MOST).map(|i| D[a][i] * first[i]).sum::<f64>();
+            G[a][m] = -(0..D).map(|i| sides[a][i] * first[i]).sum::<f64>();
         }
         let size = (0..m).fold(0.0_f64, |size, a| size.max(G[a][a]));
         for k in 0..m {
@@ -248,7 +319,8 @@ impl Hull {
         let row = |j: usize| &vertices[j * d..(j + 1) * d];
         let first = row(self.corral[0]);
         for s in 1..self.size {
-            let mut v = [0.0; MOST];
+            let mut all = [0.0; MOST];
+            let v = &mut all[..d];
             for (v, (a, b)) in v.iter_mut().zip(row(self.corral[s]).iter().zip(first)) {
                 *v = a - b;
             }
@@ -256,7 +328,7 @@ impl Hull {
             // twice is enough
             for _ in 0..2 {
                 for q in &self.basis[..self.dim] {
-                    let along: f64 = q.iter().zip(&v).map(|(q, v)| q * v).sum();
+                    let along: f64 = q.iter().zip(&*v).map(|(q, v)| q * v).sum();
                     for (v, q) in v.iter_mut().zip(q) {
                         *v -= along * q;
                     }
@@ -265,7 +337,7 @@ impl Hull {
             let norm: f64 = v.iter().map(|v| v * v).sum();
             if norm > 1e-20 * before {
                 let scale = norm.sqrt().recip();
-                self.basis[self.dim] = v.map(|v| v * scale);
+                self.basis[self.dim] = all.map(|v| v * scale);
                 self.dim += 1;
             }
         }
@@ -294,6 +366,53 @@ mod tests {
             }
         }
         if inside { w } else { best.1 }
+    }
+
+    #[test]
+    fn nearest_points_of_cross_polytopes_are_those_of_wolfe() {
+        let mut seed = 3_u64;
+        let mut draw = || {
+            seed = seed.wrapping_mul(6364136223846793005).wrapping_add(1442695040888963407);
+            (seed >> 11) as f64 / (1_u64 << 52) as f64 - 1.0
+        };
+        let (mut hull, mut other) = (Hull::default(), Hull::default());
+        for k in 0..4000 {
+            let d = 3 + k % 4;
+            let mut vertices = vec![0.0; 2 * d * d];
+            for j in 0..2 * d {
+                vertices[j * d + j / 2] = if j % 2 == 0 { 1.0 } else { -1.0 };
+            }
+            let r = 10f64.powf(2.0 * draw());
+            let w: Vec<f64> = (0..d).map(|_| 2.0 * r * draw()).collect();
+            let (mut point, mut expected) = ([0.0; MOST], [0.0; MOST]);
+            hull.project(&vertices, d, r, &w, &mut point[..d]);
+            assert!(other.cross(&vertices, d, r, &w));
+            // a vertex more, inside, makes it a polytope like any other
+            vertices.extend(vec![0.0; d]);
+            other.project(&vertices, d, r, &w, &mut expected[..d]);
+            for (a, b) in point.iter().zip(&expected) {
+                assert!((a - b).abs() < 1e-7 * r, "{k}: {point:?} {expected:?}");
+            }
+            assert_eq!(hull.dim == d, other.dim == d, "{k}");
+            if hull.dim < d {
+                let face = |h: &Hull| {
+                    let mut face = h.corral[..h.size].to_vec();
+                    face.sort_unstable();
+                    face
+                };
+                assert_eq!(face(&hull), face(&other), "{k}");
+            }
+        }
+    }
+
+    #[test]
+    fn nearest_points_of_segments_are_ends_or_the_point_itself() {
+        let mut hull = Hull::default();
+        for (w, expected, dim) in [(3.0, 2.0, 0), (-5.0, -1.0, 0), (0.7, 0.7, 1)] {
+            let mut point = [0.0];
+            hull.project(&[2.0, -1.0, 0.0], 1, 1.0, &[w], &mut point);
+            assert_eq!((point[0], hull.dim), (expected, dim));
+        }
     }
 
     #[test]

@@ -410,6 +410,11 @@ fn balanced(vertices: &[f64], tangents: usize) -> bool {
     if !vertices.iter().all(|v| v.is_finite()) || tangents > 7 {
         return true;
     }
+    // their mean is such a point, and 0 for directions that are spread evenly
+    let sum = |t: usize| vertices.iter().skip(t).step_by(tangents).sum::<f64>();
+    if (0..tangents).all(|t| sum(t).abs() <= 1e-9) {
+        return true;
+    }
     hull.project(vertices, tangents, 1.0, &[0.0; 7][..tangents], &mut point[..tangents]);
     point[..tangents].iter().all(|v| v.abs() <= 1e-9)
 }

@@ -67,8 +67,7 @@ impl Default for CoulombSettings {
 /// from the program's own data:
 ///
 /// 1. Newton's method on the law itself, from a similar answer if there is one; if that runs in circles, again
-///    with contacts that start soft and harden, and among more than a hundred contacts once more in paces as small as
-///    it takes;
+///    with contacts that start soft and harden in paces as small as it takes;
 /// 2. the convex relaxation of Anitescu, and Newton's method from there, all ways; if it has no answer, the proof
 ///    that the program has none: known forces that no contact can meet, gaps that contradict;
 /// 3. a few steps of the fixed point over convex programs with shifted gaps, Newton's method after each;
@@ -151,7 +150,6 @@ impl CoulombSolver {
             out.reason = Some(reason);
             return;
         }
-        self.shift.start(p);
         self.start.clear();
         self.start.resize(p.rows, 0.0);
         self.newton.prepare(p);
@@ -162,13 +160,14 @@ impl CoulombSolver {
             let mut found = self.newton(p, Some(w), out);
             if !found {
                 self.start.copy_from_slice(w.lambda);
-                found = self.harden(p, out) || many && self.climb(p, out);
+                found = self.climb(p, out);
             }
             if found {
                 out.method = CoulombMethod::WarmNewton;
                 return;
             }
         }
+        self.shift.start(p);
         if let Some(w) = warm.and_then(|w| w.relaxed) {
             self.shift.warm(w.z, w.s);
         }

@@ -36,6 +36,8 @@ impl Newton {
         holds: &mut impl FnMut(&[f64], &[f64], bool) -> bool,
     ) -> bool {
         self.begin(p, lambda);
+        // whether the usual penalty has been tried
+        let mut usual = false;
         self.budget = self.steps + STEPS + STEPS_PER_CONTACT * p.contacts.len() as u32;
         self.penalty = SOFT;
         let (mut growth, mut last) = (HARDER, f64::INFINITY);
@@ -57,9 +59,17 @@ impl Newton {
             }
             let (change, force) = self.recentre();
             failed = false;
+            if self.penalty == PENALTY && !usual {
+                // hard enough, unless contacts contradict one another
+                usual = true;
+                if self.settle(p, false, holds) {
+                    return true;
+                }
+            }
             if self.penalty < HARDEST {
                 if self.steps - before <= EASY {
-                    self.penalty = (self.penalty * growth).min(HARDEST);
+                    self.penalty =
+                        (self.penalty * growth).min(if usual { HARDEST } else { PENALTY });
                     self.factored.clear();
                     growth = (RECOVERY * growth).min(HARDER);
                 }

@@ -2,7 +2,7 @@
 
 use super::{
     CENTRES, FARTHEST, FrictionProgram, HARDER, HARDEST, HOLD, JUMPS, LITTLE, NOISE, Newton,
-    PENALTY, PRESSES, REACHED, ROUGH, SETTLED, SOLVED, TRIES,
+    PENALTY, PRESSES, REACHED, ROUGH, SETTLED, SOLVED,
 };
 
 impl Newton {
@@ -16,9 +16,13 @@ impl Newton {
         let mut share = ROUGH;
         let mut last = f64::INFINITY;
         let mut jumps = 0;
-        let mut pressed = 0;
+        let mut pressed = false;
+        // whether the last centre may be an answer, up to what one more takes away
+        let mut near = false;
         for _ in 0..CENTRES + JUMPS {
-            let Some(exact) = self.equation(p, share, search) else { return false };
+            let Some(exact) = self.equation(p, share, search) else {
+                return near && holds(&self.x_found, &self.lambda_found, false);
+            };
             share = SOLVED;
             let held = (0..self.x.len())
                 .map(|j| (HOLD * (self.x[j] - self.x_c[j]) / self.D[j]).abs())
@@ -26,19 +30,29 @@ impl Newton {
             let (change, force) = self.recentre();
             // forces that change on and on are those of contacts that contradict one another
             let stays = change > 0.5 * last;
-            let drifts = change > LITTLE * force && stays;
+            let little = change <= LITTLE * force;
+            let drifts = !little && stays;
             last = change;
             // what is left of the forces' change moves contacts by a share of it
-            if exact && (change <= LITTLE * force || drifts) {
+            if exact && little && !near {
+                self.publish(p);
+                self.x_found.copy_from_slice(&self.x);
+                self.lambda_found.copy_from_slice(&self.lambda);
+                near = true;
+            } else if exact && (little || drifts) {
                 self.publish(p);
                 if holds(&self.x, &self.lambda, drifts) {
-                    return drifts || self.polish(p, search, holds);
+                    return drifts || change <= REACHED * force || self.polish(p, search, holds);
                 }
+                if near && holds(&self.x_found, &self.lambda_found, false) {
+                    return true;
+                }
+                near = false;
                 if change <= REACHED * force && held == 0.0 {
                     return false;
                 }
-                if stays && pressed < TRIES {
-                    pressed += 1;
+                if stays && !pressed {
+                    pressed = true;
                     self.press(p);
                     last = f64::INFINITY;
                     continue;
