@@ -44,6 +44,17 @@ pub(crate) enum End {
     Pivots,
 }
 
+/// Where a node begins.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Begin {
+    /// From the factors at hand, without the rows that pull.
+    Anew,
+    /// As its parent's copy: `x` and `u` belong to the factors, and all working rows keep their side.
+    Child,
+    /// The same, for the bound alone.
+    Trial,
+}
+
 #[derive(Debug, Default)]
 pub(crate) struct Node {
     n: usize,
@@ -71,6 +82,8 @@ pub(crate) struct Node {
     near: Vec<u32>,
     far: Vec<u32>,
     pub pivots: u64,
+    /// The last solve ended with a minimiser.
+    pub ended: bool,
 }
 
 impl Node {
@@ -96,6 +109,24 @@ impl Node {
         self.g.extend_from_slice(&p.c);
         self.value = 0.0;
         self.equality_point(p);
+    }
+
+    /// Memory for a problem of this size, so that it does not matter which node a search takes for what.
+    pub fn reserve(&mut self, p: &Data) {
+        let (n, m) = (p.n, p.m);
+        self.factors.reserve(n);
+        for v in [&mut self.x, &mut self.g, &mut self.center] {
+            v.reserve(padded(n).saturating_sub(v.len()));
+        }
+        for v in [&mut self.u, &mut self.sign] {
+            v.reserve((n + 1).saturating_sub(v.len()));
+        }
+        for v in [&mut self.passed, &mut self.awake] {
+            v.reserve(m.saturating_sub(v.len()));
+        }
+        for (v, most) in [(&mut self.working, n + 1), (&mut self.near, m), (&mut self.far, m)] {
+            v.reserve(most.saturating_sub(v.len()));
+        }
     }
 
     /// Room for any working set, so that a pivot never allocates.
@@ -155,10 +186,13 @@ impl Node {
         cost - reach * doubt
     }
 
-    /// A lower bound for a child that demands `sides`, from one dual step, which is not taken.
-    pub fn peek(&mut self, p: &Data, sides: &[Side], reach: f64) -> f64 {
+    /// A lower bound for a child that demands `sides`, more than this node on `rows` alone, from one dual step, which is
+    /// not taken.
+    pub fn peek(&mut self, p: &Data, sides: &[Side], rows: &[u32], reach: f64) -> f64 {
         let known = self.lower(p, reach);
-        self.list_rows(sides);
+        self.near.clear();
+        self.far.clear();
+        self.near.extend(rows.iter().filter(|&&i| sides[i as usize] != Side::Free));
         let Some(Violated { row, sign, slack }) = self.most_violated(p, sides) else {
             return known;
         };
@@ -209,21 +243,34 @@ impl Node {
     }
 
     /// Solves for `sides`, from the factors at hand.
-    ///
-    /// `go_on` is true where `x` and `u` belong to the factors and all working rows keep their side:
-    /// a child of the node whose copy this is.
     pub fn solve(
         &mut self,
         p: &Data,
         sides: &[Side],
-        go_on: bool,
+        begin: Begin,
+        cutoff: f64,
+        reach: f64,
+        max_pivots: u64,
+    ) -> End {
+        let end = self.pivot_to_end(p, sides, begin, cutoff, reach, max_pivots);
+        self.ended = end == End::Solved;
+        end
+    }
+
+    fn pivot_to_end(
+        &mut self,
+        p: &Data,
+        sides: &[Side],
+        begin: Begin,
         cutoff: f64,
         reach: f64,
         max_pivots: u64,
     ) -> End {
         let last = self.pivots + max_pivots;
-        let mut fresh = false;
-        if !go_on {
+        // a bound needs no better point than one reached by adding up steps
+        let bound_only = begin == Begin::Trial;
+        let mut fresh = bound_only;
+        if begin == Begin::Anew {
             for k in (0..self.working.len()).rev() {
                 if !allowed(sides[self.working[k] as usize], self.sign[k]) {
                     self.drop(k);
@@ -235,7 +282,7 @@ impl Node {
             self.working.iter().for_each(|&i| self.passed[i as usize] = true);
             self.any_passed_over = false;
         }
-        if !go_on {
+        if begin == Begin::Anew {
             self.dual_feasible_point(p, sides);
             fresh = true;
         }
@@ -255,7 +302,7 @@ impl Node {
                     fresh = true;
                 }
                 Some(Violated { row, sign, slack }) => {
-                    fresh = false;
+                    fresh = bound_only;
                     if let Some(end) = self.enter(p, sides, row, sign, slack, last) {
                         return end;
                     }
