@@ -369,6 +369,28 @@ fn contradicting_rows_are_named() {
     assert_eq!(out.bound, f64::INFINITY);
 }
 
+/// Levels that ought to be 0, and are so up to the rounding of the numbers they are differences of.
+#[test]
+fn rows_that_contradict_by_rounding_alone_have_a_point() {
+    for (off, status) in [
+        (0.0, MiqpStatus::Optimal),
+        (1e-14, MiqpStatus::Optimal),
+        (1e-11, MiqpStatus::Optimal),
+        (-1e-11, MiqpStatus::Optimal),
+        (1e-6, MiqpStatus::Infeasible),
+    ] {
+        let P = vec![1.0, 0.0, 0.0, 0.0, 1.0, 0.0, 0.0, 0.0, 1.0];
+        let mut p = Sample { n: 3, P, c: vec![-1.0; 3], ..Sample::default() };
+        p.row(vec![1.0, -1.0, 0.0], 0.0, Side::Equal);
+        p.row(vec![0.0, 1.0, -1.0], 0.0, Side::Equal);
+        let last = p.row(vec![1.0, 0.0, -1.0], off, Side::Free);
+        p.choice(vec![vec![(last, Side::Equal)]], &[]);
+        let out = solve(&p, &MiqpSettings::default());
+        assert_eq!(out.status, status, "{off}");
+        assert!(status == MiqpStatus::Infeasible || (out.cost + 1.5).abs() < 1e-12, "{}", out.cost);
+    }
+}
+
 #[test]
 fn bad_numbers_have_a_status() {
     let mut p = sample(&mut Samples::new(74));

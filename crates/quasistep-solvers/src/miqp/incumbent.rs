@@ -102,7 +102,7 @@ impl Search {
             settings,
             self.max_pivots,
         );
-        if end != End::Solved {
+        if end != End::Solved || self.fixed.any_passed_over && !self.fixed_holds() {
             return None;
         }
         let cost = self.data.cost(&self.fixed.x);
@@ -115,6 +115,14 @@ impl Search {
             self.best.modes.extend_from_slice(&self.modes);
         }
         Some(cost)
+    }
+
+    /// True if the point of the fixed modes keeps all rows, those passed over too.
+    fn fixed_holds(&self) -> bool {
+        let (x, b) = (&self.fixed.x, &self.data.rows.b);
+        let size = max_abs(x).max(self.fixed.size);
+        let violation = |i: usize| self.fixed_sides[i].violation(self.data.slack(i, x));
+        (0..self.data.m).all(|i| violation(i) <= HOLDS * (size + b[i].abs()))
     }
 
     /// Steps into neighbouring modes: those that the best point satisfies as well, without a

@@ -66,7 +66,7 @@ pub(crate) struct Node {
     pub x: Vec<f64>,
     /// Rows of the working set, and those passed over.
     passed: Vec<bool>,
-    any_passed_over: bool,
+    pub any_passed_over: bool,
     /// Rows that have been in a working set on the way here: the others are looked at only when none
     /// of these is violated.
     awake: Vec<bool>,
@@ -301,9 +301,9 @@ impl Node {
                     self.dual_feasible_point(p, sides);
                     fresh = true;
                 }
-                Some(Violated { row, sign, slack }) => {
+                Some(wanted) => {
                     fresh = bound_only;
-                    if let Some(end) = self.enter(p, sides, row, sign, slack, last) {
+                    if let Some(end) = self.enter(p, sides, wanted, reach, last) {
                         return end;
                     }
                 }
@@ -338,11 +338,11 @@ impl Node {
         &mut self,
         p: &Data,
         sides: &[Side],
-        row: usize,
-        sign: f64,
-        mut slack: f64,
+        wanted: Violated,
+        reach: f64,
         last: u64,
     ) -> Option<End> {
+        let Violated { row, sign, mut slack } = wanted;
         let mut u_row = 0.0;
         loop {
             self.pivots += 1;
@@ -357,7 +357,7 @@ impl Node {
             let t = t_dual.min(t_primal);
             let noise = NOISE * (max_abs(&self.x).max(self.size) + p.rows.b[row].abs());
             let pointless = t > EXPENSIVE * max_abs(&self.g).max(max_abs(&self.u));
-            if t == f64::INFINITY && self.contradicts(p, row, sign) {
+            if t == f64::INFINITY && self.contradicts(p, sides, wanted, reach) {
                 return Some(End::Infeasible { row: row as u32 });
             }
             if t == f64::INFINITY || pointless && slack > -noise {
@@ -381,16 +381,35 @@ impl Node {
         }
     }
 
-    /// True if a row that is the combination `r` of working rows wants more than they allow: by
-    /// Farkas, and by more than rounding. Levels are compared, for `x` may be far off.
-    fn contradicts(&self, p: &Data, row: usize, sign: f64) -> bool {
-        let (mut margin, mut terms) = (sign * p.rows.b[row], p.rows.b[row].abs());
+    /// True if no point within `reach` of `x` gives a row all it wants while the working rows hold, though each of
+    /// them is off by what counts as rounding.
+    ///
+    /// With `a = Σ r_k a_k + e`, and `r_k ≤ 0` where a row is not an equality, points that hold the working rows have
+    /// `a·y ≤ Σ r_k b_k + e·y` (Farkas). Levels are compared, for `x` may be far off. Many of them
+    /// are differences of numbers as large as the point is, so 0 is only as good as `size` lets it be; taken
+    /// at its word it closes nodes that hold the best answer.
+    fn contradicts(&mut self, p: &Data, sides: &[Side], wanted: Violated, reach: f64) -> bool {
+        let Violated { row, sign, .. } = wanted;
+        let size = max_abs(&self.x).max(self.size);
+        let rest = &mut self.factors.step;
+        rest.fill(0.0);
+        let mut add = |i: usize, factor: f64| {
+            let (from, a, sense) = p.rows.row(i);
+            axpy(sense * factor, a, &mut rest[from..from + a.len()]);
+            (factor * p.rows.b[i], factor.abs() * (size + p.rows.b[i].abs()))
+        };
+        let (mut margin, mut terms) = add(row, sign);
         for (k, &i) in self.working.iter().enumerate() {
-            let level = self.factors.r[k] * self.sign[k] * p.rows.b[i as usize];
-            margin -= level;
-            terms += level.abs();
+            let r = self.factors.r[k];
+            // what is positive by rounding proves nothing, and is left to the rest
+            if r < 0.0 || sides[i as usize] == Side::Equal {
+                let (level, own) = add(i as usize, -r * self.sign[k]);
+                margin += level;
+                terms += own;
+            }
         }
-        margin > NOISE * terms
+        let rest: f64 = self.factors.step.iter().map(|v| v.abs()).sum();
+        margin > NOISE * terms + rest * (size + reach)
     }
 
     /// How far the dual can go, and the place of the row that stops it; ties go to the lowest row.
