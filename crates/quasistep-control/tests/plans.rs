@@ -284,6 +284,17 @@ fn warm_and_cold_agree_where_a_loop_is_disturbed() {
     }
 }
 
+/// Nothing found at the root leads to a plan here: the tree is begun without one, and 3000 nodes did not end it.
+#[test]
+fn a_search_that_begins_without_a_plan_ends() {
+    let settings = MpcSettings { max_nodes: 1000, ..MpcSettings::default() };
+    let mut mpc = Mpc::new(point_robot::problem(20), settings).unwrap();
+    let x = [3.6954672764, -4.39, 0.0635772592, -0.0999207287];
+    let plan = mpc.plan(&x, None).unwrap();
+    assert_eq!(plan.status, PlanStatus::Optimal);
+    assert!(plan.nodes <= 100, "{} nodes", plan.nodes);
+}
+
 #[test]
 fn files_name_what_is_in_reach() {
     let mut mpc = Mpc::new(point_robot::problem(5), MpcSettings::default()).unwrap();

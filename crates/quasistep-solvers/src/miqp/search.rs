@@ -102,6 +102,7 @@ impl Search {
         out.root = root;
         if root < f64::INFINITY && self.limit.is_none() {
             self.propose_at_root(miqp, settings, hooks);
+            let mut unprobed = settings.probing && self.best.cost == f64::INFINITY;
             if settings.probing {
                 self.probe(miqp, settings, hooks);
             }
@@ -117,6 +118,10 @@ impl Search {
                     out.nodes += 1;
                     self.explore(miqp, settings, hooks, node, out.nodes);
                 }
+                if unprobed && self.best.cost < f64::INFINITY && !self.open.is_empty() {
+                    unprobed = false;
+                    self.begin_again(miqp, settings, hooks, root);
+                }
             }
             // what is left of the tree
             while let Some(node) = self.open.pop() {
@@ -130,9 +135,31 @@ impl Search {
         self.write(miqp, settings, out)
     }
 
-    fn reset(&mut self, miqp: &Miqp<'_>, settings: &MiqpSettings) {
+    /// Leaves a tree that was begun without an answer to measure by, and probes the root with the one it has found.
+    fn begin_again(
+        &mut self,
+        miqp: &Miqp<'_>,
+        settings: &MiqpSettings,
+        hooks: &mut Hooks<'_>,
+        root: f64,
+    ) {
+        self.open.clear();
+        self.open_masks.clear();
+        self.proven = f64::INFINITY;
+        self.allow_all(miqp);
+        self.write_sides(miqp);
+        self.probe(miqp, settings, hooks);
+        self.push(root, 0, Origin::Parent);
+    }
+
+    /// Every mode of every choice.
+    fn allow_all(&mut self, miqp: &Miqp<'_>) {
         self.masks.clear();
         self.masks.extend((0..miqp.choices.len()).map(|k| miqp.choices.all(k)));
+    }
+
+    fn reset(&mut self, miqp: &Miqp<'_>, settings: &MiqpSettings) {
+        self.allow_all(miqp);
         self.open.clear();
         self.open_masks.clear();
         self.best.cost = f64::INFINITY;
