@@ -22,8 +22,8 @@
 //! 1. [`Lcs::contacts`] recognises Coulomb contacts: two impulses and six modes instead of four pairs.
 //! 2. Intervals show which contacts cannot be touched at which step (`reach.rs`); they are left out.
 //! 3. The horizon becomes a quadratic program on inputs and impulses with choices (`horizon.rs`).
-//! 4. The last plan, one step on, is rolled out through the system; its modes begin the search
-//!    (`rollout.rs`), and every node's inputs are rolled out as well.
+//! 4. The last plan's modes, one step on, begin the search, or those that its inputs lead to when rolled out through the
+//!    system (`rollout.rs`); inputs of the first nodes are rolled out as well.
 //! 5. [`quasistep_solvers::MiqpSolver`] branches on the sign of friction, then contact, then sticking.
 //!
 //! # On a scene

@@ -216,35 +216,46 @@ fn answers_agree_with_every_combination_of_modes() {
     assert!(solved > 900 && infeasible > 20, "{solved} solved, {infeasible} infeasible");
 }
 
-/// A split that loses a mode on its way makes some mode unable to win.
+/// A branch that loses a mode on its way makes some mode unable to win: the search must find one that no incumbent
+/// begins with.
 #[test]
 fn every_mode_can_win() {
     let mut s = Samples::new(72);
-    for k in 0..200 {
-        // points in the plane as modes, the cost nearest to one of them
-        let modes = 2 + s.below(7);
-        let points: Vec<[f64; 2]> =
-            (0..modes).map(|_| [10.0 * s.signed(), 10.0 * s.signed()]).collect();
+    let mut searched = 0;
+    for k in 0..300 {
+        // modes are points of a grid: those of one column or line share a demand
+        let (columns, lines) = (1 + s.below(4), 2 + s.below(3));
+        let modes = columns * lines;
+        let places = |s: &mut Samples, n: usize| -> Vec<f64> {
+            (0..n).map(|i| 4.0 * i as f64 + 2.0 * s.signed()).collect()
+        };
+        let (xs, ys) = (places(&mut s, columns), places(&mut s, lines));
         let splits: Vec<u32> = (0..s.below(5)).map(|_| s.below(1 << modes) as u32).collect();
-        for (winner, target) in points.iter().enumerate() {
-            let mut p = Sample {
-                n: 2,
-                P: vec![1.0, 0.0, 0.0, 1.0],
-                c: vec![-target[0], -target[1]],
-                ..Sample::default()
-            };
-            let mut list = Vec::new();
-            for point in &points {
-                let x = p.row(vec![1.0, 0.0], point[0], Side::Free);
-                let y = p.row(vec![0.0, 1.0], point[1], Side::Free);
-                list.push(vec![(x, Side::Equal), (y, Side::Equal)]);
+        for winner in 0..modes {
+            // a narrow valley aslant through the winner: the mode nearest to the target is another one
+            let slant = if s.uniform() < 0.5 { 0.995 } else { -0.995 };
+            let away = 12.0 * s.signed();
+            let target = [xs[winner % columns] + away, ys[winner / columns] - slant * away];
+            let P = vec![1.0, slant, slant, 1.0];
+            let c = (0..2).map(|i| -P[2 * i] * target[0] - P[2 * i + 1] * target[1]).collect();
+            let mut p = Sample { n: 2, P, c, ..Sample::default() };
+            let xs: Vec<u32> = xs.iter().map(|x| p.row(vec![1.0, 0.0], *x, Side::Free)).collect();
+            let ys: Vec<u32> = ys.iter().map(|y| p.row(vec![0.0, 1.0], *y, Side::Free)).collect();
+            let demands =
+                |m: usize| vec![(xs[m % columns], Side::Equal), (ys[m / columns], Side::Equal)];
+            p.choice((0..modes).map(demands).collect(), &splits);
+            let best = p.brute_force();
+            for probing in [true, false] {
+                let out = solve(&p, &MiqpSettings { probing, ..MiqpSettings::default() });
+                assert_eq!(out.status, MiqpStatus::Optimal, "sample {k}");
+                // costs of size 100
+                let off = (out.cost - best).abs();
+                assert!(off < 1e-8, "sample {k}, splits {splits:?}: off by {off}, {out:?}");
+                searched += usize::from(out.first > best + 1e-6);
             }
-            p.choice(list, &splits);
-            let out = solve(&p, &MiqpSettings::default());
-            assert_eq!(out.status, MiqpStatus::Optimal, "sample {k}");
-            assert_eq!(out.modes, [winner as u8], "sample {k}, splits {splits:?}");
         }
     }
+    assert!(searched > 1000, "only {searched} searches began with another mode");
 }
 
 /// The force of a friction contact that is open: a sign branch that forgets the open mode ends with
@@ -356,6 +367,28 @@ fn contradicting_rows_are_named() {
     assert!(out.root_infeasible);
     assert_eq!(out.conflict, [1, 2]);
     assert_eq!(out.bound, f64::INFINITY);
+}
+
+/// Levels that ought to be 0, and are so up to the rounding of the numbers they are differences of.
+#[test]
+fn rows_that_contradict_by_rounding_alone_have_a_point() {
+    for (off, status) in [
+        (0.0, MiqpStatus::Optimal),
+        (1e-14, MiqpStatus::Optimal),
+        (1e-11, MiqpStatus::Optimal),
+        (-1e-11, MiqpStatus::Optimal),
+        (1e-6, MiqpStatus::Infeasible),
+    ] {
+        let P = vec![1.0, 0.0, 0.0, 0.0, 1.0, 0.0, 0.0, 0.0, 1.0];
+        let mut p = Sample { n: 3, P, c: vec![-1.0; 3], ..Sample::default() };
+        p.row(vec![1.0, -1.0, 0.0], 0.0, Side::Equal);
+        p.row(vec![0.0, 1.0, -1.0], 0.0, Side::Equal);
+        let last = p.row(vec![1.0, 0.0, -1.0], off, Side::Free);
+        p.choice(vec![vec![(last, Side::Equal)]], &[]);
+        let out = solve(&p, &MiqpSettings::default());
+        assert_eq!(out.status, status, "{off}");
+        assert!(status == MiqpStatus::Infeasible || (out.cost + 1.5).abs() < 1e-12, "{}", out.cost);
+    }
 }
 
 #[test]

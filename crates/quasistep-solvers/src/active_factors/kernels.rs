@@ -97,7 +97,8 @@ kernel! {
             let (from, to) = (block * LANES, r.len().min((block + 1) * LANES));
             let mut values = [0.0; LANES];
             for k in (from..to).rev() {
-                let value = r[k] / R[k * stride + k];
+                // a division that does not wait for the numbers before it
+                let value = r[k] * (1.0 / R[k * stride + k]);
                 r[k] = value;
                 values[k - from] = value;
                 for i in from..k {
@@ -140,7 +141,7 @@ kernel! {
                 for i in from..k {
                     sum -= column[i] * w[i];
                 }
-                w[k] = sum / column[k];
+                w[k] = sum * (1.0 / column[k]);
             }
         }
     }

@@ -90,6 +90,24 @@ impl ActiveFactors {
         self.make_room();
     }
 
+    /// Memory for `n` variables and any working set.
+    pub fn reserve(&mut self, n: usize) {
+        let stride = padded(n);
+        let sizes = [n * stride, n * stride, stride, stride, stride, n + 1, n + 1];
+        let all = [
+            &mut self.J,
+            &mut self.R,
+            &mut self.d,
+            &mut self.step,
+            &mut self.t,
+            &mut self.r,
+            &mut self.w,
+        ];
+        for (v, size) in all.into_iter().zip(sizes) {
+            v.reserve(size.saturating_sub(v.len()));
+        }
+    }
+
     fn make_room(&mut self) {
         for v in [&mut self.d, &mut self.step, &mut self.t] {
             zeros(v, self.stride);

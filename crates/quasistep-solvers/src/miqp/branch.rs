@@ -1,7 +1,7 @@
 //! Which choice to branch on: friction signs before contacts before sliding, as the splits say, and
 //! among equals the one whose halves cost most.
 
-use super::node::End;
+use super::node::{Begin, End};
 use super::problem::{Miqp, bits};
 use super::search::{Search, settle};
 use super::solver::{Hooks, MiqpLimit, MiqpSettings};
@@ -161,6 +161,7 @@ impl Search {
                     Half::Open(lower) => bounds[h] = lower.max(bound),
                     Half::Closed => closed[h] = true,
                 }
+                std::mem::swap(&mut self.trial, &mut self.halves[h]);
             }
             match closed {
                 [true, true] => return Trial::Closed,
@@ -175,6 +176,7 @@ impl Search {
             let score = gain(bounds[0]) * gain(bounds[1]);
             if score > best {
                 best = score;
+                std::mem::swap(&mut self.halves, &mut self.best_halves);
                 branch = Trial::Branch { choice: pick.choice, halves, bounds };
             }
         }
@@ -198,7 +200,8 @@ impl Search {
         }
         let cutoff = self.cutoff(settings);
         if cutoff < f64::INFINITY {
-            let lower = self.slots[at].peek(&self.data, &self.trial_sides, settings.reach);
+            let rows = miqp.choices.rows(choice);
+            let lower = self.slots[at].peek(&self.data, &self.trial_sides, rows, settings.reach);
             if lower >= cutoff {
                 self.close(lower);
                 return Half::Closed;
@@ -207,7 +210,8 @@ impl Search {
         self.qps += 1;
         self.trial.copy_from(&self.slots[at]);
         let (data, sides) = (&self.data, &self.trial_sides);
-        let end = settle(&mut self.trial, data, sides, true, cutoff, settings, self.max_pivots);
+        let end =
+            settle(&mut self.trial, data, sides, Begin::Trial, cutoff, settings, self.max_pivots);
         let lower = self.trial.lower(&self.data, settings.reach);
         match end {
             End::Solved if lower < cutoff => Half::Open(lower),
@@ -223,10 +227,11 @@ impl Search {
         }
     }
 
-    /// Tries every half of every choice at the root, the furthest first, and drops those that are closed.
+    /// Tries every half of every choice at the root, and drops those that are closed, until the root's own bound closes
+    /// it.
     ///
-    /// A half far from the root's point is the likeliest to close, and what it leaves moves the root to where the
-    /// others close sooner.
+    /// The furthest from the root's point first: it is the likeliest to close, and what it leaves moves the root to
+    /// where the others close sooner. Halves that hold the best answer come last, for they cost no more than that.
     pub fn probe(&mut self, miqp: &Miqp<'_>, settings: &MiqpSettings, hooks: &mut Hooks<'_>) {
         if self.best.cost == f64::INFINITY {
             return;
@@ -234,7 +239,7 @@ impl Search {
         self.probed.clear();
         self.probed.resize(self.masks.len(), 0);
         self.write_slack(0);
-        while let Some((choice, split, half)) = self.furthest_half(miqp) {
+        while let Some((choice, split, half)) = self.next_half(miqp) {
             if self.stopped(hooks) {
                 return;
             }
@@ -242,8 +247,17 @@ impl Search {
             if let Half::Closed = self.try_half(miqp, settings, 0, choice, half) {
                 self.masks[choice] &= !half;
                 self.write_sides(miqp);
-                if let End::Infeasible { row } = self.settle(0, true, f64::INFINITY, settings) {
+                if self.mask_violation(miqp, choice, self.masks[choice]) <= HOLDS {
+                    // the root's point stays where it is
+                    continue;
+                }
+                if let End::Infeasible { row } =
+                    self.settle(0, Begin::Child, f64::INFINITY, settings)
+                {
                     self.note_conflict(0, row);
+                    return;
+                }
+                if self.slots[0].lower(&self.data, settings.reach) >= self.cutoff(settings) {
                     return;
                 }
                 self.write_slack(0);
@@ -251,15 +265,22 @@ impl Search {
         }
     }
 
-    /// The half not yet tried that is furthest from the root's point: its choice, its bit in `probed`, its modes.
-    fn furthest_half(&self, miqp: &Miqp<'_>) -> Option<(usize, u64, u32)> {
+    /// The half to be tried next: its choice, its bit in `probed`, its modes.
+    fn next_half(&self, miqp: &Miqp<'_>) -> Option<(usize, u64, u32)> {
+        self.furthest_half(miqp, false).or_else(|| self.furthest_half(miqp, true))
+    }
+
+    /// The half not yet tried that is furthest from the root's point, among those that hold the best answer or do not.
+    fn furthest_half(&self, miqp: &Miqp<'_>, best: bool) -> Option<(usize, u64, u32)> {
         // a half that the root's point satisfies costs no more than the root
         let mut furthest = HOLDS;
         let mut pick = None;
         for (choice, &mask) in self.masks.iter().enumerate() {
             for (k, &split) in miqp.choices.splits(choice).iter().enumerate().take(32) {
                 for (half, bit) in [(mask & split, 1 << (2 * k)), (mask & !split, 2 << (2 * k))] {
-                    if half == 0 || half == mask || self.probed[choice] & bit != 0 {
+                    let holds_best = half & (1 << self.best.modes[choice]) != 0;
+                    let known = holds_best != best || self.probed[choice] & bit != 0;
+                    if half == 0 || half == mask || known {
                         continue;
                     }
                     let distance = self.mask_violation(miqp, choice, half);

@@ -1,7 +1,7 @@
 //! Feasible points: modes fixed, one QP, and what the caller makes of its answer.
 
 use super::branch::share;
-use super::node::End;
+use super::node::{Begin, End};
 use super::problem::{Miqp, bits};
 use super::search::{Search, settle};
 use super::solver::{Hooks, MiqpSettings};
@@ -17,7 +17,7 @@ const SWITCHES: usize = 20;
 const HOLDS: f64 = 1e-9;
 
 impl Search {
-    /// Starts, then proposals from the relaxation and from what they lead to.
+    /// Starts until one leads to an answer; if none does, proposals from the relaxation and from what they lead to.
     pub fn propose_at_root(
         &mut self,
         miqp: &Miqp<'_>,
@@ -30,6 +30,9 @@ impl Search {
             if fits && !self.enough(hooks) {
                 self.modes.copy_from_slice(start);
                 self.improve(miqp, settings, hooks);
+            }
+            if self.best.cost < f64::INFINITY {
+                return;
             }
         }
         self.write_slack(0);
@@ -90,9 +93,16 @@ impl Search {
         self.qps += 1;
         // no cutoff: the answer is where the next proposal comes from
         let (data, sides) = (&self.data, &self.fixed_sides);
-        let end =
-            settle(&mut self.fixed, data, sides, false, f64::INFINITY, settings, self.max_pivots);
-        if end != End::Solved {
+        let end = settle(
+            &mut self.fixed,
+            data,
+            sides,
+            Begin::Anew,
+            f64::INFINITY,
+            settings,
+            self.max_pivots,
+        );
+        if end != End::Solved || self.fixed.any_passed_over && !self.fixed_holds() {
             return None;
         }
         let cost = self.data.cost(&self.fixed.x);
@@ -105,6 +115,14 @@ impl Search {
             self.best.modes.extend_from_slice(&self.modes);
         }
         Some(cost)
+    }
+
+    /// True if the point of the fixed modes keeps all rows, those passed over too.
+    fn fixed_holds(&self) -> bool {
+        let (x, b) = (&self.fixed.x, &self.data.rows.b);
+        let size = max_abs(x).max(self.fixed.size);
+        let violation = |i: usize| self.fixed_sides[i].violation(self.data.slack(i, x));
+        (0..self.data.m).all(|i| violation(i) <= HOLDS * (size + b[i].abs()))
     }
 
     /// Steps into neighbouring modes: those that the best point satisfies as well, without a

@@ -44,6 +44,17 @@ pub(crate) enum End {
     Pivots,
 }
 
+/// Where a node begins.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Begin {
+    /// From the factors at hand, without the rows that pull.
+    Anew,
+    /// As its parent's copy: `x` and `u` belong to the factors, and all working rows keep their side.
+    Child,
+    /// The same, for the bound alone.
+    Trial,
+}
+
 #[derive(Debug, Default)]
 pub(crate) struct Node {
     n: usize,
@@ -55,7 +66,7 @@ pub(crate) struct Node {
     pub x: Vec<f64>,
     /// Rows of the working set, and those passed over.
     passed: Vec<bool>,
-    any_passed_over: bool,
+    pub any_passed_over: bool,
     /// Rows that have been in a working set on the way here: the others are looked at only when none
     /// of these is violated.
     awake: Vec<bool>,
@@ -71,6 +82,8 @@ pub(crate) struct Node {
     near: Vec<u32>,
     far: Vec<u32>,
     pub pivots: u64,
+    /// The last solve ended with a minimiser.
+    pub ended: bool,
 }
 
 impl Node {
@@ -96,6 +109,24 @@ impl Node {
         self.g.extend_from_slice(&p.c);
         self.value = 0.0;
         self.equality_point(p);
+    }
+
+    /// Memory for a problem of this size, so that it does not matter which node a search takes for what.
+    pub fn reserve(&mut self, p: &Data) {
+        let (n, m) = (p.n, p.m);
+        self.factors.reserve(n);
+        for v in [&mut self.x, &mut self.g, &mut self.center] {
+            v.reserve(padded(n).saturating_sub(v.len()));
+        }
+        for v in [&mut self.u, &mut self.sign] {
+            v.reserve((n + 1).saturating_sub(v.len()));
+        }
+        for v in [&mut self.passed, &mut self.awake] {
+            v.reserve(m.saturating_sub(v.len()));
+        }
+        for (v, most) in [(&mut self.working, n + 1), (&mut self.near, m), (&mut self.far, m)] {
+            v.reserve(most.saturating_sub(v.len()));
+        }
     }
 
     /// Room for any working set, so that a pivot never allocates.
@@ -155,10 +186,13 @@ impl Node {
         cost - reach * doubt
     }
 
-    /// A lower bound for a child that demands `sides`, from one dual step, which is not taken.
-    pub fn peek(&mut self, p: &Data, sides: &[Side], reach: f64) -> f64 {
+    /// A lower bound for a child that demands `sides`, more than this node on `rows` alone, from one dual step, which is
+    /// not taken.
+    pub fn peek(&mut self, p: &Data, sides: &[Side], rows: &[u32], reach: f64) -> f64 {
         let known = self.lower(p, reach);
-        self.list_rows(sides);
+        self.near.clear();
+        self.far.clear();
+        self.near.extend(rows.iter().filter(|&&i| sides[i as usize] != Side::Free));
         let Some(Violated { row, sign, slack }) = self.most_violated(p, sides) else {
             return known;
         };
@@ -209,21 +243,34 @@ impl Node {
     }
 
     /// Solves for `sides`, from the factors at hand.
-    ///
-    /// `go_on` is true where `x` and `u` belong to the factors and all working rows keep their side:
-    /// a child of the node whose copy this is.
     pub fn solve(
         &mut self,
         p: &Data,
         sides: &[Side],
-        go_on: bool,
+        begin: Begin,
+        cutoff: f64,
+        reach: f64,
+        max_pivots: u64,
+    ) -> End {
+        let end = self.pivot_to_end(p, sides, begin, cutoff, reach, max_pivots);
+        self.ended = end == End::Solved;
+        end
+    }
+
+    fn pivot_to_end(
+        &mut self,
+        p: &Data,
+        sides: &[Side],
+        begin: Begin,
         cutoff: f64,
         reach: f64,
         max_pivots: u64,
     ) -> End {
         let last = self.pivots + max_pivots;
-        let mut fresh = false;
-        if !go_on {
+        // a bound needs no better point than one reached by adding up steps
+        let bound_only = begin == Begin::Trial;
+        let mut fresh = bound_only;
+        if begin == Begin::Anew {
             for k in (0..self.working.len()).rev() {
                 if !allowed(sides[self.working[k] as usize], self.sign[k]) {
                     self.drop(k);
@@ -235,7 +282,7 @@ impl Node {
             self.working.iter().for_each(|&i| self.passed[i as usize] = true);
             self.any_passed_over = false;
         }
-        if !go_on {
+        if begin == Begin::Anew {
             self.dual_feasible_point(p, sides);
             fresh = true;
         }
@@ -254,9 +301,9 @@ impl Node {
                     self.dual_feasible_point(p, sides);
                     fresh = true;
                 }
-                Some(Violated { row, sign, slack }) => {
-                    fresh = false;
-                    if let Some(end) = self.enter(p, sides, row, sign, slack, last) {
+                Some(wanted) => {
+                    fresh = bound_only;
+                    if let Some(end) = self.enter(p, sides, wanted, reach, last) {
                         return end;
                     }
                 }
@@ -291,11 +338,11 @@ impl Node {
         &mut self,
         p: &Data,
         sides: &[Side],
-        row: usize,
-        sign: f64,
-        mut slack: f64,
+        wanted: Violated,
+        reach: f64,
         last: u64,
     ) -> Option<End> {
+        let Violated { row, sign, mut slack } = wanted;
         let mut u_row = 0.0;
         loop {
             self.pivots += 1;
@@ -310,7 +357,7 @@ impl Node {
             let t = t_dual.min(t_primal);
             let noise = NOISE * (max_abs(&self.x).max(self.size) + p.rows.b[row].abs());
             let pointless = t > EXPENSIVE * max_abs(&self.g).max(max_abs(&self.u));
-            if t == f64::INFINITY && self.contradicts(p, row, sign) {
+            if t == f64::INFINITY && self.contradicts(p, sides, wanted, reach) {
                 return Some(End::Infeasible { row: row as u32 });
             }
             if t == f64::INFINITY || pointless && slack > -noise {
@@ -334,16 +381,35 @@ impl Node {
         }
     }
 
-    /// True if a row that is the combination `r` of working rows wants more than they allow: by
-    /// Farkas, and by more than rounding. Levels are compared, for `x` may be far off.
-    fn contradicts(&self, p: &Data, row: usize, sign: f64) -> bool {
-        let (mut margin, mut terms) = (sign * p.rows.b[row], p.rows.b[row].abs());
+    /// True if no point within `reach` of `x` gives a row all it wants while the working rows hold, though each of
+    /// them is off by what counts as rounding.
+    ///
+    /// With `a = Σ r_k a_k + e`, and `r_k ≤ 0` where a row is not an equality, points that hold the working rows have
+    /// `a·y ≤ Σ r_k b_k + e·y` (Farkas). Levels are compared, for `x` may be far off. Many of them
+    /// are differences of numbers as large as the point is, so 0 is only as good as `size` lets it be; taken
+    /// at its word it closes nodes that hold the best answer.
+    fn contradicts(&mut self, p: &Data, sides: &[Side], wanted: Violated, reach: f64) -> bool {
+        let Violated { row, sign, .. } = wanted;
+        let size = max_abs(&self.x).max(self.size);
+        let rest = &mut self.factors.step;
+        rest.fill(0.0);
+        let mut add = |i: usize, factor: f64| {
+            let (from, a, sense) = p.rows.row(i);
+            axpy(sense * factor, a, &mut rest[from..from + a.len()]);
+            (factor * p.rows.b[i], factor.abs() * (size + p.rows.b[i].abs()))
+        };
+        let (mut margin, mut terms) = add(row, sign);
         for (k, &i) in self.working.iter().enumerate() {
-            let level = self.factors.r[k] * self.sign[k] * p.rows.b[i as usize];
-            margin -= level;
-            terms += level.abs();
+            let r = self.factors.r[k];
+            // what is positive by rounding proves nothing, and is left to the rest
+            if r < 0.0 || sides[i as usize] == Side::Equal {
+                let (level, own) = add(i as usize, -r * self.sign[k]);
+                margin += level;
+                terms += own;
+            }
         }
-        margin > NOISE * terms
+        let rest: f64 = self.factors.step.iter().map(|v| v.abs()).sum();
+        margin > NOISE * terms + rest * (size + reach)
     }
 
     /// How far the dual can go, and the place of the row that stops it; ties go to the lowest row.

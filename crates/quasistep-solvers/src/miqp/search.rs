@@ -4,9 +4,10 @@
 //! halving a set covers every mode by construction; no mode can be lost between siblings. A
 //! node is closed when it has no point, when its lower bound comes within the gap of the best
 //! answer, or when its minimiser satisfies some mode of each choice and fixing those costs no more.
+//! A child goes on from its own trial, made when its parent looked for a choice to branch on.
 
 use super::branch::{Pick, Trial};
-use super::node::{End, Node};
+use super::node::{Begin, End, Node};
 use super::problem::{Miqp, Side, bits};
 use super::rows::Data;
 use super::solver::{Hooks, MiqpLimit, MiqpSettings, MiqpSolution, MiqpStatus};
@@ -21,6 +22,19 @@ struct Open {
     bound: f64,
     /// Slot that holds the parent's factors.
     parent: usize,
+    /// Where its own are, if it has been tried out.
+    from: Origin,
+}
+
+/// Where a node's factors come from.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Origin {
+    /// The parent's, in its slot.
+    Parent,
+    /// Its own trial's, already in the slot after the parent's.
+    Slot,
+    /// Its own trial's, in `waiting` at the number of the parent's slot.
+    Waiting,
 }
 
 /// Best feasible point so far.
@@ -38,6 +52,11 @@ pub(super) struct Search {
     /// Solved nodes by depth: a child starts from its parent's factors.
     pub slots: Vec<Node>,
     pub trial: Node,
+    /// Both halves of the pick under trial, and of the best pick so far.
+    pub halves: [Node; 2],
+    pub best_halves: [Node; 2],
+    /// By the parent's depth, the half that is looked at second.
+    waiting: Vec<Node>,
     /// Factors of the last problem with fixed modes.
     pub fixed: Node,
     /// Demands, rows of the present node.
@@ -83,10 +102,11 @@ impl Search {
         out.root = root;
         if root < f64::INFINITY && self.limit.is_none() {
             self.propose_at_root(miqp, settings, hooks);
+            let mut unprobed = settings.probing && self.best.cost == f64::INFINITY;
             if settings.probing {
                 self.probe(miqp, settings, hooks);
             }
-            self.push(root, 0);
+            self.push(root, 0, Origin::Parent);
             while let Some(node) = self.open.pop() {
                 self.pop_masks(miqp);
                 if node.bound >= self.cutoff(settings) {
@@ -96,7 +116,11 @@ impl Search {
                     break;
                 } else {
                     out.nodes += 1;
-                    self.explore(miqp, settings, hooks, node.parent, node.bound);
+                    self.explore(miqp, settings, hooks, node, out.nodes);
+                }
+                if unprobed && self.best.cost < f64::INFINITY && !self.open.is_empty() {
+                    unprobed = false;
+                    self.begin_again(miqp, settings, hooks, root);
                 }
             }
             // what is left of the tree
@@ -111,9 +135,31 @@ impl Search {
         self.write(miqp, settings, out)
     }
 
-    fn reset(&mut self, miqp: &Miqp<'_>, settings: &MiqpSettings) {
+    /// Leaves a tree that was begun without an answer to measure by, and probes the root with the one it has found.
+    fn begin_again(
+        &mut self,
+        miqp: &Miqp<'_>,
+        settings: &MiqpSettings,
+        hooks: &mut Hooks<'_>,
+        root: f64,
+    ) {
+        self.open.clear();
+        self.open_masks.clear();
+        self.proven = f64::INFINITY;
+        self.allow_all(miqp);
+        self.write_sides(miqp);
+        self.probe(miqp, settings, hooks);
+        self.push(root, 0, Origin::Parent);
+    }
+
+    /// Every mode of every choice.
+    fn allow_all(&mut self, miqp: &Miqp<'_>) {
         self.masks.clear();
         self.masks.extend((0..miqp.choices.len()).map(|k| miqp.choices.all(k)));
+    }
+
+    fn reset(&mut self, miqp: &Miqp<'_>, settings: &MiqpSettings) {
+        self.allow_all(miqp);
         self.open.clear();
         self.open_masks.clear();
         self.best.cost = f64::INFINITY;
@@ -135,8 +181,11 @@ impl Search {
         if self.slots.is_empty() {
             self.slots.push(Node::default());
         }
-        for node in self.slots.iter_mut().chain([&mut self.trial, &mut self.fixed]) {
+        let halves = self.halves.iter_mut().chain(&mut self.best_halves);
+        let others = [&mut self.trial, &mut self.fixed].into_iter().chain(halves);
+        for node in self.slots.iter_mut().chain(&mut self.waiting).chain(others) {
             node.pivots = 0;
+            node.reserve(&self.data);
         }
     }
 
@@ -157,7 +206,7 @@ impl Search {
         self.write_sides(miqp);
         self.slots[0].start(&self.data);
         self.fixed.copy_from(&self.slots[0]);
-        let end = self.settle(0, false, f64::INFINITY, settings);
+        let end = self.settle(0, Begin::Anew, f64::INFINITY, settings);
         match end {
             End::Infeasible { row } => {
                 self.note_conflict(0, row);
@@ -175,10 +224,10 @@ impl Search {
     }
 
     /// Solves slot `at` for `sides`, and moves the proximal centre until it no longer counts.
-    pub fn settle(&mut self, at: usize, go_on: bool, cutoff: f64, settings: &MiqpSettings) -> End {
+    pub fn settle(&mut self, at: usize, begin: Begin, cutoff: f64, settings: &MiqpSettings) -> End {
         self.qps += 1;
         let node = &mut self.slots[at];
-        settle(node, &self.data, &self.sides, go_on, cutoff, settings, self.max_pivots)
+        settle(node, &self.data, &self.sides, begin, cutoff, settings, self.max_pivots)
     }
 
     pub fn cutoff(&self, settings: &MiqpSettings) -> f64 {
@@ -212,8 +261,8 @@ impl Search {
         }
     }
 
-    fn push(&mut self, bound: f64, parent: usize) {
-        self.open.push(Open { bound, parent });
+    fn push(&mut self, bound: f64, parent: usize, from: Origin) {
+        self.open.push(Open { bound, parent, from });
         self.open_masks.extend_from_slice(&self.masks);
     }
 
@@ -244,18 +293,23 @@ impl Search {
         miqp: &Miqp<'_>,
         settings: &MiqpSettings,
         hooks: &mut Hooks<'_>,
-        parent: usize,
-        mut bound: f64,
+        node: Open,
+        number: u64,
     ) {
+        let Open { mut bound, parent, from } = node;
         let at = parent + 1;
-        if self.slots.len() == at {
-            self.slots.push(Node::default());
+        self.make_slot(at);
+        match from {
+            Origin::Slot => {}
+            Origin::Waiting => std::mem::swap(&mut self.slots[at], &mut self.waiting[parent]),
+            Origin::Parent => {
+                let (above, below) = self.slots.split_at_mut(at);
+                below[0].copy_from(&above[parent]);
+            }
         }
-        let (above, below) = self.slots.split_at_mut(at);
-        below[0].copy_from(&above[parent]);
         loop {
             self.write_sides(miqp);
-            match self.settle(at, true, self.cutoff(settings), settings) {
+            match self.settle(at, Begin::Child, self.cutoff(settings), settings) {
                 End::Solved => {}
                 End::Cut => return self.close(self.slots[at].lower(&self.data, settings.reach)),
                 End::Infeasible { row } => return self.note_conflict(at, row),
@@ -278,7 +332,8 @@ impl Search {
                     self.inaccurate();
                     return self.close(bound);
                 }
-            } else {
+            } else if number.is_power_of_two() || self.best.cost == f64::INFINITY {
+                // the best answer is mostly found by the first ones
                 self.propose_from(miqp, settings, hooks, at);
                 if bound >= self.cutoff(settings) {
                     return self.close(bound);
@@ -290,14 +345,31 @@ impl Search {
                 Trial::Stopped => return self.close(bound),
                 Trial::Branch { choice, halves, bounds } => {
                     let better = usize::from(bounds[1] < bounds[0]);
-                    for half in [1 - better, better] {
+                    for (half, from) in [(1 - better, Origin::Waiting), (better, Origin::Slot)] {
+                        let from =
+                            if self.keep_half(at, half, from) { from } else { Origin::Parent };
                         self.masks[choice] = halves[half];
-                        self.push(bounds[half].max(bound), at);
+                        self.push(bounds[half].max(bound), at, from);
                     }
                     return;
                 }
             }
         }
+    }
+
+    fn make_slot(&mut self, at: usize) {
+        grow(&mut self.slots, at, &self.data);
+    }
+
+    /// Puts one of `best_halves`, a child of slot `at`, where it is looked for; false if its trial did not end.
+    fn keep_half(&mut self, at: usize, half: usize, to: Origin) -> bool {
+        self.make_slot(at + 1);
+        grow(&mut self.waiting, at, &self.data);
+        let node = &mut self.best_halves[half];
+        let place =
+            if to == Origin::Slot { &mut self.slots[at + 1] } else { &mut self.waiting[at] };
+        std::mem::swap(node, place);
+        place.ended
     }
 
     fn write(
@@ -307,8 +379,10 @@ impl Search {
         out: &mut MiqpSolution,
     ) -> MiqpStatus {
         out.qps = self.qps;
-        out.pivots = self.slots.iter().map(|n| n.pivots).sum::<u64>();
-        out.pivots += self.trial.pivots + self.fixed.pivots;
+        let halves = self.halves.iter().chain(&self.best_halves);
+        let others = [&self.trial, &self.fixed].into_iter().chain(halves);
+        let nodes = self.slots.iter().chain(&self.waiting).chain(others);
+        out.pivots = nodes.map(|node| node.pivots).sum();
         out.first = self.first;
         out.bound = self.proven.min(self.best.cost);
         if self.best.cost < f64::INFINITY {
@@ -365,17 +439,26 @@ impl Search {
     }
 }
 
+/// Makes sure that there is a node at a place.
+fn grow(nodes: &mut Vec<Node>, at: usize, data: &Data) {
+    while nodes.len() <= at {
+        let mut node = Node::default();
+        node.reserve(data);
+        nodes.push(node);
+    }
+}
+
 /// Solves a node and moves its proximal centre until its bound is as good as its cost.
 pub(super) fn settle(
     node: &mut Node,
     data: &Data,
     sides: &[Side],
-    go_on: bool,
+    begin: Begin,
     cutoff: f64,
     settings: &MiqpSettings,
     max_pivots: u64,
 ) -> End {
-    let mut end = node.solve(data, sides, go_on, cutoff, settings.reach, max_pivots);
+    let mut end = node.solve(data, sides, begin, cutoff, settings.reach, max_pivots);
     if data.singular {
         for _ in 0..ROUNDS {
             let doubt = data.cost(&node.x) - node.lower(data, settings.reach);
@@ -383,7 +466,7 @@ pub(super) fn settle(
                 break;
             }
             node.recenter(data);
-            end = node.solve(data, sides, false, cutoff, settings.reach, max_pivots);
+            end = node.solve(data, sides, Begin::Anew, cutoff, settings.reach, max_pivots);
         }
     }
     end

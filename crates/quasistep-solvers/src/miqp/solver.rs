@@ -43,7 +43,7 @@ pub type Propose<'a> = dyn FnMut(&[f64], &mut [u8]) -> bool + 'a;
 /// What the caller knows and the solver cannot: a clock, good modes, a simulator.
 #[derive(Default)]
 pub struct Hooks<'a> {
-    /// Modes to begin with, one entry per choice; a later one should be worth more.
+    /// Modes to begin with, one entry per choice; a later one is only looked at where those before lead to no answer.
     pub starts: &'a [&'a [u8]],
     /// Asked before every node and trial: true stops the search, once it has an answer or its proposals lead to
     /// none. The crate reads no clock.
