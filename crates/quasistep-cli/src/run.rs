@@ -117,13 +117,14 @@ fn write(
 fn print_summary(scene: &Scene, tally: &Tally, seconds: &Seconds) {
     let worst = tally.worst();
     let step = tally.step_us();
+    let (unit, per_us) = if step.median < 1e4 { ("µs", 1.0) } else { ("ms", 1e-3) };
     println!(
-        "  {} steps of {} s in {:.2} s: {:.0} µs of CPU a step (median; p95 {:.0})",
+        "  {} steps of {} s in {:.2} s: {:.0} {unit} of CPU a step (median; p95 {:.0})",
         tally.steps(),
         scene.params.time_step,
         seconds.wall,
-        step.median,
-        step.p95
+        per_us * step.median,
+        per_us * step.p95
     );
     println!(
         "  {} dofs, {:.0} contacts within {} m on average, {:.0} of them loaded",
