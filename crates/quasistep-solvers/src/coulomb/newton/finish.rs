@@ -42,7 +42,9 @@ impl Newton {
             } else if exact && (little || drifts) {
                 self.publish(p);
                 if holds(&self.x, &self.lambda, drifts) {
-                    return drifts || change <= REACHED * force || self.polish(p, search, holds);
+                    // neither forces nor what holds the variables back change any more
+                    let reached = change.max(held) <= REACHED * force;
+                    return drifts || reached || self.polish(p, search, holds);
                 }
                 if near && holds(&self.x_found, &self.lambda_found, false) {
                     return true;
