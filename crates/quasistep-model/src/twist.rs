@@ -325,7 +325,7 @@ impl Model {
         }
     }
 
-    /// What the change of the momentum of a body with the twist `V` is made of.
+    /// What the change of the momentum of a body with the twist `V` (rad/s, m/s, about the world's origin) is made of.
     pub fn momentum_of(&self, kin: &Kinematics, body: usize, V: Twist) -> BodyMomentum {
         let (I_W, c) = (self.inertia_W(kin, body), kin.p_WBcm[body]);
         let m = self.bodies[body].inertia.mass;
@@ -343,19 +343,25 @@ impl Model {
     }
 }
 
-/// A body's momentum, to be differentiated. Made by [`Model::momentum_of`].
+/// A body's momentum about the world's origin, in world axes (N·m·s and N·s), to be differentiated. Made by
+/// [`Model::momentum_of`].
 #[derive(Clone, Copy, Debug)]
 pub struct BodyMomentum {
+    /// Inertia about the centre of mass, world axes, in kg·m².
     I_W: quasistep_math::Mat3,
+    /// Centre of mass in the world, in m.
     c: Vec3,
+    /// Mass in kg.
     m: f64,
+    /// Angular velocity in the world, in rad/s.
     w: Vec3,
-    /// Linear momentum.
+    /// Linear momentum in N·s.
     l: Vec3,
 }
 
 impl BodyMomentum {
-    /// Gradients of `δmomentum · weight` by the motion of the body and by its twist, about the world's origin.
+    /// Gradients of `δmomentum · weight`, world axes, about the world's origin: by a small motion of the body that carries
+    /// its mass along (a twist times time: rad, m), and by the body's twist (rad/s, m/s).
     pub fn gradient(&self, weight: &Twist) -> [SpatialForce; 2] {
         let Self { I_W, c, m, w, l } = *self;
         // weight · (dc × l + c × dl + turn, dl)
