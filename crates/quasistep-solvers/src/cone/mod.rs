@@ -1,5 +1,6 @@
 //! Cone programs over blocks of variables: the structure of contact problems, kept.
 
+mod batches;
 mod check;
 pub(crate) mod dense_form;
 mod embedding;

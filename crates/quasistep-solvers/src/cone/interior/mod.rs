@@ -22,8 +22,9 @@ mod spring;
 mod start;
 mod work;
 
-use crate::cone::kernels::{self, Isa};
-use crate::cone::program::ConeProgram;
+use crate::cone::batches::{Batches, span, spread};
+use crate::cone::kernels::{self, G_at, Isa, Lane, Products, Reach};
+use crate::cone::program::{ConeProgram, LANES};
 use crate::cone::structure::{Island, Structure};
 use spring::Spring;
 use work::Work;
@@ -51,33 +52,36 @@ const PRODUCTS: [f64; 2] = [0.1, 10.0];
 /// Diagonal shift towards the last `x`, as a share of the largest diagonal entry of the cost.
 const SHIFT: f64 = 1e-9;
 
-/// Memory; vectors over padded `x` and padded `z`, shared by all islands.
+/// Memory, shared by all islands; vectors over padded `x`, and over rows as the batches have them.
 #[derive(Debug, Default)]
 pub(crate) struct Interior {
     pub x: Vec<f64>,
+    /// The point's multipliers and slacks, over padded `z`: written when an iteration ends.
     pub z: Vec<f64>,
     pub s: Vec<f64>,
-    gap: Vec<f64>,
+    batches: Batches,
+    z_in: Vec<Lane>,
+    s_in: Vec<Lane>,
+    gap: Vec<Lane>,
+    dz: Vec<Lane>,
+    ds: Vec<Lane>,
+    t: Vec<Lane>,
+    /// `z/(s + give z)` of edges.
+    w: Vec<Lane>,
+    /// `W⁻²` of round cones.
+    D: Vec<Lane>,
     pull: Vec<f64>,
     dx: Vec<f64>,
-    dz: Vec<f64>,
-    ds: Vec<f64>,
-    t: Vec<f64>,
-    /// `z/s` on edges, not 0 on round cones.
-    w: Vec<f64>,
-    /// `W⁻²` of round cones, laid out like `E`.
-    D: Vec<f64>,
-    /// 1 on entries of `z` that exist, 0 on padding.
-    live: Vec<f64>,
     H: Vec<f64>,
     W: Vec<f64>,
-    JS: Vec<f64>,
-    GJ: Vec<f64>,
+    products: Products,
     springs: Vec<Spring>,
     /// A direction to come back to.
     last_dx: Vec<f64>,
-    last_ds: Vec<f64>,
-    last_dz: Vec<f64>,
+    last_ds: Vec<Lane>,
+    last_dz: Vec<Lane>,
+    /// Largest entry of `gap` of the island at hand.
+    largest_gap: f64,
     /// What a row gives way for a unit of force: `A x − b + give z = s`.
     give: f64,
     pub iterations: u32,
@@ -98,29 +102,31 @@ impl Interior {
             v.clear();
             v.resize(p.n_padded, 0.0);
         }
+        // padding: no force, and room
+        for (v, padding) in [(&mut self.z, 0.0), (&mut self.s, 1.0)] {
+            v.clear();
+            v.resize(p.m_padded, padding);
+        }
+        self.batches.fill(p, s);
         for v in [
-            &mut self.z,
+            &mut self.z_in,
             &mut self.gap,
             &mut self.dz,
             &mut self.ds,
             &mut self.t,
+            &mut self.w,
             &mut self.last_dz,
             &mut self.last_ds,
         ] {
             v.clear();
-            v.resize(p.m_padded, 0.0);
+            v.resize(self.batches.rows, [0.0; LANES]);
         }
-        for v in [&mut self.s, &mut self.w] {
-            v.clear();
-            v.resize(p.m_padded, 1.0);
-        }
-        self.live.clear();
-        self.live.resize(p.m_padded, 0.0);
-        for cone in &p.cones {
-            self.live[cone.at as usize..(cone.at + cone.m) as usize].fill(1.0);
-        }
-        if self.D.len() < p.E.len() {
-            self.D.resize(p.E.len(), 0.0);
+        self.s_in.clear();
+        self.s_in.resize(self.batches.rows, [1.0; LANES]);
+        self.D.resize(self.batches.D_len, [0.0; LANES]);
+        let G_len = G_at(p.b.len() as u32);
+        if self.products.G.len() < G_len {
+            self.products.G.resize(G_len, 0.0);
         }
         if self.H.len() < s.H_len {
             self.H.resize(s.H_len, 0.0);
@@ -159,10 +165,15 @@ impl Interior {
         target: f64,
         give: f64,
     ) -> Outcome {
-        let work = Work::new(isa, p, s, island);
+        let batches = std::mem::take(&mut self.batches);
+        let work = Work::new(isa, p, s, island, &batches);
         let scale = self.scale(&work);
         self.give = give / scale;
-        if self.start(&work, scale) { self.iterate(&work, scale, target) } else { Outcome::Stuck }
+        let started = self.start(&work, scale);
+        let end = if started { self.iterate(&work, scale, target) } else { Outcome::Stuck };
+        self.write_rows(&work);
+        self.batches = batches;
+        end
     }
 
     /// Takes over the point of an island.
@@ -190,25 +201,35 @@ impl Interior {
         target: f64,
         give: f64,
     ) -> Outcome {
-        let work = Work::new(isa, p, s, island);
+        let batches = std::mem::take(&mut self.batches);
+        let work = Work::new(isa, p, s, island, &batches);
         let scale = self.scale(&work);
         self.give = give / scale;
-        self.iterate(&work, scale, target)
+        let end = self.iterate(&work, scale, target);
+        self.write_rows(&work);
+        self.batches = batches;
+        end
+    }
+
+    /// Writes slacks and multipliers in the order of the program.
+    fn write_rows(&mut self, work: &Work<'_>) {
+        spread(work.p, work.batches, &self.s_in, &mut self.s);
+        spread(work.p, work.batches, &self.z_in, &mut self.z);
     }
 
     fn iterate(&mut self, work: &Work<'_>, scale: f64, target: f64) -> Outcome {
-        let p = work.p;
         let degree = self.degree(work);
         let shift = SHIFT * scale;
         let power = if work.round { CENTER_ROUND } else { CENTER };
         let (force, speed) = (self.force(work), Self::speed(work));
         let speed = speed.max(force / scale);
-        let mut mu = self.products(work, 0.0) / degree;
+        let mut sum = self.sum_of_products(work);
         let mut best = f64::INFINITY;
         let mut since = 0;
         for _ in 0..ITERATIONS {
+            let mu = sum / degree;
             let size = self.size(work);
-            let (gap, pull) = (self.largest_gap(work), work.largest(&self.pull));
+            let (gap, pull) = (self.largest_gap, work.largest(&self.pull));
             // a step back means that rounding has taken over
             let now = (mu / (force * speed)).max(gap / speed).max(pull / force);
             if !mu.is_finite() {
@@ -226,70 +247,67 @@ impl Interior {
                 return Outcome::Stuck;
             }
             self.iterations += 1;
-            kernels::weights(
-                work.isa,
-                p,
-                work.groups,
-                self.give,
-                &self.s,
-                &self.z,
-                &mut self.w,
-                &mut self.D,
-            );
-            if !self.factor(work, shift) {
-                return Outcome::Stuck;
-            }
             // predictor: straight at the answer
-            kernels::predictor(
-                work.isa,
-                p,
-                work.groups,
-                &self.s,
-                &self.z,
-                &self.gap,
-                &self.w,
-                &self.D,
-                &mut self.t,
-            );
             for spring in self.springs.iter_mut().filter(|s| work.has(s.panel)) {
                 let [a, b] = spring.margins();
                 spring.t = [spring.over * a, spring.under * b];
             }
-            let alpha = self.direction(work).min(1.0);
-            let ahead = self.products(work, alpha) / degree;
-            let center = (ahead / mu).clamp(0.0, 1.0).powi(power);
-            // corrector: what the predictor's products left out, and back to the middle
-            kernels::corrector(
+            self.start_direction(work);
+            kernels::batch_predictor(
                 work.isa,
-                p,
-                work.groups,
+                work.p,
+                work.batches,
+                work.E,
                 self.give,
-                center * mu,
-                &self.s,
-                &self.z,
+                &self.s_in,
+                &self.z_in,
                 &self.gap,
-                &self.w,
-                &self.D,
-                &self.live,
-                &self.ds,
-                &self.dz,
+                &mut self.w,
+                &mut self.D,
                 &mut self.t,
+                &mut self.products.G,
+                &mut self.dx,
             );
+            if !self.factor(work, shift) {
+                return Outcome::Stuck;
+            }
+            let reach = self.direction(work);
+            let ahead = self.products_ahead(work, sum, &reach, longest(&reach).min(1.0)) / degree;
+            let aim = mu * (ahead / mu).clamp(0.0, 1.0).powi(power);
+            // corrector: what the predictor's products left out, and back to the middle
             for spring in self.springs.iter_mut().filter(|s| work.has(s.panel) && s.limited()) {
                 let [a, b] = spring.margins();
                 let [force, over, under] = spring.change;
                 spring.t = [
-                    spring.over * a - over * force - center * mu,
-                    spring.under * b + under * force - center * mu,
+                    spring.over * a - over * force - aim,
+                    spring.under * b + under * force - aim,
                 ];
             }
-            let longest = self.lengthen(work, center * mu);
+            self.start_direction(work);
+            kernels::batch_corrector(
+                work.isa,
+                work.p,
+                work.batches,
+                work.E,
+                self.give,
+                aim,
+                &self.s_in,
+                &self.z_in,
+                &self.gap,
+                &self.w,
+                &self.D,
+                &self.ds,
+                &self.dz,
+                &mut self.t,
+                &mut self.dx,
+            );
+            let longest = self.lengthen(work, aim);
             let alpha = (STEP * longest).min(1.0);
             // written so that NaN ends here, with the point still good
             if !(alpha > 1e-6 && work.sum(&self.dx).is_finite()) {
                 return Outcome::Stuck;
             }
-            mu = self.advance(work, alpha, shift) / degree;
+            sum = self.advance(work, alpha, shift);
         }
         Outcome::Stuck
     }
@@ -297,58 +315,58 @@ impl Interior {
     /// The corrector's direction, or one that lets a longer step by moving the products that end it:
     /// Gondzio's. Returns its longest step inside.
     fn lengthen(&mut self, work: &Work<'_>, aim: f64) -> f64 {
-        let mut longest = self.direction(work);
+        let mut far = longest(&self.direction(work));
         let large = work.panels.iter().map(|panel| panel.dim * panel.width).sum::<u32>() >= LARGE;
         for _ in 0..if large && !work.round { CENTERINGS } else { 0 } {
-            if longest >= LONG {
+            if far >= LONG {
                 break;
             }
-            let ahead = (longest + LONGER).min(1.0);
-            kernels::center(
+            let ahead = (far + LONGER).min(1.0);
+            self.last_dx.copy_from_slice(&self.dx);
+            self.start_direction(work);
+            kernels::batch_center(
                 work.isa,
                 work.p,
-                work.groups,
+                work.batches,
+                work.E,
                 self.give,
                 ahead,
                 PRODUCTS.map(|share| share * aim),
-                &self.s,
-                &self.z,
+                &self.s_in,
+                &self.z_in,
                 &self.ds,
                 &self.dz,
-                &self.live,
                 &mut self.t,
+                &mut self.dx,
             );
-            self.keep_direction();
-            let next = self.direction(work);
+            std::mem::swap(&mut self.ds, &mut self.last_ds);
+            std::mem::swap(&mut self.dz, &mut self.last_dz);
+            for spring in &mut self.springs {
+                spring.last_change = spring.change;
+            }
+            let next = longest(&self.direction(work));
             // written so that NaN comes back
-            if !(next >= longest) {
-                self.keep_direction();
+            if !(next >= far) {
+                std::mem::swap(&mut self.dx, &mut self.last_dx);
+                std::mem::swap(&mut self.ds, &mut self.last_ds);
+                std::mem::swap(&mut self.dz, &mut self.last_dz);
                 for spring in &mut self.springs {
                     spring.change = spring.last_change;
                 }
                 break;
             }
-            let enough = next >= longest + WORTH * (ahead - longest);
-            longest = next;
+            let enough = next >= far + WORTH * (ahead - far);
+            far = next;
             if !enough {
                 break;
             }
         }
-        longest
+        far
     }
 
-    /// Puts the direction at hand away and the one put away in its place.
-    fn keep_direction(&mut self) {
-        std::mem::swap(&mut self.dx, &mut self.last_dx);
-        std::mem::swap(&mut self.ds, &mut self.last_ds);
-        std::mem::swap(&mut self.dz, &mut self.last_dz);
-        for spring in &mut self.springs {
-            spring.last_change = spring.change;
-        }
-    }
-
-    /// Solves for `dx`, `ds`, `dz` with the right side in `t`; returns the longest step inside.
-    fn direction(&mut self, work: &Work<'_>) -> f64 {
+    /// Puts what pulls, and what springs add, in the place of the direction; forces of the rows are still to be
+    /// taken off.
+    fn start_direction(&mut self, work: &Work<'_>) {
         for panel in work.panels {
             for i in panel.x_at as usize..(panel.x_at + panel.dim) as usize {
                 self.dx[i] = -self.pull[i];
@@ -357,17 +375,21 @@ impl Interior {
         for spring in self.springs.iter().filter(|s| work.has(s.panel)) {
             self.dx[spring.at as usize] -= spring.offset();
         }
-        kernels::subtract_forces(work.isa, work.p, work.groups, &self.t, &mut self.dx);
+    }
+
+    /// Solves for `dx`, whose right side is in its place, `ds` and `dz`.
+    fn direction(&mut self, work: &Work<'_>) -> Reach {
         let (first, last) = work.range;
         kernels::solve(work.isa, work.s, first, last, &self.H, &self.W, &mut self.dx);
-        let mut blocked = kernels::directions(
+        let mut reach = kernels::batch_directions(
             work.isa,
             work.p,
-            work.groups,
+            work.batches,
+            work.E,
             self.give,
             &self.dx,
-            &self.s,
-            &self.z,
+            &self.s_in,
+            &self.z_in,
             &self.gap,
             &self.t,
             &self.w,
@@ -381,26 +403,25 @@ impl Interior {
                 let [force, over, under] = spring.change;
                 let [a, b] = spring.margins();
                 for ratio in [force / a, -force / b, -over / spring.over, -under / spring.under] {
-                    blocked = blocked.max(ratio);
+                    reach.blocked = reach.blocked.max(ratio);
                 }
             }
         }
-        1.0 / blocked.max(1e-6)
+        reach
     }
 
-    /// Sum of the products after a step of `alpha`.
-    fn products(&self, work: &Work<'_>, alpha: f64) -> f64 {
-        let total = kernels::products(
-            work.isa,
-            work.p,
-            work.groups,
-            alpha,
-            &self.s,
-            &self.z,
-            &self.ds,
-            &self.dz,
-        );
-        total + self.spring_products(work, alpha)
+    /// Sum of the products.
+    fn sum_of_products(&self, work: &Work<'_>) -> f64 {
+        let rows = span(work.batches);
+        let (s, z) = (&self.s_in[rows.clone()], &self.z_in[rows]);
+        let rows = s.as_flattened().iter().zip(z.as_flattened()).map(|(s, z)| s * z);
+        rows.sum::<f64>() + self.spring_products(work, 0.0)
+    }
+
+    /// The same after a step of `alpha`, from what it is now.
+    fn products_ahead(&self, work: &Work<'_>, sum: f64, reach: &Reach, alpha: f64) -> f64 {
+        let springs = self.spring_products(work, alpha) - self.spring_products(work, 0.0);
+        sum + alpha * (reach.cross + alpha * reach.square) + springs
     }
 
     /// What limited springs add to that.
@@ -428,38 +449,34 @@ impl Interior {
             spring.under += alpha * spring.change[2];
             spring.change = [0.0; 3];
         }
-        let total = kernels::advance(
+        let rows = span(work.batches);
+        self.largest_gap *= (1.0 - alpha).abs();
+        let total = kernels::batch_advance(
             work.isa,
-            work.p,
-            work.groups,
             alpha,
-            &self.ds,
-            &self.dz,
-            &mut self.s,
-            &mut self.z,
-            &mut self.gap,
+            &self.ds[rows.clone()],
+            &self.dz[rows.clone()],
+            &mut self.s_in[rows.clone()],
+            &mut self.z_in[rows.clone()],
+            &mut self.gap[rows],
         );
         total + self.spring_products(work, 0.0)
     }
 
+    /// The factor, with the matrices `G` of all cones at hand.
     fn factor(&mut self, work: &Work<'_>, shift: f64) -> bool {
         kernels::start_hessian(work.isa, work.p, work.panels, shift, &mut self.H);
         for spring in self.springs.iter().filter(|s| work.has(s.panel)) {
             self.H[spring.H_at as usize] += spring.stiffness();
         }
-        kernels::add_cones(
-            work.isa,
-            work.p,
-            work.groups,
-            &work.s.targets,
-            1.0,
-            &self.w,
-            &self.D,
-            &mut self.JS,
-            &mut self.GJ,
-            &mut self.H,
-        );
+        let Products { G, JS, GJ } = &mut self.products;
+        kernels::add_products(work.isa, work.p, work.groups, &work.s.targets, G, JS, GJ, &mut self.H);
         let (first, last) = work.range;
         kernels::factor(work.isa, work.s, first, last, 0.0, &mut self.H, &mut self.W).is_ok()
     }
+}
+
+/// Longest step inside.
+fn longest(reach: &Reach) -> f64 {
+    1.0 / reach.blocked.max(1e-6)
 }

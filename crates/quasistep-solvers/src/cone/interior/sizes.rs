@@ -47,10 +47,4 @@ impl Interior {
     pub(super) fn size(&self, work: &Work<'_>) -> f64 {
         work.largest(&self.x)
     }
-
-    pub(super) fn largest_gap(&self, work: &Work<'_>) -> f64 {
-        let gaps =
-            work.cones().flat_map(|c| &self.gap[c.at as usize..(c.at + c.stride_z) as usize]);
-        gaps.fold(0.0, |m, g| m.max(g.abs()))
-    }
 }

@@ -1,26 +1,30 @@
 //! Where the interior point starts.
 
 use super::{Interior, SHIFT, Work};
-use crate::cone::check;
-use crate::cone::kernels;
-use crate::cone::second_order;
+use crate::cone::batches::span;
+use crate::cone::program::{LANES, MAX_ROWS};
+use crate::cone::{check, kernels, second_order};
 
 impl Interior {
     /// The point of least squares between cost and cones, pushed inside the cones.
     pub(super) fn start(&mut self, work: &Work<'_>, scale: f64) -> bool {
         let p = work.p;
-        for cone in work.cones() {
-            let at = cone.at as usize;
-            let stride = cone.stride_z as usize;
-            // forces of the size that stops what the contact moves
-            let size = if work.round { 0.0 } else { check::row_size(p, cone, scale) };
-            let scale = if size > 0.0 { 1.0 / (size * size) } else { scale };
-            self.w[at..at + stride].fill(scale);
-            if cone.round {
-                let D = &mut self.D[cone.E_at as usize..][..cone.k as usize * stride];
-                D.fill(0.0);
-                for i in 0..cone.m as usize {
-                    D[i * stride + i] = scale;
+        for batch in work.batches {
+            let m = batch.shape.m as usize;
+            let mut weights = [scale; LANES];
+            if !work.round {
+                // forces of the size that stops what the contact moves
+                for (weight, cone) in weights.iter_mut().zip(&batch.cones[..batch.count as usize]) {
+                    let size = check::row_size(p, &p.cones[*cone as usize], scale);
+                    *weight = if size > 0.0 { 1.0 / (size * size) } else { scale };
+                }
+            }
+            self.w[batch.at as usize..][..m].fill(weights);
+            if batch.shape.round {
+                let D = &mut self.D[batch.D_at as usize..][..m * m];
+                D.fill([0.0; LANES]);
+                for i in 0..m {
+                    D[i * (m + 1)] = weights;
                 }
             }
         }
@@ -31,14 +35,17 @@ impl Interior {
         for panel in work.panels {
             self.x[panel.x_at as usize..(panel.x_at + panel.dim) as usize].fill(0.0);
         }
+        let G = &mut self.products.G;
+        kernels::batch_matrices(work.isa, p, work.batches, work.E, &self.w, &self.D, G);
         if !self.factor(work, SHIFT * scale) {
             return false;
         }
-        kernels::slacks(work.isa, p, work.groups, &self.x, &mut self.gap);
-        for cone in work.cones() {
-            for i in cone.at as usize..(cone.at + cone.stride_z) as usize {
-                self.t[i] = self.w[i] * self.gap[i];
-            }
+        self.slacks(work);
+        let rows = span(work.batches);
+        let (w, gap) = (&self.w[rows.clone()], &self.gap[rows.clone()]);
+        let t = self.t[rows.clone()].as_flattened_mut();
+        for ((t, w), gap) in t.iter_mut().zip(w.as_flattened()).zip(gap.as_flattened()) {
+            *t = w * gap;
         }
         for panel in work.panels {
             let at = panel.x_at as usize..(panel.x_at + panel.dim) as usize;
@@ -47,21 +54,20 @@ impl Interior {
         for spring in self.springs.iter().filter(|s| work.has(s.panel)) {
             self.x[spring.at as usize] += spring.stiffness * spring.target;
         }
-        kernels::subtract_forces(work.isa, p, work.groups, &self.t, &mut self.x);
+        kernels::batch_forces(work.isa, p, work.batches, work.E, &self.t, &mut self.x);
         let (first, last) = work.range;
         kernels::solve(work.isa, work.s, first, last, &self.H, &self.W, &mut self.x);
-        kernels::slacks(work.isa, p, work.groups, &self.x, &mut self.gap);
+        self.slacks(work);
         // s = A x − b and z = −w s, each moved into the cones
         let (mut least, mut most) = (f64::INFINITY, f64::NEG_INFINITY);
-        for cone in work.cones() {
-            let u = &self.gap[cone.at as usize..][..cone.m as usize];
-            if cone.round {
+        self.each_cone(work, |u, round| {
+            if round {
                 let norm = second_order::norm(&u[1..]);
                 (least, most) = (least.min(u[0] - norm), most.max(u[0] + norm));
             } else {
                 (least, most) = u.iter().fold((least, most), |(l, m), u| (l.min(*u), m.max(*u)));
             }
-        }
+        });
         if least > most {
             // no cones
             (least, most) = (1.0, -1.0);
@@ -70,36 +76,38 @@ impl Interior {
         let mut up = (-1.5 * least).max(1e-4 * reach);
         let mut down = (1.5 * most).max(1e-4 * reach);
         let (mut dot, mut sum_s, mut sum_z) = (0.0, 0.0, 0.0);
-        for cone in work.cones() {
-            for i in 0..cone.m as usize {
-                let e = if cone.round && i > 0 { 0.0 } else { 1.0 };
-                let u = self.gap[cone.at as usize + i];
+        self.each_cone(work, |u, round| {
+            for (i, u) in u.iter().enumerate() {
+                let e = if round && i > 0 { 0.0 } else { 1.0 };
                 let (s, z) = (u + e * up, -u + e * down);
                 dot += s * z;
                 sum_s += e * s;
                 sum_z += e * z;
             }
-        }
+        });
         if sum_s > 0.0 && sum_z > 0.0 {
             up += 0.5 * dot / sum_z;
             down += 0.5 * dot / sum_s;
         }
-        for cone in work.cones() {
-            for i in 0..cone.stride_z as usize {
-                let at = cone.at as usize + i;
-                if i >= cone.m as usize {
-                    (self.s[at], self.z[at], self.gap[at]) = (1.0, 0.0, 0.0);
-                    continue;
+        self.largest_gap = 0.0;
+        for batch in work.batches {
+            for j in 0..batch.shape.m as usize {
+                let at = batch.at as usize + j;
+                let e = if batch.shape.round && j > 0 { 0.0 } else { 1.0 };
+                for l in 0..LANES {
+                    if l >= batch.count as usize {
+                        // a cone that is none: room, and no force
+                        (self.s_in[at][l], self.z_in[at][l]) = (e, 0.0);
+                        self.gap[at][l] = 0.0;
+                        continue;
+                    }
+                    let u = self.gap[at][l];
+                    let (s, z) = (u + e * up, self.w[at][l] * (-u + e * down));
+                    let give = if batch.shape.round { 0.0 } else { self.give * z };
+                    (self.s_in[at][l], self.z_in[at][l]) = (s, z);
+                    self.gap[at][l] = u - s + give;
+                    self.largest_gap = self.largest_gap.max(self.gap[at][l].abs());
                 }
-                let e = if cone.round && i > 0 { 0.0 } else { 1.0 };
-                let u = self.gap[at];
-                self.s[at] = u + e * up;
-                self.z[at] = self.w[at] * (-u + e * down);
-                self.gap[at] = u - self.s[at];
-                if !cone.round {
-                    self.gap[at] += self.give * self.z[at];
-                }
-                (self.ds[at], self.dz[at]) = (0.0, 0.0);
             }
         }
         // limited springs at rest, with room on both sides
@@ -121,7 +129,32 @@ impl Interior {
             spring.change = [0.0; 3];
             self.pull[spring.at as usize] += spring.force;
         }
-        kernels::subtract_forces(work.isa, p, work.groups, &self.z, &mut self.pull);
+        kernels::batch_forces(work.isa, p, work.batches, work.E, &self.z_in, &mut self.pull);
         true
+    }
+
+    /// `gap = A x − b`.
+    fn slacks(&mut self, work: &Work<'_>) {
+        let Self { x, gap, .. } = self;
+        kernels::batch_rows(work.isa, work.p, work.batches, work.E, work.b, x, gap);
+    }
+
+    /// Calls `f` with the entries of `gap` of every round cone, and with those of edges one by one; and whether
+    /// they are of a round cone.
+    fn each_cone(&self, work: &Work<'_>, mut f: impl FnMut(&[f64], bool)) {
+        for batch in work.batches {
+            let gap = &self.gap[batch.at as usize..][..batch.shape.m as usize];
+            for l in 0..batch.count as usize {
+                if batch.shape.round {
+                    let mut u = [0.0; MAX_ROWS];
+                    for (u, gap) in u.iter_mut().zip(gap) {
+                        *u = gap[l];
+                    }
+                    f(&u[..gap.len()], true);
+                } else {
+                    gap.iter().for_each(|gap| f(&[gap[l]], false));
+                }
+            }
+        }
     }
 }

@@ -1,6 +1,7 @@
 //! What an island's iteration reads.
 
-use crate::cone::kernels::Isa;
+use crate::cone::batches::{Batch, Batches};
+use crate::cone::kernels::{Isa, Lane};
 use crate::cone::program::{ConeData, ConeProgram};
 use crate::cone::structure::{Group, Island, Panel, Structure};
 
@@ -11,18 +12,30 @@ pub(super) struct Work<'a> {
     pub s: &'a Structure,
     pub panels: &'a [Panel],
     pub groups: &'a [Group],
+    pub batches: &'a [Batch],
+    pub E: &'a [Lane],
+    pub b: &'a [Lane],
     pub round: bool,
     pub range: (usize, usize),
 }
 
 impl<'a> Work<'a> {
-    pub fn new(isa: Isa, p: &'a ConeProgram, s: &'a Structure, island: &Island) -> Self {
+    pub fn new(
+        isa: Isa,
+        p: &'a ConeProgram,
+        s: &'a Structure,
+        island: &Island,
+        batches: &'a Batches,
+    ) -> Self {
         Self {
             isa,
             p,
             s,
             panels: &s.panels[island.first_panel as usize..island.last_panel as usize],
             groups: &s.groups[island.first_group as usize..island.last_group as usize],
+            batches: batches.of(island),
+            E: &batches.E,
+            b: &batches.b,
             round: island.round,
             range: (island.first_panel as usize, island.last_panel as usize),
         }

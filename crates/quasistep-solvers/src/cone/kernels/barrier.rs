@@ -240,8 +240,8 @@ kernel! {
                     let d = S::add(d, round::rows::<S>(cone, gap));
                     S::store(d, &mut lanes_mut(&mut ds[all])[0]);
                     if four.push(cone) {
-                        rounds = S::max(round::blocked::<S>(&four, s, ds), rounds);
-                        rounds = S::max(round::blocked::<S>(&four, z, dz), rounds);
+                        rounds = S::max(round::blocked_by::<S>(&four, s, ds), rounds);
+                        rounds = S::max(round::blocked_by::<S>(&four, z, dz), rounds);
                         four.clear();
                     }
                     continue;
@@ -281,8 +281,8 @@ kernel! {
             }
         }
         if !four.is_empty() {
-            rounds = S::max(round::blocked::<S>(&four, s, ds), rounds);
-            rounds = S::max(round::blocked::<S>(&four, z, dz), rounds);
+            rounds = S::max(round::blocked_by::<S>(&four, s, ds), rounds);
+            rounds = S::max(round::blocked_by::<S>(&four, z, dz), rounds);
         }
         let blocked = S::max(S::div(most_s, over_s), S::div(most_z, over_z));
         let blocked = S::max(blocked, rounds);

@@ -2,8 +2,9 @@
 
 use super::tile::{Pair, add_product};
 use super::wide::{One, Vector, wide_kernel};
-use super::{Simd, axpy, by_dim, kernel, lanes, lanes_mut};
-use crate::cone::program::{ConeData, ConeProgram, LANES};
+use super::batch::G_at;
+use super::{Isa, Lane, Simd, axpy, by_dim, kernel, lanes, lanes_mut};
+use crate::cone::program::{ConeData, ConeProgram, LANES, padded};
 use crate::cone::structure::{Group, Panel, Target};
 
 kernel! {
@@ -26,18 +27,43 @@ kernel! {
     }
 }
 
-wide_kernel! {
-    /// `H += rho Σ Jᵀ Eᵀ W E J` over all cones of some groups.
-    ///
-    /// `W` is `diag(w)` for edges; for round cones it is the matrix in `D`, laid out like `E`. `JS` and
-    /// `GJ` are scratch.
-    add_cones(
+kernel! {
+    /// `G = rho E W Eᵀ` of all cones of some groups, `W` being `diag(w)` on edges; for round cones it is the
+    /// matrix in `D`, laid out like `E`.
+    matrices(
         p: &ConeProgram,
         groups: &[Group],
-        targets: &[Target],
         rho: f64,
         w: &[f64],
         D: &[f64],
+        G: &mut [f64],
+    ) {
+        for group in groups {
+            for cone in &p.cones[group.first_cone as usize..group.last_cone as usize] {
+                let w = &lanes(&w[cone.at as usize..])[..cone.stride_z as usize / LANES];
+                let G = &mut lanes_mut(&mut G[G_at(cone.b_at)..])
+                    [..cone.k as usize * padded(cone.k as usize) / LANES];
+                if w.iter().all(|w| *w == [0.0; LANES]) {
+                    G.fill([0.0; LANES]);
+                    continue;
+                }
+                match cone.k {
+                    3 => matrix::<S, 3>(p, cone, rho, w, D, G),
+                    4 => matrix::<S, 4>(p, cone, rho, w, D, G),
+                    _ => matrix_any::<S>(p, cone, rho, w, D, G.as_flattened_mut()),
+                }
+            }
+        }
+    }
+}
+
+wide_kernel! {
+    /// `H += Σ Jᵀ G J` over all cones of some groups. `JS` and `GJ` are scratch.
+    add_products(
+        p: &ConeProgram,
+        groups: &[Group],
+        targets: &[Target],
+        G: &[f64],
         JS: &mut Vec<f64>,
         GJ: &mut Vec<f64>,
         H: &mut [f64],
@@ -49,11 +75,11 @@ wide_kernel! {
             if W::ROOMY && k == 3 && own.iter().all(|t| t.dim == 6 && t.width == 8) {
                 match *own {
                     [target] => {
-                        add_body::<S, W>(p, cones, target, rho, w, D, H);
+                        add_body::<W>(p, cones, target, G, H);
                         continue;
                     }
                     [first, cross, last] => {
-                        add_bodies::<S, W>(p, cones, [first, cross, last], rho, w, D, H);
+                        add_bodies::<W>(p, cones, [first, cross, last], G, H);
                         continue;
                     }
                     _ => {}
@@ -67,8 +93,8 @@ wide_kernel! {
             let mut used = 0;
             let mut idle = false;
             for cone in cones {
-                let w = &lanes(&w[cone.at as usize..])[..cone.stride_z as usize / LANES];
-                if w.iter().all(|w| *w == [0.0; LANES]) {
+                let G = &lanes(&G[G_at(cone.b_at)..])[..k * padded(k) / LANES];
+                if is_zero(G) {
                     if !idle {
                         // all before were active and in place
                         let first = cones[0].J_at as usize;
@@ -83,13 +109,13 @@ wide_kernel! {
                 }
                 let GJ = &mut GJ[used..used + k * width];
                 match (k, width / LANES) {
-                    (3, 2) => weigh::<S, W, 3, 2>(p, cone, rho, w, D, J, GJ),
-                    (3, 4) => weigh::<S, W, 3, 4>(p, cone, rho, w, D, J, GJ),
-                    (3, 5) => weigh::<S, W, 3, 5>(p, cone, rho, w, D, J, GJ),
-                    (4, 2) => weigh::<S, W, 4, 2>(p, cone, rho, w, D, J, GJ),
-                    (4, 4) => weigh::<S, W, 4, 4>(p, cone, rho, w, D, J, GJ),
-                    (4, 5) => weigh::<S, W, 4, 5>(p, cone, rho, w, D, J, GJ),
-                    _ => weigh_any::<S>(p, cone, rho, w, D, J, GJ),
+                    (3, 2) => weigh::<S, W, 3, 2>(G, J, GJ),
+                    (3, 4) => weigh::<S, W, 3, 4>(G, J, GJ),
+                    (3, 5) => weigh::<S, W, 3, 5>(G, J, GJ),
+                    (4, 2) => weigh::<S, W, 4, 2>(G, J, GJ),
+                    (4, 4) => weigh::<S, W, 4, 4>(G, J, GJ),
+                    (4, 5) => weigh::<S, W, 4, 5>(G, J, GJ),
+                    _ => weigh_any::<S>(k, G.as_flattened(), width, J, GJ),
                 }
                 used += k * width;
             }
@@ -115,42 +141,67 @@ wide_kernel! {
     }
 }
 
-/// `GJ = rho E W Eᵀ J` of one cone.
-#[inline(always)]
-fn weigh<S: Simd, W: Vector, const K: usize, const C: usize>(
+/// `H += rho Σ Jᵀ Eᵀ W E J` over all cones of some groups, `W` as in [`matrices`].
+#[allow(clippy::too_many_arguments)] // plain data, and no state to hide it in
+pub(crate) fn add_cones(
+    isa: Isa,
     p: &ConeProgram,
-    cone: &ConeData,
+    groups: &[Group],
+    targets: &[Target],
     rho: f64,
-    w: &[[f64; LANES]],
+    w: &[f64],
     D: &[f64],
-    J: &[f64],
-    GJ: &mut [f64],
+    scratch: &mut Products,
+    H: &mut [f64],
 ) {
-    let G = weight::<S, K>(p, cone, rho, w, D);
-    let (J, GJ) = (&J[..K * C * LANES], &mut GJ[..K * C * LANES]);
+    let Products { G, JS, GJ } = scratch;
+    if G.len() < G_at(p.b.len() as u32) {
+        G.resize(G_at(p.b.len() as u32), 0.0);
+    }
+    matrices(isa, p, groups, rho, w, D, G);
+    add_products(isa, p, groups, targets, G, JS, GJ, H);
+}
+
+/// Memory of the products: `G` of every cone, Jacobians of those that are not idle, and `G J`.
+#[derive(Debug, Default)]
+pub(crate) struct Products {
+    pub G: Vec<f64>,
+    pub JS: Vec<f64>,
+    pub GJ: Vec<f64>,
+}
+
+#[inline(always)]
+fn is_zero(G: &[Lane]) -> bool {
+    G.iter().all(|row| *row == [0.0; LANES])
+}
+
+/// `GJ = G J` of one cone.
+#[inline(always)]
+fn weigh<S: Simd, W: Vector, const K: usize, const C: usize>(G: &[Lane], J: &[f64], GJ: &mut [f64]) {
+    let (G, J, GJ) = (&G[..K], &J[..K * C * LANES], &mut GJ[..K * C * LANES]);
     let mut c = 0;
     while c + W::N <= C {
-        times_G::<W, K>(&G, C * LANES, c * LANES, J, GJ);
+        times_G::<W, K>(G, C * LANES, c * LANES, J, GJ);
         c += W::N;
     }
     if c < C {
-        times_G::<One<S>, K>(&G, C * LANES, c * LANES, J, GJ);
+        times_G::<One<S>, K>(G, C * LANES, c * LANES, J, GJ);
     }
 }
 
 /// `G = rho E W Eᵀ` of one cone.
 #[inline(always)]
-fn weight<S: Simd, const K: usize>(
+fn matrix<S: Simd, const K: usize>(
     p: &ConeProgram,
     cone: &ConeData,
     rho: f64,
-    w: &[[f64; LANES]],
+    w: &[Lane],
     D: &[f64],
-) -> [[f64; LANES]; K] {
+    G: &mut [Lane],
+) {
     let per = w.len();
-    let E = &lanes(&p.E[cone.E_at as usize..])[..K * per];
+    let (E, G) = (&lanes(&p.E[cone.E_at as usize..])[..K * per], &mut G[..K]);
     let rho = S::splat(rho);
-    let mut G = [[0.0; LANES]; K];
     if cone.round {
         let D = &lanes(&D[cone.E_at as usize..])[..K];
         let mut diagonal = [0.0; LANES];
@@ -173,27 +224,54 @@ fn weight<S: Simd, const K: usize>(
             S::store(S::mul(rho, S::sums(dots)), &mut G[r]);
         }
     }
-    G
+}
+
+/// The same for any number of rows, each padded.
+#[inline(always)]
+fn matrix_any<S: Simd>(
+    p: &ConeProgram,
+    cone: &ConeData,
+    rho: f64,
+    w: &[Lane],
+    D: &[f64],
+    G: &mut [f64],
+) {
+    let (k, per) = (cone.k as usize, w.len());
+    let E = &lanes(&p.E[cone.E_at as usize..])[..k * per];
+    G.fill(0.0);
+    for r in 0..k {
+        for q in 0..k {
+            let value = if cone.round {
+                let D = &D[cone.E_at as usize + r * per * LANES..];
+                E[r * per + r / LANES][r % LANES] * D[q] * E[q * per + q / LANES][q % LANES]
+            } else {
+                let mut acc = S::zero();
+                for j in 0..per {
+                    let weighed = S::mul(S::load(&E[r * per + j]), S::load(&w[j]));
+                    acc = S::fma(weighed, S::load(&E[q * per + j]), acc);
+                }
+                S::sum(acc)
+            };
+            G[r * padded(k) + q] = rho * value;
+        }
+    }
 }
 
 /// `H += Jᵀ G J` of contacts between a free body and what has no variables.
 #[inline(always)]
-fn add_body<S: Simd, W: Vector>(
+fn add_body<W: Vector>(
     p: &ConeProgram,
     cones: &[ConeData],
     target: Target,
-    rho: f64,
-    w: &[f64],
-    D: &[f64],
+    G: &[f64],
     H: &mut [f64],
 ) {
     let mut sums = [W::zero(); 6];
     for cone in cones {
-        let w = &lanes(&w[cone.at as usize..])[..cone.stride_z as usize / LANES];
-        if w.iter().all(|w| *w == [0.0; LANES]) {
+        let G = &lanes(&G[G_at(cone.b_at)..])[..3];
+        if is_zero(G) {
             continue;
         }
-        let G = weight::<S, 3>(p, cone, rho, w, D);
         let J = &p.J[cone.J_at as usize..][..24];
         for r in 0..3 {
             let g = times_row::<W>(&G[r], J, 8, 0);
@@ -209,23 +287,20 @@ fn add_body<S: Simd, W: Vector>(
 /// `H += Jᵀ G J` of contacts between two free bodies: with what is theirs alone, and in one block, with rows
 /// of the one that goes first, what is of both.
 #[inline(always)]
-fn add_bodies<S: Simd, W: Vector>(
+fn add_bodies<W: Vector>(
     p: &ConeProgram,
     cones: &[ConeData],
     [first, cross, last]: [Target; 3],
-    rho: f64,
-    w: &[f64],
-    D: &[f64],
+    G: &[f64],
     H: &mut [f64],
 ) {
     let (a, b) = (cross.row as usize, cross.column as usize);
     let (mut own, mut both, mut other) = ([W::zero(); 6], [W::zero(); 6], [W::zero(); 6]);
     for cone in cones {
-        let w = &lanes(&w[cone.at as usize..])[..cone.stride_z as usize / LANES];
-        if w.iter().all(|w| *w == [0.0; LANES]) {
+        let G = &lanes(&G[G_at(cone.b_at)..])[..3];
+        if is_zero(G) {
             continue;
         }
-        let G = weight::<S, 3>(p, cone, rho, w, D);
         let J = &p.J[cone.J_at as usize..][..48];
         for r in 0..3 {
             let (g, h) = (times_row::<W>(&G[r], J, 16, a), times_row::<W>(&G[r], J, 16, b));
@@ -268,7 +343,7 @@ fn add_rows<T: Vector>(rows: [T::V; 6], target: Target, H: &mut [f64]) {
 /// `GJ = G J` on the columns of one vector.
 #[inline(always)]
 fn times_G<T: Vector, const K: usize>(
-    G: &[[f64; LANES]; K],
+    G: &[Lane],
     width: usize,
     at: usize,
     J: &[f64],
@@ -288,33 +363,12 @@ fn times_G<T: Vector, const K: usize>(
 }
 
 #[inline(always)]
-fn weigh_any<S: Simd>(
-    p: &ConeProgram,
-    cone: &ConeData,
-    rho: f64,
-    w: &[[f64; LANES]],
-    D: &[f64],
-    J: &[f64],
-    GJ: &mut [f64],
-) {
-    let (k, per, width) = (cone.k as usize, w.len(), cone.width as usize);
-    let E = &lanes(&p.E[cone.E_at as usize..])[..k * per];
-    for (r, to) in GJ.chunks_exact_mut(width).enumerate() {
+fn weigh_any<S: Simd>(k: usize, G: &[f64], width: usize, J: &[f64], GJ: &mut [f64]) {
+    for (to, G) in GJ.chunks_exact_mut(width).zip(G.chunks_exact(padded(k))) {
         to.fill(0.0);
-        for (q, J) in J.chunks_exact(width).enumerate() {
-            let G = if cone.round {
-                let D = &D[cone.E_at as usize + r * per * LANES..];
-                E[r * per + r / LANES][r % LANES] * D[q] * E[q * per + q / LANES][q % LANES]
-            } else {
-                let mut acc = S::zero();
-                for j in 0..per {
-                    let weighed = S::mul(S::load(&E[r * per + j]), S::load(&w[j]));
-                    acc = S::fma(weighed, S::load(&E[q * per + j]), acc);
-                }
-                S::sum(acc)
-            };
-            if G != 0.0 {
-                axpy::<S>(rho * G, J, to);
+        for (J, g) in J.chunks_exact(width).zip(G) {
+            if *g != 0.0 {
+                axpy::<S>(*g, J, to);
             }
         }
     }

@@ -8,6 +8,7 @@
 #![allow(clippy::inline_always)]
 
 mod barrier;
+mod batch;
 mod cones;
 mod factor;
 mod hessian;
@@ -19,10 +20,14 @@ mod tile;
 mod verdict;
 mod wide;
 
-pub(crate) use barrier::{advance, center, corrector, directions, predictor, products, weights};
+pub(crate) use barrier::{advance, corrector, directions, predictor, weights};
+pub(crate) use batch::{
+    G_at, Reach, batch_advance, batch_center, batch_corrector, batch_directions, batch_forces, batch_matrices,
+    batch_predictor, batch_rows,
+};
 pub(crate) use cones::{add_forces, force_power, rates, rows_of_group, slacks, subtract_forces};
 pub(crate) use factor::factor;
-pub(crate) use hessian::{add_cones, cost_times, start_hessian};
+pub(crate) use hessian::{Products, add_cones, add_products, cost_times, start_hessian};
 pub(crate) use many::{
     Small, add_forces_many, add_product_many, add_rows_many, largest_many, press_many, solve_many,
 };

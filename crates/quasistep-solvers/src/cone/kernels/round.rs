@@ -89,14 +89,14 @@ fn determinant<S: Simd>(v: &[S::V; LANES]) -> S::V {
 }
 
 /// Nesterov and Todd's scaling: `w` and `eta`.
-struct Scaling<S: Simd> {
+pub(super) struct Scaling<S: Simd> {
     w: [S::V; LANES],
     eta: S::V,
 }
 
 impl<S: Simd> Scaling<S> {
     #[inline(always)]
-    fn new(s: &[S::V; LANES], z: &[S::V; LANES]) -> Self {
+    pub fn new(s: &[S::V; LANES], z: &[S::V; LANES]) -> Self {
         let least = S::splat(1e-300);
         let a = S::sqrt(S::max(determinant::<S>(s), least));
         let b = S::sqrt(S::max(determinant::<S>(z), least));
@@ -129,24 +129,48 @@ impl<S: Simd> Scaling<S> {
     }
 }
 
-/// `D = W⁻²` of four cones.
+/// Row `i` of `W⁻² = (2 v vᵀ − J) / eta²`, `v = (w_0, −w_1)`.
 #[inline(always)]
-pub(super) fn write_D<S: Simd>(four: &Four<'_>, s: &[f64], z: &[f64], D: &mut [f64]) {
-    let Scaling { w, eta } = Scaling::<S>::new(&four.load::<S>(s), &four.load::<S>(z));
-    let scale = S::div(S::splat(1.0), S::mul(eta, eta));
-    let (twice, minus) = (S::add(scale, scale), S::splat(-1.0));
+fn row_of_D<S: Simd>(scaling: &Scaling<S>, i: usize) -> [S::V; LANES] {
+    let Scaling { w, eta } = scaling;
+    let scale = S::div(S::splat(1.0), S::mul(*eta, *eta));
+    let minus = S::splat(-1.0);
     let mut v = [S::zero(); LANES];
     for i in 0..LANES {
         v[i] = if i == 0 { w[0] } else { S::mul(minus, w[i]) };
     }
-    for i in 0..LANES {
-        let mut row = [S::zero(); LANES];
-        let factor = S::mul(twice, v[i]);
-        for j in 0..LANES {
-            row[j] = S::mul(factor, v[j]);
+    let factor = S::mul(S::add(scale, scale), v[i]);
+    let mut row = [S::zero(); LANES];
+    for j in 0..LANES {
+        row[j] = S::mul(factor, v[j]);
+    }
+    row[i] = if i == 0 { S::sub(row[i], scale) } else { S::add(row[i], scale) };
+    row
+}
+
+/// `D = W⁻²` of four cones of `m` rows, entry by entry.
+#[inline(always)]
+pub(super) fn scale<S: Simd>(
+    m: usize,
+    s: &[S::V; LANES],
+    z: &[S::V; LANES],
+    D: &mut [Lane],
+) {
+    let scaling = Scaling::<S>::new(s, z);
+    for i in 0..m {
+        let row = row_of_D::<S>(&scaling, i);
+        for j in 0..m {
+            S::store(row[j], &mut D[i * m + j]);
         }
-        row[i] = if i == 0 { S::sub(row[i], scale) } else { S::add(row[i], scale) };
-        let rows = S::transpose(row);
+    }
+}
+
+/// `D = W⁻²` of four cones.
+#[inline(always)]
+pub(super) fn write_D<S: Simd>(four: &Four<'_>, s: &[f64], z: &[f64], D: &mut [f64]) {
+    let scaling = Scaling::<S>::new(&four.load::<S>(s), &four.load::<S>(z));
+    for i in 0..LANES {
+        let rows = S::transpose(row_of_D::<S>(&scaling, i));
         for (cone, row) in four.cones.iter().zip(rows) {
             if i < cone.m as usize {
                 let D = lanes_mut(&mut D[cone.E_at as usize..]);
@@ -155,6 +179,37 @@ pub(super) fn write_D<S: Simd>(four: &Four<'_>, s: &[f64], z: &[f64], D: &mut [f
                 D[i][cone.m as usize..].fill(0.0);
             }
         }
+    }
+}
+
+impl<S: Simd> Scaling<S> {
+    /// `W⁻¹ (lambda \ (W⁻¹ ds ∘ W dz − mu e))` of four cones.
+    #[inline(always)]
+    pub fn corrector(
+        &self,
+        mu: f64,
+        z: &[S::V; LANES],
+        ds: &[S::V; LANES],
+        dz: &[S::V; LANES],
+    ) -> [S::V; LANES] {
+        let eta = self.eta;
+        let back = S::div(S::splat(1.0), eta);
+        let l = self.times(z, 1.0, eta);
+        let a = self.times(ds, -1.0, back);
+        let b = self.times(dz, 1.0, eta);
+        let mut product = [S::zero(); LANES];
+        product[0] = S::add(S::fma(a[0], b[0], dot_tail::<S>(&a, &b)), S::splat(-mu));
+        for i in 1..LANES {
+            product[i] = S::fma(a[0], b[i], S::mul(b[0], a[i]));
+        }
+        let det = S::max(determinant::<S>(&l), S::splat(1e-300));
+        let along = dot_tail::<S>(&l, &product);
+        let mut quotient = [S::zero(); LANES];
+        quotient[0] = S::div(S::sub(S::mul(l[0], product[0]), along), det);
+        for i in 1..LANES {
+            quotient[i] = S::div(S::sub(product[i], S::mul(quotient[0], l[i])), l[0]);
+        }
+        self.times(&quotient, -1.0, back)
     }
 }
 
@@ -172,26 +227,10 @@ pub(super) fn correct<S: Simd>(
     dz: &[f64],
     t: &mut [f64],
 ) {
-    let (s, z_in) = (four.load::<S>(s), four.load::<S>(z));
-    let scaling = Scaling::<S>::new(&s, &z_in);
-    let eta = scaling.eta;
-    let back = S::div(S::splat(1.0), eta);
-    let l = scaling.times(&z_in, 1.0, eta);
-    let a = scaling.times(&four.load::<S>(ds), -1.0, back);
-    let b = scaling.times(&four.load::<S>(dz), 1.0, eta);
-    let mut product = [S::zero(); LANES];
-    product[0] = S::add(S::fma(a[0], b[0], dot_tail::<S>(&a, &b)), S::splat(-mu));
-    for i in 1..LANES {
-        product[i] = S::fma(a[0], b[i], S::mul(b[0], a[i]));
-    }
-    let det = S::max(determinant::<S>(&l), S::splat(1e-300));
-    let along = dot_tail::<S>(&l, &product);
-    let mut quotient = [S::zero(); LANES];
-    quotient[0] = S::div(S::sub(S::mul(l[0], product[0]), along), det);
-    for i in 1..LANES {
-        quotient[i] = S::div(S::sub(product[i], S::mul(quotient[0], l[i])), l[0]);
-    }
-    let sums = S::transpose(scaling.times(&quotient, -1.0, back));
+    let z_in = four.load::<S>(z);
+    let scaling = Scaling::<S>::new(&four.load::<S>(s), &z_in);
+    let products = scaling.corrector(mu, &z_in, &four.load::<S>(ds), &four.load::<S>(dz));
+    let sums = S::transpose(products);
     for (cone, sum) in four.cones.iter().zip(sums) {
         let at = cone.at as usize;
         let more = times_D::<S>(cone, D, rows::<S>(cone, gap));
@@ -200,14 +239,19 @@ pub(super) fn correct<S: Simd>(
     }
 }
 
+/// [`blocked`] of four cones in `v` and `dv`.
+#[inline(always)]
+pub(super) fn blocked_by<S: Simd>(four: &Four<'_>, v: &[f64], dv: &[f64]) -> S::V {
+    blocked::<S>(&four.load::<S>(v), &four.load::<S>(dv))
+}
+
 /// Inverse of the longest `alpha` for which `v + alpha dv` stays in each of four cones; negative if none ends
 /// it.
 #[inline(always)]
-pub(super) fn blocked<S: Simd>(four: &Four<'_>, v: &[f64], dv: &[f64]) -> S::V {
-    let (v, dv) = (four.load::<S>(v), four.load::<S>(dv));
-    let det = determinant::<S>(&v);
+pub(super) fn blocked<S: Simd>(v: &[S::V; LANES], dv: &[S::V; LANES]) -> S::V {
+    let det = determinant::<S>(v);
     let res = S::sqrt(det);
-    let along = S::div(S::sub(S::mul(v[0], dv[0]), dot_tail::<S>(&v, &dv)), res);
+    let along = S::div(S::sub(S::mul(v[0], dv[0]), dot_tail::<S>(v, dv)), res);
     let lift = S::div(S::add(along, dv[0]), S::add(v[0], res));
     let mut across = [S::zero(); LANES];
     for i in 1..LANES {

@@ -29,7 +29,7 @@ mod start;
 mod steps;
 mod work;
 
-use crate::cone::kernels::Isa;
+use crate::cone::kernels::{Isa, Products};
 use crate::cone::program::ConeProgram;
 use crate::cone::structure::{Group, Island, Structure};
 use crate::qp::Saturation;
@@ -108,8 +108,7 @@ pub(crate) struct Newton {
     kept_changes: u32,
     change: Vec<f64>,
     W: Vec<f64>,
-    JS: Vec<f64>,
-    GJ: Vec<f64>,
+    products: Products,
     /// Whether each spring is at its limit: no curvature.
     limited: Vec<bool>,
     /// Padded index of each spring's variable.

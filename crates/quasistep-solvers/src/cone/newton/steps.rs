@@ -183,8 +183,7 @@ impl Newton {
             rho,
             if same { change } else { &self.w },
             &self.D,
-            &mut self.JS,
-            &mut self.GJ,
+            &mut self.products,
             kept_H,
         );
         for all in work.spans() {

@@ -11,7 +11,7 @@
 //! multiplies the error by `1/(1 + rho sigma)`, `sigma` an eigenvalue of `A P'⁻¹ Aᵀ` that is not 0. What
 //! `zeta` gains is a combination of rows throughout: the smallest norm needs no projection.
 
-use crate::cone::kernels::{self, Isa};
+use crate::cone::kernels::{self, Isa, Products};
 use crate::cone::program::{ConeData, ConeProgram, MAX_ROWS};
 use crate::cone::structure::{Group, Structure};
 
@@ -181,8 +181,7 @@ pub(super) struct Linear {
     pub rho: f64,
     pub H: Vec<f64>,
     pub W: Vec<f64>,
-    JS: Vec<f64>,
-    GJ: Vec<f64>,
+    products: Products,
     w: Vec<f64>,
     D: Vec<f64>,
     /// Per spring: padded index of its variable, and its stiffness, 0 at its limit.
@@ -202,8 +201,7 @@ impl Linear {
             rho: 0.0,
             H: Vec::new(),
             W: Vec::new(),
-            JS: Vec::new(),
-            GJ: Vec::new(),
+            products: Products::default(),
             w: Vec::new(),
             D: Vec::new(),
             springs: Vec::new(),
@@ -267,7 +265,7 @@ impl Linear {
             self.w[cone.at as usize..(cone.at + cone.m) as usize].fill(1.0);
         }
         let last = self.structure.panels.len();
-        let Self { isa, structure: s, H, W, JS, GJ, w, D, springs, .. } = self;
+        let Self { isa, structure: s, H, W, products, w, D, springs, .. } = self;
         kernels::start_hessian(*isa, p, &s.panels, 0.0, H);
         for (at, stiffness) in springs {
             let block = p.blocks.partition_point(|b| b.at as usize <= *at) - 1;
@@ -276,7 +274,7 @@ impl Linear {
             H[panel.at as usize + i * (panel.width as usize + 1)] += *stiffness;
         }
         let groups = &s.groups[..s.islands.last().map_or(0, |island| island.last_group as usize)];
-        kernels::add_cones(*isa, p, groups, &s.targets, 1.0, w, D, JS, GJ, H);
+        kernels::add_cones(*isa, p, groups, &s.targets, 1.0, w, D, products, H);
         kernels::factor(*isa, s, 0, last, NO_PIVOT * scale, H, W).is_ok()
     }
 
