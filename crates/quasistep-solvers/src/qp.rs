@@ -236,6 +236,12 @@ pub struct Settings {
     /// 100 cones and more; the answer has the same bits for any number. A solve on several threads
     /// allocates.
     pub threads: u32,
+    /// How far an answer may be off, as a share of the forces and speeds around: balance and rows, and products
+    /// as a share of force times speed. 0 (the default) asks for all digits, on the exact active set and with
+    /// the smallest multipliers. Used by [`ConeSolver`](crate::ConeSolver) where its interior point is: with
+    /// 1e-8, as other solvers have it, that ends sooner, near the middle of the set of answers; speeds are
+    /// then off by up to 1e-3 of the largest where rows are degenerate.
+    pub accuracy: f64,
 }
 
 impl Qp<'_> {

@@ -2,6 +2,7 @@
 
 mod accept;
 mod attempts;
+mod near;
 
 use crate::cone::check::{self, Memory};
 use crate::cone::dense_form::DenseProgram;
@@ -150,6 +151,10 @@ impl ConeSolver {
         // an answer of the above is proof enough
         if let Err(reason) = program.check_numbers() {
             out.reason = Some(reason);
+            return;
+        }
+        let accuracy = if settings.accuracy > 0.0 { settings.accuracy } else { 0.0 };
+        if accuracy > 0.0 && self.nearly(program, warm, accuracy, out) {
             return;
         }
         self.newton.prepare(program, &self.structure);
