@@ -4,7 +4,7 @@
 
 mod order;
 
-use crate::cone::program::{ConeData, ConeProgram};
+use crate::cone::program::{ConeData, ConeProgram, padded};
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 
@@ -25,6 +25,7 @@ pub(crate) struct Structure {
     pub panel_of_block: Vec<u32>,
     pub columns: Vec<Column>,
     pub updates: Vec<Update>,
+    pub terms: Vec<Term>,
     /// Numbers in the factor.
     pub H_len: usize,
     /// Numbers in the inverses of the diagonal blocks.
@@ -42,7 +43,7 @@ pub(crate) struct Group {
     pub last_target: u32,
 }
 
-/// Where the product of two sides of a group goes: `H[at + i stride ..] += J_rowᵀ G J_column`.
+/// Where the product of two sides of a group goes: `H[at + i width ..] += J_rowᵀ G J_column`.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Target {
     /// First column of the side that gives the rows, and their number.
@@ -52,7 +53,6 @@ pub(crate) struct Target {
     pub column: u32,
     pub width: u32,
     pub at: u32,
-    pub stride: u32,
 }
 
 /// Blocks that no cone ties to other blocks.
@@ -70,7 +70,8 @@ pub(crate) struct Island {
     pub last_span: u32,
 }
 
-/// Row block of the upper factor `U`, `H = Uᵀ U`: the diagonal block, then those to its right.
+/// Row block of the upper factor `U`, `H = Uᵀ U`: the diagonal block, then those to its right, each row-major
+/// by itself and padded.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Panel {
     pub block: u32,
@@ -90,33 +91,48 @@ pub(crate) struct Panel {
     pub last_update: u32,
 }
 
+impl Panel {
+    /// Columns of the diagonal block, padding included.
+    pub fn stride(&self) -> u32 {
+        padded(self.dim as usize) as u32
+    }
+
+    /// Numbers of the panel.
+    pub fn len(&self) -> u32 {
+        self.dim * self.width
+    }
+}
+
 /// A block to the right of the diagonal.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Column {
     pub panel: u32,
     pub x_at: u32,
     pub stride: u32,
-    /// First column within the panel.
+    /// First of its numbers in the factor.
     pub at: u32,
 }
 
-/// `H[at + i width_of_target + ..width] −= Σ_r U[r][row + i] U[r][from ..from + width]`, over the rows `r` of
-/// `sources` panels, one after another, that have the same columns but for their own.
+/// `H[at ..] −= Σ_terms U[row ..]ᵀ U[column ..]`, blocks of the target's `dim` rows and `stride` columns.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Update {
-    pub target: u32,
-    pub first_source: u32,
-    pub sources: u32,
-    /// Columns within the first source; within another there are fewer before them.
-    pub row: u32,
-    pub from: u32,
-    pub width: u32,
-    /// Column within the target.
     pub at: u32,
+    pub dim: u32,
+    pub stride: u32,
+    pub first_term: u32,
+    pub last_term: u32,
 }
 
-/// Panels that go into one update: their rows lie in the first cache together.
-const SOURCES: u32 = 6;
+/// Two blocks of one panel, and its rows.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Term {
+    pub row: u32,
+    pub column: u32,
+    pub dim: u32,
+}
+
+/// Panels that go into one update: their blocks lie in the first cache together.
+const SOURCES: usize = 8;
 
 #[derive(Debug, Default)]
 struct Scratch {
@@ -132,6 +148,10 @@ struct Scratch {
     first_child: Vec<u32>,
     next_child: Vec<u32>,
     stack: Vec<u32>,
+    /// Panels that others are taken off, by target: where each target's begin, and for each the column that is
+    /// the target's.
+    source_starts: Vec<u32>,
+    sources: Vec<(u32, u32)>,
 }
 
 /// Whether two cones go into one group.
@@ -218,7 +238,6 @@ impl Structure {
         let s = &mut self.scratch;
         self.panels.clear();
         self.columns.clear();
-        self.updates.clear();
         self.islands.clear();
         let (mut at, mut first_row, mut W_at) = (0, 0, 0);
         for (p, &block) in s.order.iter().enumerate() {
@@ -233,7 +252,7 @@ impl Structure {
                     panel: s.position[other as usize],
                     x_at: o.at,
                     stride: o.stride,
-                    at: width,
+                    at: at + data.dim * width,
                 });
                 width += o.stride;
             }
@@ -276,84 +295,67 @@ impl Structure {
         self.find_updates();
     }
 
-    /// What each panel takes off later ones, runs of panels with the same columns together.
+    /// What each panel takes off later ones, by target.
     fn find_updates(&mut self) {
-        self.updates.clear();
-        let mut first = 0;
-        while first < self.panels.len() {
-            let mut last = first + 1;
-            while last < first + SOURCES as usize && self.goes_on(last) {
-                last += 1;
-            }
-            // those within the run, then those below it
-            for target in first + 1..last {
-                self.push_updates(first, target, target);
-            }
-            let below = self.panels[last - 1];
-            for column in below.first_column..below.last_column {
-                self.push_updates(first, last, self.columns[column as usize].panel as usize);
-            }
-            first = last;
+        let Self { panels, columns, updates, terms, scratch, .. } = self;
+        let Scratch { source_starts: starts, sources, .. } = scratch;
+        starts.clear();
+        starts.resize(panels.len() + 2, 0);
+        for column in &*columns {
+            starts[column.panel as usize + 2] += 1;
         }
-        self.updates.sort_unstable_by_key(|u| (u.target, u.first_source, u.from));
-        let mut at = 0;
-        for (p, panel) in self.panels.iter_mut().enumerate() {
-            panel.first_update = at as u32;
-            while self.updates.get(at).is_some_and(|u| u.target as usize == p) {
-                at += 1;
-            }
-            panel.last_update = at as u32;
+        for p in 2..starts.len() {
+            starts[p] += starts[p - 1];
         }
-    }
-
-    /// Whether a panel has the columns of the one before but for its own.
-    fn goes_on(&self, p: usize) -> bool {
-        let [before, own] = [p - 1, p].map(|i| self.panels.get(i));
-        before.zip(own).is_some_and(|(before, own)| {
-            let first = before.first_column as usize;
-            before.last_column - before.first_column == own.last_column - own.first_column + 1
-                && self.columns[first].panel as usize == p
-        })
-    }
-
-    /// What the panels `first..last` take off `target`.
-    fn push_updates(&mut self, first: usize, last: usize, target: usize) {
-        let to = self.panels[target];
-        let own = self.panels[first];
-        let columns = own.first_column as usize..own.last_column as usize;
-        let is_target = |c: &Column| c.panel as usize == target;
-        let skipped = self.columns[columns.clone()].iter().position(is_target);
-        let i = columns.start + skipped.expect("one of its columns");
-        let row = self.columns[i];
-        for l in i..columns.end {
-            let from = self.columns[l];
-            let at = if l == i { 0 } else { self.column_of(&to, from.panel) };
-            // neighbours here and there become one run
-            if l > i
-                && let Some(last) = self.updates.last_mut()
-                && last.from + last.width == from.at
-                && last.at + last.width == at
-            {
-                last.width += from.stride;
-                continue;
+        sources.clear();
+        sources.resize(columns.len(), (0, 0));
+        for (p, panel) in panels.iter().enumerate() {
+            for c in panel.first_column..panel.last_column {
+                let next = &mut starts[columns[c as usize].panel as usize + 1];
+                sources[*next as usize] = (p as u32, c);
+                *next += 1;
             }
-            self.updates.push(Update {
-                target: target as u32,
-                first_source: first as u32,
-                sources: (last - first) as u32,
-                row: row.at,
-                from: from.at,
-                width: from.stride,
-                at,
-            });
+        }
+        updates.clear();
+        terms.clear();
+        for target in 0..panels.len() {
+            let to = panels[target];
+            panels[target].first_update = updates.len() as u32;
+            let own = &mut sources[starts[target] as usize..starts[target + 1] as usize];
+            for sources in own.chunks_mut(SOURCES) {
+                let diagonal = (target as u32, to.at, to.stride());
+                let right = &columns[to.first_column as usize..to.last_column as usize];
+                let right = right.iter().map(|c| (c.panel, c.at, c.stride));
+                let rows: [u32; SOURCES] =
+                    std::array::from_fn(|i| sources.get(i).map_or(0, |(_, c)| columns[*c as usize].at));
+                for (panel, at, stride) in std::iter::once(diagonal).chain(right) {
+                    let first_term = terms.len() as u32;
+                    for ((source, next), row) in sources.iter_mut().zip(rows) {
+                        let source = &panels[*source as usize];
+                        let column = columns.get(*next as usize);
+                        if let Some(column) = column
+                            && *next < source.last_column
+                            && column.panel == panel
+                        {
+                            terms.push(Term { row, column: column.at, dim: source.dim });
+                            *next += 1;
+                        }
+                    }
+                    let last_term = terms.len() as u32;
+                    if last_term > first_term {
+                        updates.push(Update { at, dim: to.dim, stride, first_term, last_term });
+                    }
+                }
+            }
+            panels[target].last_update = updates.len() as u32;
         }
     }
 
-    /// First column of block `panel` within `of`.
-    fn column_of(&self, of: &Panel, panel: u32) -> u32 {
+    /// First number of block `panel` of `of`, and its columns.
+    fn column_of(&self, of: &Panel, panel: u32) -> Column {
         let columns = &self.columns[of.first_column as usize..of.last_column as usize];
         let k = columns.binary_search_by_key(&panel, |c| c.panel).expect("fill is closed");
-        columns[k].at
+        columns[k]
     }
 
     /// Groups by island, and where their products go.
@@ -381,14 +383,13 @@ impl Structure {
                         continue;
                     }
                     let panel = self.panels[pa as usize];
-                    let offset = if pa == pb { 0 } else { self.column_of(&panel, pb) };
+                    let at = if pa == pb { panel.at } else { self.column_of(&panel, pb).at };
                     self.targets.push(Target {
                         row: a.column,
                         dim: program.blocks[a.block as usize].dim,
                         column: b.column,
                         width: program.blocks[b.block as usize].stride,
-                        at: panel.at + offset,
-                        stride: panel.width,
+                        at,
                     });
                 }
             }

@@ -25,7 +25,7 @@ mod work;
 use crate::cone::batches::{Batches, span, spread};
 use crate::cone::kernels::{self, G_at, Isa, Lane, Products, Reach};
 use crate::cone::program::{ConeProgram, LANES};
-use crate::cone::structure::{Island, Structure};
+use crate::cone::structure::{Island, Panel, Structure};
 use spring::Spring;
 use work::Work;
 
@@ -142,7 +142,7 @@ impl Interior {
             let at = &s.panels[panel as usize];
             self.springs.push(Spring {
                 at: p.blocks[block].at + i,
-                H_at: at.at + i * (at.width + 1),
+                H_at: at.at + i * (at.stride() + 1),
                 panel,
                 stiffness: if spring.limit > 0.0 { spring.stiffness } else { 0.0 },
                 limit: spring.limit,
@@ -316,7 +316,7 @@ impl Interior {
     /// Gondzio's. Returns its longest step inside.
     fn lengthen(&mut self, work: &Work<'_>, aim: f64) -> f64 {
         let mut far = longest(&self.direction(work));
-        let large = work.panels.iter().map(|panel| panel.dim * panel.width).sum::<u32>() >= LARGE;
+        let large = work.panels.iter().map(Panel::len).sum::<u32>() >= LARGE;
         for _ in 0..if large && !work.round { CENTERINGS } else { 0 } {
             if far >= LONG {
                 break;

@@ -1,10 +1,9 @@
 //! The block factor `H = Uᵀ U`.
 
-use super::tile::{Run, add_product};
 use super::wide::{One, Vector, wide_kernel};
 use super::{Simd, axpy, lanes, lanes_mut};
-use crate::cone::program::LANES;
-use crate::cone::structure::{Panel, Structure};
+use crate::cone::program::{LANES, padded};
+use crate::cone::structure::{Column, Panel, Structure, Term};
 
 wide_kernel! {
     /// `H = Uᵀ U` in place, over the panels `first..last`, with the inverses `U⁻ᵀ` of the diagonal
@@ -18,34 +17,32 @@ wide_kernel! {
         inverses: &mut [f64],
     ) -> Result<(), u32> {
         for panel in &s.panels[first..last] {
-            let (dim, width) = (panel.dim as usize, panel.width as usize);
-            let (before, own) = H.split_at_mut(panel.at as usize);
-            let U = &mut own[..dim * width];
+            let dim = panel.dim as usize;
+            let (before, U) = H.split_at_mut(panel.at as usize);
+            let U = &mut U[..panel.len() as usize];
             // what the panels before take off it: they are read again and again, it alone is written
             for update in &s.updates[panel.first_update as usize..panel.last_update as usize] {
-                let from = update.first_source as usize;
-                let panels = &s.panels[from..from + update.sources as usize];
-                add_product::<S, W, _>(
-                    &mut U[update.at as usize..],
-                    width,
-                    Run { panels, U: before },
-                    update.row as usize,
-                    dim,
-                    update.from as usize,
-                    update.width as usize,
-                    update.row == update.from,
-                );
+                let terms = &s.terms[update.first_term as usize..update.last_term as usize];
+                let to = &mut U[(update.at - panel.at) as usize..];
+                match (update.dim, update.stride) {
+                    (6, 8) => take_six::<W>(before, terms, to),
+                    (dim, 4) => take_any::<S, 1>(before, terms, dim as usize, to),
+                    (dim, 8) => take_any::<S, 2>(before, terms, dim as usize, to),
+                    (dim, 12) => take_any::<S, 3>(before, terms, dim as usize, to),
+                    (dim, stride) => take_wide::<S>(before, terms, dim as usize, stride as usize, to),
+                }
             }
+            let columns = &s.columns[panel.first_column as usize..panel.last_column as usize];
             let inverse = &mut inverses[panel.W_at as usize..];
             let failed = match dim {
-                1 => factor_fixed::<S, W, 1, 1>(panel, least, U, inverse),
-                2 => factor_fixed::<S, W, 2, 1>(panel, least, U, inverse),
-                3 => factor_fixed::<S, W, 3, 1>(panel, least, U, inverse),
-                6 => factor_fixed::<S, W, 6, 2>(panel, least, U, inverse),
-                7 => factor_fixed::<S, W, 7, 2>(panel, least, U, inverse),
-                8 => factor_fixed::<S, W, 8, 2>(panel, least, U, inverse),
-                9 => factor_fixed::<S, W, 9, 3>(panel, least, U, inverse),
-                _ => factor_any::<S>(panel, least, U, inverse),
+                1 => factor_fixed::<S, W, 1, 1>(panel, columns, least, U, inverse),
+                2 => factor_fixed::<S, W, 2, 1>(panel, columns, least, U, inverse),
+                3 => factor_fixed::<S, W, 3, 1>(panel, columns, least, U, inverse),
+                6 => factor_fixed::<S, W, 6, 2>(panel, columns, least, U, inverse),
+                7 => factor_fixed::<S, W, 7, 2>(panel, columns, least, U, inverse),
+                8 => factor_fixed::<S, W, 8, 2>(panel, columns, least, U, inverse),
+                9 => factor_fixed::<S, W, 9, 3>(panel, columns, least, U, inverse),
+                _ => factor_any::<S>(panel, columns, least, U, inverse),
             };
             if failed < dim {
                 return Err(panel.first_row + failed as u32);
@@ -55,22 +52,95 @@ wide_kernel! {
     }
 }
 
+/// `to −= Σ AᵀB`, of two blocks of six rows and columns each, or rows of another number.
+#[inline(always)]
+fn take_six<W: Vector>(U: &[f64], terms: &[Term], to: &mut [f64]) {
+    let mut acc = [W::zero(); 6];
+    for term in terms {
+        let (A, B) = (&U[term.row as usize..], &U[term.column as usize..]);
+        if term.dim == 6 {
+            let A: &[f64; 48] = A.first_chunk().expect("six rows");
+            let B: &[f64; 48] = B.first_chunk().expect("six rows");
+            for k in 0..6 {
+                let b = W::load(&B[8 * k..]);
+                for i in 0..6 {
+                    acc[i] = W::fma(W::splat(A[8 * k + i]), b, acc[i]);
+                }
+            }
+            continue;
+        }
+        let n = 8 * term.dim as usize;
+        let (A, B) = (A[..n].as_chunks::<8>().0, B[..n].as_chunks::<8>().0);
+        for (A, B) in A.iter().zip(B) {
+            let b = W::load(B);
+            for i in 0..6 {
+                acc[i] = W::fma(W::splat(A[i]), b, acc[i]);
+            }
+        }
+    }
+    let to: &mut [f64; 48] = to.first_chunk_mut().expect("six rows");
+    let minus = W::splat(-1.0);
+    for i in 0..6 {
+        let to = &mut to[8 * i..][..8];
+        W::store(W::fma(minus, acc[i], W::load(to)), to);
+    }
+}
+
+/// The same with `dim` columns of `A`, whose rows are padded, and `L` lanes of `B`.
+#[inline(always)]
+fn take_any<S: Simd, const L: usize>(U: &[f64], terms: &[Term], dim: usize, to: &mut [f64]) {
+    let stride = padded(dim);
+    let to = &mut lanes_mut(to)[..dim * L];
+    for term in terms {
+        let rows = term.dim as usize;
+        let A = &U[term.row as usize..][..rows * stride];
+        let B = &lanes(&U[term.column as usize..])[..rows * L];
+        for (i, to) in to.chunks_exact_mut(L).enumerate() {
+            let mut acc = [S::zero(); L];
+            for (A, B) in A.chunks_exact(stride).zip(B.chunks_exact(L)) {
+                let a = S::splat(-A[i]);
+                for l in 0..L {
+                    acc[l] = S::fma(a, S::load(&B[l]), acc[l]);
+                }
+            }
+            for l in 0..L {
+                S::store(S::add(acc[l], S::load(&to[l])), &mut to[l]);
+            }
+        }
+    }
+}
+
+/// The same with any number of columns.
+#[inline(always)]
+fn take_wide<S: Simd>(U: &[f64], terms: &[Term], dim: usize, stride: usize, to: &mut [f64]) {
+    for term in terms {
+        let (rows, across) = (term.dim as usize, padded(dim));
+        let A = &U[term.row as usize..][..rows * across];
+        let B = &U[term.column as usize..][..rows * stride];
+        for (A, B) in A.chunks_exact(across).zip(B.chunks_exact(stride)) {
+            for (a, to) in A[..dim].iter().zip(to.chunks_exact_mut(stride)) {
+                axpy::<S>(-a, B, to);
+            }
+        }
+    }
+}
+
 /// Factors a panel of `D` rows whose diagonal block has `L` lanes; returns the row that failed, or `D`.
 #[inline(always)]
 fn factor_fixed<S: Simd, W: Vector, const D: usize, const L: usize>(
     panel: &Panel,
+    columns: &[Column],
     least: f64,
     U: &mut [f64],
     inverse_out: &mut [f64],
 ) -> usize {
-    let width = panel.width as usize;
-    let U = &mut U[..D * width];
+    let (own, right) = U.split_at_mut(D * L * LANES);
     let inverse_out = &mut lanes_mut(inverse_out)[..D * L];
     // the diagonal block, with the unit matrix beside it
     let mut rows = [[S::zero(); L]; D];
     let mut inverse = [[S::zero(); L]; D];
     for r in 0..D {
-        let row = &lanes(&U[r * width..])[..L];
+        let row = &lanes(own)[r * L..][..L];
         for l in 0..L {
             rows[r][l] = S::load(&row[l]);
         }
@@ -102,7 +172,7 @@ fn factor_fixed<S: Simd, W: Vector, const D: usize, const L: usize>(
     }
     for r in 0..D {
         let scale = S::splat(1.0 / pivots[r].sqrt());
-        let row = &mut lanes_mut(&mut U[r * width..])[..L];
+        let row = &mut lanes_mut(own)[r * L..][..L];
         for l in 0..L {
             S::store(S::mul(rows[r][l], scale), &mut row[l]);
             S::store(S::mul(inverse[r][l], scale), &mut inverse_out[r * L + l]);
@@ -110,13 +180,18 @@ fn factor_fixed<S: Simd, W: Vector, const D: usize, const L: usize>(
     }
     // what is right of it: the inverse times what was there
     let inverse: &[f64] = inverse_out.as_flattened();
-    let mut c = L * LANES;
-    while c + W::N * LANES <= width {
-        times_inverse::<W, D>(inverse, L * LANES, U, width, c);
-        c += W::N * LANES;
-    }
-    if c < width {
-        times_inverse::<One<S>, D>(inverse, L * LANES, U, width, c);
+    let first = panel.at as usize + D * L * LANES;
+    for column in columns {
+        let to = &mut right[column.at as usize - first..];
+        if column.stride == 8 {
+            let to = &mut to[..D * 8];
+            times_inverse::<W, D>(inverse, L * LANES, to, 8, 0);
+            continue;
+        }
+        let stride = column.stride as usize;
+        for c in (0..stride).step_by(LANES) {
+            times_inverse::<One<S>, D>(inverse, L * LANES, to, stride, c);
+        }
     }
     D
 }
@@ -156,14 +231,20 @@ fn lane_at<S: Simd>(v: S::V, i: usize) -> S::V {
 }
 
 #[inline(always)]
-fn factor_any<S: Simd>(panel: &Panel, least: f64, U: &mut [f64], W: &mut [f64]) -> usize {
-    let (dim, width) = (panel.dim as usize, panel.width as usize);
-    let stride = dim.next_multiple_of(LANES);
+fn factor_any<S: Simd>(
+    panel: &Panel,
+    columns: &[Column],
+    least: f64,
+    U: &mut [f64],
+    W: &mut [f64],
+) -> usize {
+    let (dim, stride) = (panel.dim as usize, panel.stride() as usize);
+    let (own, right) = U.split_at_mut(dim * stride);
     let W = &mut W[..dim * stride];
     W.fill(0.0);
     for r in 0..dim {
-        let (head, tail) = U.split_at_mut((r + 1) * width);
-        let row = &mut head[r * width..];
+        let (head, tail) = own.split_at_mut((r + 1) * stride);
+        let row = &mut head[r * stride..];
         let pivot = row[r];
         // written so that NaN fails
         if !(pivot > least) {
@@ -179,12 +260,23 @@ fn factor_any<S: Simd>(panel: &Panel, least: f64, U: &mut [f64], W: &mut [f64]) 
         }
         for q in r + 1..dim {
             let from = q / LANES * LANES;
-            axpy::<S>(
-                -row[q],
-                &row[from..],
-                &mut tail[(q - r - 1) * width + from..][..width - from],
-            );
+            let to = &mut tail[(q - r - 1) * stride + from..][..stride - from];
+            axpy::<S>(-row[q], &row[from..], to);
             axpy::<S>(-row[q], inverse, &mut below[(q - r - 1) * stride..][..stride]);
+        }
+    }
+    // what is right of it: the inverse times what was there, from the last row
+    let first = panel.at as usize + dim * stride;
+    for column in columns {
+        let width = column.stride as usize;
+        let block = &mut right[column.at as usize - first..][..dim * width];
+        for r in (0..dim).rev() {
+            let (head, tail) = block.split_at_mut(r * width);
+            let (row, inverse) = (&mut tail[..width], &W[r * stride..][..=r]);
+            row.iter_mut().for_each(|u| *u *= inverse[r]);
+            for (w, head) in inverse[..r].iter().zip(head.chunks_exact(width)) {
+                axpy::<S>(*w, head, row);
+            }
         }
     }
     dim

@@ -13,14 +13,12 @@ kernel! {
         for panel in panels {
             let block = &p.blocks[panel.block as usize];
             let (dim, stride) = (block.dim as usize, block.stride as usize);
-            let width = panel.width as usize;
-            let H = &mut H[panel.at as usize..][..dim * width];
+            let (own, right) = H[panel.at as usize..][..panel.len() as usize].split_at_mut(dim * stride);
+            own.copy_from_slice(&p.P[block.P_at as usize..][..dim * stride]);
             for i in 0..dim {
-                let row = &mut H[i * width..][..width];
-                row[stride..].fill(0.0);
-                row[..stride].copy_from_slice(&p.P[block.P_at as usize + i * stride..][..stride]);
-                row[i] += shift;
+                own[i * (stride + 1)] += shift;
             }
+            right.fill(0.0);
         }
         // the kernel is all copies
         let _ = S::zero();
@@ -72,14 +70,18 @@ wide_kernel! {
             let cones = &p.cones[group.first_cone as usize..group.last_cone as usize];
             let (k, width) = (cones[0].k as usize, cones[0].width as usize);
             let own = &targets[group.first_target as usize..group.last_target as usize];
-            if W::ROOMY && k == 3 && own.iter().all(|t| t.dim == 6 && t.width == 8) {
+            if k == 3 && own.iter().all(|t| t.dim == 6 && t.width == 8) {
                 match *own {
                     [target] => {
                         add_body::<W>(p, cones, target, G, H);
                         continue;
                     }
+                    [first, cross, last] if cross.row == 0 => {
+                        add_bodies::<W, 0, 8>(p, cones, [first, cross, last], G, H);
+                        continue;
+                    }
                     [first, cross, last] => {
-                        add_bodies::<W>(p, cones, [first, cross, last], G, H);
+                        add_bodies::<W, 8, 0>(p, cones, [first, cross, last], G, H);
                         continue;
                     }
                     _ => {}
@@ -128,7 +130,7 @@ wide_kernel! {
             for target in own {
                 add_product::<S, W, _>(
                     &mut H[target.at as usize..],
-                    target.stride as usize,
+                    target.width as usize,
                     product,
                     target.row as usize,
                     target.dim as usize,
@@ -268,63 +270,104 @@ fn add_body<W: Vector>(
 ) {
     let mut sums = [W::zero(); 6];
     for cone in cones {
-        let G = &lanes(&G[G_at(cone.b_at)..])[..3];
+        let G: &[Lane; 3] = lanes(&G[G_at(cone.b_at)..]).first_chunk().expect("three rows");
         if is_zero(G) {
             continue;
         }
-        let J = &p.J[cone.J_at as usize..][..24];
-        for r in 0..3 {
-            let g = times_row::<W>(&G[r], J, 8, 0);
-            let row = &J[8 * r..][..6];
-            for i in 0..6 {
-                sums[i] = W::fma(W::splat(row[i]), g, sums[i]);
-            }
-        }
+        let J: &[f64; 24] = p.J[cone.J_at as usize..].first_chunk().expect("three rows");
+        add_outer::<W, 8, 0, 0>(G, J, &mut sums);
     }
     add_rows::<W>(sums, target, H);
 }
 
-/// `H += Jᵀ G J` of contacts between two free bodies: with what is theirs alone, and in one block, with rows
-/// of the one that goes first, what is of both.
+/// `H += Jᵀ G J` of contacts between two free bodies, of which the one with the columns from `A` goes first: with
+/// what is theirs alone, and in one block, with rows of that one, what is of both.
 #[inline(always)]
-fn add_bodies<W: Vector>(
+fn add_bodies<W: Vector, const A: usize, const B: usize>(
     p: &ConeProgram,
     cones: &[ConeData],
     [first, cross, last]: [Target; 3],
     G: &[f64],
     H: &mut [f64],
 ) {
-    let (a, b) = (cross.row as usize, cross.column as usize);
-    let (mut own, mut both, mut other) = ([W::zero(); 6], [W::zero(); 6], [W::zero(); 6]);
-    for cone in cones {
-        let G = &lanes(&G[G_at(cone.b_at)..])[..3];
-        if is_zero(G) {
-            continue;
-        }
-        let J = &p.J[cone.J_at as usize..][..48];
-        for r in 0..3 {
-            let (g, h) = (times_row::<W>(&G[r], J, 16, a), times_row::<W>(&G[r], J, 16, b));
-            let (row, column) = (&J[16 * r + a..][..6], &J[16 * r + b..][..6]);
-            for i in 0..6 {
-                let (J_a, J_b) = (W::splat(row[i]), W::splat(column[i]));
-                own[i] = W::fma(J_a, g, own[i]);
-                both[i] = W::fma(J_a, h, both[i]);
-                other[i] = W::fma(J_b, h, other[i]);
+    let (own_target, other_target) = if A == 0 { (first, last) } else { (last, first) };
+    let data = |cone: &ConeData| {
+        let G: &[Lane; 3] = lanes(&G[G_at(cone.b_at)..]).first_chunk().expect("three rows");
+        let J: &[f64; 48] = p.J[cone.J_at as usize..].first_chunk().expect("three rows");
+        (G, J)
+    };
+    if W::ROOMY {
+        let (mut own, mut both, mut other) = ([W::zero(); 6], [W::zero(); 6], [W::zero(); 6]);
+        for cone in cones {
+            let (G, J) = data(cone);
+            if is_zero(G) {
+                continue;
+            }
+            for r in 0..3 {
+                let g = times_row::<W, 16, A, 48>(&G[r], J);
+                let h = times_row::<W, 16, B, 48>(&G[r], J);
+                for i in 0..6 {
+                    let (J_a, J_b) = (W::splat(J[16 * r + A + i]), W::splat(J[16 * r + B + i]));
+                    own[i] = W::fma(J_a, g, own[i]);
+                    both[i] = W::fma(J_a, h, both[i]);
+                    other[i] = W::fma(J_b, h, other[i]);
+                }
             }
         }
+        add_rows::<W>(own, own_target, H);
+        add_rows::<W>(both, cross, H);
+        add_rows::<W>(other, other_target, H);
+        return;
     }
-    let (own_target, other_target) = if a == 0 { (first, last) } else { (last, first) };
-    add_rows::<W>(own, own_target, H);
-    add_rows::<W>(both, cross, H);
-    add_rows::<W>(other, other_target, H);
+    // few registers: one block after another
+    let mut sums = [W::zero(); 6];
+    for cone in cones {
+        let (G, J) = data(cone);
+        add_outer::<W, 16, A, A>(G, J, &mut sums);
+    }
+    add_rows::<W>(sums, own_target, H);
+    let mut sums = [W::zero(); 6];
+    for cone in cones {
+        let (G, J) = data(cone);
+        add_outer::<W, 16, A, B>(G, J, &mut sums);
+    }
+    add_rows::<W>(sums, cross, H);
+    let mut sums = [W::zero(); 6];
+    for cone in cones {
+        let (G, J) = data(cone);
+        add_outer::<W, 16, B, B>(G, J, &mut sums);
+    }
+    add_rows::<W>(sums, other_target, H);
 }
 
-/// A row of `G J`, on the columns of one vector.
+/// `sums += J_aᵀ G J_b` of three rows, `a` and `b` from columns `A` and `B`.
 #[inline(always)]
-fn times_row<T: Vector>(G: &[f64; LANES], J: &[f64], width: usize, at: usize) -> T::V {
-    let mut sum = T::mul(T::splat(G[0]), T::load(&J[at..]));
+fn add_outer<W: Vector, const WIDTH: usize, const A: usize, const B: usize>(
+    G: &[Lane; 3],
+    J: &[f64],
+    sums: &mut [W::V; 6],
+) {
+    let J = &J[..3 * WIDTH];
+    for r in 0..3 {
+        let mut g = W::mul(W::splat(G[r][0]), W::load(&J[B..]));
+        for q in 1..3 {
+            g = W::fma(W::splat(G[r][q]), W::load(&J[q * WIDTH + B..]), g);
+        }
+        for i in 0..6 {
+            sums[i] = W::fma(W::splat(J[r * WIDTH + A + i]), g, sums[i]);
+        }
+    }
+}
+
+/// A row of `G J`, on eight columns from `AT`.
+#[inline(always)]
+fn times_row<T: Vector, const WIDTH: usize, const AT: usize, const N: usize>(
+    G: &Lane,
+    J: &[f64; N],
+) -> T::V {
+    let mut sum = T::mul(T::splat(G[0]), T::load(&J[AT..]));
     for q in 1..3 {
-        sum = T::fma(T::splat(G[q]), T::load(&J[q * width + at..]), sum);
+        sum = T::fma(T::splat(G[q]), T::load(&J[q * WIDTH + AT..]), sum);
     }
     sum
 }
@@ -332,10 +375,9 @@ fn times_row<T: Vector>(G: &[f64; LANES], J: &[f64], width: usize, at: usize) ->
 /// Adds the rows of a block to their place.
 #[inline(always)]
 fn add_rows<T: Vector>(rows: [T::V; 6], target: Target, H: &mut [f64]) {
-    let stride = target.stride as usize;
-    let H = &mut H[target.at as usize..];
+    let H: &mut [f64; 48] = H[target.at as usize..].first_chunk_mut().expect("six rows");
     for i in 0..6 {
-        let to = &mut H[i * stride..][..8];
+        let to = &mut H[i * 8..][..8];
         T::store(T::add(rows[i], T::load(to)), to);
     }
 }

@@ -108,9 +108,7 @@ wide_kernel! {
         own: &mut [f64],
     ) {
         for panel in &s.panels[first..last] {
-            let (dim, width) = (panel.dim as usize, panel.width as usize);
-            let stride = dim.next_multiple_of(LANES);
-            let U = &H[panel.at as usize..][..dim * width];
+            let (dim, stride) = (panel.dim as usize, panel.stride() as usize);
             let inverse = &inverses[panel.W_at as usize..][..dim * stride];
             let own = &mut own[..dim * columns];
             let at = row_of[panel.block as usize] as usize * columns;
@@ -121,15 +119,13 @@ wide_kernel! {
             for column in &s.columns[panel.first_column as usize..panel.last_column as usize] {
                 let other = s.panels[column.panel as usize];
                 let to = row_of[other.block as usize] as usize * columns;
-                let data = &U[column.at as usize..];
-                let A = Small { data, down: 1, across: width, rows: other.dim as usize, count: dim };
+                let (data, across) = (&H[column.at as usize..], column.stride as usize);
+                let A = Small { data, down: 1, across, rows: other.dim as usize, count: dim };
                 add_times::<S, W>(A, -1.0, own, &mut X[to..], columns);
             }
         }
         for panel in s.panels[first..last].iter().rev() {
-            let (dim, width) = (panel.dim as usize, panel.width as usize);
-            let stride = dim.next_multiple_of(LANES);
-            let U = &H[panel.at as usize..][..dim * width];
+            let (dim, stride) = (panel.dim as usize, panel.stride() as usize);
             let inverse = &inverses[panel.W_at as usize..][..dim * stride];
             let own = &mut own[..dim * columns];
             let at = row_of[panel.block as usize] as usize * columns;
@@ -137,8 +133,8 @@ wide_kernel! {
             for column in &s.columns[panel.first_column as usize..panel.last_column as usize] {
                 let other = s.panels[column.panel as usize];
                 let from = row_of[other.block as usize] as usize * columns;
-                let data = &U[column.at as usize..];
-                let A = Small { data, down: width, across: 1, rows: dim, count: other.dim as usize };
+                let (data, down) = (&H[column.at as usize..], column.stride as usize);
+                let A = Small { data, down, across: 1, rows: dim, count: other.dim as usize };
                 add_times::<S, W>(A, -1.0, &X[from..], own, columns);
             }
             let X = &mut X[at..at + dim * columns];

@@ -20,7 +20,7 @@ mod tile;
 mod verdict;
 mod wide;
 
-pub(crate) use barrier::{advance, corrector, directions, predictor, weights};
+pub(crate) use barrier::{advance, corrector, directions, weights};
 pub(crate) use batch::{
     G_at, Reach, batch_advance, batch_center, batch_corrector, batch_directions, batch_forces, batch_matrices,
     batch_predictor, batch_rows,

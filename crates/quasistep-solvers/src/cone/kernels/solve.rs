@@ -1,6 +1,6 @@
 //! Solving with the block factor.
 
-use super::{Simd, axpy, by_dim, kernel, lanes, lanes_mut, load, multiply};
+use super::{Lane, Simd, axpy, by_dim, kernel, lanes, lanes_mut, load, multiply};
 use crate::cone::program::LANES;
 use crate::cone::structure::{Column, Panel, Structure};
 
@@ -9,15 +9,13 @@ kernel! {
     solve(s: &Structure, first: usize, last: usize, H: &[f64], W: &[f64], x: &mut [f64]) {
         for panel in &s.panels[first..last] {
             let columns = &s.columns[panel.first_column as usize..panel.last_column as usize];
-            let U = &H[panel.at as usize..][..(panel.dim * panel.width) as usize];
             let W = &W[panel.W_at as usize..];
-            by_dim!(panel.dim, forward_fixed, forward_any, S, (panel, columns, U, W, x));
+            by_dim!(panel.dim, forward_fixed, forward_any, S, (panel, columns, H, W, x));
         }
         for panel in s.panels[first..last].iter().rev() {
             let columns = &s.columns[panel.first_column as usize..panel.last_column as usize];
-            let U = &H[panel.at as usize..][..(panel.dim * panel.width) as usize];
             let W = &W[panel.W_at as usize..];
-            by_dim!(panel.dim, backward_fixed, backward_any, S, (panel, columns, U, W, x));
+            by_dim!(panel.dim, backward_fixed, backward_any, S, (panel, columns, H, W, x));
         }
     }
 }
@@ -43,12 +41,11 @@ fn sums<S: Simd, const D: usize, const L: usize>(v: [S::V; D]) -> [S::V; L] {
 fn forward_fixed<S: Simd, const D: usize, const L: usize>(
     panel: &Panel,
     columns: &[Column],
-    U: &[f64],
+    H: &[f64],
     W: &[f64],
     x: &mut [f64],
 ) {
-    let width = panel.width as usize / LANES;
-    let (U, W) = (&lanes(U)[..D * width], &lanes(W)[..D * L]);
+    let W = &lanes(W)[..D * L];
     let own = &mut lanes_mut(&mut x[panel.x_at as usize..])[..L];
     let b = load::<S, L>(own.as_flattened(), 1);
     let mut dots = [S::zero(); D];
@@ -68,31 +65,49 @@ fn forward_fixed<S: Simd, const D: usize, const L: usize>(
         minus[r] = S::splat(-flat[r / LANES][r % LANES]);
     }
     for column in columns {
-        let x = lanes_mut(&mut x[column.x_at as usize..][..column.stride as usize]);
-        let from = column.at as usize / LANES;
-        for (c, x) in x.iter_mut().enumerate() {
-            let mut acc = S::load(x);
-            for r in 0..D {
-                acc = S::fma(minus[r], S::load(&U[r * width + from + c]), acc);
+        let U = lanes(&H[column.at as usize..]);
+        let x = lanes_mut(&mut x[column.x_at as usize..]);
+        match column.stride as usize / LANES {
+            1 => take_rows::<S, D, 1>(U, &minus, x),
+            2 => take_rows::<S, D, 2>(U, &minus, x),
+            3 => take_rows::<S, D, 3>(U, &minus, x),
+            n => {
+                for (r, row) in U.chunks_exact(n).take(D).enumerate() {
+                    for (u, x) in row.iter().zip(&mut *x) {
+                        S::store(S::fma(minus[r], S::load(u), S::load(x)), x);
+                    }
+                }
             }
-            S::store(acc, x);
         }
     }
 }
 
+/// `x += Σ_r y_r U_r` with `N` lanes.
 #[inline(always)]
-fn forward_any<S: Simd>(panel: &Panel, columns: &[Column], U: &[f64], _: &[f64], x: &mut [f64]) {
-    let (dim, width, at) = (panel.dim as usize, panel.width as usize, panel.x_at as usize);
-    for r in 0..dim {
-        let U = &U[r * width..][..width];
+fn take_rows<S: Simd, const D: usize, const N: usize>(U: &[Lane], y: &[S::V; D], x: &mut [Lane]) {
+    let (U, x) = (&U[..D * N], &mut x[..N]);
+    for n in 0..N {
+        let mut acc = S::load(&x[n]);
+        for r in 0..D {
+            acc = S::fma(y[r], S::load(&U[r * N + n]), acc);
+        }
+        S::store(acc, &mut x[n]);
+    }
+}
+
+#[inline(always)]
+fn forward_any<S: Simd>(panel: &Panel, columns: &[Column], H: &[f64], _: &[f64], x: &mut [f64]) {
+    let (dim, stride, at) = (panel.dim as usize, panel.stride() as usize, panel.x_at as usize);
+    let own = &H[panel.at as usize..][..dim * stride];
+    for (r, U) in own.chunks_exact(stride).enumerate() {
         let y = x[at + r] / U[r];
         x[at + r] = y;
         for i in r + 1..dim {
             x[at + i] -= y * U[i];
         }
         for c in columns {
-            let to = &mut x[c.x_at as usize..][..c.stride as usize];
-            axpy::<S>(-y, &U[c.at as usize..][..c.stride as usize], to);
+            let n = c.stride as usize;
+            axpy::<S>(-y, &H[c.at as usize + r * n..][..n], &mut x[c.x_at as usize..][..n]);
         }
     }
 }
@@ -102,20 +117,25 @@ fn forward_any<S: Simd>(panel: &Panel, columns: &[Column], U: &[f64], _: &[f64],
 fn backward_fixed<S: Simd, const D: usize, const L: usize>(
     panel: &Panel,
     columns: &[Column],
-    U: &[f64],
+    H: &[f64],
     W: &[f64],
     x: &mut [f64],
 ) {
-    let width = panel.width as usize / LANES;
-    let (U, W) = (&lanes(U)[..D * width], &lanes(W)[..D * L]);
+    let W = &lanes(W)[..D * L];
     let mut dots = [S::zero(); D];
     for column in columns {
-        let x = lanes(&x[column.x_at as usize..][..column.stride as usize]);
-        let from = column.at as usize / LANES;
-        for (c, x) in x.iter().enumerate() {
-            let x = S::load(x);
-            for r in 0..D {
-                dots[r] = S::fma(S::load(&U[r * width + from + c]), x, dots[r]);
+        let U = lanes(&H[column.at as usize..]);
+        let x = lanes(&x[column.x_at as usize..]);
+        match column.stride as usize / LANES {
+            1 => add_rows::<S, D, 1>(U, x, &mut dots),
+            2 => add_rows::<S, D, 2>(U, x, &mut dots),
+            3 => add_rows::<S, D, 3>(U, x, &mut dots),
+            n => {
+                for (dot, row) in dots.iter_mut().zip(U.chunks_exact(n)) {
+                    for (u, x) in row.iter().zip(x) {
+                        *dot = S::fma(S::load(u), S::load(x), *dot);
+                    }
+                }
             }
         }
     }
@@ -138,15 +158,28 @@ fn backward_fixed<S: Simd, const D: usize, const L: usize>(
     }
 }
 
+/// `dots_r += U_r ∘ x` with `N` lanes.
 #[inline(always)]
-fn backward_any<S: Simd>(panel: &Panel, columns: &[Column], U: &[f64], _: &[f64], x: &mut [f64]) {
-    let (dim, width, at) = (panel.dim as usize, panel.width as usize, panel.x_at as usize);
+fn add_rows<S: Simd, const D: usize, const N: usize>(U: &[Lane], x: &[Lane], dots: &mut [S::V; D]) {
+    let (U, x) = (&U[..D * N], &x[..N]);
+    for n in 0..N {
+        let x = S::load(&x[n]);
+        for r in 0..D {
+            dots[r] = S::fma(S::load(&U[r * N + n]), x, dots[r]);
+        }
+    }
+}
+
+#[inline(always)]
+fn backward_any<S: Simd>(panel: &Panel, columns: &[Column], H: &[f64], _: &[f64], x: &mut [f64]) {
+    let (dim, stride, at) = (panel.dim as usize, panel.stride() as usize, panel.x_at as usize);
     for r in (0..dim).rev() {
-        let U = &U[r * width..][..width];
+        let U = &H[panel.at as usize + r * stride..][..stride];
         let mut acc = S::zero();
         for c in columns {
-            let x = &x[c.x_at as usize..][..c.stride as usize];
-            acc = multiply::<S>(&U[c.at as usize..][..c.stride as usize], x, acc);
+            let n = c.stride as usize;
+            let x = &x[c.x_at as usize..][..n];
+            acc = multiply::<S>(&H[c.at as usize + r * n..][..n], x, acc);
         }
         let mut value = x[at + r] - S::sum(acc);
         for i in r + 1..dim {

@@ -3,7 +3,6 @@
 use super::Simd;
 use super::wide::{One, Vector};
 use crate::cone::program::LANES;
-use crate::cone::structure::Panel;
 
 /// A product `AᵀB` with a sign.
 pub(super) trait Product: Copy {
@@ -37,41 +36,6 @@ impl Product for Pair<'_> {
         let Self { A, B, width } = self;
         for (A, B) in A.chunks_exact(width).zip(B.chunks_exact(width)) {
             add_row::<T, I, C>(A, B, row, column, acc);
-        }
-    }
-}
-
-/// Panels of a factor, one after another, that have the same columns but for their own; less what they give.
-#[derive(Clone, Copy)]
-pub(super) struct Run<'a> {
-    pub panels: &'a [Panel],
-    pub U: &'a [f64],
-}
-
-impl Product for Run<'_> {
-    const SIGN: f64 = -1.0;
-    #[inline(always)]
-    fn add_to<T: Vector, const I: usize, const C: usize>(
-        self,
-        row: usize,
-        column: usize,
-        acc: &mut [[T::V; C]; I],
-    ) {
-        let widest = self.panels[0].width;
-        for panel in self.panels {
-            let (width, gone) = (panel.width as usize, (widest - panel.width) as usize);
-            let (row, column) = (row - gone, column - gone);
-            let U = &self.U[panel.at as usize..];
-            if panel.dim == 6 {
-                // the size known: free bodies
-                for U in U[..6 * width].chunks_exact(width) {
-                    add_row::<T, I, C>(U, U, row, column, acc);
-                }
-            } else {
-                for U in U[..panel.dim as usize * width].chunks_exact(width) {
-                    add_row::<T, I, C>(U, U, row, column, acc);
-                }
-            }
         }
     }
 }

@@ -167,7 +167,7 @@ impl Newton {
                 if work.has(self.spring_panel[k]) && !limited[k] {
                     let panel = &work.s.panels[self.spring_panel[k] as usize];
                     let i = (self.spring_at[k] - panel.x_at) as usize;
-                    let diagonal = panel.at as usize + i * panel.width as usize + i;
+                    let diagonal = panel.at as usize + i * (panel.stride() as usize + 1);
                     kept_H[diagonal] += spring.stiffness;
                 }
             }
@@ -190,7 +190,7 @@ impl Newton {
             kept_w[all.clone()].copy_from_slice(&self.w[all]);
         }
         let start = work.panels.first().map_or(0, |panel| panel.at as usize);
-        let end = work.panels.last().map_or(0, |p| (p.at + p.dim * p.width) as usize);
+        let end = work.panels.last().map_or(0, |p| (p.at + p.len()) as usize);
         self.H[start..end].copy_from_slice(&kept_H[start..end]);
         let (first, last) = work.range;
         kernels::factor(work.isa, work.s, first, last, 0.0, &mut self.H, &mut self.W).is_ok()

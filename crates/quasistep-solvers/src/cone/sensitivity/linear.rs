@@ -271,7 +271,7 @@ impl Linear {
             let block = p.blocks.partition_point(|b| b.at as usize <= *at) - 1;
             let panel = &s.panels[s.panel_of_block[block] as usize];
             let i = *at - p.blocks[block].at as usize;
-            H[panel.at as usize + i * (panel.width as usize + 1)] += *stiffness;
+            H[panel.at as usize + i * (panel.stride() as usize + 1)] += *stiffness;
         }
         let groups = &s.groups[..s.islands.last().map_or(0, |island| island.last_group as usize)];
         kernels::add_cones(*isa, p, groups, &s.targets, 1.0, w, D, products, H);
