@@ -1,6 +1,6 @@
 //! One attempt of every algorithm.
 
-use super::{ConeSolver, FEW, Near, WarmStart, reset};
+use super::{COLD_ITERATIONS, ConeSolver, FEW, Near, WarmStart, reset};
 use crate::cone::check::{self, Point};
 use crate::cone::embedding::{self, End};
 use crate::cone::interior::Interior;
@@ -67,12 +67,12 @@ impl ConeSolver {
         Ok(())
     }
 
-    /// Newton's method on every island; false if one led nowhere.
+    /// Newton's method on every island; false if one led nowhere. `most` iterations of each, if that is said.
     pub(super) fn newton(
         &mut self,
         program: &ConeProgram,
         warm: Option<WarmStart<'_>>,
-        cold_iterations: u32,
+        most: Option<u32>,
         out: &mut Solution,
     ) -> bool {
         let Self { isa, structure, newton, .. } = self;
@@ -81,10 +81,10 @@ impl ConeSolver {
         for island in &structure.islands {
             let (start, iterations) = match warm {
                 Some(w) if many => (Start::Warm { z: w.z, s: w.s }, MANY_WARM_ITERATIONS),
-                Some(w) => (Start::Warm { z: w.z, s: w.s }, WARM_ITERATIONS),
+                Some(w) => (Start::Warm { z: w.z, s: w.s }, most.unwrap_or(WARM_ITERATIONS)),
                 // the interior point takes some twenty iterations whatever it starts from
                 None if many => return false,
-                None => (Start::Cold, cold_iterations),
+                None => (Start::Cold, most.unwrap_or(COLD_ITERATIONS)),
             };
             newton.clear(program, structure, island);
             newton.patience = if many { PATIENCE } else { u32::MAX };

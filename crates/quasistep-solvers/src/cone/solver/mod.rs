@@ -154,13 +154,15 @@ impl ConeSolver {
             return;
         }
         let accuracy = if settings.accuracy > 0.0 { settings.accuracy } else { 0.0 };
-        if accuracy > 0.0 && self.nearly(program, warm, accuracy, out) {
+        // few variables: all digits of a similar answer lead to all digits sooner than an interior point to some
+        let similar = warm.is_some() && program.n <= FEW;
+        if accuracy > 0.0 && !similar && self.nearly(program, accuracy, out) {
             return;
         }
         self.newton.prepare(program, &self.structure);
         // rows with a cost for every variable: the interior point finds what takes Newton's method long
         let brief = dense_first && program.has_all_costs();
-        let most = if brief { FIRST_ITERATIONS } else { COLD_ITERATIONS };
+        let most = (brief && warm.is_none()).then_some(FIRST_ITERATIONS);
         let found = self.newton(program, warm, most, out) && self.accept(program, out);
         if found {
             out.dual_is_smallest_norm = true;
@@ -182,7 +184,7 @@ impl ConeSolver {
             return;
         }
         let again = program.n <= FEW && (warm.is_some() || brief);
-        if again && self.newton(program, None, COLD_ITERATIONS, out) && self.accept(program, out) {
+        if again && self.newton(program, None, None, out) && self.accept(program, out) {
             out.method = if warm.is_some() { Method::RestartedNewton } else { Method::ColdNewton };
             out.dual_is_smallest_norm = true;
             return;

@@ -1,6 +1,6 @@
 //! Answers to a given accuracy, where not all digits are asked for.
 
-use super::{ConeSolver, EVEN, WarmStart};
+use super::{ConeSolver, EVEN};
 use crate::cone::program::ConeProgram;
 use crate::cone::structure::Structure;
 use crate::cone::{check, kernels};
@@ -14,26 +14,15 @@ const CLOSER: f64 = 0.1;
 const TIMES: u32 = 3;
 
 impl ConeSolver {
-    /// The interior point's own end, and before it a warm start of Newton's method; false if neither is near
-    /// enough.
+    /// The interior point's own end; false if it is not near enough.
     pub(super) fn nearly(
         &mut self,
         program: &ConeProgram,
-        warm: Option<WarmStart<'_>>,
         accuracy: f64,
         out: &mut Solution,
     ) -> bool {
         if !(check::spread(program) <= EVEN) {
             return false;
-        }
-        let mut before = 0;
-        if warm.is_some() {
-            self.newton.prepare(program, &self.structure);
-            if self.newton(program, warm, 0, out) && self.accept(program, out) {
-                out.dual_is_smallest_norm = true;
-                return true;
-            }
-            before = self.newton.iterations;
         }
         let Self { isa, structure, interior, .. } = self;
         interior.prepare(program, structure);
@@ -46,7 +35,7 @@ impl ConeSolver {
             if self.is_near(program, accuracy, out) {
                 out.status = Status::Solved;
                 out.method = Method::InteriorPoint;
-                out.iterations = before + self.interior.iterations;
+                out.iterations = self.interior.iterations;
                 return true;
             }
             if time == TIMES {
