@@ -326,8 +326,9 @@ impl Structure {
                 let diagonal = (target as u32, to.at, to.stride());
                 let right = &columns[to.first_column as usize..to.last_column as usize];
                 let right = right.iter().map(|c| (c.panel, c.at, c.stride));
-                let rows: [u32; SOURCES] =
-                    std::array::from_fn(|i| sources.get(i).map_or(0, |(_, c)| columns[*c as usize].at));
+                let rows: [u32; SOURCES] = std::array::from_fn(|i| {
+                    sources.get(i).map_or(0, |(_, c)| columns[*c as usize].at)
+                });
                 for (panel, at, stride) in std::iter::once(diagonal).chain(right) {
                     let first_term = terms.len() as u32;
                     for ((source, next), row) in sources.iter_mut().zip(rows) {

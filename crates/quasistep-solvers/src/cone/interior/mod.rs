@@ -278,10 +278,8 @@ impl Interior {
             for spring in self.springs.iter_mut().filter(|s| work.has(s.panel) && s.limited()) {
                 let [a, b] = spring.margins();
                 let [force, over, under] = spring.change;
-                spring.t = [
-                    spring.over * a - over * force - aim,
-                    spring.under * b + under * force - aim,
-                ];
+                spring.t =
+                    [spring.over * a - over * force - aim, spring.under * b + under * force - aim];
             }
             self.start_direction(work);
             kernels::batch_corrector(
@@ -470,7 +468,16 @@ impl Interior {
             self.H[spring.H_at as usize] += spring.stiffness();
         }
         let Products { G, JS, GJ } = &mut self.products;
-        kernels::add_products(work.isa, work.p, work.groups, &work.s.targets, G, JS, GJ, &mut self.H);
+        kernels::add_products(
+            work.isa,
+            work.p,
+            work.groups,
+            &work.s.targets,
+            G,
+            JS,
+            GJ,
+            &mut self.H,
+        );
         let (first, last) = work.range;
         kernels::factor(work.isa, work.s, first, last, 0.0, &mut self.H, &mut self.W).is_ok()
     }

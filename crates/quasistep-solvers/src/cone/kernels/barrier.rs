@@ -57,44 +57,6 @@ fn add_round(cone: &ConeData, D: &[f64], v: &[f64], t: &mut [f64]) {
 }
 
 kernel! {
-    /// `t = w (s + gap)`; for round cones `z + W⁻² gap`.
-    predictor(
-        p: &ConeProgram,
-        groups: &[Group],
-        s: &[f64],
-        z: &[f64],
-        gap: &[f64],
-        w: &[f64],
-        D: &[f64],
-        t: &mut [f64],
-    ) {
-        for group in groups {
-            for cone in &p.cones[group.first_cone as usize..group.last_cone as usize] {
-                let all = cone.at as usize..(cone.at + cone.stride_z) as usize;
-                let t = &mut t[all.clone()];
-                if is_narrow(cone) {
-                    let more = round::times_D::<S>(cone, D, round::rows::<S>(cone, gap));
-                    let sum = S::add(round::rows::<S>(cone, z), more);
-                    S::store(sum, &mut lanes_mut(t)[0]);
-                    continue;
-                }
-                if cone.round {
-                    t.copy_from_slice(&z[all.clone()]);
-                    add_round(cone, D, &gap[all], t);
-                    continue;
-                }
-                let (s, gap) = (lanes(&s[all.clone()]), lanes(&gap[all.clone()]));
-                let w = lanes(&w[all]);
-                for (c, t) in lanes_mut(t).iter_mut().enumerate() {
-                    let sum = S::add(S::load(&s[c]), S::load(&gap[c]));
-                    S::store(S::mul(S::load(&w[c]), sum), t);
-                }
-            }
-        }
-    }
-}
-
-kernel! {
     /// `t = (ds ∘ dz − mu) / (s + give z) + w (s + gap)`; for round cones `z` and the products of the
     /// scaled cone, and `W⁻² gap`.
     corrector(
@@ -153,53 +115,6 @@ kernel! {
         }
         if !four.is_empty() {
             round::correct::<S>(&four, mu, s, z, gap, D, ds, dz, t);
-        }
-    }
-}
-
-kernel! {
-    /// Moves the right side `t` so that the products at the end of a longer step come out between `low` and
-    /// `high`: Gondzio's correctors. Round cones are left as they are.
-    center(
-        p: &ConeProgram,
-        groups: &[Group],
-        give: f64,
-        alpha: f64,
-        bounds: [f64; 2],
-        s: &[f64],
-        z: &[f64],
-        ds: &[f64],
-        dz: &[f64],
-        live: &[f64],
-        t: &mut [f64],
-    ) {
-        let (low, high, minus) = (S::splat(bounds[0]), S::splat(bounds[1]), S::splat(-1.0));
-        let (alpha, give) = (S::splat(alpha), S::splat(give));
-        for group in groups {
-            for cone in &p.cones[group.first_cone as usize..group.last_cone as usize] {
-                if cone.round {
-                    continue;
-                }
-                let all = cone.at as usize..(cone.at + cone.stride_z) as usize;
-                let t = lanes_mut(&mut t[all.clone()]);
-                let (s, z) = (lanes(&s[all.clone()]), lanes(&z[all.clone()]));
-                let (ds, dz) = (lanes(&ds[all.clone()]), lanes(&dz[all.clone()]));
-                let live = lanes(&live[all]);
-                for c in 0..t.len() {
-                    let (s, z) = (S::load(&s[c]), S::load(&z[c]));
-                    let product = S::mul(
-                        S::fma(alpha, S::load(&ds[c]), s),
-                        S::fma(alpha, S::load(&dz[c]), z),
-                    );
-                    // what lies above `high` comes down by `high` at the most
-                    let below = S::max(S::fma(minus, product, low), S::zero());
-                    let above = S::max(S::fma(minus, high, product), S::zero());
-                    let less = S::mul(minus, S::max(S::mul(minus, above), S::mul(minus, high)));
-                    let change = S::mul(S::load(&live[c]), S::fma(minus, below, less));
-                    let soft = S::fma(give, z, s);
-                    S::store(S::add(S::load(&t[c]), S::div(change, soft)), &mut t[c]);
-                }
-            }
         }
     }
 }
@@ -287,35 +202,6 @@ kernel! {
         let blocked = S::max(S::div(most_s, over_s), S::div(most_z, over_z));
         let blocked = S::max(blocked, rounds);
         S::to_array(blocked).iter().fold(round, |m, b| m.max(*b))
-    }
-}
-
-kernel! {
-    /// `Σ (s + alpha ds) (z + alpha dz)`.
-    products(
-        p: &ConeProgram,
-        groups: &[Group],
-        alpha: f64,
-        s: &[f64],
-        z: &[f64],
-        ds: &[f64],
-        dz: &[f64],
-    ) -> f64 {
-        let mut total = S::zero();
-        let alpha = S::splat(alpha);
-        for group in groups {
-            for cone in &p.cones[group.first_cone as usize..group.last_cone as usize] {
-                let all = cone.at as usize..(cone.at + cone.stride_z) as usize;
-                let (s, z) = (lanes(&s[all.clone()]), lanes(&z[all.clone()]));
-                let (ds, dz) = (lanes(&ds[all.clone()]), lanes(&dz[all]));
-                for c in 0..s.len() {
-                    let s = S::fma(alpha, S::load(&ds[c]), S::load(&s[c]));
-                    let z = S::fma(alpha, S::load(&dz[c]), S::load(&z[c]));
-                    total = S::fma(s, z, total);
-                }
-            }
-        }
-        S::sum(total)
     }
 }
 

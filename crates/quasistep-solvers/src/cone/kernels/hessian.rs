@@ -1,8 +1,8 @@
 //! The matrix `P + Σ Jᵀ Eᵀ W E J` in block form, and the cost in it.
 
+use super::batch::G_at;
 use super::tile::{Pair, add_product};
 use super::wide::{One, Vector, wide_kernel};
-use super::batch::G_at;
 use super::{Isa, Lane, Simd, axpy, by_dim, kernel, lanes, lanes_mut};
 use crate::cone::program::{ConeData, ConeProgram, LANES, padded};
 use crate::cone::structure::{Group, Panel, Target};
@@ -179,7 +179,11 @@ fn is_zero(G: &[Lane]) -> bool {
 
 /// `GJ = G J` of one cone.
 #[inline(always)]
-fn weigh<S: Simd, W: Vector, const K: usize, const C: usize>(G: &[Lane], J: &[f64], GJ: &mut [f64]) {
+fn weigh<S: Simd, W: Vector, const K: usize, const C: usize>(
+    G: &[Lane],
+    J: &[f64],
+    GJ: &mut [f64],
+) {
     let (G, J, GJ) = (&G[..K], &J[..K * C * LANES], &mut GJ[..K * C * LANES]);
     let mut c = 0;
     while c + W::N <= C {
