@@ -1,4 +1,4 @@
-//! Recorded step problems, warm and cold: median and p95 µs, residuals beside the time.
+//! Recorded step problems, warm, cold, and cold to an accuracy of 1e-8: median and p95 µs, residuals beside the time.
 //!
 //! `cargo bench -p benches --bench solvers`, or with words that a line must have:
 //! `cargo bench -p benches --bench solvers -- stack69 warm`
@@ -41,14 +41,16 @@ fn main() {
         for (label, mass, round) in
             [("pyramid", true, false), ("massless", false, false), ("round", true, true)]
         {
-            for warm in [true, false] {
-                let start = if warm { "warm" } else { "cold" };
+            for (start, warm, accuracy) in
+                [("warm", true, 0.0), ("cold", false, 0.0), ("1e-8", false, 1e-8)]
+            {
                 if !words.iter().all(|w| [name, label, start].contains(&w.as_str())) {
                     continue;
                 }
                 let (mut times, mut failed, mut fallback) = (Vec::new(), 0, 0);
                 let mut iterations = Vec::new();
                 let (mut balance, mut rows) = (0.0_f64, 0.0_f64);
+                let settings = Settings { accuracy, ..Settings::default() };
                 let mut solver = ConeSolver::new();
                 let (mut program, mut out) = (ConeProgram::new(), Solution::default());
                 let (mut z, mut s) = (Vec::new(), Vec::new());
@@ -74,7 +76,7 @@ fn main() {
                     let mut least = f64::INFINITY;
                     for _ in 0..repeats {
                         let clock = Instant::now();
-                        solver.solve(&program, guess, &Settings::default(), &mut out);
+                        solver.solve(&program, guess, &settings, &mut out);
                         least = least.min(clock.elapsed().as_secs_f64() * 1e6);
                         if out.method.is_fallback() {
                             break;

@@ -2,9 +2,10 @@
 //!
 //! `echo stack69 17 1 0 1 5 | cargo run --release -p benches --bin solve_recorded`
 //!
-//! A line on standard input is `SEQUENCE PROBLEM MASS ROUND WARM REPEATS`, with 0 or 1 for MASS,
+//! A line on standard input is `SEQUENCE PROBLEM MASS ROUND WARM REPEATS [ACCURACY]`, with 0 or 1 for MASS,
 //! ROUND and WARM; each is answered by one line of JSON. A warm start is this program's own answer of
-//! the problem before, matched by contact.
+//! the problem before, matched by contact. ACCURACY, 0 if left out, is that of `Settings`; an answer to less than all
+//! digits starts cold.
 //!
 //! A sequence `scene:NAME` holds the problems of every tenth step of a shipped scene, as they are and
 //! cold; steps at which a spring carries its limit are left out. `length SEQUENCE` says how many
@@ -63,9 +64,11 @@ impl Server {
             }
             _ => {}
         }
-        let [name, t, mass, round, warm, repeats] = words[..] else {
-            return Err("write SEQUENCE PROBLEM MASS ROUND WARM REPEATS".into());
+        let (words, accuracy) = words.split_at(words.len().min(6));
+        let ([name, t, mass, round, warm, repeats], [] | [_]) = (words, accuracy) else {
+            return Err("write SEQUENCE PROBLEM MASS ROUND WARM REPEATS [ACCURACY]".into());
         };
+        let accuracy: f64 = accuracy.first().map_or(Ok(0.0), |word| word.parse())?;
         let flag = |word: &str| match word {
             "0" => Ok(false),
             "1" => Ok(true),
@@ -82,17 +85,20 @@ impl Server {
         if scene.is_some() && (!mass || round || warm) {
             return Err("the problems of a scene are solved as they are, and cold".into());
         }
+        if accuracy > 0.0 && warm {
+            return Err("an answer to less than all digits starts cold".into());
+        }
         if warm && t > 0 {
             let before = (name.to_owned(), t - 1, mass, round);
             if self.known.iter().all(|(problem, _)| *problem != before) {
-                self.solve(before, None, 1);
+                self.solve(before, None, 1, 0.0);
             }
         }
         let problem = (name.to_owned(), t, mass, round);
         let before = (warm && t > 0).then(|| (name.to_owned(), t - 1, mass, round));
-        let (us, warmed) = self.solve(problem, before.as_ref(), repeats.max(1));
+        let (us, warmed) = self.solve(problem, before.as_ref(), repeats.max(1), accuracy);
         let Answer { solution, .. } = &self.known.last().expect("just solved").1;
-        Ok(json!({
+        let answer = json!({
             "us": us,
             "warm": warmed,
             "status": format!("{:?}", solution.status),
@@ -100,7 +106,12 @@ impl Server {
             "iterations": solution.iterations,
             "x": solution.x,
             "z": solution.z,
-        }))
+        });
+        if accuracy > 0.0 {
+            // no start of the next problem
+            self.known.pop();
+        }
+        Ok(answer)
     }
 
     /// Reads a sequence or runs a scene, once.
@@ -122,7 +133,13 @@ impl Server {
 
     /// Solves a problem, keeps its answer and returns the least CPU time in µs and whether a warm
     /// start was to be had.
-    fn solve(&mut self, problem: Problem, before: Option<&Problem>, repeats: u32) -> (f64, bool) {
+    fn solve(
+        &mut self,
+        problem: Problem,
+        before: Option<&Problem>,
+        repeats: u32,
+        accuracy: f64,
+    ) -> (f64, bool) {
         let (name, t, mass, round) = &problem;
         let (mut program, mut keys) = (ConeProgram::new(), Vec::new());
         if let Some(scene) = self.scenes.get(name) {
@@ -147,13 +164,14 @@ impl Server {
         }
         let start = last.map(|_| WarmStart { z: &z, s: &s });
 
+        let settings = Settings { accuracy, ..Settings::default() };
         let (mut least, mut loops) = (f64::INFINITY, 1);
         let mut solution = Solution::default();
         let mut done = 0;
         while done < repeats {
             let clock = thread_cpu_ns();
             for _ in 0..loops {
-                self.solver.solve(&program, start, &Settings::default(), &mut solution);
+                self.solver.solve(&program, start, &settings, &mut solution);
             }
             let ns = thread_cpu_ns() - clock;
             if ns < LEAST_NS && loops < 1 << 16 {

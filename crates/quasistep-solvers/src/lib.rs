@@ -71,7 +71,8 @@
 //!      problem if there is one (`cone/newton`), and an exact finish on the active set found;
 //!   3. a Mehrotra interior point with Nesterov and Todd's scaling for second-order cones
 //!      (`cone/interior.rs`), whose end the one before finishes; straight away for cold programs of more
-//!      than a hundred variables;
+//!      than a hundred variables. Where fewer digits do, [`Settings::accuracy`], its own end is the answer, and
+//!      it comes first;
 //!   4. up to a hundred variables, without second-order cones, the dense solver;
 //!   5. a proof that there is no answer: a ray, or multipliers that contradict (`cone/proof.rs`);
 //!   6. a homogeneous embedding in numbers of twice the digits, some milliseconds slow, for what is too
@@ -79,7 +80,7 @@
 //!
 //!   All but the first share one block-sparse factor in an order of minimum degree, kept while the graph of blocks
 //!   and cones is (`cone/structure.rs`), and kernels with explicit SIMD, chosen at run time
-//!   (`cone/kernels`). Parts of the program that no cone connects are solved apart.
+//!   (`cone/kernels`); the interior point sweeps over cones of like shape four at a time (`cone/batches.rs`). Parts of the program that no cone connects are solved apart.
 //!
 //! - [`MiqpSolver`] is a branch and bound on modes; start reading in `miqp/search.rs`. Its nodes are a
 //!   dense dual active set that goes on from the parent's factors, its lower bound holds whenever

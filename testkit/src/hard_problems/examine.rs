@@ -15,6 +15,8 @@ pub const WORST_RESIDUAL: f64 = 1e-7;
 const SAME_X: f64 = 1e-6;
 /// Difference of the cost to Clarabel's, as a share of its terms.
 const SAME_COST: f64 = 1e-6;
+/// What answers to less than all digits are asked for.
+const NEAR: f64 = 1e-8;
 /// The least that cost terms count as: Clarabel's own tolerance is absolute below one.
 const LEAST_COST: f64 = 1e-2;
 
@@ -51,6 +53,7 @@ pub struct Examiner {
     program: ConeProgram,
     cold: Solution,
     warm: Solution,
+    near: Solution,
     like: Solution,
 }
 
@@ -96,6 +99,7 @@ impl Examiner {
                     .blame(format!("{start} {:?}: {:?}, but {why}", answer.method, answer.status)),
             }
         }
+        self.check_near(&natural, &mut out);
         self.compare_starts(&natural, &mut out);
         // Clarabel has no answer for a problem without variables
         if natural.n > 0 {
@@ -114,7 +118,7 @@ impl Examiner {
     }
 
     fn solve(&mut self, problem: &HardProblem, out: &mut Outcome) {
-        let Self { solver, program, cold, warm, like } = self;
+        let Self { solver, program, cold, warm, near, like } = self;
         let settings = Settings::default();
         let mut random = Random::new(!problem.seed);
         let share = random.pick(&[1e-9, 1e-3, 0.1, 1.0]);
@@ -134,6 +138,24 @@ impl Examiner {
         let from = WarmStart { z: &like.z, s: &like.s };
         solver.solve(program, Some(from), &settings, warm);
         out.solve[1] = start.elapsed();
+        solver.solve(program, None, &Settings { accuracy: NEAR, ..settings }, near);
+    }
+
+    /// An answer to less than all digits is as near as it says; any other end is that of a cold start.
+    fn check_near(&self, natural: &Natural, out: &mut Outcome) {
+        let near = &self.near;
+        if near.status != Status::Solved || near.method != Method::InteriorPoint {
+            if near.status != out.status[0] {
+                out.blame(format!("{:?} cold, and {:?} to {NEAR:e}", out.status[0], near.status));
+            }
+            return;
+        }
+        if let Err(why) = natural.prove(near) {
+            out.blame(format!("solved to {NEAR:e}, but {why}"));
+        }
+        if matches!(out.status[0], Status::Unbounded | Status::Infeasible) {
+            out.blame(format!("{:?} cold, and solved to {NEAR:e}", out.status[0]));
+        }
     }
 
     /// One verdict, and one point where the cost is definite: to [`SAME_X`], or to what the errors of the

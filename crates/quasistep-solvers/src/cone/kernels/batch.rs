@@ -863,7 +863,8 @@ mod tests {
 
     /// A number for every entry of `z`, in both layouts; inside the cones if asked for.
     fn point(p: &ConeProgram, batches: &[Batch], seed: f64, inside: bool) -> (Vec<f64>, Vec<Lane>) {
-        let mut flat = vec![0.0; p.m_padded];
+        // padding: room
+        let mut flat = vec![if inside { 1.0 } else { 0.0 }; p.m_padded];
         for (c, cone) in p.cones.iter().enumerate() {
             let own = &mut flat[cone.at as usize..][..cone.m as usize];
             own.iter_mut().enumerate().for_each(|(i, v)| *v = wave(seed + c as f64, i));
@@ -922,8 +923,11 @@ mod tests {
         assert_eq!(batches.iter().map(|b| b.count as usize).sum::<usize>(), p.cones.len());
         let groups = &structure.groups;
         let (s, s_in) = point(&p, batches, 0.9, true);
-        let (z, mut z_in) = point(&p, batches, 2.3, true);
+        let (mut z, mut z_in) = point(&p, batches, 2.3, true);
         without_force(batches, &mut z_in);
+        for cone in &p.cones {
+            z[(cone.at + cone.m) as usize..(cone.at + cone.stride_z) as usize].fill(0.0);
+        }
         let (gap, gap_in) = point(&p, batches, 3.1, false);
         let mut x = vec![0.0; p.n_padded];
         for block in &p.blocks {

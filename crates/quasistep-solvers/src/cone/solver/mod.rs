@@ -24,6 +24,8 @@ const FIRST_ITERATIONS: u32 = 40;
 /// Variables up to which Newton's method starts anew and the dense solver comes before the interior
 /// point, and up to which the dense solver comes at all.
 const FEW: usize = 100;
+/// The same up to which all digits come as soon as some.
+const FEWEST: usize = 32;
 const MANY: usize = 1500;
 /// Spread of the contacts' units up to which rows of a patch may contradict one another as much as in the
 /// caller's.
@@ -154,9 +156,9 @@ impl ConeSolver {
             return;
         }
         let accuracy = if settings.accuracy > 0.0 { settings.accuracy } else { 0.0 };
-        // few variables: all digits of a similar answer lead to all digits sooner than an interior point to some
-        let similar = warm.is_some() && program.n <= FEW;
-        if accuracy > 0.0 && !similar && self.nearly(program, accuracy, out) {
+        // few variables: all digits come as soon, and with those of a similar answer sooner
+        let few = program.n <= if warm.is_some() { FEW } else { FEWEST };
+        if accuracy > 0.0 && !few && self.nearly(program, accuracy, out) {
             return;
         }
         self.newton.prepare(program, &self.structure);

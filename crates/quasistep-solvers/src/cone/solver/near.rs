@@ -3,7 +3,7 @@
 use super::{ConeSolver, EVEN};
 use crate::cone::program::ConeProgram;
 use crate::cone::structure::Structure;
-use crate::cone::{check, kernels};
+use crate::cone::{check, kernels, second_order};
 use crate::kernels::max_abs;
 use crate::{Method, Solution, Status};
 
@@ -32,7 +32,7 @@ impl ConeSolver {
         }
         for time in 0..=TIMES {
             self.read_interior(program, out);
-            if self.is_near(program, accuracy, out) {
+            if self.is_near(program, accuracy) {
                 out.status = Status::Solved;
                 out.method = Method::InteriorPoint;
                 out.iterations = self.interior.iterations;
@@ -81,16 +81,57 @@ impl ConeSolver {
         out.residuals.stationarity = max_abs(g);
     }
 
-    /// Whether residuals are small beside the forces and speeds around.
-    fn is_near(&self, program: &ConeProgram, accuracy: f64, out: &Solution) -> bool {
-        let springs = program.saturations.iter().map(|s| s.gradient(0.0).abs());
-        let force = springs.fold(max_abs(&program.c), f64::max);
-        let speed = max_abs(&program.b).max(max_abs(&out.s));
-        let r = &out.residuals;
-        // written so that NaN fails
-        r.stationarity <= accuracy * force
-            && r.primal <= accuracy * speed
-            && r.dual <= accuracy * force
-            && r.complementarity <= accuracy * force * speed
+    /// Whether on every island balance, rows and products are off by little beside its forces and speeds.
+    fn is_near(&self, program: &ConeProgram, accuracy: f64) -> bool {
+        let Self { structure: s, newton, g, .. } = self;
+        let z = newton.multipliers();
+        // rows of no variable hold or do not: that is for the others to say
+        let all = s.islands.last().is_some_and(|i| i.last_group as usize == s.groups.len());
+        all && s.islands.iter().all(|island| {
+            let panels = &s.panels[island.first_panel as usize..island.last_panel as usize];
+            let variables =
+                || panels.iter().flat_map(|p| p.x_at as usize..(p.x_at + p.dim) as usize);
+            let (mut force, mut imbalance) = (0.0_f64, 0.0_f64);
+            for i in variables() {
+                force = force.max(program.c[i].abs());
+                imbalance = if g[i].abs() <= imbalance { imbalance } else { g[i].abs() };
+            }
+            for (k, spring) in program.saturations.iter().enumerate() {
+                if variables().any(|i| i == newton.spring_at(k)) {
+                    force = force.max(spring.gradient(0.0).abs());
+                }
+            }
+            let groups = &s.groups[island.first_group as usize..island.last_group as usize];
+            let (mut speed, mut outside, mut pull, mut product) =
+                (0.0_f64, 0.0_f64, 0.0_f64, 0.0_f64);
+            for group in groups {
+                for cone in &program.cones[group.first_cone as usize..group.last_cone as usize] {
+                    for b in &program.b[cone.b_at as usize..][..cone.k as usize] {
+                        speed = speed.max(b.abs());
+                    }
+                    let rows = cone.at as usize..(cone.at + cone.m) as usize;
+                    let (z, u) = (&z[rows.clone()], &newton.u[rows]);
+                    speed = u.iter().fold(speed, |m, u| m.max(u.abs()));
+                    if cone.round {
+                        outside = outside.max(second_order::norm(&u[1..]) - u[0]);
+                        pull = pull.max(second_order::norm(&z[1..]) - z[0]);
+                        product =
+                            product.max(z.iter().zip(u).map(|(z, u)| z * u).sum::<f64>().abs());
+                        continue;
+                    }
+                    for (z, u) in z.iter().zip(u) {
+                        outside = outside.max(-u);
+                        pull = pull.max(-z);
+                        product = product.max((z * u).abs());
+                    }
+                }
+            }
+            // written so that NaN fails
+            imbalance.is_finite()
+                && imbalance <= accuracy * force
+                && outside <= accuracy * speed
+                && pull <= accuracy * force
+                && product <= accuracy * force * speed
+        })
     }
 }
