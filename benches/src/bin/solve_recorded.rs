@@ -65,7 +65,7 @@ impl Server {
             _ => {}
         }
         let (words, accuracy) = words.split_at(words.len().min(6));
-        let ([name, t, mass, round, warm, repeats], [] | [_]) = (words, accuracy) else {
+        let (&[name, t, mass, round, warm, repeats], [] | [_]) = (words, accuracy) else {
             return Err("write SEQUENCE PROBLEM MASS ROUND WARM REPEATS [ACCURACY]".into());
         };
         let accuracy: f64 = accuracy.first().map_or(Ok(0.0), |word| word.parse())?;
