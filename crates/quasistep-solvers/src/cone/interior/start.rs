@@ -152,7 +152,9 @@ impl Interior {
                     }
                     f(&u[..gap.len()], true);
                 } else {
-                    gap.iter().for_each(|gap| f(&[gap[l]], false));
+                    for gap in gap {
+                        f(&[gap[l]], false);
+                    }
                 }
             }
         }

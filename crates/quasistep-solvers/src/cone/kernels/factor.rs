@@ -273,7 +273,9 @@ fn factor_any<S: Simd>(
         for r in (0..dim).rev() {
             let (head, tail) = block.split_at_mut(r * width);
             let (row, inverse) = (&mut tail[..width], &W[r * stride..][..=r]);
-            row.iter_mut().for_each(|u| *u *= inverse[r]);
+            for u in row.iter_mut() {
+                *u *= inverse[r];
+            }
             for (w, head) in inverse[..r].iter().zip(head.chunks_exact(width)) {
                 axpy::<S>(*w, head, row);
             }

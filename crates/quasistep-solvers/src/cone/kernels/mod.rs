@@ -21,10 +21,11 @@ mod verdict;
 mod wide;
 
 pub(crate) use barrier::{advance, corrector, directions, weights};
-pub(crate) use batch::{
-    G_at, Reach, batch_advance, batch_center, batch_corrector, batch_directions, batch_forces,
-    batch_matrices, batch_predictor, batch_rows,
+pub(crate) use batch::step::{
+    Reach, batch_advance, batch_center, batch_corrector, batch_directions, batch_matrices,
+    batch_predictor,
 };
+pub(crate) use batch::{G_at, batch_forces, batch_rows};
 pub(crate) use cones::{add_forces, force_power, rates, rows_of_group, slacks, subtract_forces};
 pub(crate) use factor::factor;
 pub(crate) use hessian::{Products, add_cones, add_products, cost_times, start_hessian};

@@ -1,0 +1,550 @@
+//! What a step of the interior point is made of: matrices, right sides, directions.
+
+use super::{E_of, G_at, J_times, by_size, edge, forces_of, own, own_mut, take_forces};
+use crate::cone::batches::{Batch, LIVE, Shape};
+use crate::cone::kernels::round::{self, Scaling};
+use crate::cone::kernels::{Lane, Simd, kernel, lanes, lanes_mut};
+use crate::cone::program::{ConeProgram, LANES, MAX_ROWS, padded};
+use crate::cone::second_order;
+
+/// Most entries of round cones that are computed side by side.
+const NARROW: usize = LANES;
+
+/// Entries of round cones, zero beyond the last.
+#[inline(always)]
+fn entries<S: Simd>(v: &[Lane], m: usize) -> [S::V; NARROW] {
+    let mut out = [S::zero(); NARROW];
+    for i in 0..m.min(NARROW) {
+        out[i] = S::load(&v[i]);
+    }
+    out
+}
+
+/// Runs `f` on every cone of a batch by itself, on copies of what it reads; writes what it returns.
+#[inline(always)]
+fn each<const N: usize>(
+    batch: &Batch,
+    m: usize,
+    from: [&[Lane]; N],
+    mut f: impl FnMut(usize, [[f64; MAX_ROWS]; N]),
+) {
+    for l in 0..batch.count as usize {
+        let mut v = [[0.0; MAX_ROWS]; N];
+        for (v, from) in v.iter_mut().zip(from) {
+            for i in 0..m {
+                v[i] = from[i][l];
+            }
+        }
+        f(l, v);
+    }
+}
+
+/// Entry `i` of `D v` with `D` of `m` rows.
+#[inline(always)]
+fn D_times<S: Simd>(D: &[Lane], m: usize, v: &[Lane], i: usize) -> S::V {
+    let mut sum = S::mul(S::load(&D[i * m]), S::load(&v[0]));
+    for j in 1..m {
+        sum = S::fma(S::load(&D[i * m + j]), S::load(&v[j]), sum);
+    }
+    sum
+}
+
+/// `D = W⁻²` of round cones.
+#[inline(always)]
+fn write_D<S: Simd>(batch: &Batch, m: usize, s: &[Lane], z: &[Lane], D: &mut [Lane]) {
+    if m <= NARROW {
+        round::scale::<S>(m, &entries::<S>(s, m), &entries::<S>(z, m), D);
+        return;
+    }
+    each(batch, m, [s, z], |l, [s, z]| {
+        let mut flat = [0.0; MAX_ROWS * MAX_ROWS];
+        let stride = padded(m);
+        second_order::Scaling::new(&s[..m], &z[..m]).write_D(stride, &mut flat[..m * stride]);
+        for i in 0..m {
+            for j in 0..m {
+                D[i * m + j][l] = flat[i * stride + j];
+            }
+        }
+    });
+}
+
+/// Writes `G = E W Eᵀ` of four cones, each row by row, from what is not below the diagonal.
+#[inline(always)]
+fn write_G<S: Simd>(
+    p: &ConeProgram,
+    batch: &Batch,
+    k: usize,
+    upper: &[[S::V; MAX_ROWS]; MAX_ROWS],
+    G: &mut [f64],
+) {
+    let stride = padded(k);
+    for r in 0..k {
+        for first in (0..k).step_by(LANES) {
+            let mut row = [S::zero(); LANES];
+            for q in first..k.min(first + LANES) {
+                row[q - first] = upper[r.min(q)][r.max(q)];
+            }
+            let rows = S::transpose(row);
+            for l in 0..batch.count as usize {
+                let at = G_at(p.cones[batch.cones[l] as usize].b_at) + r * stride + first;
+                S::store(rows[l], &mut lanes_mut(&mut G[at..])[0]);
+            }
+        }
+    }
+}
+
+/// `E D Eᵀ` of round cones, not below the diagonal.
+#[inline(always)]
+fn scaled<S: Simd>(m: usize, E: &[Lane], D: &[Lane]) -> [[S::V; MAX_ROWS]; MAX_ROWS] {
+    let mut out = [[S::zero(); MAX_ROWS]; MAX_ROWS];
+    for r in 0..m {
+        for q in r..m {
+            let unit = S::mul(S::load(&E[r]), S::load(&E[q]));
+            out[r][q] = S::mul(unit, S::load(&D[r * m + q]));
+        }
+    }
+    out
+}
+
+kernel! {
+    /// `G = E W Eᵀ` of some batches, `W` being `w` on edges and `D` on round cones.
+    batch_matrices(p: &ConeProgram, batches: &[Batch], E: &[Lane], w: &[Lane], D: &[Lane], G: &mut [f64]) {
+        for batch in batches {
+            by_size!(batch, matrix_of, S, (p, batch, E, w, D, G));
+        }
+    }
+}
+
+#[inline(always)]
+#[allow(clippy::too_many_arguments)]
+fn matrix_of<S: Simd>(
+    round: bool,
+    k: usize,
+    m: usize,
+    p: &ConeProgram,
+    batch: &Batch,
+    E: &[Lane],
+    w: &[Lane],
+    D: &[Lane],
+    G: &mut [f64],
+) {
+    let E = E_of(E, batch, round, k, m);
+    if round {
+        let D = &D[batch.D_at as usize..][..m * m];
+        write_G::<S>(p, batch, k, &scaled::<S>(m, E, D), G);
+        return;
+    }
+    let w = own(w, batch, m);
+    let mut sums = [[S::zero(); MAX_ROWS]; MAX_ROWS];
+    for j in 0..m {
+        let w = S::load(&w[j]);
+        for r in 0..k {
+            let weighed = S::mul(w, S::load(&E[r * m + j]));
+            for q in r..k {
+                sums[r][q] = S::fma(weighed, S::load(&E[q * m + j]), sums[r][q]);
+            }
+        }
+    }
+    write_G::<S>(p, batch, k, &sums, G);
+}
+
+kernel! {
+    /// What the step towards the answer is made of: `w = z / (s + give z)` and `t = w (s + gap)` of edges,
+    /// `D = W⁻²` and `t = z + D gap` of round cones, the matrices `G = E W Eᵀ`, and `g −= Jᵀ Eᵀ t`.
+    batch_predictor(
+        p: &ConeProgram,
+        batches: &[Batch],
+        E: &[Lane],
+        give: f64,
+        s: &[Lane],
+        z: &[Lane],
+        gap: &[Lane],
+        w: &mut [Lane],
+        D: &mut [Lane],
+        t: &mut [Lane],
+        G: &mut [f64],
+        g: &mut [f64],
+    ) {
+        for batch in batches {
+            by_size!(batch, predict, S, (p, batch, E, give, s, z, gap, w, D, t, G, lanes_mut(g)));
+        }
+    }
+}
+
+#[inline(always)]
+#[allow(clippy::too_many_arguments)]
+fn predict<S: Simd>(
+    round: bool,
+    k: usize,
+    m: usize,
+    p: &ConeProgram,
+    batch: &Batch,
+    E: &[Lane],
+    give: f64,
+    s: &[Lane],
+    z: &[Lane],
+    gap: &[Lane],
+    w: &mut [Lane],
+    D: &mut [Lane],
+    t: &mut [Lane],
+    G: &mut [f64],
+    g: &mut [Lane],
+) {
+    let E = E_of(E, batch, round, k, m);
+    let s = own(s, batch, m);
+    let z = own(z, batch, m);
+    let gap = own(gap, batch, m);
+    let t = own_mut(t, batch, m);
+    let mut f = [S::zero(); MAX_ROWS];
+    if round {
+        let D = &mut D[batch.D_at as usize..][..m * m];
+        write_D::<S>(batch, m, s, z, D);
+        for i in 0..m {
+            let value = S::add(S::load(&z[i]), D_times::<S>(D, m, gap, i));
+            S::store(value, &mut t[i]);
+            f[i] = S::mul(S::load(&E[i]), value);
+        }
+        write_G::<S>(p, batch, k, &scaled::<S>(m, E, D), G);
+    } else {
+        let w = own_mut(w, batch, m);
+        let give = S::splat(give);
+        let mut sums = [[S::zero(); MAX_ROWS]; MAX_ROWS];
+        for j in 0..m {
+            let (s, z) = (S::load(&s[j]), S::load(&z[j]));
+            let weight = S::div(z, S::fma(give, z, s));
+            let value = S::mul(weight, S::add(s, S::load(&gap[j])));
+            S::store(weight, &mut w[j]);
+            S::store(value, &mut t[j]);
+            for r in 0..k {
+                let e = S::load(&E[r * m + j]);
+                f[r] = S::fma(e, value, f[r]);
+                let weighed = S::mul(weight, e);
+                for q in r..k {
+                    sums[r][q] = S::fma(weighed, S::load(&E[q * m + j]), sums[r][q]);
+                }
+            }
+        }
+        write_G::<S>(p, batch, k, &sums, G);
+    }
+    take_forces::<S>(p, batch, &f, g);
+}
+
+kernel! {
+    /// `t = (ds ∘ dz − mu) / (s + give z) + w (s + gap)` of edges; of round cones `z`, the products of the scaled
+    /// cone, and `D gap`. And `g −= Jᵀ Eᵀ t`.
+    batch_corrector(
+        p: &ConeProgram,
+        batches: &[Batch],
+        E: &[Lane],
+        give: f64,
+        mu: f64,
+        s: &[Lane],
+        z: &[Lane],
+        gap: &[Lane],
+        w: &[Lane],
+        D: &[Lane],
+        ds: &[Lane],
+        dz: &[Lane],
+        t: &mut [Lane],
+        g: &mut [f64],
+    ) {
+        for batch in batches {
+            by_size!(batch, correct, S, (p, batch, E, give, mu, s, z, gap, w, D, ds, dz, t, lanes_mut(g)));
+        }
+    }
+}
+
+#[inline(always)]
+#[allow(clippy::too_many_arguments)]
+fn correct<S: Simd>(
+    round: bool,
+    k: usize,
+    m: usize,
+    p: &ConeProgram,
+    batch: &Batch,
+    E: &[Lane],
+    give: f64,
+    mu: f64,
+    s: &[Lane],
+    z: &[Lane],
+    gap: &[Lane],
+    w: &[Lane],
+    D: &[Lane],
+    ds: &[Lane],
+    dz: &[Lane],
+    t: &mut [Lane],
+    g: &mut [Lane],
+) {
+    let E = E_of(E, batch, round, k, m);
+    let s = own(s, batch, m);
+    let z = own(z, batch, m);
+    let gap = own(gap, batch, m);
+    let w = own(w, batch, m);
+    let ds = own(ds, batch, m);
+    let dz = own(dz, batch, m);
+    let t = own_mut(t, batch, m);
+    let mut f = [S::zero(); MAX_ROWS];
+    if round {
+        let D = &D[batch.D_at as usize..][..m * m];
+        if m <= NARROW {
+            let s = entries::<S>(s, m);
+            let z = entries::<S>(z, m);
+            let ds = entries::<S>(ds, m);
+            let dz = entries::<S>(dz, m);
+            let products = Scaling::<S>::new(&s, &z).corrector(mu, &z, &ds, &dz);
+            for i in 0..m {
+                S::store(products[i], &mut t[i]);
+            }
+        } else {
+            each(batch, m, [s, z, ds, dz], |l, [s, z, ds, dz]| {
+                let mut out = [0.0; MAX_ROWS];
+                second_order::Scaling::new(&s[..m], &z[..m]).corrector(
+                    &ds[..m],
+                    &dz[..m],
+                    mu,
+                    &mut out[..m],
+                );
+                for i in 0..m {
+                    t[i][l] = out[i];
+                }
+            });
+        }
+        let live = S::load(&LIVE[batch.count as usize]);
+        for i in 0..m {
+            let more = S::add(S::load(&z[i]), D_times::<S>(D, m, gap, i));
+            let value = S::where_positive(live, S::add(S::load(&t[i]), more));
+            S::store(value, &mut t[i]);
+            f[i] = S::mul(S::load(&E[i]), value);
+        }
+    } else {
+        let aim = S::mul(S::splat(-mu), S::load(&LIVE[batch.count as usize]));
+        let give = S::splat(give);
+        for j in 0..m {
+            let (s, z) = (S::load(&s[j]), S::load(&z[j]));
+            let product = S::fma(S::load(&ds[j]), S::load(&dz[j]), aim);
+            let soft = S::fma(give, z, s);
+            let sum = S::add(s, S::load(&gap[j]));
+            let value = S::fma(S::load(&w[j]), sum, S::div(product, soft));
+            S::store(value, &mut t[j]);
+            for r in 0..k {
+                f[r] = S::fma(S::load(&E[r * m + j]), value, f[r]);
+            }
+        }
+    }
+    take_forces::<S>(p, batch, &f, g);
+}
+
+kernel! {
+    /// Moves the right side `t` so that the products at the end of a longer step come out between the bounds:
+    /// Gondzio's correctors. Round cones are left as they are. And `g −= Jᵀ Eᵀ t`.
+    batch_center(
+        p: &ConeProgram,
+        batches: &[Batch],
+        E: &[Lane],
+        give: f64,
+        alpha: f64,
+        bounds: [f64; 2],
+        s: &[Lane],
+        z: &[Lane],
+        ds: &[Lane],
+        dz: &[Lane],
+        t: &mut [Lane],
+        g: &mut [f64],
+    ) {
+        let (low, high, minus) = (S::splat(bounds[0]), S::splat(bounds[1]), S::splat(-1.0));
+        let (alpha, give) = (S::splat(alpha), S::splat(give));
+        for batch in batches {
+            let Shape { round, m, .. } = batch.shape;
+            let m = m as usize;
+            let live = S::load(&LIVE[batch.count as usize]);
+            if !round {
+                let t = own_mut(t, batch, m);
+                let s = own(s, batch, m);
+                let z = own(z, batch, m);
+                let ds = own(ds, batch, m);
+                let dz = own(dz, batch, m);
+                for j in 0..m {
+                    let (s, z) = (S::load(&s[j]), S::load(&z[j]));
+                    let product =
+                        S::mul(S::fma(alpha, S::load(&ds[j]), s), S::fma(alpha, S::load(&dz[j]), z));
+                    // what lies above `high` comes down by `high` at the most
+                    let below = S::max(S::fma(minus, product, low), S::zero());
+                    let above = S::max(S::fma(minus, high, product), S::zero());
+                    let less = S::mul(minus, S::max(S::mul(minus, above), S::mul(minus, high)));
+                    let change = S::mul(live, S::fma(minus, below, less));
+                    let soft = S::fma(give, z, s);
+                    S::store(S::add(S::load(&t[j]), S::div(change, soft)), &mut t[j]);
+                }
+            }
+            by_size!(batch, forces_of, S, (p, batch, E, t, lanes_mut(g)));
+        }
+    }
+}
+
+/// How far a direction goes, and what it does to the products.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Reach {
+    /// Inverse of the longest step inside, or a negative number.
+    pub blocked: f64,
+    /// `Σ (s dz + z ds)` and `Σ ds dz`.
+    pub cross: f64,
+    pub square: f64,
+}
+
+kernel! {
+    /// `dz = −t − W⁻² A dx`, `ds = A dx + gap + give dz`.
+    batch_directions(
+        p: &ConeProgram,
+        batches: &[Batch],
+        E: &[Lane],
+        give: f64,
+        dx: &[f64],
+        s: &[Lane],
+        z: &[Lane],
+        gap: &[Lane],
+        t: &[Lane],
+        w: &[Lane],
+        D: &[Lane],
+        ds: &mut [Lane],
+        dz: &mut [Lane],
+    ) -> Reach {
+        let (minus, one, none) = (S::splat(-1.0), S::splat(1.0), S::zero());
+        let mut tally = Tally::<S> {
+            most_s: minus, over_s: one, most_z: minus, over_z: one, round: minus, cross: none, square: none,
+        };
+        for batch in batches {
+            by_size!(batch, direct, S, (p, batch, E, give, lanes(dx), s, z, gap, t, w, D, ds, dz, &mut tally));
+        }
+        let Tally { most_s, over_s, most_z, over_z, round, cross, square } = tally;
+        let blocked = S::max(S::div(most_s, over_s), S::div(most_z, over_z));
+        let blocked = S::to_array(S::max(blocked, round));
+        Reach {
+            blocked: blocked.iter().fold(-1.0, |m: f64, b| m.max(*b)),
+            cross: S::sum(cross),
+            square: S::sum(square),
+        }
+    }
+}
+
+/// Largest ratios so far, as numerators and denominators: no division per row. Those of round cones, and sums.
+struct Tally<S: Simd> {
+    most_s: S::V,
+    over_s: S::V,
+    most_z: S::V,
+    over_z: S::V,
+    round: S::V,
+    cross: S::V,
+    square: S::V,
+}
+
+#[inline(always)]
+#[allow(clippy::too_many_arguments)]
+fn direct<S: Simd>(
+    round: bool,
+    k: usize,
+    m: usize,
+    p: &ConeProgram,
+    batch: &Batch,
+    E: &[Lane],
+    give: f64,
+    dx: &[Lane],
+    s: &[Lane],
+    z: &[Lane],
+    gap: &[Lane],
+    t: &[Lane],
+    w: &[Lane],
+    D: &[Lane],
+    ds: &mut [Lane],
+    dz: &mut [Lane],
+    tally: &mut Tally<S>,
+) {
+    let y = J_times::<S>(p, batch, dx);
+    let E = E_of(E, batch, round, k, m);
+    let s = own(s, batch, m);
+    let z = own(z, batch, m);
+    let gap = own(gap, batch, m);
+    let t = own(t, batch, m);
+    let w = own(w, batch, m);
+    let (ds, dz) = (own_mut(ds, batch, m), own_mut(dz, batch, m));
+    let minus = S::splat(-1.0);
+    if round {
+        let D = &D[batch.D_at as usize..][..m * m];
+        for i in 0..m {
+            S::store(S::mul(S::load(&E[i]), y[i]), &mut ds[i]);
+        }
+        for i in 0..m {
+            let sum = S::add(S::load(&t[i]), D_times::<S>(D, m, ds, i));
+            S::store(S::mul(minus, sum), &mut dz[i]);
+        }
+        for i in 0..m {
+            let d = S::add(S::load(&ds[i]), S::load(&gap[i]));
+            S::store(d, &mut ds[i]);
+            let (s, z, e) = (S::load(&s[i]), S::load(&z[i]), S::load(&dz[i]));
+            tally.cross = S::fma(s, e, S::fma(z, d, tally.cross));
+            tally.square = S::fma(d, e, tally.square);
+        }
+        if m <= NARROW {
+            let s = entries::<S>(s, m);
+            let z = entries::<S>(z, m);
+            let ds = entries::<S>(&*ds, m);
+            let dz = entries::<S>(&*dz, m);
+            // cones that are none stand still at the tip of the dual cone
+            let live = S::load(&LIVE[batch.count as usize]);
+            let far = S::max(round::blocked::<S>(&s, &ds), round::blocked::<S>(&z, &dz));
+            tally.round = S::max(S::select(live, far, minus), tally.round);
+        } else {
+            let mut most = -1.0_f64;
+            each(batch, m, [s, z, &*ds, &*dz], |_, [s, z, ds, dz]| {
+                most = most.max(second_order::blocked(&s[..m], &ds[..m]));
+                most = most.max(second_order::blocked(&z[..m], &dz[..m]));
+            });
+            tally.round = S::max(S::splat(most), tally.round);
+        }
+        return;
+    }
+    let less = S::splat(-give);
+    for j in 0..m {
+        let rate = edge::<S>(E, k, m, &y, j);
+        let (s, z) = (S::load(&s[j]), S::load(&z[j]));
+        // minus dz and minus ds
+        let a = S::fma(S::load(&w[j]), rate, S::load(&t[j]));
+        let d = S::fma(less, a, S::add(rate, S::load(&gap[j])));
+        let (b, e) = (S::mul(minus, d), S::mul(minus, a));
+        S::store(e, &mut dz[j]);
+        S::store(d, &mut ds[j]);
+        tally.cross = S::fma(s, e, S::fma(z, d, tally.cross));
+        tally.square = S::fma(d, e, tally.square);
+        // cones that are none: z = dz = 0 is no more than any ratio
+        let more = S::fma(S::mul(minus, tally.most_s), s, S::mul(b, tally.over_s));
+        tally.most_s = S::select(more, b, tally.most_s);
+        tally.over_s = S::select(more, s, tally.over_s);
+        let more = S::fma(S::mul(minus, tally.most_z), z, S::mul(a, tally.over_z));
+        tally.most_z = S::select(more, a, tally.most_z);
+        tally.over_z = S::select(more, z, tally.over_z);
+    }
+}
+
+kernel! {
+    /// `s += alpha ds`, `z += alpha dz`, `gap *= 1 − alpha`; returns `Σ s z`.
+    batch_advance(
+        alpha: f64,
+        ds: &[Lane],
+        dz: &[Lane],
+        s: &mut [Lane],
+        z: &mut [Lane],
+        gap: &mut [Lane],
+    ) -> f64 {
+        let mut total = S::zero();
+        let (alpha, left) = (S::splat(alpha), S::splat(1.0 - alpha));
+        let all = s.iter_mut().zip(z).zip(gap).zip(ds.iter().zip(dz));
+        for (((s, z), gap), (ds, dz)) in all {
+            let next_s = S::fma(alpha, S::load(ds), S::load(s));
+            let next_z = S::fma(alpha, S::load(dz), S::load(z));
+            total = S::fma(next_s, next_z, total);
+            S::store(next_s, s);
+            S::store(next_z, z);
+            S::store(S::mul(left, S::load(gap)), gap);
+        }
+        S::sum(total)
+    }
+}
