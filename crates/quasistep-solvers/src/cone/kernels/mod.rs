@@ -20,7 +20,9 @@ mod verdict;
 mod wide;
 
 pub(crate) use barrier::{advance, center, corrector, directions, predictor, products, weights};
-pub(crate) use cones::{add_forces, force_power, rates, rows_of_group, slacks, subtract_forces};
+pub(crate) use cones::{
+    add_forces, force_power, least_slack, rates, rows_of_group, slacks, subtract_forces, unpad,
+};
 pub(crate) use factor::factor;
 pub(crate) use hessian::{add_cones, cost_times, start_hessian};
 pub(crate) use many::{
@@ -30,7 +32,7 @@ pub(crate) use many::{
 pub(crate) use simd::Avx2;
 pub(crate) use simd::{Isa, Lane, Portable, Simd};
 pub(crate) use solve::solve;
-pub(crate) use verdict::{Allowed, Extremes, rows_hold, verdict};
+pub(crate) use verdict::{Allowed, Extremes, rows_hold, thinnest, verdict};
 
 pub(crate) use crate::cone::second_order::MAX as MAX_ROUND;
 
