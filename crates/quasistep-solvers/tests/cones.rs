@@ -13,6 +13,14 @@ fn solve(program: &ConeProgram, warm: Option<WarmStart<'_>>) -> Solution {
     out
 }
 
+/// The dense solver's answer.
+fn dense(program: &ConeProgram) -> Solution {
+    let (mut flat, mut out) = (DenseProgram::default(), Solution::default());
+    flat.fill(program);
+    QpSolver::new().solve(&flat.qp(), &[], &Settings::default(), &mut out);
+    out
+}
+
 /// A mass of 2 kg that touches a floor, pushed with (fx, fy) N·s against 20 N·s of weight.
 fn sled(cone: Cone<'_>, k: usize, fx: f64, fy: f64) -> ConeProgram {
     let mut program = ConeProgram::new();
@@ -198,6 +206,67 @@ fn memory_of_other_programs_changes_nothing() {
             assert_eq!((&out.x, &out.z, &out.s), (&fresh.x, &fresh.z, &fresh.s), "program {k}");
         }
         before.clone_from(&out.z);
+    }
+}
+
+/// A plate on feet that stand where others do: the active set ends with the smallest multipliers, alike for
+/// like feet, in any unit, from nothing and from any rows that push.
+#[test]
+fn feet_in_one_place_share_the_load() {
+    let (mu, weight) = (0.5, 12.0);
+    let edges = [1.0, mu, 0.0, 1.0, 0.0, mu, 1.0, -mu, 0.0, 1.0, 0.0, -mu];
+    // the last two nearly where the first is: rows that differ little are no like ones
+    let feet = [(1.0, 1.0), (1.0, -1.0), (-1.0, 1.0), (-1.0, -1.0), (1.0, 1.0), (1.0, -1.0)];
+    for unit in [1e-5, 1.0, 1e5] {
+        for nudge in [0.0, 1e-3] {
+            let mut program = ConeProgram::new();
+            program.reset([6]);
+            for i in 0..6 {
+                program.P(0, i)[i] = if i < 3 { 2.0 } else { 0.3 };
+            }
+            program.c(0)[0] = weight;
+            for (foot, (x, y)) in feet.into_iter().enumerate() {
+                let x = if foot > 3 { x + nudge } else { x };
+                let mut contact = program.push_cone(Cone::Edges(&edges), 3, &[0]);
+                // normal and two tangents of the point (x, y, 0) under a plate in the plane
+                for (row, values) in [
+                    [1.0, 0.0, 0.0, y, -x, 0.0],
+                    [0.0, 1.0, 0.0, 0.0, 0.0, -y],
+                    [0.0, 0.0, 1.0, 0.0, 0.0, x],
+                ]
+                .into_iter()
+                .enumerate()
+                {
+                    for (to, value) in contact.J(0, row).iter_mut().zip(values) {
+                        *to = unit * value;
+                    }
+                }
+            }
+            let cold = solve(&program, None);
+            assert_eq!((cold.status, cold.method), (Status::Solved, Method::ColdActiveSet));
+            assert!(cold.dual_is_smallest_norm);
+            assert!(cold.x.iter().all(|v| v.abs() < 1e-12), "at rest: {:?}", cold.x);
+            let size = weight / unit;
+            // balance, and the smallest: z is in the range of A, so that no other of the same forces is as small
+            let reference = dense(&program);
+            for (z, other) in cold.z.iter().zip(&reference.z) {
+                assert!((z - other).abs() < 1e-9 * size, "{z} against {other} of {size}");
+            }
+            if nudge == 0.0 {
+                for row in 0..8 {
+                    let (one, other) = (cold.z[row], cold.z[16 + row]);
+                    assert!((one - other).abs() < 1e-12 * size, "like feet: {one} and {other}");
+                }
+            }
+            let one_row: Vec<f64> = (0..program.m()).map(|i| f64::from(u8::from(i == 3))).collect();
+            for z in [&cold.z, &vec![1.0; program.m()], &one_row] {
+                let warm = solve(&program, Some(WarmStart { z, s: z }));
+                assert_eq!((warm.status, warm.method), (Status::Solved, Method::WarmActiveSet));
+                for (a, b) in warm.z.iter().zip(&cold.z) {
+                    assert!((a - b).abs() < 1e-12 * size, "{a} against {b}");
+                }
+            }
+        }
     }
 }
 

@@ -298,23 +298,11 @@ impl ConeProgram {
         (b.at + index - b.first) as usize
     }
 
-    /// Copies a padded `z` to one without padding.
+    /// Copies a padded `z` to one without padding; [`unpad`](crate::cone::kernels::unpad) is quicker.
     pub(crate) fn unpad(&self, from: &[f64], to: &mut [f64]) {
-        let (lanes, _) = from.as_chunks::<LANES>();
         for cone in &self.cones {
-            let first = cone.at as usize / LANES;
-            let mut to = &mut to[cone.first as usize..];
-            for lane in &lanes[first..first + cone.stride_z as usize / LANES] {
-                // whole lanes, and the next cone over the rest: copies of a known size are quick
-                let whole = to.len() >= LANES;
-                let (head, tail) = to.split_at_mut(if whole { LANES } else { to.len() });
-                if whole {
-                    head.copy_from_slice(lane);
-                } else {
-                    head.copy_from_slice(&lane[..head.len()]);
-                }
-                to = tail;
-            }
+            let m = cone.m as usize;
+            to[cone.first as usize..][..m].copy_from_slice(&from[cone.at as usize..][..m]);
         }
     }
 

@@ -33,7 +33,7 @@ pub(crate) struct Structure {
     scratch: Scratch,
 }
 
-/// Consecutive cones over the same blocks, with as many rows in their Jacobians.
+/// Consecutive cones over the same blocks, with as many rows in their Jacobians and as many lanes of edges.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Group {
     pub first_cone: u32,
@@ -158,6 +158,7 @@ struct Scratch {
 fn alike(program: &ConeProgram, a: &ConeData, b: &ConeData) -> bool {
     let (one, other) = (program.sides_of(a), program.sides_of(b));
     a.k == b.k
+        && a.stride_z == b.stride_z
         && a.round == b.round
         && one.len() == other.len()
         && one.iter().zip(other).all(|(a, b)| a.block == b.block)
@@ -174,7 +175,8 @@ impl Structure {
         for (i, cone) in program.cones.iter().enumerate() {
             if !previous.is_some_and(|p| alike(program, p, cone)) {
                 let sides = program.sides_of(cone);
-                key.extend([i as u32, cone.k, u32::from(cone.round), sides.len() as u32]);
+                let round = u32::from(cone.round);
+                key.extend([i as u32, cone.k, cone.stride_z, round, sides.len() as u32]);
                 key.extend(sides.iter().map(|s| s.block));
             }
             previous = Some(cone);

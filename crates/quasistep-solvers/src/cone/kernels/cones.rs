@@ -128,6 +128,159 @@ kernel! {
 }
 
 kernel! {
+    /// Copies a padded `z` to one without padding.
+    unpad(p: &ConeProgram, from: &[f64], to: &mut [f64]) {
+        for cone in &p.cones {
+            let mut to = &mut to[cone.first as usize..];
+            for from in lanes(&from[cone.at as usize..][..cone.stride_z as usize]) {
+                // whole lanes, and the next cone over the rest
+                let Some((head, tail)) = std::mem::take(&mut to).split_first_chunk_mut() else {
+                    break;
+                };
+                S::store(S::load(from), head);
+                to = tail;
+            }
+        }
+        // where there was no room for whole lanes
+        let near = p.cones.iter().rev().take_while(|c| (c.first + c.stride_z) as usize > p.m);
+        for cone in near {
+            let m = cone.m as usize;
+            to[cone.first as usize..][..m].copy_from_slice(&from[cone.at as usize..][..m]);
+        }
+    }
+}
+
+kernel! {
+    /// `u = E (J x − b)` of all cones of some groups without round ones; returns the least of those with
+    /// `w = 0`, and where it is. Infinity if there is none.
+    least_slack(
+        p: &ConeProgram,
+        groups: &[Group],
+        x: &[f64],
+        w: &[f64],
+        u: &mut [f64],
+    ) -> (f64, usize) {
+        let mut least = [Least::<S>::new(); 2];
+        for group in groups {
+            let cones = &p.cones[group.first_cone as usize..group.last_cone as usize];
+            let per = cones[0].stride_z as usize / LANES;
+            let shape = (cones[0].k, cones[0].width as usize / LANES, per);
+            match if S::FAST { shape } else { (0, 0, 0) } {
+                (3, 2, 1) => least_fixed::<S, 3, 2, 1>(p, cones, x, w, u, &mut least),
+                (3, 4, 1) => least_fixed::<S, 3, 4, 1>(p, cones, x, w, u, &mut least),
+                (3, 2, 2) => least_fixed::<S, 3, 2, 2>(p, cones, x, w, u, &mut least),
+                (3, 4, 2) => least_fixed::<S, 3, 4, 2>(p, cones, x, w, u, &mut least),
+                (4, 2, 2) => least_fixed::<S, 4, 2, 2>(p, cones, x, w, u, &mut least),
+                (4, 4, 2) => least_fixed::<S, 4, 4, 2>(p, cones, x, w, u, &mut least),
+                _ => {
+                    rows_of_group::<S>(p, group, x, true, u);
+                    let from = cones[0].at as usize;
+                    let last = &cones[cones.len() - 1];
+                    let end = (last.at + last.stride_z) as usize;
+                    let mut at = S::add(S::splat(from as f64), S::load(&[0.0, 1.0, 2.0, 3.0]));
+                    for (u, w) in lanes(&u[from..end]).iter().zip(lanes(&w[from..end])) {
+                        least[0].take(S::load(u), S::load(w), at);
+                        at = S::add(at, S::splat(LANES as f64));
+                    }
+                }
+            }
+        }
+        least[0].merge(least[1]);
+        let (slacks, rows) = (S::to_array(least[0].slack), S::to_array(least[0].at));
+        let (mut slack, mut at) = (f64::INFINITY, 0.0);
+        for l in 0..LANES {
+            if slacks[l] < slack {
+                (slack, at) = (slacks[l], rows[l]);
+            }
+        }
+        (slack, at as usize)
+    }
+}
+
+/// The least slack so far of each lane, and where it is.
+struct Least<S: Simd> {
+    slack: S::V,
+    at: S::V,
+}
+
+impl<S: Simd> Clone for Least<S> {
+    fn clone(&self) -> Self {
+        *self
+    }
+}
+
+impl<S: Simd> Copy for Least<S> {}
+
+impl<S: Simd> Least<S> {
+    #[inline(always)]
+    fn new() -> Self {
+        Self { slack: S::splat(f64::INFINITY), at: S::zero() }
+    }
+
+    #[inline(always)]
+    fn take(&mut self, u: S::V, w: S::V, at: S::V) {
+        // those in the set are out of the question
+        self.merge(Self { slack: S::fma(w, S::splat(1e300), u), at });
+    }
+
+    #[inline(always)]
+    fn merge(&mut self, other: Self) {
+        let less = S::sub(self.slack, other.slack);
+        self.at = S::select(less, other.at, self.at);
+        self.slack = S::min(other.slack, self.slack);
+    }
+}
+
+/// Of cones with `K` rows of `C` lanes, and `PER` lanes of edges.
+#[inline(always)]
+fn least_fixed<S: Simd, const K: usize, const C: usize, const PER: usize>(
+    p: &ConeProgram,
+    cones: &[ConeData],
+    x: &[f64],
+    w: &[f64],
+    u: &mut [f64],
+    least: &mut [Least<S>; 2],
+) {
+    let mut xs = [S::zero(); C];
+    let mut c = 0;
+    for side in sides_of(p, cones) {
+        let block = &p.blocks[side.block as usize];
+        for lane in lanes(&x[block.at as usize..][..block.stride as usize]) {
+            xs[c] = S::load(lane);
+            c += 1;
+        }
+    }
+    let minus = S::splat(-1.0);
+    // one after another in memory
+    let first = &cones[0];
+    let J = lanes(&p.J[first.J_at as usize..]).chunks_exact(K * C);
+    let E = lanes(&p.E[first.E_at as usize..]).chunks_exact(K * PER);
+    let b = lanes(&p.b[first.b_at as usize..]);
+    let u = lanes_mut(&mut u[first.at as usize..]).chunks_exact_mut(PER);
+    let w = lanes(&w[first.at as usize..]).chunks_exact(PER);
+    let mut at = S::add(S::splat(f64::from(first.at)), S::load(&[0.0, 1.0, 2.0, 3.0]));
+    for ((((J, E), b), u), w) in J.zip(E).zip(b).zip(u).zip(w).take(cones.len()) {
+        let mut dots = [S::zero(); LANES];
+        for c in 0..C {
+            for r in 0..K {
+                dots[r] = S::fma(S::load(&J[r * C + c]), xs[c], dots[r]);
+            }
+        }
+        let s = split::<S, K>(S::fma(minus, S::load(b), S::sums(dots)));
+        for j in 0..PER {
+            let mut own = S::zero();
+            for r in 0..K {
+                own = S::fma(s[r], S::load(&E[r * PER + j]), own);
+            }
+            S::store(own, &mut u[j]);
+            // two, not to wait for one another
+            least[j % 2].take(own, S::load(&w[j]), at);
+            at = S::add(at, S::splat(LANES as f64));
+        }
+    }
+}
+
+kernel! {
     /// `u = E J d` of all cones of some groups.
     rates(p: &ConeProgram, groups: &[Group], d: &[f64], u: &mut [f64]) {
         for group in groups {

@@ -26,7 +26,9 @@ pub(crate) use batch::step::{
     batch_predictor,
 };
 pub(crate) use batch::{G_at, batch_forces, batch_rows};
-pub(crate) use cones::{add_forces, force_power, rates, rows_of_group, slacks, subtract_forces};
+pub(crate) use cones::{
+    add_forces, force_power, least_slack, rates, rows_of_group, slacks, subtract_forces, unpad,
+};
 pub(crate) use factor::factor;
 pub(crate) use hessian::{Products, add_cones, add_products, cost_times, start_hessian};
 pub(crate) use many::{
@@ -36,7 +38,7 @@ pub(crate) use many::{
 pub(crate) use simd::Avx2;
 pub(crate) use simd::{Isa, Lane, Portable, Simd};
 pub(crate) use solve::solve;
-pub(crate) use verdict::{Allowed, Extremes, rows_hold, verdict};
+pub(crate) use verdict::{Allowed, Extremes, rows_hold, thinnest, verdict};
 
 pub(crate) use crate::cone::second_order::MAX as MAX_ROUND;
 

@@ -49,12 +49,16 @@ pub(crate) trait Simd {
     fn div(a: Self::V, b: Self::V) -> Self::V;
     /// `b` where `a` is NaN.
     fn max(a: Self::V, b: Self::V) -> Self::V;
+    /// `b` where `a` is NaN.
+    fn min(a: Self::V, b: Self::V) -> Self::V;
     /// `b` where `a > 0`, else 0.
     fn where_positive(a: Self::V, b: Self::V) -> Self::V;
     /// `a` where `by > 0`, else `b`.
     fn select(by: Self::V, a: Self::V, b: Self::V) -> Self::V;
     /// Magnitude of every lane.
     fn abs(a: Self::V) -> Self::V;
+    /// The largest lane in every lane; of numbers only.
+    fn largest(a: Self::V) -> Self::V;
     /// Bit `i` says that lane `i` is above zero.
     fn positive_bits(a: Self::V) -> u32;
     /// Lane `i` is the sum of the lanes of `v[i]`.
@@ -143,6 +147,10 @@ impl Simd for Portable {
         each(|l| if a[l] > b[l] { a[l] } else { b[l] })
     }
     #[inline(always)]
+    fn min(a: Lane, b: Lane) -> Lane {
+        each(|l| if a[l] < b[l] { a[l] } else { b[l] })
+    }
+    #[inline(always)]
     fn where_positive(a: Lane, b: Lane) -> Lane {
         each(|l| if a[l] > 0.0 { b[l] } else { 0.0 })
     }
@@ -153,6 +161,10 @@ impl Simd for Portable {
     #[inline(always)]
     fn abs(a: Lane) -> Lane {
         each(|l| a[l].abs())
+    }
+    #[inline(always)]
+    fn largest(a: Lane) -> Lane {
+        [a[0].max(a[1]).max(a[2].max(a[3])); LANES]
     }
     #[inline(always)]
     fn positive_bits(a: Lane) -> u32 {
@@ -186,9 +198,9 @@ mod avx2 {
     use std::arch::x86_64::{
         __m256d, _CMP_GT_OQ, _mm256_add_pd, _mm256_and_pd, _mm256_andnot_pd, _mm256_blendv_pd,
         _mm256_cmp_pd, _mm256_div_pd, _mm256_fmadd_pd, _mm256_hadd_pd, _mm256_loadu_pd,
-        _mm256_max_pd, _mm256_movemask_pd, _mm256_mul_pd, _mm256_permute2f128_pd,
-        _mm256_permute4x64_pd, _mm256_set1_pd, _mm256_setzero_pd, _mm256_sqrt_pd, _mm256_storeu_pd,
-        _mm256_sub_pd, _mm256_unpackhi_pd, _mm256_unpacklo_pd,
+        _mm256_max_pd, _mm256_min_pd, _mm256_movemask_pd, _mm256_mul_pd, _mm256_permute_pd,
+        _mm256_permute2f128_pd, _mm256_permute4x64_pd, _mm256_set1_pd, _mm256_setzero_pd,
+        _mm256_sqrt_pd, _mm256_storeu_pd, _mm256_sub_pd, _mm256_unpackhi_pd, _mm256_unpacklo_pd,
     };
 
     /// Only reached from a kernel's AVX2 version, which is only called after [`super::Isa::detect`] found
@@ -254,6 +266,11 @@ mod avx2 {
             unsafe { _mm256_max_pd(a, b) }
         }
         #[inline(always)]
+        fn min(a: __m256d, b: __m256d) -> __m256d {
+            // SAFETY: see `Avx2`; the instruction gives its second operand where one is NaN
+            unsafe { _mm256_min_pd(a, b) }
+        }
+        #[inline(always)]
         fn where_positive(a: __m256d, b: __m256d) -> __m256d {
             // SAFETY: see `Avx2`
             unsafe { _mm256_and_pd(_mm256_cmp_pd::<_CMP_GT_OQ>(a, _mm256_setzero_pd()), b) }
@@ -270,6 +287,14 @@ mod avx2 {
         fn abs(a: __m256d) -> __m256d {
             // SAFETY: see `Avx2`
             unsafe { _mm256_andnot_pd(_mm256_set1_pd(-0.0), a) }
+        }
+        #[inline(always)]
+        fn largest(a: __m256d) -> __m256d {
+            // SAFETY: see `Avx2`
+            unsafe {
+                let a = _mm256_max_pd(a, _mm256_permute2f128_pd::<0x01>(a, a));
+                _mm256_max_pd(a, _mm256_permute_pd::<0b0101>(a))
+            }
         }
         #[inline(always)]
         fn positive_bits(a: __m256d) -> u32 {

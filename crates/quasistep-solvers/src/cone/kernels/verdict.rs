@@ -2,7 +2,7 @@
 
 use super::cones::{sides_of, split};
 use super::hessian::cost_of_panel;
-use super::{Lane, Simd, kernel, lanes, lanes_mut};
+use super::{Simd, kernel, lanes, lanes_mut};
 use crate::cone::program::{ConeData, ConeProgram, LANES, MAX_ROWS};
 use crate::cone::structure::{Group, Panel};
 
@@ -24,8 +24,6 @@ pub(crate) struct Extremes {
     /// left out.
     pub longest: f64,
     pub shortest: f64,
-    /// Least over the sides of all cones, likewise.
-    pub thinnest: f64,
     /// Of `|g|` and `|c|`.
     pub imbalance: f64,
     pub force: f64,
@@ -44,9 +42,9 @@ struct Tally<S: Simd> {
     offset: S::V,
     /// Zero unless a number is none.
     nothing: S::V,
-    longest: f64,
-    shortest: f64,
-    thinnest: f64,
+    longest: S::V,
+    /// Largest of the negatives.
+    shortest: S::V,
 }
 
 kernel! {
@@ -72,9 +70,8 @@ kernel! {
             product: none,
             offset: none,
             nothing: none,
-            longest: 0.0,
-            shortest: f64::INFINITY,
-            thinnest: f64::INFINITY,
+            longest: none,
+            shortest: S::splat(f64::NEG_INFINITY),
         };
         let mut force = none;
         for panel in panels {
@@ -92,25 +89,24 @@ kernel! {
         }
         for group in groups {
             let cones = &p.cones[group.first_cone as usize..group.last_cone as usize];
-            match (cones[0].k, cones[0].width as usize / LANES) {
-                (1, 2) => fixed::<S, 1, 2>(p, cones, x, z, u, g, &mut t),
-                (3, 1) => fixed::<S, 3, 1>(p, cones, x, z, u, g, &mut t),
-                (3, 2) => fixed::<S, 3, 2>(p, cones, x, z, u, g, &mut t),
-                (3, 3) => fixed::<S, 3, 3>(p, cones, x, z, u, g, &mut t),
-                (3, 4) => fixed::<S, 3, 4>(p, cones, x, z, u, g, &mut t),
-                (3, 5) => fixed::<S, 3, 5>(p, cones, x, z, u, g, &mut t),
-                (4, 2) => fixed::<S, 4, 2>(p, cones, x, z, u, g, &mut t),
-                (4, 4) => fixed::<S, 4, 4>(p, cones, x, z, u, g, &mut t),
-                (4, 5) => fixed::<S, 4, 5>(p, cones, x, z, u, g, &mut t),
-                _ => any::<S>(p, cones, x, z, u, g, &mut t),
+            let per = cones[0].stride_z as usize / LANES;
+            if !S::FAST {
+                any::<S>(p, cones, x, z, u, g, &mut t);
+                continue;
             }
-        }
-        for group in groups {
-            let (first, last) = (group.first_cone as usize, group.last_cone as usize - 1);
-            let last = &p.cones[last];
-            let at = p.cones[first].at as usize..(last.at + last.stride_z) as usize;
-            for (u, z) in lanes(&u[at.clone()]).iter().zip(lanes(&z[at])) {
-                take::<S>(&mut t, S::load(u), S::load(z));
+            match (cones[0].k, cones[0].width as usize / LANES, per) {
+                (1, 2, 1) => fixed::<S, 1, 2, 1>(p, cones, x, z, u, g, &mut t),
+                (3, 1, 1) => fixed::<S, 3, 1, 1>(p, cones, x, z, u, g, &mut t),
+                (3, 2, 1) => fixed::<S, 3, 2, 1>(p, cones, x, z, u, g, &mut t),
+                (3, 2, 2) => fixed::<S, 3, 2, 2>(p, cones, x, z, u, g, &mut t),
+                (3, 3, 1) => fixed::<S, 3, 3, 1>(p, cones, x, z, u, g, &mut t),
+                (3, 4, 1) => fixed::<S, 3, 4, 1>(p, cones, x, z, u, g, &mut t),
+                (3, 4, 2) => fixed::<S, 3, 4, 2>(p, cones, x, z, u, g, &mut t),
+                (3, 5, 1) => fixed::<S, 3, 5, 1>(p, cones, x, z, u, g, &mut t),
+                (4, 2, 2) => fixed::<S, 4, 2, 2>(p, cones, x, z, u, g, &mut t),
+                (4, 4, 2) => fixed::<S, 4, 4, 2>(p, cones, x, z, u, g, &mut t),
+                (4, 5, 2) => fixed::<S, 4, 5, 2>(p, cones, x, z, u, g, &mut t),
+                _ => any::<S>(p, cones, x, z, u, g, &mut t),
             }
         }
         let mut imbalance = none;
@@ -131,9 +127,8 @@ kernel! {
             pull: largest::<S>(t.pull),
             product: largest::<S>(t.product),
             offset: largest::<S>(t.offset),
-            longest: t.longest,
-            shortest: t.shortest,
-            thinnest: t.thinnest,
+            longest: largest::<S>(t.longest),
+            shortest: -largest::<S>(t.shortest),
             imbalance: largest::<S>(imbalance),
             force: largest::<S>(force),
             finite: S::sum(t.nothing) == 0.0,
@@ -147,40 +142,35 @@ fn largest<S: Simd>(v: S::V) -> f64 {
     a[0].max(a[1]).max(a[2].max(a[3]))
 }
 
-/// Takes slacks and multipliers of a lane of rows into account.
+/// Takes slacks of a lane of rows into account.
 #[inline(always)]
-fn take<S: Simd>(t: &mut Tally<S>, u: S::V, z: S::V) {
-    let minus = S::splat(-1.0);
-    let size = S::abs(u);
-    t.speed = S::max(t.speed, size);
-    t.outside = S::max(t.outside, S::mul(minus, u));
-    t.held = S::max(t.held, S::where_positive(z, size));
-    t.push = S::max(t.push, z);
-    t.pull = S::max(t.pull, S::mul(minus, z));
-    t.product = S::max(t.product, S::abs(S::mul(z, u)));
+fn take_slacks<S: Simd>(t: &mut Tally<S>, u: S::V, z: S::V) {
+    t.speed = S::max(t.speed, S::abs(u));
+    t.outside = S::max(t.outside, S::mul(S::splat(-1.0), u));
     t.nothing = S::fma(S::add(u, z), S::zero(), t.nothing);
 }
 
-/// Takes the sizes of a cone's first row into account, side by side.
+/// The same of multipliers, which may be left out where they are zero.
 #[inline(always)]
-fn take_lengths<S: Simd>(t: &mut Tally<S>, p: &ConeProgram, cone: &ConeData, J: &[Lane]) {
-    let mut all = 0.0_f64;
-    for side in p.sides_of(cone) {
-        let stride = p.blocks[side.block as usize].stride as usize;
-        let mut most = S::zero();
-        for J in &J[side.column as usize / LANES..][..stride / LANES] {
-            most = S::max(S::abs(S::load(J)), most);
-        }
-        let most = largest::<S>(most);
-        t.thinnest = if most > 0.0 { t.thinnest.min(most) } else { t.thinnest };
-        all = all.max(most);
-    }
-    t.longest = t.longest.max(all);
-    t.shortest = if all > 0.0 { t.shortest.min(all) } else { t.shortest };
+fn take_multipliers<S: Simd>(t: &mut Tally<S>, u: S::V, z: S::V) {
+    t.held = S::max(t.held, S::where_positive(z, S::abs(u)));
+    t.push = S::max(t.push, z);
+    t.pull = S::max(t.pull, S::mul(S::splat(-1.0), z));
+    t.product = S::max(t.product, S::abs(S::mul(z, u)));
 }
 
+/// Takes the size of a cone's first row into account, which has these largest entries.
 #[inline(always)]
-fn fixed<S: Simd, const K: usize, const C: usize>(
+fn take_length<S: Simd>(t: &mut Tally<S>, most: S::V) {
+    let most = S::largest(most);
+    t.longest = S::max(t.longest, most);
+    let minus = S::mul(S::splat(-1.0), most);
+    t.shortest = S::max(t.shortest, S::select(most, minus, S::splat(f64::NEG_INFINITY)));
+}
+
+/// Of cones with `K` rows of `C` lanes, and `PER` lanes of edges.
+#[inline(always)]
+fn fixed<S: Simd, const K: usize, const C: usize, const PER: usize>(
     p: &ConeProgram,
     cones: &[ConeData],
     x: &[f64],
@@ -190,7 +180,6 @@ fn fixed<S: Simd, const K: usize, const C: usize>(
     t: &mut Tally<S>,
 ) {
     let mut xs = [S::zero(); C];
-    let mut out = [S::zero(); C];
     let mut c = 0;
     for side in sides_of(p, cones) {
         let block = &p.blocks[side.block as usize];
@@ -200,37 +189,53 @@ fn fixed<S: Simd, const K: usize, const C: usize>(
         }
     }
     let minus = S::splat(-1.0);
-    for cone in cones {
-        let J = &lanes(&p.J[cone.J_at as usize..])[..K * C];
-        let b = S::load(&lanes(&p.b[cone.b_at as usize..])[0]);
+    // one after another in memory
+    let first = &cones[0];
+    let J = lanes(&p.J[first.J_at as usize..]).chunks_exact(K * C);
+    let E = lanes(&p.E[first.E_at as usize..]).chunks_exact(K * PER);
+    let b = lanes(&p.b[first.b_at as usize..]);
+    let u = &mut lanes_mut(&mut u[first.at as usize..])[..cones.len() * PER];
+    let z = lanes(&z[first.at as usize..]).chunks_exact(PER);
+    let each = J.clone().zip(E.clone()).zip(b).zip(u.chunks_exact_mut(PER)).zip(z.clone());
+    for ((((J, E), b), u), z) in each {
         let mut dots = [S::zero(); LANES];
-        for r in 0..K {
-            for c in 0..C {
+        let mut most = S::zero();
+        for c in 0..C {
+            most = S::max(S::abs(S::load(&J[c])), most);
+            for r in 0..K {
                 dots[r] = S::fma(S::load(&J[r * C + c]), xs[c], dots[r]);
             }
         }
-        take_lengths::<S>(t, p, cone, J);
+        take_length(t, most);
+        let b = S::load(b);
         t.offset = S::max(t.offset, S::abs(b));
         let s = split::<S, K>(S::fma(minus, b, S::sums(dots)));
-        let per = cone.stride_z as usize / LANES;
-        let E = &lanes(&p.E[cone.E_at as usize..])[..K * per];
-        let u = &mut lanes_mut(&mut u[cone.at as usize..])[..per];
-        let z = &lanes(&z[cone.at as usize..])[..per];
-        let mut forces = [S::zero(); LANES];
-        let mut pushing = 0;
-        for j in 0..per {
-            let mut acc = S::zero();
-            let push = S::load(&z[j]);
+        for j in 0..PER {
+            let mut own = S::zero();
             for r in 0..K {
-                let E = S::load(&E[r * per + j]);
-                acc = S::fma(s[r], E, acc);
-                forces[r] = S::fma(E, push, forces[r]);
+                own = S::fma(s[r], S::load(&E[r * PER + j]), own);
             }
-            S::store(acc, &mut u[j]);
-            pushing |= S::positive_bits(S::abs(push));
+            S::store(own, &mut u[j]);
+            take_slacks(t, own, S::load(&z[j]));
+        }
+    }
+    // by itself: few cones push, and there are too few registers for both
+    let mut out = [S::zero(); C];
+    for (((J, E), u), z) in J.zip(E).zip(u.chunks_exact(PER)).zip(z) {
+        let mut pushing = 0;
+        for j in 0..PER {
+            pushing |= S::positive_bits(S::abs(S::load(&z[j])));
         }
         if pushing == 0 {
             continue;
+        }
+        let mut forces = [S::zero(); LANES];
+        for j in 0..PER {
+            let push = S::load(&z[j]);
+            take_multipliers(t, S::load(&u[j]), push);
+            for r in 0..K {
+                forces[r] = S::fma(S::load(&E[r * PER + j]), push, forces[r]);
+            }
         }
         let f = split::<S, K>(S::mul(minus, S::sums(forces)));
         for r in 0..K {
@@ -262,11 +267,45 @@ fn any<S: Simd>(
     super::cones::rows_any::<S>(p, cones, x, true, u);
     super::cones::forces_any::<S>(p, cones, -1.0, z, g);
     for cone in cones {
-        take_lengths::<S>(t, p, cone, lanes(&p.J[cone.J_at as usize..][..cone.width as usize]));
+        let mut most = S::zero();
+        for J in lanes(&p.J[cone.J_at as usize..][..cone.width as usize]) {
+            most = S::max(S::abs(S::load(J)), most);
+        }
+        take_length(t, most);
         for b in lanes(&p.b[cone.b_at as usize..][..(cone.k as usize).next_multiple_of(LANES)]) {
             t.offset = S::max(t.offset, S::abs(S::load(b)));
         }
+        let at = cone.at as usize..(cone.at + cone.stride_z) as usize;
+        for (u, z) in lanes(&u[at.clone()]).iter().zip(lanes(&z[at])) {
+            let (u, z) = (S::load(u), S::load(z));
+            take_slacks(t, u, z);
+            take_multipliers(t, u, z);
+        }
     }
+}
+
+/// Least over the sides of all cones of the largest entry of the Jacobian's first row; rows of nothing left
+/// out.
+pub(crate) fn thinnest(p: &ConeProgram, groups: &[Group]) -> f64 {
+    let mut least = f64::INFINITY;
+    for group in groups {
+        for cone in &p.cones[group.first_cone as usize..group.last_cone as usize] {
+            let J = &p.J[cone.J_at as usize..][..cone.width as usize];
+            for side in p.sides_of(cone) {
+                let stride = p.blocks[side.block as usize].stride as usize;
+                let J = lanes(&J[side.column as usize..][..stride]);
+                let mut most = [0.0_f64; LANES];
+                for J in J {
+                    for (most, J) in most.iter_mut().zip(J) {
+                        *most = if J.abs() > *most { J.abs() } else { *most };
+                    }
+                }
+                let most = most[0].max(most[1]).max(most[2].max(most[3]));
+                least = if most > 0.0 { least.min(most) } else { least };
+            }
+        }
+    }
+    least
 }
 
 /// What the slacks of rows may be: a share of the row's terms, and one of its size.
@@ -274,6 +313,8 @@ fn any<S: Simd>(
 pub(crate) struct Allowed {
     pub of_terms: f64,
     pub by_size: f64,
+    /// What any row may be, whatever its terms.
+    pub anyway: f64,
 }
 
 kernel! {
@@ -290,10 +331,22 @@ kernel! {
         let minus = S::splat(-1.0);
         let mut beyond = S::zero();
         let by_size = S::splat(allowed.by_size);
+        let anyway = S::splat(allowed.anyway);
         for group in groups {
             for cone in &p.cones[group.first_cone as usize..group.last_cone as usize] {
                 let (k, width) = (cone.k as usize, cone.width as usize);
                 let per = cone.stride_z as usize / LANES;
+                let u = &lanes(&u[cone.at as usize..])[..per];
+                let z = &lanes(&z[cone.at as usize..])[..per];
+                let mut most = S::zero();
+                for (u, z) in u.iter().zip(z) {
+                    let slack = S::load(u);
+                    let held = S::where_positive(S::load(z), slack);
+                    most = S::max(most, S::max(S::mul(minus, slack), held));
+                }
+                if S::positive_bits(S::sub(most, anyway)) == 0 {
+                    continue;
+                }
                 let (mut sums, mut entries) = ([0.0; MAX_ROWS], [0.0; MAX_ROWS]);
                 for r in 0..k {
                     let (mut acc, mut most) = (S::zero(), S::zero());
@@ -311,8 +364,6 @@ kernel! {
                     sums[r] = allowed.of_terms * (S::sum(acc) + p.b[cone.b_at as usize + r].abs());
                 }
                 let E = &lanes(&p.E[cone.E_at as usize..])[..k * per];
-                let u = &lanes(&u[cone.at as usize..])[..per];
-                let z = &lanes(&z[cone.at as usize..])[..per];
                 // a lever arm of friction is no reason for more
                 for r in 1..k {
                     entries[r] = entries[r].min(entries[0]);
@@ -332,5 +383,139 @@ kernel! {
             }
         }
         S::positive_bits(beyond) == 0
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::cone::kernels::{Isa, least_slack, unpad};
+    use crate::cone::program::Cone;
+    use crate::cone::structure::Structure;
+
+    /// Numbers in −1..1, the same ones every time.
+    struct Numbers(u64);
+
+    impl Numbers {
+        fn next(&mut self) -> f64 {
+            self.0 = self.0.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1);
+            (self.0 >> 11) as f64 / (1_u64 << 52) as f64 - 1.0
+        }
+    }
+
+    /// Two bodies of 6 dofs and an arm of 7, and cones of many shapes: rows, edges, blocks.
+    fn program(numbers: &mut Numbers) -> ConeProgram {
+        let mut p = ConeProgram::new();
+        p.reset([6, 7, 6]);
+        for (b, dim) in [6, 7, 6].into_iter().enumerate() {
+            for i in 0..dim {
+                p.P(b, i)[i] = 1.0 + 0.5 * numbers.next();
+            }
+            p.c(b).fill_with(|| numbers.next());
+        }
+        let shapes: [(usize, usize, &[u32]); 10] = [
+            (3, 4, &[0]),
+            (3, 4, &[0]),
+            (3, 6, &[0]),
+            (4, 6, &[0, 1]),
+            (4, 6, &[0, 1]),
+            (4, 8, &[1]),
+            (3, 4, &[0, 2]),
+            (3, 8, &[2, 1]),
+            (5, 9, &[0, 1]),
+            (1, 1, &[1]),
+        ];
+        for (k, edges, blocks) in shapes {
+            let E: Vec<f64> = (0..k * edges).map(|_| numbers.next()).collect();
+            let mut cone = p.push_cone(Cone::Edges(&E), k, blocks);
+            cone.b().fill_with(|| numbers.next());
+            for side in 0..blocks.len() {
+                for r in 0..k {
+                    cone.J(side, r).fill_with(|| numbers.next());
+                }
+            }
+        }
+        p
+    }
+
+    /// Code for special shapes finds what the code for any does, and slacks are those of the definition.
+    #[test]
+    fn shapes_make_no_difference() {
+        let mut numbers = Numbers(7);
+        let p = program(&mut numbers);
+        let mut s = Structure::default();
+        s.update(&p);
+        assert!(s.groups.len() >= 8, "cones of other edges are other groups");
+        let island = s.islands[0];
+        let groups = &s.groups[..island.last_group as usize];
+        let panels = &s.panels[..island.last_panel as usize];
+        let mut x = vec![0.0; p.n_padded];
+        let (mut z, mut w) = (vec![0.0; p.m_padded], vec![0.0; p.m_padded]);
+        for b in &p.blocks {
+            x[b.at as usize..][..b.dim as usize].fill_with(|| numbers.next());
+        }
+        for cone in p.cones.iter().step_by(2) {
+            z[cone.at as usize] = 1.0 + numbers.next();
+        }
+        for cone in &p.cones {
+            let rows = &mut w[cone.at as usize..][..cone.stride_z as usize];
+            rows[cone.m as usize..].fill(1.0);
+            rows[0] = 1.0;
+        }
+        let mut seen = Vec::new();
+        for isa in [Isa::Portable, Isa::detect()] {
+            let (mut u, mut g) = (vec![0.0; p.m_padded], vec![0.0; p.n_padded]);
+            let e = verdict(isa, &p, groups, panels, &[], &x, &z, &mut u, &mut g);
+            let mut flat = vec![0.0; p.m];
+            unpad(isa, &p, &u, &mut flat);
+            let mut expected = vec![0.0; p.m];
+            p.unpad(&u, &mut expected);
+            assert_eq!(flat, expected);
+            let mut again = vec![0.0; p.m_padded];
+            let (slack, at) = least_slack(isa, &p, groups, &x, &w, &mut again);
+            let near = |(a, b): (&f64, &f64)| (a - b).abs() < 1e-14;
+            assert!(u.iter().zip(&again).all(near), "ten products of numbers below one");
+            let open = (0..p.m_padded).filter(|i| w[*i] == 0.0);
+            let least = open.min_by(|i, j| again[*i].total_cmp(&again[*j])).expect("some are open");
+            assert_eq!((slack, at), (again[least], least));
+            let most = |v: &[f64]| v.iter().fold(0.0_f64, |m, v| m.max(v.abs()));
+            assert_eq!(e.speed, most(&flat));
+            assert_eq!(e.outside, most(&flat.iter().map(|u| u.min(0.0)).collect::<Vec<_>>()));
+            assert_eq!((e.push, e.pull), (most(&z), 0.0));
+            assert_eq!((e.imbalance, e.force), (most(&g), most(&p.c)));
+            assert!(e.finite && e.held > 0.0 && e.product > 0.0);
+            let first_rows =
+                p.cones.iter().map(|c| most(&p.J[c.J_at as usize..][..c.width as usize]));
+            assert_eq!(e.longest, first_rows.clone().fold(0.0, f64::max));
+            assert_eq!(e.shortest, first_rows.fold(f64::INFINITY, f64::min));
+            seen.push((u, g));
+        }
+        for (one, other) in [(&seen[0].0, &seen[1].0), (&seen[0].1, &seen[1].1)] {
+            for (a, b) in one.iter().zip(other) {
+                assert!(
+                    (a - b).abs() < 1e-14,
+                    "{a} against {b}: ten products of numbers below one"
+                );
+            }
+        }
+    }
+
+    /// A number that is none is seen wherever it is, also among multipliers of cones that do not push.
+    #[test]
+    fn what_is_no_number_is_seen() {
+        let mut numbers = Numbers(8);
+        let p = program(&mut numbers);
+        let mut s = Structure::default();
+        s.update(&p);
+        let panels = &s.panels[..s.islands[0].last_panel as usize];
+        for isa in [Isa::Portable, Isa::detect()] {
+            for cone in &p.cones {
+                let (mut u, mut g) = (vec![0.0; p.m_padded], vec![0.0; p.n_padded]);
+                let (x, mut z) = (vec![0.0; p.n_padded], vec![0.0; p.m_padded]);
+                z[cone.at as usize] = f64::NAN;
+                let e = verdict(isa, &p, &s.groups, panels, &[], &x, &z, &mut u, &mut g);
+                assert!(!e.finite);
+            }
+        }
     }
 }

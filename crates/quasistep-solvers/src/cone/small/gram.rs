@@ -6,33 +6,37 @@ use crate::cone::kernels::{Lane, Simd};
 /// Pivot of `CᵀC` below which a row takes no part.
 const SINGULAR: f64 = 1e-12;
 
-/// `M = CᵀC`, with `W` lanes of `C` lanes.
+/// Products of four columns with another, all of as many lanes.
 #[inline(always)]
-pub(super) fn gram<S: Simd, const C: usize, const W: usize>(
-    coefficients: &[Lane],
-    count: usize,
+pub(super) fn products<S: Simd>(four: &[Lane], other: &[Lane]) -> S::V {
+    let n = other.len();
+    let (first, last) = four.split_at(2 * n);
+    let ((a, b), (c, d)) = (first.split_at(n), last.split_at(n));
+    let mut dots = [S::zero(); LANES];
+    for ((((a, b), c), d), v) in a.iter().zip(b).zip(c).zip(d).zip(other) {
+        let v = S::load(v);
+        dots[0] = S::fma(S::load(a), v, dots[0]);
+        dots[1] = S::fma(S::load(b), v, dots[1]);
+        dots[2] = S::fma(S::load(c), v, dots[2]);
+        dots[3] = S::fma(S::load(d), v, dots[3]);
+    }
+    S::sums(dots)
+}
+
+/// `M = CᵀC` of `W` lanes, from the columns of `C`, of `n` lanes each.
+#[inline(always)]
+pub(super) fn gram<S: Simd, const W: usize>(
+    columns: &[Lane],
+    n: usize,
     rank: usize,
     M: &mut [Lane],
 ) {
-    let mut k = 0;
-    while k < rank {
-        let mut acc = [[S::zero(); W]; 2];
-        for row in coefficients.chunks_exact(C).take(count) {
-            let row = &row[..W.min(C)];
-            let pair =
-                [S::splat(row[k / LANES][k % LANES]), S::splat(row[k / LANES][k % LANES + 1])];
-            for c in 0..W.min(C) {
-                let v = S::load(&row[c]);
-                acc[0][c] = S::fma(pair[0], v, acc[0][c]);
-                acc[1][c] = S::fma(pair[1], v, acc[1][c]);
-            }
+    for (k, row) in M.chunks_exact_mut(W).take(rank).enumerate() {
+        let own = &columns[k * n..][..n];
+        for (w, out) in row.iter_mut().enumerate() {
+            let four = &columns[w * LANES * n..][..LANES * n];
+            S::store(products::<S>(four, own), out);
         }
-        let M = &mut M[k * W..][..2 * W];
-        for c in 0..W {
-            S::store(acc[0][c], &mut M[c]);
-            S::store(acc[1][c], &mut M[W + c]);
-        }
-        k += 2;
     }
 }
 

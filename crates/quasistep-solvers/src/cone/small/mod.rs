@@ -27,7 +27,7 @@ pub(crate) mod support;
 pub(crate) mod whiten;
 
 use crate::cone::kernels::{Extremes, Isa, Lane, Simd, kernel, lanes, verdict};
-use crate::cone::program::{ConeProgram, LANES, MAX_ROWS};
+use crate::cone::program::{ConeData, ConeProgram, LANES, MAX_ROWS};
 use crate::cone::structure::Structure;
 use crate::qp::HandOver;
 use whiten::Whitening;
@@ -142,14 +142,14 @@ fn solve<S: Simd, const C: usize>(
     let y0 = small.start::<S, C>(p);
     let mut warm = warm;
     loop {
-        let most = if let Some(z) = warm {
+        small.clear_set(p);
+        let (made, most) = if let Some(z) = warm {
             small.take_pushing::<S>(p, z);
-            WARM_ROUNDS
+            (0, WARM_ROUNDS)
         } else {
-            small.pivots::<S, C>(isa, p, s, &y0)?;
-            LAST_ROUNDS
+            (small.pivots::<S, C>(isa, p, s, &y0)?, LAST_ROUNDS)
         };
-        let end = small.rounds::<S, C>(isa, p, s, &y0, most);
+        let end = small.rounds::<S, C>(isa, p, s, &y0, made, most);
         if end.is_ok() || warm.take().is_none() {
             return end;
         }
@@ -168,8 +168,7 @@ impl Small {
         }
         grow(&mut self.B, p.m_padded * C, [0.0; LANES]);
         grow(&mut self.b, p.m_padded, 0.0);
-        self.rows.clear();
-        self.rows.reserve(p.m_padded);
+        self.rows.reserve(p.m_padded.saturating_sub(self.rows.len()));
         self.support.reserve(p.m_padded, C);
         self.pivoting.reserve(C);
         self.extremes.clear();
@@ -191,7 +190,6 @@ impl Small {
         self.whitening.forth_all::<S>(p, &self.x, &mut y0);
         self.whitening.back_all::<S>(p, &y0, &mut self.x);
         self.free = largest::<S>(&self.x);
-        self.clear_set(p);
         y0
     }
 
@@ -206,6 +204,7 @@ impl Small {
         }
     }
 
+    #[inline(always)]
     fn push(&mut self, cone: usize, edge: u32, at: u32) {
         self.rows.push(Row { cone: cone as u32, edge, at });
         self.w[at as usize] = 1.0;
@@ -234,11 +233,26 @@ impl Small {
         }
     }
 
-    /// Writes the whitened row to `self.B[to]` and its offset to `self.b[to]`.
+    /// Writes the whitened rows of the set to `self.B` and their offsets to `self.b`, all but the first so many.
     #[inline(always)]
-    fn make_row<S: Simd, const C: usize>(&mut self, p: &ConeProgram, row: Row, to: usize) {
-        let out = vector_mut::<C>(&mut self.B, to);
-        self.b[to] = whitened_row::<S, C>(&self.whitening, p, row, out);
+    fn make_rows<S: Simd, const C: usize>(&mut self, p: &ConeProgram, made: usize) {
+        let Self { whitening, rows, B, b, .. } = self;
+        let (B, _) = B.as_chunks_mut::<C>();
+        let mut at = made;
+        for rows in rows[made..].chunk_by(|one, other| one.cone == other.cone) {
+            let to = B[at..].iter_mut().zip(&mut b[at..]).zip(rows);
+            at += rows.len();
+            let cone = &p.cones[rows[0].cone as usize];
+            match cone.k {
+                3 if rows.len() > 1 => rows_of_cone::<S, C, 3>(whitening, p, cone, to),
+                4 if rows.len() > 1 => rows_of_cone::<S, C, 4>(whitening, p, cone, to),
+                _ => {
+                    for ((to, b), row) in to {
+                        *b = whitened_row::<S, C>(whitening, p, *row, to);
+                    }
+                }
+            }
+        }
     }
 
     /// `x = L⁻ᵀ y`, then slacks, imbalance and extremes.
@@ -264,6 +278,49 @@ impl Small {
             let panels = &s.panels[island.first_panel as usize..island.last_panel as usize];
             let Self { x, z, u, g, springs, .. } = self;
             self.extremes.push(verdict(isa, p, groups, panels, springs, x, z, u, g));
+        }
+    }
+}
+
+/// Whitened rows of one cone and their offsets, by way of its Jacobian of `K` rows.
+#[inline(always)]
+fn rows_of_cone<'a, S: Simd, const C: usize, const K: usize>(
+    whitening: &Whitening,
+    p: &ConeProgram,
+    cone: &ConeData,
+    rows: impl Iterator<Item = ((&'a mut [Lane; C], &'a mut f64), &'a Row)>,
+) {
+    let stride_z = cone.stride_z as usize;
+    let E = &p.E[cone.E_at as usize..][..K * stride_z];
+    let b: &[f64; K] = p.b[cone.b_at as usize..].first_chunk().expect("a lane at least");
+    let mut whitened = [[[0.0; LANES]; C]; K];
+    let width = cone.width as usize;
+    let J = &p.J[cone.J_at as usize..][..K * width];
+    for side in p.sides_of(cone) {
+        let block = &p.blocks[side.block as usize];
+        let J = &J[side.column as usize..];
+        let (at, dim) = (block.at as usize / LANES, block.dim as usize);
+        let own = (side.block as usize, dim, at);
+        match block.stride as usize / LANES {
+            1 => whitening.jacobian::<S, 1, C, K>(own, J, width, &mut whitened),
+            2 => whitening.jacobian::<S, 2, C, K>(own, J, width, &mut whitened),
+            3 => whitening.jacobian::<S, 3, C, K>(own, J, width, &mut whitened),
+            _ => whitening.jacobian::<S, 4, C, K>(own, J, width, &mut whitened),
+        }
+    }
+    for ((to, offset), row) in rows {
+        let (mut a, mut sum) = ([S::zero(); C], 0.0);
+        for r in 0..K {
+            let e = E[r * stride_z + row.edge as usize];
+            sum += e * b[r];
+            let e = S::splat(e);
+            for c in 0..C {
+                a[c] = S::fma(e, S::load(&whitened[r][c]), a[c]);
+            }
+        }
+        *offset = sum;
+        for c in 0..C {
+            S::store(a[c], &mut to[c]);
         }
     }
 }
@@ -362,6 +419,12 @@ fn vector<const C: usize>(all: &[Lane], i: usize) -> &[Lane; C] {
 #[inline(always)]
 fn vector_mut<const C: usize>(all: &mut [Lane], i: usize) -> &mut [Lane; C] {
     all[i * C..].first_chunk_mut().expect("vectors are whole")
+}
+
+/// The row that is there in a padded `z`.
+fn row_at(p: &ConeProgram, at: u32) -> Row {
+    let cone = p.cones.partition_point(|c| c.at <= at).max(1) - 1;
+    Row { cone: cone as u32, edge: at - p.cones.get(cone).map_or(0, |c| c.at), at }
 }
 
 /// Makes room for `n` numbers at least.

@@ -6,10 +6,10 @@
 //! Rows come and go by one product and one sum per vector, without roots or rotations.
 
 use super::{
-    LANES, ROUNDING_OF_FREE, Row, Small, TOUCHING, add, dot, grow, largest, vector, vector_mut,
-    whitened_row,
+    LANES, ROUNDING_OF_FREE, Row, Small, TOUCHING, add, dot, grow, largest, row_at, vector,
+    vector_mut, whitened_row,
 };
-use crate::cone::kernels::{Isa, Lane, Simd, lanes, lanes_mut, slacks};
+use crate::cone::kernels::{Isa, Lane, Simd, lanes, lanes_mut, least_slack};
 use crate::cone::program::ConeProgram;
 use crate::cone::structure::Structure;
 use crate::kernels;
@@ -48,7 +48,8 @@ impl Scratch {
 }
 
 impl Small {
-    /// Pivots from the minimiser without rows. At the end the set is that of all rows that touch.
+    /// Pivots from the minimiser without rows, and from an empty set. At the end the set is that of all rows
+    /// that touch; returns how many of them are made.
     #[inline(always)]
     pub(super) fn pivots<S: Simd, const C: usize>(
         &mut self,
@@ -56,18 +57,17 @@ impl Small {
         p: &ConeProgram,
         s: &Structure,
         y0: &[Lane; C],
-    ) -> Result<(), HandOver> {
-        self.clear_set(p);
+    ) -> Result<usize, HandOver> {
         self.support.candidates.clear();
         let most = 2 * p.n as u32 + MOST_PIVOTS;
         let mut pivots = 0;
         let mut y = *y0;
-        let offset = p.b.iter().fold(0.0_f64, |m, b| m.max(b.abs()));
+        let offset = largest::<S>(&p.b);
         loop {
             self.whitening.back_all::<S>(p, &y, &mut self.x);
-            slacks(isa, p, &s.groups, &self.x, &mut self.u);
+            let (mut slack, at) = least_slack(isa, p, &s.groups, &self.x, &self.w, &mut self.u);
             let size = offset.max(largest::<S>(&self.x));
-            let (row, mut slack) = self.most_violated::<S>(p);
+            let row = row_at(p, at as u32);
             if !size.is_finite() {
                 return Err(HandOver::Numbers);
             }
@@ -92,15 +92,18 @@ impl Small {
                     self.support.candidates.push(row);
                     break;
                 }
-                let (blocking, first) = self.first_to_let_go();
+                let (blocking, first) = self.first_to_let_go::<S>();
                 let whole_step = if depends { f64::INFINITY } else { -slack / nu };
                 let step = whole_step.min(first);
                 if step.is_infinite() {
                     return Err(HandOver::Contradiction);
                 }
                 let count = self.rows.len();
-                for (push, r) in self.pivoting.push[..count].iter_mut().zip(&self.pivoting.r) {
-                    *push = (*push - step * r).max(0.0);
+                let minus = S::splat(-step);
+                let fours = lanes_mut(&mut self.pivoting.push).iter_mut();
+                for (push, r) in fours.zip(lanes(&self.pivoting.r)).take(count.div_ceil(LANES)) {
+                    let left = S::fma(minus, S::load(r), S::load(push));
+                    S::store(S::max(left, S::zero()), push);
                 }
                 force += step;
                 if !depends {
@@ -136,7 +139,7 @@ impl Small {
             let row = self.support.candidates[i];
             self.push(row.cone as usize, row.edge, row.at);
         }
-        Ok(())
+        Ok(working)
     }
 
     /// Whether a row depends on the working set.
@@ -152,34 +155,6 @@ impl Small {
             kernels::axpy(-r, a, rest);
         }
         kernels::dot(rest, rest) <= DEPENDENT * whole
-    }
-
-    /// The row outside the set with the least slack.
-    #[inline(always)]
-    fn most_violated<S: Simd>(&self, p: &ConeProgram) -> (Row, f64) {
-        let far = S::splat(-1e300);
-        let minus = S::splat(-1.0);
-        let mut most = far;
-        let (u, w) = (lanes(&self.u), lanes(&self.w));
-        for (u, w) in u.iter().zip(w) {
-            most = S::max(most, S::fma(S::load(w), far, S::mul(minus, S::load(u))));
-        }
-        let flat = S::to_array(most);
-        let most = flat[0].max(flat[1]).max(flat[2].max(flat[3]));
-        // the first of those that are no less
-        let less = S::splat(-most.next_down());
-        let mut at = 0;
-        for (l, (u, w)) in u.iter().zip(w).enumerate() {
-            let out = S::fma(S::load(w), far, S::mul(minus, S::load(u)));
-            let bits = S::positive_bits(S::add(out, less));
-            if bits != 0 {
-                at = (l * LANES) as u32 + bits.trailing_zeros();
-                break;
-            }
-        }
-        let cone = p.cones.partition_point(|c| c.at <= at).max(1) - 1;
-        let edge = at - p.cones.get(cone).map_or(0, |c| c.at);
-        (Row { cone: cone as u32, edge, at }, -most)
     }
 
     /// The remainder of a row, its square and the row's; the coordinates are in `self.pivoting.r`.
@@ -203,6 +178,8 @@ impl Small {
             }
             S::store(S::sums(dots), r);
         }
+        // what is beyond the set is left over from others
+        r[q..q.next_multiple_of(LANES)].fill(0.0);
         for (row, r) in self.B.chunks_exact(C).zip(&r[..q]) {
             let r = S::splat(-r);
             for c in 0..C {
@@ -226,16 +203,37 @@ impl Small {
     }
 
     /// The row of the set whose force ends first, and after how long a step.
-    fn first_to_let_go(&self) -> (usize, f64) {
-        let (mut blocking, mut first) = (0, f64::INFINITY);
+    #[inline(always)]
+    fn first_to_let_go<S: Simd>(&self) -> (usize, f64) {
         let Scratch { push, r, .. } = &self.pivoting;
-        let largest = r[..self.rows.len()].iter().fold(0.0_f64, |m, r| m.max(r.abs()));
-        for k in 0..self.rows.len() {
-            if r[k] > 1e-12 * largest && push[k] < first * r[k] {
-                (blocking, first) = (k, push[k] / r[k]);
+        let count = self.rows.len();
+        let fours = count.div_ceil(LANES);
+        let (push, r) = (&lanes(push)[..fours], &lanes(r)[..fours]);
+        let mut most = S::zero();
+        for r in r {
+            most = S::max(S::abs(S::load(r)), most);
+        }
+        let least = S::mul(S::splat(-1e-12), S::largest(most));
+        let never = S::splat(f64::INFINITY);
+        let (mut first, mut at) = (never, S::zero());
+        let mut own = S::load(&[0.0, 1.0, 2.0, 3.0]);
+        for (push, r) in push.iter().zip(r) {
+            let r = S::load(r);
+            let ends = S::div(S::load(push), r);
+            let ends = S::select(S::add(r, least), ends, never);
+            let sooner = S::sub(first, ends);
+            at = S::select(sooner, own, at);
+            first = S::select(sooner, ends, first);
+            own = S::add(own, S::splat(LANES as f64));
+        }
+        let (ends, rows) = (S::to_array(first), S::to_array(at));
+        let (mut blocking, mut first) = (0.0, f64::INFINITY);
+        for l in 0..LANES {
+            if ends[l] < first {
+                (blocking, first) = (rows[l], ends[l]);
             }
         }
-        (blocking, first)
+        (blocking as usize, first)
     }
 
     #[inline(always)]

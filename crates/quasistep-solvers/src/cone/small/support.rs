@@ -11,11 +11,12 @@
 //! rank of the rows, and its inverse comes without pivoting.
 
 use super::gram::{apply, gram, invert};
+use super::whiten::Whitening;
 use super::{
-    LANES, NO_MULTIPLIER, ROUNDING, ROUNDING_OF_FREE, Row, Small, TOUCHING, add, dot, grow,
-    largest, vector, vector_mut,
+    LANES, NO_MULTIPLIER, ROUNDING, ROUNDING_OF_FREE, Row, Small, TOUCHING, dot, grow, largest,
+    row_at,
 };
-use crate::cone::kernels::{Isa, Lane, Simd, lanes, lanes_mut};
+use crate::cone::kernels::{Isa, Lane, Simd, lanes};
 use crate::cone::program::ConeProgram;
 use crate::cone::structure::Structure;
 use crate::kernels;
@@ -23,59 +24,142 @@ use crate::qp::HandOver;
 
 /// Squared remainder of a row, as a share of the row's own, below which the row depends on others.
 const DEPENDENT: f64 = 1e-12;
+/// The same below which the remainder is freed of the others twice: it is a small difference.
+const SMALL_DIFFERENCE: f64 = 1e-2;
 /// Rounds of refinement where digits are lost, and slack that is nothing then, as a share of the speeds
 /// without rows.
 const REFINEMENTS: u32 = 2;
 const NOTHING: f64 = 1e-24;
 
-/// Memory of [`Small::rounds`].
+/// Memory of [`Small::rounds`]. Rows of the set come four at a time, the last ones zero.
 #[derive(Debug, Default)]
 pub(crate) struct Scratch {
-    /// Remainders of the rows not yet in the span of `Q`, their squares, those of the rows, and which
-    /// rows they are.
-    remainders: Vec<Lane>,
-    squares: Vec<f64>,
-    whole: Vec<f64>,
-    left: Vec<u32>,
+    /// Squares of what of the rows is not in the span of `Q`: zero where that is nothing.
+    squares: Vec<Lane>,
+    /// Squares that are nothing.
+    least: Vec<Lane>,
     Q: Vec<Lane>,
     nu: Vec<f64>,
-    /// By rows, as wide as `Q` may have rows.
+    /// By columns, each of `fours` lanes.
     C: Vec<Lane>,
-    /// `CᵀC`, then its inverse.
+    fours: usize,
+    /// `(CᵀC)⁻¹`.
     M: Vec<Lane>,
     /// Lanes of its rows.
     width: usize,
-    z: Vec<f64>,
-    /// The direction whose products with the whitened rows are the multipliers, and `L⁻ᵀ` of it.
-    direction: Vec<Lane>,
+    /// Multipliers of the set; before, the slacks at the minimiser without rows.
+    z: Vec<Lane>,
+    /// The direction whose products with the whitened rows are the multipliers: its shares of the rows of
+    /// `Q`, and `L⁻ᵀ` of it.
+    shares: Vec<f64>,
     along: Vec<f64>,
     pub candidates: Vec<Row>,
 }
 
 impl Scratch {
     pub fn reserve(&mut self, rows: usize, lanes: usize) {
-        // a whole group of rows more than there are, for what is left over
-        let (n, room) = (lanes * LANES, (rows + LANES).next_multiple_of(LANES));
+        let (n, room) = (lanes * LANES, rows.next_multiple_of(LANES));
         let none = [0.0; LANES];
-        grow(&mut self.remainders, room * lanes, none);
-        grow(&mut self.C, room * lanes, none);
-        for v in [&mut self.squares, &mut self.whole, &mut self.z] {
-            grow(v, room, 0.0);
+        grow(&mut self.C, room / LANES * n, none);
+        for v in [&mut self.squares, &mut self.least, &mut self.z] {
+            grow(v, room / LANES, none);
         }
-        grow(&mut self.left, room, 0);
         self.candidates.clear();
         self.candidates.reserve(rows);
         grow(&mut self.Q, n * lanes, none);
         grow(&mut self.M, n * lanes, none);
-        grow(&mut self.direction, lanes, none);
-        for v in [&mut self.nu, &mut self.along] {
+        for v in [&mut self.nu, &mut self.along, &mut self.shares] {
             grow(v, n, 0.0);
         }
     }
 }
 
+impl Scratch {
+    /// Writes the direction whose products with the rows of the set are the multipliers.
+    #[inline(always)]
+    fn find_direction<S: Simd, const C: usize>(
+        &mut self,
+        whitening: &Whitening,
+        p: &ConeProgram,
+        rank: usize,
+    ) {
+        let mut direction = [[0.0; LANES]; C];
+        for (q, share) in self.Q.as_chunks::<C>().0.iter().zip(&self.shares[..rank]) {
+            kernels::axpy(*share, q.as_flattened(), direction.as_flattened_mut());
+        }
+        whitening.back_all::<S>(p, &direction, &mut self.along);
+    }
+}
+
+/// The longest remainder so far of each lane, squared, and its row.
+struct Longest<S: Simd> {
+    square: S::V,
+    row: S::V,
+    next: S::V,
+}
+
+impl<S: Simd> Longest<S> {
+    #[inline(always)]
+    fn new() -> Self {
+        Self { square: S::zero(), row: S::zero(), next: S::load(&[0.0, 1.0, 2.0, 3.0]) }
+    }
+
+    /// Takes the next four rows into account.
+    #[inline(always)]
+    fn take(&mut self, squares: S::V) {
+        let more = S::sub(squares, self.square);
+        self.row = S::select(more, self.next, self.row);
+        self.square = S::max(squares, self.square);
+        self.next = S::add(self.next, S::splat(LANES as f64));
+    }
+
+    /// None if all are nothing.
+    #[inline(always)]
+    fn row(&self) -> Option<usize> {
+        let (squares, rows) = (S::to_array(self.square), S::to_array(self.row));
+        let (mut square, mut row) = (0.0, 0.0);
+        for l in 0..LANES {
+            if squares[l] > square {
+                (square, row) = (squares[l], rows[l]);
+            }
+        }
+        (square > 0.0).then_some(row as usize)
+    }
+}
+
+/// Products of four rows with a vector.
+#[inline(always)]
+fn products<S: Simd, const C: usize>(rows: &[[Lane; C]], q: &[S::V; C]) -> S::V {
+    let mut dots = [S::zero(); LANES];
+    for l in 0..LANES {
+        for c in 0..C {
+            dots[l] = S::fma(S::load(&rows[l][c]), q[c], dots[l]);
+        }
+    }
+    S::sums(dots)
+}
+
+#[inline(always)]
+fn square_of<S: Simd, const C: usize>(q: &[S::V; C]) -> f64 {
+    let mut square = S::zero();
+    for c in 0..C {
+        square = S::fma(q[c], q[c], square);
+    }
+    S::sum(square)
+}
+
+#[inline(always)]
+fn load<S: Simd, const C: usize>(v: &[Lane; C]) -> [S::V; C] {
+    let mut out = [S::zero(); C];
+    for c in 0..C {
+        out[c] = S::load(&v[c]);
+    }
+    out
+}
+
 impl Small {
-    /// Solves on the set at hand, lets rows change sides, and again, until none does.
+    /// Solves on the set at hand, lets rows change sides, and again, until none does. So many rows of the set
+    /// are `made` already.
     #[inline(always)]
     pub(super) fn rounds<S: Simd, const C: usize>(
         &mut self,
@@ -83,24 +167,22 @@ impl Small {
         p: &ConeProgram,
         s: &Structure,
         y0: &[Lane; C],
+        mut made: usize,
         most: u32,
     ) -> Result<(), HandOver> {
-        let mut made = 0;
         for _ in 0..most {
             self.iterations += 1;
-            for i in made..self.rows.len() {
-                self.make_row::<S, C>(p, self.rows[i], i);
-            }
+            self.make_rows::<S, C>(p, made);
             let rank = self.decompose::<S, C>();
             let mut y = self.solve_on_set::<S, C>(y0, rank);
-            let (pulls, push) = self.spread_multipliers();
+            let (pulls, push) = self.spread_multipliers::<S>();
             self.evaluate::<S, C>(isa, p, s, &y);
             let mut size = self.size::<S>();
             // slow beside the speeds without rows: a small difference, whose digits are in the slacks
             let mut left = REFINEMENTS;
             while left > 0 && ROUNDING_OF_FREE * self.free > ROUNDING * size {
                 left -= 1;
-                self.refine(rank, y.as_flattened_mut());
+                self.refine::<C>(rank, &mut y);
                 self.evaluate::<S, C>(isa, p, s, &y);
                 size = self.size::<S>();
             }
@@ -122,20 +204,23 @@ impl Small {
     }
 
     /// Takes what slack the rows of the set have out of `y`.
-    fn refine(&self, rank: usize, y: &mut [f64]) {
+    fn refine<const C: usize>(&self, rank: usize, y: &mut [Lane; C]) {
         const MOST: usize = LANES * super::MOST_LANES;
-        let n = y.len();
-        let Scratch { Q, nu, C: coefficients, M, width, .. } = &self.support;
+        let Scratch { Q, nu, C: coefficients, M, width, fours, .. } = &self.support;
         let (mut right, mut omega) = ([0.0; MOST], [0.0; MOST]);
-        for (row, c) in self.rows.iter().zip(coefficients.as_flattened().chunks_exact(n)) {
-            kernels::axpy(-self.u[row.at as usize], &c[..rank], &mut right[..rank]);
+        for (right, column) in
+            right[..rank].iter_mut().zip(coefficients.chunks_exact((*fours).max(1)))
+        {
+            for (row, c) in self.rows.iter().zip(column.as_flattened()) {
+                *right -= self.u[row.at as usize] * c;
+            }
         }
         let rows = M.as_flattened().chunks_exact(width * LANES);
         for ((row, omega), nu) in rows.zip(&mut omega[..rank]).zip(nu) {
             *omega = kernels::dot(&row[..rank], &right[..rank]) / nu;
         }
-        for (q, omega) in Q.as_flattened().chunks_exact(n).zip(&omega[..rank]) {
-            kernels::axpy(*omega, q, y);
+        for (q, omega) in Q.as_chunks::<C>().0.iter().zip(&omega[..rank]) {
+            kernels::axpy(*omega, q.as_flattened(), y.as_flattened_mut());
         }
     }
 
@@ -157,71 +242,80 @@ impl Small {
     #[inline(always)]
     fn decompose<S: Simd, const C: usize>(&mut self) -> usize {
         let count = self.rows.len();
-        let Scratch { remainders, squares, whole, left, Q, nu, C: coefficients, .. } =
-            &mut self.support;
-        remainders[..count * C].copy_from_slice(&self.B[..count * C]);
-        coefficients[..count * C].fill([0.0; LANES]);
-        for i in 0..count {
-            let row = vector::<C>(remainders, i);
-            squares[i] = dot::<S, C>(row, row);
-            whole[i] = squares[i];
-            left[i] = i as u32;
-        }
-        let coefficients = coefficients.as_flattened_mut();
-        let n = C * LANES;
-        let (mut open, mut rank) = (count, 0);
-        while rank < n && open > 0 {
-            let mut longest = 0;
-            for i in 1..open {
-                longest = if squares[i] > squares[longest] { i } else { longest };
+        let fours = count.div_ceil(LANES);
+        self.support.fours = fours;
+        let Scratch { squares, least, Q, nu, C: coefficients, .. } = &mut self.support;
+        let rows = &mut self.B.as_chunks_mut::<C>().0[..fours * LANES];
+        rows[count..].fill([[0.0; LANES]; C]);
+        let (rows, _) = rows.as_chunks::<LANES>();
+        let (squares, least) = (&mut squares[..fours], &mut least[..fours]);
+        let (Q, _) = Q.as_chunks_mut::<C>();
+        let mut longest = Longest::<S>::new();
+        let share = S::splat(DEPENDENT);
+        for ((rows, squares), least) in rows.iter().zip(squares.iter_mut()).zip(least.iter_mut()) {
+            let mut dots = [S::zero(); LANES];
+            for l in 0..LANES {
+                for c in 0..C {
+                    let v = S::load(&rows[l][c]);
+                    dots[l] = S::fma(v, v, dots[l]);
+                }
             }
-            let q = *vector::<C>(remainders, longest);
-            let square = dot::<S, C>(&q, &q);
+            let whole = S::sums(dots);
+            S::store(whole, squares);
+            S::store(S::mul(share, whole), least);
+            longest.take(whole);
+        }
+        let mut rank = 0;
+        let minus = S::splat(-1.0);
+        while rank < C * LANES
+            && let Some(row) = longest.row()
+        {
+            let (four, lane) = (row / LANES, row % LANES);
+            let (before, column) = coefficients.split_at_mut(rank * fours);
+            let column = &mut column[..fours];
+            let mut q = load::<S, C>(&rows[four][lane]);
+            for (own, column) in Q.iter().zip(before.chunks_exact(fours)) {
+                let share = S::splat(-column[four][lane]);
+                for c in 0..C {
+                    q[c] = S::fma(share, S::load(&own[c]), q[c]);
+                }
+            }
+            let mut square = square_of::<S, C>(&q);
+            if square * DEPENDENT < SMALL_DIFFERENCE * least[four][lane] {
+                let rest = q;
+                for ((own, nu), column) in Q.iter().zip(&*nu).zip(before.chunks_exact_mut(fours)) {
+                    let mut along = S::zero();
+                    for c in 0..C {
+                        along = S::fma(rest[c], S::load(&own[c]), along);
+                    }
+                    let more = S::sum(along) / nu;
+                    column[four][lane] += more;
+                    let more = S::splat(-more);
+                    for c in 0..C {
+                        q[c] = S::fma(more, S::load(&own[c]), q[c]);
+                    }
+                }
+                square = square_of::<S, C>(&q);
+            }
             if !(square > 0.0) {
                 break;
             }
-            coefficients[left[longest] as usize * n + rank] = 1.0;
-            *vector_mut::<C>(Q, rank) = q;
-            nu[rank] = square;
-            open -= 1;
-            *vector_mut::<C>(remainders, longest) = *vector::<C>(remainders, open);
-            (squares[longest], whole[longest]) = (squares[open], whole[open]);
-            left[longest] = left[open];
-            // four at a time; what is beyond the last is of no use, and does no harm
-            left[open..open + LANES].fill(count as u32);
-            let share = S::splat(1.0 / square);
-            let four = remainders.chunks_exact_mut(C * LANES);
-            let four = four.zip(lanes_mut(squares)).zip(left.as_chunks::<LANES>().0);
-            for ((rows, squares), left) in four.take(open.div_ceil(LANES)) {
-                let mut dots = [S::zero(); LANES];
-                for l in 0..LANES {
-                    for c in 0..C {
-                        dots[l] = S::fma(S::load(&rows[l * C + c]), S::load(&q[c]), dots[l]);
-                    }
-                }
-                let products = S::sums(dots);
-                let shares = S::mul(products, share);
-                let minus = S::mul(S::splat(-1.0), shares);
-                S::store(S::fma(minus, products, S::load(squares)), squares);
-                let flat = S::to_array(shares);
-                let taken = S::to_array(minus);
-                for l in 0..LANES {
-                    coefficients[left[l] as usize * n + rank] = flat[l];
-                    add::<S, C>(taken[l], &q, vector_mut::<C>(rows, l));
-                }
+            for c in 0..C {
+                S::store(q[c], &mut Q[rank][c]);
             }
+            nu[rank] = square;
             rank += 1;
-            // rows in the span are done
-            let mut i = 0;
-            while i < open {
-                if squares[i] > DEPENDENT * whole[i] {
-                    i += 1;
-                    continue;
-                }
-                open -= 1;
-                *vector_mut::<C>(remainders, i) = *vector::<C>(remainders, open);
-                (squares[i], whole[i]) = (squares[open], whole[open]);
-                left[i] = left[open];
+            let share = S::splat(1.0 / square);
+            longest = Longest::new();
+            let all = rows.iter().zip(squares.iter_mut()).zip(least.iter()).zip(column);
+            for (((rows, squares), least), column) in all {
+                let products = products::<S, C>(rows, &q);
+                let shares = S::mul(products, share);
+                S::store(shares, column);
+                let left = S::fma(S::mul(minus, shares), products, S::load(squares));
+                let left = S::where_positive(S::sub(left, S::load(least)), left);
+                S::store(left, squares);
+                longest.take(left);
             }
         }
         rank
@@ -247,74 +341,72 @@ impl Small {
         rank: usize,
     ) -> [Lane; C] {
         let count = self.rows.len();
-        let Scratch { Q, nu, C: coefficients, M, width, z, direction: along, .. } =
-            &mut self.support;
+        let Scratch { Q, nu, C: columns, M, width, z, shares, fours, .. } = &mut self.support;
+        let fours = *fours;
         *width = W;
-        // Cᵀ (b − B y0)
-        let mut right = [S::zero(); W];
-        for i in 0..count {
-            let slack = S::splat(self.b[i] - dot::<S, C>(vector::<C>(&self.B, i), y0));
-            let row = &coefficients[i * C..][..W.min(C)];
-            for c in 0..W.min(C) {
-                right[c] = S::fma(slack, S::load(&row[c]), right[c]);
+        columns[rank * fours..W * LANES * fours].fill([0.0; LANES]);
+        let columns = &columns[..W * LANES * fours];
+        let z = &mut z[..fours];
+        // b − B y0
+        let start = load::<S, C>(y0);
+        let (rows, rest) = self.B.as_chunks::<C>().0[..count].as_chunks::<LANES>();
+        let (offsets, last) = self.b[..count].as_chunks::<LANES>();
+        for ((rows, b), slack) in rows.iter().zip(offsets).zip(z.iter_mut()) {
+            S::store(S::sub(S::load(b), products::<S, C>(rows, &start)), slack);
+        }
+        if let Some(slacks) = z.get_mut(rows.len()) {
+            *slacks = [0.0; LANES];
+            for ((row, b), slack) in rest.iter().zip(last).zip(slacks) {
+                *slack = b - dot::<S, C>(row, y0);
             }
         }
-        let mut right_flat = [[0.0; LANES]; W];
-        for c in 0..W {
-            S::store(right[c], &mut right_flat[c]);
+        let mut right = [[0.0; LANES]; W];
+        for w in 0..W {
+            let four = &columns[w * LANES * fours..][..LANES * fours];
+            S::store(super::gram::products::<S>(four, z), &mut right[w]);
         }
-        gram::<S, C, W>(coefficients, count, rank, M);
+        gram::<S, W>(columns, fours, rank, M);
         invert::<S, W>(M, rank);
-        let mut omega = apply::<S, W>(M, rank, &right_flat);
+        let mut omega = apply::<S, W>(M, rank, &right);
         for (omega, nu) in omega.as_flattened_mut().iter_mut().zip(&nu[..rank]) {
             *omega /= nu;
         }
         let eta = apply::<S, W>(M, rank, &omega);
-        let (groups, _) = z.as_chunks_mut::<LANES>();
-        for (k, z) in groups.iter_mut().enumerate().take(count.div_ceil(LANES)) {
-            let rows = &coefficients[k * LANES * C..][..LANES * C];
-            let mut dots = [S::zero(); LANES];
-            for l in 0..LANES {
-                for c in 0..W.min(C) {
-                    dots[l] = S::fma(S::load(&rows[l * C + c]), S::load(&eta[c]), dots[l]);
-                }
-            }
-            S::store(S::sums(dots), z);
-        }
-        let mut y = [S::zero(); C];
-        let mut direction = [S::zero(); C];
-        for c in 0..C {
-            y[c] = S::load(&y0[c]);
-        }
         let (omega, eta) = (omega.as_flattened(), eta.as_flattened());
-        for k in 0..rank {
-            let q = vector::<C>(Q, k);
-            let (step, share) = (S::splat(omega[k]), S::splat(eta[k] / nu[k]));
+        z.fill([0.0; LANES]);
+        let mut y = start;
+        let (Q, _) = Q.as_chunks::<C>();
+        for (k, column) in columns.chunks_exact(fours.max(1)).take(rank).enumerate() {
+            let own = S::splat(eta[k]);
+            for (z, c) in z.iter_mut().zip(column) {
+                S::store(S::fma(own, S::load(c), S::load(z)), z);
+            }
+            shares[k] = eta[k] / nu[k];
+            let step = S::splat(omega[k]);
             for c in 0..C {
-                let q = S::load(&q[c]);
-                y[c] = S::fma(step, q, y[c]);
-                direction[c] = S::fma(share, q, direction[c]);
+                y[c] = S::fma(step, S::load(&Q[k][c]), y[c]);
             }
         }
         let mut flat = [[0.0; LANES]; C];
         for c in 0..C {
             S::store(y[c], &mut flat[c]);
-            S::store(direction[c], &mut along[c]);
         }
         flat
     }
 
     /// Puts the multipliers in place, zero where they pull; returns how many pull, and the largest.
-    fn spread_multipliers(&mut self) -> (usize, f64) {
+    #[inline(always)]
+    fn spread_multipliers<S: Simd>(&mut self) -> (usize, f64) {
         self.z.fill(0.0);
-        let z = &mut self.support.z[..self.rows.len()];
-        let push = z.iter().fold(0.0_f64, |m, z| m.max(z.abs()));
+        let z = &mut self.support.z[..self.support.fours];
+        let push = largest::<S>(z.as_flattened());
+        let (pull, none) = (S::splat(-NO_MULTIPLIER * push), S::zero());
         let mut pulls = 0;
-        for (row, z) in self.rows.iter().zip(z) {
-            if *z < -NO_MULTIPLIER * push {
-                pulls += 1;
-            } else {
-                *z = z.max(0.0);
+        for (z, rows) in z.iter().zip(self.rows.chunks(LANES)) {
+            let own = S::load(z);
+            pulls += S::positive_bits(S::sub(pull, own)).count_ones() as usize;
+            let z = S::to_array(S::max(own, none));
+            for (row, z) in rows.iter().zip(&z) {
                 self.z[row.at as usize] = *z;
             }
         }
@@ -338,20 +430,17 @@ impl Small {
         let far = S::splat(-1e300);
         let limit = S::splat(touching);
         let minus = S::splat(-1.0);
-        let (mut cone, mut known) = (0, false);
+        let mut known = false;
         for (l, (u, w)) in lanes(&self.u).iter().zip(lanes(&self.w)).enumerate() {
             let left = S::fma(S::load(w), far, S::fma(minus, S::load(u), limit));
             let mut bits = S::positive_bits(left);
             while bits != 0 {
                 let at = (l * LANES) as u32 + bits.trailing_zeros();
                 bits &= bits - 1;
-                while p.cones[cone].at + p.cones[cone].stride_z <= at {
-                    cone += 1;
-                }
-                let row = Row { cone: cone as u32, edge: at - p.cones[cone].at, at };
+                let row = row_at(p, at);
                 if !known {
                     let Self { whitening, support, .. } = self;
-                    whitening.back_all::<S>(p, &support.direction, &mut support.along);
+                    support.find_direction::<S, C>(whitening, p, rank);
                     known = true;
                 }
                 let slack = self.u[at as usize];
@@ -408,17 +497,19 @@ impl Small {
     fn change_set<const C: usize>(&mut self, pulls: usize) -> usize {
         let mut kept = self.rows.len();
         if pulls > 0 {
-            let push = self.support.z[..kept].iter().fold(0.0_f64, |m, z| m.max(z.abs()));
+            let z = &self.support.z.as_flattened()[..kept];
+            let push = z.iter().fold(0.0_f64, |m, z| m.max(z.abs()));
+            let (B, _) = self.B.as_chunks_mut::<C>();
             kept = 0;
-            for i in 0..self.rows.len() {
+            for (i, z) in z.iter().enumerate() {
                 let row = self.rows[i];
-                if self.support.z[i] < -NO_MULTIPLIER * push {
+                if *z < -NO_MULTIPLIER * push {
                     self.w[row.at as usize] = 0.0;
                     continue;
                 }
                 self.rows[kept] = row;
                 self.b[kept] = self.b[i];
-                *vector_mut::<C>(&mut self.B, kept) = *vector::<C>(&self.B, i);
+                B[kept] = B[i];
                 kept += 1;
             }
             self.rows.truncate(kept);

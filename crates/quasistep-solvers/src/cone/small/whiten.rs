@@ -84,7 +84,10 @@ impl Whitening {
         let mut all = true;
         for (k, b) in p.blocks.iter().enumerate() {
             let at = b.P_at as usize..(b.P_at + b.dim * b.stride) as usize;
-            if !(same && self.P[at.clone()] == p.P[at.clone()]) {
+            // bit by bit, and all of them: that is quicker than to stop at the first difference
+            let (old, new) = (&self.P[at.clone()], &p.P[at.clone()]);
+            let apart = |m, (a, b): (&f64, &f64)| m | (a.to_bits() ^ b.to_bits());
+            if !same || old.iter().zip(new).fold(0, apart) != 0 {
                 self.definite[k] = self.factor(p, k, b);
                 self.P[at.clone()].copy_from_slice(&p.P[at]);
             }
@@ -155,6 +158,45 @@ impl Whitening {
         }
         for l in 0..L {
             S::store(out[l], &mut to[l]);
+        }
+    }
+
+    /// `L⁻¹ Jᵀ` of the `K` rows of a Jacobian's part of one block: the block's number, its variables, its
+    /// first lane, and its number of lanes `L`.
+    #[inline(always)]
+    pub fn jacobian<S: Simd, const L: usize, const C: usize, const K: usize>(
+        &self,
+        (k, dim, at): (usize, usize, usize),
+        J: &[f64],
+        width: usize,
+        to: &mut [[Lane; C]; K],
+    ) {
+        let mut out = [[S::zero(); L]; K];
+        if let Some(diagonal) = self.diagonal(k, at) {
+            for r in 0..K {
+                let J = &lanes(&J[r * width..])[..L];
+                for l in 0..L {
+                    out[r][l] = S::mul(S::load(&diagonal[l]), S::load(&J[l]));
+                }
+            }
+        } else {
+            let M = &self.columns[self.first[k] as usize..][..L * L * LANES];
+            for first in 0..L {
+                let end = dim.min((first + 1) * LANES);
+                for j in first * LANES..end {
+                    for l in first..L {
+                        let column = S::load(&M[j * L + l]);
+                        for r in 0..K {
+                            out[r][l] = S::fma(S::splat(J[r * width + j]), column, out[r][l]);
+                        }
+                    }
+                }
+            }
+        }
+        for r in 0..K {
+            for l in 0..L {
+                S::store(out[r][l], &mut to[r][at + l]);
+            }
         }
     }
 

@@ -110,8 +110,8 @@ impl ConeSolver {
             }
             kernels::subtract_forces(*isa, program, &structure.groups, newton.multipliers(), g);
         }
-        program.unpad(newton.multipliers(), &mut out.z);
-        program.unpad(&newton.u, &mut out.s);
+        kernels::unpad(*isa, program, newton.multipliers(), &mut out.z);
+        kernels::unpad(*isa, program, &newton.u, &mut out.s);
         if !clear {
             out.residuals = program.cone_residuals(&out.z, &out.s);
             out.residuals.stationarity = max_abs(g);

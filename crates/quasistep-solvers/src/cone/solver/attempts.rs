@@ -1,14 +1,12 @@
 //! One attempt of every algorithm.
 
 use super::{COLD_ITERATIONS, ConeSolver, FEW, Near, WarmStart, reset};
-use crate::cone::check::{self, Point};
 use crate::cone::embedding::{self, End};
 use crate::cone::interior::Interior;
 use crate::cone::islands::{GIVE, Problem};
 use crate::cone::newton::{self, PENALTY, Start};
 use crate::cone::program::ConeProgram;
-use crate::cone::small::Small;
-use crate::{HandOver, Method, Residuals, Settings, Solution, Status};
+use crate::{Method, Settings, Solution, Status};
 
 /// Newton iterations after which an island has led nowhere from a warm start; fewer of a large one, where
 /// the interior point comes next.
@@ -26,47 +24,6 @@ const NEARER: f64 = 1e-13;
 const POLISHED: [f64; 2] = [0.1, 0.4];
 
 impl ConeSolver {
-    /// The active set for small programs.
-    pub(super) fn active_set(
-        &mut self,
-        program: &ConeProgram,
-        warm: Option<WarmStart<'_>>,
-        out: &mut Solution,
-    ) -> Result<(), HandOver> {
-        let Self { isa, structure, small, checking, .. } = self;
-        small.solve(*isa, program, structure, warm.map(|w| w.z))?;
-        let Small { x, u, z, g, .. } = &*small;
-        let point = Point { x, u, z, g };
-        let mut islands = structure.islands.iter().zip(&small.extremes);
-        let clear = islands
-            .all(|(island, e)| check::clearly_holds(*isa, program, structure, island, point, e));
-        let mut holds = || check::holds(program, structure, point, 0.0, checking);
-        debug_assert!(!clear || holds(), "the quick look accepts what the whole check refuses");
-        let holds = clear || holds();
-        if !holds {
-            return Err(HandOver::Check);
-        }
-        for block in &program.blocks {
-            let (to, from) = (block.first as usize, block.at as usize);
-            let dim = block.dim as usize;
-            out.x[to..to + dim].copy_from_slice(&x[from..from + dim]);
-        }
-        program.unpad(z, &mut out.z);
-        program.unpad(u, &mut out.s);
-        out.residuals = Residuals::default();
-        for e in &small.extremes {
-            let r = &mut out.residuals;
-            r.stationarity = r.stationarity.max(e.imbalance);
-            r.primal = r.primal.max(e.outside);
-            r.complementarity = r.complementarity.max(e.product);
-        }
-        out.status = Status::Solved;
-        out.iterations = small.iterations;
-        out.method = if warm.is_some() { Method::WarmActiveSet } else { Method::ColdActiveSet };
-        out.dual_is_smallest_norm = true;
-        Ok(())
-    }
-
     /// Newton's method on every island; false if one led nowhere. `most` iterations of each, if that is said.
     pub(super) fn newton(
         &mut self,

@@ -1,6 +1,7 @@
 //! The driver for cone programs: which algorithm, why, and whether its answer holds.
 
 mod accept;
+mod active_set;
 mod attempts;
 mod near;
 

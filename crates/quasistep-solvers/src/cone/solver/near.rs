@@ -75,8 +75,8 @@ impl ConeSolver {
             out.saturated[k] = newton.saturated(k, spring);
         }
         kernels::subtract_forces(*isa, program, groups, newton.multipliers(), g);
-        program.unpad(newton.multipliers(), &mut out.z);
-        program.unpad(&newton.u, &mut out.s);
+        kernels::unpad(*isa, program, newton.multipliers(), &mut out.z);
+        kernels::unpad(*isa, program, &newton.u, &mut out.s);
         out.residuals = program.cone_residuals(&out.z, &out.s);
         out.residuals.stationarity = max_abs(g);
     }
