@@ -290,6 +290,7 @@ kernel! {
 }
 
 /// `below −= Σ shares_k rows_k`.
+#[allow(clippy::inline_always)] // it must be compiled with the kernel's instructions
 #[inline(always)]
 fn take<S: Simd, const K: usize>(rows: [&[f64]; K], shares: [f64; K], below: &mut [f64]) {
     let whole = below.len() / 4 * 4;
@@ -304,6 +305,68 @@ fn take<S: Simd, const K: usize>(rows: [&[f64]; K], shares: [f64; K], below: &mu
     for c in whole..below.len() {
         for k in 0..K {
             below[c] = S::fma1(-shares[k], rows[k][c], below[c]);
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Numbers between −1 and 1.
+    fn numbers(seed: u64) -> impl FnMut() -> f64 {
+        let mut state = seed;
+        move || {
+            state = state
+                .wrapping_mul(6_364_136_223_846_793_005)
+                .wrapping_add(1_442_695_040_888_963_407);
+            (state >> 33) as f64 / f64::from(1_u32 << 30) - 1.0
+        }
+    }
+
+    #[test]
+    fn blocks_of_every_size_are_solved_for() {
+        let dims = [6_usize, 7, 3, 9, 1, 6, 13, 6, 2];
+        let pairs = [(0, 1), (1, 3), (2, 3), (4, 5), (5, 0), (6, 7), (7, 1), (3, 6)];
+        let mut next = numbers(7);
+        let mut factor = Factor { pairs: pairs.to_vec(), ..Factor::default() };
+        factor.analyse(dims.iter().copied());
+        for _ in 0..3 {
+            factor.clear();
+            let n = factor.n;
+            let mut dense = vec![0.0; n * n];
+            let met = |a: u32, b: u32| a == b || pairs.contains(&(a, b)) || pairs.contains(&(b, a));
+            for (a, rows) in dims.iter().enumerate() {
+                for (b, columns) in dims.iter().enumerate() {
+                    if !met(a as u32, b as u32) {
+                        continue;
+                    }
+                    let at = (factor.block_place[a] as usize, factor.block_place[b] as usize);
+                    for i in 0..*rows {
+                        for j in 0..*columns {
+                            // not symmetric, and with small pivots that want other rows
+                            let value =
+                                next() + if a == b && (i + 1) % rows == j { 20.0 } else { 0.0 };
+                            dense[(at.0 + i) * n + at.1 + j] = value;
+                            factor.H[(at.0 + i) * n + at.1 + j] = value;
+                        }
+                    }
+                }
+            }
+            assert!(factor.factor());
+            let x: Vec<f64> = (0..n).map(|_| next()).collect();
+            // `x` is in the caller's order, rows and columns in that of elimination
+            let place = factor.place.clone();
+            let mut b = vec![0.0; n];
+            for (i, row) in place.iter().enumerate() {
+                for (j, column) in place.iter().enumerate() {
+                    b[i] += dense[*row as usize * n + *column as usize] * x[j];
+                }
+            }
+            factor.solve(&mut b);
+            for (b, x) in b.iter().zip(&x) {
+                assert!((b - x).abs() < 1e-12, "{b} for {x}");
+            }
         }
     }
 }

@@ -480,3 +480,61 @@ fn balanced(vertices: &[f64], tangents: usize) -> bool {
     hull.project(vertices, tangents, 1.0, &[0.0; 7][..tangents], &mut point[..tangents]);
     point[..tangents].iter().all(|v| v.abs() <= 1e-9)
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn rates_and_forces_of_blocks_of_all_sizes_are_those_of_the_rows() {
+        let dims = [6_usize, 7, 1, 3, 9];
+        let mut p = FrictionProgram::new();
+        p.reset(dims);
+        let mut state = 1_u32;
+        let mut next = move || {
+            state = state.wrapping_mul(1_664_525).wrapping_add(1_013_904_223);
+            f64::from(state >> 8) / f64::from(1 << 23) - 1.0
+        };
+        let mu = [0.5, 0.4, 0.1];
+        let frictions = [
+            Friction::None,
+            Friction::Round(&mu[..2]),
+            Friction::Round(&mu),
+            Friction::Box(&mu[..2]),
+        ];
+        for (i, blocks) in
+            [&[0_u32][..], &[1, 0], &[4, 3], &[2, 4, 1], &[3], &[]].iter().enumerate()
+        {
+            let mut contact = p.push_contact(frictions[i % 4], blocks);
+            let k = contact.b().len();
+            contact.b().iter_mut().for_each(|b| *b = next());
+            for side in 0..blocks.len() {
+                for r in 0..k {
+                    contact.J(side, r).iter_mut().for_each(|J| *J = next());
+                }
+            }
+        }
+        let x: Vec<f64> = (0..p.n()).map(|_| next()).collect();
+        let lambda: Vec<f64> = (0..p.rows).map(|_| next()).collect();
+        let (mut u, mut du, mut g) = (vec![0.0; p.rows], vec![0.0; p.rows], x.clone());
+        p.rates(&x, &mut u);
+        p.changes(&x, &mut du);
+        p.add_forces(-2.0, &lambda, &mut g);
+        let mut expected = x.clone();
+        for (i, contact) in p.contacts.iter().enumerate() {
+            for (r, at) in contact.rows().enumerate() {
+                let along: f64 = p.row(i, r).map(|(first, J)| dot_short(J, &x[first..])).sum();
+                assert!((du[at] - along).abs() < 1e-14);
+                assert!((u[at] - (along - p.b(i, r))).abs() < 1e-14);
+                for (first, J) in p.row(i, r) {
+                    for (g, J) in expected[first..].iter_mut().zip(J) {
+                        *g -= 2.0 * lambda[at] * J;
+                    }
+                }
+            }
+        }
+        for (g, expected) in g.iter().zip(&expected) {
+            assert!((g - expected).abs() < 1e-14);
+        }
+    }
+}
