@@ -4,7 +4,11 @@
 //! first block that block `i` has met. Rows are exchanged within a block only, which keeps the
 //! envelope; the caller checks what comes out.
 
-use crate::kernels::axpy;
+use crate::cone::kernels::{Isa, Simd, kernel, lanes, lanes_mut};
+use crate::cone::program::LANES;
+
+/// Columns that are eliminated together: a row below is read and written once for all of them.
+const TOGETHER: usize = 6;
 
 /// The factor and its memory.
 #[derive(Debug, Default)]
@@ -129,9 +133,11 @@ impl Factor {
     pub fn clear(&mut self) {
         self.done = false;
         let n = self.n;
-        if self.H.len() != n * n {
+        // room for whole lanes at the end of the last row
+        let len = n * n + LANES;
+        if self.H.len() != len {
             self.H.clear();
-            self.H.resize(n * n, 0.0);
+            self.H.resize(len, 0.0);
             return;
         }
         for i in 0..n {
@@ -159,15 +165,42 @@ impl Factor {
     /// Factors in place; false if a pivot vanishes.
     pub fn factor(&mut self) -> bool {
         let n = self.n;
+        let isa = Isa::detect();
         self.swaps.clear();
-        for k in 0..n {
-            let block_end = self.block_end[k] as usize;
+        let mut start = 0;
+        while start < n {
+            let end = (start + TOGETHER).min(self.block_end[start] as usize);
+            if !self.factor_columns(start, end) {
+                return false;
+            }
+            let last = self.last[start] as usize;
+            let (done, rest) = self.H.split_at_mut(self.block_end[start] as usize * n);
+            let rows = &done[start * n..end * n];
+            for i in self.block_end[start] as usize..last {
+                if self.first[i] as usize <= start {
+                    let at = (i - self.block_end[start] as usize) * n;
+                    eliminate(isa, rows, n, start, end, &mut rest[at..at + last]);
+                }
+            }
+            start = end;
+        }
+        self.done = true;
+        true
+    }
+
+    /// Columns `start..end` of one block, in the rows of that block; false if a pivot vanishes.
+    fn factor_columns(&mut self, start: usize, end: usize) -> bool {
+        let n = self.n;
+        // rows of one block start and end alike
+        let (first, last) = (self.first[start] as usize, self.last[start] as usize);
+        let block_end = self.block_end[start] as usize;
+        for k in start..end {
             let pivot = (k..block_end)
                 .max_by(|a, b| self.H[a * n + k].abs().total_cmp(&self.H[b * n + k].abs()))
                 .unwrap_or(k);
             self.swaps.push(pivot as u32);
             if pivot != k {
-                for j in self.first[k] as usize..self.last[k] as usize {
+                for j in first..last {
                     self.H.swap(k * n + j, pivot * n + j);
                 }
             }
@@ -175,23 +208,14 @@ impl Factor {
             if !(value.abs() > 0.0) || !value.is_finite() {
                 return false;
             }
-            // rows of one block start and end alike
-            let last = self.last[k] as usize;
             let (done, rest) = self.H.split_at_mut((k + 1) * n);
             let row = &done[k * n + k + 1..k * n + last];
-            for i in k + 1..last {
-                if self.first[i] as usize > k {
-                    continue;
-                }
-                let below = &mut rest[(i - k - 1) * n..(i - k) * n];
-                if below[k] != 0.0 {
-                    let f = below[k] / value;
-                    below[k] = f;
-                    axpy(-f, row, &mut below[k + 1..last]);
-                }
+            for below in rest[..(block_end - k - 1) * n].chunks_exact_mut(n) {
+                let f = below[k] / value;
+                below[k] = f;
+                crate::kernels::axpy(-f, row, &mut below[k + 1..last]);
             }
         }
-        self.done = true;
         true
     }
 
@@ -229,6 +253,120 @@ impl Factor {
         }
         for (place, x) in self.place.iter().zip(x.iter_mut()) {
             *x = y[*place as usize];
+        }
+    }
+}
+
+kernel! {
+    /// Takes the rows `start..end` of `U`, each `n` long, off a row below; their shares stay in its columns
+    /// `start..end`.
+    eliminate(rows: &[f64], n: usize, start: usize, end: usize, below: &mut [f64]) {
+        let mut shares = [0.0; TOGETHER];
+        let count = end - start;
+        let mut idle = true;
+        for (k, row) in rows.chunks_exact(n).enumerate() {
+            let mut value = below[start + k];
+            for (share, row) in shares[..k].iter().zip(rows.chunks_exact(n)) {
+                value = S::fma1(-share, row[start + k], value);
+            }
+            shares[k] = value / row[start + k];
+            below[start + k] = shares[k];
+            idle &= shares[k] == 0.0;
+        }
+        if idle {
+            return;
+        }
+        let below = &mut below[end..];
+        let width = below.len();
+        if count == TOGETHER {
+            let row = |k: usize| &rows[k * n + end..k * n + end + width];
+            take::<S, TOGETHER>([0, 1, 2, 3, 4, 5].map(row), shares, below);
+        } else {
+            for (share, row) in shares[..count].iter().zip(rows.chunks_exact(n)) {
+                take::<S, 1>([&row[end..end + width]], [*share], below);
+            }
+        }
+    }
+}
+
+/// `below −= Σ shares_k rows_k`.
+#[allow(clippy::inline_always)] // it must be compiled with the kernel's instructions
+#[inline(always)]
+fn take<S: Simd, const K: usize>(rows: [&[f64]; K], shares: [f64; K], below: &mut [f64]) {
+    let whole = below.len() / 4 * 4;
+    let minus = shares.map(|share| S::splat(-share));
+    for (c, to) in lanes_mut(&mut below[..whole]).iter_mut().enumerate() {
+        let mut sum = S::load(to);
+        for k in 0..K {
+            sum = S::fma(minus[k], S::load(&lanes(rows[k])[c]), sum);
+        }
+        S::store(sum, to);
+    }
+    for c in whole..below.len() {
+        for k in 0..K {
+            below[c] = S::fma1(-shares[k], rows[k][c], below[c]);
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Numbers between −1 and 1.
+    fn numbers(seed: u64) -> impl FnMut() -> f64 {
+        let mut state = seed;
+        move || {
+            state = state
+                .wrapping_mul(6_364_136_223_846_793_005)
+                .wrapping_add(1_442_695_040_888_963_407);
+            (state >> 33) as f64 / f64::from(1_u32 << 30) - 1.0
+        }
+    }
+
+    #[test]
+    fn blocks_of_every_size_are_solved_for() {
+        let dims = [6_usize, 7, 3, 9, 1, 6, 13, 6, 2];
+        let pairs = [(0, 1), (1, 3), (2, 3), (4, 5), (5, 0), (6, 7), (7, 1), (3, 6)];
+        let mut next = numbers(7);
+        let mut factor = Factor { pairs: pairs.to_vec(), ..Factor::default() };
+        factor.analyse(dims.iter().copied());
+        for _ in 0..3 {
+            factor.clear();
+            let n = factor.n;
+            let mut dense = vec![0.0; n * n];
+            let met = |a: u32, b: u32| a == b || pairs.contains(&(a, b)) || pairs.contains(&(b, a));
+            for (a, rows) in dims.iter().enumerate() {
+                for (b, columns) in dims.iter().enumerate() {
+                    if !met(a as u32, b as u32) {
+                        continue;
+                    }
+                    let at = (factor.block_place[a] as usize, factor.block_place[b] as usize);
+                    for i in 0..*rows {
+                        for j in 0..*columns {
+                            // not symmetric, and with small pivots that want other rows
+                            let value =
+                                next() + if a == b && (i + 1) % rows == j { 20.0 } else { 0.0 };
+                            dense[(at.0 + i) * n + at.1 + j] = value;
+                            factor.H[(at.0 + i) * n + at.1 + j] = value;
+                        }
+                    }
+                }
+            }
+            assert!(factor.factor());
+            let x: Vec<f64> = (0..n).map(|_| next()).collect();
+            // `x` is in the caller's order, rows and columns in that of elimination
+            let place = factor.place.clone();
+            let mut b = vec![0.0; n];
+            for (i, row) in place.iter().enumerate() {
+                for (j, column) in place.iter().enumerate() {
+                    b[i] += dense[*row as usize * n + *column as usize] * x[j];
+                }
+            }
+            factor.solve(&mut b);
+            for (b, x) in b.iter().zip(&x) {
+                assert!((b - x).abs() < 1e-12, "{b} for {x}");
+            }
         }
     }
 }

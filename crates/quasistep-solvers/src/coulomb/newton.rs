@@ -112,6 +112,8 @@ pub(crate) struct Newton {
     da: Vec<f64>,
     columns: Vec<f64>,
     saturated: Vec<i8>,
+    /// Squared imbalance that the last equation left, over that which it began with.
+    left: f64,
     pub steps: u32,
     budget: u32,
 }
@@ -309,7 +311,22 @@ impl Newton {
     /// that is rounding; none if it runs in circles.
     fn equation(&mut self, p: &FrictionProgram, share: f64, search: bool) -> Option<bool> {
         self.project(p);
-        let (mut error, mut size) = self.imbalance(p);
+        let (error, size) = self.imbalance(p);
+        let first = self.merit();
+        let end = self.descend(p, share, search, error, size);
+        self.left = self.merit() / first;
+        end
+    }
+
+    /// The same from its imbalance and its largest term.
+    fn descend(
+        &mut self,
+        p: &FrictionProgram,
+        share: f64,
+        search: bool,
+        mut error: f64,
+        mut size: f64,
+    ) -> Option<bool> {
         let (mut last, mut least, mut failures) = (f64::INFINITY, f64::INFINITY, 0);
         for _ in 0..STEPS_PER_CENTRE {
             if !error.is_finite() || self.steps >= self.budget {
@@ -340,6 +357,10 @@ impl Newton {
                 self.advance(-length);
                 self.project(p);
                 (error, size) = self.imbalance(p);
+            }
+            if length <= SHORTEST && error > STALLED * size {
+                // at a kink from which no step leads down
+                return None;
             }
         }
         None

@@ -14,6 +14,9 @@ const ROUNDING: f64 = 1e-14;
 /// Distance from the polytope that is none, as a share of its size.
 const INSIDE: f64 = 1e-12;
 
+/// The pyramid of four edges along the tangents, in the units of their rows.
+const DIAMOND: [f64; 8] = [1.0, 0.0, 0.0, 1.0, -1.0, 0.0, 0.0, -1.0];
+
 /// Memory of a projection, and the face it ended on.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Hull {
@@ -34,6 +37,7 @@ impl Hull {
     pub fn project(&mut self, vertices: &[f64], d: usize, r: f64, w: &[f64], point: &mut [f64]) {
         match d {
             1 => self.segment(vertices, r, w[0]),
+            2 if *vertices == DIAMOND => self.diamond(r, w),
             2 if self.polygon(vertices, r, w) => {}
             3.. if self.cross(vertices, d, r, w) => {}
             2 | 3 => self.wolfe::<3>(vertices, d, r, w),
@@ -76,6 +80,24 @@ impl Hull {
             self.corral[0] = high;
         } else if w >= r * vertices[low] {
             self.size = 2;
+        }
+    }
+
+    /// The face of [`DIAMOND`]: the side or the vertex of the quadrant that `w` is in.
+    fn diamond(&mut self, r: f64, w: &[f64]) {
+        let (a, b) = (w[0].abs(), w[1].abs());
+        let (along, across) = (if w[0] < 0.0 { 2 } else { 0 }, if w[1] < 0.0 { 3 } else { 1 });
+        if a + b <= r {
+            self.size = 3;
+            self.corral[..3].copy_from_slice(&[0, 1, 2]);
+        } else if a - b > r {
+            (self.size, self.corral[0]) = (1, along);
+        } else if b - a > r {
+            (self.size, self.corral[0]) = (1, across);
+        } else {
+            // from the one to the next, counter-clockwise
+            let first = if (along + 1) % 4 == across { along } else { across };
+            (self.size, self.corral[0], self.corral[1]) = (2, first, (first + 1) % 4);
         }
     }
 
@@ -440,6 +462,33 @@ mod tests {
             }
             let inside = expected == w;
             assert!(!inside || hull.dim == 2, "{k}: inside, on a face of {}", hull.dim);
+        }
+    }
+
+    #[test]
+    fn the_diamond_is_the_polygon_that_it_is() {
+        let (mut hull, mut other) = (Hull::default(), Hull::default());
+        // the same one from another vertex on
+        let turned = [0.0, 1.0, -1.0, 0.0, 0.0, -1.0, 1.0, 0.0];
+        for i in -12..=12_i32 {
+            for j in -12..=12_i32 {
+                let w = [0.25 * f64::from(i), 0.25 * f64::from(j)];
+                let (mut point, mut expected) = ([0.0; 2], [0.0; 2]);
+                hull.project(&DIAMOND, 2, 1.5, &w, &mut point);
+                other.project(&turned, 2, 1.5, &w, &mut expected);
+                assert_eq!(hull.dim, other.dim, "{w:?}");
+                for (a, b) in point.iter().zip(expected) {
+                    assert!((a - b).abs() < 1e-15, "{w:?}");
+                }
+                if hull.dim < 2 {
+                    let face = |hull: &Hull, turn: usize| {
+                        let mut face = hull.corral;
+                        face[..hull.size].iter_mut().for_each(|j| *j = (*j + turn) % 4);
+                        face[..hull.size].to_vec()
+                    };
+                    assert_eq!(face(&hull, 0), face(&other, 1), "{w:?}");
+                }
+            }
         }
     }
 }

@@ -1,6 +1,7 @@
 //! The problem: a cost in blocks, and contacts that rub.
 
-use crate::cone::program::ConeData;
+use crate::cone::kernels::{Isa, kernel, lanes};
+use crate::cone::program::{ConeData, LANES, MAX_ROWS};
 use crate::{Cone, ConeMut, ConeProgram, Reason, Saturation};
 
 /// Sides of the polygon around a disc.
@@ -349,27 +350,17 @@ impl FrictionProgram {
 
     /// `u = J x − b`.
     pub(crate) fn rates(&self, x: &[f64], u: &mut [f64]) {
-        for (i, contact) in self.contacts.iter().enumerate() {
-            for (r, at) in contact.rows().enumerate() {
-                u[at] = self.row(i, r).map(|(first, J)| dot_short(J, &x[first..])).sum::<f64>()
-                    - self.b(i, r);
-            }
-        }
+        rows_times(Isa::detect(), &self.cones, &self.contacts, x, 1.0, u);
+    }
+
+    /// `u = J x`.
+    pub(crate) fn changes(&self, x: &[f64], u: &mut [f64]) {
+        rows_times(Isa::detect(), &self.cones, &self.contacts, x, 0.0, u);
     }
 
     /// `g += s Jᵀ lambda`.
     pub(crate) fn add_forces(&self, s: f64, lambda: &[f64], g: &mut [f64]) {
-        for (i, contact) in self.contacts.iter().enumerate() {
-            for (r, at) in contact.rows().enumerate() {
-                if lambda[at] != 0.0 {
-                    for (first, J) in self.row(i, r) {
-                        for (g, J) in g[first..].iter_mut().zip(J) {
-                            *g += s * lambda[at] * J;
-                        }
-                    }
-                }
-            }
-        }
+        add_rows(Isa::detect(), &self.cones, &self.contacts, s, lambda, g);
     }
 
     /// `g = P x + c + ∇huber`.
@@ -397,6 +388,77 @@ impl FrictionProgram {
     }
 }
 
+kernel! {
+    /// `u = J x − share b` of all contacts.
+    rows_times(
+        p: &ConeProgram,
+        contacts: &[Contact],
+        x: &[f64],
+        share: f64,
+        u: &mut [f64],
+    ) {
+        for (contact, cone) in contacts.iter().zip(&p.cones) {
+            let k = contact.k as usize;
+            let mut sums = [S::zero(); MAX_ROWS];
+            let J = &p.J[cone.J_at as usize..][..k * cone.width as usize];
+            for side in p.sides_of(cone) {
+                let block = &p.blocks[side.block as usize];
+                let mut left = &x[block.first as usize..][..block.dim as usize];
+                for c in 0..block.stride as usize / LANES {
+                    let mut lane = [0.0; LANES];
+                    let (own, rest) = left.split_at(left.len().min(LANES));
+                    lane[..own.len()].copy_from_slice(own);
+                    left = rest;
+                    let x = S::load(&lane);
+                    for (J, sum) in J.chunks_exact(cone.width as usize).zip(&mut sums) {
+                        let J = &lanes(&J[side.column as usize..])[c];
+                        *sum = S::fma(S::load(J), x, *sum);
+                    }
+                }
+            }
+            let b = &p.b[cone.b_at as usize..][..k];
+            for ((u, sum), b) in u[contact.rows()].iter_mut().zip(sums).zip(b) {
+                *u = S::sum(sum) - share * b;
+            }
+        }
+    }
+}
+
+kernel! {
+    /// `g += s Jᵀ lambda` of all contacts.
+    add_rows(
+        p: &ConeProgram,
+        contacts: &[Contact],
+        s: f64,
+        lambda: &[f64],
+        g: &mut [f64],
+    ) {
+        for (contact, cone) in contacts.iter().zip(&p.cones) {
+            let lambda = &lambda[contact.rows()];
+            if lambda.iter().all(|lambda| *lambda == 0.0) {
+                continue;
+            }
+            let J = &p.J[cone.J_at as usize..][..lambda.len() * cone.width as usize];
+            for side in p.sides_of(cone) {
+                let block = &p.blocks[side.block as usize];
+                let mut left = &mut g[block.first as usize..][..block.dim as usize];
+                for c in 0..block.stride as usize / LANES {
+                    let mut sum = S::zero();
+                    for (J, lambda) in J.chunks_exact(cone.width as usize).zip(lambda) {
+                        let J = &lanes(&J[side.column as usize..])[c];
+                        sum = S::fma(S::splat(s * lambda), S::load(J), sum);
+                    }
+                    let (own, rest) = left.split_at_mut(left.len().min(LANES));
+                    left = rest;
+                    for (g, sum) in own.iter_mut().zip(S::to_array(sum)) {
+                        *g += sum;
+                    }
+                }
+            }
+        }
+    }
+}
+
 /// Inner product of a short row with the first entries of `x`.
 #[inline]
 pub(crate) fn dot_short(row: &[f64], x: &[f64]) -> f64 {
@@ -417,4 +479,62 @@ fn balanced(vertices: &[f64], tangents: usize) -> bool {
     }
     hull.project(vertices, tangents, 1.0, &[0.0; 7][..tangents], &mut point[..tangents]);
     point[..tangents].iter().all(|v| v.abs() <= 1e-9)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn rates_and_forces_of_blocks_of_all_sizes_are_those_of_the_rows() {
+        let dims = [6_usize, 7, 1, 3, 9];
+        let mut p = FrictionProgram::new();
+        p.reset(dims);
+        let mut state = 1_u32;
+        let mut next = move || {
+            state = state.wrapping_mul(1_664_525).wrapping_add(1_013_904_223);
+            f64::from(state >> 8) / f64::from(1 << 23) - 1.0
+        };
+        let mu = [0.5, 0.4, 0.1];
+        let frictions = [
+            Friction::None,
+            Friction::Round(&mu[..2]),
+            Friction::Round(&mu),
+            Friction::Box(&mu[..2]),
+        ];
+        for (i, blocks) in
+            [&[0_u32][..], &[1, 0], &[4, 3], &[2, 4, 1], &[3], &[]].iter().enumerate()
+        {
+            let mut contact = p.push_contact(frictions[i % 4], blocks);
+            let k = contact.b().len();
+            contact.b().iter_mut().for_each(|b| *b = next());
+            for side in 0..blocks.len() {
+                for r in 0..k {
+                    contact.J(side, r).iter_mut().for_each(|J| *J = next());
+                }
+            }
+        }
+        let x: Vec<f64> = (0..p.n()).map(|_| next()).collect();
+        let lambda: Vec<f64> = (0..p.rows).map(|_| next()).collect();
+        let (mut u, mut du, mut g) = (vec![0.0; p.rows], vec![0.0; p.rows], x.clone());
+        p.rates(&x, &mut u);
+        p.changes(&x, &mut du);
+        p.add_forces(-2.0, &lambda, &mut g);
+        let mut expected = x.clone();
+        for (i, contact) in p.contacts.iter().enumerate() {
+            for (r, at) in contact.rows().enumerate() {
+                let along: f64 = p.row(i, r).map(|(first, J)| dot_short(J, &x[first..])).sum();
+                assert!((du[at] - along).abs() < 1e-14);
+                assert!((u[at] - (along - p.b(i, r))).abs() < 1e-14);
+                for (first, J) in p.row(i, r) {
+                    for (g, J) in expected[first..].iter_mut().zip(J) {
+                        *g -= 2.0 * lambda[at] * J;
+                    }
+                }
+            }
+        }
+        for (g, expected) in g.iter().zip(&expected) {
+            assert!((g - expected).abs() < 1e-14);
+        }
+    }
 }

@@ -2,9 +2,9 @@
 //!
 //! Every centre is a step of the method of multipliers: it brings the forces nearer to those of hard contacts
 //! whatever the penalty is, and the larger the penalty the more. So an equation that cannot be solved is not the end:
-//! the centre stays, contacts get softer again, and the next centres come nearer before they harden. Many bodies that
-//! rest on one another with more contacts than they need are solved this way, a few hundred steps
-//! from wherever it starts.
+//! what came near enough to its answer is a centre all the same, and where nothing did contacts get softer again, and the
+//! next centres come nearer before they harden. Many bodies that rest on one another with more contacts than they need
+//! are solved this way, one or two hundred steps from wherever it starts.
 
 use super::{
     FARTHEST, FrictionProgram, HARDER, HARDEST, LITTLE, NOISE, Newton, PENALTY, SETTLED, SOFT,
@@ -21,6 +21,9 @@ const GENTLEST: f64 = 1.5;
 const RECOVERY: f64 = 1.2;
 /// Penalty below which an equation is no easier: contacts are then a thousand times softer than bodies are heavy.
 const SOFTEST: f64 = 1e-3;
+/// Share of its squared imbalance with which an equation that cannot be solved still gives a centre, and how often in a row.
+const NEARER: f64 = 0.5;
+const UNSOLVED: u32 = 2;
 /// Most centres between two jumps.
 const MOST_WAITING: u32 = 32;
 /// Centres with the usual penalty in which the law holds where it will: each leaves 1e-5 of what the last one did.
@@ -42,12 +45,20 @@ impl Newton {
         self.penalty = SOFT;
         let (mut growth, mut last) = (HARDER, f64::INFINITY);
         let (mut drifting, mut wait) = (0, 1);
-        let mut failed = false;
+        let (mut failed, mut unsolved) = (false, 0);
         while self.steps < self.budget && self.penalty > SOFTEST {
             self.augment(p);
             let before = self.steps;
             let share = SETTLED.max(NOISE * self.penalty);
-            if self.equation(p, share, true).is_none() {
+            if self.equation(p, share, true).is_some() {
+                unsolved = 0;
+            } else if self.left < NEARER && unsolved < UNSOLVED {
+                unsolved += 1;
+                self.recentre();
+                last = f64::INFINITY;
+                continue;
+            } else {
+                unsolved = 0;
                 self.x.copy_from_slice(&self.x_c);
                 // as far back as it came, and further where that was not enough
                 self.penalty /= if failed { HARDER } else { growth };

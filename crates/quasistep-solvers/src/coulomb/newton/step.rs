@@ -50,15 +50,11 @@ impl Newton {
         for (dx, D) in self.dx.iter_mut().zip(&self.D) {
             *dx *= D;
         }
+        p.changes(&self.dx, &mut self.da);
         for (i, contact) in p.contacts.iter().enumerate() {
             for (r, at) in contact.rows().enumerate() {
                 let (unit, rho) = self.row_units(p, contact, i, r);
-                self.da[at] = 0.0;
-                if unit > 0.0 {
-                    let along: f64 =
-                        p.row(i, r).map(|(first, J)| dot_short(J, &self.dx[first..])).sum();
-                    self.da[at] = -rho * unit * along;
-                }
+                self.da[at] *= -rho * unit;
             }
         }
     }
