@@ -236,11 +236,13 @@ pub struct Settings {
     /// 100 cones and more; the answer has the same bits for any number. A solve on several threads
     /// allocates.
     pub threads: u32,
-    /// How far an answer may be off, as a share of the forces and speeds around: balance and rows, and products
-    /// as a share of force times speed. 0 (the default) asks for all digits, on the exact active set and with
-    /// the smallest multipliers. Used by [`ConeSolver`](crate::ConeSolver) where its interior point is: with
-    /// 1e-8, as other solvers have it, that ends sooner, near the middle of the set of answers; speeds are
-    /// then off by up to 1e-3 of the largest where rows are degenerate.
+    /// How far an answer may be off on every island, without unit: balance and signs of forces as a share of
+    /// its largest force, rows as a share of its largest speed, products as a share of both. 0 (the default)
+    /// asks for all digits, on the exact active set and with the smallest multipliers. Used by
+    /// [`ConeSolver`](crate::ConeSolver) for more than 32 variables, or 100 with a warm start, where its
+    /// interior point ends near the middle of the set of answers: that is sooner, and a poor warm start. Where
+    /// rows are degenerate speeds are known to far fewer digits than balance is. If that end is not as near as
+    /// asked for, all digits are found.
     pub accuracy: f64,
 }
 
