@@ -167,7 +167,7 @@ impl Interior {
     ) -> Outcome {
         let batches = std::mem::take(&mut self.batches);
         let work = Work::new(isa, p, s, island, &batches);
-        let scale = self.scale(&work);
+        let scale = self.scale(p, work.panels);
         self.give = give / scale;
         let started = self.start(&work, scale);
         let end = if started { self.iterate(&work, scale, target) } else { Outcome::Stuck };
@@ -203,7 +203,7 @@ impl Interior {
     ) -> Outcome {
         let batches = std::mem::take(&mut self.batches);
         let work = Work::new(isa, p, s, island, &batches);
-        let scale = self.scale(&work);
+        let scale = self.scale(p, work.panels);
         self.give = give / scale;
         let end = self.iterate(&work, scale, target);
         self.write_rows(&work);

@@ -2,6 +2,8 @@
 
 use super::Interior;
 use super::work::Work;
+use crate::cone::program::ConeProgram;
+use crate::cone::structure::Panel;
 
 impl Interior {
     /// Number of products: one for an edge or a round cone, two for a limited spring.
@@ -11,16 +13,16 @@ impl Interior {
         (f64::from(cones) + 2.0 * springs as f64).max(1.0)
     }
 
-    /// Largest diagonal entry of the cost.
-    pub(super) fn scale(&self, work: &Work<'_>) -> f64 {
+    /// Largest diagonal entry of the cost on an island's panels, springs included; 1 if all are zero.
+    pub fn scale(&self, p: &ConeProgram, panels: &[Panel]) -> f64 {
         let mut largest = 0.0_f64;
-        for panel in work.panels {
-            let block = &work.p.blocks[panel.block as usize];
+        for panel in panels {
+            let block = &p.blocks[panel.block as usize];
             for i in 0..block.dim {
                 let at = block.at + i;
                 let springs = self.springs.iter().filter(|s| s.at == at).map(|s| s.stiffness);
                 let diagonal = block.P_at + i * (block.stride + 1);
-                largest = largest.max(work.p.P[diagonal as usize] + springs.sum::<f64>());
+                largest = largest.max(p.P[diagonal as usize] + springs.sum::<f64>());
             }
         }
         if largest > 0.0 { largest } else { 1.0 }

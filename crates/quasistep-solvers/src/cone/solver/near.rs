@@ -83,7 +83,7 @@ impl ConeSolver {
 
     /// Whether on every island balance, rows and products are off by little beside its forces and speeds.
     fn is_near(&self, program: &ConeProgram, accuracy: f64) -> bool {
-        let Self { structure: s, newton, g, .. } = self;
+        let Self { structure: s, newton, interior, g, .. } = self;
         let z = newton.multipliers();
         // rows of no variable hold or do not: that is for the others to say
         let all = s.islands.last().is_some_and(|i| i.last_group as usize == s.groups.len());
@@ -102,8 +102,9 @@ impl ConeSolver {
                 }
             }
             let groups = &s.groups[island.first_group as usize..island.last_group as usize];
-            let (mut speed, mut outside, mut pull, mut product) =
-                (0.0_f64, 0.0_f64, 0.0_f64, 0.0_f64);
+            // what hardly moves is measured by what its forces could do
+            let mut speed = force / interior.scale(program, panels);
+            let (mut outside, mut pull, mut product) = (0.0_f64, 0.0_f64, 0.0_f64);
             for group in groups {
                 for cone in &program.cones[group.first_cone as usize..group.last_cone as usize] {
                     for b in &program.b[cone.b_at as usize..][..cone.k as usize] {
