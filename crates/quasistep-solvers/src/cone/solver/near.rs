@@ -1,8 +1,10 @@
 //! Answers to a given accuracy, where not all digits are asked for.
 
 use super::{ConeSolver, EVEN};
+use crate::cone::interior::Interior;
+use crate::cone::newton::Newton;
 use crate::cone::program::ConeProgram;
-use crate::cone::structure::Structure;
+use crate::cone::structure::{Island, Structure};
 use crate::cone::{check, kernels, second_order};
 use crate::kernels::max_abs;
 use crate::{Method, Solution, Status};
@@ -25,6 +27,11 @@ impl ConeSolver {
             return false;
         }
         let Self { isa, structure, interior, .. } = self;
+        // rows of no variable hold or do not: that is for the others to say
+        if structure.islands.last().is_none_or(|i| i.last_group as usize != structure.groups.len())
+        {
+            return false;
+        }
         interior.prepare(program, structure);
         let mut target = PRODUCT * accuracy;
         for island in &structure.islands {
@@ -32,19 +39,24 @@ impl ConeSolver {
         }
         for time in 0..=TIMES {
             self.read_interior(program, out);
-            if self.is_near(program, accuracy) {
+            let mut near = true;
+            target *= CLOSER;
+            for i in 0..self.structure.islands.len() {
+                let Self { isa, structure, interior, newton, g, .. } = self;
+                let island = &structure.islands[i];
+                if is_near(program, structure, island, interior, newton, g, accuracy) {
+                    continue;
+                }
+                near = false;
+                if time < TIMES {
+                    interior.go_on(*isa, program, structure, island, target, 0.0);
+                }
+            }
+            if near {
                 out.status = Status::Solved;
                 out.method = Method::InteriorPoint;
                 out.iterations = self.interior.iterations;
                 return true;
-            }
-            if time == TIMES {
-                break;
-            }
-            target *= CLOSER;
-            let Self { isa, structure, interior, .. } = self;
-            for island in &structure.islands {
-                interior.go_on(*isa, program, structure, island, target, 0.0);
             }
         }
         false
@@ -80,59 +92,61 @@ impl ConeSolver {
         out.residuals = program.cone_residuals(&out.z, &out.s);
         out.residuals.stationarity = max_abs(g);
     }
+}
 
-    /// Whether on every island balance, rows and products are off by little beside its forces and speeds.
-    fn is_near(&self, program: &ConeProgram, accuracy: f64) -> bool {
-        let Self { structure: s, newton, interior, g, .. } = self;
-        let z = newton.multipliers();
-        // rows of no variable hold or do not: that is for the others to say
-        let all = s.islands.last().is_some_and(|i| i.last_group as usize == s.groups.len());
-        all && s.islands.iter().all(|island| {
-            let panels = &s.panels[island.first_panel as usize..island.last_panel as usize];
-            let variables =
-                || panels.iter().flat_map(|p| p.x_at as usize..(p.x_at + p.dim) as usize);
-            let (mut force, mut imbalance) = (0.0_f64, 0.0_f64);
-            for i in variables() {
-                force = force.max(program.c[i].abs());
-                imbalance = if g[i].abs() <= imbalance { imbalance } else { g[i].abs() };
-            }
-            for (k, spring) in program.saturations.iter().enumerate() {
-                if variables().any(|i| i == newton.spring_at(k)) {
-                    force = force.max(spring.gradient(0.0).abs());
-                }
-            }
-            let groups = &s.groups[island.first_group as usize..island.last_group as usize];
-            // what hardly moves is measured by what its forces could do
-            let mut speed = force / interior.scale(program, panels);
-            let (mut outside, mut pull, mut product) = (0.0_f64, 0.0_f64, 0.0_f64);
-            for group in groups {
-                for cone in &program.cones[group.first_cone as usize..group.last_cone as usize] {
-                    for b in &program.b[cone.b_at as usize..][..cone.k as usize] {
-                        speed = speed.max(b.abs());
-                    }
-                    let rows = cone.at as usize..(cone.at + cone.m) as usize;
-                    let (z, u) = (&z[rows.clone()], &newton.u[rows]);
-                    speed = u.iter().fold(speed, |m, u| m.max(u.abs()));
-                    if cone.round {
-                        outside = outside.max(second_order::norm(&u[1..]) - u[0]);
-                        pull = pull.max(second_order::norm(&z[1..]) - z[0]);
-                        product =
-                            product.max(z.iter().zip(u).map(|(z, u)| z * u).sum::<f64>().abs());
-                        continue;
-                    }
-                    for (z, u) in z.iter().zip(u) {
-                        outside = outside.max(-u);
-                        pull = pull.max(-z);
-                        product = product.max((z * u).abs());
-                    }
-                }
-            }
-            // written so that NaN fails
-            imbalance.is_finite()
-                && imbalance <= accuracy * force
-                && outside <= accuracy * speed
-                && pull <= accuracy * force
-                && product <= accuracy * force * speed
-        })
+/// Whether on an island balance, rows and products are off by little beside its forces and speeds; `g` is what is
+/// out of balance.
+fn is_near(
+    program: &ConeProgram,
+    s: &Structure,
+    island: &Island,
+    interior: &Interior,
+    newton: &Newton,
+    g: &[f64],
+    accuracy: f64,
+) -> bool {
+    let z = newton.multipliers();
+    let panels = &s.panels[island.first_panel as usize..island.last_panel as usize];
+    let variables = || panels.iter().flat_map(|p| p.x_at as usize..(p.x_at + p.dim) as usize);
+    let (mut force, mut imbalance, mut sum) = (0.0_f64, 0.0_f64, 0.0);
+    for i in variables() {
+        force = force.max(program.c[i].abs());
+        imbalance = imbalance.max(g[i].abs());
+        sum += g[i];
     }
+    for (k, spring) in program.saturations.iter().enumerate() {
+        if variables().any(|i| i == newton.spring_at(k)) {
+            force = force.max(spring.gradient(0.0).abs());
+        }
+    }
+    // what hardly moves is measured by what its forces could do
+    let mut speed = force / interior.scale(program, panels);
+    let (mut outside, mut pull, mut product) = (0.0_f64, 0.0_f64, 0.0_f64);
+    for group in &s.groups[island.first_group as usize..island.last_group as usize] {
+        for cone in &program.cones[group.first_cone as usize..group.last_cone as usize] {
+            for b in &program.b[cone.b_at as usize..][..cone.k as usize] {
+                speed = speed.max(b.abs());
+            }
+            let rows = cone.at as usize..(cone.at + cone.m) as usize;
+            let (z, u) = (&z[rows.clone()], &newton.u[rows]);
+            speed = u.iter().fold(speed, |m, u| m.max(u.abs()));
+            if cone.round {
+                outside = outside.max(second_order::norm(&u[1..]) - u[0]);
+                pull = pull.max(second_order::norm(&z[1..]) - z[0]);
+                product = product.max(z.iter().zip(u).map(|(z, u)| z * u).sum::<f64>().abs());
+                continue;
+            }
+            for (z, u) in z.iter().zip(u) {
+                outside = outside.max(-u);
+                pull = pull.max(-z);
+                product = product.max((z * u).abs());
+            }
+        }
+    }
+    // NaN, too, is in the sum
+    sum.is_finite()
+        && imbalance <= accuracy * force
+        && outside <= accuracy * speed
+        && pull <= accuracy * force
+        && product <= accuracy * force * speed
 }
