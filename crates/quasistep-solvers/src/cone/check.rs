@@ -4,8 +4,8 @@
 //! Rows and variables of one problem may have any units: an error says nothing beside a number of
 //! another row, unless both are in units of the island's contacts ([`Units`]).
 
-use crate::cone::kernels::{self, Allowed, Extremes, Isa, lanes};
-use crate::cone::program::{ConeData, ConeProgram, LANES, MAX_ROWS};
+use crate::cone::kernels::{self, Allowed, Extremes, Isa};
+use crate::cone::program::{ConeData, ConeProgram, MAX_ROWS};
 use crate::cone::structure::{Island, Structure};
 use crate::cone::units::{self, Units};
 
@@ -368,57 +368,6 @@ struct Error {
     outside: f64,
     product: f64,
     push: f64,
-}
-
-/// Ratio of the largest and the least size of a contact's Jacobian, every variable measured by its cost.
-pub(crate) fn spread(p: &ConeProgram) -> f64 {
-    let mut scale = 0.0_f64;
-    for block in &p.blocks {
-        for i in 0..block.dim as usize {
-            scale = scale.max(p.P[block.P_at as usize + i * (block.stride as usize + 1)]);
-        }
-    }
-    let (mut largest, mut least) = (0.0_f64, f64::INFINITY);
-    for cone in &p.cones {
-        let size = row_size(p, cone, scale);
-        if size > 0.0 {
-            (largest, least) = (largest.max(size), least.min(size));
-        }
-    }
-    largest / least
-}
-
-/// Size of a cone's Jacobian where every variable is measured by its own cost, `scale` if it has none.
-pub(crate) fn row_size(p: &ConeProgram, cone: &ConeData, scale: f64) -> f64 {
-    let (k, width) = (cone.k as usize, cone.width as usize);
-    let J = &p.J[cone.J_at as usize..][..k * width];
-    let mut size = 0.0_f64;
-    for side in p.sides_of(cone) {
-        let block = &p.blocks[side.block as usize];
-        let (dim, stride) = (block.dim as usize, block.stride as usize);
-        let P = &p.P[block.P_at as usize..][..dim * stride];
-        for (lane, first) in (0..dim).step_by(LANES).enumerate() {
-            // the longest entry of every column, a lane of columns at a time
-            let mut longest = [0.0; LANES];
-            for row in J.chunks_exact(width) {
-                let row = lanes(&row[side.column as usize..])[lane];
-                for l in 0..LANES {
-                    let entry = row[l].abs();
-                    longest[l] = if entry > longest[l] { entry } else { longest[l] };
-                }
-            }
-            for l in 0..LANES.min(dim - first) {
-                let own = P[(first + l) * (stride + 1)];
-                let cost = if own > 0.0 { own } else { scale };
-                let square = longest[l] * longest[l];
-                // without a division where it is no more
-                if square > size * cost {
-                    size = square / cost;
-                }
-            }
-        }
-    }
-    size.sqrt()
 }
 
 /// What the slacks of a cone are made of: for every row of its Jacobian the largest entry, and the sum of

@@ -1,5 +1,6 @@
 //! Cone programs over blocks of variables: the structure of contact problems, kept.
 
+mod aligned;
 mod batches;
 mod check;
 pub(crate) mod dense_form;
@@ -13,6 +14,7 @@ mod proof;
 mod scaled;
 pub(crate) mod second_order;
 pub(crate) mod sensitivity;
+mod sizes;
 mod small;
 pub(crate) mod solver;
 pub(crate) mod structure;

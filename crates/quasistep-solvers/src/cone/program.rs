@@ -1,5 +1,6 @@
 //! The problem: block-diagonal cost, and cones over small Jacobians of a few blocks.
 
+use crate::cone::aligned::{Aligned, LINE};
 use crate::qp::{Reason, Residuals, Saturation};
 
 /// Lanes that every block's columns and every cone's rows are padded to.
@@ -34,7 +35,7 @@ pub struct ConeProgram {
     pub(crate) cones: Vec<ConeData>,
     pub(crate) sides: Vec<Side>,
     /// Per cone `k` rows, each with the padded columns of all sides one after another.
-    pub(crate) J: Vec<f64>,
+    pub(crate) J: Aligned,
     /// Padded.
     pub(crate) b: Vec<f64>,
     /// Per cone `Eᵀ`, `k × stride_z` row-major, padding zero.
@@ -142,9 +143,10 @@ impl ConeProgram {
         self.cones.clear();
         self.sides.clear();
         self.saturations.clear();
-        for data in [&mut self.P, &mut self.c, &mut self.J, &mut self.b, &mut self.E] {
+        for data in [&mut self.P, &mut self.c, &mut self.b, &mut self.E] {
             data.clear();
         }
+        self.J.clear();
         (self.n, self.n_padded, self.m, self.m_padded) = (0, 0, 0, 0);
         let mut P_at = 0;
         for dim in dims {
@@ -215,7 +217,7 @@ impl ConeProgram {
             }
         };
         let stride_z = padded(m);
-        let (b_at, E_at, J_at) = (self.b.len(), self.E.len(), self.J.len());
+        let (b_at, E_at) = (self.b.len(), self.E.len());
         self.b.resize(b_at + padded(k), 0.0);
         self.E.resize(E_at + k * stride_z, 0.0);
         match cone {
@@ -238,7 +240,13 @@ impl ConeProgram {
             self.sides.push(Side { block, column: width });
             width += self.blocks[block as usize].stride;
         }
-        self.J.resize(J_at + k * width as usize, 0.0);
+        // rows of whole lines begin with one; those of a group follow one another all the same
+        let J_at = if width.is_multiple_of(LINE as u32) {
+            self.J.len().next_multiple_of(LINE)
+        } else {
+            self.J.len()
+        };
+        self.J.resize(J_at + k * width as usize);
         self.cones.push(ConeData {
             round,
             k: k as u32,
@@ -334,7 +342,7 @@ impl ConeProgram {
     /// What is wrong with the numbers, short of `P` being indefinite.
     pub(crate) fn check_numbers(&self) -> Result<(), Reason> {
         // a product with zero is zero unless a number is not finite
-        let finite = |v: &Vec<f64>| {
+        let finite = |v: &[f64]| {
             let mut sums = [0.0; 8];
             let (all, rest) = v.as_chunks::<8>();
             for chunk in all {
@@ -348,7 +356,8 @@ impl ConeProgram {
             .saturations
             .iter()
             .all(|s| s.stiffness.is_finite() && s.target.is_finite() && !s.limit.is_nan());
-        if !([&self.P, &self.c, &self.J, &self.b, &self.E].iter().all(|v| finite(v)) && springs) {
+        let data: [&[f64]; 5] = [&self.P, &self.c, &self.J, &self.b, &self.E];
+        if !(data.into_iter().all(finite) && springs) {
             return Err(Reason::NotFinite);
         }
         Ok(())

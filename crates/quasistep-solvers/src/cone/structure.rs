@@ -4,6 +4,7 @@
 
 mod order;
 
+use crate::cone::aligned::LINE;
 use crate::cone::program::{ConeData, ConeProgram, padded};
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
@@ -271,7 +272,7 @@ impl Structure {
                 first_update: 0,
                 last_update: 0,
             });
-            at += width * data.dim;
+            at = (at + width * data.dim).next_multiple_of(LINE as u32);
             first_row += data.dim;
             W_at += data.dim * data.stride;
             let island = s.island_of[block as usize];

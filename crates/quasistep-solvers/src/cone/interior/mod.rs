@@ -22,9 +22,11 @@ mod spring;
 mod start;
 mod work;
 
+use crate::cone::aligned::Aligned;
 use crate::cone::batches::{Batches, span, spread};
 use crate::cone::kernels::{self, G_at, Isa, Lane, Products, Reach};
 use crate::cone::program::{ConeProgram, LANES};
+use crate::cone::sizes::Sizes;
 use crate::cone::structure::{Island, Panel, Structure};
 use spring::Spring;
 use work::Work;
@@ -34,7 +36,7 @@ const STALLED: u32 = 2;
 /// Iterations before an island counts as stuck.
 const ITERATIONS: u32 = 60;
 /// Share of the way to the boundary that a step takes.
-const STEP: f64 = 0.995;
+const STEP: f64 = 0.99;
 /// Power of the mean product after the predictor, as a share of that before: the share to aim at.
 const CENTER: i32 = 5;
 const CENTER_ROUND: i32 = 3;
@@ -72,10 +74,11 @@ pub(crate) struct Interior {
     D: Vec<Lane>,
     pull: Vec<f64>,
     dx: Vec<f64>,
-    H: Vec<f64>,
-    W: Vec<f64>,
+    H: Aligned,
+    W: Aligned,
     products: Products,
     springs: Vec<Spring>,
+    sizes: Sizes,
     /// A direction to come back to.
     last_dx: Vec<f64>,
     last_ds: Vec<Lane>,
@@ -108,8 +111,12 @@ impl Interior {
             v.resize(p.m_padded, padding);
         }
         self.batches.fill(p, s);
+        self.z_in.clear();
+        self.z_in.resize(self.batches.rows, [0.0; LANES]);
+        self.s_in.clear();
+        self.s_in.resize(self.batches.rows, [1.0; LANES]);
+        // written before they are read
         for v in [
-            &mut self.z_in,
             &mut self.gap,
             &mut self.dz,
             &mut self.ds,
@@ -118,21 +125,18 @@ impl Interior {
             &mut self.last_dz,
             &mut self.last_ds,
         ] {
-            v.clear();
             v.resize(self.batches.rows, [0.0; LANES]);
         }
-        self.s_in.clear();
-        self.s_in.resize(self.batches.rows, [1.0; LANES]);
         self.D.resize(self.batches.D_len, [0.0; LANES]);
         let G_len = G_at(p.b.len() as u32);
         if self.products.G.len() < G_len {
             self.products.G.resize(G_len, 0.0);
         }
         if self.H.len() < s.H_len {
-            self.H.resize(s.H_len, 0.0);
+            self.H.resize(s.H_len);
         }
         if self.W.len() < s.W_len {
-            self.W.resize(s.W_len, 0.0);
+            self.W.resize(s.W_len);
         }
         self.springs.clear();
         for spring in &p.saturations {
@@ -224,12 +228,13 @@ impl Interior {
         let (force, speed) = (self.force(work), Self::speed(work));
         let speed = speed.max(force / scale);
         let mut sum = self.sum_of_products(work);
+        let [mut size, mut pull] =
+            [&self.x, &self.pull].map(|v| kernels::largest(work.isa, work.panels, v));
         let mut best = f64::INFINITY;
         let mut since = 0;
         for _ in 0..ITERATIONS {
             let mu = sum / degree;
-            let size = self.size(work);
-            let (gap, pull) = (self.largest_gap, work.largest(&self.pull));
+            let gap = self.largest_gap;
             // a step back means that rounding has taken over
             let now = (mu / (force * speed)).max(gap / speed).max(pull / force);
             if !mu.is_finite() {
@@ -302,10 +307,19 @@ impl Interior {
             let longest = self.lengthen(work, aim);
             let alpha = (STEP * longest).min(1.0);
             // written so that NaN ends here, with the point still good
-            if !(alpha > 1e-6 && work.sum(&self.dx).is_finite()) {
+            if !(alpha > 1e-6 && kernels::all_finite(work.isa, work.panels, &self.dx)) {
                 return Outcome::Stuck;
             }
-            sum = self.advance(work, alpha, shift);
+            [size, pull] = kernels::advance_variables(
+                work.isa,
+                work.panels,
+                alpha,
+                shift,
+                &self.dx,
+                &mut self.x,
+                &mut self.pull,
+            );
+            sum = self.advance(work, alpha);
         }
         Outcome::Stuck
     }
@@ -433,14 +447,8 @@ impl Interior {
         total
     }
 
-    /// Takes the step; returns the sum of the products.
-    fn advance(&mut self, work: &Work<'_>, alpha: f64, shift: f64) -> f64 {
-        for panel in work.panels {
-            for i in panel.x_at as usize..(panel.x_at + panel.dim) as usize {
-                self.x[i] += alpha * self.dx[i];
-                self.pull[i] = (1.0 - alpha) * self.pull[i] - alpha * shift * self.dx[i];
-            }
-        }
+    /// Takes the step of rows and springs; returns the sum of the products.
+    fn advance(&mut self, work: &Work<'_>, alpha: f64) -> f64 {
         for spring in self.springs.iter_mut().filter(|s| work.has(s.panel)) {
             spring.force += alpha * spring.change[0];
             spring.over += alpha * spring.change[1];

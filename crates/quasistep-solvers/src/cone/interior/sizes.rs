@@ -2,6 +2,7 @@
 
 use super::Interior;
 use super::work::Work;
+use crate::cone::kernels;
 use crate::cone::program::ConeProgram;
 use crate::cone::structure::Panel;
 
@@ -30,7 +31,7 @@ impl Interior {
 
     /// Largest entry of the linear cost, springs included.
     pub(super) fn force(&self, work: &Work<'_>) -> f64 {
-        let mut force = work.largest(&work.p.c);
+        let mut force = kernels::largest(work.isa, work.panels, &work.p.c);
         for (spring, data) in self.springs.iter().zip(&work.p.saturations) {
             if work.has(spring.panel) {
                 force = force.max(data.gradient(0.0).abs());
@@ -44,9 +45,5 @@ impl Interior {
         let offsets =
             work.cones().flat_map(|c| &work.p.b[c.b_at as usize..(c.b_at + c.k) as usize]);
         offsets.fold(0.0, |m, b| m.max(b.abs()))
-    }
-
-    pub(super) fn size(&self, work: &Work<'_>) -> f64 {
-        work.largest(&self.x)
     }
 }

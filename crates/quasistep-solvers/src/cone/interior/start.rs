@@ -3,20 +3,29 @@
 use super::{Interior, SHIFT, Work};
 use crate::cone::batches::span;
 use crate::cone::program::{LANES, MAX_ROWS};
-use crate::cone::{check, kernels, second_order};
+use crate::cone::{kernels, second_order};
+
+/// Weight of an edge's slack, as a share of the least mass that its contact moves.
+const SOFT: f64 = 0.03;
+/// Slacks, as a share of the largest overlap, and multipliers likewise, that every row has at the start.
+const ROOM: f64 = 1.1;
+const PUSH: f64 = 1.5;
 
 impl Interior {
     /// The point of least squares between cost and cones, pushed inside the cones.
     pub(super) fn start(&mut self, work: &Work<'_>, scale: f64) -> bool {
         let p = work.p;
+        if !work.round {
+            self.sizes.measure(work.isa, p, work.panels, work.groups, scale);
+        }
         for batch in work.batches {
             let m = batch.shape.m as usize;
             let mut weights = [scale; LANES];
             if !work.round {
-                // forces of the size that stops what the contact moves
+                // a share of the forces that stop what the contact moves
                 for (weight, cone) in weights.iter_mut().zip(&batch.cones[..batch.count as usize]) {
-                    let size = check::row_size(p, &p.cones[*cone as usize], scale);
-                    *weight = if size > 0.0 { 1.0 / (size * size) } else { scale };
+                    let size = self.sizes.of[*cone as usize];
+                    *weight = if size > 0.0 { SOFT / (size * size) } else { scale };
                 }
             }
             self.w[batch.at as usize..][..m].fill(weights);
@@ -73,8 +82,8 @@ impl Interior {
             (least, most) = (1.0, -1.0);
         }
         let reach = least.abs().max(most.abs()).max(Self::speed(work)).max(1e-300);
-        let mut up = (-1.5 * least).max(1e-4 * reach);
-        let mut down = (1.5 * most).max(1e-4 * reach);
+        let mut up = (-ROOM * least).max(1e-4 * reach);
+        let mut down = (PUSH * most).max(1e-4 * reach);
         let (mut dot, mut sum_s, mut sum_z) = (0.0, 0.0, 0.0);
         self.each_cone(work, |u, round| {
             for (i, u) in u.iter().enumerate() {

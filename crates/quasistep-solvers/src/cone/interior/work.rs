@@ -46,19 +46,6 @@ impl<'a> Work<'a> {
         self.groups.iter().flat_map(move |g| &p.cones[g.first_cone as usize..g.last_cone as usize])
     }
 
-    pub fn largest(&self, x: &[f64]) -> f64 {
-        let entries =
-            self.panels.iter().flat_map(|p| &x[p.x_at as usize..(p.x_at + p.dim) as usize]);
-        entries.fold(0.0, |m, v| m.max(v.abs()))
-    }
-
-    /// Sum of magnitudes likewise; NaN and infinities show in it.
-    pub fn sum(&self, x: &[f64]) -> f64 {
-        let entries =
-            self.panels.iter().flat_map(|p| &x[p.x_at as usize..(p.x_at + p.dim) as usize]);
-        entries.map(|v| v.abs()).sum()
-    }
-
     pub fn has(&self, panel: u32) -> bool {
         (self.range.0..self.range.1).contains(&(panel as usize))
     }

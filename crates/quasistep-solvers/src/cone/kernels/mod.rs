@@ -15,6 +15,7 @@ mod hessian;
 mod many;
 mod round;
 mod simd;
+mod sizes;
 mod solve;
 mod tile;
 mod verdict;
@@ -37,6 +38,7 @@ pub(crate) use many::{
 #[cfg(target_arch = "x86_64")]
 pub(crate) use simd::Avx2;
 pub(crate) use simd::{Isa, Lane, Portable, Simd};
+pub(crate) use sizes::{advance_variables, all_finite, largest, row_sizes};
 pub(crate) use solve::solve;
 pub(crate) use verdict::{Allowed, Extremes, rows_hold, thinnest, verdict};
 

@@ -5,6 +5,7 @@ use super::work::Work;
 use super::{REST, TOUCHING};
 use crate::cone::kernels::{self, lanes, lanes_mut};
 use crate::cone::program::LANES;
+use crate::kernels::larger;
 
 /// Rounds of a finish.
 const FINISH_ROUNDS: u32 = 8;
@@ -26,12 +27,6 @@ pub(super) struct Round {
     pub least: f64,
     /// Largest force before it, of rows, cost and springs.
     pub force: f64,
-}
-
-/// The larger of two numbers, `a` if `b` is NaN: an instruction where `f64::max` is three.
-#[inline]
-fn larger(a: f64, b: f64) -> f64 {
-    if b > a { b } else { a }
 }
 
 impl Newton {

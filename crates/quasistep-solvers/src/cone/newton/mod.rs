@@ -29,6 +29,7 @@ mod start;
 mod steps;
 mod work;
 
+use crate::cone::aligned::Aligned;
 use crate::cone::kernels::{Isa, Products};
 use crate::cone::program::ConeProgram;
 use crate::cone::structure::{Group, Island, Structure};
@@ -99,15 +100,15 @@ pub(crate) struct Newton {
     center: Vec<f64>,
     saved_x: Vec<f64>,
     saved_z: Vec<f64>,
-    H: Vec<f64>,
+    H: Aligned,
     /// `H` before it was factored, what it was made for, and with which active rows.
-    kept_H: Vec<f64>,
+    kept_H: Aligned,
     kept: Option<Kept>,
     kept_w: Vec<f64>,
     kept_limited: Vec<bool>,
     kept_changes: u32,
     change: Vec<f64>,
-    W: Vec<f64>,
+    W: Aligned,
     products: Products,
     /// Whether each spring is at its limit: no curvature.
     limited: Vec<bool>,
@@ -168,11 +169,11 @@ impl Newton {
             self.D.resize(p.E.len(), 0.0);
         }
         if self.H.len() < s.H_len {
-            self.H.resize(s.H_len, 0.0);
-            self.kept_H.resize(s.H_len, 0.0);
+            self.H.resize(s.H_len);
+            self.kept_H.resize(s.H_len);
         }
         if self.W.len() < s.W_len {
-            self.W.resize(s.W_len, 0.0);
+            self.W.resize(s.W_len);
         }
         self.limited.clear();
         self.limited.resize(p.saturations.len(), false);

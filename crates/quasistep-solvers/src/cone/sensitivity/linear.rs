@@ -11,6 +11,7 @@
 //! multiplies the error by `1/(1 + rho sigma)`, `sigma` an eigenvalue of `A P'⁻¹ Aᵀ` that is not 0. What
 //! `zeta` gains is a combination of rows throughout: the smallest norm needs no projection.
 
+use crate::cone::aligned::Aligned;
 use crate::cone::kernels::{self, Isa, Products};
 use crate::cone::program::{ConeData, ConeProgram, MAX_ROWS};
 use crate::cone::structure::{Group, Structure};
@@ -179,8 +180,8 @@ pub(super) struct Linear {
     pub isa: Isa,
     pub structure: Structure,
     pub rho: f64,
-    pub H: Vec<f64>,
-    pub W: Vec<f64>,
+    pub H: Aligned,
+    pub W: Aligned,
     products: Products,
     w: Vec<f64>,
     D: Vec<f64>,
@@ -199,8 +200,8 @@ impl Linear {
             isa: Isa::detect(),
             structure: Structure::default(),
             rho: 0.0,
-            H: Vec::new(),
-            W: Vec::new(),
+            H: Aligned::default(),
+            W: Aligned::default(),
             products: Products::default(),
             w: Vec::new(),
             D: Vec::new(),
@@ -227,10 +228,10 @@ impl Linear {
         self.D.clear();
         self.D.resize(p.E.len(), 0.0);
         if self.H.len() < self.structure.H_len {
-            self.H.resize(self.structure.H_len, 0.0);
+            self.H.resize(self.structure.H_len);
         }
         if self.W.len() < self.structure.W_len {
-            self.W.resize(self.structure.W_len, 0.0);
+            self.W.resize(self.structure.W_len);
         }
     }
 

@@ -15,7 +15,7 @@ impl ConeProgram {
     }
 
     pub(crate) fn set_zero(&mut self) {
-        for data in [&mut self.P, &mut self.c, &mut self.J, &mut self.b, &mut self.E] {
+        for data in [&mut self.P[..], &mut self.c, &mut self.J, &mut self.b, &mut self.E] {
             data.fill(0.0);
         }
         for s in &mut self.saturations {

@@ -5,7 +5,7 @@ mod active_set;
 mod attempts;
 mod near;
 
-use crate::cone::check::{self, Memory};
+use crate::cone::check::Memory;
 use crate::cone::dense_form::DenseProgram;
 use crate::cone::interior::Interior;
 use crate::cone::islands::Islands;
@@ -14,6 +14,7 @@ use crate::cone::newton::Newton;
 use crate::cone::program::ConeProgram;
 use crate::cone::proof::Prover;
 use crate::cone::scaled::Scaled;
+use crate::cone::sizes::Sizes;
 use crate::cone::small::Small;
 use crate::cone::structure::Structure;
 use crate::{Method, QpSolver, Reason, Residuals, Settings, Solution, Status};
@@ -53,6 +54,7 @@ pub struct ConeSolver {
     structure: Structure,
     small: Small,
     checking: Memory,
+    sizes: Sizes,
     newton: Newton,
     interior: Interior,
     islands: Islands,
@@ -106,6 +108,7 @@ impl ConeSolver {
             structure: Structure::default(),
             small: Small::default(),
             checking: Memory::default(),
+            sizes: Sizes::default(),
             newton: Newton::default(),
             interior: Interior::default(),
             islands: Islands::default(),
@@ -172,8 +175,8 @@ impl ConeSolver {
             return;
         }
         // like contacts: an interior point that ends where Newton's method starts
-        let even =
-            check::spread(program) <= EVEN && self.interior_even(program, settings.threads, out);
+        let even = self.sizes.spread(self.isa, program, &self.structure) <= EVEN
+            && self.interior_even(program, settings.threads, out);
         if even {
             if out.dual_is_smallest_norm || !dense_first {
                 return;

@@ -2,11 +2,12 @@
 
 use super::{ConeSolver, EVEN};
 use crate::cone::interior::Interior;
+use crate::cone::kernels::lanes;
 use crate::cone::newton::Newton;
-use crate::cone::program::ConeProgram;
+use crate::cone::program::{ConeProgram, LANES};
 use crate::cone::structure::{Island, Structure};
-use crate::cone::{check, kernels, second_order};
-use crate::kernels::max_abs;
+use crate::cone::{kernels, second_order};
+use crate::kernels::{larger, max_abs};
 use crate::{Method, Solution, Status};
 
 /// Mean product at which the interior point is asked whether it is near enough, as a share of the accuracy, and
@@ -23,10 +24,10 @@ impl ConeSolver {
         accuracy: f64,
         out: &mut Solution,
     ) -> bool {
-        if !(check::spread(program) <= EVEN) {
+        let Self { isa, structure, sizes, interior, .. } = self;
+        if !(sizes.spread(*isa, program, structure) <= EVEN) {
             return false;
         }
-        let Self { isa, structure, interior, .. } = self;
         // rows of no variable hold or do not: that is for the others to say
         if structure.islands.last().is_none_or(|i| i.last_group as usize != structure.groups.len())
         {
@@ -121,28 +122,38 @@ fn is_near(
     }
     // what hardly moves is measured by what its forces could do
     let mut speed = force / interior.scale(program, panels);
-    let (mut outside, mut pull, mut product) = (0.0_f64, 0.0_f64, 0.0_f64);
+    // lane by lane: one number after another, each would wait for the one before
+    let [mut fast, mut outside, mut pull, mut product] = [[0.0; LANES]; 4];
     for group in &s.groups[island.first_group as usize..island.last_group as usize] {
         for cone in &program.cones[group.first_cone as usize..group.last_cone as usize] {
             for b in &program.b[cone.b_at as usize..][..cone.k as usize] {
                 speed = speed.max(b.abs());
             }
-            let rows = cone.at as usize..(cone.at + cone.m) as usize;
+            let rows = cone.at as usize..(cone.at + cone.stride_z) as usize;
             let (z, u) = (&z[rows.clone()], &newton.u[rows]);
-            speed = u.iter().fold(speed, |m, u| m.max(u.abs()));
             if cone.round {
-                outside = outside.max(second_order::norm(&u[1..]) - u[0]);
-                pull = pull.max(second_order::norm(&z[1..]) - z[0]);
-                product = product.max(z.iter().zip(u).map(|(z, u)| z * u).sum::<f64>().abs());
+                let (z, u) = (&z[..cone.m as usize], &u[..cone.m as usize]);
+                speed = u.iter().fold(speed, |m, u| larger(m, u.abs()));
+                outside[0] = larger(outside[0], second_order::norm(&u[1..]) - u[0]);
+                pull[0] = larger(pull[0], second_order::norm(&z[1..]) - z[0]);
+                let dot: f64 = z.iter().zip(u).map(|(z, u)| z * u).sum();
+                product[0] = larger(product[0], dot.abs());
                 continue;
             }
-            for (z, u) in z.iter().zip(u) {
-                outside = outside.max(-u);
-                pull = pull.max(-z);
-                product = product.max((z * u).abs());
+            // padding is zero
+            for (z, u) in lanes(z).iter().zip(lanes(u)) {
+                for l in 0..LANES {
+                    fast[l] = larger(fast[l], u[l].abs());
+                    outside[l] = larger(outside[l], -u[l]);
+                    pull[l] = larger(pull[l], -z[l]);
+                    product[l] = larger(product[l], (z[l] * u[l]).abs());
+                }
             }
         }
     }
+    let [fast, outside, pull, product] =
+        [fast, outside, pull, product].map(|v| v.into_iter().fold(0.0, larger));
+    speed = larger(speed, fast);
     // NaN, too, is in the sum
     sum.is_finite()
         && imbalance <= accuracy * force
