@@ -44,11 +44,11 @@ const CENTER_ROUND: i32 = 3;
 /// which must come for another one.
 const CENTERINGS: u32 = 2;
 /// Numbers in an island's factor from which such directions are cheap beside it.
-const LARGE: u32 = 30_000;
+const LARGE: u32 = 8_000;
 const LONGER: f64 = 0.3;
 const WORTH: f64 = 0.1;
 /// Step that is long enough.
-const LONG: f64 = 0.95;
+const LONG: f64 = 0.85;
 /// Products at the end of the longer step, over the mean that is aimed at: what is below or above is moved.
 const PRODUCTS: [f64; 2] = [0.1, 10.0];
 /// Diagonal shift towards the last `x`, as a share of the largest diagonal entry of the cost.
