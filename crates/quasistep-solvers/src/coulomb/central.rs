@@ -234,7 +234,7 @@ impl Central {
         for (dx, D) in self.dx.iter_mut().zip(D) {
             *dx *= -D;
         }
-        factor.solve(&mut self.dx);
+        factor.solve(&p.cones, &mut self.dx);
         for (dx, D) in self.dx.iter_mut().zip(D) {
             *dx *= D;
         }

@@ -10,6 +10,7 @@ pub(crate) mod jam;
 pub(crate) mod law;
 pub(crate) mod newton;
 pub(crate) mod polytope;
+pub(crate) mod products;
 pub(crate) mod program;
 pub(crate) mod pyramid;
 pub(crate) mod sectors;

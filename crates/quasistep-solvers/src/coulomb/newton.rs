@@ -31,7 +31,7 @@ mod step;
 use crate::coulomb::factor::Factor;
 use crate::coulomb::hessian::{self, Part};
 use crate::coulomb::polytope::{Hull, MOST};
-use crate::coulomb::program::{Contact, FrictionProgram, Shape, dot_short};
+use crate::coulomb::program::{FrictionProgram, Shape, dot_short};
 
 /// Penalty of a contact, over the stiffness with which the bodies resist it.
 const PENALTY: f64 = 1e5;
@@ -84,6 +84,11 @@ pub(crate) struct Newton {
     pub D: Vec<f64>,
     /// Penalties of normal and tangential rows, per contact, for a penalty of one.
     stiffness: Vec<[f64; 2]>,
+    /// Units of the rows, and what the rates are multiplied by in augmented forces for a penalty of one.
+    unit: Vec<f64>,
+    give: Vec<f64>,
+    /// Largest known force in scaled variables.
+    load: f64,
     /// Penalty of a contact, over the stiffness with which the bodies resist it.
     penalty: f64,
     pub x: Vec<f64>,
@@ -130,18 +135,7 @@ impl Newton {
     pub fn prepare(&mut self, p: &FrictionProgram) {
         let (n, rows) = (p.n(), p.rows);
         self.steps = 0;
-        self.factor.pairs.clear();
-        for cone in &p.cones.cones {
-            let sides = p.cones.sides_of(cone);
-            for (k, a) in sides.iter().enumerate() {
-                for b in &sides[..k] {
-                    if a.block != b.block {
-                        self.factor.pairs.push((a.block, b.block));
-                    }
-                }
-            }
-        }
-        self.factor.analyse(p.cones.blocks.iter().map(|b| b.dim as usize));
+        self.factor.analyse(&p.cones);
         for (v, n) in [
             (&mut self.D, n),
             (&mut self.columns, n),
@@ -233,6 +227,21 @@ impl Newton {
             let stiffness = |mobility: f64| if mobility > 0.0 { mobility.recip() } else { 0.0 };
             self.stiffness.push([stiffness(row(0)), stiffness(tangent)]);
         }
+        self.unit.clear();
+        self.give.clear();
+        for (contact, stiffness) in p.contacts.iter().zip(&self.stiffness) {
+            self.unit.push(1.0);
+            self.unit.extend_from_slice(p.units_of(contact));
+            self.give.push(stiffness[0]);
+            self.give.extend(p.units_of(contact).iter().map(|unit| unit * stiffness[1]));
+        }
+        self.load = 0.0;
+        for block in &p.cones.blocks {
+            let c = &p.cones.c[block.at as usize..][..block.dim as usize];
+            for (c, D) in c.iter().zip(&self.D[block.first as usize..]) {
+                self.load = self.load.max((c * D).abs());
+            }
+        }
     }
 
     /// Solves from `start`, in whole steps, until `holds` accepts a point and its forces, of which it is told
@@ -243,14 +252,9 @@ impl Newton {
         start: Start<'_>,
         holds: &mut impl FnMut(&[f64], &[f64], bool) -> bool,
     ) -> bool {
-        self.begin(p, start.lambda);
+        self.begin(start.lambda);
         self.penalty = PENALTY;
-        for (i, contact) in p.contacts.iter().enumerate() {
-            for (r, at) in contact.rows().enumerate() {
-                let (unit, rho) = self.row_units(p, contact, i, r);
-                self.a[at] = self.z_c[at] - rho * unit * start.u[at];
-            }
-        }
+        self.augment_with(start.u);
         // the start's rates need not be those of its x: the first step makes up for it
         self.project(p);
         let (error, _) = self.imbalance(p);
@@ -273,7 +277,7 @@ impl Newton {
         x: Option<&[f64]>,
         holds: &mut impl FnMut(&[f64], &[f64], bool) -> bool,
     ) -> bool {
-        self.begin(p, lambda);
+        self.begin(lambda);
         if let Some(x) = x {
             self.x.copy_from_slice(x);
             self.x_c.copy_from_slice(x);
@@ -294,16 +298,13 @@ impl Newton {
     }
 
     /// From rest: where the motion is not unique, it is near the least.
-    fn begin(&mut self, p: &FrictionProgram, lambda: &[f64]) {
+    fn begin(&mut self, lambda: &[f64]) {
         self.x.fill(0.0);
         self.x_c.fill(0.0);
-        self.budget = self.steps + STEPS + p.contacts.len() as u32;
+        self.budget = self.steps + STEPS + self.stiffness.len() as u32;
         self.factored.clear();
-        for contact in &p.contacts {
-            for (r, at) in contact.rows().enumerate() {
-                let unit = if r == 0 { 1.0 } else { p.units_of(contact)[r - 1] };
-                self.z_c[at] = if unit > 0.0 { lambda[at] / unit } else { 0.0 };
-            }
+        for ((z_c, lambda), unit) in self.z_c.iter_mut().zip(lambda).zip(&self.unit) {
+            *z_c = if *unit > 0.0 { lambda / unit } else { 0.0 };
         }
     }
 
@@ -379,11 +380,16 @@ impl Newton {
     /// Augmented forces of the present point and centre.
     fn augment(&mut self, p: &FrictionProgram) {
         p.rates(&self.x, &mut self.u);
-        for (i, contact) in p.contacts.iter().enumerate() {
-            for (r, at) in contact.rows().enumerate() {
-                let (unit, rho) = self.row_units(p, contact, i, r);
-                self.a[at] = self.z_c[at] - rho * unit * self.u[at];
-            }
+        let u = std::mem::take(&mut self.u);
+        self.augment_with(&u);
+        self.u = u;
+    }
+
+    /// Augmented forces of such rates and the present centre.
+    fn augment_with(&mut self, u: &[f64]) {
+        let Self { a, z_c, give, penalty, .. } = self;
+        for (((a, z_c), give), u) in a.iter_mut().zip(z_c).zip(give).zip(u) {
+            *a = *z_c - *penalty * *give * u;
         }
     }
 
@@ -392,29 +398,14 @@ impl Newton {
         self.g.iter().zip(&self.D).map(|(g, D)| (g * D).powi(2)).sum()
     }
 
-    /// Unit and penalty of a row.
-    fn row_units(&self, p: &FrictionProgram, contact: &Contact, i: usize, r: usize) -> (f64, f64) {
-        let rho = self.penalty * self.stiffness[i][usize::from(r > 0)];
-        (if r == 0 { 1.0 } else { p.units_of(contact)[r - 1] }, rho)
-    }
-
     /// The balance into `g`; its largest entry and largest term in scaled variables.
     fn imbalance(&mut self, p: &FrictionProgram) -> (f64, f64) {
-        let Self { x, g, D, x_c, z, lambda, .. } = self;
-        for contact in &p.contacts {
-            for (r, at) in contact.rows().enumerate() {
-                let unit = if r == 0 { 1.0 } else { p.units_of(contact)[r - 1] };
-                lambda[at] = unit * z[at];
-            }
+        let Self { x, g, D, x_c, z, lambda, unit, .. } = self;
+        for ((lambda, unit), z) in lambda.iter_mut().zip(unit).zip(z.iter()) {
+            *lambda = *unit * z;
         }
         p.gradient(x, g);
-        let mut size = g.iter().zip(D.iter()).fold(0.0_f64, |m, (g, D)| m.max((g * D).abs()));
-        for block in &p.cones.blocks {
-            for i in 0..block.dim as usize {
-                let at = block.first as usize + i;
-                size = size.max((p.cones.c[block.at as usize + i] * D[at]).abs());
-            }
-        }
+        let size = g.iter().zip(D.iter()).fold(self.load, |m, (g, D)| m.max((g * D).abs()));
         p.add_forces(-1.0, lambda, g);
         // what rounding leaves of forces that cancel moves nothing, where nothing resists
         let force = z.iter().fold(0.0_f64, |m, z| m.max(z.abs()));

@@ -1,7 +1,8 @@
 //! The problem: a cost in blocks, and contacts that rub.
 
-use crate::cone::kernels::{Isa, kernel, lanes};
-use crate::cone::program::{ConeData, LANES, MAX_ROWS};
+use crate::cone::kernels::Isa;
+use crate::cone::program::ConeData;
+use crate::coulomb::products::{add_rows, rows_times};
 use crate::{Cone, ConeMut, ConeProgram, Reason, Saturation};
 
 /// Sides of the polygon around a disc.
@@ -385,77 +386,6 @@ impl FrictionProgram {
             return Err(Reason::NegativeFriction);
         }
         Ok(())
-    }
-}
-
-kernel! {
-    /// `u = J x − share b` of all contacts.
-    rows_times(
-        p: &ConeProgram,
-        contacts: &[Contact],
-        x: &[f64],
-        share: f64,
-        u: &mut [f64],
-    ) {
-        for (contact, cone) in contacts.iter().zip(&p.cones) {
-            let k = contact.k as usize;
-            let mut sums = [S::zero(); MAX_ROWS];
-            let J = &p.J[cone.J_at as usize..][..k * cone.width as usize];
-            for side in p.sides_of(cone) {
-                let block = &p.blocks[side.block as usize];
-                let mut left = &x[block.first as usize..][..block.dim as usize];
-                for c in 0..block.stride as usize / LANES {
-                    let mut lane = [0.0; LANES];
-                    let (own, rest) = left.split_at(left.len().min(LANES));
-                    lane[..own.len()].copy_from_slice(own);
-                    left = rest;
-                    let x = S::load(&lane);
-                    for (J, sum) in J.chunks_exact(cone.width as usize).zip(&mut sums) {
-                        let J = &lanes(&J[side.column as usize..])[c];
-                        *sum = S::fma(S::load(J), x, *sum);
-                    }
-                }
-            }
-            let b = &p.b[cone.b_at as usize..][..k];
-            for ((u, sum), b) in u[contact.rows()].iter_mut().zip(sums).zip(b) {
-                *u = S::sum(sum) - share * b;
-            }
-        }
-    }
-}
-
-kernel! {
-    /// `g += s Jᵀ lambda` of all contacts.
-    add_rows(
-        p: &ConeProgram,
-        contacts: &[Contact],
-        s: f64,
-        lambda: &[f64],
-        g: &mut [f64],
-    ) {
-        for (contact, cone) in contacts.iter().zip(&p.cones) {
-            let lambda = &lambda[contact.rows()];
-            if lambda.iter().all(|lambda| *lambda == 0.0) {
-                continue;
-            }
-            let J = &p.J[cone.J_at as usize..][..lambda.len() * cone.width as usize];
-            for side in p.sides_of(cone) {
-                let block = &p.blocks[side.block as usize];
-                let mut left = &mut g[block.first as usize..][..block.dim as usize];
-                for c in 0..block.stride as usize / LANES {
-                    let mut sum = S::zero();
-                    for (J, lambda) in J.chunks_exact(cone.width as usize).zip(lambda) {
-                        let J = &lanes(&J[side.column as usize..])[c];
-                        sum = S::fma(S::splat(s * lambda), S::load(J), sum);
-                    }
-                    let (own, rest) = left.split_at_mut(left.len().min(LANES));
-                    left = rest;
-                    for (g, sum) in own.iter_mut().zip(S::to_array(sum)) {
-                        *g += sum;
-                    }
-                }
-            }
-        }
     }
 }
 

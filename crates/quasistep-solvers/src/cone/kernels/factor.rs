@@ -25,11 +25,11 @@ wide_kernel! {
                 let terms = &s.terms[update.first_term as usize..update.last_term as usize];
                 let to = &mut U[(update.at - panel.at) as usize..];
                 match (update.dim, update.stride) {
-                    (6, 8) => take_six::<W>(before, terms, to),
-                    (dim, 4) => take_any::<S, 1>(before, terms, dim as usize, to),
-                    (dim, 8) => take_any::<S, 2>(before, terms, dim as usize, to),
-                    (dim, 12) => take_any::<S, 3>(before, terms, dim as usize, to),
-                    (dim, stride) => take_wide::<S>(before, terms, dim as usize, stride as usize, to),
+                    (6, 8) => take_six::<W>(before, before, terms, to),
+                    (dim, 4) => take_any::<S, 1>(before, before, terms, dim as usize, to),
+                    (dim, 8) => take_any::<S, 2>(before, before, terms, dim as usize, to),
+                    (dim, 12) => take_any::<S, 3>(before, before, terms, dim as usize, to),
+                    (dim, stride) => take_wide::<S>(before, before, terms, dim as usize, stride as usize, to),
                 }
             }
             let columns = &s.columns[panel.first_column as usize..panel.last_column as usize];
@@ -54,10 +54,10 @@ wide_kernel! {
 
 /// `to −= Σ AᵀB`, of two blocks of six rows and columns each, or rows of another number.
 #[inline(always)]
-fn take_six<W: Vector>(U: &[f64], terms: &[Term], to: &mut [f64]) {
+pub(super) fn take_six<W: Vector>(A: &[f64], B: &[f64], terms: &[Term], to: &mut [f64]) {
     let mut acc = [W::zero(); 6];
     for term in terms {
-        let (A, B) = (&U[term.row as usize..], &U[term.column as usize..]);
+        let (A, B) = (&A[term.row as usize..], &B[term.column as usize..]);
         if term.dim == 6 {
             let A: &[f64; 48] = A.first_chunk().expect("six rows");
             let B: &[f64; 48] = B.first_chunk().expect("six rows");
@@ -88,13 +88,19 @@ fn take_six<W: Vector>(U: &[f64], terms: &[Term], to: &mut [f64]) {
 
 /// The same with `dim` columns of `A`, whose rows are padded, and `L` lanes of `B`.
 #[inline(always)]
-fn take_any<S: Simd, const L: usize>(U: &[f64], terms: &[Term], dim: usize, to: &mut [f64]) {
+pub(super) fn take_any<S: Simd, const L: usize>(
+    A: &[f64],
+    B: &[f64],
+    terms: &[Term],
+    dim: usize,
+    to: &mut [f64],
+) {
     let stride = padded(dim);
     let to = &mut lanes_mut(to)[..dim * L];
     for term in terms {
         let rows = term.dim as usize;
-        let A = &U[term.row as usize..][..rows * stride];
-        let B = &lanes(&U[term.column as usize..])[..rows * L];
+        let A = &A[term.row as usize..][..rows * stride];
+        let B = &lanes(&B[term.column as usize..])[..rows * L];
         for (i, to) in to.chunks_exact_mut(L).enumerate() {
             let mut acc = [S::zero(); L];
             for (A, B) in A.chunks_exact(stride).zip(B.chunks_exact(L)) {
@@ -112,11 +118,18 @@ fn take_any<S: Simd, const L: usize>(U: &[f64], terms: &[Term], dim: usize, to: 
 
 /// The same with any number of columns.
 #[inline(always)]
-fn take_wide<S: Simd>(U: &[f64], terms: &[Term], dim: usize, stride: usize, to: &mut [f64]) {
+pub(super) fn take_wide<S: Simd>(
+    A: &[f64],
+    B: &[f64],
+    terms: &[Term],
+    dim: usize,
+    stride: usize,
+    to: &mut [f64],
+) {
     for term in terms {
         let (rows, across) = (term.dim as usize, padded(dim));
-        let A = &U[term.row as usize..][..rows * across];
-        let B = &U[term.column as usize..][..rows * stride];
+        let A = &A[term.row as usize..][..rows * across];
+        let B = &B[term.column as usize..][..rows * stride];
         for (A, B) in A.chunks_exact(across).zip(B.chunks_exact(stride)) {
             for (a, to) in A[..dim].iter().zip(to.chunks_exact_mut(stride)) {
                 axpy::<S>(-a, B, to);

@@ -35,12 +35,12 @@ impl Newton {
             last = change;
             // what is left of the forces' change moves contacts by a share of it
             if exact && little && !near {
-                self.publish(p);
+                self.publish();
                 self.x_found.copy_from_slice(&self.x);
                 self.lambda_found.copy_from_slice(&self.lambda);
                 near = true;
             } else if exact && (little || drifts) {
-                self.publish(p);
+                self.publish();
                 if holds(&self.x, &self.lambda, drifts) {
                     // neither forces nor what holds the variables back change any more
                     let reached = change.max(held) <= REACHED * force;
@@ -118,7 +118,7 @@ impl Newton {
         self.augment(p);
         if self.equation(p, SOLVED, search).is_some() {
             self.recentre();
-            self.publish(p);
+            self.publish();
             if holds(&self.x, &self.lambda, false) {
                 return true;
             }
@@ -150,9 +150,10 @@ impl Newton {
         let (mut low, mut high) = (0.0, 1.0);
         let mut gone = 0.0;
         let mut go = |this: &mut Self, to: f64| {
-            crate::kernels::axpy(to - gone, &this.drift, &mut this.z_c);
+            for v in [&mut this.z_c, &mut this.a] {
+                crate::kernels::axpy(to - gone, &this.drift, v);
+            }
             gone = to;
-            this.augment(p);
             this.project(p);
             this.modes[..contacts] == this.lasting
         };
@@ -171,12 +172,9 @@ impl Newton {
     }
 
     /// The forces that the balance was solved with, in the caller's units.
-    pub(super) fn publish(&mut self, p: &FrictionProgram) {
-        for contact in &p.contacts {
-            for (r, at) in contact.rows().enumerate() {
-                let unit = if r == 0 { 1.0 } else { p.units_of(contact)[r - 1] };
-                self.lambda[at] = unit * self.z_c[at];
-            }
+    pub(super) fn publish(&mut self) {
+        for ((lambda, unit), z_c) in self.lambda.iter_mut().zip(&self.unit).zip(&self.z_c) {
+            *lambda = unit * z_c;
         }
     }
 }

@@ -8,11 +8,16 @@ impl Newton {
         for (i, contact) in p.contacts.iter().enumerate() {
             let (k, d) = (contact.k as usize, contact.tangents());
             let rows = contact.rows();
+            let open = !(self.a[rows.start] > 0.0);
+            if open && self.modes[i] == 0 {
+                // it was open before: its force and derivative are zero
+                continue;
+            }
             let (a, z) = (&self.a[rows.clone()], &mut self.z[rows]);
             let dz = &mut self.dz[self.dz_at[i]..][..k * k];
             dz.fill(0.0);
             let r = a[0];
-            if !(r > 0.0) {
+            if open {
                 z.fill(0.0);
                 self.modes[i] = 0;
                 continue;

@@ -11,15 +11,14 @@ impl Newton {
             let k = contact.k as usize;
             let mut change = [0.0; MOST + 1];
             for (r, at) in contact.rows().enumerate() {
-                let (unit, rho) = self.row_units(p, contact, i, r);
-                let a = self.z_c[at] - rho * unit * self.u[at];
+                let a = self.z_c[at] - self.penalty * self.give[at] * self.u[at];
                 change[r] = a - self.a[at];
                 self.a[at] = a;
             }
             let dz = &self.dz[self.dz_at[i]..][..k * k];
             for r in 0..k {
-                let unit = if r == 0 { 1.0 } else { p.units_of(contact)[r - 1] };
-                let force = unit * dot_short(&dz[r * k..(r + 1) * k], &change);
+                let force = self.unit[contact.first as usize + r]
+                    * dot_short(&dz[r * k..(r + 1) * k], &change);
                 if force != 0.0 {
                     for (first, J) in p.row(i, r) {
                         for (g, J) in self.g[first..].iter_mut().zip(J) {
@@ -46,16 +45,13 @@ impl Newton {
         for ((dx, g), D) in self.dx.iter_mut().zip(&self.g).zip(&self.D) {
             *dx = -g * D;
         }
-        self.factor.solve(&mut self.dx);
+        self.factor.solve(&p.cones, &mut self.dx);
         for (dx, D) in self.dx.iter_mut().zip(&self.D) {
             *dx *= D;
         }
         p.changes(&self.dx, &mut self.da);
-        for (i, contact) in p.contacts.iter().enumerate() {
-            for (r, at) in contact.rows().enumerate() {
-                let (unit, rho) = self.row_units(p, contact, i, r);
-                self.da[at] *= -rho * unit;
-            }
+        for (da, give) in self.da.iter_mut().zip(&self.give) {
+            *da *= -self.penalty * give;
         }
     }
 
