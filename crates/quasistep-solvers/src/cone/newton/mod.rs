@@ -43,8 +43,8 @@ pub(crate) const PENALTY: f64 = 1e8;
 const PENALTIES_ROUND: [(f64, f64); 2] = [(1e4, 1e-12), (1e6, 1e-10)];
 /// Shares of the penalty on the way to the whole of it.
 const SOFTER: [f64; 3] = [1e-3, 1e-1, 1.0];
-/// Iterations that a warm start may take at the whole penalty.
-const FEW: u32 = 15;
+/// Iterations that a warm start may take at the whole penalty: what takes more is quicker by way of softer ones.
+const FEW: u32 = 8;
 /// Slacks of active rows, as a share of the impulse over the cost's scale, at the end.
 const EXACT: f64 = 1e-12;
 /// Rows that contradict one another by less than this share of the same count as touching all
