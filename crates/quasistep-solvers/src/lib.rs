@@ -80,7 +80,8 @@
 //!
 //!   All but the first share one block-sparse factor in an order of minimum degree, kept while the graph of blocks
 //!   and cones is (`cone/structure.rs`), and kernels with explicit SIMD, chosen at run time
-//!   (`cone/kernels`); the interior point sweeps over cones of like shape four at a time (`cone/batches.rs`). Parts of the program that no cone connects are solved apart.
+//!   (`cone/kernels`); the interior point sweeps over cones of like shape four at a time (`cone/batches.rs`).
+//!   Parts of the program that no cone connects are solved apart.
 //!
 //! - [`MiqpSolver`] is a branch and bound on modes; start reading in `miqp/search.rs`. Its nodes are a
 //!   dense dual active set that goes on from the parent's factors, its lower bound holds whenever

@@ -306,14 +306,6 @@ impl ConeProgram {
         (b.at + index - b.first) as usize
     }
 
-    /// Copies a padded `z` to one without padding; [`unpad`](crate::cone::kernels::unpad) is quicker.
-    pub(crate) fn unpad(&self, from: &[f64], to: &mut [f64]) {
-        for cone in &self.cones {
-            let m = cone.m as usize;
-            to[cone.first as usize..][..m].copy_from_slice(&from[cone.at as usize..][..m]);
-        }
-    }
-
     /// Whether every variable has a cost of its own, springs aside.
     pub(crate) fn has_all_costs(&self) -> bool {
         self.blocks

@@ -44,6 +44,7 @@ pub use active::Kinks;
 pub use responses::Responses;
 pub use smooth::Relaxed;
 
+use crate::cone::kernels;
 use crate::cone::program::ConeProgram;
 use crate::{Solution, Status};
 use active::Active;
@@ -362,7 +363,7 @@ impl Sensitivity {
         faces.curve(p, ds);
         zeta.iter_mut().zip(&*ds).for_each(|(z, s)| *z -= s);
         p.unpad_x(move_x, dx);
-        p.unpad(zeta, dz);
+        kernels::unpad(linear.isa, p, zeta, dz);
         apart
     }
 
@@ -417,11 +418,11 @@ impl Sensitivity {
             return Err(SensitivityError::Dimensions);
         }
         self.pull_back(xbar, zbar);
-        self.p.unpad(&self.ds, rows);
+        kernels::unpad(self.linear.isa, &self.p, &self.ds, rows);
         self.p.unpad_x(&self.dx, forces);
         turn.fill(0.0);
         if self.active.faces.any && !turn.is_empty() {
-            self.p.unpad(&self.e, turn);
+            kernels::unpad(self.linear.isa, &self.p, &self.e, turn);
         }
         Ok(())
     }

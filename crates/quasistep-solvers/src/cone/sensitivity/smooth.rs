@@ -125,8 +125,8 @@ impl Sensitivity {
             v.resize(n, 0.0);
         }
         self.p.unpad_x(&self.x, &mut out.x);
-        self.p.unpad(&self.z, &mut out.z);
-        self.p.unpad(&self.s, &mut out.s);
+        kernels::unpad(self.linear.isa, &self.p, &self.z, &mut out.z);
+        kernels::unpad(self.linear.isa, &self.p, &self.s, &mut out.s);
         // the factor of the answer itself
         self.kinks_of_springs();
         self.weigh();
