@@ -23,10 +23,6 @@ const STARTS: [f64; 3] = [0.1, 1.0, 0.01];
 /// Contacts above which small paces and the path come before places between the relaxation and the similar program,
 /// and before the fixed point: among so many hardly any of those arrives.
 const MANY_CONTACTS: usize = 100;
-/// Newton steps in small paces for each contact, from a similar answer and from the relaxation: what takes more than two
-/// from there seldom ends, and is often quick from here.
-const FROM_SIMILAR: u32 = 2;
-const FROM_RELAXED: u32 = 6;
 /// Shares of the path's first `kappa` from which Newton's method tries its luck.
 const PATH: [f64; 4] = [1e-3, 1e-6, 1e-9, 1e-12];
 /// Where Newton's method starts between the relaxation and the similar program, and beyond.
@@ -164,7 +160,7 @@ impl CoulombSolver {
             let mut found = self.newton(p, Some(w), out);
             if !found {
                 self.start.copy_from_slice(w.lambda);
-                found = self.climb(p, FROM_SIMILAR, out);
+                found = self.climb(p, out);
             }
             if found {
                 out.method = CoulombMethod::WarmNewton;
@@ -188,7 +184,7 @@ impl CoulombSolver {
         }
         if many && related && settings.newton {
             self.start.copy_from_slice(&self.shift.lambda);
-            if self.climb(p, FROM_RELAXED, out) {
+            if self.climb(p, out) {
                 out.method = CoulombMethod::Newton;
                 return;
             }
@@ -214,7 +210,7 @@ impl CoulombSolver {
             }
             if !found && !many {
                 self.start.copy_from_slice(&self.shift.lambda);
-                found = self.climb(p, FROM_RELAXED, out);
+                found = self.climb(p, out);
             }
             if found {
                 out.method = CoulombMethod::Newton;
@@ -285,12 +281,12 @@ impl CoulombSolver {
         found
     }
 
-    /// Newton's method from the forces in `start`, as [`harden`](Self::harden) but in smaller paces, so many steps
-    /// `per_contact`; true if its end is an answer.
-    fn climb(&mut self, p: &FrictionProgram, per_contact: u32, out: &mut CoulombSolution) -> bool {
+    /// Newton's method from the forces in `start`, as [`harden`](Self::harden) but in smaller paces; true if its end is
+    /// an answer.
+    fn climb(&mut self, p: &FrictionProgram, out: &mut CoulombSolution) -> bool {
         let Self { newton, law, start, .. } = self;
         let mut holds = |x: &[f64], lambda: &[f64], drifts| accept(law, p, x, lambda, drifts, out);
-        let found = newton.climb(p, start, per_contact, &mut holds);
+        let found = newton.climb(p, start, &mut holds);
         out.newton = newton.steps;
         found
     }

@@ -11,8 +11,9 @@ use super::{
     SOLVED,
 };
 
-/// Most steps, but for those of each contact.
+/// Most steps, and those for each contact: it may have to change what it does more than once.
 const STEPS: u32 = 200;
+const STEPS_PER_CONTACT: u32 = 6;
 /// Steps of an equation that was easy, after which contacts may harden.
 const EASY: u32 = 5;
 /// Least growth of the penalty, and growth of that growth from one pace to the next: a failure takes its square root.
@@ -30,19 +31,17 @@ const ENOUGH: u32 = 3;
 
 impl Newton {
     /// Like [`harden`](Self::harden), but slower where the way is steep, and up to contacts so hard that those which
-    /// contradict one another sort themselves out. So many steps `per_contact`: it may have to change what it does more
-    /// than once.
+    /// contradict one another sort themselves out.
     pub fn climb(
         &mut self,
         p: &FrictionProgram,
         lambda: &[f64],
-        per_contact: u32,
         holds: &mut impl FnMut(&[f64], &[f64], bool) -> bool,
     ) -> bool {
         self.begin(lambda);
         // whether the usual penalty has been tried
         let mut usual = false;
-        self.budget = self.steps + STEPS + per_contact * p.contacts.len() as u32;
+        self.budget = self.steps + STEPS + STEPS_PER_CONTACT * p.contacts.len() as u32;
         self.penalty = SOFT;
         let (mut growth, mut last) = (HARDER, f64::INFINITY);
         let (mut drifting, mut wait) = (0, 1);
