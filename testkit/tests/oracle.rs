@@ -40,12 +40,18 @@ fn clarabel_finds_the_same_velocities_on_every_scene() {
             // the optimal cost is unique even where the velocity is not; an interior point of 1e-12
             // leaves about 1e-8 of the largest energy in the step (more if it was asked for less), and rows open by up to 1e-10 m/s,
             // which cost their impulses
-            let impulses: f64 = work.last_solution().z.iter().sum();
+            let solution = work.last_solution();
+            let impulses: f64 = solution.z.iter().sum();
             let scale = clarabel_oracle::energy_scale(&problem, ours) + 1e-2 * impulses;
             let (mine, its) = (clarabel_oracle::cost(&problem, ours), oracle.cost);
+            let near = 1e4 * oracle.tolerance * scale;
+            // rows that contradict one another are violated by little, which saves no more than their impulses
+            // times that: f(x) ≥ f* − Σ z* max(0, −s)
+            let saved: f64 =
+                solution.z.iter().zip(&solution.s).map(|(z, s)| z * (-s).max(0.0)).sum();
             assert!(
-                (mine - its).abs() <= 1e4 * oracle.tolerance * scale,
-                "{name}, step {k}: cost {mine:e} against Clarabel's {its:e}, scale {scale:e}"
+                mine - its <= near && its - mine <= near + saved,
+                "{name}, step {k}: cost {mine:e} against Clarabel's {its:e}, scale {scale:e}, saved {saved:e}"
             );
             checked += 1;
         }
