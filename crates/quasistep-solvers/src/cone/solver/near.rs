@@ -109,19 +109,30 @@ fn is_near(
     let z = newton.multipliers();
     let panels = &s.panels[island.first_panel as usize..island.last_panel as usize];
     let variables = || panels.iter().flat_map(|p| p.x_at as usize..(p.x_at + p.dim) as usize);
+    let scale = interior.scale(program, panels);
     let (mut force, mut imbalance, mut sum) = (0.0_f64, 0.0_f64, 0.0);
-    for i in variables() {
-        force = force.max(program.c[i].abs());
-        imbalance = imbalance.max(g[i].abs());
-        sum += g[i];
+    // the same with every variable measured by its own cost, whatever its unit
+    let (mut own_force, mut own_imbalance) = (0.0_f64, 0.0_f64);
+    for panel in panels {
+        let block = &program.blocks[panel.block as usize];
+        for i in 0..block.dim {
+            let cost = program.P[(block.P_at + i * (block.stride + 1)) as usize];
+            let root = if cost > 0.0 { cost } else { scale }.sqrt();
+            let (c, g) = (program.c[(block.at + i) as usize].abs(), g[(block.at + i) as usize]);
+            (force, imbalance) = (force.max(c), imbalance.max(g.abs()));
+            own_force = own_force.max(c / root);
+            own_imbalance = own_imbalance.max(g.abs() / root);
+            sum += g;
+        }
     }
     for (k, spring) in program.saturations.iter().enumerate() {
         if variables().any(|i| i == newton.spring_at(k)) {
             force = force.max(spring.gradient(0.0).abs());
+            own_force = own_force.max(spring.gradient(0.0).abs() / scale.sqrt());
         }
     }
     // what hardly moves is measured by what its forces could do
-    let mut speed = force / interior.scale(program, panels);
+    let mut speed = force / scale;
     // lane by lane: one number after another, each would wait for the one before
     let [mut fast, mut outside, mut pull, mut product] = [[0.0; LANES]; 4];
     for group in &s.groups[island.first_group as usize..island.last_group as usize] {
@@ -157,6 +168,7 @@ fn is_near(
     // NaN, too, is in the sum
     sum.is_finite()
         && imbalance <= accuracy * force
+        && own_imbalance <= accuracy * own_force
         && outside <= accuracy * speed
         && pull <= accuracy * force
         && product <= accuracy * force * speed
