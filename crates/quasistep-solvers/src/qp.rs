@@ -238,7 +238,9 @@ pub struct Settings {
     pub threads: u32,
     /// How far an answer may be off on every island, without unit: balance and signs of forces as a share of
     /// its largest force, rows as a share of its largest speed, products as a share of both; its speed is at
-    /// least that force over its largest curvature. 0 (the default) asks for all digits, on the exact active set and with the smallest multipliers. Used by
+    /// least that force over its largest curvature. Balance holds, too, where every force is measured over the
+    /// root of its variable's own curvature, whatever the units of variables. 0 (the default) asks for all
+    /// digits, on the exact active set and with the smallest multipliers. Used by
     /// [`ConeSolver`](crate::ConeSolver) for more than 32 variables, or 100 with a warm start, where its
     /// interior point ends near the middle of the set of answers: that is sooner, and a poor warm start. Where
     /// rows are degenerate speeds are known to far fewer digits than balance is. If that end is not as near as

@@ -169,7 +169,7 @@ fn islands_at_rest_are_near_enough_too() {
         }
         solver.solve(&towers.program, None, &Settings::default(), &mut exact);
         assert_eq!(exact.status, Status::Solved, "{heights:?}");
-        // the cost's excess is products and violations: 1/2 m d² ≤ their sum
+        // the cost's excess is products, violations, pulls and what is out of balance: 1/2 m d² ≤ their sum
         let rows = near.z.len() as f64;
         for (k, (tower, m, inertia)) in towers.boxes.iter().enumerate() {
             let natural = 9.81 * H;

@@ -250,7 +250,7 @@ impl Memory {
             }
         }
         for spring in &p.saturations {
-            let block = p.blocks.partition_point(|b| b.first <= spring.index) - 1;
+            let block = p.block_of(spring.index);
             if (island.first_panel..island.last_panel).contains(&s.panel_of_block[block]) {
                 let unit = units.variable[p.padded_index(spring.index)];
                 stiff = stiff.max(unit * unit * spring.stiffness);

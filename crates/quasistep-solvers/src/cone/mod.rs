@@ -1,6 +1,6 @@
 //! Cone programs over blocks of variables: the structure of contact problems, kept.
 
-mod aligned;
+pub(crate) mod aligned;
 mod batches;
 mod check;
 pub(crate) mod dense_form;

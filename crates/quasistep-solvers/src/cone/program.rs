@@ -302,8 +302,13 @@ impl ConeProgram {
 
     /// Place of variable `index` in a padded `x`.
     pub(crate) fn padded_index(&self, index: u32) -> usize {
-        let b = &self.blocks[self.blocks.partition_point(|b| b.first <= index) - 1];
+        let b = &self.blocks[self.block_of(index)];
         (b.at + index - b.first) as usize
+    }
+
+    /// Block of variable `index`.
+    pub(crate) fn block_of(&self, index: u32) -> usize {
+        self.blocks.partition_point(|b| b.first <= index) - 1
     }
 
     /// Whether every variable has a cost of its own, springs aside.

@@ -129,7 +129,7 @@ impl Prover {
             terms += (c * x).abs();
         }
         for spring in &p.saturations {
-            let block = p.blocks.partition_point(|b| b.first <= spring.index) - 1;
+            let block = p.block_of(spring.index);
             let d = x[(p.blocks[block].at + spring.index - p.blocks[block].first) as usize].abs();
             if spring.stiffness > 0.0 && d > 0.0 {
                 if spring.limit.is_infinite() && d > PROVEN {

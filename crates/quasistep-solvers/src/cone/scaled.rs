@@ -80,7 +80,7 @@ impl Scaled {
             row.push(scale);
         }
         for spring in &mut q.saturations {
-            let block = p.blocks.partition_point(|b| b.first <= spring.index) - 1;
+            let block = p.block_of(spring.index);
             let u = unit[(p.blocks[block].at + spring.index - p.blocks[block].first) as usize];
             spring.stiffness *= u * u;
             spring.target /= u;

@@ -3,6 +3,7 @@
 //! Blocks are eliminated in the order of minimum degree of the cone program's own factor. Rows are exchanged within a
 //! block only; the caller checks what comes out.
 
+use crate::cone::aligned::Aligned;
 use crate::cone::kernels::{Isa, factor_lu, solve_lu};
 use crate::cone::program::{ConeProgram, LANES};
 use crate::cone::structure::Structure;
@@ -12,11 +13,11 @@ use crate::cone::structure::Structure;
 pub(crate) struct Factor {
     pub structure: Structure,
     /// Diagonal blocks and those to their right.
-    pub U: Vec<f64>,
+    pub U: Aligned,
     /// Those below diagonal blocks, transposed, in the places of those to the right.
-    pub L: Vec<f64>,
+    pub L: Aligned,
     /// Inverses of the diagonal blocks.
-    inverses: Vec<f64>,
+    inverses: Aligned,
     /// Units of the variables, padded.
     pub D: Vec<f64>,
     /// Whether `U` and `L` hold factors.
@@ -37,6 +38,11 @@ impl Factor {
             (&mut self.U, self.structure.H_len),
             (&mut self.L, self.structure.H_len),
             (&mut self.inverses, self.structure.W_len),
+        ] {
+            v.clear();
+            v.resize(len);
+        }
+        for (v, len) in [
             (&mut self.D, p.n_padded),
             (&mut self.y, p.n_padded),
             (&mut self.scratch, largest * LANES),
@@ -61,7 +67,7 @@ impl Factor {
 
     /// Place in `U` of the diagonal entry of a variable.
     pub fn diagonal(structure: &Structure, p: &ConeProgram, index: u32) -> usize {
-        let b = p.blocks.partition_point(|b| b.first <= index) - 1;
+        let b = p.block_of(index);
         let panel = &structure.panels[structure.panel_of_block[b] as usize];
         (panel.at + (index - p.blocks[b].first) * (panel.stride() + 1)) as usize
     }

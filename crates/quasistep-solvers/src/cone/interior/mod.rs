@@ -140,7 +140,7 @@ impl Interior {
         }
         self.springs.clear();
         for spring in &p.saturations {
-            let block = p.blocks.partition_point(|b| b.first <= spring.index) - 1;
+            let block = p.block_of(spring.index);
             let i = spring.index - p.blocks[block].first;
             let panel = s.panel_of_block[block];
             let at = &s.panels[panel as usize];

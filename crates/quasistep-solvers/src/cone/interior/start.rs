@@ -5,7 +5,8 @@ use crate::cone::batches::span;
 use crate::cone::program::{LANES, MAX_ROWS};
 use crate::cone::{kernels, second_order};
 
-/// Weight of an edge's slack, as a share of the least mass that its contact moves.
+/// Weight of an edge's slack, as a share of the least mass that its contact moves: between 1e-4 and 10 the one with
+/// the fewest iterations on recorded problems.
 const SOFT: f64 = 0.03;
 /// Slacks, as a share of the largest overlap, and multipliers likewise, that every row has at the start.
 const ROOM: f64 = 1.1;

@@ -3,7 +3,7 @@
 use super::wide::{One, Vector, wide_kernel};
 use super::{Simd, axpy, lanes, lanes_mut};
 use crate::cone::program::{LANES, padded};
-use crate::cone::structure::{Column, Panel, Structure, Term};
+use crate::cone::structure::{Column, Panel, Structure, Term, Update};
 
 wide_kernel! {
     /// `H = Uᵀ U` in place, over the panels `first..last`, with the inverses `U⁻ᵀ` of the diagonal
@@ -22,15 +22,8 @@ wide_kernel! {
             let U = &mut U[..panel.len() as usize];
             // what the panels before take off it: they are read again and again, it alone is written
             for update in &s.updates[panel.first_update as usize..panel.last_update as usize] {
-                let terms = &s.terms[update.first_term as usize..update.last_term as usize];
                 let to = &mut U[(update.at - panel.at) as usize..];
-                match (update.dim, update.stride) {
-                    (6, 8) => take_six::<W>(before, before, terms, to),
-                    (dim, 4) => take_any::<S, 1>(before, before, terms, dim as usize, to),
-                    (dim, 8) => take_any::<S, 2>(before, before, terms, dim as usize, to),
-                    (dim, 12) => take_any::<S, 3>(before, before, terms, dim as usize, to),
-                    (dim, stride) => take_wide::<S>(before, before, terms, dim as usize, stride as usize, to),
-                }
+                take::<S, W>(s, update, before, before, to);
             }
             let columns = &s.columns[panel.first_column as usize..panel.last_column as usize];
             let inverse = &mut inverses[panel.W_at as usize..];
@@ -52,9 +45,28 @@ wide_kernel! {
     }
 }
 
-/// `to −= Σ AᵀB`, of two blocks of six rows and columns each, or rows of another number.
+/// `to −= Σ AᵀB` over the terms of an update.
 #[inline(always)]
-pub(super) fn take_six<W: Vector>(A: &[f64], B: &[f64], terms: &[Term], to: &mut [f64]) {
+pub(super) fn take<S: Simd, W: Vector>(
+    s: &Structure,
+    update: &Update,
+    A: &[f64],
+    B: &[f64],
+    to: &mut [f64],
+) {
+    let terms = &s.terms[update.first_term as usize..update.last_term as usize];
+    match (update.dim as usize, update.stride as usize) {
+        (6, 8) => take_six::<W>(A, B, terms, to),
+        (dim, 4) => take_any::<S, 1>(A, B, terms, dim, to),
+        (dim, 8) => take_any::<S, 2>(A, B, terms, dim, to),
+        (dim, 12) => take_any::<S, 3>(A, B, terms, dim, to),
+        (dim, stride) => take_wide::<S>(A, B, terms, dim, stride, to),
+    }
+}
+
+/// The same of two blocks of six rows and columns each, or rows of another number.
+#[inline(always)]
+fn take_six<W: Vector>(A: &[f64], B: &[f64], terms: &[Term], to: &mut [f64]) {
     let mut acc = [W::zero(); 6];
     for term in terms {
         let (A, B) = (&A[term.row as usize..], &B[term.column as usize..]);
@@ -88,7 +100,7 @@ pub(super) fn take_six<W: Vector>(A: &[f64], B: &[f64], terms: &[Term], to: &mut
 
 /// The same with `dim` columns of `A`, whose rows are padded, and `L` lanes of `B`.
 #[inline(always)]
-pub(super) fn take_any<S: Simd, const L: usize>(
+fn take_any<S: Simd, const L: usize>(
     A: &[f64],
     B: &[f64],
     terms: &[Term],
@@ -118,7 +130,7 @@ pub(super) fn take_any<S: Simd, const L: usize>(
 
 /// The same with any number of columns.
 #[inline(always)]
-pub(super) fn take_wide<S: Simd>(
+fn take_wide<S: Simd>(
     A: &[f64],
     B: &[f64],
     terms: &[Term],

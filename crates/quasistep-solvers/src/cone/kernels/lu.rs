@@ -3,11 +3,11 @@
 //! Upper blocks are laid out like those of `H = Uᵀ U`, and so are lower ones, transposed. Rows are exchanged within
 //! a diagonal block only, whose inverse is kept: `U` holds what is right of it, `L` what is below, times that inverse.
 
-use super::factor::{take_any, take_six, take_wide};
+use super::factor::take;
 use super::wide::{One, Vector, wide_kernel};
 use super::{Simd, axpy, kernel, lanes, lanes_mut, multiply};
 use crate::cone::program::{LANES, MAX_ROWS, padded};
-use crate::cone::structure::{Column, Panel, Structure, Target, Term};
+use crate::cone::structure::{Column, Panel, Structure, Target};
 
 wide_kernel! {
     /// `H = L U` in place, with the inverses of the diagonal blocks; the sign of the determinant, or nothing if a
@@ -25,12 +25,10 @@ wide_kernel! {
             let (above, U) = U.split_at_mut(panel.at as usize);
             let (before, L) = L.split_at_mut(panel.at as usize);
             for update in &s.updates[panel.first_update as usize..panel.last_update as usize] {
-                let terms = &s.terms[update.first_term as usize..update.last_term as usize];
                 let at = (update.at - panel.at) as usize;
-                let (dim, stride) = (update.dim as usize, update.stride as usize);
-                take::<S, W>(before, above, terms, dim, stride, &mut U[at..]);
+                take::<S, W>(s, update, before, above, &mut U[at..]);
                 if at > 0 {
-                    take::<S, W>(above, before, terms, dim, stride, &mut L[at..]);
+                    take::<S, W>(s, update, above, before, &mut L[at..]);
                 }
             }
             let own = &mut U[..dim * stride];
@@ -50,25 +48,6 @@ wide_kernel! {
             }
         }
         Some(sign)
-    }
-}
-
-/// `to −= Σ AᵀB`.
-#[inline(always)]
-fn take<S: Simd, W: Vector>(
-    A: &[f64],
-    B: &[f64],
-    terms: &[Term],
-    dim: usize,
-    stride: usize,
-    to: &mut [f64],
-) {
-    match (dim, stride) {
-        (6, 8) => take_six::<W>(A, B, terms, to),
-        (dim, 4) => take_any::<S, 1>(A, B, terms, dim, to),
-        (dim, 8) => take_any::<S, 2>(A, B, terms, dim, to),
-        (dim, 12) => take_any::<S, 3>(A, B, terms, dim, to),
-        (dim, stride) => take_wide::<S>(A, B, terms, dim, stride, to),
     }
 }
 

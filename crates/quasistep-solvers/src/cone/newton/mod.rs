@@ -180,7 +180,7 @@ impl Newton {
         self.spring_at.clear();
         self.spring_panel.clear();
         for spring in &p.saturations {
-            let block = p.blocks.partition_point(|b| b.first <= spring.index) - 1;
+            let block = p.block_of(spring.index);
             let b = &p.blocks[block];
             self.spring_at.push(b.at + spring.index - b.first);
             self.spring_panel.push(s.panel_of_block[block]);
