@@ -17,6 +17,7 @@ cargo bench -p benches --bench scaling -- [OPTIONS]
   --boxes N,N,...  numbers of boxes, ascending [10,20,50,100,200,500,1000]
   --most N         leave out larger numbers
   --steps K        steps that are measured at each number, after 5 that are not [40]
+  --accuracy A     how far steps may be off, `step.accuracy` of a scene [0: all digits]
   --seconds S      CPU time for one number: its run is cut short there, and where not even a few steps are
                    expected to fit it is left out, with all larger ones [120]
   --plot [FILE]    draw the costs [docs/pictures/scaling.svg]
@@ -31,6 +32,7 @@ struct Options {
     boxes: Vec<usize>,
     steps: usize,
     seconds: f64,
+    accuracy: String,
     plot: Option<PathBuf>,
     csv: Option<PathBuf>,
 }
@@ -70,6 +72,7 @@ impl Options {
             boxes: vec![10, 20, 50, 100, 200, 500, 1000],
             steps: 40,
             seconds: 120.0,
+            accuracy: "0".into(),
             plot: None,
             csv: None,
         };
@@ -96,6 +99,7 @@ impl Options {
                 "--most" => most = number(&argument, &value()?)?,
                 "--steps" => options.steps = number(&argument, &value()?)?,
                 "--seconds" => options.seconds = number(&argument, &value()?)?,
+                "--accuracy" => options.accuracy = value()?,
                 "--csv" => options.csv = Some(value()?.into()),
                 "--plot" => {
                     let shipped = || testkit::root().join("docs/pictures/scaling.svg");
@@ -175,7 +179,8 @@ fn expected_seconds(sizes: &[Size], boxes: usize) -> Option<f64> {
 
 fn measure(boxes: usize, options: &Options) -> Result<Size, String> {
     let count = boxes.to_string();
-    let scene = testkit::scene("pile", &[("models.box.repeat.count", &count)]);
+    let changes = [("models.box.repeat.count", &*count), ("step.accuracy", &options.accuracy)];
+    let scene = testkit::scene("pile", &changes);
     let (system, params) = (&scene.system, &scene.params);
     let mut work = system.create_workspace();
     work.set_clock(Some(thread_cpu_ns));

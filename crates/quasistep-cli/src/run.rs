@@ -143,7 +143,7 @@ fn print_summary(scene: &Scene, tally: &Tally, seconds: &Seconds) {
     if scene.params.uniqueness {
         for (what, a) in [("motion", tally.motions()), ("forces", tally.forces())] {
             println!(
-                "  {what}: the only ones in {} steps, not in {}, too close to call in {}",
+                "  {what}: unique in {} steps, not in {}, too close to call in {}",
                 a.unique, a.many, a.undecided
             );
         }
@@ -157,9 +157,9 @@ fn print_summary(scene: &Scene, tally: &Tally, seconds: &Seconds) {
     }
     if tally.stand_ins() > eased {
         println!(
-            "  {} steps have no answer with exact friction that was found: the fallback {:?} stands in",
+            "  {} steps have no answer with exact friction that was found: the fallback `{}` stands in",
             tally.stand_ins() - eased,
-            scene.params.fallback
+            scene.params.fallback.name()
         );
     }
 }

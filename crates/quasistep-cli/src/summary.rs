@@ -39,6 +39,7 @@ pub fn summary(scene: &Scene, tally: &Tally, seconds: &Seconds, stopped: Option<
             "fallback_stiffness_N_per_m": params.fallback_stiffness,
             "inertia": word("inertia"),
             "integration": word("integration"),
+            "accuracy": params.accuracy,
             "contact_margin_m": params.contact_margin,
             "max_recovery_speed_m_per_s": params.max_recovery_speed,
             "gravity_m_per_s2": params.gravity,

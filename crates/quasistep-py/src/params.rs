@@ -15,7 +15,7 @@ use quasistep_scene::{read_step_words, step_words};
 /// **words
 ///     ``size`` (s), ``formulation``, ``cone`` (an even number of edges, or ``"round"``),
 ///     ``inertia`` (``"none"`` or ``"mass"``), ``contact_margin`` (m), ``max_recovery_speed`` (m/s),
-///     ``prescribed_rate``, ``integration``, ``gravity`` (m/s², shape (3,)).
+///     ``prescribed_rate``, ``integration``, ``accuracy`` (0 to 1e-7), ``gravity`` (m/s², shape (3,)).
 ///
 /// Raises
 /// ------

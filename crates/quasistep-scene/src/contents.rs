@@ -2,7 +2,9 @@
 
 use crate::run::FirstStep;
 use crate::scene::Scene;
-use quasistep::Role;
+use crate::words::step_words;
+use quasistep::{Role, StepParams};
+use std::collections::BTreeMap;
 use std::fmt;
 
 /// What a scene contains, as `quasistep check` says it.
@@ -46,10 +48,7 @@ impl Scene {
                 dofs_of(|r| matches!(r, Role::Passive)),
             ],
             steps: self.n_steps(),
-            stepping: format!(
-                "{} s, {:?}, inertia {:?}",
-                params.time_step, params.formulation, params.inertia
-            ),
+            stepping: stepping(params),
             notes: self
                 .notes
                 .iter()
@@ -58,6 +57,15 @@ impl Scene {
                 .collect(),
         }
     }
+}
+
+/// How steps are taken, in the words of the scene grammar.
+fn stepping(params: &StepParams) -> String {
+    let words: BTreeMap<_, _> = step_words(params).into_iter().collect();
+    format!(
+        "{} s: formulation {}, cone {}, inertia {}, integration {}",
+        words["size"], words["formulation"], words["cone"], words["inertia"], words["integration"]
+    )
 }
 
 impl fmt::Display for Contents {

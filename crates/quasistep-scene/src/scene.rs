@@ -13,8 +13,8 @@ use crate::friction::SceneFriction;
 use crate::joints::fits_body;
 use crate::source::SceneSource;
 use quasistep::{
-    Cone, Fallback, Formulation, Inertia, Integration, PrescribedRate, Role, State, StepInput,
-    StepParams, System, SystemDef, Wrench,
+    Certificate, Cone, Fallback, Formulation, Inertia, Integration, PrescribedRate, Role, State,
+    StepInput, StepParams, System, SystemDef, Wrench,
 };
 use quasistep_math::Vec3;
 use quasistep_record::DrawnShape;
@@ -75,7 +75,7 @@ const KEYS: [&str; 12] = [
     "mpc",
     "facts",
 ];
-const STEP_KEYS: [&str; 12] = [
+const STEP_KEYS: [&str; 13] = [
     "size",
     "duration",
     "formulation",
@@ -87,6 +87,7 @@ const STEP_KEYS: [&str; 12] = [
     "max_recovery_speed",
     "prescribed_rate",
     "integration",
+    "accuracy",
     "uniqueness",
 ];
 /// Version of the scene grammar that this crate reads.
@@ -348,6 +349,13 @@ pub(crate) fn read_step(
     positive("fallback_stiffness", "N/m or N·m/rad", &mut params.fallback_stiffness)?;
     if let Some(at) = map.get("contact_margin") {
         params.contact_margin = at.non_negative("m")?;
+    }
+    if let Some(at) = map.get("accuracy") {
+        params.accuracy = at.non_negative("")?;
+        if params.accuracy > Certificate::RELATIVE_TOLERANCE {
+            let (seen, most) = (params.accuracy, Certificate::RELATIVE_TOLERANCE);
+            return Err(at.error(format!("{seen:e} was seen; it must be from 0 to {most:e}")));
+        }
     }
     if let Some(at) = map.get("inertia") {
         params.inertia = at.word(&[("none", Inertia::None), ("mass", Inertia::Mass)])?;

@@ -21,6 +21,7 @@ pub fn step_words(params: &StepParams) -> Vec<(&'static str, String)> {
         integration,
         fallback,
         fallback_stiffness,
+        accuracy,
         uniqueness,
     } = params;
     let inertia = match inertia {
@@ -46,6 +47,7 @@ pub fn step_words(params: &StepParams) -> Vec<(&'static str, String)> {
         ("integration", integration.into()),
         ("fallback", fallback.name().into()),
         ("fallback_stiffness", fallback_stiffness.to_string()),
+        ("accuracy", accuracy.to_string()),
         ("uniqueness", uniqueness.to_string()),
         ("gravity", format!("{gravity:?}")),
     ]

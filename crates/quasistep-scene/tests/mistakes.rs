@@ -85,6 +85,13 @@ fn numbers_that_are_none() {
         complaint(&text, "scene.yml:3: step.size:", &[bad, "finite"]);
     }
     complaint(&format!("{BALL}step: {{size: 0}}\n"), "scene.yml:3: step.size:", &["> 0"]);
+    for (bad, seen) in [("1e-3", "1e-3 was seen"), ("-0.5", "-0.5 was seen")] {
+        complaint(
+            &format!("{BALL}step: {{accuracy: {bad}}}\n"),
+            "scene.yml:3: step.accuracy:",
+            &[seen, "must be"],
+        );
+    }
     complaint(
         &format!("{BALL}gravity: [0, 0]\n"),
         "scene.yml:3: gravity:",

@@ -87,6 +87,7 @@ fn step_words_go_both_ways() {
         integration: Integration::Midpoint,
         fallback: Fallback::Proximal,
         fallback_stiffness: 250.0,
+        accuracy: 1e-8,
         uniqueness: true,
     };
     let coulomb = StepParams {

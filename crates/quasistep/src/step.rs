@@ -82,7 +82,7 @@ impl System {
         state.time = end_of_step(state.time, h);
         work.report.time = state.time;
         std::mem::swap(&mut work.scan, &mut work.scan_next);
-        work.remember(params.formulation);
+        work.remember(params);
         if params.uniqueness {
             work.report.uniqueness = self.uniqueness(work);
         }

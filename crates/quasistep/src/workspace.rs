@@ -5,7 +5,7 @@ use crate::formulation::Formulation;
 use crate::formulation::coulomb::CoulombWork;
 use crate::formulation::problem::Problem;
 use crate::load::Load;
-use crate::params::Fallback;
+use crate::params::{Fallback, StepParams};
 use crate::report::{Stage, StepMethod, StepReport};
 use crate::scan::Scan;
 use crate::stand_in::Compliant;
@@ -145,14 +145,14 @@ impl Workspace {
     }
 
     /// Keeps what the next step starts from.
-    pub(crate) fn remember(&mut self, formulation: Formulation) {
+    pub(crate) fn remember(&mut self, params: &StepParams) {
         let Some(warm) = &mut self.warm else { return };
         // after a fallback the convex program is the one that was solved
         let stand_in = self.report.fallback.as_ref().map(|(fallback, _)| *fallback);
-        match (formulation, stand_in) {
+        match (params.formulation, stand_in) {
             (Formulation::Coulomb { .. } | Formulation::Dynamic { .. }, None)
             | (_, Some(Fallback::AnitescuPotra)) => self.coulomb.remember(),
-            _ => self.problem.active_keys(&self.solution.z, warm),
+            _ => self.problem.active_keys(&self.solution.z, params.accuracy, warm),
         }
     }
 

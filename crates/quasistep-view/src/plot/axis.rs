@@ -98,9 +98,15 @@ pub(crate) fn nice_step(spread: f64, target: f64) -> f64 {
 }
 
 fn linear_ticks([low, high]: [f64; 2], target: f64) -> Vec<Tick> {
-    let step = nice_step(high - low, target);
-    let first = (low / step - 1e-9).ceil();
-    let count = ((high / step + 1e-9).floor() - first).max(0.0) as usize;
+    let mut step = nice_step(high - low, target);
+    let ends = |step: f64| [(low / step - 1e-9).ceil(), (high / step + 1e-9).floor()];
+    let [mut first, mut last] = ends(step);
+    // one tick alone gives no scale; NaN and an empty range end here
+    while high > low && last - first < 1.0 {
+        step = nice_step(0.4 * step, 1.0);
+        [first, last] = ends(step);
+    }
+    let count = (last - first).max(0.0) as usize;
     let largest = low.abs().max(high.abs());
     (0..=count.min(50))
         .map(|i| {
@@ -171,6 +177,11 @@ mod tests {
             ["0.0", "0.2", "0.4", "0.6", "0.8", "1.0"].map(|t| if t == "0.0" { "0" } else { t })
         );
         assert_eq!(texts(&linear_ticks([-13.0, 29.0], 5.0)), ["\u{2212}10", "0", "10", "20"]);
+        // one tick alone would give no scale
+        assert_eq!(
+            texts(&linear_ticks([-0.041, 0.032], 1.9)),
+            ["\u{2212}0.04", "\u{2212}0.02", "0", "0.02"]
+        );
         assert_eq!(
             texts(&linear_ticks([0.0, 3e-6], 3.0)),
             ["0", "1\u{b7}10⁻⁶", "2\u{b7}10⁻⁶", "3\u{b7}10⁻⁶"]

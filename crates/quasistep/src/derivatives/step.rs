@@ -44,8 +44,10 @@ impl System {
         work.contacts.update(self, &work.scan);
         work.load.update(self, state, &drive, params, &work.scan.kin)?;
         work.report.n_candidates = work.scan.n_candidates;
-        anitescu::solve(self, &state.q, Where::Start, cone, params, true, work)?;
-        work.remember(params.formulation);
+        // on the exact set of loaded contacts, whatever a step may be off by
+        let exact = StepParams { accuracy: 0.0, ..params.clone() };
+        anitescu::solve(self, &state.q, Where::Start, cone, &exact, true, work)?;
+        work.remember(&exact);
 
         out.kinks = StepKinks::default();
         out.bound = 0.0;
@@ -95,7 +97,7 @@ fn convex(params: &StepParams) -> Result<Cone, DerivativeError> {
 fn report_relaxed(system: &System, h: f64, x: &[f64], z: &[f64], work: &mut Workspace) {
     let Workspace { problem, load, contacts, report, .. } = work;
     let (pushes, keys) = (&problem.pushes, &problem.keys);
-    let answer = Answer { system, load, contacts, h, x, z, pushes, keys };
+    let answer = Answer { system, load, contacts, h, accuracy: 0.0, x, z, pushes, keys };
     let rows_of = |contact| problem.program.rows_of(contact);
     answer.write(report, rows_of, |contact, rates| {
         anitescu::layer(&problem.pushes[problem.program.rows_of(contact)], rates)

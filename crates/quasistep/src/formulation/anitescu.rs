@@ -73,10 +73,11 @@ impl Problem<ConeProgram> {
         }
     }
 
-    /// Keys of the rows that carry an impulse, ascending.
-    pub fn active_keys(&self, z: &[f64], keys: &mut Vec<RowKey>) {
+    /// Keys of the rows that carry an impulse, of more than the share `accuracy` of the largest, ascending.
+    pub fn active_keys(&self, z: &[f64], accuracy: f64, keys: &mut Vec<RowKey>) {
         keys.clear();
-        let loaded = self.keys.iter().zip(z).filter(|(key, z)| **z > 0.0 && !is_tangent(key));
+        let least = accuracy * z.iter().fold(0.0_f64, |m, z| m.max(*z));
+        let loaded = self.keys.iter().zip(z).filter(|(key, z)| **z > least && !is_tangent(key));
         keys.extend(loaded.map(|(key, _)| *key));
         keys.sort_unstable();
     }
@@ -97,7 +98,7 @@ pub(crate) fn solve(
     let (kin, keys) = match place {
         Where::Start => (&work.scan.kin, work.warm.as_deref().filter(|keys| !keys.is_empty())),
         Where::Middle => {
-            work.problem.active_keys(&work.solution.z, &mut work.warm_mid);
+            work.problem.active_keys(&work.solution.z, params.accuracy, &mut work.warm_mid);
             (&work.scan_mid.kin, Some(work.warm_mid.as_slice()))
         }
     };
@@ -108,6 +109,7 @@ pub(crate) fn solve(
     });
     work.timer.enter(Stage::Solve); // 5
     work.settings.rest = REST / params.time_step;
+    work.settings.accuracy = params.accuracy;
     work.solver.solve(&work.problem.program, start, &work.settings, &mut work.solution);
 
     work.timer.enter(Stage::Recover); // 6
@@ -136,6 +138,7 @@ pub(crate) fn solve(
         load,
         contacts,
         h: params.time_step,
+        accuracy: params.accuracy,
         x: &solution.x,
         z: &solution.z,
         pushes: &problem.pushes,

@@ -174,6 +174,7 @@ pub(crate) fn solve(
         load,
         contacts,
         h: params.time_step,
+        accuracy: 0.0,
         x: &solution.x,
         z: &solution.lambda,
         pushes: &problem.pushes,

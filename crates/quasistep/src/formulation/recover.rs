@@ -24,6 +24,8 @@ pub(crate) struct Answer<'a> {
     pub contacts: &'a ContactRows,
     /// Time step, in s.
     pub h: f64,
+    /// How far the answer may be off, as a share of the largest forces and speeds; 0 if it has all digits.
+    pub accuracy: f64,
     /// Rates of the variables, in m/s or rad/s.
     pub x: &'a [f64],
     /// Multipliers, in N·s or N·m·s, what a unit of each pushes with, and whose they are.
@@ -41,7 +43,7 @@ impl Answer<'_> {
         rows_of: impl Fn(usize) -> Range<usize>,
         layer: impl Fn(usize, [f64; WAYS]) -> f64,
     ) {
-        let Self { system, load, contacts, h, .. } = *self;
+        let Self { system, load, contacts, h, accuracy, .. } = *self;
         report.v.clear();
         report.v.extend(system.variable_of_dof.iter().zip(&load.v_known).map(
             |(variable, known)| match variable {
@@ -50,6 +52,7 @@ impl Answer<'_> {
             },
         ));
         let largest = self.z.iter().fold(0.0_f64, |m, z| m.max(*z));
+        let least = LOADED.max(accuracy) * largest;
         report.contacts.clear();
         for (k, row) in contacts.rows.iter().enumerate() {
             // lambda_n = Σ beta_j, lambda_t = mu Σ beta_j d_j; of a round cone z_n and mu z_t
@@ -62,7 +65,7 @@ impl Answer<'_> {
             let [v_n, v_t1, v_t2] = contacts.velocity(row, &report.v);
             let [w_n, w_r1, w_r2] = contacts.angular_velocity(row, &report.v);
             let rates = [v_n, v_t1, v_t2, w_n, w_r1, w_r2];
-            let loaded = lambda[0] > LOADED * largest;
+            let loaded = lambda[0] > least;
             let layer = if loaded { h * layer(k, rates) } else { 0.0 };
             report.contacts.push(ContactReport {
                 boundary_layer: layer,
@@ -76,13 +79,13 @@ impl Answer<'_> {
                 RowKey::UpperLimit { limit } => (*limit, -1.0),
                 RowKey::Contact { .. } => continue,
             };
-            if *z > LOADED * largest {
+            if *z > least {
                 let dof = system.model.limits()[limit as usize].dof;
                 report.limits.push(LimitForce { dof, force: sign * z / h });
             }
         }
         report.n_rows = self.keys.len();
-        report.n_active = self.z.iter().filter(|z| **z > 0.0).count();
+        report.n_active = self.z.iter().filter(|z| **z > accuracy * largest).count();
     }
 }
 

@@ -1,0 +1,90 @@
+//! `step.accuracy`: steps of many dofs that need not have all digits.
+#![allow(missing_docs)]
+
+use quasistep::{ContactMode, Derivatives, StepInput, StepParams, StepReport, Workspace};
+use quasistep_solvers::Residuals;
+use testkit::scene;
+
+/// From every state of the pile's run: the step to 1e-8 is certified, is as near as it was asked to be, and
+/// takes fewer iterations.
+#[test]
+fn steps_to_an_accuracy_are_near_the_exact_ones() {
+    const ACCURACY: f64 = 1e-8;
+    for cone in ["4", "round"] {
+        let scene = scene("pile", &[("step.cone", cone)]);
+        let (system, exact) = (&scene.system, &scene.params);
+        let near = StepParams { accuracy: ACCURACY, ..exact.clone() };
+        let [mut work, mut near_work] = [(); 2].map(|()| system.create_workspace());
+        let mut state = scene.start.clone();
+        let mut input = StepInput::default();
+        let (mut iterations, mut near_iterations) = (0, 0);
+        for k in 1..=scene.n_steps() / 2 {
+            let said = |e: quasistep::StepError| format!("{cone}, step {k}: {e}");
+            scene.sample(k as f64 * exact.time_step, &mut input);
+            let report = system
+                .step_with(&mut state.clone(), &input, &near, &mut near_work)
+                .unwrap_or_else(|e| panic!("{}", said(e)));
+            near_iterations += report.iterations;
+            let near_loaded = count_loaded(report);
+            let report = system
+                .step_with(&mut state, &input, exact, &mut work)
+                .unwrap_or_else(|e| panic!("{}", said(e)));
+            iterations += report.iterations;
+            // where contacts are redundant the middle of the answers has all of them loaded
+            let loaded = count_loaded(report);
+            assert!(near_loaded >= loaded, "{cone}, step {k}: {near_loaded} of {loaded}");
+
+            let (apart, open) = energy_apart(&near_work, &work);
+            assert!(apart <= open, "{cone}, step {k}: {apart:e} J, residuals leave {open:e}");
+        }
+        assert!(2 * near_iterations < iterations, "{cone}: {near_iterations} of {iterations}");
+    }
+}
+
+fn count_loaded(report: &StepReport) -> usize {
+    report.contacts.iter().filter(|c| c.mode != ContactMode::Separate).count()
+}
+
+/// `dᵀ P d`, where `d` is how far one answer to a program is from the exact one, and what its residuals leave open:
+/// `zᵀs + |g|∞ ‖d‖₁ + |outside| ‖z_exact‖₁`, in J. Both costs lie above the other's tangent.
+fn energy_apart(near: &Workspace, exact: &Workspace) -> (f64, f64) {
+    let program = near.last_problem();
+    let (near, exact) = (near.last_solution(), exact.last_solution());
+    let d: Vec<f64> = near.x.iter().zip(&exact.x).map(|(a, b)| a - b).collect();
+    // the blade's three dofs, then six of each box
+    let mut apart = 0.0;
+    let mut first = 0;
+    for block in 0..=(d.len() - 3) / 6 {
+        let dim = if block == 0 { 3 } else { 6 };
+        let d = &d[first..first + dim];
+        for (i, d_i) in d.iter().enumerate() {
+            apart += d_i * program.P_row(block, i).iter().zip(d).map(|(p, d)| p * d).sum::<f64>();
+        }
+        first += dim;
+    }
+    assert_eq!(first, d.len());
+    let sum = |values: &[f64]| values.iter().map(|x| x.abs()).sum::<f64>();
+    let products: f64 = near.z.iter().zip(&near.s).map(|(z, s)| z * s).sum();
+    let Residuals { stationarity, primal, .. } = near.residuals;
+    // the exact answer is that but for rounding: its own products and imbalance, a share of 1e-10 of the cost
+    let rounding = 1e-10 * near.z.iter().zip(&near.s).map(|(z, s)| (z * s).abs()).sum::<f64>()
+        + exact.residuals.primal * sum(&near.z)
+        + exact.residuals.stationarity * sum(&d);
+    (apart, products + stationarity * sum(&d) + primal * sum(&exact.z) + rounding)
+}
+
+/// Derivatives are those of the exact step.
+#[test]
+fn derivatives_have_all_digits_whatever_a_step_may_be_off_by() {
+    let scene = scene("pile", &[]);
+    let mut input = StepInput::default();
+    scene.sample(scene.params.time_step, &mut input);
+    let next = |accuracy| {
+        let params = StepParams { accuracy, ..scene.params.clone() };
+        let mut out: Derivatives = scene.system.create_derivatives();
+        let mode = quasistep::Mode::Exact;
+        scene.system.differentiate(&scene.start, &input, &params, mode, &mut out).expect("solved");
+        out.report().v.clone()
+    };
+    assert_eq!(next(0.0), next(1e-7));
+}
