@@ -146,8 +146,8 @@ export function short(v) {
 function ticks(low, high, target) {
   if (!(high > low)) return [[low, short(low)]];
   let step = niceStep((high - low) / target);
-  // one tick alone gives no scale
-  while (Math.floor(high / step + 1e-9) - Math.ceil(low / step - 1e-9) < 1) step = niceStep(0.4 * step);
+  // one tick alone gives no scale; 0.39, not 0.4: that of 5 is 2 but for rounding
+  while (Math.floor(high / step + 1e-9) - Math.ceil(low / step - 1e-9) < 1) step = niceStep(0.39 * step);
   const out = [];
   for (let i = Math.ceil(low / step - 1e-9); i * step <= high + 1e-9 * step && out.length < 50; i++) {
     const largest = Math.max(Math.abs(low), Math.abs(high));

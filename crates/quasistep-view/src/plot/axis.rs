@@ -101,9 +101,9 @@ fn linear_ticks([low, high]: [f64; 2], target: f64) -> Vec<Tick> {
     let mut step = nice_step(high - low, target);
     let ends = |step: f64| [(low / step - 1e-9).ceil(), (high / step + 1e-9).floor()];
     let [mut first, mut last] = ends(step);
-    // one tick alone gives no scale; NaN and an empty range end here
+    // one tick alone gives no scale; NaN and an empty range end here. 0.39, not 0.4: that of 5 is 2 but for rounding
     while high > low && last - first < 1.0 {
-        step = nice_step(0.4 * step, 1.0);
+        step = nice_step(0.39 * step, 1.0);
         [first, last] = ends(step);
     }
     let count = (last - first).max(0.0) as usize;
