@@ -124,10 +124,6 @@ pub(crate) struct Newton {
     /// Steps in a row that a minimisation may crawl, and has.
     pub patience: u32,
     crawled: u32,
-    /// Whether a minimum that lacks digits because round cones still turn will do, and whether the last step
-    /// found one.
-    rough: bool,
-    near: bool,
     /// Rows that the last step moved to the other side.
     turned: f64,
     pub iterations: u32,
@@ -222,7 +218,7 @@ impl Newton {
         let mut few = FEW.min(budget);
         budget -= few;
         let first = rho * stages[stages.len() - 1];
-        let settled = warm && self.minimise_roughly(&work, first, shift, true, &mut few);
+        let settled = warm && self.minimise(&work, first, shift, true, &mut few);
         budget += few;
         if settled {
             stages = &[];
@@ -231,7 +227,7 @@ impl Newton {
         }
         for (k, stage) in stages.iter().enumerate() {
             self.project(&work, stage * rho);
-            if !self.minimise_roughly(&work, stage * rho, shift, k > 0, &mut budget) {
+            if !self.minimise(&work, stage * rho, shift, k > 0, &mut budget) {
                 return End::GaveUp;
             }
         }

@@ -9,8 +9,6 @@ use crate::cone::program::LANES;
 const ROUNDING: f64 = 1e-13;
 /// Step, as a share of the speeds that the data speak of, that moves nothing.
 const STILL: f64 = 1e-15;
-/// Step, likewise, after which round cones turn by little.
-const NEAR: f64 = 1e-7;
 /// Changes of an assembled Hessian before rounding is swept out.
 const KEPT_CHANGES: u32 = 8;
 /// The line search is left when the slope is this share of the slope at its start.
@@ -40,26 +38,11 @@ impl Newton {
             if !sane {
                 return false;
             }
-            if settled || self.rough && self.near {
+            if settled {
                 return true;
             }
             linear = false;
         }
-    }
-
-    /// The same, where the rounds with `z` that follow gain the digits: round cones may still turn by little.
-    pub(super) fn minimise_roughly(
-        &mut self,
-        work: &Work<'_>,
-        rho: f64,
-        shift: f64,
-        linear: bool,
-        budget: &mut u32,
-    ) -> bool {
-        self.rough = work.round;
-        let found = self.minimise(work, rho, shift, linear, budget);
-        self.rough = false;
-        found
     }
 
     /// A minimiser for new `z`, with the factor at hand while the active set stays.
@@ -133,7 +116,6 @@ impl Newton {
             }
         }
         let changed = self.project(work, rho);
-        self.near = tau == 1.0 && self.turned == 0.0 && moves <= NEAR * self.reference;
         (tau == 1.0 && !changed, !self.is_lost(work))
     }
 
