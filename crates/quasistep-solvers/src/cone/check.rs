@@ -105,16 +105,21 @@ pub(crate) fn clearly_holds(
         return sane;
     }
     let groups = &s.groups[island.first_group as usize..island.last_group as usize];
-    let by_size = if e.longest > 0.0 {
-        let thinnest = kernels::thinnest(p, groups);
-        let close = if thinnest >= CLOSE * e.longest { CLOSELY_TOUCHING * e.offset } else { 0.0 };
-        close.max(CLEARLY_TOUCHING * speed * e.shortest / e.longest) / e.longest
-    } else {
-        0.0
+    let hold = |by_size: f64| {
+        // other sums than those of `row_holds`: a little less is sure to be no more
+        let allowed = Allowed { of_terms: SURE * ROW, by_size, anyway: slack };
+        kernels::rows_hold(isa, p, groups, allowed, point.x, point.z, point.u)
     };
-    // other sums than those of `row_holds`: a little less is sure to be no more
-    let allowed = Allowed { of_terms: SURE * ROW, by_size, anyway: slack };
-    kernels::rows_hold(isa, p, groups, allowed, point.x, point.z, point.u)
+    if e.longest > 0.0 {
+        let clearly = CLEARLY_TOUCHING * speed * e.shortest / e.longest;
+        let closely = CLOSELY_TOUCHING * e.offset;
+        hold(clearly / e.longest)
+            || closely > clearly
+                && kernels::thinnest(p, groups) >= CLOSE * e.longest
+                && hold(closely / e.longest)
+    } else {
+        hold(0.0)
+    }
 }
 
 /// Largest magnitude; NaN is left out.

@@ -105,7 +105,7 @@ impl Prover {
         structure.update(program);
         newton.prepare(program, structure);
         let found = structure.islands.iter().all(|island| {
-            newton.clear(program, structure, island);
+            newton.clear(structure, island);
             newton.solve(isa, program, structure, island, Start::Cold, PENALTY, ITERATIONS)
                 == End::Solved
         });
@@ -188,7 +188,7 @@ impl Prover {
         structure.update(q);
         newton.prepare(q, structure);
         for island in &structure.islands {
-            newton.clear(q, structure, island);
+            newton.clear(structure, island);
             newton.least_violation(isa, q, structure, island, ITERATIONS);
         }
         // the violations are the multipliers

@@ -6,18 +6,31 @@ use crate::cone::second_order;
 use crate::cone::structure::Group;
 
 /// Calls a function with the shape of a group as constants where it is a common one: contacts with and
-/// without spin, between bodies and arms of up to 12 dofs.
+/// without spin, between bodies and arms of up to 12 dofs, with one or two lanes of edges. No lanes stands for
+/// any number.
 macro_rules! by_shape {
     ($cones:expr, $fixed:ident, $any:ident, $S:ty, ($($arg:expr),* $(,)?)) => {
-        match ($cones[0].k, $cones[0].width as usize / LANES) {
-            (1, 2) => $fixed::<$S, 1, 2>($($arg),*),
-            (3, 2) => $fixed::<$S, 3, 2>($($arg),*),
-            (3, 3) => $fixed::<$S, 3, 3>($($arg),*),
-            (3, 4) => $fixed::<$S, 3, 4>($($arg),*),
-            (3, 5) => $fixed::<$S, 3, 5>($($arg),*),
-            (4, 2) => $fixed::<$S, 4, 2>($($arg),*),
-            (4, 4) => $fixed::<$S, 4, 4>($($arg),*),
-            (4, 5) => $fixed::<$S, 4, 5>($($arg),*),
+        match (
+            $cones[0].k,
+            $cones[0].width as usize / LANES,
+            $cones[0].stride_z as usize / LANES,
+        ) {
+            (_, _, 0) => $any::<$S>($($arg),*),
+            (1, 2, 1) => $fixed::<$S, 1, 2, 1>($($arg),*),
+            (3, 2, 1) => $fixed::<$S, 3, 2, 1>($($arg),*),
+            (3, 3, 1) => $fixed::<$S, 3, 3, 1>($($arg),*),
+            (3, 4, 1) => $fixed::<$S, 3, 4, 1>($($arg),*),
+            (3, 5, 1) => $fixed::<$S, 3, 5, 1>($($arg),*),
+            (4, 2, 2) => $fixed::<$S, 4, 2, 2>($($arg),*),
+            (4, 4, 2) => $fixed::<$S, 4, 4, 2>($($arg),*),
+            (1, 2, _) => $fixed::<$S, 1, 2, 0>($($arg),*),
+            (3, 2, _) => $fixed::<$S, 3, 2, 0>($($arg),*),
+            (3, 3, _) => $fixed::<$S, 3, 3, 0>($($arg),*),
+            (3, 4, _) => $fixed::<$S, 3, 4, 0>($($arg),*),
+            (3, 5, _) => $fixed::<$S, 3, 5, 0>($($arg),*),
+            (4, 2, _) => $fixed::<$S, 4, 2, 0>($($arg),*),
+            (4, 4, _) => $fixed::<$S, 4, 4, 0>($($arg),*),
+            (4, 5, _) => $fixed::<$S, 4, 5, 0>($($arg),*),
             _ => $any::<$S>($($arg),*),
         }
     };
@@ -51,7 +64,7 @@ pub(crate) fn rows_of_group<S: Simd>(
 }
 
 #[inline(always)]
-fn rows_fixed<S: Simd, const K: usize, const C: usize>(
+fn rows_fixed<S: Simd, const K: usize, const C: usize, const PER: usize>(
     p: &ConeProgram,
     cones: &[ConeData],
     x: &[f64],
@@ -68,19 +81,25 @@ fn rows_fixed<S: Simd, const K: usize, const C: usize>(
         }
     }
     let sign = S::splat(if with_b { -1.0 } else { 0.0 });
-    for cone in cones {
-        let J = &lanes(&p.J[cone.J_at as usize..])[..K * C];
-        let b = &lanes(&p.b[cone.b_at as usize..])[0];
+    // one after another in memory; by number, as adapters of iterators are not compiled into a kernel
+    let first = &cones[0];
+    let per = lanes_of_edges::<PER>(first);
+    let n = cones.len();
+    let J = &lanes(&p.J[first.J_at as usize..])[..n * K * C];
+    let E = &lanes(&p.E[first.E_at as usize..])[..n * K * per];
+    let b = &lanes(&p.b[first.b_at as usize..])[..n];
+    let u = &mut lanes_mut(&mut u[first.at as usize..])[..n * per];
+    for i in 0..n {
+        let J = &J[i * K * C..][..K * C];
+        let E = &E[i * K * per..][..K * per];
         let mut dots = [S::zero(); LANES];
-        for r in 0..K {
-            for c in 0..C {
+        for c in 0..C {
+            for r in 0..K {
                 dots[r] = S::fma(S::load(&J[r * C + c]), xs[c], dots[r]);
             }
         }
-        let s = split::<S, K>(S::fma(sign, S::load(b), S::sums(dots)));
-        let per = cone.stride_z as usize / LANES;
-        let E = &lanes(&p.E[cone.E_at as usize..])[..K * per];
-        let u = &mut lanes_mut(&mut u[cone.at as usize..])[..per];
+        let s = split::<S, K>(S::fma(sign, S::load(&b[i]), S::sums(dots)));
+        let u = &mut u[i * per..][..per];
         for j in 0..per {
             let mut acc = S::zero();
             for r in 0..K {
@@ -89,6 +108,12 @@ fn rows_fixed<S: Simd, const K: usize, const C: usize>(
             S::store(acc, &mut u[j]);
         }
     }
+}
+
+/// Lanes of a cone's edges: as many as the constant says, unless that is zero.
+#[inline(always)]
+fn lanes_of_edges<const PER: usize>(cone: &ConeData) -> usize {
+    if PER == 0 { cone.stride_z as usize / LANES } else { PER }
 }
 
 #[inline(always)]
@@ -310,7 +335,7 @@ kernel! {
 }
 
 #[inline(always)]
-fn forces_fixed<S: Simd, const K: usize, const C: usize>(
+fn forces_fixed<S: Simd, const K: usize, const C: usize, const PER: usize>(
     p: &ConeProgram,
     cones: &[ConeData],
     sign: f64,
@@ -319,14 +344,20 @@ fn forces_fixed<S: Simd, const K: usize, const C: usize>(
 ) {
     let mut out = [S::zero(); C];
     let sign = S::splat(sign);
-    for cone in cones {
-        let per = cone.stride_z as usize / LANES;
-        let z = &lanes(&z[cone.at as usize..])[..per];
+    // one after another in memory
+    let first = &cones[0];
+    let per = lanes_of_edges::<PER>(first);
+    let n = cones.len();
+    let J = &lanes(&p.J[first.J_at as usize..])[..n * K * C];
+    let E = &lanes(&p.E[first.E_at as usize..])[..n * K * per];
+    let z = &lanes(&z[first.at as usize..])[..n * per];
+    for i in 0..n {
+        let z = &z[i * per..][..per];
         if z.iter().all(|z| *z == [0.0; LANES]) {
             continue;
         }
-        let E = &lanes(&p.E[cone.E_at as usize..])[..K * per];
-        let J = &lanes(&p.J[cone.J_at as usize..])[..K * C];
+        let J = &J[i * K * C..][..K * C];
+        let E = &E[i * K * per..][..K * per];
         let mut dots = [S::zero(); LANES];
         for r in 0..K {
             for j in 0..per {

@@ -347,6 +347,24 @@ kernel! {
                 if S::positive_bits(S::sub(most, anyway)) == 0 {
                     continue;
                 }
+                let E = &lanes(&p.E[cone.E_at as usize..])[..k * per];
+                let mut longest = S::zero();
+                for J in lanes(&p.J[cone.J_at as usize..][..width]) {
+                    longest = S::max(S::abs(S::load(J)), longest);
+                }
+                // what the first row alone allows is less than all do
+                let least = S::mul(by_size, S::largest(longest));
+                let mut close = S::zero();
+                for j in 0..per {
+                    let slack = S::load(&u[j]);
+                    let held = S::where_positive(S::load(&z[j]), slack);
+                    let off = S::max(S::mul(minus, slack), held);
+                    let E = S::abs(S::load(&E[j]));
+                    close = S::max(close, S::fma(S::mul(minus, least), E, off));
+                }
+                if S::positive_bits(close) == 0 {
+                    continue;
+                }
                 let (mut sums, mut entries) = ([0.0; MAX_ROWS], [0.0; MAX_ROWS]);
                 for r in 0..k {
                     let (mut acc, mut most) = (S::zero(), S::zero());
@@ -363,7 +381,6 @@ kernel! {
                     entries[r] = largest::<S>(most);
                     sums[r] = allowed.of_terms * (S::sum(acc) + p.b[cone.b_at as usize + r].abs());
                 }
-                let E = &lanes(&p.E[cone.E_at as usize..])[..k * per];
                 // a lever arm of friction is no reason for more
                 for r in 1..k {
                     entries[r] = entries[r].min(entries[0]);

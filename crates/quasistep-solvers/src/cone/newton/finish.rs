@@ -80,21 +80,21 @@ impl Newton {
     /// that of the data.
     pub(super) fn round(&mut self, work: &Work<'_>, rho: f64, speed: f64) -> Round {
         for span in work.spans() {
-            for i in span {
-                self.z[i] = self.lambda[i];
-                self.lambda[i] -= self.w[i] * rho * self.u[i];
+            let [w, u] = [&self.w, &self.u].map(|v| &v[span.clone()]);
+            let (z, lambda) = (&mut self.z[span.clone()], &mut self.lambda[span]);
+            z.copy_from_slice(lambda);
+            for ((lambda, w), u) in lambda.iter_mut().zip(w).zip(u) {
+                *lambda -= w * rho * u;
             }
         }
         self.iterations += 1;
         self.smooth_gradient(work, 0.0);
         self.solve_for_imbalance(work);
-        let mut size = speed;
         for panel in work.panels {
-            for i in panel.x_at as usize..(panel.x_at + panel.dim) as usize {
-                self.x[i] += self.d[i];
-                size = size.max(self.x[i].abs());
-            }
+            let at = panel.x_at as usize..(panel.x_at + panel.dim) as usize;
+            self.x[at.clone()].iter_mut().zip(&self.d[at]).for_each(|(x, d)| *x += d);
         }
+        let size = speed.max(kernels::largest(work.isa, work.panels, &self.x));
         // lane by lane: one number after another, each would wait for the one before
         let mut most = [[0.0; LANES]; 3];
         for span in work.spans() {
@@ -145,8 +145,9 @@ impl Newton {
     /// rows, so that what no row carries is not in it.
     pub(super) fn balance(&mut self, work: &Work<'_>, rho: f64, force: f64) -> f64 {
         for span in work.spans() {
-            for i in span {
-                self.lambda[i] = -self.w[i] * rho * self.u[i];
+            let [w, u] = [&self.w, &self.u].map(|v| &v[span.clone()]);
+            for ((lambda, w), u) in self.lambda[span].iter_mut().zip(w).zip(u) {
+                *lambda = -w * rho * u;
             }
         }
         for panel in work.panels {
@@ -155,7 +156,8 @@ impl Newton {
         kernels::add_forces(work.isa, work.p, work.groups, &self.lambda, &mut self.Pd);
         let mut old = f64::INFINITY;
         for _ in 0..BALANCE_ROUNDS {
-            if !(work.largest(&self.Pd) > BALANCED_ENOUGH * force) {
+            let off = kernels::largest(work.isa, work.panels, &self.Pd);
+            if !(off > BALANCED_ENOUGH * force) {
                 break;
             }
             self.iterations += 1;
@@ -170,7 +172,6 @@ impl Newton {
             for panel in work.panels {
                 for i in panel.x_at as usize..(panel.x_at + panel.dim) as usize {
                     self.d[i] = self.smooth[i] + if share > 0.0 { share * self.d[i] } else { 0.0 };
-                    self.smooth[i] = 0.0;
                 }
             }
             kernels::rates(work.isa, work.p, work.groups, &self.d, &mut self.rates);
@@ -188,7 +189,15 @@ impl Newton {
             if !(new > 0.0 && length > 0.0) {
                 break;
             }
-            kernels::add_forces(work.isa, work.p, work.groups, &self.rates, &mut self.smooth);
+            if old.is_finite() {
+                for panel in work.panels {
+                    let at = panel.x_at as usize..(panel.x_at + panel.dim) as usize;
+                    self.smooth[at].fill(0.0);
+                }
+                kernels::add_forces(work.isa, work.p, work.groups, &self.rates, &mut self.smooth);
+            } else {
+                self.felt(work, rho);
+            }
             let step = new / length;
             for panel in work.panels {
                 for i in panel.x_at as usize..(panel.x_at + panel.dim) as usize {
@@ -196,9 +205,8 @@ impl Newton {
                 }
             }
             for span in work.spans() {
-                for i in span {
-                    self.z[i] += step * self.rates[i];
-                }
+                let z = self.z[span.clone()].iter_mut();
+                z.zip(&self.rates[span]).for_each(|(z, rate)| *z += step * rate);
             }
             old = new;
         }
@@ -215,6 +223,22 @@ impl Newton {
             }
         }
         -below.iter().fold(0.0, |m: f64, v| m.max(*v))
+    }
+
+    /// `smooth = AᵀA d` of active rows where `d = H⁻¹ Pd`: what the factor is of without the cost, over `rho`.
+    fn felt(&mut self, work: &Work<'_>, rho: f64) {
+        kernels::cost_times(work.isa, work.p, work.panels, &self.d, &mut self.smooth);
+        for (k, spring) in work.p.saturations.iter().enumerate() {
+            if work.has(self.spring_panel[k]) && !self.limited[k] {
+                let at = self.spring_at[k] as usize;
+                self.smooth[at] += spring.stiffness * self.d[at];
+            }
+        }
+        for panel in work.panels {
+            for i in panel.x_at as usize..(panel.x_at + panel.dim) as usize {
+                self.smooth[i] = (self.Pd[i] - self.smooth[i]) / rho;
+            }
+        }
     }
 
     /// `d = −H⁻¹ (smooth − Aᵀ lambda)` and `rates = A d`.

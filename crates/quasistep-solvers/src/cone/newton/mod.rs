@@ -30,7 +30,7 @@ mod steps;
 mod work;
 
 use crate::cone::aligned::Aligned;
-use crate::cone::kernels::{Isa, Products};
+use crate::cone::kernels::{self, Isa, Products};
 use crate::cone::program::ConeProgram;
 use crate::cone::structure::{Group, Island, Structure};
 use crate::qp::Saturation;
@@ -100,14 +100,18 @@ pub(crate) struct Newton {
     center: Vec<f64>,
     saved_x: Vec<f64>,
     saved_z: Vec<f64>,
+    /// The factor, and what it is of.
     H: Aligned,
-    /// `H` before it was factored, what it was made for, and with which active rows.
-    kept_H: Aligned,
-    kept: Option<Kept>,
-    kept_w: Vec<f64>,
+    assembled: Option<Kept>,
     kept_limited: Vec<bool>,
+    /// `H` before it was factored, if it was `kept`, and with which active rows.
+    kept_H: Aligned,
+    kept: bool,
+    kept_w: Vec<f64>,
     kept_changes: u32,
     change: Vec<f64>,
+    /// Which panels of the factor rows that changed have reached.
+    stale: Vec<bool>,
     W: Aligned,
     products: Products,
     /// Whether each spring is at its limit: no curvature.
@@ -141,28 +145,19 @@ pub(crate) enum Start<'a> {
 impl Newton {
     /// Takes the sizes of a problem.
     pub fn prepare(&mut self, p: &ConeProgram, s: &Structure) {
-        for v in [
-            &mut self.x,
-            &mut self.smooth,
-            &mut self.Pd,
-            &mut self.d,
-            &mut self.center,
-            &mut self.saved_x,
-        ] {
+        for v in [&mut self.x, &mut self.smooth, &mut self.Pd, &mut self.d, &mut self.center] {
             v.clear();
             v.resize(p.n_padded, 0.0);
         }
-        for v in [
-            &mut self.z,
-            &mut self.u,
-            &mut self.lambda,
-            &mut self.rates,
-            &mut self.w,
-            &mut self.saved_z,
-            &mut self.kept_w,
-            &mut self.change,
-        ] {
+        for v in [&mut self.z, &mut self.lambda, &mut self.w] {
             v.clear();
+            v.resize(p.m_padded, 0.0);
+        }
+        // written before they are read, padding and all
+        self.saved_x.resize(p.n_padded, 0.0);
+        for v in
+            [&mut self.u, &mut self.rates, &mut self.saved_z, &mut self.kept_w, &mut self.change]
+        {
             v.resize(p.m_padded, 0.0);
         }
         if self.D.len() < p.E.len() {
@@ -175,6 +170,7 @@ impl Newton {
         if self.W.len() < s.W_len {
             self.W.resize(s.W_len);
         }
+        self.stale.resize(s.panels.len(), false);
         self.limited.clear();
         self.limited.resize(p.saturations.len(), false);
         self.spring_at.clear();
@@ -185,7 +181,7 @@ impl Newton {
             self.spring_at.push(b.at + spring.index - b.first);
             self.spring_panel.push(s.panel_of_block[block]);
         }
-        self.kept = None;
+        self.assembled = None;
         self.patience = u32::MAX;
         self.turned = 0.0;
         (self.iterations, self.factors) = (0, 0);
@@ -278,8 +274,10 @@ impl Newton {
 
     /// Whether the last step of a start that only helps where it is nearly right has shown that it is not.
     fn is_lost(&self, work: &Work<'_>) -> bool {
-        let rows: u32 = work.cones().map(|cone| cone.m).sum();
-        self.patience < u32::MAX && rows >= TOO_MANY && self.turned > TURNED * f64::from(rows)
+        self.patience < u32::MAX && {
+            let rows: u32 = work.cones().map(|cone| cone.m).sum();
+            rows >= TOO_MANY && self.turned > TURNED * f64::from(rows)
+        }
     }
 
     /// `z ← lambda` on a group. Rows that contradict one another drift, each round by the same
@@ -336,13 +334,7 @@ impl Newton {
     }
 
     fn x_size(&self, work: &Work<'_>) -> f64 {
-        let mut size = 0.0_f64;
-        for panel in work.panels {
-            for i in panel.x_at as usize..(panel.x_at + panel.dim) as usize {
-                size = size.max(self.x[i].abs());
-            }
-        }
-        size
+        kernels::largest(work.isa, work.panels, &self.x)
     }
 
     /// The point of an island that violates its rows least, whatever the cost; the violations are the
@@ -397,18 +389,16 @@ impl Newton {
     }
 
     /// Forgets what was found on an island.
-    pub fn clear(&mut self, p: &ConeProgram, s: &Structure, island: &Island) {
+    pub fn clear(&mut self, s: &Structure, island: &Island) {
         for panel in &s.panels[island.first_panel as usize..island.last_panel as usize] {
             let at = panel.x_at as usize..(panel.x_at + panel.dim) as usize;
             self.x[at.clone()].fill(0.0);
             self.center[at].fill(0.0);
         }
-        for group in &s.groups[island.first_group as usize..island.last_group as usize] {
-            for cone in &p.cones[group.first_cone as usize..group.last_cone as usize] {
-                let at = cone.at as usize..(cone.at + cone.stride_z) as usize;
-                self.z[at.clone()].fill(0.0);
-                self.w[at].fill(0.0);
-            }
+        for (first, end) in &s.spans[island.first_span as usize..island.last_span as usize] {
+            let rows = *first as usize..*end as usize;
+            self.z[rows.clone()].fill(0.0);
+            self.w[rows].fill(0.0);
         }
         for (k, limited) in self.limited.iter_mut().enumerate() {
             if (island.first_panel..island.last_panel).contains(&self.spring_panel[k]) {

@@ -2,7 +2,8 @@
 
 use super::work::Work;
 use super::{CRAWL, Kept, Newton};
-use crate::cone::kernels;
+use crate::cone::kernels::{self, lanes};
+use crate::cone::program::LANES;
 
 /// Rounding of a sum, as a share of its terms.
 const ROUNDING: f64 = 1e-13;
@@ -97,7 +98,7 @@ impl Newton {
         }
         kernels::rates(work.isa, work.p, work.groups, &self.d, &mut self.rates);
         // what is left of the slope may be rounding of the terms that it is the sum of
-        let moves = work.largest(&self.d);
+        let moves = kernels::largest(work.isa, work.panels, &self.d);
         let whole = whole || slope.abs() <= ROUNDING * terms || moves <= STILL * self.reference;
         let tau = if whole { 1.0 } else { self.line_search(work, rho, shift, slope) };
         self.crawled = if tau < CRAWL { self.crawled + 1 } else { 0 };
@@ -126,7 +127,7 @@ impl Newton {
             self.d[at.clone()].copy_from_slice(&self.smooth[at]);
         }
         kernels::subtract_forces(work.isa, work.p, work.groups, &self.lambda, &mut self.d);
-        work.largest(&self.d)
+        kernels::largest(work.isa, work.panels, &self.d)
     }
 
     /// `smooth = P x + c + ∇huber + shift (x − center)`.
@@ -145,55 +146,127 @@ impl Newton {
         }
     }
 
-    /// Assembles and factors `P + rho Jᵀ Eᵀ D E J`. Where few edges changed sides, only theirs is new.
+    /// Assembles and factors `P + rho Jᵀ Eᵀ D E J`. Where few edges changed sides, only what those change is
+    /// new.
     pub(super) fn factor(&mut self, work: &Work<'_>, rho: f64, shift: f64) -> bool {
         self.factors += 1;
-        let same = !work.round
-            && self.kept == Some(Kept { island: work.range.0, rho, shift })
-            && self.kept_changes < KEPT_CHANGES
-            && self.kept_limited == self.limited;
-        // rho goes in by way of w and D: they hold shares of it
-        let Self { kept_w, change, kept_H, limited, .. } = self;
-        if same {
-            self.kept_changes += 1;
-            for span in work.spans() {
-                for i in span {
-                    change[i] = self.w[i] - kept_w[i];
-                }
-            }
+        let stands_for = Some(Kept { island: work.range.0, rho, shift });
+        let again =
+            !work.round && self.assembled == stands_for && self.kept_limited == self.limited;
+        self.assembled = None;
+        let factored = if again && self.kept && self.kept_changes < KEPT_CHANGES {
+            self.factor_changes(work, rho)
         } else {
-            kernels::start_hessian(work.isa, work.p, work.panels, shift, kept_H);
-            for (k, spring) in work.p.saturations.iter().enumerate() {
-                if work.has(self.spring_panel[k]) && !limited[k] {
-                    let panel = &work.s.panels[self.spring_panel[k] as usize];
-                    let i = (self.spring_at[k] - panel.x_at) as usize;
-                    let diagonal = panel.at as usize + i * (panel.stride() as usize + 1);
-                    kept_H[diagonal] += spring.stiffness;
-                }
-            }
-            self.kept = Some(Kept { island: work.range.0, rho, shift });
-            self.kept_changes = 0;
-            self.kept_limited.clone_from(limited);
+            self.factor_all(work, rho, shift, again)
+        };
+        if factored {
+            self.assembled = stands_for;
         }
+        factored
+    }
+
+    /// The whole factor. A copy of what it is the factor of is worth its time only if rows changed `again`:
+    /// most starts from a similar problem need one factor.
+    fn factor_all(&mut self, work: &Work<'_>, rho: f64, shift: f64, again: bool) -> bool {
+        let Self { kept_H, H, limited, .. } = self;
+        let to = if again { &mut *kept_H } else { &mut *H };
+        kernels::start_hessian(work.isa, work.p, work.panels, shift, to);
+        for (k, spring) in work.p.saturations.iter().enumerate() {
+            if work.has(self.spring_panel[k]) && !limited[k] {
+                let panel = &work.s.panels[self.spring_panel[k] as usize];
+                let i = (self.spring_at[k] - panel.x_at) as usize;
+                let diagonal = panel.at as usize + i * (panel.stride() as usize + 1);
+                to[diagonal] += spring.stiffness;
+            }
+        }
+        // rho goes in by way of w and D: they hold shares of it
         kernels::add_cones(
             work.isa,
             work.p,
             work.groups,
             &work.s.targets,
             rho,
-            if same { change } else { &self.w },
+            &self.w,
             &self.D,
             &mut self.products,
-            kept_H,
+            to,
         );
+        if again {
+            let start = work.panels.first().map_or(0, |panel| panel.at as usize);
+            let end = work.panels.last().map_or(0, |p| (p.at + p.len()) as usize);
+            H[start..end].copy_from_slice(&kept_H[start..end]);
+            for all in work.spans() {
+                self.kept_w[all.clone()].copy_from_slice(&self.w[all]);
+            }
+        }
+        (self.kept, self.kept_changes) = (again, 0);
+        self.kept_limited.clone_from(limited);
+        let (first, last) = work.range;
+        kernels::factor(work.isa, work.s, first, last, 0.0, H, &mut self.W).is_ok()
+    }
+
+    /// The factor after some edges changed sides: what their contacts add, and from there on only the blocks that
+    /// this reaches.
+    fn factor_changes(&mut self, work: &Work<'_>, rho: f64) -> bool {
+        self.kept_changes += 1;
+        let Self { kept_w, change, kept_H, H, stale, .. } = self;
+        for span in work.spans() {
+            for i in span {
+                change[i] = self.w[i] - kept_w[i];
+            }
+        }
+        let (first, last) = work.range;
+        stale.clear();
+        stale.resize(last - first, false);
+        for (g, group) in work.groups.iter().enumerate() {
+            let (a, b) = (group.first_cone as usize, group.last_cone as usize - 1);
+            let (a, b) = (&work.p.cones[a], &work.p.cones[b]);
+            let rows = a.at as usize..(b.at + b.stride_z) as usize;
+            if lanes(&change[rows]).iter().all(|row| *row == [0.0; LANES]) {
+                continue;
+            }
+            kernels::add_cones(
+                work.isa,
+                work.p,
+                &work.groups[g..=g],
+                &work.s.targets,
+                rho,
+                change,
+                &self.D,
+                &mut self.products,
+                kept_H,
+            );
+            for side in work.p.sides_of(a) {
+                stale[work.s.panel_of_block[side.block as usize] as usize - first] = true;
+            }
+        }
         for all in work.spans() {
             kept_w[all.clone()].copy_from_slice(&self.w[all]);
         }
-        let start = work.panels.first().map_or(0, |panel| panel.at as usize);
-        let end = work.panels.last().map_or(0, |p| (p.at + p.len()) as usize);
-        self.H[start..end].copy_from_slice(&kept_H[start..end]);
-        let (first, last) = work.range;
-        kernels::factor(work.isa, work.s, first, last, 0.0, &mut self.H, &mut self.W).is_ok()
+        let mut k = 0;
+        while k < stale.len() {
+            let from = k;
+            while k < stale.len() && stale[k] {
+                let panel = &work.panels[k];
+                let own = panel.at as usize..(panel.at + panel.len()) as usize;
+                H[own.clone()].copy_from_slice(&kept_H[own]);
+                for column in
+                    &work.s.columns[panel.first_column as usize..panel.last_column as usize]
+                {
+                    stale[column.panel as usize - first] = true;
+                }
+                k += 1;
+            }
+            if k > from {
+                let run = (first + from, first + k);
+                let W = &mut self.W;
+                if kernels::factor(work.isa, work.s, run.0, run.1, 0.0, H, W).is_err() {
+                    return false;
+                }
+            }
+            k += 1;
+        }
+        true
     }
 
     /// Step length along `d` where the slope of the cost is nearly zero.

@@ -1,8 +1,9 @@
 //! What an island's iteration reads.
 
-use crate::cone::kernels::Isa;
-use crate::cone::program::ConeProgram;
+use crate::cone::kernels::{Isa, lanes};
+use crate::cone::program::{ConeProgram, LANES, padded};
 use crate::cone::structure::{Group, Island, Panel, Structure};
+use crate::kernels::larger;
 
 /// The program, its structure, and which parts of both are the island's.
 pub(super) struct Work<'a> {
@@ -40,13 +41,6 @@ impl<'a> Work<'a> {
         self.groups.iter().flat_map(move |g| &p.cones[g.first_cone as usize..g.last_cone as usize])
     }
 
-    /// Largest magnitude among the island's entries of a padded vector.
-    pub fn largest(&self, x: &[f64]) -> f64 {
-        let entries =
-            self.panels.iter().flat_map(|p| &x[p.x_at as usize..(p.x_at + p.dim) as usize]);
-        entries.fold(0.0, |m, v| m.max(v.abs()))
-    }
-
     /// Sum of products over the island's entries of two padded vectors.
     pub fn dot(&self, a: &[f64], b: &[f64]) -> f64 {
         let entries = self.panels.iter().flat_map(|p| p.x_at as usize..(p.x_at + p.dim) as usize);
@@ -55,9 +49,19 @@ impl<'a> Work<'a> {
 
     /// Largest offset of a row: the speeds that the data speak of.
     pub fn speed(&self) -> f64 {
-        let offsets =
-            self.cones().flat_map(|c| &self.p.b[c.b_at as usize..(c.b_at + c.k) as usize]);
-        offsets.fold(0.0, |m, b| m.max(b.abs()))
+        // lane by lane: one number after another, each would wait for the one before
+        let mut most = [0.0; LANES];
+        for group in self.groups {
+            let (a, b) = (group.first_cone as usize, group.last_cone as usize - 1);
+            let (a, b) = (&self.p.cones[a], &self.p.cones[b]);
+            let end = b.b_at as usize + padded(b.k as usize);
+            for b in lanes(&self.p.b[a.b_at as usize..end]) {
+                for (most, b) in most.iter_mut().zip(b) {
+                    *most = larger(*most, b.abs());
+                }
+            }
+        }
+        most.into_iter().fold(0.0, f64::max)
     }
 
     /// Largest entry of the linear cost, springs included. Not of the multipliers: those grow without

@@ -32,7 +32,7 @@ impl ConeSolver {
             newton.prepare(program, structure);
             newton.iterations = iterations;
             found = structure.islands.iter().all(|island| {
-                newton.clear(program, structure, island);
+                newton.clear(structure, island);
                 let Solution { z, s, .. } = &*answer;
                 let start = if warm { Start::Warm { z, s } } else { Start::Cold };
                 newton.solve(*isa, program, structure, island, start, PENALTY, COLD_ITERATIONS)

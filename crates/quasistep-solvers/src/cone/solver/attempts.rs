@@ -43,7 +43,7 @@ impl ConeSolver {
                 None if many => return false,
                 None => (Start::Cold, most.unwrap_or(COLD_ITERATIONS)),
             };
-            newton.clear(program, structure, island);
+            newton.clear(structure, island);
             newton.patience = if many { PATIENCE } else { u32::MAX };
             let end = newton.solve(*isa, program, structure, island, start, PENALTY, iterations);
             newton.patience = u32::MAX;
@@ -147,7 +147,7 @@ impl ConeSolver {
         newton.prepare(p, structure);
         newton.iterations = iterations;
         structure.islands.iter().all(|island| {
-            newton.clear(p, structure, island);
+            newton.clear(structure, island);
             let start = Start::Inside { x: &near.x, z: &near.z, s: &near.s };
             newton.solve(*isa, p, structure, island, start, PENALTY, most) == newton::End::Solved
         })
