@@ -18,6 +18,8 @@ const TOUCHING: f64 = 1e-8;
 const TOUCHING_UNEVEN: f64 = 1e-9;
 /// What of it is rounding.
 const ROUNDING: f64 = 1e-12;
+/// Largest slack of an island over the speeds around, both of which the two looks measure differently.
+const QUICK: f64 = 10.0;
 /// Share of its terms' sizes that is left of an edge whose rows of the Jacobian cancel, below which it is
 /// measured by what is left.
 pub(crate) const THIN: f64 = 0.1;
@@ -398,8 +400,9 @@ fn row_holds(
         let [size, terms_of_edge] = terms.of_edge(p, cone, j);
         let own = if terms.size > 0.0 { size / terms.size } else { 0.0 };
         let left = left_of_edge(p, cone, j);
-        // of one that is nothing at all, rounding
-        let terms = terms_of_edge * left.max(ROUNDING / ROW);
+        // of one that is nothing at all, rounding: its own, and what the quick look takes for that
+        let rounding = ROUNDING / ROW * (terms_of_edge + QUICK * speed);
+        let terms = (terms_of_edge * left).max(if left < 1.0 { rounding } else { 0.0 });
         near(&Error { outside: -u, product: (u * z).abs(), push: *z }, own * left, terms)
     })
 }
