@@ -6,9 +6,20 @@ use std::collections::BTreeMap;
 use testkit::hard_problems::{Examiner, Family, HardProblem, Natural};
 
 const COUNT: u64 = 1500;
-/// A problem with a cone of which one edge is a hundredth of the others, with force: an answer must hold on
-/// that edge by what it is itself.
-const THIN_EDGE: u64 = 34_549;
+/// Seeds of problems of which an answer was wrong once, and what is in them.
+const WRONG_ONCE: [u64; 8] = [
+    // a cone of which one edge is a hundredth of the others, by itself or because its rows cancel on a slider,
+    // with force: an answer must hold on that edge by what it is itself
+    34_549, 89_845,
+    // towers next to massless, where friction coefficients thirty times apart follow one another: the
+    // units of the contacts must not take them for lengths
+    46_066, 72_940,
+    // next to massless, to less than all digits: what forces could do there is no speed to compare with
+    92_767,
+    // costs next to singular, where the forces of a point far enough away are much larger than those that
+    // they must balance
+    51_109, 53_323, 59_848,
+];
 /// Share of those with round cones that may end without an answer.
 const ROUND_GIVEN_UP: f64 = 0.2;
 
@@ -17,7 +28,7 @@ fn no_answer_to_a_hard_problem_is_wrong() {
     let mut examiner = Examiner::new();
     let mut wrong = Vec::new();
     let mut ends: BTreeMap<(Family, bool), [u64; 4]> = BTreeMap::new();
-    for seed in (0..COUNT).chain([THIN_EDGE]) {
+    for seed in (0..COUNT).chain(WRONG_ONCE) {
         let problem = HardProblem::from_seed(seed);
         let outcome = examiner.examine(&problem);
         for status in outcome.status {

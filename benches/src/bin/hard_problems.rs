@@ -212,7 +212,11 @@ fn look_at(seed: u64) -> ExitCode {
         problem.springs.len()
     );
     println!("{outcome:#?}");
-    println!("{:?}", examiner.cold());
+    for (start, answer) in
+        [("cold", examiner.cold()), ("warm", examiner.warm()), ("near", examiner.near())]
+    {
+        println!("{start}: {answer:?}");
+    }
     if outcome.wrong.is_none() {
         return ExitCode::SUCCESS;
     }

@@ -117,6 +117,16 @@ impl Examiner {
         &self.cold
     }
 
+    /// The answer from a warm start that was last examined.
+    pub fn warm(&self) -> &Solution {
+        &self.warm
+    }
+
+    /// The answer to fewer digits that was last examined.
+    pub fn near(&self) -> &Solution {
+        &self.near
+    }
+
     fn solve(&mut self, problem: &HardProblem, out: &mut Outcome) {
         let Self { solver, program, cold, warm, near, like } = self;
         let settings = Settings::default();

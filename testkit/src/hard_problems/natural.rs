@@ -13,6 +13,9 @@ const BOX: f64 = 1e4;
 const NO_FORCE: f64 = 1e-12;
 /// The same where the problem speaks of none: what is left is rounding of what was tried.
 const NO_FORCE_AT_ALL: f64 = 1e-6;
+/// Largest parts that curvature and speeds have in a force that errors are compared with, over that force:
+/// far along a direction that the cost hardly resists they cancel, and anything is little beside them.
+const PARTS: f64 = 1e5;
 /// Speed to compare errors with where there is no mass that would say what is much.
 const SPEED: f64 = 1e-2;
 
@@ -252,9 +255,14 @@ impl Natural {
         let islands = self.island.iter().map(|i| i + 1).max().unwrap_or(0);
         let (mut force, mut speed) = (vec![0.0_f64; islands], vec![0.0_f64; islands]);
         let (mut stiff, mut loaded) = (vec![0.0_f64; islands], vec![false; islands]);
+        let mut felt = vec![0.0_f64; islands];
         for i in 0..self.n {
             let k = self.island[i];
             force[k] = force[k].max(terms[i]);
+            let parts: f64 = self.P[i].iter().map(|(j, v)| (v * x[*j]).abs()).sum();
+            // the others: cost, springs and contacts, to rounding
+            let others = (terms[i] - (1.0 + 1e-12) * parts).max(0.0);
+            felt[k] = felt[k].max(times(&self.P[i], x).abs().max(self.c[i].abs()).max(others));
             loaded[k] |= self.c[i] != 0.0;
             speed[k] = speed[k].max(x[i].abs());
             stiff[k] = stiff[k].max(largest(self.P[i].iter().map(|(_, v)| *v)));
@@ -270,6 +278,7 @@ impl Natural {
             speed[cone.island] = speed[cone.island].max(offset);
         }
         for k in 0..islands {
+            force[k] = force[k].min(PARTS * felt[k]);
             // what the forces do to the mass; without any, a share of the natural unit
             force[k] = force[k].max(if loaded[k] { NO_FORCE } else { NO_FORCE_AT_ALL });
             let natural = if stiff[k] > 0.0 { force[k] / stiff[k] } else { SPEED };

@@ -5,8 +5,8 @@
 //! another row, unless both are in units of the island's contacts ([`Units`]).
 
 use crate::cone::kernels::{self, Allowed, Extremes, Isa};
-use crate::cone::program::{ConeData, ConeProgram, MAX_ROWS};
-use crate::cone::structure::{Island, Structure};
+use crate::cone::program::{ConeData, ConeProgram, LANES, MAX_ROWS};
+use crate::cone::structure::{Island, Panel, Structure};
 use crate::cone::units::{self, Units};
 
 /// Slack that a row may have where it should be zero or more, as a share of its terms.
@@ -18,6 +18,11 @@ const TOUCHING: f64 = 1e-8;
 const TOUCHING_UNEVEN: f64 = 1e-9;
 /// What of it is rounding.
 const ROUNDING: f64 = 1e-12;
+/// Largest slack of an island over the speeds around, both of which the two looks measure differently.
+const QUICK: f64 = 10.0;
+/// Share of its terms' sizes that is left of an edge whose rows of the Jacobian cancel, below which it is
+/// measured by what is left.
+pub(crate) const THIN: f64 = 0.1;
 /// Ratio of the largest and the least row above which the quick look does not trust its units.
 const ONE_UNIT: f64 = 1e3;
 /// Slack where nothing moves, as a share of the speed that the forces of cost and springs would give to the
@@ -28,7 +33,9 @@ const AT_REST_UNEVEN: f64 = 1e-16;
 /// forces would give to the heaviest body of all, and in the caller's unit.
 const REST_OF_ALL: f64 = 2e-12;
 const REST_WITHOUT_COST: f64 = 1e-18;
-/// Largest forces of contacts, over those of cost and springs, that errors are compared with.
+/// Largest forces of contacts, over those of cost and springs, that errors are compared with; and largest
+/// parts of the cost's own forces over what is left of them: along a direction that the cost hardly resists
+/// the parts grow without end, and beside them no force would count.
 const SQUEEZE: f64 = 1e5;
 /// The same above which multipliers are no answer: they are the mark of rows that cannot hold.
 const WITHOUT_END: f64 = 1e10;
@@ -68,6 +75,8 @@ pub(crate) struct Memory {
     /// Sums of the magnitudes of every variable's forces: cost and springs, contacts.
     own: Vec<f64>,
     pushes: Vec<f64>,
+    /// The same of cost and springs, the product of curvature and speeds as one force.
+    felt: Vec<f64>,
 }
 
 /// What errors on an island are compared with, in units of its contacts.
@@ -173,7 +182,7 @@ pub(crate) fn holds(
                     if unit > 0.0 {
                         g * unit <= BALANCE * around.force
                     } else {
-                        g <= BALANCE * memory.own[i]
+                        g <= BALANCE * memory.own[i] && memory.is_felt(p, panel, i, g)
                     }
                 })
             })
@@ -184,16 +193,18 @@ impl Memory {
     /// Makes room for a program.
     pub fn reserve(&mut self, p: &ConeProgram) {
         self.units.reserve(p);
-        for v in [&mut self.own, &mut self.pushes] {
+        for v in [&mut self.own, &mut self.pushes, &mut self.felt] {
             v.reserve(p.n_padded.saturating_sub(v.len()));
         }
     }
 
     /// Sums of the magnitudes of all variables' forces.
     fn sum_forces(&mut self, p: &ConeProgram, point: Point<'_>) {
-        let Self { own, pushes, .. } = self;
-        own.clear();
-        own.extend(p.c.iter().map(|c| c.abs()));
+        let Self { own, pushes, felt, .. } = self;
+        for v in [&mut *own, &mut *felt] {
+            v.clear();
+            v.extend(p.c.iter().map(|c| c.abs()));
+        }
         pushes.clear();
         pushes.resize(p.n_padded, 0.0);
         for block in &p.blocks {
@@ -201,12 +212,20 @@ impl Memory {
             let x = &point.x[at..at + dim];
             for i in 0..dim {
                 let row = &p.P[block.P_at as usize + i * stride..][..dim];
-                own[at + i] += row.iter().zip(x).map(|(a, b)| (a * b).abs()).sum::<f64>();
+                let (mut sum, mut parts) = (0.0, 0.0);
+                for (a, b) in row.iter().zip(x) {
+                    sum += a * b;
+                    parts += (a * b).abs();
+                }
+                own[at + i] += parts;
+                felt[at + i] += sum.abs();
             }
         }
         for spring in &p.saturations {
             let at = p.padded_index(spring.index);
-            own[at] += spring.gradient(point.x[at]).abs();
+            let force = spring.gradient(point.x[at]).abs();
+            own[at] += force;
+            felt[at] += force;
         }
         for cone in &p.cones {
             let (width, stride) = (cone.width as usize, cone.stride_z as usize);
@@ -227,6 +246,26 @@ impl Memory {
         }
     }
 
+    /// Whether `g` on variable `i`, which no contact touches, is little beside the forces on its block, each
+    /// measured by its own curvature.
+    fn is_felt(&self, p: &ConeProgram, panel: &Panel, i: usize, g: f64) -> bool {
+        let block = &p.blocks[panel.block as usize];
+        let root = |at: usize| {
+            let own = at - block.at as usize;
+            p.P[block.P_at as usize + own * (block.stride as usize + 1)].sqrt()
+        };
+        let own = root(i);
+        let mut felt = 0.0_f64;
+        for j in block.at as usize..(block.at + block.dim) as usize {
+            let root = root(j);
+            if root > 0.0 {
+                felt = felt.max(self.felt[j] / root);
+            }
+        }
+        // without curvature of its own it is compared with its own forces alone
+        !(own > 0.0) || g <= BALANCE * SQUEEZE * felt * own
+    }
+
     fn survey(
         &self,
         p: &ConeProgram,
@@ -236,9 +275,9 @@ impl Memory {
         nothing: f64,
         heaviest: f64,
     ) -> Around {
-        let Self { units, own, pushes } = self;
+        let Self { units, own, pushes, felt } = self;
         let (mut force, mut all, mut stiff, mut speed) = (0.0_f64, 0.0_f64, 0.0_f64, 0.0_f64);
-        let mut raw_force = 0.0_f64;
+        let (mut raw_force, mut whole) = (0.0_f64, 0.0_f64);
         for panel in &s.panels[island.first_panel as usize..island.last_panel as usize] {
             let block = &p.blocks[panel.block as usize];
             for own_i in 0..block.dim as usize {
@@ -248,12 +287,14 @@ impl Memory {
                 if unit > 0.0 {
                     let diagonal = p.P[block.P_at as usize + own_i * (block.stride as usize + 1)];
                     force = force.max(unit * own[i]);
+                    whole = whole.max(unit * felt[i]);
                     all = all.max(unit * pushes[i]);
                     stiff = stiff.max(unit * unit * diagonal);
                     speed = speed.max(point.x[i].abs() / unit);
                 }
             }
         }
+        let force = force.min(SQUEEZE * whole);
         for spring in &p.saturations {
             let block = p.block_of(spring.index);
             if (island.first_panel..island.last_panel).contains(&s.panel_of_block[block]) {
@@ -363,8 +404,41 @@ fn row_holds(
     u.iter().zip(z).enumerate().all(|(j, (u, z))| {
         let [size, terms_of_edge] = terms.of_edge(p, cone, j);
         let own = if terms.size > 0.0 { size / terms.size } else { 0.0 };
-        near(&Error { outside: -u, product: (u * z).abs(), push: *z }, own, terms_of_edge)
+        let left = left_of_edge(p, cone, j);
+        // of one that is nothing at all, rounding: its own, and what the quick look takes for that
+        let rounding = ROUNDING / ROW * (terms_of_edge + QUICK * speed);
+        let terms = (terms_of_edge * left).max(if left < 1.0 { rounding } else { 0.0 });
+        near(&Error { outside: -u, product: (u * z).abs(), push: *z }, own * left, terms)
     })
+}
+
+/// Whether a cone touches so few variables that the rows of its Jacobian can cancel in all of them.
+pub(crate) fn may_cancel(p: &ConeProgram, cone: &ConeData) -> bool {
+    let dims = p.sides_of(cone).iter().map(|side| p.blocks[side.block as usize].dim as usize);
+    cone.k > 1 && dims.sum::<usize>() <= LANES
+}
+
+/// Share of an edge's terms that is left where they cancel; one unless that is little.
+///
+/// On a slider whose way an edge is normal to, `E J` is next to nothing though `E` and `J` are not: what
+/// is little beside them moves the slider far.
+fn left_of_edge(p: &ConeProgram, cone: &ConeData, j: usize) -> f64 {
+    if !may_cancel(p, cone) {
+        return 1.0;
+    }
+    let (mut left, mut all) = (0.0_f64, 0.0_f64);
+    for (column, _) in units::columns(p, cone) {
+        let (mut sum, mut parts) = (0.0_f64, 0.0_f64);
+        for r in 0..cone.k as usize {
+            let E = p.E[cone.E_at as usize + r * cone.stride_z as usize + j];
+            let part = E * p.J[cone.J_at as usize + r * cone.width as usize + column];
+            sum += part;
+            parts += part.abs();
+        }
+        left = left.max(sum.abs());
+        all = all.max(parts);
+    }
+    if left < THIN * all { left / all } else { 1.0 }
 }
 
 /// What a row or a cone is off: by how much it is outside, its product, and the multiplier.

@@ -125,15 +125,27 @@ impl Units {
         let Self { variable, row, entries, entries_at, sizes, .. } = self;
         let cone = &p.cones[k];
         let entries = &entries[entries_at[k] as usize..][..cone.width as usize];
+        // a friction coefficient may be small: the first row, the normal's, says more than the others, where
+        // it is known
+        let normal = &p.J[cone.J_at as usize..][..cone.width as usize];
+        let length = edge(p, cone, 0, cone.stride_z as usize);
         sizes.clear();
         let mut all = 0.0_f64;
-        for (columns, variables) in sides(p, cone) {
-            for (entry, variable) in entries[columns].iter().zip(&variable[variables]) {
-                all = all.max(*entry);
-                let size = entry * variable;
-                if size > 0.0 {
-                    sizes.push(size);
+        for only_normal in [true, false] {
+            all = 0.0;
+            for (columns, variables) in sides(p, cone) {
+                let both = entries[columns.clone()].iter().zip(&normal[columns]);
+                for ((entry, normal), variable) in both.zip(&variable[variables]) {
+                    let entry = if only_normal { normal.abs() * length } else { *entry };
+                    all = all.max(entry);
+                    let size = entry * variable;
+                    if size > 0.0 {
+                        sizes.push(size);
+                    }
                 }
+            }
+            if !sizes.is_empty() || all > 0.0 && !*started {
+                break;
             }
         }
         if all == 0.0 {

@@ -19,6 +19,7 @@ mod simd;
 mod sizes;
 mod solve;
 mod tile;
+mod touching;
 mod verdict;
 mod wide;
 
@@ -42,7 +43,8 @@ pub(crate) use simd::Avx2;
 pub(crate) use simd::{Isa, Lane, Portable, Simd};
 pub(crate) use sizes::{advance_variables, all_finite, largest, row_sizes};
 pub(crate) use solve::solve;
-pub(crate) use verdict::{Allowed, Extremes, rows_hold, thinnest, verdict};
+pub(crate) use touching::{Allowed, rows_hold, thinnest};
+pub(crate) use verdict::{Extremes, verdict};
 
 pub(crate) use crate::cone::second_order::MAX as MAX_ROUND;
 

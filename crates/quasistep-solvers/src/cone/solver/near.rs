@@ -131,8 +131,9 @@ fn is_near(
             own_force = own_force.max(spring.gradient(0.0).abs() / scale.sqrt());
         }
     }
-    // what hardly moves is measured by what its forces could do
-    let mut speed = force / scale;
+    // what hardly moves is measured by what its forces could do; of next to no mass they could do anything,
+    // which is believed up to one of the caller's units
+    let mut speed = (force / scale).min(1.0);
     // lane by lane: one number after another, each would wait for the one before
     let [mut fast, mut outside, mut pull, mut product] = [[0.0; LANES]; 4];
     for group in &s.groups[island.first_group as usize..island.last_group as usize] {

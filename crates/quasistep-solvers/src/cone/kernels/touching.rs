@@ -1,0 +1,151 @@
+//! A quick look at rows that are not quite as they should: whether each is as near as its own terms allow.
+
+use super::verdict::largest;
+use super::{Simd, kernel, lanes};
+use crate::cone::check::{THIN, may_cancel};
+use crate::cone::program::{ConeData, ConeProgram, LANES, MAX_ROWS};
+use crate::cone::structure::Group;
+use crate::cone::units::columns;
+
+/// Least over the sides of all cones of the largest entry of the Jacobian's first row; rows of nothing left
+/// out.
+pub(crate) fn thinnest(p: &ConeProgram, groups: &[Group]) -> f64 {
+    let mut least = f64::INFINITY;
+    for group in groups {
+        for cone in &p.cones[group.first_cone as usize..group.last_cone as usize] {
+            let J = &p.J[cone.J_at as usize..][..cone.width as usize];
+            for side in p.sides_of(cone) {
+                let stride = p.blocks[side.block as usize].stride as usize;
+                let J = lanes(&J[side.column as usize..][..stride]);
+                let mut most = [0.0_f64; LANES];
+                for J in J {
+                    for (most, J) in most.iter_mut().zip(J) {
+                        *most = if J.abs() > *most { J.abs() } else { *most };
+                    }
+                }
+                let most = most[0].max(most[1]).max(most[2].max(most[3]));
+                least = if most > 0.0 { least.min(most) } else { least };
+            }
+        }
+    }
+    least
+}
+
+/// What the slacks of rows may be: a share of the row's terms, and one of its size.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Allowed {
+    pub of_terms: f64,
+    pub by_size: f64,
+    /// What any row may be, whatever its terms.
+    pub anyway: f64,
+}
+
+/// Of the `j`th lane of a cone's edges, above zero where its rows of the Jacobian cancel.
+#[inline(always)]
+fn cancelled<S: Simd>(p: &ConeProgram, cone: &ConeData, j: usize) -> S::V {
+    let (mut left, mut all) = (S::zero(), S::zero());
+    for (column, _) in columns(p, cone) {
+        let (mut sum, mut parts) = (S::zero(), S::zero());
+        for r in 0..cone.k as usize {
+            let E = S::load(&lanes(&p.E[cone.E_at as usize + r * cone.stride_z as usize..])[j]);
+            let J = p.J[cone.J_at as usize + r * cone.width as usize + column];
+            sum = S::fma(E, S::splat(J), sum);
+            parts = S::fma(S::abs(E), S::splat(J.abs()), parts);
+        }
+        left = S::max(left, S::abs(sum));
+        all = S::max(all, parts);
+    }
+    // a little more than the whole check calls thin
+    S::sub(S::mul(S::splat(1.001 * THIN), all), left)
+}
+
+kernel! {
+    /// Whether every row of an island holds to what is allowed, from below and, with a multiplier, from
+    /// above. The slacks are in `u`.
+    rows_hold(
+        p: &ConeProgram,
+        groups: &[Group],
+        allowed: Allowed,
+        x: &[f64],
+        z: &[f64],
+        u: &[f64],
+    ) -> bool {
+        let minus = S::splat(-1.0);
+        let mut beyond = S::zero();
+        let by_size = S::splat(allowed.by_size);
+        let anyway = S::splat(allowed.anyway);
+        for group in groups {
+            for cone in &p.cones[group.first_cone as usize..group.last_cone as usize] {
+                let (k, width) = (cone.k as usize, cone.width as usize);
+                let per = cone.stride_z as usize / LANES;
+                let u = &lanes(&u[cone.at as usize..])[..per];
+                let z = &lanes(&z[cone.at as usize..])[..per];
+                let mut most = S::zero();
+                for (u, z) in u.iter().zip(z) {
+                    let slack = S::load(u);
+                    let held = S::where_positive(S::load(z), slack);
+                    most = S::max(most, S::max(S::mul(minus, slack), held));
+                }
+                if S::positive_bits(S::sub(most, anyway)) == 0 {
+                    continue;
+                }
+                let E = &lanes(&p.E[cone.E_at as usize..])[..k * per];
+                let few = may_cancel(p, cone);
+                let mut longest = S::zero();
+                for J in lanes(&p.J[cone.J_at as usize..][..width]) {
+                    longest = S::max(S::abs(S::load(J)), longest);
+                }
+                // what the first row alone allows is less than all do
+                let least = S::mul(by_size, S::largest(longest));
+                let mut close = S::zero();
+                for j in 0..per {
+                    let slack = S::load(&u[j]);
+                    let held = S::where_positive(S::load(&z[j]), slack);
+                    let off = S::max(S::mul(minus, slack), held);
+                    let E = S::abs(S::load(&E[j]));
+                    close = S::max(close, S::fma(S::mul(minus, least), E, off));
+                }
+                if !few && S::positive_bits(close) == 0 {
+                    continue;
+                }
+                let (mut sums, mut entries) = ([0.0; MAX_ROWS], [0.0; MAX_ROWS]);
+                for r in 0..k {
+                    let (mut acc, mut most) = (S::zero(), S::zero());
+                    for side in p.sides_of(cone) {
+                        let block = &p.blocks[side.block as usize];
+                        let (at, stride) = (r * width + side.column as usize, block.stride as usize);
+                        let J = &p.J[cone.J_at as usize + at..][..stride];
+                        for (J, x) in lanes(J).iter().zip(lanes(&x[block.at as usize..])) {
+                            let J = S::abs(S::load(J));
+                            acc = S::fma(J, S::abs(S::load(x)), acc);
+                            most = S::max(most, J);
+                        }
+                    }
+                    entries[r] = largest::<S>(most);
+                    sums[r] = allowed.of_terms * (S::sum(acc) + p.b[cone.b_at as usize + r].abs());
+                }
+                // a lever arm of friction is no reason for more
+                for r in 1..k {
+                    entries[r] = entries[r].min(entries[0]);
+                }
+                for j in 0..per {
+                    let (mut terms, mut own) = (S::zero(), S::zero());
+                    for r in 0..k {
+                        let E = S::abs(S::load(&E[r * per + j]));
+                        terms = S::max(terms, S::mul(S::splat(sums[r]), E));
+                        own = S::max(own, S::mul(S::splat(entries[r]), E));
+                    }
+                    let slack = S::load(&u[j]);
+                    let held = S::where_positive(S::load(&z[j]), slack);
+                    let off = S::max(S::mul(minus, slack), held);
+                    beyond = S::max(beyond, S::fma(minus, S::fma(by_size, own, terms), off));
+                    if few && S::positive_bits(S::sub(off, anyway)) != 0 {
+                        // an edge that is next to nothing is not for a quick look
+                        beyond = S::max(beyond, cancelled::<S>(p, cone, j));
+                    }
+                }
+            }
+        }
+        S::positive_bits(beyond) == 0
+    }
+}
