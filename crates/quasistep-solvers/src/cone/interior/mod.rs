@@ -39,8 +39,10 @@ use work::Work;
 const STALLED: u32 = 2;
 /// Iterations before an island counts as stuck.
 const ITERATIONS: u32 = 60;
-/// Share of the way to the boundary that a step takes.
+/// Share of the way to the boundary that a step takes, and the most of it where the predictor gets almost all
+/// products down: their mean falls by what is left of the way. Round cones keep to the first.
 const STEP: f64 = 0.99;
+const STEP_MOST: f64 = 0.9999;
 /// Power of the mean product after the predictor, as a share of that before: the share to aim at.
 const CENTER: i32 = 5;
 const CENTER_ROUND: i32 = 3;
@@ -303,7 +305,8 @@ impl Interior {
                 &mut self.dx,
             );
             let longest = self.lengthen(work, aim);
-            let alpha = (STEP * longest).min(1.0);
+            let share = if work.round { STEP } else { (1.0 - aim / mu).clamp(STEP, STEP_MOST) };
+            let alpha = (share * longest).min(1.0);
             // written so that NaN ends here, with the point still good
             if !(alpha > 1e-6 && kernels::all_finite(work.isa, work.panels, &self.dx)) {
                 return Outcome::Stuck;
