@@ -18,6 +18,8 @@ struct Towers {
     boxes: Vec<(usize, f64, f64)>,
     /// Boxes of a contact, its Jacobian row by row, and its offset.
     contacts: Vec<(Vec<usize>, [Vec<f64>; 3], f64)>,
+    /// Whether contacts are round cones.
+    round: bool,
 }
 
 /// The four edges of a pyramid.
@@ -27,7 +29,7 @@ fn edges() -> Vec<[f64; 3]> {
 
 impl Towers {
     /// Towers of these heights, the first pushed at its top. Masses of a tower are 1 : 3 : 9 and so on.
-    fn new(heights: &[usize]) -> Self {
+    fn new(heights: &[usize], round: bool) -> Self {
         let mut boxes = Vec::new();
         for (tower, height) in heights.iter().enumerate() {
             for k in 0..*height {
@@ -43,7 +45,7 @@ impl Towers {
             }
             program.c(k)[5] = mass * 9.81 * H;
         }
-        let mut towers = Self { program, boxes, contacts: Vec::new() };
+        let mut towers = Self { program, boxes, contacts: Vec::new(), round };
         let mut first = 0;
         for (tower, height) in heights.iter().enumerate() {
             for k in first..first + height {
@@ -84,7 +86,8 @@ impl Towers {
         }
         let list: Vec<u32> = on.iter().map(|k| *k as u32).collect();
         let E = edges().concat();
-        let mut contact = self.program.push_cone(Cone::Edges(&E), 3, &list);
+        let cone = if self.round { Cone::Round(&[1.0, MU, MU]) } else { Cone::Edges(&E) };
+        let mut contact = self.program.push_cone(cone, 3, &list);
         contact.b()[0] = b;
         for side in 0..on.len() {
             for (r, row) in rows.iter().enumerate() {
@@ -121,13 +124,27 @@ impl Towers {
             };
             let rates = [rate(0), rate(1), rate(2)];
             speed[tower] = speed[tower].max(b.abs());
-            for edge in edges() {
-                let z = *z.next().expect("a multiplier per edge");
-                let u: f64 = edge.iter().zip(rates).map(|(e, v)| e * v).sum();
-                let own = &mut off[tower];
-                own[1] = own[1].max(-u);
-                own[2] = own[2].max(-z);
-                own[3] = own[3].max((z * u).abs());
+            let rows_of_E = if self.round {
+                vec![[1.0, 0.0, 0.0], [0.0, MU, 0.0], [0.0, 0.0, MU]]
+            } else {
+                edges()
+            };
+            let z: Vec<f64> = rows_of_E.iter().map(|_| *z.next().expect("a multiplier")).collect();
+            let u: Vec<f64> =
+                rows_of_E.iter().map(|e| e.iter().zip(rates).map(|(e, v)| e * v).sum()).collect();
+            let own = &mut off[tower];
+            if self.round {
+                own[1] = own[1].max(u[1].hypot(u[2]) - u[0]);
+                own[2] = own[2].max(z[1].hypot(z[2]) - z[0]);
+                own[3] = own[3].max(z.iter().zip(&u).map(|(z, u)| z * u).sum::<f64>().abs());
+            } else {
+                for (z, u) in z.iter().zip(&u) {
+                    own[1] = own[1].max(-u);
+                    own[2] = own[2].max(-z);
+                    own[3] = own[3].max((z * u).abs());
+                }
+            }
+            for (edge, z) in rows_of_E.iter().zip(z) {
                 for (side, k) in on.iter().enumerate() {
                     for i in 0..6 {
                         let arm: f64 = (0..3).map(|r| edge[r] * rows[r][6 * side + i]).sum();
@@ -157,30 +174,34 @@ impl Towers {
 fn islands_at_rest_are_near_enough_too() {
     let settings = Settings { accuracy: ACCURACY, ..Settings::default() };
     for heights in [&[8][..], &[6, 1, 2], &[1, 7], &[3, 3, 3]] {
-        let towers = Towers::new(heights);
-        let (mut near, mut exact) = (Solution::default(), Solution::default());
-        let mut solver = ConeSolver::new();
-        solver.solve(&towers.program, None, &settings, &mut near);
-        assert_eq!((near.status, near.reason), (Status::Solved, None::<Reason>), "{heights:?}");
-        assert_eq!(near.method, Method::InteriorPoint, "{heights:?}");
-        for (t, off) in towers.errors(&near).into_iter().enumerate() {
-            // rounding of the sums here and there
-            assert!(off.iter().all(|v| *v <= 1.0 + 1e-3), "{heights:?}, tower {t}: {off:?}");
-        }
-        solver.solve(&towers.program, None, &Settings::default(), &mut exact);
-        assert_eq!(exact.status, Status::Solved, "{heights:?}");
-        // the cost's excess is products, violations, pulls and what is out of balance: 1/2 m d² ≤ their sum
-        let rows = near.z.len() as f64;
-        for (k, (tower, m, inertia)) in towers.boxes.iter().enumerate() {
-            let natural = 9.81 * H;
-            let most =
-                towers.boxes.iter().filter(|b| b.0 == *tower).map(|b| b.1).fold(0.0, f64::max);
-            let open = 4.0 * rows * ACCURACY * most * natural.max(0.1) * natural;
-            for i in 0..6 {
-                let weight = if i < 3 { *inertia } else { *m };
-                let d = near.x[6 * k + i] - exact.x[6 * k + i];
-                assert!(0.5 * weight * d * d <= open, "{heights:?} box {k}: {d}");
-            }
+        near_enough(&Towers::new(heights, false), heights, &settings);
+        near_enough(&Towers::new(heights, true), heights, &settings);
+    }
+}
+
+/// Solves to the accuracy and to the last digit.
+fn near_enough(towers: &Towers, heights: &[usize], settings: &Settings) {
+    let (mut near, mut exact) = (Solution::default(), Solution::default());
+    let mut solver = ConeSolver::new();
+    solver.solve(&towers.program, None, settings, &mut near);
+    assert_eq!((near.status, near.reason), (Status::Solved, None::<Reason>), "{heights:?}");
+    assert_eq!(near.method, Method::InteriorPoint, "{heights:?}");
+    for (t, off) in towers.errors(&near).into_iter().enumerate() {
+        // rounding of the sums here and there
+        assert!(off.iter().all(|v| *v <= 1.0 + 1e-3), "{heights:?}, tower {t}: {off:?}");
+    }
+    solver.solve(&towers.program, None, &Settings::default(), &mut exact);
+    assert_eq!(exact.status, Status::Solved, "{heights:?}");
+    // the cost's excess is products, violations, pulls and what is out of balance: 1/2 m d² ≤ their sum
+    let rows = near.z.len() as f64;
+    for (k, (tower, m, inertia)) in towers.boxes.iter().enumerate() {
+        let natural = 9.81 * H;
+        let most = towers.boxes.iter().filter(|b| b.0 == *tower).map(|b| b.1).fold(0.0, f64::max);
+        let open = 4.0 * rows * ACCURACY * most * natural.max(0.1) * natural;
+        for i in 0..6 {
+            let weight = if i < 3 { *inertia } else { *m };
+            let d = near.x[6 * k + i] - exact.x[6 * k + i];
+            assert!(0.5 * weight * d * d <= open, "{heights:?} box {k}: {d}");
         }
     }
 }

@@ -1,6 +1,6 @@
 //! Islands by the interior point, one after another or on threads.
 
-use crate::cone::interior::Interior;
+use crate::cone::interior::{Goal, Interior};
 use crate::cone::kernels::Isa;
 use crate::cone::newton::{Newton, Start};
 use crate::cone::program::ConeProgram;
@@ -48,7 +48,7 @@ impl Problem<'_> {
         let Self { isa, p, s } = self;
         let give = if island.cones > 0 { GIVE } else { 0.0 };
         let nearer = if island.round { NEARER_ROUND } else { NEARER };
-        interior.solve(isa, p, s, island, nearer, give);
+        interior.solve(isa, p, s, island, Goal::mean(nearer), give);
         if !newton.can_hold(isa, p, s, island) {
             return false;
         }
@@ -57,7 +57,7 @@ impl Problem<'_> {
             newton.hold(isa, p, s, island, Start::Inside { x, z, s: slacks }, sets)
         };
         hold(interior, SETS[0]) || {
-            interior.go_on(isa, p, s, island, NEAREST, give);
+            interior.go_on(isa, p, s, island, Goal::mean(NEAREST), give);
             hold(interior, SETS[1])
         }
     }

@@ -17,6 +17,8 @@
 //! | `t`        | `dz = −t − W⁻² A dx`                                                    |
 //! | `over`, `under` | how far a limited spring is stretched beyond its limit, upwards and downwards |
 
+mod goal;
+mod lengthen;
 mod sizes;
 mod spring;
 mod start;
@@ -27,7 +29,9 @@ use crate::cone::batches::{Batches, span, spread};
 use crate::cone::kernels::{self, G_at, Isa, Lane, Products, Reach};
 use crate::cone::program::{ConeProgram, LANES};
 use crate::cone::sizes::Sizes;
-use crate::cone::structure::{Island, Panel, Structure};
+use crate::cone::structure::{Island, Structure};
+use crate::kernels::max_abs;
+pub(crate) use goal::Goal;
 use spring::Spring;
 use work::Work;
 
@@ -35,22 +39,13 @@ use work::Work;
 const STALLED: u32 = 2;
 /// Iterations before an island counts as stuck.
 const ITERATIONS: u32 = 60;
-/// Share of the way to the boundary that a step takes.
+/// Share of the way to the boundary that a step takes, and the most of it where the predictor gets almost all
+/// products down: their mean falls by what is left of the way. Round cones keep to the first.
 const STEP: f64 = 0.99;
+const STEP_MOST: f64 = 0.9999;
 /// Power of the mean product after the predictor, as a share of that before: the share to aim at.
 const CENTER: i32 = 5;
 const CENTER_ROUND: i32 = 3;
-/// Directions after the corrector's that look for a longer step, what they add to it, and the share of that
-/// which must come for another one.
-const CENTERINGS: u32 = 2;
-/// Numbers in an island's factor from which such directions are cheap beside it.
-const LARGE: u32 = 8_000;
-const LONGER: f64 = 0.3;
-const WORTH: f64 = 0.1;
-/// Step that is long enough.
-const LONG: f64 = 0.85;
-/// Products at the end of the longer step, over the mean that is aimed at: what is below or above is moved.
-const PRODUCTS: [f64; 2] = [0.1, 10.0];
 /// Diagonal shift towards the last `x`, as a share of the largest diagonal entry of the cost.
 const SHIFT: f64 = 1e-9;
 
@@ -93,7 +88,7 @@ pub(crate) struct Interior {
 /// How an island's iteration ended.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) enum Outcome {
-    /// The mean product is this share of force times speed.
+    /// Where it was to end.
     Reached,
     Stuck,
 }
@@ -157,8 +152,7 @@ impl Interior {
         self.iterations = 0;
     }
 
-    /// Iterates on one island until the mean product of slack and multiplier is `target` of force
-    /// times speed, or nothing moves. The point is in the island's entries of `x`, `s` and `z`. A row gives
+    /// Iterates on one island until `goal` is reached, or nothing moves. The point is in the island's entries of `x`, `s` and `z`. A row gives
     /// way by `give` over the scale of the cost.
     pub fn solve(
         &mut self,
@@ -166,7 +160,7 @@ impl Interior {
         p: &ConeProgram,
         s: &Structure,
         island: &Island,
-        target: f64,
+        goal: Goal,
         give: f64,
     ) -> Outcome {
         let batches = std::mem::take(&mut self.batches);
@@ -174,7 +168,7 @@ impl Interior {
         let scale = self.scale(p, work.panels);
         self.give = give / scale;
         let started = self.start(&work, scale);
-        let end = if started { self.iterate(&work, scale, target) } else { Outcome::Stuck };
+        let end = if started { self.iterate(&work, scale, goal) } else { Outcome::Stuck };
         self.write_rows(&work);
         self.batches = batches;
         end
@@ -202,14 +196,17 @@ impl Interior {
         p: &ConeProgram,
         s: &Structure,
         island: &Island,
-        target: f64,
+        goal: Goal,
         give: f64,
     ) -> Outcome {
         let batches = std::mem::take(&mut self.batches);
         let work = Work::new(isa, p, s, island, &batches);
         let scale = self.scale(p, work.panels);
         self.give = give / scale;
-        let end = self.iterate(&work, scale, target);
+        // another island may have come between
+        let gap = self.gap[span(work.batches)].as_flattened();
+        self.largest_gap = max_abs(gap);
+        let end = self.iterate(&work, scale, goal);
         self.write_rows(&work);
         self.batches = batches;
         end
@@ -221,7 +218,7 @@ impl Interior {
         spread(work.p, work.batches, &self.z_in, &mut self.z);
     }
 
-    fn iterate(&mut self, work: &Work<'_>, scale: f64, target: f64) -> Outcome {
+    fn iterate(&mut self, work: &Work<'_>, scale: f64, goal: Goal) -> Outcome {
         let degree = self.degree(work);
         let shift = SHIFT * scale;
         let power = if work.round { CENTER_ROUND } else { CENTER };
@@ -240,7 +237,10 @@ impl Interior {
             if !mu.is_finite() {
                 return Outcome::Stuck;
             }
-            if now <= target {
+            let sizes = [force, speed, scale];
+            if now <= goal.mean
+                || (pull <= goal.each * force && self.each_within(work, goal.each, sizes))
+            {
                 return Outcome::Reached;
             }
             if now < 0.9 * best {
@@ -305,7 +305,8 @@ impl Interior {
                 &mut self.dx,
             );
             let longest = self.lengthen(work, aim);
-            let alpha = (STEP * longest).min(1.0);
+            let share = if work.round { STEP } else { (1.0 - aim / mu).clamp(STEP, STEP_MOST) };
+            let alpha = (share * longest).min(1.0);
             // written so that NaN ends here, with the point still good
             if !(alpha > 1e-6 && kernels::all_finite(work.isa, work.panels, &self.dx)) {
                 return Outcome::Stuck;
@@ -322,58 +323,6 @@ impl Interior {
             sum = self.advance(work, alpha);
         }
         Outcome::Stuck
-    }
-
-    /// The corrector's direction, or one that lets a longer step by moving the products that end it:
-    /// Gondzio's. Returns its longest step inside.
-    fn lengthen(&mut self, work: &Work<'_>, aim: f64) -> f64 {
-        let mut far = longest(&self.direction(work));
-        let large = work.panels.iter().map(Panel::len).sum::<u32>() >= LARGE;
-        for _ in 0..if large && !work.round { CENTERINGS } else { 0 } {
-            if far >= LONG {
-                break;
-            }
-            let ahead = (far + LONGER).min(1.0);
-            self.last_dx.copy_from_slice(&self.dx);
-            self.start_direction(work);
-            kernels::batch_center(
-                work.isa,
-                work.p,
-                work.batches,
-                work.E,
-                self.give,
-                ahead,
-                PRODUCTS.map(|share| share * aim),
-                &self.s_in,
-                &self.z_in,
-                &self.ds,
-                &self.dz,
-                &mut self.t,
-                &mut self.dx,
-            );
-            std::mem::swap(&mut self.ds, &mut self.last_ds);
-            std::mem::swap(&mut self.dz, &mut self.last_dz);
-            for spring in &mut self.springs {
-                spring.last_change = spring.change;
-            }
-            let next = longest(&self.direction(work));
-            // written so that NaN comes back
-            if !(next >= far) {
-                std::mem::swap(&mut self.dx, &mut self.last_dx);
-                std::mem::swap(&mut self.ds, &mut self.last_ds);
-                std::mem::swap(&mut self.dz, &mut self.last_dz);
-                for spring in &mut self.springs {
-                    spring.change = spring.last_change;
-                }
-                break;
-            }
-            let enough = next >= far + WORTH * (ahead - far);
-            far = next;
-            if !enough {
-                break;
-            }
-        }
-        far
     }
 
     /// Puts what pulls, and what springs add, in the place of the direction; forces of the rows are still to be

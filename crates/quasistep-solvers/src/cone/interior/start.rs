@@ -6,8 +6,9 @@ use crate::cone::program::{LANES, MAX_ROWS};
 use crate::cone::{kernels, second_order};
 
 /// Weight of an edge's slack, as a share of the least mass that its contact moves: between 1e-4 and 10 the one with
-/// the fewest iterations on recorded problems.
+/// the fewest iterations on recorded problems. The same of a round cone's.
 const SOFT: f64 = 0.03;
+const SOFT_ROUND: f64 = 0.1;
 /// Slacks, as a share of the largest overlap, and multipliers likewise, that every row has at the start.
 const ROOM: f64 = 1.1;
 const PUSH: f64 = 1.5;
@@ -16,18 +17,15 @@ impl Interior {
     /// The point of least squares between cost and cones, pushed inside the cones.
     pub(super) fn start(&mut self, work: &Work<'_>, scale: f64) -> bool {
         let p = work.p;
-        if !work.round {
-            self.sizes.measure(work.isa, p, work.panels, work.groups, scale);
-        }
+        self.sizes.measure(work.isa, p, work.panels, work.groups, scale);
         for batch in work.batches {
             let m = batch.shape.m as usize;
+            let soft = if batch.shape.round { SOFT_ROUND } else { SOFT };
             let mut weights = [scale; LANES];
-            if !work.round {
-                // a share of the forces that stop what the contact moves
-                for (weight, cone) in weights.iter_mut().zip(&batch.cones[..batch.count as usize]) {
-                    let size = self.sizes.of[*cone as usize];
-                    *weight = if size > 0.0 { SOFT / (size * size) } else { scale };
-                }
+            // a share of the forces that stop what the contact moves
+            for (weight, cone) in weights.iter_mut().zip(&batch.cones[..batch.count as usize]) {
+                let size = self.sizes.of[*cone as usize];
+                *weight = if size > 0.0 { soft / (size * size) } else { scale };
             }
             self.w[batch.at as usize..][..m].fill(weights);
             if batch.shape.round {

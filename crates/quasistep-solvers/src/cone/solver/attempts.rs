@@ -2,7 +2,7 @@
 
 use super::{COLD_ITERATIONS, ConeSolver, FEW, Near, WarmStart, reset};
 use crate::cone::embedding::{self, End};
-use crate::cone::interior::Interior;
+use crate::cone::interior::{Goal, Interior};
 use crate::cone::islands::{GIVE, Problem};
 use crate::cone::newton::{self, PENALTY, Start};
 use crate::cone::program::ConeProgram;
@@ -64,7 +64,7 @@ impl ConeSolver {
         interior.prepare(&scaled.program, structure);
         for island in &structure.islands {
             let give = if island.cones > 0 { GIVE } else { 0.0 };
-            interior.solve(*isa, &scaled.program, structure, island, NEAR, give);
+            interior.solve(*isa, &scaled.program, structure, island, Goal::mean(NEAR), give);
         }
         let iterations = before + interior.iterations;
         self.near.copy(&self.interior);
@@ -85,7 +85,7 @@ impl ConeSolver {
         let p = &scaled.program;
         newton.prepare(p, structure);
         for island in &structure.islands {
-            interior.solve(*isa, p, structure, island, NEARER, 0.0);
+            interior.solve(*isa, p, structure, island, Goal::mean(NEARER), 0.0);
         }
         newton.iterations += before + interior.iterations;
         for share in POLISHED {

@@ -1,7 +1,7 @@
 //! Answers to a given accuracy, where not all digits are asked for.
 
 use super::{ConeSolver, EVEN};
-use crate::cone::interior::Interior;
+use crate::cone::interior::{Goal, Interior};
 use crate::cone::kernels::lanes;
 use crate::cone::newton::Newton;
 use crate::cone::program::{ConeProgram, LANES};
@@ -15,6 +15,9 @@ use crate::{Method, Solution, Status};
 const PRODUCT: f64 = 0.3;
 const CLOSER: f64 = 0.1;
 const TIMES: u32 = 3;
+/// Share of the accuracy within which everything is when the interior point ends without being asked: the rest is
+/// for rounding between its numbers and those of the answer.
+const WITHIN: f64 = 0.9;
 
 impl ConeSolver {
     /// The interior point's own end; false if it is not near enough.
@@ -36,7 +39,8 @@ impl ConeSolver {
         interior.prepare(program, structure);
         let mut target = PRODUCT * accuracy;
         for island in &structure.islands {
-            interior.solve(*isa, program, structure, island, target, 0.0);
+            let goal = Goal { mean: target, each: WITHIN * accuracy };
+            interior.solve(*isa, program, structure, island, goal, 0.0);
         }
         for time in 0..=TIMES {
             self.read_interior(program, out);
@@ -50,7 +54,7 @@ impl ConeSolver {
                 }
                 near = false;
                 if time < TIMES {
-                    interior.go_on(*isa, program, structure, island, target, 0.0);
+                    interior.go_on(*isa, program, structure, island, Goal::mean(target), 0.0);
                 }
             }
             if near {

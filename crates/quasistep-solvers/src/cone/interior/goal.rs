@@ -1,0 +1,92 @@
+//! When an island's iteration ends.
+
+use super::Interior;
+use super::work::Work;
+use crate::cone::program::LANES;
+use crate::kernels::larger;
+
+/// Where an iteration ends: at the first of both.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Goal {
+    /// The mean product of slack and multiplier as a share of force times speed, gaps as one of the speed and pulls
+    /// as one of the force.
+    pub mean: f64,
+    /// Every product, row and variable likewise, and every variable measured by its own cost; 0 if nobody asks.
+    pub each: f64,
+}
+
+impl Goal {
+    /// A mean product.
+    pub fn mean(mean: f64) -> Self {
+        Self { mean, each: 0.0 }
+    }
+}
+
+impl Interior {
+    /// Whether every product, row and variable of an island is off by no more than a share of its forces and speeds:
+    /// what is asked of the answer at the end, from numbers that are at hand before it.
+    pub(super) fn each_within(
+        &self,
+        work: &Work<'_>,
+        share: f64,
+        [force, speed, scale]: [f64; 3],
+    ) -> bool {
+        let [mut fast, mut outside, mut product] = [[0.0; LANES]; 3];
+        for batch in work.batches {
+            let (at, m) = (batch.at as usize, batch.shape.m as usize);
+            let z = &self.z_in[at..][..m];
+            let s = &self.s_in[at..][..m];
+            let gap = &self.gap[at..][..m];
+            let mut largest = [0.0; LANES];
+            // of round cones
+            let [mut dot, mut first, mut squares] = [[0.0; LANES]; 3];
+            for (j, ((z, s), gap)) in z.iter().zip(s).zip(gap).enumerate() {
+                for l in 0..LANES {
+                    // `A x − b`, but for what a row gives way
+                    let u = s[l] + gap[l];
+                    largest[l] = larger(largest[l], u.abs());
+                    if batch.shape.round {
+                        dot[l] += z[l] * u;
+                        if j == 0 {
+                            first[l] = u;
+                        } else {
+                            squares[l] += u * u;
+                        }
+                    } else {
+                        product[l] = larger(product[l], (z[l] * u).abs());
+                        outside[l] = larger(outside[l], -u);
+                    }
+                }
+            }
+            // slacks of cones that are none are no speeds
+            for l in 0..batch.count as usize {
+                fast[l] = larger(fast[l], largest[l]);
+                product[l] = larger(product[l], dot[l].abs());
+                outside[l] = larger(outside[l], squares[l].sqrt() - first[l]);
+            }
+        }
+        let [fast, outside, product] =
+            [fast, outside, product].map(|v| v.into_iter().fold(0.0, larger));
+        let speed = larger(speed, fast);
+        if !(outside <= share * speed && product <= share * force * speed) {
+            return false;
+        }
+        let (mut own_force, mut own_pull) = (0.0_f64, 0.0_f64);
+        for panel in work.panels {
+            let block = &work.p.blocks[panel.block as usize];
+            for i in 0..block.dim {
+                let cost = work.p.P[(block.P_at + i * (block.stride + 1)) as usize];
+                let root = if cost > 0.0 { cost } else { scale }.sqrt();
+                let at = (block.at + i) as usize;
+                own_force = larger(own_force, work.p.c[at].abs() / root);
+                own_pull = larger(own_pull, self.pull[at].abs() / root);
+            }
+        }
+        for (spring, data) in self.springs.iter().zip(&work.p.saturations) {
+            if work.has(spring.panel) {
+                own_force = larger(own_force, data.gradient(0.0).abs() / scale.sqrt());
+            }
+        }
+        own_pull <= share * own_force
+    }
+}

@@ -1,0 +1,72 @@
+//! Longer steps.
+
+use super::work::Work;
+use super::{Interior, longest};
+use crate::cone::kernels;
+use crate::cone::structure::Panel;
+
+/// Numbers in an island's factor from which directions after the corrector's are cheap beside it, and how many look
+/// for a longer step then.
+const CENTERINGS: [(u32, u32); 2] = [(40_000, 3), (8_000, 2)];
+/// What they add to the step, and the share of that which must come for another one.
+const LONGER: f64 = 0.3;
+const WORTH: f64 = 0.1;
+/// Step that is long enough.
+const LONG: f64 = 0.92;
+/// Products at the end of the longer step, over the mean that is aimed at: what is below or above is moved.
+const PRODUCTS: [f64; 2] = [0.1, 10.0];
+
+impl Interior {
+    /// The corrector's direction, or one that lets a longer step by moving the products that end it:
+    /// Gondzio's. Returns its longest step inside.
+    pub(super) fn lengthen(&mut self, work: &Work<'_>, aim: f64) -> f64 {
+        let mut far = longest(&self.direction(work));
+        let size = work.panels.iter().map(Panel::len).sum::<u32>();
+        let most = CENTERINGS.iter().find(|(from, _)| size >= *from).map_or(0, |(_, most)| *most);
+        for _ in 0..if work.round { 0 } else { most } {
+            if far >= LONG {
+                break;
+            }
+            let ahead = (far + LONGER).min(1.0);
+            self.last_dx.copy_from_slice(&self.dx);
+            self.start_direction(work);
+            kernels::batch_center(
+                work.isa,
+                work.p,
+                work.batches,
+                work.E,
+                self.give,
+                ahead,
+                PRODUCTS.map(|share| share * aim),
+                &self.s_in,
+                &self.z_in,
+                &self.ds,
+                &self.dz,
+                &mut self.t,
+                &mut self.dx,
+            );
+            std::mem::swap(&mut self.ds, &mut self.last_ds);
+            std::mem::swap(&mut self.dz, &mut self.last_dz);
+            for spring in &mut self.springs {
+                spring.last_change = spring.change;
+            }
+            let next = longest(&self.direction(work));
+            // written so that NaN comes back
+            if !(next >= far) {
+                std::mem::swap(&mut self.dx, &mut self.last_dx);
+                std::mem::swap(&mut self.ds, &mut self.last_ds);
+                std::mem::swap(&mut self.dz, &mut self.last_dz);
+                for spring in &mut self.springs {
+                    spring.change = spring.last_change;
+                }
+                break;
+            }
+            let enough = next >= far + WORTH * (ahead - far);
+            far = next;
+            if !enough {
+                break;
+            }
+        }
+        far
+    }
+}
