@@ -11,8 +11,6 @@ use crate::cone::program::{ConeData, ConeProgram, LANES};
 use crate::cone::structure::{Group, Island, Panel, Structure};
 use std::ops::Range;
 
-/// Largest share of the normal's that friction coefficients have where they are taken for no lengths.
-const SLIPPERY: f64 = 0.1;
 /// Passes over the contacts that reach all of an island, most often two; then those that even out.
 const PASSES: usize = 64;
 const EVENING: usize = 2;
@@ -127,18 +125,13 @@ impl Units {
         let Self { variable, row, entries, entries_at, sizes, .. } = self;
         let cone = &p.cones[k];
         let entries = &entries[entries_at[k] as usize..][..cone.width as usize];
-        // small friction coefficients are no lengths: the first row, the normal's, then says more than the others,
-        // where it is known
+        // a friction coefficient may be small: the first row, the normal's, says more than the others, where
+        // it is known
         let normal = &p.J[cone.J_at as usize..][..cone.width as usize];
         let length = edge(p, cone, 0, cone.stride_z as usize);
-        let stride = cone.stride_z as usize;
-        let slippery = (1..cone.k as usize).all(|r| edge(p, cone, r, stride) <= SLIPPERY * length);
         sizes.clear();
         let mut all = 0.0_f64;
         for only_normal in [true, false] {
-            if only_normal && !slippery {
-                continue;
-            }
             all = 0.0;
             for (columns, variables) in sides(p, cone) {
                 let both = entries[columns.clone()].iter().zip(&normal[columns]);
