@@ -11,6 +11,8 @@ use crate::cone::program::{ConeData, ConeProgram, LANES};
 use crate::cone::structure::{Group, Island, Panel, Structure};
 use std::ops::Range;
 
+/// Share of an entry's size that a normal's must have: its lever arms may be nothing but for rounding.
+const BY_CHANCE: f64 = 0.1;
 /// Passes over the contacts that reach all of an island, most often two; then those that even out.
 const PASSES: usize = 64;
 const EVENING: usize = 2;
@@ -136,7 +138,13 @@ impl Units {
             for (columns, variables) in sides(p, cone) {
                 let both = entries[columns.clone()].iter().zip(&normal[columns]);
                 for ((entry, normal), variable) in both.zip(&variable[variables]) {
-                    let entry = if only_normal { normal.abs() * length } else { *entry };
+                    let normal = normal.abs() * length;
+                    let by_chance = normal < BY_CHANCE * entry;
+                    let entry = match only_normal {
+                        true if by_chance => 0.0,
+                        true => normal,
+                        false => *entry,
+                    };
                     all = all.max(entry);
                     let size = entry * variable;
                     if size > 0.0 {
