@@ -11,7 +11,7 @@ use crate::cone::units::{self, Units};
 
 /// Slack that a row may have where it should be zero or more, as a share of its terms.
 const ROW: f64 = 1e-8;
-/// The same as a share of the speeds around, in units of the contacts' normals: rows of a patch contradict one
+/// The same as a share of the speeds around, in units of the contacts: rows of a patch contradict one
 /// another by so much. Less where the caller's rows come in many units: those of the contacts are then
 /// known only roughly.
 const TOUCHING: f64 = 1e-8;

@@ -11,8 +11,6 @@ use crate::cone::program::{ConeData, ConeProgram, LANES};
 use crate::cone::structure::{Group, Island, Panel, Structure};
 use std::ops::Range;
 
-/// Share of an entry's size that a normal's must have: its lever arms may be nothing but for rounding.
-const BY_CHANCE: f64 = 0.1;
 /// Passes over the contacts that reach all of an island, most often two; then those that even out.
 const PASSES: usize = 64;
 const EVENING: usize = 2;
@@ -127,33 +125,15 @@ impl Units {
         let Self { variable, row, entries, entries_at, sizes, .. } = self;
         let cone = &p.cones[k];
         let entries = &entries[entries_at[k] as usize..][..cone.width as usize];
-        // a friction coefficient may be small: the first row, the normal's, says more than the others, where
-        // it is known
-        let normal = &p.J[cone.J_at as usize..][..cone.width as usize];
-        let length = edge(p, cone, 0, cone.stride_z as usize);
         sizes.clear();
         let mut all = 0.0_f64;
-        for only_normal in [true, false] {
-            all = 0.0;
-            for (columns, variables) in sides(p, cone) {
-                let both = entries[columns.clone()].iter().zip(&normal[columns]);
-                for ((entry, normal), variable) in both.zip(&variable[variables]) {
-                    let normal = normal.abs() * length;
-                    let by_chance = normal < BY_CHANCE * entry;
-                    let entry = match only_normal {
-                        true if by_chance => 0.0,
-                        true => normal,
-                        false => *entry,
-                    };
-                    all = all.max(entry);
-                    let size = entry * variable;
-                    if size > 0.0 {
-                        sizes.push(size);
-                    }
+        for (columns, variables) in sides(p, cone) {
+            for (entry, variable) in entries[columns].iter().zip(&variable[variables]) {
+                all = all.max(*entry);
+                let size = entry * variable;
+                if size > 0.0 {
+                    sizes.push(size);
                 }
-            }
-            if !sizes.is_empty() || all > 0.0 && !*started {
-                break;
             }
         }
         if all == 0.0 {

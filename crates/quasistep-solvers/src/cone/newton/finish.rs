@@ -189,15 +189,11 @@ impl Newton {
             if !(new > 0.0 && length > 0.0) {
                 break;
             }
-            if old.is_finite() {
-                for panel in work.panels {
-                    let at = panel.x_at as usize..(panel.x_at + panel.dim) as usize;
-                    self.smooth[at].fill(0.0);
-                }
-                kernels::add_forces(work.isa, work.p, work.groups, &self.rates, &mut self.smooth);
-            } else {
-                self.felt(work, rho);
+            for panel in work.panels {
+                let at = panel.x_at as usize..(panel.x_at + panel.dim) as usize;
+                self.smooth[at].fill(0.0);
             }
+            kernels::add_forces(work.isa, work.p, work.groups, &self.rates, &mut self.smooth);
             let step = new / length;
             for panel in work.panels {
                 for i in panel.x_at as usize..(panel.x_at + panel.dim) as usize {
@@ -223,22 +219,6 @@ impl Newton {
             }
         }
         -below.iter().fold(0.0, |m: f64, v| m.max(*v))
-    }
-
-    /// `smooth = AᵀA d` of active rows where `d = H⁻¹ Pd`: what the factor is of without the cost, over `rho`.
-    fn felt(&mut self, work: &Work<'_>, rho: f64) {
-        kernels::cost_times(work.isa, work.p, work.panels, &self.d, &mut self.smooth);
-        for (k, spring) in work.p.saturations.iter().enumerate() {
-            if work.has(self.spring_panel[k]) && !self.limited[k] {
-                let at = self.spring_at[k] as usize;
-                self.smooth[at] += spring.stiffness * self.d[at];
-            }
-        }
-        for panel in work.panels {
-            for i in panel.x_at as usize..(panel.x_at + panel.dim) as usize {
-                self.smooth[i] = (self.Pd[i] - self.smooth[i]) / rho;
-            }
-        }
     }
 
     /// `d = −H⁻¹ (smooth − Aᵀ lambda)` and `rates = A d`.
