@@ -63,7 +63,7 @@ impl Scene {
 fn stepping(params: &StepParams) -> String {
     let words: BTreeMap<_, _> = step_words(params).into_iter().collect();
     format!(
-        "{} s: formulation {}, cone {}, inertia {}, integration {}",
+        "{} s, formulation {}, cone {}, inertia {}, integration {}",
         words["size"], words["formulation"], words["cone"], words["inertia"], words["integration"]
     )
 }
