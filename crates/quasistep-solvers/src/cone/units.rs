@@ -4,13 +4,16 @@
 //! `r E J u` is near one, and so is the largest of every variable. A lever arm, a friction coefficient
 //! or an inclined normal is near one beside masses, joints and rows whose units may be a million apart.
 //! Where contacts come in units of their own, these are the only ones in which an error at one of them
-//! can be compared with the speed of another. They are known up to a common factor.
+//! can be compared with the speed of another. They are known up to a common factor; where the caller's rows
+//! are alike as they come, they keep their unit.
 
 use crate::cone::kernels::{Lane, lanes, lanes_mut};
 use crate::cone::program::{ConeData, ConeProgram, LANES};
 use crate::cone::structure::{Group, Island, Panel, Structure};
 use std::ops::Range;
 
+/// Least entry of a body's variables at a contact, as a share of one, where all rows come in one unit.
+const ALIKE: f64 = 1.0 / 30.0;
 /// Passes over the contacts that reach all of an island, most often two; then those that even out.
 const PASSES: usize = 64;
 const EVENING: usize = 2;
@@ -70,6 +73,9 @@ impl Units {
             self.variable[padded(p, panel)].fill(0.0);
         }
         self.find_entries(p, groups);
+        if self.are_alike(p, groups, panels) {
+            return;
+        }
         let mut started = false;
         for pass in 0.. {
             let (mut left, mut reached) = (0, 0);
@@ -117,6 +123,48 @@ impl Units {
                 }
             }
         }
+    }
+
+    /// Takes the rows' own unit for all of them, if every contact then moves all bodies that it touches
+    /// about as much as another contact does; else leaves all units open.
+    ///
+    /// Found from one contact to the next, a slippery one would pass its friction coefficient on as a length.
+    fn are_alike(&mut self, p: &ConeProgram, groups: &[Group], panels: &[Panel]) -> bool {
+        let Self { variable, row, entries, entries_at, .. } = self;
+        let entries_of = |k: usize| &entries[entries_at[k] as usize..];
+        for k in cones_of(groups) {
+            for (columns, variables) in sides(p, &p.cones[k]) {
+                let largest = lanes_mut(&mut variable[variables]);
+                for (most, entry) in largest.iter_mut().zip(lanes(&entries_of(k)[columns])) {
+                    *most = larger(*most, *entry);
+                }
+            }
+        }
+        for panel in panels {
+            for v in &mut variable[padded(p, panel)] {
+                *v = if *v > 0.0 { 1.0 / *v } else { 0.0 };
+            }
+        }
+        let alike = cones_of(groups).all(|k| {
+            sides(p, &p.cones[k]).all(|(columns, variables)| {
+                let mut size = [0.0; LANES];
+                for (entry, unit) in
+                    lanes(&entries_of(k)[columns]).iter().zip(lanes(&variable[variables]))
+                {
+                    size = larger(size, product(entry, unit));
+                }
+                size.iter().any(|size| *size >= ALIKE)
+            })
+        });
+        for k in cones_of(groups) {
+            row[k] = f64::from(u8::from(alike));
+        }
+        if !alike {
+            for panel in panels {
+                variable[padded(p, panel)].fill(0.0);
+            }
+        }
+        alike
     }
 
     /// Units of a cone by those of its variables, then of variables that have none yet; false if none of
