@@ -30,15 +30,9 @@ pub(crate) struct Core {
     pub radius: f64,
 }
 
-/// Corners of a box are numbered by bits: 1 for +x, 2 for +y, 4 for +z.
-const BOX_FACES: [(Vec3, [u32; 4]); 6] = [
-    (Vec3::X, [1, 3, 7, 5]),
-    (Vec3::new(-1.0, 0.0, 0.0), [0, 4, 6, 2]),
-    (Vec3::Y, [2, 6, 7, 3]),
-    (Vec3::new(0.0, -1.0, 0.0), [0, 1, 5, 4]),
-    (Vec3::Z, [4, 5, 7, 6]),
-    (Vec3::new(0.0, 0.0, -1.0), [0, 2, 3, 1]),
-];
+/// Corners of the faces +x, −x, +y, −y, +z, −z of a box; they are numbered by bits: 1 for +x, 2 for +y, 4 for +z.
+const BOX_FACES: [[u32; 4]; 6] =
+    [[1, 3, 7, 5], [0, 4, 6, 2], [2, 6, 7, 3], [0, 1, 5, 4], [4, 5, 7, 6], [0, 2, 3, 1]];
 /// Ends and adjacent faces.
 const BOX_EDGES: [([u32; 2], [u32; 2]); 12] = [
     ([0, 1], [3, 5]),
@@ -87,7 +81,8 @@ impl Core {
                 self.radius = *radius;
             }
             Shape::Box { half } => {
-                let axes = [0, 1, 2].map(|k| X.rotation.rotate(Vec3::AXES[k]) * half[k]);
+                let ways = Vec3::AXES.map(|axis| X.rotation.rotate(axis));
+                let axes = [0, 1, 2].map(|k| ways[k] * half[k]);
                 for corner in 0..8 {
                     let mut p = X.translation;
                     for (bit, axis) in axes.iter().enumerate() {
@@ -95,8 +90,9 @@ impl Core {
                     }
                     self.points.push(p);
                 }
-                for (normal, corners) in BOX_FACES {
-                    self.push_face(X.rotation.rotate(normal), &corners);
+                for (k, corners) in BOX_FACES.iter().enumerate() {
+                    let way = ways[k / 2];
+                    self.push_face(if k % 2 == 0 { way } else { -way }, corners);
                 }
                 self.edges.extend(BOX_EDGES.map(|(ends, faces)| CoreEdge { ends, faces }));
             }

@@ -1,11 +1,11 @@
 //! Signed distance and contact patches of one pair of shapes.
 
-use crate::closest::{closest_points, crossing, foot};
+use crate::closest::{self, closest_points, crossing, foot};
 use crate::cloud::CloudMemory;
 use crate::core::Core;
 use crate::line_patch::along_edges;
 use crate::patch::Clipper;
-use crate::separating_axis::{Axis, Features, best_axis};
+use crate::separating_axis::{self, Axis, Features, best_axis};
 use crate::shape::Shape;
 use crate::tube::Tube;
 use crate::{cylinder, cylinder_pair, half_space, round_patch};
@@ -80,8 +80,16 @@ pub fn contact_patch(
 pub struct NarrowPhase {
     pub(crate) a: Core,
     pub(crate) b: Core,
+    searches: Searches,
     clipper: Clipper,
     pub(crate) clouds: CloudMemory,
+}
+
+/// Memory of the searches for an axis and for closest points.
+#[derive(Debug, Default)]
+struct Searches {
+    axis: separating_axis::Memory,
+    closest: closest::Heights,
 }
 
 impl NarrowPhase {
@@ -108,7 +116,7 @@ impl NarrowPhase {
             _ => {
                 self.a.fill(a, X_WA);
                 self.b.fill(b, X_WB);
-                core_distance(&self.a, &self.b, f64::INFINITY)
+                core_distance(&self.a, &self.b, f64::INFINITY, &mut self.searches)
                     .with_radii(self.a.radius, self.b.radius)
             }
         }
@@ -157,7 +165,7 @@ impl NarrowPhase {
                 self.a.fill(a, X_WA);
                 self.b.fill(b, X_WB);
                 let reach = margin + self.a.radius + self.b.radius;
-                let core = core_distance(&self.a, &self.b, reach);
+                let core = core_distance(&self.a, &self.b, reach, &mut self.searches);
                 if core.phi >= reach {
                     return;
                 }
@@ -249,15 +257,13 @@ pub(crate) fn flip_point(p: ContactPoint) -> ContactPoint {
 const TOUCH: f64 = 1e-9;
 
 /// Signed distance of two cores; may stop at a lower bound once that exceeds `enough`.
-fn core_distance(a: &Core, b: &Core, enough: f64) -> Distance {
+fn core_distance(a: &Core, b: &Core, enough: f64, searches: &mut Searches) -> Distance {
     if !a.is_solid() && !b.is_solid() {
-        return thin_distance(a, b);
+        return thin_distance(a, b, enough, &mut searches.closest);
     }
-    let axis = best_axis(a, b, enough);
+    let axis = best_axis(a, b, enough, &mut searches.axis);
     if axis.separation > enough {
-        let (p_WCa, n_AB_W) = (a.centre, axis.normal);
-        let p_WCb = p_WCa + n_AB_W * axis.separation;
-        return Distance { phi: axis.separation, p_WCa, p_WCb, n_AB_W };
+        return at_least(axis.separation, a, axis.normal);
     }
     if axis.separation <= 0.0 {
         return overlap(a, b, &axis);
@@ -266,7 +272,10 @@ fn core_distance(a: &Core, b: &Core, enough: f64) -> Distance {
     if let Some(facing) = facing(a, b, &axis) {
         return facing;
     }
-    let (p_WCa, p_WCb) = closest_points(a, b);
+    let Some((p_WCa, p_WCb)) = closest_points(a, b, axis.normal, enough, &mut searches.closest)
+    else {
+        return at_least(enough, a, axis.normal);
+    };
     let difference = p_WCb - p_WCa;
     let distance = difference.norm();
     match difference.try_normalize() {
@@ -278,6 +287,12 @@ fn core_distance(a: &Core, b: &Core, enough: f64) -> Distance {
             Distance { phi: axis.separation, p_WCa, p_WCb, n_AB_W }
         }
     }
+}
+
+/// A lower bound of the distance from A.
+fn at_least(phi: f64, a: &Core, n_AB_W: Vec3) -> Distance {
+    let p_WCa = a.centre;
+    Distance { phi, p_WCa, p_WCb: p_WCa + n_AB_W * phi, n_AB_W }
 }
 
 /// Witness points of an overlap or a touch.
@@ -307,7 +322,7 @@ fn facing(a: &Core, b: &Core, axis: &Axis) -> Option<Distance> {
     match axis.features {
         Features::FaceOfA(k) => {
             let p_WCb = extreme(b, -n_AB_W);
-            foot(a, &a.faces[k as usize], p_WCb).map(|_| Distance {
+            foot(a, &a.faces[k as usize], p_WCb, f64::INFINITY).map(|_| Distance {
                 phi,
                 p_WCa: p_WCb - n_AB_W * phi,
                 p_WCb,
@@ -316,7 +331,7 @@ fn facing(a: &Core, b: &Core, axis: &Axis) -> Option<Distance> {
         }
         Features::FaceOfB(k) => {
             let p_WCa = extreme(a, n_AB_W);
-            foot(b, &b.faces[k as usize], p_WCa).map(|_| Distance {
+            foot(b, &b.faces[k as usize], p_WCa, f64::INFINITY).map(|_| Distance {
                 phi,
                 p_WCa,
                 p_WCb: p_WCa + n_AB_W * phi,
@@ -339,8 +354,12 @@ fn extreme(core: &Core, n: Vec3) -> Vec3 {
 }
 
 /// Points and segments against one another: no volume, so no depth.
-fn thin_distance(a: &Core, b: &Core) -> Distance {
-    let (p_WCa, p_WCb) = closest_points(a, b);
+fn thin_distance(a: &Core, b: &Core, enough: f64, heights: &mut closest::Heights) -> Distance {
+    let between = b.centre - a.centre;
+    let axis = between.try_normalize().unwrap_or(Vec3::ZERO);
+    let Some((p_WCa, p_WCb)) = closest_points(a, b, axis, enough, heights) else {
+        return at_least(enough, a, axis);
+    };
     let difference = p_WCb - p_WCa;
     let distance = difference.norm();
     if let Some(n_AB_W) = difference.try_normalize()
@@ -360,7 +379,7 @@ fn thin_distance(a: &Core, b: &Core) -> Distance {
         (Some(u), _) | (None, Some(u)) => u.any_orthogonal(),
         (None, None) => Vec3::Z,
     };
-    let n_AB_W = if n_AB_W.dot(b.centre - a.centre) < 0.0 { -n_AB_W } else { n_AB_W };
+    let n_AB_W = if n_AB_W.dot(between) < 0.0 { -n_AB_W } else { n_AB_W };
     let phi = difference.dot(n_AB_W);
     Distance { phi, p_WCa, p_WCb: p_WCa + n_AB_W * phi, n_AB_W }
 }

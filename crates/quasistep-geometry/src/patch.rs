@@ -32,6 +32,8 @@ pub(crate) struct Clipper {
     polygon: Vec<Corner>,
     next: Vec<Corner>,
     order: Vec<usize>,
+    /// Places of the points in the contact plane.
+    places: Vec<[f64; 2]>,
     kept: Vec<ContactPoint>,
 }
 
@@ -181,34 +183,34 @@ impl Clipper {
     fn keep_corners(&mut self, n: Vec3, points: &[ContactPoint]) {
         let u = n.any_orthogonal();
         let w = n.cross(u);
-        let flat = |k: usize| {
-            let p = points[k].p_WCb;
-            (p.dot(u), p.dot(w))
-        };
-        self.order.clear();
-        self.order.extend(0..points.len());
-        self.order.sort_unstable_by(|&i, &j| {
-            let (a, b) = (flat(i), flat(j));
-            a.0.total_cmp(&b.0).then(a.1.total_cmp(&b.1)).then(i.cmp(&j))
+        let Self { order, places, kept, .. } = self;
+        places.clear();
+        places.extend(points.iter().map(|p| [p.p_WCb.dot(u), p.p_WCb.dot(w)]));
+        order.clear();
+        order.extend(0..points.len());
+        order.sort_unstable_by(|&i, &j| {
+            let (a, b) = (places[i], places[j]);
+            a[0].total_cmp(&b[0]).then(a[1].total_cmp(&b[1])).then(i.cmp(&j))
         });
         // distance of the middle one of three from the line through the others, to the left
         let stands_out = |i: usize, j: usize, k: usize| {
-            let (a, b, c) = (flat(i), flat(j), flat(k));
-            let (dx, dy) = (c.0 - a.0, c.1 - a.1);
-            let length = dx.hypot(dy);
+            let [a, b, c] = [i, j, k].map(|k| places[k]);
+            let [dx, dy] = [c[0] - a[0], c[1] - a[1]];
+            let [ex, ey] = [b[0] - a[0], b[1] - a[1]];
+            let length = (dx * dx + dy * dy).sqrt();
             if length <= SAME {
-                return (b.0 - a.0).hypot(b.1 - a.1) > SAME;
+                return ex * ex + ey * ey > SAME * SAME;
             }
-            (dy * (b.0 - a.0) - dx * (b.1 - a.1)) / length > SAME
+            dy * ex - dx * ey > SAME * length
         };
         let mut ring: [usize; 64] = [0; 64];
         let mut n_ring = 0;
         let mut floor = 0;
         for pass in 0..2 {
             floor = if pass == 0 { 0 } else { n_ring };
-            let m = self.order.len();
+            let m = order.len();
             for step in 0..m {
-                let k = self.order[if pass == 0 { step } else { m - 1 - step }];
+                let k = order[if pass == 0 { step } else { m - 1 - step }];
                 while n_ring >= floor + 2 && !stands_out(ring[n_ring - 2], ring[n_ring - 1], k) {
                     n_ring -= 1;
                 }
@@ -221,15 +223,15 @@ impl Clipper {
             n_ring = n_ring.saturating_sub(1);
         }
         debug_assert!(floor <= n_ring, "{floor} {n_ring}");
-        self.kept.clear();
+        kept.clear();
         let deepest = (0..points.len())
             .fold(0, |best, k| if points[k].phi < points[best].phi - SAME { k } else { best });
         let chosen = &ring[..n_ring];
         for (k, point) in points.iter().enumerate() {
             let wanted = chosen.contains(&k) || k == deepest;
             let near = |other: &ContactPoint| (other.p_WCb - point.p_WCb).max_abs() <= SAME;
-            if wanted && !self.kept.iter().any(near) {
-                self.kept.push(*point);
+            if wanted && !kept.iter().any(near) {
+                kept.push(*point);
             }
         }
     }

@@ -12,6 +12,8 @@ use quasistep_math::Vec3;
 const BIAS: f64 = 1e-9;
 /// Sine of the angle below which edges count as parallel; faces cover their axis.
 const PARALLEL: f64 = 1e-9;
+/// Rounding of a separation, as a share of its terms.
+const ROUNDING: f64 = 1e-12;
 
 /// Features that face one another along an axis.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -30,10 +32,19 @@ pub(crate) struct Axis {
     pub features: Features,
 }
 
+/// Reusable memory of a search; holds no meaning.
+#[derive(Debug, Default)]
+pub(crate) struct Memory {
+    /// Of every face of B, its normal along the arc of an edge of A.
+    along: Vec<f64>,
+    /// Arcs of B's edges.
+    arcs: Vec<Vec3>,
+}
+
 /// The axis along which the cores are farthest apart; at least one core must be solid.
 ///
 /// Stops early, with a lower bound, once the separation exceeds `enough`.
-pub(crate) fn best_axis(a: &Core, b: &Core, enough: f64) -> Axis {
+pub(crate) fn best_axis(a: &Core, b: &Core, enough: f64, memory: &mut Memory) -> Axis {
     let size = (a.points[0] - a.centre).norm() + (b.points[0] - b.centre).norm();
     let bias = BIAS * size;
     let mut best =
@@ -59,13 +70,22 @@ pub(crate) fn best_axis(a: &Core, b: &Core, enough: f64) -> Axis {
     if best.separation > enough {
         return best;
     }
-    for i in 0..a.edges.len() {
-        for j in 0..b.edges.len() {
-            if let Some((separation, normal)) = edge_axis(a, b, i, j)
-                && separation > best.separation + bias
-            {
-                let features = Features::Edges(i as u32, j as u32);
-                best = Axis { separation, normal, features };
+    let mut consider = |i: usize, j: usize| {
+        if let Some((separation, normal)) = edge_axis(a, b, i, j, best.separation)
+            && separation > best.separation + bias
+        {
+            let features = Features::Edges(i as u32, j as u32);
+            best = Axis { separation, normal, features };
+        }
+    };
+    if a.is_solid() && b.is_solid() {
+        crossing_arcs(a, b, memory, consider);
+    } else {
+        for i in 0..a.edges.len() {
+            for j in 0..b.edges.len() {
+                if cross_circle(a, b, i, j) {
+                    consider(i, j);
+                }
             }
         }
     }
@@ -73,55 +93,82 @@ pub(crate) fn best_axis(a: &Core, b: &Core, enough: f64) -> Axis {
 }
 
 /// The least `n · p` over the corners.
+#[inline]
 pub(crate) fn lowest(core: &Core, n: Vec3) -> f64 {
-    core.points.iter().map(|p| p.dot(n)).fold(f64::INFINITY, f64::min)
+    let less = |a: f64, b: f64| if b < a { b } else { a };
+    // four at a time: one minimum need not wait for the last
+    let (fours, rest) = core.points.as_chunks::<4>();
+    let mut low = [f64::INFINITY; 4];
+    for four in fours {
+        low = std::array::from_fn(|l| less(low[l], four[l].dot(n)));
+    }
+    let low = less(less(low[0], low[1]), less(low[2], low[3]));
+    rest.iter().fold(low, |low, p| less(low, p.dot(n)))
 }
 
-/// Separation along the common normal of two edges, if they make a face of the difference.
-fn edge_axis(a: &Core, b: &Core, i: usize, j: usize) -> Option<(f64, Vec3)> {
-    let (ea, eb) = (&a.edges[i], &b.edges[j]);
-    let end = |core: &Core, k: u32| core.points[k as usize];
-    let pa = end(a, ea.ends[0]);
-    let pb = end(b, eb.ends[0]);
-    let da = end(a, ea.ends[1]) - pa;
-    let db = end(b, eb.ends[1]) - pb;
-    let normals = |core: &Core, faces: [u32; 2]| faces.map(|f| core.faces[f as usize].normal);
-    let crosses = match (a.is_solid(), b.is_solid()) {
-        (true, true) => {
-            let [n1, n2] = normals(a, ea.faces);
-            let [m1, m2] = normals(b, eb.faces).map(|m| -m);
-            arcs_cross(n1, n2, m1, m2)
-        }
-        // the Gauss image of a segment is the great circle across it
-        (true, false) => {
-            let [n1, n2] = normals(a, ea.faces);
-            n1.dot(db) * n2.dot(db) < 0.0
-        }
-        (false, true) => {
-            let [m1, m2] = normals(b, eb.faces);
-            m1.dot(da) * m2.dot(da) < 0.0
-        }
-        (false, false) => false,
+/// Pairs of edges of two solids, in order, whose arcs between the normals of their faces cross on the unit
+/// sphere away from their ends: those that make a face of the difference. The normals of B count turned round.
+fn crossing_arcs(a: &Core, b: &Core, memory: &mut Memory, mut consider: impl FnMut(usize, usize)) {
+    let Memory { along, arcs } = memory;
+    // the same with both normals turned round
+    let arc = |core: &Core, faces: [u32; 2]| {
+        let [n1, n2] = faces.map(|f| core.faces[f as usize].normal);
+        n2.cross(n1)
     };
-    if !crosses {
+    arcs.clear();
+    arcs.extend(b.edges.iter().map(|e| arc(b, e.faces)));
+    for (i, ea) in a.edges.iter().enumerate() {
+        let n = arc(a, ea.faces);
+        let [n1, n2] = ea.faces.map(|f| a.faces[f as usize].normal);
+        along.clear();
+        along.extend(b.faces.iter().map(|face| -face.normal.dot(n)));
+        for (j, (eb, m)) in b.edges.iter().zip(&*arcs).enumerate() {
+            let [m1n, m2n] = eb.faces.map(|f| along[f as usize]);
+            if m1n * m2n < 0.0 {
+                let (n1m, n2m) = (n1.dot(*m), n2.dot(*m));
+                if n1m * n2m < 0.0 && m1n * n2m > 0.0 {
+                    consider(i, j);
+                }
+            }
+        }
+    }
+}
+
+/// True if an edge of a solid and a segment make a face of the difference: the Gauss image of a segment is the
+/// great circle across it.
+fn cross_circle(a: &Core, b: &Core, i: usize, j: usize) -> bool {
+    let (ea, eb) = (&a.edges[i], &b.edges[j]);
+    let along = |core: &Core, ends: [u32; 2]| {
+        let [p, q] = ends.map(|k| core.points[k as usize]);
+        q - p
+    };
+    let (solid, faces, direction) = if a.is_solid() {
+        (a, ea.faces, along(b, eb.ends))
+    } else {
+        (b, eb.faces, along(a, ea.ends))
+    };
+    let [n1, n2] = faces.map(|f| solid.faces[f as usize].normal);
+    n1.dot(direction) * n2.dot(direction) < 0.0
+}
+
+/// Separation along the common normal of two edges that make a face of the difference, if it has one and that is
+/// more than `least`, to rounding.
+fn edge_axis(a: &Core, b: &Core, i: usize, j: usize, least: f64) -> Option<(f64, Vec3)> {
+    let [pa, qa] = a.edges[i].ends.map(|k| a.points[k as usize]);
+    let [pb, qb] = b.edges[j].ends.map(|k| b.points[k as usize]);
+    let (da, db) = (qa - pa, qb - pb);
+    let cross = da.cross(db);
+    // outwards from the solid that has this edge
+    let outward = if a.is_solid() { pa - a.centre } else { b.centre - pb };
+    let cross = if cross.dot(outward) < 0.0 { -cross } else { cross };
+    let (square, apart) = (cross.norm_squared(), pb - pa);
+    // most are far from it
+    if cross.dot(apart) < square.sqrt() * (least - ROUNDING * (apart.max_abs() + least.abs())) {
         return None;
     }
-    let cross = da.cross(db);
-    if cross.norm_squared() <= PARALLEL * PARALLEL * da.norm_squared() * db.norm_squared() {
+    if square <= PARALLEL * PARALLEL * da.norm_squared() * db.norm_squared() {
         return None;
     }
     let normal = cross.try_normalize()?;
-    // outwards from the solid that has this edge
-    let outward = if a.is_solid() { pa - a.centre } else { b.centre - pb };
-    let normal = if normal.dot(outward) < 0.0 { -normal } else { normal };
-    Some((normal.dot(pb - pa), normal))
-}
-
-/// True if the arcs (n1, n2) and (m1, m2) cross on the unit sphere, away from their ends.
-fn arcs_cross(n1: Vec3, n2: Vec3, m1: Vec3, m2: Vec3) -> bool {
-    let n = n2.cross(n1);
-    let m = m2.cross(m1);
-    let (m1n, m2n) = (m1.dot(n), m2.dot(n));
-    let (n1m, n2m) = (n1.dot(m), n2.dot(m));
-    m1n * m2n < 0.0 && n1m * n2m < 0.0 && m1n * n2m > 0.0
+    Some((normal.dot(apart), normal))
 }
