@@ -7,13 +7,16 @@ use testkit::hard_problems::{Examiner, Family, HardProblem, Natural};
 
 const COUNT: u64 = 1500;
 /// Seeds of problems of which an answer was wrong once, and what is in them.
-const WRONG_ONCE: [u64; 8] = [
+const WRONG_ONCE: [u64; 11] = [
     // a cone of which one edge is a hundredth of the others, by itself or because its rows cancel on a slider,
     // with force: an answer must hold on that edge by what it is itself
     34_549, 89_845,
     // next to massless: to less than all digits, what forces could do there is no speed to compare with; and
     // towers of slippery contacts, where a friction coefficient is no length
     92_767, 46_066, 72_940,
+    // to less than all digits, bodies without mass that are out of balance in their own units; and two contacts
+    // whose units are 28 apart, taken for alike
+    81_239, 92_822, 27_654,
     // costs next to singular, where the forces of a point far enough away are much larger than those that
     // they must balance
     51_109, 53_323, 59_848,

@@ -198,6 +198,12 @@ impl Memory {
         }
     }
 
+    /// Units of the variables of an island, in which its contacts are alike; zero of those that none touches.
+    pub fn units_of(&mut self, p: &ConeProgram, s: &Structure, island: &Island) -> &[f64] {
+        self.units.fill(p, s, island);
+        &self.units.variable
+    }
+
     /// Sums of the magnitudes of all variables' forces.
     fn sum_forces(&mut self, p: &ConeProgram, point: Point<'_>) {
         let Self { own, pushes, felt, .. } = self;

@@ -12,8 +12,9 @@ use crate::cone::program::{ConeData, ConeProgram, LANES};
 use crate::cone::structure::{Group, Island, Panel, Structure};
 use std::ops::Range;
 
-/// Least entry of a body's variables at a contact, as a share of one, where all rows come in one unit.
-const ALIKE: f64 = 1.0 / 30.0;
+/// Least of the largest entries that a body has at its contacts, as a share of the largest of all, where all rows
+/// come in one unit: some direction of a free body always has more.
+const ALIKE: f64 = 0.3;
 /// Passes over the contacts that reach all of an island, most often two; then those that even out.
 const PASSES: usize = 64;
 const EVENING: usize = 2;

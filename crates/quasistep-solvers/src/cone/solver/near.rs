@@ -1,11 +1,12 @@
 //! Answers to a given accuracy, where not all digits are asked for.
 
 use super::{ConeSolver, EVEN};
+use crate::cone::check;
 use crate::cone::interior::{Goal, Interior};
 use crate::cone::kernels::lanes;
 use crate::cone::newton::Newton;
 use crate::cone::program::{ConeProgram, LANES};
-use crate::cone::structure::{Island, Structure};
+use crate::cone::structure::{Island, Panel, Structure};
 use crate::cone::{kernels, second_order};
 use crate::kernels::{larger, max_abs};
 use crate::{Method, Solution, Status};
@@ -47,9 +48,11 @@ impl ConeSolver {
             let mut near = true;
             target *= CLOSER;
             for i in 0..self.structure.islands.len() {
-                let Self { isa, structure, interior, newton, g, .. } = self;
+                let Self { isa, structure, interior, newton, g, checking, .. } = self;
                 let island = &structure.islands[i];
-                if is_near(program, structure, island, interior, newton, g, accuracy) {
+                if is_near(program, structure, island, interior, newton, g, accuracy)
+                    && is_near_by_contacts(program, structure, island, g, accuracy, checking)
+                {
                     continue;
                 }
                 near = false;
@@ -177,4 +180,42 @@ fn is_near(
         && outside <= accuracy * speed
         && pull <= accuracy * force
         && product <= accuracy * force * speed
+}
+
+/// Whether balance holds, too, with variables in units of the contacts, where some have no cost of their own to be
+/// measured by.
+fn is_near_by_contacts(
+    program: &ConeProgram,
+    s: &Structure,
+    island: &Island,
+    g: &[f64],
+    accuracy: f64,
+    checking: &mut check::Memory,
+) -> bool {
+    let panels = &s.panels[island.first_panel as usize..island.last_panel as usize];
+    let has_cost = |panel: &Panel| {
+        let block = &program.blocks[panel.block as usize];
+        (0..block.dim).all(|i| program.P[(block.P_at + i * (block.stride + 1)) as usize] > 0.0)
+    };
+    if panels.iter().all(has_cost) {
+        return true;
+    }
+    let units = checking.units_of(program, s, island);
+    let (mut force, mut imbalance) = (0.0_f64, 0.0_f64);
+    for panel in panels {
+        for i in panel.x_at as usize..(panel.x_at + panel.dim) as usize {
+            force = force.max(units[i] * program.c[i].abs());
+            imbalance = imbalance.max(units[i] * g[i].abs());
+        }
+    }
+    for spring in &program.saturations {
+        // not of another island, which has other units
+        if (island.first_panel..island.last_panel)
+            .contains(&s.panel_of_block[program.block_of(spring.index)])
+        {
+            let unit = units[program.padded_index(spring.index)];
+            force = force.max(unit * spring.gradient(0.0).abs());
+        }
+    }
+    imbalance <= accuracy * force
 }
