@@ -53,8 +53,8 @@ impl Problem<'_> {
             return false;
         }
         let mut hold = |interior: &Interior, sets| {
-            let Interior { x, z, s: slacks, .. } = interior;
-            newton.hold(isa, p, s, island, Start::Inside { x, z, s: slacks }, sets)
+            let Interior { x, carries, .. } = interior;
+            newton.hold(isa, p, s, island, Start::Carried { x, rows: carries }, sets)
         };
         hold(interior, SETS[0]) || {
             interior.go_on(isa, p, s, island, Goal::mean(NEAREST), give);

@@ -56,6 +56,8 @@ pub(crate) struct Interior {
     /// The point's multipliers and slacks, over padded `z`: written when an iteration ends.
     pub z: Vec<f64>,
     pub s: Vec<f64>,
+    /// Likewise, one for every edge that is to carry force.
+    pub carries: Vec<f64>,
     batches: Batches,
     z_in: Vec<Lane>,
     s_in: Vec<Lane>,
@@ -82,6 +84,8 @@ pub(crate) struct Interior {
     largest_gap: f64,
     /// What a row gives way for a unit of force: `A x − b + give z = s`.
     give: f64,
+    /// Whether the iteration at hand has taken a step.
+    stepped: bool,
     pub iterations: u32,
 }
 
@@ -101,7 +105,7 @@ impl Interior {
             v.resize(p.n_padded, 0.0);
         }
         // padding: no force, and room
-        for (v, padding) in [(&mut self.z, 0.0), (&mut self.s, 1.0)] {
+        for (v, padding) in [(&mut self.z, 0.0), (&mut self.s, 1.0), (&mut self.carries, 0.0)] {
             v.clear();
             v.resize(p.m_padded, padding);
         }
@@ -168,8 +172,10 @@ impl Interior {
         let scale = self.scale(p, work.panels);
         self.give = give / scale;
         let started = self.start(&work, scale);
+        self.stepped = false;
         let end = if started { self.iterate(&work, scale, goal) } else { Outcome::Stuck };
         self.write_rows(&work);
+        self.write_carries(&work, if self.stepped { None } else { Some(scale) });
         self.batches = batches;
         end
     }
@@ -206,8 +212,12 @@ impl Interior {
         // another island may have come between
         let gap = self.gap[span(work.batches)].as_flattened();
         self.largest_gap = max_abs(gap);
+        self.stepped = false;
         let end = self.iterate(&work, scale, goal);
         self.write_rows(&work);
+        if self.stepped {
+            self.write_carries(&work, None);
+        }
         self.batches = batches;
         end
     }
@@ -216,6 +226,28 @@ impl Interior {
     fn write_rows(&mut self, work: &Work<'_>) {
         spread(work.p, work.batches, &self.s_in, &mut self.s);
         spread(work.p, work.batches, &self.z_in, &mut self.z);
+    }
+
+    /// Tells edges that are to carry force from others: near the answer the force of the former stays while their
+    /// slack goes, and the other way round, `dz / z > ds / s` for the last step, whatever the units (Tapia). `scale`
+    /// compares slacks with forces where there was none.
+    fn write_carries(&mut self, work: &Work<'_>, scale: Option<f64>) {
+        if work.round {
+            // nobody asks
+            return;
+        }
+        let Self { s_in, z_in, ds, dz, t, .. } = self;
+        for i in span(work.batches) {
+            for l in 0..LANES {
+                let (s, z) = (s_in[i][l], z_in[i][l]);
+                let carries = match scale {
+                    None => s * dz[i][l] > z * ds[i][l],
+                    Some(scale) => z > scale * s,
+                };
+                t[i][l] = if carries { 1.0 } else { 0.0 };
+            }
+        }
+        spread(work.p, work.batches, t, &mut self.carries);
     }
 
     fn iterate(&mut self, work: &Work<'_>, scale: f64, goal: Goal) -> Outcome {
@@ -405,6 +437,7 @@ impl Interior {
             spring.change = [0.0; 3];
         }
         let rows = span(work.batches);
+        self.stepped = true;
         self.largest_gap *= (1.0 - alpha).abs();
         let total = kernels::batch_advance(
             work.isa,

@@ -140,6 +140,8 @@ pub(crate) enum Start<'a> {
     Warm { z: &'a [f64], s: &'a [f64] },
     /// A point inside the cones near the answer, in padded layout.
     Inside { x: &'a [f64], z: &'a [f64], s: &'a [f64] },
+    /// A point near the answer, and one for every edge that is to carry force, in padded layout; no round cones.
+    Carried { x: &'a [f64], rows: &'a [f64] },
 }
 
 impl Newton {

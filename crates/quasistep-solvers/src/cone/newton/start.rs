@@ -28,10 +28,7 @@ impl Newton {
     pub(super) fn start(&mut self, work: &Work<'_>, start: Start<'_>, scale: f64, rho: f64) {
         match start {
             Start::Inside { x, z, s } => {
-                for panel in work.panels {
-                    let at = panel.x_at as usize..(panel.x_at + panel.dim) as usize;
-                    self.x[at.clone()].copy_from_slice(&x[at]);
-                }
+                self.start_at(work, x);
                 for cone in work.cones() {
                     let (at, m) = (cone.at as usize, cone.m as usize);
                     let (z, s) = (&z[at..at + m], &s[at..at + m]);
@@ -47,13 +44,12 @@ impl Newton {
                         }
                     }
                 }
-                for (k, spring) in work.p.saturations.iter().enumerate() {
-                    if work.has(self.spring_panel[k]) {
-                        let stretch = self.x[self.spring_at[k] as usize] - spring.target;
-                        self.limited[k] = spring.stiffness * stretch.abs() > spring.limit;
-                    }
+            }
+            Start::Carried { x, rows } => {
+                self.start_at(work, x);
+                for span in work.spans() {
+                    self.w[span.clone()].copy_from_slice(&rows[span]);
                 }
-                kernels::slacks(work.isa, work.p, work.groups, &self.x, &mut self.u);
             }
             Start::Warm { z, s } => {
                 for cone in work.cones() {
@@ -81,6 +77,22 @@ impl Newton {
             }
         }
     }
+
+    /// A point with its slacks, and which of the springs are at their limits.
+    fn start_at(&mut self, work: &Work<'_>, x: &[f64]) {
+        for panel in work.panels {
+            let at = panel.x_at as usize..(panel.x_at + panel.dim) as usize;
+            self.x[at.clone()].copy_from_slice(&x[at]);
+        }
+        for (k, spring) in work.p.saturations.iter().enumerate() {
+            if work.has(self.spring_panel[k]) {
+                let stretch = self.x[self.spring_at[k] as usize] - spring.target;
+                self.limited[k] = spring.stiffness * stretch.abs() > spring.limit;
+            }
+        }
+        kernels::slacks(work.isa, work.p, work.groups, &self.x, &mut self.u);
+    }
+
     /// `u = −E b`.
     fn slacks_at_zero(&mut self, work: &Work<'_>) {
         for cone in work.cones() {
