@@ -1,7 +1,7 @@
 //! One Newton step, and steps until the active set stays.
 
 use super::work::Work;
-use super::{CRAWL, Kept, Newton};
+use super::{CRAWL, Kept, MOVED, Newton};
 use crate::cone::kernels::{self, lanes};
 use crate::cone::program::LANES;
 
@@ -115,7 +115,9 @@ impl Newton {
                 *u += tau * rate;
             }
         }
+        let before = self.turned;
         let changed = self.project(work, rho);
+        self.strays = self.turned > before && moves > MOVED * self.reference;
         (tau == 1.0 && !changed, !self.is_lost(work))
     }
 
