@@ -128,6 +128,8 @@ pub(crate) struct Newton {
     reference: f64,
     /// Steps in a row that a minimisation may crawl, and has.
     pub patience: u32,
+    /// Whether the start is a guess, which only helps where it is nearly right.
+    pub guessing: bool,
     crawled: u32,
     /// Rows that the last step moved to the other side, and whether they are more than those of the step before.
     turned: f64,
@@ -191,6 +193,7 @@ impl Newton {
         }
         self.assembled = None;
         self.patience = u32::MAX;
+        self.guessing = false;
         self.turned = 0.0;
         (self.iterations, self.factors) = (0, 0);
     }
@@ -284,7 +287,7 @@ impl Newton {
 
     /// Whether the last step of a start that only helps where it is nearly right has shown that it is not.
     fn is_lost(&self, work: &Work<'_>) -> bool {
-        self.patience < u32::MAX && {
+        self.guessing && {
             let rows: u32 = work.cones().map(|cone| cone.m).sum();
             let most = if self.strays { ASTRAY } else { TURNED };
             rows >= TOO_MANY && self.turned > most * f64::from(rows)

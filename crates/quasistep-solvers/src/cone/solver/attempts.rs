@@ -49,8 +49,10 @@ impl ConeSolver {
             };
             newton.clear(structure, island);
             newton.patience = if many { PATIENCE } else { u32::MAX };
+            newton.guessing = warm.is_some();
             let end = newton.solve(*isa, program, structure, island, start, PENALTY, iterations);
             newton.patience = u32::MAX;
+            newton.guessing = false;
             if end != newton::End::Solved {
                 return false;
             }
