@@ -6,11 +6,10 @@ use crate::cone::newton::{Newton, Start};
 use crate::cone::program::ConeProgram;
 use crate::cone::structure::{Island, Structure};
 
-/// Mean product at which the rows that carry force are tried, as a share of force times speed; where they
-/// were not yet clear; and how many sets of rows are tried then and then.
-const NEARER: f64 = 1e-13;
-/// The same where Newton's method has to find out which round cones slide.
-const NEARER_ROUND: f64 = 1e-14;
+/// Mean product at which the rows that carry force are tried, or Newton's method has to find out which round cones
+/// slide, as a share of force times speed; where they were not yet clear; and how many sets of rows are tried then
+/// and then.
+const NEARER: f64 = 1e-14;
 const NEAREST: f64 = 1e-18;
 const SETS: [u32; 2] = [3, 10];
 /// What rows give way for: its answer is then the one of the smallest forces.
@@ -47,8 +46,7 @@ impl Problem<'_> {
     fn hold(self, island: &Island, interior: &mut Interior, newton: &mut Newton) -> bool {
         let Self { isa, p, s } = self;
         let give = if island.cones > 0 { GIVE } else { 0.0 };
-        let nearer = if island.round { NEARER_ROUND } else { NEARER };
-        interior.solve(isa, p, s, island, Goal::mean(nearer), give);
+        interior.solve(isa, p, s, island, Goal::mean(NEARER), give);
         if !newton.can_hold(isa, p, s, island) {
             return false;
         }
