@@ -477,3 +477,6 @@ impl Interior {
 fn longest(reach: &Reach) -> f64 {
     1.0 / reach.blocked.max(1e-6)
 }
+
+#[cfg(test)]
+mod tests;
