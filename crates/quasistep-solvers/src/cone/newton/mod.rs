@@ -287,9 +287,10 @@ impl Newton {
 
     /// Whether the last step of a start that only helps where it is nearly right has shown that it is not.
     fn is_lost(&self, work: &Work<'_>) -> bool {
-        self.guessing && {
+        let most = if self.strays { ASTRAY } else { TURNED };
+        // mostly too few for any number of rows: they need not be counted
+        self.guessing && self.turned > most * f64::from(TOO_MANY) && {
             let rows: u32 = work.cones().map(|cone| cone.m).sum();
-            let most = if self.strays { ASTRAY } else { TURNED };
             rows >= TOO_MANY && self.turned > most * f64::from(rows)
         }
     }
