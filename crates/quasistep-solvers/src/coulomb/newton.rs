@@ -25,11 +25,14 @@
 
 mod climb;
 mod finish;
+mod kinks;
 mod project;
+mod regions;
 mod step;
 
 use crate::coulomb::factor::Factor;
 use crate::coulomb::hessian::{self, Part};
+use crate::coulomb::newton::kinks::Line;
 use crate::coulomb::polytope::{Hull, MOST};
 use crate::coulomb::program::{FrictionProgram, Shape, dot_short};
 
@@ -71,6 +74,9 @@ const JUMPS: u32 = 40;
 const FARTHEST: f64 = 10.0;
 /// Steps that may go without the least imbalance so far.
 const PATIENCE: u32 = 6;
+/// The same in whole steps among more contacts than this, where those that change what they do hardly settle so.
+const HASTE: u32 = 2;
+const MANY_CONTACTS: usize = 100;
 /// The letter of a round contact that slips: its derivative is new at every point. Pyramids of more
 /// directions than there are letters count as such.
 const CURVED: u32 = u32::MAX;
@@ -111,15 +117,19 @@ pub(crate) struct Newton {
     x_found: Vec<f64>,
     lambda_found: Vec<f64>,
     drift_found: Vec<f64>,
+    a_found: Vec<f64>,
     /// Change of the forces from the last centre to this one.
     drift: Vec<f64>,
     dx: Vec<f64>,
     da: Vec<f64>,
     columns: Vec<f64>,
     saturated: Vec<i8>,
+    line: Line,
     /// Squared imbalance that the last equation left, over that which it began with.
     left: f64,
     pub steps: u32,
+    /// Kinks in all.
+    pub kinks: u32,
     budget: u32,
 }
 
@@ -146,6 +156,7 @@ impl Newton {
             (&mut self.x_found, n),
             (&mut self.lambda_found, rows),
             (&mut self.drift_found, rows),
+            (&mut self.a_found, rows),
             (&mut self.da, rows),
             (&mut self.drift, rows),
             (&mut self.lambda, rows),
@@ -176,6 +187,8 @@ impl Newton {
         self.saturated.clear();
         self.saturated.resize(p.cones.saturations.len(), 0);
         self.units(p);
+        self.kinks = 0;
+        self.line.prepare(p);
     }
 
     fn units(&mut self, p: &FrictionProgram) {
@@ -329,6 +342,8 @@ impl Newton {
         mut size: f64,
     ) -> Option<bool> {
         let (mut last, mut least, mut failures) = (f64::INFINITY, f64::INFINITY, 0);
+        let many = self.stiffness.len() > MANY_CONTACTS;
+        let patience = if many && !search { HASTE } else { PATIENCE };
         for _ in 0..STEPS_PER_CENTRE {
             if !error.is_finite() || self.steps >= self.budget {
                 return None;
@@ -339,7 +354,7 @@ impl Newton {
                 return Some(stalls || error <= SOLVED * size);
             }
             failures = if error < 0.9 * least { 0 } else { failures + 1 };
-            if failures > PATIENCE {
+            if failures > patience {
                 return None;
             }
             (last, least) = (error, least.min(error));

@@ -30,6 +30,26 @@ kernel! {
 }
 
 kernel! {
+    /// `u = J x` in the first so many rows of every contact, 0 in the others.
+    first_rows_times(
+        p: &ConeProgram,
+        contacts: &[Contact],
+        counts: &[u8],
+        x: &[f64],
+        u: &mut [f64],
+    ) {
+        for ((contact, cone), count) in contacts.iter().zip(&p.cones).zip(counts) {
+            let (u, rest) = u[contact.rows()].split_at_mut(usize::from(*count));
+            rest.fill(0.0);
+            match u.len() {
+                3 => times::<S, 3>(p, cone, 0, x, u),
+                k => (0..k).for_each(|r| times::<S, 1>(p, cone, r, x, &mut u[r..])),
+            }
+        }
+    }
+}
+
+kernel! {
     /// `g += s Jᵀ lambda` of all contacts.
     add_rows(
         p: &ConeProgram,

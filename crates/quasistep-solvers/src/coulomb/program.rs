@@ -2,7 +2,7 @@
 
 use crate::cone::kernels::Isa;
 use crate::cone::program::ConeData;
-use crate::coulomb::products::{add_rows, rows_times};
+use crate::coulomb::products::{add_rows, first_rows_times, rows_times};
 use crate::{Cone, ConeMut, ConeProgram, Reason, Saturation};
 
 /// Sides of the polygon around a disc.
@@ -357,6 +357,11 @@ impl FrictionProgram {
     /// `u = J x`.
     pub(crate) fn changes(&self, x: &[f64], u: &mut [f64]) {
         rows_times(Isa::detect(), &self.cones, &self.contacts, x, 0.0, u);
+    }
+
+    /// The same in the first so many rows of every contact, 0 in the others.
+    pub(crate) fn first_changes(&self, x: &[f64], counts: &[u8], u: &mut [f64]) {
+        first_rows_times(Isa::detect(), &self.cones, &self.contacts, counts, x, u);
     }
 
     /// `g += s Jᵀ lambda`.

@@ -4,16 +4,23 @@
 //! whatever the penalty is, and the larger the penalty the more. So an equation that cannot be solved is not the end:
 //! what came near enough to its answer is a centre all the same, and where nothing did contacts get softer again, and the
 //! next centres come nearer before they harden. Many bodies that rest on one another with more contacts than they need
-//! are solved this way, one or two hundred steps from wherever it starts.
+//! are solved this way: by Newton's method while contacts are soft, then along the line from one answer to the next.
 
 use super::{
-    FARTHEST, FrictionProgram, HARDER, HARDEST, LITTLE, NOISE, Newton, PENALTY, SETTLED, SOFT,
-    SOLVED,
+    FARTHEST, FrictionProgram, HARDER, HARDEST, LITTLE, NOISE, Newton, PENALTY, SETTLED, SOLVED,
 };
 
 /// Most steps, and those for each contact: it may have to change what it does more than once.
 const STEPS: u32 = 200;
 const STEPS_PER_CONTACT: u32 = 6;
+/// Most kinks for each contact.
+const KINKS_PER_CONTACT: u32 = 30;
+/// The first penalty, and that from which on the line from the last answer is followed.
+const SOFT: f64 = 10.0;
+const BENT: f64 = 1e3;
+/// Kinks on the way to the usual penalty up to which the law may hold there: more come from contacts that contradict one
+/// another.
+const FEW: u32 = 10;
 /// Steps of an equation that was easy, after which contacts may harden.
 const EASY: u32 = 5;
 /// Least growth of the penalty, and growth of that growth from one pace to the next: a failure takes its square root.
@@ -41,24 +48,34 @@ impl Newton {
         self.begin(lambda);
         // whether the usual penalty has been tried
         let mut usual = false;
-        self.budget = self.steps + STEPS + STEPS_PER_CONTACT * p.contacts.len() as u32;
+        let contacts = p.contacts.len() as u32;
+        self.budget = self.steps + STEPS + STEPS_PER_CONTACT * contacts;
+        let most_kinks = self.kinks + KINKS_PER_CONTACT * contacts;
         self.penalty = SOFT;
         let (mut growth, mut last) = (HARDER, f64::INFINITY);
         let (mut drifting, mut wait) = (0, 1);
         let (mut failed, mut unsolved) = (false, 0);
-        while self.steps < self.budget && self.penalty > SOFTEST {
-            self.augment(p);
-            let before = self.steps;
+        // penalty of the last answer, while there is one to start from
+        let mut reached = f64::INFINITY;
+        while self.steps < self.budget && self.kinks < most_kinks && self.penalty > SOFTEST {
+            let (before, kinks) = (self.steps, self.kinks);
             let share = SETTLED.max(NOISE * self.penalty);
-            if self.equation(p, share, true).is_some() {
+            let bent = self.line.known && self.penalty >= reached.max(BENT);
+            let lost = bent && !self.follow(p);
+            let kinks = self.kinks - kinks;
+            if !lost {
+                self.augment(p);
+            }
+            if !lost && self.equation(p, share, true).is_some() {
                 unsolved = 0;
-            } else if self.left < NEARER && unsolved < UNSOLVED {
+            } else if !lost && self.left < NEARER && unsolved < UNSOLVED {
                 unsolved += 1;
                 self.recentre();
                 last = f64::INFINITY;
                 continue;
             } else {
                 unsolved = 0;
+                reached = f64::INFINITY;
                 self.x.copy_from_slice(&self.x_c);
                 // as far back as it came, and further where that was not enough
                 self.penalty /= if failed { HARDER } else { growth };
@@ -69,11 +86,12 @@ impl Newton {
                 continue;
             }
             let (change, force) = self.recentre();
+            reached = self.penalty;
             failed = false;
             if self.penalty == PENALTY && !usual {
                 // hard enough, unless contacts contradict one another
                 usual = true;
-                if self.settle(p, false, holds) {
+                if kinks <= FEW && self.settle(p, false, holds) {
                     return true;
                 }
             }
@@ -86,7 +104,8 @@ impl Newton {
                 }
                 continue;
             }
-            let drifts = change > 0.5 * last;
+            // where contacts still change what they do the next centre may do without
+            let drifts = kinks == 0 && change > 0.5 * last;
             last = change;
             drifting = if drifts { drifting + 1 } else { 0 };
             // jumps may lead from one to the other and back: more and more of the way is gone on foot
@@ -116,6 +135,7 @@ impl Newton {
         self.factored.clear();
         self.x_found.copy_from_slice(&self.x);
         self.lambda_found.copy_from_slice(&self.z_c);
+        self.a_found.copy_from_slice(&self.a);
         self.drift_found.copy_from_slice(&self.drift);
         for _ in 0..ENOUGH {
             self.augment(p);
@@ -131,6 +151,7 @@ impl Newton {
         self.x.copy_from_slice(&self.x_found);
         self.x_c.copy_from_slice(&self.x_found);
         self.z_c.copy_from_slice(&self.lambda_found);
+        self.a.copy_from_slice(&self.a_found);
         self.drift.copy_from_slice(&self.drift_found);
         self.penalty = penalty;
         self.factored.clear();

@@ -1,0 +1,342 @@
+//! From the answer with softer contacts to the next one, from kink to kink.
+//!
+//! What harder contacts and a new centre add to the augmented forces of an answer, and what they leave of its balance, is
+//! taken off it little by little,
+//!
+//! ```text
+//! P x + c + delta (x − x_c) − Jᵀ Pi(lambda_c − rho (J x − b) + t e) = t r,      t = 1 … 0
+//! ```
+//!
+//! with `e` and `r` such that the answer solves this at `t = 1`: there contacts stick and slip as they did. Its solutions
+//! are a line of straight pieces. Where one ends a single contact changes what it does, and the matrix by one of rank
+//! one: a solve with factors that stay, instead of new ones. The line may turn back, where the determinant changes its sign, and is
+//! followed there too: that is how it gets around corners at which Newton's method goes back and forth. (J. Katzenelson,
+//! "An algorithm for solving nonlinear resistor networks", Bell System Technical Journal 44 (1965) 1605–1620.)
+
+use super::regions::{OPEN, ROWS, Regions};
+use super::{FrictionProgram, HOLD, Newton, Part, dot_short, hessian};
+
+/// Kinks after which a line that has come no nearer to its end is given up, the share of what was left that counts as
+/// nearer, and how far back it may turn.
+const PATIENCE: u32 = 60;
+const NEARER: f64 = 0.99;
+const FARTHEST: f64 = 2.0;
+/// Kinks with the same factors.
+const KEPT: usize = 40;
+
+/// Memory of the line.
+#[derive(Debug, Default)]
+pub(super) struct Line {
+    regions: Regions,
+    /// Whether all contacts have pieces that are known.
+    pub known: bool,
+    at: Vec<u16>,
+    /// Rows of every contact whose augmented forces are kept: the normal one where there is no force.
+    counts: Vec<u8>,
+    /// What is taken off, and the derivative of the balance by its share.
+    e: Vec<f64>,
+    r: Vec<f64>,
+    by_share: Vec<f64>,
+    /// Direction for a share that falls by one, and that of the augmented forces.
+    y: Vec<f64>,
+    da: Vec<f64>,
+    /// Changes of the matrix since its factors: `H⁻¹ p` before each, the entries of `q`, and what they are multiplied by.
+    h: Vec<f64>,
+    q: Vec<f64>,
+    changes: Vec<Change>,
+}
+
+/// `H⁻¹ ← H⁻¹ − over h qᵀ H⁻¹`
+#[derive(Clone, Copy, Debug)]
+struct Change {
+    contact: usize,
+    first: usize,
+    over: f64,
+}
+
+impl Newton {
+    /// Goes from the answer of another centre or penalty, whose augmented forces are still there, to that of the present
+    /// ones; false if the line does not lead there.
+    pub(super) fn follow(&mut self, p: &FrictionProgram) -> bool {
+        self.set_out(p);
+        let (mut share, mut sign) = (1.0, 1.0);
+        let (mut count, mut least, mut least_at) = (0, 1.0, 0);
+        if !self.renew(p) {
+            return false;
+        }
+        loop {
+            self.slopes(p, sign);
+            let (length, contact, exit) = self.line.next(p, &self.a);
+            let rest = if sign > 0.0 { share } else { f64::INFINITY };
+            let length = length.min(rest);
+            if !length.is_finite() {
+                return false;
+            }
+            crate::kernels::axpy(sign * length, &self.line.y, &mut self.x);
+            if length == rest {
+                return self.x.iter().all(|x| x.is_finite());
+            }
+            crate::kernels::axpy(length, &self.line.da, &mut self.a);
+            share -= sign * length;
+            count += 1;
+            self.kinks += 1;
+            if share < NEARER * least {
+                (least, least_at) = (share, count);
+            }
+            if count > least_at + PATIENCE || share > FARTHEST {
+                return false;
+            }
+            self.complete(p, contact, share);
+            if self.cross(p, contact, exit) {
+                sign = -sign;
+            }
+            if self.line.changes.len() >= KEPT && !self.renew(p) {
+                return false;
+            }
+        }
+    }
+
+    /// The pieces at the present augmented forces, and what has to go.
+    fn set_out(&mut self, p: &FrictionProgram) {
+        let Self { line, a, x, x_c, D, z_c, u, give, unit, penalty, lambda, .. } = self;
+        line.at.clear();
+        line.counts.clear();
+        p.rates(x, u);
+        line.e.clear();
+        let now = z_c.iter().zip(give.iter()).zip(u.iter());
+        line.e.extend(a.iter().zip(now).map(|(a, ((z_c, give), u))| a - z_c + *penalty * give * u));
+        for (i, contact) in p.contacts.iter().enumerate() {
+            let (k, rows) = (contact.k as usize, contact.rows());
+            let region = line.regions.find(i, &a[rows.clone()]);
+            line.at.push(region);
+            line.counts.push(rows_at(region, k));
+            let matrix = &line.regions.region(i, region).matrix;
+            for (r, at) in rows.clone().enumerate() {
+                lambda[at] = unit[at] * dot_short(&matrix[r * k..(r + 1) * k], &a[rows.clone()]);
+            }
+        }
+        line.r.clear();
+        line.r.resize(x.len(), 0.0);
+        p.gradient(x, &mut line.r);
+        p.add_forces(-1.0, lambda, &mut line.r);
+        for j in 0..x.len() {
+            line.r[j] += HOLD * (x[j] - x_c[j]) / (D[j] * D[j]);
+        }
+    }
+
+    /// New factors of the present pieces, and the direction.
+    fn renew(&mut self, p: &FrictionProgram) -> bool {
+        let Self { line, factor, D, saturated, stiffness, penalty, lambda, unit, .. } = self;
+        hessian::assemble(p, factor, D, HOLD, saturated, |i| {
+            let k = p.contacts[i].k as usize;
+            let region = line.at[i];
+            let rho = stiffness[i].map(|stiffness| *penalty * stiffness);
+            let matrix = &line.regions.region(i, region).matrix[..k * k];
+            (region != OPEN).then_some(Part { matrix, rho })
+        });
+        self.steps += 1;
+        if !factor.factor() {
+            return false;
+        }
+        line.changes.clear();
+        line.h.clear();
+        line.q.clear();
+        for (i, contact) in p.contacts.iter().enumerate() {
+            let (k, rows) = (contact.k as usize, contact.rows());
+            let matrix = &line.regions.region(i, line.at[i]).matrix;
+            for (r, at) in rows.clone().enumerate() {
+                let e = &line.e[rows.clone()];
+                lambda[at] = unit[at] * dot_short(&matrix[r * k..(r + 1) * k], e);
+            }
+        }
+        line.by_share.clear();
+        line.by_share.extend(line.r.iter().map(|r| -r));
+        p.add_forces(-1.0, lambda, &mut line.by_share);
+        line.y.clear();
+        let scaled = line.by_share.iter().zip(D.iter()).map(|(b, D)| b * D);
+        line.y.extend(scaled);
+        factor.solve(&p.cones, &mut line.y);
+        for (y, D) in line.y.iter_mut().zip(D.iter()) {
+            *y *= D;
+        }
+        self.factored.clear();
+        true
+    }
+
+    /// How the augmented forces change along the line.
+    fn slopes(&mut self, p: &FrictionProgram, sign: f64) {
+        let Self { line, give, penalty, .. } = self;
+        line.da.resize(give.len(), 0.0);
+        p.first_changes(&line.y, &line.counts, &mut line.da);
+        for ((da, give), e) in line.da.iter_mut().zip(give).zip(&line.e) {
+            *da = -sign * (*penalty * *give * *da + e);
+        }
+    }
+
+    /// The augmented forces of a contact that had none.
+    fn complete(&mut self, p: &FrictionProgram, contact: usize, share: f64) {
+        let Self { line, a, x, z_c, give, penalty, .. } = self;
+        if line.at[contact] != OPEN {
+            return;
+        }
+        for (r, at) in p.contacts[contact].rows().enumerate().skip(1) {
+            let rate = p.row(contact, r).map(|(first, J)| dot_short(J, &x[first..])).sum::<f64>()
+                - p.b(contact, r);
+            a[at] = z_c[at] - *penalty * give[at] * rate + share * line.e[at];
+        }
+    }
+
+    /// Into the piece behind a plane; whether the line turns there.
+    fn cross(&mut self, p: &FrictionProgram, contact: usize, exit: usize) -> bool {
+        let Self { line, factor, D, a, give, unit, penalty, .. } = self;
+        let Line { regions, at, counts, e, y, h, q, changes, .. } = line;
+        let data = &p.contacts[contact];
+        let (k, rows, n) = (data.k as usize, data.rows(), y.len());
+        let plane = regions.exits(contact, at[contact])[exit];
+        let to = regions.across(contact, at[contact], plane.to, &a[rows.clone()]);
+        let old = regions.region(contact, at[contact]).matrix;
+        let new = regions.region(contact, to).matrix;
+        at[contact] = to;
+        counts[contact] = rows_at(to, k);
+        // new − old = w gᵀ
+        let g = &plane.g[..k];
+        let over = dot_short(g, g).recip();
+        let mut w = [0.0; ROWS];
+        for (r, w) in w[..k].iter_mut().enumerate() {
+            *w = over * (0..k).map(|s| (new[r * k + s] - old[r * k + s]) * g[s]).sum::<f64>();
+        }
+        // p = Jᵀ w,  q = Jᵀ g
+        let (h_at, q_at) = (h.len(), q.len());
+        h.resize(h_at + n, 0.0);
+        for r in 0..k {
+            let row = rows.start + r;
+            let (w, g) = (unit[row] * w[r], give[row] * g[r]);
+            let mut to = q_at;
+            for (first, J) in p.row(contact, r) {
+                if r == 0 {
+                    q.resize(to + J.len(), 0.0);
+                }
+                for (j, J) in J.iter().enumerate() {
+                    h[h_at + first + j] += w * D[first + j] * J;
+                    q[to + j] += g * J;
+                }
+                to += J.len();
+            }
+        }
+        let (before, own) = h.split_at_mut(h_at);
+        factor.solve(&p.cones, own);
+        for (h, D) in own.iter_mut().zip(D.iter()) {
+            *h *= D;
+        }
+        for (i, change) in changes.iter().enumerate() {
+            let share = change.over * along(p, change.contact, &q[change.first..], own);
+            crate::kernels::axpy(-share, &before[i * n..(i + 1) * n], own);
+        }
+        let q_new = &q[q_at..];
+        let pivot = 1.0 + *penalty * along(p, contact, q_new, own);
+        let over = *penalty / pivot;
+        let by_share = dot_short(g, &e[rows]);
+        crate::kernels::axpy(-by_share, own, y);
+        let rest = over * along(p, contact, q_new, y);
+        crate::kernels::axpy(-rest, own, y);
+        changes.push(Change { contact, first: q_at, over });
+        pivot < 0.0
+    }
+}
+
+impl Line {
+    /// Whether this program has lines to follow.
+    pub fn prepare(&mut self, p: &FrictionProgram) {
+        self.known = p.cones.saturations.is_empty() && self.regions.update(p);
+    }
+
+    /// Length of the piece, the contact that ends it, and the number of the plane.
+    fn next(&self, p: &FrictionProgram, a: &[f64]) -> (f64, usize, usize) {
+        let mut best = (f64::INFINITY, 0, 0);
+        for (i, (contact, region)) in p.contacts.iter().zip(&self.at).enumerate() {
+            let rows = contact.rows();
+            let (a, da) = (&a[rows.clone()], &self.da[rows]);
+            let mut try_plane = |room: f64, slope: f64, exit: usize| {
+                if slope < 0.0 && room.max(0.0) < -slope * best.0 {
+                    best = (room.max(0.0) / -slope, i, exit);
+                }
+            };
+            if *region == OPEN {
+                try_plane(-a[0], -da[0], 0);
+                continue;
+            }
+            for (exit, plane) in self.regions.exits(i, *region).iter().enumerate() {
+                let g = &plane.g[..a.len()];
+                try_plane(dot_short(g, a), dot_short(g, da), exit);
+            }
+        }
+        best
+    }
+}
+
+fn rows_at(region: u16, k: usize) -> u8 {
+    if region == OPEN { 1 } else { k as u8 }
+}
+
+/// `qᵀ v` of the entries of `q` in the blocks of a contact.
+fn along(p: &FrictionProgram, contact: usize, q: &[f64], v: &[f64]) -> f64 {
+    let mut at = 0;
+    let mut sum = 0.0;
+    for (first, J) in p.row(contact, 0) {
+        sum += dot_short(&q[at..at + J.len()], &v[first..]);
+        at += J.len();
+    }
+    sum
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::Friction;
+
+    /// A weight on two points, pushed, and a second one on it: the first slides, the second sticks.
+    fn program() -> FrictionProgram {
+        let mut p = FrictionProgram::new();
+        p.reset([2, 2]);
+        for (block, push) in [(0, 1.0), (1, 1.4)] {
+            p.P(block, 0)[0] = 1.0;
+            p.P(block, 1)[1] = 1.0;
+            p.c(block).copy_from_slice(&[-push, 2.0]);
+        }
+        for (k, blocks) in [&[0][..], &[0], &[1, 0], &[1, 0]].into_iter().enumerate() {
+            let friction = Friction::Diamond { mu: 0.3, directions: &[1.0, -1.0], tangents: 1 };
+            let mut contact = p.push_contact(friction, blocks);
+            for (side, sign) in [1.0, -1.0].into_iter().enumerate().take(blocks.len()) {
+                contact.J(side, 0)[1] = sign;
+                contact.J(side, 1)[0] = sign;
+            }
+            contact.b()[0] = -1e-3 * (k % 2) as f64;
+        }
+        p
+    }
+
+    #[test]
+    fn a_line_ends_at_the_answer_with_harder_contacts() {
+        let p = program();
+        let mut newton = Newton::default();
+        newton.prepare(&p);
+        assert!(newton.line.known);
+        newton.begin(&vec![0.0; p.rows]);
+        newton.penalty = 1.0;
+        newton.augment(&p);
+        assert!(newton.equation(&p, 1e-12, true).is_some());
+        for _ in 0..6 {
+            newton.recentre();
+            newton.penalty *= 20.0;
+            assert!(newton.follow(&p));
+            newton.augment(&p);
+            let before = newton.steps;
+            assert!(newton.equation(&p, 1e-12, true).is_some());
+            assert_eq!(newton.steps, before, "Newton's method has nothing left to do");
+        }
+        // sliding starts, and the points that are higher open
+        assert!(newton.kinks >= 2, "{}", newton.kinks);
+        newton.recentre();
+        assert!((newton.z[0] - 4.0).abs() < 1e-6 && newton.z[2].abs() < 1e-6);
+    }
+}
