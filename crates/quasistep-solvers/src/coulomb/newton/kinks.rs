@@ -248,6 +248,30 @@ impl Line {
     /// Whether this program has lines to follow.
     pub fn prepare(&mut self, p: &FrictionProgram) {
         self.known = p.cones.saturations.is_empty() && self.regions.update(p);
+        if !self.known {
+            return;
+        }
+        // memory of what not every solve comes to
+        let (n, rows, contacts) = (p.n(), p.rows, p.contacts.len());
+        let width = p.cones.cones.iter().fold(0, |m, cone| m.max(cone.width)) as usize;
+        for (v, len) in [
+            (&mut self.e, rows),
+            (&mut self.da, rows),
+            (&mut self.r, n),
+            (&mut self.by_share, n),
+            (&mut self.y, n),
+            (&mut self.h, KEPT * n),
+            (&mut self.q, KEPT * width),
+        ] {
+            v.clear();
+            v.reserve(len);
+        }
+        self.at.clear();
+        self.at.reserve(contacts);
+        self.counts.clear();
+        self.counts.reserve(contacts);
+        self.changes.clear();
+        self.changes.reserve(KEPT);
     }
 
     /// Length of the piece, the contact that ends it, and the number of the plane.
