@@ -349,7 +349,7 @@ fn exact_derivatives_of_scenes_are_those_of_differences() {
         case("iiwa_stacking", 10, [50, 20], false),
         case("million_points", 10, [48, 45], false),
         case("mug_handle", 10, [50, 42], false),
-        case("pile", 3, [5, 5], false),
+        case("pile", 12, [15, 20], false),
         case("pinch", 10, [30, 50], true),
         case("planar_hand", 10, [50, 50], true),
         case("planar_push", 10, [50, 50], true),
