@@ -216,7 +216,7 @@ impl Central {
         }
         self.eliminate_all(p, kappa);
         let Self { matrix, matrix_at, saturated, .. } = self;
-        hessian::assemble(p, factor, D, HOLD, saturated, |i| {
+        hessian::assemble(p, factor, HOLD, saturated, |i| {
             let k = p.contacts[i].k as usize;
             Some(Part { matrix: &matrix[matrix_at[i]..][..k * k], rho: [1.0; 2] })
         });

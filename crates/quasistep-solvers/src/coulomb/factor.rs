@@ -18,8 +18,10 @@ pub(crate) struct Factor {
     pub L: Aligned,
     /// Inverses of the diagonal blocks.
     inverses: Aligned,
-    /// Units of the variables, padded.
+    /// Units of the variables, and the cost and the contacts' Jacobians in them.
     pub D: Vec<f64>,
+    P: Vec<f64>,
+    pub J: Aligned,
     /// Whether `U` and `L` hold factors.
     pub done: bool,
     sign: i32,
@@ -42,27 +44,60 @@ impl Factor {
             v.clear();
             v.resize(len);
         }
-        for (v, len) in [
-            (&mut self.D, p.n_padded),
-            (&mut self.y, p.n_padded),
-            (&mut self.scratch, largest * LANES),
-        ] {
+        for (v, len) in [(&mut self.y, p.n_padded), (&mut self.scratch, largest * LANES)] {
             v.clear();
             v.resize(len, 0.0);
         }
     }
 
-    /// Starts with the cost alone, and units `D` of the variables.
-    pub fn start(&mut self, p: &ConeProgram, D: &[f64]) {
+    /// Takes units `D` of the variables.
+    pub fn scale(&mut self, p: &ConeProgram, D: &[f64]) {
+        let Self { P, J, .. } = self;
+        self.D.clear();
+        self.D.extend_from_slice(D);
+        P.clear();
+        P.resize(p.P.len(), 0.0);
+        J.clear();
+        J.resize(p.J.len());
+        let times = |to: &mut [f64], from: &[f64], D: &[f64]| {
+            for ((to, from), D) in to.iter_mut().zip(from).zip(D) {
+                *to = from * D;
+            }
+        };
+        for block in &p.blocks {
+            let D = &D[block.first as usize..][..block.dim as usize];
+            for (i, own) in D.iter().enumerate() {
+                let at = (block.P_at + i as u32 * block.stride) as usize;
+                times(&mut P[at..], &p.P[at..], D);
+                P[at..at + D.len()].iter_mut().for_each(|P| *P *= own);
+            }
+        }
+        for cone in &p.cones {
+            for side in p.sides_of(cone) {
+                let block = &p.blocks[side.block as usize];
+                let D = &D[block.first as usize..][..block.dim as usize];
+                for r in 0..cone.k {
+                    let at = (cone.J_at + r * cone.width + side.column) as usize;
+                    times(&mut J[at..], &p.J[at..], D);
+                }
+            }
+        }
+    }
+
+    /// Starts with the cost alone and so much more of every variable.
+    pub fn start(&mut self, p: &ConeProgram, hold: f64) {
         self.done = false;
         self.U.fill(0.0);
         self.L.fill(0.0);
         for panel in &self.structure.panels {
             let block = &p.blocks[panel.block as usize];
             let len = (block.dim * block.stride) as usize;
-            self.U[panel.at as usize..][..len].copy_from_slice(&p.P[block.P_at as usize..][..len]);
+            let own = &mut self.U[panel.at as usize..][..len];
+            own.copy_from_slice(&self.P[block.P_at as usize..][..len]);
+            for own in own.iter_mut().step_by(block.stride as usize + 1) {
+                *own += hold;
+            }
         }
-        pad(p, D, &mut self.D);
     }
 
     /// Place in `U` of the diagonal entry of a variable.
@@ -166,7 +201,8 @@ mod tests {
                 p.contacts.iter().map(|c| (0..c.k * c.k).map(|_| next()).collect()).collect();
             // the second contact is open
             let part = |i: usize| (i != 1).then(|| Part { matrix: &matrices[i], rho });
-            hessian::assemble(&p, &mut factor, &D, hold, &[], part);
+            factor.scale(&p.cones, &D);
+            hessian::assemble(&p, &mut factor, hold, &[], part);
             let sign = dense(&p, &D, hold, &matrices, rho, &mut next, &mut factor);
             assert_eq!(factor.sign(), sign);
         }

@@ -1,6 +1,6 @@
 //! The matrix of a Newton step: curvature of the cost, and what contacts add to it.
 
-use crate::cone::kernels::{Isa, add_part, scale_lu};
+use crate::cone::kernels::{Isa, add_part};
 use crate::cone::program::MAX_ROWS;
 use crate::coulomb::factor::Factor;
 use crate::coulomb::program::FrictionProgram;
@@ -13,23 +13,22 @@ pub(crate) struct Part<'a> {
     pub rho: [f64; 2],
 }
 
-/// `H = D (P + springs + Jᵀ part J) D + hold` into `factor`; springs count that are not `saturated`, contacts
-/// that have a part.
+/// `H = D (P + springs + Jᵀ part J) D + hold` into `factor`, which has the units `D`; springs count that are not
+/// `saturated`, contacts that have a part.
 pub(crate) fn assemble<'a>(
     p: &FrictionProgram,
     factor: &mut Factor,
-    D: &[f64],
     hold: f64,
     saturated: &[i8],
     part: impl Fn(usize) -> Option<Part<'a>>,
 ) {
-    factor.start(&p.cones, D);
+    factor.start(&p.cones, hold);
     let isa = Isa::detect();
-    let Factor { structure, U, L, D, .. } = &mut *factor;
+    let Factor { structure, U, L, J: all, D, .. } = &mut *factor;
     for (spring, saturated) in p.cones.saturations.iter().zip(saturated) {
         if *saturated == 0 {
             let at = Factor::diagonal(structure, &p.cones, spring.index);
-            U[at] += spring.stiffness;
+            U[at] += spring.stiffness * D[spring.index as usize].powi(2);
         }
     }
     for group in &structure.groups {
@@ -48,9 +47,8 @@ pub(crate) fn assemble<'a>(
                 }
             }
             let cone = p.cone_of(i);
-            let J = &p.cones.J[cone.J_at as usize..][..k * cone.width as usize];
+            let J = &all[cone.J_at as usize..][..k * cone.width as usize];
             add_part(isa, targets, k, &G, J, U, L);
         }
     }
-    scale_lu(isa, structure, D, hold, U, L);
 }

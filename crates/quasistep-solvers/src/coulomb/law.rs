@@ -30,8 +30,11 @@ pub(crate) struct Law {
     own: Vec<f64>,
     /// Terms of rates.
     rates: Vec<f64>,
+    /// Largest entry of every column of the Jacobians, and the curvature of every variable.
     columns: Vec<f64>,
     curvature: Vec<f64>,
+    /// Motion of every variable that is rounding where all is at rest.
+    rest: Vec<f64>,
 }
 
 /// What errors of a program's answer are compared with.
@@ -75,18 +78,56 @@ impl FrictionProgram {
         out.reset(self.n(), self.rows, self.contacts.len());
         out.x.copy_from_slice(x);
         out.lambda.copy_from_slice(lambda);
-        Law::default().judge(self, false, &mut out);
+        let mut law = Law::default();
+        law.prepare(self);
+        law.examine(self, false, false, &mut out);
         Some(out.residuals)
     }
 }
 
 impl Law {
-    /// Fills everything of `out` that follows from `out.x` and `out.lambda`; true if they are an answer. Of
-    /// contacts that `contradict` one another less is asked.
+    /// What does not depend on the answer.
+    pub fn prepare(&mut self, p: &FrictionProgram) {
+        for v in [&mut self.columns, &mut self.curvature] {
+            v.clear();
+            v.resize(p.n(), 0.0);
+        }
+        for (k, block) in p.cones.blocks.iter().enumerate() {
+            for i in 0..block.dim as usize {
+                self.curvature[block.first as usize + i] = p.cones.P_row(k, i)[i];
+            }
+        }
+        for spring in &p.cones.saturations {
+            self.curvature[spring.index as usize] += spring.stiffness;
+        }
+        for (i, contact) in p.contacts.iter().enumerate() {
+            for r in 0..contact.k as usize {
+                for (first, J) in p.row(i, r) {
+                    for (column, J) in self.columns[first..].iter_mut().zip(J) {
+                        *column = column.max(J.abs());
+                    }
+                }
+            }
+        }
+    }
+
+    /// Fills everything of `out` that follows from `out.x` and `out.lambda`, and true, if they are an answer of the program
+    /// this is prepared for. Of contacts that `contradict` one another less is asked.
     pub fn judge(
         &mut self,
         p: &FrictionProgram,
         contradict: bool,
+        out: &mut CoulombSolution,
+    ) -> bool {
+        self.examine(p, contradict, true, out)
+    }
+
+    /// The same, to the end even if they are none unless it shall `stop`.
+    fn examine(
+        &mut self,
+        p: &FrictionProgram,
+        contradict: bool,
+        stop: bool,
         out: &mut CoulombSolution,
     ) -> bool {
         let CoulombSolution { x, lambda, u, modes, boundary_layer, residuals, .. } = out;
@@ -95,10 +136,8 @@ impl Law {
             return false;
         }
         p.rates(x, u);
-        self.rates.clear();
-        for (i, contact) in p.contacts.iter().enumerate() {
-            self.rates.extend((0..contact.k as usize).map(|r| row_terms(p, i, r, x)));
-        }
+        self.rates.resize(p.rows, 0.0);
+        p.rate_terms(x, &mut self.rates);
         let rounding = if contradict { CONTRADICTION } else { LARGEST };
         let mut holds = true;
         let mut r = CoulombResiduals::default();
@@ -109,10 +148,14 @@ impl Law {
             r.balance = r.balance.max(g.abs());
             holds &= g.abs() <= TERMS * terms + LARGEST * column * sizes.force;
         }
+        self.at_rest(p, sizes.force);
         for (i, contact) in p.contacts.iter().enumerate() {
+            if stop && !holds {
+                return false;
+            }
             let at = contact.first as usize;
             let (lambda_n, u_n) = (lambda[at], u[at]);
-            let floor = rounding * sizes.speed + self.rest(p, i, sizes.force);
+            let floor = rounding * sizes.speed + self.rest(p, i);
             let slack = TERMS * self.rates[at] + floor;
             let idle = 1e-11 * sizes.force;
             r.overlap = r.overlap.max(-u_n);
@@ -194,29 +237,33 @@ impl Law {
         sizes
     }
 
-    /// Rate of a contact that is rounding where all is at rest: what forces in balance leave over, times the
-    /// mobility of the variables that resist.
-    fn rest(&self, p: &FrictionProgram, contact: usize, force: f64) -> f64 {
+    /// What forces in balance leave over, times the mobility of the variables that resist.
+    fn at_rest(&mut self, p: &FrictionProgram, force: f64) {
         let count = p.contacts.len() as f64;
-        let mut rate = 0.0;
-        for (first, J) in p.row(contact, 0) {
-            for (k, J) in J.iter().enumerate() {
-                let curvature = self.curvature[first + k];
-                if *J != 0.0 && curvature > 0.0 {
-                    // forces out of proportion do not make rounding of theirs worth more
-                    let most = self.own[first + k] + count * self.columns[first + k] * force;
-                    rate += J.abs() * self.terms[first + k].min(most) / curvature;
-                }
-            }
-        }
+        self.rest.clear();
+        self.rest.extend((0..p.n()).map(|j| {
+            // forces out of proportion do not make rounding of theirs worth more
+            let most = self.own[j] + count * self.columns[j] * force;
+            let curvature = self.curvature[j];
+            if curvature > 0.0 { self.terms[j].min(most) / curvature } else { 0.0 }
+        }));
+    }
+
+    /// Rate of a contact that is rounding where all is at rest.
+    fn rest(&self, p: &FrictionProgram, contact: usize) -> f64 {
+        let along = |(first, J): (usize, &[f64])| {
+            // a variable that it does not move may have a motion without end
+            let terms = J.iter().zip(&self.rest[first..]).filter(|(J, _)| **J != 0.0);
+            terms.map(|(J, rest)| J.abs() * rest).sum::<f64>()
+        };
+        let rate = p.row(contact, 0).map(along).sum::<f64>();
         if rate.is_finite() { REST * rate } else { 0.0 }
     }
 
-    /// `P x + c + ∇huber − Jᵀ lambda` into `g`, its terms, the largest entry of every column of the
-    /// Jacobians, and the curvature of every variable.
+    /// `P x + c + ∇huber − Jᵀ lambda` into `g`, and its terms.
     fn balance(&mut self, p: &FrictionProgram, x: &[f64], lambda: &[f64]) {
         let n = p.n();
-        for v in [&mut self.g, &mut self.terms, &mut self.columns, &mut self.curvature] {
+        for v in [&mut self.g, &mut self.terms] {
             v.clear();
             v.resize(n, 0.0);
         }
@@ -225,7 +272,6 @@ impl Law {
         for (k, block) in p.cones.blocks.iter().enumerate() {
             let (first, at) = (block.first as usize, block.at as usize);
             for i in 0..block.dim as usize {
-                self.curvature[first + i] = p.cones.P_row(k, i)[i];
                 let row = p.cones.P_row(k, i).iter().zip(&x[first..]);
                 self.terms[first + i] =
                     p.cones.c[at + i].abs() + row.map(|(a, b)| (a * b).abs()).sum::<f64>();
@@ -233,17 +279,18 @@ impl Law {
         }
         for spring in &p.cones.saturations {
             let at = spring.index as usize;
-            self.curvature[at] += spring.stiffness;
             self.terms[at] += (spring.stiffness * (x[at].abs() + spring.target.abs()))
                 .min(spring.gradient(x[at]).abs() + spring.stiffness * spring.target.abs());
         }
         self.own.clone_from(&self.terms);
         for (i, contact) in p.contacts.iter().enumerate() {
             for (r, at) in contact.rows().enumerate() {
+                if lambda[at] == 0.0 {
+                    continue;
+                }
                 for (first, J) in p.row(i, r) {
-                    for (k, J) in J.iter().enumerate() {
-                        self.terms[first + k] += (lambda[at] * J).abs();
-                        self.columns[first + k] = self.columns[first + k].max(J.abs());
+                    for (term, J) in self.terms[first..].iter_mut().zip(J) {
+                        *term += (lambda[at] * J).abs();
                     }
                 }
             }

@@ -23,6 +23,7 @@
 //! other means. Forces that drift on from
 //! centre to centre are those of redundant contacts whose gaps contradict one another by little.
 
+mod ahead;
 mod climb;
 mod finish;
 mod kinks;
@@ -75,7 +76,7 @@ const FARTHEST: f64 = 10.0;
 /// Steps that may go without the least imbalance so far.
 const PATIENCE: u32 = 6;
 /// The same in whole steps among more contacts than this, where those that change what they do hardly settle so.
-const HASTE: u32 = 2;
+const HASTE: u32 = 1;
 const MANY_CONTACTS: usize = 100;
 /// The letter of a round contact that slips: its derivative is new at every point. Pyramids of more
 /// directions than there are letters count as such.
@@ -110,6 +111,8 @@ pub(crate) struct Newton {
     dz_at: Vec<usize>,
     /// What the derivatives depend on, per contact: no force, or the face.
     modes: Vec<u32>,
+    /// Contacts all of whose augmented forces are moved along the direction.
+    whole: Vec<bool>,
     lasting: Vec<u32>,
     factored: Vec<u32>,
     u: Vec<f64>,
@@ -184,11 +187,14 @@ impl Newton {
         self.factored.reserve(p.contacts.len() + p.cones.saturations.len());
         self.lasting.clear();
         self.lasting.reserve(p.contacts.len());
+        self.whole.clear();
+        self.whole.resize(p.contacts.len(), true);
         self.saturated.clear();
         self.saturated.resize(p.cones.saturations.len(), 0);
         self.units(p);
+        self.factor.scale(&p.cones, &self.D);
         self.kinks = 0;
-        self.line.prepare(p);
+        self.line.prepare(p, &self.D);
     }
 
     fn units(&mut self, p: &FrictionProgram) {
@@ -387,6 +393,7 @@ impl Newton {
         if self.factor.done && self.factored == self.modes && !self.modes.contains(&CURVED) {
             return true;
         }
+        self.line.kept = None;
         self.assemble(p);
         self.factored.clone_from(&self.modes);
         self.factor.factor()
@@ -403,6 +410,7 @@ impl Newton {
     /// Augmented forces of such rates and the present centre.
     fn augment_with(&mut self, u: &[f64]) {
         let Self { a, z_c, give, penalty, .. } = self;
+        self.whole.fill(true);
         for (((a, z_c), give), u) in a.iter_mut().zip(z_c).zip(give).zip(u) {
             *a = *z_c - *penalty * *give * u;
         }

@@ -4,7 +4,7 @@
 
 use crate::cone::kernels::{Simd, kernel, lanes};
 use crate::cone::program::{ConeData, ConeProgram, LANES};
-use crate::coulomb::program::Contact;
+use crate::coulomb::program::{Contact, FrictionProgram};
 
 kernel! {
     /// `u = J x − share b` of all contacts.
@@ -18,9 +18,9 @@ kernel! {
         for (contact, cone) in contacts.iter().zip(&p.cones) {
             let u = &mut u[contact.rows()];
             match u.len() {
-                3 => times::<S, 3>(p, cone, 0, x, u),
-                4 => times::<S, 4>(p, cone, 0, x, u),
-                k => (0..k).for_each(|r| times::<S, 1>(p, cone, r, x, &mut u[r..])),
+                3 => times::<S, 3, false>(p, cone, 0, x, u),
+                4 => times::<S, 4, false>(p, cone, 0, x, u),
+                k => (0..k).for_each(|r| times::<S, 1, false>(p, cone, r, x, &mut u[r..])),
             }
             for (u, b) in u.iter_mut().zip(&p.b[cone.b_at as usize..]) {
                 *u -= share * b;
@@ -30,23 +30,79 @@ kernel! {
 }
 
 kernel! {
-    /// `u = J x` in the first so many rows of every contact, 0 in the others.
-    first_rows_times(
+    /// `u = J x` of all contacts, but of those that are not `whole` in the normal row alone, and 0 in the others.
+    whole_rows_times(
         p: &ConeProgram,
         contacts: &[Contact],
-        counts: &[u8],
+        whole: &[bool],
         x: &[f64],
         u: &mut [f64],
     ) {
-        for ((contact, cone), count) in contacts.iter().zip(&p.cones).zip(counts) {
-            let (u, rest) = u[contact.rows()].split_at_mut(usize::from(*count));
-            rest.fill(0.0);
+        for ((contact, cone), whole) in contacts.iter().zip(&p.cones).zip(whole) {
+            let u = &mut u[contact.rows()];
             match u.len() {
-                3 => times::<S, 3>(p, cone, 0, x, u),
-                k => (0..k).for_each(|r| times::<S, 1>(p, cone, r, x, &mut u[r..])),
+                _ if !whole => {
+                    times::<S, 1, false>(p, cone, 0, x, u);
+                    u[1..].fill(0.0);
+                }
+                3 => times::<S, 3, false>(p, cone, 0, x, u),
+                4 => times::<S, 4, false>(p, cone, 0, x, u),
+                k => (0..k).for_each(|r| times::<S, 1, false>(p, cone, r, x, &mut u[r..])),
             }
         }
     }
+}
+
+kernel! {
+    /// Sums of the magnitudes of the terms of `u = J x − b`.
+    terms_of_rows(p: &ConeProgram, contacts: &[Contact], x: &[f64], u: &mut [f64]) {
+        for (contact, cone) in contacts.iter().zip(&p.cones) {
+            let u = &mut u[contact.rows()];
+            match u.len() {
+                3 => times::<S, 3, true>(p, cone, 0, x, u),
+                4 => times::<S, 4, true>(p, cone, 0, x, u),
+                k => (0..k).for_each(|r| times::<S, 1, true>(p, cone, r, x, &mut u[r..])),
+            }
+            for (u, b) in u.iter_mut().zip(&p.b[cone.b_at as usize..]) {
+                *u += b.abs();
+            }
+        }
+    }
+}
+
+kernel! {
+    /// `v ← v − over (q · v) h` for one change after another.
+    take_off(p: &FrictionProgram, changes: &[Change], q: &[f64], h: &[f64], v: &mut [f64]) {
+        for (change, h) in changes.iter().zip(h.chunks_exact(v.len())) {
+            let share = change.over * along(p, change.contact, &q[change.first..], v);
+            for (v, h) in v.iter_mut().zip(h) {
+                *v = S::fma1(-share, *h, *v);
+            }
+        }
+    }
+}
+
+/// `H⁻¹ ← H⁻¹ − over h qᵀ H⁻¹`, with the entries of `q` in the blocks of a contact from `first` on.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Change {
+    pub contact: usize,
+    pub first: usize,
+    pub over: f64,
+}
+
+/// `qᵀ v` of the entries of `q` in the blocks of a contact.
+#[inline(always)]
+pub(crate) fn along(p: &FrictionProgram, contact: usize, q: &[f64], v: &[f64]) -> f64 {
+    let mut at = 0;
+    let mut sum = 0.0;
+    for side in p.cones.sides_of(p.cone_of(contact)) {
+        let block = &p.cones.blocks[side.block as usize];
+        let dim = block.dim as usize;
+        let v = &v[block.first as usize..][..dim];
+        sum += q[at..at + dim].iter().zip(v).map(|(q, v)| q * v).sum::<f64>();
+        at += dim;
+    }
+    sum
 }
 
 kernel! {
@@ -72,9 +128,9 @@ kernel! {
     }
 }
 
-/// Rows of a cone's Jacobian, from `row` on, times `x`.
+/// Rows of a cone's Jacobian, from `row` on, times `x`; or the sums of the terms' magnitudes.
 #[inline(always)]
-fn times<S: Simd, const K: usize>(
+pub(super) fn times<S: Simd, const K: usize, const TERMS: bool>(
     p: &ConeProgram,
     cone: &ConeData,
     row: usize,
@@ -97,13 +153,22 @@ fn times<S: Simd, const K: usize>(
             let x = S::load(x);
             for r in 0..K {
                 let J = &lanes(&J[r * width + side.column as usize + c..])[0];
-                sums[r] = S::fma(S::load(J), x, sums[r]);
+                let J = S::load(J);
+                sums[r] = if TERMS {
+                    S::add(S::abs(S::mul(J, x)), sums[r])
+                } else {
+                    S::fma(J, x, sums[r])
+                };
             }
         }
     }
-    for r in 0..K {
-        u[r] = S::sum(sums[r]);
+    if K == 1 {
+        u[0] = S::sum(sums[0]);
+        return;
     }
+    let mut four = [S::zero(); LANES];
+    four[..K].copy_from_slice(&sums);
+    u[..K].copy_from_slice(&S::to_array(S::sums(four))[..K]);
 }
 
 /// `g += s Jᵀ lambda` of the same rows.

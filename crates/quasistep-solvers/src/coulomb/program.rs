@@ -2,7 +2,7 @@
 
 use crate::cone::kernels::Isa;
 use crate::cone::program::ConeData;
-use crate::coulomb::products::{add_rows, first_rows_times, rows_times};
+use crate::coulomb::products::{add_rows, rows_times, terms_of_rows, whole_rows_times};
 use crate::{Cone, ConeMut, ConeProgram, Reason, Saturation};
 
 /// Sides of the polygon around a disc.
@@ -354,14 +354,14 @@ impl FrictionProgram {
         rows_times(Isa::detect(), &self.cones, &self.contacts, x, 1.0, u);
     }
 
-    /// `u = J x`.
-    pub(crate) fn changes(&self, x: &[f64], u: &mut [f64]) {
-        rows_times(Isa::detect(), &self.cones, &self.contacts, x, 0.0, u);
+    /// Sums of the magnitudes of the terms of `u = J x − b`.
+    pub(crate) fn rate_terms(&self, x: &[f64], terms: &mut [f64]) {
+        terms_of_rows(Isa::detect(), &self.cones, &self.contacts, x, terms);
     }
 
-    /// The same in the first so many rows of every contact, 0 in the others.
-    pub(crate) fn first_changes(&self, x: &[f64], counts: &[u8], u: &mut [f64]) {
-        first_rows_times(Isa::detect(), &self.cones, &self.contacts, counts, x, u);
+    /// `u = J x`, but of contacts that are not `whole` in the normal row alone, and 0 in the others.
+    pub(crate) fn whole_changes(&self, x: &[f64], whole: &[bool], u: &mut [f64]) {
+        whole_rows_times(Isa::detect(), &self.cones, &self.contacts, whole, x, u);
     }
 
     /// `g += s Jᵀ lambda`.
@@ -419,6 +419,7 @@ fn balanced(vertices: &[f64], tangents: usize) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::coulomb::law::row_terms;
 
     #[test]
     fn rates_and_forces_of_blocks_of_all_sizes_are_those_of_the_rows() {
@@ -453,13 +454,18 @@ mod tests {
         let lambda: Vec<f64> = (0..p.rows).map(|_| next()).collect();
         let (mut u, mut du, mut g) = (vec![0.0; p.rows], vec![0.0; p.rows], x.clone());
         p.rates(&x, &mut u);
-        p.changes(&x, &mut du);
+        let whole: Vec<bool> = (0..p.contacts.len()).map(|i| i % 5 != 1).collect();
+        p.whole_changes(&x, &whole, &mut du);
+        let mut terms = u.clone();
+        p.rate_terms(&x, &mut terms);
         p.add_forces(-2.0, &lambda, &mut g);
         let mut expected = x.clone();
         for (i, contact) in p.contacts.iter().enumerate() {
             for (r, at) in contact.rows().enumerate() {
                 let along: f64 = p.row(i, r).map(|(first, J)| dot_short(J, &x[first..])).sum();
-                assert!((du[at] - along).abs() < 1e-14);
+                let change = if whole[i] || r == 0 { along } else { 0.0 };
+                assert!((du[at] - change).abs() < 1e-14);
+                assert!((terms[at] - row_terms(&p, i, r, &x)).abs() < 1e-14);
                 assert!((u[at] - (along - p.b(i, r))).abs() < 1e-14);
                 for (first, J) in p.row(i, r) {
                     for (g, J) in expected[first..].iter_mut().zip(J) {

@@ -152,6 +152,7 @@ impl CoulombSolver {
         }
         self.start.clear();
         self.start.resize(p.rows, 0.0);
+        self.law.prepare(p);
         self.newton.prepare(p);
         let many = p.contacts.len() > MANY_CONTACTS;
         if settings.newton

@@ -4,9 +4,10 @@
 //! a diagonal block only, whose inverse is kept: `U` holds what is right of it, `L` what is below, times that inverse.
 
 use super::factor::take;
+use super::solve::{sums, take_columns, times_columns};
 use super::wide::{One, Vector, wide_kernel};
-use super::{Simd, axpy, kernel, lanes, lanes_mut, multiply};
-use crate::cone::program::{LANES, MAX_ROWS, padded};
+use super::{Simd, axpy, by_dim, kernel, lanes, lanes_mut, multiply};
+use crate::cone::program::{LANES, MAX_ROWS};
 use crate::cone::structure::{Column, Panel, Structure, Target};
 
 wide_kernel! {
@@ -33,8 +34,8 @@ wide_kernel! {
             }
             let own = &mut U[..dim * stride];
             let inverse = &mut inverses[panel.W_at as usize..][..dim * stride];
-            sign *= match (dim, stride) {
-                (6, 8) => invert(6, 8, own, inverse),
+            sign *= match (own.first_chunk_mut(), inverse.first_chunk_mut()) {
+                (Some(own), Some(inverse)) if dim == 6 => invert_six::<W>(own, inverse),
                 _ => invert(dim, stride, own, inverse),
             }?;
             let columns = &s.columns[panel.first_column as usize..panel.last_column as usize];
@@ -103,6 +104,61 @@ fn invert(dim: usize, stride: usize, A: &mut [f64], inverse: &mut [f64]) -> Opti
                 }
             }
         }
+    }
+    Some(sign)
+}
+
+/// The same of six rows and columns: in place, rows stay where they are and are put in order at the end.
+#[inline(always)]
+fn invert_six<W: Vector>(A: &mut [f64; 48], inverse: &mut [f64; 48]) -> Option<i32> {
+    let mut sign = 1;
+    let (mut row_of, mut taken) = ([0; 6], [false; 6]);
+    for k in 0..6 {
+        let (mut pivot, mut largest) = (0, -1.0);
+        for r in 0..6 {
+            let size = A[8 * r + k].abs();
+            if !taken[r] && size > largest {
+                (pivot, largest) = (r, size);
+            }
+        }
+        let value = A[8 * pivot + k];
+        // written so that NaN fails
+        if !(largest > 0.0) || !value.is_finite() {
+            return None;
+        }
+        if value < 0.0 {
+            sign = -sign;
+        }
+        // rows above that are not taken yet: as many exchanges of neighbours
+        for r in 0..pivot {
+            if !taken[r] {
+                sign = -sign;
+            }
+        }
+        taken[pivot] = true;
+        row_of[k] = pivot;
+        // the column of the inverse takes the place of the one that is done
+        let (mut unit, mut others) = ([0.0; 8], [1.0; 8]);
+        (unit[k], others[k]) = (1.0, 0.0);
+        let (unit, others) = (W::load(&unit), W::load(&others));
+        let row = W::fma(W::load(&A[8 * pivot..]), others, unit);
+        let row = W::mul(W::splat(value.recip()), row);
+        for r in 0..6 {
+            if r != pivot {
+                let share = W::splat(-A[8 * r + k]);
+                let rest = W::mul(W::load(&A[8 * r..]), others);
+                W::store(W::fma(share, row, rest), &mut A[8 * r..]);
+            }
+        }
+        W::store(row, &mut A[8 * pivot..]);
+    }
+    for k in 0..6 {
+        let (from, to) = (&A[8 * row_of[k]..], &mut inverse[8 * k..]);
+        for j in 0..6 {
+            to[row_of[j]] = from[j];
+        }
+        to[6] = 0.0;
+        to[7] = 0.0;
     }
     Some(sign)
 }
@@ -176,26 +232,43 @@ kernel! {
         x: &mut [f64],
     ) {
         for panel in &s.panels {
-            let columns = &s.columns[panel.first_column as usize..panel.last_column as usize];
-            match panel.dim {
-                6 => forward::<S>(panel, 6, columns, L, x),
-                dim => forward::<S>(panel, dim as usize, columns, L, x),
+            let own = &x[panel.x_at as usize..][..panel.dim as usize];
+            // one contact's part has few entries
+            if own.iter().all(|x| *x == 0.0) {
+                continue;
             }
+            let columns = &s.columns[panel.first_column as usize..panel.last_column as usize];
+            by_dim!(panel.dim, forward_fixed, forward_any, S, (panel, columns, L, x));
         }
         for panel in s.panels.iter().rev() {
             let columns = &s.columns[panel.first_column as usize..panel.last_column as usize];
             let inverse = &inverses[panel.W_at as usize..];
-            match (panel.dim, panel.stride()) {
-                (6, 8) => backward::<S>(panel, 6, columns, U, inverse, scratch, x),
-                (dim, _) => backward::<S>(panel, dim as usize, columns, U, inverse, scratch, x),
-            }
+            by_dim!(
+                panel.dim, backward_fixed, backward_any, S,
+                (panel, columns, U, inverse, scratch, x)
+            );
         }
     }
 }
 
 /// Off the columns of a panel what its part of `x` takes.
 #[inline(always)]
-fn forward<S: Simd>(panel: &Panel, dim: usize, columns: &[Column], L: &[f64], x: &mut [f64]) {
+fn forward_fixed<S: Simd, const D: usize, const N: usize>(
+    panel: &Panel,
+    columns: &[Column],
+    L: &[f64],
+    x: &mut [f64],
+) {
+    let mut minus = [S::zero(); D];
+    for (minus, x) in minus.iter_mut().zip(&x[panel.x_at as usize..]) {
+        *minus = S::splat(-x);
+    }
+    take_columns::<S, D>(columns, L, &minus, x);
+}
+
+#[inline(always)]
+fn forward_any<S: Simd>(panel: &Panel, columns: &[Column], L: &[f64], x: &mut [f64]) {
+    let dim = panel.dim as usize;
     for column in columns {
         let width = column.stride as usize;
         let rows = &L[column.at as usize..][..dim * width];
@@ -208,15 +281,43 @@ fn forward<S: Simd>(panel: &Panel, dim: usize, columns: &[Column], L: &[f64], x:
 
 /// `x ← inverse (x − U x)` on the panel.
 #[inline(always)]
-fn backward<S: Simd>(
+fn backward_fixed<S: Simd, const D: usize, const N: usize>(
     panel: &Panel,
-    dim: usize,
+    columns: &[Column],
+    U: &[f64],
+    inverse: &[f64],
+    _: &mut [f64],
+    x: &mut [f64],
+) {
+    let taken = sums::<S, D, N>(times_columns::<S, D>(columns, U, x));
+    let own = &mut lanes_mut(&mut x[panel.x_at as usize..])[..N];
+    let inverse = &lanes(inverse)[..D * N];
+    let mut rest = [S::zero(); N];
+    for n in 0..N {
+        rest[n] = S::sub(S::load(&own[n]), taken[n]);
+    }
+    let mut dots = [S::zero(); D];
+    for r in 0..D {
+        for n in 0..N {
+            dots[r] = S::fma(S::load(&inverse[r * N + n]), rest[n], dots[r]);
+        }
+    }
+    let result = sums::<S, D, N>(dots);
+    for n in 0..N {
+        S::store(result[n], &mut own[n]);
+    }
+}
+
+#[inline(always)]
+fn backward_any<S: Simd>(
+    panel: &Panel,
     columns: &[Column],
     U: &[f64],
     inverse: &[f64],
     scratch: &mut [f64],
     x: &mut [f64],
 ) {
+    let (dim, stride) = (panel.dim as usize, panel.stride() as usize);
     for column in columns {
         let width = column.stride as usize;
         let rows = &U[column.at as usize..][..dim * width];
@@ -225,7 +326,6 @@ fn backward<S: Simd>(
             x[panel.x_at as usize + r] -= sum;
         }
     }
-    let stride = padded(dim);
     let own = &mut x[panel.x_at as usize..][..stride];
     let result = &mut scratch[..stride];
     result.fill(0.0);
@@ -240,7 +340,7 @@ fn product<S: Simd>(a: &[f64], b: &[f64]) -> f64 {
     S::sum(multiply::<S>(a, b, S::zero()))
 }
 
-kernel! {
+wide_kernel! {
     /// `H += Jᵀ G J` of one contact with `k` rows, at the targets of its group; what is beyond a block's columns gets
     /// zeros.
     add_part(
@@ -252,20 +352,20 @@ kernel! {
         L: &mut [f64],
     ) {
         match k {
-            1 => add_rows::<S, 1>(targets, G, J, U, L),
-            2 => add_rows::<S, 2>(targets, G, J, U, L),
-            3 => add_rows::<S, 3>(targets, G, J, U, L),
-            4 => add_rows::<S, 4>(targets, G, J, U, L),
-            5 => add_rows::<S, 5>(targets, G, J, U, L),
-            6 => add_rows::<S, 6>(targets, G, J, U, L),
-            7 => add_rows::<S, 7>(targets, G, J, U, L),
-            _ => add_rows::<S, 8>(targets, G, J, U, L),
+            1 => add_rows::<S, W, 1>(targets, G, J, U, L),
+            2 => add_rows::<S, W, 2>(targets, G, J, U, L),
+            3 => add_rows::<S, W, 3>(targets, G, J, U, L),
+            4 => add_rows::<S, W, 4>(targets, G, J, U, L),
+            5 => add_rows::<S, W, 5>(targets, G, J, U, L),
+            6 => add_rows::<S, W, 6>(targets, G, J, U, L),
+            7 => add_rows::<S, W, 7>(targets, G, J, U, L),
+            _ => add_rows::<S, W, 8>(targets, G, J, U, L),
         }
     }
 }
 
 #[inline(always)]
-fn add_rows<S: Simd, const K: usize>(
+fn add_rows<S: Simd, W: Vector, const K: usize>(
     targets: &[Target],
     G: &[[f64; MAX_ROWS]; MAX_ROWS],
     J: &[f64],
@@ -276,61 +376,66 @@ fn add_rows<S: Simd, const K: usize>(
     for target in targets {
         let (dim, stride) = (target.dim as usize, target.width as usize);
         let place = target.at as usize..target.at as usize + dim * stride;
+        let (rows, columns) = (&J[target.row as usize..], &J[target.column as usize..]);
+        // a diagonal block is the upper one alone
+        let L = (target.row != target.column).then(|| &mut L[place.clone()]);
+        let U = &mut U[place];
+        if stride == 2 * LANES {
+            add_columns::<W, K>(G, rows, columns, width, dim, stride, U, L);
+            continue;
+        }
+        let mut L = L;
         for c in (0..stride).step_by(LANES) {
-            // a lane of the columns of G J, and of Gᵀ J
-            let mut upper = [S::zero(); K];
-            let mut lower = [S::zero(); K];
-            for s in 0..K {
-                let J = S::load(&lanes(&J[s * width + target.column as usize + c..])[0]);
-                for r in 0..K {
-                    upper[r] = S::fma(S::splat(G[r][s]), J, upper[r]);
-                    lower[r] = S::fma(S::splat(G[s][r]), J, lower[r]);
-                }
-            }
-            // a diagonal block is the upper one alone
-            let parts = [(&mut *U, upper), (&mut *L, lower)];
-            let count = if target.row == target.column { 1 } else { 2 };
-            for (H, lane) in parts.into_iter().take(count) {
-                for (r, H) in H[place.clone()].chunks_exact_mut(stride).enumerate() {
-                    let H = &mut lanes_mut(&mut H[c..])[0];
-                    let mut sum = S::load(H);
-                    for s in 0..K {
-                        let J = J[s * width + target.row as usize + r];
-                        sum = S::fma(S::splat(J), lane[s], sum);
-                    }
-                    S::store(sum, H);
-                }
-            }
+            let (U, L) = (&mut U[c..], L.as_mut().map(|L| &mut L[c..]));
+            add_columns::<One<S>, K>(G, rows, &columns[c..], width, dim, stride, U, L);
         }
     }
 }
 
-kernel! {
-    /// `H ← D H D + hold I`, with `D` of padded entries.
-    scale_lu(s: &Structure, D: &[f64], hold: f64, U: &mut [f64], L: &mut [f64]) {
-        for panel in &s.panels {
-            let (dim, stride) = (panel.dim as usize, panel.stride() as usize);
-            let rows = &D[panel.x_at as usize..][..dim];
-            let scale = |H: &mut [f64], width: usize, columns: &[f64]| {
-                for (row, D) in H.chunks_exact_mut(width).zip(rows) {
-                    for (H, other) in row.iter_mut().zip(columns) {
-                        *H *= D * other;
-                    }
-                }
-            };
-            let own = &mut U[panel.at as usize..][..dim * stride];
-            scale(own, stride, &D[panel.x_at as usize..][..stride]);
-            for r in 0..dim {
-                own[r * stride + r] += hold;
-            }
-            let columns = &s.columns[panel.first_column as usize..panel.last_column as usize];
-            for column in columns {
-                let width = column.stride as usize;
-                let place = column.at as usize..column.at as usize + dim * width;
-                let D = &D[column.x_at as usize..][..width];
-                scale(&mut U[place.clone()], width, D);
-                scale(&mut L[place], width, D);
-            }
+/// `U += Jᵀ G J` and `L += Jᵀ Gᵀ J`, for the columns of one vector.
+#[inline(always)]
+#[allow(clippy::too_many_arguments)] // plain data, and no state to hide it in
+fn add_columns<T: Vector, const K: usize>(
+    G: &[[f64; MAX_ROWS]; MAX_ROWS],
+    rows: &[f64],
+    columns: &[f64],
+    width: usize,
+    dim: usize,
+    stride: usize,
+    U: &mut [f64],
+    L: Option<&mut [f64]>,
+) {
+    let mut J = [T::zero(); K];
+    for s in 0..K {
+        J[s] = T::load(&columns[s * width..]);
+    }
+    add_products::<T, K>(|r, s| G[r][s], &J, rows, width, dim, stride, U);
+    if let Some(L) = L {
+        add_products::<T, K>(|r, s| G[s][r], &J, rows, width, dim, stride, L);
+    }
+}
+
+#[inline(always)]
+fn add_products<T: Vector, const K: usize>(
+    G: impl Fn(usize, usize) -> f64,
+    J: &[T::V; K],
+    rows: &[f64],
+    width: usize,
+    dim: usize,
+    stride: usize,
+    H: &mut [f64],
+) {
+    let mut lanes = [T::zero(); K];
+    for s in 0..K {
+        for r in 0..K {
+            lanes[r] = T::fma(T::splat(G(r, s)), J[s], lanes[r]);
         }
+    }
+    for (r, H) in H.chunks_mut(stride).take(dim).enumerate() {
+        let mut sum = T::load(H);
+        for s in 0..K {
+            sum = T::fma(T::splat(rows[s * width + r]), lanes[s], sum);
+        }
+        T::store(sum, H);
     }
 }

@@ -34,7 +34,7 @@ pub(crate) use cones::{
 };
 pub(crate) use factor::factor;
 pub(crate) use hessian::{Products, add_cones, add_products, cost_times, start_hessian};
-pub(crate) use lu::{add_part, factor_lu, scale_lu, solve_lu};
+pub(crate) use lu::{add_part, factor_lu, solve_lu};
 pub(crate) use many::{
     Small, add_forces_many, add_product_many, add_rows_many, largest_many, press_many, solve_many,
 };

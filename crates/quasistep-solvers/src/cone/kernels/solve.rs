@@ -22,7 +22,7 @@ kernel! {
 
 /// Sums of the lanes of `D` vectors, as `L` vectors.
 #[inline(always)]
-fn sums<S: Simd, const D: usize, const L: usize>(v: [S::V; D]) -> [S::V; L] {
+pub(super) fn sums<S: Simd, const D: usize, const L: usize>(v: [S::V; D]) -> [S::V; L] {
     let mut out = [S::zero(); L];
     for l in 0..L {
         let mut four = [S::zero(); LANES];
@@ -64,17 +64,28 @@ fn forward_fixed<S: Simd, const D: usize, const L: usize>(
     for r in 0..D {
         minus[r] = S::splat(-flat[r / LANES][r % LANES]);
     }
+    take_columns::<S, D>(columns, H, &minus, x);
+}
+
+/// `x += Uᵀ y` on the columns right of a panel.
+#[inline(always)]
+pub(super) fn take_columns<S: Simd, const D: usize>(
+    columns: &[Column],
+    U: &[f64],
+    y: &[S::V; D],
+    x: &mut [f64],
+) {
     for column in columns {
-        let U = lanes(&H[column.at as usize..]);
+        let U = lanes(&U[column.at as usize..]);
         let x = lanes_mut(&mut x[column.x_at as usize..]);
         match column.stride as usize / LANES {
-            1 => take_rows::<S, D, 1>(U, &minus, x),
-            2 => take_rows::<S, D, 2>(U, &minus, x),
-            3 => take_rows::<S, D, 3>(U, &minus, x),
+            1 => take_rows::<S, D, 1>(U, y, x),
+            2 => take_rows::<S, D, 2>(U, y, x),
+            3 => take_rows::<S, D, 3>(U, y, x),
             n => {
                 for (r, row) in U.chunks_exact(n).take(D).enumerate() {
                     for (u, x) in row.iter().zip(&mut *x) {
-                        S::store(S::fma(minus[r], S::load(u), S::load(x)), x);
+                        S::store(S::fma(y[r], S::load(u), S::load(x)), x);
                     }
                 }
             }
@@ -122,23 +133,7 @@ fn backward_fixed<S: Simd, const D: usize, const L: usize>(
     x: &mut [f64],
 ) {
     let W = &lanes(W)[..D * L];
-    let mut dots = [S::zero(); D];
-    for column in columns {
-        let U = lanes(&H[column.at as usize..]);
-        let x = lanes(&x[column.x_at as usize..]);
-        match column.stride as usize / LANES {
-            1 => add_rows::<S, D, 1>(U, x, &mut dots),
-            2 => add_rows::<S, D, 2>(U, x, &mut dots),
-            3 => add_rows::<S, D, 3>(U, x, &mut dots),
-            n => {
-                for (dot, row) in dots.iter_mut().zip(U.chunks_exact(n)) {
-                    for (u, x) in row.iter().zip(x) {
-                        *dot = S::fma(S::load(u), S::load(x), *dot);
-                    }
-                }
-            }
-        }
-    }
+    let dots = times_columns::<S, D>(columns, H, x);
     let own = &mut lanes_mut(&mut x[panel.x_at as usize..])[..L];
     let taken = sums::<S, D, L>(dots);
     let minus = S::splat(-1.0);
@@ -156,6 +151,33 @@ fn backward_fixed<S: Simd, const D: usize, const L: usize>(
     for l in 0..L {
         S::store(out[l], &mut own[l]);
     }
+}
+
+/// Lanes whose sums are `U x` of the columns right of a panel.
+#[inline(always)]
+pub(super) fn times_columns<S: Simd, const D: usize>(
+    columns: &[Column],
+    U: &[f64],
+    x: &[f64],
+) -> [S::V; D] {
+    let mut dots = [S::zero(); D];
+    for column in columns {
+        let U = lanes(&U[column.at as usize..]);
+        let x = lanes(&x[column.x_at as usize..]);
+        match column.stride as usize / LANES {
+            1 => add_rows::<S, D, 1>(U, x, &mut dots),
+            2 => add_rows::<S, D, 2>(U, x, &mut dots),
+            3 => add_rows::<S, D, 3>(U, x, &mut dots),
+            n => {
+                for (dot, row) in dots.iter_mut().zip(U.chunks_exact(n)) {
+                    for (u, x) in row.iter().zip(x) {
+                        *dot = S::fma(S::load(u), S::load(x), *dot);
+                    }
+                }
+            }
+        }
+    }
+    dots
 }
 
 /// `dots_r += U_r ∘ x` with `N` lanes.

@@ -15,9 +15,15 @@ const STEPS: u32 = 200;
 const STEPS_PER_CONTACT: u32 = 6;
 /// Most kinks for each contact.
 const KINKS_PER_CONTACT: u32 = 30;
-/// The first penalty, and that from which on the line from the last answer is followed.
-const SOFT: f64 = 10.0;
-const BENT: f64 = 1e3;
+/// The first penalty.
+const SOFT: f64 = 100.0;
+/// First and largest growth of the penalty where the line from the last answer is followed: centres cost more there than
+/// the kinks between them.
+const BENT: f64 = 20.0;
+const MOST_BENT: f64 = 30.0;
+/// Imbalance at which an equation on the way to the hardest contacts counts as solved, as a share of the largest term:
+/// the next one is another.
+const PASSED: f64 = 1e-3;
 /// Kinks on the way to the usual penalty up to which the law may hold there: more come from contacts that contradict one
 /// another.
 const FEW: u32 = 10;
@@ -32,9 +38,9 @@ const SOFTEST: f64 = 1e-3;
 const NEARER: f64 = 0.5;
 const UNSOLVED: u32 = 2;
 /// Most centres between two jumps.
-const MOST_WAITING: u32 = 32;
+const MOST_WAITING: u32 = 4;
 /// Centres with the usual penalty in which the law holds where it will: each leaves 1e-5 of what the last one did.
-const ENOUGH: u32 = 3;
+const ENOUGH: u32 = 2;
 
 impl Newton {
     /// Like [`harden`](Self::harden), but slower where the way is steep, and up to contacts so hard that those which
@@ -46,23 +52,30 @@ impl Newton {
         holds: &mut impl FnMut(&[f64], &[f64], bool) -> bool,
     ) -> bool {
         self.begin(lambda);
+        self.line.kept = None;
         // whether the usual penalty has been tried
         let mut usual = false;
         let contacts = p.contacts.len() as u32;
         self.budget = self.steps + STEPS + STEPS_PER_CONTACT * contacts;
         let most_kinks = self.kinks + KINKS_PER_CONTACT * contacts;
+        let known = self.line.known;
         self.penalty = SOFT;
-        let (mut growth, mut last) = (HARDER, f64::INFINITY);
+        let (mut growth, fastest) = if known { (BENT, MOST_BENT) } else { (HARDER, HARDER) };
+        let mut last = f64::INFINITY;
         let (mut drifting, mut wait) = (0, 1);
         let (mut failed, mut unsolved) = (false, 0);
-        // penalty of the last answer, while there is one to start from
+        // penalty of the last answer, while there is one to start from, and whether the present rates are its own
         let mut reached = f64::INFINITY;
+        let mut rated = false;
         while self.steps < self.budget && self.kinks < most_kinks && self.penalty > SOFTEST {
             let (before, kinks) = (self.steps, self.kinks);
-            let share = SETTLED.max(NOISE * self.penalty);
-            let bent = self.line.known && self.penalty >= reached.max(BENT);
-            let lost = bent && !self.follow(p);
+            let settled = if self.penalty < HARDEST { PASSED } else { SETTLED };
+            let share = settled.max(NOISE * self.penalty);
+            let bent = known && self.penalty >= reached;
+            let lost = bent && !self.follow(p, rated);
+            rated = false;
             let kinks = self.kinks - kinks;
+            let there = self.steps;
             if !lost {
                 self.augment(p);
             }
@@ -87,12 +100,16 @@ impl Newton {
             }
             let (change, force) = self.recentre();
             reached = self.penalty;
+            rated = self.steps == there;
             failed = false;
             if self.penalty == PENALTY && !usual {
                 // hard enough, unless contacts contradict one another
                 usual = true;
-                if kinks <= FEW && self.settle(p, false, holds) {
-                    return true;
+                if kinks <= FEW {
+                    if self.settle(p, false, holds) {
+                        return true;
+                    }
+                    rated = false;
                 }
             }
             if self.penalty < HARDEST {
@@ -100,7 +117,7 @@ impl Newton {
                     self.penalty =
                         (self.penalty * growth).min(if usual { HARDEST } else { PENALTY });
                     self.factored.clear();
-                    growth = (RECOVERY * growth).min(HARDER);
+                    growth = (RECOVERY * growth).min(fastest);
                 }
                 continue;
             }
@@ -116,6 +133,7 @@ impl Newton {
                 if !(drifts && self.jump(p, FARTHEST * force / change)) {
                     return false;
                 }
+                rated = false;
                 (drifting, last) = (0, f64::INFINITY);
                 wait = (2 * wait).min(MOST_WAITING);
             }

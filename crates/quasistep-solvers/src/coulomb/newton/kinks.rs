@@ -13,8 +13,11 @@
 //! followed there too: that is how it gets around corners at which Newton's method goes back and forth. (J. Katzenelson,
 //! "An algorithm for solving nonlinear resistor networks", Bell System Technical Journal 44 (1965) 1605–1620.)
 
+use super::ahead::{Along, End, Reach, next_closed, next_open};
 use super::regions::{OPEN, ROWS, Regions};
 use super::{FrictionProgram, HOLD, Newton, Part, dot_short, hessian};
+use crate::cone::kernels::Isa;
+use crate::coulomb::products::{Change, along, take_off};
 
 /// Kinks after which a line that has come no nearer to its end is given up, the share of what was left that counts as
 /// nearer, and how far back it may turn.
@@ -22,17 +25,21 @@ const PATIENCE: u32 = 60;
 const NEARER: f64 = 0.99;
 const FARTHEST: f64 = 2.0;
 /// Kinks with the same factors.
-const KEPT: usize = 40;
+const KEPT: usize = 64;
 
 /// Memory of the line.
 #[derive(Debug, Default)]
 pub(super) struct Line {
-    regions: Regions,
+    pub regions: Regions,
     /// Whether all contacts have pieces that are known.
     pub known: bool,
+    /// The piece of every contact, and whether there it has a force. Of those that have none no augmented forces are kept
+    /// but a bound of the normal one, from above.
     at: Vec<u16>,
-    /// Rows of every contact whose augmented forces are kept: the normal one where there is no force.
-    counts: Vec<u8>,
+    closed: Vec<bool>,
+    reaches: Vec<Reach>,
+    /// Sizes of the bodies' parts of the direction.
+    sizes: Vec<f64>,
     /// What is taken off, and the derivative of the balance by its share.
     e: Vec<f64>,
     r: Vec<f64>,
@@ -44,31 +51,31 @@ pub(super) struct Line {
     h: Vec<f64>,
     q: Vec<f64>,
     changes: Vec<Change>,
-}
-
-/// `H⁻¹ ← H⁻¹ − over h qᵀ H⁻¹`
-#[derive(Clone, Copy, Debug)]
-struct Change {
-    contact: usize,
-    first: usize,
-    over: f64,
+    /// The penalty of these factors and changes, while they are those of the pieces in `at`.
+    pub kept: Option<f64>,
 }
 
 impl Newton {
     /// Goes from the answer of another centre or penalty, whose augmented forces are still there, to that of the present
-    /// ones; false if the line does not lead there.
-    pub(super) fn follow(&mut self, p: &FrictionProgram) -> bool {
+    /// ones; false if the line does not lead there. The rates may be `rated` already.
+    pub(super) fn follow(&mut self, p: &FrictionProgram, rated: bool) -> bool {
+        if !rated {
+            p.rates(&self.x, &mut self.u);
+        }
         self.set_out(p);
         let (mut share, mut sign) = (1.0, 1.0);
         let (mut count, mut least, mut least_at) = (0, 1.0, 0);
-        if !self.renew(p) {
+        let mut gone = 0.0;
+        self.line.da.clear();
+        self.line.da.resize(p.rows, 0.0);
+        if self.line.kept == Some(self.penalty) {
+            self.head(p);
+        } else if !self.renew(p) {
             return false;
         }
         loop {
-            self.slopes(p, sign);
-            let (length, contact, exit) = self.line.next(p, &self.a);
             let rest = if sign > 0.0 { share } else { f64::INFINITY };
-            let length = length.min(rest);
+            let End { length, contact, exit } = self.next(p, gone, rest, share, sign);
             if !length.is_finite() {
                 return false;
             }
@@ -76,7 +83,7 @@ impl Newton {
             if length == rest {
                 return self.x.iter().all(|x| x.is_finite());
             }
-            crate::kernels::axpy(length, &self.line.da, &mut self.a);
+            gone = length;
             share -= sign * length;
             count += 1;
             self.kinks += 1;
@@ -86,7 +93,7 @@ impl Newton {
             if count > least_at + PATIENCE || share > FARTHEST {
                 return false;
             }
-            self.complete(p, contact, share);
+            self.arrive(p, contact, length, share);
             if self.cross(p, contact, exit) {
                 sign = -sign;
             }
@@ -99,17 +106,19 @@ impl Newton {
     /// The pieces at the present augmented forces, and what has to go.
     fn set_out(&mut self, p: &FrictionProgram) {
         let Self { line, a, x, x_c, D, z_c, u, give, unit, penalty, lambda, .. } = self;
-        line.at.clear();
-        line.counts.clear();
-        p.rates(x, u);
+        line.closed.clear();
         line.e.clear();
         let now = z_c.iter().zip(give.iter()).zip(u.iter());
         line.e.extend(a.iter().zip(now).map(|(a, ((z_c, give), u))| a - z_c + *penalty * give * u));
         for (i, contact) in p.contacts.iter().enumerate() {
             let (k, rows) = (contact.k as usize, contact.rows());
-            let region = line.regions.find(i, &a[rows.clone()]);
-            line.at.push(region);
-            line.counts.push(rows_at(region, k));
+            let region = line.regions.find(i, &a[rows.clone()], line.at[i]);
+            if region != line.at[i] {
+                line.at[i] = region;
+                line.kept = None;
+            }
+            line.closed.push(region != OPEN);
+            line.reaches[i].set_out(*penalty * give[rows.start], line.e[rows.start]);
             let matrix = &line.regions.region(i, region).matrix;
             for (r, at) in rows.clone().enumerate() {
                 lambda[at] = unit[at] * dot_short(&matrix[r * k..(r + 1) * k], &a[rows.clone()]);
@@ -126,8 +135,9 @@ impl Newton {
 
     /// New factors of the present pieces, and the direction.
     fn renew(&mut self, p: &FrictionProgram) -> bool {
-        let Self { line, factor, D, saturated, stiffness, penalty, lambda, unit, .. } = self;
-        hessian::assemble(p, factor, D, HOLD, saturated, |i| {
+        let Self { line, factor, saturated, stiffness, penalty, .. } = self;
+        line.kept = None;
+        hessian::assemble(p, factor, HOLD, saturated, |i| {
             let k = p.contacts[i].k as usize;
             let region = line.at[i];
             let rho = stiffness[i].map(|stiffness| *penalty * stiffness);
@@ -141,6 +151,15 @@ impl Newton {
         line.changes.clear();
         line.h.clear();
         line.q.clear();
+        line.kept = Some(*penalty);
+        self.factored.clear();
+        self.head(p);
+        true
+    }
+
+    /// The direction by the factors and what has changed since.
+    fn head(&mut self, p: &FrictionProgram) {
+        let Self { line, factor, D, lambda, unit, .. } = self;
         for (i, contact) in p.contacts.iter().enumerate() {
             let (k, rows) = (contact.k as usize, contact.rows());
             let matrix = &line.regions.region(i, line.at[i]).matrix;
@@ -159,23 +178,35 @@ impl Newton {
         for (y, D) in line.y.iter_mut().zip(D.iter()) {
             *y *= D;
         }
-        self.factored.clear();
-        true
+        take_off(Isa::detect(), p, &line.changes, &line.q, &line.h, &mut line.y);
     }
 
-    /// How the augmented forces change along the line.
-    fn slopes(&mut self, p: &FrictionProgram, sign: f64) {
-        let Self { line, give, penalty, .. } = self;
-        line.da.resize(give.len(), 0.0);
-        p.first_changes(&line.y, &line.counts, &mut line.da);
-        for ((da, give), e) in line.da.iter_mut().zip(give).zip(&line.e) {
-            *da = -sign * (*penalty * *give * *da + e);
+    /// End of the next piece, no further than `rest`. Augmented forces are those of where the last piece started, which has
+    /// `gone` so far.
+    fn next(&mut self, p: &FrictionProgram, gone: f64, rest: f64, share: f64, sign: f64) -> End {
+        let Self { line, a, x, z_c, give, penalty, D, .. } = self;
+        let Line { regions, at, closed, reaches, sizes, e, y, da, .. } = line;
+        let isa = Isa::detect();
+        let along = Along { penalty: *penalty, give, e, gone, share, sign };
+        let mut end = End { length: rest, contact: usize::MAX, exit: 0 };
+        next_closed(isa, p, regions, at, &along, y, a, da, &mut end);
+        sizes.clear();
+        for block in &p.cones.blocks {
+            let place = block.first as usize..(block.first + block.dim) as usize;
+            let squares = y[place.clone()].iter().zip(&D[place]).map(|(y, D)| (y / D).powi(2));
+            sizes.push(squares.sum::<f64>().sqrt());
         }
+        next_open(isa, p, regions, closed, reaches, sizes, &along, x, y, z_c, a, da, &mut end);
+        end
     }
 
-    /// The augmented forces of a contact that had none.
-    fn complete(&mut self, p: &FrictionProgram, contact: usize, share: f64) {
+    /// The augmented forces of a contact at the end of a piece.
+    fn arrive(&mut self, p: &FrictionProgram, contact: usize, length: f64, share: f64) {
         let Self { line, a, x, z_c, give, penalty, .. } = self;
+        for at in p.contacts[contact].rows() {
+            a[at] += length * line.da[at];
+            line.da[at] = 0.0;
+        }
         if line.at[contact] != OPEN {
             return;
         }
@@ -189,15 +220,15 @@ impl Newton {
     /// Into the piece behind a plane; whether the line turns there.
     fn cross(&mut self, p: &FrictionProgram, contact: usize, exit: usize) -> bool {
         let Self { line, factor, D, a, give, unit, penalty, .. } = self;
-        let Line { regions, at, counts, e, y, h, q, changes, .. } = line;
+        let Line { regions, at, closed, e, y, h, q, changes, .. } = line;
         let data = &p.contacts[contact];
         let (k, rows, n) = (data.k as usize, data.rows(), y.len());
-        let plane = regions.exits(contact, at[contact])[exit];
+        let plane = regions.exit(exit);
         let to = regions.across(contact, at[contact], plane.to, &a[rows.clone()]);
         let old = regions.region(contact, at[contact]).matrix;
         let new = regions.region(contact, to).matrix;
         at[contact] = to;
-        counts[contact] = rows_at(to, k);
+        closed[contact] = to != OPEN;
         // new − old = w gᵀ
         let g = &plane.g[..k];
         let over = dot_short(g, g).recip();
@@ -228,10 +259,7 @@ impl Newton {
         for (h, D) in own.iter_mut().zip(D.iter()) {
             *h *= D;
         }
-        for (i, change) in changes.iter().enumerate() {
-            let share = change.over * along(p, change.contact, &q[change.first..], own);
-            crate::kernels::axpy(-share, &before[i * n..(i + 1) * n], own);
-        }
+        take_off(Isa::detect(), p, changes, q, before, own);
         let q_new = &q[q_at..];
         let pivot = 1.0 + *penalty * along(p, contact, q_new, own);
         let over = *penalty / pivot;
@@ -245,8 +273,8 @@ impl Newton {
 }
 
 impl Line {
-    /// Whether this program has lines to follow.
-    pub fn prepare(&mut self, p: &FrictionProgram) {
+    /// Whether this program has lines to follow, in such units of the variables.
+    pub fn prepare(&mut self, p: &FrictionProgram, D: &[f64]) {
         self.known = p.cones.saturations.is_empty() && self.regions.update(p);
         if !self.known {
             return;
@@ -266,51 +294,18 @@ impl Line {
             v.clear();
             v.reserve(len);
         }
+        self.kept = None;
         self.at.clear();
-        self.at.reserve(contacts);
-        self.counts.clear();
-        self.counts.reserve(contacts);
+        self.at.resize(contacts, OPEN);
+        self.closed.clear();
+        self.closed.reserve(contacts);
+        self.sizes.clear();
+        self.sizes.reserve(p.cones.blocks.len());
+        self.reaches.clear();
+        self.reaches.extend((0..contacts).map(|i| Reach::new(p, i, D)));
         self.changes.clear();
         self.changes.reserve(KEPT);
     }
-
-    /// Length of the piece, the contact that ends it, and the number of the plane.
-    fn next(&self, p: &FrictionProgram, a: &[f64]) -> (f64, usize, usize) {
-        let mut best = (f64::INFINITY, 0, 0);
-        for (i, (contact, region)) in p.contacts.iter().zip(&self.at).enumerate() {
-            let rows = contact.rows();
-            let (a, da) = (&a[rows.clone()], &self.da[rows]);
-            let mut try_plane = |room: f64, slope: f64, exit: usize| {
-                if slope < 0.0 && room.max(0.0) < -slope * best.0 {
-                    best = (room.max(0.0) / -slope, i, exit);
-                }
-            };
-            if *region == OPEN {
-                try_plane(-a[0], -da[0], 0);
-                continue;
-            }
-            for (exit, plane) in self.regions.exits(i, *region).iter().enumerate() {
-                let g = &plane.g[..a.len()];
-                try_plane(dot_short(g, a), dot_short(g, da), exit);
-            }
-        }
-        best
-    }
-}
-
-fn rows_at(region: u16, k: usize) -> u8 {
-    if region == OPEN { 1 } else { k as u8 }
-}
-
-/// `qᵀ v` of the entries of `q` in the blocks of a contact.
-fn along(p: &FrictionProgram, contact: usize, q: &[f64], v: &[f64]) -> f64 {
-    let mut at = 0;
-    let mut sum = 0.0;
-    for (first, J) in p.row(contact, 0) {
-        sum += dot_short(&q[at..at + J.len()], &v[first..]);
-        at += J.len();
-    }
-    sum
 }
 
 #[cfg(test)]
@@ -352,7 +347,7 @@ mod tests {
         for _ in 0..6 {
             newton.recentre();
             newton.penalty *= 20.0;
-            assert!(newton.follow(&p));
+            assert!(newton.follow(&p, false));
             newton.augment(&p);
             let before = newton.steps;
             assert!(newton.equation(&p, 1e-12, true).is_some());

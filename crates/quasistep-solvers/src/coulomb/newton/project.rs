@@ -13,6 +13,13 @@ impl Newton {
                 // it was open before: its force and derivative are zero
                 continue;
             }
+            if !open && !self.whole[i] {
+                for (r, at) in rows.clone().enumerate().skip(1) {
+                    let along = |(first, J): (usize, &[f64])| dot_short(J, &self.x[first..]);
+                    let rate = p.row(i, r).map(along).sum::<f64>() - p.b(i, r);
+                    self.a[at] = self.z_c[at] - self.penalty * self.give[at] * rate;
+                }
+            }
             let (a, z) = (&self.a[rows.clone()], &mut self.z[rows]);
             let dz = &mut self.dz[self.dz_at[i]..][..k * k];
             dz.fill(0.0);
@@ -20,6 +27,16 @@ impl Newton {
             if open {
                 z.fill(0.0);
                 self.modes[i] = 0;
+                continue;
+            }
+            if self.line.known {
+                // pieces have numbers above zero, and it is the last one as a rule
+                let region = self.line.regions.find(i, a, self.modes[i] as u16);
+                dz.copy_from_slice(&self.line.regions.region(i, region).matrix[..k * k]);
+                for (z, row) in z.iter_mut().zip(dz.chunks_exact(k)) {
+                    *z = dot_short(row, a);
+                }
+                self.modes[i] = region.into();
                 continue;
             }
             z[0] = r;

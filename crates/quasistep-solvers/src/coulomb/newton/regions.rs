@@ -3,6 +3,10 @@
 //! The projection of augmented forces is linear where the same face of the friction set is nearest, on a cone
 //! bounded by planes. Across a plane its derivative changes by a matrix of rank one.
 
+#![allow(clippy::inline_always)] // parts of a kernel must be compiled with its instructions
+
+use crate::cone::kernels::{Lane, Simd};
+use crate::cone::program::LANES;
 use crate::coulomb::program::{FrictionProgram, Shape};
 
 /// Most rows of a contact whose pieces are known: with friction in a plane.
@@ -22,12 +26,20 @@ pub(super) struct Exit {
     pub to: u16,
 }
 
+/// Up to four of them, entry by entry; those that are not there are zero.
+#[derive(Clone, Copy, Debug, Default)]
+struct Planes {
+    g: [Lane; ROWS],
+    to: [u16; LANES],
+}
+
 /// One piece.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Region {
     /// Derivative of the projection, `k × k`.
     pub matrix: [f64; ROWS * ROWS],
-    exits: [u16; 2],
+    /// First and last of its fours of planes.
+    planes: [u32; 2],
 }
 
 /// The pieces of one friction set.
@@ -36,15 +48,20 @@ struct Set {
     /// Its vertices, of `k − 1` entries each.
     vertices: Vec<f64>,
     k: usize,
-    regions: Vec<Region>,
-    exits: Vec<Exit>,
+    /// First piece, and how many.
+    first: usize,
+    count: u16,
 }
 
 /// The pieces of all contacts.
 #[derive(Debug, Default)]
-pub(super) struct Regions {
+pub(crate) struct Regions {
     sets: Vec<Set>,
+    pieces: Vec<Region>,
+    planes: Vec<Planes>,
+    /// Set of every contact, and its first piece.
     of: Vec<u32>,
+    first: Vec<u32>,
 }
 
 impl Regions {
@@ -52,52 +69,103 @@ impl Regions {
     /// than two directions, or one whose friction need not resist.
     pub fn update(&mut self, p: &FrictionProgram) -> bool {
         self.of.clear();
+        self.first.clear();
         if self.sets.len() > MOST_SETS {
             self.sets.clear();
+            self.pieces.clear();
+            self.planes.clear();
         }
         for contact in &p.contacts {
             let (k, vertices) = (contact.k as usize, p.vertices_of(contact));
             let fits = |set: &Set| set.k == k && set.vertices == vertices;
             let last = self.of.last().filter(|last| fits(&self.sets[**last as usize]));
             let known = || self.sets.iter().position(fits).map(|set| set as u32);
-            let Some(set) = last.copied().or_else(known) else {
-                if contact.shape == Shape::Round || k > ROWS {
+            let set = match last.copied().or_else(known) {
+                Some(set) => set,
+                None if contact.shape == Shape::Round || k > ROWS || !self.add(k, vertices) => {
                     return false;
                 }
-                let Some(set) = Set::new(k, vertices) else { return false };
-                self.of.push(self.sets.len() as u32);
-                self.sets.push(set);
-                continue;
+                None => self.sets.len() as u32 - 1,
             };
             self.of.push(set);
+            self.first.push(self.sets[set as usize].first as u32);
         }
         true
     }
 
+    /// How far augmented forces of a closed contact go along `da` before they leave their piece, if that is less than so
+    /// far, and the number of the plane.
+    #[inline(always)]
+    pub fn leave<S: Simd>(
+        &self,
+        contact: usize,
+        region: u16,
+        a: &[f64],
+        da: &[f64],
+        mut least: f64,
+    ) -> Option<(f64, usize)> {
+        let mut plane = None;
+        let [first, last] = self.region(contact, region).planes;
+        for number in first as usize..last as usize {
+            let g = &self.planes[number].g;
+            let (mut room, mut slope) = (S::zero(), S::zero());
+            for ((g, a), da) in g.iter().zip(a).zip(da) {
+                room = S::fma(S::load(g), S::splat(*a), room);
+                slope = S::fma(S::load(g), S::splat(*da), slope);
+            }
+            room = S::max(room, S::zero());
+            let reached = S::mul(S::sub(S::zero(), slope), S::splat(least));
+            if S::positive_bits(S::sub(reached, room)) == 0 {
+                continue;
+            }
+            let (room, slope) = (S::to_array(room), S::to_array(slope));
+            for lane in 0..LANES {
+                if slope[lane] < 0.0 && room[lane] < -slope[lane] * least {
+                    least = room[lane] / -slope[lane];
+                    plane = Some((least, number * LANES + lane));
+                }
+            }
+        }
+        plane
+    }
+
     /// A piece of a contact.
+    #[inline(always)]
     pub fn region(&self, contact: usize, region: u16) -> &Region {
-        &self.sets[self.of[contact] as usize].regions[region as usize]
+        &self.pieces[self.first[contact] as usize + usize::from(region)]
     }
 
-    /// The planes around it.
-    pub fn exits(&self, contact: usize, region: u16) -> &[Exit] {
-        let set = &self.sets[self.of[contact] as usize];
-        let [first, last] = set.regions[region as usize].exits;
-        &set.exits[first as usize..last as usize]
+    /// The plane with this number.
+    pub fn exit(&self, number: usize) -> Exit {
+        let (planes, lane) = (&self.planes[number / LANES], number % LANES);
+        Exit { g: planes.g.map(|g| g[lane]), to: planes.to[lane] }
     }
 
-    /// The piece in which these augmented forces of a contact are.
-    pub fn find(&self, contact: usize, a: &[f64]) -> u16 {
+    /// The number of the plane behind which an open contact closes.
+    pub fn closing(&self, contact: usize) -> usize {
+        self.region(contact, OPEN).planes[0] as usize * LANES
+    }
+
+    /// The piece in which these augmented forces of a contact are; perhaps the one that they were in.
+    pub fn find(&self, contact: usize, a: &[f64], before: u16) -> u16 {
         if !(a[0] > 0.0) {
             return OPEN;
         }
-        let count = self.sets[self.of[contact] as usize].regions.len() as u16;
         let room = |region: u16| {
-            let room = |exit: &Exit| exit.g.iter().zip(a).map(|(g, a)| g * a).sum::<f64>();
-            self.exits(contact, region).iter().map(room).fold(f64::INFINITY, f64::min)
+            let [first, last] = self.region(contact, region).planes;
+            let mut least = f64::INFINITY;
+            for planes in &self.planes[first as usize..last as usize] {
+                for lane in 0..LANES {
+                    let room: f64 = planes.g.iter().zip(a).map(|(g, a)| g[lane] * a).sum();
+                    least = least.min(room);
+                }
+            }
+            least
         };
         let mut best = (f64::NEG_INFINITY, STUCK);
-        for region in STUCK..count {
+        let count = self.sets[self.of[contact] as usize].count;
+        let likely = (before != OPEN).then_some(before);
+        for region in likely.into_iter().chain(STUCK..count) {
             let room = room(region);
             if room >= 0.0 {
                 return region;
@@ -127,36 +195,56 @@ impl Regions {
     }
 }
 
-impl Set {
-    /// A half-line, and with friction a segment or a convex polygon around 0, counterclockwise; else nothing.
-    fn new(k: usize, vertices: &[f64]) -> Option<Self> {
-        let mut set = Self { vertices: vertices.to_vec(), k, ..Self::default() };
+impl Regions {
+    /// Adds a half-line, and with friction a segment or a convex polygon around 0, counterclockwise; false, with nothing
+    /// added, for another set.
+    fn add(&mut self, k: usize, vertices: &[f64]) -> bool {
+        let (first, planes) = (self.pieces.len(), self.planes.len());
         let mut unit = [0.0; ROWS * ROWS];
         (0..k).for_each(|r| unit[r * k + r] = 1.0);
         let shut = Exit { g: [1.0, 0.0, 0.0], to: OPEN };
         // vertices come last
-        let first = match k {
+        let vertex = match k {
             1 => STUCK,
             2 => STUCK + 1,
             _ => STUCK + 1 + (vertices.len() / 2) as u16,
         };
-        set.push([0.0; ROWS * ROWS], &[Exit { g: [-1.0, 0.0, 0.0], to: first }]);
-        match k {
-            1 => set.push(unit, &[shut]),
-            2 => set.segment(unit, shut)?,
-            _ => set.polygon(unit, shut)?,
+        self.push([0.0; ROWS * ROWS], &[Exit { g: [-1.0, 0.0, 0.0], to: vertex }]);
+        let known = match k {
+            1 => {
+                self.push(unit, &[shut]);
+                Some(())
+            }
+            2 => self.segment(vertices, unit, shut),
+            _ => self.polygon(vertices, unit, shut),
+        };
+        if known.is_none() {
+            self.pieces.truncate(first);
+            self.planes.truncate(planes);
+            return false;
         }
-        Some(set)
+        let count = (self.pieces.len() - first) as u16;
+        self.sets.push(Set { vertices: vertices.to_vec(), k, first, count });
+        true
     }
 
     fn push(&mut self, matrix: [f64; ROWS * ROWS], exits: &[Exit]) {
-        let first = self.exits.len() as u16;
-        self.exits.extend_from_slice(exits);
-        self.regions.push(Region { matrix, exits: [first, self.exits.len() as u16] });
+        let first = self.planes.len() as u32;
+        for exits in exits.chunks(LANES) {
+            let mut planes = Planes::default();
+            for (lane, exit) in exits.iter().enumerate() {
+                for (to, g) in planes.g.iter_mut().zip(exit.g) {
+                    to[lane] = g;
+                }
+                planes.to[lane] = exit.to;
+            }
+            self.planes.push(planes);
+        }
+        self.pieces.push(Region { matrix, planes: [first, self.planes.len() as u32] });
     }
 
-    fn segment(&mut self, unit: [f64; ROWS * ROWS], shut: Exit) -> Option<()> {
-        let &[a, b] = &self.vertices[..] else { return None };
+    fn segment(&mut self, vertices: &[f64], unit: [f64; ROWS * ROWS], shut: Exit) -> Option<()> {
+        let &[a, b] = vertices else { return None };
         if !(a * b < 0.0) {
             return None;
         }
@@ -172,8 +260,8 @@ impl Set {
         Some(())
     }
 
-    fn polygon(&mut self, unit: [f64; ROWS * ROWS], shut: Exit) -> Option<()> {
-        let points = self.vertices.as_chunks::<2>().0.to_vec();
+    fn polygon(&mut self, vertices: &[f64], unit: [f64; ROWS * ROWS], shut: Exit) -> Option<()> {
+        let points = vertices.as_chunks::<2>().0;
         let m = points.len();
         let dot = |a: [f64; 2], b: [f64; 2]| a[0] * b[0] + a[1] * b[1];
         let side = |j: usize| {
@@ -294,7 +382,7 @@ mod tests {
             known += 1;
             for _ in 0..2000 {
                 let a: Vec<f64> = (0..k).map(|_| next()).collect();
-                let region = regions.find(0, &a);
+                let region = regions.find(0, &a, OPEN);
                 let z = times(&regions.region(0, region).matrix, &a);
                 let mut expected = vec![0.0; k];
                 if a[0] > 0.0 {
@@ -326,8 +414,12 @@ mod tests {
             }
             for _ in 0..2000 {
                 let mut a: Vec<f64> = (0..k).map(|_| next()).collect();
-                let from = regions.find(0, &a);
-                for exit in regions.exits(0, from).to_vec() {
+                let from = regions.find(0, &a, OPEN);
+                let [first, last] = regions.region(0, from).planes.map(|p| p as usize * LANES);
+                for exit in (first..last).map(|number| regions.exit(number)) {
+                    if exit.g == [0.0; ROWS] {
+                        continue;
+                    }
                     let g = &exit.g[..k];
                     let off = inner(g, &a) / inner(g, g);
                     a.iter_mut().zip(g).for_each(|(a, g)| *a -= off * g);

@@ -32,15 +32,16 @@ impl Newton {
 
     /// `H = P + springs + delta + Jᵀ rho Pi' J` in scaled variables.
     pub(super) fn assemble(&mut self, p: &FrictionProgram) {
-        let Self { factor, D, saturated, dz, dz_at, modes, stiffness, penalty, .. } = self;
-        hessian::assemble(p, factor, D, HOLD, saturated, |i| {
+        let Self { factor, saturated, dz, dz_at, modes, stiffness, penalty, .. } = self;
+        hessian::assemble(p, factor, HOLD, saturated, |i| {
             let k = p.contacts[i].k as usize;
             let rho = stiffness[i].map(|stiffness| *penalty * stiffness);
             (modes[i] != 0).then(|| Part { matrix: &dz[dz_at[i]..][..k * k], rho })
         });
     }
 
-    /// Newton's direction into `dx`, and that of the augmented forces into `da`.
+    /// Newton's direction into `dx`, and that of the augmented forces into `da`: of contacts without force the normal
+    /// ones, which is all that it takes to see who closes.
     pub(super) fn direct(&mut self, p: &FrictionProgram) {
         for ((dx, g), D) in self.dx.iter_mut().zip(&self.g).zip(&self.D) {
             *dx = -g * D;
@@ -49,7 +50,9 @@ impl Newton {
         for (dx, D) in self.dx.iter_mut().zip(&self.D) {
             *dx *= D;
         }
-        p.changes(&self.dx, &mut self.da);
+        self.whole.clear();
+        self.whole.extend(self.modes[..p.contacts.len()].iter().map(|mode| *mode != 0));
+        p.whole_changes(&self.dx, &self.whole, &mut self.da);
         for (da, give) in self.da.iter_mut().zip(&self.give) {
             *da *= -self.penalty * give;
         }
