@@ -11,8 +11,6 @@ use std::time::Instant;
 
 /// Runs of each formulation; the quickest median counts.
 const RUNS: usize = 3;
-/// The pile is measured apart, with `step_time`: its steps are a thousand times as long.
-const LEFT_OUT: [&str; 1] = ["pile"];
 
 /// Wall time in ns; the benches have the machine to themselves.
 fn wall_ns() -> u64 {
@@ -52,10 +50,7 @@ fn main() {
         "scene", "cone", "convex µs", "exact µs", "ratio", "its solve", "its solve", "ratio"
     );
     let wanted: Vec<String> = std::env::args().skip(1).filter(|a| !a.starts_with("--")).collect();
-    let shown = |name: &str| match &wanted[..] {
-        [] => !LEFT_OUT.contains(&name),
-        names => names.iter().any(|a| a == name),
-    };
+    let shown = |name: &str| wanted.is_empty() || wanted.iter().any(|a| a == name);
     for name in testkit::SCENES.into_iter().filter(|name| shown(name)) {
         for cone in ["4", "round"] {
             let mut best: [Option<Seen>; 2] = [None, None];

@@ -20,7 +20,7 @@ cargo bench -p benches --bench scaling -- [OPTIONS]
   --accuracy A     how far steps may be off, `step.accuracy` of a scene [0: all digits]
   --seconds S      CPU time for one number: its run is cut short there, and where not even a few steps are
                    expected to fit it is left out, with all larger ones [120]
-  --plot [FILE]    draw the costs [docs/pictures/scaling.svg]
+  --plot [FILE]    draw the costs [docs/pictures/scaling.svg, with --accuracy A scaling_A.svg]
   --csv FILE       write the table";
 
 /// Steps before the first one that is measured: memory grows, the boxes settle.
@@ -101,10 +101,7 @@ impl Options {
                 "--seconds" => options.seconds = number(&argument, &value()?)?,
                 "--accuracy" => options.accuracy = value()?,
                 "--csv" => options.csv = Some(value()?.into()),
-                "--plot" => {
-                    let shipped = || testkit::root().join("docs/pictures/scaling.svg");
-                    options.plot = Some(value().map_or_else(|_| shipped(), PathBuf::from));
-                }
+                "--plot" => options.plot = Some(value().map(PathBuf::from).unwrap_or_default()),
                 _ => return Err(format!("unknown option {argument}")),
             }
         }
@@ -115,7 +112,16 @@ impl Options {
             most = most.min(options.boxes[0]);
         }
         options.boxes.retain(|n| *n <= most);
+        if options.plot.as_ref().is_some_and(|path| path.as_os_str().is_empty()) {
+            let name = format!("scaling{}.svg", options.words("_"));
+            options.plot = Some(testkit::root().join("docs/pictures").join(name));
+        }
         Ok(Some(options))
+    }
+
+    /// The accuracy behind some words, unless steps have all digits.
+    fn words(&self, before: &str) -> String {
+        if self.accuracy == "0" { String::new() } else { format!("{before}{}", self.accuracy) }
     }
 }
 
@@ -155,7 +161,7 @@ fn run(options: &Options) -> ExitCode {
         files.push((path, csv(&sizes)));
     }
     if let Some(path) = &options.plot {
-        files.push((path, figure(&sizes).to_svg()));
+        files.push((path, figure(&sizes, options).to_svg()));
     }
     for (path, text) in files {
         if let Err(e) = std::fs::write(path, text) {
@@ -317,11 +323,14 @@ fn csv(sizes: &[Size]) -> String {
 }
 
 /// Cost against dofs on logarithmic axes: the step with its law, a line of slope 1, the stages.
-fn figure(sizes: &[Size]) -> Figure {
+fn figure(sizes: &[Size], options: &Options) -> Figure {
     let n_v: Vec<f64> = sizes.iter().map(|s| s.n_v as f64).collect();
     let us = |stage| -> Vec<f64> { sizes.iter().map(|s| s.us(stage)).collect() };
     let mut panel = Panel::new(Axis::log("dofs"), Axis::log("CPU time of a step (µs, median)"))
-        .title("cargo bench -p benches --bench scaling -- --plot")
+        .title(format!(
+            "cargo bench -p benches --bench scaling -- --plot{}",
+            options.words(" --accuracy ")
+        ))
         .height(520.0)
         .series(
             Series::new("step", &n_v, &us(None))
