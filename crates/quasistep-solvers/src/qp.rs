@@ -87,7 +87,7 @@ pub enum Status {
 /// Why there is no answer.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Reason {
-    /// Lengths of the data disagree, or a column or a saturation names a variable ≥ `n`.
+    /// Lengths of the data disagree, a column or a saturation names a variable ≥ `n`, or a contact a block without any.
     Dimensions,
     /// A NaN or an infinity in the data (only [`Saturation::limit`] may be infinite).
     NotFinite,

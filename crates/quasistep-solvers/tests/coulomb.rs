@@ -6,7 +6,10 @@ mod common;
 
 use common::Samples;
 use common::friction::{Recipe, friction_problem};
-use quasistep_solvers::{CoulombSettings, CoulombSolution, CoulombSolver, Outcome, Refutation};
+use quasistep_solvers::{
+    CoulombSettings, CoulombSolution, CoulombSolver, CoulombWarm, Friction, FrictionProgram,
+    Outcome, Reason, Refutation,
+};
 
 #[derive(Clone, Copy, Debug, Default)]
 struct Tally {
@@ -114,5 +117,32 @@ fn a_program_without_contacts_is_solved() {
                 assert!((out.x[i] - 1.0 / (2.0 + i as f64)).abs() < 1e-14, "{:?}", out.x);
             }
         }
+    }
+}
+
+#[test]
+fn programs_without_variables_and_blocks_without_any_end() {
+    // a floor that comes up against nothing that could give way, from a similar answer and from none
+    let mut p = FrictionProgram::new();
+    p.reset([]);
+    p.push_contact(Friction::None, &[]).b()[0] = 1.0;
+    let warm = CoulombWarm { lambda: &[0.0], u: &[0.0], relaxed: None };
+    let mut out = CoulombSolution::default();
+    for warm in [Some(warm), None] {
+        CoulombSolver::new().solve(&p, warm, &CoulombSettings::default(), &mut out);
+        assert_eq!(out.outcome, Outcome::Unsolvable);
+    }
+    // a weight on a block without variables
+    for dims in [[0, 2], [2, 0]] {
+        let mut p = FrictionProgram::new();
+        p.reset(dims);
+        let body = dims.iter().position(|dim| *dim == 2).unwrap();
+        p.c(body).copy_from_slice(&[-1.0, 10.0]);
+        let friction = Friction::Diamond { mu: 0.5, directions: &[1.0, -1.0], tangents: 1 };
+        let mut contact = p.push_contact(friction, &[0, 1]);
+        contact.J(body, 0)[1] = 1.0;
+        contact.J(body, 1)[0] = 1.0;
+        CoulombSolver::new().solve(&p, None, &CoulombSettings::default(), &mut out);
+        assert_eq!((out.outcome, out.reason), (Outcome::GaveUp, Some(Reason::Dimensions)));
     }
 }

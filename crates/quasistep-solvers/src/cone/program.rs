@@ -137,7 +137,8 @@ impl ConeProgram {
         Self::default()
     }
 
-    /// Forgets everything and starts with blocks of these sizes, at no cost.
+    /// Forgets everything and starts with blocks of these sizes, at no cost. Those that cones act on have at least one
+    /// variable: else there is no answer, for [`Reason::Dimensions`].
     pub fn reset(&mut self, dims: impl IntoIterator<Item = usize>) {
         self.blocks.clear();
         self.cones.clear();
@@ -327,7 +328,8 @@ impl ConeProgram {
     /// What is wrong with the sizes and the springs.
     pub(crate) fn check_sizes(&self) -> Result<(), Reason> {
         let too_many = self.cones.iter().any(|c| c.k as usize > MAX_ROWS);
-        if too_many || self.saturations.iter().any(|s| s.index as usize >= self.n) {
+        let nothing = self.sides.iter().any(|side| self.blocks[side.block as usize].dim == 0);
+        if too_many || nothing || self.saturations.iter().any(|s| s.index as usize >= self.n) {
             return Err(Reason::Dimensions);
         }
         if self.saturations.iter().any(|s| s.stiffness < 0.0 || s.limit < 0.0) {

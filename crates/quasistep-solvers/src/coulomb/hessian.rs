@@ -28,7 +28,8 @@ pub(crate) fn assemble<'a>(
     for (spring, saturated) in p.cones.saturations.iter().zip(saturated) {
         if *saturated == 0 {
             let at = Factor::diagonal(structure, &p.cones, spring.index);
-            U[at] += spring.stiffness * D[spring.index as usize].powi(2);
+            let D = D[spring.index as usize];
+            U[at] += spring.stiffness * D * D;
         }
     }
     for group in &structure.groups {

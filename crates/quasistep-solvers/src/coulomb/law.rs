@@ -111,8 +111,8 @@ impl Law {
         }
     }
 
-    /// Fills everything of `out` that follows from `out.x` and `out.lambda`, and true, if they are an answer of the program
-    /// this is prepared for. Of contacts that `contradict` one another less is asked.
+    /// True if `out.x` and `out.lambda` are an answer of the program this is prepared for; then what follows from them is in
+    /// `out`, else part of it may be. Of contacts that `contradict` one another less is asked.
     pub fn judge(
         &mut self,
         p: &FrictionProgram,

@@ -320,6 +320,7 @@ impl Newton {
     fn begin(&mut self, lambda: &[f64]) {
         self.x.fill(0.0);
         self.x_c.fill(0.0);
+        self.line.kept = None;
         self.budget = self.steps + STEPS + self.stiffness.len() as u32;
         self.factored.clear();
         for ((z_c, lambda), unit) in self.z_c.iter_mut().zip(lambda).zip(&self.unit) {

@@ -7,14 +7,8 @@ use crate::cone::program::{ConeData, ConeProgram, LANES};
 use crate::coulomb::program::{Contact, FrictionProgram};
 
 kernel! {
-    /// `u = J x − share b` of all contacts.
-    rows_times(
-        p: &ConeProgram,
-        contacts: &[Contact],
-        x: &[f64],
-        share: f64,
-        u: &mut [f64],
-    ) {
+    /// `u = J x − b` of all contacts.
+    rows_times(p: &ConeProgram, contacts: &[Contact], x: &[f64], u: &mut [f64]) {
         for (contact, cone) in contacts.iter().zip(&p.cones) {
             let u = &mut u[contact.rows()];
             match u.len() {
@@ -23,7 +17,7 @@ kernel! {
                 k => (0..k).for_each(|r| times::<S, 1, false>(p, cone, r, x, &mut u[r..])),
             }
             for (u, b) in u.iter_mut().zip(&p.b[cone.b_at as usize..]) {
-                *u -= share * b;
+                *u -= b;
             }
         }
     }

@@ -106,7 +106,8 @@ impl FrictionProgram {
         Self::default()
     }
 
-    /// Forgets everything and starts with blocks of these sizes, at no cost.
+    /// Forgets everything and starts with blocks of these sizes, at no cost. Those that contacts act on have at least one
+    /// variable: else there is no answer, for [`Reason::Dimensions`].
     pub fn reset(&mut self, dims: impl IntoIterator<Item = usize>) {
         self.cones.reset(dims);
         self.contacts.clear();
@@ -351,7 +352,7 @@ impl FrictionProgram {
 
     /// `u = J x − b`.
     pub(crate) fn rates(&self, x: &[f64], u: &mut [f64]) {
-        rows_times(Isa::detect(), &self.cones, &self.contacts, x, 1.0, u);
+        rows_times(Isa::detect(), &self.cones, &self.contacts, x, u);
     }
 
     /// Sums of the magnitudes of the terms of `u = J x − b`.

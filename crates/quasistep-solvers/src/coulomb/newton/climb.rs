@@ -4,7 +4,8 @@
 //! whatever the penalty is, and the larger the penalty the more. So an equation that cannot be solved is not the end:
 //! what came near enough to its answer is a centre all the same, and where nothing did contacts get softer again, and the
 //! next centres come nearer before they harden. Many bodies that rest on one another with more contacts than they need
-//! are solved this way: by Newton's method while contacts are soft, then along the line from one answer to the next.
+//! are solved this way: by Newton's method where contacts are soft, then, where their pieces are known, along the line from
+//! one answer to the next.
 
 use super::{
     FARTHEST, FrictionProgram, HARDER, HARDEST, LITTLE, NOISE, Newton, PENALTY, SETTLED, SOLVED,
@@ -52,7 +53,6 @@ impl Newton {
         holds: &mut impl FnMut(&[f64], &[f64], bool) -> bool,
     ) -> bool {
         self.begin(lambda);
-        self.line.kept = None;
         // whether the usual penalty has been tried
         let mut usual = false;
         let contacts = p.contacts.len() as u32;
@@ -73,6 +73,10 @@ impl Newton {
             let share = settled.max(NOISE * self.penalty);
             let bent = known && self.penalty >= reached;
             let lost = bent && !self.follow(p, rated);
+            if lost {
+                // perhaps for what has become of its factors
+                self.line.kept = None;
+            }
             rated = false;
             let kinks = self.kinks - kinks;
             let there = self.steps;

@@ -51,13 +51,14 @@ pub(super) struct Line {
     h: Vec<f64>,
     q: Vec<f64>,
     changes: Vec<Change>,
-    /// The penalty of these factors and changes, while they are those of the pieces in `at`.
+    /// The penalty of these factors and changes, while they are those of the pieces in `at` and nothing else was factored.
     pub kept: Option<f64>,
 }
 
 impl Newton {
-    /// Goes from the answer of another centre or penalty, whose augmented forces are still there, to that of the present
-    /// ones; false if the line does not lead there. The rates may be `rated` already.
+    /// Goes from the answer of another centre or penalty, whose augmented forces are still there (tangential ones of open
+    /// contacts may be any: they have no part in it), to that of the present ones; false if the line does not lead there.
+    /// The rates may be `rated` already. Counts as a step for every factor, and for the one that it starts with.
     pub(super) fn follow(&mut self, p: &FrictionProgram, rated: bool) -> bool {
         if !rated {
             p.rates(&self.x, &mut self.u);
@@ -69,6 +70,7 @@ impl Newton {
         self.line.da.clear();
         self.line.da.resize(p.rows, 0.0);
         if self.line.kept == Some(self.penalty) {
+            self.steps += 1;
             self.head(p);
         } else if !self.renew(p) {
             return false;
@@ -275,7 +277,8 @@ impl Newton {
 impl Line {
     /// Whether this program has lines to follow, in such units of the variables.
     pub fn prepare(&mut self, p: &FrictionProgram, D: &[f64]) {
-        self.known = p.cones.saturations.is_empty() && self.regions.update(p);
+        self.kept = None;
+        self.known = p.n() > 0 && p.cones.saturations.is_empty() && self.regions.update(p);
         if !self.known {
             return;
         }
@@ -294,7 +297,6 @@ impl Line {
             v.clear();
             v.reserve(len);
         }
-        self.kept = None;
         self.at.clear();
         self.at.resize(contacts, OPEN);
         self.closed.clear();

@@ -11,6 +11,8 @@ use crate::coulomb::program::{FrictionProgram, Shape};
 
 /// Most rows of a contact whose pieces are known: with friction in a plane.
 pub(super) const ROWS: usize = 3;
+/// Vertices up to which the pieces of a polygon are looked through one by one.
+const MOST_VERTICES: usize = 100;
 /// Friction sets that are kept from one program to the next.
 const MOST_SETS: usize = 64;
 /// The piece without force.
@@ -271,7 +273,7 @@ impl Regions {
         let outwards = |j: usize| [side(j)[1], -side(j)[0]];
         let around =
             |j: usize| dot(outwards(j), points[j]) > 0.0 && dot(outwards(j), side(j + 1)) < 0.0;
-        if m < 3 || !(0..m).all(around) {
+        if !(3..=MOST_VERTICES).contains(&m) || !(0..m).all(around) {
             return None;
         }
         // behind the line through a point, across a direction
