@@ -14,6 +14,9 @@ const NEAREST: f64 = 1e-18;
 const SETS: [u32; 2] = [3, 10];
 /// What rows give way for: its answer is then the one of the smallest forces.
 pub(crate) const GIVE: f64 = 1e-7;
+/// Error of an end of the interior point, as a share of forces and speeds, from which a program that lacks costs may
+/// well have no answer.
+pub(crate) const LOST: f64 = 1e-6;
 /// Cones of the second largest island from which a thread is worth its start.
 const WORTH_A_THREAD: u32 = 100;
 
@@ -38,15 +41,20 @@ pub(crate) struct Problem<'a> {
     pub isa: Isa,
     pub p: &'a ConeProgram,
     pub s: &'a Structure,
+    /// Whether to end where the interior point is lost, [`LOST`].
+    pub may_end: bool,
 }
 
 impl Problem<'_> {
     /// The interior point on an island, and the answer on the rows that carry force at its end. False if
     /// that is none; the point is in `interior` all the same.
     fn hold(self, island: &Island, interior: &mut Interior, newton: &mut Newton) -> bool {
-        let Self { isa, p, s } = self;
+        let Self { isa, p, s, may_end } = self;
         let give = if island.cones > 0 { GIVE } else { 0.0 };
         interior.solve(isa, p, s, island, Goal::mean(NEARER), give);
+        if may_end && interior.off > LOST {
+            return false;
+        }
         if !newton.can_hold(isa, p, s, island) {
             return false;
         }
@@ -122,6 +130,7 @@ impl Islands {
                 interior.take_island(&worker.interior, p, s, island);
                 newton.take_island(&worker.newton, p, s, island);
             }
+            interior.off = interior.off.max(worker.interior.off);
             interior.iterations += worker.interior.iterations;
             newton.iterations += worker.newton.iterations;
         }

@@ -86,6 +86,9 @@ pub(crate) struct Interior {
     give: f64,
     /// Whether the iteration at hand has taken a step.
     stepped: bool,
+    /// Largest error at the end of an island that got stuck, of those begun since the sizes were taken: as a share
+    /// of its forces and speeds.
+    pub off: f64,
     pub iterations: u32,
 }
 
@@ -94,7 +97,8 @@ pub(crate) struct Interior {
 pub(crate) enum Outcome {
     /// Where it was to end.
     Reached,
-    Stuck,
+    /// Nothing moved any more; the least error seen, as a share of forces and speeds.
+    Stuck(f64),
 }
 
 impl Interior {
@@ -154,6 +158,7 @@ impl Interior {
             });
         }
         self.iterations = 0;
+        self.off = 0.0;
     }
 
     /// Iterates on one island until `goal` is reached, or nothing moves. The point is in the island's entries of `x`, `s` and `z`. A row gives
@@ -173,7 +178,11 @@ impl Interior {
         self.give = give / scale;
         let started = self.start(&work, scale);
         self.stepped = false;
-        let end = if started { self.iterate(&work, scale, goal) } else { Outcome::Stuck };
+        let end =
+            if started { self.iterate(&work, scale, goal) } else { Outcome::Stuck(f64::INFINITY) };
+        if let Outcome::Stuck(error) = end {
+            self.off = self.off.max(error);
+        }
         self.write_rows(&work);
         self.write_carries(&work, if self.stepped { None } else { Some(scale) });
         self.batches = batches;
@@ -267,7 +276,7 @@ impl Interior {
             // a step back means that rounding has taken over
             let now = (mu / (force * speed)).max(gap / speed).max(pull / force);
             if !mu.is_finite() {
-                return Outcome::Stuck;
+                return Outcome::Stuck(best);
             }
             let sizes = [force, speed, scale];
             if now <= goal.mean
@@ -281,7 +290,7 @@ impl Interior {
                 since += 1;
             }
             if since > STALLED || !now.is_finite() || size > 1e12 * speed {
-                return Outcome::Stuck;
+                return Outcome::Stuck(best);
             }
             self.iterations += 1;
             // predictor: straight at the answer
@@ -306,7 +315,7 @@ impl Interior {
                 &mut self.dx,
             );
             if !self.factor(work, shift) {
-                return Outcome::Stuck;
+                return Outcome::Stuck(best);
             }
             let reach = self.direction(work);
             let ahead = self.products_ahead(work, sum, &reach, longest(&reach).min(1.0)) / degree;
@@ -341,7 +350,7 @@ impl Interior {
             let alpha = (share * longest).min(1.0);
             // written so that NaN ends here, with the point still good
             if !(alpha > 1e-6 && kernels::all_finite(work.isa, work.panels, &self.dx)) {
-                return Outcome::Stuck;
+                return Outcome::Stuck(best);
             }
             [size, pull] = kernels::advance_variables(
                 work.isa,
@@ -354,7 +363,7 @@ impl Interior {
             );
             sum = self.advance(work, alpha);
         }
-        Outcome::Stuck
+        Outcome::Stuck(best)
     }
 
     /// Puts what pulls, and what springs add, in the place of the direction; forces of the rows are still to be

@@ -3,7 +3,7 @@
 use super::{COLD_ITERATIONS, ConeSolver, FEW, Near, WarmStart, reset};
 use crate::cone::embedding::{self, End};
 use crate::cone::interior::{Goal, Interior};
-use crate::cone::islands::{GIVE, Problem};
+use crate::cone::islands::{GIVE, LOST, Problem};
 use crate::cone::newton::{self, PENALTY, Start};
 use crate::cone::program::ConeProgram;
 use crate::{Method, Settings, Solution, Status};
@@ -118,9 +118,22 @@ impl ConeSolver {
     ) -> bool {
         out.method = Method::InteriorPoint;
         let Self { isa, structure, newton, interior, islands, .. } = self;
-        let before = newton.iterations;
-        let problem = Problem { isa: *isa, p: program, s: structure };
-        let held = islands.hold(problem, threads, interior, newton);
+        let mut before = newton.iterations;
+        let may_end = !program.has_all_costs();
+        let problem = Problem { isa: *isa, p: program, s: structure, may_end };
+        let mut held = islands.hold(problem, threads, interior, newton);
+        if !held && may_end && interior.off > LOST {
+            before += newton.iterations + interior.iterations;
+            newton.iterations = before;
+            if self.prove_early(program, out) {
+                return true;
+            }
+            out.method = Method::InteriorPoint;
+            let Self { isa, structure, newton, interior, islands, .. } = self;
+            let problem = Problem { isa: *isa, p: program, s: structure, may_end: false };
+            held = islands.hold(problem, threads, interior, newton);
+        }
+        let Self { newton, interior, .. } = self;
         newton.iterations += before + interior.iterations;
         if held && self.accept(program, out) {
             out.dual_is_smallest_norm = true;
@@ -145,6 +158,15 @@ impl ConeSolver {
             }
         }
         false
+    }
+
+    /// A proof that there is no answer, where the interior point was lost; false if there is none.
+    pub(super) fn prove_early(&mut self, program: &ConeProgram, out: &mut Solution) -> bool {
+        let Self { isa, structure, newton, prover, .. } = self;
+        reset(program, out);
+        out.method = Method::Fallback;
+        out.iterations = newton.iterations;
+        prover.prove(*isa, program, structure, out)
     }
 
     /// Newton's method from `near` on every island; false if one led nowhere.

@@ -178,7 +178,8 @@ impl ConeSolver {
         let even = self.sizes.spread(self.isa, program, &self.structure) <= EVEN
             && self.interior_even(program, settings.threads, out);
         if even {
-            if out.dual_is_smallest_norm || !dense_first {
+            let solved = out.status == Status::Solved;
+            if !solved || out.dual_is_smallest_norm || !dense_first {
                 return;
             }
             // its multipliers are some: the dense solver's are the smallest
@@ -206,7 +207,7 @@ impl ConeSolver {
         reset(program, out);
         out.method = Method::Fallback;
         out.iterations = self.newton.iterations;
-        if self.prover.prove(self.isa, program, out) {
+        if self.prover.prove(self.isa, program, &self.structure, out) {
             return;
         }
         let rows_only = program.cones.iter().all(|c| !c.round);

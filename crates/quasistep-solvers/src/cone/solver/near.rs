@@ -3,6 +3,7 @@
 use super::{ConeSolver, EVEN};
 use crate::cone::check;
 use crate::cone::interior::{Goal, Interior};
+use crate::cone::islands::LOST;
 use crate::cone::kernels::lanes;
 use crate::cone::newton::Newton;
 use crate::cone::program::{ConeProgram, LANES};
@@ -21,7 +22,8 @@ const TIMES: u32 = 3;
 const WITHIN: f64 = 0.9;
 
 impl ConeSolver {
-    /// The interior point's own end; false if it is not near enough.
+    /// The interior point's own end, or a proof that there is no answer where it was lost; false if it is neither
+    /// near enough nor that.
     pub(super) fn nearly(
         &mut self,
         program: &ConeProgram,
@@ -42,6 +44,12 @@ impl ConeSolver {
         for island in &structure.islands {
             let goal = Goal { mean: target, each: WITHIN * accuracy };
             interior.solve(*isa, program, structure, island, goal, 0.0);
+        }
+        if self.interior.off > LOST && !program.has_all_costs() {
+            self.newton.iterations = self.interior.iterations;
+            if self.prove_early(program, out) {
+                return true;
+            }
         }
         for time in 0..=TIMES {
             self.read_interior(program, out);

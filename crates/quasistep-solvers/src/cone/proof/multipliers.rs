@@ -1,0 +1,75 @@
+//! Multipliers that no point can satisfy.
+
+use super::{CLEAR, ITERATIONS, PROVEN, Prover, add_cones, outside};
+use crate::Solution;
+use crate::cone::kernels::{self, Isa};
+use crate::cone::program::ConeProgram;
+use crate::kernels::max_abs;
+
+impl Prover {
+    /// Looks for multipliers that contradict, and writes them; false if there are none.
+    pub(super) fn infeasible(&mut self, isa: Isa, p: &ConeProgram, out: &mut Solution) -> bool {
+        let Self { program: q, structure, newton, g, terms, .. } = self;
+        q.reset(p.blocks.iter().map(|b| b.dim as usize));
+        add_cones(p, q, true);
+        structure.update(q);
+        newton.prepare(q, structure);
+        for island in &structure.islands {
+            newton.clear(structure, island);
+            newton.least_violation(isa, q, structure, island, ITERATIONS);
+        }
+        // the violations are the multipliers
+        let largest = max_abs(newton.multipliers());
+        if !(largest > 0.0) {
+            return false;
+        }
+        let y: Vec<f64> = newton.multipliers().iter().map(|y| y / largest).collect();
+        let y: Vec<f64> = y.iter().map(|y| if y.abs() > 1e-14 { *y } else { 0.0 }).collect();
+        let (mut value, mut sum) = (0.0, 0.0);
+        for cone in &p.cones {
+            for r in 0..cone.k as usize {
+                let stride = cone.stride_z as usize;
+                let E = &p.E[cone.E_at as usize + r * stride..][..stride];
+                let force: f64 = E.iter().zip(&y[cone.at as usize..]).map(|(e, y)| e * y).sum();
+                let b = p.b[cone.b_at as usize + r];
+                value += b * force;
+                sum += (b * force).abs();
+            }
+            let y = &y[cone.at as usize..][..cone.m as usize];
+            if outside(cone.round, y) > PROVEN {
+                return false;
+            }
+        }
+        if !(value > CLEAR * sum) {
+            return false;
+        }
+        g.clear();
+        g.resize(p.n_padded, 0.0);
+        kernels::add_forces(isa, q, &structure.groups, &y, g);
+        terms.clear();
+        terms.resize(p.n_padded, 0.0);
+        for cone in &p.cones {
+            for r in 0..cone.k as usize {
+                let stride = cone.stride_z as usize;
+                let E = &p.E[cone.E_at as usize + r * stride..][..stride];
+                let force: f64 =
+                    E.iter().zip(&y[cone.at as usize..]).map(|(e, y)| (e * y).abs()).sum();
+                for side in p.sides_of(cone) {
+                    let block = &p.blocks[side.block as usize];
+                    let at = cone.J_at as usize + r * cone.width as usize + side.column as usize;
+                    for i in 0..block.dim as usize {
+                        terms[block.at as usize + i] += force * p.J[at + i].abs();
+                    }
+                }
+            }
+        }
+        if g.iter().zip(terms.iter()).any(|(g, t)| g.abs() > PROVEN * t) {
+            return false;
+        }
+        out.certificate.clear();
+        for cone in &p.cones {
+            out.certificate.extend_from_slice(&y[cone.at as usize..][..cone.m as usize]);
+        }
+        true
+    }
+}

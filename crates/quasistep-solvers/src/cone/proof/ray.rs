@@ -1,0 +1,255 @@
+//! A direction in which the cost falls without end.
+
+use super::{CLEAR, ITERATIONS, PROVEN, Prover, add_cones, outside};
+use crate::cone::kernels::{self, Isa};
+use crate::cone::newton::{End, PENALTY, Start};
+use crate::cone::program::{Cone, ConeData, ConeProgram, MAX_ROWS};
+use crate::cone::structure::{Island, Structure};
+use crate::kernels::max_abs;
+use crate::{Saturation, Solution};
+use std::ops::Range;
+
+/// Stiffness of the springs that stand for limits, in units of the largest force over speed one.
+const STIFF: f64 = 1e4;
+/// Speed at which bodies may approach along a ray where all move alike, as a share of that in units of the contacts:
+/// rows that contradict one another in the last digits of the data leave no ray without.
+const TOUCHING: f64 = 9e-9;
+
+impl Prover {
+    /// Looks for a ray and writes it; false if there is none. Islands along which nothing is proven rest.
+    pub(super) fn unbounded(
+        &mut self,
+        isa: Isa,
+        p: &ConeProgram,
+        s: &Structure,
+        out: &mut Solution,
+    ) -> bool {
+        self.measure(p, s);
+        if !self.project(isa, p) {
+            return false;
+        }
+        let mut proven = false;
+        for island in &s.islands {
+            if self.falls(isa, p, s, island) {
+                proven = true;
+            } else {
+                for at in variables(p, s, island) {
+                    self.x[at].fill(0.0);
+                }
+            }
+        }
+        if !proven {
+            return false;
+        }
+        let size = max_abs(&self.x);
+        out.ray.clear();
+        for block in &p.blocks {
+            let x = &self.x[block.at as usize..(block.at + block.dim) as usize];
+            out.ray.extend(x.iter().map(|x| x / size));
+        }
+        true
+    }
+
+    /// Projects the cost onto the recession cone, every variable in its unit: `x` is the point; false if it was not
+    /// found.
+    fn project(&mut self, isa: Isa, p: &ConeProgram) -> bool {
+        let Self { program: q, unit, .. } = self;
+        let mut force = p.c.iter().zip(&*unit).fold(0.0, |m: f64, (c, u)| m.max((c * u).abs()));
+        if force == 0.0 {
+            return false;
+        }
+        // a spring without limit is part of the cost: its variable stays
+        let springs = || p.saturations.iter().filter(|s| s.stiffness > 0.0 && s.limit > 0.0);
+        for spring in springs().filter(|s| s.limit.is_finite()) {
+            force = force.max(spring.limit * unit[p.padded_index(spring.index)]);
+        }
+        q.reset(p.blocks.iter().map(|b| b.dim as usize));
+        for (k, block) in p.blocks.iter().enumerate() {
+            for i in 0..block.dim as usize {
+                let at = block.at as usize + i;
+                q.P(k, i)[i] = 1.0;
+                q.c(k)[i] = p.c[at] * unit[at] / force;
+            }
+        }
+        for spring in springs() {
+            q.push_saturation(Saturation {
+                index: spring.index,
+                stiffness: STIFF,
+                target: 0.0,
+                limit: spring.limit * unit[p.padded_index(spring.index)] / force,
+            });
+        }
+        add_costs(p, unit, q);
+        let first = q.cones.len();
+        add_cones(p, q, false);
+        scale_cones(q, first, unit, &self.units.row);
+        let Self { program, structure, newton, x, .. } = self;
+        structure.update(program);
+        newton.prepare(program, structure);
+        let found = structure.islands.iter().all(|island| {
+            newton.clear(structure, island);
+            newton.solve(isa, program, structure, island, Start::Cold, PENALTY, ITERATIONS)
+                == End::Solved
+        });
+        x.clear();
+        x.extend(newton.x.iter().zip(&*unit).map(|(x, u)| x * u));
+        found
+    }
+
+    /// Measures all variables in units of their contacts; what no contact touches like the rest of its island.
+    fn measure(&mut self, p: &ConeProgram, s: &Structure) {
+        let Self { units, unit, .. } = self;
+        unit.clear();
+        unit.resize(p.n_padded, 1.0);
+        for island in &s.islands {
+            units.fill(p, s, island);
+            let all = || variables(p, s, island).flatten();
+            let largest = all().fold(0.0_f64, |m, i| m.max(units.variable[i]));
+            let untouched = if largest > 0.0 { largest } else { 1.0 };
+            for i in all() {
+                let own = units.variable[i];
+                unit[i] = if own > 0.0 { own } else { untouched };
+            }
+        }
+    }
+
+    /// Whether the cost of an island falls along its part of `x`, and neither cost nor rows stop that. What moves
+    /// by rounding alone rests from then on.
+    fn falls(&mut self, isa: Isa, p: &ConeProgram, s: &Structure, island: &Island) -> bool {
+        let Self { x, u, unit, .. } = self;
+        // of the largest entry, and of the largest in units of the contacts
+        let (mut size, mut natural) = (0.0_f64, 0.0_f64);
+        for i in variables(p, s, island).flatten() {
+            size = size.max(x[i].abs());
+            natural = natural.max(x[i].abs() / unit[i]);
+        }
+        if !(size > 0.0) {
+            return false;
+        }
+        for at in variables(p, s, island) {
+            let rests = |i: usize| x[i].abs() <= PROVEN * natural * unit[i];
+            if at.clone().all(rests) {
+                x[at].fill(0.0);
+            }
+        }
+        let (mut slope, mut terms) = (0.0, 0.0);
+        for i in variables(p, s, island).flatten() {
+            slope += p.c[i] * x[i];
+            terms += (p.c[i] * x[i]).abs();
+        }
+        for spring in p.saturations.iter().filter(|spring| spring.stiffness > 0.0) {
+            let block = p.block_of(spring.index);
+            if !(island.first_panel..island.last_panel).contains(&s.panel_of_block[block]) {
+                continue;
+            }
+            let d = x[p.padded_index(spring.index)].abs();
+            if spring.limit.is_finite() {
+                slope += spring.limit * d;
+                terms += spring.limit * d;
+            } else if d > PROVEN * size {
+                return false;
+            }
+        }
+        if !(slope < -CLEAR * terms) {
+            return false;
+        }
+        let panels = &s.panels[island.first_panel as usize..island.last_panel as usize];
+        for panel in panels {
+            let block = &p.blocks[panel.block as usize];
+            for i in 0..block.dim as usize {
+                let at = block.P_at as usize + i * block.stride as usize;
+                let row = &p.P[at..][..block.dim as usize];
+                let value: f64 = row.iter().zip(&x[block.at as usize..]).map(|(a, b)| a * b).sum();
+                let unit = &unit[block.at as usize..];
+                let around = row.iter().zip(unit).fold(0.0, |m: f64, (a, u)| m.max((a * u).abs()));
+                if value.abs() > PROVEN * (max_abs(row) * size).min(around * natural) {
+                    return false;
+                }
+            }
+        }
+        let groups = &s.groups[island.first_group as usize..island.last_group as usize];
+        u.resize(p.m_padded, 0.0);
+        kernels::rates(isa, p, groups, x, u);
+        groups.iter().flat_map(|g| g.first_cone as usize..g.last_cone as usize).all(|k| {
+            let cone = &p.cones[k];
+            let out = outside(cone.round, &u[cone.at as usize..][..cone.m as usize]);
+            // a row's own terms, or, of bodies that hardly move, those of bodies around
+            out <= PROVEN * terms_of(p, cone, |i| x[i])
+                || out <= TOUCHING * natural * terms_of(p, cone, |i| unit[i])
+        })
+    }
+}
+
+/// Largest sum of the magnitudes that a row of a cone is made of.
+fn terms_of(p: &ConeProgram, cone: &ConeData, x: impl Fn(usize) -> f64) -> f64 {
+    let terms = (0..cone.k as usize).map(|r| {
+        let J = &p.J[cone.J_at as usize + r * cone.width as usize..];
+        let E = &p.E[cone.E_at as usize + r * cone.stride_z as usize..];
+        let row = p.sides_of(cone).iter().map(|side| {
+            let block = &p.blocks[side.block as usize];
+            let x = (block.at as usize..(block.at + block.dim) as usize).map(&x);
+            x.zip(&J[side.column as usize..]).map(|(x, J)| (x * J).abs()).sum::<f64>()
+        });
+        max_abs(&E[..cone.stride_z as usize]) * row.sum::<f64>()
+    });
+    terms.fold(0.0, f64::max)
+}
+
+/// Padded indices of an island's variables, block by block.
+fn variables(
+    p: &ConeProgram,
+    s: &Structure,
+    island: &Island,
+) -> impl Iterator<Item = Range<usize>> {
+    s.panels[island.first_panel as usize..island.last_panel as usize].iter().map(|panel| {
+        let block = &p.blocks[panel.block as usize];
+        block.at as usize..(block.at + block.dim) as usize
+    })
+}
+
+/// Rows that hold `P d = 0`, with `d` in units.
+fn add_costs(p: &ConeProgram, unit: &[f64], q: &mut ConeProgram) {
+    for (k, block) in p.blocks.iter().enumerate() {
+        let (dim, stride) = (block.dim as usize, block.stride as usize);
+        let P = &p.P[block.P_at as usize..][..dim * stride];
+        let unit = &unit[block.at as usize..][..dim];
+        let entry = |i: usize, j: usize| unit[i] * P[i * stride + j] * unit[j];
+        let entries = (0..dim).flat_map(|i| (0..dim).map(move |j| entry(i, j)));
+        let largest = entries.fold(0.0, |m: f64, v| m.max(v.abs()));
+        if largest == 0.0 {
+            continue;
+        }
+        for first in (0..dim).step_by(MAX_ROWS) {
+            let rows = MAX_ROWS.min(dim - first);
+            let mut E = Vec::with_capacity(2 * rows * rows);
+            for sign in [1.0, -1.0] {
+                for i in 0..rows {
+                    E.extend((0..rows).map(|j| if i == j { sign } else { 0.0 }));
+                }
+            }
+            let mut cone = q.push_cone(Cone::Edges(&E), rows, &[k as u32]);
+            for i in 0..rows {
+                let row = cone.J(0, i).iter_mut().enumerate();
+                row.for_each(|(j, to)| *to = entry(first + i, j) / largest);
+            }
+        }
+    }
+}
+
+/// Puts the cones from `first` on in units of variables and rows.
+fn scale_cones(q: &mut ConeProgram, first: usize, unit: &[f64], row: &[f64]) {
+    let ConeProgram { cones, sides, blocks, J, .. } = q;
+    for (cone, row) in cones[first..].iter().zip(row) {
+        let row = if *row > 0.0 { *row } else { 1.0 };
+        for side in &sides[cone.first_side as usize..cone.last_side as usize] {
+            let block = &blocks[side.block as usize];
+            for r in 0..cone.k as usize {
+                let at = cone.J_at as usize + r * cone.width as usize + side.column as usize;
+                let unit = &unit[block.at as usize..];
+                for (J, unit) in J[at..][..block.dim as usize].iter_mut().zip(unit) {
+                    *J *= row * unit;
+                }
+            }
+        }
+    }
+}
