@@ -56,7 +56,7 @@ impl Prover {
 }
 
 /// Whether `x = 0` satisfies all rows.
-fn rest_is_feasible(p: &ConeProgram) -> bool {
+pub(crate) fn rest_is_feasible(p: &ConeProgram) -> bool {
     let mut u = Vec::with_capacity(8);
     p.cones.iter().all(|cone| {
         u.clear();

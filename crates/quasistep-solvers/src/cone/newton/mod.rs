@@ -68,8 +68,14 @@ const TOO_MANY: u32 = 300;
 /// below 0.01 so, those that led nowhere above 0.03.
 const ASTRAY: f64 = 0.02;
 const MOVED: f64 = 1e-6;
-/// Diagonal shift on blocks without cost, as a share of the largest diagonal entry of the island.
-const SHIFT: f64 = 1e-6;
+/// Diagonal shift on blocks without cost, as a share of the largest diagonal entry of the island, and the penalty
+/// beside it: where rows contradict one another a stiffer one leaves more of them to be sorted out.
+const SHIFT: f64 = 1e-7;
+const PENALTY_SHIFTED: f64 = 1e7;
+/// How far the proximal centre may be behind at the end, as a share of the speeds around; and where rows contradict
+/// one another, by more than that.
+const STILL: f64 = 1e-11;
+const CALM: f64 = 1e-9;
 
 /// What an assembled Hessian stands for, but for active rows and limited springs.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -214,7 +220,7 @@ impl Newton {
         let work = Work::new(isa, p, s, island);
         let (scale, singular) = self.scale(&work);
         let round = work.round;
-        let rho = penalty * scale;
+        let rho = if singular { penalty.min(PENALTY_SHIFTED) } else { penalty } * scale;
         let shift = if singular { SHIFT * scale } else { 0.0 };
         let warm = !matches!(start, Start::Cold);
         self.start(&work, start, scale, rho);
@@ -260,9 +266,11 @@ impl Newton {
             let error = self.error(&work, rho);
             let x_size = self.x_size(&work);
             let moved = if singular { self.moved(&work) } else { 0.0 };
-            let still = moved <= 1e-11 * speed.max(x_size);
-            let stuck = !(error <= 0.5 * best) && still;
-            let near = (stuck || best < f64::INFINITY && still)
+            let still = moved <= STILL * speed.max(x_size);
+            let calm = moved <= CALM * speed.max(x_size);
+            let stuck = !(error <= 0.5 * best) && calm;
+            let near = best < f64::INFINITY
+                && calm
                 && error <= (TOUCHING * speed.max(x_size)).max(REST * natural);
             best = best.min(error);
             let exact = error <= (EXACT * speed.max(x_size)).max(NOISE * natural);

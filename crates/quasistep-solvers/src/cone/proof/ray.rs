@@ -142,11 +142,12 @@ impl Prover {
             if !(island.first_panel..island.last_panel).contains(&s.panel_of_block[block]) {
                 continue;
             }
-            let d = x[p.padded_index(spring.index)].abs();
+            let at = p.padded_index(spring.index);
+            let d = x[at].abs();
             if spring.limit.is_finite() {
                 slope += spring.limit * d;
                 terms += spring.limit * d;
-            } else if d > PROVEN * size {
+            } else if d > PROVEN * size.min(natural * unit[at]) {
                 return false;
             }
         }

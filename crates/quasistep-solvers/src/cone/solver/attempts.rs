@@ -1,11 +1,12 @@
 //! One attempt of every algorithm.
 
-use super::{COLD_ITERATIONS, ConeSolver, FEW, Near, WarmStart, reset};
+use super::{COLD_ITERATIONS, ConeSolver, FEW, Near, WarmStart, is_for_dense, reset};
 use crate::cone::embedding::{self, End};
 use crate::cone::interior::{Goal, Interior};
 use crate::cone::islands::{GIVE, LOST, Problem};
 use crate::cone::newton::{self, PENALTY, Start};
 use crate::cone::program::ConeProgram;
+use crate::cone::proof;
 use crate::{Method, Settings, Solution, Status};
 
 /// Newton iterations after which an island has led nowhere from a warm start; fewer of a large one, where
@@ -160,8 +161,12 @@ impl ConeSolver {
         false
     }
 
-    /// A proof that there is no answer, where the interior point was lost; false if there is none.
+    /// A proof that there is no answer, where the interior point was lost; false if there is none, or if it is for
+    /// the dense solver to look for: of what contradicts, it leaves out more.
     pub(super) fn prove_early(&mut self, program: &ConeProgram, out: &mut Solution) -> bool {
+        if is_for_dense(program) && !proof::rest_is_feasible(program) {
+            return false;
+        }
         let Self { isa, structure, newton, prover, .. } = self;
         reset(program, out);
         out.method = Method::Fallback;

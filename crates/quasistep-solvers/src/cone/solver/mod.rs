@@ -137,8 +137,7 @@ impl ConeSolver {
     ) {
         reset(program, out);
         let rest = if settings.rest > 0.0 { settings.rest } else { 0.0 };
-        // few variables and rows only: the dense solver is quick, and has a proof for every ending
-        let dense_first = program.n <= FEW && program.cones.iter().all(|c| !c.round);
+        let dense_first = is_for_dense(program);
         // its forces are the smallest ones too: no answer that is only nearly one comes before it
         self.rest = if dense_first { 0.0 } else { rest };
         if let Err(reason) = program.check_sizes() {
@@ -224,6 +223,11 @@ impl ConeSolver {
         out.method = Method::Fallback;
         (out.iterations, out.residuals) = (self.newton.iterations, best);
     }
+}
+
+/// Few variables and rows only: the dense solver is quick, and has a proof for every ending.
+fn is_for_dense(program: &ConeProgram) -> bool {
+    program.n <= FEW && program.cones.iter().all(|c| !c.round)
 }
 
 fn reset(program: &ConeProgram, out: &mut Solution) {
