@@ -89,6 +89,7 @@ class Column:
 
     solver: str
     us: list[float] = field(default_factory=list)
+    setup_us: list[float] = field(default_factory=list)
     residual: float = 0.0
     failed: int = 0
 
@@ -131,6 +132,7 @@ def compare(names: list[str], repeats: int, most: int | None) -> list[tuple[str,
                 for (solver, answer), error in zip(answers, errors, strict=True):
                     column = columns.setdefault(solver, Column(solver))
                     column.us.append(answer.us)
+                    column.setup_us.append(answer.setup_us)
                     if error <= SOLVED:
                         column.residual = max(column.residual, error)
                     else:
@@ -150,8 +152,8 @@ def table(name: str, title: str, count: int, columns: list[Column]) -> str:
     lines = [
         f"### {title}: n = {n}, {count} problems",
         "",
-        "| solver | median, µs | p95, µs | over quasistep warm | over cold | over cold, 1e-8 | residual | failed |",
-        "| --- | ---: | ---: | ---: | ---: | ---: | ---: | ---: |",
+        "| solver | median, µs | p95, µs | set-up, µs | over quasistep warm | over cold | over cold, 1e-8 | residual | failed |",
+        "| --- | ---: | ---: | ---: | ---: | ---: | ---: | ---: | ---: |",
     ]
     named = {c.solver: float(np.median(c.us)) for c in columns}
     own = [named.get(f"quasistep {start}") for start in ("warm", "cold", "cold, 1e-8")]
@@ -159,12 +161,14 @@ def table(name: str, title: str, count: int, columns: list[Column]) -> str:
         median = float(np.median(c.us))
         ratios = " | ".join(f"{median / o:.1f}" if o else "" for o in own)
         p95 = float(np.quantile(c.us, 0.95))
-        cells = [c.solver, f"{median:.4g}", f"{p95:.4g}", ratios, f"{c.residual:.0e}", c.failed]
+        setup = float(np.median(c.setup_us))
+        times = [f"{median:.4g}", f"{p95:.4g}", f"{setup:.3g}" if setup > 0 else ""]
+        cells = [c.solver, *times, ratios, f"{c.residual:.0e}", c.failed]
         lines.append("| " + " | ".join(map(str, cells)) + " |")
     if "pyramids" in title:
         for (recorded, solver), us in ELSEWHERE.items():
             if recorded == name:
-                lines.append(f"| {solver} † | {us} | | | | | | |")
+                lines.append(f"| {solver} † | {us} | | | | | | | |")
     return "\n".join(lines) + "\n"
 
 
@@ -181,11 +185,14 @@ def heading(repeats: int) -> str:
 The sequences of `benches/recorded` and every tenth step of some scenes, thinned; every problem by
 every solver in turn, the least of {repeats} repetitions each, one thread. Ratios are of medians of
 this run. Others are charged what they report for themselves, DAQP with set-up, without which its
-rows are not formed, the rest without; quasistep everything from the problem to the answer. Warm:
-from the answer to the problem one step before. quasistep gives all digits, on the exact active set and with
-the smallest multipliers; with 1e-8 it may be off as much as the others are, `Settings::accuracy`. Residual: largest relative error of balance, cones
-and complementarity over the problems that were solved; failed: no answer, or a residual above
-{SOLVED:.0e}. † was measured elsewhere, on a 2.5 GHz Cascade Lake: PyPI does not have that solver.
+rows are not formed, the rest without: it has a column of its own where they tell. A step of a
+simulation, whose contacts come and go, needs it. quasistep is charged everything from the problem to
+the answer. Warm: from the answer to the problem one step before. quasistep gives all digits, on the
+exact active set and with the smallest multipliers; with 1e-8 it may be off as much as the others
+are, `Settings::accuracy`. PIQP's tolerance is 3e-10: with 1e-8 its residuals are up to 2e-7.
+Residual: largest relative error of balance, cones and complementarity over the problems that were
+solved; failed: no answer, or a residual above {SOLVED:.0e}. † was measured elsewhere, on a 2.5 GHz
+Cascade Lake: PyPI does not have that solver.
 `validation/run solvers` makes these tables.
 
 - {cpu_model()}, {platform.system()} {platform.machine()}; {date.today().isoformat()}

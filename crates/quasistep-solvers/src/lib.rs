@@ -74,7 +74,8 @@
 //!      than a hundred variables. Where fewer digits do, [`Settings::accuracy`], its own end is the answer, and
 //!      it comes first;
 //!   4. up to a hundred variables, without second-order cones, the dense solver;
-//!   5. a proof that there is no answer: a ray, or multipliers that contradict (`cone/proof.rs`);
+//!   5. a proof that there is no answer: a ray, or multipliers that contradict (`cone/proof.rs`); where a cost is
+//!      singular, as soon as the interior point is lost;
 //!   6. a homogeneous embedding in numbers of twice the digits, some milliseconds slow, for what is too
 //!      ill-conditioned for the others (`cone/embedding`).
 //!

@@ -3,9 +3,9 @@
 //!
 //! Each comes from a program that always has an answer, over the same blocks and cones:
 //!
-//! - **ray**: the point of the cone of all `d` with `P d = 0`, `A d ∈ K` that is nearest to `−c`; with
-//!   limited springs, which pull back with their limit, the one where `1/2 |d|² + cᵀd + Σ limit |d_k|`
-//!   is least. Unless it is zero, the cost falls along it.
+//! - **ray**: the point of the cone of all `d` with `P d = 0`, `A d ∈ K` that is nearest to `−c`, with every
+//!   variable in units of the contacts; with limited springs, which pull back with their limit, the one where
+//!   `1/2 |d|² + cᵀd + Σ limit |d_k|` is least. Unless it is zero, the cost falls along it.
 //! - **multipliers**: the `x` of least violation, `min |Π_K(b − A x)|²`. Unless nothing is violated, the
 //!   violation `y` has `Aᵀ y = 0`, `bᵀ y > 0`: Farkas' proof.
 
