@@ -47,13 +47,26 @@ fn uniqueness(scene: &Scene) -> Result<(), Failure> {
             "--uniqueness speaks of exact Coulomb friction; add --formulation coulomb",
         ));
     }
-    // times with the same answer are one line
+    // times with the same answer are one line, told as soon as there is another
     let mut spans = Spans::default();
-    let outcome = scene.uniqueness(&mut |t, answer| spans.push(t, answer.as_ref()));
-    for Span { from, to, motion, forces } in spans.all() {
-        println!("  at {from:.6} to {to:.6} s: {motion}; {forces}");
-    }
+    let mut told = 0;
+    let outcome = scene.uniqueness(&mut |t, answer| {
+        spans.push(t, answer.as_ref());
+        let known = &spans.all()[..spans.all().len() - 1];
+        known[told..].iter().for_each(tell);
+        told = known.len();
+    });
+    spans.all()[told..].iter().for_each(tell);
     outcome.map_err(|(t, error)| {
         Failure::world(format!("{}: the step after t = {t} s was not taken: {error}", scene.name))
     })
+}
+
+fn tell(span: &Span) {
+    let Span { from, to, motion, forces } = span;
+    if from == to {
+        println!("  at {from:.6} s: {motion}; {forces}");
+    } else {
+        println!("  at {from:.6} to {to:.6} s: {motion}; {forces}");
+    }
 }

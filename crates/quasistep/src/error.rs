@@ -173,7 +173,7 @@ impl fmt::Display for StepError {
 
 /// Pairs with their depths, and joints at their limits.
 fn list(f: &mut fmt::Formatter<'_>, pairs: &[PairDepth], joints: &[String]) -> fmt::Result {
-    for (k, pair) in pairs.iter().enumerate() {
+    let in_words = |pair: &PairDepth| {
         // a nanometre is rounding on any robot's scale
         let how = if pair.depth.abs() < 1e-9 {
             "touch".to_owned()
@@ -182,19 +182,30 @@ fn list(f: &mut fmt::Formatter<'_>, pairs: &[PairDepth], joints: &[String]) -> f
         } else {
             format!("are {:.3e} m apart", -pair.depth)
         };
-        let sep = if k == 0 { "" } else { "," };
-        write!(f, "{sep} `{}` and `{}` {how}", pair.a, pair.b)?;
-    }
+        format!("`{}` and `{}` {how}", pair.a, pair.b)
+    };
+    write!(f, " {}", few(pairs, in_words, ", "))?;
     if joints.is_empty() { Ok(()) } else { write!(f, "; with the limits of {}", quoted(joints)) }
 }
 
 /// Dofs and their shares of a motion.
 pub(crate) fn shares(direction: &[(String, f64)]) -> String {
-    direction.iter().map(|(name, d)| format!("{name} {d:+.2}")).collect::<Vec<_>>().join(", ")
+    few(direction, |(name, d)| format!("{name} {d:+.2}"), ", ")
 }
 
 pub(crate) fn quoted(names: &[String]) -> String {
-    names.iter().map(|n| format!("`{n}`")).collect::<Vec<_>>().join(", ")
+    few(names, |n| format!("`{n}`"), ", ")
+}
+
+/// Most that a sentence names; of more it says how many.
+const NAMED: usize = 8;
+
+/// The first few of `all` in words; the values have the rest.
+pub(crate) fn few<T>(all: &[T], words: impl Fn(&T) -> String, between: &str) -> String {
+    // one more costs no more room than to say that there is one
+    let count = if all.len() > NAMED + 1 { NAMED } else { all.len() };
+    let named = all[..count].iter().map(words).collect::<Vec<_>>().join(between);
+    if count < all.len() { format!("{named} and {} more", all.len() - count) } else { named }
 }
 
 impl std::error::Error for StepError {}

@@ -5,7 +5,7 @@
 //! its (29), with the cost of friction that the paper's (32) leaves out? And are the contact forces the only
 //! ones at this motion: do the rows of contacts that may push in several ways have full rank?
 
-use crate::error::{quoted, shares};
+use crate::error::{few, quoted, shares};
 use crate::formulation::blame;
 use crate::report::StepMethod;
 use crate::system::System;
@@ -217,12 +217,15 @@ impl fmt::Display for ForceUniqueness {
         if !joints.is_empty() {
             named.push(format!("force of the limits of {}", quoted(joints)));
         }
-        write!(f, "{} may be split otherwise", named.join(", "))?;
-        for sum in sums {
-            let axes: Vec<String> = sum.axes.iter().map(char::to_string).collect();
-            write!(f, "; their sum on `{}` is determined along {}", sum.body, axes.join(", "))?;
+        write!(f, "{} may be split otherwise", few(&named, String::clone, ", "))?;
+        if sums.is_empty() {
+            return Ok(());
         }
-        Ok(())
+        let in_words = |sum: &DeterminedSum| {
+            let axes: Vec<String> = sum.axes.iter().map(char::to_string).collect();
+            format!("their sum on `{}` is determined along {}", sum.body, axes.join(", "))
+        };
+        write!(f, "; {}", few(sums, in_words, "; "))
     }
 }
 

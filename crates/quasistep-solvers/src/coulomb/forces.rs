@@ -14,19 +14,18 @@
 use crate::coulomb::law::{speed_scale, support};
 use crate::coulomb::program::{FrictionProgram, Shape};
 use crate::coulomb::solution::CoulombSolution;
-use crate::coulomb::uniqueness::{Uniqueness, general_position};
+use crate::coulomb::uniqueness::{FAILURES, Uniqueness, general_position};
+use crate::kernels::{axpy, dot};
 use crate::{Outcome, Qp, Settings, Status};
 
 /// Gap, slip, or force that is none, as a share of the largest.
 const NONE: f64 = 1e-9;
-/// Part of a projection that is new, as a share of the vector's length.
-const NEW: f64 = 1e-6;
-/// Curvature of generators that depend on one another, over that of the others.
-const RIDGE: f64 = 1e-9;
+/// Length of a motion that is zero, over that of what it is nearest to.
+const ZERO: f64 = 1e-6;
+/// Work that is some, as a share of the most.
+const SHARE: f64 = 1e-3;
 /// Rest of a row of length one that others say but for rounding.
 const DEPENDENT: f64 = 1e-10;
-/// Projections that may fail.
-const FAILURES: u32 = 16;
 /// Directions of a round cone that touches without force.
 const SIDES: usize = 16;
 
@@ -48,12 +47,11 @@ impl Forces {
 
     /// Whether `Σ_k weights_k lambda_k`, in the rows of the program, is the same for all forces that will do.
     pub fn determines(&self, weights: &[f64]) -> bool {
-        let size = weights.iter().map(|w| w * w).sum::<f64>().sqrt();
-        self.known
-            && self.exchanges.iter().all(|exchange| {
-                let along: f64 = exchange.iter().zip(weights).map(|(a, b)| a * b).sum();
-                along.abs() <= 1e-6 * size
-            })
+        let size = dot(weights, weights).sqrt();
+        // most are zero
+        let some: Vec<_> = weights.iter().enumerate().filter(|(_, w)| **w != 0.0).collect();
+        let along = |e: &[f64]| -> f64 { some.iter().map(|(k, w)| *w * e[*k]).sum() };
+        self.known && self.exchanges.iter().all(|e| along(e).abs() <= 1e-6 * size)
     }
 
     /// Contacts of `program` whose forces take part in an exchange, ascending.
@@ -80,123 +78,109 @@ impl Uniqueness {
         if s.lambda.len() != p.rows || s.x.len() != p.n() || s.outcome != Outcome::Solved {
             return Forces::default();
         }
-        let generators = generators(p, s);
-        let count = generators.len();
-        let mut forces = Forces { exchanges: Vec::new(), known: true };
-        if count == 0 {
-            return forces;
+        let mut generators = generators(p, s);
+        if !self.exchanged(p, &mut generators) {
+            return Forces::default();
         }
-        // min |G y − r|²  s.t.  Jᵀ G y = 0, y ≥ 0 where it is one-sided
-        let dot = |a: &Generator, b: &Generator| -> f64 {
-            if a.contact == b.contact {
-                a.entries.iter().zip(&b.entries).map(|(a, b)| a * b).sum()
-            } else {
-                0.0
+        let spans = spans(&generators);
+        let exchange = |y: Vec<f64>| {
+            let mut exchange = vec![0.0; p.rows];
+            for (y, g) in y.iter().zip(&spans) {
+                for (to, e) in exchange[p.rows_of(g.contact)].iter_mut().zip(&g.entries) {
+                    *to += y * e;
+                }
             }
+            exchange
         };
-        let mut P = vec![0.0; count * count];
-        for (i, a) in generators.iter().enumerate() {
-            for (j, b) in generators.iter().enumerate() {
-                P[i * count + j] = dot(a, b);
-            }
+        let exchanges = in_balance(p, &spans).into_iter().map(exchange).collect();
+        Forces { exchanges, known: true }
+    }
+
+    /// Leaves of `generators` those that are part of an exchange; false if numbers were too close to call.
+    ///
+    /// One that goes one way only is part of none exactly if some motion `d` works along it and against no other
+    /// (Farkas). Of these the one nearest to all, `min |d − Σ_j Jᵀ g_j|²`, is zero only if there is none.
+    fn exchanged(&mut self, p: &FrictionProgram, generators: &mut Vec<Generator>) -> bool {
+        let n = p.n();
+        self.units(p);
+        self.P.clear();
+        self.P.resize(n * n, 0.0);
+        for i in 0..n {
+            self.P[i * n + i] = 1.0;
         }
-        // generators of one contact depend on one another: a little curvature keeps the program well posed, and turns
-        // a projection by its share
-        for i in 0..count {
-            P[i * count + i] += RIDGE * (1.0 + P[i * count + i]);
-        }
-        // y = N w is in balance for any w
-        let kernel = in_balance(p, &generators);
-        let free = kernel.len();
-        if free == 0 {
-            return forces;
-        }
-        let mut kernel_P = vec![0.0; free * free];
-        for (i, a) in kernel.iter().enumerate() {
-            for (j, b) in kernel.iter().enumerate() {
-                let row = |k: usize| product(&P[k * count..(k + 1) * count], b);
-                kernel_P[i * free + j] = (0..count).map(|k| a[k] * row(k)).sum();
+        let mut works = Vec::new();
+        let mut weights = Vec::new();
+        let mut failures = 0;
+        loop {
+            let one_way = generators.iter().filter(|g| !g.both_ways).count();
+            if one_way == 0 {
+                return true;
             }
-        }
-        self.sign_rows(&generators, &kernel);
-        self.b.clear();
-        self.b.resize(self.rows.len(), 0.0);
-        let (mut r, mut c) = (Vec::new(), vec![0.0; count]);
-        let mut kernel_c = vec![0.0; free];
-        let (mut silent, mut failures) = (0, 0);
-        let mut trial = 0;
-        while silent < 4 && forces.exchanges.len() < p.rows {
-            general_position(p.rows, trial, &mut r);
-            trial += 1;
-            for exchange in &forces.exchanges {
-                let along: f64 = exchange.iter().zip(&r).map(|(a, b)| a * b).sum();
-                r.iter_mut().zip(exchange).for_each(|(r, e)| *r -= along * e);
+            // whatever the weights, if none is zero
+            general_position(generators.len(), 2 * failures, &mut weights);
+            self.rows.clear();
+            self.c.clear();
+            self.c.resize(n, 0.0);
+            works.clear();
+            for (g, weight) in generators.iter().zip(&weights) {
+                let work = self.work(p, g);
+                self.begin();
+                self.columns.extend(0..n as u32);
+                self.columns.retain(|i| work[*i as usize] != 0.0);
+                self.values.extend(self.columns.iter().map(|i| work[*i as usize]));
+                self.push(g.both_ways);
+                if !g.both_ways {
+                    axpy(-(1.5 + weight), &work, &mut self.c);
+                }
+                works.push(work);
             }
-            let size = r.iter().map(|r| r * r).sum::<f64>().sqrt();
-            for (c, g) in c.iter_mut().zip(&generators) {
-                let rows = p.rows_of(g.contact);
-                *c = -g.entries.iter().zip(&r[rows]).map(|(g, r)| g * r).sum::<f64>();
-            }
-            for (to, v) in kernel_c.iter_mut().zip(&kernel) {
-                *to = product(v, &c);
-            }
-            let (P, c) = (&kernel_P, &kernel_c);
-            let qp = Qp { n: free, P, c, A: &self.rows, b: &self.b, saturations: &[] };
+            self.b.clear();
+            self.b.resize(self.rows.len(), 0.0);
+            let qp = Qp { n, P: &self.P, c: &self.c, A: &self.rows, b: &self.b, saturations: &[] };
             self.solver.solve(&qp, &[], &Settings::default(), &mut self.answer);
             if self.answer.status != Status::Solved {
-                // another vector will do as well
                 failures += 1;
-                if failures < FAILURES {
-                    continue;
+                if failures == FAILURES {
+                    return false;
                 }
-                forces.known = false;
-                return forces;
+                continue;
             }
-            let mut change = vec![0.0; p.rows];
-            for (k, g) in generators.iter().enumerate() {
-                let y: f64 = self.answer.x.iter().zip(&kernel).map(|(w, v)| w * v[k]).sum();
-                for (at, e) in p.rows_of(g.contact).zip(&g.entries) {
-                    change[at] += y * e;
-                }
+            let d = &self.answer.x;
+            if dot(d, d).sqrt() <= ZERO * (one_way as f64).sqrt() {
+                return true;
             }
-            // what is new of it
-            for exchange in &forces.exchanges {
-                let along: f64 = exchange.iter().zip(&change).map(|(a, b)| a * b).sum();
-                change.iter_mut().zip(exchange).for_each(|(v, e)| *v -= along * e);
-            }
-            let length = change.iter().map(|v| v * v).sum::<f64>().sqrt();
-            if length > NEW * size {
-                for v in &mut change {
-                    *v /= length;
-                }
-                forces.exchanges.push(change);
-                silent = 0;
-            } else {
-                silent += 1;
-            }
-        }
-        forces
-    }
-
-    /// Rows of `y ≥ 0` where a generator goes one way only.
-    fn sign_rows(&mut self, generators: &[Generator], kernel: &[Vec<f64>]) {
-        self.rows.clear();
-        for (j, _) in generators.iter().enumerate().filter(|(_, g)| !g.both_ways) {
-            self.begin();
-            for (i, v) in kernel.iter().enumerate() {
-                // entries of rounding's size would pass for a way to resist
-                if v[j].abs() > 1e-12 {
-                    self.columns.push(i as u32);
-                    self.values.push(v[j]);
-                }
-            }
-            self.push(false);
+            let along: Vec<f64> = works.iter().map(|work| dot(work, d)).collect();
+            let most = along.iter().zip(generators.iter()).filter(|(_, g)| !g.both_ways);
+            let most = most.fold(0.0_f64, |m, (along, _)| m.max(*along));
+            let mut along = along.iter();
+            // those with little are left to the next motion
+            generators.retain(|g| {
+                let along = along.next().is_some_and(|along| *along >= SHARE * most);
+                g.both_ways || !along
+            });
         }
     }
-}
 
-fn product(a: &[f64], b: &[f64]) -> f64 {
-    a.iter().zip(b).map(|(a, b)| a * b).sum()
+    /// What a generator works along every variable, of length one; zero where nothing is left but rounding.
+    fn work(&self, p: &FrictionProgram, g: &Generator) -> Vec<f64> {
+        let (mut work, mut terms) = (vec![0.0; p.n()], vec![0.0; p.n()]);
+        for (r, e) in g.entries.iter().enumerate().take(p.contacts[g.contact].k as usize) {
+            for (first, J) in p.row(g.contact, r) {
+                for (i, J) in (first..).zip(J) {
+                    let term = e * J * self.unit[i];
+                    work[i] += term;
+                    terms[i] += term.abs();
+                }
+            }
+        }
+        let length = dot(&work, &work).sqrt();
+        if length <= DEPENDENT * dot(&terms, &terms).sqrt() {
+            work.fill(0.0);
+            return work;
+        }
+        work.iter_mut().for_each(|work| *work /= length);
+        work
+    }
 }
 
 /// Takes off `new` its parts along an orthonormal `basis`, and returns the length of what is left.
@@ -204,16 +188,41 @@ fn orthogonalise(new: &mut [f64], basis: &[Vec<f64>]) -> f64 {
     // twice is enough
     for _ in 0..2 {
         for old in basis {
-            let along = product(old, new);
-            new.iter_mut().zip(old).for_each(|(v, old)| *v -= along * old);
+            axpy(-dot(old, new), old, new);
         }
     }
-    product(new, new).sqrt()
+    dot(new, new).sqrt()
+}
+
+/// An orthonormal basis of what the generators of each contact span.
+fn spans(generators: &[Generator]) -> Vec<Generator> {
+    let mut spans = Vec::new();
+    for of_one in generators.chunk_by(|a, b| a.contact == b.contact) {
+        let mut basis: Vec<Vec<f64>> = Vec::new();
+        for g in of_one {
+            let mut new = g.entries.to_vec();
+            let length = dot(&new, &new).sqrt();
+            let rest = orthogonalise(&mut new, &basis);
+            if rest > DEPENDENT * length {
+                new.iter_mut().for_each(|v| *v /= rest);
+                basis.push(new);
+            }
+        }
+        spans.extend(basis.iter().map(|entries| Generator {
+            contact: of_one[0].contact,
+            entries: std::array::from_fn(|r| entries[r]),
+            both_ways: true,
+        }));
+    }
+    spans
 }
 
 /// Orthonormal basis of the `y` with `Jᵀ G y = 0`.
 fn in_balance(p: &FrictionProgram, generators: &[Generator]) -> Vec<Vec<f64>> {
     let (n, count) = (p.n(), generators.len());
+    if count == 0 {
+        return Vec::new();
+    }
     let mut table = vec![0.0; n * count];
     for (j, g) in generators.iter().enumerate() {
         for (r, e) in g.entries.iter().enumerate().take(p.contacts[g.contact].k as usize) {
@@ -226,31 +235,33 @@ fn in_balance(p: &FrictionProgram, generators: &[Generator]) -> Vec<Vec<f64>> {
     }
     // what two rows say twice but for rounding is said once
     let mut basis: Vec<Vec<f64>> = Vec::new();
+    // squared length of each unit vector off the basis
+    let mut off = vec![1.0; count];
+    let take = |new: &[f64], off: &mut [f64]| {
+        off.iter_mut().zip(new).for_each(|(off, v)| *off -= v * v);
+    };
     for row in table.chunks_exact(count) {
-        let length = product(row, row).sqrt();
+        let length = dot(row, row).sqrt();
         if length == 0.0 {
             continue;
         }
         let mut new: Vec<f64> = row.iter().map(|v| v / length).collect();
         let rest = orthogonalise(&mut new, &basis);
         if rest > DEPENDENT {
-            for v in &mut new {
-                *v /= rest;
-            }
+            new.iter_mut().for_each(|v| *v /= rest);
+            take(&new, &mut off);
             basis.push(new);
         }
     }
     let rank = basis.len();
     while basis.len() < count {
         // the unit vector that is furthest from all so far
-        let left = |j: usize| 1.0 - basis.iter().map(|v| v[j] * v[j]).sum::<f64>();
-        let furthest = (0..count).fold(0, |m, j| if left(j) > left(m) { j } else { m });
+        let furthest = (0..count).fold(0, |m, j| if off[j] > off[m] { j } else { m });
         let mut new = vec![0.0; count];
         new[furthest] = 1.0;
         let rest = orthogonalise(&mut new, &basis);
-        for v in &mut new {
-            *v /= rest;
-        }
+        new.iter_mut().for_each(|v| *v /= rest);
+        take(&new, &mut off);
         basis.push(new);
     }
     basis.split_off(rank)

@@ -31,6 +31,10 @@ use crate::{Qp, QpSolver, Rows, Settings, Solution, Status};
 const NONE: f64 = 1e-9;
 /// Length of a projection that is zero, as a share of the vector's.
 const ZERO: f64 = 1e-7;
+/// Vectors that must have projections of zero, and their negatives, too.
+const SILENT: usize = 2;
+/// Programs that may fail.
+pub(crate) const FAILURES: usize = 16;
 
 /// The check and its memory.
 ///
@@ -58,9 +62,9 @@ pub struct Uniqueness {
     pub(crate) columns: Vec<u32>,
     pub(crate) values: Vec<f64>,
     pub(crate) b: Vec<f64>,
-    P: Vec<f64>,
-    c: Vec<f64>,
-    unit: Vec<f64>,
+    pub(crate) P: Vec<f64>,
+    pub(crate) c: Vec<f64>,
+    pub(crate) unit: Vec<f64>,
 }
 
 /// Whether the motion is unique for (29) at its normal forces.
@@ -98,30 +102,54 @@ impl Uniqueness {
         }
         self.b.clear();
         self.b.resize(self.rows.len(), 0.0);
-        for trial in 0..4 {
-            general_position(n, trial, &mut self.c);
-            let size = self.c.iter().map(|c| c * c).sum::<f64>().sqrt();
-            let qp = Qp { n, P: &self.P, c: &self.c, A: &self.rows, b: &self.b, saturations: &[] };
-            self.solver.solve(&qp, &[], &Settings::default(), &mut self.answer);
-            if self.answer.status != Status::Solved {
+        let (mut silent, mut failures) = (0, 0);
+        for vector in 0.. {
+            // and its negative
+            let mut solved = true;
+            for trial in [2 * vector, 2 * vector + 1] {
+                general_position(n, trial, &mut self.c);
+                let (P, c, A, b) = (&self.P, &self.c, &self.rows, &self.b);
+                let qp = Qp { n, P, c, A, b, saturations: &[] };
+                self.solver.solve(&qp, &[], &Settings::default(), &mut self.answer);
+                solved &= self.answer.status == Status::Solved;
+                if !solved {
+                    break;
+                }
+                let size = self.c.iter().map(|c| c * c).sum::<f64>().sqrt();
+                let length = self.answer.x.iter().map(|d| d * d).sum::<f64>().sqrt();
+                if length > ZERO * size {
+                    return Motion::Free { direction: self.direction() };
+                }
+            }
+            // another vector will do as well
+            if solved {
+                silent += 1;
+            } else {
+                failures += 1;
+            }
+            if failures == FAILURES {
                 return Motion::Unknown;
             }
-            let length = self.answer.x.iter().map(|d| d * d).sum::<f64>().sqrt();
-            if length > ZERO * size {
-                let mut direction: Vec<f64> =
-                    self.answer.x.iter().zip(&self.unit).map(|(d, unit)| d * unit).collect();
-                let largest = direction.iter().fold(0.0_f64, |m, d| m.max(d.abs()));
-                for d in &mut direction {
-                    *d /= largest;
-                }
-                return Motion::Free { direction };
+            if silent == SILENT {
+                break;
             }
         }
         Motion::Unique
     }
 
+    /// The answer in the caller's units, its largest entry 1.
+    fn direction(&self) -> Vec<f64> {
+        let scaled = self.answer.x.iter().zip(&self.unit).map(|(d, unit)| d * unit);
+        let mut direction: Vec<f64> = scaled.collect();
+        let largest = direction.iter().fold(0.0_f64, |m, d| m.max(d.abs()));
+        for d in &mut direction {
+            *d /= largest;
+        }
+        direction
+    }
+
     /// Units in which every variable has columns of size one.
-    fn units(&mut self, p: &FrictionProgram) {
+    pub(crate) fn units(&mut self, p: &FrictionProgram) {
         self.unit.clear();
         self.unit.resize(p.n(), 0.0);
         for (i, contact) in p.contacts.iter().enumerate() {

@@ -31,9 +31,12 @@ impl Prover {
                 let stride = cone.stride_z as usize;
                 let E = &p.E[cone.E_at as usize + r * stride..][..stride];
                 let force: f64 = E.iter().zip(&y[cone.at as usize..]).map(|(e, y)| e * y).sum();
+                let terms: f64 =
+                    E.iter().zip(&y[cone.at as usize..]).map(|(e, y)| (e * y).abs()).sum();
                 let b = p.b[cone.b_at as usize + r];
                 value += b * force;
-                sum += (b * force).abs();
+                // edges that cancel but for rounding leave a force that contradicts nothing
+                sum += b.abs() * terms;
             }
             let y = &y[cone.at as usize..][..cone.m as usize];
             if outside(cone.round, y) > PROVEN {
