@@ -63,19 +63,19 @@
 //! - [`QpSolver`] is Goldfarb and Idnani's dual active set within a proximal point method; start
 //!   reading in `dense/solver.rs`. It has a proof for every ending.
 //! - [`ConeSolver`] tries in this order, and [`Solution::method`] says what it took; start reading in
-//!   `cone/solver.rs`:
+//!   `cone/solver`:
 //!   1. up to about 32 variables, with a definite cost and without second-order cones, an active set: the
 //!      rows that push in a similar problem, mostly right at once, else a dual method from nothing
 //!      (`cone/small`); [`Solution::handed_over`] says why it left a program to the others;
 //!   2. a semismooth Newton method on the augmented Lagrangian, from the active set of a similar
 //!      problem if there is one (`cone/newton`), and an exact finish on the active set found;
 //!   3. a Mehrotra interior point with Nesterov and Todd's scaling for second-order cones
-//!      (`cone/interior.rs`), whose end the one before finishes; straight away for cold programs of more
+//!      (`cone/interior`), whose end the one before finishes; straight away for cold programs of more
 //!      than a hundred variables. Where fewer digits do, [`Settings::accuracy`], its own end is the answer, and
 //!      it comes first;
 //!   4. up to a hundred variables, without second-order cones, the dense solver;
-//!   5. a proof that there is no answer: a ray, or multipliers that contradict (`cone/proof.rs`); where a cost is
-//!      singular, as soon as the interior point is lost;
+//!   5. a proof that there is no answer: a ray, or multipliers that contradict (`cone/proof.rs`); where a variable
+//!      has no cost of its own, as soon as the interior point is lost;
 //!   6. a homogeneous embedding in numbers of twice the digits, some milliseconds slow, for what is too
 //!      ill-conditioned for the others (`cone/embedding`).
 //!

@@ -18,8 +18,8 @@ impl Random {
 }
 
 /// Towers that do not touch one another, of point masses on one another with some contacts each, pushed at
-/// random.
-fn towers(n: usize) -> ConeProgram {
+/// random. The first of those without mass loses its top.
+fn towers(n: usize, massless: impl Fn(usize) -> bool) -> ConeProgram {
     let mut random = Random(7);
     let mut program = ConeProgram::new();
     program.reset((0..n * BLOCKS).map(|_| 3));
@@ -27,10 +27,17 @@ fn towers(n: usize) -> ConeProgram {
     let edges = [1.0, mu, 0.0, 1.0, 0.0, mu, 1.0, -mu, 0.0, 1.0, 0.0, -mu];
     for body in 0..n * BLOCKS {
         let mass = 1.0 + 0.2 * random.next();
+        let light = massless(body / BLOCKS);
         for i in 0..3 {
-            program.P(body, i)[i] = mass;
+            program.P(body, i)[i] = if light { 0.0 } else { mass };
         }
-        let push = [10.0 * mass, 3.0 * random.next(), 3.0 * random.next()];
+        let mut push = [10.0 * mass, 3.0 * random.next(), 3.0 * random.next()];
+        if light {
+            push = push.map(|f| 0.1 * f);
+        }
+        if light && body + 1 == BLOCKS {
+            push = [-10.0, 0.0, 0.0];
+        }
         program.c(body).copy_from_slice(&push);
         let below = (body % BLOCKS > 0).then(|| body as u32 - 1);
         let sides: Vec<u32> = [Some(body as u32), below].into_iter().flatten().collect();
@@ -52,7 +59,7 @@ fn towers(n: usize) -> ConeProgram {
 
 #[test]
 fn any_number_of_threads_gives_the_same_bits() {
-    let program = towers(5);
+    let program = towers(5, |_| false);
     let solve = |threads| {
         let mut out = Solution::default();
         let settings = Settings { threads, ..Settings::default() };
@@ -71,6 +78,24 @@ fn any_number_of_threads_gives_the_same_bits() {
         let bits = |v: &[f64]| v.iter().map(|x| x.to_bits()).collect::<Vec<_>>();
         assert_eq!(bits(&many.x), bits(&one.x), "{threads} threads");
         assert_eq!(bits(&many.z), bits(&one.z), "{threads} threads");
+        assert_eq!(many.iterations, one.iterations, "{threads} threads");
+    }
+}
+
+#[test]
+fn any_number_of_threads_finds_the_same_ray() {
+    let program = towers(4, |tower| tower % 2 == 0);
+    let solve = |threads| {
+        let mut out = Solution::default();
+        let settings = Settings { threads, ..Settings::default() };
+        ConeSolver::new().solve(&program, None, &settings, &mut out);
+        assert_eq!((out.status, out.method), (Status::Unbounded, Method::Fallback));
+        out
+    };
+    let one = solve(0);
+    for threads in [1, 2, 3, 5] {
+        let many = solve(threads);
+        assert_eq!(many.ray, one.ray, "{threads} threads");
         assert_eq!(many.iterations, one.iterations, "{threads} threads");
     }
 }

@@ -42,6 +42,9 @@ const WITHOUT_END: f64 = 1e10;
 /// Imbalance of a variable, as a share of the forces around in units of the contacts; of its own terms where
 /// no contact touches it.
 const BALANCE: f64 = 3e-9;
+/// Imbalance of a variable that no contact touches and that has hardly any force of its own, as a share of the
+/// forces on its block.
+const IMBALANCE_OF_REST: f64 = 1e-14;
 /// Imbalance in the caller's units and slack, as a share of the speeds, that are no question where those of
 /// the contacts need not be found: rows and variables there are within [`ONE_UNIT`] of one another.
 const CLEARLY_BALANCED: f64 = 1e-11;
@@ -182,7 +185,7 @@ pub(crate) fn holds(
                     if unit > 0.0 {
                         g * unit <= BALANCE * around.force
                     } else {
-                        g <= BALANCE * memory.own[i] && memory.is_felt(p, panel, i, g)
+                        memory.is_balanced(p, panel, i, g)
                     }
                 })
             })
@@ -252,9 +255,9 @@ impl Memory {
         }
     }
 
-    /// Whether `g` on variable `i`, which no contact touches, is little beside the forces on its block, each
-    /// measured by its own curvature.
-    fn is_felt(&self, p: &ConeProgram, panel: &Panel, i: usize, g: f64) -> bool {
+    /// Whether `g` on variable `i`, which no contact touches, is little beside its own forces, and beside those on
+    /// its block, each measured by its own curvature; or rounding of those, where it has hardly any of its own.
+    fn is_balanced(&self, p: &ConeProgram, panel: &Panel, i: usize, g: f64) -> bool {
         let block = &p.blocks[panel.block as usize];
         let root = |at: usize| {
             let own = at - block.at as usize;
@@ -268,8 +271,11 @@ impl Memory {
                 felt = felt.max(self.felt[j] / root);
             }
         }
+        let around = felt * own;
         // without curvature of its own it is compared with its own forces alone
-        !(own > 0.0) || g <= BALANCE * SQUEEZE * felt * own
+        let balanced =
+            g <= BALANCE * self.own[i] && (!(own > 0.0) || g <= BALANCE * SQUEEZE * around);
+        balanced || g <= IMBALANCE_OF_REST * around
     }
 
     fn survey(

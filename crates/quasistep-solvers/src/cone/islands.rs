@@ -1,6 +1,6 @@
 //! Islands by the interior point, one after another or on threads.
 
-use crate::cone::interior::{Goal, Interior};
+use crate::cone::interior::{Goal, Interior, Outcome};
 use crate::cone::kernels::Isa;
 use crate::cone::newton::{Newton, Start};
 use crate::cone::program::ConeProgram;
@@ -41,7 +41,7 @@ pub(crate) struct Problem<'a> {
     pub isa: Isa,
     pub p: &'a ConeProgram,
     pub s: &'a Structure,
-    /// Whether to end where the interior point is lost, [`LOST`].
+    /// Whether to leave an island at the interior point's end where it is lost, [`LOST`].
     pub may_end: bool,
 }
 
@@ -51,8 +51,8 @@ impl Problem<'_> {
     fn hold(self, island: &Island, interior: &mut Interior, newton: &mut Newton) -> bool {
         let Self { isa, p, s, may_end } = self;
         let give = if island.cones > 0 { GIVE } else { 0.0 };
-        interior.solve(isa, p, s, island, Goal::mean(NEARER), give);
-        if may_end && interior.off > LOST {
+        let end = interior.solve(isa, p, s, island, Goal::mean(NEARER), give);
+        if may_end && matches!(end, Outcome::Stuck(error) if error > LOST) {
             return false;
         }
         if !newton.can_hold(isa, p, s, island) {

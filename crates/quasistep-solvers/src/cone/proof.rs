@@ -33,7 +33,11 @@ pub(crate) struct Prover {
     newton: Newton,
     units: Units,
     unit: Vec<f64>,
+    /// Edges and blocks of a cone on their way into `program`.
+    edges: Vec<f64>,
+    sides: Vec<u32>,
     x: Vec<f64>,
+    y: Vec<f64>,
     u: Vec<f64>,
     g: Vec<f64>,
     terms: Vec<f64>,
@@ -43,7 +47,8 @@ impl Prover {
     /// Looks for either proof and writes it to `out`, with the status; false if there is none. That the program
     /// has no point at all comes first, unless rest is one. `s` is the structure of `p`.
     pub fn prove(&mut self, isa: Isa, p: &ConeProgram, s: &Structure, out: &mut Solution) -> bool {
-        if !rest_is_feasible(p) && self.infeasible(isa, p, out) {
+        self.measure(p, s);
+        if !rest_is_feasible(p) && self.infeasible(isa, p, s, out) {
             out.status = Status::Infeasible;
             return true;
         }
@@ -57,16 +62,18 @@ impl Prover {
 
 /// Whether `x = 0` satisfies all rows.
 pub(crate) fn rest_is_feasible(p: &ConeProgram) -> bool {
-    let mut u = Vec::with_capacity(8);
     p.cones.iter().all(|cone| {
-        u.clear();
-        u.resize(cone.m as usize, 0.0);
-        for r in 0..cone.k as usize {
-            let b = p.b[cone.b_at as usize + r];
-            let E = &p.E[cone.E_at as usize + r * cone.stride_z as usize..];
-            u.iter_mut().zip(E).for_each(|(u, e)| *u -= e * b);
+        let slack = |j: usize| -> f64 {
+            let E = &p.E[cone.E_at as usize + j..];
+            let b = &p.b[cone.b_at as usize..][..cone.k as usize];
+            b.iter().zip(E.iter().step_by(cone.stride_z as usize)).map(|(b, e)| -e * b).sum()
+        };
+        let m = cone.m as usize;
+        if cone.round {
+            (1..m).map(|j| slack(j) * slack(j)).sum::<f64>().sqrt() <= slack(0)
+        } else {
+            (0..m).all(|j| slack(j) >= 0.0)
         }
-        outside(cone.round, &u) <= 0.0
     })
 }
 
@@ -79,21 +86,27 @@ fn outside(round: bool, v: &[f64]) -> f64 {
     }
 }
 
-/// Copies all cones, with their offsets or without.
-fn add_cones(p: &ConeProgram, q: &mut ConeProgram, with_b: bool) {
-    let mut blocks = Vec::new();
+/// Copies all cones, with their offsets or without; `edges` and `blocks` are scratch.
+fn add_cones(
+    p: &ConeProgram,
+    q: &mut ConeProgram,
+    edges: &mut Vec<f64>,
+    blocks: &mut Vec<u32>,
+    with_b: bool,
+) {
     for cone in &p.cones {
         let (k, m, stride) = (cone.k as usize, cone.m as usize, cone.stride_z as usize);
         let E_t = &p.E[cone.E_at as usize..][..k * stride];
-        let E: Vec<f64> = if cone.round {
-            (0..k).map(|i| E_t[i * stride + i]).collect()
+        edges.clear();
+        if cone.round {
+            edges.extend((0..k).map(|i| E_t[i * stride + i]));
         } else {
-            (0..m).flat_map(|j| (0..k).map(move |r| E_t[r * stride + j])).collect()
-        };
+            edges.extend((0..m).flat_map(|j| (0..k).map(move |r| E_t[r * stride + j])));
+        }
+        let kind = if cone.round { Cone::Round(edges) } else { Cone::Edges(edges) };
         blocks.clear();
         blocks.extend(p.sides_of(cone).iter().map(|s| s.block));
-        let kind = if cone.round { Cone::Round(&E) } else { Cone::Edges(&E) };
-        let mut to = q.push_cone(kind, k, &blocks);
+        let mut to = q.push_cone(kind, k, blocks);
         for (side, data) in p.sides_of(cone).iter().enumerate() {
             for r in 0..k {
                 let at = cone.J_at as usize + r * cone.width as usize + data.column as usize;

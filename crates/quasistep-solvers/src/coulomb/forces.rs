@@ -178,8 +178,14 @@ impl Uniqueness {
             work.fill(0.0);
             return work;
         }
-        work.iter_mut().for_each(|work| *work /= length);
+        divide(&mut work, length);
         work
+    }
+}
+
+fn divide(v: &mut [f64], by: f64) {
+    for v in v {
+        *v /= by;
     }
 }
 
@@ -204,7 +210,7 @@ fn spans(generators: &[Generator]) -> Vec<Generator> {
             let length = dot(&new, &new).sqrt();
             let rest = orthogonalise(&mut new, &basis);
             if rest > DEPENDENT * length {
-                new.iter_mut().for_each(|v| *v /= rest);
+                divide(&mut new, rest);
                 basis.push(new);
             }
         }
@@ -248,7 +254,7 @@ fn in_balance(p: &FrictionProgram, generators: &[Generator]) -> Vec<Vec<f64>> {
         let mut new: Vec<f64> = row.iter().map(|v| v / length).collect();
         let rest = orthogonalise(&mut new, &basis);
         if rest > DEPENDENT {
-            new.iter_mut().for_each(|v| *v /= rest);
+            divide(&mut new, rest);
             take(&new, &mut off);
             basis.push(new);
         }
@@ -260,7 +266,7 @@ fn in_balance(p: &FrictionProgram, generators: &[Generator]) -> Vec<Vec<f64>> {
         let mut new = vec![0.0; count];
         new[furthest] = 1.0;
         let rest = orthogonalise(&mut new, &basis);
-        new.iter_mut().for_each(|v| *v /= rest);
+        divide(&mut new, rest);
         take(&new, &mut off);
         basis.push(new);
     }

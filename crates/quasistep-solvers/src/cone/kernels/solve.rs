@@ -110,7 +110,8 @@ fn take_rows<S: Simd, const D: usize, const N: usize>(U: &[Lane], y: &[S::V; D],
 fn forward_any<S: Simd>(panel: &Panel, columns: &[Column], H: &[f64], _: &[f64], x: &mut [f64]) {
     let (dim, stride, at) = (panel.dim as usize, panel.stride() as usize, panel.x_at as usize);
     let own = &H[panel.at as usize..][..dim * stride];
-    for (r, U) in own.chunks_exact(stride).enumerate() {
+    // a block without variables has no stride
+    for (r, U) in own.chunks_exact(stride.max(1)).enumerate() {
         let y = x[at + r] / U[r];
         x[at + r] = y;
         for i in r + 1..dim {

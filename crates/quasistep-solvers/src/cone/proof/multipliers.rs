@@ -1,17 +1,30 @@
 //! Multipliers that no point can satisfy.
 
+use super::ray::scale_cones;
 use super::{CLEAR, ITERATIONS, PROVEN, Prover, add_cones, outside};
 use crate::Solution;
 use crate::cone::kernels::{self, Isa};
 use crate::cone::program::ConeProgram;
+use crate::cone::structure::Structure;
 use crate::kernels::max_abs;
+
+/// Violation that is none, as a share of the largest, in units of the contacts.
+const ROUNDING: f64 = 1e-14;
 
 impl Prover {
     /// Looks for multipliers that contradict, and writes them; false if there are none.
-    pub(super) fn infeasible(&mut self, isa: Isa, p: &ConeProgram, out: &mut Solution) -> bool {
-        let Self { program: q, structure, newton, g, terms, .. } = self;
+    pub(super) fn infeasible(
+        &mut self,
+        isa: Isa,
+        p: &ConeProgram,
+        s: &Structure,
+        out: &mut Solution,
+    ) -> bool {
+        let Self { program: q, edges, sides, units, unit, structure, newton, y, g, terms, .. } =
+            self;
         q.reset(p.blocks.iter().map(|b| b.dim as usize));
-        add_cones(p, q, true);
+        add_cones(p, q, edges, sides, true);
+        scale_cones(q, 0, unit, &units.row);
         structure.update(q);
         newton.prepare(q, structure);
         for island in &structure.islands {
@@ -23,8 +36,21 @@ impl Prover {
         if !(largest > 0.0) {
             return false;
         }
-        let y: Vec<f64> = newton.multipliers().iter().map(|y| y / largest).collect();
-        let y: Vec<f64> = y.iter().map(|y| if y.abs() > 1e-14 { *y } else { 0.0 }).collect();
+        y.clear();
+        y.extend(
+            newton
+                .multipliers()
+                .iter()
+                .map(|y| if y.abs() > ROUNDING * largest { *y } else { 0.0 }),
+        );
+        for (cone, row) in p.cones.iter().zip(&units.row) {
+            let row = if *row > 0.0 { *row } else { 1.0 };
+            y[cone.at as usize..][..cone.m as usize].iter_mut().for_each(|y| *y *= row);
+        }
+        let largest = max_abs(y);
+        for y in y.iter_mut() {
+            *y /= largest;
+        }
         let (mut value, mut sum) = (0.0, 0.0);
         for cone in &p.cones {
             for r in 0..cone.k as usize {
@@ -39,7 +65,7 @@ impl Prover {
                 sum += b.abs() * terms;
             }
             let y = &y[cone.at as usize..][..cone.m as usize];
-            if outside(cone.round, y) > PROVEN {
+            if outside(cone.round, y) > PROVEN * max_abs(y) {
                 return false;
             }
         }
@@ -48,7 +74,7 @@ impl Prover {
         }
         g.clear();
         g.resize(p.n_padded, 0.0);
-        kernels::add_forces(isa, q, &structure.groups, &y, g);
+        kernels::add_forces(isa, p, &s.groups, y, g);
         terms.clear();
         terms.resize(p.n_padded, 0.0);
         for cone in &p.cones {

@@ -11,9 +11,6 @@ use std::ops::Range;
 
 /// Stiffness of the springs that stand for limits, in units of the largest force over speed one.
 const STIFF: f64 = 1e4;
-/// Speed at which bodies may approach along a ray where all move alike, as a share of that in units of the contacts:
-/// rows that contradict one another in the last digits of the data leave no ray without.
-const TOUCHING: f64 = 9e-9;
 
 impl Prover {
     /// Looks for a ray and writes it; false if there is none. Islands along which nothing is proven rest.
@@ -24,7 +21,6 @@ impl Prover {
         s: &Structure,
         out: &mut Solution,
     ) -> bool {
-        self.measure(p, s);
         if !self.project(isa, p) {
             return false;
         }
@@ -50,10 +46,10 @@ impl Prover {
         true
     }
 
-    /// Projects the cost onto the recession cone, every variable in its unit: `x` is the point; false if it was not
-    /// found.
+    /// Projects the cost onto the recession cone, every variable in its unit: `x` is the point, zero on islands where it
+    /// was not found; false if there is no cost.
     fn project(&mut self, isa: Isa, p: &ConeProgram) -> bool {
-        let Self { program: q, unit, .. } = self;
+        let Self { program: q, edges, sides, unit, .. } = self;
         let mut force = p.c.iter().zip(&*unit).fold(0.0, |m: f64, (c, u)| m.max((c * u).abs()));
         if force == 0.0 {
             return false;
@@ -79,36 +75,57 @@ impl Prover {
                 limit: spring.limit * unit[p.padded_index(spring.index)] / force,
             });
         }
-        add_costs(p, unit, q);
+        add_costs(p, unit, q, edges);
         let first = q.cones.len();
-        add_cones(p, q, false);
+        add_cones(p, q, edges, sides, false);
         scale_cones(q, first, unit, &self.units.row);
         let Self { program, structure, newton, x, .. } = self;
         structure.update(program);
         newton.prepare(program, structure);
-        let found = structure.islands.iter().all(|island| {
-            newton.clear(structure, island);
-            newton.solve(isa, program, structure, island, Start::Cold, PENALTY, ITERATIONS)
-                == End::Solved
-        });
         x.clear();
-        x.extend(newton.x.iter().zip(&*unit).map(|(x, u)| x * u));
-        found
+        x.resize(unit.len(), 0.0);
+        for island in &structure.islands {
+            newton.clear(structure, island);
+            let start = Start::Cold;
+            let end = newton.solve(isa, program, structure, island, start, PENALTY, ITERATIONS);
+            if end == End::Solved {
+                for i in variables(program, structure, island).flatten() {
+                    x[i] = newton.x[i] * unit[i];
+                }
+            }
+        }
+        true
     }
 
-    /// Measures all variables in units of their contacts; what no contact touches like the rest of its island.
-    fn measure(&mut self, p: &ConeProgram, s: &Structure) {
+    /// Measures all variables in units of their contacts; what no contact touches by its cost beside those of its body
+    /// that one does, or else like the rest of its island.
+    pub(super) fn measure(&mut self, p: &ConeProgram, s: &Structure) {
         let Self { units, unit, .. } = self;
         unit.clear();
         unit.resize(p.n_padded, 1.0);
         for island in &s.islands {
             units.fill(p, s, island);
+            let touched = &units.variable;
             let all = || variables(p, s, island).flatten();
-            let largest = all().fold(0.0_f64, |m, i| m.max(units.variable[i]));
-            let untouched = if largest > 0.0 { largest } else { 1.0 };
-            for i in all() {
-                let own = units.variable[i];
-                unit[i] = if own > 0.0 { own } else { untouched };
+            let largest = all().fold(0.0_f64, |m, i| m.max(touched[i]));
+            let rest = if largest > 0.0 { largest } else { 1.0 };
+            for panel in &s.panels[island.first_panel as usize..island.last_panel as usize] {
+                let block = &p.blocks[panel.block as usize];
+                let own = |i: usize| touched[block.at as usize + i];
+                let cost = |i: usize| p.P[block.P_at as usize + i * (block.stride as usize + 1)];
+                let all = 0..block.dim as usize;
+                let most = all.clone().fold(0.0_f64, |m, i| m.max(own(i) * own(i) * cost(i)));
+                for i in all {
+                    unit[block.at as usize + i] = if own(i) > 0.0 {
+                        own(i)
+                    } else if most > 0.0 && cost(i) > 0.0 {
+                        (most / cost(i)).sqrt()
+                    } else if cost(i) > 0.0 && largest == 0.0 {
+                        cost(i).sqrt().recip()
+                    } else {
+                        rest
+                    };
+                }
             }
         }
     }
@@ -174,9 +191,7 @@ impl Prover {
         groups.iter().flat_map(|g| g.first_cone as usize..g.last_cone as usize).all(|k| {
             let cone = &p.cones[k];
             let out = outside(cone.round, &u[cone.at as usize..][..cone.m as usize]);
-            // a row's own terms, or, of bodies that hardly move, those of bodies around
             out <= PROVEN * terms_of(p, cone, |i| x[i])
-                || out <= TOUCHING * natural * terms_of(p, cone, |i| unit[i])
         })
     }
 }
@@ -209,7 +224,7 @@ fn variables(
 }
 
 /// Rows that hold `P d = 0`, with `d` in units.
-fn add_costs(p: &ConeProgram, unit: &[f64], q: &mut ConeProgram) {
+fn add_costs(p: &ConeProgram, unit: &[f64], q: &mut ConeProgram, edges: &mut Vec<f64>) {
     for (k, block) in p.blocks.iter().enumerate() {
         let (dim, stride) = (block.dim as usize, block.stride as usize);
         let P = &p.P[block.P_at as usize..][..dim * stride];
@@ -222,13 +237,13 @@ fn add_costs(p: &ConeProgram, unit: &[f64], q: &mut ConeProgram) {
         }
         for first in (0..dim).step_by(MAX_ROWS) {
             let rows = MAX_ROWS.min(dim - first);
-            let mut E = Vec::with_capacity(2 * rows * rows);
+            edges.clear();
             for sign in [1.0, -1.0] {
                 for i in 0..rows {
-                    E.extend((0..rows).map(|j| if i == j { sign } else { 0.0 }));
+                    edges.extend((0..rows).map(|j| if i == j { sign } else { 0.0 }));
                 }
             }
-            let mut cone = q.push_cone(Cone::Edges(&E), rows, &[k as u32]);
+            let mut cone = q.push_cone(Cone::Edges(edges), rows, &[k as u32]);
             for i in 0..rows {
                 let row = cone.J(0, i).iter_mut().enumerate();
                 row.for_each(|(j, to)| *to = entry(first + i, j) / largest);
@@ -238,10 +253,11 @@ fn add_costs(p: &ConeProgram, unit: &[f64], q: &mut ConeProgram) {
 }
 
 /// Puts the cones from `first` on in units of variables and rows.
-fn scale_cones(q: &mut ConeProgram, first: usize, unit: &[f64], row: &[f64]) {
-    let ConeProgram { cones, sides, blocks, J, .. } = q;
+pub(super) fn scale_cones(q: &mut ConeProgram, first: usize, unit: &[f64], row: &[f64]) {
+    let ConeProgram { cones, sides, blocks, J, b, .. } = q;
     for (cone, row) in cones[first..].iter().zip(row) {
         let row = if *row > 0.0 { *row } else { 1.0 };
+        b[cone.b_at as usize..][..cone.k as usize].iter_mut().for_each(|b| *b *= row);
         for side in &sides[cone.first_side as usize..cone.last_side as usize] {
             let block = &blocks[side.block as usize];
             for r in 0..cone.k as usize {

@@ -89,7 +89,9 @@ impl Small {
             && p.m_padded <= MOST_ROWS
             && s.islands.iter().all(|i| !i.round)
             && s.islands.last().is_some_and(|i| i.last_group as usize == s.groups.len())
-            && p.blocks.iter().all(|b| b.stride as usize <= LANES * MOST_LANES_OF_BLOCK)
+            && p.blocks
+                .iter()
+                .all(|b| (1..=LANES * MOST_LANES_OF_BLOCK).contains(&(b.stride as usize)))
     }
 
     /// Solves the program, from the rows with positive entries in `warm` if there are any.

@@ -25,6 +25,12 @@ const NEARER: f64 = 1e-13;
 /// not, or not hold.
 const POLISHED: [f64; 2] = [0.1, 0.4];
 
+/// Whether a program may well have no answer where the interior point is lost, and the proof is not for the dense
+/// solver to look for: of what contradicts, it leaves out more.
+pub(super) fn may_prove_early(program: &ConeProgram) -> bool {
+    !program.has_all_costs() && (!is_for_dense(program) || proof::rest_is_feasible(program))
+}
+
 impl ConeSolver {
     /// Newton's method on every island; false if one led nowhere. `most` iterations of each, if that is said.
     pub(super) fn newton(
@@ -120,7 +126,7 @@ impl ConeSolver {
         out.method = Method::InteriorPoint;
         let Self { isa, structure, newton, interior, islands, .. } = self;
         let mut before = newton.iterations;
-        let may_end = !program.has_all_costs();
+        let may_end = may_prove_early(program);
         let problem = Problem { isa: *isa, p: program, s: structure, may_end };
         let mut held = islands.hold(problem, threads, interior, newton);
         if !held && may_end && interior.off > LOST {
@@ -161,17 +167,18 @@ impl ConeSolver {
         false
     }
 
-    /// A proof that there is no answer, where the interior point was lost; false if there is none, or if it is for
-    /// the dense solver to look for: of what contradicts, it leaves out more.
+    /// A proof that there is no answer, where the interior point was lost; false if there is none.
     pub(super) fn prove_early(&mut self, program: &ConeProgram, out: &mut Solution) -> bool {
-        if is_for_dense(program) && !proof::rest_is_feasible(program) {
-            return false;
-        }
         let Self { isa, structure, newton, prover, .. } = self;
+        let why = out.handed_over;
         reset(program, out);
         out.method = Method::Fallback;
         out.iterations = newton.iterations;
-        prover.prove(*isa, program, structure, out)
+        let proven = prover.prove(*isa, program, structure, out);
+        if !proven {
+            out.handed_over = why;
+        }
+        proven
     }
 
     /// Newton's method from `near` on every island; false if one led nowhere.

@@ -1,5 +1,6 @@
 //! Answers to a given accuracy, where not all digits are asked for.
 
+use super::attempts::may_prove_early;
 use super::{ConeSolver, EVEN};
 use crate::cone::check;
 use crate::cone::interior::{Goal, Interior};
@@ -45,7 +46,7 @@ impl ConeSolver {
             let goal = Goal { mean: target, each: WITHIN * accuracy };
             interior.solve(*isa, program, structure, island, goal, 0.0);
         }
-        if self.interior.off > LOST && !program.has_all_costs() {
+        if self.interior.off > LOST && may_prove_early(program) {
             self.newton.iterations = self.interior.iterations;
             if self.prove_early(program, out) {
                 return true;

@@ -1,0 +1,144 @@
+//! Programs without an answer, and some that only look like it.
+#![allow(missing_docs)]
+#![allow(non_snake_case)]
+
+use quasistep_solvers::{Cone, ConeProgram, ConeSolver, Reason, Settings, Solution, Status};
+
+fn solve(program: &ConeProgram) -> Solution {
+    let mut out = Solution::default();
+    ConeSolver::new().solve(program, None, &Settings::default(), &mut out);
+    out
+}
+
+/// Adds `rowᵀ x ≥ b` on one block.
+fn push_row(program: &mut ConeProgram, round: bool, block: u32, row: &[f64], b: f64) {
+    let kind = if round { Cone::Round(&[1.0]) } else { Cone::Edges(&[1.0]) };
+    let mut to = program.push_cone(kind, 1, &[block]);
+    to.J(0, 0).copy_from_slice(row);
+    to.b()[0] = b;
+}
+
+#[test]
+fn ends_without_an_answer_are_proven() {
+    // weight without mass or floor
+    let mut program = ConeProgram::new();
+    program.reset([1, 1]);
+    program.P(0, 0)[0] = 1.0;
+    program.c(1)[0] = 1.0;
+    let s = solve(&program);
+    assert_eq!(s.status, Status::Unbounded);
+    assert!(s.ray[1] < 0.0 && s.ray[0] == 0.0);
+    // x ≥ 1 and x ≤ 0
+    let mut program = ConeProgram::new();
+    program.reset([1]);
+    program.P(0, 0)[0] = 1.0;
+    push_row(&mut program, false, 0, &[1.0], 1.0);
+    push_row(&mut program, false, 0, &[-1.0], 0.0);
+    let s = solve(&program);
+    assert_eq!(s.status, Status::Infeasible);
+    assert!(s.certificate.iter().all(|y| *y > 0.0));
+    // nothing to solve, and numbers that are none
+    assert_eq!(solve(&ConeProgram::new()).status, Status::Solved);
+    let mut program = ConeProgram::new();
+    program.reset([1, 2]);
+    push_row(&mut program, false, 1, &[1.0, 0.0], 0.0);
+    program.c(1)[1] = f64::NAN;
+    let s = solve(&program);
+    assert_eq!((s.status, s.reason), (Status::GaveUp, Some(Reason::NotFinite)));
+}
+
+#[test]
+fn an_answer_far_away_is_no_ray() {
+    // the cost falls along x, until y must give way
+    for round in [false, true] {
+        for slope in [1e-7, 8.9e-9, 2e-9] {
+            let mut program = ConeProgram::new();
+            program.reset([2]);
+            program.c(0)[0] = -1.0;
+            push_row(&mut program, round, 0, &[1.0, 0.0], 0.0);
+            push_row(&mut program, round, 0, &[0.0, 1.0], 0.0);
+            push_row(&mut program, round, 0, &[-slope, -1.0], -1.0);
+            let s = solve(&program);
+            assert_eq!(s.status, Status::Solved, "round: {round}, slope {slope:e}");
+            let far = s.x[0] * slope;
+            assert!((far - 1.0).abs() < 1e-8, "round: {round}, slope {slope:e}: {far}");
+        }
+    }
+}
+
+#[test]
+fn a_cost_in_small_units_is_a_cost() {
+    // of the two variables the second has units of its own and no contact; a block beside them may fall
+    for round in [false, true] {
+        for unit in [1.0, 1e-9, 2.5e-10, 1e-12] {
+            for falls in [false, true] {
+                let mut program = ConeProgram::new();
+                program.reset([2, 1]);
+                program.P(0, 0).copy_from_slice(&[1.0, 0.5 / unit]);
+                program.P(0, 1).copy_from_slice(&[0.5 / unit, (unit * unit).recip()]);
+                program.c(0)[0] = -1.0;
+                program.c(1)[0] = if falls { 1e-3 } else { 0.0 };
+                push_row(&mut program, round, 0, &[1.0, 0.0], 0.0);
+                let s = solve(&program);
+                let which = format!("round: {round}, unit {unit:e}, falls: {falls}");
+                if falls {
+                    assert_eq!(s.status, Status::Unbounded, "{which}");
+                    assert_eq!(s.ray, [0.0, 0.0, -1.0], "{which}");
+                } else {
+                    assert_eq!(s.status, Status::Solved, "{which}");
+                    let expected = [4.0 / 3.0, -2.0 / 3.0 * unit, 0.0];
+                    for ((x, to), unit) in s.x.iter().zip(expected).zip([1.0, unit, 1.0]) {
+                        assert!((x - to).abs() < 1e-12 * unit, "{which}: {:?}", s.x);
+                    }
+                }
+            }
+        }
+    }
+}
+
+#[test]
+fn edges_that_cancel_contradict_nothing() {
+    // both edges are on the same side of the offset: multipliers for which they cancel bear no force
+    for edge in [-0.931_037_079_957_012_9, -0.3, -7.0] {
+        let mut program = ConeProgram::new();
+        program.reset([2]);
+        program.c(0).copy_from_slice(&[0.0, 1.0]);
+        let mut cone = program.push_cone(Cone::Edges(&[0.133_874_098_257_321_22, edge]), 1, &[0]);
+        cone.J(0, 0)[0] = 0.7;
+        cone.b()[0] = 1.679_995_335_894_639_1;
+        let s = solve(&program);
+        // it is still without a floor
+        assert_eq!(s.status, Status::Unbounded, "{edge}: {:?}", s.certificate);
+    }
+}
+
+#[test]
+fn blocks_without_variables_are_in_nobodys_way() {
+    for dims in [vec![0], vec![0, 0], vec![0, 2], vec![2, 0], vec![2, 0, 3]] {
+        for round in [false, true] {
+            let program = |mass: f64, weight: f64, floor: bool| {
+                let mut program = ConeProgram::new();
+                program.reset(dims.iter().copied());
+                for (k, dim) in dims.iter().enumerate() {
+                    for i in 0..*dim {
+                        program.P(k, i)[i] = mass;
+                        program.c(k)[i] = weight;
+                    }
+                    if floor && *dim > 0 {
+                        push_row(&mut program, round, k as u32, &vec![1.0; *dim], 0.0);
+                    }
+                }
+                program
+            };
+            let s = solve(&program(2.0, 1.0, false));
+            assert_eq!(s.status, Status::Solved, "{dims:?}");
+            assert!(s.x.iter().all(|x| *x == -0.5), "{dims:?}: {:?}", s.x);
+            let s = solve(&program(1.0, 1.0, true));
+            assert_eq!(s.status, Status::Solved, "{dims:?}");
+            assert!(s.x.iter().all(|x| x.abs() < 1e-12), "{dims:?}: {:?}", s.x);
+            let s = solve(&program(0.0, 1.0, false));
+            let some = dims.iter().any(|dim| *dim > 0);
+            assert_eq!(s.status == Status::Unbounded, some, "{dims:?}: {:?}", s.status);
+        }
+    }
+}
