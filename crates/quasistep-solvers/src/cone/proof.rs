@@ -1,11 +1,12 @@
 //! Proofs that a program has no answer: a ray along which the cost falls without end, or multipliers
 //! that no point can satisfy.
 //!
-//! Each comes from a program that always has an answer, over the same blocks and cones:
+//! Each comes from a program that always has an answer, over the same blocks and cones in units of the contacts; what it
+//! proves is checked in the caller's:
 //!
-//! - **ray**: the point of the cone of all `d` with `P d = 0`, `A d ∈ K` that is nearest to `−c`, with every
-//!   variable in units of the contacts; with limited springs, which pull back with their limit, the one where
-//!   `1/2 |d|² + cᵀd + Σ limit |d_k|` is least. Unless it is zero, the cost falls along it.
+//! - **ray**: the point of the cone of all `d` with `P d = 0`, `A d ∈ K` that is nearest to `−c`; with limited
+//!   springs, which pull back with their limit, the one where `1/2 |d|² + cᵀd + Σ limit |d_k|` is least. Unless it
+//!   is zero, the cost falls along it.
 //! - **multipliers**: the `x` of least violation, `min |Π_K(b − A x)|²`. Unless nothing is violated, the
 //!   violation `y` has `Aᵀ y = 0`, `bᵀ y > 0`: Farkas' proof.
 
@@ -15,9 +16,10 @@ mod ray;
 use crate::cone::kernels::Isa;
 use crate::cone::newton::Newton;
 use crate::cone::program::{Cone, ConeProgram};
-use crate::cone::structure::Structure;
+use crate::cone::structure::{Island, Structure};
 use crate::cone::units::Units;
 use crate::{Solution, Status};
+use std::ops::Range;
 
 /// Errors that a proof may have, as a share of its terms.
 const PROVEN: f64 = 1e-9;
@@ -57,6 +59,39 @@ impl Prover {
             return true;
         }
         false
+    }
+
+    /// Measures all variables in units of their contacts; what no contact touches by its cost beside those of its body
+    /// that one does, or else like the rest of its island.
+    fn measure(&mut self, p: &ConeProgram, s: &Structure) {
+        let Self { units, unit, .. } = self;
+        unit.clear();
+        unit.resize(p.n_padded, 1.0);
+        for island in &s.islands {
+            units.fill(p, s, island);
+            let touched = &units.variable;
+            let all = || variables(p, s, island).flatten();
+            let largest = all().fold(0.0_f64, |m, i| m.max(touched[i]));
+            let rest = if largest > 0.0 { largest } else { 1.0 };
+            for panel in &s.panels[island.first_panel as usize..island.last_panel as usize] {
+                let block = &p.blocks[panel.block as usize];
+                let own = |i: usize| touched[block.at as usize + i];
+                let cost = |i: usize| p.P[block.P_at as usize + i * (block.stride as usize + 1)];
+                let all = 0..block.dim as usize;
+                let most = all.clone().fold(0.0_f64, |m, i| m.max(own(i) * own(i) * cost(i)));
+                for i in all {
+                    unit[block.at as usize + i] = if own(i) > 0.0 {
+                        own(i)
+                    } else if most > 0.0 && cost(i) > 0.0 {
+                        (most / cost(i)).sqrt()
+                    } else if cost(i) > 0.0 && largest == 0.0 {
+                        cost(i).sqrt().recip()
+                    } else {
+                        rest
+                    };
+                }
+            }
+        }
     }
 }
 
@@ -119,4 +154,35 @@ fn add_cones(
             to.b().copy_from_slice(&p.b[cone.b_at as usize..][..k]);
         }
     }
+}
+
+/// Puts the cones from `first` on in units of variables and rows.
+fn scale_cones(q: &mut ConeProgram, first: usize, unit: &[f64], row: &[f64]) {
+    let ConeProgram { cones, sides, blocks, J, b, .. } = q;
+    for (cone, row) in cones[first..].iter().zip(row) {
+        let row = if *row > 0.0 { *row } else { 1.0 };
+        b[cone.b_at as usize..][..cone.k as usize].iter_mut().for_each(|b| *b *= row);
+        for side in &sides[cone.first_side as usize..cone.last_side as usize] {
+            let block = &blocks[side.block as usize];
+            for r in 0..cone.k as usize {
+                let at = cone.J_at as usize + r * cone.width as usize + side.column as usize;
+                let unit = &unit[block.at as usize..];
+                for (J, unit) in J[at..][..block.dim as usize].iter_mut().zip(unit) {
+                    *J *= row * unit;
+                }
+            }
+        }
+    }
+}
+
+/// Padded indices of an island's variables, block by block.
+fn variables(
+    p: &ConeProgram,
+    s: &Structure,
+    island: &Island,
+) -> impl Iterator<Item = Range<usize>> {
+    s.panels[island.first_panel as usize..island.last_panel as usize].iter().map(|panel| {
+        let block = &p.blocks[panel.block as usize];
+        block.at as usize..(block.at + block.dim) as usize
+    })
 }

@@ -1,7 +1,6 @@
 //! Multipliers that no point can satisfy.
 
-use super::ray::scale_cones;
-use super::{CLEAR, ITERATIONS, PROVEN, Prover, add_cones, outside};
+use super::{CLEAR, ITERATIONS, PROVEN, Prover, add_cones, outside, scale_cones};
 use crate::Solution;
 use crate::cone::kernels::{self, Isa};
 use crate::cone::program::ConeProgram;

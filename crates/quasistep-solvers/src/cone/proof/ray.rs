@@ -1,13 +1,12 @@
 //! A direction in which the cost falls without end.
 
-use super::{CLEAR, ITERATIONS, PROVEN, Prover, add_cones, outside};
+use super::{CLEAR, ITERATIONS, PROVEN, Prover, add_cones, outside, scale_cones, variables};
 use crate::cone::kernels::{self, Isa};
 use crate::cone::newton::{End, PENALTY, Start};
 use crate::cone::program::{Cone, ConeData, ConeProgram, MAX_ROWS};
 use crate::cone::structure::{Island, Structure};
 use crate::kernels::max_abs;
 use crate::{Saturation, Solution};
-use std::ops::Range;
 
 /// Stiffness of the springs that stand for limits, in units of the largest force over speed one.
 const STIFF: f64 = 1e4;
@@ -97,39 +96,6 @@ impl Prover {
         true
     }
 
-    /// Measures all variables in units of their contacts; what no contact touches by its cost beside those of its body
-    /// that one does, or else like the rest of its island.
-    pub(super) fn measure(&mut self, p: &ConeProgram, s: &Structure) {
-        let Self { units, unit, .. } = self;
-        unit.clear();
-        unit.resize(p.n_padded, 1.0);
-        for island in &s.islands {
-            units.fill(p, s, island);
-            let touched = &units.variable;
-            let all = || variables(p, s, island).flatten();
-            let largest = all().fold(0.0_f64, |m, i| m.max(touched[i]));
-            let rest = if largest > 0.0 { largest } else { 1.0 };
-            for panel in &s.panels[island.first_panel as usize..island.last_panel as usize] {
-                let block = &p.blocks[panel.block as usize];
-                let own = |i: usize| touched[block.at as usize + i];
-                let cost = |i: usize| p.P[block.P_at as usize + i * (block.stride as usize + 1)];
-                let all = 0..block.dim as usize;
-                let most = all.clone().fold(0.0_f64, |m, i| m.max(own(i) * own(i) * cost(i)));
-                for i in all {
-                    unit[block.at as usize + i] = if own(i) > 0.0 {
-                        own(i)
-                    } else if most > 0.0 && cost(i) > 0.0 {
-                        (most / cost(i)).sqrt()
-                    } else if cost(i) > 0.0 && largest == 0.0 {
-                        cost(i).sqrt().recip()
-                    } else {
-                        rest
-                    };
-                }
-            }
-        }
-    }
-
     /// Whether the cost of an island falls along its part of `x`, and neither cost nor rows stop that. What moves
     /// by rounding alone rests from then on.
     fn falls(&mut self, isa: Isa, p: &ConeProgram, s: &Structure, island: &Island) -> bool {
@@ -211,18 +177,6 @@ fn terms_of(p: &ConeProgram, cone: &ConeData, x: impl Fn(usize) -> f64) -> f64 {
     terms.fold(0.0, f64::max)
 }
 
-/// Padded indices of an island's variables, block by block.
-fn variables(
-    p: &ConeProgram,
-    s: &Structure,
-    island: &Island,
-) -> impl Iterator<Item = Range<usize>> {
-    s.panels[island.first_panel as usize..island.last_panel as usize].iter().map(|panel| {
-        let block = &p.blocks[panel.block as usize];
-        block.at as usize..(block.at + block.dim) as usize
-    })
-}
-
 /// Rows that hold `P d = 0`, with `d` in units.
 fn add_costs(p: &ConeProgram, unit: &[f64], q: &mut ConeProgram, edges: &mut Vec<f64>) {
     for (k, block) in p.blocks.iter().enumerate() {
@@ -247,25 +201,6 @@ fn add_costs(p: &ConeProgram, unit: &[f64], q: &mut ConeProgram, edges: &mut Vec
             for i in 0..rows {
                 let row = cone.J(0, i).iter_mut().enumerate();
                 row.for_each(|(j, to)| *to = entry(first + i, j) / largest);
-            }
-        }
-    }
-}
-
-/// Puts the cones from `first` on in units of variables and rows.
-pub(super) fn scale_cones(q: &mut ConeProgram, first: usize, unit: &[f64], row: &[f64]) {
-    let ConeProgram { cones, sides, blocks, J, b, .. } = q;
-    for (cone, row) in cones[first..].iter().zip(row) {
-        let row = if *row > 0.0 { *row } else { 1.0 };
-        b[cone.b_at as usize..][..cone.k as usize].iter_mut().for_each(|b| *b *= row);
-        for side in &sides[cone.first_side as usize..cone.last_side as usize] {
-            let block = &blocks[side.block as usize];
-            for r in 0..cone.k as usize {
-                let at = cone.J_at as usize + r * cone.width as usize + side.column as usize;
-                let unit = &unit[block.at as usize..];
-                for (J, unit) in J[at..][..block.dim as usize].iter_mut().zip(unit) {
-                    *J *= row * unit;
-                }
             }
         }
     }
