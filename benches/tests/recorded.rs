@@ -8,8 +8,8 @@ use quasistep_solvers::{
 };
 use std::path::Path;
 
-/// `P d = 0`, `A d ≥ 0`, `cᵀ d < 0`, to rounding of rows that contradict one another in the ninth digit: angular
-/// velocities beside levers of 0.03 m.
+/// `P d = 0`, `A d ≥ 0`, `cᵀ d < 0`, to 1e-9 of angular velocities, the largest entries of `d`, beside levers of
+/// 0.03 m.
 fn assert_falls(program: &ConeProgram, d: &[f64]) {
     let mut dense = DenseProgram::default();
     dense.fill(program);
@@ -25,7 +25,7 @@ fn assert_falls(program: &ConeProgram, d: &[f64]) {
     }
     for i in 0..qp.b.len() {
         let along = qp.A.dot(i, d);
-        assert!(along >= -3e-9, "row {i} stops it: {along:e}");
+        assert!(along >= -1e-9, "row {i} stops it: {along:e}");
     }
     let [fall, terms] =
         qp.c.iter()

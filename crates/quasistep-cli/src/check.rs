@@ -32,7 +32,7 @@ pub fn check(arguments: &CheckArgs, quiet: bool) -> Result<(), Failure> {
         }
     }
     if arguments.uniqueness {
-        uniqueness(&scene)?;
+        uniqueness(&scene, quiet)?;
     }
     if !quiet {
         println!("ok");
@@ -41,7 +41,7 @@ pub fn check(arguments: &CheckArgs, quiet: bool) -> Result<(), Failure> {
 }
 
 /// Says from when to when the scene's answers are the only ones.
-fn uniqueness(scene: &Scene) -> Result<(), Failure> {
+fn uniqueness(scene: &Scene, quiet: bool) -> Result<(), Failure> {
     if matches!(scene.params.formulation, Formulation::Anitescu { .. }) {
         return Err(Failure::usage(
             "--uniqueness speaks of exact Coulomb friction; add --formulation coulomb",
@@ -50,13 +50,17 @@ fn uniqueness(scene: &Scene) -> Result<(), Failure> {
     // times with the same answer are one line, told as soon as there is another
     let mut spans = Spans::default();
     let mut told = 0;
+    let mut tell_up_to = |spans: &[Span]| {
+        if !quiet {
+            spans[told..].iter().for_each(tell);
+        }
+        told = spans.len();
+    };
     let outcome = scene.uniqueness(&mut |t, answer| {
         spans.push(t, answer.as_ref());
-        let known = &spans.all()[..spans.all().len() - 1];
-        known[told..].iter().for_each(tell);
-        told = known.len();
+        tell_up_to(&spans.all()[..spans.all().len() - 1]);
     });
-    spans.all()[told..].iter().for_each(tell);
+    tell_up_to(spans.all());
     outcome.map_err(|(t, error)| {
         Failure::world(format!("{}: the step after t = {t} s was not taken: {error}", scene.name))
     })

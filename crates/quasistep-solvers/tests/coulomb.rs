@@ -91,9 +91,12 @@ fn round_cones_end_with_proof() {
             // segments, like pyramids
             assert!(tally.undecided <= 3, "{tally:?}");
         } else {
-            // of these matrices without meaning a tenth jams, and some of them in more cases than the budget allows
-            assert!(tally.undecided <= 18, "{tally:?}");
-            assert!(tally.kinds[2] >= 10, "{tally:?}");
+            // of these matrices without meaning one in ten to twenty jams, and some of them in more cases than the
+            // budget allows
+            let more = survey(310 + seed as u64, 150, recipe);
+            eprintln!("{more:?}");
+            assert!(tally.undecided <= 18 && more.undecided <= 9, "{tally:?} {more:?}");
+            assert!(tally.kinds[2] + more.kinds[2] >= 20, "{tally:?} {more:?}");
         }
     }
 }

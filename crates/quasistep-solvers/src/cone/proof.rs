@@ -67,6 +67,8 @@ impl Prover {
         let Self { units, unit, .. } = self;
         unit.clear();
         unit.resize(p.n_padded, 1.0);
+        // rows of no variable are on no island: none keeps what it had in another program
+        units.row.fill(0.0);
         for island in &s.islands {
             units.fill(p, s, island);
             let touched = &units.variable;

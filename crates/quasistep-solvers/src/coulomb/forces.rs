@@ -11,12 +11,12 @@
 //! Two fingers that hold a body with one joint between them share their friction in any split: `delta` takes from
 //! one and gives to the other, and only the sum is determined.
 
+use crate::Outcome;
 use crate::coulomb::law::{speed_scale, support};
 use crate::coulomb::program::{FrictionProgram, Shape};
 use crate::coulomb::solution::CoulombSolution;
 use crate::coulomb::uniqueness::{FAILURES, Uniqueness, general_position};
 use crate::kernels::{axpy, dot};
-use crate::{Outcome, Qp, Settings, Status};
 
 /// Gap, slip, or force that is none, as a share of the largest.
 const NONE: f64 = 1e-9;
@@ -103,11 +103,6 @@ impl Uniqueness {
     fn exchanged(&mut self, p: &FrictionProgram, generators: &mut Vec<Generator>) -> bool {
         let n = p.n();
         self.units(p);
-        self.P.clear();
-        self.P.resize(n * n, 0.0);
-        for i in 0..n {
-            self.P[i * n + i] = 1.0;
-        }
         let mut works = Vec::new();
         let mut weights = Vec::new();
         let mut failures = 0;
@@ -134,11 +129,7 @@ impl Uniqueness {
                 }
                 works.push(work);
             }
-            self.b.clear();
-            self.b.resize(self.rows.len(), 0.0);
-            let qp = Qp { n, P: &self.P, c: &self.c, A: &self.rows, b: &self.b, saturations: &[] };
-            self.solver.solve(&qp, &[], &Settings::default(), &mut self.answer);
-            if self.answer.status != Status::Solved {
+            if !self.project() {
                 failures += 1;
                 if failures == FAILURES {
                     return false;
@@ -152,6 +143,10 @@ impl Uniqueness {
             let along: Vec<f64> = works.iter().map(|work| dot(work, d)).collect();
             let most = along.iter().zip(generators.iter()).filter(|(_, g)| !g.both_ways);
             let most = most.fold(0.0_f64, |m, (along, _)| m.max(*along));
+            if !(most > 0.0) {
+                // only rounding is left of it
+                return false;
+            }
             let mut along = along.iter();
             // those with little are left to the next motion
             generators.retain(|g| {

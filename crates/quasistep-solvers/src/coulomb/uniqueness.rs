@@ -56,13 +56,13 @@ pub(crate) const FAILURES: usize = 16;
 /// ```
 #[derive(Debug, Default)]
 pub struct Uniqueness {
-    pub(crate) solver: QpSolver,
+    solver: QpSolver,
     pub(crate) answer: Solution,
     pub(crate) rows: Rows,
     pub(crate) columns: Vec<u32>,
     pub(crate) values: Vec<f64>,
-    pub(crate) b: Vec<f64>,
-    pub(crate) P: Vec<f64>,
+    b: Vec<f64>,
+    P: Vec<f64>,
     pub(crate) c: Vec<f64>,
     pub(crate) unit: Vec<f64>,
 }
@@ -95,23 +95,13 @@ impl Uniqueness {
         }
         self.units(p);
         self.collect(p, solution);
-        self.P.clear();
-        self.P.resize(n * n, 0.0);
-        for i in 0..n {
-            self.P[i * n + i] = 1.0;
-        }
-        self.b.clear();
-        self.b.resize(self.rows.len(), 0.0);
         let (mut silent, mut failures) = (0, 0);
         for vector in 0.. {
             // and its negative
             let mut solved = true;
             for trial in [2 * vector, 2 * vector + 1] {
                 general_position(n, trial, &mut self.c);
-                let (P, c, A, b) = (&self.P, &self.c, &self.rows, &self.b);
-                let qp = Qp { n, P, c, A, b, saturations: &[] };
-                self.solver.solve(&qp, &[], &Settings::default(), &mut self.answer);
-                solved &= self.answer.status == Status::Solved;
+                solved &= self.project();
                 if !solved {
                     break;
                 }
@@ -135,6 +125,20 @@ impl Uniqueness {
             }
         }
         Motion::Unique
+    }
+
+    /// Finds the motion nearest to `−c` that the conditions leave, in units of the variables; false if numbers were
+    /// too close to call.
+    pub(crate) fn project(&mut self) -> bool {
+        let n = self.c.len();
+        self.P.clear();
+        self.P.resize(n * n, 0.0);
+        self.P.iter_mut().step_by(n + 1).for_each(|diagonal| *diagonal = 1.0);
+        self.b.clear();
+        self.b.resize(self.rows.len(), 0.0);
+        let qp = Qp { n, P: &self.P, c: &self.c, A: &self.rows, b: &self.b, saturations: &[] };
+        self.solver.solve(&qp, &[], &Settings::default(), &mut self.answer);
+        self.answer.status == Status::Solved
     }
 
     /// The answer in the caller's units, its largest entry 1.

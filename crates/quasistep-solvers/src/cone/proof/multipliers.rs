@@ -51,21 +51,29 @@ impl Prover {
             *y /= largest;
         }
         let (mut value, mut sum) = (0.0, 0.0);
+        terms.clear();
+        terms.resize(p.n_padded, 0.0);
         for cone in &p.cones {
-            for r in 0..cone.k as usize {
-                let stride = cone.stride_z as usize;
-                let E = &p.E[cone.E_at as usize + r * stride..][..stride];
-                let force: f64 = E.iter().zip(&y[cone.at as usize..]).map(|(e, y)| e * y).sum();
-                let terms: f64 =
-                    E.iter().zip(&y[cone.at as usize..]).map(|(e, y)| (e * y).abs()).sum();
-                let b = p.b[cone.b_at as usize + r];
-                value += b * force;
-                // edges that cancel but for rounding leave a force that contradicts nothing
-                sum += b.abs() * terms;
-            }
             let y = &y[cone.at as usize..][..cone.m as usize];
             if outside(cone.round, y) > PROVEN * max_abs(y) {
                 return false;
+            }
+            for r in 0..cone.k as usize {
+                let E = &p.E[cone.E_at as usize + r * cone.stride_z as usize..];
+                let (force, size) = y.iter().zip(E).fold((0.0, 0.0), |(force, size), (y, e)| {
+                    (force + e * y, size + (e * y).abs())
+                });
+                let b = p.b[cone.b_at as usize + r];
+                value += b * force;
+                // edges that cancel but for rounding leave a force that contradicts nothing
+                sum += b.abs() * size;
+                for side in p.sides_of(cone) {
+                    let block = &p.blocks[side.block as usize];
+                    let at = cone.J_at as usize + r * cone.width as usize + side.column as usize;
+                    for i in 0..block.dim as usize {
+                        terms[block.at as usize + i] += size * p.J[at + i].abs();
+                    }
+                }
             }
         }
         if !(value > CLEAR * sum) {
@@ -74,23 +82,6 @@ impl Prover {
         g.clear();
         g.resize(p.n_padded, 0.0);
         kernels::add_forces(isa, p, &s.groups, y, g);
-        terms.clear();
-        terms.resize(p.n_padded, 0.0);
-        for cone in &p.cones {
-            for r in 0..cone.k as usize {
-                let stride = cone.stride_z as usize;
-                let E = &p.E[cone.E_at as usize + r * stride..][..stride];
-                let force: f64 =
-                    E.iter().zip(&y[cone.at as usize..]).map(|(e, y)| (e * y).abs()).sum();
-                for side in p.sides_of(cone) {
-                    let block = &p.blocks[side.block as usize];
-                    let at = cone.J_at as usize + r * cone.width as usize + side.column as usize;
-                    for i in 0..block.dim as usize {
-                        terms[block.at as usize + i] += force * p.J[at + i].abs();
-                    }
-                }
-            }
-        }
         if g.iter().zip(terms.iter()).any(|(g, t)| g.abs() > PROVEN * t) {
             return false;
         }
