@@ -4,6 +4,7 @@ mod architecture;
 mod licences;
 mod python;
 mod readme;
+mod robots;
 mod setup;
 mod task;
 
@@ -21,6 +22,8 @@ cargo xtask TASK
   ray        the same for a sweep on a local Ray cluster
   torch      the same for steps as functions of PyTorch, which is large
   readme     run the README's first command and look at what it leaves
+  robots [NAME...]
+             fetch the public robots of scenes/robots from PyPI, and run these scenes
   pictures   regenerate the pictures of the README and the docs";
 
 fn main() -> ExitCode {
@@ -33,6 +36,7 @@ fn main() -> ExitCode {
         "python" => python::test(),
         "ray" => python::ray(),
         "torch" => python::torch(),
+        "robots" => robots::run(&std::env::args().skip(2).collect::<Vec<_>>()),
         "readme" => readme::run_first_command(),
         "pictures" => readme::pictures(),
         "" | "help" | "--help" | "-h" => {
@@ -73,5 +77,6 @@ fn lint() -> Result<(), Failure> {
 }
 
 fn test() -> Result<(), Failure> {
+    robots::fetch()?;
     cargo(&["test", "--workspace", "--locked"]).run("tests")
 }

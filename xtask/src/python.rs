@@ -30,13 +30,9 @@ pub fn torch() -> Result<(), Failure> {
 /// An environment under target/ with a fresh wheel in it and these extras; its interpreter.
 fn install(extras: &str) -> Result<String, Failure> {
     let folder = root().join("target/python");
-    let python = folder.join("env/bin/python").display().to_string();
+    let python = environment()?;
     let wheels = folder.join("wheels");
     let _ = std::fs::remove_dir_all(&wheels);
-    if !Path::new(&python).is_file() {
-        let env = folder.join("env").display().to_string();
-        command("python3", &["-m", "venv", &env]).run("environment for the Python package")?;
-    }
     let to = wheels.display().to_string();
     command(&python, &["-m", "pip", "wheel", "-q", "--no-deps", "-w", &to, "."]).run("wheel")?;
     let wheel = only_file(&wheels)?;
@@ -51,6 +47,17 @@ fn install(extras: &str) -> Result<String, Failure> {
     command(&python, &[&pip[..], &[&with_extras]].concat()).run("dependencies of the tests")?;
     let again = ["--no-deps", "--force-reinstall", &wheel.display().to_string()];
     command(&python, &[&pip[..], &again].concat()).run("installation")?;
+    Ok(python)
+}
+
+/// The interpreter of an environment under target/, made where it is missing.
+pub fn environment() -> Result<String, Failure> {
+    let folder = root().join("target/python/env");
+    let python = folder.join("bin/python").display().to_string();
+    if !Path::new(&python).is_file() {
+        command("python3", &["-m", "venv", &folder.display().to_string()])
+            .run("environment for the Python package")?;
+    }
     Ok(python)
 }
 

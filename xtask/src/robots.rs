@@ -1,0 +1,74 @@
+//! Public robots for the scenes in `scenes/robots`: fetched, never committed.
+
+use crate::python::environment;
+use crate::task::{Failure, cargo, command, root};
+use std::path::Path;
+
+/// The wheel on PyPI that carries the robots, and its version: facts of scenes depend on its meshes.
+const WHEEL: (&str, &str) = ("example-robot-data", "6.0.0");
+/// Where the wheel keeps its shared files.
+const SHARE: &str = "cmeel.prefix/share";
+
+/// Unpacks the wheel to `target/robots/share`, where `.cargo/config.toml` lets `package://` look.
+pub fn fetch() -> Result<(), Failure> {
+    let folder = root().join("target/robots");
+    let (name, version) = WHEEL;
+    // written last: it stands for a wheel that was unpacked whole
+    let stamp = folder.join("version");
+    if std::fs::read_to_string(&stamp).is_ok_and(|seen| seen == version) {
+        return Ok(());
+    }
+    let io = |e: std::io::Error| Failure::new(format!("{}: {e}", folder.display()));
+    if folder.exists() {
+        std::fs::remove_dir_all(&folder).map_err(io)?;
+    }
+    std::fs::create_dir_all(&folder).map_err(io)?;
+    let python = environment()?;
+    let text = |path: &Path| path.display().to_string();
+    let to = text(&folder);
+    let wanted = format!("{name}=={version}");
+    let download = ["-m", "pip", "download", "-q", "--no-deps", "-d", &to, &wanted];
+    command(&python, &download).run("public robots")?;
+    let wheel = std::fs::read_dir(&folder)
+        .map_err(io)?
+        .filter_map(|entry| Some(entry.ok()?.path()))
+        .find(|path| path.extension().is_some_and(|e| e == "whl"))
+        .ok_or_else(|| Failure::new(format!("no wheel of {wanted} in {to}")))?;
+    let unpacked = folder.join("wheel");
+    command(&python, &["-m", "zipfile", "-e", &text(&wheel), &text(&unpacked)]).run("unpacking")?;
+    std::fs::rename(unpacked.join(SHARE), folder.join("share")).map_err(io)?;
+    std::fs::remove_dir_all(&unpacked).map_err(io)?;
+    std::fs::remove_file(&wheel).map_err(io)?;
+    std::fs::write(&stamp, version).map_err(io)
+}
+
+/// Fetches the robots and runs these scenes of `scenes/robots`.
+pub fn run(names: &[String]) -> Result<(), Failure> {
+    fetch()?;
+    let known = known()?;
+    for name in names {
+        if !known.contains(name) {
+            let known = known.join(", ");
+            return Err(Failure::new(format!("`{name}` is no scene of scenes/robots: {known}")));
+        }
+        let scene = format!("scenes/robots/{name}.yml");
+        cargo(&["run", "--release", "--", "run", &scene]).run(name)?;
+    }
+    if names.is_empty() {
+        println!("the robots are in target/robots; run a scene by `cargo xtask robots NAME`:");
+        known.iter().for_each(|name| println!("  {name}"));
+    }
+    Ok(())
+}
+
+/// Names of the scenes of `scenes/robots`, sorted.
+fn known() -> Result<Vec<String>, Failure> {
+    let entries = std::fs::read_dir(root().join("scenes/robots"))
+        .map_err(|e| Failure::new(format!("scenes/robots: {e}")))?;
+    let mut names: Vec<String> = entries
+        .filter_map(|entry| entry.ok()?.file_name().into_string().ok())
+        .filter_map(|name| name.strip_suffix(".yml").map(str::to_owned))
+        .collect();
+    names.sort();
+    Ok(names)
+}
