@@ -11,7 +11,6 @@ import json
 import platform
 import subprocess
 import sys
-import time
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from datetime import date
@@ -21,8 +20,7 @@ from statistics import median
 import mujoco
 import numpy as np
 from machine import cpu_model, executable, versions
-from mjcf import Scene, Settings
-from mujoco import rollout
+from world import Settings, World
 
 ROOT = Path(__file__).resolve().parent.parent
 SCENE = ROOT / "scenes/iiwa_stacking.yml"
@@ -66,26 +64,13 @@ class Setup:
         return [1e3 * run.cpu_s / (run.steps * self.h) for run in self.runs]
 
 
-def mujoco_setup(name: str, scene: Scene, settings: Settings) -> Setup:
-    """MuJoCo on the scene: everything but stepping is done here, once."""
-    model = mujoco.MjModel.from_xml_string(scene.to_mjcf(settings))
-    controls = scene.controls(settings.timestep)
-    spec = mujoco.mjtState.mjSTATE_FULLPHYSICS
-    cube = 1 + model.jnt_qposadr[model.joint("red_cube").id]  # a state is time, qpos, qvel, …
+def mujoco_setup(name: str, world: World, settings: Settings) -> Setup:
+    """MuJoCo on the scene."""
+    cube = [world.coordinates.index(f"red_cube.{k}") for k in ("qw", "qx", "qy", "qz", "x", "y", "z")]
 
     def run() -> Run:
-        data = mujoco.MjData(model)
-        for joint, value in scene.start().items():
-            data.joint(joint).qpos[0] = value
-        state = np.empty((len(controls) + 1, mujoco.mj_stateSize(model, spec)))
-        mujoco.mj_getState(model, data, state[0], spec)
-        # sets ctrl and calls mj_step in C: a loop in Python would cost MuJoCo some 2 % more
-        start = time.process_time_ns()
-        rollout.rollout(model, data, state[0], controls[None], state=state[None, 1:])
-        cpu_s = 1e-9 * (time.process_time_ns() - start)
-        xyz, quaternion = state[:, cube : cube + 3], state[:, cube + 3 : cube + 7]
-        t = settings.timestep * np.arange(len(state))
-        return Run(cpu_s, len(controls), np.column_stack([t, quaternion, xyz]))
+        seen = world.simulate(settings)
+        return Run(seen.cpu_s, seen.steps, np.column_stack([seen.t, seen.q[:, cube]]))
 
     return Setup(name, settings.timestep, run)
 
@@ -118,10 +103,9 @@ def err7(poses: np.ndarray, truth: np.ndarray) -> float:
     return float(np.trapezoid(np.linalg.norm(q7 - truth[:, 1:], axis=1), truth[:, 0]))
 
 
-def is_kept(poses: np.ndarray, scene: Scene) -> bool:
+def is_kept(poses: np.ndarray, world: World) -> bool:
     """Whether the scene's own fact on the height of the red cube holds."""
-    facts = scene.data["facts"]
-    (fact,) = (f for f in facts if f.get("height") == RED_CUBE)
+    (fact,) = (f for f in world.facts if f.get("height") == RED_CUBE)
     height = at_times(poses, np.array([fact["at"]]))[0, 6]
     return abs(height - fact["value"]) <= fact["tolerance"]
 
@@ -136,10 +120,10 @@ def measure(theirs: list[Setup], ours: list[Setup], repetitions: int) -> None:
                 setup.runs.append(setup.run())
 
 
-def table(setups: list[Setup], scene: Scene) -> str:
+def table(setups: list[Setup], world: World) -> str:
     """Time beside accuracy, as markdown."""
     truth = np.genfromtxt(TRUTH, delimiter=",", skip_header=1)
-    kept = {id(s): is_kept(s.runs[0].poses, scene) for s in setups}
+    kept = {id(s): is_kept(s.runs[0].poses, world) for s in setups}
     # what the others are held against: the cheapest MuJoCo that does the task
     base = min(
         (s for s in setups if kept[id(s)] and s.name.startswith("MuJoCo")),
@@ -229,10 +213,10 @@ def main() -> None:
     arguments = parser.parse_args()
     if arguments.repetitions < 1:
         parser.error("--repetitions: at least 1")
-    scene = Scene(SCENE)
     try:
+        world = World(SCENE, sorted({settings.timestep for _, settings in MUJOCO}))
         binary = executable("step_time")
-        theirs = [mujoco_setup(name, scene, settings) for name, settings in MUJOCO]
+        theirs = [mujoco_setup(name, world, settings) for name, settings in MUJOCO]
         ours = [
             quasistep_setup(binary, integration, h)
             for integration in ("euler", "midpoint")
@@ -244,7 +228,7 @@ def main() -> None:
     except subprocess.CalledProcessError as e:
         # what is not captured has been shown
         sys.exit(e.stderr.decode().strip() if e.stderr else f"error: {e.cmd[0]} failed")
-    text = f"{heading(versions(), arguments.repetitions)}\n{table(theirs + ours, scene)}\n"
+    text = f"{heading(versions(), arguments.repetitions)}\n{table(theirs + ours, world)}\n"
     arguments.out.parent.mkdir(parents=True, exist_ok=True)
     arguments.out.write_text(text, encoding="utf-8")
     print(text)

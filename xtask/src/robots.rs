@@ -56,7 +56,9 @@ pub fn run(names: &[String]) -> Result<(), Failure> {
     }
     if names.is_empty() {
         println!("the robots are in target/robots; run a scene by `cargo xtask robots NAME`:");
-        known.iter().for_each(|name| println!("  {name}"));
+        for name in known {
+            println!("  {name}");
+        }
     }
     Ok(())
 }
