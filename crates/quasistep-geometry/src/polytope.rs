@@ -1,6 +1,7 @@
 //! Convex polytopes: the hull of a set of points, with planar faces as ordered loops.
 
 use crate::MassProperties;
+use crate::quickhull::{Triangle, quickhull};
 use quasistep_math::{Mat3, Vec3};
 
 /// A convex polytope in its own frame.
@@ -9,6 +10,9 @@ pub struct Polytope {
     vertices: Vec<Vec3>,
     faces: Vec<Face>,
     edges: Vec<Edge>,
+    /// Where each corner's list begins in `neighbours`; one entry more than corners.
+    first_neighbour: Vec<u32>,
+    neighbours: Vec<u32>,
 }
 
 /// A planar face.
@@ -18,6 +22,9 @@ pub struct Face {
     offset: f64,
     vertices: Vec<u32>,
 }
+
+/// A face as plain data: outward unit normal, offset in m, and corners counter-clockwise from outside.
+pub type FaceParts = (Vec3, f64, Vec<u32>);
 
 /// An edge with its two faces.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -42,6 +49,12 @@ impl Face {
     /// Indices of its corners, counter-clockwise from outside.
     pub fn vertices(&self) -> &[u32] {
         &self.vertices
+    }
+
+    /// Its sides: the corners at their two ends, in the order of the corners.
+    fn sides(&self) -> impl Iterator<Item = (u32, u32)> {
+        let n = self.vertices.len();
+        (0..n).map(move |k| (self.vertices[k], self.vertices[(k + 1) % n]))
     }
 }
 
@@ -76,16 +89,7 @@ pub enum HullError {
 /// scatter by 1e-7.
 const PLANAR: f64 = 1e-7;
 /// A set of points thinner than this share of its extent is flat.
-const FLAT: f64 = 1e-6;
-
-/// A triangle while the hull grows.
-#[derive(Clone, Copy)]
-struct Triangle {
-    v: [u32; 3],
-    normal: Vec3,
-    offset: f64,
-    alive: bool,
-}
+pub(crate) const FLAT: f64 = 1e-6;
 
 impl Polytope {
     /// The convex hull of points, in m. Points inside, on edges and in faces are left out.
@@ -104,9 +108,49 @@ impl Polytope {
             .iter()
             .fold((points[0], points[0]), |(low, high), p| (low.min(*p), high.max(*p)));
         let extent = (high - low).max_abs();
-        let seed = seed(points, extent)?;
-        let triangles = grow(points, seed, PLANAR * extent);
-        Ok(Self::merge(points, &triangles, extent))
+        let triangles = quickhull(points, extent, PLANAR * extent)?;
+        let (vertices, faces) = planar_faces(points, &triangles, 2.0 * PLANAR * extent);
+        Ok(Self::new(vertices, faces))
+    }
+
+    /// A polytope from its corners, in m, and its faces: for each the outward unit normal, the offset, in m, and the
+    /// corners, counter-clockwise from outside. What another polytope gives is taken as it is, to the bit.
+    ///
+    /// # Errors
+    ///
+    /// What is wrong with them, in words: every edge has two faces that go through it in opposite ways, all parts
+    /// hang together, normals are unit, corners lie in their faces and below the others to 1e-6 of the extent.
+    pub fn from_parts(vertices: Vec<Vec3>, faces: Vec<FaceParts>) -> Result<Self, String> {
+        check_parts(&vertices, &faces)?;
+        let face = |(normal, offset, vertices)| Face { normal, offset, vertices };
+        Ok(Self::new(vertices, faces.into_iter().map(face).collect()))
+    }
+
+    /// Edges and neighbours follow from the faces.
+    fn new(vertices: Vec<Vec3>, faces: Vec<Face>) -> Self {
+        let mut sides: Vec<([u32; 2], u32)> = Vec::new();
+        for (f, face) in faces.iter().enumerate() {
+            for (a, b) in face.sides() {
+                sides.push(([a.min(b), a.max(b)], f as u32));
+            }
+        }
+        sides.sort_unstable();
+        let edges: Vec<Edge> = sides
+            .chunk_by(|x, y| x.0 == y.0)
+            .map(|both| Edge { vertices: both[0].0, faces: [both[0].1, both[both.len() - 1].1] })
+            .collect();
+        let mut pairs: Vec<[u32; 2]> =
+            edges.iter().flat_map(|e| [e.vertices, [e.vertices[1], e.vertices[0]]]).collect();
+        pairs.sort_unstable();
+        let mut first_neighbour = vec![0; vertices.len() + 1];
+        for [a, _] in &pairs {
+            first_neighbour[*a as usize + 1] += 1;
+        }
+        for k in 0..vertices.len() {
+            first_neighbour[k + 1] += first_neighbour[k];
+        }
+        let neighbours = pairs.into_iter().map(|[_, b]| b).collect();
+        Self { vertices, faces, edges, first_neighbour, neighbours }
     }
 
     /// Corners, in m.
@@ -122,6 +166,16 @@ impl Polytope {
     /// Edges.
     pub fn edges(&self) -> &[Edge] {
         &self.edges
+    }
+
+    /// Corners that share an edge with this one, ascending.
+    ///
+    /// # Panics
+    ///
+    /// If there is no such corner.
+    pub fn neighbours(&self, vertex: u32) -> &[u32] {
+        let at = vertex as usize;
+        &self.neighbours[self.first_neighbour[at] as usize..self.first_neighbour[at + 1] as usize]
     }
 
     /// Mass properties at a density in kg/m³, exactly from the faces.
@@ -149,221 +203,212 @@ impl Polytope {
         let inertia = Mat3::IDENTITY * central.trace() + central * -1.0;
         MassProperties { mass: density * volume, com: o + com, inertia: inertia * density }
     }
-
-    /// Joins coplanar triangles into faces and drops corners that lie on edges.
-    fn merge(points: &[Vec3], triangles: &[Triangle], extent: f64) -> Self {
-        let mut group: Vec<usize> = vec![usize::MAX; triangles.len()];
-        let mut planes: Vec<(Vec3, f64)> = Vec::new();
-        // largest triangles first: slivers have poor normals
-        let area = |t: &Triangle| {
-            let p = |i: usize| points[t.v[i] as usize];
-            (p(1) - p(0)).cross(p(2) - p(0)).norm()
-        };
-        let mut order: Vec<usize> = (0..triangles.len()).collect();
-        order.sort_by(|&i, &j| area(&triangles[j]).total_cmp(&area(&triangles[i])).then(i.cmp(&j)));
-        for &i in &order {
-            let t = &triangles[i];
-            let fits = |(n, d): &(Vec3, f64)| {
-                t.v.iter().all(|&v| (points[v as usize].dot(*n) - d).abs() <= 2.0 * PLANAR * extent)
-                    && t.normal.dot(*n) > 0.0
-            };
-            group[i] = planes.iter().position(fits).unwrap_or_else(|| {
-                planes.push((t.normal, t.offset));
-                planes.len() - 1
-            });
-        }
-        let mut faces = Vec::new();
-        for (g, (normal, _)) in planes.iter().enumerate() {
-            let mut corners: Vec<u32> = Vec::new();
-            for (t, _) in triangles.iter().zip(&group).filter(|(_, k)| **k == g) {
-                corners.extend(t.v);
-            }
-            corners.sort_unstable();
-            corners.dedup();
-            let ring = convex_ring(points, &corners, *normal, extent);
-            if ring.len() >= 3 {
-                let offset = ring
-                    .iter()
-                    .map(|&v| points[v as usize].dot(*normal))
-                    .fold(f64::NEG_INFINITY, f64::max);
-                faces.push(Face { normal: *normal, offset, vertices: ring });
-            }
-        }
-        // keep corners that faces use, renumbered
-        let mut used: Vec<u32> = faces.iter().flat_map(|f| f.vertices.iter().copied()).collect();
-        used.sort_unstable();
-        used.dedup();
-        for face in &mut faces {
-            for v in &mut face.vertices {
-                *v = used.binary_search(v).map_or(0, |k| k as u32);
-            }
-        }
-        let mut edges: Vec<Edge> = Vec::new();
-        for (f, face) in faces.iter().enumerate() {
-            let n = face.vertices.len();
-            for k in 0..n {
-                let (a, b) = (face.vertices[k], face.vertices[(k + 1) % n]);
-                let key = [a.min(b), a.max(b)];
-                match edges.iter_mut().find(|e| e.vertices == key) {
-                    Some(edge) => edge.faces[1] = f as u32,
-                    None => edges.push(Edge { vertices: key, faces: [f as u32; 2] }),
-                }
-            }
-        }
-        Self { vertices: used.iter().map(|&v| points[v as usize]).collect(), faces, edges }
-    }
 }
 
-/// Four points that span a volume.
-fn seed(points: &[Vec3], extent: f64) -> Result<[u32; 4], HullError> {
-    let farthest = |measure: &dyn Fn(Vec3) -> f64| {
-        (0..points.len()).fold((0, f64::NEG_INFINITY), |best, i| {
-            let m = measure(points[i]);
-            if m > best.1 { (i, m) } else { best }
-        })
-    };
-    let flat = |thickness: f64| HullError::Flat { thickness, extent };
-    let (a, _) = farthest(&|p| -p.x);
-    let (b, length) = farthest(&|p| (p - points[a]).norm());
-    if !(length > 0.0) {
-        return Err(flat(0.0));
+/// Joins coplanar triangles into faces: the corners that are left, and the faces.
+///
+/// A point is a corner of the polytope if three faces or more meet in it; one with fewer lies within a face or on an
+/// edge. So all faces agree on their corners, and every edge has two.
+fn planar_faces(points: &[Vec3], triangles: &[Triangle], thickness: f64) -> (Vec<Vec3>, Vec<Face>) {
+    let (group, planes) = coplanar_groups(points, triangles, thickness);
+    // groups at each point, each once
+    let mut meets: Vec<[u32; 2]> = Vec::new();
+    for (t, g) in triangles.iter().zip(&group) {
+        meets.extend(t.v.map(|v| [v, *g]));
     }
-    let along = (points[b] - points[a]) / length;
-    let (c, width) = farthest(&|p| (p - points[a]).cross(along).norm());
-    if width <= FLAT * extent {
-        return Err(flat(width));
+    meets.sort_unstable();
+    meets.dedup();
+    let mut corner_number = vec![u32::MAX; points.len()];
+    let mut vertices = Vec::new();
+    for at in meets.chunk_by(|x, y| x[0] == y[0]).filter(|at| at.len() >= 3) {
+        corner_number[at[0][0] as usize] = vertices.len() as u32;
+        vertices.push(points[at[0][0] as usize]);
     }
-    let normal = (points[b] - points[a]).cross(points[c] - points[a]);
-    let Some(normal) = normal.try_normalize() else { return Err(flat(width)) };
-    let (d, height) = farthest(&|p| (p - points[a]).dot(normal).abs());
-    if height <= FLAT * extent {
-        return Err(flat(height));
-    }
-    let below = (points[d] - points[a]).dot(normal) < 0.0;
-    let [b, c] = if below { [b, c] } else { [c, b] };
-    Ok([a as u32, b as u32, c as u32, d as u32])
-}
-
-/// The hull as triangles, one point at a time, farthest first.
-fn grow(points: &[Vec3], seed: [u32; 4], tolerance: f64) -> Vec<Triangle> {
-    let centre = seed.iter().fold(Vec3::ZERO, |s, &i| s + points[i as usize]) * 0.25;
-    let make = |v: [u32; 3]| {
-        let p = v.map(|i| points[i as usize]);
-        let normal = (p[1] - p[0]).cross(p[2] - p[0]).try_normalize().unwrap_or(Vec3::ZERO);
-        let (v, normal) = if normal.dot(p[0] - centre) < 0.0 {
-            ([v[0], v[2], v[1]], -normal)
-        } else {
-            (v, normal)
-        };
-        Triangle { v, normal, offset: normal.dot(p[0]), alive: true }
-    };
-    let [a, b, c, d] = seed;
-    let mut triangles: Vec<Triangle> =
-        [[a, b, c], [a, c, d], [a, d, b], [b, d, c]].map(make).into();
-    // points outside of a triangle wait with it
-    let mut waiting: Vec<Vec<u32>> = vec![Vec::new(); 4];
-    for i in 0..points.len() as u32 {
-        if !seed.contains(&i) {
-            assign(points, &triangles, &mut waiting, 0, i, tolerance);
+    // sides of each group: edges beyond which another group lies
+    let mut sides: Vec<Vec<[u32; 2]>> = vec![Vec::new(); planes.len()];
+    for (t, &g) in triangles.iter().zip(&group) {
+        for k in 0..3 {
+            if group[t.across[k] as usize] != g {
+                sides[g as usize].push([t.v[k], t.v[(k + 1) % 3]]);
+            }
         }
     }
-    let mut next = 0;
-    while next < triangles.len() {
-        if !triangles[next].alive || waiting[next].is_empty() {
-            next += 1;
+    let mut faces: Vec<Face> = Vec::new();
+    for (sides, (normal, _)) in sides.iter().zip(planes) {
+        let walk = ring(sides).unwrap_or_else(|| around_centre(points, sides, normal));
+        let corner = |v: &u32| Some(corner_number[*v as usize]).filter(|c| *c != u32::MAX);
+        let mut vertices: Vec<u32> = walk.iter().filter_map(corner).collect();
+        if vertices.len() < 3 {
             continue;
         }
-        let t = triangles[next];
-        let height = |i: u32| points[i as usize].dot(t.normal) - t.offset;
-        let eye =
-            waiting[next].iter().copied().fold((waiting[next][0], f64::NEG_INFINITY), |best, i| {
-                if height(i) > best.1 { (i, height(i)) } else { best }
-            });
-        let p = points[eye.0 as usize];
-        // everything the point sees goes; its rim becomes new triangles
-        let mut rim: Vec<[u32; 2]> = Vec::new();
-        let mut orphans: Vec<u32> = Vec::new();
-        for k in 0..triangles.len() {
-            if triangles[k].alive && p.dot(triangles[k].normal) - triangles[k].offset > tolerance {
-                triangles[k].alive = false;
-                orphans.append(&mut waiting[k]);
-                let v = triangles[k].v;
-                for edge in [[v[0], v[1]], [v[1], v[2]], [v[2], v[0]]] {
-                    match rim.iter().position(|e| *e == [edge[1], edge[0]]) {
-                        Some(twin) => {
-                            rim.swap_remove(twin);
-                        }
-                        None => rim.push(edge),
-                    }
+        // begin with the smallest number: faces do not depend on how the hull grew
+        let smallest = (0..vertices.len()).min_by_key(|&k| vertices[k]).unwrap_or(0);
+        vertices.rotate_left(smallest);
+        let height = |v: &u32| points[*v as usize].dot(normal);
+        let offset = walk.iter().map(height).fold(f64::NEG_INFINITY, f64::max);
+        faces.push(Face { normal, offset, vertices });
+    }
+    faces.sort_by(|a, b| a.vertices.cmp(&b.vertices));
+    (vertices, faces)
+}
+
+/// The group of each triangle, and the plane of each group: its largest triangle's. Triangles join a group through
+/// their neighbours if their corners lie in its plane. Slivers, whose own plane is rounding, join the neighbour in
+/// whose plane they lie best.
+fn coplanar_groups(
+    points: &[Vec3],
+    triangles: &[Triangle],
+    thickness: f64,
+) -> (Vec<u32>, Vec<(Vec3, f64)>) {
+    let corners = |t: &Triangle| t.v.map(|i| points[i as usize]);
+    let area = |t: &Triangle| {
+        let [a, b, c] = corners(t);
+        (b - a).cross(c - a).norm()
+    };
+    let areas: Vec<f64> = triangles.iter().map(area).collect();
+    let is_sliver = |k: usize| {
+        let [a, b, c] = corners(&triangles[k]);
+        areas[k] <= thickness * (b - a).norm().max((c - b).norm()).max((a - c).norm())
+    };
+    let beside = |k: usize, (normal, offset): (Vec3, f64)| {
+        corners(&triangles[k]).iter().map(|p| (p.dot(normal) - offset).abs()).fold(0.0, f64::max)
+    };
+    // large triangles have the best normals; equal ones by their corners
+    let key = |k: usize| {
+        let mut v = triangles[k].v;
+        v.sort_unstable();
+        v
+    };
+    let mut order: Vec<usize> = (0..triangles.len()).filter(|&k| !is_sliver(k)).collect();
+    order.sort_by(|&i, &j| areas[j].total_cmp(&areas[i]).then_with(|| key(i).cmp(&key(j))));
+    let mut group = vec![u32::MAX; triangles.len()];
+    let mut planes: Vec<(Vec3, f64)> = Vec::new();
+    let mut reached = Vec::new();
+    for seed in order {
+        if group[seed] != u32::MAX {
+            continue;
+        }
+        let g = planes.len() as u32;
+        let plane = (triangles[seed].normal, triangles[seed].offset);
+        planes.push(plane);
+        group[seed] = g;
+        reached.clear();
+        reached.push(seed);
+        while let Some(t) = reached.pop() {
+            for next in triangles[t].across.map(|k| k as usize) {
+                let fits = || triangles[next].normal.dot(plane.0) > 0.0 || is_sliver(next);
+                if group[next] == u32::MAX && beside(next, plane) <= thickness && fits() {
+                    group[next] = g;
+                    reached.push(next);
                 }
             }
         }
-        let first = triangles.len();
-        for edge in rim {
-            triangles.push(make([edge[0], edge[1], eye.0]));
-            waiting.push(Vec::new());
-        }
-        for i in orphans {
-            if i != eye.0 {
-                assign(points, &triangles, &mut waiting, first, i, tolerance);
-            }
-        }
-        if next >= first {
-            next += 1;
-        }
     }
-    triangles.retain(|t| t.alive);
-    triangles
+    // slivers that are left: the best pair of a sliver and a group beside it, until none is left
+    let mut left: Vec<usize> = (0..triangles.len()).filter(|&k| group[k] == u32::MAX).collect();
+    left.sort_by_key(|&k| key(k));
+    while !left.is_empty() {
+        let choice = |(at, &k): (usize, &usize)| {
+            let groups = triangles[k].across.map(|n| group[n as usize]);
+            let known = groups.into_iter().filter(|g| *g != u32::MAX);
+            known.map(|g| (beside(k, planes[g as usize]), at, g)).min_by(|a, b| a.0.total_cmp(&b.0))
+        };
+        let best = left.iter().enumerate().filter_map(choice).min_by(|a, b| a.0.total_cmp(&b.0));
+        let Some((_, at, g)) = best else { break };
+        group[left.remove(at)] = g;
+    }
+    (group, planes)
 }
 
-fn assign(
-    points: &[Vec3],
-    triangles: &[Triangle],
-    waiting: &mut [Vec<u32>],
-    first: usize,
-    i: u32,
-    tolerance: f64,
-) {
-    let p = points[i as usize];
-    let sees = |t: &Triangle| t.alive && p.dot(t.normal) - t.offset > tolerance;
-    if let Some(k) = (first..triangles.len()).find(|&k| sees(&triangles[k])) {
-        waiting[k].push(i);
+/// The points along directed sides, if these are one loop that meets each point once.
+fn ring(sides: &[[u32; 2]]) -> Option<Vec<u32>> {
+    let mut sorted = sides.to_vec();
+    sorted.sort_unstable();
+    let mut ring = vec![sorted.first()?[0]];
+    loop {
+        let at = *ring.last()?;
+        let from = sorted.partition_point(|s| s[0] < at);
+        let next = sorted.get(from).filter(|s| s[0] == at)?[1];
+        if sorted.get(from + 1).is_some_and(|s| s[0] == at) || ring.len() > sides.len() {
+            return None;
+        }
+        if next == ring[0] {
+            return (ring.len() == sides.len()).then_some(ring);
+        }
+        ring.push(next);
     }
 }
 
-/// Corners of the convex hull of points in a plane, counter-clockwise about `normal`.
-fn convex_ring(points: &[Vec3], corners: &[u32], normal: Vec3, extent: f64) -> Vec<u32> {
+/// The ends of sides, by their angle about their middle: the ring where rounding leaves no single loop.
+fn around_centre(points: &[Vec3], sides: &[[u32; 2]], normal: Vec3) -> Vec<u32> {
+    let mut ring: Vec<u32> = sides.iter().map(|s| s[0]).collect();
+    ring.sort_unstable();
+    ring.dedup();
+    let sum = ring.iter().fold(Vec3::ZERO, |s, &v| s + points[v as usize]);
+    let centre = sum / ring.len() as f64;
     let u = normal.any_orthogonal();
     let w = normal.cross(u);
-    let flat = |i: u32| {
-        let p = points[i as usize];
-        [p.dot(u), p.dot(w)]
+    let angle = |v: u32| {
+        let r = points[v as usize] - centre;
+        r.dot(w).atan2(r.dot(u))
     };
-    let mut order = corners.to_vec();
-    order.sort_by(|&i, &j| {
-        let (a, b) = (flat(i), flat(j));
-        a[0].total_cmp(&b[0]).then(a[1].total_cmp(&b[1]))
-    });
-    // corners that stand out by less than this are on the edge
-    let tolerance = PLANAR * extent * extent;
-    let turn = |o: u32, a: u32, b: u32| {
-        let (o, a, b) = (flat(o), flat(a), flat(b));
-        (a[0] - o[0]) * (b[1] - o[1]) - (a[1] - o[1]) * (b[0] - o[0])
-    };
-    let half = |order: &mut dyn Iterator<Item = u32>| {
-        let mut chain: Vec<u32> = Vec::new();
-        for i in order {
-            while chain.len() >= 2
-                && turn(chain[chain.len() - 2], chain[chain.len() - 1], i) <= tolerance
-            {
-                chain.pop();
-            }
-            chain.push(i);
-        }
-        chain.pop();
-        chain
-    };
-    let mut ring = half(&mut order.iter().copied());
-    ring.extend(half(&mut order.iter().rev().copied()));
+    ring.sort_by(|&a, &b| angle(a).total_cmp(&angle(b)).then(a.cmp(&b)));
     ring
+}
+
+/// Whether corners and faces are those of a convex polytope; else what is wrong.
+fn check_parts(vertices: &[Vec3], faces: &[FaceParts]) -> Result<(), String> {
+    let n = vertices.len();
+    if n < 4 || faces.len() < 4 {
+        return Err(format!("{n} corners and {} faces; a solid has four of each", faces.len()));
+    }
+    if let Some(k) = vertices.iter().position(|p| !p.is_finite()) {
+        return Err(format!("corner {k} is not finite"));
+    }
+    let (low, high) =
+        vertices.iter().fold((vertices[0], vertices[0]), |(l, h), p| (l.min(*p), h.max(*p)));
+    let tolerance = FLAT * (high - low).max_abs();
+    let mut sides: Vec<[u32; 2]> = Vec::new();
+    let mut used = vec![false; n];
+    for (k, (normal, offset, corners)) in faces.iter().enumerate() {
+        let in_plane = |v: u32| (vertices[v as usize].dot(*normal) - offset).abs() <= tolerance;
+        if corners.len() < 3 || corners.iter().any(|&v| v as usize >= n) {
+            return Err(format!("face {k} has no three corners of the {n}"));
+        }
+        if !((normal.norm() - 1.0).abs() <= 1e-9 && corners.iter().all(|&v| in_plane(v))) {
+            return Err(format!("face {k} does not lie in its plane"));
+        }
+        for j in 0..corners.len() {
+            sides.push([corners[j], corners[(j + 1) % corners.len()]]);
+            used[corners[j] as usize] = true;
+        }
+    }
+    sides.sort_unstable();
+    let twice = sides.windows(2).any(|w| w[0] == w[1]);
+    let open = sides.iter().any(|[a, b]| a == b || sides.binary_search(&[*b, *a]).is_err());
+    if twice || open || used.contains(&false) {
+        return Err("the faces do not close".into());
+    }
+    // a corner is below the planes around it; with that and one sphere of faces the solid is convex
+    if n + faces.len() != sides.len() / 2 + 2 {
+        return Err("the faces are no sphere".into());
+    }
+    let mut across: Vec<([u32; 2], usize)> = Vec::new();
+    for (k, (_, _, corners)) in faces.iter().enumerate() {
+        for j in 0..corners.len() {
+            across.push(([corners[j], corners[(j + 1) % corners.len()]], k));
+        }
+    }
+    across.sort_unstable();
+    for (k, (normal, offset, corners)) in faces.iter().enumerate() {
+        for j in 0..corners.len() {
+            let back = [corners[(j + 1) % corners.len()], corners[j]];
+            let at = across.partition_point(|(side, _)| *side < back);
+            let (_, _, others) = &faces[across[at].1];
+            if others.iter().any(|&v| vertices[v as usize].dot(*normal) - offset > tolerance) {
+                return Err(format!("face {k} is not convex with its neighbours"));
+            }
+        }
+    }
+    Ok(())
 }

@@ -5,7 +5,7 @@
 mod common;
 
 use common::Samples;
-use quasistep_geometry::{Aabb, BroadPhase, HullError, Polytope, Shape};
+use quasistep_geometry::{Aabb, BroadPhase, Face, FaceParts, HullError, Polytope, Shape};
 use quasistep_math::{Pose, Vec3};
 
 #[test]
@@ -50,6 +50,69 @@ fn hulls_are_closed_and_convex() {
         }
         for edge in hull.edges() {
             assert_ne!(edge.faces[0], edge.faces[1]);
+        }
+    }
+}
+
+/// Solids with flat faces of many triangles, as files in single precision have them: a prism with many sides, a
+/// sphere of rings, a plate with rounded corners, at three sizes. Faces close, corners are where three of them meet,
+/// no point stands out, and the parts give the same polytope again.
+#[test]
+fn hulls_of_tessellated_solids_have_their_faces() {
+    let turn = |k: u32, n: u32| (std::f64::consts::TAU * f64::from(k) / f64::from(n)).sin_cos();
+    let ring = |n: u32, r: f64, z: f64| {
+        (0..n).map(move |k| Vec3::new(r * turn(k, n).1, r * turn(k, n).0, z))
+    };
+    let mut s = Samples::new(3);
+    for size in [1e-3, 1.0, 1e3] {
+        let mut prism: Vec<Vec3> = ring(60, 1.0, -0.5).chain(ring(60, 1.0, 0.5)).collect();
+        // clutter within the caps, as a mesh has it
+        prism.extend((0..2000).map(|_| Vec3::new(s.between(-0.7, 0.7), s.between(-0.7, 0.7), 0.5)));
+        let sphere: Vec<Vec3> = (1..40)
+            .flat_map(|k| ring(50, turn(k, 80).0, turn(k, 80).1))
+            .chain([Vec3::Z, -Vec3::Z])
+            .collect();
+        let plate: Vec<Vec3> = (0..4)
+            .flat_map(|k| {
+                let (x, y) = (if k % 2 == 0 { 1.0 } else { -1.0 }, if k < 2 { 1.0 } else { -1.0 });
+                ring(32, 0.2, 0.0)
+                    .flat_map(move |p| [-0.01, 0.01].map(|z| Vec3::new(p.x + x, p.y + y, z)))
+            })
+            .collect();
+        for (name, points, faces) in
+            [("prism", prism, Some(62)), ("sphere", sphere, None), ("plate", plate, Some(38))]
+        {
+            // single precision, and somewhere else
+            let single = |x: f64| f64::from((x * size) as f32);
+            let points: Vec<Vec3> =
+                points.iter().map(|p| Vec3::new(single(p.x), single(p.y), single(p.z))).collect();
+            let hull = Polytope::from_points(&points).unwrap();
+            let (v, e, f) = (hull.vertices().len(), hull.edges().len(), hull.faces().len());
+            assert_eq!(v + f, e + 2, "{name} of {size} m: {v} corners, {e} edges, {f} faces");
+            assert!(faces.is_none_or(|n| n == f), "{name} of {size} m: {f} faces");
+            for face in hull.faces() {
+                let highest = points.iter().map(|p| p.dot(face.normal()) - face.offset());
+                assert!(highest.fold(0.0, f64::max) <= 4e-7 * size, "{name} of {size} m");
+            }
+            for k in 0..v as u32 {
+                assert!(hull.neighbours(k).len() >= 3, "{name} of {size} m");
+                assert!(hull.neighbours(k).iter().all(|&j| hull.neighbours(j).contains(&k)));
+            }
+            let parts = |f: &Face| (f.normal(), f.offset(), f.vertices().to_vec());
+            let faces: Vec<_> = hull.faces().iter().map(parts).collect();
+            let again = Polytope::from_parts(hull.vertices().to_vec(), faces.clone());
+            assert_eq!(again.as_ref(), Ok(&hull), "{name} of {size} m");
+            // a face that is missing, turned around or moved is noticed
+            let broken = |change: &dyn Fn(&mut Vec<FaceParts>)| {
+                let mut faces = faces.clone();
+                change(&mut faces);
+                Polytope::from_parts(hull.vertices().to_vec(), faces).is_err()
+            };
+            assert!(broken(&|faces| faces.truncate(f - 1)));
+            assert!(broken(&|faces| faces[0].2.reverse()));
+            assert!(broken(&|faces| faces[0].1 += 1e-3 * size));
+            assert!(broken(&|faces| faces[0].2[0] = u32::MAX));
+            assert!(broken(&|faces| faces[1].0 = -faces[1].0));
         }
     }
 }

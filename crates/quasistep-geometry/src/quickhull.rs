@@ -1,0 +1,261 @@
+//! Quickhull: the convex hull of points as triangles that know their neighbours.
+//!
+//! Barber, Dobkin, Huhdanpaa (1996): each point waits at one triangle that sees it. The farthest one of a triangle joins
+//! the hull; the triangles that it sees give way to a fan from it to their rim, which is found by walking from
+//! neighbour to neighbour. That costs n log n where points are spread evenly.
+
+use crate::polytope::{FLAT, HullError};
+use quasistep_math::Vec3;
+
+/// A triangle of the hull.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Triangle {
+    /// Indices of its corners, counter-clockwise from outside.
+    pub v: [u32; 3],
+    /// Index of the triangle across the edge from corner `k` to corner `k + 1`.
+    pub across: [u32; 3],
+    /// Outward unit normal; zero where the corners lie on a line.
+    pub normal: Vec3,
+    pub offset: f64,
+    alive: bool,
+}
+
+/// An edge between what a point sees and what it does not.
+#[derive(Clone, Copy)]
+struct RimEdge {
+    /// Its ends, as the triangle that is seen has them.
+    ends: [u32; 2],
+    /// The triangle that is not seen, and its edge.
+    beyond: (u32, usize),
+}
+
+/// The hull of points that are finite. Points that stand out by at most `tolerance`, in m, are left out.
+pub(crate) fn quickhull(
+    points: &[Vec3],
+    extent: f64,
+    tolerance: f64,
+) -> Result<Vec<Triangle>, HullError> {
+    let seed = seed(points, extent)?;
+    let mut growth = Growth::new(points, seed, tolerance);
+    let mut next = 0;
+    while next < growth.triangles.len() {
+        if !growth.add_farthest(next) {
+            next += 1;
+        }
+    }
+    Ok(growth.finish())
+}
+
+struct Growth<'a> {
+    points: &'a [Vec3],
+    /// A point waits only if it stands out by more than this.
+    tolerance: f64,
+    /// Once it joins the hull it sees all that it is above of, to rounding: a fan beside a triangle that was left
+    /// although it is seen would fold over it.
+    rounding: f64,
+    triangles: Vec<Triangle>,
+    /// For each triangle the points outside of it that wait there.
+    waiting: Vec<Vec<u32>>,
+    /// Triangles that the point sees, marked by the point's number.
+    seen: Vec<u32>,
+    mark: Vec<u32>,
+    round: u32,
+    rim: Vec<RimEdge>,
+    orphans: Vec<u32>,
+    /// For each point the new triangle whose rim edge starts there, valid in the round that `of_start` names.
+    starts: Vec<(u32, u32)>,
+}
+
+impl<'a> Growth<'a> {
+    fn new(points: &'a [Vec3], [a, b, c, d]: [u32; 4], tolerance: f64) -> Self {
+        // of a height: a sum of three products of coordinates
+        let largest = points.iter().fold(0.0, |most: f64, p| most.max(p.max_abs()));
+        let rounding = 4.0 * f64::EPSILON * largest;
+        let mut growth = Self {
+            points,
+            tolerance,
+            rounding,
+            triangles: Vec::new(),
+            waiting: Vec::new(),
+            seen: Vec::new(),
+            mark: Vec::new(),
+            round: 0,
+            rim: Vec::new(),
+            orphans: Vec::new(),
+            starts: vec![(0, 0); points.len()],
+        };
+        // d is above the counter-clockwise triangle a b c
+        for (v, across) in [
+            ([a, c, b], [3, 2, 1]),
+            ([a, b, d], [0, 2, 3]),
+            ([b, c, d], [0, 3, 1]),
+            ([c, a, d], [0, 1, 2]),
+        ] {
+            growth.push(v, across);
+        }
+        for i in 0..points.len() as u32 {
+            if ![a, b, c, d].contains(&i) {
+                growth.assign(i, 0);
+            }
+        }
+        growth
+    }
+
+    fn push(&mut self, v: [u32; 3], across: [u32; 3]) {
+        let [p, q, r] = v.map(|i| self.points[i as usize]);
+        let normal = (q - p).cross(r - p).try_normalize().unwrap_or(Vec3::ZERO);
+        self.triangles.push(Triangle { v, across, normal, offset: normal.dot(p), alive: true });
+        self.waiting.push(Vec::new());
+        self.mark.push(0);
+    }
+
+    fn height(&self, triangle: usize, point: u32) -> f64 {
+        let t = &self.triangles[triangle];
+        self.points[point as usize].dot(t.normal) - t.offset
+    }
+
+    /// Lets a point wait at the first triangle from `first` on that sees it; without one it is inside.
+    fn assign(&mut self, point: u32, first: usize) {
+        let sees = |k: &usize| self.height(*k, point) > self.tolerance;
+        if let Some(k) = (first..self.triangles.len()).find(sees) {
+            self.waiting[k].push(point);
+        }
+    }
+
+    /// Adds the farthest point that waits at a triangle; false if none does.
+    fn add_farthest(&mut self, at: usize) -> bool {
+        if !self.triangles[at].alive {
+            return false;
+        }
+        let farthest =
+            (0..self.waiting[at].len()).fold((usize::MAX, f64::NEG_INFINITY), |best, k| {
+                let height = self.height(at, self.waiting[at][k]);
+                if height > best.1 { (k, height) } else { best }
+            });
+        if farthest.0 == usize::MAX {
+            return false;
+        }
+        let eye = self.waiting[at].swap_remove(farthest.0);
+        if !self.find_rim(at as u32, eye) {
+            // rounding makes the rim no simple loop: the point is within rounding of the hull
+            return true;
+        }
+        let first = self.triangles.len();
+        self.orphans.clear();
+        for k in 0..self.seen.len() {
+            let t = self.seen[k] as usize;
+            self.triangles[t].alive = false;
+            self.orphans.append(&mut self.waiting[t]);
+        }
+        for k in 0..self.rim.len() {
+            let RimEdge { ends: [p, q], beyond: (neighbour, edge) } = self.rim[k];
+            let own = (first + k) as u32;
+            self.triangles[neighbour as usize].across[edge] = own;
+            let after = self.starts[q as usize].1;
+            // the fan's sides q–eye and eye–p; the one before is known once all rim edges are
+            self.push([p, q, eye], [neighbour, first as u32 + after, u32::MAX]);
+        }
+        for k in first..self.triangles.len() {
+            let after = self.triangles[k].across[1] as usize;
+            self.triangles[after].across[2] = k as u32;
+        }
+        for k in 0..self.orphans.len() {
+            self.assign(self.orphans[k], first);
+        }
+        true
+    }
+
+    /// Finds the triangles that a point sees, walking from one of them, and their rim; false if the rim is not one
+    /// loop that meets each point once.
+    fn find_rim(&mut self, start: u32, eye: u32) -> bool {
+        self.round += 1;
+        self.seen.clear();
+        self.rim.clear();
+        self.seen.push(start);
+        self.mark[start as usize] = self.round;
+        let mut next = 0;
+        while next < self.seen.len() {
+            let t = self.seen[next];
+            next += 1;
+            for neighbour in self.triangles[t as usize].across {
+                let n = neighbour as usize;
+                let is_line = self.triangles[n].normal == Vec3::ZERO;
+                if self.mark[n] != self.round && (is_line || self.height(n, eye) > self.rounding) {
+                    self.mark[n] = self.round;
+                    self.seen.push(neighbour);
+                }
+            }
+        }
+        for &t in &self.seen {
+            let Triangle { v, across, .. } = self.triangles[t as usize];
+            for k in 0..3 {
+                let beyond = across[k];
+                if self.mark[beyond as usize] == self.round {
+                    continue;
+                }
+                let edge = self.triangles[beyond as usize].across.iter().position(|&x| x == t);
+                let (ends, edge) = ([v[k], v[(k + 1) % 3]], edge.unwrap_or(0));
+                if self.starts[ends[0] as usize].0 == self.round {
+                    return false;
+                }
+                self.starts[ends[0] as usize] = (self.round, self.rim.len() as u32);
+                self.rim.push(RimEdge { ends, beyond: (beyond, edge) });
+            }
+        }
+        // one loop: as many edges as a walk along them
+        let Some(first) = self.rim.first().map(|e| e.ends[0]) else { return false };
+        let (mut at, mut length) = (first, 0);
+        loop {
+            let (round, k) = self.starts[at as usize];
+            if round != self.round || length > self.rim.len() {
+                return false;
+            }
+            at = self.rim[k as usize].ends[1];
+            length += 1;
+            if at == first {
+                return length == self.rim.len();
+            }
+        }
+    }
+
+    /// The triangles that are left, renumbered.
+    fn finish(self) -> Vec<Triangle> {
+        let mut number = vec![u32::MAX; self.triangles.len()];
+        let alive = (0..self.triangles.len()).filter(|&k| self.triangles[k].alive);
+        for (new, old) in alive.enumerate() {
+            number[old] = new as u32;
+        }
+        let left = self.triangles.iter().filter(|t| t.alive);
+        left.map(|t| Triangle { across: t.across.map(|k| number[k as usize]), ..*t }).collect()
+    }
+}
+
+/// Four points that span a volume: the fourth is above the counter-clockwise triangle of the others.
+fn seed(points: &[Vec3], extent: f64) -> Result<[u32; 4], HullError> {
+    let farthest = |measure: &dyn Fn(Vec3) -> f64| {
+        (0..points.len()).fold((0, f64::NEG_INFINITY), |best, i| {
+            let m = measure(points[i]);
+            if m > best.1 { (i, m) } else { best }
+        })
+    };
+    let flat = |thickness: f64| HullError::Flat { thickness, extent };
+    let (a, _) = farthest(&|p| -p.x);
+    let (b, length) = farthest(&|p| (p - points[a]).norm());
+    if !(length > 0.0) {
+        return Err(flat(0.0));
+    }
+    let along = (points[b] - points[a]) / length;
+    let (c, width) = farthest(&|p| (p - points[a]).cross(along).norm());
+    if width <= FLAT * extent {
+        return Err(flat(width));
+    }
+    let normal = (points[b] - points[a]).cross(points[c] - points[a]);
+    let Some(normal) = normal.try_normalize() else { return Err(flat(width)) };
+    let (d, height) = farthest(&|p| (p - points[a]).dot(normal).abs());
+    if height <= FLAT * extent {
+        return Err(flat(height));
+    }
+    let below = (points[d] - points[a]).dot(normal) < 0.0;
+    let [b, c] = if below { [c, b] } else { [b, c] };
+    Ok([a as u32, b as u32, c as u32, d as u32])
+}
