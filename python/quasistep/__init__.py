@@ -17,6 +17,7 @@ from ._load import from_dict, load, loads
 from ._records import (
     Certificate,
     DeterminedSum,
+    Frame,
     HeldWrench,
     Mode,
     SharedForce,
@@ -71,6 +72,7 @@ __all__ = [
     "DerivativeError",
     "DerivativesBatch",
     "DeterminedSum",
+    "Frame",
     "HeldWrench",
     "InfeasibleError",
     "InputError",

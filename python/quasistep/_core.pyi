@@ -12,6 +12,7 @@ from ._records import Certificate, Uniqueness, Wrench
 from .errors import NoPlanError, StepError
 
 _Array = NDArray[np.float64]
+_Frame = tuple[str | int, Sequence[float], Sequence[float]]
 _Changes = list[tuple[str, str]]
 _Files = list[tuple[Path, bytes | None]]
 _Limits = tuple[_Array, _Array, float | None]
@@ -36,9 +37,14 @@ __all__ = [
     "coulomb_contacts",
     "difference",
     "differentiate_batch",
+    "frame_jacobian",
+    "frame_pose",
+    "frame_velocity",
+    "gravity_force",
     "integrate",
     "largest_wrench",
     "linearise",
+    "mass_matrix",
     "prediction",
     "run",
     "settle",
@@ -318,3 +324,12 @@ def differentiate_batch(
     progress: _Progress | None,
 ) -> dict[str, Any]: ...
 def integrate(system: System, q: ArrayLike, v: ArrayLike, h: float) -> _Array: ...
+def frame_pose(system: System, frame: _Frame, q: ArrayLike) -> _Array: ...
+def frame_jacobian(
+    system: System, frame: _Frame, q: ArrayLike, point: Sequence[float]
+) -> _Array: ...
+def frame_velocity(
+    system: System, frame: _Frame, q: ArrayLike, v: ArrayLike, point: Sequence[float]
+) -> _Array: ...
+def mass_matrix(system: System, q: ArrayLike) -> _Array: ...
+def gravity_force(system: System, q: ArrayLike, gravity: Sequence[float] | None) -> _Array: ...

@@ -92,6 +92,31 @@ class Wrench(NamedTuple):
     at: tuple[float, float, float] = (0.0, 0.0, 0.0)
 
 
+class Frame(NamedTuple):
+    """A frame fixed to a body; the name of a body alone is the body's own frame.
+
+    Parameters
+    ----------
+    body : str or int
+        ``model/link``, a model of one body, or an index of :attr:`System.bodies`.
+    xyz : tuple of float, shape (3,)
+        Its origin in the body's frame, in m.
+    rpy : tuple of float, shape (3,)
+        Its roll, pitch and yaw about the body's axes, in rad, as in URDF.
+
+    Examples
+    --------
+    >>> system = qs.load("scenes/planar_push.yml")
+    >>> tip = qs.Frame("finger", xyz=(0.01, 0, 0))
+    >>> system.pose(tip, system.q0)[4:]
+    array([-0.1 ,  0.02,  0.03])
+    """
+
+    body: str | int
+    xyz: tuple[float, float, float] = (0.0, 0.0, 0.0)
+    rpy: tuple[float, float, float] = (0.0, 0.0, 0.0)
+
+
 class HeldWrench(NamedTuple):
     """Answer of :meth:`System.largest_wrench`: factors on the wrench that was asked about.
 

@@ -12,6 +12,7 @@ from ._shapes import count, shaped
 from ._yaml import changes
 from .batch import finish, varied
 from .derivatives import DifferentiableSystem
+from .kinematics import KinematicSystem
 from .run import Run
 
 if TYPE_CHECKING:
@@ -23,7 +24,7 @@ if TYPE_CHECKING:
     from ._types import Array
 
 
-class System(DifferentiableSystem):
+class System(KinematicSystem, DifferentiableSystem):
     """A world to be stepped: bodies, joints, shapes, friction, and how its scene drives it.
 
     Immutable. Pickles and copies carry the scene with every file that it was read from: they work in

@@ -31,7 +31,7 @@ pub struct WrenchArgument {
 }
 
 #[derive(FromPyObject)]
-enum NameOrIndex {
+pub enum NameOrIndex {
     Name(String),
     Index(usize),
 }
@@ -102,21 +102,22 @@ impl System {
         Ok(input)
     }
 
+    /// Index of a body; `what` names the argument that asks for it.
+    pub fn body(&self, body: &NameOrIndex, what: &str) -> PyResult<usize> {
+        let n = self.scene.system.model().n_bodies();
+        match body {
+            NameOrIndex::Name(name) => self.scene.body_by_name(name).map_err(|e| error::scene(&e)),
+            NameOrIndex::Index(body) if *body < n => Ok(*body),
+            NameOrIndex::Index(body) => Err(error::step(&quasistep::StepError::Value {
+                what: what.into(),
+                why: format!("body {body} of {n}"),
+            })),
+        }
+    }
+
     pub fn wrenches(&self, given: Option<Vec<WrenchArgument>>) -> PyResult<Vec<Wrench>> {
-        let model = self.scene.system.model();
         let one = |w: WrenchArgument| {
-            let body = match &w.body {
-                NameOrIndex::Index(body) => *body,
-                NameOrIndex::Name(name) => {
-                    self.scene.body_by_name(name).map_err(|e| error::scene(&e))?
-                }
-            };
-            if body >= model.n_bodies() {
-                return Err(error::step(&quasistep::StepError::Value {
-                    what: "wrench".into(),
-                    why: format!("body {body} of {}", model.n_bodies()),
-                }));
-            }
+            let body = self.body(&w.body, "wrench")?;
             let [p_B, force_W, torque_W] = [w.at, w.force, w.torque].map(Into::into);
             Ok(Wrench { body, p_B, force_W, torque_W })
         };
