@@ -34,6 +34,7 @@ mod derivatives;
 mod error;
 mod formulation;
 mod friction;
+mod inverse_kinematics;
 mod linearise;
 mod load;
 mod params;
@@ -56,6 +57,9 @@ pub use derivatives::{
 pub use error::{PairDepth, ParamError, StepError, SystemError};
 pub use formulation::{Cone, Formulation};
 pub use friction::{Friction, FrictionException, PairFriction, Surface};
+pub use inverse_kinematics::{
+    Follower, FrameTarget, IkAnswer, IkError, IkSettings, NotReached, Orientation, TooNear,
+};
 pub use linearise::{LinearContact, Linearisation};
 pub use params::{Fallback, Inertia, Integration, PrescribedRate, StepParams};
 pub use report::{

@@ -90,6 +90,11 @@ impl Scan {
         }
     }
 
+    /// Makes the next update compute, for `kin` is of another configuration.
+    pub fn forget(&mut self) {
+        self.q.clear();
+    }
+
     /// How each near point changes as its geoms move against one another; in the order of `points`.
     pub fn motions(&mut self, system: &System, out: &mut Vec<ContactMotion>) {
         out.clear();
