@@ -49,6 +49,7 @@ from .errors import (
     LengthError,
     NoPlanError,
     NotAtRestError,
+    NotReachedError,
     NotSolvedError,
     ParameterError,
     ProblemError,
@@ -58,6 +59,7 @@ from .errors import (
     UndecidedError,
     UnsupportedError,
 )
+from .kinematics import FramePath, Reached
 from .lcs import Lcs, LcsContact
 from .names import Names
 from .run import Run
@@ -73,6 +75,7 @@ __all__ = [
     "DerivativesBatch",
     "DeterminedSum",
     "Frame",
+    "FramePath",
     "HeldWrench",
     "InfeasibleError",
     "InputError",
@@ -87,11 +90,13 @@ __all__ = [
     "Names",
     "NoPlanError",
     "NotAtRestError",
+    "NotReachedError",
     "NotSolvedError",
     "ParameterError",
     "Plan",
     "ProblemError",
     "QuasistepError",
+    "Reached",
     "Run",
     "SLIP_SPEED_THRESHOLD",
     "SceneError",

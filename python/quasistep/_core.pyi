@@ -13,6 +13,16 @@ from .errors import NoPlanError, StepError
 
 _Array = NDArray[np.float64]
 _Frame = tuple[str | int, Sequence[float], Sequence[float]]
+_Axis = tuple[Sequence[float], Sequence[float]]
+_Target = tuple[Sequence[float] | None, Sequence[float] | None, _Axis | None]
+_IkSettings = tuple[
+    list[int] | None,
+    list[tuple[int, tuple[float, float]]],
+    float | None,
+    float | None,
+    float,
+    int,
+]
 _Changes = list[tuple[str, str]]
 _Files = list[tuple[Path, bytes | None]]
 _Limits = tuple[_Array, _Array, float | None]
@@ -37,15 +47,19 @@ __all__ = [
     "coulomb_contacts",
     "difference",
     "differentiate_batch",
+    "follow",
     "frame_jacobian",
     "frame_pose",
     "frame_velocity",
     "gravity_force",
     "integrate",
+    "inverse_kinematics",
     "largest_wrench",
     "linearise",
     "mass_matrix",
     "prediction",
+    "quaternion_of_matrix",
+    "quaternion_of_rpy",
     "run",
     "settle",
     "task",
@@ -333,3 +347,16 @@ def frame_velocity(
 ) -> _Array: ...
 def mass_matrix(system: System, q: ArrayLike) -> _Array: ...
 def gravity_force(system: System, q: ArrayLike, gravity: Sequence[float] | None) -> _Array: ...
+def inverse_kinematics(
+    system: System, frame: _Frame, pose: _Target, q0: ArrayLike, given: _IkSettings
+) -> tuple[_Array, float, float, int]: ...
+def follow(
+    system: System,
+    frame: _Frame,
+    poses: Sequence[_Target],
+    steps: int,
+    q0: ArrayLike,
+    given: _IkSettings,
+) -> _Array: ...
+def quaternion_of_matrix(matrix: ArrayLike) -> list[float]: ...
+def quaternion_of_rpy(rpy: Sequence[float]) -> list[float]: ...

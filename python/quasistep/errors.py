@@ -60,6 +60,46 @@ class SceneError(QuasistepError, ValueError):
     key: str
 
 
+class NotReachedError(QuasistepError):
+    """A frame does not reach a pose, or a place on its path.
+
+    Attributes
+    ----------
+    frame : str
+        Body of the frame.
+    point : int or None
+        Number of the place on its path, from 0.
+    q : list of float
+        The configuration found nearest to it, within limits.
+    position_error, rotation_error : float
+        How far the frame is off there, in m and rad.
+    at_limit : list of str
+        Joints at a limit there.
+    too_near : tuple of (str, str, float) or None
+        Two bodies and their distance, in m, if it is less than ``avoid``.
+    jump : tuple of (str, float) or None
+        The joint that would have to jump for the path to go on, and how far, in m or rad.
+
+    Examples
+    --------
+    >>> system = qs.load("scenes/planar_push.yml", set={"models.finger.joint.0.limits": [-1, 1]})
+    >>> try:
+    ...     system.inverse_kinematics("finger", [2, 0, 0.03])
+    ... except qs.NotReachedError as error:
+    ...     print(round(error.position_error, 6), error.at_limit)
+    1.0 ['finger.x']
+    """
+
+    frame: str
+    point: int | None
+    q: list[float]
+    position_error: float
+    rotation_error: float
+    at_limit: list[str]
+    too_near: tuple[str, str, float] | None
+    jump: tuple[str, float] | None
+
+
 class StepError(QuasistepError):
     """A step was not taken.
 

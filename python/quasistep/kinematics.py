@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
@@ -11,11 +12,60 @@ from ._records import Frame
 from .names import NamedSystem
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Iterable, Sequence
 
     from numpy.typing import ArrayLike
 
     from ._types import Array
+
+
+class Reached(NamedTuple):
+    """Answer of :meth:`System.inverse_kinematics`.
+
+    Parameters
+    ----------
+    q : ndarray, shape (n_q,)
+        The configuration: joints within their limits, all that does not move as in ``q0``.
+    position_error, rotation_error : float
+        How far the frame is off, in m and rad.
+    attempts : int
+        Starts of the search; 1 if ``q0`` led there.
+
+    Examples
+    --------
+    >>> system = qs.load("scenes/iiwa_stacking.yml")
+    >>> here = system.pose("arm/iiwa_link_7", system.q0)
+    >>> reached = system.inverse_kinematics("arm/iiwa_link_7", here)
+    >>> bool((reached.q == system.q0).all()), reached.attempts
+    (True, 1)
+    """
+
+    q: Array
+    position_error: float
+    rotation_error: float
+    attempts: int
+
+
+class FramePath(NamedTuple):
+    """Answer of :meth:`System.follow` and :meth:`System.line`: n places of a path.
+
+    Parameters
+    ----------
+    q : ndarray, shape (n, n_q)
+        Configurations.
+    u : ndarray, shape (n, n_u)
+        Commands that hold them without load: the table for :meth:`System.simulate`.
+
+    Examples
+    --------
+    >>> system = qs.load("scenes/iiwa_stacking.yml")
+    >>> goal = system.pose("arm/iiwa_link_7", system.q0) + [0, 0, 0, 0, 0.0, 0.05, 0]
+    >>> system.line("arm/iiwa_link_7", goal, steps=10).q.shape == (11, system.n_q)
+    True
+    """
+
+    q: Array
+    u: Array
 
 
 class KinematicSystem(NamedSystem):
@@ -175,6 +225,188 @@ class KinematicSystem(NamedSystem):
         g = None if gravity is None else _three("gravity", gravity)
         return _core.gravity_force(self, q, g).reshape(*q.shape[:-1], self.n_v)
 
+    def inverse_kinematics(
+        self,
+        frame: str | int | Frame,
+        pose: ArrayLike | Mapping[str, ArrayLike],
+        q0: ArrayLike | None = None,
+        *,
+        axis: tuple[ArrayLike, ArrayLike] | None = None,
+        joints: str | Iterable[str] | None = None,
+        limits: Mapping[str, tuple[float, float]] | None = None,
+        avoid: float | None = None,
+        position_tolerance: float | None = None,
+        rotation_tolerance: float = 1e-6,
+        attempts: int = 100,
+    ) -> Reached:
+        """Joints that bring a frame to a pose, within their limits, as near to a posture as it is found.
+
+        Damped least squares (Levenberg, Marquardt) with limits and distances as rows of quadratic programs, from
+        ``q0`` and then from other starts, always the same ones; then the posture nearest to ``q0`` of those
+        that keep the pose. What is returned was checked anew.
+
+        Parameters
+        ----------
+        frame : str, int or Frame
+        pose : array_like or mapping
+            In the world: shape (7,), unit quaternion w, x, y, z and position in m, as :meth:`pose` gives it; shape
+            (4, 4), a homogeneous matrix; shape (3,), a position, with any orientation; or a mapping with
+            ``xyz`` and ``rpy`` or ``quat``, of which one may be left out.
+        q0 : array_like, shape (n_q,), optional
+            Where the search starts, and the posture; the scene's start by default.
+        axis : tuple of two array_like of shape (3,), optional
+            With a position: an axis of the frame, and the direction in the world along which it shall point.
+        joints : str or iterable of str, optional
+            Dofs of driven joints that may move, by name or pattern; by default all between the world and the frame.
+            Passive joints never move.
+        limits : mapping of str to (lower, upper), optional
+            Bounds of dofs, in m or rad, beside their limits.
+        avoid : float, optional
+            Least distance, in m, of all pairs that may touch and that these joints move against one another.
+        position_tolerance : float, optional
+            In m; a micrometre by default, or a millionth of the arm's length if that is less.
+        rotation_tolerance : float
+            In rad.
+        attempts : int
+            Most starts.
+
+        Returns
+        -------
+        Reached
+
+        Raises
+        ------
+        NotReachedError
+            With the nearest configuration found.
+        InputError, ValueError, KeyError
+            An argument that does not fit.
+
+        Examples
+        --------
+        >>> system = qs.load("scenes/iiwa_stacking.yml")
+        >>> hand = qs.Frame("arm/iiwa_link_7", xyz=(0, 0, 0.1))
+        >>> X = system.pose(hand, system.q0)
+        >>> reached = system.inverse_kinematics(hand, X + [0, 0, 0, 0, 0.05, 0.1, 0.02])
+        >>> (system.pose(hand, reached.q) - X)[4:].round(6)
+        array([0.05, 0.1 , 0.02])
+        """
+        given = self._given(joints, limits, avoid, position_tolerance, rotation_tolerance, attempts)
+        target = _target("pose", pose, axis)
+        start = self.q0 if q0 is None else q0
+        return Reached(*_core.inverse_kinematics(self, _frame(frame), target, start, given))
+
+    def follow(
+        self,
+        frame: str | int | Frame,
+        poses: Sequence[ArrayLike | Mapping[str, ArrayLike]] | ArrayLike,
+        q0: ArrayLike | None = None,
+        *,
+        steps: int = 1,
+        axis: tuple[ArrayLike, ArrayLike] | None = None,
+        joints: str | Iterable[str] | None = None,
+        limits: Mapping[str, tuple[float, float]] | None = None,
+        avoid: float | None = None,
+        position_tolerance: float | None = None,
+        rotation_tolerance: float = 1e-6,
+    ) -> FramePath:
+        """Joint commands that lead a frame along poses, continuously.
+
+        Parameters
+        ----------
+        frame : str, int or Frame
+        poses : sequence of k poses
+            Each as for :meth:`inverse_kinematics`; an array of shape (k, 7) is one.
+        q0 : array_like, shape (n_q,), optional
+            Where the first search starts, and the posture of the whole path; the scene's start by default.
+        steps : int
+            Places from each pose to the next, evenly spaced on a straight line and a rotation about one axis.
+        axis, joints, limits, avoid, position_tolerance, rotation_tolerance
+            As for :meth:`inverse_kinematics`.
+
+        Returns
+        -------
+        FramePath
+            Of n = 1 + (k − 1) steps places.
+
+        Raises
+        ------
+        NotReachedError
+            The first place that is not reached from the one before without a jump: its number is ``point``.
+
+        Examples
+        --------
+        >>> system = qs.load("scenes/iiwa_stacking.yml")
+        >>> X = system.pose("arm/iiwa_link_7", system.q0)
+        >>> corners = X + np.array([[0, 0], [0.1, 0], [0.1, 0.1]]) @ np.eye(2, 7, 4)
+        >>> path = system.follow("arm/iiwa_link_7", corners, steps=20)
+        >>> path.u.shape == (41, system.n_u)
+        True
+        """
+        if steps < 1:
+            raise ValueError(f"`steps` is {steps}; it must be at least 1")
+        given = self._given(joints, limits, avoid, position_tolerance, rotation_tolerance, 100)
+        targets = [_target(f"poses[{k}]", pose, axis) for k, pose in enumerate(poses)]  # type: ignore[arg-type]
+        start = self.q0 if q0 is None else q0
+        q = _core.follow(self, _frame(frame), targets, steps, start, given).reshape(-1, self.n_q)
+        return FramePath(q, self.commanded(q))
+
+    def line(
+        self,
+        frame: str | int | Frame,
+        goal: ArrayLike | Mapping[str, ArrayLike],
+        q0: ArrayLike | None = None,
+        *,
+        steps: int = 50,
+        **settings: Any,
+    ) -> FramePath:
+        """Joint commands that lead a frame along a straight line from where it is.
+
+        Parameters
+        ----------
+        frame : str, int or Frame
+        goal : array_like or mapping
+            A pose, as for :meth:`inverse_kinematics`.
+        q0 : array_like, shape (n_q,), optional
+            Where it starts, and the posture; the scene's start by default.
+        steps : int
+            Places on the line beside its start.
+        **settings
+            ``axis``, ``joints``, ``limits``, ``avoid`` and the tolerances, as for :meth:`inverse_kinematics`.
+
+        Returns
+        -------
+        FramePath
+            Of steps + 1 places, the first of which is ``q0``.
+
+        Raises
+        ------
+        NotReachedError
+            The first place that is not reached: its number is ``point``.
+
+        Examples
+        --------
+        >>> system = qs.load("scenes/planar_push.yml")
+        >>> system.line("finger", [-0.06, 0.02, 0.03], steps=2).u.round(6)
+        array([[-0.11 ,  0.02 ],
+               [-0.085,  0.02 ],
+               [-0.06 ,  0.02 ]])
+        """
+        start = self.q0 if q0 is None else q0
+        return self.follow(frame, [self.pose(frame, start), goal], start, steps=steps, **settings)
+
+    def _given(
+        self,
+        joints: str | Iterable[str] | None,
+        limits: Mapping[str, tuple[float, float]] | None,
+        avoid: float | None,
+        position: float | None,
+        rotation: float,
+        attempts: int,
+    ) -> Any:
+        dofs = None if joints is None else self.dofs.indices(joints).tolist()
+        bounds = [(self.dofs.index(dof), tuple(bound)) for dof, bound in (limits or {}).items()]
+        return dofs, bounds, avoid, position, rotation, attempts
+
     def _rows(self, what: str, array: ArrayLike, n: int) -> Array:
         """The array, whose last dimension must be `n`."""
         values = np.ascontiguousarray(array, dtype=float)
@@ -188,8 +420,43 @@ def _frame(frame: str | int | Frame) -> tuple[str | int, Sequence[float], Sequen
     return body, _three("frame.xyz", xyz), _three("frame.rpy", rpy)
 
 
-def _three(what: str, values: ArrayLike) -> list[float]:
+def _three(what: str, values: ArrayLike, n: int = 3) -> list[float]:
     array = np.asarray(values, dtype=float)
-    if array.shape != (3,):
-        raise ValueError(f"`{what}` has shape {array.shape}; it must be (3,)")
-    return array.tolist()
+    if array.shape != (n,):
+        raise ValueError(f"`{what}` has shape {array.shape}; it must be ({n},)")
+    return [float(x) for x in array]
+
+
+def _target(
+    what: str,
+    pose: ArrayLike | Mapping[str, ArrayLike],
+    axis: tuple[ArrayLike, ArrayLike] | None,
+) -> Any:
+    """Position, quaternion and axis of a pose in any of its forms."""
+    position = quaternion = None
+    if isinstance(pose, Mapping):
+        unknown = set(pose) - {"xyz", "rpy", "quat"}
+        if unknown or {"rpy", "quat"} <= set(pose):
+            raise ValueError(f"`{what}` has keys {sorted(pose)}; give xyz, and rpy or quat")
+        if "xyz" in pose:
+            position = _three(f"{what}.xyz", pose["xyz"])
+        if "quat" in pose:
+            quaternion = _three(f"{what}.quat", pose["quat"], 4)
+        if "rpy" in pose:
+            quaternion = _core.quaternion_of_rpy(_three(f"{what}.rpy", pose["rpy"]))
+    else:
+        array = np.asarray(pose, dtype=float)
+        if array.shape == (7,):
+            quaternion, position = array[:4].tolist(), array[4:].tolist()
+        elif array.shape == (3,):
+            position = array.tolist()
+        elif array.shape == (4, 4):
+            quaternion = _core.quaternion_of_matrix(array[:3, :3])
+            position = array[:3, 3].tolist()
+        else:
+            raise ValueError(f"`{what}` has shape {array.shape}; it must be (7,), (4, 4) or (3,)")
+    if axis is not None:
+        if quaternion is not None:
+            raise ValueError(f"`axis` and an orientation in `{what}` were given; give one of them")
+        axis = (_three("axis[0]", axis[0]), _three("axis[1]", axis[1]))
+    return position, quaternion, axis

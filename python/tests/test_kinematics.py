@@ -45,3 +45,61 @@ def test_mistakes_name_the_argument(arm):
         arm.pose(qs.Frame("arm/iiwa_link_7", xyz=(0, 0, np.inf)), arm.q0)
     with pytest.raises(ValueError, match=r"`point` has shape \(2,\)"):
         arm.jacobian(HAND, arm.q0, point=(0, 0))
+
+
+def test_every_form_of_a_pose_asks_for_the_same(arm):
+    X = arm.pose(HAND, arm.q0) + [0, 0, 0, 0, 0.03, -0.05, 0.02]
+    one = arm.inverse_kinematics(HAND, X)
+    assert one.position_error < 1e-6 and one.rotation_error < 1e-6
+    w, x, y, z = X[:4]
+    R = np.array(
+        [
+            [1 - 2 * (y * y + z * z), 2 * (x * y - w * z), 2 * (x * z + w * y)],
+            [2 * (x * y + w * z), 1 - 2 * (x * x + z * z), 2 * (y * z - w * x)],
+            [2 * (x * z - w * y), 2 * (y * z + w * x), 1 - 2 * (x * x + y * y)],
+        ]
+    )
+    matrix = np.block([[R, X[4:, None]], [np.zeros((1, 3)), 1]])
+    rpy = [np.arctan2(R[2, 1], R[2, 2]), -np.arcsin(R[2, 0]), np.arctan2(R[1, 0], R[0, 0])]
+    for form in (matrix, {"xyz": X[4:], "quat": X[:4]}, {"xyz": X[4:], "rpy": rpy}):
+        other = arm.inverse_kinematics(HAND, form)
+        assert np.allclose(other.q, one.q, rtol=0, atol=1e-8)
+    free = arm.inverse_kinematics(HAND, X[4:])
+    away = [np.linalg.norm(reached.q - arm.q0) for reached in (free, one)]
+    assert away[0] < away[1]
+    down = arm.inverse_kinematics(HAND, X[4:], axis=((0, 0, 1), (0, 0, -1)))
+    q = arm.pose(HAND, down.q)[:4]
+    assert abs(1 - 2 * (q[1] ** 2 + q[2] ** 2) + 1) < 1e-10
+    with pytest.raises(qs.InputError, match="no rotation"):
+        arm.inverse_kinematics(HAND, 2 * matrix)
+    with pytest.raises(ValueError, match="give one of them"):
+        arm.inverse_kinematics(HAND, X, axis=((0, 0, 1), (0, 0, -1)))
+
+
+def test_limits_and_joints_are_kept(arm):
+    X = arm.pose(HAND, arm.q0) + [0, 0, 0, 0, 0.03, -0.05, 0.02]
+    names = arm.coordinates.indices("arm.*")
+    moved = names[2]
+    name = arm.coordinates[moved]
+    bound = (arm.q0[moved] - 0.001, arm.q0[moved] + 0.001)
+    q = arm.inverse_kinematics(HAND, X, limits={name: bound}).q
+    assert bound[0] <= q[moved] <= bound[1]
+    others = [arm.coordinates[i] for i in names if i != moved]
+    q = arm.inverse_kinematics(HAND, X, joints=others).q
+    assert q[moved] == arm.q0[moved]
+    with pytest.raises(KeyError, match="nearest"):
+        arm.inverse_kinematics(HAND, X, joints=["arm.elbow_of_steel"])
+
+
+def test_a_path_moves_the_real_thing(arm):
+    goal = arm.pose(HAND, arm.q0) + [0, 0, 0, 0, 0.0, 0.1, 0.05]
+    path = arm.line(HAND, goal, steps=30)
+    assert (path.q[0] == arm.q0).all()
+    assert (path.u == arm.commanded(path.q)).all()
+    along = arm.pose(HAND, path.q)
+    assert np.allclose(along[:, 4:], np.linspace(along[0, 4:], goal[4:], 31), rtol=0, atol=2e-6)
+    with pytest.raises(qs.NotReachedError) as caught:
+        arm.line(HAND, along[0, 4:] + [0, 3, 0], steps=30)
+    error = caught.value
+    assert 0 < error.point < 30 and f"point {error.point} of 31" in str(error)
+    assert error.frame == "arm/iiwa_link_7" and len(error.q) == arm.n_q

@@ -2,7 +2,7 @@
 
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
-use quasistep::{DerivativeError, SampleError, StaticsError, StepError};
+use quasistep::{DerivativeError, IkError, SampleError, StaticsError, StepError};
 use quasistep_control::{LoopError, ProblemError};
 use quasistep_scene::SceneError;
 
@@ -82,6 +82,25 @@ pub fn derivative(error: &DerivativeError) -> PyErr {
         DerivativeError::Step(error) => step(error),
         DerivativeError::Length { what, got, want } => length(what, *got, *want),
         _ => exception("DerivativeError", &error.to_string(), |_| Ok(())),
+    }
+}
+
+pub fn kinematics(error: &IkError) -> PyErr {
+    let sentence = error.to_string();
+    match error {
+        IkError::Argument(error) => step(error),
+        IkError::NotReached(not) => exception("NotReachedError", &sentence, |d| {
+            d.set_item("frame", &not.frame)?;
+            d.set_item("point", not.point.map(|(index, _)| index))?;
+            d.set_item("q", not.q.clone())?;
+            d.set_item("position_error", not.position_error)?;
+            d.set_item("rotation_error", not.rotation_error)?;
+            d.set_item("at_limit", &not.at_limit)?;
+            let pair = not.too_near.as_ref().map(|p| (&p.a, &p.b, p.distance));
+            d.set_item("too_near", pair)?;
+            d.set_item("jump", not.jump.clone())
+        }),
+        _ => exception("QuasistepError", &sentence, |_| Ok(())),
     }
 }
 

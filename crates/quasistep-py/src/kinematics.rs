@@ -5,8 +5,8 @@ use crate::error;
 use crate::system::{NameOrIndex, System};
 use numpy::PyArray1;
 use pyo3::prelude::*;
-use quasistep::StepError;
-use quasistep_math::{Pose, Vec3};
+use quasistep::{FrameTarget, IkError, IkSettings, Orientation, StepError};
+use quasistep_math::{Mat3, Pose, Quat, Vec3};
 use quasistep_model::{Frame, Kinematics, Model};
 
 /// Body, then xyz (m) and rpy (rad) of the frame in it.
@@ -121,4 +121,93 @@ pub fn gravity_force<'py>(
         out.resize(from + model.n_v(), 0.0);
         model.gravity_force(kin, g, &mut out[from..]);
     })
+}
+
+/// Position, quaternion, and an axis of the frame with its direction in the world.
+type TargetArgument = (Option<[f64; 3]>, Option<[f64; 4]>, Option<([f64; 3], [f64; 3])>);
+
+/// Dofs that may move, bounds of dofs, distance, tolerances (m, rad), attempts.
+type SettingsArgument =
+    (Option<Vec<usize>>, Vec<(usize, [f64; 2])>, Option<f64>, Option<f64>, f64, u32);
+
+fn target((position, quaternion, axis): TargetArgument) -> FrameTarget {
+    let orientation = match (quaternion, axis) {
+        (Some([w, x, y, z]), _) => Orientation::Fixed(Quat::new(w, x, y, z)),
+        (None, Some((axis, direction))) => {
+            Orientation::Axis { axis_F: axis.into(), direction_W: direction.into() }
+        }
+        (None, None) => Orientation::Free,
+    };
+    FrameTarget { position: position.map(Into::into), orientation }
+}
+
+fn settings(system: &System, given: SettingsArgument) -> IkSettings {
+    let (dofs, limits, avoid, position_tolerance, rotation_tolerance, attempts) = given;
+    let model = system.scene.system.model();
+    let joints = dofs.map(|dofs| {
+        let owns = |body: &usize| dofs.iter().any(|dof| model.body(*body).v.contains(dof));
+        (1..model.n_bodies()).filter(owns).collect()
+    });
+    IkSettings { joints, limits, avoid, position_tolerance, rotation_tolerance, attempts }
+}
+
+/// Joints that bring a frame to a target: configuration, errors (m, rad), attempts.
+#[pyfunction]
+pub fn inverse_kinematics<'py>(
+    py: Python<'py>,
+    system: &System,
+    frame: FrameArgument,
+    pose: TargetArgument,
+    q0: Array<'py>,
+    given: SettingsArgument,
+) -> PyResult<(Bound<'py, PyArray1<f64>>, f64, f64, u32)> {
+    let (frame, target, q0) = (system.frame(frame)?, target(pose), flat(&q0));
+    let settings = settings(system, given);
+    let world = &system.scene.system;
+    let found = py.detach(|| world.inverse_kinematics(&frame, &target, &q0, &settings));
+    let found = found.map_err(|e: IkError| error::kinematics(&e))?;
+    let q = PyArray1::from_vec(py, found.q);
+    Ok((q, found.position_error, found.rotation_error, found.attempts))
+}
+
+/// Configurations along targets, one after the other.
+#[pyfunction]
+pub fn follow<'py>(
+    py: Python<'py>,
+    system: &System,
+    frame: FrameArgument,
+    poses: Vec<TargetArgument>,
+    steps: usize,
+    q0: Array<'py>,
+    given: SettingsArgument,
+) -> PyResult<Bound<'py, PyArray1<f64>>> {
+    let (frame, q0) = (system.frame(frame)?, flat(&q0));
+    let targets: Vec<FrameTarget> = poses.into_iter().map(target).collect();
+    let settings = settings(system, given);
+    let world = &system.scene.system;
+    let path = py.detach(|| world.follow(&frame, &targets, steps, &q0, &settings));
+    let path = path.map_err(|e| error::kinematics(&e))?;
+    Ok(PyArray1::from_vec(py, path.concat()))
+}
+
+/// The quaternion w, x, y, z of roll, pitch and yaw.
+#[pyfunction]
+pub fn quaternion_of_rpy(rpy: [f64; 3]) -> [f64; 4] {
+    Quat::from_rpy(rpy).to_array()
+}
+
+/// The quaternion w, x, y, z of a rotation matrix; refuses one that is none to 1e-6.
+#[pyfunction]
+pub fn quaternion_of_matrix(matrix: Array<'_>) -> PyResult<[f64; 4]> {
+    let m = flat(&matrix);
+    let rows = [0, 3, 6].map(|k| Vec3::new(m[k], m[k + 1], m[k + 2]));
+    let R = Mat3 { rows };
+    let q = Quat::from_matrix(&R);
+    let off = (q.to_matrix().rows.into_iter().zip(rows)).map(|(a, b)| (a - b).max_abs());
+    // a NaN is refused, too
+    if !off.fold(0.0, f64::max).le(&1e-6) || m.iter().any(|x| !x.is_finite()) {
+        let why = "its upper left 3 × 3 entries are no rotation".to_owned();
+        return Err(error::step(&StepError::Value { what: "pose".into(), why }));
+    }
+    Ok(q.to_array())
 }

@@ -43,11 +43,15 @@ fn _core(m: &Bound<'_, PyModule>) -> PyResult<()> {
     m.add_function(wrap_pyfunction!(derivatives::difference, m)?)?;
     m.add_function(wrap_pyfunction!(derivatives::differentiate_batch, m)?)?;
     m.add_function(wrap_pyfunction!(derivatives::integrate, m)?)?;
+    m.add_function(wrap_pyfunction!(kinematics::follow, m)?)?;
     m.add_function(wrap_pyfunction!(kinematics::frame_jacobian, m)?)?;
     m.add_function(wrap_pyfunction!(kinematics::frame_pose, m)?)?;
     m.add_function(wrap_pyfunction!(kinematics::frame_velocity, m)?)?;
     m.add_function(wrap_pyfunction!(kinematics::gravity_force, m)?)?;
+    m.add_function(wrap_pyfunction!(kinematics::inverse_kinematics, m)?)?;
     m.add_function(wrap_pyfunction!(kinematics::mass_matrix, m)?)?;
+    m.add_function(wrap_pyfunction!(kinematics::quaternion_of_matrix, m)?)?;
+    m.add_function(wrap_pyfunction!(kinematics::quaternion_of_rpy, m)?)?;
     m.add_function(wrap_pyfunction!(statics::settle, m)?)?;
     m.add_function(wrap_pyfunction!(statics::largest_wrench, m)?)?;
     let py = m.py();

@@ -305,7 +305,7 @@ fn a_path_is_continuous_straight_and_comes_back() {
         })
         .collect();
     let settings = IkSettings::default();
-    let path = arm.system.follow(&arm.hand, &targets, &q0, &settings).unwrap();
+    let path = arm.system.follow(&arm.hand, &targets, 1, &q0, &settings).unwrap();
     assert_eq!(path.len(), targets.len());
     for (q, target) in path.iter().zip(&targets) {
         check(&arm, target, q, 1.0);
@@ -313,6 +313,16 @@ fn a_path_is_continuous_straight_and_comes_back() {
     for pair in path.windows(2) {
         let step = pair[0].iter().zip(&pair[1]).fold(0.0_f64, |m, (a, b)| m.max((a - b).abs()));
         assert!(step < 0.1, "a joint moves by {step}");
+    }
+    // the same path by its ends, sampled
+    let ends = [targets[0].clone(), targets[n as usize / 2].clone()];
+    let half = arm.system.follow(&arm.hand, &ends, 20, &q0, &settings).unwrap();
+    assert_eq!(half.len(), 21);
+    for (k, q) in half.iter().enumerate() {
+        let s = k as f64 / 20.0;
+        let turn = Quat::from_axis_angle(Vec3::Z, 0.5 * s);
+        let X = Pose::new(turn * X0.rotation, X0.translation + Vec3::new(-0.1, 0.3, -0.1) * s);
+        check(&arm, &X.into(), q, 1.0);
     }
     let back = path[n as usize].iter().zip(&q0).fold(0.0_f64, |m, (a, b)| m.max((a - b).abs()));
     assert!(back < 1e-5, "{back} off after the way back");
@@ -333,7 +343,7 @@ fn a_path_that_leaves_the_reach_names_the_point() {
     let far = |t: &FrameTarget| (t.position.unwrap() - shoulder).norm() > 0.926;
     let first = targets.iter().position(far).unwrap();
     let settings = IkSettings::default();
-    let error = arm.system.follow(&arm.hand, &targets, &q0, &settings).unwrap_err();
+    let error = arm.system.follow(&arm.hand, &targets, 1, &q0, &settings).unwrap_err();
     let IkError::NotReached(not) = &error else { panic!("{error}") };
     assert_eq!(not.point, Some((first, 20)), "{error}");
     // the follower itself stays where it was

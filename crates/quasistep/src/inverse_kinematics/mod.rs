@@ -165,25 +165,35 @@ impl System {
         Search::new(self, frame, q0, settings)?.solve(target)
     }
 
-    /// Configurations that lead `frame` along `targets`, one for each: the first by
-    /// [`inverse_kinematics`](Self::inverse_kinematics), each other one continuously from the last along a straight
-    /// line (and a rotation about one axis), all as near to the posture `q0` as the path lets them.
+    /// Configurations that lead `frame` along `targets`: at the first one, then at `steps` places evenly spaced on the
+    /// straight line (and the rotation about one axis) from each to the next, which is the last of them.
+    ///
+    /// The first is found by [`inverse_kinematics`](Self::inverse_kinematics), each other one continuously from the
+    /// last, all as near to the posture `q0` as the path lets them.
     ///
     /// # Errors
     ///
-    /// As [`inverse_kinematics`](Self::inverse_kinematics); the error names the first target that is not reached.
+    /// As [`inverse_kinematics`](Self::inverse_kinematics); the error names the first place that is not reached.
     pub fn follow(
         &self,
         frame: &Frame,
         targets: &[FrameTarget],
+        steps: usize,
         q0: &[f64],
         settings: &IkSettings,
     ) -> Result<Vec<Vec<f64>>, IkError> {
         let mut follower = Follower::new(self, frame, q0, settings)?;
-        let mut path = Vec::with_capacity(targets.len());
-        for (k, target) in targets.iter().enumerate() {
-            let q = if k == 0 { follower.start_at(target) } else { follower.go_to(target) };
-            path.push(q.map_err(|e| at_point(e, k, targets.len()))?.to_vec());
+        let (steps, mut path) = (steps.max(1), Vec::new());
+        let Some(first) = targets.first() else { return Ok(path) };
+        let n = 1 + (targets.len() - 1) * steps;
+        path.push(follower.start_at(first).map_err(|e| at_point(e, 0, n))?.to_vec());
+        for target in &targets[1..] {
+            let from = follower.pose();
+            for k in 1..=steps {
+                let place = target.between(&from, k as f64 / steps as f64);
+                let q = follower.go_to(&place).map_err(|e| at_point(e, path.len(), n))?;
+                path.push(q.to_vec());
+            }
         }
         Ok(path)
     }

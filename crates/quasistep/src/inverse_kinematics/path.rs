@@ -87,7 +87,7 @@ impl<'a> Follower<'a> {
         let (mut done, mut piece) = (0.0, 1.0 / pieces);
         while done < 1.0 {
             let s = if done + piece > 1.0 - 1e-9 { 1.0 } else { done + piece };
-            let on_the_way = if s < 1.0 { target.between(&from, s) } else { target.clone() };
+            let on_the_way = target.between(&from, s);
             let mut next = q.clone();
             search.approach(&on_the_way, &mut next);
             let there = search.is_there(&on_the_way, &next);

@@ -99,6 +99,9 @@ impl FrameTarget {
 
     /// The target on the straight way from the pose `X_WF` to this one, a share `s` of it.
     pub(super) fn between(&self, X_WF: &Pose, s: f64) -> Self {
+        if s >= 1.0 {
+            return self.clone();
+        }
         let turned = |share: f64| {
             let about = self.rotation_error(X_WF.rotation) * share;
             Quat::from_rotation_vector(about) * X_WF.rotation
