@@ -2,8 +2,8 @@
 
 use crate::core::Core;
 use crate::narrow_phase::{ContactPoint, Distance, flip_point};
-use crate::patch::Clipper;
-use crate::round_patch::{Collector, Flat, on_flat};
+use crate::patch::{Clipper, MAX_POINTS};
+use crate::round_patch::{self, Collector, Flat, on_flat};
 use crate::shape::Shape;
 use crate::tube::Tube;
 use quasistep_math::{Pose, Vec3};
@@ -38,7 +38,7 @@ pub(crate) fn patch(
         for point in &mut out[start..] {
             *point = flip_point(*point);
         }
-        clipper.reduce(n_AB_W, start, out);
+        clipper.reduce(n_AB_W, start, round_patch::MAX_POINTS, out);
         return;
     }
     let mut offer = |p_WCb: Vec3, feature: u32| {
@@ -60,5 +60,5 @@ pub(crate) fn patch(
             offer(core.points[k] - n_AB_W * core.radius, k as u32);
         }
     }
-    clipper.reduce(n_AB_W, start, out);
+    clipper.reduce(n_AB_W, start, MAX_POINTS, out);
 }

@@ -32,6 +32,7 @@ pub(crate) struct Clipper {
     polygon: Vec<Corner>,
     next: Vec<Corner>,
     order: Vec<usize>,
+    ring: Vec<usize>,
     /// Places of the points in the contact plane.
     places: Vec<[f64; 2]>,
     kept: Vec<ContactPoint>,
@@ -104,7 +105,7 @@ impl Clipper {
                 feature: face_id | corner.id,
             });
         }
-        self.reduce(n_AB_W, start, out);
+        self.reduce(n_AB_W, start, MAX_POINTS, out);
         out.len() > start
     }
 
@@ -154,10 +155,10 @@ impl Clipper {
         std::mem::swap(&mut self.polygon, &mut self.next);
     }
 
-    /// Drops doubled points, from `start` on, and keeps at most [`MAX_POINTS`] of the rest: the
+    /// Drops doubled points, from `start` on, and keeps at most `most` of the rest: the
     /// deepest, then the farthest from those kept. Of a flat patch only corners are kept; under a
     /// rounded body a low point inside carries load too, and distance counts less the higher a point.
-    pub fn reduce(&mut self, n_AB_W: Vec3, start: usize, out: &mut Vec<ContactPoint>) {
+    pub fn reduce(&mut self, n_AB_W: Vec3, start: usize, most: usize, out: &mut Vec<ContactPoint>) {
         if out.len() - start <= 1 {
             return;
         }
@@ -172,8 +173,8 @@ impl Clipper {
                 }
             }
         }
-        if self.kept.len() > MAX_POINTS {
-            self.keep_farthest();
+        if self.kept.len() > most {
+            self.keep_farthest(most);
         }
         out.truncate(start);
         out.extend_from_slice(&self.kept);
@@ -183,7 +184,7 @@ impl Clipper {
     fn keep_corners(&mut self, n: Vec3, points: &[ContactPoint]) {
         let u = n.any_orthogonal();
         let w = n.cross(u);
-        let Self { order, places, kept, .. } = self;
+        let Self { order, ring, places, kept, .. } = self;
         places.clear();
         places.extend(points.iter().map(|p| [p.p_WCb.dot(u), p.p_WCb.dot(w)]));
         order.clear();
@@ -203,32 +204,26 @@ impl Clipper {
             }
             dy * ex - dx * ey > SAME * length
         };
-        let mut ring: [usize; 64] = [0; 64];
-        let mut n_ring = 0;
-        let mut floor = 0;
+        ring.clear();
         for pass in 0..2 {
-            floor = if pass == 0 { 0 } else { n_ring };
-            let m = order.len();
+            let (floor, m) = (ring.len(), order.len());
             for step in 0..m {
                 let k = order[if pass == 0 { step } else { m - 1 - step }];
-                while n_ring >= floor + 2 && !stands_out(ring[n_ring - 2], ring[n_ring - 1], k) {
-                    n_ring -= 1;
+                while let [.., i, j] = ring[floor..]
+                    && !stands_out(i, j, k)
+                {
+                    ring.pop();
                 }
-                if n_ring < ring.len() {
-                    ring[n_ring] = k;
-                    n_ring += 1;
-                }
+                ring.push(k);
             }
             // the last one begins the other half
-            n_ring = n_ring.saturating_sub(1);
+            ring.pop();
         }
-        debug_assert!(floor <= n_ring, "{floor} {n_ring}");
         kept.clear();
         let deepest = (0..points.len())
             .fold(0, |best, k| if points[k].phi < points[best].phi - SAME { k } else { best });
-        let chosen = &ring[..n_ring];
         for (k, point) in points.iter().enumerate() {
-            let wanted = chosen.contains(&k) || k == deepest;
+            let wanted = ring.contains(&k) || k == deepest;
             let near = |other: &ContactPoint| (other.p_WCb - point.p_WCb).max_abs() <= SAME;
             if wanted && !kept.iter().any(near) {
                 kept.push(*point);
@@ -236,14 +231,14 @@ impl Clipper {
         }
     }
 
-    fn keep_farthest(&mut self) {
+    fn keep_farthest(&mut self, most: usize) {
         let deepest = (0..self.kept.len()).fold(0, |best, k| {
             if self.kept[k].phi < self.kept[best].phi - SAME { k } else { best }
         });
         self.kept.swap(0, deepest);
         let low = self.kept[0].phi;
         let high = self.kept.iter().map(|p| p.phi).fold(low, f64::max);
-        for have in 1..MAX_POINTS {
+        for have in 1..most {
             let spread = |k: usize| {
                 let ContactPoint { p_WCb: p, phi, .. } = self.kept[k];
                 let apart = self.kept[..have]
@@ -259,7 +254,7 @@ impl Clipper {
             });
             self.kept.swap(have, next);
         }
-        self.kept.truncate(MAX_POINTS);
+        self.kept.truncate(most);
     }
 }
 

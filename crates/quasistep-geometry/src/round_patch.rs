@@ -3,7 +3,9 @@
 //! Two flat parts meet where their outlines, seen along the contact normal, overlap. The points are the
 //! corners of that region: corners of a face inside a disc, points of a rim inside a face, crossings of
 //! both. Each has the distance of the two flat parts there, so that a tilted cap keeps its far points.
-//! A rim has no corners: four points that are fixed to the body stand for it, and the lowest one.
+//! A rim has no corners: [`RIM_POINTS`] points that are fixed to the body stand for it, and the lowest one.
+//! They keep their names while the body turns, and a body that rocks over them does so at
+//! `cos(π / RIM_POINTS)` of the slope at which a disc would.
 
 use crate::core::{Core, CoreFace};
 use crate::line_patch::{Line, along, facing_edge};
@@ -11,16 +13,29 @@ use crate::narrow_phase::{ContactPoint, Distance, flip_point, single};
 use crate::patch::{Clipper, SAME, aligned};
 use crate::tube::{LEVEL, Tube, square};
 use quasistep_math::Vec3;
+use std::f64::consts::FRAC_1_SQRT_2;
+
+/// Points that stand for a rim: the fewest, in quarters, for 98 % of a disc's tipping slope.
+const RIM_POINTS: usize = 16;
+/// Cosine and sine of a quarter's directions.
+const QUARTER: [[f64; 2]; RIM_POINTS / 4] =
+    [[1.0, 0.0], [COS_22_5, SIN_22_5], [FRAC_1_SQRT_2, FRAC_1_SQRT_2], [SIN_22_5, COS_22_5]];
+const COS_22_5: f64 = 0.923_879_532_511_286_7;
+const SIN_22_5: f64 = 0.382_683_432_365_089_8;
+/// Most points of a patch: a whole rim, or arcs of one between the sides of a face.
+pub(crate) const MAX_POINTS: usize = 24;
 
 /// Cosine or sine of the tilt from which a cap, or the side, is left out: 60 degrees.
 const STEEP: f64 = 0.5;
 
-// identities of points: of a rim (0 to 3 fixed, 4 the lowest; 8 more for the upper rim), where a line
-// is cut, corners of a face, and where a rim is cut
+// identities of points: of a rim (first those that are fixed to it, then the lowest one and, between two caps, the
+// one where the gap is widest; more for the upper rim), where a line is cut, corners of a face, and where a rim is cut
+const LOWEST: u32 = RIM_POINTS as u32;
+const UPPER_RIM: u32 = 0x20;
+const OTHER_RIM: u32 = 0x40;
 const CUT_LINE: u32 = 0x100;
 const CORNER: u32 = 0x1000;
 const CUT_RIM: u32 = 0x4000;
-const OTHER_RIM: u32 = 0x20;
 
 /// Cosine of the angle to the contact normal from which a face, or a cap, lies flat on another part,
 /// and sine of that of the side.
@@ -43,7 +58,7 @@ pub(crate) fn with_core(
         let flat = Flat::Face(core, &core.faces[k]);
         on_flat(tube, &flat, &mut Collector { n_AB_W: n, margin, id, out });
         if is_whole(d, start, out) {
-            return clipper.reduce(n, start, out);
+            return clipper.reduce(n, start, MAX_POINTS, out);
         }
     }
     if let Some(edge) = facing_edge(core, -n) {
@@ -51,7 +66,7 @@ pub(crate) fn with_core(
             let id = 1 << 31 | (edge.id & 0xff) << 16;
             line_on_cap(tube, &edge, &mut Collector { n_AB_W: n, margin, id, out });
             if is_whole(d, start, out) {
-                return clipper.reduce(n, start, out);
+                return clipper.reduce(n, start, MAX_POINTS, out);
             }
         } else if along(&facing_line(tube, n), &edge, d, margin, out) {
             return;
@@ -88,7 +103,7 @@ pub(crate) fn of_pair(
         _ => {}
     }
     if is_whole(d, start, out) {
-        clipper.reduce(n, start, out);
+        clipper.reduce(n, start, MAX_POINTS, out);
     } else {
         out.push(single(d));
     }
@@ -176,7 +191,7 @@ pub(crate) fn on_flat(tube: &Tube, flat: &Flat<'_>, c: &mut Collector<'_>) {
     let along = n.dot(tube.axis);
     let out = square(tube.axis, n);
     let sine = n.cross(tube.axis).norm();
-    let upper = if along > 0.0 { 8 } else { 0 };
+    let upper = if along > 0.0 { UPPER_RIM } else { 0 };
     if along.abs() > STEEP {
         let cap = tube.cap(along);
         for (k, d) in rim_directions(tube).into_iter().enumerate() {
@@ -191,14 +206,26 @@ pub(crate) fn on_flat(tube: &Tube, flat: &Flat<'_>, c: &mut Collector<'_>) {
     if sine > STEEP {
         line_on_flat(ends, flat, c);
     } else {
-        on_rim(ends[usize::from(along > 0.0)], upper + 4, flat, c);
+        on_rim(ends[usize::from(along > 0.0)], upper + LOWEST, flat, c);
     }
 }
 
-/// Directions of the four points that stand for a rim.
-fn rim_directions(tube: &Tube) -> [Vec3; 4] {
-    let y = tube.axis.cross(tube.across);
-    [tube.across, y, -tube.across, -y]
+/// Whether a point of a cylinder on something flat is the lowest of a rim, or one that is fixed to it; `None` if it is
+/// none of a rim alone.
+pub(crate) fn is_lowest_of_rim(feature: u32) -> Option<bool> {
+    let (line, low) = (feature >> 31 == 1, feature & 0xff_ffff & !UPPER_RIM);
+    (!line && low <= LOWEST).then_some(low == LOWEST)
+}
+
+/// Directions of the points that stand for a rim.
+fn rim_directions(tube: &Tube) -> [Vec3; RIM_POINTS] {
+    let (x, y) = (tube.across, tube.axis.cross(tube.across));
+    let quarters = [(x, y), (y, -x), (-x, -y), (-y, x)];
+    std::array::from_fn(|k| {
+        let (u, w) = quarters[k / QUARTER.len()];
+        let [cos, sin] = QUARTER[k % QUARTER.len()];
+        u * cos + w * sin
+    })
 }
 
 fn on_rim(p_WCa: Vec3, id: u32, flat: &Flat<'_>, c: &mut Collector<'_>) {
@@ -211,7 +238,7 @@ fn on_rim(p_WCa: Vec3, id: u32, flat: &Flat<'_>, c: &mut Collector<'_>) {
 /// The line on the side that faces the flat part, cut at its sides.
 fn line_on_flat(ends: [Vec3; 2], flat: &Flat<'_>, c: &mut Collector<'_>) {
     let on = ends.map(|p| p + c.n_AB_W * flat.beyond(p, c.n_AB_W));
-    let mut cuts = [(0.0, 4), (1.0, 12)];
+    let mut cuts = [(0.0, LOWEST), (1.0, UPPER_RIM + LOWEST)];
     if let Flat::Face(core, face) = *flat {
         for (k, (u, side, _)) in sides(core, face).enumerate() {
             let [h0, h1] = on.map(|p| (p - u).dot(side));
@@ -301,13 +328,13 @@ fn cap_on_cap(a: &Tube, b: &Tube, c: &mut Collector<'_>) {
             if let Some(d) = square(a.axis, slope * sign) {
                 let pa = cap_a + d * a.radius;
                 if within(on_b(pa), cap_b, b.radius) {
-                    offer(pa, on_b(pa), 4 + u32::from(sign > 0.0));
+                    offer(pa, on_b(pa), LOWEST + u32::from(sign > 0.0));
                 }
             }
             if let Some(d) = square(b.axis, slope * sign) {
                 let pb = cap_b + d * b.radius;
                 if within(on_a(pb), cap_a, a.radius) {
-                    offer(on_a(pb), pb, OTHER_RIM + 4 + u32::from(sign > 0.0));
+                    offer(on_a(pb), pb, OTHER_RIM + LOWEST + u32::from(sign > 0.0));
                 }
             }
         }
@@ -342,8 +369,9 @@ fn line_on_cap(tube: &Tube, line: &Line, c: &mut Collector<'_>) {
     let cuts = [-1.0, 1.0].map(|sign| (sign * root.sqrt() - b) / a);
     // a cut within rounding of an end is the end
     let slack = SAME / a.sqrt();
-    let first = if cuts[0] > slack { (cuts[0], CUT_RIM) } else { (0.0, 4) };
-    let last = if cuts[1] < 1.0 - slack { (cuts[1], CUT_RIM + 1) } else { (1.0, 12) };
+    let first = if cuts[0] > slack { (cuts[0], CUT_RIM) } else { (0.0, LOWEST) };
+    let last =
+        if cuts[1] < 1.0 - slack { (cuts[1], CUT_RIM + 1) } else { (1.0, UPPER_RIM + LOWEST) };
     if first.0 > last.0 {
         return;
     }

@@ -15,6 +15,7 @@ mod line;
 mod patch;
 
 use crate::narrow_phase::{ContactPoint, NarrowPhase, SINGLE};
+use crate::round_patch::is_lowest_of_rim;
 use crate::shape::Shape;
 use quasistep_math::{Mat3, Pose, Vec3};
 
@@ -150,12 +151,12 @@ impl NarrowPhase {
         }
         match (a, b) {
             (Shape::Cylinder { radius, half_length }, _) if on_b.n_tangents == 2 => {
-                let lowest = is_rim_point(point.feature)?;
+                let lowest = is_lowest_of_rim(point.feature)?;
                 let rim = find::rim_point(X_WA, *radius, *half_length, point.p_WCa, lowest);
                 return Some(feature::motion(&rim, &on_b, point));
             }
             (_, Shape::Cylinder { radius, half_length }) if on_a.n_tangents == 2 => {
-                let lowest = is_rim_point(point.feature)?;
+                let lowest = is_lowest_of_rim(point.feature)?;
                 let rim = find::rim_point(X_WB, *radius, *half_length, point.p_WCb, lowest);
                 return Some(feature::motion(&on_a, &rim, point));
             }
@@ -219,11 +220,4 @@ fn is_single(a: &Shape, b: &Shape, point: &ContactPoint) -> bool {
                     && !any(|s| matches!(s, Shape::Cylinder { .. }))
         }
     }
-}
-
-/// Whether a point of a cylinder on something flat is the lowest of a rim, or one that is fixed to it; `None` if it is
-/// none of a rim alone.
-fn is_rim_point(feature: u32) -> Option<bool> {
-    let (line, low) = (feature >> 31 == 1, feature & 0xff_ffff);
-    (!line && low < 16 && low & 7 <= 4).then_some(low & 7 == 4)
 }

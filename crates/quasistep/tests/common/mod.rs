@@ -46,8 +46,21 @@ impl World {
         role: Role,
         limits: Option<[f64; 2]>,
     ) -> usize {
-        self.roles.push(role);
         let i = 0.4 * m * 0.01;
+        let inertia = BodyInertia { mass: m, com: Vec3::ZERO, inertia: Mat3::diagonal([i, i, i]) };
+        self.body_with(name, parent, joint, inertia, role, limits)
+    }
+
+    pub fn body_with(
+        &mut self,
+        name: &str,
+        parent: usize,
+        joint: JointKind,
+        inertia: BodyInertia,
+        role: Role,
+        limits: Option<[f64; 2]>,
+    ) -> usize {
+        self.roles.push(role);
         self.builder
             .add_body(BodyDef {
                 name: format!("{name}/body"),
@@ -55,11 +68,7 @@ impl World {
                 parent,
                 X_PF: Pose::IDENTITY,
                 joint,
-                inertia: BodyInertia {
-                    mass: m,
-                    com: Vec3::ZERO,
-                    inertia: Mat3::diagonal([i, i, i]),
-                },
+                inertia,
                 limits,
                 mimic: None,
                 gravity: true,
