@@ -89,15 +89,16 @@ class SystemBuilder:
             raise ValueError(f"a second model `{name}` was seen; names must differ")
         self.tree["models"][name] = keys
 
-    def command(self, joint: str | Sequence[str], **kind: Any) -> None:
-        """Tells driven joints what to do over time.
+    def command(self, joint: str | Sequence[str] | None = None, **kind: Any) -> None:
+        """Tells driven joints, or a frame, what to do over time.
 
         Parameters
         ----------
-        joint : str or sequence of str
-            Coordinates by name, as ``finger.x``.
+        joint : str or sequence of str, optional
+            Coordinates by name, as ``finger.x``; none for a frame.
         **kind
-            One of ``constant``, ``expr``, ``linear``, ``cubic``, ``csv``, ``pose``.
+            One of ``constant``, ``expr``, ``linear``, ``cubic``, ``csv``, ``pose``; or ``frame`` and ``knots`` with
+            what else a command of a frame says.
 
         Examples
         --------
@@ -106,9 +107,17 @@ class SystemBuilder:
         >>> scene.command("stage.x", linear={"t": [0, 1], "values": [0, 0.1]})
         >>> float(scene.build().command(0.5)[0][0])
         0.05
+
+        The same by its frame:
+
+        >>> scene = qs.SystemBuilder()
+        >>> scene.model("stage", joint=[qs.slide("x", [1, 0, 0], stiffness=100)])
+        >>> scene.command(frame="stage", knots=[[0, {}], [1, {"xyz": [0.1, 0, 0]}]])
+        >>> float(scene.build().command(0.5)[0][0].round(9))
+        0.05
         """
-        one = isinstance(joint, str)
-        self.tree["commands"].append({"joint" if one else "joints": joint, **kind})
+        key = "joint" if isinstance(joint, str) else "joints"
+        self.tree["commands"].append(kind if joint is None else {key: joint, **kind})
 
     def wrench(self, body: str, **keys: Any) -> None:
         """Adds a force from outside.

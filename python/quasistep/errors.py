@@ -75,6 +75,8 @@ class NotReachedError(QuasistepError):
         How far the frame is off there, in m and rad.
     at_limit : list of str
         Joints at a limit there.
+    singular : bool
+        No motion of the joints brings it nearer there, limits aside: the arm is stretched, or folded.
     too_near : tuple of (str, str, float) or None
         Two bodies and their distance, in m, if it is less than ``avoid``.
     jump : tuple of (str, float) or None
@@ -96,6 +98,7 @@ class NotReachedError(QuasistepError):
     position_error: float
     rotation_error: float
     at_limit: list[str]
+    singular: bool
     too_near: tuple[str, str, float] | None
     jump: tuple[str, float] | None
 

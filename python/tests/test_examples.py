@@ -10,6 +10,7 @@ EXAMPLES = {
     "push.py": ([], "the box is at"),
     "grasp.py": ([], "down: holds 5.7"),
     "ball_in_hand.py": ([], "turned by 32"),
+    "line.py": ([], "the line ends at 13 of 50"),
     "mpc.py": ([], "30 of 30 plans are proven optimal"),
     "plan.py": ([], "the planned push misses by 0.0"),
     "ray_sweep.py": (["{tmp}/sweep.bin", "200"], "of 200 rollouts went well"),

@@ -96,6 +96,7 @@ pub fn kinematics(error: &IkError) -> PyErr {
             d.set_item("position_error", not.position_error)?;
             d.set_item("rotation_error", not.rotation_error)?;
             d.set_item("at_limit", &not.at_limit)?;
+            d.set_item("singular", not.singular)?;
             let pair = not.too_near.as_ref().map(|p| (&p.a, &p.b, p.distance));
             d.set_item("too_near", pair)?;
             d.set_item("jump", not.jump.clone())

@@ -66,6 +66,15 @@ impl Commands {
             }
         }
         for entry in at.map(At::list).transpose()?.unwrap_or_default() {
+            if entry.entry("frame").is_some() {
+                for (i, curve) in crate::frame_commands::read(&entry, system, q)? {
+                    // driven coordinates have a slot each
+                    if let Some(slot) = slots.iter_mut().find(|s| s.name == names[i]) {
+                        tell(slot, curve, &entry)?;
+                    }
+                }
+                continue;
+            }
             let mut keys = vec!["joint", "joints"];
             keys.extend(KINDS);
             let map = entry.map(&keys)?;

@@ -281,6 +281,7 @@ fn a_target_out_of_reach_is_an_error_with_the_nearest_configuration() {
     let IkError::NotReached(not) = &error else { panic!("{error}") };
     let reach = 0.21 + 0.19 + 0.21 + 0.19 + 0.081 + 0.045;
     assert!((not.position_error - (2.0 - reach)).abs() < 1e-3, "{error}");
+    assert!(not.singular && not.at_limit.is_empty(), "{error}");
     assert!(error.to_string().starts_with("`arm/link6` does not reach [2.0000, 0.0000, 0.3400] m"));
 
     let limited = IkSettings { limits: vec![(1, [3.0, 4.0])], ..IkSettings::default() };

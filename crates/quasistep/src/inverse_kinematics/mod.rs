@@ -102,6 +102,8 @@ pub struct NotReached {
     pub rotation_error: f64,
     /// Joints that are at a limit there.
     pub at_limit: Vec<String>,
+    /// True if no motion of the joints brings it nearer there, limits aside: the arm is stretched, or folded.
+    pub singular: bool,
     /// The pair that is nearer than `avoid` there.
     pub too_near: Option<TooNear>,
     /// The joint that would have to jump for the path to go on, and how far, in m or rad.
@@ -137,6 +139,9 @@ impl fmt::Display for NotReached {
         write!(f, ": the nearest found is {p:.3e} m and {r:.3e} rad off")?;
         if !self.at_limit.is_empty() {
             write!(f, ", with {} at the limit", crate::error::quoted(&self.at_limit))?;
+        }
+        if self.singular {
+            write!(f, ", where no motion of the joints brings it nearer (stretched or singular)")?;
         }
         if let Some(TooNear { a, b, distance, avoid }) = &self.too_near {
             write!(f, "; `{a}` and `{b}` are {distance:.3e} m apart there, `avoid` is {avoid} m")?;
@@ -287,6 +292,7 @@ impl Search<'_> {
     ) -> IkError {
         let [position_error, rotation_error] = self.errors(target, &q);
         let at_limit = self.at_limit(&q);
+        let singular = self.is_singular(target, &q);
         let too_near = self.too_near(&q);
         let frame = self.system.model().body(self.frame.body).name.clone();
         let (target, point) = (target.clone(), None);
@@ -298,6 +304,7 @@ impl Search<'_> {
             position_error,
             rotation_error,
             at_limit,
+            singular,
             too_near,
             jump,
         }))

@@ -45,6 +45,15 @@ impl<'a> Follower<'a> {
         Ok(Self { search, q })
     }
 
+    /// Puts it at another configuration; the posture stays.
+    ///
+    /// # Panics
+    ///
+    /// If `q` has another length than before.
+    pub fn reset(&mut self, q: &[f64]) {
+        self.q.copy_from_slice(q);
+    }
+
     /// Where the frame is now.
     pub fn pose(&mut self) -> Pose {
         self.search.pose(&self.q)

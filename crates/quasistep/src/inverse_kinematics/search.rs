@@ -33,6 +33,8 @@ const PRICE: f64 = 100.0;
 const MARGIN: f64 = 1e-7;
 /// Pairs nearer than this share of the chain's length beyond `avoid` have a row in a step.
 const LOOKAHEAD: f64 = 0.1;
+/// An error that joints lessen at less than this rate, of an arm's usual of about 1, is one that they cannot lessen.
+const SINGULAR: f64 = 0.01;
 /// Weight of the task against the posture, whose step leaves it by its inverse; the task is restored after it.
 const TASK_WEIGHT: f64 = 1e7;
 
@@ -331,6 +333,17 @@ impl<'a> Search<'a> {
             d.q_index.is_some_and(|i| q[i] - d.lower <= slack || d.upper - q[i] <= slack)
         };
         self.dofs.iter().filter(near).map(|d| names[d.index].clone()).collect()
+    }
+
+    /// True if the error at `q` is one that the joints cannot lessen, limits aside.
+    pub fn is_singular(&mut self, target: &FrameTarget, q: &[f64]) -> bool {
+        let e = self.value(target, q).e;
+        let J = self.task_jacobian(target);
+        let n = self.dofs.len();
+        let norm = |x: &[f64]| x.iter().map(|a| a * a).sum::<f64>().sqrt();
+        let felt: Vec<f64> =
+            (0..n).map(|k| (0..6).map(|row| J[row * n + k] * e[row]).sum()).collect();
+        norm(&felt) <= SINGULAR * norm(&e)
     }
 
     /// The nearest pair, if it is nearer than it may be.

@@ -1,0 +1,184 @@
+//! Commands of a frame: joint curves that lead it along straight lines from knot to knot.
+
+use crate::curve::{Curve, Knots};
+use crate::document::{At, list, unknown};
+use crate::error::SceneError;
+use crate::pose_knots::{PoseCurve, PoseKnots, Timing};
+use crate::shapes::pose;
+use quasistep::{Follower, FrameTarget, IkError, IkSettings, Orientation, System};
+use quasistep_math::Pose;
+use quasistep_model::{Frame, JointKind, WORLD};
+
+/// Keys of such an entry.
+pub(crate) const KEYS: [&str; 8] =
+    ["frame", "at", "knots", "timing", "orientation", "joints", "avoid", "tolerance"];
+
+/// Default of `tolerance`, in m and rad: a hundredth of a millimetre.
+const TOLERANCE: f64 = 1e-5;
+
+/// A command has no more samples: one that would is asked for more than joints can follow.
+const MOST_SAMPLES: usize = 20_000;
+
+/// Shares of an interval at which joints that move linearly are compared with the line.
+const BETWEEN: [f64; 3] = [0.25, 0.5, 0.75];
+
+/// A frame that starts so far from its first knot, in m or rad, jumps.
+const JUMP: f64 = 1e-4;
+
+/// Curves of coordinates, by their index in `q`, for an entry of `commands` with a `frame`.
+pub(crate) fn read(
+    entry: &At<'_>,
+    system: &System,
+    q: &[f64],
+) -> Result<Vec<(usize, Curve)>, SceneError> {
+    let map = entry.map(&KEYS)?;
+    let frame_at = map.need("frame")?;
+    let body = body(frame_at, system)?;
+    let X_BF = map.get("at").map_or(Ok(Pose::IDENTITY), pose)?;
+    let knots = PoseKnots::read(map.need("knots")?)?;
+    let timing = Timing::read(map.get("timing"))?;
+    let free = (map.get("orientation"))
+        .map_or(Ok(false), |at| at.word(&[("keep", false), ("free", true)]))?;
+    let tolerance = map.get("tolerance").map_or(Ok(TOLERANCE), |at| at.positive("m and rad"))?;
+    let settings = IkSettings {
+        joints: Some(joints(map.get("joints"), system, body)?),
+        avoid: map.get("avoid").map(|at| at.non_negative("m")).transpose()?,
+        ..IkSettings::default()
+    };
+    let frame = Frame { body, X_BF };
+    let mut follower = Follower::new(system, &frame, q, &settings)
+        .map_err(|e: IkError| frame_at.error(e.to_string()))?;
+    let turning = follower.joints().iter().copied();
+    for body in turning {
+        let joint = system.model().body(body);
+        if matches!(joint.joint, JointKind::Ball | JointKind::Free) {
+            return Err(frame_at.error(format!(
+                "the {} joint `{}` would move; command it with `pose`, or name other `joints`",
+                joint.joint.word(),
+                joint.joint_name
+            )));
+        }
+    }
+    let start = follower.pose_at(q);
+    let curve = knots.curve(start, timing);
+    let [shift, turn] = distance(&curve.at(curve.t[0]), &start, free);
+    if knots.begins_somewhere() && shift.max(turn) > JUMP {
+        let p = start.translation;
+        return Err(knots.place(0).error(format!(
+            "the frame starts at [{:.4}, {:.4}, {:.4}] m, {shift:.2e} m and {turn:.2e} rad from its first \
+             knot; start the joints there, or leave its pose out: `[{}, {{}}]`",
+            p.x, p.y, p.z, curve.t[0]
+        )));
+    }
+    let (times, path) = sample(&mut follower, &curve, q, free, tolerance, &knots)?;
+    let model = system.model();
+    let coordinates = follower.joints().iter().flat_map(|&b| model.body(b).q.clone());
+    coordinates
+        .map(|i| {
+            let values = path.iter().map(|q| q[i]).collect();
+            let knots = Knots::new(times.clone(), values).map_err(|why| entry.error(why))?;
+            Ok((i, Curve::Linear(knots)))
+        })
+        .collect()
+}
+
+/// Times and configurations between which joints may move linearly: the frame is then nowhere further from the curve than
+/// `tolerance`, as seen at [`BETWEEN`] every two of them.
+fn sample(
+    follower: &mut Follower<'_>,
+    curve: &PoseCurve,
+    q: &[f64],
+    free: bool,
+    tolerance: f64,
+    knots: &PoseKnots<'_>,
+) -> Result<(Vec<f64>, Vec<Vec<f64>>), SceneError> {
+    let (mut times, mut path) = (vec![curve.t[0]], vec![q.to_vec()]);
+    for knot in 1..curve.t.len() {
+        let (mut t, end) = (curve.t[knot - 1], curve.t[knot]);
+        let whole = end - t;
+        let mut step = whole;
+        while t < end {
+            let next = if t + step > end - 1e-9 * whole { end } else { t + step };
+            let before = path[path.len() - 1].clone();
+            let after = follower.go_to(&target(&curve.at(next), free));
+            let after = after
+                .map_err(|e| knots.place(knot).error(format!("at t = {next:.4} s: {e}")))?
+                .to_vec();
+            let off = BETWEEN.iter().fold(0.0_f64, |most, s| {
+                let between: Vec<f64> =
+                    before.iter().zip(&after).map(|(a, b)| a + s * (b - a)).collect();
+                let X = follower.pose_at(&between);
+                let [shift, turn] = distance(&curve.at(t + s * (next - t)), &X, free);
+                most.max(shift).max(turn)
+            });
+            if off > tolerance {
+                follower.reset(&before);
+                step = 0.5 * (next - t);
+                if times.len() >= MOST_SAMPLES || step < 1e-9 * whole {
+                    return Err(knots.place(knot).error(format!(
+                        "at t = {next:.4} s joints cannot follow within `tolerance` {tolerance} (m and rad); \
+                         {} samples were made",
+                        times.len()
+                    )));
+                }
+                continue;
+            }
+            times.push(next);
+            path.push(after);
+            step = 2.0 * (next - t);
+            t = next;
+        }
+    }
+    Ok((times, path))
+}
+
+fn target(X: &Pose, free: bool) -> FrameTarget {
+    let mut target = FrameTarget::from(*X);
+    if free {
+        target.orientation = Orientation::Free;
+    }
+    target
+}
+
+/// Distance of two poses in m and rad; without axes if they are free.
+fn distance(a: &Pose, b: &Pose, free: bool) -> [f64; 2] {
+    let turn = (a.rotation * b.rotation.inverse()).to_rotation_vector().norm();
+    [(a.translation - b.translation).norm(), if free { 0.0 } else { turn }]
+}
+
+fn body(at: &At<'_>, system: &System) -> Result<usize, SceneError> {
+    let (name, model) = (at.text()?, system.model());
+    let found = model.body_by_name(name).or_else(|| model.body_by_name(&format!("{name}/{name}")));
+    found.ok_or_else(|| {
+        let names: Vec<&str> = model.bodies().iter().map(|b| b.name.as_str()).collect();
+        at.error(unknown("body", name, &names))
+    })
+}
+
+/// Bodies of the joints that may move: those named, or all driven ones of the model that carries the frame: the first on
+/// the way to the world that has one there. A tool on an arm is carried by the arm.
+fn joints(at: Option<&At<'_>>, system: &System, body: usize) -> Result<Vec<usize>, SceneError> {
+    let model = system.model();
+    let driven = system.commanded();
+    let Some(at) = at else {
+        let of = |b: usize| model.body(b).name.split('/').next();
+        let leader = |b: usize| model.body(b).mimic.map_or(b, |m| m.body);
+        let mut way =
+            std::iter::successors(Some(body), |&b| (b != WORLD).then(|| model.body(b).parent));
+        let carrier = way.find(|&b| driven.contains(&leader(b))).map_or(body, leader);
+        return Ok(driven.iter().copied().filter(|&b| of(b) == of(carrier)).collect());
+    };
+    let names: Vec<&str> = driven.iter().map(|&b| model.body(b).joint_name.as_str()).collect();
+    let find = |item: &At<'_>| {
+        let name = item.text()?;
+        let place = names.iter().position(|n| *n == name);
+        place.map(|k| driven[k]).ok_or_else(|| {
+            item.error(format!(
+                "{} (driven joints: {})",
+                unknown("joint", name, &names),
+                list(&names)
+            ))
+        })
+    };
+    at.list()?.iter().map(find).collect()
+}

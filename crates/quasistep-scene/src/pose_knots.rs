@@ -1,0 +1,127 @@
+//! Poses over time: knots joined by straight lines and by rotations about one axis.
+
+use crate::document::At;
+use crate::error::SceneError;
+use crate::shapes::pose;
+use quasistep_math::{Pose, Quat, Vec3};
+
+/// `knots: [[t, {xyz, rpy}], …]` as they were read; what a knot leaves out is that of the one before.
+#[derive(Clone, Debug)]
+pub(crate) struct PoseKnots<'a> {
+    knots: Vec<Knot<'a>>,
+}
+
+#[derive(Clone, Debug)]
+struct Knot<'a> {
+    t: f64,
+    xyz: Option<Vec3>,
+    rotation: Option<Quat>,
+    at: At<'a>,
+}
+
+/// A pose as a function of time; before its first and after its last knot it holds.
+#[derive(Clone, Debug)]
+pub(crate) struct PoseCurve {
+    /// Times, strictly ascending, in s.
+    pub t: Vec<f64>,
+    /// Pose at each.
+    pub X: Vec<Pose>,
+    timing: Timing,
+}
+
+/// How a pose goes from knot to knot.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(crate) enum Timing {
+    /// At constant speed.
+    #[default]
+    Linear,
+    /// At rest at every knot.
+    Smooth,
+}
+
+impl Timing {
+    pub fn read(at: Option<&At<'_>>) -> Result<Self, SceneError> {
+        let words = [("linear", Self::Linear), ("smooth", Self::Smooth)];
+        at.map_or(Ok(Self::default()), |at| at.word(&words))
+    }
+}
+
+impl<'a> PoseKnots<'a> {
+    pub fn read(at: &At<'a>) -> Result<Self, SceneError> {
+        let mut knots: Vec<Knot<'a>> = Vec::new();
+        for item in at.list()? {
+            let parts = item.list()?;
+            let [time, place] = parts.as_slice() else {
+                return Err(item.error(format!(
+                    "{} values were seen; a knot is [t, {{xyz: …, rpy: …}}]",
+                    parts.len()
+                )));
+            };
+            let t = time.number("s")?;
+            if let Some(last) = knots.last()
+                && t <= last.t
+            {
+                let message = format!("time {t} follows {}; times must ascend", last.t);
+                return Err(time.error(message));
+            }
+            let X = pose(place)?;
+            let turned = place.entry("rpy").is_some() || place.entry("quat").is_some();
+            knots.push(Knot {
+                t,
+                xyz: place.entry("xyz").map(|_| X.translation),
+                rotation: turned.then_some(X.rotation),
+                at: item,
+            });
+        }
+        if knots.is_empty() {
+            return Err(at.error("no knots were seen; give at least one"));
+        }
+        Ok(Self { knots })
+    }
+
+    /// Where a knot stands, for complaints.
+    pub fn place(&self, knot: usize) -> &At<'a> {
+        &self.knots[knot].at
+    }
+
+    /// True if the first knot says where the curve begins.
+    pub fn begins_somewhere(&self) -> bool {
+        self.knots[0].xyz.is_some() || self.knots[0].rotation.is_some()
+    }
+
+    /// The curve from `start`, which stands for what the first knot leaves out.
+    pub fn curve(&self, start: Pose, timing: Timing) -> PoseCurve {
+        let mut last = start;
+        let mut place = |knot: &Knot<'_>| {
+            last.translation = knot.xyz.unwrap_or(last.translation);
+            last.rotation = knot.rotation.unwrap_or(last.rotation);
+            last
+        };
+        let X = self.knots.iter().map(&mut place).collect();
+        PoseCurve { t: self.knots.iter().map(|k| k.t).collect(), X, timing }
+    }
+}
+
+impl PoseCurve {
+    /// The pose at `t`, in s.
+    pub fn at(&self, t: f64) -> Pose {
+        let last = self.t.len() - 1;
+        if t <= self.t[0] || last == 0 {
+            return self.X[0];
+        }
+        if t >= self.t[last] {
+            return self.X[last];
+        }
+        let k = self.t.partition_point(|&s| s <= t) - 1;
+        let (a, b) = (self.X[k], self.X[k + 1]);
+        let mut s = (t - self.t[k]) / (self.t[k + 1] - self.t[k]);
+        if self.timing == Timing::Smooth {
+            s = s * s * (3.0 - 2.0 * s);
+        }
+        let turn = (b.rotation * a.rotation.inverse()).to_rotation_vector();
+        Pose::new(
+            Quat::from_rotation_vector(turn * s) * a.rotation,
+            a.translation + (b.translation - a.translation) * s,
+        )
+    }
+}
