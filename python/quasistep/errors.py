@@ -78,7 +78,7 @@ class NotReachedError(QuasistepError):
     singular : bool
         No motion of the joints brings it nearer there, limits aside: the arm is stretched, or folded.
     too_near : tuple of (str, str, float) or None
-        Two bodies and their distance, in m, if it is less than ``avoid``.
+        Two bodies and their distance, in m, if it is ``avoid`` or less.
     jump : tuple of (str, float) or None
         The joint that would have to jump for the path to go on, and how far, in m or rad.
 

@@ -22,6 +22,9 @@ const MOST_SAMPLES: usize = 20_000;
 /// Shares of an interval at which joints that move linearly are compared with the line.
 const BETWEEN: [f64; 3] = [0.25, 0.5, 0.75];
 
+/// The time at which a line ends that cannot be followed is told to this share of the time between two knots.
+const PLACE: f64 = 1e-3;
+
 /// A frame that starts so far from its first knot, in m or rad, jumps.
 const JUMP: f64 = 1e-4;
 
@@ -100,10 +103,17 @@ fn sample(
         while t < end {
             let next = if t + step > end - 1e-9 * whole { end } else { t + step };
             let before = path[path.len() - 1].clone();
-            let after = follower.go_to(&target(&curve.at(next), free));
-            let after = after
-                .map_err(|e| knots.place(knot).error(format!("at t = {next:.4} s: {e}")))?
-                .to_vec();
+            let after = match follower.go_to(&target(&curve.at(next), free)) {
+                Ok(q) => q.to_vec(),
+                // shorter steps find the time at which it ends
+                Err(_) if step > PLACE * whole => {
+                    step = 0.5 * (next - t);
+                    continue;
+                }
+                Err(e) => {
+                    return Err(knots.place(knot).error(format!("at t = {next:.4} s: {e}")));
+                }
+            };
             let off = BETWEEN.iter().fold(0.0_f64, |most, s| {
                 let between: Vec<f64> =
                     before.iter().zip(&after).map(|(a, b)| a + s * (b - a)).collect();

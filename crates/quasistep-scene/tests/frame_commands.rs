@@ -106,6 +106,29 @@ fn other_joints_keep_their_own_commands() {
     assert!((hand.translation - Vec3::new(0.4, 0.2, 0.4)).norm() < 1e-5);
 }
 
+/// The arm reaches 0.9 m from its shoulder with the tip, 0.8 m with the wrist, which goes in a straight line.
+#[test]
+fn a_line_that_leaves_the_reach_ends_when_it_does() {
+    let knots =
+        |x: f64| format!("knots: [[0, {{}}], [10, {{xyz: [{x}, 0, 0.2]}}]], orientation: free");
+    let text = |x: f64| format!("{ARM}  - {{frame: arm/d, {}}}\n", knots(x));
+    // the start is that of a scene that ends within reach
+    let scene = parse_with(&text(0.7), &[]).unwrap();
+    let model = scene.system.model();
+    let mut kin = model.create_kinematics();
+    model.kinematics(&scene.start.q, &mut kin);
+    let p = kin.X_WB[model.body_by_name("arm/d").unwrap()].translation - Vec3::Z * 0.2;
+    let way = Vec3::X * 1.5 - p;
+    // |p + s way| = 0.8
+    let (a, b, c) = (way.dot(way), p.dot(way), p.dot(p) - 0.64);
+    let s = (-b + (b * b - a * c).sqrt()) / a;
+    let error = parse_with(&text(1.5), &[]).unwrap_err().to_string();
+    let t = error.split("at t = ").nth(1).and_then(|rest| rest.split(' ').next()).unwrap();
+    let t: f64 = t.parse().unwrap();
+    assert!((t - 10.0 * s).abs() <= 0.02, "{t} and {}: {error}", 10.0 * s);
+    assert!(error.contains("stretched"), "{error}");
+}
+
 #[test]
 fn what_is_wrong_is_named_with_its_line_and_key() {
     let entry = |rest: &str| format!("{ARM}  - {{frame: arm/hand, {rest}}}\n");

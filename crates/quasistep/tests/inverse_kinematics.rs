@@ -261,6 +261,8 @@ fn what_is_returned_keeps_its_distance_and_an_error_names_the_pair() {
             }
             Err(IkError::NotReached(not)) => {
                 assert!(shift.norm() < 0.15 + avoid + 1e-6, "{not}");
+                let pair = not.too_near.as_ref().unwrap();
+                assert_eq!((pair.a.as_str(), pair.b.as_str()), ("arm/link6", "world"), "{not}");
                 refused += 1;
             }
             Err(other) => panic!("{other}"),

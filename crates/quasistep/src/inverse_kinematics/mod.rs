@@ -72,7 +72,7 @@ pub struct IkAnswer {
     pub attempts: u32,
 }
 
-/// Two bodies that come nearer than they may.
+/// Two bodies that come as near as they may, or nearer.
 #[derive(Clone, Debug, PartialEq)]
 pub struct TooNear {
     /// Body A, `model/link`.
@@ -104,7 +104,7 @@ pub struct NotReached {
     pub at_limit: Vec<String>,
     /// True if no motion of the joints brings it nearer there, limits aside: the arm is stretched, or folded.
     pub singular: bool,
-    /// The pair that is nearer than `avoid` there.
+    /// The pair that is as near as `avoid` there, or nearer.
     pub too_near: Option<TooNear>,
     /// The joint that would have to jump for the path to go on, and how far, in m or rad.
     pub jump: Option<(String, f64)>,
@@ -234,6 +234,9 @@ impl IkSettings {
                 return Err(argument(what, format!("it is {value}; it must be > 0")));
             }
         }
+        if self.attempts == 0 {
+            return Err(argument("attempts", "it is 0; it must be ≥ 1".into()));
+        }
         if let Some(avoid) = self.avoid
             && !(avoid >= 0.0 && avoid.is_finite())
         {
@@ -266,7 +269,7 @@ impl Search<'_> {
         target.check()?;
         self.measure(target);
         let mut nearest: Option<(f64, Vec<f64>)> = None;
-        for attempt in 0..self.settings.attempts.max(1) {
+        for attempt in 0..self.settings.attempts {
             let mut q = self.seed(attempt);
             let merit = self.approach(target, &mut q);
             if self.is_there(target, &q) {
@@ -293,7 +296,7 @@ impl Search<'_> {
         let [position_error, rotation_error] = self.errors(target, &q);
         let at_limit = self.at_limit(&q);
         let singular = self.is_singular(target, &q);
-        let too_near = self.too_near(&q);
+        let too_near = self.nearest(&q, 1e-4 * self.length);
         let frame = self.system.model().body(self.frame.body).name.clone();
         let (target, point) = (target.clone(), None);
         IkError::NotReached(Box::new(NotReached {
@@ -313,7 +316,8 @@ impl Search<'_> {
 
 impl fmt::Display for FrameTarget {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let three = |v: Vec3| format!("[{:.4}, {:.4}, {:.4}]", v.x, v.y, v.z);
+        let number = |x: f64| if x.abs() < 1e6 { format!("{x:.4}") } else { format!("{x:.4e}") };
+        let three = |v: Vec3| format!("[{}, {}, {}]", number(v.x), number(v.y), number(v.z));
         let place = self.position.map(|p| format!("{} m", three(p)));
         let axes = match self.orientation {
             Orientation::Free => None,

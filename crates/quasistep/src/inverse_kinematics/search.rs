@@ -201,7 +201,7 @@ impl<'a> Search<'a> {
         position <= tolerance
             && rotation <= self.settings.rotation_tolerance
             && self.dofs.iter().all(within)
-            && self.too_near(q).is_none()
+            && self.nearest(q, 0.0).is_none()
     }
 
     /// Start number `attempt`: `q0`, then points spread evenly within limits (within a turn or a chain length where
@@ -346,17 +346,17 @@ impl<'a> Search<'a> {
         norm(&felt) <= SINGULAR * norm(&e)
     }
 
-    /// The nearest pair, if it is nearer than it may be.
-    pub fn too_near(&mut self, q: &[f64]) -> Option<TooNear> {
+    /// The nearest pair, if it is nearer than `avoid` and this many m.
+    pub fn nearest(&mut self, q: &[f64], and: f64) -> Option<TooNear> {
         let avoid = self.settings.avoid?;
-        self.scan.update(self.system, q, avoid + self.length * MARGIN, &mut Timer::default());
+        self.scan.update(self.system, q, avoid + and, &mut Timer::default());
         let points = self.scan.points.iter().filter(|p| self.concerns(p));
         let least = points.min_by(|x, y| x.point.phi.total_cmp(&y.point.phi))?;
         let name = |geom: u32| {
             let body = self.system.geoms[geom as usize].body;
             self.system.model().body(body).name.clone()
         };
-        (least.point.phi < avoid).then(|| TooNear {
+        (least.point.phi < avoid + and).then(|| TooNear {
             a: name(least.geom_a),
             b: name(least.geom_b),
             distance: least.point.phi,
