@@ -39,6 +39,7 @@ mod sample;
 mod separating_axis;
 mod shape;
 mod tube;
+mod way_out;
 
 pub use broad_phase::{Aabb, BroadPhase};
 pub use cloud::{Choice, CloudError, PointCloud};

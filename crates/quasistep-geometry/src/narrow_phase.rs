@@ -152,27 +152,26 @@ impl NarrowPhase {
                     *point = flip_point(*point);
                 }
             }
-            (Shape::Sphere { .. }, _) | (_, Shape::Sphere { .. }) => {
-                let d = self.signed_distance(a, X_WA, b, X_WB);
+            (Shape::Sphere { .. } | Shape::Cylinder { .. }, _)
+            | (_, Shape::Sphere { .. } | Shape::Cylinder { .. }) => {
+                let ball = [a, b].iter().any(|s| matches!(s, Shape::Sphere { .. }));
+                let d = if ball {
+                    self.signed_distance(a, X_WA, b, X_WB)
+                } else {
+                    self.cylinder_distance(a, X_WA, b, X_WB, margin)
+                };
                 if d.phi < margin {
-                    out.push(single(&d));
+                    self.patch_at(a, X_WA, b, X_WB, &d, margin, out);
                 }
-            }
-            (Shape::Cylinder { .. }, _) | (_, Shape::Cylinder { .. }) => {
-                self.cylinder_patch(a, X_WA, b, X_WB, margin, out);
             }
             _ => {
                 self.a.fill(a, X_WA);
                 self.b.fill(b, X_WB);
                 let reach = margin + self.a.radius + self.b.radius;
                 let core = core_distance(&self.a, &self.b, reach, &mut self.searches);
-                if core.phi >= reach {
-                    return;
-                }
-                let d = core.with_radii(self.a.radius, self.b.radius);
-                let found = self.clipper.patch(&self.a, &self.b, d.n_AB_W, d.phi, margin, out);
-                if !found && !along_edges(&self.a, &self.b, &d, margin, out) {
-                    out.push(single(&d));
+                if core.phi < reach {
+                    let d = core.with_radii(self.a.radius, self.b.radius);
+                    self.patch_at(a, X_WA, b, X_WB, &d, margin, out);
                 }
             }
         }
@@ -206,37 +205,44 @@ impl NarrowPhase {
         if flipped { flip_distance(d) } else { d }
     }
 
-    /// The patch of two shapes, at least one of them a cylinder, neither a ball or a half-space.
-    fn cylinder_patch(
+    /// Appends the patch along the normal of a distance, nearer than `margin`. The cores of what is no cylinder are in
+    /// memory: two as A's and B's, one as B's.
+    #[allow(clippy::too_many_arguments)] // two shapes at their poses, and their distance
+    pub(crate) fn patch_at(
         &mut self,
         a: &Shape,
         X_WA: &Pose,
         b: &Shape,
         X_WB: &Pose,
+        d: &Distance,
         margin: f64,
         out: &mut Vec<ContactPoint>,
     ) {
-        let d = self.cylinder_distance(a, X_WA, b, X_WB, margin);
-        if d.phi >= margin {
-            return;
+        if matches!(a, Shape::Sphere { .. }) || matches!(b, Shape::Sphere { .. }) {
+            return out.push(single(d));
         }
         let start = out.len();
         match (Tube::new(a, X_WA), Tube::new(b, X_WB)) {
             (Some(a), Some(b)) => {
-                round_patch::of_pair(&a, &b, &d, margin, &mut self.clipper, out);
+                round_patch::of_pair(&a, &b, d, margin, &mut self.clipper, out);
             }
-            // the other shape's core is in memory from the distance
             (Some(tube), None) => {
-                round_patch::with_core(&tube, &self.b, &d, margin, &mut self.clipper, out);
+                round_patch::with_core(&tube, &self.b, d, margin, &mut self.clipper, out);
             }
             (None, Some(tube)) => {
-                let d = flip_distance(d);
+                let d = flip_distance(*d);
                 round_patch::with_core(&tube, &self.b, &d, margin, &mut self.clipper, out);
                 for point in &mut out[start..] {
                     *point = flip_point(*point);
                 }
             }
-            (None, None) => {}
+            (None, None) => {
+                let (a, b) = (&self.a, &self.b);
+                let found = self.clipper.patch(a, b, d.n_AB_W, d.phi, margin, out);
+                if !found && !along_edges(a, b, d, margin, out) {
+                    out.push(single(d));
+                }
+            }
         }
     }
 }

@@ -121,6 +121,27 @@ impl NarrowPhase {
         }
     }
 
+    /// The same for a patch of [`contact_patch_along`](Self::contact_patch_along): a normal that is no face's hangs on the
+    /// ways, too, and its points have no derivative here but are marked as kinks.
+    pub fn contact_motions_along(
+        &mut self,
+        a: &Shape,
+        X_WA: &Pose,
+        b: &Shape,
+        X_WB: &Pose,
+        points: &[ContactPoint],
+        out: &mut Vec<ContactMotion>,
+    ) {
+        self.a.fill(a, X_WA);
+        self.b.fill(b, X_WB);
+        for point in points {
+            let of_face = find::feature(a, X_WA, point.p_WCa, point.n_AB_W).n_tangents == 2
+                || find::feature(b, X_WB, point.p_WCb, -point.n_AB_W).n_tangents == 2;
+            let motion = of_face.then(|| self.motion_of([a, b], [X_WA, X_WB], point)).flatten();
+            out.push(motion.unwrap_or(ContactMotion { kink: true, ..ContactMotion::default() }));
+        }
+    }
+
     /// True if A or B is a cloud, and the smallest motion, of 1e-8 m, may change which of its points are chosen: points
     /// with a force at any distance then come and go.
     pub fn choice_is_tied(
