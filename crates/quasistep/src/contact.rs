@@ -17,7 +17,7 @@ use quasistep_math::Vec3;
 
 /// Share of the tangent Jacobian's squared norm below which a direction counts as motionless.
 /// Rounding leaves about 1e-32; a real lever arm of a micrometre gives 1e-12.
-const PLANAR_TOLERANCE: f64 = 1e-20;
+pub(crate) const PLANAR_TOLERANCE: f64 = 1e-20;
 
 /// How many tangent directions a contact can move along, or turn about.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -169,8 +169,8 @@ impl ContactRows {
             let near = &self.rows[k].near;
             let known = start.points.binary_search_by_key(&key(near), key);
             self.rows[k].near.point.phi = match known {
-                Ok(i) => start.points[i].point.phi,
-                Err(_) => near.point.phi - half * self.velocity(&self.rows[k], v)[0],
+                Ok(i) if start.points[i].opened == near.opened => start.points[i].point.phi,
+                _ => near.point.phi - half * self.velocity(&self.rows[k], v)[0],
             };
         }
     }

@@ -30,6 +30,7 @@ mod batch;
 mod batch_derivatives;
 mod certify;
 mod contact;
+mod deep;
 mod derivatives;
 mod error;
 mod formulation;

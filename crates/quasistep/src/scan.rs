@@ -4,8 +4,11 @@ use crate::report::Stage;
 use crate::system::System;
 use crate::workspace::Timer;
 use quasistep_geometry::{Aabb, BroadPhase, ContactMotion, ContactPoint, NarrowPhase};
-use quasistep_math::Pose;
+use quasistep_math::{Pose, Vec3};
 use quasistep_model::Kinematics;
+
+/// Normals that differ by less are one.
+const SAME_NORMAL: f64 = 1e-9;
 
 /// One point where two geoms are within the margin.
 #[derive(Clone, Debug)]
@@ -13,6 +16,8 @@ pub(crate) struct NearPoint {
     pub geom_a: u32,
     pub geom_b: u32,
     pub point: ContactPoint,
+    /// True if its normal is not that of the least depth, along which nothing could move: see [`crate::deep`].
+    pub opened: bool,
 }
 
 /// Poses and near points at `q`. A pure function of `(q, margin)`, kept because the end of one
@@ -26,6 +31,8 @@ pub(crate) struct Scan {
     pub points: Vec<NearPoint>,
     /// Pairs of geoms that the broad phase handed to the exact distance.
     pub n_candidates: usize,
+    /// True if some points are opened: these hang on more than `q`.
+    opened: bool,
     X_WG: Vec<Pose>,
     boxes: Vec<Aabb>,
     broad: BroadPhase,
@@ -42,6 +49,7 @@ impl Scan {
             kin: system.model.create_kinematics(),
             points: Vec::new(),
             n_candidates: 0,
+            opened: false,
             X_WG: Vec::new(),
             boxes: Vec::new(),
             broad: BroadPhase::new(),
@@ -53,7 +61,7 @@ impl Scan {
 
     /// Makes this the scan of `q`; nothing is computed if it already is.
     pub fn update(&mut self, system: &System, q: &[f64], margin: f64, timer: &mut Timer) {
-        if self.q == q && self.margin == margin {
+        if self.q == q && self.margin == margin && !self.opened {
             return;
         }
         timer.enter(Stage::Kinematics);
@@ -63,6 +71,7 @@ impl Scan {
         system.model.kinematics(q, &mut self.kin);
 
         timer.enter(Stage::Distance);
+        self.opened = false;
         self.X_WG.clear();
         self.boxes.clear();
         for geom in &system.geoms {
@@ -86,8 +95,44 @@ impl Scan {
                 geom_a: a,
                 geom_b: b,
                 point,
+                opened: false,
             }));
         }
+    }
+
+    /// Gives all pairs their first points again.
+    pub fn close(&mut self, system: &System, timer: &mut Timer) {
+        let q = std::mem::take(&mut self.q);
+        self.update(system, &q, self.margin, timer);
+    }
+
+    /// Gives a pair the points of the least shift along `ways` that ends its overlap; false if there is none, or it is
+    /// along the same normal.
+    pub fn open(&mut self, system: &System, (a, b): (u32, u32), ways: &[Vec3]) -> bool {
+        let (i, j) = (a as usize, b as usize);
+        let (shape_a, shape_b) = (&system.geoms[i].shape, &system.geoms[j].shape);
+        let (X_WA, X_WB) = (&self.X_WG[i], &self.X_WG[j]);
+        self.patch.clear();
+        let (margin, out) = (self.margin, &mut self.patch);
+        if !self.narrow.contact_patch_along(shape_a, X_WA, shape_b, X_WB, ways, margin, out) {
+            return false;
+        }
+        self.patch.sort_unstable_by_key(|p| p.feature);
+        let start = self.points.partition_point(|p| (p.geom_a, p.geom_b) < (a, b));
+        let end = self.points.partition_point(|p| (p.geom_a, p.geom_b) <= (a, b));
+        let old = self.points[start].point.n_AB_W;
+        if (old - self.patch[0].n_AB_W).max_abs() <= SAME_NORMAL {
+            return false;
+        }
+        let points = self.patch.drain(..).map(|point| NearPoint {
+            geom_a: a,
+            geom_b: b,
+            point,
+            opened: true,
+        });
+        self.points.splice(start..end, points);
+        self.opened = true;
+        true
     }
 
     /// Makes the next update compute, for `kin` is of another configuration.
@@ -103,6 +148,11 @@ impl Scan {
             let [i, j] = [near[0].geom_a, near[0].geom_b].map(|geom| geom as usize);
             self.patch.clear();
             self.patch.extend(near.iter().map(|p| p.point));
+            if near[0].opened {
+                let [a, b] = [i, j].map(|geom| (&system.geoms[geom].shape, &self.X_WG[geom]));
+                self.narrow.contact_motions_along(a.0, a.1, b.0, b.1, &self.patch, out);
+                continue;
+            }
             self.narrow.contact_motions(
                 &system.geoms[i].shape,
                 &self.X_WG[i],

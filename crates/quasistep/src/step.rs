@@ -121,41 +121,43 @@ impl System {
         work: &mut Workspace,
     ) -> Result<(), StepError> {
         work.timer.enter(Stage::Contact); // 3
+        self.update_contacts(params, place, work);
+        work.timer.enter(Stage::Assemble); // 4 to 6
         let kin = match place {
-            Where::Start => {
-                work.contacts.update(self, &work.scan);
-                &work.scan.kin
+            Where::Start => &work.scan.kin,
+            Where::Middle => &work.scan_mid.kin,
+        };
+        work.load.update(self, state, input, params, kin)?;
+        work.report.n_candidates = work.scan.n_candidates;
+        let q = &state.q;
+        self.solve_opened(params, place, work, |work| {
+            let solved = match params.formulation {
+                Formulation::Anitescu { cone } => {
+                    return anitescu::solve(self, q, place, cone, params, true, work);
+                }
+                Formulation::Coulomb { cone } => coulomb::solve(self, q, place, cone, params, work),
+                Formulation::Dynamic { cone } => dynamic::solve(self, q, cone, params, work),
+            };
+            match solved {
+                Err(why) if why.is_about_friction() => {
+                    let cone = params.formulation.cone();
+                    self.stand_in(q, place, cone, params, why, work)
+                }
+                other => other,
             }
+        })
+    }
+
+    /// Rows of the near points of one of the step's configurations.
+    pub(crate) fn update_contacts(&self, params: &StepParams, place: Where, work: &mut Workspace) {
+        match place {
+            Where::Start => work.contacts.update(self, &work.scan),
             Where::Middle => {
                 work.contacts.update(self, &work.scan_mid);
                 let half = 0.5 * params.time_step;
                 work.contacts.rewind(&work.scan, &work.report.v, half);
-                &work.scan_mid.kin
-            }
-        };
-        work.timer.enter(Stage::Assemble); // 4 to 6
-        work.load.update(self, state, input, params, kin)?;
-        work.report.n_candidates = work.scan.n_candidates;
-        let q = &state.q;
-        match params.formulation {
-            Formulation::Anitescu { cone } => {
-                anitescu::solve(self, q, place, cone, params, true, work)?;
-            }
-            Formulation::Coulomb { cone } | Formulation::Dynamic { cone } => {
-                let solved = if params.formulation.carries_velocity() {
-                    dynamic::solve(self, q, cone, params, work)
-                } else {
-                    coulomb::solve(self, q, place, cone, params, work)
-                };
-                match solved {
-                    Err(why) if why.is_about_friction() => {
-                        self.stand_in(q, place, cone, params, why, work)?;
-                    }
-                    other => other?,
-                }
             }
         }
-        Ok(())
     }
 
     pub(crate) fn check(&self, state: &State, input: &Drive<'_>) -> Result<(), StepError> {

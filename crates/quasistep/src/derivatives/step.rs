@@ -46,7 +46,9 @@ impl System {
         work.report.n_candidates = work.scan.n_candidates;
         // on the exact set of loaded contacts, whatever a step may be off by
         let exact = StepParams { accuracy: 0.0, ..params.clone() };
-        anitescu::solve(self, &state.q, Where::Start, cone, &exact, true, work)?;
+        self.solve_opened(params, Where::Start, work, |work| {
+            anitescu::solve(self, &state.q, Where::Start, cone, &exact, true, work)
+        })?;
         work.remember(&exact);
 
         out.kinks = StepKinks::default();
