@@ -1,6 +1,6 @@
 //! What a scene contains and how it starts, in words: the same on the command line and in Python.
 
-use crate::run::FirstStep;
+use crate::run::{FirstStep, NearestPair};
 use crate::scene::Scene;
 use crate::words::step_words;
 use quasistep::{Role, StepParams};
@@ -84,21 +84,34 @@ impl fmt::Display for Contents {
     }
 }
 
+/// Most overlapping pairs that are named, the deepest; of more it says how many.
+const NAMED: usize = 8;
+
 impl FirstStep {
     /// How the scene starts, as `quasistep check` says it.
     pub fn in_words(&self, scene: &Scene) -> String {
         let margin = scene.params.contact_margin;
         let n = self.report.contacts.len();
-        let nearest = match &self.nearest {
-            Some(pair) if pair.distance < -1e-9 => format!(
-                "overlap at the start: {} and {}, {:.3e} m deep",
-                pair.a, pair.b, -pair.distance
-            ),
-            Some(pair) => {
-                format!("nearest pair: {} and {}, {:.3e} m apart", pair.a, pair.b, pair.distance)
-            }
-            None => "nothing is near anything".into(),
-        };
+        let deep = self.pairs.iter().filter(|pair| pair.distance < -1e-9);
+        let mut lines: Vec<String> = deep
+            .map(|NearestPair { a, b, distance }| {
+                format!("overlap at the start: {a} and {b}, {:.3e} m deep", -distance)
+            })
+            .collect();
+        if lines.len() > NAMED + 1 {
+            let more = lines.len() - NAMED;
+            lines.truncate(NAMED);
+            lines.push(format!("and {more} more pairs that overlap"));
+        }
+        if lines.is_empty() {
+            lines.push(match self.pairs.first() {
+                Some(NearestPair { a, b, distance }) => {
+                    format!("nearest pair: {a} and {b}, {distance:.3e} m apart")
+                }
+                None => "nothing is near anything".into(),
+            });
+        }
+        let nearest = lines.join("\n  ");
         let c = &self.report.certificate;
         format!(
             "  at the start: {n} contact points within {margin} m\n  {nearest}\n  \

@@ -5,7 +5,9 @@ use quasistep::{
     ContactMode, ForceUniqueness, MotionUniqueness, State, StepError, StepInput, StepParams,
     StepReport, Uniqueness, Workspace, Wrench,
 };
+use quasistep_geometry::signed_distance;
 use quasistep_record::{self as record, Contact, Finish, Frame, Mode, Recording};
+use std::collections::BTreeMap;
 use std::ops::ControlFlow;
 
 /// One step of a run, shown to the observer after it was taken.
@@ -49,7 +51,7 @@ pub struct RunOutcome {
     pub stopped: Option<StepError>,
 }
 
-/// Nearest pair of bodies at the start.
+/// A pair of bodies near one another at the start.
 #[derive(Clone, Debug, PartialEq)]
 pub struct NearestPair {
     /// Body A, `model/link`.
@@ -65,8 +67,8 @@ pub struct NearestPair {
 pub struct FirstStep {
     /// What the step computed.
     pub report: StepReport,
-    /// Nearest pair within the contact margin before it.
-    pub nearest: Option<NearestPair>,
+    /// Pairs within the contact margin before it, the nearest first.
+    pub pairs: Vec<NearestPair>,
 }
 
 impl Scene {
@@ -154,13 +156,28 @@ impl Scene {
         self.sample(self.params.time_step, &mut input);
         let report = self.system.step_with(&mut state, &input, &self.params, &mut work)?.clone();
         let model = self.system.model();
-        let nearest =
-            report.contacts.iter().min_by(|x, y| x.phi.total_cmp(&y.phi)).map(|c| NearestPair {
-                a: model.body(c.body_a as usize).name.clone(),
-                b: model.body(c.body_b as usize).name.clone(),
-                distance: c.phi,
-            });
-        Ok(FirstStep { report, nearest })
+        let mut kin = model.create_kinematics();
+        model.kinematics(&self.start.q, &mut kin);
+        let mut distances: BTreeMap<(u32, u32), f64> = BTreeMap::new();
+        for c in &report.contacts {
+            let distance = if c.phi < 0.0 {
+                // the report's is along the face over which a deep body leaves: another one may be nearer
+                let [a, b] = [c.geom_a, c.geom_b].map(|geom| &self.system.geoms()[geom as usize]);
+                let [X_WA, X_WB] = [a, b].map(|geom| kin.X_WB[geom.body] * geom.X_BG);
+                signed_distance(&a.shape, &X_WA, &b.shape, &X_WB).phi
+            } else {
+                c.phi
+            };
+            let least = distances.entry((c.body_a, c.body_b)).or_insert(distance);
+            *least = least.min(distance);
+        }
+        let name = |body: u32| model.body(body as usize).name.clone();
+        let mut pairs: Vec<NearestPair> = distances
+            .into_iter()
+            .map(|((a, b), distance)| NearestPair { a: name(a), b: name(b), distance })
+            .collect();
+        pairs.sort_by(|x, y| x.distance.total_cmp(&y.distance));
+        Ok(FirstStep { report, pairs })
     }
 
     /// Runs the scene and asks after every step with exact Coulomb friction whether its answer is the only
