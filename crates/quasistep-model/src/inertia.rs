@@ -64,4 +64,48 @@ impl BodyInertia {
         }
         Ok(())
     }
+    /// The same mass with the nearest inertia, by the Frobenius norm, that a rigid body can have.
+    ///
+    /// The principal axes stay. The moments become `I_i = j_1 + j_2 + j_3 − j_i` of second moments
+    /// `j_i = ∫ x_i² dm ≥ 0`, which are the least squares fit to the moments given.
+    #[must_use]
+    pub fn nearest_possible(&self) -> Self {
+        let (given, axes) = self.inertia.symmetric_eigen();
+        let moments = nearest_moments(given);
+        let mut inertia = Mat3::ZERO;
+        for (moment, axis) in moments.iter().zip(axes) {
+            for i in 0..3 {
+                inertia.rows[i] += axis * (axis[i] * moment);
+            }
+        }
+        // exactly symmetric
+        let inertia = (inertia + inertia.transpose()) * 0.5;
+        Self { inertia, ..*self }
+    }
+}
+
+/// Least squares over second moments ≥ 0: of the fits in which some of them are 0, the nearest valid one.
+fn nearest_moments(given: [f64; 3]) -> [f64; 3] {
+    let sum: f64 = given.iter().sum();
+    let mut best = ([0.0; 3], f64::INFINITY);
+    for positive in 0..8_u32 {
+        let is_free = |i: usize| positive & (1 << i) != 0;
+        let total: f64 = (0..3).filter(|&i| is_free(i)).map(|i| sum - given[i]).sum();
+        // normal equations (1 + e eᵀ) j = sum − I, solved by Sherman and Morrison's formula
+        let shift = total / f64::from(1 + positive.count_ones());
+        let mut second = [0.0; 3];
+        for i in (0..3).filter(|&i| is_free(i)) {
+            second[i] = sum - given[i] - shift;
+        }
+        if second.iter().any(|j| *j < 0.0) {
+            continue;
+        }
+        let trace: f64 = second.iter().sum();
+        let moments = second.map(|j| trace - j);
+        let distance: f64 = (0..3).map(|i| (moments[i] - given[i]).powi(2)).sum();
+        if distance < best.1 {
+            best = (moments, distance);
+        }
+    }
+    best.0
 }

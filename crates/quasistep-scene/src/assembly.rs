@@ -1,6 +1,7 @@
 //! Models of a scene, gathered into bodies, shapes, drives and a start configuration.
 
 use crate::cloud::CloudReport;
+use crate::collisions::{Instance, SelfCollision};
 use crate::document::{At, unknown};
 use crate::error::SceneError;
 use crate::extents::{Extents, bounds};
@@ -37,6 +38,12 @@ pub(crate) struct Assembly {
     pub clouds: Vec<CloudReport>,
     /// Boxes around the bodies added since they were last taken.
     pub extents: Extents,
+    /// Models in the order of the scene, after one for the world.
+    pub instances: Vec<Instance>,
+    /// By body, its place among `instances`.
+    pub instance_of: Vec<u32>,
+    /// Pairs of bodies that the models' files exclude from contact.
+    pub never_touch: Vec<[usize; 2]>,
     /// Poses of bodies at the start.
     X_WB: Vec<Pose>,
     /// What was made of a file, in a sentence each.
@@ -65,7 +72,17 @@ pub(crate) struct NewBody<'a> {
 /// Keys that every model may have.
 const MODEL_KEYS: [&str; 6] = ["repeat", "gravity", "parent", "joints", "color", "friction"];
 /// Keys of a model that is a robot from a URDF file, beside those of every model.
-const URDF_KEYS: [&str; 6] = ["urdf", "packages", "pose", "joint", "start", "start_velocity"];
+const URDF_KEYS: [&str; 9] = [
+    "urdf",
+    "srdf",
+    "packages",
+    "repair",
+    "self_collision",
+    "pose",
+    "joint",
+    "start",
+    "start_velocity",
+];
 /// Keys of a body; a model that is one body has them beside those of every model.
 const BODY_KEYS: [&str; 11] = [
     "shape",
@@ -111,6 +128,9 @@ impl Assembly {
             warnings: Vec::new(),
             clouds: Vec::new(),
             extents: Extents::default(),
+            instances: vec![Instance { name: "world".into(), self_collision: SelfCollision::None }],
+            instance_of: vec![0],
+            never_touch: Vec::new(),
             X_WB: vec![Pose::IDENTITY],
             notes: Vec::new(),
         }
@@ -146,7 +166,7 @@ impl Assembly {
         if at.entry("urdf").is_some() {
             keys.extend(URDF_KEYS);
         } else if at.entry("bodies").is_some() {
-            keys.push("bodies");
+            keys.extend(["bodies", "self_collision"]);
         } else {
             keys.extend(BODY_KEYS);
         }
@@ -167,6 +187,10 @@ impl Assembly {
             None => WORLD,
             Some(at) => self.body(at)?,
         };
+        self.instances.push(Instance {
+            name: name.to_owned(),
+            self_collision: SelfCollision::read(map.get("self_collision"))?,
+        });
         if let Some(urdf) = map.get("urdf") {
             urdf_model::add(self, name, urdf, &map, dir, parent, &rules, &defaults)?;
         } else if let Some(bodies) = map.get("bodies") {
@@ -362,6 +386,7 @@ impl Assembly {
                 gravity: new.gravity,
             })
             .map_err(|e| new.at.error(e.to_string()))?;
+        self.instance_of.push(self.instances.len() as u32 - 1);
         self.bodies.push(new.name);
         self.joints.push(new.joint_name);
         self.roles.push(role);

@@ -537,6 +537,17 @@ pub(crate) fn list(names: &[&str]) -> String {
     }
 }
 
+/// The first names of a list, and how many more there are.
+pub(crate) fn list_some(names: &[&str]) -> String {
+    const MOST: usize = 6;
+    let shown: Vec<String> = names.iter().take(MOST).map(|n| format!("`{n}`")).collect();
+    let more = match names.len().saturating_sub(MOST) {
+        0 => String::new(),
+        n => format!(" and {n} more"),
+    };
+    format!("{}{more}", shown.join(", "))
+}
+
 /// Names in a complaint; of more than these people read none.
 const MOST_NAMES: usize = 30;
 

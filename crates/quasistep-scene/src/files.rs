@@ -6,6 +6,7 @@
 
 use std::cell::RefCell;
 use std::collections::BTreeMap;
+use std::ffi::OsString;
 use std::io;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -56,6 +57,41 @@ pub(crate) fn read(path: &Path) -> io::Result<Vec<u8>> {
             _ => Err(io::Error::new(io::ErrorKind::NotFound, "it is not among the scene's files")),
         }
     })
+}
+
+/// What is made from outside of the scene, the output of a program for one, under a name of its own:
+/// kept as if it were a file of this name.
+pub(crate) fn made(name: &str, make: impl FnOnce() -> io::Result<Vec<u8>>) -> io::Result<Vec<u8>> {
+    let path = Path::new(name);
+    let known = SOURCE.with_borrow(|source| {
+        let Some(Source { files, disk }) = source else { return None };
+        match files.get(path) {
+            Some(known) => Some(known.clone()),
+            None => (!disk).then_some(None),
+        }
+    });
+    match known {
+        Some(Some(bytes)) => return Ok(bytes.to_vec()),
+        Some(None) => return Err(io::ErrorKind::NotFound.into()),
+        None => {}
+    }
+    let made = make();
+    let kept = made.as_ref().ok().map(|bytes| Arc::from(bytes.as_slice()));
+    SOURCE.with_borrow_mut(|source| {
+        if let Some(source) = source {
+            source.files.insert(path.to_owned(), kept);
+        }
+    });
+    made
+}
+
+/// The value of an environment variable, if it is set.
+pub(crate) fn environment(name: &str) -> Option<OsString> {
+    let value = made(&format!("${name}"), || {
+        let value = std::env::var_os(name).ok_or(io::ErrorKind::NotFound)?;
+        Ok(value.into_encoded_bytes())
+    });
+    String::from_utf8(value.ok()?).ok().map(OsString::from)
 }
 
 /// The text of a file.

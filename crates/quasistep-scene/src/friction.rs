@@ -1,8 +1,8 @@
 //! Friction in a scene file: of surfaces, and of pairs.
 
+use crate::collisions::matching_pairs;
 use crate::document::{At, Map};
 use crate::error::SceneError;
-use crate::scene::matching_pairs;
 use quasistep::{FrictionException, PairFriction, Surface};
 
 /// Friction of a surface that says nothing.

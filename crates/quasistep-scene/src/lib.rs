@@ -20,6 +20,7 @@
 
 mod assembly;
 mod cloud;
+mod collisions;
 mod commands;
 mod contents;
 mod control;

@@ -2,6 +2,7 @@
 
 use crate::assembly::Assembly;
 use crate::cloud::CloudReport;
+use crate::collisions::Collisions;
 use crate::commands::{Commands, three};
 use crate::control::ControlSection;
 use crate::curve::{Curve, Grid};
@@ -10,7 +11,6 @@ use crate::error::SceneError;
 use crate::extents::Extents;
 use crate::facts::Fact;
 use crate::friction::SceneFriction;
-use crate::joints::fits_body;
 use crate::source::SceneSource;
 use quasistep::{
     Certificate, Cone, Fallback, Formulation, Inertia, Integration, PrescribedRate, Role, State,
@@ -183,19 +183,26 @@ impl Scene {
             start,
             start_velocity,
             mut warnings,
-            notes,
+            mut notes,
             clouds,
+            instances,
+            instance_of,
+            never_touch,
             ..
         } = assembly;
         let models = map.need("models")?;
         let model = builder.build().map_err(|e| models.error(e.to_string()))?;
         let geom_bodies: Vec<&str> = geoms.iter().map(|g| bodies[g.body].as_str()).collect();
-        let excluded = excluded_pairs(map.get("collisions"), &geom_bodies)?;
+        let collisions =
+            Collisions { models: &instances, instances: &instance_of, never_touch: &never_touch };
+        let excluded =
+            collisions.excluded(map.get("collisions"), &geoms, &bodies, &mut warnings)?;
         let friction_exceptions = friction.exceptions(&geom_bodies)?;
-        let system = System::new(SystemDef {
+        let mut system = System::new(SystemDef {
             model,
             geoms,
             roles,
+            instances: instance_of.clone(),
             friction: friction.rule,
             friction_exceptions,
             excluded,
@@ -210,6 +217,7 @@ impl Scene {
             .model()
             .check_q(&q)
             .map_err(|e| models.error(format!("start configuration: {e}")))?;
+        collisions.exclude_overlaps(&mut system, &q, &mut notes);
         let mut v = vec![0.0; if start_velocity.is_empty() { 0 } else { system.model().n_v() }];
         for (body, rates) in start_velocity {
             v[system.model().body(body).v.clone()].copy_from_slice(&rates);
@@ -417,54 +425,6 @@ fn read_cone(at: &At<'_>) -> Result<Cone, SceneError> {
     }
     let valid = "give `round`, `box`, or an even number of edges from 2 to 1024";
     Err(at.error(format!("{} was seen; {valid}", at.seen())))
-}
-
-/// Pairs of shapes whose bodies fit two patterns; a pattern that fits none is a mistake.
-pub(crate) fn matching_pairs(
-    a: &At<'_>,
-    b: &At<'_>,
-    geom_bodies: &[&str],
-) -> Result<Vec<(usize, usize)>, SceneError> {
-    let find = |at: &At<'_>| -> Result<Vec<usize>, SceneError> {
-        let pattern = at.text()?;
-        let found: Vec<usize> =
-            (0..geom_bodies.len()).filter(|&i| fits_body(pattern, geom_bodies[i])).collect();
-        if found.is_empty() {
-            let mut names = geom_bodies.to_vec();
-            names.dedup();
-            return Err(at.error(crate::document::unknown("body with shapes", pattern, &names)));
-        }
-        Ok(found)
-    };
-    let (first, second) = (find(a)?, find(b)?);
-    let mut pairs = Vec::new();
-    for &i in &first {
-        for &j in &second {
-            if i != j {
-                pairs.push((i, j));
-            }
-        }
-    }
-    Ok(pairs)
-}
-
-fn excluded_pairs(
-    at: Option<&At<'_>>,
-    geom_bodies: &[&str],
-) -> Result<Vec<(usize, usize)>, SceneError> {
-    let Some(at) = at else { return Ok(Vec::new()) };
-    let map = at.map(&["exclude"])?;
-    let mut all = Vec::new();
-    for pair in map.get("exclude").map(At::list).transpose()?.unwrap_or_default() {
-        let names = pair.list()?;
-        let [a, b] = names.as_slice() else {
-            return Err(
-                pair.error(format!("{} names were seen; give two bodies or patterns", names.len()))
-            );
-        };
-        all.extend(matching_pairs(a, b, geom_bodies)?);
-    }
-    Ok(all)
 }
 
 fn read_wrenches(

@@ -3,13 +3,12 @@
 use crate::assembly::{Assembly, Defaults, MASSLESS, NewBody, Rules, coordinates_of};
 use crate::document::{At, Map};
 use crate::error::SceneError;
-use crate::files;
 use crate::friction::Given;
 use crate::joints::{Settings, chain, start};
 use crate::mesh;
 use crate::shapes::{Piece, Weight, drawn, hull, pose};
 use crate::start_velocity::StartVelocity;
-use crate::urdf::{self, Geometry, Urdf};
+use crate::urdf::{self, Geometry, Places, Urdf};
 use quasistep_geometry::Shape;
 use quasistep_math::{Pose, Vec3};
 use quasistep_model::{BodyInertia, JointKind, Mimic};
@@ -29,30 +28,45 @@ pub(crate) fn add(
     rules: &Rules<'_>,
     defaults: &Defaults,
 ) -> Result<(), SceneError> {
-    let path = dir.join(at.text()?);
-    if !files::is_file(&path) {
-        return Err(at.error(format!(
-            "the file {} does not exist; paths start at the scene's folder",
-            path.display()
-        )));
-    }
     let mut packages: BTreeMap<String, PathBuf> = BTreeMap::new();
     if let Some(given) = map.get("packages") {
         for (name, folder) in given.entries()? {
             packages.insert(name.to_owned(), dir.join(folder.text()?));
         }
     }
-    let robot = urdf::read(&path, &packages)?;
+    let find = |at: &At<'_>| -> Result<PathBuf, SceneError> {
+        let places = Places { dir, packages: &packages };
+        places
+            .find(at.text()?)
+            .map_err(|why| at.error(format!("{why}; a relative path starts at the scene's folder")))
+    };
+    let path = find(at)?;
+    let refuse_repairs = match map.get("repair") {
+        None => false,
+        Some(at) => at.word(&[("nearest", false), ("error", true)])?,
+    };
+    let places = Places { dir: path.parent().unwrap_or(Path::new(".")), packages: &packages };
+    let mut robot = urdf::read(&path, &places, refuse_repairs)?;
     assembly.warnings.extend(robot.warnings.iter().cloned());
 
-    let order = outward(&robot);
+    if let Some(at) = map.get("srdf") {
+        let index: BTreeMap<&str, usize> =
+            robot.links.iter().enumerate().map(|(k, link)| (link.name.as_str(), k)).collect();
+        let link_of = |name: &str| index.get(name).copied();
+        let (pairs, warnings) = urdf::read_srdf(&find(at)?, &link_of)?;
+        robot.never_touch.extend(pairs);
+        assembly.warnings.extend(warnings);
+    }
+    let order = &robot.tree.order;
     let first = assembly.bodies.len();
     let mut body_of_link = vec![0; robot.links.len()];
     for (k, &link) in order.iter().enumerate() {
         body_of_link[link] = first + k;
     }
-    for &link in &order {
-        let joint = robot.joints.iter().find(|j| j.child == link);
+    let joint_index: BTreeMap<&str, usize> =
+        robot.joints.iter().enumerate().map(|(k, j)| (j.name.as_str(), k)).collect();
+    for &link in order {
+        let joint = robot.tree.joint_of[link].map(|k| &robot.joints[k]);
         let inertial = robot.links[link].inertial.as_ref();
         let inertia = inertial.map_or(MASSLESS, |i| BodyInertia {
             mass: i.mass,
@@ -104,9 +118,9 @@ pub(crate) fn add(
             }
             Some(joint) => {
                 let mimic = joint.mimic.as_ref().map(|m| {
-                    let leader = robot.joints.iter().find(|j| j.name == m.joint);
+                    let leader = joint_index.get(m.joint.as_str());
                     Mimic {
-                        body: leader.map_or(0, |l| body_of_link[l.child]),
+                        body: leader.map_or(0, |&l| body_of_link[robot.joints[l].child]),
                         multiplier: m.multiplier,
                         offset: m.offset,
                     }
@@ -131,19 +145,10 @@ pub(crate) fn add(
         let body = assembly.add_body(body)?;
         add_shapes(assembly, body, &robot, link, defaults, at)?;
     }
+    assembly
+        .never_touch
+        .extend(robot.never_touch.iter().map(|pair| pair.map(|link| body_of_link[link])));
     Ok(())
-}
-
-/// Links from the root outwards, parents first, in document order.
-fn outward(robot: &Urdf) -> Vec<usize> {
-    let mut order = vec![robot.root];
-    let mut next = 0;
-    while next < order.len() {
-        let link = order[next];
-        order.extend(robot.joints.iter().filter(|j| j.parent == link).map(|j| j.child));
-        next += 1;
-    }
-    order
 }
 
 fn kind(kind: &urdf::JointType) -> JointKind {

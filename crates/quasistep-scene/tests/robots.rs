@@ -167,7 +167,7 @@ fn mistakes_in_a_robot_name_file_and_line() {
     wrong("effort=\"30\"", "effort=\"nan\"", 12, &["`nan` is no finite number"]);
     wrong("<axis xyz=\"0 1 0\"/>", "<axis xyz=\"0 0 0\"/>", 11, &["direction"]);
     wrong("size=\"0.4 0.1 0.1\"", "size=\"0.4 0.1\"", 6, &["2 numbers", "must have 3"]);
-    wrong("size=\"0.4 0.1 0.1\"", "size=\"0.4 0 0.1\"", 6, &["> 0"]);
+    wrong("size=\"0.4 0.1 0.1\"", "size=\"0.4 -1 0.1\"", 6, &["≥ 0"]);
     wrong(
         "<box size=\"0.4 0.1 0.1\"/>",
         "<mesh filename=\"no.stl\"/>",

@@ -2,7 +2,7 @@
 
 use crate::error::SystemError;
 use crate::friction::{Friction, FrictionException, FrictionTable, PairFriction, Surface};
-use quasistep_geometry::Shape;
+use quasistep_geometry::{Aabb, BroadPhase, NarrowPhase, Shape};
 use quasistep_math::Pose;
 use quasistep_model::{JointKind, Model, WORLD};
 
@@ -65,6 +65,8 @@ pub struct SystemDef {
     pub geoms: Vec<Geom>,
     /// Drive of each body's joint, one per body; the world and fixed joints are [`Role::Passive`].
     pub roles: Vec<Role>,
+    /// Model instance (robot or object) of each body, one per body: see [`System::may_touch`].
+    pub instances: Vec<u32>,
     /// Rule for pair friction.
     pub friction: PairFriction,
     /// Pairs of geoms with friction of their own; of several for a pair the later wins.
@@ -79,6 +81,7 @@ pub struct System {
     pub(crate) model: Model,
     pub(crate) geoms: Vec<Geom>,
     pub(crate) roles: Vec<Role>,
+    instances: Vec<u32>,
     friction: FrictionTable,
     /// Upper triangle over geoms: may this pair touch?
     may_touch: Vec<bool>,
@@ -103,9 +106,18 @@ impl System {
     ///
     /// The first thing that does not fit, by name.
     pub fn new(def: SystemDef) -> Result<Self, SystemError> {
-        let SystemDef { model, geoms, roles, friction, friction_exceptions, excluded } = def;
+        let SystemDef { model, geoms, roles, instances, friction, friction_exceptions, excluded } =
+            def;
         let n_bodies = model.n_bodies();
         check_roles(&model, &roles)?;
+        if instances.len() != n_bodies {
+            let seen = format!("{} entries", instances.len());
+            return Err(bad(
+                "instances".into(),
+                seen,
+                format!("one for each of {n_bodies} bodies"),
+            ));
+        }
         for geom in &geoms {
             let what = || format!("shape `{}`", geom.name);
             if geom.body >= n_bodies {
@@ -131,7 +143,7 @@ impl System {
         let friction = FrictionTable::new(friction, surfaces, &friction_exceptions, |i| {
             geoms[i].name.clone()
         })?;
-        let mut may_touch = touchable(&model, &geoms, &roles);
+        let mut may_touch = touchable(&model, &geoms, &roles, &instances);
         for (a, b) in excluded {
             in_range("excluded pair", a, b)?;
             may_touch[a.min(b) * n + a.max(b)] = false;
@@ -150,6 +162,7 @@ impl System {
             model,
             geoms,
             roles,
+            instances,
             friction,
             may_touch,
             commanded,
@@ -252,8 +265,53 @@ impl System {
     }
 
     /// True if this pair of geoms is ever tested for contact.
+    ///
+    /// Never tested are geoms that do not move against each other, of two bodies that a joint connects, and of
+    /// bodies of one model instance that a joint connects through fixed joints of this instance. (A free joint
+    /// connects nothing, and the world itself is not a neighbour.)
     pub fn may_touch(&self, a: usize, b: usize) -> bool {
         self.may_touch[a.min(b) * self.geoms.len() + a.max(b)]
+    }
+
+    /// Pairs of geoms of one model instance that may touch and overlap at `q` by more than `tolerance`, in m,
+    /// with their depth, in m.
+    ///
+    /// # Panics
+    ///
+    /// If `q` is shorter than the model's.
+    pub fn self_overlaps(&self, q: &[f64], tolerance: f64) -> Vec<(usize, usize, f64)> {
+        let mut kin = self.model.create_kinematics();
+        self.model.kinematics(q, &mut kin);
+        let poses: Vec<Pose> = self.geoms.iter().map(|g| kin.X_WB[g.body] * g.X_BG).collect();
+        let boxes: Vec<Aabb> =
+            self.geoms.iter().zip(&poses).map(|(g, X_WG)| g.shape.aabb(X_WG)).collect();
+        let mut pairs = Vec::new();
+        let instance = |geom: usize| self.instances[self.geoms[geom].body];
+        let own = |a: usize, b: usize| instance(a) == instance(b) && self.may_touch(a, b);
+        BroadPhase::new().pairs(&boxes, 0.0, own, &mut pairs);
+        let mut narrow = NarrowPhase::new();
+        let mut overlaps = Vec::new();
+        for (a, b) in pairs {
+            let (a, b) = (a as usize, b as usize);
+            let (A, B) = (&self.geoms[a].shape, &self.geoms[b].shape);
+            let depth = -narrow.signed_distance(A, &poses[a], B, &poses[b]).phi;
+            if depth > tolerance {
+                overlaps.push((a, b, depth));
+            }
+        }
+        overlaps
+    }
+
+    /// Takes pairs of geoms out of those that may touch.
+    ///
+    /// # Panics
+    ///
+    /// If a geom does not exist.
+    pub fn exclude(&mut self, pairs: &[(usize, usize)]) {
+        let n = self.geoms.len();
+        for &(a, b) in pairs {
+            self.may_touch[a.min(b) * n + a.max(b)] = false;
+        }
     }
 
     /// Number of pairs of geoms that may touch.
@@ -324,19 +382,28 @@ fn check_roles(model: &Model, roles: &[Role]) -> Result<(), SystemError> {
     Ok(())
 }
 
-/// Upper triangle over geoms: pairs that move against each other and are not neighbours.
-fn touchable(model: &Model, geoms: &[Geom], roles: &[Role]) -> Vec<bool> {
+/// Upper triangle over geoms: pairs that move against each other and that no joint connects.
+fn touchable(model: &Model, geoms: &[Geom], roles: &[Role], instances: &[u32]) -> Vec<bool> {
     let n_bodies = model.n_bodies();
-    // bodies welded together by fixed joints act as the outermost body of the weld
+    // bodies welded together by fixed joints move as the outermost body of the weld
     let mut weld: Vec<usize> = (0..n_bodies).collect();
+    // and count as one link as far as the weld is within one instance
+    let mut link: Vec<usize> = (0..n_bodies).collect();
     for i in 1..n_bodies {
         let body = model.body(i);
         if matches!(body.joint, JointKind::Fixed) {
             weld[i] = weld[body.parent];
+            if instances[i] == instances[body.parent] && body.parent != WORLD {
+                link[i] = link[body.parent];
+            }
         }
     }
-    let neighbour = |child: usize, other: usize| {
-        child != WORLD && other != WORLD && weld[model.body(child).parent] == other
+    let hangs_on = |child: usize, other: usize| {
+        let body = model.body(child);
+        child != WORLD
+            && body.parent != WORLD
+            && !matches!(body.joint, JointKind::Free)
+            && link[body.parent] == other
     };
     // a body moves freely if a dof on its path is a variable of the step
     let mut free = vec![false; n_bodies];
@@ -353,9 +420,12 @@ fn touchable(model: &Model, geoms: &[Geom], roles: &[Role]) -> Vec<bool> {
     let mut may_touch = vec![false; n * n];
     for i in 0..n {
         for j in i + 1..n {
-            let (a, b) = (weld[geoms[i].body], weld[geoms[j].body]);
-            may_touch[i * n + j] =
-                a != b && (free[a] || free[b]) && !neighbour(a, b) && !neighbour(b, a);
+            let (a, b) = (geoms[i].body, geoms[j].body);
+            may_touch[i * n + j] = weld[a] != weld[b]
+                && link[a] != link[b]
+                && (free[a] || free[b])
+                && !hangs_on(link[a], link[b])
+                && !hangs_on(link[b], link[a]);
         }
     }
     may_touch

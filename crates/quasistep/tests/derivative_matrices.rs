@@ -206,6 +206,7 @@ fn joints_that_carry_and_follow_others() {
         geom(tip, ball(0.05), [0.1, 0.0, 0.0], 0),
         geom(leaf, ball(0.1), [0.1, 0.0, -0.15], 1),
     ];
+    def.instances = vec![0; roles.len()];
     (def.model, def.roles) = (model, roles);
     let system = System::new(def).unwrap();
     let model = system.model();

@@ -70,6 +70,7 @@ fn arm(joints: &[(Vec3, Vec3, f64)], tip: Vec3, size: f64, obstacles: &[(Vec3, f
     let system = System::new(SystemDef {
         model,
         geoms,
+        instances: vec![0; roles.len()],
         roles,
         friction: PairFriction::default(),
         friction_exceptions: Vec::new(),

@@ -1,6 +1,7 @@
 //! `<joint>`: how a link hangs on its parent.
 
-use super::link::{Link, axis};
+use super::Reader;
+use super::link::axis;
 use super::xml::Xml;
 use crate::error::SceneError;
 use quasistep_math::{Pose, Vec3};
@@ -21,8 +22,10 @@ pub(crate) struct Joint {
     /// In N or N·m.
     pub effort: Option<f64>,
     pub mimic: Option<MimicOf>,
-    /// Has `<dynamics>` with damping or friction.
-    pub damped: bool,
+    /// Viscous damping, in N·s/m or N·m·s/rad.
+    pub damping: f64,
+    /// Dry friction, in N or N·m.
+    pub friction: f64,
 }
 
 /// Kind of a joint; axes in its own frame.
@@ -47,7 +50,13 @@ pub(crate) struct MimicOf {
 
 const TYPES: [&str; 6] = ["fixed", "revolute", "continuous", "prismatic", "planar", "floating"];
 
-pub(super) fn read(at: &Xml<'_, '_>, links: &[Link]) -> Result<Joint, SceneError> {
+/// Reads a joint; `link` gives the index of the link that an element names.
+pub(super) fn read(
+    at: &Xml<'_, '_>,
+    link: &dyn Fn(&Xml<'_, '_>) -> Result<usize, SceneError>,
+    reader: &mut Reader<'_, '_>,
+) -> Result<Joint, SceneError> {
+    let name = at.text("name")?;
     let kind = match at.text("type")? {
         "fixed" => JointType::Fixed,
         "revolute" => JointType::Revolute { axis: axis(at)? },
@@ -62,15 +71,8 @@ pub(super) fn read(at: &Xml<'_, '_>, links: &[Link]) -> Result<Joint, SceneError
         // the model's planar joint moves in the x–y plane of its frame: turn z onto the axis
         origin.rotation = origin.rotation * turn_z_to(*axis);
     }
-    let link = |tag: &str| -> Result<usize, SceneError> {
-        let end = at.child(tag).ok_or_else(|| at.error(format!("<{tag}> is missing")))?;
-        let name = end.text("link")?;
-        let names: Vec<&str> = links.iter().map(|l| l.name.as_str()).collect();
-        names
-            .iter()
-            .position(|n| *n == name)
-            .ok_or_else(|| end.error(crate::document::unknown("link", name, &names)))
-    };
+    let end =
+        |tag: &str| link(&at.child(tag).ok_or_else(|| at.error(format!("<{tag}> is missing")))?);
     let moves = matches!(kind, JointType::Revolute { .. } | JointType::Prismatic { .. });
     let limit = at.child("limit");
     let limits = match &limit {
@@ -89,44 +91,43 @@ pub(super) fn read(at: &Xml<'_, '_>, links: &[Link]) -> Result<Joint, SceneError
         }
         _ => None,
     };
-    let effort = match &limit {
-        Some(limit) => limit.numbers::<1>("effort")?.map(|[e]| e),
-        None => None,
+    let at_least_0 = |element: &Option<Xml<'_, '_>>, name: &str| match element {
+        Some(element) if element.attribute(name).is_some() => element.non_negative(name).map(Some),
+        _ => Ok(None),
     };
-    if let (Some(e), Some(limit)) = (effort, &limit)
-        && e < 0.0
-    {
-        return Err(limit.error(format!("effort {e} was seen; it must be ≥ 0")));
-    }
+    let dynamics = at.child("dynamics");
     let mimic = match at.child("mimic") {
-        None => None,
+        Some(mimic) if matches!(kind, JointType::Fixed) => {
+            let text = format!("joint `{name}`: <mimic> of a fixed joint: it stays fixed");
+            reader.findings.warn(mimic.line(), text);
+            None
+        }
         Some(mimic) => Some(MimicOf {
             joint: mimic.text("joint")?.to_owned(),
             line: mimic.line(),
             multiplier: mimic.numbers::<1>("multiplier")?.map_or(1.0, |[x]| x),
             offset: mimic.numbers::<1>("offset")?.map_or(0.0, |[x]| x),
         }),
+        None => None,
     };
-    let damped = match at.child("dynamics") {
-        None => false,
-        Some(dynamics) => {
-            let value = |name: &str| dynamics.numbers::<1>(name);
-            [value("damping")?, value("friction")?].into_iter().flatten().any(|[x]| x != 0.0)
-        }
-    };
+    reader.findings.ignore(at.other_tags(&READ));
     Ok(Joint {
-        name: at.text("name")?.to_owned(),
+        name: name.to_owned(),
         line: at.line(),
         kind,
-        parent: link("parent")?,
-        child: link("child")?,
+        parent: end("parent")?,
+        child: end("child")?,
         origin,
         limits,
-        effort,
+        effort: at_least_0(&limit, "effort")?,
         mimic,
-        damped,
+        damping: at_least_0(&dynamics, "damping")?.unwrap_or(0.0),
+        friction: at_least_0(&dynamics, "friction")?.unwrap_or(0.0),
     })
 }
+
+/// Elements of a joint that are read.
+const READ: [&str; 7] = ["origin", "parent", "child", "axis", "limit", "dynamics", "mimic"];
 
 /// A rotation that takes z to this direction.
 fn turn_z_to(axis: Vec3) -> quasistep_math::Quat {

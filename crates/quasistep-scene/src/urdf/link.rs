@@ -1,11 +1,11 @@
 //! `<link>`: inertia and shapes.
 
-use super::Places;
+use super::Reader;
+use super::findings::{FRAMES, MISSING_VISUALS, SHAPES_WITHOUT_MASS};
 use super::xml::Xml;
 use crate::error::SceneError;
-use crate::files;
 use quasistep_math::{Mat3, Pose, Vec3};
-use quasistep_model::BodyInertia;
+use quasistep_model::{BodyInertia, InertiaError};
 use std::collections::BTreeMap;
 use std::path::PathBuf;
 
@@ -13,8 +13,7 @@ use std::path::PathBuf;
 #[derive(Clone, Debug)]
 pub(crate) struct Link {
     pub name: String,
-    pub line: usize,
-    /// About the centre of mass, in the axes of the link.
+    /// About the centre of mass, in the axes of the link; `None` for a frame.
     pub inertial: Option<BodyInertia>,
     pub visuals: Vec<Part>,
     pub collisions: Vec<Part>,
@@ -39,33 +38,41 @@ pub(crate) enum Geometry {
     Mesh { path: PathBuf, scale: [f64; 3] },
 }
 
-type Materials = BTreeMap<String, [f32; 4]>;
+pub(super) type Materials = BTreeMap<String, [f32; 4]>;
 
-pub(super) fn read(
-    at: &Xml<'_, '_>,
-    places: &Places<'_>,
-    materials: &Materials,
-) -> Result<Link, SceneError> {
-    let parts = |tag: &str| -> Result<Vec<Part>, SceneError> {
-        at.children(tag).map(|part| self::part(&part, places, materials)).collect()
-    };
-    Ok(Link {
-        name: at.text("name")?.to_owned(),
-        line: at.line(),
-        inertial: at.child("inertial").map(|i| inertial(&i)).transpose()?,
-        visuals: parts("visual")?,
-        collisions: parts("collision")?,
-    })
+/// What a shape is there for.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Purpose {
+    Look,
+    Collide,
 }
 
-fn inertial(at: &Xml<'_, '_>) -> Result<BodyInertia, SceneError> {
+pub(super) fn read(at: &Xml<'_, '_>, reader: &mut Reader<'_, '_>) -> Result<Link, SceneError> {
+    let name = at.text("name")?.to_owned();
+    let inertial_at = at.child("inertial");
+    let inertial = match &inertial_at {
+        None => None,
+        Some(inertial_at) => inertial(inertial_at, &name, reader)?,
+    };
+    let visuals = parts(at, &name, Purpose::Look, reader)?;
+    let collisions = parts(at, &name, Purpose::Collide, reader)?;
+    if inertial_at.is_none() && !collisions.is_empty() {
+        reader.findings.group(SHAPES_WITHOUT_MASS, at.line(), &name);
+    }
+    reader.findings.ignore(at.other_tags(&["inertial", "visual", "collision"]));
+    Ok(Link { name, inertial, visuals, collisions })
+}
+
+fn inertial(
+    at: &Xml<'_, '_>,
+    link: &str,
+    reader: &mut Reader<'_, '_>,
+) -> Result<Option<BodyInertia>, SceneError> {
     let missing = |tag: &str| at.error(format!("<{tag}> is missing"));
-    let mass_at = at.child("mass").ok_or_else(|| missing("mass"))?;
-    let mass = mass_at.number("value")?;
-    if mass <= 0.0 {
-        return Err(mass_at.error(format!(
-            "a mass of {mass} kg was seen; it must be > 0, or leave <inertial> out"
-        )));
+    let mass = at.child("mass").ok_or_else(|| missing("mass"))?.non_negative("value")?;
+    if mass == 0.0 {
+        reader.findings.group(FRAMES, at.line(), link);
+        return Ok(None);
     }
     let moments = at.child("inertia").ok_or_else(|| missing("inertia"))?;
     let [xx, yy, zz] = [moments.number("ixx")?, moments.number("iyy")?, moments.number("izz")?];
@@ -75,95 +82,143 @@ fn inertial(at: &Xml<'_, '_>) -> Result<BodyInertia, SceneError> {
     let local = Mat3::symmetric([xx, yy, zz, product("ixy")?, product("ixz")?, product("iyz")?]);
     let X = at.origin()?;
     let R = X.rotation.to_matrix();
-    let inertia = BodyInertia { mass, com: X.translation, inertia: R * local * R.transpose() };
-    inertia.check().map_err(|e| moments.error(e.to_string()))?;
-    Ok(inertia)
-}
-
-fn part(at: &Xml<'_, '_>, places: &Places<'_>, materials: &Materials) -> Result<Part, SceneError> {
-    let geometry_at = at.child("geometry").ok_or_else(|| at.error("<geometry> is missing"))?;
-    let color = match at.child("material") {
-        None => None,
-        Some(material) => match color(&material)? {
-            Some(color) => Some(color),
-            None => material.attribute("name").and_then(|name| materials.get(name)).copied(),
-        },
-    };
-    let friction = at.child("proximity_properties").and_then(|p| {
-        let value = p.child("mu_dynamic").or_else(|| p.child("mu_static"));
-        value.map(|v| {
-            let mu = v.number("value")?;
-            if mu >= 0.0 {
-                Ok(mu)
-            } else {
-                Err(v.error(format!("friction {mu} was seen; it must be ≥ 0")))
+    let given = BodyInertia { mass, com: X.translation, inertia: R * local * R.transpose() };
+    match given.check() {
+        Ok(()) => Ok(Some(given)),
+        Err(error @ (InertiaError::NegativeMoment { .. } | InertiaError::Triangle { .. })) => {
+            let repaired = given.nearest_possible();
+            // moments far beyond what numbers can hold stay impossible
+            if reader.refuse_repairs || repaired.check().is_err() {
+                let hint = "leave out `repair: error` to take the nearest possible inertia";
+                return Err(moments.error(format!("{error}; {hint}")));
             }
-        })
-    });
-    Ok(Part {
-        origin: at.origin()?,
-        geometry: geometry(&geometry_at, places)?,
-        color,
-        friction: friction.transpose()?,
-    })
+            let principal = |inertia: &BodyInertia| {
+                let [a, b, c] = inertia.inertia.symmetric_eigen().0;
+                format!("[{a:.6e}, {b:.6e}, {c:.6e}]")
+            };
+            reader.findings.warn(
+                moments.line(),
+                format!(
+                    "link `{link}`: no rigid body has the principal moments {} kg·m²; taken as the nearest \
+                     possible, {}",
+                    principal(&given),
+                    principal(&repaired)
+                ),
+            );
+            Ok(Some(repaired))
+        }
+        Err(error) => Err(moments.error(error.to_string())),
+    }
 }
 
-fn geometry(at: &Xml<'_, '_>, places: &Places<'_>) -> Result<Geometry, SceneError> {
+fn parts(
+    link_at: &Xml<'_, '_>,
+    link: &str,
+    purpose: Purpose,
+    reader: &mut Reader<'_, '_>,
+) -> Result<Vec<Part>, SceneError> {
+    let tag = if purpose == Purpose::Look { "visual" } else { "collision" };
+    let mut parts = Vec::new();
+    for at in link_at.children(tag) {
+        let Some(geometry) = geometry(&at, link, purpose, reader)? else { continue };
+        let material = at.child("material");
+        let own = material.as_ref().map(color).transpose()?.flatten();
+        let color = own.or_else(|| {
+            let name = material.as_ref()?.attribute("name")?;
+            reader.materials.get(name).copied()
+        });
+        let proximity = at.child("proximity_properties");
+        let mu = proximity.and_then(|p| p.child("mu_dynamic").or_else(|| p.child("mu_static")));
+        parts.push(Part {
+            origin: at.origin()?,
+            geometry,
+            color,
+            friction: mu.map(|mu| mu.non_negative("value")).transpose()?,
+        });
+    }
+    Ok(parts)
+}
+
+/// The geometry of a shape; `None` if it has no extent or is a picture that is not there.
+fn geometry(
+    part: &Xml<'_, '_>,
+    link: &str,
+    purpose: Purpose,
+    reader: &mut Reader<'_, '_>,
+) -> Result<Option<Geometry>, SceneError> {
+    let at = part.child("geometry").ok_or_else(|| part.error("<geometry> is missing"))?;
     let Some(shape) = at.elements().next() else {
-        return Err(
-            at.error("<geometry> is empty; it holds a box, sphere, cylinder, capsule or mesh")
-        );
+        let error =
+            at.error("<geometry> is empty; it holds a box, sphere, cylinder, capsule or mesh");
+        if purpose == Purpose::Collide {
+            return Err(error);
+        }
+        reader.findings.forgive(&error, "not drawn");
+        return Ok(None);
     };
-    let half_length = || Ok::<f64, SceneError>(0.5 * shape.positive("length")?);
-    match shape.tag() {
+    let length = |name: &str| shape.non_negative(name);
+    let (geometry, smallest) = match shape.tag() {
         "box" => {
             let size: [f64; 3] = shape
                 .numbers("size")?
                 .ok_or_else(|| shape.error("the attribute `size` is missing"))?;
-            if size.iter().any(|s| *s <= 0.0) {
-                return Err(shape.error(format!("size {size:?} was seen; every edge must be > 0")));
+            if size.iter().any(|s| *s < 0.0) {
+                return Err(shape.error(format!("size {size:?} was seen; every edge must be ≥ 0")));
             }
-            Ok(Geometry::Box { half: size.map(|s| 0.5 * s) })
+            let smallest = size.into_iter().fold(f64::INFINITY, f64::min);
+            (Geometry::Box { half: size.map(|s| 0.5 * s) }, smallest)
         }
-        "sphere" => Ok(Geometry::Sphere { radius: shape.positive("radius")? }),
-        "cylinder" => Ok(Geometry::Cylinder {
-            radius: shape.positive("radius")?,
-            half_length: half_length()?,
-        }),
+        "sphere" => {
+            let radius = length("radius")?;
+            (Geometry::Sphere { radius }, radius)
+        }
+        "cylinder" => {
+            let (radius, length) = (length("radius")?, length("length")?);
+            (Geometry::Cylinder { radius, half_length: 0.5 * length }, radius.min(length))
+        }
         "capsule" => {
-            Ok(Geometry::Capsule { radius: shape.positive("radius")?, half_length: half_length()? })
+            let (radius, length) = (length("radius")?, length("length")?);
+            // one without length is a sphere
+            if length == 0.0 {
+                (Geometry::Sphere { radius }, radius)
+            } else {
+                (Geometry::Capsule { radius, half_length: 0.5 * length }, radius)
+            }
         }
         "mesh" => {
-            let scale = shape.numbers("scale")?.unwrap_or([1.0; 3]);
-            Ok(Geometry::Mesh { path: locate(&shape, places)?, scale })
+            let scale = match shape.some_numbers("scale", 1..=3)?.as_deref() {
+                None => [1.0; 3],
+                Some(&[all]) => {
+                    let text = format!("link `{link}`: scale=\"{all}\": taken for x, y and z");
+                    reader.findings.warn(shape.line(), text);
+                    [all; 3]
+                }
+                Some(&[x, y, z]) => [x, y, z],
+                _ => return Err(shape.error("two scales were seen; give three, for x, y and z")),
+            };
+            match reader.places.find(shape.text("filename")?) {
+                Ok(path) => (Geometry::Mesh { path, scale }, f64::INFINITY),
+                Err(_) if purpose == Purpose::Look => {
+                    reader.findings.group(MISSING_VISUALS, shape.line(), link);
+                    return Ok(None);
+                }
+                Err(why) => return Err(shape.error(why)),
+            }
         }
-        other => Err(shape.error(crate::document::unknown(
-            "geometry",
-            other,
-            &["box", "sphere", "cylinder", "capsule", "mesh"],
-        ))),
-    }
-}
-
-/// The file that a mesh names: `package://`, `file://` or relative to the robot's folder.
-fn locate(at: &Xml<'_, '_>, places: &Places<'_>) -> Result<PathBuf, SceneError> {
-    let name = at.text("filename")?;
-    let path = if let Some(rest) = name.strip_prefix("package://") {
-        let (package, rest) = rest.split_once('/').unwrap_or((rest, ""));
-        let Some(folder) = places.packages.get(package) else {
-            return Err(at.error(format!(
-                "{name} was seen; say where the package is: `packages: {{{package}: folder}}` beside `urdf`"
+        other => {
+            return Err(shape.error(crate::document::unknown(
+                "geometry",
+                other,
+                &["box", "sphere", "cylinder", "capsule", "mesh"],
             )));
-        };
-        folder.join(rest)
-    } else {
-        places.dir.join(name.strip_prefix("file://").unwrap_or(name))
+        }
     };
-    if files::is_file(&path) {
-        Ok(path)
-    } else {
-        Err(at.error(format!("the mesh file {} does not exist", path.display())))
+    if smallest > 0.0 {
+        return Ok(Some(geometry));
     }
+    let text = format!("link `{link}`: a {} of size 0: left out", shape.tag());
+    reader.findings.warn(shape.line(), text);
+    Ok(None)
 }
 
 /// The colour of a `<material>`, if it gives one.
@@ -174,7 +229,7 @@ pub(super) fn color(material: &Xml<'_, '_>) -> Result<Option<[f32; 4]>, SceneErr
     Ok(Some(rgba.map(|c| c.clamp(0.0, 1.0) as f32)))
 }
 
-/// Unit of an axis attribute: x if it is left out, as URDF says.
+/// The direction of an axis: x if it is left out, as URDF says.
 pub(super) fn axis(at: &Xml<'_, '_>) -> Result<Vec3, SceneError> {
     let Some(axis) = at.child("axis") else { return Ok(Vec3::X) };
     let xyz: [f64; 3] =

@@ -2,27 +2,92 @@
 
 use crate::error::SceneError;
 use quasistep_math::Pose;
-use roxmltree::Node;
+use roxmltree::{Document, Error, Node, ParsingOptions};
+
+/// Prefixes that a file may use without declaring them.
+const MOST_PREFIXES: usize = 32;
+/// Elements and attributes of a file; a robot of 10 000 links has some 200 000.
+const MOST_NODES: u32 = 4_000_000;
+
+/// A file's text without its comments, and where its lines begin.
+pub(crate) struct Source<'f> {
+    pub file: &'f str,
+    pub text: String,
+    line_starts: Vec<usize>,
+    /// Length of what was put into the root element, and where.
+    inserted: (usize, usize),
+}
+
+impl<'f> Source<'f> {
+    /// Takes comments out of a text; every line stays where it is.
+    pub fn new(text: &str, file: &'f str) -> Self {
+        let mut kept = String::with_capacity(text.len());
+        let mut rest = text;
+        while let Some(start) = rest.find("<!--") {
+            kept.push_str(&rest[..start]);
+            // a comment without an end is left to the parser's complaint
+            let Some(length) = rest[start..].find("-->") else { break };
+            let end = start + length + 3;
+            kept.extend(rest[start..end].chars().filter(|c| *c == '\n'));
+            rest = &rest[end..];
+        }
+        kept.push_str(rest);
+        let line_starts =
+            std::iter::once(0).chain(kept.match_indices('\n').map(|(at, _)| at + 1)).collect();
+        Self { file, text: kept, line_starts, inserted: (0, 0) }
+    }
+
+    /// Declares the prefixes that the text uses and does not declare: many files use those of
+    /// extensions in this way.
+    pub fn declare_prefixes(&mut self) {
+        for _ in 0..MOST_PREFIXES {
+            let Err(Error::UnknownNamespace(prefix, _)) = Document::parse(&self.text) else {
+                return;
+            };
+            let Some(root) = self.text.find("<robot") else { return };
+            let at = root + "<robot".len();
+            let declaration = format!(" xmlns:{prefix}=\"{prefix}\"");
+            self.inserted = (at, self.inserted.1 + declaration.len());
+            self.text.insert_str(at, &declaration);
+        }
+    }
+
+    /// The parsed text.
+    pub fn parse(&self) -> Result<Document<'_>, SceneError> {
+        let options = ParsingOptions { nodes_limit: MOST_NODES, ..ParsingOptions::default() };
+        Document::parse_with_options(&self.text, options).map_err(|e| {
+            let line = Some(e.pos().row as usize);
+            SceneError::new(self.file, line, "", format!("not valid XML: {e}"))
+        })
+    }
+
+    fn line(&self, position: usize) -> usize {
+        let (at, length) = self.inserted;
+        let position =
+            if position > at { position.saturating_sub(length).max(at) } else { position };
+        self.line_starts.partition_point(|start| *start <= position)
+    }
+}
 
 /// An element, with the name of the link or joint it belongs to.
 #[derive(Clone)]
 pub(crate) struct Xml<'a, 'f> {
     node: Node<'a, 'a>,
-    file: &'f str,
+    source: &'f Source<'f>,
     key: String,
 }
 
 impl<'a, 'f> Xml<'a, 'f> {
-    pub fn new(node: Node<'a, 'a>, file: &'f str) -> Self {
-        Self { node, file, key: label(&node) }
+    pub fn new(node: Node<'a, 'a>, source: &'f Source<'f>) -> Self {
+        Self { node, source, key: label(&node) }
     }
 
     pub fn error(&self, message: impl Into<String>) -> SceneError {
-        SceneError::new(self.file, Some(self.line()), &self.key, message)
+        SceneError::new(self.source.file, Some(self.line()), &self.key, message)
     }
 
     pub fn line(&self) -> usize {
-        self.node.document().text_pos_at(self.node.range().start).row as usize
+        self.source.line(self.node.range().start)
     }
 
     pub fn tag(&self) -> &'a str {
@@ -32,7 +97,7 @@ impl<'a, 'f> Xml<'a, 'f> {
     /// Child elements with this tag, whatever their namespace.
     pub fn children<'s>(&'s self, tag: &'s str) -> impl Iterator<Item = Xml<'a, 'f>> + 's {
         self.node.children().filter(move |n| n.is_element() && n.tag_name().name() == tag).map(
-            |node| Xml { node, file: self.file, key: format!("{} {}", self.key, label(&node)) },
+            |node| Xml { node, source: self.source, key: format!("{} {}", self.key, label(&node)) },
         )
     }
 
@@ -40,9 +105,15 @@ impl<'a, 'f> Xml<'a, 'f> {
     pub fn elements(&self) -> impl Iterator<Item = Xml<'a, 'f>> + '_ {
         self.node.children().filter(Node::is_element).map(|node| Xml {
             node,
-            file: self.file,
+            source: self.source,
             key: format!("{} {}", self.key, label(&node)),
         })
+    }
+
+    /// Tags of child elements that are not among these.
+    pub fn other_tags<'s>(&'s self, known: &'s [&str]) -> impl Iterator<Item = &'a str> + 's {
+        let elements = self.node.children().filter(Node::is_element);
+        elements.map(|n| n.tag_name().name()).filter(|tag| !known.contains(tag))
     }
 
     pub fn child(&self, tag: &str) -> Option<Xml<'a, 'f>> {
@@ -60,8 +131,12 @@ impl<'a, 'f> Xml<'a, 'f> {
         }
     }
 
-    /// Exactly `N` finite numbers in an attribute; `None` if it is not there.
-    pub fn numbers<const N: usize>(&self, name: &str) -> Result<Option<[f64; N]>, SceneError> {
+    /// Finite numbers in an attribute, as many as `valid` says; `None` if it is not there.
+    pub fn some_numbers(
+        &self,
+        name: &str,
+        valid: std::ops::RangeInclusive<usize>,
+    ) -> Result<Option<Vec<f64>>, SceneError> {
         let Some(text) = self.attribute(name) else { return Ok(None) };
         let mut values = Vec::new();
         for word in text.split_whitespace() {
@@ -75,10 +150,18 @@ impl<'a, 'f> Xml<'a, 'f> {
             }
         }
         let n = values.len();
-        let array = values.try_into().map_err(|_| {
-            self.error(format!("{name}=\"{text}\" was seen: {n} numbers; it must have {N}"))
-        })?;
-        Ok(Some(array))
+        if valid.contains(&n) {
+            return Ok(Some(values));
+        }
+        Err(self.error(format!(
+            "{name}=\"{text}\" was seen: {n} numbers; it must have {}",
+            valid.end()
+        )))
+    }
+
+    /// Exactly `N` finite numbers in an attribute; `None` if it is not there.
+    pub fn numbers<const N: usize>(&self, name: &str) -> Result<Option<[f64; N]>, SceneError> {
+        Ok(self.some_numbers(name, N..=N)?.and_then(|values| values.try_into().ok()))
     }
 
     /// A number that must be there.
@@ -87,10 +170,10 @@ impl<'a, 'f> Xml<'a, 'f> {
         Ok(self.numbers::<1>(name)?.map_or(0.0, |[x]| x))
     }
 
-    /// A number > 0 that must be there.
-    pub fn positive(&self, name: &str) -> Result<f64, SceneError> {
+    /// A number ≥ 0 that must be there.
+    pub fn non_negative(&self, name: &str) -> Result<f64, SceneError> {
         let x = self.number(name)?;
-        if x > 0.0 { Ok(x) } else { Err(self.error(format!("{name} is {x}; it must be > 0"))) }
+        if x >= 0.0 { Ok(x) } else { Err(self.error(format!("{name} is {x}; it must be ≥ 0"))) }
     }
 
     /// `<origin xyz rpy>`, the identity if it is left out.

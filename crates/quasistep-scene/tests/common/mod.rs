@@ -3,7 +3,7 @@
 #![allow(dead_code)]
 
 use quasistep_scene::{Scene, SceneError};
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 pub fn parse_with(text: &str, changes: &[(&str, &str)]) -> Result<Scene, SceneError> {
     let changes: Vec<(String, String)> =
@@ -30,4 +30,26 @@ pub fn expect(result: Result<Scene, SceneError>, place: &str, words: &[&str]) {
 #[track_caller]
 pub fn complaint(text: &str, place: &str, words: &[&str]) {
     expect(parse_with(text, &[]), place, words);
+}
+
+/// A folder of its own for a test, gone when the test ends.
+pub struct Folder(pub PathBuf);
+
+impl Folder {
+    pub fn new(name: &str) -> Self {
+        let path = std::env::temp_dir().join(format!("quasistep-{name}-{}", std::process::id()));
+        std::fs::create_dir_all(&path).unwrap();
+        Self(path)
+    }
+
+    pub fn file(&self, name: &str, text: &str) -> &Self {
+        std::fs::write(self.0.join(name), text).unwrap();
+        self
+    }
+}
+
+impl Drop for Folder {
+    fn drop(&mut self) {
+        let _ = std::fs::remove_dir_all(&self.0);
+    }
 }

@@ -107,6 +107,7 @@ impl World {
         SystemDef {
             model: self.builder.build().unwrap(),
             geoms: self.geoms,
+            instances: (0..self.roles.len() as u32).collect(),
             roles: self.roles,
             friction: PairFriction::Minimum,
             friction_exceptions: Vec::new(),

@@ -1,0 +1,108 @@
+//! Where the files are that a robot names: `package://`, `file://`, or relative to the robot's folder.
+
+use crate::document::list_some;
+use crate::files;
+use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
+
+/// Folders above a robot's that are searched for a package; no real tree is deeper.
+const MOST_FOLDERS: usize = 64;
+
+/// Where files named in a robot are found.
+pub(crate) struct Places<'a> {
+    /// Folder of the file that names them.
+    pub dir: &'a Path,
+    /// Folders of `package://name` that the scene gives.
+    pub packages: &'a BTreeMap<String, PathBuf>,
+}
+
+impl Places<'_> {
+    /// The file with this address.
+    ///
+    /// A package is looked for in the scene's `packages`; in the folders above, by their name, the name in their
+    /// `package.xml` and the folders within; in `ROS_PACKAGE_PATH`; in `share` of `AMENT_PREFIX_PATH`.
+    ///
+    /// # Errors
+    ///
+    /// Where it was looked for, in words.
+    pub fn find(&self, address: &str) -> Result<PathBuf, String> {
+        let Some(rest) = address.strip_prefix("package://") else {
+            let path = self.dir.join(address.strip_prefix("file://").unwrap_or(address));
+            return if files::is_file(&path) {
+                Ok(path)
+            } else {
+                Err(format!("the file {} does not exist", path.display()))
+            };
+        };
+        let (package, rest) = rest.split_once('/').unwrap_or((rest, ""));
+        let mut looked: Vec<PathBuf> = Vec::new();
+        let mut look = |folder: PathBuf| {
+            let path = folder.join(rest);
+            if files::is_file(&path) {
+                return Some(path);
+            }
+            looked.push(folder);
+            None
+        };
+        let given = self.packages.get(package);
+        let found = match given {
+            // what the scene says holds
+            Some(folder) => look(folder.clone()),
+            None => self.candidates(package).find_map(&mut look),
+        };
+        found.ok_or_else(|| {
+            let hint = if given.is_some() {
+                String::new()
+            } else {
+                format!(
+                    "; say where the package is: `packages: {{{package}: folder}}` beside `urdf`, or in ROS_PACKAGE_PATH"
+                )
+            };
+            let folders: Vec<String> = looked.iter().map(|p| p.display().to_string()).collect();
+            let folders: Vec<&str> = folders.iter().map(String::as_str).collect();
+            format!("{address} was not found in {}{hint}", list_some(&folders))
+        })
+    }
+
+    /// Folders that may be this package, likely ones first.
+    fn candidates(&self, package: &str) -> impl Iterator<Item = PathBuf> {
+        let mut all = Vec::new();
+        for above in self.dir.ancestors().take(MOST_FOLDERS) {
+            // a relative path ends in the empty one: the current folder
+            let is_named = above.file_name().is_some_and(|name| name == package);
+            if package.is_empty() || is_named || named_in_manifest(above, package) {
+                all.push(above.to_owned());
+            }
+            if !package.is_empty() {
+                all.push(above.join(package));
+            }
+        }
+        for folder in search_path("ROS_PACKAGE_PATH") {
+            if package.is_empty() || folder.file_name().is_some_and(|name| name == package) {
+                all.push(folder.clone());
+            }
+            all.push(folder.join(package));
+        }
+        all.extend(search_path("AMENT_PREFIX_PATH").map(|f| f.join("share").join(package)));
+        all.into_iter()
+    }
+}
+
+fn search_path(variable: &str) -> impl Iterator<Item = PathBuf> {
+    let value = files::environment(variable).unwrap_or_default();
+    let folders: Vec<PathBuf> =
+        std::env::split_paths(&value).filter(|f| !f.as_os_str().is_empty()).collect();
+    folders.into_iter()
+}
+
+/// True if a folder's `package.xml` gives it this name.
+fn named_in_manifest(folder: &Path, package: &str) -> bool {
+    let manifest = folder.join("package.xml");
+    if !files::is_file(&manifest) {
+        return false;
+    }
+    let Ok(text) = files::read_to_string(&manifest) else { return false };
+    let Ok(document) = roxmltree::Document::parse(&text) else { return false };
+    let name = document.root_element().children().find(|n| n.has_tag_name("name"));
+    name.and_then(|n| n.text()).is_some_and(|name| name.trim() == package)
+}

@@ -1,0 +1,119 @@
+//! How links hang together: one tree, whose followers have leaders.
+
+use super::findings::Findings;
+use super::joint::Joint;
+use super::link::Link;
+use super::xml::Xml;
+use crate::document::unknown;
+use crate::error::SceneError;
+use std::collections::BTreeMap;
+
+/// Links from the root outwards.
+#[derive(Clone, Debug)]
+pub(crate) struct Tree {
+    /// Indices of links, parents first, in the order of the file.
+    pub order: Vec<usize>,
+    /// By link, the joint on which it hangs; `None` for the root.
+    pub joint_of: Vec<Option<usize>>,
+}
+
+impl Tree {
+    /// Checks that every link but one hangs on one joint, and all on that one.
+    pub fn new(at: &Xml<'_, '_>, links: &[Link], joints: &[Joint]) -> Result<Self, SceneError> {
+        let mut joint_of: Vec<Option<usize>> = vec![None; links.len()];
+        let mut children: Vec<Vec<usize>> = vec![Vec::new(); links.len()];
+        for (k, joint) in joints.iter().enumerate() {
+            // the reader of joints has refused a second parent
+            joint_of[joint.child] = Some(k);
+            children[joint.parent].push(joint.child);
+        }
+        let mut roots = (0..links.len()).filter(|&l| joint_of[l].is_none());
+        let root = match (roots.next(), roots.next()) {
+            (None, _) if links.is_empty() => {
+                return Err(at.error("no <link> was seen; a robot has at least one"));
+            }
+            (None, _) => {
+                return Err(at.error(
+                    "every link has a parent: the joints form a loop; open it at one joint",
+                ));
+            }
+            (Some(root), None) => root,
+            (Some(first), Some(second)) => {
+                return Err(at.error(format!(
+                    "links `{}` and `{}` have no parent; a robot has one root: connect them by a joint",
+                    links[first].name, links[second].name
+                )));
+            }
+        };
+        let mut order = vec![root];
+        let mut reached = vec![false; links.len()];
+        reached[root] = true;
+        let mut next = 0;
+        while next < order.len() {
+            for &child in &children[order[next]] {
+                reached[child] = true;
+                order.push(child);
+            }
+            next += 1;
+        }
+        match reached.iter().position(|r| !r) {
+            None => Ok(Self { order, joint_of }),
+            Some(lost) => Err(at.error(format!(
+                "link `{}` is part of a loop of joints; open it at one joint",
+                links[lost].name
+            ))),
+        }
+    }
+}
+
+/// Every mimic joint names a joint that exists and is not itself led by it. Limits of a follower that
+/// leave its leader no range are dropped.
+pub(super) fn check_mimics(
+    joints: &mut [Joint],
+    findings: &mut Findings<'_>,
+) -> Result<(), SceneError> {
+    let index: BTreeMap<&str, usize> =
+        joints.iter().enumerate().map(|(k, j)| (j.name.as_str(), k)).collect();
+    let mut dropped = Vec::new();
+    for (k, joint) in joints.iter().enumerate() {
+        let Some(own) = &joint.mimic else { continue };
+        let key = format!("joint `{}` mimic", joint.name);
+        let fail =
+            |message: String| Err(SceneError::new(findings.file, Some(own.line), &key, message));
+        // q = scale × q of the joint reached + offset
+        let (mut at, mut scale, mut offset) = (k, 1.0, 0.0);
+        // a loop that this joint leads to is the complaint of its members
+        for _ in 0..joints.len() {
+            let Some(mimic) = &joints[at].mimic else { break };
+            let Some(&leader) = index.get(mimic.joint.as_str()) else {
+                let names: Vec<&str> = joints.iter().map(|j| j.name.as_str()).collect();
+                return fail(unknown("joint", &mimic.joint, &names));
+            };
+            if leader == k {
+                return fail(format!("`{}` leads back to itself; one joint must lead", joint.name));
+            }
+            (scale, offset) = (scale * mimic.multiplier, scale * mimic.offset + offset);
+            at = leader;
+        }
+        let (Some([lower, upper]), Some(leader)) = (joint.limits, joints[at].limits) else {
+            continue;
+        };
+        let ends = leader.map(|q| scale * q + offset);
+        let (least, most) = (ends[0].min(ends[1]), ends[0].max(ends[1]));
+        if least.max(lower) >= most.min(upper) && most > least {
+            dropped.push(k);
+        }
+    }
+    for k in dropped {
+        let joint = &mut joints[k];
+        joint.limits = None;
+        if let Some(mimic) = &joint.mimic {
+            let text = format!(
+                "joint `{}`: its limits leave its leader `{}` no range: dropped, the leader's hold",
+                joint.name, mimic.joint
+            );
+            findings.warn(mimic.line, text);
+        }
+    }
+    Ok(())
+}

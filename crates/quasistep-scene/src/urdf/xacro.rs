@@ -1,0 +1,99 @@
+//! Xacro: a macro language that the `xacro` program turns into URDF.
+
+use crate::error::SceneError;
+use crate::files;
+use std::io::{self, Read};
+use std::path::Path;
+use std::process::{Child, Command, Stdio};
+use std::sync::mpsc;
+use std::time::Duration;
+
+/// A robot takes `xacro` about a second; one that includes itself would never end.
+const LONGEST: Duration = Duration::from_secs(30);
+/// Bytes of an expanded robot; the largest in public use have 1 MB.
+const MOST_BYTES: u64 = 64 << 20;
+
+/// Ways to call it: the program, and the Python package where programs of packages are not on the path.
+const COMMANDS: [&[&str]; 2] =
+    [&["xacro"], &["python3", "-c", "import sys, xacro; sys.argv[0] = 'xacro'; xacro.main()"]];
+
+/// True if a text without its comments asks to be expanded.
+pub(super) fn is_xacro(text: &str, file: &Path) -> bool {
+    file.extension().is_some_and(|e| e.eq_ignore_ascii_case("xacro")) || text.contains("<xacro:")
+}
+
+/// The URDF that a xacro file stands for.
+pub(super) fn expand(path: &Path) -> Result<String, SceneError> {
+    let file = path.display().to_string();
+    let text = files::made(&format!("{file} (expanded)"), || run_first(path)).and_then(|bytes| {
+        String::from_utf8(bytes).map_err(|_| io::Error::other("its output is not UTF-8 text"))
+    });
+    text.map_err(|e| {
+        let why = if e.kind() == io::ErrorKind::NotFound {
+            "xacro was seen, and the program `xacro` is not installed: get it by `pip install xacro`, or expand \
+             the file elsewhere by `xacro file.xacro > file.urdf`"
+                .to_owned()
+        } else {
+            format!("`xacro` could not expand it: {e}")
+        };
+        SceneError::new(&file, None, "", why)
+    })
+}
+
+fn run_first(path: &Path) -> io::Result<Vec<u8>> {
+    for words in COMMANDS {
+        let mut command = Command::new(words[0]);
+        match run(command.args(&words[1..]).arg(path)) {
+            Err(e) if e.kind() == io::ErrorKind::NotFound => {}
+            Err(e) if e.to_string().contains("No module named 'xacro'") => {}
+            result => return result,
+        }
+    }
+    Err(io::ErrorKind::NotFound.into())
+}
+
+/// The output of a program that is stopped when it takes too long or writes too much.
+fn run(command: &mut Command) -> io::Result<Vec<u8>> {
+    /// Ends the program, however this ends.
+    struct Running(Child);
+    impl Drop for Running {
+        fn drop(&mut self) {
+            let _ = self.0.kill();
+            let _ = self.0.wait();
+        }
+    }
+    let command = command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped());
+    let mut running = Running(command.spawn()?);
+    let (send, receive) = mpsc::channel();
+    let pipes: [Option<Box<dyn Read + Send>>; 2] = [
+        running.0.stdout.take().map(|p| Box::new(p) as _),
+        running.0.stderr.take().map(|p| Box::new(p) as _),
+    ];
+    for (which, pipe) in pipes.into_iter().enumerate() {
+        let send = send.clone();
+        std::thread::spawn(move || {
+            let mut bytes = Vec::new();
+            let result = pipe.map_or(Ok(0), |p| p.take(MOST_BYTES).read_to_end(&mut bytes));
+            let _ = send.send((which, result.map(|_| bytes)));
+        });
+    }
+    let mut outputs = [Vec::new(), Vec::new()];
+    for _ in 0..2 {
+        let (which, bytes) = receive.recv_timeout(LONGEST).map_err(|_| {
+            io::Error::other(format!("it did not end within {} s", LONGEST.as_secs()))
+        })?;
+        outputs[which] = bytes?;
+        if outputs[which].len() as u64 == MOST_BYTES {
+            return Err(io::Error::other(format!("it wrote more than {} MB", MOST_BYTES >> 20)));
+        }
+    }
+    let [output, errors] = outputs;
+    if running.0.wait()?.success() {
+        return Ok(output);
+    }
+    let errors = String::from_utf8_lossy(&errors);
+    let lines: Vec<&str> = errors.lines().map(str::trim).filter(|l| !l.is_empty()).collect();
+    // of a traceback the last line, else the first: the others say from where files were included
+    let told = if errors.contains("Traceback") { lines.last() } else { lines.first() };
+    Err(io::Error::other(told.copied().unwrap_or("it failed without a word").to_owned()))
+}

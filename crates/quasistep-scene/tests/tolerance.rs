@@ -1,0 +1,225 @@
+//! Robots as their files are in the wild: what is read all the same, and what is said of it.
+#![allow(missing_docs)]
+
+mod common;
+
+use common::Folder;
+use quasistep_math::{Mat3, Vec3};
+use quasistep_model::BodyInertia;
+use quasistep_scene::Scene;
+use std::path::Path;
+
+fn scene_in(folder: &Path, keys: &str) -> Scene {
+    let text = format!("models: {{r: {{urdf: r.urdf{keys}}}}}\n");
+    Scene::parse(&text, "scene.yml", "scene", folder, &[]).unwrap_or_else(|e| panic!("{e}"))
+}
+
+/// A robot with these elements, and the one warning that it gives.
+#[track_caller]
+fn warned(name: &str, elements: &str, words: &[&str]) -> Scene {
+    let folder = Folder::new(name);
+    folder.file("r.urdf", &format!("<robot name=\"r\">\n{elements}\n</robot>\n"));
+    let scene = scene_in(&folder.0, "");
+    let [warning] = scene.warnings.as_slice() else { panic!("{:?}", scene.warnings) };
+    for word in words {
+        assert!(warning.contains(word), "`{warning}` does not say `{word}`");
+    }
+    assert!(warning.contains("r.urdf"), "{warning}");
+    scene
+}
+
+fn inertial(mass: f64, moments: [f64; 3]) -> String {
+    let [x, y, z] = moments;
+    format!(
+        "<inertial><mass value=\"{mass}\"/><inertia ixx=\"{x}\" iyy=\"{y}\" izz=\"{z}\"/></inertial>"
+    )
+}
+
+const BALL: &str = "<collision><geometry><sphere radius=\"0.1\"/></geometry></collision>";
+
+#[test]
+fn links_of_mass_0_are_frames_told_in_one_line() {
+    let links = format!(
+        "<link name=\"a\">{0}</link>\n<link name=\"b\">{0}</link>\n\
+         <joint name=\"j\" type=\"fixed\"><parent link=\"a\"/><child link=\"b\"/></joint>",
+        inertial(0.0, [1.0, 1.0, 1.0])
+    );
+    let scene = warned("frames", &links, &[":2:", "`a`, `b`", "frames"]);
+    assert_eq!(scene.system.model().body(1).inertia.mass, 0.0);
+}
+
+#[test]
+fn an_impossible_inertia_becomes_the_nearest_possible() {
+    let link = format!("<link name=\"a\">{}</link>", inertial(2.0, [1.0, 1.0, 5.0]));
+    let scene = warned("thin", &link, &[":2:", "`a`", "5.0", "nearest"]);
+    // a flat plate: of all with I_z = I_x + I_y the one nearest to (1, 1, 5)
+    let rows = scene.system.model().body(1).inertia.inertia.rows;
+    assert!((rows[0].x - 2.0).abs() < 1e-12 && (rows[2].z - 4.0).abs() < 1e-12, "{rows:?}");
+    let folder = Folder::new("refused");
+    folder.file("r.urdf", &format!("<robot name=\"r\">\n{link}\n</robot>\n"));
+    let text = "models: {r: {urdf: r.urdf, repair: error}}\n";
+    let error = Scene::parse(text, "scene.yml", "scene", &folder.0, &[]).unwrap_err().to_string();
+    assert!(error.contains("r.urdf:2: ") && error.contains("repair"), "{error}");
+}
+
+/// No other possible inertia on a fine grid around is nearer, whatever the axes.
+#[test]
+fn repairs_are_nearest_of_all() {
+    let turn = quasistep_math::Quat::from_axis_angle(Vec3::new(0.6, 0.0, 0.8), 0.7).to_matrix();
+    for moments in
+        [[1.0, 1.0, 5.0], [-1.0, 1.0, 1.0], [-2.0, -1.0, 3.0], [-1.0; 3], [0.0, 0.0, 1.0]]
+    {
+        let [x, y, z] = moments;
+        let inertia = turn * Mat3::symmetric([x, y, z, 0.0, 0.0, 0.0]) * turn.transpose();
+        let given = BodyInertia { mass: 1.0, com: Vec3::ZERO, inertia };
+        let repaired = given.nearest_possible();
+        repaired.check().unwrap();
+        let distance = |other: &Mat3| -> f64 {
+            (0..3).map(|i| (other.rows[i] - inertia.rows[i]).norm_squared()).sum()
+        };
+        let least = distance(&repaired.inertia);
+        assert!(least > 0.0);
+        // small moves in the six directions of symmetric matrices and in pairs of them
+        for k in 0..36 {
+            for size in [1e-3, -1e-3] {
+                let mut entries = [0.0; 6];
+                entries[k / 6] += size;
+                entries[k % 6] += if k % 2 == 0 { size } else { -size };
+                let moved = repaired.inertia + Mat3::symmetric(entries);
+                let other = BodyInertia { inertia: moved, ..given };
+                let [a, b, c] = moved.symmetric_eigen().0;
+                let is_possible = a >= 0.0 && a + b >= c && other.check().is_ok();
+                assert!(!is_possible || distance(&moved) >= least - 1e-12, "{moments:?} {k}");
+            }
+        }
+    }
+}
+
+#[test]
+fn shapes_without_extent_and_lost_pictures_are_left_out() {
+    let point = "<collision><geometry><sphere radius=\"0\"/></geometry></collision>";
+    let scene = warned(
+        "point",
+        &format!("<link name=\"a\">{}{point}</link>", inertial(1.0, [1.0; 3])),
+        &[":2:", "sphere of size 0"],
+    );
+    assert!(scene.system.geoms().is_empty());
+    let lost = "<visual><geometry><mesh filename=\"package://gone/a.stl\"/></geometry></visual>";
+    let link = format!("<link name=\"a\">{}{lost}{lost}</link>", inertial(1.0, [1.0; 3]));
+    warned("lost", &link, &["`a`", "not found", "not drawn"]);
+    let empty = "<visual><geometry/></visual>";
+    let link = format!("<link name=\"a\">{}{empty}</link>", inertial(1.0, [1.0; 3]));
+    warned("empty", &link, &["empty", "not drawn"]);
+}
+
+#[test]
+fn joints_that_mimic_in_odd_ways_are_read() {
+    let links = "<link name=\"a\"/><link name=\"b\"/><link name=\"c\"/>";
+    let hinge = |name: &str, child: &str, more: &str| {
+        format!(
+            "<joint name=\"{name}\" type=\"revolute\"><parent link=\"a\"/><child link=\"{child}\"/>\
+             <limit lower=\"0\" upper=\"{}\" effort=\"1\" velocity=\"1\"/>{more}</joint>",
+            if more.is_empty() { "1" } else { "0" }
+        )
+    };
+    // limits of 0 to 0 on the follower would hold its leader still
+    let elements =
+        format!("{links}\n{}\n{}", hinge("j", "b", ""), hinge("k", "c", "<mimic joint=\"j\"/>"));
+    let scene = warned("follower", &elements, &[":4:", "`k`", "limits", "dropped"]);
+    let limits = scene.system.model().limits();
+    assert_eq!((limits[0].lower, limits[0].upper), (0.0, 1.0));
+    let fixed = "<joint name=\"f\" type=\"fixed\"><parent link=\"a\"/><child link=\"c\"/><mimic joint=\"j\"/></joint>";
+    let elements = format!("{links}\n{}\n{fixed}", hinge("j", "b", ""));
+    warned("fixed", &elements, &[":4:", "`f`", "stays fixed"]);
+}
+
+#[test]
+fn the_world_may_be_a_parent_without_being_a_link() {
+    let elements = "<link name=\"a\"/>\n<joint name=\"j\" type=\"fixed\"><origin xyz=\"0 0 1\"/>\
+                    <parent link=\"world\"/><child link=\"a\"/></joint>";
+    let scene = warned("world", elements, &[":3:", "`world`", "added"]);
+    assert!(scene.system.model().body_by_name("r/a").is_some());
+}
+
+#[test]
+fn what_nothing_reads_is_named_once() {
+    let elements = "<link name=\"a\"/><gazebo/><gazebo reference=\"a\"/>\n<transmission name=\"t\"/>\n\
+                    <drake:joint_actuator/><!-- <xacro:macro/> -->";
+    warned(
+        "extensions",
+        elements,
+        &["not read: <gazebo> (2), <joint_actuator> (1), <transmission> (1)"],
+    );
+}
+
+#[test]
+fn a_xacro_file_without_the_program_says_how_to_get_it() {
+    let folder = Folder::new("xacro");
+    folder.file(
+        "r.urdf",
+        "<robot name=\"r\" xmlns:xacro=\"http://x\"><xacro:include filename=\"r.urdf\"/></robot>",
+    );
+    let text = "models: {r: {urdf: r.urdf}}\n";
+    let result = Scene::parse(text, "scene.yml", "scene", &folder.0, &[]);
+    // with the program: a file that includes itself
+    let error = result.unwrap_err().to_string();
+    assert!(error.contains("r.urdf: ") && error.contains("xacro"), "{error}");
+    assert_eq!(error.lines().count(), 1, "{error}");
+}
+
+#[test]
+fn packages_are_found_around_the_robot() {
+    let folder = Folder::new("packages");
+    let triangle = "solid t\nfacet normal 0 0 1\nouter loop\nvertex 0 0 0\nvertex 1 0 0\nvertex 0 1 0\n\
+                    endloop\nendfacet\nendsolid\n";
+    let robot = |address: &str| {
+        format!(
+            "<robot name=\"r\"><link name=\"a\"><visual><geometry><mesh filename=\"{address}\"/></geometry>\
+             </visual></link></robot>"
+        )
+    };
+    for dir in ["arm/urdf", "arm/meshes", "other"] {
+        std::fs::create_dir_all(folder.0.join(dir)).unwrap();
+    }
+    folder.file("arm/meshes/m.stl", triangle);
+    folder.file("arm/package.xml", "<package><name>arm_description</name></package>");
+    folder.file("other/m.stl", triangle);
+    for address in [
+        "package://arm/meshes/m.stl",
+        "package://arm_description/meshes/m.stl",
+        "package://other/m.stl",
+        "package:///meshes/m.stl",
+        "../meshes/m.stl",
+    ] {
+        folder.file("arm/urdf/r.urdf", &robot(address));
+        let text = "models: {r: {urdf: \"package://arm/urdf/r.urdf\"}}\n";
+        let scene = Scene::parse(text, "scene.yml", "scene", &folder.0, &[]);
+        let scene = scene.unwrap_or_else(|e| panic!("{address}: {e}"));
+        assert!(
+            scene.warnings.is_empty() && scene.drawing.len() == 1,
+            "{address}: {:?}",
+            scene.warnings
+        );
+    }
+}
+
+/// A long chain of links in a file of 2 MB: bounded time, in a debug build too.
+#[test]
+fn ten_thousand_links_are_read() {
+    use std::fmt::Write as _;
+    let mut text = String::from("<robot name=\"r\"><link name=\"l0\"/>\n");
+    for i in 1..10_000 {
+        let parent = i - 1;
+        let _ = writeln!(
+            text,
+            "<link name=\"l{i}\">{BALL}</link><joint name=\"j{i}\" type=\"fixed\">\
+             <parent link=\"l{parent}\"/><child link=\"l{i}\"/></joint>"
+        );
+    }
+    text.push_str("</robot>");
+    let folder = Folder::new("chain");
+    folder.file("r.urdf", &text);
+    let scene = scene_in(&folder.0, "");
+    assert_eq!(scene.system.model().n_bodies(), 10_001);
+    assert_eq!(scene.warnings.len(), 1, "{:?}", scene.warnings);
+}
