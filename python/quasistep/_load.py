@@ -13,12 +13,12 @@ if TYPE_CHECKING:
 
 
 def load(path: str | os.PathLike[str], set: Mapping[str, Any] | None = None) -> System:
-    """Reads a scene file.
+    """Reads a scene file, or a robot's file.
 
     Parameters
     ----------
     path : path
-        The file.
+        The file. For a robot's (``.urdf``, ``.xacro``) the scene is that which ``quasistep new`` writes.
     set : mapping of str to value, optional
         Values replaced by their dotted keys, as ``--set`` of the command line does:
         ``{"step.size": 0.05, "models.*.friction": 0.3}``.

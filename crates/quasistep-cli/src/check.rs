@@ -5,13 +5,16 @@ use crate::failure::Failure;
 use crate::spans::{Span, Spans};
 use quasistep::Formulation;
 use quasistep_reproduce::closed_loop;
-use quasistep_scene::Scene;
+use quasistep_scene::{Scene, SelfCollisions};
 
 pub fn check(arguments: &CheckArgs, quiet: bool) -> Result<(), Failure> {
     let changes = arguments.changes.pairs()?;
     let scene = Scene::load_with(&arguments.scene, &changes).map_err(Failure::usage)?;
     if !quiet {
         println!("{}", scene.contents());
+        if arguments.tree || scene.source().is_model() {
+            println!("{}", scene.outline());
+        }
     }
     for warning in &scene.warnings {
         eprintln!("warning: {warning}");
@@ -23,6 +26,9 @@ pub fn check(arguments: &CheckArgs, quiet: bool) -> Result<(), Failure> {
     })?;
     if !quiet {
         println!("{}", first.in_words(&scene));
+    }
+    if let Some(configurations) = arguments.self_collision {
+        tell_self_collisions(&scene.self_collisions(configurations as usize));
     }
     if let Some(section) = &scene.control {
         let outlook = closed_loop::outlook(&scene, section)
@@ -38,6 +44,31 @@ pub fn check(arguments: &CheckArgs, quiet: bool) -> Result<(), Failure> {
         println!("ok");
     }
     Ok(())
+}
+
+/// What random configurations show, and the lines of a scene that follow from it.
+fn tell_self_collisions(found: &SelfCollisions) {
+    let SelfCollisions { configurations, always, never, sometimes } = found;
+    println!("  of {configurations} random configurations, pairs of links overlap:");
+    println!(
+        "    always: {}, never: {}, sometimes: {}",
+        always.len(),
+        never.len(),
+        sometimes.len()
+    );
+    for ([a, b], n) in sometimes {
+        println!("      {a} and {b}: {n} times");
+    }
+    if always.is_empty() && never.is_empty() {
+        return;
+    }
+    println!("# these pairs need no test: lines for a scene");
+    println!("collisions:\n  exclude:");
+    for (pairs, why) in [(always, "always"), (never, "never")] {
+        for [a, b] in pairs {
+            println!("    - [{a:?}, {b:?}]  # {why}");
+        }
+    }
 }
 
 /// Says from when to when the scene's answers are the only ones.

@@ -7,6 +7,7 @@ mod check;
 mod clock;
 mod failure;
 mod mpc;
+mod new;
 mod reproduce;
 mod run;
 mod sample;
@@ -51,20 +52,33 @@ Examples:
   quasistep run scenes/iiwa_stacking.yml --step 0.4 --set step.contact_margin=0.05
   quasistep run scenes/pinch.yml --duration 5 -o out/pinch_short")]
     Run(RunArgs),
-    /// Validate a scene without running it, and say what it contains
+    /// Write a scene around a robot's file: springs at its joints, a floor, a command to edit
+    #[command(after_help = "\
+Examples:
+  quasistep new robot.urdf -o scene.yml
+  quasistep new scenes/models/iiwa7/iiwa7.urdf")]
+    New(NewArgs),
+    /// Validate a scene or a robot's file without running it, and say what it contains
     #[command(after_help = "\
 Examples:
   quasistep check scenes/gripper_2d.yml
+  quasistep check robot.urdf
+  quasistep check robot.urdf --self-collision 1000
   quasistep check my_scene.yml --set step.inertia=mass
   quasistep check scenes/gripper_2d.yml --formulation coulomb --uniqueness")]
     Check(CheckArgs),
-    /// Rewrite the page and the plots of a finished run
+    /// Rewrite the page and the plots of a finished run, or write the page of a scene or a robot as it starts
     #[command(after_help = "\
-Example:
-  quasistep view out/iiwa_stacking")]
+Examples:
+  quasistep view out/iiwa_stacking
+  quasistep view scenes/pinch.yml
+  quasistep view robot.urdf")]
     View {
-        /// Folder of a run
-        dir: PathBuf,
+        /// Folder of a run, scene file, or a robot's file
+        what: PathBuf,
+        /// Folder to write, for a scene or a robot [default: out/<name>]
+        #[arg(short, long, value_name = "DIR")]
+        out: Option<PathBuf>,
     },
     /// Regenerate figures and tables of the papers, each published number beside ours
     #[command(after_help = "\
@@ -134,9 +148,25 @@ enum Complementarity {
 }
 
 #[derive(Args)]
+struct NewArgs {
+    /// A robot's file, .urdf or .xacro
+    model: PathBuf,
+    /// Scene file to write, which must not exist [default: <model>.yml]
+    #[arg(short, long, value_name = "FILE")]
+    out: Option<PathBuf>,
+}
+
+#[derive(Args)]
 struct CheckArgs {
-    /// Scene file
+    /// Scene file, or a robot's file
     scene: PathBuf,
+    /// Show the tree of bodies, with joints, limits, masses and shapes (a robot's file always does)
+    #[arg(long)]
+    tree: bool,
+    /// Try N random configurations within the joints' limits, and say which pairs of links of a model overlap in
+    /// all or none of them
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=1_000_000))]
+    self_collision: Option<u32>,
     /// Run the scene and say at which times its motion and its contact forces are the only ones (needs
     /// --formulation coulomb)
     #[arg(long)]
@@ -218,7 +248,8 @@ fn main() -> ExitCode {
     let result = match &cli.command {
         Command::Run(arguments) => run::run(arguments, cli.quiet),
         Command::Check(arguments) => check::check(arguments, cli.quiet),
-        Command::View { dir } => view::view(dir, cli.quiet),
+        Command::New(arguments) => new::new(arguments, cli.quiet),
+        Command::View { what, out } => view::view(what, out.as_deref(), cli.quiet),
         Command::Reproduce(arguments) => reproduce::reproduce(arguments, cli.quiet),
         Command::Mpc(arguments) => mpc::mpc(arguments, cli.quiet),
         Command::Sample(arguments) => sample::sample(arguments, cli.quiet),

@@ -219,7 +219,7 @@ fn figures_are_listed_and_made() {
 
 #[test]
 fn every_command_has_help_with_examples() {
-    for command in ["run", "check", "view", "reproduce", "mpc"] {
+    for command in ["run", "new", "check", "view", "reproduce", "mpc"] {
         let (said, _) = ends(&quasistep(&[command, "--help"]), 0);
         assert!(
             said.contains("Example") && said.contains(&format!("quasistep {command} ")),
@@ -250,4 +250,34 @@ fn sample_writes_the_cloud_of_a_body() {
     );
     let (_, errors) = ends(&quasistep(&["sample", scene, "floor", "-o", name]), 2);
     assert!(errors.contains("no surface"), "{errors}");
+}
+
+#[test]
+fn a_robot_file_is_enough() {
+    let robot = "scenes/models/iiwa7/iiwa7.urdf";
+    let (said, _) = ends(&quasistep(&["check", robot, "--self-collision", "5"]), 0);
+    for word in [
+        "iiwa_link_7: revolute joint, from -3.05",
+        "N·m/rad",
+        "kg",
+        "5 random configurations",
+        "ok",
+    ] {
+        assert!(said.contains(word), "`{word}` is not in {said}");
+    }
+    let folder = Folder::new("robot");
+    let (said, _) = ends(&quasistep(&["view", robot, "-o", folder.text()]), 0);
+    assert!(said.contains("start.html") && folder.read("start.html").len() > 1000);
+    let scene = folder.0.join("scene.yml");
+    let scene = scene.to_str().unwrap();
+    ends(&quasistep(&["new", robot, "-o", scene]), 0);
+    let text = folder.read("scene.yml");
+    assert!(text.contains("iiwa7.urdf") && text.contains("stiffness"), "{text}");
+    // what exists stays
+    let (_, errors) = ends(&quasistep(&["new", robot, "-o", scene]), 2);
+    assert!(errors.contains("exists already"), "{errors}");
+    assert_eq!(folder.read("scene.yml"), text);
+    let out = folder.0.join("run");
+    let (said, _) = ends(&quasistep(&["run", scene, "-o", out.to_str().unwrap()]), 0);
+    assert!(said.contains("certified"), "{said}");
 }

@@ -2,6 +2,7 @@
 
 use crate::error::SceneError;
 use crate::files;
+use crate::model_file;
 use crate::scene::Scene;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -29,19 +30,31 @@ pub struct SceneSource {
 pub type SceneFile = (PathBuf, Option<Arc<[u8]>>);
 
 impl SceneSource {
-    /// A scene file and changes to it; the files that it names stay on the disk.
+    /// A scene file and changes to it; the files that it names stay on the disk. The file of a robot
+    /// (`.urdf`, `.xacro`) stands for the scene that [`scene_of_model`](crate::scene_of_model) writes.
     ///
     /// # Errors
     ///
-    /// If the scene file cannot be read.
+    /// If the scene file cannot be read, or the robot's has a mistake.
     pub fn read(path: &Path, changes: &[(String, String)]) -> Result<Self, SceneError> {
         let file = path.display().to_string();
-        let text = files::read_to_string(path).map_err(|e| {
-            SceneError::new(&file, None, "", format!("the scene file is not readable: {e}"))
-        })?;
-        let name = path.file_stem().and_then(|s| s.to_str()).unwrap_or("scene").to_owned();
         let dir = path.parent().unwrap_or(Path::new(".")).to_owned();
+        let text = if model_file::is_model(path) {
+            model_file::scene_of_model(path, &dir)?
+        } else {
+            files::read_to_string(path).map_err(|e| {
+                SceneError::new(&file, None, "", format!("the scene file is not readable: {e}"))
+            })?
+        };
+        let name = path.file_stem().and_then(|s| s.to_str()).unwrap_or("scene").to_owned();
         Ok(Self { text, file, name, dir, changes: changes.to_vec(), files: None })
+    }
+}
+
+impl SceneSource {
+    /// Was it read from the file of a robot rather than of a scene?
+    pub fn is_model(&self) -> bool {
+        model_file::is_model(Path::new(&self.file))
     }
 }
 

@@ -4,6 +4,7 @@
 mod common;
 
 use common::Folder;
+use quasistep::Role;
 use quasistep_math::{Mat3, Vec3};
 use quasistep_model::BodyInertia;
 use quasistep_scene::Scene;
@@ -222,4 +223,79 @@ fn ten_thousand_links_are_read() {
     let scene = scene_in(&folder.0, "");
     assert_eq!(scene.system.model().n_bodies(), 10_001);
     assert_eq!(scene.warnings.len(), 1, "{:?}", scene.warnings);
+}
+
+/// The scene that stands for a robot's file: what it does not say follows from the joints.
+#[test]
+fn a_robot_file_makes_a_scene_that_runs() {
+    let folder = Folder::new("alone");
+    let link = |name: &str, z: f64| {
+        format!(
+            "<link name=\"{name}\">{}<collision><origin xyz=\"0 0 {z}\"/><geometry><sphere radius=\"0.1\"/></geometry></collision></link>",
+            inertial(1.0, [1.0; 3])
+        )
+    };
+    let joint = |name: &str, kind: &str, parent: &str, child: &str, limit: &str| {
+        format!(
+            "<joint name=\"{name}\" type=\"{kind}\"><parent link=\"{parent}\"/><child link=\"{child}\"/><limit {limit}/></joint>"
+        )
+    };
+    let robot = [
+        "<robot name=\"r\">".to_owned(),
+        link("a", 0.0),
+        link("b", -0.5),
+        link("c", -1.0),
+        joint(
+            "on",
+            "revolute",
+            "a",
+            "b",
+            "lower=\"0.2\" upper=\"0.4\" effort=\"20\" velocity=\"1\"",
+        ),
+        joint("k", "prismatic", "b", "c", "lower=\"0\" upper=\"0.1\" effort=\"0\" velocity=\"1\""),
+        "</robot>".to_owned(),
+    ];
+    folder.file("two words.urdf", &robot.join("\n"));
+    let scene = Scene::load(folder.0.join("two words.urdf")).unwrap_or_else(|e| panic!("{e}"));
+    assert!(scene.source().is_model());
+    let Role::Actuated(on) = &scene.system.roles()[2] else { panic!("no drive") };
+    assert_eq!((on.stiffness[0], on.effort_limit[0]), (200.0, 20.0));
+    assert_eq!(scene.start.q, [0.3, 0.0]);
+    let first = scene.first_step().unwrap();
+    assert!(first.pairs.iter().all(|pair| pair.distance >= 0.0), "{:?}", first.pairs);
+    let outline = scene.outline();
+    assert!(
+        outline.contains("b: revolute joint, from 0.2 to 0.4 rad, spring 200 N·m/rad"),
+        "{outline}"
+    );
+    // an object lies free on the floor
+    folder.file("ball.urdf", &format!("<robot name=\"ball\">{}</robot>", link("ball", 0.0)));
+    let scene = Scene::load(folder.0.join("ball.urdf")).unwrap();
+    assert_eq!((scene.system.model().n_v(), scene.start.q[6]), (6, 0.1));
+}
+
+#[test]
+fn links_that_overlap_at_the_start_never_touch_unless_asked() {
+    let folder = Folder::new("overlap");
+    // three links in a row on hinges, the first and the last overlap; the base stands on a table
+    let robot = format!(
+        "<robot name=\"r\"><link name=\"base\">{BALL}</link><link name=\"a\">{BALL}</link>\n\
+         <link name=\"b\">{BALL}</link><link name=\"c\">{BALL}</link>\n\
+         <joint name=\"i\" type=\"continuous\"><parent link=\"base\"/><child link=\"a\"/></joint>\n\
+         <joint name=\"j\" type=\"continuous\"><parent link=\"a\"/><child link=\"b\"/></joint>\n\
+         <joint name=\"k\" type=\"continuous\"><origin xyz=\"0.5 0 0\"/><parent link=\"b\"/><child link=\"c\"/></joint>\n\
+         </robot>"
+    );
+    folder.file("r.urdf", &robot);
+    folder.file("r.srdf", "<robot name=\"r\"><disable_collisions link1=\"base\" link2=\"c\" reason=\"Never\"/></robot>");
+    let pairs = |keys: &str| {
+        let scene = scene_in(&folder.0, keys);
+        (scene.system.n_pairs(), scene.notes.join("; "))
+    };
+    // of the six pairs three are neighbours, and the base overlaps link b
+    assert_eq!(pairs(", self_collision: all").0, 3);
+    let (n, notes) = pairs("");
+    assert!(n == 2 && notes.contains("base–b"), "{n} {notes}");
+    assert_eq!(pairs(", self_collision: none").0, 0);
+    assert_eq!(pairs(", srdf: r.srdf").0, 1);
 }

@@ -5,6 +5,7 @@ use crate::friction::{Friction, FrictionException, FrictionTable, PairFriction, 
 use quasistep_geometry::{Aabb, BroadPhase, NarrowPhase, Shape};
 use quasistep_math::Pose;
 use quasistep_model::{JointKind, Model, WORLD};
+use std::collections::BTreeSet;
 
 /// One collision shape on a body.
 #[derive(Clone, Debug)]
@@ -300,6 +301,20 @@ impl System {
             }
         }
         overlaps
+    }
+
+    /// Pairs of bodies of one model instance with geoms that may touch, ascending.
+    pub fn own_pairs(&self) -> BTreeSet<[usize; 2]> {
+        let mut pairs = BTreeSet::new();
+        for i in 0..self.geoms.len() {
+            for j in i + 1..self.geoms.len() {
+                let (a, b) = (self.geoms[i].body, self.geoms[j].body);
+                if self.instances[a] == self.instances[b] && self.may_touch(i, j) {
+                    pairs.insert([a.min(b), a.max(b)]);
+                }
+            }
+        }
+        pairs
     }
 
     /// Takes pairs of geoms out of those that may touch.

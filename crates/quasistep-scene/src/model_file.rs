@@ -1,0 +1,238 @@
+//! A scene for a robot's file alone: what `quasistep new` writes and what stands for a model file elsewhere.
+
+use crate::error::SceneError;
+use crate::scene::Scene;
+use crate::urdf::{self, JointType, Places, Urdf};
+use std::collections::BTreeMap;
+use std::fmt::Write as _;
+use std::path::{Component, Path, PathBuf};
+
+/// Error of a joint at which its spring reaches the effort limit, in rad and m: position controllers of arms and
+/// hands are about as stiff.
+const ERROR_AT_LIMIT: [f64; 2] = [0.1, 0.01];
+/// Stiffness where the file gives no effort limit, in N·m/rad and N/m: an arm that holds a kilogram.
+const STIFFNESS: [f64; 2] = [100.0, 1e4];
+/// Damping by stiffness, in s: an error decays in this time.
+const DECAY: f64 = 0.05;
+/// Motion of the command in the scene, in rad and m.
+const STROKE: [f64; 2] = [0.3, 0.03];
+
+/// True for the file of a robot rather than of a scene.
+pub(crate) fn is_model(path: &Path) -> bool {
+    let is = |ending: &str| path.extension().is_some_and(|e| e.eq_ignore_ascii_case(ending));
+    is("urdf") || is("xacro")
+}
+
+/// The text of a scene in `folder` around the robot in `path`: springs at its joints, a floor, a command to edit.
+///
+/// Stiffness and damping follow the joints' effort limits. Joints start at 0, or amid limits that exclude it. The
+/// floor is below all that moves. A model without a moving joint is an object: it lies free on the floor.
+///
+/// # Errors
+///
+/// The first mistake in the robot's file or a file that it names.
+pub fn scene_of_model(path: &Path, folder: &Path) -> Result<String, SceneError> {
+    let packages = BTreeMap::new();
+    let dir = path.parent().unwrap_or(Path::new("."));
+    let robot = urdf::read(path, &Places { dir, packages: &packages }, false)?;
+    let name = model_name(path);
+    let address = relative(path, folder).display().to_string();
+    let draft = text_of(&robot, &name, &address, 0.0);
+    let file = path.display().to_string();
+    let scene = Scene::parse(&draft, &file, &name, folder, &[])?;
+    let lowest = lowest_moving(&scene);
+    Ok(text_of(&robot, &name, &address, lowest))
+}
+
+/// Height of the lowest point of a shape that moves, in m.
+fn lowest_moving(scene: &Scene) -> f64 {
+    let system = &scene.system;
+    let model = system.model();
+    let mut kin = model.create_kinematics();
+    model.kinematics(&scene.start.q, &mut kin);
+    let moving = system.geoms().iter().filter(|geom| !model.path(geom.body).is_empty());
+    let heights = moving.map(|g| g.shape.aabb(&(kin.X_WB[g.body] * g.X_BG)).min.z);
+    let lowest = heights.fold(f64::INFINITY, f64::min);
+    if lowest.is_finite() { lowest } else { 0.0 }
+}
+
+/// `lowest`: height of the lowest point that moves.
+fn text_of(robot: &Urdf, name: &str, address: &str, lowest: f64) -> String {
+    let moving: Vec<&urdf::Joint> = robot
+        .tree
+        .order
+        .iter()
+        .filter_map(|&link| robot.tree.joint_of[link].map(|k| &robot.joints[k]))
+        .filter(|joint| is_slide(&joint.kind).is_some() && joint.mimic.is_none())
+        .collect();
+    let has_mass = robot.links.iter().any(|l| l.inertial.is_some_and(|i| i.mass > 0.0));
+    let is_object = moving.is_empty() && has_mass;
+    // a tenth of a millimetre below what moves
+    let floor = if is_object { 0.0 } else { ((lowest * 1e4).floor() * 1e-4).min(0.0) };
+    let key = quoted(name);
+    let mut text = format!(
+        "# {name}: edit this, look at it with `quasistep check`, run it with `quasistep run`.\n\
+         title: {key}\n\
+         step: {{size: 0.01, duration: 2}}  # s\n\
+         models:\n  {key}:\n    urdf: {}\n",
+        quoted(address)
+    );
+    if is_object {
+        let _ = writeln!(text, "    joint: free\n    pose: {{xyz: [0, 0, {}]}}", round(-lowest));
+    } else {
+        text.push_str(
+            "    joint: fixed  # its base stays; `free`: it moves as forces demand\n    \
+             gravity: false  # its controllers carry its weight; `true`: it hangs on the springs below\n    \
+             self_collision: auto  # links that overlap at the start never touch; also: all, none\n",
+        );
+    }
+    if !moving.is_empty() {
+        text.push_str(
+            "    joints:\n      # springs to the commands: the file's effort limit at an error of 0.1 rad or 0.01 m\n",
+        );
+    }
+    for joint in &moving {
+        text.push_str(&drive(joint));
+    }
+    let _ = writeln!(
+        text,
+        "  floor: {{joint: fixed, pose: {{xyz: [0, 0, {}]}}, shape: {{half_space: {{}}}}}}",
+        round(floor)
+    );
+    if let Some(joint) = moving.first() {
+        let (start, end) = stroke(joint);
+        let coordinate = quoted(&format!("{name}.{}", joint.name));
+        let _ = writeln!(
+            text,
+            "commands:\n  # t in s, values in rad or m; joints without a command hold\n  - joint: {coordinate}\n    \
+             cubic: {{t: [0, 1, 2], values: [{start}, {end}, {start}]}}"
+        );
+    }
+    text
+}
+
+fn drive(joint: &urdf::Joint) -> String {
+    let slide = usize::from(is_slide(&joint.kind) == Some(true));
+    let effort = joint.effort.filter(|e| *e > 0.0);
+    let stiffness = effort.map_or(STIFFNESS[slide], |e| e / ERROR_AT_LIMIT[slide]);
+    let start = match start_of(joint) {
+        0.0 => String::new(),
+        start => format!(", start: {start}"),
+    };
+    let mut says = Vec::new();
+    if let Some(effort) = effort {
+        says.push(format!("up to {effort} {}", ["N·m", "N"][slide]));
+    }
+    if let Some([lower, upper]) = joint.limits {
+        says.push(format!("from {lower} to {upper} {}", ["rad", "m"][slide]));
+    }
+    let comment = if says.is_empty() { String::new() } else { format!("  # {}", says.join(", ")) };
+    format!(
+        "      {}: {{stiffness: {}, damping: {}{start}}}{comment}\n",
+        quoted(&joint.name),
+        round(stiffness),
+        round(stiffness * DECAY)
+    )
+}
+
+/// Is it a slide (or a hinge)? `None` for joints with several dofs or none.
+fn is_slide(kind: &JointType) -> Option<bool> {
+    match kind {
+        JointType::Revolute { .. } | JointType::Continuous { .. } => Some(false),
+        JointType::Prismatic { .. } => Some(true),
+        JointType::Fixed | JointType::Planar { .. } | JointType::Floating => None,
+    }
+}
+
+/// 0, or the middle of limits that exclude it.
+fn start_of(joint: &urdf::Joint) -> f64 {
+    match joint.limits {
+        Some([lower, upper]) if lower > 0.0 || upper < 0.0 => round(0.5 * (lower + upper)),
+        _ => 0.0,
+    }
+}
+
+/// Where the command goes from and to.
+fn stroke(joint: &urdf::Joint) -> (f64, f64) {
+    let start = start_of(joint);
+    let stroke = STROKE[usize::from(is_slide(&joint.kind) == Some(true))];
+    let [lower, upper] = joint.limits.unwrap_or([f64::NEG_INFINITY, f64::INFINITY]);
+    let end = if start + stroke <= upper { start + stroke } else { (start - stroke).max(lower) };
+    (start, round(end))
+}
+
+/// To six decimal digits, or six significant ones: for people.
+fn round(x: f64) -> f64 {
+    let text = if x.abs() < 1.0 { format!("{x:.6}") } else { format!("{x:.5e}") };
+    text.parse().map_or(x, |x: f64| x + 0.0)
+}
+
+/// A name that a model may have, made of the file's.
+fn model_name(path: &Path) -> String {
+    let stem = path.file_name().and_then(|s| s.to_str()).unwrap_or("robot");
+    let stem = stem.split('.').next().unwrap_or(stem);
+    let name: String = stem
+        .chars()
+        .map(|c| if c.is_alphanumeric() || c == '_' || c == '-' { c } else { '_' })
+        .collect();
+    if name.is_empty() || name == "world" || name == "floor" { "robot".to_owned() } else { name }
+}
+
+/// Text as YAML: plain where it cannot be taken for something else.
+fn quoted(text: &str) -> String {
+    let plain = text.chars().all(|c| c.is_ascii_alphanumeric() || "_-./".contains(c))
+        && text.starts_with(|c: char| c.is_ascii_alphabetic() || c == '.' || c == '/' || c == '_')
+        && !["true", "false", "null", "yes", "no", "on", "off", "y", "n", "nan", "inf"]
+            .contains(&text.to_ascii_lowercase().trim_start_matches('.'));
+    if plain { text.to_owned() } else { format!("{text:?}") }
+}
+
+/// The path from a folder to a file, where one can be told; else the file's own.
+fn relative(path: &Path, folder: &Path) -> PathBuf {
+    let absolute = |p: &Path| std::path::absolute(p).ok();
+    let folder = if folder.as_os_str().is_empty() { Path::new(".") } else { folder };
+    let (Some(file), Some(folder)) = (absolute(path), absolute(folder)) else {
+        return path.to_owned();
+    };
+    let is_odd = |c: Component<'_>| matches!(c, Component::ParentDir | Component::Prefix(_));
+    if file.components().chain(folder.components()).any(is_odd) {
+        return file;
+    }
+    let common = file.components().zip(folder.components()).take_while(|(a, b)| a == b).count();
+    // nothing in common but the root: the way up says less than the path itself
+    if common <= 1 {
+        return file;
+    }
+    let up = folder.components().skip(common).map(|_| Component::ParentDir);
+    up.chain(file.components().skip(common)).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{quoted, relative, round};
+    use std::path::Path;
+
+    #[test]
+    fn names_are_quoted_where_yaml_needs_it() {
+        assert_eq!(quoted("panda_joint1"), "panda_joint1");
+        assert_eq!(quoted("../a/b.urdf"), "../a/b.urdf");
+        assert_eq!(quoted("on"), "\"on\"");
+        assert_eq!(quoted("12"), "\"12\"");
+        assert_eq!(quoted("a: b"), "\"a: b\"");
+    }
+
+    #[test]
+    fn paths_start_at_the_scene() {
+        let between = |file: &str, folder: &str| relative(Path::new(file), Path::new(folder));
+        assert_eq!(between("/a/b/r.urdf", "/a/c"), Path::new("../b/r.urdf"));
+        assert_eq!(between("/a/b/r.urdf", "/a/b"), Path::new("r.urdf"));
+        assert_eq!(between("/a/r.urdf", "/x/y"), Path::new("/a/r.urdf"));
+    }
+
+    #[test]
+    fn numbers_are_short() {
+        assert_eq!(round(87.0 / 0.1), 870.0);
+        assert_eq!(round(-0.123_456_789), -0.123_457);
+        assert_eq!(round(-0.0).to_string(), "0");
+    }
+}

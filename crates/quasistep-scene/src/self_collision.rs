@@ -1,0 +1,91 @@
+//! Which links of a model touch each other in random configurations.
+
+use crate::repeat::mix;
+use crate::scene::Scene;
+use quasistep_model::JointKind;
+use std::collections::{BTreeMap, BTreeSet};
+use std::f64::consts::PI;
+
+/// Range of a slide without limits, in m.
+const SLIDE: f64 = 1.0;
+
+/// What random configurations say of the pairs of bodies of one model that may touch.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct SelfCollisions {
+    /// Number of configurations.
+    pub configurations: usize,
+    /// Pairs that overlap in each of them, by name.
+    pub always: Vec<[String; 2]>,
+    /// Pairs that overlap in none of them, by name.
+    pub never: Vec<[String; 2]>,
+    /// Pairs that overlap in some, by name, and in how many.
+    pub sometimes: Vec<([String; 2], usize)>,
+}
+
+impl Scene {
+    /// Tries random configurations: hinges and slides uniformly within their limits (a turn to each side and a
+    /// metre where they have none), all other joints as they start. The same number gives the same
+    /// configurations.
+    pub fn self_collisions(&self, configurations: usize) -> SelfCollisions {
+        let system = &self.system;
+        let model = system.model();
+        let mut ranges: Vec<(usize, [f64; 2])> = Vec::new();
+        for index in 1..model.n_bodies() {
+            let body = model.body(index);
+            let range = match body.joint {
+                JointKind::Revolute { .. } | JointKind::Continuous { .. } => PI,
+                JointKind::Prismatic { .. } => SLIDE,
+                _ => continue,
+            };
+            if !body.q.is_empty() {
+                ranges.push((body.q.start, [-range, range]));
+            }
+        }
+        for limit in model.limits() {
+            let own = ranges.iter_mut().find(|(q, _)| *q == limit.q_index as usize);
+            if let Some((_, [lower, upper])) = own {
+                if limit.lower.is_finite() {
+                    *upper += limit.lower - *lower;
+                    *lower = limit.lower;
+                }
+                if limit.upper.is_finite() {
+                    *upper = limit.upper;
+                    *lower = lower.min(limit.upper);
+                }
+            }
+        }
+        let mut counts: BTreeMap<[usize; 2], usize> = BTreeMap::new();
+        for [a, b] in system.own_pairs() {
+            counts.insert([a, b], 0);
+        }
+        let mut q = self.start.q.clone();
+        for k in 0..configurations {
+            for &(i, [lower, upper]) in &ranges {
+                // the upper 53 bits fill a double's digits
+                let part = (mix(mix(k as u64) ^ i as u64) >> 11) as f64 / (1_u64 << 53) as f64;
+                q[i] = lower + part * (upper - lower);
+            }
+            let touching: BTreeSet<[usize; 2]> = system
+                .self_overlaps(&q, 0.0)
+                .into_iter()
+                .map(|(a, b, _)| {
+                    let [a, b] = [a, b].map(|geom| system.geoms()[geom].body);
+                    [a.min(b), a.max(b)]
+                })
+                .collect();
+            for pair in touching {
+                *counts.entry(pair).or_default() += 1;
+            }
+        }
+        let mut found = SelfCollisions { configurations, ..SelfCollisions::default() };
+        for (pair, count) in counts {
+            let names = pair.map(|body| model.body(body).name.clone());
+            match count {
+                0 => found.never.push(names),
+                n if n == configurations => found.always.push(names),
+                n => found.sometimes.push((names, n)),
+            }
+        }
+        found
+    }
+}
