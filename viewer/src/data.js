@@ -5,6 +5,7 @@ import { Quaternion, Vector3 } from "three";
 const bytes = (text) => Uint8Array.from(atob(text), (c) => c.charCodeAt(0)).buffer;
 export const floats = (text) => new Float32Array(bytes(text));
 export const doubles = (text) => new Float64Array(bytes(text));
+export const colors = (text) => new Uint8Array(bytes(text));
 export const directions = (text) => new Int8Array(bytes(text));
 export const indices = (text) => new Uint32Array(bytes(text));
 
@@ -14,9 +15,14 @@ export class Run {
   constructor(json) {
     Object.assign(this, {
       title: json.title || json.scene, scene: json.scene, stopped: json.stopped, timeStep: json.time_step,
-      bodies: json.bodies, shapes: json.shapes, coordinates: json.coordinates, commands: json.commands,
+      bodies: json.bodies, coordinates: json.coordinates, commands: json.commands,
       fit: json.fit, start: json.start, nFrames: json.n_frames, saidOfUniqueness: json.uniqueness,
     });
+    // what shapes share is stored once
+    const pool = json.pool;
+    this.shapes = json.shapes.map((s) => ({
+      ...s, geometry: pool[s.geometry], paint: s.paint && { ...s.paint, image: pool[s.paint.image] },
+    }));
     this.t = doubles(json.t);
     this.q = doubles(json.q);
     this.qCmd = doubles(json.q_cmd);

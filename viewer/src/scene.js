@@ -3,7 +3,7 @@
 import * as THREE from "three";
 import { OrbitControls } from "three/addons/controls/OrbitControls.js";
 import { mergeVertices, toCreasedNormals } from "three/addons/utils/BufferGeometryUtils.js";
-import { floats, indices } from "./data.js";
+import { colors, floats, indices } from "./data.js";
 import { dots } from "./dots.js";
 
 const DIRECTIONS = {
@@ -202,9 +202,14 @@ function standard([r, g, b, a]) {
 }
 
 function solid(shape) {
-  const geometry = solidGeometry(shape.geometry);
+  const geometry = solidGeometry(shape.geometry, shape.paint);
   if (!geometry) return null;
   const material = standard(shape.color);
+  if (shape.paint) {
+    material.color.set(0xffffff);
+    material.vertexColors = Boolean(shape.paint.colors);
+    if (shape.paint.image) material.map = texture(shape.paint.image);
+  }
   if (shape.geometry.kind === "mesh") material.side = THREE.DoubleSide;
   const mesh = new THREE.Mesh(geometry, material);
   mesh.castShadow = shape.color[3] > 0.5;
@@ -212,20 +217,46 @@ function solid(shape) {
   return mesh;
 }
 
+const textures = new Map();
+
+function texture(address) {
+  if (!textures.has(address)) {
+    const map = new THREE.TextureLoader().load(address);
+    map.colorSpace = THREE.SRGBColorSpace;
+    map.wrapS = map.wrapT = THREE.RepeatWrapping;
+    // v runs down, as in glTF
+    map.flipY = false;
+    map.anisotropy = 4;
+    textures.set(address, map);
+  }
+  return textures.get(address);
+}
+
+// by the geometry as the page has it, and the paint
 const shared = new Map();
 
-function solidGeometry(g) {
-  if (g.kind === "mesh") {
-    const geometry = new THREE.BufferGeometry();
-    geometry.setAttribute("position", new THREE.BufferAttribute(floats(g.vertices), 3));
-    geometry.setIndex(new THREE.BufferAttribute(indices(g.triangles), 1));
-    // smooth across edges flatter than 35 degrees; equal positions count as one
-    return toCreasedNormals(mergeVertices(geometry), 35 * Math.PI / 180);
-  }
-  const key = JSON.stringify(g);
-  if (!shared.has(key)) shared.set(key, primitive(g));
-  return shared.get(key);
+function solidGeometry(g, paint) {
+  const own = shared.get(g) ?? shared.set(g, new Map()).get(g);
+  const key = paint?.uv ?? paint?.colors ?? "";
+  if (!own.has(key)) own.set(key, g.kind === "mesh" ? triangles(g, paint) : primitive(g));
+  return own.get(key);
 }
+
+function triangles(g, paint) {
+  const geometry = new THREE.BufferGeometry();
+  geometry.setAttribute("position", new THREE.BufferAttribute(floats(g.vertices), 3));
+  geometry.setIndex(new THREE.BufferAttribute(indices(g.triangles), 1));
+  if (paint?.uv) geometry.setAttribute("uv", new THREE.BufferAttribute(floats(paint.uv), 2));
+  if (paint?.colors) {
+    const light = Float32Array.from(colors(paint.colors), (c) => linear(c / 255));
+    geometry.setAttribute("color", new THREE.BufferAttribute(light, 3));
+  }
+  // smooth across edges flatter than 35 degrees; equal positions count as one
+  return toCreasedNormals(mergeVertices(geometry), 35 * Math.PI / 180);
+}
+
+// sRGB to light
+const linear = (c) => (c <= 0.04045 ? c / 12.92 : ((c + 0.055) / 1.055) ** 2.4);
 
 function primitive(g) {
   // three.js lays capsules and cylinders along y, recordings along z

@@ -4,9 +4,10 @@ use crate::task::{Failure, metadata, root};
 use std::collections::BTreeMap;
 
 /// Floor of each published crate: it may depend on lower floors only.
-const FLOORS: [(&str, u32); 10] = [
+const FLOORS: [(&str, u32); 11] = [
     ("quasistep-math", 0),
     ("quasistep-geometry", 1),
+    ("quasistep-mesh", 1),
     ("quasistep-model", 1),
     ("quasistep-solvers", 1),
     ("quasistep-record", 1),

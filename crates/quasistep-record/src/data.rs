@@ -3,6 +3,7 @@
 use crate::uniqueness::Uniqueness;
 use quasistep_math::{Pose, Vec3};
 use serde::{Deserialize, Serialize};
+use std::sync::Arc;
 
 /// A whole run: what was there, how it is drawn, and one [`Frame`] per step.
 #[derive(Clone, Debug, PartialEq)]
@@ -54,10 +55,35 @@ pub struct DrawnShape {
     pub X_BG: Pose,
     /// Its geometry in G.
     pub geometry: DrawnGeometry,
-    /// Red, green, blue, opacity, each from 0 to 1.
+    /// Red, green, blue, opacity, each from 0 to 1; of one with a paint, its mean.
     pub color: [f32; 4],
+    /// What lies over the triangles of a mesh in place of the colour, where it can be drawn.
+    pub paint: Option<Paint>,
     /// What it stands for.
     pub role: ShapeRole,
+}
+
+/// Colours that differ over a mesh.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Paint {
+    /// Red, green, blue at each vertex, sRGB.
+    Vertices(Vec<[u8; 3]>),
+    /// A picture.
+    Texture {
+        /// Where on it each vertex is: u to the right, v down, 0 to 1 across it; it repeats beyond.
+        uv: Vec<[f32; 2]>,
+        /// The picture; shapes that share one share it in the file, too.
+        image: Arc<Image>,
+    },
+}
+
+/// A picture as the file that it was.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Image {
+    /// `image/png` or `image/jpeg`.
+    pub mime: String,
+    /// Bytes of the file.
+    pub bytes: Vec<u8>,
 }
 
 /// Geometry in the shape's own frame G; lengths in m.
@@ -234,6 +260,9 @@ impl Recording {
         if shape.color.iter().any(|c| !(0.0..=1.0).contains(c)) {
             return Err(format!("color {:?}; each part must be 0 to 1", shape.color));
         }
+        if let Some(paint) = &shape.paint {
+            check_paint(paint, &shape.geometry)?;
+        }
         match &shape.geometry {
             DrawnGeometry::Sphere { radius } => positive("radius", &[*radius]),
             DrawnGeometry::Box { half } => positive("half edges", half),
@@ -305,6 +334,27 @@ impl Recording {
             finite("a contact", vectors.as_flattened())?;
         }
         Ok(())
+    }
+}
+
+fn check_paint(paint: &Paint, geometry: &DrawnGeometry) -> Result<(), String> {
+    let DrawnGeometry::Mesh { vertices, .. } = geometry else {
+        return Err("a paint; only meshes have one".to_owned());
+    };
+    match paint {
+        Paint::Vertices(colors) => length("colors", colors.len(), vertices.len()),
+        Paint::Texture { uv, image } => {
+            if !["image/png", "image/jpeg"].contains(&image.mime.as_str()) {
+                return Err(format!(
+                    "a picture `{}`; it must be image/png or image/jpeg",
+                    image.mime
+                ));
+            }
+            if let Some(u) = uv.as_flattened().iter().find(|u| !u.is_finite()) {
+                return Err(format!("uv holds {u}; every number must be finite"));
+            }
+            length("uv", uv.len(), vertices.len())
+        }
     }
 }
 

@@ -8,19 +8,20 @@
 //! # The file `recording.json`
 //!
 //! One JSON object, numbers in columns so that a frame costs no key names. Numbers are printed in
-//! their shortest form that reads back as the same bits. Version 4:
+//! their shortest form that reads back as the same bits. Version 5:
 //!
 //! | key           | value                                                                     |
 //! |---------------|---------------------------------------------------------------------------|
 //! | `format`      | `"quasistep recording"`                                                   |
-//! | `version`     | `4`                                                                       |
+//! | `version`     | `5`                                                                       |
 //! | `scene`, `title` | where the run came from; what to call it                               |
 //! | `time_step`   | step size in s                                                            |
 //! | `bodies`      | names `model/link`; entry 0 is `world`                                    |
 //! | `coordinates` | names of the entries of `q`                                               |
 //! | `dofs`        | names of the entries of `v`; absent if no velocity is carried over        |
 //! | `commands`    | names of the commanded coordinates, a subset of `coordinates`             |
-//! | `shapes`      | objects `body`, `name`, `pose` (7 numbers, `X_BG`), `geometry`, `color` (rgba, 0 to 1), `role` (`visual`, `collision`, `both`) |
+//! | `images`      | pictures, objects `mime`, `data` (base64); absent if no shape is painted with one |
+//! | `shapes`      | objects `body`, `name`, `pose` (7 numbers, `X_BG`), `geometry`, `color` (rgba, 0 to 1), `role` (`visual`, `collision`, `both`); a mesh may have a `paint`, `{"vertices": [[r, g, b], …]}` (0 to 255) or `{"texture": {"uv": [[u, v], …], "image": k}}`, for each vertex |
 //! | `finish`      | `"done"` or `{"stopped": {"reason": …}}`                                  |
 //! | `frames`      | object of columns, below                                                  |
 //!
@@ -43,8 +44,8 @@
 //! `{"shared": {"contacts", "joints", "sums"}}`, contacts by index among those of the frame; `text` is both in words.
 //! `steps`, of length N − 1, has for every step the index of its answer, or `null` for one without.
 //!
-//! Versions 1 to 3 are read as well: 2 added a kind of geometry, 3 the velocities, 4 uniqueness. Reading refuses other
-//! versions, unknown keys, and columns that do not fit each other; the error names the file and what was seen.
+//! Versions 1 to 4 are read as well: 2 added a kind of geometry, 3 the velocities, 4 uniqueness, 5 paints. Reading
+//! refuses other versions, unknown keys, and columns that do not fit each other; the error names the file and what was seen.
 //!
 //! # Tables
 //!
@@ -60,7 +61,9 @@ mod uniqueness;
 mod wire;
 
 pub use csv::{CONTACTS_HEADER, ContactsCsv, StatesCsv, write_contacts_csv, write_states_csv};
-pub use data::{Contact, DrawnGeometry, DrawnShape, Finish, Frame, Mode, Recording, ShapeRole};
+pub use data::{
+    Contact, DrawnGeometry, DrawnShape, Finish, Frame, Image, Mode, Paint, Recording, ShapeRole,
+};
 pub use error::RecordError;
 pub use query::{continue_quaternions, quaternion_starts};
 pub use uniqueness::{DeterminedSum, ForceUniqueness, MotionUniqueness, SharedForce, Uniqueness};

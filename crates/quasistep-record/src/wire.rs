@@ -2,19 +2,22 @@
 
 use crate::data::pose_to_array;
 use crate::{
-    Contact, DrawnGeometry, DrawnShape, Finish, Frame, Mode, RecordError, Recording, ShapeRole,
-    Uniqueness,
+    Contact, DrawnGeometry, DrawnShape, Finish, Frame, Image, Mode, Paint, RecordError, Recording,
+    ShapeRole, Uniqueness,
 };
+use base64::Engine;
+use base64::engine::general_purpose::STANDARD;
 use quasistep_math::{Pose, Quat, Vec3};
 use serde::{Deserialize, Serialize};
 use std::fs::File;
 use std::io::{BufWriter, Write};
 use std::path::Path;
+use std::sync::Arc;
 
 const FORMAT: &str = "quasistep recording";
 
 /// Version of `recording.json` that this crate writes. It reads this one and those before.
-pub const VERSION: u64 = 4;
+pub const VERSION: u64 = 5;
 
 /// Read first: a file of another version may look different everywhere else.
 #[derive(Deserialize)]
@@ -38,8 +41,30 @@ struct File1 {
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     dofs: Vec<String>,
     commands: Vec<String>,
+    /// Pictures that shapes are painted with.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    images: Vec<Image1>,
     shapes: Vec<Shape1>,
     frames: Frames1,
+}
+
+#[derive(Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Image1 {
+    mime: String,
+    /// Base64 of the file.
+    data: String,
+}
+
+#[derive(Serialize, Deserialize)]
+#[serde(rename_all = "snake_case", deny_unknown_fields)]
+enum Paint1 {
+    Vertices(Vec<[u8; 3]>),
+    Texture {
+        uv: Vec<[f32; 2]>,
+        /// Index of `images`.
+        image: usize,
+    },
 }
 
 #[derive(Serialize, Deserialize)]
@@ -50,6 +75,8 @@ struct Shape1 {
     pose: [f64; 7],
     geometry: DrawnGeometry,
     color: [f32; 4],
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    paint: Option<Paint1>,
     role: ShapeRole,
 }
 
@@ -143,7 +170,8 @@ impl Recording {
             let problem = format!("`format` is `{}`; expected `{FORMAT}`", header.format);
             return Err(RecordError::malformed(path, &problem));
         }
-        // version 2 added a kind of geometry, version 3 velocities, version 4 uniqueness; none changed anything
+        // version 2 added a kind of geometry, version 3 velocities, version 4 uniqueness, version 5 paints; none changed
+        // anything
         if !(1..=VERSION).contains(&header.version) {
             let (got, want) = (header.version, VERSION);
             return Err(RecordError::Version { file: path.to_owned(), got, want });
@@ -186,6 +214,31 @@ fn to_columns(r: &Recording) -> File1 {
         }
     }
     frames.uniqueness = answers(&r.frames);
+    let mut images: Vec<Arc<Image>> = Vec::new();
+    let mut paint = |paint: &Paint| match paint {
+        Paint::Vertices(colors) => Paint1::Vertices(colors.clone()),
+        Paint::Texture { uv, image } => {
+            let known = images.iter().position(|known| known == image);
+            let index = known.unwrap_or_else(|| {
+                images.push(image.clone());
+                images.len() - 1
+            });
+            Paint1::Texture { uv: uv.clone(), image: index }
+        }
+    };
+    let shapes = r
+        .shapes
+        .iter()
+        .map(|s| Shape1 {
+            body: s.body,
+            name: s.name.clone(),
+            pose: pose_to_array(&s.X_BG),
+            geometry: s.geometry.clone(),
+            color: s.color,
+            paint: s.paint.as_ref().map(&mut paint),
+            role: s.role,
+        })
+        .collect();
     File1 {
         format: FORMAT.to_owned(),
         version: VERSION,
@@ -197,18 +250,11 @@ fn to_columns(r: &Recording) -> File1 {
         coordinates: r.coordinates.clone(),
         dofs: r.dofs.clone(),
         commands: r.commands.clone(),
-        shapes: r
-            .shapes
+        images: images
             .iter()
-            .map(|s| Shape1 {
-                body: s.body,
-                name: s.name.clone(),
-                pose: pose_to_array(&s.X_BG),
-                geometry: s.geometry.clone(),
-                color: s.color,
-                role: s.role,
-            })
+            .map(|image| Image1 { mime: image.mime.clone(), data: STANDARD.encode(&image.bytes) })
             .collect(),
+        shapes,
         frames,
     }
 }
@@ -314,23 +360,39 @@ fn from_columns(f: File1) -> Result<Recording, String> {
             uniqueness: said(i),
         });
     }
+    let images: Vec<Arc<Image>> = f
+        .images
+        .into_iter()
+        .enumerate()
+        .map(|(k, Image1 { mime, data })| match STANDARD.decode(data) {
+            Ok(bytes) => Ok(Arc::new(Image { mime, bytes })),
+            Err(e) => Err(format!("image {k} is no base64: {e}")),
+        })
+        .collect::<Result<_, _>>()?;
+    let paint = |paint: Paint1| match paint {
+        Paint1::Vertices(colors) => Ok(Paint::Vertices(colors)),
+        Paint1::Texture { uv, image } => match images.get(image) {
+            Some(image) => Ok(Paint::Texture { uv, image: image.clone() }),
+            None => Err(format!("a shape is painted with image {image} of {}", images.len())),
+        },
+    };
+    let shape = |s: Shape1| {
+        Ok(DrawnShape {
+            body: s.body,
+            name: s.name,
+            X_BG: array_to_pose(&s.pose),
+            geometry: s.geometry,
+            color: s.color,
+            paint: s.paint.map(paint).transpose()?,
+            role: s.role,
+        })
+    };
     Ok(Recording {
         scene: f.scene,
         title: f.title,
         time_step: f.time_step,
         bodies: f.bodies,
-        shapes: f
-            .shapes
-            .into_iter()
-            .map(|s| DrawnShape {
-                body: s.body,
-                name: s.name,
-                X_BG: array_to_pose(&s.pose),
-                geometry: s.geometry,
-                color: s.color,
-                role: s.role,
-            })
-            .collect(),
+        shapes: f.shapes.into_iter().map(shape).collect::<Result<_, String>>()?,
         coordinates: f.coordinates,
         dofs: f.dofs,
         commands: f.commands,

@@ -54,6 +54,7 @@ fn sample() -> Recording {
         X_BG: Pose::from_xyz_rpy([0.1, 1.0 / 3.0, -7.0], [0.3, 0.2, 0.1]),
         geometry,
         color: [0.1, 0.2, 0.3, 1.0],
+        paint: None,
         role: ShapeRole::Both,
     };
     let mesh = DrawnGeometry::Mesh {
@@ -203,9 +204,9 @@ fn refusal(name: &str, change: impl FnOnce(String) -> String) -> String {
 fn reading_refuses_what_it_does_not_know() {
     for version in ["0", "7"] {
         let error = refusal("version.json", |s| {
-            s.replace("\"version\":4", &format!("\"version\":{version}"))
+            s.replace("\"version\":5", &format!("\"version\":{version}"))
         });
-        let wanted = format!("recording version {version}; this program reads versions up to 4");
+        let wanted = format!("recording version {version}; this program reads versions up to 5");
         assert!(error.ends_with(&wanted), "{error}");
     }
     let error = refusal("format.json", |s| s.replace("quasistep recording", "something else"));
@@ -229,7 +230,7 @@ fn recordings_of_older_versions_are_read() {
     let text = std::fs::read_to_string(&file.0).unwrap();
     assert!(["\"dofs\"", "\"v\"", "uniqueness"].iter().all(|key| !text.contains(key)));
     for version in [1, 2, 3] {
-        let old = text.replace("\"version\":4", &format!("\"version\":{version}"));
+        let old = text.replace("\"version\":5", &format!("\"version\":{version}"));
         assert_ne!(text, old);
         std::fs::write(&file.0, old).unwrap();
         assert_eq!(Recording::read(&file.0).unwrap(), recording);

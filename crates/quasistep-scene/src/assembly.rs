@@ -8,6 +8,7 @@ use crate::extents::{Extents, bounds};
 use crate::friction;
 use crate::joints::{self, Link, Settings, chain, fits, joint_pose};
 use crate::mass;
+use crate::mesh::Textures;
 use crate::repeat::Repeat;
 use crate::shapes::{self, Piece, cloud_piece, pieces, pose};
 use crate::start_velocity::StartVelocity;
@@ -44,6 +45,8 @@ pub(crate) struct Assembly {
     pub instance_of: Vec<u32>,
     /// Pairs of bodies that the models' files exclude from contact.
     pub never_touch: Vec<[usize; 2]>,
+    /// Textures of meshes read so far.
+    pub textures: Textures,
     /// Poses of bodies at the start.
     X_WB: Vec<Pose>,
     /// What was made of a file, in a sentence each.
@@ -131,6 +134,7 @@ impl Assembly {
             instances: vec![Instance { name: "world".into(), self_collision: SelfCollision::None }],
             instance_of: vec![0],
             never_touch: Vec::new(),
+            textures: Textures::default(),
             X_WB: vec![Pose::IDENTITY],
             notes: Vec::new(),
         }
@@ -350,7 +354,8 @@ impl Assembly {
         let mut q = None;
         let limits = new.settings.limits.apply(new.limits);
         let n_q = if new.mimic.is_some() { 0 } else { new.kind.n_q() };
-        if let Some(start) = &new.settings.start {
+        let start = new.settings.start.clone().or_else(|| within(limits?).filter(|_| n_q == 1));
+        if let Some(start) = &start {
             let start = fit_start(start, &new.kind, new.at)?;
             if n_q != start.len() {
                 return Err(new
@@ -448,7 +453,8 @@ impl Assembly {
         color: [f32; 4],
         role: ShapeRole,
     ) {
-        self.drawing.push(DrawnShape { body, name: name.to_owned(), X_BG, geometry, color, role });
+        let name = name.to_owned();
+        self.drawing.push(DrawnShape { body, name, X_BG, geometry, color, paint: None, role });
     }
 }
 
@@ -541,6 +547,16 @@ fn read_pieces(
         }
         (None, None) => Ok(Vec::new()),
     }
+}
+
+/// Start of a joint whose limits exclude 0: their middle, or the only one there is.
+fn within([lower, upper]: [f64; 2]) -> Option<Vec<f64>> {
+    if lower <= 0.0 && upper >= 0.0 {
+        return None;
+    }
+    let middle = 0.5 * (lower + upper);
+    let only = if lower.is_finite() { lower } else { upper };
+    Some(vec![if middle.is_finite() { middle } else { only }])
 }
 
 /// `start:` of a body on `n` joints: of its joint, or one number for each of several.

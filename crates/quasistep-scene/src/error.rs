@@ -1,4 +1,6 @@
+use quasistep_mesh::{Fault, Place};
 use std::fmt;
+use std::path::Path;
 
 /// What is wrong with a scene, and where: one line, `file:line: key: what was seen; what is valid`.
 #[derive(Clone, Debug, PartialEq)]
@@ -23,6 +25,17 @@ impl SceneError {
         // one line, whatever a parser below said
         let message = message.into().replace(['\n', '\r'], " ");
         Self { file: file.to_owned(), line, key: key.to_owned(), message }
+    }
+
+    /// What is wrong with a mesh or a point cloud.
+    pub(crate) fn in_file(path: &Path, fault: Fault) -> Self {
+        let Fault { place, message } = fault;
+        let (line, message) = match place {
+            Place::Whole => (None, message),
+            Place::Line(line) => (Some(line), message),
+            Place::Byte(byte) => (None, format!("byte {byte}: {message}")),
+        };
+        Self::new(&path.display().to_string(), line, "", message)
     }
 }
 

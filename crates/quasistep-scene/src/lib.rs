@@ -28,6 +28,7 @@ mod convex_parts;
 mod csv;
 mod curve;
 mod document;
+mod drawn_mesh;
 mod error;
 mod expr;
 mod extents;

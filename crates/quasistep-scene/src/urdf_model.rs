@@ -2,6 +2,7 @@
 
 use crate::assembly::{Assembly, Defaults, MASSLESS, NewBody, Rules, coordinates_of};
 use crate::document::{At, Map};
+use crate::drawn_mesh::{drawn_parts, notes};
 use crate::error::SceneError;
 use crate::friction::Given;
 use crate::joints::{Settings, chain, start};
@@ -12,7 +13,7 @@ use crate::urdf::{self, Geometry, Places, Urdf};
 use quasistep_geometry::Shape;
 use quasistep_math::{Pose, Vec3};
 use quasistep_model::{BodyInertia, JointKind, Mimic};
-use quasistep_record::{DrawnGeometry, ShapeRole};
+use quasistep_record::{DrawnGeometry, DrawnShape, ShapeRole};
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
@@ -174,33 +175,36 @@ fn add_shapes(
     let grey = [0.7, 0.7, 0.72, 1.0];
     let mut has_visual = false;
     for (k, visual) in link.visuals.iter().enumerate() {
-        if let Geometry::Mesh { path, .. } = &visual.geometry
-            && !mesh::is_readable(path)
-        {
-            assembly.warnings.push(format!(
-                "{}: this visual mesh is not drawn; meshes are read from .obj and .stl",
-                path.display()
-            ));
-            continue;
-        }
-        has_visual = true;
         let name = format!("{}/visual{k}", assembly.bodies[body]);
-        let geometry = match &visual.geometry {
+        let color = visual.color.or(defaults.color).unwrap_or(grey);
+        match &visual.geometry {
             Geometry::Mesh { path, scale } => {
-                let mesh = mesh::read(path)?;
-                DrawnGeometry::Mesh {
-                    vertices: mesh
-                        .vertices
-                        .iter()
-                        .map(|v| v.component_mul(Vec3::from(*scale)).to_array())
-                        .collect(),
-                    triangles: mesh.triangles,
+                match mesh::read_looks(path, &mut assembly.textures) {
+                    Ok(mesh) => {
+                        assembly.warnings.extend(notes(path, &mesh));
+                        let shape = DrawnShape {
+                            body,
+                            name,
+                            X_BG: visual.origin,
+                            geometry: DrawnGeometry::HalfSpace,
+                            color,
+                            paint: None,
+                            role: ShapeRole::Visual,
+                        };
+                        assembly.drawing.extend(drawn_parts(&mesh, *scale, &shape));
+                    }
+                    Err(error) => {
+                        assembly.warnings.push(format!("{error}; this visual is not drawn"));
+                        continue;
+                    }
                 }
             }
-            other => drawn(&shape(other, at)?),
-        };
-        let color = visual.color.or(defaults.color).unwrap_or(grey);
-        assembly.draw(body, &name, visual.origin, geometry, color, ShapeRole::Visual);
+            other => {
+                let geometry = drawn(&shape(other, at)?);
+                assembly.draw(body, &name, visual.origin, geometry, color, ShapeRole::Visual);
+            }
+        }
+        has_visual = true;
     }
     let mut pieces = Vec::new();
     for collision in &link.collisions {

@@ -153,7 +153,7 @@ fn outermost(shape: &DrawnShape) -> Cow<'_, DrawnShape> {
     });
     let geometry =
         DrawnGeometry::Points { points: outer.collect(), normals: Vec::new(), width: *width };
-    Cow::Owned(DrawnShape { geometry, name: shape.name.clone(), ..*shape })
+    Cow::Owned(DrawnShape { geometry, name: shape.name.clone(), paint: None, ..*shape })
 }
 
 /// Axis-aligned box around a shape; empty for a half-space.

@@ -3,9 +3,14 @@
 
 use crate::ViewError;
 use crate::bounds::{bounds, moving};
+use base64::Engine;
+use base64::engine::general_purpose::STANDARD;
 use quasistep_math::Pose;
-use quasistep_record::{DrawnGeometry, Finish, ForceUniqueness, MotionUniqueness, Recording};
+use quasistep_record::{
+    DrawnGeometry, Finish, ForceUniqueness, MotionUniqueness, Paint, Recording,
+};
 use serde_json::{Value, json};
+use std::collections::BTreeMap;
 use std::path::Path;
 
 /// The viewer's program, three.js with its licence in it; empty if it could not be built.
@@ -57,13 +62,15 @@ pub fn page(recording: &Recording) -> Result<String, ViewError> {
 fn data(r: &Recording) -> Value {
     let moves = moving(r);
     let fit = bounds(r);
+    let mut pool = Pool::default();
     let shapes: Vec<Value> = r
         .shapes
         .iter()
         .map(|s| {
             json!({
                 "body": s.body, "name": s.name, "pose": pose(&s.X_BG), "color": s.color,
-                "role": s.role, "geometry": geometry(&s.geometry),
+                "role": s.role, "geometry": pool.place(geometry(&s.geometry)),
+                "paint": s.paint.as_ref().map(|paint| pool.paint(paint)),
             })
         })
         .collect();
@@ -95,7 +102,7 @@ fn data(r: &Recording) -> Value {
         "fit": {
             "center": fit.center.to_array(), "half": fit.half.to_array(), "radius": fit.radius,
         },
-        "shapes": shapes,
+        "shapes": shapes, "pool": pool.list,
         "n_frames": r.frames.len(),
         "t": doubles(r.frames.iter().map(|f| f.t)),
         "moving": moving_bodies, "start": start, "poses": floats(poses),
@@ -134,6 +141,38 @@ fn uniqueness(r: &Recording) -> Value {
         })
         .collect();
     if answers.is_empty() { Value::Null } else { json!({ "answers": answers, "steps": steps }) }
+}
+
+/// What several shapes may share, stored once: geometries, and addresses of pictures.
+#[derive(Default)]
+struct Pool {
+    known: BTreeMap<String, usize>,
+    list: Vec<Value>,
+}
+
+impl Pool {
+    /// Index of a value.
+    fn place(&mut self, value: Value) -> Value {
+        let list = &mut self.list;
+        let index = *self.known.entry(value.to_string()).or_insert_with(|| {
+            list.push(value);
+            list.len() - 1
+        });
+        json!(index)
+    }
+
+    fn paint(&mut self, paint: &Paint) -> Value {
+        match paint {
+            Paint::Vertices(colors) => {
+                json!({ "colors": base64(colors.as_flattened().iter().copied()) })
+            }
+            Paint::Texture { uv, image } => {
+                let data = format!("data:{};base64,{}", image.mime, STANDARD.encode(&image.bytes));
+                let image = self.place(json!(data));
+                json!({ "uv": base64(uv.as_flattened().iter().flat_map(|v| v.to_le_bytes())), "image": image })
+            }
+        }
+    }
 }
 
 fn geometry(g: &DrawnGeometry) -> Value {
@@ -176,23 +215,8 @@ fn doubles(values: impl IntoIterator<Item = f64>) -> String {
     base64(values.into_iter().flat_map(f64::to_le_bytes))
 }
 
-/// Base64 of RFC 4648, with padding.
 fn base64(bytes: impl IntoIterator<Item = u8>) -> String {
-    const DIGITS: &[u8; 64] = b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
-    let mut bytes = bytes.into_iter();
-    let mut out = String::new();
-    while let Some(first) = bytes.next() {
-        let (second, third) = (bytes.next(), bytes.next());
-        let group = u32::from(first) << 16
-            | u32::from(second.unwrap_or(0)) << 8
-            | u32::from(third.unwrap_or(0));
-        let digit = |shift: u32| char::from(DIGITS[(group >> shift & 63) as usize]);
-        out.push(digit(18));
-        out.push(digit(12));
-        out.push(if second.is_some() { digit(6) } else { '=' });
-        out.push(if third.is_some() { digit(0) } else { '=' });
-    }
-    out
+    STANDARD.encode(bytes.into_iter().collect::<Vec<u8>>())
 }
 
 /// JSON inside a script element: no name can close the element or open a comment.
@@ -212,22 +236,6 @@ fn escape_html(text: &str) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    /// RFC 4648 section 10.
-    #[test]
-    fn base64_gives_the_vectors_of_the_standard() {
-        for (plain, coded) in [
-            ("", ""),
-            ("f", "Zg=="),
-            ("fo", "Zm8="),
-            ("foo", "Zm9v"),
-            ("foob", "Zm9vYg=="),
-            ("fooba", "Zm9vYmE="),
-            ("foobar", "Zm9vYmFy"),
-        ] {
-            assert_eq!(base64(plain.bytes()), coded);
-        }
-    }
 
     #[test]
     fn names_cannot_leave_their_script_element() {

@@ -1,8 +1,7 @@
 //! Points in lines of text: `.xyz` and its kin, and the vertices of an `.obj`.
 
-use super::file::{Fault, Gather, Place};
-use super::lines::{Lines, words};
-use super::scalar::{number, shown};
+use super::file::Gather;
+use quasistep_mesh::{Fault, Lines, Place, number, shown, words};
 
 /// Which columns of a table are read.
 #[derive(Debug)]

@@ -2,6 +2,7 @@
 
 use crate::error::SceneError;
 use quasistep_math::Vec3;
+use quasistep_mesh::{Fault, Place, ply};
 use std::path::Path;
 
 /// Points as a file holds them, in its frame and unit.
@@ -28,38 +29,6 @@ pub(crate) struct Options {
     pub drop_invalid: bool,
 }
 
-/// Where in a file something is wrong.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Place {
-    /// Nowhere in particular.
-    Whole,
-    /// A line, from 1.
-    Line(usize),
-    /// A byte, from 0.
-    Byte(usize),
-}
-
-/// What is wrong with a file, and where.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) struct Fault {
-    pub place: Place,
-    pub message: String,
-}
-
-impl Fault {
-    pub fn new(place: Place, message: impl Into<String>) -> Self {
-        Self { place, message: message.into() }
-    }
-
-    pub fn line(line: usize, message: impl Into<String>) -> Self {
-        Self::new(Place::Line(line), message)
-    }
-
-    pub fn byte(byte: usize, message: impl Into<String>) -> Self {
-        Self::new(Place::Byte(byte), message)
-    }
-}
-
 /// Endings of the names of files that can be read.
 const ENDINGS: [&str; 9] = ["ply", "pcd", "xyz", "txt", "csv", "asc", "pts", "obj", "npy"];
 
@@ -79,21 +48,17 @@ pub(crate) fn read(path: &Path, options: Options) -> Result<FilePoints, SceneErr
     }
     let bytes = crate::files::read(path)
         .map_err(|error| complain(format!("does not exist or cannot be read: {error}")))?;
-    parse(&bytes, &ending, options).map_err(|fault| match fault.place {
-        Place::Whole => complain(fault.message),
-        Place::Line(line) => SceneError::new(&file, Some(line), "", fault.message),
-        Place::Byte(byte) => complain(format!("byte {byte}: {}", fault.message)),
-    })
+    parse(&bytes, &ending, options).map_err(|fault| SceneError::in_file(path, fault))
 }
 
 /// Reads a cloud from the bytes of a file.
 pub(super) fn parse(bytes: &[u8], ending: &str, options: Options) -> Result<FilePoints, Fault> {
     if bytes.iter().all(u8::is_ascii_whitespace) {
-        return Err(Fault::new(Place::Whole, "is empty; points are needed"));
+        return Err(Fault::whole("is empty; points are needed"));
     }
     let mut gather = Gather::new(options);
     match ending {
-        "ply" => super::ply::read(bytes, &mut gather)?,
+        "ply" => ply::read(bytes, &mut gather)?,
         "pcd" => super::pcd::read(bytes, &mut gather)?,
         "npy" => super::npy::read(bytes, &mut gather)?,
         "obj" => super::columns::read_obj(bytes, &mut gather)?,
@@ -109,6 +74,20 @@ pub(super) struct Gather {
     normals: Vec<Vec3>,
     /// The first normal of length zero: where, and the number of its point.
     no_direction: Option<(Place, usize)>,
+}
+
+impl ply::Rows for Gather {
+    fn wants_normals(&self) -> bool {
+        Self::wants_normals(self)
+    }
+
+    fn reserve(&mut self, count: usize, normals: bool) {
+        Self::reserve(self, count, normals);
+    }
+
+    fn vertex(&mut self, vertex: &ply::Vertex, place: &dyn Fn() -> Place) -> Result<(), Fault> {
+        self.push(vertex.point, vertex.normal, place)
+    }
 }
 
 impl Gather {
@@ -181,11 +160,11 @@ impl Gather {
 
     fn finish(mut self) -> Result<FilePoints, Fault> {
         if self.found.n_read == 0 {
-            return Err(Fault::new(Place::Whole, "has no point; at least one is needed"));
+            return Err(Fault::whole("has no point; at least one is needed"));
         }
         if self.found.points.is_empty() {
             let n = self.found.n_read;
-            return Err(Fault::new(Place::Whole, format!("none of its {n} points is finite")));
+            return Err(Fault::whole(format!("none of its {n} points is finite")));
         }
         // programs that know no normals write zeros
         let any = self.normals.iter().any(|n| *n != Vec3::ZERO);

@@ -7,17 +7,14 @@
 mod columns;
 mod file;
 mod keys;
-mod lines;
 mod look;
 mod mass;
 mod neighbours;
 mod npy;
 mod pcd;
 mod place;
-mod ply;
 mod report;
 mod sampled;
-mod scalar;
 mod sieve;
 #[cfg(test)]
 mod tests;

@@ -1,7 +1,7 @@
 //! Arrays of numpy: `.npy` files of versions 1 to 3 with shape (n, 3) or (n, 6).
 
-use super::file::{Fault, Gather, Place};
-use super::scalar::{Scalar, shown};
+use super::file::Gather;
+use quasistep_mesh::{Fault, Place, Scalar, shown};
 
 const MAGIC: &[u8] = b"\x93NUMPY";
 

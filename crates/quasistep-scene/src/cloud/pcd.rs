@@ -2,9 +2,8 @@
 //!
 //! The viewpoint of the sensor in the header is not used: points are in the sensor's frame.
 
-use super::file::{Fault, Gather, Place};
-use super::lines::{Lines, words};
-use super::scalar::{Scalar, number, shown};
+use super::file::Gather;
+use quasistep_mesh::{Fault, Lines, Place, Scalar, number, shown, words};
 
 #[derive(Debug, Default)]
 struct Header {

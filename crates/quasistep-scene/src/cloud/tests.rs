@@ -1,8 +1,8 @@
 //! Every format gives the same points; what is wrong in a file is refused with its place.
 
-use super::file::{Fault, FilePoints, Options, Place, parse};
-use super::scalar::Scalar;
+use super::file::{FilePoints, Options, parse};
 use quasistep_math::Vec3;
+use quasistep_mesh::{Fault, Place, Scalar};
 
 const PLAIN: Options = Options { normals: true, drop_invalid: false };
 const NO_NORMALS: Options = Options { normals: false, drop_invalid: false };

@@ -18,7 +18,15 @@ fn shape(
     rgb: [f32; 3],
 ) -> DrawnShape {
     let color = [rgb[0], rgb[1], rgb[2], 1.0];
-    DrawnShape { body, name: name.into(), X_BG, geometry, color, role: ShapeRole::Both }
+    DrawnShape {
+        body,
+        name: name.into(),
+        X_BG,
+        geometry,
+        color,
+        paint: None,
+        role: ShapeRole::Both,
+    }
 }
 
 /// A tetrahedron with its corners on a ball.

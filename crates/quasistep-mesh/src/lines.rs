@@ -2,7 +2,7 @@
 
 /// Goes through bytes line by line; a line ends with `\n`, `\r\n` or `\r`.
 #[derive(Clone, Debug)]
-pub(super) struct Lines<'a> {
+pub struct Lines<'a> {
     bytes: &'a [u8],
     /// Where the next line starts.
     at: usize,
@@ -11,6 +11,7 @@ pub(super) struct Lines<'a> {
 }
 
 impl<'a> Lines<'a> {
+    /// Before the first line.
     pub fn new(bytes: &'a [u8]) -> Self {
         Self { bytes, at: 0, number: 0 }
     }
@@ -58,6 +59,6 @@ impl<'a> Iterator for Lines<'a> {
 }
 
 /// The words of a line.
-pub(super) fn words(line: &[u8]) -> impl Iterator<Item = &[u8]> {
+pub fn words(line: &[u8]) -> impl Iterator<Item = &[u8]> {
     line.split(u8::is_ascii_whitespace).filter(|word| !word.is_empty())
 }

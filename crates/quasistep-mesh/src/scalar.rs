@@ -2,16 +2,26 @@
 
 /// A kind of number in a binary file.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Scalar {
+pub enum Scalar {
+    /// Whole, 1 byte, with a sign.
     I8,
+    /// Whole, 1 byte.
     U8,
+    /// Whole, 2 bytes, with a sign.
     I16,
+    /// Whole, 2 bytes.
     U16,
+    /// Whole, 4 bytes, with a sign.
     I32,
+    /// Whole, 4 bytes.
     U32,
+    /// Whole, 8 bytes, with a sign.
     I64,
+    /// Whole, 8 bytes.
     U64,
+    /// IEEE 754, 4 bytes.
     F32,
+    /// IEEE 754, 8 bytes.
     F64,
 }
 
@@ -59,7 +69,7 @@ impl Scalar {
 }
 
 /// A number in text; also the words that programs print for what is none.
-pub(super) fn number(word: &[u8]) -> Option<f64> {
+pub fn number(word: &[u8]) -> Option<f64> {
     let text = std::str::from_utf8(word).ok()?;
     if let Ok(x) = text.parse() {
         return Some(x);
@@ -71,7 +81,7 @@ pub(super) fn number(word: &[u8]) -> Option<f64> {
 }
 
 /// A word of a file for a message: at most 40 characters of it, none that would garble a terminal.
-pub(super) fn shown(word: &[u8]) -> String {
+pub fn shown(word: &[u8]) -> String {
     let text = String::from_utf8_lossy(&word[..word.len().min(160)]);
     let mut short: String =
         text.chars().take(40).map(|c| if c.is_control() { '\u{fffd}' } else { c }).collect();

@@ -1,8 +1,46 @@
 //! Polygon files `.ply`: text or binary of either byte order.
 
-use super::file::{Fault, Gather, Place};
-use super::lines::{Lines, words};
-use super::scalar::{Scalar, number, shown};
+use crate::polygon::triangulate;
+use crate::{Fault, Lines, Mesh, Place, Scalar, Want, number, shown, words};
+use quasistep_math::Vec3;
+
+/// A vertex as the file holds it.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Vertex {
+    /// Position.
+    pub point: [f64; 3],
+    /// Normal, if the file has them and they were asked for; of any length.
+    pub normal: Option<[f64; 3]>,
+    /// Red, green, blue, 0 to 255, if the file has them.
+    pub color: Option<[f64; 3]>,
+}
+
+/// What is done with the rows of a file, in its order.
+pub trait Rows {
+    /// True if normals are asked for.
+    fn wants_normals(&self) -> bool {
+        false
+    }
+
+    /// Makes room; `count` has been held against the length of the file.
+    fn reserve(&mut self, count: usize, normals: bool);
+
+    /// Takes a vertex.
+    ///
+    /// # Errors
+    ///
+    /// What is wrong with it; the file is then not read on.
+    fn vertex(&mut self, vertex: &Vertex, place: &dyn Fn() -> Place) -> Result<(), Fault>;
+
+    /// Takes a face: its corners, as indices from 0.
+    ///
+    /// # Errors
+    ///
+    /// As for [`Rows::vertex`].
+    fn face(&mut self, _corners: &[f64], _place: &dyn Fn() -> Place) -> Result<(), Fault> {
+        Ok(())
+    }
+}
 
 /// How the numbers after the header are written.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -42,12 +80,22 @@ impl Element {
 /// Which property of a vertex is which number.
 #[derive(Debug)]
 struct Roles {
-    /// For each property its place among x, y, z, nx, ny, nz.
+    /// For each property its place among [`NAMES`].
     of: Vec<Option<usize>>,
     normals: bool,
+    /// Factor that makes colours end at 255.
+    colors: Option<f64>,
 }
 
-pub(super) fn read(bytes: &[u8], gather: &mut Gather) -> Result<(), Fault> {
+/// Properties of a vertex that are read.
+const NAMES: [&str; 9] = ["x", "y", "z", "nx", "ny", "nz", "red", "green", "blue"];
+
+/// Reads a file; vertices and faces go to `gather`.
+///
+/// # Errors
+///
+/// A header that is none, or promises more than the file holds; no element `vertex`; what `gather` says.
+pub fn read(bytes: &[u8], gather: &mut dyn Rows) -> Result<(), Fault> {
     let (encoding, elements, mut lines) = header(bytes)?;
     let mut roles = None;
     for element in elements.iter().filter(|e| e.name == "vertex") {
@@ -182,44 +230,48 @@ fn scalar(word: &str) -> Option<Scalar> {
 }
 
 fn find_roles(vertex: &Element, wants_normals: bool) -> Result<Roles, Fault> {
+    let find =
+        |name: &str| vertex.properties.iter().position(|p| p.name == name && p.list.is_none());
+    let found = NAMES.map(find);
+    if let Some(k) = found[..3].iter().position(Option::is_none) {
+        let message = format!("its vertices have no property `{}`", NAMES[k]);
+        return Err(Fault::line(vertex.line, message));
+    }
+    let normals = wants_normals && found[3..6].iter().all(Option::is_some);
+    let colors = found[6..].iter().all(Option::is_some);
     let mut of = vec![None; vertex.properties.len()];
-    let mut place = |name: &str, role: usize| {
-        let k = vertex.properties.iter().position(|p| p.name == name && p.list.is_none());
-        if let Some(k) = k {
+    for (role, place) in found.into_iter().enumerate() {
+        let wanted = [true, normals, colors][role / 3];
+        if let Some(k) = place.filter(|_| wanted) {
             of[k] = Some(role);
         }
-        k.is_some()
-    };
-    for (role, name) in ["x", "y", "z"].into_iter().enumerate() {
-        if !place(name, role) {
-            return Err(Fault::line(
-                vertex.line,
-                format!("its vertices have no property `{name}`"),
-            ));
-        }
     }
-    let all = ["nx", "ny", "nz"];
-    let has = |name: &str| vertex.properties.iter().any(|p| p.name == name && p.list.is_none());
-    let normals = wants_normals && all.iter().all(|name| has(name));
-    if normals {
-        for (k, name) in all.into_iter().enumerate() {
-            place(name, 3 + k);
-        }
-    }
-    Ok(Roles { of, normals })
+    let whole = found[6].is_some_and(|k| vertex.properties[k].kind.is_whole());
+    Ok(Roles { of, normals, colors: colors.then_some(if whole { 1.0 } else { 255.0 }) })
 }
 
-/// Position and normal from the numbers of a vertex.
-fn split(values: [f64; 6], normals: bool) -> ([f64; 3], Option<[f64; 3]>) {
-    let [x, y, z, nx, ny, nz] = values;
-    ([x, y, z], normals.then_some([nx, ny, nz]))
+impl Roles {
+    /// A vertex from its numbers.
+    fn vertex(&self, values: [f64; 9]) -> Vertex {
+        let [x, y, z, nx, ny, nz, red, green, blue] = values;
+        Vertex {
+            point: [x, y, z],
+            normal: self.normals.then_some([nx, ny, nz]),
+            color: self.colors.map(|scale| [red, green, blue].map(|c| scale * c)),
+        }
+    }
+}
+
+/// True if a list tells the corners of a face.
+fn is_corners(element: &Element, property: &Property) -> bool {
+    element.name == "face" && matches!(property.name.as_str(), "vertex_indices" | "vertex_index")
 }
 
 fn read_text(
     element: &Element,
     roles: &Roles,
     lines: &mut Lines<'_>,
-    gather: &mut Gather,
+    gather: &mut dyn Rows,
 ) -> Result<(), Fault> {
     let Element { name, count, .. } = element;
     // a number and what parts it from the next: two bytes
@@ -237,6 +289,7 @@ fn read_text(
     if is_vertex {
         gather.reserve(*count, roles.normals);
     }
+    let mut corners = Vec::new();
     for k in 0..*count {
         let Some(line) = lines.next_filled() else {
             return Err(Fault::line(
@@ -253,7 +306,7 @@ fn read_text(
             number(word)
                 .ok_or_else(|| Fault::line(n, format!("{} is no number for `{what}`", shown(word))))
         };
-        let mut values = [0.0; 6];
+        let mut values = [0.0; 9];
         for (i, property) in element.properties.iter().enumerate() {
             let x = value(&property.name)?;
             if property.list.is_some() {
@@ -261,8 +314,12 @@ fn read_text(
                     let what = &property.name;
                     return Err(Fault::line(n, format!("{x} is no length of the list `{what}`")));
                 }
+                corners.clear();
                 for _ in 0..x as usize {
-                    value(&property.name)?;
+                    corners.push(value(&property.name)?);
+                }
+                if is_corners(element, property) {
+                    gather.face(&corners, &|| Place::Line(n))?;
                 }
             } else if let (true, Some(role)) = (is_vertex, roles.of[i]) {
                 values[role] = x;
@@ -272,8 +329,7 @@ fn read_text(
             return Err(Fault::line(n, format!("{} was seen after a whole `{name}`", shown(word))));
         }
         if is_vertex {
-            let (point, normal) = split(values, roles.normals);
-            gather.push(point, normal, || Place::Line(n))?;
+            gather.vertex(&roles.vertex(values), &|| Place::Line(n))?;
         }
     }
     Ok(())
@@ -286,7 +342,7 @@ fn read_binary(
     bytes: &[u8],
     start: usize,
     big_endian: bool,
-    gather: &mut Gather,
+    gather: &mut dyn Rows,
 ) -> Result<usize, Fault> {
     let Element { name, count, .. } = element;
     let least = element.least_size();
@@ -305,9 +361,10 @@ fn read_binary(
         gather.reserve(*count, roles.normals);
     }
     let mut at = start;
+    let mut corners = Vec::new();
     for k in 0..*count {
         let first = at;
-        let mut values = [0.0; 6];
+        let mut values = [0.0; 9];
         for (i, property) in element.properties.iter().enumerate() {
             let cut = || {
                 Fault::byte(first, format!("the file ends within number {k} of {count} `{name}`"))
@@ -327,15 +384,60 @@ fn read_binary(
                 if size > bytes.len() - at {
                     return Err(cut());
                 }
+                if is_corners(element, property) {
+                    let item = |at: usize| property.kind.read(bytes, at, big_endian);
+                    corners.clear();
+                    corners.extend((at..at + size).step_by(property.kind.size()).map(item));
+                    gather.face(&corners, &|| Place::Byte(first))?;
+                }
                 at += size;
             } else if let (true, Some(role)) = (is_vertex, roles.of[i]) {
                 values[role] = x;
             }
         }
         if is_vertex {
-            let (point, normal) = split(values, roles.normals);
-            gather.push(point, normal, || Place::Byte(first))?;
+            gather.vertex(&roles.vertex(values), &|| Place::Byte(first))?;
         }
     }
     Ok(at)
+}
+
+/// A mesh while its file is read.
+struct Gather {
+    mesh: Mesh,
+    want: Want,
+}
+
+impl Rows for Gather {
+    fn reserve(&mut self, count: usize, _normals: bool) {
+        self.mesh.vertices.reserve_exact(count);
+    }
+
+    fn vertex(&mut self, vertex: &Vertex, _place: &dyn Fn() -> Place) -> Result<(), Fault> {
+        self.mesh.vertices.push(vertex.point.into());
+        if let Some(color) = vertex.color.filter(|_| self.want == Want::Looks) {
+            self.mesh.colors.push(color.map(|c| c.clamp(0.0, 255.0).round() as u8));
+        }
+        Ok(())
+    }
+
+    fn face(&mut self, corners: &[f64], place: &dyn Fn() -> Place) -> Result<(), Fault> {
+        let count = self.mesh.vertices.len();
+        if let Some(corner) = corners.iter().find(|k| !(**k >= 0.0 && **k < count as f64)) {
+            let message = format!("a face names vertex {corner} (from 0) of {count}");
+            return Err(Fault::new(place(), message));
+        }
+        let points: Vec<Vec3> = corners.iter().map(|k| self.mesh.vertices[*k as usize]).collect();
+        for triangle in triangulate(&points) {
+            self.mesh.push(triangle.map(|k| corners[k] as u32))?;
+        }
+        Ok(())
+    }
+}
+
+/// Reads a mesh.
+pub(crate) fn read_mesh(bytes: &[u8], want: Want) -> Result<Mesh, Fault> {
+    let mut gather = Gather { mesh: Mesh::default(), want };
+    read(bytes, &mut gather)?;
+    Ok(gather.mesh)
 }

@@ -1,0 +1,84 @@
+//! Meshes as they are drawn: one shape for each part that looks different.
+
+use crate::mesh::Mesh;
+use quasistep_math::Vec3;
+use quasistep_mesh::Part;
+use quasistep_record::{DrawnGeometry, DrawnShape, Image, Paint};
+use std::collections::BTreeMap;
+use std::path::Path;
+use std::sync::Arc;
+
+/// Steps of 1 m that corners are drawn to. No screen shows less, and a recording holds a third of the digits.
+const STEPS: f64 = 1e7;
+
+/// Shapes like `shape` in pose, body and role, for the parts of a mesh times `scale`; its name and its colour are
+/// those of parts without their own. As in RViz a colour of the mesh comes before one of the robot's file.
+pub(crate) fn drawn_parts(mesh: &Mesh, scale: [f64; 3], shape: &DrawnShape) -> Vec<DrawnShape> {
+    let images: Vec<Arc<Image>> = mesh
+        .images
+        .iter()
+        .map(|i| Arc::new(Image { mime: i.mime.to_owned(), bytes: i.bytes.clone() }))
+        .collect();
+    // parts that look alike are one
+    let mut looks: Vec<(&Part, Vec<[u32; 3]>)> = Vec::new();
+    for part in &mesh.parts {
+        let triangles = &mesh.triangles[part.triangles.clone()];
+        let alike = |(p, _): &&mut (&Part, _)| p.color == part.color && p.image == part.image;
+        match looks.iter_mut().find(alike) {
+            Some((_, all)) => all.extend(triangles),
+            None => looks.push((part, triangles.to_vec())),
+        }
+    }
+    let several = looks.len() > 1;
+    let drawn = |(k, (part, triangles)): (usize, (&Part, Vec<[u32; 3]>))| {
+        // corners at one place of space and of the picture are one: files repeat them for the sake of normals
+        let mut known = BTreeMap::new();
+        let (mut vertices, mut uv, mut colors) = (Vec::new(), Vec::new(), Vec::new());
+        let mut corner = |i: u32| {
+            let p = mesh.vertices[i as usize].component_mul(Vec3::from(scale));
+            let p = p.to_array().map(|x| (x * STEPS).round() / STEPS + 0.0);
+            let place = part.image.map(|_| mesh.uv[i as usize]);
+            let color = mesh.colors.get(i as usize).copied();
+            let key = (p.map(f64::to_bits), place.map(|uv| uv.map(f32::to_bits)), color);
+            *known.entry(key).or_insert_with(|| {
+                vertices.push(p);
+                uv.extend(place);
+                colors.extend(color);
+                vertices.len() as u32 - 1
+            })
+        };
+        let triangles: Vec<[u32; 3]> = triangles
+            .iter()
+            .map(|triangle| triangle.map(&mut corner))
+            .filter(|[a, b, c]| a != b && b != c && c != a)
+            .collect();
+        let mean = if colors.is_empty() { part.color } else { Some(mean_color(&colors)) };
+        let paint = match part.image {
+            Some(image) => Some(Paint::Texture { uv, image: images[image].clone() }),
+            None if !colors.is_empty() => Some(Paint::Vertices(colors)),
+            None => None,
+        };
+        let suffix = if several { format!("/{k}") } else { String::new() };
+        DrawnShape {
+            name: format!("{}{suffix}", shape.name),
+            geometry: DrawnGeometry::Mesh { vertices, triangles },
+            color: mean.unwrap_or(shape.color),
+            paint,
+            ..*shape
+        }
+    };
+    looks.into_iter().enumerate().map(drawn).collect()
+}
+
+/// What of a mesh's looks is not drawn, a sentence each.
+pub(crate) fn notes(path: &Path, mesh: &Mesh) -> Vec<String> {
+    mesh.notes.iter().map(|note| format!("{}: {note}", path.display())).collect()
+}
+
+fn mean_color(colors: &[[u8; 3]]) -> [f32; 4] {
+    let mean = |i: usize| {
+        let sum: u64 = colors.iter().map(|c| u64::from(c[i])).sum();
+        (sum as f64 / (255 * colors.len().max(1)) as f64) as f32
+    };
+    [mean(0), mean(1), mean(2), 1.0]
+}
