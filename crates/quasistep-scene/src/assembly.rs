@@ -170,7 +170,7 @@ impl Assembly {
         if at.entry("urdf").is_some() {
             keys.extend(URDF_KEYS);
         } else if at.entry("bodies").is_some() {
-            keys.extend(["bodies", "self_collision"]);
+            keys.extend(["bodies", "self_collision", "pose"]);
         } else {
             keys.extend(BODY_KEYS);
         }
@@ -198,25 +198,29 @@ impl Assembly {
         if let Some(urdf) = map.get("urdf") {
             urdf_model::add(self, name, urdf, &map, dir, parent, &rules, &defaults)?;
         } else if let Some(bodies) = map.get("bodies") {
+            let X_PM = map.get("pose").map(pose).transpose()?;
             let mut own: Vec<(String, usize)> = Vec::new();
             for (link, at) in bodies.entries()? {
                 check_name("body", link, &at)?;
                 let mut keys = BODY_KEYS.to_vec();
                 keys.extend(["parent", "color", "friction"]);
                 let body = at.map(&keys)?;
-                let parent = match body.get("parent") {
-                    None => parent,
+                // the model's pose moves the bodies that sit on the model's own parent
+                let (parent, X_PM) = match body.get("parent") {
+                    None => (parent, X_PM),
                     Some(p) => match own.iter().find(|(n, _)| p.text().is_ok_and(|t| t == n)) {
-                        Some((_, index)) => *index,
-                        None => self.body(p)?,
+                        Some((_, index)) => (*index, None),
+                        None => (self.body(p)?, None),
                     },
                 };
-                let site = Site { model: name, link, joint: format!("{name}.{link}"), parent };
+                let joint = format!("{name}.{link}");
+                let site = Site { model: name, link, joint, parent, X_PM };
                 let index = self.add_inline(&site, &at, &body, dir, &rules, &defaults)?;
                 own.push((link.to_owned(), index));
             }
         } else {
-            let site = Site { model: name, link: name, joint: name.to_owned(), parent };
+            let joint = name.to_owned();
+            let site = Site { model: name, link: name, joint, parent, X_PM: None };
             self.add_inline(&site, at, &map, dir, &rules, &defaults)?;
         }
         rules.all_used(name, &self.joints)
@@ -251,7 +255,8 @@ impl Assembly {
         };
         let pieces = read_pieces(map, dir, &mut self.notes)?;
         let pose_at = map.get("pose");
-        let X_PF = pose_at.map(pose).transpose()?.unwrap_or_default();
+        let X_MF = pose_at.map(pose).transpose()?.unwrap_or_default();
+        let X_PF = site.X_PM.map_or(X_MF, |X_PM| X_PM * X_MF);
         let links = match map.get("joint") {
             Some(at) => chain(at)?,
             None => vec![Link {
@@ -290,6 +295,11 @@ impl Assembly {
                         return Err(pose.error(
                             "`pose` and `start` were seen on a free body; both say where it starts: give one",
                         ));
+                    }
+                    // a start is in the model's frame, as a pose is
+                    if let (Some(start), Some(X_PM)) = (&mut settings.start, site.X_PM) {
+                        let X_MB = joint_pose(&link.kind, &fit_start(start, &link.kind, &link.at)?);
+                        *start = coordinates_of(&(X_PM * X_MB));
                     }
                     settings.start.get_or_insert(coordinates_of(&X));
                     X = Pose::IDENTITY;
@@ -470,6 +480,8 @@ struct Site<'a> {
     link: &'a str,
     joint: String,
     parent: usize,
+    /// Pose of the model in the parent, where it has one beside its bodies'.
+    X_PM: Option<Pose>,
 }
 
 /// `joints:` of a model: settings by pattern, later ones override earlier ones.

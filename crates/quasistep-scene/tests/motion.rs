@@ -1,8 +1,8 @@
 //! Commands over time, and runs that follow them.
-#![allow(missing_docs)]
+#![allow(missing_docs, non_snake_case)]
 
 use quasistep::{Cone, Formulation, Inertia, StepInput};
-use quasistep_math::{Quat, Vec3};
+use quasistep_math::{Pose, Quat, Vec3};
 use quasistep_record::Finish;
 use quasistep_scene::{RunOutcome, Scene};
 use std::ops::ControlFlow;
@@ -220,4 +220,40 @@ fn an_observer_may_stop_a_run() {
     });
     assert_eq!(outcome.recording.frames.len(), 3);
     assert!((outcome.state.time - 0.2).abs() < 1e-15);
+}
+
+/// `pose` of a model moves its bodies as one: those that sit on what the model sits on, with all that they carry.
+#[test]
+fn pose_of_a_model_of_bodies_moves_them_as_one() {
+    let bodies = "
+      rail: {joint: fixed, pose: {xyz: [0.1, 0, 0]}}
+      cart: {parent: rail, joint: [{slide: x, axis: [1, 0, 0], stiffness: 9, start: 0.2}]}
+      ball: {mass: 1, pose: {xyz: [0, 0.3, 0], rpy: [0, 0, 0.5]}}
+      cube: {mass: 1, start: {xyz: [0, 0.4, 0], rpy: [0.2, 0, 0]}}
+      disc: {mass: 1, joint: planar, pose: {xyz: [0.5, 0, 0], rpy: [0, 0, 0.3]}}
+      coin: {mass: 1, joint: planar, start: [0.5, 0.1, 0.3]}
+      elsewhere: {parent: post, joint: fixed, pose: {xyz: [0, 0, 1]}}
+";
+    let scene = |pose: &str| {
+        read(&format!("models:\n  post: {{joint: fixed}}\n  m:\n    {pose}\n    bodies:{bodies}"))
+    };
+    let poses = |scene: &Scene| {
+        let model = scene.system.model();
+        let mut kin = model.create_kinematics();
+        model.kinematics(&scene.start.q, &mut kin);
+        kin.X_WB
+    };
+    let plain = poses(&scene("gravity: true"));
+    // in the plane, so that the planar bodies' planes are not tilted, and out of it
+    for rpy in [[0.0, 0.0, 1.1], [0.4, -0.3, 1.1]] {
+        let X_WM = Pose::new(Quat::from_rpy(rpy), Vec3::new(1.0, 2.0, 3.0));
+        let moved = poses(&scene(&format!("pose: {{xyz: [1, 2, 3], rpy: {rpy:?}}}")));
+        let last = plain.len() - 1;
+        for (body, (X_WB, X_MB)) in moved.iter().zip(&plain).enumerate().skip(2) {
+            let want = if body == last { *X_MB } else { X_WM * *X_MB };
+            assert!((X_WB.translation - want.translation).norm() < 1e-15, "body {body}: {X_WB:?}");
+            let turn = (X_WB.rotation * want.rotation.inverse()).to_rotation_vector();
+            assert!(turn.norm() < 1e-15, "body {body}: {X_WB:?}");
+        }
+    }
 }
