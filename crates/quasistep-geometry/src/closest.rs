@@ -1,19 +1,70 @@
 //! Closest points of two polyhedra that are apart, over all pairs of features.
 
-use crate::core::{Core, CoreEdge, CoreFace};
+use crate::core::{Core, CoreFace};
 use quasistep_math::Vec3;
 
 /// Room for rounding, as a share of a distance, and of the coordinates that it comes from.
 const ROOM: f64 = 1e-9;
 const ROUNDING: f64 = 1e-14;
-/// A point is an edge of no length.
-const POINT: [CoreEdge; 1] = [CoreEdge { ends: [0, 0], faces: [0, 0] }];
 
-/// Reusable memory of a search: heights of the corners of A and B along the axis.
+/// Ends of an edge, and their heights along an axis.
+type Line = ([Vec3; 2], [f64; 2]);
+
+/// Reusable memory of a search; holds no meaning.
 #[derive(Debug, Default)]
-pub(crate) struct Heights([Vec<f64>; 2]);
+pub(crate) struct Memory {
+    all: [Near; 2],
+    /// Edges of A and B.
+    lines: [Vec<Line>; 2],
+}
 
-/// Closest points of A and B; meaningless if the cores overlap. `None` only if they are farther apart than
+/// Features of a core that may hold a closest point.
+#[derive(Debug, Default)]
+pub(crate) struct Near {
+    level: Vec<bool>,
+    points: Vec<u32>,
+    pub faces: Vec<u32>,
+    edges: Vec<u32>,
+}
+
+impl Near {
+    /// Becomes all features.
+    fn all(&mut self, core: &Core) {
+        for (list, n) in [
+            (&mut self.points, core.points.len()),
+            (&mut self.faces, core.faces.len()),
+            (&mut self.edges, core.edges().len()),
+        ] {
+            list.clear();
+            list.extend(0..n as u32);
+        }
+    }
+
+    /// Becomes the features with a corner that is at most `reach` m below the farthest one along `n`.
+    pub fn find(&mut self, core: &Core, n: Vec3, reach: f64) {
+        let top = core.points.iter().map(|p| p.dot(n)).fold(f64::NEG_INFINITY, f64::max);
+        let Self { level, points, faces, edges } = self;
+        level.clear();
+        level.extend(core.points.iter().map(|p| p.dot(n) >= top - reach));
+        let near = |k: &u32| level[*k as usize];
+        points.clear();
+        points.extend((0..core.points.len() as u32).filter(near));
+        faces.clear();
+        edges.clear();
+        match core.hull() {
+            Some(hull) => {
+                faces.extend(points.iter().flat_map(|k| hull.faces_around(*k)));
+                faces.sort_unstable();
+                faces.dedup();
+            }
+            None => faces.extend(0..core.faces.len() as u32),
+        }
+        let ends = |k: &u32| core.edges()[*k as usize].vertices.iter().any(near);
+        edges.extend((0..core.edges().len() as u32).filter(ends));
+    }
+}
+
+/// Closest points of A and B over all pairs of features; meaningless if the cores overlap. `None` only if they are farther apart than
 /// `enough`.
 ///
 /// Along a unit `axis` from A to B pairs of edges are passed by that are farther apart than the best ones; it may be
@@ -23,7 +74,25 @@ pub(crate) fn closest_points(
     b: &Core,
     axis: Vec3,
     enough: f64,
-    heights: &mut Heights,
+    memory: &mut Memory,
+) -> Option<(Vec3, Vec3)> {
+    let mut all = std::mem::take(&mut memory.all);
+    all[0].all(a);
+    all[1].all(b);
+    let found = closest_among(a, &all[0], b, &all[1], axis, enough, memory);
+    memory.all = all;
+    found
+}
+
+/// [`closest_points`] over pairs of some features.
+pub(crate) fn closest_among(
+    a: &Core,
+    near_a: &Near,
+    b: &Core,
+    near_b: &Near,
+    axis: Vec3,
+    enough: f64,
+    memory: &mut Memory,
 ) -> Option<(Vec3, Vec3)> {
     let size = |core: &Core| core.centre.max_abs() + (core.points[0] - core.centre).norm();
     let rounding = ROUNDING * (size(a) + size(b));
@@ -39,37 +108,43 @@ pub(crate) fn closest_points(
             *reach = reach.min(with_room(d.sqrt()));
         }
     };
-    for face in &a.faces {
-        for p in &b.points {
-            if let Some(foot) = foot(a, face, *p, reach) {
-                consider(foot, *p, &mut reach);
+    let points = |core: &'_ Core, near: &Near, k: usize| core.points[near.points[k] as usize];
+    for &f in &near_a.faces {
+        for k in 0..near_b.points.len() {
+            let p = points(b, near_b, k);
+            if let Some(foot) = foot(a, &a.faces[f as usize], p, reach) {
+                consider(foot, p, &mut reach);
             }
         }
     }
-    for face in &b.faces {
-        for p in &a.points {
-            if let Some(foot) = foot(b, face, *p, reach) {
-                consider(*p, foot, &mut reach);
+    for &f in &near_b.faces {
+        for k in 0..near_a.points.len() {
+            let p = points(a, near_a, k);
+            if let Some(foot) = foot(b, &b.faces[f as usize], p, reach) {
+                consider(p, foot, &mut reach);
             }
         }
     }
-    let Heights([of_a, of_b]) = heights;
-    for (of, core) in [(&mut *of_a, a), (&mut *of_b, b)] {
-        of.clear();
-        of.extend(core.points.iter().map(|p| p.dot(axis)));
+    // ends of edges and their heights along the axis
+    let Memory { lines, .. } = memory;
+    for (list, (core, near)) in lines.iter_mut().zip([(a, near_a), (b, near_b)]) {
+        list.clear();
+        let line = |ends: [u32; 2]| {
+            let ends = ends.map(|k| core.points[k as usize]);
+            (ends, ends.map(|p| p.dot(axis)))
+        };
+        if core.edges().is_empty() {
+            list.push(line([0, 0]));
+        }
+        list.extend(near.edges.iter().map(|&k| line(core.edges()[k as usize].vertices)));
     }
-    let edges_a = if a.edges.is_empty() { &POINT[..] } else { &a.edges };
-    let edges_b = if b.edges.is_empty() { &POINT[..] } else { &b.edges };
-    for ea in edges_a {
-        let [p1, q1] = ea.ends.map(|k| a.points[k as usize]);
-        let high = ea.ends.map(|k| of_a[k as usize]);
+    let [lines_a, lines_b] = &*lines;
+    for &([p1, q1], high) in lines_a {
         let high = high[0].max(high[1]);
-        for eb in edges_b {
-            let low = eb.ends.map(|k| of_b[k as usize]);
+        for &([p2, q2], low) in lines_b {
             if low[0].min(low[1]) - high > reach {
                 continue;
             }
-            let [p2, q2] = eb.ends.map(|k| b.points[k as usize]);
             let (pa, pb) = segments(p1, q1, p2, q2);
             consider(pa, pb, &mut reach);
         }

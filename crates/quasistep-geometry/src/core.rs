@@ -1,22 +1,16 @@
 //! A shape as a convex polyhedron in the world frame, plus a radius around it.
 
+use crate::polytope::{Edge, Polytope};
 use crate::shape::Shape;
 use quasistep_math::{Pose, Vec3};
+use std::sync::Arc;
 
-/// A face: outward normal, offset along it, and where its loop of corners stands.
+/// A face: outward normal, offset along it, and its place among the faces.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct CoreFace {
     pub normal: Vec3,
     pub offset: f64,
-    first: u32,
-    len: u32,
-}
-
-/// An edge; `faces` are meaningful for solids only.
-#[derive(Clone, Copy, Debug)]
-pub(crate) struct CoreEdge {
-    pub ends: [u32; 2],
-    pub faces: [u32; 2],
+    pub index: u32,
 }
 
 /// Memory of one core: points, segments, boxes and hulls alike.
@@ -24,35 +18,70 @@ pub(crate) struct CoreEdge {
 pub(crate) struct Core {
     pub points: Vec<Vec3>,
     pub faces: Vec<CoreFace>,
-    pub edges: Vec<CoreEdge>,
-    loops: Vec<u32>,
+    ties: Ties,
     pub centre: Vec3,
     pub radius: f64,
 }
+
+/// What hangs together in a core, wherever it stands.
+#[derive(Debug, Default)]
+enum Ties {
+    #[default]
+    Point,
+    Segment,
+    Box,
+    Hull(Arc<Polytope>),
+}
+
+/// The edge of a segment; its faces mean nothing.
+const SEGMENT: [Edge; 1] = [Edge { vertices: [0, 1], faces: [0, 0] }];
 
 /// Corners of the faces +x, −x, +y, −y, +z, −z of a box; they are numbered by bits: 1 for +x, 2 for +y, 4 for +z.
 const BOX_FACES: [[u32; 4]; 6] =
     [[1, 3, 7, 5], [0, 4, 6, 2], [2, 6, 7, 3], [0, 1, 5, 4], [4, 5, 7, 6], [0, 2, 3, 1]];
 /// Ends and adjacent faces.
-const BOX_EDGES: [([u32; 2], [u32; 2]); 12] = [
-    ([0, 1], [3, 5]),
-    ([2, 3], [2, 5]),
-    ([4, 5], [3, 4]),
-    ([6, 7], [2, 4]),
-    ([0, 2], [1, 5]),
-    ([1, 3], [0, 5]),
-    ([4, 6], [1, 4]),
-    ([5, 7], [0, 4]),
-    ([0, 4], [1, 3]),
-    ([1, 5], [0, 3]),
-    ([2, 6], [1, 2]),
-    ([3, 7], [0, 2]),
+const BOX_EDGES: [Edge; 12] = [
+    edge([0, 1], [3, 5]),
+    edge([2, 3], [2, 5]),
+    edge([4, 5], [3, 4]),
+    edge([6, 7], [2, 4]),
+    edge([0, 2], [1, 5]),
+    edge([1, 3], [0, 5]),
+    edge([4, 6], [1, 4]),
+    edge([5, 7], [0, 4]),
+    edge([0, 4], [1, 3]),
+    edge([1, 5], [0, 3]),
+    edge([2, 6], [1, 2]),
+    edge([3, 7], [0, 2]),
 ];
+
+const fn edge(vertices: [u32; 2], faces: [u32; 2]) -> Edge {
+    Edge { vertices, faces }
+}
 
 impl Core {
     /// Corners of a face, counter-clockwise from outside.
     pub fn corners(&self, face: &CoreFace) -> &[u32] {
-        &self.loops[face.first as usize..(face.first + face.len) as usize]
+        match &self.ties {
+            Ties::Box => &BOX_FACES[face.index as usize],
+            Ties::Hull(hull) => hull.faces()[face.index as usize].vertices(),
+            Ties::Point | Ties::Segment => &[],
+        }
+    }
+
+    /// Edges; their faces are meaningful for solids only.
+    pub fn edges(&self) -> &[Edge] {
+        match &self.ties {
+            Ties::Point => &[],
+            Ties::Segment => &SEGMENT,
+            Ties::Box => &BOX_EDGES,
+            Ties::Hull(hull) => hull.edges(),
+        }
+    }
+
+    /// The hull that this is, if it is one.
+    pub fn hull(&self) -> Option<&Polytope> {
+        if let Ties::Hull(hull) = &self.ties { Some(hull) } else { None }
     }
 
     /// True if it has a volume without its radius.
@@ -64,8 +93,7 @@ impl Core {
     pub fn fill(&mut self, shape: &Shape, X: &Pose) {
         self.points.clear();
         self.faces.clear();
-        self.edges.clear();
-        self.loops.clear();
+        self.ties = Ties::Point;
         self.centre = X.translation;
         self.radius = 0.0;
         match shape {
@@ -77,7 +105,7 @@ impl Core {
                 let axis = X.rotation.rotate(Vec3::Z) * *half_length;
                 self.points.push(X.translation - axis);
                 self.points.push(X.translation + axis);
-                self.edges.push(CoreEdge { ends: [0, 1], faces: [0, 0] });
+                self.ties = Ties::Segment;
                 self.radius = *radius;
             }
             Shape::Box { half } => {
@@ -94,16 +122,18 @@ impl Core {
                     let way = ways[k / 2];
                     self.push_face(if k % 2 == 0 { way } else { -way }, corners);
                 }
-                self.edges.extend(BOX_EDGES.map(|(ends, faces)| CoreEdge { ends, faces }));
+                self.ties = Ties::Box;
             }
             Shape::Polytope(polytope) => {
-                self.points.extend(polytope.vertices().iter().map(|v| X.transform_point(*v)));
-                for face in polytope.faces() {
-                    self.push_face(X.rotation.rotate(face.normal()), face.vertices());
-                }
-                self.edges.extend(
-                    polytope.edges().iter().map(|e| CoreEdge { ends: e.vertices, faces: e.faces }),
-                );
+                let R = X.rotation.to_matrix();
+                self.points.extend(polytope.vertices().iter().map(|v| R * *v + X.translation));
+                let faces = polytope.faces().iter().zip(polytope.tops()).enumerate();
+                self.faces.extend(faces.map(|(k, (face, top))| {
+                    let normal = R * face.normal();
+                    let offset = top + normal.dot(X.translation);
+                    CoreFace { normal, offset, index: k as u32 }
+                }));
+                self.ties = Ties::Hull(polytope.clone());
                 let sum = self.points.iter().fold(Vec3::ZERO, |s, p| s + *p);
                 self.centre = sum / self.points.len() as f64;
             }
@@ -117,8 +147,7 @@ impl Core {
             .iter()
             .map(|&c| self.points[c as usize].dot(normal))
             .fold(f64::NEG_INFINITY, f64::max);
-        let (first, len) = (self.loops.len() as u32, corners.len() as u32);
-        self.loops.extend_from_slice(corners);
-        self.faces.push(CoreFace { normal, offset, first, len });
+        let index = self.faces.len() as u32;
+        self.faces.push(CoreFace { normal, offset, index });
     }
 }

@@ -177,8 +177,8 @@ fn offer_side_on_edges(
     separation: &impl Fn(Vec3) -> f64,
     best: &mut Best,
 ) {
-    for edge in &core.edges {
-        let [p, q] = edge.ends.map(|k| core.points[k as usize]);
+    for edge in core.edges() {
+        let [p, q] = edge.vertices.map(|k| core.points[k as usize]);
         let n = if core.is_solid() {
             let [n1, n2] = edge.faces.map(|f| core.faces[f as usize].normal);
             // the edge is part of the outline seen along the axis
@@ -214,8 +214,8 @@ fn offer_rims_on_edges(
     best: &mut Best,
 ) {
     let rims = tube.rims();
-    for edge in &core.edges {
-        let [p, q] = edge.ends.map(|k| core.points[k as usize]);
+    for edge in core.edges() {
+        let [p, q] = edge.vertices.map(|k| core.points[k as usize]);
         let near = rims.map(|(centre, _)| may_meet_rim(tube, centre, reach, p, q));
         let Some(d) = (q - p).try_normalize().filter(|_| near != [false; 2]) else { continue };
         let view = View::along(d, tube.axis, tube.radius);

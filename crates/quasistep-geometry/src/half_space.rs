@@ -2,7 +2,7 @@
 
 use crate::core::Core;
 use crate::narrow_phase::{ContactPoint, Distance, flip_point};
-use crate::patch::{Clipper, MAX_POINTS};
+use crate::patch::{Clipper, MAX_POINTS, SAME};
 use crate::round_patch::{self, Collector, Flat, on_flat};
 use crate::shape::Shape;
 use crate::tube::Tube;
@@ -31,6 +31,10 @@ pub(crate) fn patch(
 ) {
     let n_AB_W = X_WA.rotation.rotate(Vec3::Z);
     let start = out.len();
+    // most are far above
+    if matches!(b, Shape::Polytope(_)) && distance(X_WA, b, X_WB).phi >= margin {
+        return;
+    }
     if let Some(tube) = Tube::new(b, X_WB) {
         // seen from the cylinder
         let flat = Flat::Plane(X_WA.translation, n_AB_W);
@@ -48,6 +52,23 @@ pub(crate) fn patch(
             out.push(ContactPoint { phi, p_WCa, p_WCb, n_AB_W, feature });
         }
     };
+    if let Shape::Polytope(hull) = b {
+        let X_BW = X_WB.rotation.inverse();
+        let n_AB_B = X_BW.rotate(n_AB_W);
+        let origin = (X_WB.translation - X_WA.translation).dot(n_AB_W);
+        for (k, p_B) in hull.vertices().iter().enumerate() {
+            // corners that no downward face has are shadowed by others
+            let looks_down = || {
+                let around = hull.faces_around(k as u32).iter();
+                around.copied().any(|f| hull.faces()[f as usize].normal().dot(n_AB_B) < -1e-9)
+            };
+            if origin + p_B.dot(n_AB_B) < margin + SAME && looks_down() {
+                offer(X_WB.transform_point(*p_B), k as u32);
+            }
+        }
+        clipper.reduce(n_AB_W, start, MAX_POINTS, out);
+        return;
+    }
     core.fill(b, X_WB);
     for k in 0..core.points.len() {
         // corners that no downward face has are shadowed by others

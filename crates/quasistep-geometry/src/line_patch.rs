@@ -23,8 +23,8 @@ pub(crate) struct Line {
 /// The edge of a core that faces most along `n`: its farther end is nearest. `None` for a point.
 pub(crate) fn facing_edge(core: &Core, n: Vec3) -> Option<Line> {
     let mut best: Option<(f64, usize)> = None;
-    for (k, edge) in core.edges.iter().enumerate() {
-        let [p, q] = edge.ends.map(|i| core.points[i as usize].dot(n));
+    for (k, edge) in core.edges().iter().enumerate() {
+        let [p, q] = edge.vertices.map(|i| core.points[i as usize].dot(n));
         let back = p.min(q);
         // the first of equals
         if best.is_none_or(|(high, _)| back > high + SAME) {
@@ -32,7 +32,7 @@ pub(crate) fn facing_edge(core: &Core, n: Vec3) -> Option<Line> {
         }
     }
     let (_, k) = best?;
-    let ends = core.edges[k].ends.map(|i| core.points[i as usize]);
+    let ends = core.edges()[k].vertices.map(|i| core.points[i as usize]);
     Some(Line { ends, radius: core.radius, round: core.radius, id: k as u32 })
 }
 

@@ -3,12 +3,13 @@
 use crate::closest::{self, closest_points, crossing, foot};
 use crate::cloud::CloudMemory;
 use crate::core::Core;
+use crate::gjk::{self, Stand};
 use crate::line_patch::along_edges;
 use crate::patch::Clipper;
 use crate::separating_axis::{self, Axis, Features, best_axis};
 use crate::shape::Shape;
 use crate::tube::Tube;
-use crate::{cylinder, cylinder_pair, half_space, round_patch};
+use crate::{cylinder, cylinder_pair, half_space, hull_pair, round_patch};
 use quasistep_math::{Pose, Vec3};
 
 /// How far two shapes are apart.
@@ -87,9 +88,10 @@ pub struct NarrowPhase {
 
 /// Memory of the searches for an axis and for closest points.
 #[derive(Debug, Default)]
-struct Searches {
+pub(crate) struct Searches {
     axis: separating_axis::Memory,
-    closest: closest::Heights,
+    pub closest: closest::Memory,
+    pub hulls: hull_pair::Memory,
 }
 
 impl NarrowPhase {
@@ -114,10 +116,8 @@ impl NarrowPhase {
                 self.cylinder_distance(a, X_WA, b, X_WB, f64::INFINITY)
             }
             _ => {
-                self.a.fill(a, X_WA);
-                self.b.fill(b, X_WB);
-                core_distance(&self.a, &self.b, f64::INFINITY, &mut self.searches)
-                    .with_radii(self.a.radius, self.b.radius)
+                let d = self.cores_distance(a, X_WA, b, X_WB, f64::INFINITY);
+                d.unwrap_or_else(|d| d)
             }
         }
     }
@@ -152,25 +152,16 @@ impl NarrowPhase {
                     *point = flip_point(*point);
                 }
             }
-            (Shape::Sphere { .. } | Shape::Cylinder { .. }, _)
-            | (_, Shape::Sphere { .. } | Shape::Cylinder { .. }) => {
-                let ball = [a, b].iter().any(|s| matches!(s, Shape::Sphere { .. }));
-                let d = if ball {
-                    self.signed_distance(a, X_WA, b, X_WB)
-                } else {
-                    self.cylinder_distance(a, X_WA, b, X_WB, margin)
-                };
-                if d.phi < margin {
-                    self.patch_at(a, X_WA, b, X_WB, &d, margin, out);
-                }
-            }
             _ => {
-                self.a.fill(a, X_WA);
-                self.b.fill(b, X_WB);
-                let reach = margin + self.a.radius + self.b.radius;
-                let core = core_distance(&self.a, &self.b, reach, &mut self.searches);
-                if core.phi < reach {
-                    let d = core.with_radii(self.a.radius, self.b.radius);
+                let round = [a, b].iter().any(|s| matches!(s, Shape::Cylinder { .. }));
+                let d = if round {
+                    Ok(self.cylinder_distance(a, X_WA, b, X_WB, margin))
+                } else {
+                    self.cores_distance(a, X_WA, b, X_WB, margin)
+                };
+                if let Ok(d) = d
+                    && d.phi < margin
+                {
                     self.patch_at(a, X_WA, b, X_WB, &d, margin, out);
                 }
             }
@@ -178,7 +169,48 @@ impl NarrowPhase {
     }
 }
 
+/// Up to so many corners a search over all features is as fast as one for those that matter.
+const SMALL_HULL: usize = 16;
+
 impl NarrowPhase {
+    /// Signed distance of two shapes that have cores, which are in memory then; of those that are `enough` apart a
+    /// lower bound in place of an error.
+    fn cores_distance(
+        &mut self,
+        a: &Shape,
+        X_WA: &Pose,
+        b: &Shape,
+        X_WB: &Pose,
+        enough: f64,
+    ) -> Result<Distance, Distance> {
+        let [radius_a, radius_b] = [a, b].map(|shape| match shape {
+            Shape::Sphere { radius } | Shape::Capsule { radius, .. } => *radius,
+            _ => 0.0,
+        });
+        let reach = enough + radius_a + radius_b;
+        let is_large = |shape: &Shape| matches!(shape, Shape::Polytope(hull) if hull.vertices().len() > SMALL_HULL);
+        let mut stand = None;
+        let by_support = is_large(a) || is_large(b);
+        if by_support {
+            stand = gjk::stand((a, X_WA), (b, X_WB), reach, TOUCH);
+            if let Some(Stand::Beyond { separation, n_AB_W }) = stand {
+                let p_WCa = X_WA.translation;
+                let p_WCb = p_WCa + n_AB_W * separation;
+                let core = Distance { phi: separation, p_WCa, p_WCb, n_AB_W };
+                return Err(core.with_radii(radius_a, radius_b));
+            }
+        }
+        self.a.fill(a, X_WA);
+        self.b.fill(b, X_WB);
+        let core = if by_support {
+            hull_pair::distance(&self.a, &self.b, stand, reach, &mut self.searches)
+        } else {
+            core_distance(&self.a, &self.b, reach, &mut self.searches)
+        };
+        let d = core.with_radii(radius_a, radius_b);
+        if core.phi < reach { Ok(d) } else { Err(d) }
+    }
+
     /// Signed distance of two shapes, at least one of them a cylinder, neither a half-space; may stop
     /// at a lower bound once that exceeds `enough`.
     fn cylinder_distance(
@@ -260,10 +292,10 @@ pub(crate) fn flip_point(p: ContactPoint) -> ContactPoint {
 }
 
 /// Below this a difference of witness points is mostly rounding, in m.
-const TOUCH: f64 = 1e-9;
+pub(crate) const TOUCH: f64 = 1e-9;
 
 /// Signed distance of two cores; may stop at a lower bound once that exceeds `enough`.
-fn core_distance(a: &Core, b: &Core, enough: f64, searches: &mut Searches) -> Distance {
+pub(crate) fn core_distance(a: &Core, b: &Core, enough: f64, searches: &mut Searches) -> Distance {
     if !a.is_solid() && !b.is_solid() {
         return thin_distance(a, b, enough, &mut searches.closest);
     }
@@ -296,13 +328,13 @@ fn core_distance(a: &Core, b: &Core, enough: f64, searches: &mut Searches) -> Di
 }
 
 /// A lower bound of the distance from A.
-fn at_least(phi: f64, a: &Core, n_AB_W: Vec3) -> Distance {
+pub(crate) fn at_least(phi: f64, a: &Core, n_AB_W: Vec3) -> Distance {
     let p_WCa = a.centre;
     Distance { phi, p_WCa, p_WCb: p_WCa + n_AB_W * phi, n_AB_W }
 }
 
 /// Witness points of an overlap or a touch.
-fn overlap(a: &Core, b: &Core, axis: &Axis) -> Distance {
+pub(crate) fn overlap(a: &Core, b: &Core, axis: &Axis) -> Distance {
     let (phi, n_AB_W) = (axis.separation, axis.normal);
     match axis.features {
         Features::FaceOfA(_) => {
@@ -314,8 +346,8 @@ fn overlap(a: &Core, b: &Core, axis: &Axis) -> Distance {
             Distance { phi, p_WCa, p_WCb: p_WCa + n_AB_W * phi, n_AB_W }
         }
         Features::Edges(i, j) => {
-            let [p1, q1] = a.edges[i as usize].ends.map(|k| a.points[k as usize]);
-            let [p2, q2] = b.edges[j as usize].ends.map(|k| b.points[k as usize]);
+            let [p1, q1] = a.edges()[i as usize].vertices.map(|k| a.points[k as usize]);
+            let [p2, q2] = b.edges()[j as usize].vertices.map(|k| b.points[k as usize]);
             let (p_WCa, _) = crossing(p1, q1, p2, q2);
             Distance { phi, p_WCa, p_WCb: p_WCa + n_AB_W * phi, n_AB_W }
         }
@@ -323,7 +355,7 @@ fn overlap(a: &Core, b: &Core, axis: &Axis) -> Distance {
 }
 
 /// The distance along a face's normal, if a nearest corner stands above that face.
-fn facing(a: &Core, b: &Core, axis: &Axis) -> Option<Distance> {
+pub(crate) fn facing(a: &Core, b: &Core, axis: &Axis) -> Option<Distance> {
     let (phi, n_AB_W) = (axis.separation, axis.normal);
     match axis.features {
         Features::FaceOfA(k) => {
@@ -360,7 +392,7 @@ fn extreme(core: &Core, n: Vec3) -> Vec3 {
 }
 
 /// Points and segments against one another: no volume, so no depth.
-fn thin_distance(a: &Core, b: &Core, enough: f64, heights: &mut closest::Heights) -> Distance {
+fn thin_distance(a: &Core, b: &Core, enough: f64, heights: &mut closest::Memory) -> Distance {
     let between = b.centre - a.centre;
     let axis = between.try_normalize().unwrap_or(Vec3::ZERO);
     let Some((p_WCa, p_WCb)) = closest_points(a, b, axis, enough, heights) else {

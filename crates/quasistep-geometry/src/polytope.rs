@@ -13,6 +13,15 @@ pub struct Polytope {
     /// Where each corner's list begins in `neighbours`; one entry more than corners.
     first_neighbour: Vec<u32>,
     neighbours: Vec<u32>,
+    /// Where each corner's list begins in `faces_around`; one entry more than corners.
+    first_face: Vec<u32>,
+    faces_around: Vec<u32>,
+    /// Of each face the offset of its farthest corner, in m.
+    tops: Vec<f64>,
+    /// Farthest corners along x, −x, y, −y, z and −z.
+    extremes: [u32; 6],
+    /// Corners stand out of their faces by less, in m.
+    thickness: f64,
 }
 
 /// A planar face.
@@ -88,6 +97,10 @@ pub enum HullError {
 /// Points nearer to a plane than this share of the extent count as on it. Meshes in single precision
 /// scatter by 1e-7.
 const PLANAR: f64 = 1e-7;
+/// Up to so many corners a look at each is as fast as a way along edges.
+const FEW_CORNERS: usize = 32;
+/// Corners that are about equally far before all are looked at.
+const MOST_SEEN: usize = 64;
 /// A set of points thinner than this share of its extent is flat.
 pub(crate) const FLAT: f64 = 1e-6;
 
@@ -139,18 +152,43 @@ impl Polytope {
             .chunk_by(|x, y| x.0 == y.0)
             .map(|both| Edge { vertices: both[0].0, faces: [both[0].1, both[both.len() - 1].1] })
             .collect();
-        let mut pairs: Vec<[u32; 2]> =
-            edges.iter().flat_map(|e| [e.vertices, [e.vertices[1], e.vertices[0]]]).collect();
-        pairs.sort_unstable();
-        let mut first_neighbour = vec![0; vertices.len() + 1];
-        for [a, _] in &pairs {
-            first_neighbour[*a as usize + 1] += 1;
+        let pairs = edges.iter().flat_map(|e| [e.vertices, [e.vertices[1], e.vertices[0]]]);
+        let (first_neighbour, neighbours) = lists(pairs.collect(), vertices.len());
+        let mut meets: Vec<[u32; 2]> = Vec::new();
+        for (f, face) in faces.iter().enumerate() {
+            meets.extend(face.vertices.iter().map(|v| [*v, f as u32]));
         }
-        for k in 0..vertices.len() {
-            first_neighbour[k + 1] += first_neighbour[k];
+        let (first_face, faces_around) = lists(meets, vertices.len());
+        let top = |face: &Face| {
+            let heights = face.vertices.iter().map(|&v| vertices[v as usize].dot(face.normal));
+            heights.fold(f64::NEG_INFINITY, f64::max)
+        };
+        let tops = faces.iter().map(top).collect();
+        let farthest = |d: Vec3| {
+            let first = |best: usize, k: usize| {
+                if vertices[k].dot(d) > vertices[best].dot(d) { k } else { best }
+            };
+            (0..vertices.len()).fold(0, first) as u32
+        };
+        let [x, y, z] = Vec3::AXES;
+        let extremes = [x, -x, y, -y, z, -z].map(farthest);
+        let reach = |k: usize| {
+            let [high, low] = [2 * k, 2 * k + 1].map(|i| vertices[extremes[i] as usize][k]);
+            high - low
+        };
+        let thickness = 4.0 * PLANAR * (0..3).map(reach).fold(0.0, f64::max);
+        Self {
+            vertices,
+            faces,
+            edges,
+            first_neighbour,
+            neighbours,
+            first_face,
+            faces_around,
+            tops,
+            extremes,
+            thickness,
         }
-        let neighbours = pairs.into_iter().map(|[_, b]| b).collect();
-        Self { vertices, faces, edges, first_neighbour, neighbours }
     }
 
     /// Corners, in m.
@@ -178,6 +216,70 @@ impl Polytope {
         &self.neighbours[self.first_neighbour[at] as usize..self.first_neighbour[at + 1] as usize]
     }
 
+    /// Faces that meet in a corner, ascending.
+    pub(crate) fn faces_around(&self, vertex: u32) -> &[u32] {
+        let at = vertex as usize;
+        &self.faces_around[self.first_face[at] as usize..self.first_face[at + 1] as usize]
+    }
+
+    /// Of each face the offset of its farthest corner: corners scatter about their plane by rounding.
+    pub(crate) fn tops(&self) -> &[f64] {
+        &self.tops
+    }
+
+    /// A corner that is farthest along `d`.
+    pub fn support(&self, d: Vec3) -> u32 {
+        let height = |k: u32| self.vertices[k as usize].dot(d);
+        if self.vertices.len() <= FEW_CORNERS {
+            return self.highest(d);
+        }
+        let higher = |(best, high): (u32, f64), k: u32| {
+            let h = height(k);
+            if h > high { (k, h) } else { (best, high) }
+        };
+        let mut best = self.extremes.into_iter().fold((0, f64::NEG_INFINITY), higher);
+        loop {
+            let next = self.neighbours(best.0).iter().copied().fold(best, higher);
+            if next.0 == best.0 {
+                break;
+            }
+            best = next;
+        }
+        // Corners of one face scatter about its plane: a way up may lead over one that is lower by that. All that
+        // are so near the top hang together.
+        let band = 2.0 * self.thickness * d.norm();
+        let mut seen = [best.0; MOST_SEEN];
+        let (mut n, mut next) = (1, 0);
+        while next < n {
+            for &k in self.neighbours(seen[next]) {
+                let h = height(k);
+                if h < best.1 - band || seen[..n].contains(&k) {
+                    continue;
+                }
+                if n == MOST_SEEN {
+                    return self.highest(d);
+                }
+                seen[n] = k;
+                n += 1;
+                best = higher(best, k);
+            }
+            next += 1;
+        }
+        best.0
+    }
+
+    /// The first of the farthest corners along `d`.
+    fn highest(&self, d: Vec3) -> u32 {
+        let mut best = (0, f64::NEG_INFINITY);
+        for (k, v) in self.vertices.iter().enumerate() {
+            let h = v.dot(d);
+            if h > best.1 {
+                best = (k as u32, h);
+            }
+        }
+        best.0
+    }
+
     /// Mass properties at a density in kg/m³, exactly from the faces.
     pub fn mass_properties(&self, density: f64) -> MassProperties {
         // tetrahedra from one corner: signed volumes need no interior point
@@ -203,6 +305,19 @@ impl Polytope {
         let inertia = Mat3::IDENTITY * central.trace() + central * -1.0;
         MassProperties { mass: density * volume, com: o + com, inertia: inertia * density }
     }
+}
+
+/// Pairs of an owner and an item as lists by owner: where each begins, and the items, ascending.
+fn lists(mut pairs: Vec<[u32; 2]>, owners: usize) -> (Vec<u32>, Vec<u32>) {
+    pairs.sort_unstable();
+    let mut first = vec![0; owners + 1];
+    for [owner, _] in &pairs {
+        first[*owner as usize + 1] += 1;
+    }
+    for k in 0..owners {
+        first[k + 1] += first[k];
+    }
+    (first, pairs.into_iter().map(|[_, item]| item).collect())
 }
 
 /// Joins coplanar triangles into faces: the corners that are left, and the faces.

@@ -9,7 +9,7 @@ use quasistep_math::Vec3;
 /// An edge axis must beat a face axis by this share of the shapes' size, and a face of B one of A:
 /// rounding must not choose between axes that are equally good, or normals would flip from step to
 /// step while a box rests on a box.
-const BIAS: f64 = 1e-9;
+pub(crate) const BIAS: f64 = 1e-9;
 /// Sine of the angle below which edges count as parallel; faces cover their axis.
 const PARALLEL: f64 = 1e-9;
 /// Rounding of a separation, as a share of its terms.
@@ -81,8 +81,8 @@ pub(crate) fn best_axis(a: &Core, b: &Core, enough: f64, memory: &mut Memory) ->
     if a.is_solid() && b.is_solid() {
         crossing_arcs(a, b, memory, consider);
     } else {
-        for i in 0..a.edges.len() {
-            for j in 0..b.edges.len() {
+        for i in 0..a.edges().len() {
+            for j in 0..b.edges().len() {
                 if cross_circle(a, b, i, j) {
                     consider(i, j);
                 }
@@ -116,13 +116,13 @@ fn crossing_arcs(a: &Core, b: &Core, memory: &mut Memory, mut consider: impl FnM
         n2.cross(n1)
     };
     arcs.clear();
-    arcs.extend(b.edges.iter().map(|e| arc(b, e.faces)));
-    for (i, ea) in a.edges.iter().enumerate() {
+    arcs.extend(b.edges().iter().map(|e| arc(b, e.faces)));
+    for (i, ea) in a.edges().iter().enumerate() {
         let n = arc(a, ea.faces);
         let [n1, n2] = ea.faces.map(|f| a.faces[f as usize].normal);
         along.clear();
         along.extend(b.faces.iter().map(|face| -face.normal.dot(n)));
-        for (j, (eb, m)) in b.edges.iter().zip(&*arcs).enumerate() {
+        for (j, (eb, m)) in b.edges().iter().zip(&*arcs).enumerate() {
             let [m1n, m2n] = eb.faces.map(|f| along[f as usize]);
             if m1n * m2n < 0.0 {
                 let (n1m, n2m) = (n1.dot(*m), n2.dot(*m));
@@ -134,18 +134,33 @@ fn crossing_arcs(a: &Core, b: &Core, memory: &mut Memory, mut consider: impl FnM
     }
 }
 
+/// True if two edges make a face of the difference.
+pub(crate) fn edges_meet(a: &Core, b: &Core, i: usize, j: usize) -> bool {
+    if !(a.is_solid() && b.is_solid()) {
+        return cross_circle(a, b, i, j);
+    }
+    let normals =
+        |core: &Core, k: usize| core.edges()[k].faces.map(|f| core.faces[f as usize].normal);
+    let ([n1, n2], [m1, m2]) = (normals(a, i), normals(b, j));
+    let (n, m) = (n2.cross(n1), m2.cross(m1));
+    // arcs on the sphere: those of B turned round
+    let (m1n, m2n) = (-m1.dot(n), -m2.dot(n));
+    let (n1m, n2m) = (n1.dot(m), n2.dot(m));
+    m1n * m2n < 0.0 && n1m * n2m < 0.0 && m1n * n2m > 0.0
+}
+
 /// True if an edge of a solid and a segment make a face of the difference: the Gauss image of a segment is the
 /// great circle across it.
 fn cross_circle(a: &Core, b: &Core, i: usize, j: usize) -> bool {
-    let (ea, eb) = (&a.edges[i], &b.edges[j]);
+    let (ea, eb) = (a.edges()[i], b.edges()[j]);
     let along = |core: &Core, ends: [u32; 2]| {
         let [p, q] = ends.map(|k| core.points[k as usize]);
         q - p
     };
     let (solid, faces, direction) = if a.is_solid() {
-        (a, ea.faces, along(b, eb.ends))
+        (a, ea.faces, along(b, eb.vertices))
     } else {
-        (b, eb.faces, along(a, ea.ends))
+        (b, eb.faces, along(a, ea.vertices))
     };
     let [n1, n2] = faces.map(|f| solid.faces[f as usize].normal);
     n1.dot(direction) * n2.dot(direction) < 0.0
@@ -153,9 +168,9 @@ fn cross_circle(a: &Core, b: &Core, i: usize, j: usize) -> bool {
 
 /// Separation along the common normal of two edges that make a face of the difference, if it has one and that is
 /// more than `least`, to rounding.
-fn edge_axis(a: &Core, b: &Core, i: usize, j: usize, least: f64) -> Option<(f64, Vec3)> {
-    let [pa, qa] = a.edges[i].ends.map(|k| a.points[k as usize]);
-    let [pb, qb] = b.edges[j].ends.map(|k| b.points[k as usize]);
+pub(crate) fn edge_axis(a: &Core, b: &Core, i: usize, j: usize, least: f64) -> Option<(f64, Vec3)> {
+    let [pa, qa] = a.edges()[i].vertices.map(|k| a.points[k as usize]);
+    let [pb, qb] = b.edges()[j].vertices.map(|k| b.points[k as usize]);
     let (da, db) = (qa - pa, qb - pb);
     let cross = da.cross(db);
     // outwards from the solid that has this edge

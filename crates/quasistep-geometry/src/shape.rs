@@ -106,13 +106,14 @@ impl Shape {
             }
             Self::HalfSpace => Aabb { min: even(f64::NEG_INFINITY), max: even(f64::INFINITY) },
             Self::Polytope(polytope) => {
-                let mut aabb = Aabb { min: even(f64::INFINITY), max: even(f64::NEG_INFINITY) };
-                for v in polytope.vertices() {
-                    let p = X_WG.transform_point(*v);
-                    aabb.min = aabb.min.min(p);
-                    aabb.max = aabb.max.max(p);
-                }
-                aabb
+                let R = X_WG.rotation.to_matrix();
+                // farthest corners along the axes of the world, in the shape's frame
+                let end = |k: usize, sign: f64| {
+                    let corner = polytope.support(R.rows[k] * sign);
+                    X_WG.transform_point(polytope.vertices()[corner as usize])[k]
+                };
+                let ends = |sign: f64| Vec3::new(end(0, sign), end(1, sign), end(2, sign));
+                Aabb { min: ends(-1.0), max: ends(1.0) }
             }
             Self::Cloud(cloud) => cloud.aabb(X_WG),
         }
@@ -136,11 +137,7 @@ impl Shape {
                 Some(rim + Vec3::Z * sign(d.z, *half_length))
             }
             Self::HalfSpace => None,
-            Self::Polytope(polytope) => polytope
-                .vertices()
-                .iter()
-                .copied()
-                .reduce(|best, v| if v.dot(d) > best.dot(d) { v } else { best }),
+            Self::Polytope(polytope) => Some(polytope.vertices()[polytope.support(d) as usize]),
             Self::Cloud(cloud) => Some(cloud.support(d)),
         }
     }

@@ -87,11 +87,20 @@ pub(crate) fn made(name: &str, make: impl FnOnce() -> io::Result<Vec<u8>>) -> io
 
 /// The value of an environment variable, if it is set.
 pub(crate) fn environment(name: &str) -> Option<OsString> {
-    let value = made(&format!("${name}"), || {
-        let value = std::env::var_os(name).ok_or(io::ErrorKind::NotFound)?;
-        Ok(value.into_encoded_bytes())
-    });
-    String::from_utf8(value.ok()?).ok().map(OsString::from)
+    made_text(&format!("${name}"), || {
+        std::env::var_os(name).ok_or_else(|| io::ErrorKind::NotFound.into())
+    })
+}
+
+/// The folder at which relative paths start; empty if it is not known.
+pub(crate) fn current_dir() -> PathBuf {
+    let path = made_text("$PWD", || std::env::current_dir().map(PathBuf::into_os_string));
+    path.unwrap_or_default().into()
+}
+
+fn made_text(name: &str, make: impl FnOnce() -> io::Result<OsString>) -> Option<OsString> {
+    let bytes = made(name, || make().map(OsString::into_encoded_bytes));
+    String::from_utf8(bytes.ok()?).ok().map(OsString::from)
 }
 
 /// The text of a file.

@@ -67,8 +67,9 @@ impl Places<'_> {
     /// Folders that may be this package, likely ones first.
     fn candidates(&self, package: &str) -> impl Iterator<Item = PathBuf> {
         let mut all = Vec::new();
-        for above in self.dir.ancestors().take(MOST_FOLDERS) {
-            // a relative path ends in the empty one: the current folder
+        // a relative path says nothing of the folders above the current one
+        let dir = files::current_dir().join(self.dir);
+        for above in dir.ancestors().take(MOST_FOLDERS) {
             let is_named = above.file_name().is_some_and(|name| name == package);
             if package.is_empty() || is_named || named_in_manifest(above, package) {
                 all.push(above.to_owned());

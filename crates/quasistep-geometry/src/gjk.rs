@@ -1,0 +1,169 @@
+//! Closest points of two convex shapes from their support points alone, after Gilbert, Johnson and Keerthi (1988).
+//!
+//! Shapes are taken without the radius around them. Nothing is kept between calls, so that a pair's answer depends on
+//! its poses only.
+
+use crate::shape::Shape;
+use quasistep_math::{Pose, Vec3};
+
+/// Most rounds; a few are usual.
+const MAX_ROUNDS: usize = 64;
+/// Closest points that are found: the distance is known to this share of itself.
+const RELATIVE: f64 = 1e-12;
+/// Rounding of points, as a share of their coordinates.
+const ROUNDING: f64 = 1e-15;
+
+/// Where two shapes stand to one another.
+#[derive(Clone, Copy, Debug)]
+pub(crate) enum Stand {
+    /// They are farther apart than was asked: along a unit normal, from A to B, by this much, in m.
+    Beyond { separation: f64, n_AB_W: Vec3 },
+    /// They are apart. The planes through their support points along a unit normal leave `gap` m to the distance.
+    Apart { n_AB_W: Vec3, gap: f64 },
+    /// They meet: a point of A that is at most `off` m outside of B.
+    Meet { p_W: Vec3, off: f64 },
+}
+
+/// Two points of the shapes, and the way between them.
+#[derive(Clone, Copy, Debug, Default)]
+struct Way {
+    p_WCa: Vec3,
+    /// From A's point to B's.
+    w: Vec3,
+}
+
+/// How two shapes stand to one another; those farther apart than `enough` are told at once. `touch`: distance, in m, up
+/// to which they meet. `None` if rounding keeps the search from its end.
+pub(crate) fn stand(
+    (a, X_WA): (&Shape, &Pose),
+    (b, X_WB): (&Shape, &Pose),
+    enough: f64,
+    touch: f64,
+) -> Option<Stand> {
+    let first = X_WB.translation - X_WA.translation;
+    let first = if first == Vec3::ZERO { Vec3::X } else { first };
+    let way_along = |n: Vec3| {
+        let (p_WCa, p_WCb) = (support(a, X_WA, n), support(b, X_WB, -n));
+        Way { p_WCa, w: p_WCb - p_WCa }
+    };
+    let mut corners = [way_along(first); 4];
+    let mut n = 1;
+    let mut nearest = corners[0];
+    for _ in 0..MAX_ROUNDS {
+        let distance = nearest.w.norm();
+        let rounding = ROUNDING * (nearest.p_WCa.max_abs() + distance);
+        if distance <= touch.max(rounding) {
+            return Some(Stand::Meet { p_W: nearest.p_WCa, off: distance });
+        }
+        let n_AB_W = nearest.w / distance;
+        let next = way_along(n_AB_W);
+        let separation = next.w.dot(n_AB_W);
+        if separation > enough {
+            return Some(Stand::Beyond { separation, n_AB_W });
+        }
+        let gap = (distance - separation).max(0.0);
+        let is_known = corners[..n].iter().any(|c| c.w == next.w);
+        if gap <= RELATIVE * distance + rounding || is_known {
+            return Some(Stand::Apart { n_AB_W, gap: gap + rounding });
+        }
+        corners[n] = next;
+        n += 1;
+        let Some((kept, of)) = closest(&corners[..n]) else {
+            return Some(Stand::Apart { n_AB_W, gap });
+        };
+        let sum = |part: fn(&Way) -> Vec3| {
+            (0..n).fold(Vec3::ZERO, |sum, k| sum + part(&corners[k]) * kept[k])
+        };
+        let found = Way { p_WCa: sum(|way| way.p_WCa), w: of };
+        if n == 4 && kept.iter().all(|k| *k > 0.0) {
+            return Some(Stand::Meet { p_W: found.p_WCa, off: of.norm() });
+        }
+        // no nearer: rounding is reached
+        if found.w.norm_squared() >= nearest.w.norm_squared() {
+            return Some(Stand::Apart { n_AB_W, gap });
+        }
+        nearest = found;
+        let mut left = 0;
+        for k in 0..n {
+            if kept[k] > 0.0 {
+                corners[left] = corners[k];
+                left += 1;
+            }
+        }
+        n = left;
+    }
+    None
+}
+
+/// The point of a simplex that is nearest to the origin, as weights of its corners, and itself. The last corner, found
+/// last, is part of the answer.
+fn closest(corners: &[Way]) -> Option<([f64; 4], Vec3)> {
+    let last = corners.len() - 1;
+    let mut best: Option<([f64; 4], Vec3, f64)> = None;
+    // every set of the other corners
+    for others in 0..1_u32 << last {
+        let mut chosen = [last; 4];
+        let mut n = 1;
+        for k in (0..last).filter(|k| others >> k & 1 == 1) {
+            chosen[n] = k;
+            n += 1;
+        }
+        let p = chosen.map(|k| corners[k].w);
+        let Some(weights) = weights(&p[..n]) else { continue };
+        let point = (0..n).fold(Vec3::ZERO, |sum, k| sum + p[k] * weights[k]);
+        let square = point.norm_squared();
+        if best.is_none_or(|(_, _, least)| square < least) {
+            let mut all = [0.0; 4];
+            for k in 0..n {
+                all[chosen[k]] = weights[k];
+            }
+            best = Some((all, point, square));
+        }
+    }
+    best.map(|(weights, point, _)| (weights, point))
+}
+
+/// Weights of corners of which the foot of the origin in their span is made, if it is within: all are positive.
+fn weights(p: &[Vec3]) -> Option<[f64; 4]> {
+    let triple = |a: Vec3, b: Vec3, c: Vec3| a.dot(b.cross(c));
+    let (all, sum) = match *p {
+        [_] => ([1.0, 0.0, 0.0, 0.0], 1.0),
+        [a, b] => {
+            let d = b - a;
+            ([b.dot(d), -a.dot(d), 0.0, 0.0], d.norm_squared())
+        }
+        [a, b, c] => {
+            let n = (b - a).cross(c - a);
+            let [x, y, z] = [b.cross(c), c.cross(a), a.cross(b)].map(|v| v.dot(n));
+            ([x, y, z, 0.0], n.norm_squared())
+        }
+        [a, b, c, d] => {
+            let all = [triple(b, c, d), -triple(a, c, d), triple(a, b, d), -triple(a, b, c)];
+            let volume = triple(b - a, c - a, d - a);
+            if volume < 0.0 { (all.map(|x| -x), -volume) } else { (all, volume) }
+        }
+        _ => return None,
+    };
+    let is_within = sum > 0.0 && all[..p.len()].iter().all(|x| *x > 0.0);
+    // they are normalised by their own sum, which rounding may have moved
+    let sum: f64 = all.iter().sum();
+    is_within.then(|| all.map(|x| x / sum))
+}
+
+/// The farthest point of a shape without its radius along `d`.
+fn support(shape: &Shape, X: &Pose, d: Vec3) -> Vec3 {
+    let own = X.rotation.inverse().rotate(d);
+    let sign = |x: f64, size: f64| if x < 0.0 { -size } else { size };
+    match shape {
+        Shape::Box { half: [x, y, z] } => {
+            X.transform_point(Vec3::new(sign(own.x, *x), sign(own.y, *y), sign(own.z, *z)))
+        }
+        Shape::Capsule { half_length, .. } => {
+            X.transform_point(Vec3::Z * sign(own.z, *half_length))
+        }
+        Shape::Polytope(hull) => X.transform_point(hull.vertices()[hull.support(own) as usize]),
+        Shape::Sphere { .. } | Shape::Cylinder { .. } | Shape::HalfSpace | Shape::Cloud(_) => {
+            X.translation
+        }
+    }
+}
