@@ -88,6 +88,11 @@ pub enum PredictionError {
         /// Name of the joint.
         joint: String,
     },
+    /// Dry friction of a joint has no place in a prediction.
+    Friction {
+        /// Name of the joint.
+        joint: String,
+    },
     /// A dof without inertia and spring: nothing says how fast it moves.
     Massless {
         /// Name of the dof.
@@ -119,6 +124,10 @@ impl std::fmt::Display for PredictionError {
             Self::Prescribed { joint } => write!(
                 f,
                 "joint `{joint}` is prescribed; a plan needs it actuated (give it a `stiffness`) or passive"
+            ),
+            Self::Friction { joint } => write!(
+                f,
+                "joint `{joint}` has dry friction, which plans do not know; give it `friction: 0`, or `damping` instead"
             ),
             Self::Massless { dof } => write!(
                 f,
@@ -155,6 +164,9 @@ impl Dynamics {
             }
             if system.roles()[index] == Role::Prescribed {
                 return Err(PredictionError::Prescribed { joint: joint() });
+            }
+            if body.resistance.friction.iter().any(|f| *f > 0.0) {
+                return Err(PredictionError::Friction { joint: joint() });
             }
         }
         let driven: Vec<usize> = match self {
@@ -193,7 +205,7 @@ pub fn predict(
         return Err(PredictionError::Command { got: q_cmd.len(), want: system.n_cmd() });
     }
     let springs = springs(system, q_cmd);
-    let P = mobility(at, &springs, carry, h);
+    let P = mobility(at, system.model().damping(), &springs, carry, h);
     let inverse = inverse(&P, n)
         .map_err(|dof| PredictionError::Massless { dof: system.dof_names()[dof].clone() })?;
     // a force is its own input, a command one through its spring
@@ -347,7 +359,13 @@ fn springs(system: &System, q_cmd: &[f64]) -> Vec<Spring> {
 }
 
 /// `P` of a step.
-fn mobility(at: &Linearisation, springs: &[Spring], carry: bool, h: f64) -> Vec<f64> {
+fn mobility(
+    at: &Linearisation,
+    damping: &[f64],
+    springs: &[Spring],
+    carry: bool,
+    h: f64,
+) -> Vec<f64> {
     let n = at.n_v;
     let mut P = at.mass.clone();
     for (dof, spring) in springs.iter().enumerate().filter(|(_, spring)| spring.actuated) {
@@ -359,6 +377,9 @@ fn mobility(at: &Linearisation, springs: &[Spring], carry: bool, h: f64) -> Vec<
             }
         }
         P[dof * n + dof] += h * h * spring.stiffness + h * spring.damping;
+    }
+    for (dof, damping) in damping.iter().enumerate() {
+        P[dof * n + dof] += h * damping;
     }
     P
 }

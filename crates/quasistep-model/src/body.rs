@@ -41,6 +41,15 @@ pub struct BodyDef {
     pub gravity: bool,
 }
 
+/// What resists the motion of a joint, driven or not: one entry per rate of the joint, or none for no resistance.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct JointResistance {
+    /// Viscous damping `d`, in N·s/m or N·m·s/rad, ≥ 0: the force `−d v`.
+    pub damping: Vec<f64>,
+    /// Dry friction, in N or N·m, ≥ 0: the largest force against the motion, and the largest that holds at rest.
+    pub friction: Vec<f64>,
+}
+
 /// A body of a [`Model`](crate::Model), with the joint that carries it.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Body {
@@ -67,6 +76,8 @@ pub struct Body {
     pub mimic: Option<Mimic>,
     /// False if gravity does not act on this body.
     pub gravity: bool,
+    /// What resists the joint's motion.
+    pub resistance: JointResistance,
     /// The joint's entries of `Kinematics::columns`.
     pub(crate) columns: Range<usize>,
 }

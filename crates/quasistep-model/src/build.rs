@@ -1,7 +1,7 @@
 //! From declared bodies to a checked model.
 
 use crate::model::{Model, PositionLimit, WORLD};
-use crate::{Body, BodyDef, BodyInertia, JointKind, Mimic, ModelError};
+use crate::{Body, BodyDef, BodyInertia, JointKind, JointResistance, Mimic, ModelError};
 use quasistep_math::{Pose, Quat};
 use std::collections::BTreeSet;
 
@@ -37,6 +37,7 @@ impl ModelBuilder {
             limits: None,
             mimic: None,
             gravity: false,
+            resistance: JointResistance::default(),
             columns: 0..0,
         };
         Self {
@@ -110,9 +111,39 @@ impl ModelBuilder {
             limits,
             mimic,
             gravity,
+            resistance: JointResistance::default(),
             columns: 0..0,
         });
         Ok(index)
+    }
+
+    /// Says what resists the joint of a body that was added.
+    ///
+    /// # Errors
+    ///
+    /// If a number is negative or not finite, or there are neither as many as the joint has rates nor none.
+    ///
+    /// # Panics
+    ///
+    /// If there is no such body.
+    pub fn set_resistance(
+        &mut self,
+        body: usize,
+        resistance: JointResistance,
+    ) -> Result<(), ModelError> {
+        let body = &mut self.bodies[body];
+        for (what, values) in [("damping", &resistance.damping), ("friction", &resistance.friction)]
+        {
+            let n = body.joint.n_v();
+            // written so that a NaN is refused
+            let valid = values.iter().all(|x| *x >= 0.0 && x.is_finite());
+            if !valid || !(values.is_empty() || values.len() == n) {
+                let joint = body.joint_name.clone();
+                return Err(ModelError::Resistance { joint, what, seen: values.clone(), n });
+            }
+        }
+        body.resistance = resistance;
+        Ok(())
     }
 
     /// Lays out `q` and `v` in the order of the bodies and resolves mimic joints.
@@ -136,8 +167,9 @@ impl ModelBuilder {
             (n_q, n_v, n_columns) = (body.q.end, body.v.end, body.columns.end);
         }
         let limits = collect_limits(&bodies)?;
+        let [damping, friction] = collect_resistance(&bodies, n_v);
         let (path_start, paths) = collect_paths(&bodies);
-        Ok(Model { bodies, n_q, n_v, n_columns, limits, path_start, paths })
+        Ok(Model { bodies, n_q, n_v, n_columns, limits, damping, friction, path_start, paths })
     }
 }
 
@@ -226,6 +258,24 @@ fn collect_limits(bodies: &[Body]) -> Result<Vec<PositionLimit>, ModelError> {
             body: index,
         })
         .collect())
+}
+
+/// Damping and dry friction of each dof; those of a joint that follows resist the joint that it follows.
+fn collect_resistance(bodies: &[Body], n_v: usize) -> [Vec<f64>; 2] {
+    let [mut damping, mut friction] = [vec![0.0; n_v], vec![0.0; n_v]];
+    for body in bodies {
+        let (first, m) = match &body.mimic {
+            Some(mimic) => (bodies[mimic.body].v.start, mimic.multiplier),
+            None => (body.v.start, 1.0),
+        };
+        for (k, d) in body.resistance.damping.iter().enumerate() {
+            damping[first + k] += m * m * d;
+        }
+        for (k, f) in body.resistance.friction.iter().enumerate() {
+            friction[first + k] += m.abs() * f;
+        }
+    }
+    [damping, friction]
 }
 
 /// Columns that move each body, ascending, one list after the other.

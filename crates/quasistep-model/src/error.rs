@@ -77,6 +77,20 @@ pub enum ModelError {
         /// The name.
         name: String,
     },
+    /// What resists a joint is negative, not a number, or not one for each of its rates.
+    #[error(
+        "joint `{joint}`: its {what} is {seen:?}; it must be finite, ≥ 0, and one number for each of its {n} rates"
+    )]
+    Resistance {
+        /// Joint concerned.
+        joint: String,
+        /// `damping` or `friction`.
+        what: &'static str,
+        /// Numbers given, in N·s/m or N·m·s/rad, in N or N·m.
+        seen: Vec<f64>,
+        /// Rates of the joint.
+        n: usize,
+    },
     /// Two joints share a name.
     #[error("two joints are named `{name}`; names must differ")]
     DuplicateJoint {

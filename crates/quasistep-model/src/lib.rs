@@ -41,7 +41,7 @@ mod motion;
 mod tangent;
 mod twist;
 
-pub use body::{Body, BodyDef, Mimic};
+pub use body::{Body, BodyDef, JointResistance, Mimic};
 pub use build::ModelBuilder;
 pub use error::{ConfigurationError, InertiaError, ModelError};
 pub use frame::Frame;

@@ -31,6 +31,8 @@ pub struct Model {
     pub(crate) n_v: usize,
     pub(crate) n_columns: usize,
     pub(crate) limits: Vec<PositionLimit>,
+    pub(crate) damping: Vec<f64>,
+    pub(crate) friction: Vec<f64>,
     /// Where each body's list begins in `paths`; one entry more than bodies.
     pub(crate) path_start: Vec<u32>,
     pub(crate) paths: Vec<u32>,
@@ -91,6 +93,18 @@ impl Model {
     /// become limits of the joint it follows.
     pub fn limits(&self) -> &[PositionLimit] {
         &self.limits
+    }
+
+    /// Viscous damping of each dof, `n_v` entries in N·s/m or N·m·s/rad: the joint's own, and `m² d` of every joint that
+    /// follows it `m` times as fast.
+    pub fn damping(&self) -> &[f64] {
+        &self.damping
+    }
+
+    /// Dry friction of each dof, `n_v` entries in N or N·m: the joint's own, and `|m| f` of every joint that follows it
+    /// `m` times as fast.
+    pub fn friction(&self) -> &[f64] {
+        &self.friction
     }
 
     /// Names in the order of `q`: the joint's name for one-dof joints, with `.x .y .theta` for

@@ -36,6 +36,7 @@ struct Data {
     effort: Vec<f64>,
     contacts: Vec<u8>,
     limits: Vec<(u32, f64)>,
+    joint_friction: Vec<(u32, f64)>,
     saturated: Vec<u32>,
     certificate: [f64; 7],
     counts: [usize; 4],
@@ -75,6 +76,7 @@ impl StepReport {
             effort: report.effort.clone(),
             contacts,
             limits: report.limits.iter().map(|l| (l.dof, l.force)).collect(),
+            joint_friction: report.joint_friction.iter().map(|f| (f.dof, f.force)).collect(),
             saturated: report.saturated.clone(),
             certificate: records::certificate(&report.certificate),
             counts: [
@@ -135,6 +137,12 @@ impl StepReport {
     #[getter]
     fn limits(&self) -> Vec<(u32, f64)> {
         self.data.limits.clone()
+    }
+
+    /// Dry friction of each dof that has some: pairs of dof and force, in N or N·m.
+    #[getter]
+    fn joint_friction(&self) -> Vec<(u32, f64)> {
+        self.data.joint_friction.clone()
     }
 
     /// Actuated dofs whose spring force is at its effort limit.
@@ -383,6 +391,7 @@ fn key_to_words(key: &RowKey) -> [u32; 5] {
         RowKey::Contact { geom_a, geom_b, feature, edge } => [0, geom_a, geom_b, feature, edge],
         RowKey::LowerLimit { limit } => [1, limit, 0, 0, 0],
         RowKey::UpperLimit { limit } => [2, limit, 0, 0, 0],
+        RowKey::JointFriction { dof, edge } => [3, dof, edge, 0, 0],
     }
 }
 
@@ -392,6 +401,7 @@ fn words_to_key(words: &[u32; 5]) -> Option<RowKey> {
         0 => Some(RowKey::Contact { geom_a: a, geom_b: b, feature, edge }),
         1 => Some(RowKey::LowerLimit { limit: a }),
         2 => Some(RowKey::UpperLimit { limit: a }),
+        3 => Some(RowKey::JointFriction { dof: a, edge: b }),
         _ => None,
     }
 }

@@ -68,6 +68,8 @@ pub(crate) struct NewBody<'a> {
     pub gravity: bool,
     /// Effort limit of the model file.
     pub effort: Option<f64>,
+    /// Damping and dry friction of the model file, in N·s/m and N or N·m·s/rad and N·m.
+    pub resistance: Option<[f64; 2]>,
     pub settings: Settings,
     pub at: &'a At<'a>,
 }
@@ -331,6 +333,7 @@ impl Assembly {
                 mimic: None,
                 gravity: defaults.gravity,
                 effort: None,
+                resistance: None,
                 settings,
                 at: &link.at,
             })?;
@@ -361,6 +364,10 @@ impl Assembly {
             Some(_) => Role::Passive,
             None => new.settings.role(&new.kind, new.effort, new.at)?,
         };
+        // of a joint that follows a driven one the file's resistance is left out too
+        let led = |m: &Mimic| self.roles.get(m.body).is_some_and(|role| *role == Role::Passive);
+        let file = new.resistance.filter(|_| new.mimic.as_ref().is_none_or(led));
+        let resistance = new.settings.resistance(&new.kind, &role, file, new.at)?;
         let mut q = None;
         let limits = new.settings.limits.apply(new.limits);
         let n_q = if new.mimic.is_some() { 0 } else { new.kind.n_q() };
@@ -401,6 +408,7 @@ impl Assembly {
                 gravity: new.gravity,
             })
             .map_err(|e| new.at.error(e.to_string()))?;
+        self.builder.set_resistance(index, resistance).map_err(|e| new.at.error(e.to_string()))?;
         self.instance_of.push(self.instances.len() as u32 - 1);
         self.bodies.push(new.name);
         self.joints.push(new.joint_name);

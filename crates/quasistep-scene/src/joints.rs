@@ -6,7 +6,7 @@ use crate::shapes::pose;
 use crate::start_velocity::StartVelocity;
 use quasistep::{Actuator, DampingOn, Role};
 use quasistep_math::{Pose, Quat, Vec3};
-use quasistep_model::JointKind;
+use quasistep_model::{JointKind, JointResistance};
 
 /// Everything a scene may say of a joint; later words override earlier ones.
 #[derive(Clone, Debug, Default)]
@@ -15,6 +15,7 @@ pub(crate) struct Settings {
     stiffness: Option<Vec<f64>>,
     damping: Option<Vec<f64>>,
     damping_on: Option<DampingOn>,
+    friction: Option<Vec<f64>>,
     effort_limit: Limit<f64>,
     pub limits: Limit<[f64; 2]>,
     pub start: Option<Vec<f64>>,
@@ -68,11 +69,12 @@ enum RoleWord {
 }
 
 /// Keys of joint settings.
-pub(crate) const KEYS: [&str; 8] = [
+pub(crate) const KEYS: [&str; 9] = [
     "role",
     "stiffness",
     "damping",
     "damping_on",
+    "friction",
     "effort_limit",
     "limits",
     "start",
@@ -94,6 +96,7 @@ impl Settings {
             stiffness: per_dof(map, "stiffness", "N/m or N·m/rad", At::positive)?,
             damping: per_dof(map, "damping", "N·s/m or N·m·s/rad", At::non_negative)?,
             damping_on: map.get("damping_on").map(|at| at.word(&damping_words)).transpose()?,
+            friction: per_dof(map, "friction", "N or N·m", At::non_negative)?,
             effort_limit: Limit::read(map.get("effort_limit"), |at| at.positive("N or N·m"))?,
             limits: Limit::read(map.get("limits"), limits)?,
             start: map.get("start").map(start).transpose()?,
@@ -107,6 +110,7 @@ impl Settings {
         self.stiffness = other.stiffness.clone().or(self.stiffness);
         self.damping = other.damping.clone().or(self.damping);
         self.damping_on = other.damping_on.or(self.damping_on);
+        self.friction = other.friction.clone().or(self.friction);
         self.effort_limit = self.effort_limit.then(other.effort_limit);
         self.limits = self.limits.then(other.limits);
         self.start = other.start.clone().or(self.start);
@@ -117,6 +121,39 @@ impl Settings {
     /// True if they ask for a drive.
     pub fn is_driven(&self) -> bool {
         self.stiffness.is_some() || self.role.is_some_and(|role| role != RoleWord::Passive)
+    }
+
+    /// What resists a joint with these settings and this role; `file` is what its model file says. A driven joint's
+    /// damping is its drive's, and what the file says of it is left out: the drive is what the scene says that it is.
+    pub fn resistance(
+        &self,
+        kind: &JointKind,
+        role: &Role,
+        file: Option<[f64; 2]>,
+        at: &At<'_>,
+    ) -> Result<JointResistance, SceneError> {
+        let n = kind.n_v();
+        let passive = *role == Role::Passive;
+        let [damping, friction] = file.filter(|_| passive).unwrap_or_default();
+        let own = |given: &Option<Vec<f64>>, file: f64, what| {
+            let values = match given {
+                Some(_) if n == 0 => {
+                    return Err(at.error(format!(
+                        "{what} was seen on a {} joint; only moving joints have it",
+                        kind.word()
+                    )));
+                }
+                Some(values) => spread(values, n, what, at)?,
+                None => vec![file; n],
+            };
+            // most joints have none
+            Ok(if values.iter().all(|x| *x == 0.0) { Vec::new() } else { values })
+        };
+        let of_drive = matches!(role, Role::Actuated(_));
+        Ok(JointResistance {
+            damping: own(if of_drive { &None } else { &self.damping }, damping, "damping")?,
+            friction: own(&self.friction, friction, "friction")?,
+        })
     }
 
     /// The drive of a joint with these settings; `effort` is what its model file says.
@@ -138,11 +175,9 @@ impl Settings {
                     at.error("a stiffness was seen on a passive joint; leave one of them out")
                 );
             }
-            let damped = self.damping.iter().flatten().any(|d| *d > 0.0);
-            if damped || matches!(self.effort_limit, Limit::Set(_)) {
+            if matches!(self.effort_limit, Limit::Set(_)) {
                 return Err(at.error(
-                    "`damping` or `effort_limit` was seen on a passive joint; they belong to a drive: \
-                     give `stiffness` too",
+                    "`effort_limit` was seen on a passive joint; it belongs to a drive: give `stiffness` too",
                 ));
             }
             return Ok(Role::Passive);
@@ -161,16 +196,8 @@ impl Settings {
                 "an actuated joint without `stiffness` was seen; give it in N/m or N·m/rad, > 0",
             ));
         };
-        let spread = |values: &[f64], what: &str| match values {
-            [one] => Ok(vec![*one; n]),
-            all if all.len() == n => Ok(all.to_vec()),
-            all => Err(at.error(format!(
-                "{} values of {what} were seen; give one, or one for each of {n} dofs",
-                all.len()
-            ))),
-        };
-        let stiffness = spread(stiffness, "stiffness")?;
-        let damping = spread(self.damping.as_deref().unwrap_or(&[0.0]), "damping")?;
+        let stiffness = spread(stiffness, n, "stiffness", at)?;
+        let damping = spread(self.damping.as_deref().unwrap_or(&[0.0]), n, "damping", at)?;
         // URDF files write 0 where they mean none
         let limit = self.effort_limit.apply(effort.filter(|e| *e > 0.0));
         Ok(Role::Actuated(Actuator {
@@ -179,6 +206,18 @@ impl Settings {
             damping_on: self.damping_on.unwrap_or_default(),
             effort_limit: vec![limit.unwrap_or(f64::INFINITY); n],
         }))
+    }
+}
+
+/// One value for each of `n` dofs.
+fn spread(values: &[f64], n: usize, what: &str, at: &At<'_>) -> Result<Vec<f64>, SceneError> {
+    match values {
+        [one] => Ok(vec![*one; n]),
+        all if all.len() == n => Ok(all.to_vec()),
+        all => Err(at.error(format!(
+            "{} values of {what} were seen; give one, or one for each of {n} dofs",
+            all.len()
+        ))),
     }
 }
 

@@ -113,6 +113,7 @@ pub(crate) fn add(
                     mimic: None,
                     gravity: defaults.gravity,
                     effort: None,
+                    resistance: None,
                     settings,
                     at,
                 }
@@ -137,6 +138,7 @@ pub(crate) fn add(
                     mimic,
                     gravity: defaults.gravity,
                     effort: joint.effort,
+                    resistance: Some([joint.damping, joint.friction]),
                     settings: rules
                         .of(&joint.name, joint.mimic.is_none() && kind(&joint.kind).n_v() > 0),
                     at: rules.place(&joint.name).unwrap_or(at),

@@ -83,9 +83,9 @@ fn an_override_changes_what_exists() {
 fn keys_that_a_kind_of_model_does_not_use_are_refused() {
     complaint("models:\n  r: {urdf: r.urdf, mass: 1}\n", "scene.yml:2: models.r.mass:", &[]);
     complaint(
-        "models:\n  m:\n    pose: {xyz: [0, 0, 1]}\n    bodies: {a: {mass: 1}}\n",
-        "scene.yml:3: models.m.pose:",
-        &["unknown key `pose`"],
+        "models:\n  m:\n    mass: 1\n    bodies: {a: {mass: 1}}\n",
+        "scene.yml:3: models.m.mass:",
+        &["unknown key `mass`"],
     );
     complaint("models:\n  a/b: {mass: 1}\n", "scene.yml:2: models.a/b:", &["no `/`"]);
     complaint("models:\n  world: {mass: 1}\n", "scene.yml:2: models.world:", &["never moves"]);
@@ -153,9 +153,9 @@ fn friction_and_colour_of_one_body_are_used() {
 }
 
 #[test]
-fn a_damper_without_a_drive_is_refused() {
+fn an_effort_limit_without_a_drive_is_refused() {
     complaint(
-        "models:\n  f:\n    mass: 1\n    joint: [{slide: x, axis: [1, 0, 0], damping: 5}]\n",
+        "models:\n  f:\n    mass: 1\n    joint: [{slide: x, axis: [1, 0, 0], effort_limit: 5}]\n",
         "scene.yml:4: models.f.joint.0:",
         &["passive", "give `stiffness` too"],
     );

@@ -187,3 +187,36 @@ fn a_mimic_joint_is_driven_by_its_leader_only() {
     assert!(error.starts_with("scene.yml:5: models.arm.joints.wrist: "), "{error}");
     assert!(error.contains("mimics another joint"), "{error}");
 }
+
+/// `<dynamics>` holds at passive joints; at driven ones the scene says what there is.
+#[test]
+fn dynamics_of_the_file_hold_where_nothing_drives() {
+    let folder = Folder::new("dynamics");
+    let urdf = ARM.replace("damping=\"0.5\"", "damping=\"0.5\" friction=\"0.25\"").replace(
+        "multiplier=\"2\"/>",
+        "multiplier=\"2\"/><dynamics damping=\"1\" friction=\"3\"/>",
+    );
+    let resisting = |joints: &str| {
+        let text = format!("models:\n  arm: {{urdf: r.urdf, joints: {joints}}}\n");
+        let scene = folder.scene(&urdf, &text).unwrap_or_else(|e| panic!("{e}"));
+        let model = scene.system.model();
+        (model.damping().to_vec(), model.friction().to_vec())
+    };
+    // the wrist turns twice as fast
+    assert_eq!(resisting("{}"), (vec![4.5], vec![6.25]));
+    assert_eq!(resisting("{wrist: {damping: 0, friction: 1}}"), (vec![0.5], vec![2.25]));
+    assert_eq!(resisting("{shoulder: {damping: 2, friction: 0}}"), (vec![6.0], vec![6.0]));
+    assert_eq!(resisting("{\"*\": {stiffness: 9, damping: 7}}"), (vec![0.0], vec![0.0]));
+    let driven = "{\"*\": {stiffness: 9, friction: 0.5}, wrist: {friction: 1}}";
+    assert_eq!(resisting(driven), (vec![0.0], vec![2.5]));
+
+    let text = "models:\n  arm: {urdf: r.urdf, joints: {weld: {friction: 1}}}\n";
+    let why = folder.scene(&urdf, text).err().unwrap().to_string();
+    assert!(why.contains("friction was seen on a fixed joint"), "{why}");
+    let text = "models:\n  arm: {urdf: r.urdf, joints: {shoulder: {friction: -1}}}\n";
+    let why = folder.scene(&urdf, text).err().unwrap().to_string();
+    assert!(why.contains("friction") && why.contains("-1"), "{why}");
+    let text = "models:\n  arm: {urdf: r.urdf, joints: {shoulder: {friction: [1, 2]}}}\n";
+    let why = folder.scene(&urdf, text).err().unwrap().to_string();
+    assert!(why.contains("2 values of friction were seen"), "{why}");
+}

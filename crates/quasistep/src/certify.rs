@@ -5,7 +5,7 @@ use crate::formulation::Cone;
 use crate::formulation::dynamic::without_recovery;
 use crate::formulation::problem::gap_offset;
 use crate::params::{Fallback, StepParams};
-use crate::report::{Certificate, StepMethod};
+use crate::report::{Certificate, JointForce, StepMethod};
 use crate::system::{DampingOn, Role, System};
 use crate::workspace::Workspace;
 use quasistep_model::JointKind;
@@ -78,6 +78,31 @@ impl System {
             balance[limit.dof as usize] += limit.force;
             scale = scale.max(limit.force.abs());
         }
+        for (dof, damping) in self.model.damping().iter().enumerate() {
+            balance[dof] -= damping * report.v[dof];
+        }
+        // a prescribed joint has no row: where it moves its friction is known
+        let prescribed = self.commanded().iter().filter(|&&b| self.roles[b] == Role::Prescribed);
+        for dof in prescribed.flat_map(|&body| self.model.body(body).v.clone()) {
+            let (bound, v) = (self.model.friction()[dof], report.v[dof]);
+            if bound > 0.0 {
+                let force = if v == 0.0 { 0.0 } else { -bound.copysign(v) };
+                report.joint_friction.push(JointForce { dof: dof as u32, force });
+            }
+        }
+        report.joint_friction.sort_unstable_by_key(|f| f.dof);
+        let mut undissipated = 0.0_f64;
+        for friction in &report.joint_friction {
+            let dof = friction.dof as usize;
+            let (bound, v) = (self.model.friction()[dof], report.v[dof]);
+            balance[dof] += friction.force;
+            scale = scale.max(friction.force.abs());
+            certificate.cone_violation =
+                certificate.cone_violation.max(friction.force.abs() - bound);
+            if self.variable_of_dof[dof].is_some() {
+                undissipated = undissipated.max((h * (bound * v.abs() + friction.force * v)).abs());
+            }
+        }
         // without mass in the cost it subtracts nothing
         if exact {
             coulomb.problem.subtract_inertia(load, &report.v, h, balance);
@@ -137,7 +162,8 @@ impl System {
             residuals.complementarity.max(residuals.dissipation.abs())
         } else {
             solution.residuals.complementarity
-        };
+        }
+        .max(undissipated);
         certificate.true_distance = scan_next.smallest_distance();
         certificate.force_scale = scale;
         report.certificate = certificate;

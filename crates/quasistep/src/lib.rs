@@ -64,7 +64,7 @@ pub use inverse_kinematics::{
 pub use linearise::{LinearContact, Linearisation};
 pub use params::{Fallback, Inertia, Integration, PrescribedRate, StepParams};
 pub use report::{
-    Certificate, ContactMode, ContactReport, CoulombMethod, LimitForce, Method,
+    Certificate, ContactMode, ContactReport, CoulombMethod, JointForce, Method,
     SLIP_SPEED_THRESHOLD, SPIN_RATE_THRESHOLD, Stage, StepMethod, StepReport,
 };
 pub use state::{Checkpoint, State, StepInput, WarmRow, WarmStart, Wrench};

@@ -92,7 +92,7 @@ impl Load {
                 let h = params.time_step;
                 for (k, dof) in model.body(body).v.clone().enumerate() {
                     let (K, D) = (actuator.stiffness[k], actuator.damping[k]);
-                    let at = params.integration.spring_at(K, D, h);
+                    let at = params.integration.spring_at(K, D + model.damping()[dof], h);
                     self.spring_at[dof] = at;
                     self.dq_cmd[dof] -= (1.0 - at) * h * self.v_cmd[dof];
                 }

@@ -160,12 +160,12 @@ impl ContactReport {
     }
 }
 
-/// Force of a position limit.
+/// Force of a position limit, or of dry friction.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub struct LimitForce {
-    /// Dof that is limited.
+pub struct JointForce {
+    /// Dof that it acts on.
     pub dof: u32,
-    /// Force on the joint, in N or N·m; positive at the lower limit, negative at the upper one.
+    /// Force on the joint, in N or N·m; of a limit positive at the lower one, negative at the upper one.
     pub force: f64,
 }
 
@@ -183,10 +183,10 @@ pub struct Certificate {
     /// margin if nothing is near. Differs from the linearised gap by the curvature of the motion.
     pub true_distance: f64,
     /// Largest normal force that a contact lacks for its friction, or pull of a normal force, in N:
-    /// `‖(f_t/mu, spin/mu_spin, roll/mu_roll)‖ − f_n`.
+    /// `‖(f_t/mu, spin/mu_spin, roll/mu_roll)‖ − f_n`; also what a joint's dry friction exceeds its bound by, in N or N·m.
     pub cone_violation: f64,
     /// Largest |impulse × gap speed| of a row, in J; with exact Coulomb friction also what friction falls
-    /// short of the largest dissipation.
+    /// short of the largest dissipation, and in every formulation what a joint's dry friction does.
     pub complementarity: f64,
     /// Largest force in the step, in N or N·m: the scale that residuals are judged against.
     pub force_scale: f64,
@@ -229,7 +229,11 @@ pub struct StepReport {
     /// Contact points within the margin, ordered by geom pair and feature.
     pub contacts: Vec<ContactReport>,
     /// Position limits that push.
-    pub limits: Vec<LimitForce>,
+    pub limits: Vec<JointForce>,
+    /// Dry friction of each dof that has some, ascending: against its motion and of full size where it moves, of any size
+    /// up to that where it does not. Zero for a prescribed joint at rest, whose drive and friction share a force as they
+    /// like.
+    pub joint_friction: Vec<JointForce>,
     /// Drive force on each commanded dof, in N or N·m: spring and damper of an actuated joint, or
     /// the force that a prescribed motion needs.
     pub effort: Vec<f64>,

@@ -98,6 +98,9 @@ pub struct System {
     pub(crate) block_dims: Vec<usize>,
     /// Block of each variable, and its place there.
     pub(crate) block_of_variable: Vec<(u32, u32)>,
+    /// Dofs with a variable and dry friction, ascending. Each has one more variable, in a block of its own after those
+    /// of the trees.
+    pub(crate) rubbing: Vec<usize>,
 }
 
 impl System {
@@ -173,6 +176,7 @@ impl System {
             body_of_dof,
             block_dims: Vec::new(),
             block_of_variable: Vec::new(),
+            rubbing: Vec::new(),
         };
         system.lay_out();
         Ok(system)
@@ -180,7 +184,8 @@ impl System {
 
     /// Lays out the variables of the step, tree by tree: mass and springs never couple two trees.
     fn lay_out(&mut self) {
-        let Self { model, roles, variable_of_dof, block_dims, block_of_variable, .. } = self;
+        let Self { model, roles, variable_of_dof, block_dims, block_of_variable, rubbing, .. } =
+            self;
         variable_of_dof.clear();
         variable_of_dof.resize(model.n_v(), None);
         block_dims.clear();
@@ -203,6 +208,9 @@ impl System {
                 block_dims.push(dim as usize);
             }
         }
+        rubbing.clear();
+        let rubs = |dof: &usize| variable_of_dof[*dof].is_some() && model.friction()[*dof] > 0.0;
+        rubbing.extend((0..model.n_v()).filter(rubs));
     }
 
     /// The same system with springs of this stiffness, in N/m or N·m/rad, in place of prescribed motion;

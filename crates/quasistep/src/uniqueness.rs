@@ -93,7 +93,7 @@ impl System {
         let asked = matches!(work.report.method, StepMethod::Coulomb(_))
             && work.report.fallback.is_none()
             && solution.outcome == Outcome::Solved
-            && program.n() == self.variable_of_dof.iter().flatten().count();
+            && program.n() == self.variable_of_dof.iter().flatten().count() + self.rubbing.len();
         if !asked {
             return None;
         }

@@ -39,6 +39,13 @@ pub enum RowKey {
         /// Index of the limit in the model.
         limit: u32,
     },
+    /// Dry friction of a joint.
+    JointFriction {
+        /// Dof that it resists.
+        dof: u32,
+        /// Edge of its cone.
+        edge: u32,
+    },
 }
 
 /// Reusable memory of [`System::step`]. Holds no meaning: a fresh workspace gives the same answer

@@ -150,12 +150,13 @@ fn parse(
     let tree = Tree::new(&root, &links, &joints)?;
     let never_touch = filters::drake_groups(&root, &find_link)?;
     findings.ignore(root.other_tags(&READ));
-    // one line for all joints: damping belongs to the drives of the scene
+    // one line for all joints: what a driven joint does is the scene's to say
     if let Some(joint) = joints.iter().find(|j| j.damping > 0.0 || j.friction > 0.0) {
         findings.warn(
             joint.line,
             format!(
-                "<dynamics> of joint `{}` (and others) is not used; give `damping` in the scene",
+                "<dynamics> of joint `{}` (and others) holds where joints are passive; of driven ones give `damping` and \
+                 `friction` in the scene",
                 joint.name
             ),
         );

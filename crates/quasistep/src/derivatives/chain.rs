@@ -217,6 +217,9 @@ impl Derivatives {
                 }
             }
         }
+        for (dof, (d, damping)) in s.d.iter_mut().zip(model.damping()).enumerate() {
+            *d -= dh * damping * v[dof];
+        }
         for spring in &self.springs {
             let at = |v: &[f64]| v.get(spring.cmd).copied().unwrap_or(0.0);
             let rate = if spring.on_error { at(&change.v_cmd) } else { 0.0 };
@@ -236,6 +239,11 @@ impl Derivatives {
             if let Some(variable) = variable {
                 s.forces[*variable as usize] = *d;
             }
+        }
+        // c of the variable that presses a joint's friction is h tau_f
+        let pressing = s.forces.iter_mut().skip(system.block_of_variable.len());
+        for (d, &dof) in pressing.zip(&system.rubbing) {
+            *d = -dh * model.friction()[dof];
         }
         reset(&mut s.dx, self.x.len(), 0.0);
         reset(&mut s.dz, self.z.len(), 0.0);

@@ -133,6 +133,13 @@ impl Derivatives {
             *d = variable.map_or(0.0, |variable| s.forces[variable as usize]);
         }
 
+        let pressing = s.forces.iter().skip(system.block_of_variable.len());
+        for (by, &dof) in pressing.zip(&system.rubbing) {
+            out.time_step -= by * model.friction()[dof];
+        }
+        for (dof, (by, damping)) in s.d.iter().zip(model.damping()).enumerate() {
+            out.time_step -= by * damping * v[dof];
+        }
         out.tau.iter_mut().zip(&s.d).for_each(|(tau, by)| *tau = h * by);
         out.time_step += self.constants.tau.iter().zip(&s.d).map(|(tau, by)| tau * by).sum::<f64>();
         for spring in &self.springs {

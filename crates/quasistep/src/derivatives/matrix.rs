@@ -93,7 +93,13 @@ impl Derivatives {
             while block < memory.blocks.len() {
                 // whole blocks: a turn's three rows stay together
                 memory.dofs.clear();
-                while block < memory.blocks.len() {
+                let of_tree = |block: usize| memory.blocks[block] < system.block_dims.len();
+                if !of_tree(block) {
+                    // the variable that presses a joint's friction
+                    (block, first) = (block + 1, first + 1);
+                    continue;
+                }
+                while block < memory.blocks.len() && of_tree(block) {
                     let dim = system.block_dims[memory.blocks[block]];
                     if !memory.dofs.is_empty() && memory.dofs.len() + dim > TOGETHER {
                         break;
@@ -121,7 +127,7 @@ impl Derivatives {
             rows.clear();
             rows.resize(n_v * C, 0.0);
         }
-        for &block in blocks.iter() {
+        for &block in blocks.iter().filter(|block| **block < system.block_dims.len()) {
             let dim = system.block_dims[block];
             for tree in 0..trees.places.len() {
                 if let Some(F) = second.forces(trees, block, dim, tree) {

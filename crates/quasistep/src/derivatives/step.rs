@@ -186,7 +186,7 @@ impl Derivatives {
             let (index, sign) = match key {
                 RowKey::LowerLimit { limit } => (*limit, 1.0),
                 RowKey::UpperLimit { limit } => (*limit, -1.0),
-                RowKey::Contact { .. } => continue,
+                RowKey::Contact { .. } | RowKey::JointFriction { .. } => continue,
             };
             let limit = &model.limits()[index as usize];
             let q = self.q[limit.q_index as usize];

@@ -68,7 +68,13 @@ pub(crate) fn blamed(
 ) -> (Vec<PairDepth>, Vec<String>) {
     let largest = weights.iter().fold(0.0_f64, |m, y| m.max(*y));
     let mut pairs: Vec<PairDepth> = Vec::new();
-    let mut joints = Vec::new();
+    let mut joints: Vec<String> = Vec::new();
+    let mut name_joint = |dof: usize| {
+        let name = system.model.body(system.body_of_dof[dof]).joint_name.clone();
+        if !joints.contains(&name) {
+            joints.push(name);
+        }
+    };
     for (key, y) in keys.iter().zip(weights) {
         // rows that carry less than a thousandth of the contradiction are bystanders
         if *y <= 1e-3 * largest {
@@ -93,12 +99,9 @@ pub(crate) fn blamed(
                 }
             }
             RowKey::LowerLimit { limit } | RowKey::UpperLimit { limit } => {
-                let dof = system.model.limits()[*limit as usize].dof as usize;
-                let name = system.model.body(system.body_of_dof[dof]).joint_name.clone();
-                if !joints.contains(&name) {
-                    joints.push(name);
-                }
+                name_joint(system.model.limits()[*limit as usize].dof as usize);
             }
+            RowKey::JointFriction { dof, .. } => name_joint(*dof as usize),
         }
     }
     pairs.sort_by(|x, y| y.depth.total_cmp(&x.depth));

@@ -15,9 +15,21 @@ use quasistep_solvers::{self as solvers, ConeMut, Saturation};
 /// and say nothing on their own.
 const TANGENT: u32 = 1 << 31;
 
-/// True for rows along the tangents of a contact.
+/// True for rows along the tangents of a contact, or along the rate of a joint with friction.
 pub(crate) fn is_tangent(key: &RowKey) -> bool {
-    matches!(key, RowKey::Contact { edge, .. } if *edge >= TANGENT)
+    matches!(key, RowKey::Contact { edge, .. } | RowKey::JointFriction { edge, .. } if *edge >= TANGENT)
+}
+
+/// `edge` of the row that presses a joint's friction, where multipliers are forces.
+const PRESS: u32 = 2;
+
+/// How a unit of a row's multiplier pushes its joint, for rows of dry friction; 0 for the one that presses.
+pub(crate) fn push_of_friction(edge: u32) -> f64 {
+    match edge {
+        1 => -1.0,
+        PRESS => 0.0,
+        _ => 1.0,
+    }
 }
 
 /// What a step problem is written into: blocks of variables with a cost, and contacts over them.
@@ -45,6 +57,8 @@ pub(crate) struct Problem<P> {
     pub pushes: Vec<[f64; WAYS]>,
     /// Entries of the mass matrix that count, as row, column and value over dofs.
     inertia: Vec<(u32, u32, f64)>,
+    /// Sizes of the blocks.
+    dims: Vec<usize>,
     /// Edges of the contact at hand, and its `E`.
     edges: Vec<[f64; WAYS]>,
     E: Vec<f64>,
@@ -68,7 +82,10 @@ impl<P: Program> Problem<P> {
         cone: Cone,
         params: &StepParams,
     ) {
-        self.program.reset(&system.block_dims);
+        self.dims.clear();
+        self.dims.extend_from_slice(&system.block_dims);
+        self.dims.resize(system.block_dims.len() + system.rubbing.len(), 1);
+        self.program.reset(&self.dims);
         self.keys.clear();
         self.pushes.clear();
         self.assemble_cost(system, load, kin, params);
@@ -76,6 +93,7 @@ impl<P: Program> Problem<P> {
             self.push_contact(system, load, contacts, row, cone, params);
         }
         self.push_limits(system, q, params);
+        self.push_joint_friction(system, params.time_step);
     }
 
     fn assemble_cost(
@@ -118,6 +136,7 @@ impl<P: Program> Problem<P> {
         for i in 0..system.variable_of_dof.len() {
             let Some((block, row)) = place(i) else { continue };
             let mut c = -h * load.tau[i];
+            program.P(block, row)[row] += h * system.model.damping()[i];
             let body = system.body_of_dof[i];
             if let Role::Actuated(actuator) = &system.roles[body] {
                 let k = i - system.model.body(body).v.start;
@@ -265,6 +284,31 @@ impl<P: Program> Problem<P> {
             if limit.upper.is_finite() {
                 push(-1.0, limit.upper - q, RowKey::UpperLimit { limit: limit_index });
             }
+        }
+    }
+
+    /// Dry friction of a joint is a contact that rubs along the joint, pressed by a known force on a variable `t` of
+    /// its own:
+    ///
+    /// ```text
+    /// min … + h tau_f t,     t + v ≥ 0,  t − v ≥ 0
+    /// ```
+    ///
+    /// so that the balance of `t` says `beta_+ + beta_− = h tau_f`, and `beta_+ − beta_−` is the impulse on the joint: with
+    /// edges as multipliers `t = |v|` and with exact friction `t = 0`, and the same friction of largest dissipation.
+    fn push_joint_friction(&mut self, system: &System, h: f64) {
+        for (k, &dof) in system.rubbing.iter().enumerate() {
+            let own = (system.block_dims.len() + k) as u32;
+            self.program.c(own as usize)[0] = h * system.model.friction()[dof];
+            let Some(variable) = system.variable_of_dof[dof] else { continue };
+            let (block, at) = system.block_of_variable[variable as usize];
+            let edges = solvers::Cone::Edges(&[1.0, 1.0, 1.0, -1.0]);
+            let mut entry = self.program.push(edges, 2, &[block, own]);
+            entry.J(0, 1)[at as usize] = 1.0;
+            entry.J(1, 0)[0] = 1.0;
+            let edges = if P::FORCES { [PRESS, TANGENT] } else { [0, 1] };
+            let dof = dof as u32;
+            self.keys.extend(edges.map(|edge| RowKey::JointFriction { dof, edge }));
         }
     }
 

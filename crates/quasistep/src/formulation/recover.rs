@@ -2,9 +2,10 @@
 
 use crate::contact::{ContactRow, ContactRows};
 use crate::formulation::edges::WAYS;
+use crate::formulation::problem::push_of_friction;
 use crate::load::Load;
 use crate::report::{
-    ContactMode, ContactReport, LimitForce, SLIP_SPEED_THRESHOLD, SPIN_RATE_THRESHOLD, StepReport,
+    ContactMode, ContactReport, JointForce, SLIP_SPEED_THRESHOLD, SPIN_RATE_THRESHOLD, StepReport,
 };
 use crate::step::midpoint;
 use crate::system::System;
@@ -73,15 +74,25 @@ impl Answer<'_> {
             });
         }
         report.limits.clear();
+        report.joint_friction.clear();
         for (key, z) in self.keys.iter().zip(self.z) {
             let (limit, sign) = match key {
                 RowKey::LowerLimit { limit } => (*limit, 1.0),
                 RowKey::UpperLimit { limit } => (*limit, -1.0),
                 RowKey::Contact { .. } => continue,
+                RowKey::JointFriction { dof, edge } => {
+                    let force = push_of_friction(*edge) * z / h;
+                    // the rows of a joint follow one another
+                    match report.joint_friction.last_mut() {
+                        Some(last) if last.dof == *dof => last.force += force,
+                        _ => report.joint_friction.push(JointForce { dof: *dof, force }),
+                    }
+                    continue;
+                }
             };
             if *z > least {
                 let dof = system.model.limits()[limit as usize].dof;
-                report.limits.push(LimitForce { dof, force: sign * z / h });
+                report.limits.push(JointForce { dof, force: sign * z / h });
             }
         }
         report.n_rows = self.keys.len();

@@ -5,7 +5,7 @@
 use quasistep::{Actuator, Geom, PairFriction, Role, Surface, System, SystemDef};
 use quasistep_geometry::Shape;
 use quasistep_math::{Mat3, Pose, Vec3};
-use quasistep_model::{BodyDef, BodyInertia, JointKind, ModelBuilder, WORLD};
+use quasistep_model::{BodyDef, BodyInertia, JointKind, JointResistance, ModelBuilder, WORLD};
 
 /// Bodies, shapes and roles, added one at a time.
 pub struct World {
@@ -74,6 +74,12 @@ impl World {
                 gravity: true,
             })
             .unwrap()
+    }
+
+    /// Damping and dry friction of a joint, the same for each of its dofs.
+    pub fn resist(&mut self, body: usize, damping: f64, friction: f64, n_v: usize) {
+        let (damping, friction) = (vec![damping; n_v], vec![friction; n_v]);
+        self.builder.set_resistance(body, JointResistance { damping, friction }).unwrap();
     }
 
     pub fn shape(&mut self, body: usize, shape: Shape, p: [f64; 3], mu: f64) -> usize {
