@@ -233,6 +233,23 @@ class UndecidedError(StepError):
     """
 
 
+class OverlapError(StepError):
+    """A step would overlap a pair by more than ``max_overlap``, or push over a gap, and took no substeps that help.
+
+    ``pair`` is its names and its depth in m (negative: the gap), ``time`` when in s from the step's start, ``size``
+    the largest step in s that would do.
+
+    Examples
+    --------
+    >>> issubclass(qs.OverlapError, qs.StepError)
+    True
+    """
+
+    pair: tuple[str, str, float]
+    time: float
+    size: float
+
+
 class NotSolvedError(StepError):
     """The solver stopped early after ``iterations``, or its answer did not pass the certificate.
 

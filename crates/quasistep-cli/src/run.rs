@@ -134,9 +134,21 @@ fn print_summary(scene: &Scene, tally: &Tally, seconds: &Seconds) {
         tally.mean_loaded_contacts()
     );
     println!(
-        "  certified: forces balance to {:.1e} N and {:.1e} N·m, gaps hold to {:.1e} m",
-        worst.force_balance, worst.torque_balance, worst.penetration
+        "  certified: forces balance to {:.1e} N and {:.1e} N·m, gaps hold to {:.1e} m; no shapes overlap by \
+         more than {:.1e} m",
+        worst.force_balance,
+        worst.torque_balance,
+        worst.penetration,
+        (-worst.true_distance).max(0.0)
     );
+    if tally.substepped() > 0 {
+        println!(
+            "  {} steps took substeps, up to {}, to keep to max_overlap ({} m)",
+            tally.substepped(),
+            tally.most_substeps(),
+            scene.params.max_overlap
+        );
+    }
     if tally.saturated_steps() > 0 {
         println!("  effort limits were reached in {} steps", tally.saturated_steps());
     }

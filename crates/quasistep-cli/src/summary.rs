@@ -41,6 +41,8 @@ pub fn summary(scene: &Scene, tally: &Tally, seconds: &Seconds, stopped: Option<
             "integration": word("integration"),
             "accuracy": params.accuracy,
             "contact_margin_m": params.contact_margin,
+            "max_overlap_m": params.max_overlap,
+            "substeps": word("substeps"),
             "max_recovery_speed_m_per_s": params.max_recovery_speed,
             "gravity_m_per_s2": params.gravity,
             "slip_speed_threshold_m_per_s": SLIP_SPEED_THRESHOLD,
@@ -48,6 +50,11 @@ pub fn summary(scene: &Scene, tally: &Tally, seconds: &Seconds, stopped: Option<
         "clouds": scene.clouds.iter().map(cloud).collect::<Vec<_>>(),
         "dofs": scene.system.model().n_v(),
         "steps": tally.steps(),
+        "substeps": {
+            "steps_with": tally.substepped(),
+            "max": tally.most_substeps(),
+            "pairs_joined": tally.joined(),
+        },
         "contacts": {
             "mean": tally.mean_contacts(),
             "max": tally.most_contacts(),

@@ -119,6 +119,42 @@ impl Shape {
         }
     }
 
+    /// Distance from the origin within which the whole shape lies, in m; infinite for a half-space. Not always the least.
+    pub fn reach(&self) -> f64 {
+        match self {
+            Self::Sphere { radius } => *radius,
+            Self::Capsule { radius, half_length } => radius + half_length,
+            Self::Cylinder { radius, half_length } => radius.hypot(*half_length),
+            Self::Box { half } => Vec3::from(*half).norm(),
+            Self::HalfSpace => f64::INFINITY,
+            Self::Polytope(polytope) => {
+                polytope.vertices().iter().map(|p| p.norm_squared()).fold(0.0, f64::max).sqrt()
+            }
+            Self::Cloud(cloud) => {
+                let Aabb { min, max } = cloud.aabb(&Pose::IDENTITY);
+                min.abs().max(max.abs()).norm()
+            }
+        }
+    }
+
+    /// Distance between the two nearest parallel planes that hold the shape, in m: of a polytope between a face and the
+    /// corner farthest from it; infinite for a half-space, and for a cloud, which has no inside.
+    pub fn thickness(&self) -> f64 {
+        match self {
+            Self::Sphere { radius } | Self::Capsule { radius, .. } => 2.0 * radius,
+            Self::Cylinder { radius, half_length } => 2.0 * radius.min(*half_length),
+            Self::Box { half } => 2.0 * half.iter().copied().fold(f64::INFINITY, f64::min),
+            Self::HalfSpace | Self::Cloud(_) => f64::INFINITY,
+            Self::Polytope(polytope) => {
+                let across = polytope.faces().iter().map(|face| {
+                    let far = polytope.vertices()[polytope.support(-face.normal()) as usize];
+                    face.offset() - face.normal().dot(far)
+                });
+                across.fold(f64::INFINITY, f64::min)
+            }
+        }
+    }
+
     /// The point of the shape that is farthest along `d`, in its own frame; `None` for a half-space.
     pub fn support(&self, d: Vec3) -> Option<Vec3> {
         let sign = |x: f64, size: f64| if x < 0.0 { -size } else { size };

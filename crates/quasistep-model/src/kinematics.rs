@@ -1,7 +1,7 @@
 //! Poses of all bodies and the spatial column of every joint rate, at one configuration.
 
 use crate::dynamics::RigidInertia;
-use crate::{Body, JointKind, Model};
+use crate::{Body, JointKind, Model, WORLD};
 use quasistep_math::{Pose, Quat, Vec3};
 
 /// What unit rate of one dof does to everything outboard of its joint: a spatial velocity.
@@ -61,10 +61,7 @@ impl Model {
         out.composite[0] = RigidInertia::default();
         for (i, body) in self.bodies.iter().enumerate().skip(1) {
             let X_WF = out.X_WB[body.parent] * body.X_PF;
-            let (leader, scale, offset) = match body.mimic {
-                Some(m) => (&self.bodies[m.body], m.multiplier, m.offset),
-                None => (body, 1.0, 0.0),
-            };
+            let (leader, scale, offset) = leader(&self.bodies, body);
             let X_WB = place(body, &X_WF, &q[leader.q.clone()], scale, offset);
             let columns = &mut out.columns[body.columns.clone()];
             fill_columns(body, &X_WF, X_WB.translation, leader.v.start as u32, scale, columns);
@@ -76,6 +73,32 @@ impl Model {
             let parent = self.bodies[i].parent;
             out.composite[parent] = out.composite[parent].weld(&out.composite[i]);
         }
+    }
+}
+
+impl Model {
+    /// Pose `X_WB` of one body at `q` (length `n_q`), in time that grows with the number of its ancestors. The same bits as
+    /// [`kinematics`](Self::kinematics).
+    ///
+    /// # Panics
+    ///
+    /// If `q` is shorter than `n_q` or there is no such body.
+    pub fn pose(&self, q: &[f64], body: usize) -> Pose {
+        if body == WORLD {
+            return Pose::IDENTITY;
+        }
+        let body = &self.bodies[body];
+        let X_WF = self.pose(q, body.parent) * body.X_PF;
+        let (leader, scale, offset) = leader(&self.bodies, body);
+        place(body, &X_WF, &q[leader.q.clone()], scale, offset)
+    }
+}
+
+/// The body whose coordinate moves this one's joint, with the factor and the offset on it.
+fn leader<'a>(bodies: &'a [Body], body: &'a Body) -> (&'a Body, f64, f64) {
+    match body.mimic {
+        Some(m) => (&bodies[m.body], m.multiplier, m.offset),
+        None => (body, 1.0, 0.0),
     }
 }
 

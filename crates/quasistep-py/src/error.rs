@@ -66,6 +66,11 @@ pub fn step_as(error: &StepError, sentence: &str) -> PyErr {
             d.set_item("joints", joints)
         }),
         StepError::Undecided { .. } => exception("UndecidedError", sentence, |_| Ok(())),
+        StepError::Overlap { pair, time, size } => exception("OverlapError", sentence, |d| {
+            d.set_item("pair", (pair.a.as_str(), pair.b.as_str(), pair.depth))?;
+            d.set_item("time", time)?;
+            d.set_item("size", size)
+        }),
         StepError::NotSolved { iterations, .. } => {
             exception("NotSolvedError", sentence, |d| d.set_item("iterations", iterations))
         }

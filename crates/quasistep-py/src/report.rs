@@ -39,7 +39,7 @@ struct Data {
     joint_friction: Vec<(u32, f64)>,
     saturated: Vec<u32>,
     certificate: [f64; 7],
-    counts: [usize; 4],
+    counts: [usize; 6],
     method: String,
     smallest_norm: bool,
     fallback: Option<(String, String)>,
@@ -84,6 +84,8 @@ impl StepReport {
                 report.n_active,
                 report.n_candidates,
                 report.iterations as usize,
+                report.substeps as usize,
+                report.n_joined,
             ],
             method: match report.method {
                 StepMethod::Convex(method) => format!("{method:?}"),
@@ -184,6 +186,18 @@ impl StepReport {
     #[getter]
     fn n_candidates(&self) -> usize {
         self.data.counts[2]
+    }
+
+    /// Substeps that the step was taken in, 1 for a whole one; velocity, forces and contacts are those of the last.
+    #[getter]
+    fn substeps(&self) -> usize {
+        self.data.counts[4]
+    }
+
+    /// Pairs beyond the contact margin that joined because the step's motion brought them together.
+    #[getter]
+    fn n_joined(&self) -> usize {
+        self.data.counts[5]
     }
 
     /// Iterations of the solver.

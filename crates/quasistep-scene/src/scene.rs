@@ -14,7 +14,7 @@ use crate::friction::SceneFriction;
 use crate::source::SceneSource;
 use quasistep::{
     Certificate, Cone, Fallback, Formulation, Inertia, Integration, PrescribedRate, Role, State,
-    StepInput, StepParams, System, SystemDef, Wrench,
+    StepInput, StepParams, Substeps, System, SystemDef, Wrench,
 };
 use quasistep_math::Vec3;
 use quasistep_record::DrawnShape;
@@ -75,7 +75,7 @@ const KEYS: [&str; 12] = [
     "mpc",
     "facts",
 ];
-const STEP_KEYS: [&str; 13] = [
+const STEP_KEYS: [&str; 15] = [
     "size",
     "duration",
     "formulation",
@@ -84,6 +84,8 @@ const STEP_KEYS: [&str; 13] = [
     "cone",
     "inertia",
     "contact_margin",
+    "max_overlap",
+    "substeps",
     "max_recovery_speed",
     "prescribed_rate",
     "integration",
@@ -353,6 +355,10 @@ pub(crate) fn read_step(
     };
     positive("size", "s", &mut params.time_step)?;
     positive("duration", "s", &mut duration)?;
+    positive("max_overlap", "m", &mut params.max_overlap)?;
+    if let Some(at) = map.get("substeps") {
+        params.substeps = at.word(&[("auto", Substeps::Auto), ("never", Substeps::Never)])?;
+    }
     positive("max_recovery_speed", "m/s", &mut params.max_recovery_speed)?;
     positive("fallback_stiffness", "N/m or N·m/rad", &mut params.fallback_stiffness)?;
     if let Some(at) = map.get("contact_margin") {

@@ -4,7 +4,7 @@
 use crate::document::Node;
 use crate::error::SceneError;
 use crate::scene::read_step;
-use quasistep::{Inertia, Integration, PrescribedRate, StepParams};
+use quasistep::{Inertia, Integration, PrescribedRate, StepParams, Substeps};
 use std::fmt::Write as _;
 
 /// The parameters as `(key, YAML value)`: the keys of `step` in a scene file but its `duration`,
@@ -13,6 +13,8 @@ pub fn step_words(params: &StepParams) -> Vec<(&'static str, String)> {
     let StepParams {
         time_step,
         contact_margin,
+        max_overlap,
+        substeps,
         max_recovery_speed,
         gravity,
         formulation,
@@ -36,12 +38,18 @@ pub fn step_words(params: &StepParams) -> Vec<(&'static str, String)> {
         Integration::Euler => "euler",
         Integration::Midpoint => "midpoint",
     };
+    let substeps = match substeps {
+        Substeps::Auto => "auto",
+        Substeps::Never => "never",
+    };
     vec![
         ("size", time_step.to_string()),
         ("formulation", formulation.name().into()),
         ("cone", formulation.cone().to_string()),
         ("inertia", inertia.into()),
         ("contact_margin", contact_margin.to_string()),
+        ("max_overlap", max_overlap.to_string()),
+        ("substeps", substeps.into()),
         ("max_recovery_speed", max_recovery_speed.to_string()),
         ("prescribed_rate", rate.into()),
         ("integration", integration.into()),

@@ -1,11 +1,11 @@
 //! Stage 8: the certificate, from physical forces and geometry alone.
 
+use crate::certificate::Certificate;
 use crate::error::StepError;
 use crate::formulation::Cone;
-use crate::formulation::dynamic::without_recovery;
 use crate::formulation::problem::gap_offset;
-use crate::params::{Fallback, StepParams};
-use crate::report::{Certificate, JointForce, StepMethod};
+use crate::params::StepParams;
+use crate::report::{JointForce, StepMethod};
 use crate::system::{DampingOn, Role, System};
 use crate::workspace::Workspace;
 use quasistep_model::JointKind;
@@ -22,20 +22,9 @@ impl System {
     ) -> Result<(), StepError> {
         let h = params.time_step;
         let Workspace {
-            report,
-            load,
-            contacts,
-            problem,
-            solution,
-            coulomb,
-            scan_next,
-            balance,
-            ..
+            report, load, contacts, problem, convex, coulomb, scan_next, balance, ..
         } = work;
         let exact = matches!(report.method, StepMethod::Coulomb(_));
-        let eased = matches!(report.fallback, Some((Fallback::AnitescuPotra, _)));
-        let eased = eased.then(|| without_recovery(params));
-        let params = eased.as_ref().unwrap_or(params);
         let mut certificate = Certificate::default();
 
         // sum of all forces on every dof, in N or N·m
@@ -104,11 +93,7 @@ impl System {
             }
         }
         // without mass in the cost it subtracts nothing
-        if exact {
-            coulomb.problem.subtract_inertia(load, &report.v, h, balance);
-        } else {
-            problem.subtract_inertia(load, &report.v, h, balance);
-        }
+        problem.subtract_inertia(load, &report.v, h, balance);
 
         report.effort.clear();
         report.saturated.clear();
@@ -161,7 +146,7 @@ impl System {
             let residuals = &coulomb.solution.residuals;
             residuals.complementarity.max(residuals.dissipation.abs())
         } else {
-            solution.residuals.complementarity
+            convex.solution.residuals.complementarity
         }
         .max(undissipated);
         certificate.true_distance = scan_next.smallest_distance();

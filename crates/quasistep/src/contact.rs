@@ -169,7 +169,7 @@ impl ContactRows {
             let near = &self.rows[k].near;
             let known = start.points.binary_search_by_key(&key(near), key);
             self.rows[k].near.point.phi = match known {
-                Ok(i) if start.points[i].opened == near.opened => start.points[i].point.phi,
+                Ok(i) if start.points[i].kind == near.kind => start.points[i].point.phi,
                 _ => near.point.phi - half * self.velocity(&self.rows[k], v)[0],
             };
         }
@@ -264,4 +264,9 @@ fn align_tangents(columns: &mut [[f64; 3]], t1: &mut Vec3, t2: &mut Vec3) -> Tan
         column[2] = 0.0;
     }
     Tangents::Line
+}
+
+/// Middle of two points.
+pub(crate) fn midpoint(a: Vec3, b: Vec3) -> Vec3 {
+    (a + b) * 0.5
 }

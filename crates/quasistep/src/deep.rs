@@ -22,7 +22,7 @@ use crate::load::Load;
 use crate::params::StepParams;
 use crate::scan::Scan;
 use crate::system::System;
-use crate::workspace::{Timer, Workspace};
+use crate::workspace::Workspace;
 use quasistep_math::Vec3;
 
 /// Motion in a step that is none, in m: an overlap of rounding, as a cart on its rails has, is not deep.
@@ -58,15 +58,14 @@ impl System {
             return solved;
         }
         let overlapping = self.overlapping(params, &work.contacts, &work.load);
-        let (scan, _) = scan_at(place, work);
+        let scan = scan_at(place, work);
         let opened = overlapping.iter().filter(|s| scan.open(self, s.pair, &s.ways)).count();
         if opened == 0 {
             return solved;
         }
         self.update_contacts(params, place, work);
         solve(work).or_else(|_| {
-            let (scan, timer) = scan_at(place, work);
-            scan.close(self, timer);
+            close(self, place, work);
             solved
         })
     }
@@ -78,7 +77,7 @@ impl System {
             return;
         }
         for _ in 0..MAX_ROUNDS {
-            let (scan, _) = scan_at(place, work);
+            let scan = scan_at(place, work);
             if !stuck.iter().all(|s| scan.open(self, s.pair, &s.ways)) {
                 break;
             }
@@ -88,8 +87,7 @@ impl System {
                 return;
             }
         }
-        let (scan, timer) = scan_at(place, work);
-        scan.close(self, timer);
+        close(self, place, work);
         self.update_contacts(params, place, work);
     }
 
@@ -163,11 +161,18 @@ fn pair(row: &ContactRow) -> (u32, u32) {
     (row.near.geom_a, row.near.geom_b)
 }
 
-fn scan_at(place: Where, work: &mut Workspace) -> (&mut Scan, &mut Timer) {
+fn scan_at(place: Where, work: &mut Workspace) -> &mut Scan {
     match place {
-        Where::Start => (&mut work.scan, &mut work.timer),
-        Where::Middle => (&mut work.scan_mid, &mut work.timer),
+        Where::Start => &mut work.scan,
+        Where::Middle => &mut work.scan_mid,
     }
+}
+
+/// Gives all pairs their first points again.
+fn close(system: &System, place: Where, work: &mut Workspace) {
+    let Workspace { scan, scan_mid, meetings, timer, .. } = work;
+    let scan = if place == Where::Start { scan } else { scan_mid };
+    scan.close(system, meetings, timer);
 }
 
 /// Variables that open a contact.

@@ -97,6 +97,16 @@ pub enum StepError {
         /// Pivots of Lemke's method.
         pivots: u32,
     },
+    /// The step's rows do not keep a pair apart, or push where it does not touch, and the step may not be taken in
+    /// substeps, or these do not help.
+    Overlap {
+        /// The pair; a negative depth is the gap over which it would push.
+        pair: PairDepth,
+        /// When, from the start of the step, in s.
+        time: f64,
+        /// Up to this time the motion is right, in s: a step of that size would do. 0 if none would.
+        size: f64,
+    },
     /// The solver stopped early, or its answer did not pass the certificate.
     NotSolved {
         /// Pivots and iterations used.
@@ -164,6 +174,23 @@ impl fmt::Display for StepError {
                  ({convex} convex programs, {pivots} pivots); let something stand in with \
                  `step.fallback`"
             ),
+            Self::Overlap { pair: PairDepth { a, b, depth }, time, size } => {
+                if *depth >= 0.0 {
+                    write!(f, "`{a}` and `{b}` would overlap {depth:.2e} m deep")?;
+                } else {
+                    write!(
+                        f,
+                        "`{a}` and `{b}` would push each other over a gap of {:.2e} m",
+                        -depth
+                    )?;
+                }
+                write!(f, " {time:.3e} s into the step; ")?;
+                if *size > 0.0 {
+                    write!(f, "take steps of {size:.2e} s or less, or allow `step.substeps`")
+                } else {
+                    write!(f, "no smaller step helps: allow a larger `step.max_overlap`")
+                }
+            }
             Self::NotSolved { iterations, why } => {
                 write!(f, "contact problem not solved after {iterations} iterations ({why})")
             }

@@ -28,6 +28,7 @@
 
 mod batch;
 mod batch_derivatives;
+mod certificate;
 mod certify;
 mod contact;
 mod deep;
@@ -40,18 +41,23 @@ mod linearise;
 mod load;
 mod params;
 mod report;
+mod row;
 mod scan;
 mod stand_in;
 mod state;
 mod statics;
 mod step;
+mod substeps;
+mod sweep;
 mod system;
 mod tally;
+mod timer;
 mod uniqueness;
 mod workspace;
 
 pub use batch::{BatchInput, BatchKeep, MakeVariant, SampleError, SampleOutcome, Variant};
 pub use batch_derivatives::{BatchDerivatives, DerivativeOutcome, DifferentiateBatch};
+pub use certificate::Certificate;
 pub use derivatives::{
     DerivativeError, Derivatives, InputChange, Kinks, Mode, OutputChange, StepKinks,
 };
@@ -62,15 +68,17 @@ pub use inverse_kinematics::{
     Follower, FrameTarget, IkAnswer, IkError, IkSettings, NotReached, Orientation, TooNear,
 };
 pub use linearise::{LinearContact, Linearisation};
-pub use params::{Fallback, Inertia, Integration, PrescribedRate, StepParams};
+pub use params::{Fallback, Inertia, Integration, PrescribedRate, StepParams, Substeps};
 pub use report::{
-    Certificate, ContactMode, ContactReport, CoulombMethod, JointForce, Method,
-    SLIP_SPEED_THRESHOLD, SPIN_RATE_THRESHOLD, Stage, StepMethod, StepReport,
+    ContactMode, ContactReport, CoulombMethod, JointForce, Method, SLIP_SPEED_THRESHOLD,
+    SPIN_RATE_THRESHOLD, StepMethod, StepReport,
 };
+pub use row::RowKey;
 pub use state::{Checkpoint, State, StepInput, WarmRow, WarmStart, Wrench};
 pub use statics::{HeldWrench, RestRule, StaticsError};
 pub use step::end_of_step;
 pub use system::{Actuator, DampingOn, Geom, Role, System, SystemDef};
 pub use tally::{Answers, Spread, Tally, Worst};
+pub use timer::Stage;
 pub use uniqueness::{DeterminedSum, ForceUniqueness, MotionUniqueness, SharedForce, Uniqueness};
-pub use workspace::{RowKey, Workspace};
+pub use workspace::Workspace;

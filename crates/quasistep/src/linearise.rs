@@ -1,11 +1,11 @@
 //! Distances, contact Jacobians, mass and load at one configuration: what planners and controllers
 //! build their models from.
 
-use crate::contact::{ContactRow, ContactRows, Tangents};
+use crate::contact::{ContactRow, ContactRows, Tangents, midpoint};
 use crate::error::StepError;
 use crate::scan::Scan;
 use crate::system::System;
-use crate::workspace::Timer;
+use crate::timer::Timer;
 use quasistep_math::{Pose, Vec3};
 
 /// A system about one configuration, to first order.
@@ -105,7 +105,7 @@ fn linear_contact(rows: &ContactRows, row: &ContactRow, n_v: usize) -> LinearCon
         geom_b: row.near.geom_b as usize,
         feature: point.feature,
         phi: point.phi,
-        p_W: crate::step::midpoint(point.p_WCa, point.p_WCb),
+        p_W: midpoint(point.p_WCa, point.p_WCb),
         n_AB_W: point.n_AB_W,
         tangents_W: [row.t1, row.t2][..n_tangents].to_vec(),
         J_n,

@@ -1,6 +1,6 @@
+use crate::certificate::Certificate;
 use crate::error::ParamError;
 use crate::formulation::{Cone, Formulation};
-use crate::report::Certificate;
 
 /// How one step is taken. Plain data, may change between steps:
 /// `StepParams { time_step: 0.1, ..Default::default() }`.
@@ -8,10 +8,15 @@ use crate::report::Certificate;
 pub struct StepParams {
     /// Time step `h`, in s, > 0. Default 0.01.
     pub time_step: f64,
-    /// Pairs further apart than this make no row, in m, ≥ 0. Default 0.02.
-    /// Symbol ε in Pang21. Larger is slower, never less safe: a pair outside the margin is not
-    /// seen by the step, so it must exceed the distance that surfaces approach in one step.
+    /// Pairs further apart than this make no row at first, in m, ≥ 0. Default 0.02.
+    /// Symbol ε in Pang21. Rows of farther pairs join where the step's motion brings them together: a larger margin has more
+    /// rows in each step, a smaller one solves again more often.
     pub contact_margin: f64,
+    /// Most that two shapes may overlap at the end of a step or on the way there, in m, > 0, where they did not before;
+    /// thin shapes less, see [`System::allowed_overlap`](crate::System::allowed_overlap). Default 1e-3.
+    pub max_overlap: f64,
+    /// What to do where a step's rows do not keep it to [`max_overlap`](Self::max_overlap). Default [`Substeps::Auto`].
+    pub substeps: Substeps,
     /// Overlaps separate at most this fast, in m/s (rad/s for a joint beyond its limit), > 0.
     /// Default 0.1.
     pub max_recovery_speed: f64,
@@ -96,6 +101,17 @@ pub enum PrescribedRate {
     Derivative,
 }
 
+/// What to do where a step's linear rows do not keep shapes apart, or push where nothing touches: where bodies turn far, or
+/// go around one another.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Substeps {
+    /// Go as far as the motion is true, and solve again from there: the travel of a substep is limited. The report is that
+    /// of the last one.
+    Auto,
+    /// The step is an error: [`StepError::Overlap`](crate::StepError::Overlap).
+    Never,
+}
+
 /// How a step advances in time.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Integration {
@@ -134,6 +150,8 @@ impl Default for StepParams {
         Self {
             time_step: 0.01,
             contact_margin: 0.02,
+            max_overlap: 1e-3,
+            substeps: Substeps::Auto,
             max_recovery_speed: 0.1,
             gravity: [0.0, 0.0, -9.81],
             formulation: Formulation::Anitescu { cone: Cone::Pyramid(4) },
@@ -164,6 +182,7 @@ impl StepParams {
         };
         positive("time_step", self.time_step, "s")?;
         positive("max_recovery_speed", self.max_recovery_speed, "m/s")?;
+        positive("max_overlap", self.max_overlap, "m")?;
         positive("fallback_stiffness", self.fallback_stiffness, "N/m")?;
         if !(self.contact_margin >= 0.0 && self.contact_margin.is_finite()) {
             return Err(ParamError {

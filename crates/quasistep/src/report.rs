@@ -1,8 +1,10 @@
 //! What a step says about itself: forces, modes, and the certificate.
 
+use crate::certificate::Certificate;
 use crate::error::StepError;
 use crate::friction::Friction;
 use crate::params::Fallback;
+use crate::timer::Stage;
 use crate::uniqueness::Uniqueness;
 use quasistep_math::Vec3;
 pub use quasistep_solvers::{CoulombMethod, Method};
@@ -15,57 +17,6 @@ pub const SLIP_SPEED_THRESHOLD: f64 = 1e-6;
 /// Rate of spinning about the normal above which a loaded contact with torsional friction is said to
 /// slide, in rad/s: the slip threshold at a tenth of a metre.
 pub const SPIN_RATE_THRESHOLD: f64 = 1e-5;
-
-/// Stages of a step, in order.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub enum Stage {
-    /// `q` → poses and body Jacobians.
-    Kinematics,
-    /// Poses and shapes → near points.
-    Distance,
-    /// Near points × Jacobians → contact rows.
-    Contact,
-    /// Rows and loads → a problem of the solvers.
-    Assemble,
-    /// The problem → its solution.
-    Solve,
-    /// The solution → velocities and impulses.
-    Recover,
-    /// `q` and `v` → the next `q`.
-    Integrate,
-    /// The certificate.
-    Report,
-}
-
-impl Stage {
-    /// Number of stages.
-    pub const COUNT: usize = 8;
-    /// All stages, in order.
-    pub const ALL: [Self; Self::COUNT] = [
-        Self::Kinematics,
-        Self::Distance,
-        Self::Contact,
-        Self::Assemble,
-        Self::Solve,
-        Self::Recover,
-        Self::Integrate,
-        Self::Report,
-    ];
-
-    /// The stage's word, as used in docs, timers and module names.
-    pub fn name(self) -> &'static str {
-        match self {
-            Self::Kinematics => "kinematics",
-            Self::Distance => "distance",
-            Self::Contact => "contact",
-            Self::Assemble => "assemble",
-            Self::Solve => "solve",
-            Self::Recover => "recover",
-            Self::Integrate => "integrate",
-            Self::Report => "report",
-        }
-    }
-}
 
 /// The algorithm that gave a step's answer.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -169,56 +120,6 @@ pub struct JointForce {
     pub force: f64,
 }
 
-/// Residuals of one step, computed from the physical forces and the geometry, not from the solver.
-#[derive(Clone, Copy, Debug, Default, PartialEq)]
-pub struct Certificate {
-    /// Largest unbalanced force on a translational dof, in N.
-    pub force_balance: f64,
-    /// Largest unbalanced torque on a rotational dof, in N·m.
-    pub torque_balance: f64,
-    /// Largest linearised overlap after the step beyond the one that a bounded recovery leaves, in
-    /// m; 0 if every row holds.
-    pub penetration: f64,
-    /// Smallest true distance of any pair after the step, in m; negative is an overlap, the contact
-    /// margin if nothing is near. Differs from the linearised gap by the curvature of the motion.
-    pub true_distance: f64,
-    /// Largest normal force that a contact lacks for its friction, or pull of a normal force, in N:
-    /// `‖(f_t/mu, spin/mu_spin, roll/mu_roll)‖ − f_n`; also what a joint's dry friction exceeds its bound by, in N or N·m.
-    pub cone_violation: f64,
-    /// Largest |impulse × gap speed| of a row, in J; with exact Coulomb friction also what friction falls
-    /// short of the largest dissipation, and in every formulation what a joint's dry friction does.
-    pub complementarity: f64,
-    /// Largest force in the step, in N or N·m: the scale that residuals are judged against.
-    pub force_scale: f64,
-}
-
-impl Certificate {
-    /// Balance and cone residuals may be this share of the largest force: the solver works to
-    /// 1e-10 and a step adds up some hundred terms.
-    pub const RELATIVE_TOLERANCE: f64 = 1e-7;
-    /// Linearised overlap that rounding may leave, in m.
-    pub const PENETRATION_TOLERANCE: f64 = 1e-9;
-
-    /// What is wrong, in words; `None` if the step is certified.
-    pub fn complaint(&self) -> Option<String> {
-        // forces below 1 N are judged as if they were 1 N: rounding of a metre is 1e-16 m
-        let scale = self.force_scale.max(1.0);
-        let tolerance = Self::RELATIVE_TOLERANCE * scale;
-        let checks = [
-            ("force balance", self.force_balance, tolerance, "N"),
-            ("torque balance", self.torque_balance, tolerance, "N·m"),
-            ("friction cone", self.cone_violation, tolerance, "N"),
-            ("penetration", self.penetration, Self::PENETRATION_TOLERANCE, "m"),
-            ("complementarity", self.complementarity, tolerance, "J"),
-        ];
-        checks
-            .into_iter()
-            // NaN must complain as well
-            .find(|(_, value, limit, _)| !(value <= limit))
-            .map(|(name, value, _, unit)| format!("{name} off by {value:.1e} {unit}"))
-    }
-}
-
 /// Everything a step computed.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct StepReport {
@@ -241,6 +142,10 @@ pub struct StepReport {
     pub saturated: Vec<u32>,
     /// Residuals.
     pub certificate: Certificate,
+    /// Substeps that the step was taken in, 1 for a whole one: velocity, forces and contacts are those of the last.
+    pub substeps: u32,
+    /// Pairs of shapes beyond the contact margin that joined the program because its motion brought them together.
+    pub n_joined: usize,
     /// Rows of the step problem.
     pub n_rows: usize,
     /// Rows with an impulse.

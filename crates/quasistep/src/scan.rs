@@ -1,11 +1,11 @@
 //! Stages 1 and 2: where everything is at one configuration, and what is near what.
 
-use crate::report::Stage;
 use crate::system::System;
-use crate::workspace::Timer;
+use crate::timer::{Stage, Timer};
 use quasistep_geometry::{Aabb, BroadPhase, ContactMotion, ContactPoint, NarrowPhase};
 use quasistep_math::{Pose, Vec3};
 use quasistep_model::Kinematics;
+use std::ops::Range;
 
 /// Normals that differ by less are one.
 const SAME_NORMAL: f64 = 1e-9;
@@ -16,8 +16,56 @@ pub(crate) struct NearPoint {
     pub geom_a: u32,
     pub geom_b: u32,
     pub point: ContactPoint,
-    /// True if its normal is not that of the least depth, along which nothing could move: see [`crate::deep`].
-    pub opened: bool,
+    pub kind: PointKind,
+}
+
+/// Where a near point is from.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum PointKind {
+    /// The pair's contact patch.
+    Patch,
+    /// The patch of another normal than that of the least depth, along which nothing could move: see [`crate::deep`].
+    Opened,
+    /// The patch of the first contact along the step's motion, taken back to this configuration: see [`crate::sweep`].
+    Meeting,
+}
+
+/// Points of a pair near its first contact, each in the frame of the geom that it moves with.
+#[derive(Clone, Debug)]
+pub(crate) struct Meeting {
+    pub pair: (u32, u32),
+    points: Vec<MeetingPoint>,
+}
+
+#[derive(Clone, Copy, Debug)]
+struct MeetingPoint {
+    p_Ga: Vec3,
+    p_Gb: Vec3,
+    n_AB_W: Vec3,
+    feature: u32,
+}
+
+impl Meeting {
+    /// From the points of the first contact, ascending by feature, with the geoms at these poses.
+    pub fn new(pair: (u32, u32), points: &[ContactPoint], X_WA: &Pose, X_WB: &Pose) -> Self {
+        let points = points.iter().map(|p| MeetingPoint {
+            p_Ga: X_WA.inverse_transform_point(p.p_WCa),
+            p_Gb: X_WB.inverse_transform_point(p.p_WCb),
+            n_AB_W: p.n_AB_W,
+            feature: p.feature,
+        });
+        Self { pair, points: points.collect() }
+    }
+
+    /// The points with their geoms at these poses, their distances along the normals of the first contact; ascending by
+    /// feature.
+    pub fn at(&self, X_WA: &Pose, X_WB: &Pose) -> impl Iterator<Item = ContactPoint> {
+        self.points.iter().map(|p| {
+            let (p_WCa, p_WCb) = (X_WA.transform_point(p.p_Ga), X_WB.transform_point(p.p_Gb));
+            let phi = (p_WCb - p_WCa).dot(p.n_AB_W);
+            ContactPoint { phi, p_WCa, p_WCb, n_AB_W: p.n_AB_W, feature: p.feature }
+        })
+    }
 }
 
 /// Poses and near points at `q`. A pure function of `(q, margin)`, kept because the end of one
@@ -31,8 +79,8 @@ pub(crate) struct Scan {
     pub points: Vec<NearPoint>,
     /// Pairs of geoms that the broad phase handed to the exact distance.
     pub n_candidates: usize,
-    /// True if some points are opened: these hang on more than `q`.
-    opened: bool,
+    /// True if some points are not of their pair's patch: these hang on more than `q`.
+    altered: bool,
     X_WG: Vec<Pose>,
     boxes: Vec<Aabb>,
     broad: BroadPhase,
@@ -49,7 +97,7 @@ impl Scan {
             kin: system.model.create_kinematics(),
             points: Vec::new(),
             n_candidates: 0,
-            opened: false,
+            altered: false,
             X_WG: Vec::new(),
             boxes: Vec::new(),
             broad: BroadPhase::new(),
@@ -61,7 +109,7 @@ impl Scan {
 
     /// Makes this the scan of `q`; nothing is computed if it already is.
     pub fn update(&mut self, system: &System, q: &[f64], margin: f64, timer: &mut Timer) {
-        if self.q == q && self.margin == margin && !self.opened {
+        if self.q == q && self.margin == margin && !self.altered {
             return;
         }
         timer.enter(Stage::Kinematics);
@@ -71,7 +119,7 @@ impl Scan {
         system.model.kinematics(q, &mut self.kin);
 
         timer.enter(Stage::Distance);
-        self.opened = false;
+        self.altered = false;
         self.X_WG.clear();
         self.boxes.clear();
         for geom in &system.geoms {
@@ -95,15 +143,16 @@ impl Scan {
                 geom_a: a,
                 geom_b: b,
                 point,
-                opened: false,
+                kind: PointKind::Patch,
             }));
         }
     }
 
-    /// Gives all pairs their first points again.
-    pub fn close(&mut self, system: &System, timer: &mut Timer) {
+    /// Gives all pairs their first points again; `meetings` have joined.
+    pub fn close(&mut self, system: &System, meetings: &[Meeting], timer: &mut Timer) {
         let q = std::mem::take(&mut self.q);
         self.update(system, &q, self.margin, timer);
+        self.join(meetings);
     }
 
     /// Gives a pair the points of the least shift along `ways` that ends its overlap; false if there is none, or it is
@@ -118,9 +167,8 @@ impl Scan {
             return false;
         }
         self.patch.sort_unstable_by_key(|p| p.feature);
-        let start = self.points.partition_point(|p| (p.geom_a, p.geom_b) < (a, b));
-        let end = self.points.partition_point(|p| (p.geom_a, p.geom_b) <= (a, b));
-        let old = self.points[start].point.n_AB_W;
+        let range = self.range((a, b));
+        let old = self.points[range.start].point.n_AB_W;
         if (old - self.patch[0].n_AB_W).max_abs() <= SAME_NORMAL {
             return false;
         }
@@ -128,11 +176,77 @@ impl Scan {
             geom_a: a,
             geom_b: b,
             point,
-            opened: true,
+            kind: PointKind::Opened,
         });
-        self.points.splice(start..end, points);
-        self.opened = true;
+        self.points.splice(range, points);
+        self.altered = true;
         true
+    }
+
+    /// Adds the points of pairs that meet along the step's motion and are not near here.
+    pub fn join(&mut self, meetings: &[Meeting]) {
+        for meeting in meetings {
+            let (a, b) = meeting.pair;
+            let range = self.range(meeting.pair);
+            if !range.is_empty() {
+                continue;
+            }
+            let (X_WA, X_WB) = (self.X_WG[a as usize], self.X_WG[b as usize]);
+            let points = meeting.at(&X_WA, &X_WB).map(|point| NearPoint {
+                geom_a: a,
+                geom_b: b,
+                point,
+                kind: PointKind::Meeting,
+            });
+            self.points.splice(range, points);
+            self.altered = true;
+        }
+    }
+
+    /// Where the points of a pair are, or would be.
+    fn range(&self, pair: (u32, u32)) -> Range<usize> {
+        let start = self.points.partition_point(|p| (p.geom_a, p.geom_b) < pair);
+        let end = self.points.partition_point(|p| (p.geom_a, p.geom_b) <= pair);
+        start..end
+    }
+
+    /// The configuration.
+    pub fn q(&self) -> &[f64] {
+        &self.q
+    }
+
+    /// Pose of a geom.
+    pub fn X_WG(&self, geom: usize) -> Pose {
+        self.X_WG[geom]
+    }
+
+    /// Box around a geom.
+    pub fn aabb(&self, geom: usize) -> Aabb {
+        self.boxes[geom]
+    }
+
+    /// Distance of a pair, in m, if it is near.
+    pub fn distance(&self, pair: (u32, u32)) -> Option<f64> {
+        self.points[self.range(pair)].iter().map(|p| p.point.phi).reduce(f64::min)
+    }
+
+    /// True if a pair has near points.
+    pub fn is_near(&self, pair: (u32, u32)) -> bool {
+        !self.range(pair).is_empty()
+    }
+
+    /// Every pair with near points, ascending, with the least that its distance is, in m; −∞ where that is not known.
+    pub fn distances(&self) -> impl Iterator<Item = ((u32, u32), f64)> {
+        let pair = |p: &NearPoint| (p.geom_a, p.geom_b);
+        self.points.chunk_by(move |x, y| pair(x) == pair(y)).map(move |points| {
+            let least = match points[0].kind {
+                PointKind::Patch => points.iter().fold(f64::INFINITY, |m, p| m.min(p.point.phi)),
+                PointKind::Opened => f64::NEG_INFINITY,
+                // else it were near
+                PointKind::Meeting => self.margin,
+            };
+            (pair(&points[0]), least)
+        })
     }
 
     /// Makes the next update compute, for `kin` is of another configuration.
@@ -148,7 +262,7 @@ impl Scan {
             let [i, j] = [near[0].geom_a, near[0].geom_b].map(|geom| geom as usize);
             self.patch.clear();
             self.patch.extend(near.iter().map(|p| p.point));
-            if near[0].opened {
+            if near[0].kind == PointKind::Opened {
                 let [a, b] = [i, j].map(|geom| (&system.geoms[geom].shape, &self.X_WG[geom]));
                 self.narrow.contact_motions_along(a.0, a.1, b.0, b.1, &self.patch, out);
                 continue;

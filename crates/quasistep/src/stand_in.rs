@@ -8,92 +8,78 @@
 //! | impedance | the one with springs instead of prescribed motion                       | crushed, jammed   |
 
 use crate::error::StepError;
-use crate::formulation::{Cone, Where, anitescu, coulomb};
+use crate::formulation::Formulation;
+use crate::formulation::dynamic::{overlaps, without_recovery};
+use crate::formulation::problem::Law;
 use crate::load::Drive;
 use crate::params::{Fallback, Inertia, StepParams};
-use crate::report::{Stage, StepReport};
 use crate::state::State;
+use crate::sweep::Finding;
 use crate::system::System;
-use crate::workspace::Workspace;
-
-/// A system that gives way where another one is prescribed, and its memory.
-#[derive(Debug)]
-pub(crate) struct Compliant {
-    stiffness: f64,
-    system: System,
-    work: Workspace,
-}
+use crate::workspace::{Compliant, Workspace};
 
 impl System {
-    /// Stages 4 to 6 by the fallback, after `why`; an impedance is a step of its own, see
-    /// [`give_way`](Self::give_way).
+    /// Stages 1 to 8 by what stands in for a motion that has no answer, for `why`.
     ///
     /// # Errors
     ///
-    /// `why`, if the fallback has no answer either.
-    #[allow(clippy::too_many_arguments)] // one caller: the main loop, which lists the data flow
+    /// `why`, if nothing stands in or has an answer either.
     pub(crate) fn stand_in(
         &self,
-        q: &[f64],
-        place: Where,
-        cone: Cone,
-        params: &StepParams,
-        why: StepError,
-        work: &mut Workspace,
-    ) -> Result<(), StepError> {
-        let solved = match params.fallback {
-            // the dynamic step has tried the step of Anitescu and Potra already
-            Fallback::None | Fallback::AnitescuPotra | Fallback::Impedance => false,
-            Fallback::Convex => anitescu::solve(self, q, place, cone, params, false, work).is_ok(),
-            Fallback::Proximal => {
-                let massive = StepParams { inertia: Inertia::Mass, ..params.clone() };
-                // exact friction first: with mass most steps have an answer
-                params.inertia == Inertia::None
-                    && !params.formulation.carries_velocity()
-                    && coulomb::solve(self, q, place, cone, &massive, work).is_ok()
-                    || anitescu::solve(self, q, place, cone, &massive, false, work).is_ok()
-            }
-        };
-        if !solved {
-            return Err(why);
-        }
-        work.report.fallback = Some((params.fallback, why));
-        Ok(())
-    }
-
-    /// A whole step in which prescribed joints are pulled to their commands by springs, after `why`.
-    ///
-    /// # Errors
-    ///
-    /// `why`, if no joint is prescribed or the springs do not help.
-    pub(crate) fn give_way<'w>(
-        &self,
-        state: &mut State,
+        state: &State,
         input: &Drive<'_>,
         params: &StepParams,
         why: StepError,
-        work: &'w mut Workspace,
-    ) -> Result<&'w StepReport, StepError> {
-        let stiffness = params.fallback_stiffness;
-        if work.compliant.as_ref().is_none_or(|known| known.stiffness != stiffness) {
-            let Some(system) = self.compliant(stiffness) else { return Err(why) };
-            let mut own = system.create_workspace();
-            own.timer.same_clock(&work.timer);
-            work.compliant = Some(Box::new(Compliant { stiffness, system, work: own }));
-        }
-        let Some(compliant) = &mut work.compliant else { return Err(why) };
-        let params = StepParams { fallback: Fallback::None, ..params.clone() };
-        let Ok(report) = compliant.system.advance(state, input, &params, &mut compliant.work)
-        else {
+        work: &mut Workspace,
+    ) -> Result<Finding, StepError> {
+        if !why.is_about_friction() {
             return Err(why);
-        };
-        work.timer.stop();
-        work.report.clone_from(report);
-        work.report.fallback = Some((Fallback::Impedance, why));
-        work.report.uniqueness = None;
-        for stage in Stage::ALL {
-            work.report.stage_ns[stage as usize] += work.timer.spent_ns[stage as usize];
         }
-        Ok(&work.report)
+        let convex = matches!(params.formulation, Formulation::Anitescu { .. });
+        let massive = StepParams { inertia: Inertia::Mass, ..params.clone() };
+        let eased = without_recovery(params);
+        let mut others: Vec<(Fallback, Law, &StepParams)> = Vec::new();
+        // without an overlap to be recovered it is the same step
+        if params.formulation.carries_velocity() && overlaps(self, &state.q, &work.contacts) {
+            others.push((Fallback::AnitescuPotra, Law::Exact, &eased));
+        }
+        match params.fallback {
+            Fallback::Convex if !convex => others.push((Fallback::Convex, Law::Convex, params)),
+            Fallback::Proximal if !convex => {
+                // exact friction first: with mass most steps have an answer
+                if params.inertia == Inertia::None && !params.formulation.carries_velocity() {
+                    others.push((Fallback::Proximal, Law::Exact, &massive));
+                }
+                others.push((Fallback::Proximal, Law::Convex, &massive));
+            }
+            _ => {}
+        }
+        for (fallback, law, params) in others {
+            if let Ok(found) = self.take_stages(state, input, params, law, false, work) {
+                work.report.fallback = Some((fallback, why));
+                return Ok(found);
+            }
+        }
+        if params.fallback == Fallback::Impedance
+            && let Some(compliant) = self.made_compliant(params.fallback_stiffness, work)
+        {
+            let law = Law::of(params.formulation);
+            let found = compliant.system.take_stages(state, input, params, law, false, work);
+            work.compliant = Some(compliant);
+            if let Ok(found) = found {
+                work.report.fallback = Some((Fallback::Impedance, why));
+                return Ok(found);
+            }
+        }
+        Err(why)
+    }
+
+    /// The system with springs in place of prescribed motion, out of `work` if it is known there; `None` if nothing is
+    /// prescribed.
+    fn made_compliant(&self, stiffness: f64, work: &mut Workspace) -> Option<Box<Compliant>> {
+        match work.compliant.take() {
+            Some(known) if known.stiffness == stiffness => Some(known),
+            _ => Some(Box::new(Compliant { stiffness, system: self.compliant(stiffness)? })),
+        }
     }
 }

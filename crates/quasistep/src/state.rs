@@ -1,4 +1,4 @@
-use crate::workspace::RowKey;
+use crate::row::RowKey;
 use quasistep_math::Vec3;
 
 /// All that must be saved to continue a run: nothing else is remembered.

@@ -1,14 +1,16 @@
 //! The main loop. Start reading here: [`System::step`] lists the stages of one time step.
 
 use crate::error::StepError;
-use crate::formulation::{Formulation, Where, anitescu, coulomb, dynamic};
+use crate::formulation::Where;
+use crate::formulation::problem::{Law, Posed};
 use crate::load::Drive;
-use crate::params::{Fallback, Integration, StepParams};
-use crate::report::{Stage, StepReport};
+use crate::params::{Integration, StepParams};
+use crate::report::StepReport;
 use crate::state::{State, StepInput};
+use crate::sweep::Finding;
 use crate::system::{Role, System};
+use crate::timer::Stage;
 use crate::workspace::Workspace;
-use quasistep_math::Vec3;
 
 impl System {
     /// Moves `state` one time step towards `q_cmd`, the position command at the *end* of the step.
@@ -54,24 +56,10 @@ impl System {
     ) -> Result<&'w StepReport, StepError> {
         params.check()?;
         self.check(state, input)?;
-        let h = params.time_step;
         work.timer.reset();
         work.report.fallback = None;
         work.report.uniqueness = None;
-
-        // 1 kinematics, 2 distance: usually known already, as the end of the step before
-        work.scan.update(self, &state.q, params.contact_margin, &mut work.timer);
-        if let Err(why) = self.solve_all(state, input, params, work) {
-            if params.fallback == Fallback::Impedance && why.is_about_friction() {
-                return self.give_way(state, input, params, why, work);
-            }
-            return Err(why);
-        }
-        work.timer.enter(Stage::Integrate); // 7
-        self.integrate(&state.q, &work.report.v, input.q_cmd, h, &mut work.q_next)?;
-        work.scan_next.update(self, &work.q_next, params.contact_margin, &mut work.timer);
-        work.timer.enter(Stage::Report); // 8
-        self.certify(work, params)?;
+        self.take_substeps(state, input, params, work)?;
 
         // nothing above touched `state`
         std::mem::swap(&mut state.q, &mut work.q_next);
@@ -79,7 +67,7 @@ impl System {
         if params.formulation.carries_velocity() {
             state.v.extend_from_slice(&work.report.v);
         }
-        state.time = end_of_step(state.time, h);
+        state.time = end_of_step(state.time, params.time_step);
         work.report.time = state.time;
         std::mem::swap(&mut work.scan, &mut work.scan_next);
         work.remember(params);
@@ -91,61 +79,105 @@ impl System {
         Ok(&work.report)
     }
 
-    /// Stages 3 to 6, once or twice.
-    fn solve_all(
+    /// One motion from `state` with the rows of `work.meetings` beside those of what is near, as the formulation has it or by
+    /// what stands in; the answer is in `work`. Returns what the motion does that it must not.
+    pub(crate) fn take_motion(
         &self,
         state: &State,
         input: &Drive<'_>,
         params: &StepParams,
         work: &mut Workspace,
-    ) -> Result<(), StepError> {
-        self.solve(state, input, params, Where::Start, work)?;
-        if params.integration == Integration::Midpoint {
-            work.q_next.resize(state.q.len(), 0.0);
-            let half = 0.5 * params.time_step;
-            self.model.integrate(&state.q, &work.report.v, half, &mut work.q_next);
-            work.scan_mid.update(self, &work.q_next, params.contact_margin, &mut work.timer);
-            self.solve(state, input, params, Where::Middle, work)?;
-        }
-        Ok(())
+    ) -> Result<Finding, StepError> {
+        let law = Law::of(params.formulation);
+        work.report.fallback = None;
+        self.take_stages(state, input, params, law, true, work)
+            .or_else(|why| self.stand_in(state, input, params, why, work))
     }
 
-    /// Stages 3 to 6 with the Jacobians of one of the step's configurations; the answer is in the
-    /// report.
-    fn solve(
+    /// All stages, once; `warm` if the solver may start from the step before.
+    pub(crate) fn take_stages(
         &self,
         state: &State,
         input: &Drive<'_>,
         params: &StepParams,
+        law: Law,
+        warm: bool,
+        work: &mut Workspace,
+    ) -> Result<Finding, StepError> {
+        let (h, margin) = (params.time_step, params.contact_margin);
+        // 1 kinematics, 2 distance: usually known already, as the end of the step before
+        work.scan.update(self, &state.q, margin, &mut work.timer);
+        work.scan.join(&work.meetings);
+        self.solve(state, input, params, law, Where::Start, warm, work)?; // 3 to 6
+        if params.integration == Integration::Midpoint {
+            work.q_next.resize(state.q.len(), 0.0);
+            self.model.integrate(&state.q, &work.report.v, 0.5 * h, &mut work.q_next);
+            work.scan_mid.update(self, &work.q_next, margin, &mut work.timer);
+            work.scan_mid.join(&work.meetings);
+            self.solve(state, input, params, law, Where::Middle, warm, work)?;
+        }
+        work.timer.enter(Stage::Integrate); // 7
+        self.integrate(&state.q, &work.report.v, input.q_cmd, h, &mut work.q_next)?;
+        work.scan_next.update(self, &work.q_next, margin, &mut work.timer);
+        work.timer.enter(Stage::Report); // 8
+        self.certify(work, params)?;
+        Ok(self.hold_against_shapes(params, work))
+    }
+
+    /// Stages 3 to 6 with the Jacobians of one of the step's configurations; the answer is in the report.
+    #[allow(clippy::too_many_arguments)] // the main loop, which lists the data flow
+    pub(crate) fn solve(
+        &self,
+        state: &State,
+        input: &Drive<'_>,
+        params: &StepParams,
+        law: Law,
         place: Where,
+        warm: bool,
         work: &mut Workspace,
     ) -> Result<(), StepError> {
         work.timer.enter(Stage::Contact); // 3
         self.update_contacts(params, place, work);
-        work.timer.enter(Stage::Assemble); // 4 to 6
-        let kin = match place {
-            Where::Start => &work.scan.kin,
-            Where::Middle => &work.scan_mid.kin,
-        };
+        work.timer.enter(Stage::Assemble);
+        let kin = if place == Where::Start { &work.scan.kin } else { &work.scan_mid.kin };
         work.load.update(self, state, input, params, kin)?;
         work.report.n_candidates = work.scan.n_candidates;
-        let q = &state.q;
         self.solve_opened(params, place, work, |work| {
-            let solved = match params.formulation {
-                Formulation::Anitescu { cone } => {
-                    return anitescu::solve(self, q, place, cone, params, true, work);
+            let Workspace { scan, scan_mid, load, contacts, problem, convex, coulomb, .. } = work;
+            let kin = if place == Where::Start { &scan.kin } else { &scan_mid.kin };
+            let posed = Posed { system: self, q: &state.q, place, load, contacts, kin, params };
+            let known = work.warm.as_deref().filter(|_| warm);
+
+            work.timer.enter(Stage::Assemble); // 4
+            if place == Where::Middle {
+                match law {
+                    Law::Convex => convex.keep_rows(problem, params),
+                    Law::Exact => coulomb.keep_rows(problem),
                 }
-                Formulation::Coulomb { cone } => coulomb::solve(self, q, place, cone, params, work),
-                Formulation::Dynamic { cone } => dynamic::solve(self, q, cone, params, work),
-            };
-            match solved {
-                Err(why) if why.is_about_friction() => {
-                    let cone = params.formulation.cone();
-                    self.stand_in(q, place, cone, params, why, work)
-                }
-                other => other,
             }
+            problem.assemble(&posed, law);
+            work.timer.enter(Stage::Solve); // 5
+            match law {
+                Law::Convex => convex.solve(problem, &posed, known)?,
+                Law::Exact => coulomb.solve(problem, &posed, known.is_some())?,
+            }
+            work.timer.enter(Stage::Recover); // 6
+            match law {
+                Law::Convex => convex.recover(problem, &posed, &mut work.report),
+                Law::Exact => coulomb.recover(problem, &posed, &mut work.report),
+            }
+            Ok(())
         })
+    }
+
+    /// What the motion of the last solve does that it must not.
+    pub(crate) fn hold_against_shapes(&self, params: &StepParams, work: &mut Workspace) -> Finding {
+        let Workspace { sweep, scan, scan_next, report, .. } = work;
+        let mut found = sweep.look(self, scan, scan_next, &report.v, params);
+        if found.first.is_none() {
+            found.first = sweep.open_force(self, scan_next, report, params);
+        }
+        found
     }
 
     /// Rows of the near points of one of the step's configurations.
@@ -253,9 +285,4 @@ impl System {
 pub fn end_of_step(t: f64, h: f64) -> f64 {
     let k = (t / h).round();
     if (t / h - k).abs() < 1e-6 { (k + 1.0) * h } else { t + h }
-}
-
-/// Middle of two points.
-pub(crate) fn midpoint(a: Vec3, b: Vec3) -> Vec3 {
-    (a + b) * 0.5
 }

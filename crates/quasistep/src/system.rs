@@ -76,11 +76,36 @@ pub struct SystemDef {
     pub excluded: Vec<(usize, usize)>,
 }
 
+/// Share of its thickness by which a shape may be overlapped: shapes that pass through one another overlap by half of the
+/// thinner one's.
+const THIN: f64 = 0.05;
+
+/// Size of a geom.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct GeomSize {
+    /// Distance from its body's origin within which it lies, in m; 0 for a half-space, which has none.
+    pub reach: f64,
+    /// Its [`Shape::thickness`], in m.
+    thickness: f64,
+}
+
+impl GeomSize {
+    fn of(geom: &Geom) -> Self {
+        let reach = match geom.shape {
+            Shape::HalfSpace => 0.0,
+            _ => geom.X_BG.translation.norm() + geom.shape.reach(),
+        };
+        Self { reach, thickness: geom.shape.thickness() }
+    }
+}
+
 /// A world to be stepped: immutable, shared between threads.
 #[derive(Clone, Debug)]
 pub struct System {
     pub(crate) model: Model,
     pub(crate) geoms: Vec<Geom>,
+    /// One per geom.
+    pub(crate) sizes: Vec<GeomSize>,
     pub(crate) roles: Vec<Role>,
     instances: Vec<u32>,
     friction: FrictionTable,
@@ -162,9 +187,11 @@ impl System {
                 body_of_dof[dof] = body;
             }
         }
+        let sizes = geoms.iter().map(GeomSize::of).collect();
         let mut system = Self {
             model,
             geoms,
+            sizes,
             roles,
             instances,
             friction,
@@ -280,6 +307,17 @@ impl System {
     /// connects nothing, and the world itself is not a neighbour.)
     pub fn may_touch(&self, a: usize, b: usize) -> bool {
         self.may_touch[a.min(b) * self.geoms.len() + a.max(b)]
+    }
+
+    /// Overlap that a pair of geoms may have after a step that began without it, in m: `most`
+    /// ([`StepParams::max_overlap`](crate::StepParams::max_overlap)), or a twentieth of the thinner one's
+    /// [thickness](Shape::thickness).
+    ///
+    /// # Panics
+    ///
+    /// If a geom does not exist.
+    pub fn allowed_overlap(&self, a: usize, b: usize, most: f64) -> f64 {
+        most.min(THIN * self.sizes[a].thickness.min(self.sizes[b].thickness))
     }
 
     /// Pairs of geoms of one model instance that may touch and overlap at `q` by more than `tolerance`, in m,

@@ -1,9 +1,9 @@
 //! What the reports of a run add up to.
 
+use crate::certificate::Certificate;
 use crate::params::Fallback;
-use crate::report::{
-    Certificate, ContactMode, CoulombMethod, Method, Stage, StepMethod, StepReport,
-};
+use crate::report::{ContactMode, CoulombMethod, Method, StepMethod, StepReport};
+use crate::timer::Stage;
 use crate::uniqueness::{ForceUniqueness, MotionUniqueness};
 use std::collections::BTreeMap;
 
@@ -12,6 +12,9 @@ use std::collections::BTreeMap;
 pub struct Tally {
     step_ns: Vec<u64>,
     stage_ns: [Vec<u64>; Stage::COUNT],
+    substepped: usize,
+    most_substeps: u32,
+    joined: usize,
     contacts: usize,
     most_contacts: usize,
     loaded_contacts: usize,
@@ -77,6 +80,9 @@ impl Tally {
         for (all, ns) in self.stage_ns.iter_mut().zip(report.stage_ns) {
             all.push(ns);
         }
+        self.substepped += usize::from(report.substeps > 1);
+        self.most_substeps = self.most_substeps.max(report.substeps);
+        self.joined += report.n_joined;
         let n = report.contacts.len();
         self.contacts += n;
         self.most_contacts = self.most_contacts.max(n);
@@ -134,6 +140,21 @@ impl Tally {
     /// Steps seen.
     pub fn steps(&self) -> usize {
         self.step_ns.len()
+    }
+
+    /// Steps that took more than one substep.
+    pub fn substepped(&self) -> usize {
+        self.substepped
+    }
+
+    /// Largest number of substeps in a step.
+    pub fn most_substeps(&self) -> u32 {
+        self.most_substeps
+    }
+
+    /// Pairs beyond the contact margin that joined the program of some step.
+    pub fn joined(&self) -> usize {
+        self.joined
     }
 
     /// Mean number of contact points within the margin.

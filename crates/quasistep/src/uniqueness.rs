@@ -88,8 +88,7 @@ impl System {
     ///
     /// Costs some dense quadratic programs of the size of the step.
     pub fn uniqueness(&self, work: &Workspace) -> Option<Uniqueness> {
-        let coulomb = &work.coulomb;
-        let (program, solution) = (&coulomb.problem.program.program, &coulomb.solution);
+        let (program, solution) = (&work.problem.program.friction, &work.coulomb.solution);
         let asked = matches!(work.report.method, StepMethod::Coulomb(_))
             && work.report.fallback.is_none()
             && solution.outcome == Outcome::Solved
@@ -111,8 +110,8 @@ impl System {
     }
 
     fn shared_forces(&self, work: &Workspace, forces: &Forces) -> ForceUniqueness {
-        let problem = &work.coulomb.problem;
-        let program = &problem.program.program;
+        let problem = &work.problem;
+        let program = &problem.program.friction;
         if !forces.known {
             return ForceUniqueness::Unknown;
         }

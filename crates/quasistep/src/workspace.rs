@@ -1,52 +1,19 @@
 //! Memory of a step: no meaning, only capacity, a warm start and a stopwatch.
 
 use crate::contact::ContactRows;
-use crate::formulation::Formulation;
+use crate::formulation::anitescu::ConvexWork;
 use crate::formulation::coulomb::CoulombWork;
 use crate::formulation::problem::Problem;
 use crate::load::Load;
-use crate::params::{Fallback, StepParams};
-use crate::report::{Stage, StepMethod, StepReport};
-use crate::scan::Scan;
-use crate::stand_in::Compliant;
+use crate::params::StepParams;
+use crate::report::{StepMethod, StepReport};
+use crate::row::RowKey;
+use crate::scan::{Meeting, Scan};
 use crate::state::{Checkpoint, WarmStart};
+use crate::sweep::Sweep;
 use crate::system::System;
-use quasistep_solvers::{
-    ConeProgram, ConeSolver, CoulombSolution, FrictionProgram, Outcome, Settings, Solution,
-};
-
-/// Identity of one row of the step problem, the same from step to step.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub enum RowKey {
-    /// Edge of a friction cone.
-    Contact {
-        /// Index of geom A.
-        geom_a: u32,
-        /// Index of geom B.
-        geom_b: u32,
-        /// Pair of features in contact, as named by the geometry.
-        feature: u32,
-        /// Edge of the cone.
-        edge: u32,
-    },
-    /// Lower position limit of a dof.
-    LowerLimit {
-        /// Index of the limit in the model.
-        limit: u32,
-    },
-    /// Upper position limit of a dof.
-    UpperLimit {
-        /// Index of the limit in the model.
-        limit: u32,
-    },
-    /// Dry friction of a joint.
-    JointFriction {
-        /// Dof that it resists.
-        dof: u32,
-        /// Edge of its cone.
-        edge: u32,
-    },
-}
+use crate::timer::Timer;
+use quasistep_solvers::{ConeProgram, CoulombSolution, FrictionProgram, Outcome, Solution};
 
 /// Reusable memory of [`System::step`]. Holds no meaning: a fresh workspace gives the same answer
 /// to the solver's tolerance, and the same bits when the warm start is off or restored.
@@ -59,19 +26,17 @@ pub struct Workspace {
     pub(crate) scan_mid: Scan,
     pub(crate) contacts: ContactRows,
     pub(crate) load: Load,
-    pub(crate) problem: Problem<ConeProgram>,
-    pub(crate) solver: ConeSolver,
-    pub(crate) settings: Settings,
-    pub(crate) solution: Solution,
+    pub(crate) problem: Problem,
+    pub(crate) convex: ConvexWork,
     pub(crate) coulomb: CoulombWork,
     pub(crate) report: StepReport,
     pub(crate) warm: Option<Vec<RowKey>>,
-    /// Multipliers and slacks that the solver starts from.
-    pub(crate) warm_z: Vec<f64>,
-    pub(crate) warm_s: Vec<f64>,
-    /// Rows that the first of two solves found active.
-    pub(crate) warm_mid: Vec<RowKey>,
     pub(crate) q_next: Vec<f64>,
+    pub(crate) sweep: Sweep,
+    /// Where the substeps of the last step ended, but for the last one.
+    pub(crate) substep_ends: Vec<Vec<f64>>,
+    /// Pairs that joined the program of the step.
+    pub(crate) meetings: Vec<Meeting>,
     /// Sum of forces on every dof.
     pub(crate) balance: Vec<f64>,
     pub(crate) timer: Timer,
@@ -89,16 +54,14 @@ impl System {
             contacts: ContactRows::default(),
             load: Load::default(),
             problem: Problem::default(),
-            solver: ConeSolver::new(),
-            settings: Settings::default(),
-            solution: Solution::default(),
+            convex: ConvexWork::default(),
             coulomb: CoulombWork::default(),
             report: StepReport::default(),
             warm: Some(Vec::new()),
-            warm_z: Vec::new(),
-            warm_s: Vec::new(),
-            warm_mid: Vec::new(),
             q_next: Vec::new(),
+            sweep: Sweep::default(),
+            substep_ends: Vec::new(),
+            meetings: Vec::new(),
             balance: Vec::new(),
             timer: Timer::default(),
             compliant: None,
@@ -117,7 +80,7 @@ impl Workspace {
     /// two of them have 100 contacts and more; results have the same bits for any number. For many small
     /// samples use [`System::step_batch`] instead.
     pub fn set_solver_threads(&mut self, threads: u32) {
-        self.settings.threads = threads;
+        self.convex.settings.threads = threads;
     }
 
     /// The state together with what this workspace would start its next step from.
@@ -154,12 +117,11 @@ impl Workspace {
     /// Keeps what the next step starts from.
     pub(crate) fn remember(&mut self, params: &StepParams) {
         let Some(warm) = &mut self.warm else { return };
-        // after a fallback the convex program is the one that was solved
-        let stand_in = self.report.fallback.as_ref().map(|(fallback, _)| *fallback);
-        match (params.formulation, stand_in) {
-            (Formulation::Coulomb { .. } | Formulation::Dynamic { .. }, None)
-            | (_, Some(Fallback::AnitescuPotra)) => self.coulomb.remember(),
-            _ => self.problem.active_keys(&self.solution.z, params.accuracy, warm),
+        match self.report.method {
+            StepMethod::Coulomb(_) => self.coulomb.remember(&self.problem),
+            StepMethod::Convex(_) => {
+                self.problem.active_keys(&self.convex.solution.z, params.accuracy, warm);
+            }
         }
     }
 
@@ -168,61 +130,36 @@ impl Workspace {
         self.timer.clock = clock;
     }
 
+    /// Configurations at the ends of the last step's substeps but the last, in order; empty for a step in one piece. Between
+    /// two of them the motion is `q ⊕ s δ`.
+    pub fn substep_ends(&self) -> impl Iterator<Item = &[f64]> {
+        self.substep_ends.iter().map(Vec::as_slice)
+    }
+
     /// The convex problem that the last step solved.
     pub fn last_problem(&self) -> &ConeProgram {
-        &self.problem.program
+        &self.problem.program.convex
     }
 
     /// The program with exact Coulomb friction that the last step solved, and its answer; `None` if it did not.
     pub fn last_friction(&self) -> Option<(&FrictionProgram, &CoulombSolution)> {
-        let CoulombWork { problem, solution, .. } = &self.coulomb;
+        let solution = &self.coulomb.solution;
         let solved = matches!(self.report.method, StepMethod::Coulomb(_))
             && self.report.fallback.is_none()
             && solution.outcome == Outcome::Solved;
-        solved.then_some((&problem.program.program, solution))
+        solved.then_some((&self.problem.program.friction, solution))
     }
 
     /// The solver's answer to [`last_problem`](Self::last_problem).
     pub fn last_solution(&self) -> &Solution {
-        &self.solution
+        &self.convex.solution
     }
 }
 
-/// Stopwatch over the stages of a step.
-#[derive(Debug, Default)]
-pub(crate) struct Timer {
-    clock: Option<fn() -> u64>,
-    current: Option<Stage>,
-    since: u64,
-    pub spent_ns: [u64; Stage::COUNT],
-}
-
-impl Timer {
-    pub fn reset(&mut self) {
-        self.spent_ns = [0; Stage::COUNT];
-        self.current = None;
-    }
-
-    /// Measures with the clock of another one.
-    pub fn same_clock(&mut self, other: &Self) {
-        self.clock = other.clock;
-    }
-
-    /// Ends the running stage and begins another.
-    pub fn enter(&mut self, stage: Stage) {
-        let Some(clock) = self.clock else { return };
-        let now = clock();
-        if let Some(running) = self.current {
-            self.spent_ns[running as usize] += now.saturating_sub(self.since);
-        }
-        self.current = Some(stage);
-        self.since = now;
-    }
-
-    /// Ends the running stage.
-    pub fn stop(&mut self) {
-        if let (Some(clock), Some(running)) = (self.clock, self.current.take()) {
-            self.spent_ns[running as usize] += clock().saturating_sub(self.since);
-        }
-    }
+/// A system with springs in place of the prescribed motion of another one, which else is the same.
+#[derive(Debug)]
+pub(crate) struct Compliant {
+    /// In N/m and N·m/rad.
+    pub stiffness: f64,
+    pub system: System,
 }

@@ -142,6 +142,11 @@ pub enum DerivativeError {
         /// What it must be.
         rule: &'static str,
     },
+    /// The step has no derivative as one program: pairs join it along its motion, or it takes substeps.
+    #[error(
+        "no derivative of this step: {0}; take a smaller step, or a contact_margin that has the pair from the start"
+    )]
+    Substeps(StepError),
     /// A vector has the wrong length.
     #[error("`{what}` has {got} entries; it must have {want}")]
     Length {

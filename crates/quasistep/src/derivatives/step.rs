@@ -2,13 +2,14 @@
 
 use super::contact::ContactAt;
 use super::{DerivativeError, Derivatives, LimitAt, Mode, SpringAt, StepKinks};
-use crate::formulation::recover::Answer;
-use crate::formulation::{Cone, Formulation, Where, anitescu};
+use crate::formulation::problem::{Law, Posed};
+use crate::formulation::{Formulation, Where, anitescu};
 use crate::load::Drive;
 use crate::params::{Inertia, Integration, PrescribedRate, StepParams};
+use crate::row::RowKey;
 use crate::state::{State, StepInput};
 use crate::system::{DampingOn, Role, System};
-use crate::workspace::{RowKey, Workspace};
+use crate::workspace::Workspace;
 use quasistep_model::{SpatialForce, Twist};
 
 /// Distance to a bound, as a share of the larger of two, that counts as on it.
@@ -32,7 +33,7 @@ impl System {
         out: &mut Derivatives,
     ) -> Result<StepKinks, DerivativeError> {
         out.ready = false;
-        let cone = convex(params)?;
+        convex(params)?;
         let StepInput { q_cmd, v_cmd, wrenches, tau } = input;
         let drive = Drive { q_cmd, v_cmd, wrenches, tau };
         params.check().map_err(crate::StepError::from)?;
@@ -41,36 +42,41 @@ impl System {
         let work = &mut out.work;
         work.timer.reset();
         work.scan.update(self, &state.q, params.contact_margin, &mut work.timer);
-        work.contacts.update(self, &work.scan);
-        work.load.update(self, state, &drive, params, &work.scan.kin)?;
-        work.report.n_candidates = work.scan.n_candidates;
         // on the exact set of loaded contacts, whatever a step may be off by
         let exact = StepParams { accuracy: 0.0, ..params.clone() };
-        self.solve_opened(params, Where::Start, work, |work| {
-            anitescu::solve(self, &state.q, Where::Start, cone, &exact, true, work)
-        })?;
+        self.solve(state, &drive, &exact, Law::Convex, Where::Start, true, work)?;
         work.remember(&exact);
 
         out.kinks = StepKinks::default();
         out.bound = 0.0;
         match mode {
             Mode::Exact => {
-                let solution = &work.solution;
-                out.kinks.program = out.sensitivity.exact(&work.problem.program, solution)?;
+                let solution = &work.convex.solution;
+                out.kinks.program =
+                    out.sensitivity.exact(&work.problem.program.convex, solution)?;
                 out.x.clone_from(&solution.x);
                 out.z.clone_from(&solution.z);
             }
             Mode::Smooth { kappa } => {
-                let (program, start) = (&work.problem.program, Some(&work.solution));
+                let (program, start) = (&work.problem.program.convex, Some(&work.convex.solution));
                 out.kinks.program =
                     out.sensitivity.smooth(program, kappa, start, &mut out.relaxed)?;
                 out.x.clone_from(&out.relaxed.x);
                 out.z.clone_from(&out.relaxed.z);
                 out.bound = kappa * program.n_cones() as f64;
-                report_relaxed(self, h, &out.x, &out.z, work);
+                let Workspace { problem, load, contacts, report, scan, .. } = &mut *work;
+                let (q, place, kin) = (&state.q[..], Where::Start, &scan.kin);
+                let posed = Posed { system: self, q, place, load, contacts, kin, params };
+                anitescu::write(problem, &posed, 0.0, &out.x, &out.z, report);
             }
         }
         self.integrate(&state.q, &work.report.v, q_cmd, h, &mut work.q_next)?;
+        if mode == Mode::Exact {
+            work.scan_next.update(self, &work.q_next, params.contact_margin, &mut work.timer);
+            if let Some(breach) = self.hold_against_shapes(params, work).first {
+                return Err(DerivativeError::Substeps(self.overlap(&breach, 0.0, h)));
+            }
+        }
         out.q.clone_from(&state.q);
         out.time_step = h;
         out.q_target.clone_from(&work.load.q_target);
@@ -80,30 +86,14 @@ impl System {
     }
 }
 
-/// The cone of a convex step.
-fn convex(params: &StepParams) -> Result<Cone, DerivativeError> {
-    if params.integration != Integration::Euler {
-        let (what, seen, rule) = ("integration", "midpoint", "euler");
-        return Err(DerivativeError::Formulation { what, seen, rule });
-    }
-    match params.formulation {
-        Formulation::Anitescu { cone } => Ok(cone),
-        other => {
-            let (what, seen, rule) = ("formulation", other.name(), "anitescu");
-            Err(DerivativeError::Formulation { what, seen, rule })
-        }
-    }
-}
-
-/// The report of the relaxed answer.
-fn report_relaxed(system: &System, h: f64, x: &[f64], z: &[f64], work: &mut Workspace) {
-    let Workspace { problem, load, contacts, report, .. } = work;
-    let (pushes, keys) = (&problem.pushes, &problem.keys);
-    let answer = Answer { system, load, contacts, h, accuracy: 0.0, x, z, pushes, keys };
-    let rows_of = |contact| problem.program.rows_of(contact);
-    answer.write(report, rows_of, |contact, rates| {
-        anitescu::layer(&problem.pushes[problem.program.rows_of(contact)], rates)
-    });
+/// That a step is one that has derivatives.
+fn convex(params: &StepParams) -> Result<(), DerivativeError> {
+    let (what, seen, rule) = match (params.integration, params.formulation) {
+        (Integration::Euler, Formulation::Anitescu { .. }) => return Ok(()),
+        (Integration::Midpoint, _) => ("integration", "midpoint", "euler"),
+        (_, other) => ("formulation", other.name(), "anitescu"),
+    };
+    Err(DerivativeError::Formulation { what, seen, rule })
 }
 
 impl Derivatives {
@@ -153,7 +143,7 @@ impl Derivatives {
             let near = &row.near;
             let bodies = [near.geom_a, near.geom_b].map(|geom| system.geoms[geom as usize].body);
             let mut contact = ContactAt::new(row, bodies, motion);
-            contact.rows = work.problem.program.rows_of(k);
+            contact.rows = work.problem.program.convex.rows_of(k);
             contact.rates = contact.rates(bodies.map(|b| self.V[b]));
             let phi = near.point.phi;
             contact.rates[0] += crate::formulation::problem::gap_offset(phi, params);
@@ -219,7 +209,7 @@ impl Derivatives {
         let (load, v) = (&self.work.load, &self.work.report.v);
         self.springs.clear();
         let mut saturation = 0;
-        let solution = &self.work.solution;
+        let solution = &self.work.convex.solution;
         // limited springs are pushed in the order of the dofs
         let mut limited_of = |limited: bool| {
             saturation += 1;

@@ -18,47 +18,100 @@
 //! Pang21 §IV-A.2. Tests pin that gap; it is not a bug to fix here.
 
 use crate::error::StepError;
-use crate::formulation::blame;
 use crate::formulation::edges::WAYS;
-use crate::formulation::problem::{Problem, Program, is_tangent};
+use crate::formulation::problem::{Posed, Problem, is_tangent};
 use crate::formulation::recover::Answer;
-use crate::formulation::{Cone, Where};
+use crate::formulation::{Where, blame};
 use crate::params::StepParams;
-use crate::report::{Stage, StepMethod};
-use crate::system::System;
-use crate::workspace::{RowKey, Workspace};
-use quasistep_solvers::{self as solvers, ConeMut, ConeProgram, Saturation, Status, WarmStart};
+use crate::report::{StepMethod, StepReport};
+use crate::row::RowKey;
+use quasistep_solvers::{ConeSolver, Settings, Solution, Status, WarmStart};
 
 /// Motion in a step that is none, in m or rad: what distances are exact to. Rows of a patch contradict
 /// one another by the square of its tilt, so that a resting box that is 4e-7 rad askew cannot keep all four
 /// corners still; they creep by some 1e-14.
 const REST: f64 = 1e-12;
 
-impl Program for ConeProgram {
-    const FORCES: bool = false;
+/// Memory of the formulation: solver, its answer, and what it starts from.
+#[derive(Debug, Default)]
+pub(crate) struct ConvexWork {
+    solver: ConeSolver,
+    pub settings: Settings,
+    pub solution: Solution,
+    /// Multipliers and slacks that the solver starts from.
+    warm_z: Vec<f64>,
+    warm_s: Vec<f64>,
+    /// Rows that the first of two solves found active, ascending.
+    warm_mid: Vec<RowKey>,
+}
 
-    fn reset(&mut self, dims: &[usize]) {
-        ConeProgram::reset(self, dims.iter().copied());
+impl ConvexWork {
+    /// Keeps the active rows of the answer to `problem` for the second of two solves.
+    pub fn keep_rows(&mut self, problem: &Problem, params: &StepParams) {
+        problem.active_keys(&self.solution.z, params.accuracy, &mut self.warm_mid);
     }
 
-    fn P(&mut self, block: usize, row: usize) -> &mut [f64] {
-        ConeProgram::P(self, block, row)
+    /// Stage 5: solves the assembled problem, from the rows that are known to be active if there are some: `keys` of the step
+    /// before, or those of the first of two solves.
+    pub fn solve(
+        &mut self,
+        problem: &Problem,
+        posed: &Posed<'_>,
+        keys: Option<&[RowKey]>,
+    ) -> Result<(), StepError> {
+        let Posed { system, place, contacts, params, .. } = *posed;
+        let Self { solver, settings, solution, warm_z, warm_s, warm_mid } = self;
+        let keys = match place {
+            Where::Start => keys.filter(|keys| !keys.is_empty()),
+            Where::Middle => Some(warm_mid.as_slice()),
+        };
+        let start = keys.map(|keys| {
+            problem.start_from(keys, warm_z, warm_s);
+            WarmStart { z: warm_z, s: warm_s }
+        });
+        settings.rest = REST / params.time_step;
+        settings.accuracy = params.accuracy;
+        solver.solve(&problem.program.convex, start, settings, solution);
+        match solution.status {
+            Status::Solved => Ok(()),
+            Status::Unbounded => Err(blame::unsupported(system, &solution.ray)),
+            Status::Infeasible => {
+                let keys = &problem.keys;
+                Err(blame::infeasible(system, contacts, keys, &solution.certificate, false))
+            }
+            Status::GaveUp => Err(StepError::NotSolved {
+                iterations: solution.iterations,
+                why: solution.reason.map_or("no reason".into(), |reason| reason.to_string()),
+            }),
+        }
     }
 
-    fn c(&mut self, block: usize) -> &mut [f64] {
-        ConeProgram::c(self, block)
-    }
-
-    fn push_saturation(&mut self, saturation: Saturation) {
-        ConeProgram::push_saturation(self, saturation);
-    }
-
-    fn push(&mut self, cone: solvers::Cone<'_>, k: usize, blocks: &[u32]) -> ConeMut<'_> {
-        self.push_cone(cone, k, blocks)
+    /// Stage 6: the answer in the report.
+    pub fn recover(&self, problem: &Problem, posed: &Posed<'_>, report: &mut StepReport) {
+        let solution = &self.solution;
+        report.iterations = solution.iterations;
+        report.method = StepMethod::Convex(solution.method);
+        report.smallest_norm = solution.dual_is_smallest_norm;
+        let (x, z, accuracy) = (&solution.x, &solution.z, posed.params.accuracy);
+        write(problem, posed, accuracy, x, z, report);
     }
 }
 
-impl Problem<ConeProgram> {
+/// An answer of the convex program, exact or relaxed, in the report.
+pub(crate) fn write(
+    problem: &Problem,
+    posed: &Posed<'_>,
+    accuracy: f64,
+    x: &[f64],
+    z: &[f64],
+    report: &mut StepReport,
+) {
+    Answer::new(problem, posed, accuracy, x, z).write(report, |contact, rates| {
+        layer(&problem.pushes[problem.program.rows_of(contact)], rates)
+    });
+}
+
+impl Problem {
     /// Multipliers and slacks to start from, given the rows that were loaded: the ones that `keys`
     /// names are loaded, the others idle.
     pub fn start_from(&self, keys: &[RowKey], z: &mut Vec<f64>, s: &mut Vec<f64>) {
@@ -83,77 +136,9 @@ impl Problem<ConeProgram> {
     }
 }
 
-/// Stages 4 to 6: assembles the program of one of the step's configurations, solves it, from what is
-/// known of it if `warm`, and fills the report.
-pub(crate) fn solve(
-    system: &System,
-    q: &[f64],
-    place: Where,
-    cone: Cone,
-    params: &StepParams,
-    warm: bool,
-    work: &mut Workspace,
-) -> Result<(), StepError> {
-    work.timer.enter(Stage::Assemble); // 4
-    let (kin, keys) = match place {
-        Where::Start => (&work.scan.kin, work.warm.as_deref().filter(|keys| !keys.is_empty())),
-        Where::Middle => {
-            work.problem.active_keys(&work.solution.z, params.accuracy, &mut work.warm_mid);
-            (&work.scan_mid.kin, Some(work.warm_mid.as_slice()))
-        }
-    };
-    work.problem.assemble(system, q, &work.load, &work.contacts, kin, cone, params);
-    let start = keys.filter(|_| warm).map(|keys| {
-        work.problem.start_from(keys, &mut work.warm_z, &mut work.warm_s);
-        WarmStart { z: &work.warm_z, s: &work.warm_s }
-    });
-    work.timer.enter(Stage::Solve); // 5
-    work.settings.rest = REST / params.time_step;
-    work.settings.accuracy = params.accuracy;
-    work.solver.solve(&work.problem.program, start, &work.settings, &mut work.solution);
-
-    work.timer.enter(Stage::Recover); // 6
-    let solution = &work.solution;
-    match solution.status {
-        Status::Solved => {}
-        Status::Unbounded => return Err(blame::unsupported(system, &solution.ray)),
-        Status::Infeasible => {
-            let (contacts, keys) = (&work.contacts, &work.problem.keys);
-            return Err(blame::infeasible(system, contacts, keys, &solution.certificate, false));
-        }
-        Status::GaveUp => {
-            return Err(StepError::NotSolved {
-                iterations: solution.iterations,
-                why: solution.reason.map_or("no reason".into(), |reason| reason.to_string()),
-            });
-        }
-    }
-    work.report.iterations = solution.iterations;
-    work.report.method = StepMethod::Convex(solution.method);
-    work.report.smallest_norm = solution.dual_is_smallest_norm;
-    work.report.fallback = None;
-    let Workspace { problem, load, contacts, report, .. } = work;
-    let answer = Answer {
-        system,
-        load,
-        contacts,
-        h: params.time_step,
-        accuracy: params.accuracy,
-        x: &solution.x,
-        z: &solution.z,
-        pushes: &problem.pushes,
-        keys: &problem.keys,
-    };
-    let rows_of = |contact| problem.program.rows_of(contact);
-    answer.write(report, rows_of, |contact, rates| {
-        layer(&problem.pushes[problem.program.rows_of(contact)], rates)
-    });
-    Ok(())
-}
-
 /// Speed at which the cone lifts a contact with these rates, in m/s: `max_j −mu d_j · v_t`, of a round
 /// cone `‖(mu v_t, …)‖`.
-pub(crate) fn layer(pushes: &[[f64; WAYS]], rates: [f64; WAYS]) -> f64 {
+fn layer(pushes: &[[f64; WAYS]], rates: [f64; WAYS]) -> f64 {
     let along = |push: &[f64; WAYS]| -> f64 { (1..WAYS).map(|k| push[k] * rates[k]).sum() };
     // only the rows of a round cone have no part along the normal
     if pushes.iter().any(|push| push[0] == 0.0) {

@@ -2,8 +2,8 @@
 
 use crate::contact::ContactRows;
 use crate::error::{PairDepth, StepError};
+use crate::row::RowKey;
 use crate::system::System;
-use crate::workspace::RowKey;
 
 /// Names what the ray of an unbounded problem moves.
 pub(crate) fn unsupported(system: &System, ray: &[f64]) -> StepError {

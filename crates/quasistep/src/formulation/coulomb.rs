@@ -17,65 +17,19 @@
 
 use crate::contact::ContactRows;
 use crate::error::StepError;
-use crate::formulation::problem::{Problem, Program, is_tangent};
+use crate::formulation::problem::{Posed, Problem, is_tangent};
 use crate::formulation::recover::Answer;
-use crate::formulation::{Cone, Where, blame};
-use crate::params::StepParams;
-use crate::report::{Stage, StepMethod};
+use crate::formulation::{Where, blame};
+use crate::report::{StepMethod, StepReport};
 use crate::state::WarmRow;
 use crate::system::System;
-use crate::workspace::Workspace;
 use quasistep_solvers::{
-    self as solvers, ConeMut, CoulombSettings, CoulombSolution, CoulombSolver, CoulombWarm,
-    Friction, FrictionProgram, Outcome, Refutation, Saturation,
+    CoulombSettings, CoulombSolution, CoulombSolver, CoulombWarm, Outcome, Refutation,
 };
 
-/// A [`FrictionProgram`] that is told of cones.
-#[derive(Debug, Default)]
-pub(crate) struct Rubbing {
-    pub program: FrictionProgram,
-    /// Tangential parts of the edges of the contact at hand.
-    directions: Vec<f64>,
-}
-
-impl Program for Rubbing {
-    const FORCES: bool = true;
-
-    fn reset(&mut self, dims: &[usize]) {
-        self.program.reset(dims.iter().copied());
-    }
-
-    fn P(&mut self, block: usize, row: usize) -> &mut [f64] {
-        self.program.P(block, row)
-    }
-
-    fn c(&mut self, block: usize) -> &mut [f64] {
-        self.program.c(block)
-    }
-
-    fn push_saturation(&mut self, saturation: Saturation) {
-        self.program.push_saturation(saturation);
-    }
-
-    fn push(&mut self, cone: solvers::Cone<'_>, k: usize, blocks: &[u32]) -> ConeMut<'_> {
-        let friction = match cone {
-            _ if k == 1 => Friction::None,
-            solvers::Cone::Round(E) => Friction::Round(&E[1..]),
-            solvers::Cone::Edges(E) => {
-                self.directions.clear();
-                // an edge is (1, mu d_j)
-                self.directions.extend(E.chunks_exact(k).flat_map(|edge| &edge[1..]));
-                Friction::Diamond { mu: 1.0, directions: &self.directions, tangents: k - 1 }
-            }
-        };
-        self.program.push_contact(friction, blocks)
-    }
-}
-
-/// Memory of the formulation: problem, solver, and forces to start from.
+/// Memory of the formulation: solver, its answer, and forces to start from.
 #[derive(Debug, Default)]
 pub(crate) struct CoulombWork {
-    pub problem: Problem<Rubbing>,
     solver: CoulombSolver,
     settings: CoulombSettings,
     pub solution: CoulombSolution,
@@ -88,14 +42,19 @@ pub(crate) struct CoulombWork {
 }
 
 impl CoulombWork {
-    /// Keeps the forces of the solution for the next step, ascending by key.
-    pub fn remember(&mut self) {
-        collect(&self.problem, &self.solution, &mut self.warm);
+    /// Keeps the forces of the answer to `problem` for the next step, ascending by key.
+    pub fn remember(&mut self, problem: &Problem) {
+        collect(problem, &self.solution, &mut self.warm);
+    }
+
+    /// Keeps the forces of the answer to `problem` for the second of two solves.
+    pub fn keep_rows(&mut self, problem: &Problem) {
+        collect(problem, &self.solution, &mut self.warm_mid);
     }
 
     /// Forces and rates to start from: of rows that are not known those of an open contact.
-    fn start_from(&mut self, place: Where) {
-        let Self { problem, warm, warm_mid, lambda, u, .. } = self;
+    fn start_from(&mut self, problem: &Problem, place: Where) {
+        let Self { warm, warm_mid, lambda, u, .. } = self;
         let known = if place == Where::Start { warm } else { warm_mid };
         lambda.clear();
         u.clear();
@@ -106,10 +65,46 @@ impl CoulombWork {
             u.push(row.map_or(open, |row| row.rate));
         }
     }
+
+    /// Stage 5: solves the assembled problem, from the forces of the step before if `warm`.
+    pub fn solve(
+        &mut self,
+        problem: &Problem,
+        posed: &Posed<'_>,
+        warm: bool,
+    ) -> Result<(), StepError> {
+        let Posed { system, place, contacts, .. } = *posed;
+        self.start_from(problem, place);
+        let warm = place == Where::Middle || warm && !self.warm.is_empty();
+        let Self { solver, settings, solution, lambda, u, .. } = self;
+        let start = warm.then_some(CoulombWarm { lambda, u, relaxed: None });
+        solver.solve(&problem.program.friction, start, settings, solution);
+        match solution.outcome {
+            Outcome::Solved => Ok(()),
+            Outcome::Unsolvable => Err(refused(system, contacts, problem, solution)),
+            Outcome::Undecided => {
+                Err(StepError::Undecided { convex: solution.convex, pivots: solution.pivots })
+            }
+            Outcome::GaveUp => Err(StepError::NotSolved {
+                iterations: solution.newton,
+                why: solution.reason.map_or("no reason".into(), |reason| reason.to_string()),
+            }),
+        }
+    }
+
+    /// Stage 6: the answer in the report.
+    pub fn recover(&self, problem: &Problem, posed: &Posed<'_>, report: &mut StepReport) {
+        let solution = &self.solution;
+        report.iterations = solution.newton + solution.convex + solution.pivots;
+        report.method = StepMethod::Coulomb(solution.method);
+        report.smallest_norm = false;
+        let answer = Answer::new(problem, posed, 0.0, &solution.x, &solution.lambda);
+        answer.write(report, |contact, _| solution.boundary_layer[contact]);
+    }
 }
 
 /// Rows of a solution, ascending by key.
-fn collect(problem: &Problem<Rubbing>, solution: &CoulombSolution, rows: &mut Vec<WarmRow>) {
+fn collect(problem: &Problem, solution: &CoulombSolution, rows: &mut Vec<WarmRow>) {
     rows.clear();
     if solution.outcome != Outcome::Solved {
         return;
@@ -123,77 +118,15 @@ fn collect(problem: &Problem<Rubbing>, solution: &CoulombSolution, rows: &mut Ve
     rows.sort_unstable_by_key(|row| row.key);
 }
 
-/// Stages 4 to 6: assembles the program of one of the step's configurations, solves it, and fills the
-/// report.
-pub(crate) fn solve(
-    system: &System,
-    q: &[f64],
-    place: Where,
-    cone: Cone,
-    params: &StepParams,
-    work: &mut Workspace,
-) -> Result<(), StepError> {
-    work.timer.enter(Stage::Assemble); // 4
-    let kin = match place {
-        Where::Start => &work.scan.kin,
-        Where::Middle => {
-            let CoulombWork { problem, solution, warm_mid, .. } = &mut work.coulomb;
-            collect(problem, solution, warm_mid);
-            &work.scan_mid.kin
-        }
-    };
-    let coulomb = &mut work.coulomb;
-    coulomb.problem.assemble(system, q, &work.load, &work.contacts, kin, cone, params);
-    coulomb.start_from(place);
-    let warm = place == Where::Middle || work.warm.is_some() && !coulomb.warm.is_empty();
-    work.timer.enter(Stage::Solve); // 5
-    let CoulombWork { problem, solver, settings, solution, lambda, u, .. } = coulomb;
-    let start = warm.then_some(CoulombWarm { lambda, u, relaxed: None });
-    solver.solve(&problem.program.program, start, settings, solution);
-
-    work.timer.enter(Stage::Recover); // 6
-    match solution.outcome {
-        Outcome::Solved => {}
-        Outcome::Unsolvable => return Err(refused(system, &work.contacts, problem, solution)),
-        Outcome::Undecided => {
-            return Err(StepError::Undecided { convex: solution.convex, pivots: solution.pivots });
-        }
-        Outcome::GaveUp => {
-            return Err(StepError::NotSolved {
-                iterations: solution.newton,
-                why: solution.reason.map_or("no reason".into(), |reason| reason.to_string()),
-            });
-        }
-    }
-    let Workspace { load, contacts, report, .. } = work;
-    report.iterations = solution.newton + solution.convex + solution.pivots;
-    report.method = StepMethod::Coulomb(solution.method);
-    report.smallest_norm = false;
-    let answer = Answer {
-        system,
-        load,
-        contacts,
-        h: params.time_step,
-        accuracy: 0.0,
-        x: &solution.x,
-        z: &solution.lambda,
-        pushes: &problem.pushes,
-        keys: &problem.keys,
-    };
-    let rows_of = |contact| problem.program.program.rows_of(contact);
-    answer.write(report, rows_of, |contact, _| solution.boundary_layer[contact]);
-    Ok(())
-}
-
 /// The proof that there is no next state, with names.
 fn refused(
     system: &System,
     contacts: &ContactRows,
-    problem: &Problem<Rubbing>,
+    problem: &Problem,
     solution: &CoulombSolution,
 ) -> StepError {
     // one weight per multiplier: those of a contact stand at its normal
-    let program = &problem.program.program;
+    let program = &problem.program.friction;
     let spread = |weight: &dyn Fn(usize) -> f64| {
         let mut weights = vec![0.0; problem.keys.len()];
         for contact in 0..program.n_contacts() {

@@ -24,43 +24,18 @@
 //! step without `phi/h` then stands in: an overlap only must not get deeper. Here a gap keeps its
 //! `phi/h ≥ 0`, which leaves their proof as it is.
 
-use crate::error::StepError;
-use crate::formulation::{Cone, Where, coulomb};
-use crate::params::{Fallback, StepParams};
+use crate::contact::ContactRows;
+use crate::params::StepParams;
 use crate::system::System;
-use crate::workspace::Workspace;
 use quasistep_model::PositionLimit;
 
-/// Stages 4 to 6. What stood in is in the report.
-pub(crate) fn solve(
-    system: &System,
-    q: &[f64],
-    cone: Cone,
-    params: &StepParams,
-    work: &mut Workspace,
-) -> Result<(), StepError> {
-    let why = match coulomb::solve(system, q, Where::Start, cone, params, work) {
-        Err(why) if why.is_about_friction() => why,
-        other => return other,
-    };
-    // without an overlap to be recovered it is the same step
-    let eased = without_recovery(params);
-    if !overlaps(system, q, work)
-        || coulomb::solve(system, q, Where::Start, cone, &eased, work).is_err()
-    {
-        return Err(why);
-    }
-    work.report.fallback = Some((Fallback::AnitescuPotra, why));
-    Ok(())
-}
-
 /// True if some gap row demands that something moves apart.
-fn overlaps(system: &System, q: &[f64], work: &Workspace) -> bool {
+pub(crate) fn overlaps(system: &System, q: &[f64], contacts: &ContactRows) -> bool {
     let beyond = |limit: &PositionLimit| {
         let q = q[limit.q_index as usize];
         q < limit.lower || q > limit.upper
     };
-    work.contacts.rows.iter().any(|row| row.near.point.phi < 0.0)
+    contacts.rows.iter().any(|row| row.near.point.phi < 0.0)
         || system.model.limits().iter().any(beyond)
 }
 

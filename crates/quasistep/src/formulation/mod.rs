@@ -1,5 +1,5 @@
-//! Friction laws: each formulation is one file that solves a step problem and recovers impulses. What they
-//! share: the edges of cones, the assembly of programs, the report, the names for proofs.
+//! Friction laws. Stages 4 to 6 are alike: [`problem`] assembles a program of either law, [`anitescu`] or [`coulomb`] has
+//! it solved, [`recover`] turns the answer into the report.
 
 pub(crate) mod anitescu;
 pub(crate) mod blame;

@@ -2,14 +2,17 @@
 //! formulation: they differ in what friction a contact is given.
 
 use crate::contact::{ContactRow, ContactRows};
-use crate::formulation::Cone;
 use crate::formulation::edges::{WAYS, Ways, push_edges};
+use crate::formulation::{Cone, Formulation, Where};
 use crate::load::Load;
 use crate::params::{Inertia, StepParams};
+use crate::row::RowKey;
 use crate::system::{DampingOn, Role, System};
-use crate::workspace::RowKey;
 use quasistep_model::Kinematics;
-use quasistep_solvers::{self as solvers, ConeMut, Saturation};
+use quasistep_solvers::{
+    self as solvers, ConeMut, ConeProgram, Friction, FrictionProgram, Saturation,
+};
+use std::ops::Range;
 
 /// `edge` of the keys of rows along a contact's tangents, from here on: their multipliers have any sign
 /// and say nothing on their own.
@@ -32,24 +35,115 @@ pub(crate) fn push_of_friction(edge: u32) -> f64 {
     }
 }
 
-/// What a step problem is written into: blocks of variables with a cost, and contacts over them.
-pub(crate) trait Program: Default {
-    /// True if the multipliers of a contact are its forces row by row, false if they are those of edges.
-    const FORCES: bool;
+/// Friction of the program that a step solves.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(crate) enum Law {
+    /// Anitescu's cones: a convex program.
+    #[default]
+    Convex,
+    /// Coulomb's law as it is.
+    Exact,
+}
 
-    fn reset(&mut self, dims: &[usize]);
-    fn P(&mut self, block: usize, row: usize) -> &mut [f64];
-    fn c(&mut self, block: usize) -> &mut [f64];
-    fn push_saturation(&mut self, saturation: Saturation);
-    /// Adds a contact of `k` rows, the normal first, whose friction cone has these edges or this
-    /// diagonal.
-    fn push(&mut self, cone: solvers::Cone<'_>, k: usize, blocks: &[u32]) -> ConeMut<'_>;
+impl Law {
+    /// That of a formulation.
+    pub fn of(formulation: Formulation) -> Self {
+        match formulation {
+            Formulation::Anitescu { .. } => Self::Convex,
+            Formulation::Coulomb { .. } | Formulation::Dynamic { .. } => Self::Exact,
+        }
+    }
+}
+
+/// What a program is made of: stage 3's rows and loads at one of the step's configurations.
+#[derive(Clone, Copy)]
+pub(crate) struct Posed<'a> {
+    pub system: &'a System,
+    /// Configuration at the start of the step.
+    pub q: &'a [f64],
+    pub place: Where,
+    pub load: &'a Load,
+    pub contacts: &'a ContactRows,
+    pub kin: &'a Kinematics,
+    pub params: &'a StepParams,
+}
+
+/// The solvers' program of one law, as the assembly writes it: blocks of variables with a cost, and contacts over them.
+#[derive(Debug, Default)]
+pub(crate) struct Program {
+    pub law: Law,
+    pub convex: ConeProgram,
+    pub friction: FrictionProgram,
+    /// Tangential parts of the edges of the contact at hand.
+    directions: Vec<f64>,
+}
+
+impl Program {
+    /// True if the multipliers of a contact are its forces row by row, false if they are those of edges.
+    fn has_forces(&self) -> bool {
+        self.law == Law::Exact
+    }
+
+    fn reset(&mut self, law: Law, dims: &[usize]) {
+        self.law = law;
+        match law {
+            Law::Convex => self.convex.reset(dims.iter().copied()),
+            Law::Exact => self.friction.reset(dims.iter().copied()),
+        }
+    }
+
+    fn P(&mut self, block: usize, row: usize) -> &mut [f64] {
+        match self.law {
+            Law::Convex => self.convex.P(block, row),
+            Law::Exact => self.friction.P(block, row),
+        }
+    }
+
+    fn c(&mut self, block: usize) -> &mut [f64] {
+        match self.law {
+            Law::Convex => self.convex.c(block),
+            Law::Exact => self.friction.c(block),
+        }
+    }
+
+    fn push_saturation(&mut self, saturation: Saturation) {
+        match self.law {
+            Law::Convex => self.convex.push_saturation(saturation),
+            Law::Exact => self.friction.push_saturation(saturation),
+        }
+    }
+
+    /// Adds a contact of `k` rows, the normal first, whose friction cone has these edges or this diagonal.
+    fn push(&mut self, cone: solvers::Cone<'_>, k: usize, blocks: &[u32]) -> ConeMut<'_> {
+        if self.law == Law::Convex {
+            return self.convex.push_cone(cone, k, blocks);
+        }
+        let friction = match cone {
+            _ if k == 1 => Friction::None,
+            solvers::Cone::Round(E) => Friction::Round(&E[1..]),
+            solvers::Cone::Edges(E) => {
+                self.directions.clear();
+                // an edge is (1, mu d_j)
+                self.directions.extend(E.chunks_exact(k).flat_map(|edge| &edge[1..]));
+                Friction::Diamond { mu: 1.0, directions: &self.directions, tangents: k - 1 }
+            }
+        };
+        self.friction.push_contact(friction, blocks)
+    }
+
+    /// Multipliers of a contact.
+    pub fn rows_of(&self, contact: usize) -> Range<usize> {
+        match self.law {
+            Law::Convex => self.convex.rows_of(contact),
+            Law::Exact => self.friction.rows_of(contact),
+        }
+    }
 }
 
 /// The step problem as the solvers see it, and the identity of its rows.
 #[derive(Debug, Default)]
-pub(crate) struct Problem<P> {
-    pub program: P,
+pub(crate) struct Problem {
+    pub program: Program,
     /// One per multiplier, ascending: contacts are sorted, limits follow.
     pub keys: Vec<RowKey>,
     /// What a unit of each multiplier pushes with along `n`, `t1`, `t2` and turns with about `n`,
@@ -69,23 +163,15 @@ pub(crate) fn gap_offset(phi: f64, params: &StepParams) -> f64 {
     (phi / params.time_step).max(-params.max_recovery_speed)
 }
 
-impl<P: Program> Problem<P> {
-    /// Fills the problem for one step.
-    #[allow(clippy::too_many_arguments)] // one caller: the main loop, which lists the data flow
-    pub fn assemble(
-        &mut self,
-        system: &System,
-        q: &[f64],
-        load: &Load,
-        contacts: &ContactRows,
-        kin: &Kinematics,
-        cone: Cone,
-        params: &StepParams,
-    ) {
+impl Problem {
+    /// Stage 4: fills the problem for one step.
+    pub fn assemble(&mut self, posed: &Posed<'_>, law: Law) {
+        let Posed { system, q, load, contacts, kin, params, .. } = *posed;
+        let cone = params.formulation.cone();
         self.dims.clear();
         self.dims.extend_from_slice(&system.block_dims);
         self.dims.resize(system.block_dims.len() + system.rubbing.len(), 1);
-        self.program.reset(&self.dims);
+        self.program.reset(law, &self.dims);
         self.keys.clear();
         self.pushes.clear();
         self.assemble_cost(system, load, kin, params);
@@ -190,12 +276,12 @@ impl<P: Program> Problem<P> {
             }
         }
         // multipliers along the rows, or of the edges
-        let by_row = round || P::FORCES;
+        let by_row = round || self.program.has_forces();
         let first_push = self.pushes.len();
         if by_row {
             for r in 0..k {
                 let mut push = [0.0; WAYS];
-                push[ways.way(r)] = if P::FORCES { 1.0 } else { self.E[r] };
+                push[ways.way(r)] = if self.program.has_forces() { 1.0 } else { self.E[r] };
                 self.pushes.push(push);
             }
         } else {
@@ -306,7 +392,7 @@ impl<P: Program> Problem<P> {
             let mut entry = self.program.push(edges, 2, &[block, own]);
             entry.J(0, 1)[at as usize] = 1.0;
             entry.J(1, 0)[0] = 1.0;
-            let edges = if P::FORCES { [PRESS, TANGENT] } else { [0, 1] };
+            let edges = if self.program.has_forces() { [PRESS, TANGENT] } else { [0, 1] };
             let dof = dof as u32;
             self.keys.extend(edges.map(|edge| RowKey::JointFriction { dof, edge }));
         }

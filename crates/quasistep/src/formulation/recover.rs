@@ -1,17 +1,15 @@
 //! Stage 6: the solution → velocities and physical impulses in the report, alike for every formulation.
 
-use crate::contact::{ContactRow, ContactRows};
+use crate::contact::{ContactRow, ContactRows, midpoint};
 use crate::formulation::edges::WAYS;
-use crate::formulation::problem::push_of_friction;
+use crate::formulation::problem::{Posed, Problem, Program, push_of_friction};
 use crate::load::Load;
 use crate::report::{
     ContactMode, ContactReport, JointForce, SLIP_SPEED_THRESHOLD, SPIN_RATE_THRESHOLD, StepReport,
 };
-use crate::step::midpoint;
+use crate::row::RowKey;
 use crate::system::System;
-use crate::workspace::RowKey;
 use quasistep_math::Vec3;
-use std::ops::Range;
 
 /// Share of the largest impulse below which a contact counts as unloaded: the solvers' zeros are exact,
 /// their smallest impulses are not better than this.
@@ -20,30 +18,39 @@ const LOADED: f64 = 1e-12;
 /// A solver's answer, in the rows of a [`Problem`](crate::formulation::problem::Problem), and what it
 /// is an answer to.
 pub(crate) struct Answer<'a> {
-    pub system: &'a System,
-    pub load: &'a Load,
-    pub contacts: &'a ContactRows,
+    system: &'a System,
+    program: &'a Program,
+    load: &'a Load,
+    contacts: &'a ContactRows,
     /// Time step, in s.
-    pub h: f64,
+    h: f64,
     /// How far the answer may be off, as a share of the largest forces and speeds; 0 if it has all digits.
-    pub accuracy: f64,
+    accuracy: f64,
     /// Rates of the variables, in m/s or rad/s.
-    pub x: &'a [f64],
+    x: &'a [f64],
     /// Multipliers, in N·s or N·m·s, what a unit of each pushes with, and whose they are.
-    pub z: &'a [f64],
-    pub pushes: &'a [[f64; WAYS]],
-    pub keys: &'a [RowKey],
+    z: &'a [f64],
+    pushes: &'a [[f64; WAYS]],
+    keys: &'a [RowKey],
 }
 
-impl Answer<'_> {
-    /// Fills velocities, contacts and limits of the report. `rows_of` are the multipliers of a contact,
-    /// `layer` is the speed at which the convex step lifts it, in m/s, given its rates in all ways.
-    pub fn write(
-        &self,
-        report: &mut StepReport,
-        rows_of: impl Fn(usize) -> Range<usize>,
-        layer: impl Fn(usize, [f64; WAYS]) -> f64,
-    ) {
+impl<'a> Answer<'a> {
+    /// The answer `x`, `z` to an assembled problem.
+    pub fn new(
+        problem: &'a Problem,
+        posed: &Posed<'a>,
+        accuracy: f64,
+        x: &'a [f64],
+        z: &'a [f64],
+    ) -> Self {
+        let Posed { system, load, contacts, params, .. } = *posed;
+        let Problem { program, pushes, keys, .. } = problem;
+        let h = params.time_step;
+        Self { system, program, load, contacts, h, accuracy, x, z, pushes, keys }
+    }
+    /// Fills velocities, contacts and limits of the report. `layer` is the speed at which the convex step lifts a contact, in
+    /// m/s, given its rates in all ways.
+    pub fn write(&self, report: &mut StepReport, layer: impl Fn(usize, [f64; WAYS]) -> f64) {
         let Self { system, load, contacts, h, accuracy, .. } = *self;
         report.v.clear();
         report.v.extend(system.variable_of_dof.iter().zip(&load.v_known).map(
@@ -58,7 +65,7 @@ impl Answer<'_> {
         for (k, row) in contacts.rows.iter().enumerate() {
             // lambda_n = Σ beta_j, lambda_t = mu Σ beta_j d_j; of a round cone z_n and mu z_t
             let mut lambda = [0.0; WAYS];
-            for r in rows_of(k) {
+            for r in self.program.rows_of(k) {
                 for (sum, push) in lambda.iter_mut().zip(self.pushes[r]) {
                     *sum += self.z[r] * push;
                 }

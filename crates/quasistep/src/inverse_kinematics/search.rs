@@ -13,7 +13,7 @@ use super::{FrameTarget, IkError, IkSettings, TooNear, argument};
 use crate::contact::ContactRows;
 use crate::scan::{NearPoint, Scan};
 use crate::system::{Role, System};
-use crate::workspace::Timer;
+use crate::timer::Timer;
 use quasistep_math::{Pose, Vec3};
 use quasistep_model::{Frame, JointKind, WORLD};
 use quasistep_solvers::{Qp, QpSolver, Rows, Settings, Solution, Status};

@@ -1,0 +1,34 @@
+//! Names of the rows of a step problem.
+
+/// Identity of one row of the step problem, the same from step to step.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum RowKey {
+    /// Edge of a friction cone.
+    Contact {
+        /// Index of geom A.
+        geom_a: u32,
+        /// Index of geom B.
+        geom_b: u32,
+        /// Pair of features in contact, as named by the geometry.
+        feature: u32,
+        /// Edge of the cone.
+        edge: u32,
+    },
+    /// Lower position limit of a dof.
+    LowerLimit {
+        /// Index of the limit in the model.
+        limit: u32,
+    },
+    /// Upper position limit of a dof.
+    UpperLimit {
+        /// Index of the limit in the model.
+        limit: u32,
+    },
+    /// Dry friction of a joint.
+    JointFriction {
+        /// Dof that it resists.
+        dof: u32,
+        /// Edge of its cone.
+        edge: u32,
+    },
+}

@@ -1,0 +1,433 @@
+//! Stage 8: the true distances along the motion of a step.
+//!
+//! A step's rows speak of linearised gaps of the pairs that are near at its start. Here the motion that they led to is held
+//! against the shapes themselves, for every pair that it may bring together:
+//!
+//! ```text
+//! phi(q ⊕ s δ) ≥ −max_overlap      for all s in [0, 1],      δ = q_next ⊖ q
+//! ```
+//!
+//! An interval of `s` is clear by one of two bounds, else it is halved and its middle measured:
+//!
+//! ```text
+//! travel:  phi(s) ≥ (phi(s0) + phi(s1) − T) / 2                            T: most that a point of A moves against one of B
+//! plane:   phi(s) ≥ max over n of the chord of sep(n) − bulge               sep(n, s) = min_B n·x − max_A n·x
+//! ```
+//!
+//! A plane's separation is concave in `s` where points go along straight lines, as the minimum of linear functions, so its
+//! chord bounds it from below; `bulge` is how far points leave their chords, an eighth of their greatest acceleration.
+
+use crate::certificate::Certificate;
+use crate::params::StepParams;
+use crate::report::{ContactReport, StepMethod, StepReport};
+use crate::scan::{Meeting, Scan};
+use crate::system::System;
+use quasistep_geometry::{Aabb, BroadPhase, ContactPoint, Distance, NarrowPhase, Shape};
+use quasistep_math::{Pose, Vec3};
+use quasistep_model::JointKind;
+
+/// Most halvings of a step's interval. What is not clear by then counts as an overlap: a pair that stays within a thousandth
+/// of its travel of the limit.
+const MAX_HALVINGS: u32 = 10;
+/// What rounding may add to an overlap that a step begins with, in m: distances are exact to this.
+const ROUNDING: f64 = 1e-9;
+/// Normals of a half-space that differ by less are one.
+const SAME_NORMAL: f64 = 1e-12;
+
+/// Greatest speed and acceleration of a body, per unit of the step: in m and rad.
+#[derive(Clone, Copy, Debug, Default)]
+struct BodyBound {
+    /// Of the body's origin.
+    speed: f64,
+    acceleration: f64,
+    /// Of its rotation.
+    spin: f64,
+    spin_change: f64,
+}
+
+impl BodyBound {
+    /// Most that a point within `reach` of the body's origin moves, in m.
+    fn travel(&self, reach: f64) -> f64 {
+        self.speed + self.spin * reach
+    }
+
+    /// Most that such a point leaves its chord, in m.
+    fn bulge(&self, reach: f64) -> f64 {
+        let turning = self.spin_change + self.spin * self.spin;
+        (self.acceleration + turning * reach) / 8.0
+    }
+}
+
+/// A pair that may come together, at both ends of an interval of the motion.
+#[derive(Clone, Copy, Debug)]
+struct Check {
+    a: u32,
+    b: u32,
+    /// The least distance that it may have, in m, < 0.
+    floor: f64,
+    /// Overlap that a pair may have which had none, in m.
+    allowed: f64,
+    /// Most that a point of one moves against a point of the other, and most that their points leave their chords, over the
+    /// whole motion, in m.
+    travel: f64,
+    bulge: f64,
+    /// True if the step's program has rows of the pair.
+    has_rows: bool,
+    start: End,
+    end: End,
+}
+
+/// A pair at one place of the motion.
+#[derive(Clone, Copy, Debug)]
+struct End {
+    X_WA: Pose,
+    X_WB: Pose,
+    distance: Distance,
+}
+
+/// Where a pair first comes nearer than it may.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Breach {
+    /// The pair of geoms.
+    pub pair: (u32, u32),
+    /// Up to here the motion is clear, as a share of it.
+    pub clear: f64,
+    /// Here it is not.
+    pub broken: f64,
+    /// Distance of the pair there, in m.
+    pub phi: f64,
+}
+
+/// What a motion does that it must not.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Finding {
+    /// Pairs without rows that meet.
+    pub meetings: Vec<Meeting>,
+    /// The first place where a pair, with rows or without, is nearer than it may be; `None` if the motion is true.
+    pub first: Option<Breach>,
+}
+
+/// Reusable memory of the sweep; holds no meaning.
+#[derive(Debug, Default)]
+pub(crate) struct Sweep {
+    /// `δ`, on the tangent space.
+    delta: Vec<f64>,
+    /// Configuration in the middle of an interval.
+    q: Vec<f64>,
+    bounds: Vec<BodyBound>,
+    /// Most that a point of each geom moves, in m.
+    travel: Vec<f64>,
+    boxes: Vec<Aabb>,
+    broad: BroadPhase,
+    pairs: Vec<(u32, u32)>,
+    narrow: NarrowPhase,
+    checks: Vec<Check>,
+    patch: Vec<ContactPoint>,
+}
+
+impl Sweep {
+    /// Looks along the motion of a step from the scan `start` to the scan `end`, with the rates `v`.
+    pub fn look(
+        &mut self,
+        system: &System,
+        start: &Scan,
+        end: &Scan,
+        v: &[f64],
+        params: &StepParams,
+    ) -> Finding {
+        self.set_motion(system, start, end, v, params.time_step);
+        self.collect(system, start, end, params);
+        let mut found = Finding::default();
+        for k in 0..self.checks.len() {
+            let check = self.checks[k];
+            let Some((breach, place)) = self.breach_of(system, start.q(), &check, 0.0, 1.0, 0)
+            else {
+                continue;
+            };
+            if !check.has_rows {
+                found.meetings.push(self.meeting(system, &check, &place, params));
+            }
+            if found.first.is_none_or(|known| breach.clear < known.clear) {
+                found.first = Some(breach);
+            }
+        }
+        found
+    }
+
+    /// The first pair that carries force at the end of the motion and is not closed there: farther than it may overlap and
+    /// the step lifts what slides. Half the motion has a fourth of what its normal turns by.
+    pub fn open_force(
+        &mut self,
+        system: &System,
+        end: &Scan,
+        report: &StepReport,
+        params: &StepParams,
+    ) -> Option<Breach> {
+        // forces that the certificate does not tell from zero
+        let largest = report.contacts.iter().fold(1.0_f64, |m, c| m.max(c.normal_force));
+        let none = Certificate::RELATIVE_TOLERANCE * largest;
+        let lifts = matches!(report.method, StepMethod::Convex(_));
+        let pair = |c: &ContactReport| (c.geom_a, c.geom_b);
+        for contacts in report.contacts.chunk_by(|x, y| pair(x) == pair(y)) {
+            let loaded = contacts.iter().filter(|c| c.normal_force > none);
+            let Some(layer) = loaded.map(|c| c.boundary_layer).reduce(f64::max) else { continue };
+            let (a, b) = pair(&contacts[0]);
+            let (i, j) = (a as usize, b as usize);
+            let allowed = system.allowed_overlap(i, j, params.max_overlap);
+            let closed = allowed + if lifts { layer } else { 0.0 };
+            let phi = end.distance((a, b)).unwrap_or_else(|| {
+                let [A, B] = [i, j].map(|geom| &system.geoms[geom].shape);
+                self.narrow.signed_distance(A, &end.X_WG(i), B, &end.X_WG(j)).phi
+            });
+            if phi > closed {
+                return Some(Breach { pair: (a, b), clear: 0.5, broken: 1.0, phi });
+            }
+        }
+        None
+    }
+
+    /// The configuration `q ⊕ s δ` of the motion last looked at, which began at `q`.
+    pub fn place(&self, system: &System, q: &[f64], s: f64, out: &mut Vec<f64>) {
+        out.resize(q.len(), 0.0);
+        system.model.integrate(q, &self.delta, s, out);
+    }
+
+    /// `δ`, and how far and how crookedly it moves everything.
+    fn set_motion(&mut self, system: &System, start: &Scan, end: &Scan, v: &[f64], h: f64) {
+        let model = &system.model;
+        self.delta.resize(model.n_v(), 0.0);
+        if system.n_cmd() > 0 {
+            // prescribed joints sit on their command whatever their rate was
+            model.difference(start.q(), end.q(), &mut self.delta);
+        }
+        for (dof, d) in self.delta.iter_mut().enumerate() {
+            if system.variable_of_dof[dof].is_some() {
+                *d = h * v[dof];
+            }
+        }
+        let X_WB = &start.kin.X_WB;
+        self.bounds.clear();
+        self.bounds.resize(model.n_bodies(), BodyBound::default());
+        for (i, body) in model.bodies().iter().enumerate().skip(1) {
+            let (rates, scale) = match &body.mimic {
+                Some(mimic) => (model.body(mimic.body).v.clone(), mimic.multiplier.abs()),
+                None => (body.v.clone(), 1.0),
+            };
+            let rates = &self.delta[rates];
+            let size = |rates: &[f64]| scale * rates.iter().map(|r| r * r).sum::<f64>().sqrt();
+            let (turn, slide) = match body.joint {
+                JointKind::Fixed => (0.0, 0.0),
+                JointKind::Revolute { .. } | JointKind::Continuous { .. } | JointKind::Ball => {
+                    (size(rates), 0.0)
+                }
+                JointKind::Prismatic { .. } => (0.0, size(rates)),
+                JointKind::Planar => (size(&rates[2..]), size(&rates[..2])),
+                JointKind::Free => (size(&rates[..3]), size(&rates[3..])),
+            };
+            let parent = self.bounds[body.parent];
+            let lever = if parent.spin == 0.0 {
+                0.0
+            } else {
+                (X_WB[i].translation - X_WB[body.parent].translation).norm() + slide
+            };
+            let turning = parent.spin_change + parent.spin * parent.spin;
+            self.bounds[i] = BodyBound {
+                speed: parent.speed + parent.spin * lever + slide,
+                acceleration: parent.acceleration + turning * lever + 2.0 * parent.spin * slide,
+                spin: parent.spin + turn,
+                spin_change: parent.spin_change + parent.spin * turn,
+            };
+        }
+        self.travel.clear();
+        let all = system.geoms.iter().zip(&system.sizes);
+        self.travel.extend(all.map(|(geom, size)| self.bounds[geom.body].travel(size.reach)));
+    }
+
+    /// Pairs that the motion may bring together and that a first look does not clear.
+    fn collect(&mut self, system: &System, start: &Scan, end: &Scan, params: &StepParams) {
+        self.checks.clear();
+        let margin = params.contact_margin;
+        // distances of what is near at either end, both ascending by pair
+        let (mut from, mut to) = (start.distances().peekable(), end.distances().peekable());
+        loop {
+            let pair = match (from.peek(), to.peek()) {
+                (None, None) => break,
+                (Some((pair, _)), None) | (None, Some((pair, _))) => *pair,
+                (Some((x, _)), Some((y, _))) => *x.min(y),
+            };
+            let phi_start = from.next_if(|(p, _)| *p == pair).map(|(_, phi)| phi);
+            let phi_end = to.next_if(|(p, _)| *p == pair).map(|(_, phi)| phi);
+            let phi = [phi_start.unwrap_or(margin), phi_end.unwrap_or(margin)];
+            self.offer(system, [start, end], pair, phi, phi_start.is_some(), params);
+        }
+        // what is far at both ends meets only if two geoms together go farther than twice the margin
+        let [mut most, mut next] = [0.0_f64; 2];
+        for &travel in &self.travel {
+            (most, next) = (most.max(travel), next.max(most.min(travel)));
+        }
+        let plane_turns = |(geom, _): (&crate::Geom, &f64)| {
+            matches!(geom.shape, Shape::HalfSpace) && self.bounds[geom.body].spin > 0.0
+        };
+        if most + next <= 2.0 * margin && !system.geoms.iter().zip(&self.travel).any(plane_turns) {
+            return;
+        }
+        self.boxes.clear();
+        for (k, geom) in system.geoms.iter().enumerate() {
+            let bulge = self.bounds[geom.body].bulge(system.sizes[k].reach);
+            let grown = Vec3::new(bulge, bulge, bulge);
+            let (a, b) = (start.aabb(k), end.aabb(k));
+            self.boxes.push(Aabb { min: a.min.min(b.min) - grown, max: a.max.max(b.max) + grown });
+        }
+        let mut pairs = std::mem::take(&mut self.pairs);
+        pairs.clear();
+        self.broad.pairs(&self.boxes, 0.0, |a, b| system.may_touch(a, b), &mut pairs);
+        pairs.retain(|&pair| !start.is_near(pair) && !end.is_near(pair));
+        for &pair in &pairs {
+            self.offer(system, [start, end], pair, [margin; 2], false, params);
+        }
+        self.pairs = pairs;
+    }
+
+    /// Adds a pair to the checks, given its distances at both ends or less, unless the shortest look clears it.
+    fn offer(
+        &mut self,
+        system: &System,
+        ends: [&Scan; 2],
+        (a, b): (u32, u32),
+        phi: [f64; 2],
+        has_rows: bool,
+        params: &StepParams,
+    ) {
+        let (i, j) = (a as usize, b as usize);
+        let allowed = system.allowed_overlap(i, j, params.max_overlap);
+        // an overlap that is there may shrink, and not grow
+        let floor = |phi: f64| -allowed.max(-phi) - ROUNDING;
+        // what leaves an overlap along another way than the shortest may lengthen that one
+        if phi[0] == f64::NEG_INFINITY {
+            return;
+        }
+        let travel = self.pair_travel(system, ends[0], i, j);
+        if phi[0] + phi[1] - travel >= 2.0 * floor(phi[0]) {
+            return;
+        }
+        let [A, B] = [i, j].map(|geom| &system.geoms[geom].shape);
+        let [start, end] = ends.map(|scan| {
+            let (X_WA, X_WB) = (scan.X_WG(i), scan.X_WG(j));
+            End { X_WA, X_WB, distance: self.narrow.signed_distance(A, &X_WA, B, &X_WB) }
+        });
+        let [bulge_a, bulge_b] =
+            [i, j].map(|geom| self.bounds[system.geoms[geom].body].bulge(system.sizes[geom].reach));
+        let floor = floor(start.distance.phi);
+        self.checks.push(Check {
+            a,
+            b,
+            floor,
+            allowed,
+            travel,
+            bulge: bulge_a + bulge_b,
+            has_rows,
+            start,
+            end,
+        });
+    }
+
+    /// Most that a point of A moves against a point of B, in m.
+    fn pair_travel(&self, system: &System, start: &Scan, a: usize, b: usize) -> f64 {
+        // a half-space has no reach of its own: what counts is how far from its origin the other one is
+        let of_plane = |plane: usize, other: usize| {
+            let bound = &self.bounds[system.geoms[plane].body];
+            if bound.spin == 0.0 || !matches!(system.geoms[plane].shape, Shape::HalfSpace) {
+                return 0.0;
+            }
+            let [p, o] = [plane, other].map(|g| start.kin.X_WB[system.geoms[g].body].translation);
+            let apart = (o - p).norm() + bound.speed;
+            bound.spin * (apart + system.sizes[other].reach + self.travel[other])
+        };
+        self.travel[a] + self.travel[b] + of_plane(a, b) + of_plane(b, a)
+    }
+
+    /// The first interval of `[from, to]` at whose end a pair is nearer than it may be, and the pair there.
+    fn breach_of(
+        &mut self,
+        system: &System,
+        q: &[f64],
+        check: &Check,
+        from: f64,
+        to: f64,
+        halvings: u32,
+    ) -> Option<(Breach, End)> {
+        let width = to - from;
+        let broken = !(check.end.distance.phi >= check.floor);
+        if !broken && is_clear(system, check, width) {
+            return None;
+        }
+        let fine = from > 0.0 && check.travel * width <= check.allowed;
+        if broken && fine || halvings == MAX_HALVINGS {
+            let (pair, phi) = ((check.a, check.b), check.end.distance.phi);
+            return Some((Breach { pair, clear: from, broken: to, phi }, check.end));
+        }
+        let middle = 0.5 * (from + to);
+        let (a, b) = (&system.geoms[check.a as usize], &system.geoms[check.b as usize]);
+        let mut q_middle = std::mem::take(&mut self.q);
+        self.place(system, q, middle, &mut q_middle);
+        let [X_WA, X_WB] = [a, b].map(|g| system.model.pose(&q_middle, g.body) * g.X_BG);
+        self.q = q_middle;
+        let distance = self.narrow.signed_distance(&a.shape, &X_WA, &b.shape, &X_WB);
+        let there = End { X_WA, X_WB, distance };
+        let (left, right) = (Check { end: there, ..*check }, Check { start: there, ..*check });
+        self.breach_of(system, q, &left, from, middle, halvings + 1)
+            .or_else(|| self.breach_of(system, q, &right, middle, to, halvings + 1))
+    }
+
+    /// The points of a pair where it has just met.
+    fn meeting(
+        &mut self,
+        system: &System,
+        check: &Check,
+        place: &End,
+        params: &StepParams,
+    ) -> Meeting {
+        let [A, B] = [check.a, check.b].map(|geom| &system.geoms[geom as usize].shape);
+        let End { X_WA, X_WB, distance } = place;
+        self.patch.clear();
+        let margin = params.contact_margin;
+        self.narrow.contact_patch(A, X_WA, B, X_WB, margin, &mut self.patch);
+        if self.patch.is_empty() {
+            // nearer than the margin only by rounding
+            let Distance { phi, p_WCa, p_WCb, n_AB_W } = *distance;
+            self.patch.push(ContactPoint { phi, p_WCa, p_WCb, n_AB_W, feature: 0 });
+        }
+        self.patch.sort_unstable_by_key(|p| p.feature);
+        Meeting::new((check.a, check.b), &self.patch, X_WA, X_WB)
+    }
+}
+
+/// True if a pair cannot come nearer than it may within an interval that is this share of the motion.
+fn is_clear(system: &System, check: &Check, width: f64) -> bool {
+    let Check { start, end, floor, .. } = check;
+    if start.distance.phi + end.distance.phi - check.travel * width >= 2.0 * floor {
+        return true;
+    }
+    let [A, B] = [check.a, check.b].map(|geom| &system.geoms[geom as usize].shape);
+    let chord = |n: Vec3| [start, end].map(|at| -reach(B, &at.X_WB, -n) - reach(A, &at.X_WA, n));
+    let (f, g) = (chord(start.distance.n_AB_W), chord(end.distance.n_AB_W));
+    // the least of the greater of two lines: at an end, or where they cross
+    let mut least = f[0].max(g[0]).min(f[1].max(g[1]));
+    let (d0, d1) = (f[0] - g[0], f[1] - g[1]);
+    if d0 * d1 < 0.0 {
+        let s = d0 / (d0 - d1);
+        least = least.min(f[0] + s * (f[1] - f[0]));
+    }
+    least - check.bulge * width * width >= *floor
+}
+
+/// How far a shape reaches along the unit vector `n`, from the world's origin, in m.
+fn reach(shape: &Shape, X_WG: &Pose, n: Vec3) -> f64 {
+    match shape.support(X_WG.rotation.inverse().rotate(n)) {
+        Some(p) => X_WG.transform_point(p).dot(n),
+        None if (X_WG.rotation.rotate(Vec3::Z) - n).max_abs() <= SAME_NORMAL => {
+            X_WG.translation.dot(n)
+        }
+        None => f64::INFINITY,
+    }
+}

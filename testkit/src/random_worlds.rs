@@ -1,0 +1,291 @@
+//! Random worlds in fast motion, and a check of the motion of a step by dense sampling: it knows shapes and
+//! configurations, and nothing of rows, margins or substeps.
+
+use crate::hard_problems::Random;
+use quasistep::{
+    Actuator, Cone, Formulation, Geom, Inertia, PairFriction, Role, State, StepError, StepInput,
+    StepParams, Surface, System, SystemDef, Workspace,
+};
+use quasistep_geometry::{Choice, NarrowPhase, PointCloud, Polytope, Shape};
+use quasistep_math::{Mat3, Pose, Quat, Vec3};
+use quasistep_model::{BodyDef, BodyInertia, JointKind, ModelBuilder, WORLD};
+use std::sync::Arc;
+
+/// Fastest command and start velocity, in m/s.
+const SPEED: f64 = 5.0;
+/// Steps that each world takes.
+const STEPS: usize = 4;
+/// Samples of a motion, at most; fewer where a twentieth of a shape's thickness is longer than what they are apart.
+const MOST_SAMPLES: usize = 4000;
+/// Rounding of the check itself, in m.
+const ROUNDING: f64 = 1e-7;
+
+/// A world and how it is stepped.
+pub struct RandomWorld {
+    /// The world.
+    pub system: System,
+    /// Its start.
+    pub start: State,
+    /// Its steps.
+    pub params: StepParams,
+    /// Commands, one for each step.
+    pub commands: Vec<Vec<f64>>,
+}
+
+/// What a world's steps came to.
+#[derive(Clone, Debug, Default)]
+pub struct Course {
+    /// Certified steps.
+    pub steps: usize,
+    /// Those that took substeps, and all substeps.
+    pub with_substeps: usize,
+    /// Substeps of all steps.
+    pub substeps: usize,
+    /// Why the next step was not taken.
+    pub error: Option<StepError>,
+    /// What is wrong with a certified step, in words.
+    pub wrong: Option<String>,
+}
+
+fn shape(random: &mut Random, size: f64) -> Shape {
+    let edge = |random: &mut Random| size * random.between(0.3, 1.0);
+    match random.below(6) {
+        0 => Shape::Sphere { radius: 0.5 * edge(random) },
+        1 => Shape::Box { half: [0.5 * edge(random), 0.5 * edge(random), 0.5 * edge(random)] },
+        // a thin plate
+        2 => Shape::Box { half: [0.5 * edge(random), 0.5 * edge(random), 0.02 * edge(random)] },
+        3 => Shape::Capsule { radius: 0.2 * edge(random), half_length: 0.3 * edge(random) },
+        4 => Shape::Cylinder { radius: 0.4 * edge(random), half_length: 0.4 * edge(random) },
+        _ if random.chance(0.8) => {
+            let points: Vec<Vec3> = (0..random.count(6, 40))
+                .map(|_| Vec3::from(random.direction()) * (0.5 * edge(random)))
+                .collect();
+            Polytope::from_points(&points).map_or(Shape::Sphere { radius: 0.4 * size }, |hull| {
+                Shape::Polytope(Arc::new(hull))
+            })
+        }
+        _ => {
+            let normals: Vec<Vec3> = (0..200).map(|_| Vec3::from(random.direction())).collect();
+            let points: Vec<Vec3> = normals.iter().map(|n| *n * (0.5 * size)).collect();
+            let cloud = PointCloud::new(&points, Some(&normals), 0.0, Choice::default());
+            cloud
+                .map_or(Shape::Sphere { radius: 0.5 * size }, |cloud| Shape::Cloud(Arc::new(cloud)))
+        }
+    }
+}
+
+fn rotation(random: &mut Random) -> Quat {
+    Quat::from_axis_angle(Vec3::from(random.direction()), random.between(0.0, 3.0))
+}
+
+/// The world of a seed: 2 to 30 bodies of a size between 1 mm and 1 m, some driven, on a floor or in the air; steps of
+/// 1 ms to 1 s; commands that jump.
+///
+/// # Panics
+///
+/// If a world cannot be built, which none is meant to be.
+pub fn random_world(seed: u64) -> RandomWorld {
+    let random = &mut Random::new(seed);
+    let size = random.decade(-3.0, 0.0);
+    let n_bodies = if random.chance(0.7) { random.count(2, 8) } else { random.count(9, 30) };
+    let mut builder = ModelBuilder::new();
+    let (mut roles, mut geoms) = (vec![Role::Passive], Vec::new());
+    let mut q: Vec<f64> = Vec::new();
+    // the joint of the body before, for chains
+    let mut chain = None::<usize>;
+    for k in 0..n_bodies {
+        let shape = shape(random, size);
+        let inertia = shape.mass_properties(800.0).map_or(
+            BodyInertia {
+                mass: 500.0 * size.powi(3),
+                com: Vec3::ZERO,
+                inertia: Mat3::diagonal([50.0 * size.powi(5); 3]),
+            },
+            |m| BodyInertia { mass: m.mass, com: m.com, inertia: m.inertia },
+        );
+        let place = Vec3::new((k % 3) as f64, (k / 3 % 3) as f64, (k / 9) as f64) * (1.3 * size)
+            + Vec3::new(0.0, 0.0, 0.75 * size);
+        let axis = Vec3::from(random.direction());
+        let driven = k > 0 && random.chance(0.4);
+        let (joint, n) = match (driven, random.below(3)) {
+            (false, _) => (JointKind::Free, 6),
+            (true, 0) => (JointKind::Revolute { axis }, 1),
+            (true, _) => (JointKind::Prismatic { axis }, 1),
+        };
+        let stiffness = inertia.mass * 9.81 / size * random.decade(0.0, 3.0);
+        let role = match driven {
+            false => Role::Passive,
+            true if random.chance(0.2) => Role::Prescribed,
+            true => Role::Actuated(Actuator {
+                stiffness: vec![stiffness; n],
+                damping: vec![if random.chance(0.5) { 0.0 } else { 0.1 * stiffness }; n],
+                effort_limit: vec![f64::INFINITY; n],
+                ..Actuator::default()
+            }),
+        };
+        let parent = chain.filter(|_| driven && random.chance(0.5));
+        let X_PF = match (driven, parent) {
+            (false, _) => Pose::IDENTITY,
+            (true, None) => Pose::new(rotation(random), place),
+            (true, Some(_)) => Pose::from_translation(Vec3::from(random.direction()) * size),
+        };
+        let body = builder
+            .add_body(BodyDef {
+                name: format!("b{k}/b{k}"),
+                joint_name: format!("b{k}"),
+                parent: parent.unwrap_or(WORLD),
+                X_PF,
+                joint,
+                inertia,
+                limits: None,
+                mimic: None,
+                gravity: !driven,
+            })
+            .expect("a body");
+        if driven {
+            q.push(0.0);
+            chain = Some(body);
+        } else {
+            q.extend(rotation(random).to_array());
+            q.extend(place.to_array());
+        }
+        roles.push(role);
+        geoms.push(Geom {
+            name: format!("b{k}/b{k}/0"),
+            body,
+            X_BG: Pose::IDENTITY,
+            shape,
+            surface: Surface::sliding(random.between(0.0, 1.0)),
+        });
+    }
+    if random.chance(0.8) {
+        geoms.push(Geom {
+            name: "floor".into(),
+            body: WORLD,
+            X_BG: Pose::IDENTITY,
+            shape: Shape::HalfSpace,
+            surface: Surface::sliding(0.5),
+        });
+    }
+    let system = System::new(SystemDef {
+        model: builder.build().expect("a model"),
+        geoms,
+        instances: (0..roles.len() as u32).collect(),
+        roles,
+        friction: PairFriction::Minimum,
+        friction_exceptions: Vec::new(),
+        excluded: Vec::new(),
+    })
+    .expect("a system");
+    let cone = if random.chance(0.5) { Cone::Round } else { Cone::Pyramid(4) };
+    let time_step = random.decade(-3.0, 0.0);
+    let formulation = match random.below(4) {
+        0 => Formulation::Coulomb { cone },
+        1 => Formulation::Dynamic { cone },
+        _ => Formulation::Anitescu { cone },
+    };
+    let mut start = State::at_rest(0.0, q);
+    if formulation.carries_velocity() && random.chance(0.7) {
+        start.v = random.vector(system.model().n_v());
+        start.v.iter_mut().for_each(|v| *v *= SPEED);
+    }
+    let params =
+        StepParams { time_step, formulation, inertia: Inertia::Mass, ..StepParams::default() };
+    // no command leads farther in a step than the fastest motion does
+    let farthest = (SPEED * time_step).min(20.0 * size);
+    let far = random.decade(-3.0, 0.0) * farthest;
+    let commands = (0..STEPS)
+        .map(|_| random.vector(system.n_cmd()).iter().map(|x| x * far).collect())
+        .collect();
+    RandomWorld { system, start, params, commands }
+}
+
+/// Takes the steps of a world and checks the motion of each.
+pub fn follow(world: &RandomWorld) -> Course {
+    let RandomWorld { system, start, params, commands } = world;
+    let mut work = system.create_workspace();
+    let mut state = start.clone();
+    let mut course = Course::default();
+    for q_cmd in commands {
+        let before = state.q.clone();
+        let input = StepInput { q_cmd: q_cmd.clone(), ..StepInput::default() };
+        let substeps = match system.step_with(&mut state, &input, params, &mut work) {
+            Ok(report) => report.substeps,
+            Err(error) => {
+                course.error = Some(error);
+                break;
+            }
+        };
+        course.steps += 1;
+        course.substeps += substeps as usize;
+        course.with_substeps += usize::from(substeps > 1);
+        course.wrong = wrong(system, &before, &state.q, &work, params.max_overlap);
+        if course.wrong.is_some() {
+            break;
+        }
+    }
+    course
+}
+
+/// The first pair that overlaps along the motion by more than it may, in words.
+fn wrong(
+    system: &System,
+    before: &[f64],
+    after: &[f64],
+    work: &Workspace,
+    max_overlap: f64,
+) -> Option<String> {
+    let model = system.model();
+    let mut knots: Vec<&[f64]> = vec![before];
+    knots.extend(work.substep_ends());
+    knots.push(after);
+    let mut delta = vec![0.0; model.n_v()];
+    let mut q = before.to_vec();
+    let mut kin = model.create_kinematics();
+    let mut narrow = NarrowPhase::new();
+    let geoms = system.geoms();
+    let mut limits: Vec<f64> = Vec::new();
+    let pairs: Vec<(usize, usize)> = (0..geoms.len())
+        .flat_map(|i| (i + 1..geoms.len()).map(move |j| (i, j)))
+        .filter(|&(i, j)| system.may_touch(i, j))
+        .collect();
+    for part in knots.windows(2) {
+        model.difference(part[0], part[1], &mut delta);
+        let farthest = delta.iter().map(|d| d.abs()).fold(0.0, f64::max);
+        let thinnest = geoms.iter().map(|g| g.shape.thickness()).fold(f64::INFINITY, f64::min);
+        let samples = ((20.0 * farthest / thinnest) as usize).clamp(8, MOST_SAMPLES);
+        for sample in 0..=samples {
+            let s = sample as f64 / samples as f64;
+            if sample == samples {
+                q.copy_from_slice(part[1]);
+            } else {
+                model.integrate(part[0], &delta, s, &mut q);
+            }
+            model.kinematics(&q, &mut kin);
+            let poses: Vec<Pose> = geoms.iter().map(|g| kin.X_WB[g.body] * g.X_BG).collect();
+            let boxes: Vec<_> = geoms.iter().zip(&poses).map(|(g, X)| g.shape.aabb(X)).collect();
+            let first = limits.is_empty();
+            for (k, &(i, j)) in pairs.iter().enumerate() {
+                let near = boxes[i].near(&boxes[j], 0.0);
+                let phi = if near {
+                    narrow
+                        .signed_distance(&geoms[i].shape, &poses[i], &geoms[j].shape, &poses[j])
+                        .phi
+                } else {
+                    0.0
+                };
+                if first {
+                    let allowed = max_overlap
+                        .min(0.05 * geoms[i].shape.thickness().min(geoms[j].shape.thickness()));
+                    limits.push(-allowed.max(-phi) - ROUNDING);
+                } else if !(phi >= limits[k]) {
+                    return Some(format!(
+                        "{} and {} overlap {:.3e} m deep at {s:.3} of a motion; {:.3e} m are allowed",
+                        geoms[i].name, geoms[j].name, -phi, -limits[k]
+                    ));
+                }
+            }
+        }
+    }
+    None
+}
