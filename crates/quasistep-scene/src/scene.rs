@@ -188,6 +188,7 @@ impl Scene {
             instances,
             instance_of,
             never_touch,
+            springs,
             ..
         } = assembly;
         let models = map.need("models")?;
@@ -206,6 +207,7 @@ impl Scene {
             friction: friction.rule,
             friction_exceptions,
             excluded,
+            springs,
         })
         .map_err(|e| models.error(e.to_string()))?;
 

@@ -110,6 +110,12 @@ impl System {
             problem.subtract_inertia(load, &report.v, h, balance);
         }
 
+        for spring in &load.cartesian {
+            let w = spring.wrench(spring.velocity(&report.v), h);
+            spring.generalised(w, |dof, force| balance[dof] += force);
+            scale = w.to_array().iter().fold(scale, |m, f| m.max(f.abs()));
+        }
+
         report.effort.clear();
         report.saturated.clear();
         for &body in self.commanded() {
@@ -136,6 +142,11 @@ impl System {
                 scale = scale.max(effort.abs());
                 report.effort.push(effort);
             }
+        }
+
+        for spring in &load.cartesian {
+            let w = spring.wrench(spring.velocity(&report.v), h);
+            report.effort.extend(w.to_array());
         }
 
         for (dof, unbalanced) in balance.iter().enumerate() {

@@ -1,5 +1,6 @@
 //! The main loop. Start reading here: [`System::step`] lists the stages of one time step.
 
+use crate::cartesian;
 use crate::error::StepError;
 use crate::formulation::{Formulation, Where, anitescu, coulomb, dynamic};
 use crate::load::Drive;
@@ -128,6 +129,10 @@ impl System {
             Where::Middle => &work.scan_mid.kin,
         };
         work.load.update(self, state, input, params, kin)?;
+        let found = (place == Where::Middle).then_some(work.report.v.as_slice());
+        let (commands, kins) = ((input.q_cmd, input.v_cmd), (&work.scan.kin, kin));
+        let springs = &mut work.load.cartesian;
+        cartesian::springs_at(&self.springs, &self.model, commands, params, kins, found, springs)?;
         work.report.n_candidates = work.scan.n_candidates;
         let q = &state.q;
         self.solve_opened(params, place, work, |work| {

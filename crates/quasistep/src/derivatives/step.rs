@@ -2,6 +2,7 @@
 
 use super::contact::ContactAt;
 use super::{DerivativeError, Derivatives, LimitAt, Mode, SpringAt, StepKinks};
+use crate::cartesian::{self, Six};
 use crate::formulation::recover::Answer;
 use crate::formulation::{Cone, Formulation, Where, anitescu};
 use crate::load::Drive;
@@ -43,6 +44,9 @@ impl System {
         work.scan.update(self, &state.q, params.contact_margin, &mut work.timer);
         work.contacts.update(self, &work.scan);
         work.load.update(self, state, &drive, params, &work.scan.kin)?;
+        let (commands, kins) = ((drive.q_cmd, drive.v_cmd), (&work.scan.kin, &work.scan.kin));
+        let springs = &mut work.load.cartesian;
+        cartesian::springs_at(&self.springs, &self.model, commands, params, kins, None, springs)?;
         work.report.n_candidates = work.scan.n_candidates;
         // on the exact set of loaded contacts, whatever a step may be off by
         let exact = StepParams { accuracy: 0.0, ..params.clone() };
@@ -140,6 +144,11 @@ impl Derivatives {
             let p_W = kin.X_WB[wrench.body].transform_point(wrench.p_B);
             self.constants.wrenches.push((wrench.body, p_W, wrench.force_W));
             self.forces[wrench.body] += SpatialForce::at(p_W, wrench.force_W, wrench.torque_W);
+        }
+        for spring in &work.load.cartesian {
+            let V = self.V[spring.body];
+            let V_F = Six(V.w_W, V.at(spring.p_WF));
+            self.forces[spring.body] += spring.on_body(V_F, h);
         }
         self.constants.tau.clone_from(&input.tau);
         self.per_h.clone_from(&self.forces);
@@ -247,7 +256,7 @@ impl Derivatives {
                 on_error,
                 limited: None,
             };
-            if limit.is_finite() && limited_of((K * stretch).abs() > limit) {
+            if limit.is_finite() && K > 0.0 && limited_of((K * stretch).abs() > limit) {
                 spring.limited = Some(limit.copysign(stretch));
             }
             self.springs.push(spring);
