@@ -565,10 +565,18 @@ class DifferentiableSystem(PlannedSystem):
         array([[1., 0.],
                [0., 1.]])
         """
-        q = self.q0
-        q[self._name_lists["u_in_q"]] = u
-        G = self.coordinate_matrix(q)
-        part: Array = G[np.ix_(self._name_lists["u_in_q"], self._name_lists["u_in_v"])]
+        q, u = self.q0, np.asarray(u, dtype=float)
+        in_q, in_v = self._name_lists["u_in_q"], self._name_lists["u_in_v"]
+        n, n_v = len(in_q), len(in_v)
+        q[in_q] = u[:n]
+        part = np.zeros((self.n_u, self.n_u_v))
+        part[:n, :n_v] = self.coordinate_matrix(q)[np.ix_(in_q, in_v)]
+        # poses that frames are told
+        for row, column in zip(range(n, self.n_u, 7), range(n_v, self.n_u_v, 6), strict=True):
+            w, x, y, z = u[row : row + 4] / np.linalg.norm(u[row : row + 4])
+            turn = [[-x, -y, -z], [w, z, -y], [-z, w, x], [y, -x, w]]
+            part[row : row + 4, column : column + 3] = 0.5 * np.array(turn)
+            part[row + 4 : row + 7, column + 3 : column + 6] = np.eye(3)
         return part
 
     def integrate(self, q: ArrayLike, v: ArrayLike, h: float = 1.0) -> Array:

@@ -120,13 +120,14 @@ class NamedSystem(_core.System):
 
     @cached_property
     def commands(self) -> Names:
-        """Names of the entries of u: the coordinates of actuated and prescribed joints."""
+        """Names of the entries of u: the coordinates of actuated and prescribed joints, then the pose
+        (unit quaternion, position) that each frame with Cartesian stiffness is told."""
         return Names(self._name_lists["commands"])
 
     @cached_property
     def efforts(self) -> Names:
-        """Names of the dofs of actuated and prescribed joints: entries of efforts and of the
-        commands' rates."""
+        """Names of the dofs of actuated and prescribed joints, then of frames with Cartesian
+        stiffness (turn, shift): entries of efforts and of the commands' rates."""
         return Names(self._name_lists["efforts"])
 
     @cached_property
@@ -189,7 +190,8 @@ class NamedSystem(_core.System):
         return u
 
     def commanded(self, q: ArrayLike) -> Array:
-        """The commanded coordinates of a configuration: the command that holds it without load.
+        """The command that holds a configuration without load: its commanded coordinates, and the
+        poses of frames with Cartesian stiffness.
 
         Parameters
         ----------
@@ -205,7 +207,12 @@ class NamedSystem(_core.System):
         >>> system.commanded(system.q0)
         array([-0.11,  0.02])
         """
-        return np.asarray(q, dtype=float)[..., self._name_lists["u_in_q"]]
+        q = np.asarray(q, dtype=float)
+        own = self._name_lists["u_in_q"]
+        if len(own) == self.n_u:
+            return q[..., own]
+        # frames with a spring are told where they are
+        return _core.command_at(self, q).reshape(*q.shape[:-1], self.n_u)
 
     def q_dict(self, q: ArrayLike) -> dict[str, float]:
         """A configuration as coordinates by name.

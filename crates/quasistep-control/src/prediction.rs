@@ -93,6 +93,11 @@ pub enum PredictionError {
         /// Name of the joint.
         joint: String,
     },
+    /// A spring between a frame and its command has no place in a prediction.
+    CartesianSpring {
+        /// Name of the spring.
+        spring: String,
+    },
     /// A dof without inertia and spring: nothing says how fast it moves.
     Massless {
         /// Name of the dof.
@@ -128,6 +133,10 @@ impl std::fmt::Display for PredictionError {
             Self::Friction { joint } => write!(
                 f,
                 "joint `{joint}` has dry friction, which plans do not know; give it `friction: 0`, or `damping` instead"
+            ),
+            Self::CartesianSpring { spring } => write!(
+                f,
+                "`{spring}` has Cartesian stiffness, which plans do not know; give its joints a `stiffness` instead"
             ),
             Self::Massless { dof } => write!(
                 f,
@@ -168,6 +177,9 @@ impl Dynamics {
             if body.resistance.friction.iter().any(|f| *f > 0.0) {
                 return Err(PredictionError::Friction { joint: joint() });
             }
+        }
+        if let Some(spring) = system.springs().next() {
+            return Err(PredictionError::CartesianSpring { spring: spring.name.clone() });
         }
         let driven: Vec<usize> = match self {
             Self::Dynamic { driven } => driven.clone(),

@@ -1,6 +1,6 @@
 //! Vectors, rotations and poses in three dimensions: the words every room of the house speaks.
 //!
-//! Plain `Copy` data in `f64`, no dependency, no allocation, no generic parameter. Only what the
+//! Plain `Copy` data in `f64`, no dependency, no allocation, no type parameter. Only what the
 //! engine uses is here; linear algebra of any size lives in `quasistep-solvers`.
 //!
 //! Frames follow monogram notation: `X_WB` is the pose of frame B measured in frame W,
@@ -11,7 +11,7 @@ mod pose;
 mod quat;
 mod vec3;
 
-pub use mat3::Mat3;
+pub use mat3::{Mat3, symmetric_eigen};
 pub use pose::Pose;
 pub use quat::Quat;
 pub use vec3::Vec3;

@@ -66,46 +66,53 @@ impl Mat3 {
 
     /// Eigenvalues (ascending) and unit eigenvectors of a symmetric matrix, by Jacobi rotations.
     pub fn symmetric_eigen(&self) -> ([f64; 3], [Vec3; 3]) {
-        let mut a = [self.rows[0].to_array(), self.rows[1].to_array(), self.rows[2].to_array()];
-        let mut v = [[1.0, 0.0, 0.0], [0.0, 1.0, 0.0], [0.0, 0.0, 1.0]];
-        // quadratic convergence: a 3 x 3 matrix is diagonal to rounding after a handful of sweeps
-        for _ in 0..30 {
-            let off = a[0][1].abs() + a[0][2].abs() + a[1][2].abs();
-            if off == 0.0 || !off.is_finite() {
-                break;
+        let (values, vectors) = symmetric_eigen(self.rows.map(Vec3::to_array));
+        (values, vectors.map(Vec3::from))
+    }
+}
+
+/// Eigenvalues (ascending) and unit eigenvectors of a symmetric matrix of any size, by Jacobi rotations.
+pub fn symmetric_eigen<const N: usize>(mut a: [[f64; N]; N]) -> ([f64; N], [[f64; N]; N]) {
+    let mut v: [[f64; N]; N] =
+        std::array::from_fn(|i| std::array::from_fn(|j| f64::from(u8::from(i == j))));
+    let pairs = || (0..N).flat_map(|p| (p + 1..N).map(move |q| (p, q)));
+    // quadratic convergence: a small matrix is diagonal to rounding after a handful of sweeps
+    for _ in 0..30 {
+        let off = pairs().fold(0.0, |sum, (p, q)| sum + a[p][q].abs());
+        if off == 0.0 || !off.is_finite() {
+            break;
+        }
+        for (p, q) in pairs() {
+            if a[p][q] == 0.0 {
+                continue;
             }
-            for (p, q) in [(0, 1), (0, 2), (1, 2)] {
-                if a[p][q] == 0.0 {
-                    continue;
-                }
-                let theta = (a[q][q] - a[p][p]) / (2.0 * a[p][q]);
-                let t = theta.signum() / (theta.abs() + theta.hypot(1.0));
-                let t = if theta == 0.0 { 1.0 } else { t };
-                let c = 1.0 / t.hypot(1.0);
-                let s = t * c;
-                for k in 0..3 {
-                    let (x, y) = (a[k][p], a[k][q]);
-                    a[k][p] = c * x - s * y;
-                    a[k][q] = s * x + c * y;
-                }
-                for k in 0..3 {
-                    let (x, y) = (a[p][k], a[q][k]);
-                    a[p][k] = c * x - s * y;
-                    a[q][k] = s * x + c * y;
-                }
-                a[p][q] = 0.0;
-                a[q][p] = 0.0;
-                for row in &mut v {
-                    let (x, y) = (row[p], row[q]);
-                    row[p] = c * x - s * y;
-                    row[q] = s * x + c * y;
-                }
+            let theta = (a[q][q] - a[p][p]) / (2.0 * a[p][q]);
+            let t = theta.signum() / (theta.abs() + theta.hypot(1.0));
+            let t = if theta == 0.0 { 1.0 } else { t };
+            let c = 1.0 / t.hypot(1.0);
+            let s = t * c;
+            for row in &mut a {
+                let (x, y) = (row[p], row[q]);
+                row[p] = c * x - s * y;
+                row[q] = s * x + c * y;
+            }
+            for k in 0..N {
+                let (x, y) = (a[p][k], a[q][k]);
+                a[p][k] = c * x - s * y;
+                a[q][k] = s * x + c * y;
+            }
+            a[p][q] = 0.0;
+            a[q][p] = 0.0;
+            for row in &mut v {
+                let (x, y) = (row[p], row[q]);
+                row[p] = c * x - s * y;
+                row[q] = s * x + c * y;
             }
         }
-        let mut order = [0, 1, 2];
-        order.sort_by(|&i, &j| a[i][i].total_cmp(&a[j][j]));
-        (order.map(|i| a[i][i]), order.map(|i| Vec3::new(v[0][i], v[1][i], v[2][i])))
     }
+    let mut order: [usize; N] = std::array::from_fn(|i| i);
+    order.sort_by(|&i, &j| a[i][i].total_cmp(&a[j][j]));
+    (order.map(|i| a[i][i]), order.map(|i| v.map(|row| row[i])))
 }
 
 impl Mul<Vec3> for Mat3 {

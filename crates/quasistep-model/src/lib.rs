@@ -50,4 +50,5 @@ pub use joint::JointKind;
 pub use kinematics::{Column, Kinematics};
 pub use model::{Model, PositionLimit, WORLD};
 pub use motion::BodyMotion;
+pub use tangent::left_jacobian_inverse;
 pub use twist::{BodyMomentum, SpatialForce, Twist};

@@ -31,8 +31,9 @@ fn left_jacobian(phi: Vec3) -> Mat3 {
     series(phi, a, b)
 }
 
-/// `Jl(φ)⁻¹ = I − [φ]/2 + (1/θ² − (1 + cos θ)/(2 θ sin θ)) [φ]²`.
-fn left_jacobian_inverse(phi: Vec3) -> Mat3 {
+/// `Jl(φ)⁻¹ = I − [φ]/2 + (1/θ² − (1 + cos θ)/(2 θ sin θ)) [φ]²`: the change of `φ = log(R1 R0⁻¹)` for small turns is
+/// `Jl(φ)⁻¹ δ1 − Jl(−φ)⁻¹ δ0`, and `Jl(−φ)⁻¹` is its transpose.
+pub fn left_jacobian_inverse(phi: Vec3) -> Mat3 {
     let theta2 = phi.norm_squared();
     let b = if theta2 < SMALL {
         1.0 / 12.0 + theta2 / 720.0 * (1.0 + theta2 / 42.0 * (1.0 + theta2 / 40.0))

@@ -42,6 +42,21 @@ impl System {
     }
 }
 
+/// Commands that ask for what is there, `n_u` numbers for each row of `q`.
+#[pyfunction]
+pub fn command_at<'py>(
+    py: Python<'py>,
+    system: &System,
+    q: Array<'py>,
+) -> PyResult<Bound<'py, PyArray1<f64>>> {
+    let own = &system.scene.system;
+    let (rows, mut row) = (flat(&q), 0);
+    system.for_each_q(py, &q, |model, _, _, out| {
+        out.extend(own.command_at(&rows[row..]));
+        row += model.n_q();
+    })
+}
+
 /// Poses of a frame, 7 numbers for each row of `q`.
 #[pyfunction]
 pub fn frame_pose<'py>(

@@ -43,6 +43,7 @@ fn _core(m: &Bound<'_, PyModule>) -> PyResult<()> {
     m.add_function(wrap_pyfunction!(derivatives::difference, m)?)?;
     m.add_function(wrap_pyfunction!(derivatives::differentiate_batch, m)?)?;
     m.add_function(wrap_pyfunction!(derivatives::integrate, m)?)?;
+    m.add_function(wrap_pyfunction!(kinematics::command_at, m)?)?;
     m.add_function(wrap_pyfunction!(kinematics::follow, m)?)?;
     m.add_function(wrap_pyfunction!(kinematics::frame_jacobian, m)?)?;
     m.add_function(wrap_pyfunction!(kinematics::frame_pose, m)?)?;

@@ -123,7 +123,8 @@ impl StepReport {
     }
 
     /// Drive force on each commanded dof, shape (n_u_v,), in N or N·m: spring and damper of an
-    /// actuated joint, or the force that a prescribed motion needs.
+    /// actuated joint, or the force that a prescribed motion needs; then of each frame with Cartesian
+    /// stiffness torque and force at its origin, in the world. Names are in ``system.efforts``.
     #[getter]
     fn effort<'py>(&self, py: Python<'py>) -> Bound<'py, PyArray1<f64>> {
         PyArray1::from_slice(py, &self.data.effort)

@@ -255,8 +255,8 @@ impl System {
         let u: Vec<usize> = commanded().flat_map(|b| b.q.clone()).collect();
         let u_v: Vec<usize> = commanded().flat_map(|b| b.v.clone()).collect();
         let names = PyDict::new(py);
-        names.set_item("commands", u.iter().map(|&i| &q[i]).collect::<Vec<_>>())?;
-        names.set_item("efforts", u_v.iter().map(|&i| &v[i]).collect::<Vec<_>>())?;
+        names.set_item("commands", system.command_names())?;
+        names.set_item("efforts", system.effort_names())?;
         names.set_item("u_in_q", u)?;
         names.set_item("u_in_v", u_v)?;
         names.set_item("coordinates", q)?;

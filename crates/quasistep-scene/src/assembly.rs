@@ -1,5 +1,6 @@
 //! Models of a scene, gathered into bodies, shapes, drives and a start configuration.
 
+use crate::cartesian;
 use crate::cloud::CloudReport;
 use crate::collisions::{Instance, SelfCollision};
 use crate::document::{At, unknown};
@@ -13,7 +14,7 @@ use crate::repeat::Repeat;
 use crate::shapes::{self, Piece, cloud_piece, pieces, pose};
 use crate::start_velocity::StartVelocity;
 use crate::urdf_model;
-use quasistep::{Geom, Role, Surface};
+use quasistep::{CartesianSpring, Geom, Role, Surface};
 use quasistep_geometry::Aabb;
 use quasistep_math::{Mat3, Pose, Vec3};
 use quasistep_model::{BodyDef, BodyInertia, JointKind, Mimic, ModelBuilder, WORLD};
@@ -47,6 +48,10 @@ pub(crate) struct Assembly {
     pub never_touch: Vec<[usize; 2]>,
     /// Textures of meshes read so far.
     pub textures: Textures,
+    /// Springs between frames and the poses that they are told.
+    pub springs: Vec<CartesianSpring>,
+    /// The model at hand has such springs: its joints may have no stiffness of their own.
+    held: bool,
     /// Poses of bodies at the start.
     X_WB: Vec<Pose>,
     /// What was made of a file, in a sentence each.
@@ -75,7 +80,8 @@ pub(crate) struct NewBody<'a> {
 }
 
 /// Keys that every model may have.
-const MODEL_KEYS: [&str; 6] = ["repeat", "gravity", "parent", "joints", "color", "friction"];
+const MODEL_KEYS: [&str; 7] =
+    ["repeat", "gravity", "parent", "joints", "color", "friction", "cartesian_stiffness"];
 /// Keys of a model that is a robot from a URDF file, beside those of every model.
 const URDF_KEYS: [&str; 9] = [
     "urdf",
@@ -137,6 +143,8 @@ impl Assembly {
             instance_of: vec![0],
             never_touch: Vec::new(),
             textures: Textures::default(),
+            springs: Vec::new(),
+            held: false,
             X_WB: vec![Pose::IDENTITY],
             notes: Vec::new(),
         }
@@ -197,6 +205,8 @@ impl Assembly {
             name: name.to_owned(),
             self_collision: SelfCollision::read(map.get("self_collision"))?,
         });
+        let first = self.bodies.len();
+        self.held = map.get("cartesian_stiffness").is_some();
         if let Some(urdf) = map.get("urdf") {
             urdf_model::add(self, name, urdf, &map, dir, parent, &rules, &defaults)?;
         } else if let Some(bodies) = map.get("bodies") {
@@ -224,6 +234,11 @@ impl Assembly {
             let joint = name.to_owned();
             let site = Site { model: name, link: name, joint, parent, X_PM: None };
             self.add_inline(&site, at, &map, dir, &rules, &defaults)?;
+        }
+        if let Some(at) = map.get("cartesian_stiffness") {
+            let own = self.bodies[first..].iter().map(|b| b.split_once('/').map_or("", |(_, l)| l));
+            let links: Vec<(&str, usize)> = own.zip(first..).collect();
+            self.springs.extend(cartesian::read(at, name, &links)?);
         }
         rules.all_used(name, &self.joints)
     }
@@ -362,7 +377,7 @@ impl Assembly {
                 )));
             }
             Some(_) => Role::Passive,
-            None => new.settings.role(&new.kind, new.effort, new.at)?,
+            None => new.settings.role(&new.kind, new.effort, self.held, new.at)?,
         };
         // of a joint that follows a driven one the file's resistance is left out too
         let led = |m: &Mimic| self.roles.get(m.body).is_some_and(|role| *role == Role::Passive);

@@ -5,8 +5,9 @@ use crate::curve::{Curve, Grid, Knots, Spline};
 use crate::document::{At, Map, list, unknown};
 use crate::error::SceneError;
 use crate::expr::{Expr, OfTime};
+use crate::pose_knots::{PoseCurve, PoseKnots, Timing};
 use quasistep::{StepInput, System};
-use quasistep_math::{Quat, Vec3};
+use quasistep_math::{Pose, Quat, Vec3};
 use std::path::Path;
 
 /// Commands of all driven joints, in the order of `q_cmd`.
@@ -23,6 +24,8 @@ enum Part {
     Orientation([Curve; 3]),
     /// An orientation that stays.
     Still([f64; 4]),
+    /// A pose that goes from knot to knot.
+    Path(PoseCurve),
 }
 
 const KINDS: [&str; 6] = ["constant", "linear", "cubic", "csv", "expr", "pose"];
@@ -35,15 +38,21 @@ struct Slot {
     curve: Option<Curve>,
 }
 
-/// A driven joint that turns in space: its body, its first slot, its roll, pitch and yaw.
+/// A driven joint or a frame with a spring that turns in space.
 struct Turning {
-    body: usize,
+    name: String,
+    /// Its first slot.
     first: usize,
+    /// It has a position too.
+    moves: bool,
+    /// It is a frame with a spring.
+    spring: bool,
     rpy: Option<[Curve; 3]>,
+    path: Option<PoseCurve>,
 }
 
 impl Commands {
-    /// Reads `commands:`; joints that are told nothing hold their start `q`.
+    /// Reads `commands:`; joints and springs that are told nothing hold their start `q`.
     pub fn read(
         at: Option<&At<'_>>,
         system: &System,
@@ -54,17 +63,22 @@ impl Commands {
         let names = system.model().coordinate_names();
         let mut slots: Vec<Slot> = Vec::new();
         let mut turning: Vec<Turning> = Vec::new();
-        for &body in system.commanded() {
-            let joint = system.model().body(body);
-            let turns = joint.q.len() >= 4;
+        let joints = system.commanded().iter().map(|&body| system.model().body(body));
+        let joints = joints.map(|joint| (&joint.joint_name, joint.q.len(), false));
+        let springs = system.springs().map(|spring| (&spring.name, 7, true));
+        let told: Vec<(&String, usize, bool)> = joints.chain(springs).collect();
+        let mut command_names = system.command_names().into_iter();
+        for &(name, n, spring) in &told {
+            let turns = n >= 4;
             if turns {
-                turning.push(Turning { body, first: slots.len(), rpy: None });
+                let (name, first, moves) = (name.clone(), slots.len(), n == 7);
+                turning.push(Turning { name, first, moves, spring, rpy: None, path: None });
             }
-            for (k, i) in joint.q.clone().enumerate() {
-                let quaternion = turns && k < 4;
-                slots.push(Slot { name: names[i].clone(), quaternion, curve: None });
+            for (k, name) in command_names.by_ref().take(n).enumerate() {
+                slots.push(Slot { name, quaternion: turns && k < 4, curve: None });
             }
         }
+        let start = system.command_at(q);
         for entry in at.map(At::list).transpose()?.unwrap_or_default() {
             if entry.entry("frame").is_some() {
                 for (i, curve) in crate::frame_commands::read(&entry, system, q)? {
@@ -75,12 +89,19 @@ impl Commands {
                 }
                 continue;
             }
+            if entry.entry("spring").is_some() {
+                read_spring(&entry, &start, &mut slots, &mut turning, grid)?;
+                continue;
+            }
             let mut keys = vec!["joint", "joints"];
             keys.extend(KINDS);
             let map = entry.map(&keys)?;
             let (kind, value) = kind(&map)?;
             if kind == "pose" {
-                read_pose(&map, value, system, &mut slots, &mut turning, grid)?;
+                let at = map.need("joint")?;
+                let why = "is no driven free or ball joint; only these are told a pose";
+                let joint = find(at, false, &mut turning, why)?;
+                read_pose(value, &mut slots, joint, grid)?;
                 continue;
             }
             let wanted = targets(&map, &slots, &names)?;
@@ -90,21 +111,25 @@ impl Commands {
             }
         }
         let mut parts = Vec::new();
-        let mut slot = slots.into_iter();
+        let mut slot = slots.into_iter().zip(&start);
         let mut turning = turning.into_iter();
-        for &body in system.commanded() {
-            let mut range = system.model().body(body).q.clone();
-            if range.len() >= 4 {
-                parts.push(match turning.next().and_then(|t| t.rpy) {
-                    Some(rpy) => Part::Orientation(rpy),
-                    None => Part::Still(std::array::from_fn(|k| q[range.start + k])),
+        for (_, mut n, _) in told {
+            if n >= 4 {
+                let own = turning.next();
+                let orientation = std::array::from_fn(|_| slot.next().map_or(0.0, |(_, q)| *q));
+                n -= 4;
+                parts.push(match own.map(|t| (t.rpy, t.path)) {
+                    Some((_, Some(path))) => {
+                        slot.by_ref().take(n).for_each(drop);
+                        n = 0;
+                        Part::Path(path)
+                    }
+                    Some((Some(rpy), _)) => Part::Orientation(rpy),
+                    _ => Part::Still(orientation),
                 });
-                range.start += 4;
-                slot.by_ref().take(4).for_each(drop);
             }
-            for i in range {
-                let curve = slot.next().and_then(|s| s.curve);
-                parts.push(Part::Coordinate(curve.unwrap_or(Curve::Constant(q[i]))));
+            for (slot, q) in slot.by_ref().take(n) {
+                parts.push(Part::Coordinate(slot.curve.unwrap_or(Curve::Constant(*q))));
             }
         }
         Ok(Self { parts })
@@ -137,6 +162,12 @@ impl Commands {
                         + turn_zy.rotate(Vec3::X) * droll;
                     input.v_cmd.extend(w.to_array());
                 }
+                Part::Path(path) => {
+                    let (X, [w, v]) = path.sample(t);
+                    input.q_cmd.extend(X.rotation.to_array());
+                    input.q_cmd.extend(X.translation.to_array());
+                    input.v_cmd.extend([w.to_array(), v.to_array()].as_flattened());
+                }
             }
         }
     }
@@ -150,11 +181,20 @@ impl Commands {
         v_cmd.extend(middle.v_cmd);
         let mut dof = 0;
         for part in &self.parts {
-            if let Part::Coordinate(curve) = part {
-                v_cmd[dof] = (curve.at(t).0 - curve.at(t - h).0) / h;
-                dof += 1;
-            } else {
-                dof += 3;
+            match part {
+                Part::Coordinate(curve) => {
+                    v_cmd[dof] = (curve.at(t).0 - curve.at(t - h).0) / h;
+                    dof += 1;
+                }
+                Part::Still(_) | Part::Orientation(_) => dof += 3,
+                Part::Path(path) => {
+                    let (a, b) = (path.at(t - h), path.at(t));
+                    let w = (b.rotation * a.rotation.inverse()).to_rotation_vector() / h;
+                    let v = (b.translation - a.translation) / h;
+                    v_cmd[dof..dof + 6]
+                        .copy_from_slice([w.to_array(), v.to_array()].as_flattened());
+                    dof += 6;
+                }
             }
         }
     }
@@ -363,39 +403,77 @@ fn from_csv(at: &At<'_>, n: usize, dir: &Path) -> Result<Vec<Curve>, SceneError>
     Ok(parts.pop().unwrap_or_default().into_iter().map(Curve::Linear).collect())
 }
 
-/// `pose: {xyz: [...], rpy: [...]}` of a driven free or ball joint, each a number or an expression.
-fn read_pose(
-    map: &Map<'_>,
+/// The joint, or the frame with a `spring`, that an entry names; `why` says why another name is none.
+fn find<'t>(
     at: &At<'_>,
-    system: &System,
+    spring: bool,
+    turning: &'t mut [Turning],
+    why: &str,
+) -> Result<&'t mut Turning, SceneError> {
+    let name = at.text()?;
+    let found = turning.iter_mut().find(|t| t.name == name && t.spring == spring);
+    found.ok_or_else(|| at.error(format!("`{name}` {why}")))
+}
+
+/// `pose` of a free or ball joint or of a frame with a spring.
+fn read_pose(
+    at: &At<'_>,
     slots: &mut [Slot],
-    turning: &mut [Turning],
+    joint: &mut Turning,
     grid: &Grid,
 ) -> Result<(), SceneError> {
-    let joint_at = map.need("joint")?;
-    let name = joint_at.text()?;
-    let model = system.model();
-    let found = turning.iter_mut().find(|t| model.body(t.body).joint_name == name);
-    let Some(joint) = found else {
-        return Err(joint_at.error(format!(
-            "`{name}` is no driven free or ball joint; only these are told a pose"
-        )));
-    };
+    let name = &joint.name;
     let pose = at.map(&["xyz", "rpy"])?;
     if let Some(rpy) = pose.get("rpy") {
-        if joint.rpy.is_some() {
+        if joint.rpy.is_some() || joint.path.is_some() {
             return Err(rpy.error(format!("`{name}` is commanded twice; keep one command")));
         }
         joint.rpy = Some(three(rpy, grid)?);
     }
     if let Some(xyz) = pose.get("xyz") {
-        if model.body(joint.body).q.len() != 7 {
+        if !joint.moves {
             return Err(xyz.error("a ball joint has no position; give `rpy` only"));
         }
         let first = joint.first + 4;
         for (slot, curve) in slots[first..first + 3].iter_mut().zip(three(xyz, grid)?) {
             tell(slot, curve, xyz)?;
         }
+    }
+    Ok(())
+}
+
+/// An entry with a `spring`: a pose over time, or knots of poses; what they leave out is as at the start.
+fn read_spring(
+    entry: &At<'_>,
+    start: &[f64],
+    slots: &mut [Slot],
+    turning: &mut [Turning],
+    grid: &Grid,
+) -> Result<(), SceneError> {
+    let map = entry.map(&["spring", "pose", "knots", "timing"])?;
+    let names: Vec<&str> = turning.iter().filter(|t| t.spring).map(|t| &t.name[..]).collect();
+    let why = format!("is no frame with a `cartesian_stiffness`; there are: {}", list(&names));
+    let spring = find(map.need("spring")?, true, turning, &why)?;
+    match (map.get("pose"), map.get("knots")) {
+        (Some(pose), None) if map.get("timing").is_none() => read_pose(pose, slots, spring, grid)?,
+        (None, Some(knots)) => {
+            let own = &mut slots[spring.first..spring.first + 7];
+            if spring.rpy.is_some()
+                || spring.path.is_some()
+                || own.iter().any(|s| s.curve.is_some())
+            {
+                let name = &spring.name;
+                return Err(knots.error(format!("`{name}` is commanded twice; keep one command")));
+            }
+            // no other command may follow
+            for slot in own {
+                slot.curve = Some(Curve::Constant(0.0));
+            }
+            let q = &start[spring.first..];
+            let X = Pose::new(Quat::new(q[0], q[1], q[2], q[3]), Vec3::new(q[4], q[5], q[6]));
+            spring.path = Some(PoseKnots::read(knots)?.curve(X, Timing::read(map.get("timing"))?));
+        }
+        _ => return Err(entry.error("give one of `pose`, or `knots` with or without `timing`")),
     }
     Ok(())
 }

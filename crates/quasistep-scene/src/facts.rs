@@ -95,7 +95,13 @@ impl Fact {
         let pair = || pair(subject, &bodies);
         let what = match *kind {
             "coordinate" => What::Coordinate { t: time("at")?, name: coordinate()? },
-            "effort" => What::Effort { t: time("at")?, name: coordinate()? },
+            "effort" => {
+                // of a frame's spring what stands behind its name in commands
+                let mut names = system.command_names();
+                names.extend(coordinates.iter().cloned());
+                let names: Vec<&str> = names.iter().map(String::as_str).collect();
+                What::Effort { t: time("at")?, name: named("coordinate", &names)? }
+            }
             "normal_force" => What::NormalForce { t: time("at")?, pair: pair()? },
             "friction_force" => What::FrictionForce { t: time("at")?, pair: pair()? },
             "spin_torque" => What::SpinTorque { t: time("at")?, pair: pair()? },

@@ -13,6 +13,8 @@ use quasistep_model::{JointKind, JointResistance};
 pub(crate) struct Settings {
     role: Option<RoleWord>,
     stiffness: Option<Vec<f64>>,
+    /// The complaint about a stiffness of 0, which joints have that a spring of a frame holds.
+    no_stiffness: Option<SceneError>,
     damping: Option<Vec<f64>>,
     damping_on: Option<DampingOn>,
     friction: Option<Vec<f64>>,
@@ -93,7 +95,8 @@ impl Settings {
             [("velocity", DampingOn::Velocity), ("command_error", DampingOn::CommandError)];
         Ok(Self {
             role: map.get("role").map(|at| at.word(&words)).transpose()?,
-            stiffness: per_dof(map, "stiffness", "N/m or N·m/rad", At::positive)?,
+            stiffness: per_dof(map, "stiffness", "N/m or N·m/rad", At::non_negative)?,
+            no_stiffness: per_dof(map, "stiffness", "N/m or N·m/rad", At::positive).err(),
             damping: per_dof(map, "damping", "N·s/m or N·m·s/rad", At::non_negative)?,
             damping_on: map.get("damping_on").map(|at| at.word(&damping_words)).transpose()?,
             friction: per_dof(map, "friction", "N or N·m", At::non_negative)?,
@@ -107,7 +110,10 @@ impl Settings {
     /// These settings, overridden by `other` where it says something.
     pub fn then(mut self, other: &Self) -> Self {
         self.role = other.role.or(self.role);
-        self.stiffness = other.stiffness.clone().or(self.stiffness);
+        if other.stiffness.is_some() {
+            self.stiffness.clone_from(&other.stiffness);
+            self.no_stiffness.clone_from(&other.no_stiffness);
+        }
         self.damping = other.damping.clone().or(self.damping);
         self.damping_on = other.damping_on.or(self.damping_on);
         self.friction = other.friction.clone().or(self.friction);
@@ -156,11 +162,13 @@ impl Settings {
         })
     }
 
-    /// The drive of a joint with these settings; `effort` is what its model file says.
+    /// The drive of a joint with these settings; `effort` is what its model file says. Where springs of frames hold the
+    /// model's joints they may have no stiffness of their own.
     pub fn role(
         &self,
         kind: &JointKind,
         effort: Option<f64>,
+        held: bool,
         at: &At<'_>,
     ) -> Result<Role, SceneError> {
         let n = kind.n_v();
@@ -196,6 +204,9 @@ impl Settings {
                 "an actuated joint without `stiffness` was seen; give it in N/m or N·m/rad, > 0",
             ));
         };
+        if let (Some(error), false) = (&self.no_stiffness, held) {
+            return Err(error.clone());
+        }
         let stiffness = spread(stiffness, n, "stiffness", at)?;
         let damping = spread(self.damping.as_deref().unwrap_or(&[0.0]), n, "damping", at)?;
         // URDF files write 0 where they mean none

@@ -19,6 +19,7 @@
 #![allow(non_snake_case)] // monogram notation: X_WB, p_B, force_W
 
 mod assembly;
+mod cartesian;
 mod cloud;
 mod collisions;
 mod commands;

@@ -105,23 +105,31 @@ impl<'a> PoseKnots<'a> {
 impl PoseCurve {
     /// The pose at `t`, in s.
     pub fn at(&self, t: f64) -> Pose {
+        self.sample(t).0
+    }
+
+    /// The pose at `t`, in s, its angular velocity in rad/s and the velocity of its origin in m/s, both in the axes that
+    /// it is given in.
+    pub fn sample(&self, t: f64) -> (Pose, [Vec3; 2]) {
         let last = self.t.len() - 1;
         if t <= self.t[0] || last == 0 {
-            return self.X[0];
+            return (self.X[0], [Vec3::ZERO; 2]);
         }
         if t >= self.t[last] {
-            return self.X[last];
+            return (self.X[last], [Vec3::ZERO; 2]);
         }
         let k = self.t.partition_point(|&s| s <= t) - 1;
         let (a, b) = (self.X[k], self.X[k + 1]);
-        let mut s = (t - self.t[k]) / (self.t[k + 1] - self.t[k]);
+        let span = self.t[k + 1] - self.t[k];
+        let (mut s, mut ds) = ((t - self.t[k]) / span, 1.0 / span);
         if self.timing == Timing::Smooth {
+            ds *= 6.0 * s * (1.0 - s);
             s = s * s * (3.0 - 2.0 * s);
         }
         let turn = (b.rotation * a.rotation.inverse()).to_rotation_vector();
-        Pose::new(
-            Quat::from_rotation_vector(turn * s) * a.rotation,
-            a.translation + (b.translation - a.translation) * s,
-        )
+        let shift = b.translation - a.translation;
+        let X =
+            Pose::new(Quat::from_rotation_vector(turn * s) * a.rotation, a.translation + shift * s);
+        (X, [turn * ds, shift * ds])
     }
 }

@@ -218,29 +218,28 @@ impl Scene {
             } else {
                 Vec::new()
             },
-            commands: self
-                .commanded_coordinates()
-                .into_iter()
-                .map(|(i, _)| model.coordinate_names()[i].clone())
-                .collect(),
+            commands: {
+                let names = self.system.command_names();
+                self.commanded_coordinates().iter().map(|(i, _)| names[*i].clone()).collect()
+            },
             frames: Vec::new(),
             finish: Finish::Done,
         }
     }
 
-    /// Coordinates that have a command and a drive force of their own: index in `q`, and in `q_cmd`
-    /// and the effort. Orientations have none: their four numbers share three torques.
-    fn commanded_coordinates(&self) -> Vec<(usize, (usize, usize))> {
+    /// Coordinates of joints and frames that have a command and a drive force of their own: index in `q_cmd` and in the
+    /// effort. Orientations have none: their four numbers share three torques.
+    fn commanded_coordinates(&self) -> Vec<(usize, usize)> {
         let model = self.system.model();
         let (mut at_q, mut at_v) = (0, 0);
         let mut all = Vec::new();
-        for &body in self.system.commanded() {
-            let joint = model.body(body);
-            let (n_q, n_v) = (joint.q.len(), joint.v.len());
+        let joints = self.system.commanded().iter().map(|&body| model.body(body));
+        let joints = joints.map(|joint| (joint.q.len(), joint.v.len()));
+        for (n_q, n_v) in joints.chain(self.system.springs().map(|_| (7, 6))) {
             // positions follow the orientation in `q` as in `v`
             let skip = if n_q == n_v { (0, 0) } else { (4, 3) };
             for k in 0..n_q - skip.0 {
-                all.push((joint.q.start + skip.0 + k, (at_q + skip.0 + k, at_v + skip.1 + k)));
+                all.push((at_q + skip.0 + k, at_v + skip.1 + k));
             }
             at_q += n_q;
             at_v += n_v;
@@ -264,7 +263,7 @@ impl Scene {
             uniqueness: None,
         };
         let Some((report, input)) = step else { return frame };
-        for (_, (in_cmd, in_effort)) in self.commanded_coordinates() {
+        for (in_cmd, in_effort) in self.commanded_coordinates() {
             frame.q_cmd.push(input.q_cmd[in_cmd]);
             frame.effort.push(report.effort[in_effort]);
         }

@@ -190,6 +190,7 @@ impl Scene {
             instances,
             instance_of,
             never_touch,
+            springs,
             ..
         } = assembly;
         let models = map.need("models")?;
@@ -208,6 +209,7 @@ impl Scene {
             friction: friction.rule,
             friction_exceptions,
             excluded,
+            springs,
         })
         .map_err(|e| models.error(e.to_string()))?;
 

@@ -62,7 +62,9 @@ fn joints(r: &Recording) -> Option<Figure> {
     let t = times(r);
     let q = r.continuous_q();
     let mut figure = titled(r, "joints (solid) and their commands (dashed)");
-    let indices: Vec<usize> = (0..r.commands.len()).collect();
+    // commands of frames are those of no coordinate
+    let of_joint = |i: &usize| r.coordinate(&r.commands[*i]).is_some();
+    let indices: Vec<usize> = (0..r.commands.len()).filter(of_joint).collect();
     for group in indices.chunks(PER_PANEL / 2) {
         let mut panel = Panel::new(time_axis(), Axis::linear("m or rad")).height(250.0);
         for (i, &command) in group.iter().enumerate() {

@@ -95,6 +95,12 @@ impl System {
         // without mass in the cost it subtracts nothing
         problem.subtract_inertia(load, &report.v, h, balance);
 
+        for spring in &load.cartesian {
+            let w = spring.wrench(spring.velocity(&report.v), h);
+            spring.generalised(w, |dof, force| balance[dof] += force);
+            scale = w.to_array().iter().fold(scale, |m, f| m.max(f.abs()));
+        }
+
         report.effort.clear();
         report.saturated.clear();
         for &body in self.commanded() {
@@ -121,6 +127,11 @@ impl System {
                 scale = scale.max(effort.abs());
                 report.effort.push(effort);
             }
+        }
+
+        for spring in &load.cartesian {
+            let w = spring.wrench(spring.velocity(&report.v), h);
+            report.effort.extend(w.to_array());
         }
 
         for (dof, unbalanced) in balance.iter().enumerate() {

@@ -28,6 +28,7 @@
 
 mod batch;
 mod batch_derivatives;
+mod cartesian;
 mod certificate;
 mod certify;
 mod contact;
@@ -57,6 +58,9 @@ mod workspace;
 
 pub use batch::{BatchInput, BatchKeep, MakeVariant, SampleError, SampleOutcome, Variant};
 pub use batch_derivatives::{BatchDerivatives, DerivativeOutcome, DifferentiateBatch};
+pub use cartesian::{
+    CartesianSpring, Matrix6, SpringAxes, damping_of_ratio, positive_semidefinite,
+};
 pub use certificate::Certificate;
 pub use derivatives::{
     DerivativeError, Derivatives, InputChange, Kinks, Mode, OutputChange, StepKinks,

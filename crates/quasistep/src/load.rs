@@ -1,5 +1,6 @@
 //! What drives a step: forces, springs and commands, the same for every formulation.
 
+use crate::cartesian::Pull;
 use crate::error::StepError;
 use crate::params::{PrescribedRate, StepParams};
 use crate::state::{State, Wrench};
@@ -31,6 +32,8 @@ pub(crate) struct Load {
     pub v_known: Vec<f64>,
     /// Velocity that the step starts with, in m/s or rad/s: zero where it is not carried over.
     pub v_start: Vec<f64>,
+    /// Springs between frames and their commands.
+    pub cartesian: Vec<Pull>,
     /// Commanded joints at their command, the others where they are.
     pub q_target: Vec<f64>,
     motions: Vec<BodyMotion>,

@@ -136,7 +136,8 @@ pub struct StepReport {
     /// like.
     pub joint_friction: Vec<JointForce>,
     /// Drive force on each commanded dof, in N or N·m: spring and damper of an actuated joint, or
-    /// the force that a prescribed motion needs.
+    /// the force that a prescribed motion needs. Then of each [`CartesianSpring`](crate::CartesianSpring) the torque and
+    /// the force on its frame, at its origin, in W.
     pub effort: Vec<f64>,
     /// Actuated dofs whose spring force is at its effort limit.
     pub saturated: Vec<u32>,

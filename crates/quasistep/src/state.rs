@@ -25,9 +25,10 @@ impl State {
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct StepInput {
     /// Position command: the `q` entries of all commanded (actuated or prescribed) joints, in body
-    /// order, length [`System::n_cmd`](crate::System::n_cmd), in m, rad or unit quaternions.
+    /// order, then the pose of each [`CartesianSpring`](crate::CartesianSpring) in W (unit quaternion w, x, y, z, position);
+    /// length [`System::n_cmd`](crate::System::n_cmd), in m, rad or unit quaternions.
     pub q_cmd: Vec<f64>,
-    /// Rates of the same joints' dofs, length
+    /// Rates of the same joints' dofs, then (angular velocity, velocity) of the same poses, length
     /// [`System::n_cmd_v`](crate::System::n_cmd_v), in m/s or rad/s; empty means zero. Read only
     /// by damping on the command error (rate at the end of the step), by
     /// [`Integration::Midpoint`](crate::Integration::Midpoint) (mean rate over the step; zero is a

@@ -1,5 +1,6 @@
 //! The main loop. Start reading here: [`System::step`] lists the stages of one time step.
 
+use crate::cartesian;
 use crate::error::StepError;
 use crate::formulation::Where;
 use crate::formulation::problem::{Law, Posed};
@@ -141,6 +142,10 @@ impl System {
         work.timer.enter(Stage::Assemble);
         let kin = if place == Where::Start { &work.scan.kin } else { &work.scan_mid.kin };
         work.load.update(self, state, input, params, kin)?;
+        let found = (place == Where::Middle).then_some(work.report.v.as_slice());
+        let (commands, kins) = ((input.q_cmd, input.v_cmd), (&work.scan.kin, kin));
+        let springs = &mut work.load.cartesian;
+        cartesian::springs_at(&self.springs, &self.model, commands, params, kins, found, springs)?;
         work.report.n_candidates = work.scan.n_candidates;
         self.solve_opened(params, place, work, |work| {
             let Workspace { scan, scan_mid, load, contacts, problem, convex, coulomb, .. } = work;

@@ -147,12 +147,13 @@ impl System {
             }
         }
         model.integrate(&from.q, &way, 1.0, &mut target);
-        let commanded = self.commanded().iter();
-        Some(
-            commanded
-                .flat_map(|&body| target[model.body(body).q.clone()].iter().copied())
-                .collect(),
-        )
+        let mut part = Vec::with_capacity(input.q_cmd.len());
+        for &body in self.commanded() {
+            part.extend_from_slice(&target[model.body(body).q.clone()]);
+        }
+        // springs of frames are where they are at the end
+        part.extend_from_slice(&input.q_cmd[part.len()..]);
+        Some(part)
     }
 
     /// The breach of a motion that began `since` seconds into the step and takes `size`.

@@ -1,11 +1,13 @@
 //! The immutable description of what is simulated, shared between threads.
 
+use crate::cartesian::{CartesianSpring, SpringOfFrame};
 use crate::error::SystemError;
 use crate::friction::{Friction, FrictionException, FrictionTable, PairFriction, Surface};
 use quasistep_geometry::{Aabb, BroadPhase, NarrowPhase, Shape};
 use quasistep_math::Pose;
 use quasistep_model::{JointKind, Model, WORLD};
 use std::collections::BTreeSet;
+use std::ops::Range;
 
 /// One collision shape on a body.
 #[derive(Clone, Debug)]
@@ -37,7 +39,7 @@ pub enum Role {
 /// The spring and damper between a joint and its command. One entry per dof of the joint.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Actuator {
-    /// Stiffness `K_a`, in N/m or N·m/rad, > 0.
+    /// Stiffness `K_a`, in N/m or N·m/rad, > 0; 0 for a joint on the way to the frame of a [`CartesianSpring`].
     pub stiffness: Vec<f64>,
     /// Damping `D_a`, in N·s/m or N·m·s/rad, ≥ 0.
     pub damping: Vec<f64>,
@@ -74,6 +76,8 @@ pub struct SystemDef {
     pub friction_exceptions: Vec<FrictionException>,
     /// Pairs of geoms that never touch.
     pub excluded: Vec<(usize, usize)>,
+    /// Springs between frames and the poses that they are told.
+    pub springs: Vec<CartesianSpring>,
 }
 
 /// Share of its thickness by which a shape may be overlapped: shapes that pass through one another overlap by half of the
@@ -112,6 +116,7 @@ pub struct System {
     /// Upper triangle over geoms: may this pair touch?
     may_touch: Vec<bool>,
     commanded: Vec<usize>,
+    pub(crate) springs: Vec<SpringOfFrame>,
     n_cmd: usize,
     n_cmd_v: usize,
     /// Column of the step problem that a dof owns; `None` for prescribed dofs.
@@ -135,10 +140,28 @@ impl System {
     ///
     /// The first thing that does not fit, by name.
     pub fn new(def: SystemDef) -> Result<Self, SystemError> {
-        let SystemDef { model, geoms, roles, instances, friction, friction_exceptions, excluded } =
-            def;
+        let SystemDef {
+            model,
+            geoms,
+            roles,
+            instances,
+            friction,
+            friction_exceptions,
+            excluded,
+            springs,
+        } = def;
         let n_bodies = model.n_bodies();
-        check_roles(&model, &roles)?;
+        let springs: Vec<SpringOfFrame> = springs
+            .into_iter()
+            .map(|spring| SpringOfFrame::new(spring, &model))
+            .collect::<Result<_, _>>()?;
+        let held = |body: usize| {
+            let of_body = model.columns_of(body);
+            springs.iter().any(|s| {
+                model.path(s.given.frame.body).iter().any(|c| of_body.contains(&(*c as usize)))
+            })
+        };
+        check_roles(&model, &roles, held)?;
         if instances.len() != n_bodies {
             let seen = format!("{} entries", instances.len());
             return Err(bad(
@@ -179,8 +202,9 @@ impl System {
         }
 
         let commanded: Vec<usize> = (1..n_bodies).filter(|&i| roles[i] != Role::Passive).collect();
-        let n_cmd = commanded.iter().map(|&i| model.body(i).q.len()).sum();
-        let n_cmd_v = commanded.iter().map(|&i| model.body(i).v.len()).sum();
+        let n_cmd = commanded.iter().map(|&i| model.body(i).q.len()).sum::<usize>();
+        let n_cmd_v = commanded.iter().map(|&i| model.body(i).v.len()).sum::<usize>();
+        let (n_cmd, n_cmd_v) = (n_cmd + 7 * springs.len(), n_cmd_v + 6 * springs.len());
         let mut body_of_dof = vec![WORLD; model.n_v()];
         for body in 1..n_bodies {
             for dof in model.body(body).v.clone() {
@@ -197,6 +221,7 @@ impl System {
             friction,
             may_touch,
             commanded,
+            springs,
             n_cmd,
             n_cmd_v,
             variable_of_dof: Vec::new(),
@@ -278,6 +303,61 @@ impl System {
     /// Drive of each body's joint.
     pub fn roles(&self) -> &[Role] {
         &self.roles
+    }
+
+    /// Springs between frames and the poses that they are told: behind the joints in `q_cmd`, in this order.
+    pub fn springs(&self) -> impl ExactSizeIterator<Item = &CartesianSpring> {
+        self.springs.iter().map(|spring| &spring.given)
+    }
+
+    /// The command that asks for what is there at `q`: coordinates of commanded joints, poses of frames with a spring.
+    ///
+    /// # Panics
+    ///
+    /// If `q` is shorter than the model's.
+    pub fn command_at(&self, q: &[f64]) -> Vec<f64> {
+        let own = |&body: &usize| &q[self.model.body(body).q.clone()];
+        let mut command: Vec<f64> = self.commanded.iter().flat_map(own).copied().collect();
+        if !self.springs.is_empty() {
+            let mut kin = self.model.create_kinematics();
+            self.model.kinematics(q, &mut kin);
+            for spring in self.springs() {
+                let X = self.model.frame_pose(&kin, &spring.frame);
+                command.extend(X.rotation.to_array());
+                command.extend(X.translation.to_array());
+            }
+        }
+        command
+    }
+
+    /// Names in the order of `q_cmd`: coordinates, then of each spring `.qw .qx .qy .qz .x .y .z` behind its name.
+    pub fn command_names(&self) -> Vec<String> {
+        let names = self.model.coordinate_names();
+        let own = |&body: &usize| names[self.model.body(body).q.clone()].iter().cloned();
+        let suffixes = JointKind::Free.coordinate_suffixes();
+        self.commanded.iter().flat_map(own).chain(self.names_of_springs(suffixes)).collect()
+    }
+
+    /// Names in the order of `v_cmd` and of the reported effort: dofs, then of each spring `.wx .wy .wz .vx .vy .vz` behind
+    /// its name.
+    pub fn effort_names(&self) -> Vec<String> {
+        let names = self.model.dof_names();
+        let own = |&body: &usize| names[self.model.body(body).v.clone()].iter().cloned();
+        let suffixes = JointKind::Free.dof_suffixes();
+        self.commanded.iter().flat_map(own).chain(self.names_of_springs(suffixes)).collect()
+    }
+
+    /// Where the entries of each spring are in `v_cmd`, in the effort and in tangents of commands.
+    pub(crate) fn rates_of_springs(&self) -> impl Iterator<Item = Range<usize>> + use<> {
+        let (n, end) = (self.springs.len(), self.n_cmd_v);
+        (0..n).map(move |k| end - 6 * (n - k)..end - 6 * (n - k - 1))
+    }
+
+    fn names_of_springs(&self, suffixes: &'static [&'static str]) -> impl Iterator<Item = String> {
+        let of_one = move |s: &CartesianSpring| {
+            suffixes.iter().map(|x| format!("{}{x}", s.name)).collect::<Vec<_>>()
+        };
+        self.springs().flat_map(of_one)
     }
 
     /// Bodies whose joint is actuated or prescribed, ascending: the order of `q_cmd`.
@@ -412,7 +492,12 @@ fn bad(what: String, seen: String, rule: String) -> SystemError {
 /// Name of a number, its values, what is valid, and the same in words.
 type Rule<'a> = (&'static str, &'a [f64], fn(f64) -> bool, &'static str);
 
-fn check_roles(model: &Model, roles: &[Role]) -> Result<(), SystemError> {
+/// `held` tells the bodies whose joint may have no stiffness of its own: a spring holds a frame that it moves.
+fn check_roles(
+    model: &Model,
+    roles: &[Role],
+    held: impl Fn(usize) -> bool,
+) -> Result<(), SystemError> {
     if roles.len() != model.n_bodies() {
         let rule = format!("this model has {} bodies, the world included", model.n_bodies());
         return Err(bad("roles".into(), format!("{} entries", roles.len()), rule));
@@ -425,8 +510,13 @@ fn check_roles(model: &Model, roles: &[Role]) -> Result<(), SystemError> {
         }
         let Role::Actuated(actuator) = role else { continue };
         let n = body.v.len();
+        let stiffness: Rule<'_> = if held(index) {
+            ("stiffness", &actuator.stiffness, |k| k >= 0.0 && k.is_finite(), "≥ 0")
+        } else {
+            ("stiffness", &actuator.stiffness, |k| k > 0.0 && k.is_finite(), "> 0")
+        };
         let rules: [Rule<'_>; 3] = [
-            ("stiffness", &actuator.stiffness, |k| k > 0.0 && k.is_finite(), "> 0"),
+            stiffness,
             ("damping", &actuator.damping, |d| d >= 0.0 && d.is_finite(), "≥ 0"),
             ("effort limit", &actuator.effort_limit, |e| e > 0.0, "> 0"),
         ];

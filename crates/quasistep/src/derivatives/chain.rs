@@ -1,6 +1,7 @@
 //! Forward: a change of the inputs → a change of the outputs.
 
 use super::{DerivativeError, Derivatives, InputChange, OutputChange};
+use crate::cartesian::Six;
 use crate::formulation::edges::WAYS;
 use crate::system::{Role, System};
 use quasistep_math::Vec3;
@@ -181,6 +182,11 @@ impl Derivatives {
         }
         for (body, p_W, force) in &self.constants.wrenches {
             s.dF[*body].m_Wo_W += s.moves[*body].at(*p_W).cross(*force) * h;
+        }
+        for (pull, at) in work.load.cartesian.iter().zip(system.rates_of_springs()) {
+            let commanded = change.q_cmd.get(at).map_or(Six::ZERO, Six::from_slice);
+            let b = pull.body;
+            s.dF[b] += pull.change(s.moves[b], self.V[b], s.dV[b], commanded, h, dh);
         }
         model.gather(&mut s.dF);
         reset(&mut s.d, n_v, 0.0);

@@ -219,6 +219,13 @@ impl Derivatives {
             let y = force.cross(s.moves[*body].w_W) * h;
             s.dF[*body] += SpatialForce::at(*p_W, y, Vec3::ZERO);
         }
+        for (pull, at) in work.load.cartesian.iter().zip(system.rates_of_springs()) {
+            let gradient = pull.gradient(s.moves[pull.body], self.V[pull.body], h);
+            s.dF[pull.body] += gradient.motion;
+            s.dF2[pull.body] += gradient.twist;
+            out.q_cmd[at].copy_from_slice(&gradient.command.to_array());
+            out.time_step += gradient.time_step;
+        }
 
         // contacts; `dV`, `dV2` would be twists: their weights are forces
         let mut to_W: Vec<SpatialForce> = Vec::new();

@@ -25,7 +25,8 @@ pub(super) struct Memory {
     pub trees: Trees,
     second: Second,
     responses: Responses,
-    /// Gradients by `q` and by `Δq_cmd`: a row for each place, a column for each variable at hand.
+    /// Gradients by `q` and by `Δq_cmd`: a row for each place, a column for each variable at hand. Behind those by `Δq_cmd`
+    /// six rows for the command of each spring of a frame.
     by_q: Vec<f64>,
     by_change: Vec<f64>,
     /// Blocks of the island at hand.
@@ -123,9 +124,10 @@ impl Derivatives {
         let (n_v, h) = (system.model.n_v(), self.time_step);
         let Memory { trees, second, responses, by_q, by_change, blocks, .. } = memory;
         let C = responses.columns();
-        for rows in [&mut *by_q, &mut *by_change] {
+        let n_change = n_v + 6 * system.springs.len();
+        for (rows, n) in [(&mut *by_q, n_v), (&mut *by_change, n_change)] {
             rows.clear();
-            rows.resize(n_v * C, 0.0);
+            rows.resize(n * C, 0.0);
         }
         for &block in blocks.iter().filter(|block| **block < system.block_dims.len()) {
             let dim = system.block_dims[block];
@@ -173,6 +175,28 @@ impl Derivatives {
             let (block, at) = system.block_of_variable[variable as usize];
             if let Some(x) = responses.x(block as usize, at as usize) {
                 add(by_change, spring.dof, h * spring.stiffness, x);
+            }
+        }
+        let kin = &self.work.scan.kin;
+        for (k, pull) in self.work.load.cartesian.iter().enumerate() {
+            let own = (n_v + 6 * k) * C..(n_v + 6 * k + 6) * C;
+            let path = || trees.path(pull.body).iter().map(|c| &kin.columns[*c as usize]);
+            for column in path() {
+                let Some(variable) = system.variable_of_dof[column.dof as usize] else { continue };
+                let (block, at) = system.block_of_variable[variable as usize];
+                let Some(x) = responses.x(block as usize, at as usize) else { continue };
+                let by = pull.gradient(column.twist(), self.V[pull.body], h);
+                let rows = by_change[own.clone()].chunks_exact_mut(C);
+                for (row, by) in rows.zip(by.command.to_array()) {
+                    row.iter_mut().zip(x).for_each(|(to, x)| *to += by * x);
+                }
+                // rates of prescribed dofs that follow the command
+                for known in path().filter(|_| self.constants.secant) {
+                    if system.variable_of_dof[known.dof as usize].is_none() {
+                        let by = known.twist().dot(&by.twist) / h;
+                        add(by_change, known.dof as usize, by, x);
+                    }
+                }
             }
         }
         self.difference(system, memory);
@@ -230,6 +254,16 @@ impl Derivatives {
             let turns = if dof == first { model.turns_of_integral(body, v, h) } else { None };
             // three rows of a turn, or one
             let rows = if turns.is_some() { 3 } else { 1 };
+            let write = |from: &[f64], to: &mut [f64], width: usize, at: usize| {
+                if let Some([_, J]) = &turns {
+                    let turned = *J * Vec3::new(from[0], from[1], from[2]) * h;
+                    for k in 0..3 {
+                        to[(dof + k) * width + at] = turned[k];
+                    }
+                } else {
+                    to[dof * width + at] = h * from[0];
+                }
+            };
             for tree in 0..trees.places.len() {
                 // others do nothing to this island
                 if trees.blocks[tree].is_some_and(|(block, _)| !blocks.contains(&block)) {
@@ -237,22 +271,14 @@ impl Derivatives {
                 }
                 for place in trees.places[tree].clone() {
                     let by = trees.dof_at[place];
-                    let write = |from: &[f64], to: &mut [f64], width: usize, at: usize| {
-                        let from = &from[place * C + column..];
-                        if let Some([_, J]) = &turns {
-                            let turned = *J * Vec3::new(from[0], from[1], from[2]) * h;
-                            for k in 0..3 {
-                                to[(dof + k) * width + at] = turned[k];
-                            }
-                        } else {
-                            to[dof * width + at] = h * from[0];
-                        }
-                    };
-                    write(dq, by_q, n_v, by);
+                    write(&dq[place * C + column..], by_q, n_v, by);
                     if let Some(cmd) = trees.cmd_of_dof[by] {
-                        write(du, by_q_cmd, n_cmd, cmd);
+                        write(&du[place * C + column..], by_q_cmd, n_cmd, cmd);
                     }
                 }
+            }
+            for (k, cmd) in system.rates_of_springs().flatten().enumerate() {
+                write(&du[(n_v + k) * C + column..], by_q_cmd, n_cmd, cmd);
             }
             let start = turns.map_or(Mat3::IDENTITY, |[start, _]| start);
             for i in 0..rows {

@@ -86,7 +86,7 @@ impl StepKinks {
 pub struct InputChange {
     /// Configuration, on its tangent space, `n_v`: m, rad.
     pub q: Vec<f64>,
-    /// Command, on its tangent space, [`n_cmd_v`](System::n_cmd_v): m, rad.
+    /// Command, on its tangent space, [`n_cmd_v`](System::n_cmd_v): m, rad. A pose is turned in W and shifted.
     pub q_cmd: Vec<f64>,
     /// Rate of the command, `n_cmd_v`: m/s, rad/s.
     pub v_cmd: Vec<f64>,
@@ -98,9 +98,9 @@ pub struct InputChange {
     /// Friction `mu`, `mu_spin`, `mu_roll` of each contact of the report. A coefficient of 0 has no rows, and no
     /// derivative here.
     pub friction: Vec<f64>,
-    /// Stiffness of each commanded dof, `n_cmd_v`: N/m, N·m/rad. Prescribed dofs have none.
+    /// Stiffness of each commanded dof, `n_cmd_v`: N/m, N·m/rad. Prescribed dofs and springs of frames have none.
     pub stiffness: Vec<f64>,
-    /// Damping of each commanded dof, `n_cmd_v`: N·s/m, N·m·s/rad.
+    /// Damping of each commanded dof, `n_cmd_v`: N·s/m, N·m·s/rad; none of springs of frames.
     pub damping: Vec<f64>,
     /// Mass of each body, in kg, at fixed centre of mass; the inertia grows with it.
     pub mass: Vec<f64>,

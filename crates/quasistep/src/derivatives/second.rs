@@ -173,6 +173,7 @@ impl Second {
         cross_columns(system, kin, &d.V, v, &mut self.crossed);
         self.contacts(system, trees, d);
         self.weights(system, trees, d);
+        self.springs(system, trees, d);
         self.turned(system, trees, kin, &d.gathered, |_| 1.0);
         if d.inertia {
             self.momenta(system, trees, d);
@@ -310,6 +311,25 @@ impl Second {
                     let column = &kin.columns[c as usize];
                     let place = trees.place_of_dof[column.dof as usize] - first;
                     self.F[row + place] += column.twist().dot(&force);
+                }
+            }
+        }
+    }
+
+    /// Springs between frames and commands, whose forces change as their bodies move and turn.
+    fn springs(&mut self, system: &System, trees: &Trees, d: &Derivatives) {
+        let kin = &d.work.scan.kin;
+        for pull in &d.work.load.cartesian {
+            let (body, V) = (pull.body, d.V[pull.body]);
+            let first = trees.places_of(body).start;
+            for (column, row) in self.rows(system, trees, kin, body, body) {
+                let by = pull.gradient(column.twist(), V, d.time_step);
+                let force = by.motion + V.cross_dual(&by.twist);
+                for &c in trees.path(body) {
+                    let column = &kin.columns[c as usize];
+                    let place = trees.place_of_dof[column.dof as usize] - first;
+                    let turned = self.crossed[c as usize].dot(&by.twist);
+                    self.F[row + place] += column.twist().dot(&force) - turned;
                 }
             }
         }

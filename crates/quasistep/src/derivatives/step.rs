@@ -2,6 +2,7 @@
 
 use super::contact::ContactAt;
 use super::{DerivativeError, Derivatives, LimitAt, Mode, SpringAt, StepKinks};
+use crate::cartesian::Six;
 use crate::formulation::problem::{Law, Posed};
 use crate::formulation::{Formulation, Where, anitescu};
 use crate::load::Drive;
@@ -131,6 +132,11 @@ impl Derivatives {
             self.constants.wrenches.push((wrench.body, p_W, wrench.force_W));
             self.forces[wrench.body] += SpatialForce::at(p_W, wrench.force_W, wrench.torque_W);
         }
+        for spring in &work.load.cartesian {
+            let V = self.V[spring.body];
+            let V_F = Six(V.w_W, V.at(spring.p_WF));
+            self.forces[spring.body] += spring.on_body(V_F, h);
+        }
         self.constants.tau.clone_from(&input.tau);
         self.per_h.clone_from(&self.forces);
         self.forces.iter_mut().for_each(|f| *f = *f * h);
@@ -237,7 +243,7 @@ impl Derivatives {
                 on_error,
                 limited: None,
             };
-            if limit.is_finite() && limited_of((K * stretch).abs() > limit) {
+            if limit.is_finite() && K > 0.0 && limited_of((K * stretch).abs() > limit) {
                 spring.limited = Some(limit.copysign(stretch));
             }
             self.springs.push(spring);

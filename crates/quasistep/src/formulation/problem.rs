@@ -234,7 +234,7 @@ impl Problem {
                     c -= h * D * load.v_cmd[i];
                 }
                 let limit = actuator.effort_limit[k];
-                if limit.is_finite() {
+                if limit.is_finite() && K > 0.0 {
                     // the same spring with a force that saturates: a Huber cost on this rate
                     program.push_saturation(Saturation {
                         index: system.variable_of_dof[i].expect("it has a place"),
@@ -249,6 +249,21 @@ impl Problem {
                 program.P(block, row)[row] += P;
             }
             program.c(block)[row] += c;
+        }
+        // springs between frames and commands couple all dofs that move the frame
+        for spring in &load.cartesian {
+            spring.entries(h, |i, j, entry| {
+                let Some((block, row)) = place(i) else { return };
+                match place(j) {
+                    Some((_, column)) => program.P(block, row)[column] += entry,
+                    None => program.c(block)[row] += entry * load.v_known[j],
+                }
+            });
+            spring.generalised(spring.pull(), |dof, force| {
+                if let Some((block, row)) = place(dof) {
+                    program.c(block)[row] -= h * force;
+                }
+            });
         }
     }
 

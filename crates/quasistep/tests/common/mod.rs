@@ -118,6 +118,7 @@ impl World {
             friction: PairFriction::Minimum,
             friction_exceptions: Vec::new(),
             excluded: self.excluded,
+            springs: Vec::new(),
         }
     }
 }
