@@ -29,6 +29,9 @@ pub const SCENES: [&str; 13] = [
 /// run of their own.
 pub const CONTROLLED_SCENES: [&str; 3] = ["point_robot", "planar_hand", "planar_pusher"];
 
+/// Names of the scenes whose motion leaves the rows of their steps: they take substeps.
+pub const SWEPT_SCENES: [&str; 1] = ["tunnel"];
+
 /// Root of the checkout.
 pub fn root() -> PathBuf {
     PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("..")

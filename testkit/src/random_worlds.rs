@@ -172,6 +172,7 @@ pub fn random_world(seed: u64) -> RandomWorld {
         geoms,
         instances: (0..roles.len() as u32).collect(),
         roles,
+        springs: Vec::new(),
         friction: PairFriction::Minimum,
         friction_exceptions: Vec::new(),
         excluded: Vec::new(),

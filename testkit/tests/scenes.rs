@@ -3,7 +3,7 @@
 
 use quasistep::Tally;
 use std::ops::ControlFlow;
-use testkit::{CONTROLLED_SCENES, SCENES, scene, scene_path};
+use testkit::{CONTROLLED_SCENES, SCENES, SWEPT_SCENES, scene, scene_path};
 
 #[test]
 fn every_scene_file_is_in_the_list() {
@@ -14,7 +14,7 @@ fn every_scene_file_is_in_the_list() {
         .filter_map(|name| name.strip_suffix(".yml").map(str::to_owned))
         .collect();
     found.sort();
-    let all = SCENES.iter().chain(&CONTROLLED_SCENES);
+    let all = SCENES.iter().chain(&CONTROLLED_SCENES).chain(&SWEPT_SCENES);
     let mut listed: Vec<String> = all.map(|s| (*s).to_owned()).collect();
     listed.sort();
     assert_eq!(found, listed);

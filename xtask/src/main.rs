@@ -1,6 +1,7 @@
 //! Project tasks. `cargo xtask ci` is what CI runs and what to run before a commit.
 
 mod architecture;
+mod circles;
 mod licences;
 mod python;
 mod readme;
@@ -73,6 +74,7 @@ fn lint() -> Result<(), Failure> {
         .env("RUSTDOCFLAGS", "-D warnings")
         .run("documentation")?;
     architecture::check()?;
+    circles::check()?;
     licences::check()
 }
 

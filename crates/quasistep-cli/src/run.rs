@@ -9,7 +9,7 @@ use crate::view;
 use indicatif::{ProgressBar, ProgressStyle};
 use quasistep::{Formulation, Tally};
 use quasistep_record::{write_contacts_csv, write_states_csv};
-use quasistep_scene::Scene;
+use quasistep_scene::{Scene, overlaps_in_words};
 use std::io::IsTerminal;
 use std::ops::ControlFlow;
 use std::path::{Path, PathBuf};
@@ -35,6 +35,9 @@ pub fn run(arguments: &RunArgs, quiet: bool) -> Result<(), Failure> {
         }
         for warning in &scene.warnings {
             eprintln!("warning: {warning}");
+        }
+        for line in overlaps_in_words(&scene.pairs_at_start().unwrap_or_default()) {
+            eprintln!("warning: {line}; it may shrink, and not grow");
         }
     }
 

@@ -87,22 +87,29 @@ impl fmt::Display for Contents {
 /// Most overlapping pairs that are named, the deepest; of more it says how many.
 const NAMED: usize = 8;
 
+/// Pairs that overlap at the start, a line for each, of those that are given with the nearest first.
+pub fn overlaps_in_words(pairs: &[NearestPair]) -> Vec<String> {
+    // a nanometre is rounding on any robot's scale
+    let deep = pairs.iter().filter(|pair| pair.distance < -1e-9);
+    let mut lines: Vec<String> = deep
+        .map(|NearestPair { a, b, distance }| {
+            format!("overlap at the start: {a} and {b}, {:.3e} m deep", -distance)
+        })
+        .collect();
+    if lines.len() > NAMED + 1 {
+        let more = lines.len() - NAMED;
+        lines.truncate(NAMED);
+        lines.push(format!("and {more} more pairs that overlap"));
+    }
+    lines
+}
+
 impl FirstStep {
     /// How the scene starts, as `quasistep check` says it.
     pub fn in_words(&self, scene: &Scene) -> String {
         let margin = scene.params.contact_margin;
         let n = self.report.contacts.len();
-        let deep = self.pairs.iter().filter(|pair| pair.distance < -1e-9);
-        let mut lines: Vec<String> = deep
-            .map(|NearestPair { a, b, distance }| {
-                format!("overlap at the start: {a} and {b}, {:.3e} m deep", -distance)
-            })
-            .collect();
-        if lines.len() > NAMED + 1 {
-            let more = lines.len() - NAMED;
-            lines.truncate(NAMED);
-            lines.push(format!("and {more} more pairs that overlap"));
-        }
+        let mut lines = overlaps_in_words(&self.pairs);
         if lines.is_empty() {
             lines.push(match self.pairs.first() {
                 Some(NearestPair { a, b, distance }) => {

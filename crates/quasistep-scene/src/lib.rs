@@ -57,7 +57,7 @@ mod urdf_model;
 mod words;
 
 pub use cloud::CloudReport;
-pub use contents::Contents;
+pub use contents::{Contents, overlaps_in_words};
 pub use control::{ControlModel, ControlSection, ControlWeights};
 pub use error::SceneError;
 pub use facts::{Fact, FactResult};

@@ -5,7 +5,6 @@ use quasistep::{
     ContactMode, ForceUniqueness, MotionUniqueness, State, StepError, StepInput, StepParams,
     StepReport, Uniqueness, Workspace, Wrench,
 };
-use quasistep_geometry::signed_distance;
 use quasistep_record::{self as record, Contact, Finish, Frame, Mode, Recording};
 use std::collections::BTreeMap;
 use std::ops::ControlFlow;
@@ -155,29 +154,30 @@ impl Scene {
         let mut input = StepInput::default();
         self.sample(self.params.time_step, &mut input);
         let report = self.system.step_with(&mut state, &input, &self.params, &mut work)?.clone();
-        let model = self.system.model();
-        let mut kin = model.create_kinematics();
-        model.kinematics(&self.start.q, &mut kin);
-        let mut distances: BTreeMap<(u32, u32), f64> = BTreeMap::new();
-        for c in &report.contacts {
-            let distance = if c.phi < 0.0 {
-                // the report's is along the face over which a deep body leaves: another one may be nearer
-                let [a, b] = [c.geom_a, c.geom_b].map(|geom| &self.system.geoms()[geom as usize]);
-                let [X_WA, X_WB] = [a, b].map(|geom| kin.X_WB[geom.body] * geom.X_BG);
-                signed_distance(&a.shape, &X_WA, &b.shape, &X_WB).phi
-            } else {
-                c.phi
-            };
-            let least = distances.entry((c.body_a, c.body_b)).or_insert(distance);
-            *least = least.min(distance);
+        Ok(FirstStep { report, pairs: self.pairs_at_start()? })
+    }
+
+    /// Pairs of bodies within the contact margin at the start, the nearest first.
+    ///
+    /// # Errors
+    ///
+    /// A start that is no configuration.
+    pub fn pairs_at_start(&self) -> Result<Vec<NearestPair>, StepError> {
+        let params = &self.params;
+        let near = self.system.linearise(&self.start.q, params.gravity, params.contact_margin)?;
+        let mut distances: BTreeMap<(usize, usize), f64> = BTreeMap::new();
+        for contact in &near.contacts {
+            let [a, b] = [contact.geom_a, contact.geom_b].map(|g| self.system.geoms()[g].body);
+            let least = distances.entry((a, b)).or_insert(contact.phi);
+            *least = least.min(contact.phi);
         }
-        let name = |body: u32| model.body(body as usize).name.clone();
+        let name = |body: usize| self.system.model().body(body).name.clone();
         let mut pairs: Vec<NearestPair> = distances
             .into_iter()
             .map(|((a, b), distance)| NearestPair { a: name(a), b: name(b), distance })
             .collect();
         pairs.sort_by(|x, y| x.distance.total_cmp(&y.distance));
-        Ok(FirstStep { report, pairs })
+        Ok(pairs)
     }
 
     /// Runs the scene and asks after every step with exact Coulomb friction whether its answer is the only

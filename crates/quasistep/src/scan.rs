@@ -230,6 +230,13 @@ impl Scan {
         self.points[self.range(pair)].iter().map(|p| p.point.phi).reduce(f64::min)
     }
 
+    /// Distance of a pair, in m, and its normal, if the pair's patch is known here.
+    pub fn nearest(&self, pair: (u32, u32)) -> Option<(f64, Vec3)> {
+        let points = &self.points[self.range(pair)];
+        let least = points.iter().min_by(|x, y| x.point.phi.total_cmp(&y.point.phi))?;
+        (least.kind == PointKind::Patch).then_some((least.point.phi, least.point.n_AB_W))
+    }
+
     /// True if a pair has near points.
     pub fn is_near(&self, pair: (u32, u32)) -> bool {
         !self.range(pair).is_empty()

@@ -82,7 +82,9 @@ struct Check {
 struct End {
     X_WA: Pose,
     X_WB: Pose,
-    distance: Distance,
+    /// Signed distance, in m, and its unit normal from A into B.
+    phi: f64,
+    n_AB_W: Vec3,
 }
 
 /// Where a pair first comes nearer than it may.
@@ -313,11 +315,15 @@ impl Sweep {
         let [A, B] = [i, j].map(|geom| &system.geoms[geom].shape);
         let [start, end] = ends.map(|scan| {
             let (X_WA, X_WB) = (scan.X_WG(i), scan.X_WG(j));
-            End { X_WA, X_WB, distance: self.narrow.signed_distance(A, &X_WA, B, &X_WB) }
+            let (phi, n_AB_W) = scan.nearest((a, b)).unwrap_or_else(|| {
+                let d = self.narrow.signed_distance(A, &X_WA, B, &X_WB);
+                (d.phi, d.n_AB_W)
+            });
+            End { X_WA, X_WB, phi, n_AB_W }
         });
         let [bulge_a, bulge_b] =
             [i, j].map(|geom| self.bounds[system.geoms[geom].body].bulge(system.sizes[geom].reach));
-        let floor = floor(start.distance.phi);
+        let floor = floor(start.phi);
         self.checks.push(Check {
             a,
             b,
@@ -357,13 +363,13 @@ impl Sweep {
         halvings: u32,
     ) -> Option<(Breach, End)> {
         let width = to - from;
-        let broken = !(check.end.distance.phi >= check.floor);
+        let broken = !(check.end.phi >= check.floor);
         if !broken && is_clear(system, check, width) {
             return None;
         }
         let fine = from > 0.0 && check.travel * width <= check.allowed;
         if broken && fine || halvings == MAX_HALVINGS {
-            let (pair, phi) = ((check.a, check.b), check.end.distance.phi);
+            let (pair, phi) = ((check.a, check.b), check.end.phi);
             return Some((Breach { pair, clear: from, broken: to, phi }, check.end));
         }
         let middle = 0.5 * (from + to);
@@ -372,8 +378,8 @@ impl Sweep {
         self.place(system, q, middle, &mut q_middle);
         let [X_WA, X_WB] = [a, b].map(|g| system.model.pose(&q_middle, g.body) * g.X_BG);
         self.q = q_middle;
-        let distance = self.narrow.signed_distance(&a.shape, &X_WA, &b.shape, &X_WB);
-        let there = End { X_WA, X_WB, distance };
+        let d = self.narrow.signed_distance(&a.shape, &X_WA, &b.shape, &X_WB);
+        let there = End { X_WA, X_WB, phi: d.phi, n_AB_W: d.n_AB_W };
         let (left, right) = (Check { end: there, ..*check }, Check { start: there, ..*check });
         self.breach_of(system, q, &left, from, middle, halvings + 1)
             .or_else(|| self.breach_of(system, q, &right, middle, to, halvings + 1))
@@ -388,13 +394,14 @@ impl Sweep {
         params: &StepParams,
     ) -> Meeting {
         let [A, B] = [check.a, check.b].map(|geom| &system.geoms[geom as usize].shape);
-        let End { X_WA, X_WB, distance } = place;
+        let End { X_WA, X_WB, .. } = place;
         self.patch.clear();
         let margin = params.contact_margin;
         self.narrow.contact_patch(A, X_WA, B, X_WB, margin, &mut self.patch);
         if self.patch.is_empty() {
             // nearer than the margin only by rounding
-            let Distance { phi, p_WCa, p_WCb, n_AB_W } = *distance;
+            let Distance { phi, p_WCa, p_WCb, n_AB_W } =
+                self.narrow.signed_distance(A, X_WA, B, X_WB);
             self.patch.push(ContactPoint { phi, p_WCa, p_WCb, n_AB_W, feature: 0 });
         }
         self.patch.sort_unstable_by_key(|p| p.feature);
@@ -405,12 +412,12 @@ impl Sweep {
 /// True if a pair cannot come nearer than it may within an interval that is this share of the motion.
 fn is_clear(system: &System, check: &Check, width: f64) -> bool {
     let Check { start, end, floor, .. } = check;
-    if start.distance.phi + end.distance.phi - check.travel * width >= 2.0 * floor {
+    if start.phi + end.phi - check.travel * width >= 2.0 * floor {
         return true;
     }
     let [A, B] = [check.a, check.b].map(|geom| &system.geoms[geom as usize].shape);
     let chord = |n: Vec3| [start, end].map(|at| -reach(B, &at.X_WB, -n) - reach(A, &at.X_WA, n));
-    let (f, g) = (chord(start.distance.n_AB_W), chord(end.distance.n_AB_W));
+    let (f, g) = (chord(start.n_AB_W), chord(end.n_AB_W));
     // the least of the greater of two lines: at an end, or where they cross
     let mut least = f[0].max(g[0]).min(f[1].max(g[1]));
     let (d0, d1) = (f[0] - g[0], f[1] - g[1]);
