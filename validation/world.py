@@ -10,6 +10,7 @@ import json
 import subprocess
 import time
 import xml.etree.ElementTree as ET
+from collections import Counter
 from copy import deepcopy
 from dataclasses import dataclass
 from itertools import combinations
@@ -20,6 +21,10 @@ import numpy as np
 import yaml
 from machine import executable
 from mujoco import rollout
+
+
+# MuJoCo's own coefficients of spin and roll, which contacts of three dimensions do not use
+SPIN_AND_ROLL = (0.005, 0.0001)
 
 
 @dataclass
@@ -69,11 +74,14 @@ class World:
         self.equalities = ET.SubElement(self.root, "equality")
         # for each entry of q: the MuJoCo joint and its entry of qpos
         self.places: list[tuple[str, int]] = [("", 0)] * len(self.coordinates)
+        # for each follower of a mimic joint: its joint, the entry of q that leads it, factor and offset
+        self.followers: list[tuple[str, int, float, float]] = []
         for body in self.data["bodies"]:
             self.add_body(body)
         self.geoms = [self.add_geom(k, geom) for k, geom in enumerate(self.data["geoms"])]
-        self.set_friction()
-        self.exclude_pairs(ET.SubElement(self.root, "contact"))
+        contact = ET.SubElement(self.root, "contact")
+        self.set_friction(contact)
+        self.exclude_pairs(contact)
         self.add_drives(ET.SubElement(self.root, "actuator"))
 
     def refuse(self, what: str) -> ValueError:
@@ -114,12 +122,15 @@ class World:
         elif kind == "planar":
             axes = (("slide", "1 0 0"), ("slide", "0 1 0"), ("hinge", "0 0 1"))
             for k, (part, axis) in enumerate(axes):
-                ET.SubElement(element, "joint", name=f"{full}.{k}", type=part, axis=axis)
+                slide = ET.SubElement(element, "joint", name=f"{full}.{k}", type=part, axis=axis)
+                slide.set("damping", str(body["joint_damping"][k]))
+                slide.set("frictionloss", str(body["joint_friction"][k]))
                 self.places[first + k] = (f"{full}.{k}", 0)
         elif kind in ("hinge", "slide"):
             own = ET.SubElement(element, "joint", name=full, type=kind, axis=numbers(joint["axis"]))
             if body["mimic"]:
                 leader, factor, offset = body["mimic"]
+                self.followers.append((full, *self.led_by(body)))
                 leader = self.data["bodies"][leader - 1]["joint_name"]
                 ET.SubElement(
                     self.equalities,
@@ -133,8 +144,8 @@ class World:
                 low, high = self.limits.get(first, (None, None))
                 if low is not None and high is not None:
                     own.set("range", numbers([low, high]))
-                own.set("damping", str(body.get("joint_damping", 0.0)))
-                own.set("frictionloss", str(body.get("joint_friction", 0.0)))
+                own.set("damping", str(body["joint_damping"][0]))
+                own.set("frictionloss", str(body["joint_friction"][0]))
         elif kind != "fixed":
             raise self.refuse(f"a {kind} joint")
         if body["mass"] > 0:
@@ -146,6 +157,14 @@ class World:
                 mass=str(body["mass"]),
                 fullinertia=numbers([xx, yy, zz, xy, xz, yz]),
             )
+
+    def led_by(self, body: dict) -> tuple[int, float, float]:
+        """The entry of q that gives a hinge or slide its value, times a factor, plus an offset."""
+        if not body["mimic"]:
+            return body["q"][0], 1.0, 0.0
+        leader, factor, offset = body["mimic"]
+        entry, own_factor, own_offset = self.led_by(self.data["bodies"][leader - 1])
+        return entry, factor * own_factor, factor * own_offset + offset
 
     def add_geom(self, index: int, geom: dict) -> ET.Element:
         """A collision shape."""
@@ -160,14 +179,15 @@ class World:
             attributes["size"] = "5 5 0.1"
         else:
             attributes["size"] = numbers(shape["size"])
+        attributes["name"] = f"geom{index}"
         return ET.SubElement(self.elements[geom["body"]], "geom", type=kind, **attributes)
 
-    def set_friction(self) -> None:
+    def set_friction(self, contact: ET.Element) -> None:
         """Gives every geometry the coefficient of its pairs.
 
-        MuJoCo takes the greater of two coefficients, or that of the geometry with priority. That can say a scene's
-        rule if all pairs without a priority have one coefficient, and so have those of each geometry that has it:
-        here those that never move.
+        MuJoCo takes the greater of two coefficients, or that of the geometry with priority: here of those that never
+        move. All of them get the coefficient that most of their pairs have; pairs with another one are named,
+        one by one.
         """
         bodies = self.data["bodies"]
 
@@ -177,21 +197,27 @@ class World:
             )
 
         fixed = [still(geom["body"]) for geom in self.data["geoms"]]
-        own: dict[int, set[float]] = {}
-        moving = {mu for a, b, mu in self.data["pairs"] if not (fixed[a] or fixed[b])}
-        for a, b, mu in self.data["pairs"]:
-            for k in (a, b):
-                own.setdefault(k, set()).add(mu)
-        if len(moving) > 1:
-            raise self.refuse(f"pairs of moving shapes with frictions {sorted(moving)}")
+        pairs = self.data["pairs"]
+
+        def usual(own) -> float:
+            seen = Counter(mu for a, b, mu in pairs if own(a, b))
+            return max(seen, key=seen.__getitem__, default=0.0)
+
+        moving = usual(lambda a, b: not (fixed[a] or fixed[b]))
+        of = [
+            usual(lambda a, b, k=k: k in (a, b)) if fixed[k] else moving for k in range(len(fixed))
+        ]
         for k, element in enumerate(self.geoms):
-            mu = own.get(k, {0.0}) if fixed[k] else moving or {0.0}
-            if len(mu) > 1:
-                raise self.refuse(f"a fixed shape with frictions {sorted(mu)}")
-            element.set("friction", numbers([*mu, 0.005, 0.0001]))
+            element.set("friction", numbers([of[k], *SPIN_AND_ROLL]))
             element.set("condim", "3")
             if fixed[k]:
                 element.set("priority", "1")
+        for a, b, mu in pairs:
+            if mu != of[a if fixed[a] else b]:
+                # of two directions of sliding, then spin and roll
+                friction = numbers([mu, mu, SPIN_AND_ROLL[0], *SPIN_AND_ROLL[1:] * 2])
+                names = {f"geom{k}": self.geoms[g].get("name") for k, g in ((1, a), (2, b))}
+                ET.SubElement(contact, "pair", **names, friction=friction, condim="3")
 
     def exclude_pairs(self, contact: ET.Element) -> None:
         """Pairs of bodies that never touch, one by one."""
@@ -232,15 +258,22 @@ class World:
                 controls[:, k] += drive["damping"][0] / drive["stiffness"][0] * rates[:, k]
         return controls
 
+    def set_q(self, model: mujoco.MjModel, data: mujoco.MjData, q) -> np.ndarray:
+        """Sets the configuration, quasistep's `q`, and returns where its entries are in `qpos`."""
+        at = np.array(
+            [model.jnt_qposadr[model.joint(name).id] + k for name, k in self.places], dtype=int
+        )
+        data.qpos[at] = q
+        for name, entry, factor, offset in self.followers:
+            data.qpos[model.jnt_qposadr[model.joint(name).id]] = factor * q[entry] + offset
+        return at
+
     def simulate(self, settings: Settings) -> Run:
         """Steps MuJoCo through the scene; everything but stepping is left out of the time."""
         model = mujoco.MjModel.from_xml_string(self.to_mjcf(settings))
         controls = self.controls(settings.timestep)
         data = mujoco.MjData(model)
-        at = np.array(
-            [model.jnt_qposadr[model.joint(name).id] + k for name, k in self.places], dtype=int
-        )
-        data.qpos[at] = self.data["start"]
+        at = self.set_q(model, data, self.data["start"])
         mujoco.mj_forward(model, data)
         spec = mujoco.mjtState.mjSTATE_FULLPHYSICS  # time, qpos, qvel, …
         state = np.empty((len(controls) + 1, mujoco.mj_stateSize(model, spec)))

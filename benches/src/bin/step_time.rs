@@ -24,6 +24,9 @@ struct Arguments {
     /// Also print the poses of this body: rows of t, qw, qx, qy, qz, x, y, z
     #[arg(long, value_name = "MODEL/LINK")]
     body: Option<String>,
+    /// Also print the states: rows of t and q
+    #[arg(long)]
+    states: bool,
 }
 
 fn main() -> ExitCode {
@@ -74,6 +77,8 @@ fn time_steps(arguments: &Arguments) -> Result<Value, Box<dyn Error>> {
         });
         poses = rows.collect::<Vec<_>>().into();
     }
+    let rows = states.iter().filter(|_| arguments.states);
+    let rows: Vec<Vec<f64>> = rows.map(|s| [&[s.time], s.q.as_slice()].concat()).collect();
     let total: u64 = step_ns.iter().sum();
     step_ns.sort_unstable();
     Ok(json!({
@@ -84,6 +89,7 @@ fn time_steps(arguments: &Arguments) -> Result<Value, Box<dyn Error>> {
         "simulated_s": step_ns.len() as f64 * h,
         "cpu_ns": { "total": total, "median": step_ns.get(step_ns.len() / 2) },
         "poses": poses,
+        "states": rows,
     }))
 }
 

@@ -2,21 +2,23 @@
 //!
 //! `cargo run --release -p benches --bin world -- scenes/door.yml --step 0.01 --step 0.002`
 //!
-//! Prints one JSON object: bodies, joints, shapes, drives, pairs that may touch, the start, and for each step size
-//! the command at the end of every step. SI units; quaternions `[w, x, y, z]`; a pose is a quaternion and a place.
+//! Prints one JSON object: bodies, joints, shapes, drives, pairs that may touch, the start, for each step size
+//! the command at the end of every step, and for each random configuration what the model says there. SI units;
+//! quaternions `[w, x, y, z]`; a pose is a quaternion and a place.
 
-#![allow(non_snake_case)] // monogram notation: X_BG
+#![allow(non_snake_case)] // monogram notation: X_BG, and M, J
 
 use clap::Parser;
 use quasistep::{DampingOn, Geom, Role, StepInput, System};
 use quasistep_geometry::Shape;
 use quasistep_math::{Pose, Vec3};
-use quasistep_model::{Body, JointKind};
+use quasistep_model::{Frame, JointKind, Model};
 use quasistep_scene::Scene;
 use serde_json::{Value, json};
 use std::error::Error;
 use std::path::PathBuf;
 use std::process::ExitCode;
+use testkit::random_lcs::Stream;
 
 /// Prints a scene's world as JSON
 #[derive(Parser)]
@@ -26,6 +28,9 @@ struct Arguments {
     /// Sample the commands at this step size, in s; may be repeated
     #[arg(long = "step", value_name = "H")]
     steps: Vec<f64>,
+    /// Random configurations at which poses, Jacobians, mass matrix and gravity forces are printed
+    #[arg(long, value_name = "N", default_value_t = 0)]
+    configurations: usize,
 }
 
 fn main() -> ExitCode {
@@ -44,7 +49,8 @@ fn main() -> ExitCode {
 fn world(arguments: &Arguments) -> Result<Value, Box<dyn Error>> {
     let scene = Scene::load_with(&arguments.scene, &[])?;
     let system = &scene.system;
-    let bodies: Vec<Value> = system.model().bodies().iter().skip(1).map(body).collect();
+    let bodies: Vec<Value> =
+        (1..system.model().n_bodies()).map(|k| body(system.model(), k)).collect();
     let geoms = system.geoms().iter().map(geom).collect::<Result<Vec<_>, _>>()?;
     let n = geoms.len();
     let all = (0..n).flat_map(|a| (a + 1..n).map(move |b| (a, b)));
@@ -55,6 +61,8 @@ fn world(arguments: &Arguments) -> Result<Value, Box<dyn Error>> {
     let commands: Vec<Value> = (arguments.steps.iter())
         .map(|&h| json!({ "step_size_s": h, "q_cmd": commands(&scene, h) }))
         .collect();
+    let configurations: Vec<Value> =
+        (0..arguments.configurations).map(|k| configuration(&scene, k)).collect();
     let finite = |x: f64| if x.is_finite() { json!(x) } else { Value::Null };
     let limits: Vec<Value> = (system.model().limits().iter())
         .map(|l| json!([l.q_index, finite(l.lower), finite(l.upper)]))
@@ -71,7 +79,37 @@ fn world(arguments: &Arguments) -> Result<Value, Box<dyn Error>> {
         "geoms": geoms,
         "pairs": pairs,
         "commands": commands,
+        "configurations": configurations,
     }))
+}
+
+/// The `k`-th random configuration, and for all bodies but the world: poses, Jacobians of their frames (`6 × n_v`,
+/// angular velocity first), then the mass matrix (`n_v × n_v`, kg, kg·m, kg·m²) and the forces of gravity (N, N·m).
+/// All joints move: free and planar ones turn and shift by up to 1 rad and 1 m from their start.
+fn configuration(scene: &Scene, k: usize) -> Value {
+    let model = scene.system.model();
+    let base = scene.random_configuration(k);
+    let mut random = Stream::new(k as u64);
+    let mut v = vec![0.0; model.n_v()];
+    for body in model.bodies().iter().filter(|body| body.joint.n_v() > 1) {
+        v[body.v.clone()].fill_with(|| random.signed());
+    }
+    let mut q = base.clone();
+    model.integrate(&base, &v, 1.0, &mut q);
+    let mut kin = model.create_kinematics();
+    model.kinematics(&q, &mut kin);
+    let n_v = model.n_v();
+    let mut J = vec![0.0; 6 * n_v];
+    let bodies: Vec<Value> = (1..model.n_bodies())
+        .map(|body| {
+            model.frame_jacobian(&kin, &Frame::of_body(body), &mut J);
+            json!({ "pose": pose(&kin.X_WB[body]), "jacobian": J })
+        })
+        .collect();
+    let (mut M, mut tau) = (vec![0.0; n_v * n_v], vec![0.0; n_v]);
+    model.mass_matrix(&kin, &mut M);
+    model.gravity_force(&kin, Vec3::from(scene.params.gravity), &mut tau);
+    json!({ "q": q, "bodies": bodies, "mass_matrix": M, "gravity_force": tau })
 }
 
 /// Commands at the end of each step of size `h`, in s: one row a step.
@@ -89,7 +127,9 @@ fn pose(X: &Pose) -> Value {
     json!({ "quat": X.rotation.to_array(), "xyz": X.translation.to_array() })
 }
 
-fn body(body: &Body) -> Value {
+/// A body; resistance of its joint's dofs in N·s/m, N·m·s/rad, N and N·m.
+fn body(model: &Model, index: usize) -> Value {
+    let body = model.body(index);
     let joint = match body.joint {
         JointKind::Fixed => json!({ "type": "fixed" }),
         JointKind::Revolute { axis } | JointKind::Continuous { axis } => {
@@ -108,6 +148,9 @@ fn body(body: &Body) -> Value {
         "joint_name": body.joint_name,
         "joint": joint,
         "q": [body.q.start, body.q.end],
+        "v": [body.v.start, body.v.end],
+        "joint_damping": model.damping()[body.v.clone()],
+        "joint_friction": model.friction()[body.v.clone()],
         "mimic": body.mimic.map(|m| json!([m.body, m.multiplier, m.offset])),
         "mass": inertia.mass,
         "com": inertia.com.to_array(),

@@ -4,8 +4,8 @@ use crate::mesh::Mesh;
 use quasistep_math::Vec3;
 use quasistep_mesh::Part;
 use quasistep_record::{DrawnGeometry, DrawnShape, Image, Paint};
-use std::collections::BTreeMap;
-use std::path::Path;
+use std::collections::{BTreeMap, BTreeSet};
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 /// Steps of 1 m that corners are drawn to. No screen shows less, and a recording holds a third of the digits.
@@ -70,9 +70,29 @@ pub(crate) fn drawn_parts(mesh: &Mesh, scale: [f64; 3], shape: &DrawnShape) -> V
     looks.into_iter().enumerate().map(drawn).collect()
 }
 
-/// What of a mesh's looks is not drawn, a sentence each.
-pub(crate) fn notes(path: &Path, mesh: &Mesh) -> Vec<String> {
-    mesh.notes.iter().map(|note| format!("{}: {note}", path.display())).collect()
+/// What of the looks of meshes is not drawn, by kind: a sentence on the first mesh, and all of them.
+#[derive(Default)]
+pub(crate) struct Notes(BTreeMap<String, (String, BTreeSet<PathBuf>)>);
+
+impl Notes {
+    /// Takes over those of a mesh.
+    pub fn add(&mut self, path: &Path, mesh: &Mesh) {
+        for note in &mesh.notes {
+            let kind = note.split(':').next().unwrap_or_default();
+            let first = || (format!("{}: {note}", path.display()), BTreeSet::new());
+            let (_, meshes) = self.0.entry(kind.to_owned()).or_insert_with(first);
+            meshes.insert(path.to_owned());
+        }
+    }
+
+    /// A sentence for each kind.
+    pub fn into_warnings(self) -> impl Iterator<Item = String> {
+        self.0.into_values().map(|(first, meshes)| match meshes.len() - 1 {
+            0 => first,
+            1 => format!("{first}; and so with another mesh"),
+            n => format!("{first}; and so with {n} more meshes"),
+        })
+    }
 }
 
 fn mean_color(colors: &[[u8; 3]]) -> [f32; 4] {

@@ -16,6 +16,9 @@ const STIFFNESS: [f64; 2] = [100.0, 1e4];
 const DECAY: f64 = 0.05;
 /// Motion of the command in the scene, in rad and m.
 const STROKE: [f64; 2] = [0.3, 0.03];
+/// Places on the command's way at which the robot's lowest point is sought: between two of them a point of a hinge
+/// dips by at most 1 − cos(0.3 rad / 64) = 1.1e-5 of its radius.
+const SAMPLES: usize = 32;
 
 /// True for the file of a robot rather than of a scene.
 pub(crate) fn is_model(path: &Path) -> bool {
@@ -26,7 +29,7 @@ pub(crate) fn is_model(path: &Path) -> bool {
 /// The text of a scene in `folder` around the robot in `path`: springs at its joints, a floor, a command to edit.
 ///
 /// Stiffness and damping follow the joints' effort limits. Joints start at 0, or amid limits that exclude it. The
-/// floor is below all that moves. A model without a moving joint is an object: it lies free on the floor.
+/// floor is below all that moves, also as the command leads it. A model without a moving joint is an object: it lies free on the floor.
 ///
 /// # Errors
 ///
@@ -40,31 +43,58 @@ pub fn scene_of_model(path: &Path, folder: &Path) -> Result<String, SceneError> 
     let draft = text_of(&robot, &name, &address, 0.0);
     let file = path.display().to_string();
     let scene = Scene::parse(&draft, &file, &name, folder, &[])?;
-    let lowest = lowest_moving(&scene);
+    let lowest =
+        lowest_moving(&scene, commanded(&robot).map(|j| (format!("{name}.{}", j.name), j)));
     Ok(text_of(&robot, &name, &address, lowest))
 }
 
-/// Height of the lowest point of a shape that moves, in m.
-fn lowest_moving(scene: &Scene) -> f64 {
+/// Height of the lowest point of a shape that moves, at the start and as the command leads this joint, in m.
+fn lowest_moving(scene: &Scene, commanded: Option<(String, &urdf::Joint)>) -> f64 {
     let system = &scene.system;
     let model = system.model();
     let mut kin = model.create_kinematics();
-    model.kinematics(&scene.start.q, &mut kin);
-    let moving = system.geoms().iter().filter(|geom| !model.path(geom.body).is_empty());
-    let heights = moving.map(|g| g.shape.aabb(&(kin.X_WB[g.body] * g.X_BG)).min.z);
-    let lowest = heights.fold(f64::INFINITY, f64::min);
+    let mut lowest = f64::INFINITY;
+    let mut q = scene.start.q.clone();
+    let own = commanded.and_then(|(name, joint)| {
+        let index = model.coordinate_names().iter().position(|n| *n == name)?;
+        Some((index, stroke(joint)))
+    });
+    for k in 0..=SAMPLES {
+        if let Some((index, (start, end))) = own {
+            q[index] = start + (end - start) * k as f64 / SAMPLES as f64;
+        }
+        model.kinematics(&q, &mut kin);
+        let moving = system.geoms().iter().filter(|geom| !model.path(geom.body).is_empty());
+        let heights = moving.map(|g| g.shape.aabb(&(kin.X_WB[g.body] * g.X_BG)).min.z);
+        lowest = heights.fold(lowest, f64::min);
+    }
     if lowest.is_finite() { lowest } else { 0.0 }
+}
+
+/// The joint that the scene's command leads: the first with the widest stroke of its kind, else the first with any.
+fn commanded(robot: &Urdf) -> Option<&urdf::Joint> {
+    let width = |joint: &&urdf::Joint| {
+        let (start, end) = stroke(joint);
+        let full = STROKE[usize::from(is_slide(&joint.kind) == Some(true))];
+        ((end - start) / full).abs()
+    };
+    let joints = drives(robot);
+    let widest = joints.iter().map(width).fold(0.0, f64::max);
+    joints.into_iter().find(|joint| width(joint) >= widest)
+}
+
+/// Joints with springs, from the root outwards.
+fn drives(robot: &Urdf) -> Vec<&urdf::Joint> {
+    let order = robot.tree.order.iter();
+    order
+        .filter_map(|&link| robot.tree.joint_of[link].map(|k| &robot.joints[k]))
+        .filter(|joint| is_slide(&joint.kind).is_some() && joint.mimic.is_none())
+        .collect()
 }
 
 /// `lowest`: height of the lowest point that moves.
 fn text_of(robot: &Urdf, name: &str, address: &str, lowest: f64) -> String {
-    let moving: Vec<&urdf::Joint> = robot
-        .tree
-        .order
-        .iter()
-        .filter_map(|&link| robot.tree.joint_of[link].map(|k| &robot.joints[k]))
-        .filter(|joint| is_slide(&joint.kind).is_some() && joint.mimic.is_none())
-        .collect();
+    let moving = drives(robot);
     let has_mass = robot.links.iter().any(|l| l.inertial.is_some_and(|i| i.mass > 0.0));
     let is_object = moving.is_empty() && has_mass;
     // a tenth of a millimetre below what moves
@@ -99,7 +129,7 @@ fn text_of(robot: &Urdf, name: &str, address: &str, lowest: f64) -> String {
         "  floor: {{joint: fixed, pose: {{xyz: [0, 0, {}]}}, shape: {{half_space: {{}}}}}}",
         round(floor)
     );
-    if let Some(joint) = moving.first() {
+    if let Some(joint) = commanded(robot) {
         let (start, end) = stroke(joint);
         let coordinate = quoted(&format!("{name}.{}", joint.name));
         let _ = writeln!(

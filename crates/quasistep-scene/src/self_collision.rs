@@ -23,27 +23,21 @@ pub struct SelfCollisions {
 }
 
 impl Scene {
-    /// Tries random configurations: hinges and slides uniformly within their limits (a turn to each side and a
-    /// metre where they have none), all other joints as they start. The same number gives the same
-    /// configurations.
-    pub fn self_collisions(&self, configurations: usize) -> SelfCollisions {
-        let system = &self.system;
-        let model = system.model();
-        let mut ranges: Vec<(usize, [f64; 2])> = Vec::new();
-        for index in 1..model.n_bodies() {
-            let body = model.body(index);
+    /// The `k`-th random configuration: hinges and slides uniformly within their limits (a turn to each side and a
+    /// metre where they have none), all other joints as they start. The same `k` gives the same configuration.
+    pub fn random_configuration(&self, k: usize) -> Vec<f64> {
+        let model = self.system.model();
+        let mut ranges: BTreeMap<usize, [f64; 2]> = BTreeMap::new();
+        for body in model.bodies().iter().filter(|body| !body.q.is_empty()) {
             let range = match body.joint {
                 JointKind::Revolute { .. } | JointKind::Continuous { .. } => PI,
                 JointKind::Prismatic { .. } => SLIDE,
                 _ => continue,
             };
-            if !body.q.is_empty() {
-                ranges.push((body.q.start, [-range, range]));
-            }
+            ranges.insert(body.q.start, [-range, range]);
         }
         for limit in model.limits() {
-            let own = ranges.iter_mut().find(|(q, _)| *q == limit.q_index as usize);
-            if let Some((_, [lower, upper])) = own {
+            if let Some([lower, upper]) = ranges.get_mut(&(limit.q_index as usize)) {
                 if limit.lower.is_finite() {
                     *upper += limit.lower - *lower;
                     *lower = limit.lower;
@@ -54,17 +48,25 @@ impl Scene {
                 }
             }
         }
+        let mut q = self.start.q.clone();
+        for (i, [lower, upper]) in ranges {
+            // the upper 53 bits fill a double's digits
+            let part = (mix(mix(k as u64) ^ i as u64) >> 11) as f64 / (1_u64 << 53) as f64;
+            q[i] = lower + part * (upper - lower);
+        }
+        q
+    }
+
+    /// Tries the first random configurations.
+    pub fn self_collisions(&self, configurations: usize) -> SelfCollisions {
+        let system = &self.system;
+        let model = system.model();
         let mut counts: BTreeMap<[usize; 2], usize> = BTreeMap::new();
         for [a, b] in system.own_pairs() {
             counts.insert([a, b], 0);
         }
-        let mut q = self.start.q.clone();
         for k in 0..configurations {
-            for &(i, [lower, upper]) in &ranges {
-                // the upper 53 bits fill a double's digits
-                let part = (mix(mix(k as u64) ^ i as u64) >> 11) as f64 / (1_u64 << 53) as f64;
-                q[i] = lower + part * (upper - lower);
-            }
+            let q = self.random_configuration(k);
             let touching: BTreeSet<[usize; 2]> = system
                 .self_overlaps(&q, 0.0)
                 .into_iter()

@@ -2,7 +2,7 @@
 
 use crate::assembly::{Assembly, Defaults, MASSLESS, NewBody, Rules, coordinates_of};
 use crate::document::{At, Map};
-use crate::drawn_mesh::{drawn_parts, notes};
+use crate::drawn_mesh::{Notes, drawn_parts};
 use crate::error::SceneError;
 use crate::friction::Given;
 use crate::joints::{Settings, chain, start};
@@ -66,6 +66,7 @@ pub(crate) fn add(
     }
     let joint_index: BTreeMap<&str, usize> =
         robot.joints.iter().enumerate().map(|(k, j)| (j.name.as_str(), k)).collect();
+    let mut notes = Notes::default();
     for &link in order {
         let joint = robot.tree.joint_of[link].map(|k| &robot.joints[k]);
         let inertial = robot.links[link].inertial.as_ref();
@@ -146,8 +147,9 @@ pub(crate) fn add(
             }
         };
         let body = assembly.add_body(body)?;
-        add_shapes(assembly, body, &robot, link, defaults, at)?;
+        add_shapes(assembly, body, &robot, link, defaults, at, &mut notes)?;
     }
+    assembly.warnings.extend(notes.into_warnings());
     assembly
         .never_touch
         .extend(robot.never_touch.iter().map(|pair| pair.map(|link| body_of_link[link])));
@@ -172,6 +174,7 @@ fn add_shapes(
     link: usize,
     defaults: &Defaults,
     at: &At<'_>,
+    notes: &mut Notes,
 ) -> Result<(), SceneError> {
     let link = &robot.links[link];
     let grey = [0.7, 0.7, 0.72, 1.0];
@@ -183,7 +186,7 @@ fn add_shapes(
             Geometry::Mesh { path, scale } => {
                 match mesh::read_looks(path, &mut assembly.textures) {
                     Ok(mesh) => {
-                        assembly.warnings.extend(notes(path, &mesh));
+                        notes.add(path, &mesh);
                         let shape = DrawnShape {
                             body,
                             name,

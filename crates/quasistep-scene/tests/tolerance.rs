@@ -102,7 +102,7 @@ fn shapes_without_extent_and_lost_pictures_are_left_out() {
     let scene = warned(
         "point",
         &format!("<link name=\"a\">{}{point}</link>", inertial(1.0, [1.0; 3])),
-        &[":2:", "sphere of size 0"],
+        &[":2:", "shapes of size 0"],
     );
     assert!(scene.system.geoms().is_empty());
     let lost = "<visual><geometry><mesh filename=\"package://gone/a.stl\"/></geometry></visual>";
@@ -272,6 +272,30 @@ fn a_robot_file_makes_a_scene_that_runs() {
     folder.file("ball.urdf", &format!("<robot name=\"ball\">{}</robot>", link("ball", 0.0)));
     let scene = Scene::load(folder.0.join("ball.urdf")).unwrap();
     assert_eq!((scene.system.model().n_v(), scene.start.q[6]), (6, 0.1));
+}
+
+/// A leg beside its hip swings down before it comes up: the floor is below its way, and a joint that its limits hold is
+/// not told to move.
+#[test]
+fn the_floor_of_a_robot_file_is_below_its_command() {
+    let folder = Folder::new("floor");
+    let foot = "<collision><origin xyz=\"0 -1 0\"/><geometry><sphere radius=\"0.1\"/></geometry></collision>";
+    let robot = format!(
+        "<robot name=\"leg\"><link name=\"a\"/><link name=\"b\"/><link name=\"c\">{}{foot}</link>\n\
+         <joint name=\"held\" type=\"revolute\"><parent link=\"a\"/><child link=\"b\"/>\
+         <limit lower=\"0\" upper=\"0\" effort=\"9\" velocity=\"1\"/></joint>\n\
+         <joint name=\"hip\" type=\"continuous\"><parent link=\"b\"/><child link=\"c\"/></joint></robot>",
+        inertial(1.0, [1.0; 3])
+    );
+    folder.file("leg.urdf", &robot);
+    let mut scene = Scene::load(folder.0.join("leg.urdf")).unwrap_or_else(|e| panic!("{e}"));
+    let says_so = |w: &String| w.contains("leg.urdf:2: joint `held`") && w.contains("cannot move");
+    assert_eq!(scene.warnings.iter().filter(|w| says_so(w)).count(), 1, "{:?}", scene.warnings);
+    scene.duration = 1.0;
+    let run = scene.run(None, &mut |_| std::ops::ControlFlow::Continue(()));
+    let q = &run.recording.frames.last().unwrap().q;
+    // a damper of 0.05 s behind the command
+    assert!(q[0] == 0.0 && (q[1] - 0.3).abs() < 0.01, "{q:?}");
 }
 
 #[test]

@@ -1,6 +1,6 @@
 //! Pairs of links that files say never touch: SRDF and Drake's filter groups.
 
-use super::findings::Findings;
+use super::findings::{Findings, Kind};
 use super::xml::{Source, Xml};
 use crate::document::unknown;
 use crate::error::SceneError;
@@ -101,4 +101,4 @@ pub(crate) fn read_srdf(
     Ok((pairs, findings.into_warnings()))
 }
 
-const UNKNOWN_LINK: &str = "in disable_collisions and not in the robot: without effect";
+const UNKNOWN_LINK: Kind = ("link", "in disable_collisions and not in the robot: without effect");

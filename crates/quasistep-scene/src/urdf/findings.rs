@@ -9,16 +9,31 @@ pub(crate) struct Findings<'f> {
     pub file: &'f str,
     warnings: Vec<String>,
     /// By what was found: where first, and the names.
-    grouped: BTreeMap<&'static str, (usize, Vec<String>)>,
+    grouped: BTreeMap<Kind, (usize, Vec<String>)>,
     ignored: BTreeMap<String, usize>,
 }
 
+/// An oddity that many parts of a robot may have: the word for such a part, what was found and what was done.
+pub(super) type Kind = (&'static str, &'static str);
+
 /// A link whose mass is given as 0.
-pub(crate) const FRAMES: &str = "mass 0: taken as frames without inertia";
+pub(crate) const FRAMES: Kind = ("link", "mass 0: taken as frames without inertia");
 /// A link with collision shapes and no `<inertial>`.
-pub(crate) const SHAPES_WITHOUT_MASS: &str = "shapes but no <inertial>: taken as massless";
+pub(crate) const SHAPES_WITHOUT_MASS: Kind =
+    ("link", "shapes but no <inertial>: taken as massless");
 /// A visual whose mesh is not there.
-pub(crate) const MISSING_VISUALS: &str = "a visual mesh that was not found: not drawn";
+pub(crate) const MISSING_VISUALS: Kind = ("link", "a visual mesh that was not found: not drawn");
+/// A box, sphere, cylinder or capsule without extent.
+pub(crate) const EMPTY_SHAPES: Kind = ("link", "shapes of size 0: left out");
+/// A joint with damping or dry friction: what a driven one does is the scene's to say.
+pub(crate) const DYNAMICS: Kind = (
+    "joint",
+    "<dynamics> holds where joints are passive; of driven ones give `damping` and `friction` in the scene",
+);
+/// A fixed joint that is to follow another one.
+pub(crate) const FIXED_FOLLOWERS: Kind = ("joint", "<mimic> of a fixed joint: it stays fixed");
+/// A joint whose limits are one place.
+pub(crate) const NO_RANGE: Kind = ("joint", "lower and upper limit are the same: it cannot move");
 
 impl<'f> Findings<'f> {
     pub fn new(file: &'f str) -> Self {
@@ -35,8 +50,8 @@ impl<'f> Findings<'f> {
         self.warnings.push(format!("{error}; {done}"));
     }
 
-    /// Something that many links of a robot have in common.
-    pub fn group(&mut self, kind: &'static str, line: usize, name: &str) {
+    /// Something that many parts of a robot have in common.
+    pub fn group(&mut self, kind: Kind, line: usize, name: &str) {
         let (_, names) = self.grouped.entry(kind).or_insert_with(|| (line, Vec::new()));
         if names.last().is_none_or(|last| last != name) {
             names.push(name.to_owned());
@@ -53,10 +68,10 @@ impl<'f> Findings<'f> {
     /// All of it, a line each.
     pub fn into_warnings(self) -> Vec<String> {
         let Self { file, mut warnings, grouped, ignored } = self;
-        for (kind, (line, names)) in grouped {
+        for ((part, kind), (line, names)) in grouped {
             let names: Vec<&str> = names.iter().map(String::as_str).collect();
-            let links = if names.len() == 1 { "link" } else { "links" };
-            warnings.push(format!("{file}:{line}: {links} {}: {kind}", list_some(&names)));
+            let s = if names.len() == 1 { "" } else { "s" };
+            warnings.push(format!("{file}:{line}: {part}{s} {}: {kind}", list_some(&names)));
         }
         if !ignored.is_empty() {
             let tags: Vec<String> =

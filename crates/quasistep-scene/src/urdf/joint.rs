@@ -1,6 +1,7 @@
 //! `<joint>`: how a link hangs on its parent.
 
 use super::Reader;
+use super::findings::FIXED_FOLLOWERS;
 use super::link::axis;
 use super::xml::Xml;
 use crate::error::SceneError;
@@ -98,8 +99,7 @@ pub(super) fn read(
     let dynamics = at.child("dynamics");
     let mimic = match at.child("mimic") {
         Some(mimic) if matches!(kind, JointType::Fixed) => {
-            let text = format!("joint `{name}`: <mimic> of a fixed joint: it stays fixed");
-            reader.findings.warn(mimic.line(), text);
+            reader.findings.group(FIXED_FOLLOWERS, mimic.line(), name);
             None
         }
         Some(mimic) => Some(MimicOf {

@@ -1,7 +1,7 @@
 //! `<link>`: inertia and shapes.
 
 use super::Reader;
-use super::findings::{FRAMES, MISSING_VISUALS, SHAPES_WITHOUT_MASS};
+use super::findings::{EMPTY_SHAPES, FRAMES, MISSING_VISUALS, SHAPES_WITHOUT_MASS};
 use super::xml::Xml;
 use crate::error::SceneError;
 use quasistep_math::{Mat3, Pose, Vec3};
@@ -216,8 +216,7 @@ fn geometry(
     if smallest > 0.0 {
         return Ok(Some(geometry));
     }
-    let text = format!("link `{link}`: a {} of size 0: left out", shape.tag());
-    reader.findings.warn(shape.line(), text);
+    reader.findings.group(EMPTY_SHAPES, shape.line(), link);
     Ok(None)
 }
 

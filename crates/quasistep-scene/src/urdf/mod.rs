@@ -22,7 +22,7 @@ pub(crate) use tree::Tree;
 use crate::document::unknown;
 use crate::error::SceneError;
 use crate::files;
-use findings::Findings;
+use findings::{DYNAMICS, Findings, NO_RANGE};
 use link::Materials;
 use std::collections::BTreeMap;
 use std::path::Path;
@@ -150,16 +150,13 @@ fn parse(
     let tree = Tree::new(&root, &links, &joints)?;
     let never_touch = filters::drake_groups(&root, &find_link)?;
     findings.ignore(root.other_tags(&READ));
-    // one line for all joints: what a driven joint does is the scene's to say
-    if let Some(joint) = joints.iter().find(|j| j.damping > 0.0 || j.friction > 0.0) {
-        findings.warn(
-            joint.line,
-            format!(
-                "<dynamics> of joint `{}` (and others) holds where joints are passive; of driven ones give `damping` and \
-                 `friction` in the scene",
-                joint.name
-            ),
-        );
+    for joint in joints.iter().filter(|j| j.damping > 0.0 || j.friction > 0.0) {
+        findings.group(DYNAMICS, joint.line, &joint.name);
+    }
+    for joint in joints.iter().filter(|j| j.mimic.is_none()) {
+        if joint.limits.is_some_and(|[lower, upper]| lower >= upper) {
+            findings.group(NO_RANGE, joint.line, &joint.name);
+        }
     }
     Ok(Urdf { links, joints, tree, never_touch, warnings: findings.into_warnings() })
 }
