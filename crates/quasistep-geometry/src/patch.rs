@@ -53,7 +53,7 @@ impl Clipper {
         let (face_a, along_a) = aligned(a, n_AB_W);
         let (face_b, along_b) = aligned(b, -n_AB_W);
         let exact = along_a.max(along_b) >= FLAT;
-        if !exact && along_a.min(along_b) < NEARLY {
+        if !exact && flatness(a, along_a, n_AB_W).min(flatness(b, along_b, n_AB_W)) < NEARLY {
             return false;
         }
         let a_is_reference = (along_a >= FLAT || !exact) && along_a >= along_b - PREFER_A;
@@ -281,6 +281,15 @@ fn is_flat(n: Vec3, points: &[ContactPoint]) -> bool {
         let r = place(p);
         (first.phi + slope_u * r.dot(u) + slope_w * r.dot(w) - p.phi).abs() <= SAME
     })
+}
+
+/// Cosine of the angle between a core's flat side and the plane square to `n`: of its best face, or of a segment, which lies
+/// flat on a face that it juts over.
+fn flatness(core: &Core, along: f64, n: Vec3) -> f64 {
+    match core.points[..] {
+        [p, q] => (q - p).try_normalize().map_or(along, |u| u.cross(n).norm()),
+        _ => along,
+    }
 }
 
 /// The face best aligned with `n`, and the cosine; the first of equals.

@@ -143,6 +143,30 @@ fn capsule_on_box_and_plane_has_its_two_ends() {
 }
 
 /// A box that rests on a box trembles by rounding; normal and features must not notice.
+/// A capsule juts over the edge of a box, as a peg held between two pads does. Tilted either way it touches that edge or the
+/// box's face, and keeps both ends of what they share, each with its own distance.
+#[test]
+fn tilted_capsule_that_juts_over_an_edge_keeps_both_ends() {
+    let capsule = Shape::Capsule { radius: 0.1, half_length: 0.3 };
+    for tilt in [-0.03, -1e-3, -1e-4, -2e-5, 0.0, 2e-5, 1e-4, 1e-3, 0.03_f64] {
+        // along x, its left end in the middle of the box, its right one 0.1 m beyond the box
+        let turn = Quat::from_rotation_vector(Vec3::Y * (FRAC_PI_2 + tilt));
+        let X = Pose { rotation: turn, translation: Vec3::new(0.3, 0.02, 0.101) };
+        let points = patch(&cube(0.5), &at(0.0, 0.0, -0.5), &capsule, &X, 0.05);
+        assert_eq!(points.len(), 2, "{tilt}: {points:?}");
+        well_formed(&points, 0.05);
+        let d = signed_distance(&cube(0.5), &at(0.0, 0.0, -0.5), &capsule, &X);
+        let [low, high] = if tilt < 0.0 { [0.0, 0.5] } else { [0.5, 0.0] };
+        for (x, is_nearest) in [(low, true), (high, false)] {
+            let point = points.iter().find(|p| (p.p_WCb.x - x).abs() < 0.01).unwrap();
+            // the axis's height above the face there less the radius, to the cosine of the tilt
+            let height = 0.101 - (x - 0.3) * tilt - 0.1;
+            assert!((point.phi - height).abs() < 0.2 * tilt * tilt + 1e-12, "{tilt}: {point:?}");
+            assert!(!is_nearest || (point.phi - d.phi).abs() < 1e-12, "{tilt}: {point:?}, {d:?}");
+        }
+    }
+}
+
 #[test]
 fn noise_changes_neither_normal_nor_features() {
     let mut s = Samples::new(7);
