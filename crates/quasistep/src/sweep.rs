@@ -29,7 +29,7 @@ use quasistep_model::JointKind;
 /// Most halvings of a step's interval. What is not clear by then counts as an overlap: a pair that stays within a thousandth
 /// of its travel of the limit.
 const MAX_HALVINGS: u32 = 10;
-/// What rounding may add to an overlap that a step begins with, in m: distances are exact to this.
+/// What rounding may add to an overlap, in m: distances are exact to this.
 const ROUNDING: f64 = 1e-9;
 /// Normals of a half-space that differ by less are one.
 const SAME_NORMAL: f64 = 1e-12;
@@ -302,8 +302,12 @@ impl Sweep {
     ) {
         let (i, j) = (a as usize, b as usize);
         let allowed = system.allowed_overlap(i, j, params.max_overlap);
-        // an overlap that is there may shrink, and not grow
-        let floor = |phi: f64| -allowed.max(-phi) - ROUNDING;
+        // An overlap that is there may shrink, and not grow. What is deep may leave along a curve that first goes a little
+        // deeper.
+        let floor = |phi: f64| {
+            let deep = phi < -2.0 * allowed;
+            (if deep { phi - allowed } else { phi.min(-allowed) }) - ROUNDING
+        };
         // what leaves an overlap along another way than the shortest may lengthen that one
         if phi[0] == f64::NEG_INFINITY {
             return;

@@ -95,7 +95,7 @@ fn push(finger: JointKind, role: Role, cone: Cone, rate: PrescribedRate, turning
     unit(&mut q[n - 7..]);
     let mut q_cmd = q[..if free { 7 } else { 1 }].to_vec();
     if free {
-        q_cmd.copy_from_slice(&[0.95, -0.05, 0.1, 0.2, -0.1, 0.02, 0.01]);
+        q_cmd.copy_from_slice(&[0.978, 0.085, -0.1, 0.065, -0.145, 0.012, 0.001]);
         unit(&mut q_cmd);
     } else {
         q_cmd[0] = -0.09;
@@ -105,7 +105,6 @@ fn push(finger: JointKind, role: Role, cone: Cone, rate: PrescribedRate, turning
         time_step: 0.05,
         inertia: Inertia::Mass,
         prescribed_rate: rate,
-        // the finger turns by a third of its arm
         max_overlap: 0.005,
         formulation: Formulation::Anitescu { cone },
         ..StepParams::default()
@@ -218,8 +217,8 @@ fn joints_that_carry_and_follow_others() {
     q[6..10].copy_from_slice(&[0.99, 0.05, 0.1, -0.02]);
     unit(&mut q[6..10]);
     let mut q_cmd = q[..4].to_vec();
-    q_cmd[0] += 0.2;
-    q_cmd[2] -= 0.1;
+    q_cmd[0] += 0.03;
+    q_cmd[2] -= 0.015;
     let input = StepInput { q_cmd, ..StepInput::default() };
     for cone in [Cone::Pyramid(4), Cone::Round] {
         let params = StepParams {
