@@ -35,11 +35,15 @@ class Settings:
     """
 
     timestep: float
+    # time constant of contacts, s, and their least stiffness, 0 to 1 (solref, solimp); None: MuJoCo's
+    contact_time: float | None = None
+    contact_stiffness: float = 0.99
     cone: str = "pyramidal"
     impratio: float = 1.0
     island: str = "enable"
     integrator: str = "Euler"
     multiccd: str = "disable"
+    noslip_iterations: int = 0
 
 
 @dataclass
@@ -55,11 +59,12 @@ class Run:
 class World:
     """A scene file, translated; models differ by their settings only."""
 
-    def __init__(self, path: Path, steps: list[float]) -> None:
+    def __init__(self, path: Path, steps: list[float], configurations: int = 0) -> None:
         self.path = path
         self.facts = yaml.safe_load(path.read_text(encoding="utf-8")).get("facts", [])
         command = [executable("world"), path]
         command += [word for h in steps for word in ("--step", str(h))]
+        command += ["--configurations", str(configurations)]
         out = subprocess.run(command, check=True, capture_output=True).stdout
         self.data = json.loads(out)
         self.duration = self.data["duration_s"]
@@ -98,8 +103,15 @@ class World:
             cone=settings.cone,
             impratio=str(settings.impratio),
             integrator=settings.integrator,
+            noslip_iterations=str(settings.noslip_iterations),
             gravity=numbers(self.data["gravity"]),
         )
+        if settings.contact_time is not None:
+            default = ET.SubElement(root, "default")
+            for kind in ("geom", "pair"):
+                solver = {"solref": f"{settings.contact_time} 1"}
+                solver["solimp"] = f"{settings.contact_stiffness} 0.999 0.0001"
+                ET.SubElement(default, kind, **solver)
         ET.SubElement(option, "flag", island=settings.island, multiccd=settings.multiccd)
         ET.indent(root)
         return ET.tostring(root, encoding="unicode")

@@ -1,8 +1,10 @@
-//! CPU time of the contact patch of every pair of collision shapes whose boxes are near, where a scene starts:
+//! CPU time of the contact patch of every pair of collision shapes whose boxes are near, where a scene
+//! starts or at random configurations:
 //!
 //! `cargo run --release -p benches --bin pair_time -- scenes/robots/panda_push.yml`
 //!
-//! Prints one JSON array: shapes, their numbers of corners, distance in m, points, and the median time in µs.
+//! Prints one JSON array: configuration, shapes, their numbers of corners, distance in m, points, and the median time
+//! in µs.
 
 #![allow(non_snake_case)] // monogram notation: X_WA
 
@@ -26,6 +28,9 @@ struct Arguments {
     /// Also pairs that never touch, and pairs that are far from one another
     #[arg(long)]
     all: bool,
+    /// Random configurations instead of the start
+    #[arg(long, value_name = "N")]
+    configurations: Option<usize>,
 }
 
 /// Calls between two looks at the clock, and looks.
@@ -33,7 +38,7 @@ const CALLS: u32 = 20;
 const LOOKS: usize = 51;
 
 fn main() -> Result<(), Box<dyn Error>> {
-    let Arguments { scene, changes, all } = Arguments::parse();
+    let Arguments { scene, changes, all, configurations } = Arguments::parse();
     let changes: Result<Vec<(String, String)>, String> = changes
         .iter()
         .map(|text| {
@@ -45,16 +50,19 @@ fn main() -> Result<(), Box<dyn Error>> {
     let system = &scene.system;
     let (geoms, margin) = (system.geoms(), scene.params.contact_margin);
     let mut kin = system.model().create_kinematics();
-    system.model().kinematics(&scene.start.q, &mut kin);
-    let poses: Vec<_> = geoms.iter().map(|g| kin.X_WB[g.body] * g.X_BG).collect();
     let mut rows: Vec<Value> = Vec::new();
     let mut narrow = NarrowPhase::new();
-    for i in 0..geoms.len() {
+    let random = configurations.map(|n| (0..n).map(|k| scene.random_configuration(k)).collect());
+    let tried: Vec<Vec<f64>> = random.unwrap_or_else(|| vec![scene.start.q.clone()]);
+    let pairs = (0..tried.len()).flat_map(|k| (0..geoms.len()).map(move |i| (k, i)));
+    for (k, i) in pairs {
+        system.model().kinematics(&tried[k], &mut kin);
+        let poses: Vec<_> = geoms.iter().map(|g| kin.X_WB[g.body] * g.X_BG).collect();
         for j in i + 1..geoms.len() {
             let (a, b) = (&geoms[i], &geoms[j]);
             let boxes = [(a, i), (b, j)].map(|(g, k)| g.shape.aabb(&poses[k]));
-            let near = boxes[0].near(&boxes[1], margin) && system.may_touch(i, j);
-            if a.body == b.body || !(all || near) {
+            let near = boxes[0].near(&boxes[1], margin);
+            if a.body == b.body || !(all || near && system.may_touch(i, j)) {
                 continue;
             }
             let mut points = Vec::new();
@@ -72,7 +80,7 @@ fn main() -> Result<(), Box<dyn Error>> {
             times.sort_by(f64::total_cmp);
             let phi = narrow.signed_distance(&a.shape, &poses[i], &b.shape, &poses[j]).phi;
             rows.push(json!({
-                "a": a.name, "b": b.name, "corners": [corners(&a.shape), corners(&b.shape)],
+                "configuration": k, "near": near, "a": a.name, "b": b.name, "corners": [corners(&a.shape), corners(&b.shape)],
                 "distance_m": phi, "points": points.len(), "median_us": times[LOOKS / 2],
             }));
         }
