@@ -7,8 +7,18 @@ use quasistep_math::Vec3;
 const ROOM: f64 = 1e-9;
 const ROUNDING: f64 = 1e-14;
 
-/// Ends of an edge, and their heights along an axis.
-type Line = ([Vec3; 2], [f64; 2]);
+/// A point on an edge that is less than this from its end is the end, in m: far below the tolerance of 1e-9 m.
+const STEEP: f64 = 1e-13;
+
+/// An edge: its ends, and a ball around it.
+#[derive(Clone, Copy, Debug)]
+struct Line {
+    ends: [Vec3; 2],
+    /// Heights of the ends along an axis: the least and the greatest.
+    heights: [f64; 2],
+    middle: Vec3,
+    half_length: f64,
+}
 
 /// Reusable memory of a search; holds no meaning.
 #[derive(Debug, Default)]
@@ -18,11 +28,23 @@ pub(crate) struct Memory {
     lines: [Vec<Line>; 2],
 }
 
+/// Where a corner is to the farthest one.
+#[derive(Clone, Copy, Debug, PartialEq)]
+enum Level {
+    Far,
+    Near,
+    /// Near, and the end of an edge that is among the features.
+    Held,
+}
+
 /// Features of a core that may hold a closest point.
 #[derive(Debug, Default)]
 pub(crate) struct Near {
-    level: Vec<bool>,
-    points: Vec<u32>,
+    heights: Vec<f64>,
+    level: Vec<Level>,
+    /// Edges of `faces`.
+    around: Vec<u32>,
+    pub points: Vec<u32>,
     pub faces: Vec<u32>,
     edges: Vec<u32>,
 }
@@ -40,15 +62,23 @@ impl Near {
         }
     }
 
-    /// Becomes the features with a corner that is at most `reach` m below the farthest one along `n`.
-    pub fn find(&mut self, core: &Core, n: Vec3, reach: f64) {
-        let top = core.points.iter().map(|p| p.dot(n)).fold(f64::NEG_INFINITY, f64::max);
-        let Self { level, points, faces, edges } = self;
+    /// Becomes the features with a corner that is at most `reach` m below the farthest one along `n`. The wanted point
+    /// is at most `gap` m below it: on an edge that falls away steeply it is the upper end, for which one edge is
+    /// enough.
+    pub fn find(&mut self, core: &Core, n: Vec3, reach: f64, gap: f64) {
+        let Self { heights, level, around, points, faces, edges } = self;
+        heights.clear();
+        heights.extend(core.points.iter().map(|p| p.dot(n)));
+        let top = heights.iter().copied().fold(f64::NEG_INFINITY, f64::max);
         level.clear();
-        level.extend(core.points.iter().map(|p| p.dot(n) >= top - reach));
-        let near = |k: &u32| level[*k as usize];
         points.clear();
-        points.extend((0..core.points.len() as u32).filter(near));
+        for (k, h) in (0_u32..).zip(&*heights) {
+            let is_near = *h >= top - reach;
+            level.push(if is_near { Level::Near } else { Level::Far });
+            if is_near {
+                points.push(k);
+            }
+        }
         faces.clear();
         edges.clear();
         match core.hull() {
@@ -59,8 +89,41 @@ impl Near {
             }
             None => faces.extend(0..core.faces.len() as u32),
         }
-        let ends = |k: &u32| core.edges()[*k as usize].vertices.iter().any(near);
-        edges.extend((0..core.edges().len() as u32).filter(ends));
+        around.clear();
+        if core.is_solid() {
+            for f in &*faces {
+                core.edges_of(*f, around);
+            }
+            around.sort_unstable();
+            around.dedup();
+        } else {
+            around.extend(0..core.edges().len() as u32);
+        }
+        // level ones first: their ends need no other
+        for wanted in [2, 1] {
+            for &k in &*around {
+                let edge = core.edges()[k as usize];
+                let ends = edge.vertices.map(|v| v as usize);
+                let near = ends.map(|v| level[v] != Level::Far);
+                if near.into_iter().filter(|n| *n).count() != wanted {
+                    continue;
+                }
+                let upper = ends[usize::from(!near[0])];
+                let [u, w] = ends.map(|v| core.points[v]);
+                let falls = (heights[ends[0]] - heights[ends[1]]).abs();
+                if wanted == 1
+                    && level[upper] == Level::Held
+                    && gap * (u - w).norm() <= STEEP * falls
+                {
+                    continue;
+                }
+                for end in ends.into_iter().zip(near).filter(|e| e.1) {
+                    level[end.0] = Level::Held;
+                }
+                edges.push(k);
+            }
+        }
+        edges.sort_unstable();
     }
 }
 
@@ -130,8 +193,14 @@ pub(crate) fn closest_among(
     for (list, (core, near)) in lines.iter_mut().zip([(a, near_a), (b, near_b)]) {
         list.clear();
         let line = |ends: [u32; 2]| {
-            let ends = ends.map(|k| core.points[k as usize]);
-            (ends, ends.map(|p| p.dot(axis)))
+            let [p, q] = ends.map(|k| core.points[k as usize]);
+            let [g, h] = [p.dot(axis), q.dot(axis)];
+            Line {
+                ends: [p, q],
+                heights: [g.min(h), g.max(h)],
+                middle: (p + q) * 0.5,
+                half_length: (q - p).norm() * 0.5,
+            }
         };
         if core.edges().is_empty() {
             list.push(line([0, 0]));
@@ -139,12 +208,15 @@ pub(crate) fn closest_among(
         list.extend(near.edges.iter().map(|&k| line(core.edges()[k as usize].vertices)));
     }
     let [lines_a, lines_b] = &*lines;
-    for &([p1, q1], high) in lines_a {
-        let high = high[0].max(high[1]);
-        for &([p2, q2], low) in lines_b {
-            if low[0].min(low[1]) - high > reach {
+    for one in lines_a {
+        for other in lines_b {
+            let far = one.half_length + other.half_length + reach;
+            if other.heights[0] - one.heights[1] > reach
+                || (other.middle - one.middle).norm_squared() > far * far
+            {
                 continue;
             }
+            let ([p1, q1], [p2, q2]) = (one.ends, other.ends);
             let (pa, pb) = segments(p1, q1, p2, q2);
             consider(pa, pb, &mut reach);
         }

@@ -79,6 +79,18 @@ impl Core {
         }
     }
 
+    /// Appends the edges of a face of a solid.
+    pub fn edges_of(&self, face: u32, out: &mut Vec<u32>) {
+        match &self.ties {
+            Ties::Hull(hull) => out.extend_from_slice(hull.edges_of(face)),
+            _ => out.extend(
+                (0_u32..)
+                    .zip(self.edges())
+                    .filter_map(|(k, edge)| edge.faces.contains(&face).then_some(k)),
+            ),
+        }
+    }
+
     /// The hull that this is, if it is one.
     pub fn hull(&self) -> Option<&Polytope> {
         if let Ties::Hull(hull) = &self.ties { Some(hull) } else { None }

@@ -18,8 +18,9 @@ const ROUNDING: f64 = 1e-15;
 pub(crate) enum Stand {
     /// They are farther apart than was asked: along a unit normal, from A to B, by this much, in m.
     Beyond { separation: f64, n_AB_W: Vec3 },
-    /// They are apart. The planes through their support points along a unit normal leave `gap` m to the distance.
-    Apart { n_AB_W: Vec3, gap: f64 },
+    /// They are apart: a point of A, and from it the way to one of B. The planes through their support points across
+    /// that way leave `gap` m to its length.
+    Apart { p_WCa: Vec3, way: Vec3, gap: f64 },
     /// They meet: a point of A that is at most `off` m outside of B.
     Meet { p_W: Vec3, off: f64 },
 }
@@ -56,6 +57,7 @@ pub(crate) fn stand(
             return Some(Stand::Meet { p_W: nearest.p_WCa, off: distance });
         }
         let n_AB_W = nearest.w / distance;
+        let apart = |gap| Some(Stand::Apart { p_WCa: nearest.p_WCa, way: nearest.w, gap });
         let next = way_along(n_AB_W);
         let separation = next.w.dot(n_AB_W);
         if separation > enough {
@@ -64,12 +66,12 @@ pub(crate) fn stand(
         let gap = (distance - separation).max(0.0);
         let is_known = corners[..n].iter().any(|c| c.w == next.w);
         if gap <= RELATIVE * distance + rounding || is_known {
-            return Some(Stand::Apart { n_AB_W, gap: gap + rounding });
+            return apart(gap + rounding);
         }
         corners[n] = next;
         n += 1;
         let Some((kept, of)) = closest(&corners[..n]) else {
-            return Some(Stand::Apart { n_AB_W, gap });
+            return apart(gap);
         };
         let sum = |part: fn(&Way) -> Vec3| {
             (0..n).fold(Vec3::ZERO, |sum, k| sum + part(&corners[k]) * kept[k])
@@ -80,7 +82,7 @@ pub(crate) fn stand(
         }
         // no nearer: rounding is reached
         if found.w.norm_squared() >= nearest.w.norm_squared() {
-            return Some(Stand::Apart { n_AB_W, gap });
+            return apart(gap);
         }
         nearest = found;
         let mut left = 0;

@@ -9,11 +9,11 @@
 //!
 //! A term of a face is the depth of `c` under it; that of an edge is at most the lesser depth under its two faces.
 
-use crate::closest::{Near, closest_among};
+use crate::closest::{Near, closest_among, inside};
 use crate::core::Core;
 use crate::gjk::Stand;
-use crate::narrow_phase::{Distance, Searches, TOUCH, at_least, core_distance, facing, overlap};
-use crate::separating_axis::{Axis, BIAS, Features, edge_axis, edges_meet, lowest};
+use crate::narrow_phase::{Distance, Searches, TOUCH, at_least, core_distance, overlap};
+use crate::separating_axis::{Arc, Axis, BIAS, Features, edge_axis, edges_meet, lowest};
 use quasistep_math::Vec3;
 
 /// Corners this near to the plane through the farthest one count as on it, as a share of the shapes' sizes: those of one
@@ -22,16 +22,23 @@ const LEVEL: f64 = 1e-6;
 /// A feature holds the closest point by its corners: one of three has a third of its weight.
 const SHARE: f64 = 4.0;
 
+/// Rounding of heights, as a share of the shapes' sizes.
+const TIE: f64 = 1e-13;
+
 /// Reusable memory of a search; holds no meaning.
 #[derive(Debug, Default)]
 pub(crate) struct Memory {
     near: [Near; 2],
+    /// Faces that may hold the closest point: separation in m, whether the other shape is B, and number.
+    facing: Vec<(f64, bool, u32)>,
     /// Depths of a point under the faces of A and B, in m, negative.
     under: [Vec<f64>; 2],
-    /// Faces by their bound, in m, and number: those of B follow those of A.
-    faces: Vec<(f64, u32)>,
-    /// Edges of A and B by their bound, in m, and number.
-    edges: [Vec<(f64, u32)>; 2],
+    /// Faces that may have the best axis; those of B follow those of A.
+    faces: Vec<u32>,
+    /// Edges of one of them.
+    around: Vec<u32>,
+    /// Edges of A and B by their bound, in m, number, and normals.
+    edges: [Vec<(f64, u32, Arc)>; 2],
     /// Axes that may be the best.
     axes: Vec<(u64, Axis)>,
 }
@@ -46,7 +53,7 @@ pub(crate) fn distance(
     searches: &mut Searches,
 ) -> Distance {
     match stand {
-        Some(Stand::Apart { n_AB_W, gap }) => apart(a, b, n_AB_W, gap, enough, searches)
+        Some(Stand::Apart { p_WCa, way, gap }) => apart(a, b, p_WCa, way, gap, enough, searches)
             .unwrap_or_else(|| core_distance(a, b, enough, searches)),
         Some(Stand::Meet { p_W, off }) => match meeting_axis(a, b, p_W, off, &mut searches.hulls) {
             Some(axis) => overlap(a, b, &axis),
@@ -60,47 +67,63 @@ fn size(a: &Core, b: &Core) -> f64 {
     (a.points[0] - a.centre).norm() + (b.points[0] - b.centre).norm()
 }
 
-/// The distance of shapes that are apart.
+/// The distance of shapes that are apart; a `way` of the least length from a point of A to one of B is known to `gap`.
 fn apart(
     a: &Core,
     b: &Core,
-    n_AB_W: Vec3,
+    p_WCa: Vec3,
+    way: Vec3,
     gap: f64,
     enough: f64,
     searches: &mut Searches,
 ) -> Option<Distance> {
+    let distance = way.norm();
+    let n_AB_W = way / distance;
     let reach = SHARE * gap + LEVEL * size(a, b);
     let [near_a, near_b] = &mut searches.hulls.near;
-    near_a.find(a, n_AB_W, reach);
-    near_b.find(b, -n_AB_W, reach);
+    near_a.find(a, n_AB_W, reach, gap);
+    near_b.find(b, -n_AB_W, reach, gap);
     // the best of the axes of faces that may hold the closest points
     let bias = BIAS * size(a, b);
-    let mut best: Option<Axis> = None;
-    for (core, other, sign, near) in [(a, b, 1.0, &*near_a), (b, a, -1.0, &*near_b)] {
+    let facing = &mut searches.hulls.facing;
+    facing.clear();
+    let mut best = f64::NEG_INFINITY;
+    for (core, other, p_WC, other_is_b, near) in
+        [(a, b, p_WCa + way, true, &mut *near_a), (b, a, p_WCa, false, &mut *near_b)]
+    {
+        // one that holds the closest point in its middle is across the way
+        near.faces.retain(|k| {
+            let face = &core.faces[*k as usize];
+            p_WC.dot(face.normal) - face.offset >= distance - gap - bias
+        });
         for &k in &near.faces {
             let face = &core.faces[k as usize];
             let separation = lowest(other, face.normal) - face.offset;
-            if best.is_none_or(|best| separation > best.separation + bias) {
-                let features = if sign > 0.0 { Features::FaceOfA(k) } else { Features::FaceOfB(k) };
-                best = Some(Axis { separation, normal: face.normal * sign, features });
+            best = best.max(separation);
+            facing.push((separation, other_is_b, k));
+        }
+    }
+    if best > enough {
+        return Some(at_least(best, a, n_AB_W));
+    }
+    // it is the distance if a lowest corner stands above the face
+    for &(separation, other_is_b, k) in facing.iter().filter(|f| f.0 > 0.0 && f.0 >= best - bias) {
+        let (core, other, near) = if other_is_b { (a, b, &*near_b) } else { (b, a, &*near_a) };
+        let face = &core.faces[k as usize];
+        let low = |p: &Vec3| p.dot(face.normal) - face.offset <= separation + TIE * size(a, b);
+        let corners = near.points.iter().map(|&k| other.points[k as usize]).filter(low);
+        for p in corners {
+            if inside(core, face, p) {
+                let on_face = p - face.normal * separation;
+                let (p_WCa, p_WCb, n_AB_W) =
+                    if other_is_b { (on_face, p, face.normal) } else { (p, on_face, -face.normal) };
+                return Some(Distance { phi: separation, p_WCa, p_WCb, n_AB_W });
             }
         }
     }
-    if let Some(axis) = best
-        && axis.separation > 0.0
-    {
-        if axis.separation > enough {
-            return Some(at_least(axis.separation, a, axis.normal));
-        }
-        if let Some(facing) = facing(a, b, &axis) {
-            return Some(facing);
-        }
-    }
-    let Some((p_WCa, p_WCb)) =
-        closest_among(a, near_a, b, near_b, n_AB_W, enough, &mut searches.closest)
-    else {
-        return Some(at_least(enough, a, n_AB_W));
-    };
+    let enough = enough.min(distance * (1.0 + TIE));
+    let (p_WCa, p_WCb) =
+        closest_among(a, near_a, b, near_b, n_AB_W, enough, &mut searches.closest)?;
     let difference = p_WCb - p_WCa;
     let phi = difference.norm();
     let n_AB_W = difference.try_normalize().filter(|_| phi > TOUCH)?;
@@ -110,71 +133,95 @@ fn apart(
 /// The axis of least overlap of two cores that meet at `c`; `None` if that is not a point of both to rounding.
 fn meeting_axis(a: &Core, b: &Core, c: Vec3, off: f64, memory: &mut Memory) -> Option<Axis> {
     let bias = BIAS * size(a, b);
-    let Memory { under, faces, edges, axes, .. } = memory;
+    let Memory { under, faces, around, edges, axes, .. } = memory;
     axes.clear();
-    faces.clear();
     let n_a = a.faces.len() as u32;
-    for (core, under) in [a, b].into_iter().zip(&mut *under) {
+    // the face that `c` is least under is a good one to begin with
+    let mut shallowest = (f64::NEG_INFINITY, 0);
+    let [under_a, under_b] = &mut *under;
+    for (core, under, first) in [(a, under_a, 0), (b, under_b, n_a)] {
         under.clear();
-        under.extend(core.faces.iter().map(|face| c.dot(face.normal) - face.offset));
-        let outside = under.iter().copied().fold(f64::NEG_INFINITY, f64::max);
-        if outside > off + bias {
-            return None;
+        for (face, k) in core.faces.iter().zip(first..) {
+            let depth = c.dot(face.normal) - face.offset;
+            if depth > shallowest.0 {
+                shallowest = (depth, k);
+            }
+            under.push(depth);
         }
     }
+    if shallowest.0 > off + bias {
+        return None;
+    }
     let mut best = f64::NEG_INFINITY;
+    // the lowest corners of both along the axes that were looked at last
+    let mut low = [b.points[0], a.points[0]];
     let mut try_face = |k: u32, best: &mut f64| {
         let (core, other, sign, i) = if k < n_a { (a, b, 1.0, k) } else { (b, a, -1.0, k - n_a) };
         let face = &core.faces[i as usize];
-        let separation = lowest(other, face.normal) - face.offset;
+        let known = &mut low[usize::from(k >= n_a)];
+        if known.dot(face.normal) - face.offset <= *best - bias {
+            return;
+        }
+        let (corner, height) = lowest_corner(other, face.normal);
+        *known = corner;
+        let separation = height - face.offset;
         if separation > *best - bias {
             let features = if sign > 0.0 { Features::FaceOfA(i) } else { Features::FaceOfB(i) };
             axes.push((u64::from(k), Axis { separation, normal: face.normal * sign, features }));
             *best = best.max(separation);
         }
     };
-    // the face that `c` is least under is a good one to begin with
-    let bounds = || under[0].iter().chain(&under[1]).zip(0_u32..);
-    let shallowest = bounds().fold(
-        (f64::NEG_INFINITY, 0),
-        |top: (f64, u32), (u, k)| {
-            if *u > top.0 { (*u, k) } else { top }
-        },
-    );
     try_face(shallowest.1, &mut best);
-    faces.extend(
-        bounds()
-            .map(|(u, k)| (*u, k))
-            .filter(|(u, k)| *u + off > best - bias && *k != shallowest.1),
-    );
-    faces.sort_unstable_by(|x, y| y.0.total_cmp(&x.0).then(x.1.cmp(&y.1)));
-    for &(bound, k) in &*faces {
-        if bound + off <= best - bias {
-            break;
+    faces.clear();
+    for (bound, k) in under[0].iter().chain(&under[1]).zip(0_u32..) {
+        if bound + off > best - bias {
+            faces.push(k);
+            if k != shallowest.1 {
+                try_face(k, &mut best);
+            }
         }
-        try_face(k, &mut best);
     }
-    for ((core, under), list) in [a, b].into_iter().zip(&*under).zip(&mut *edges) {
+    for (of, core, first) in [(0, a, 0), (1, b, n_a)] {
+        let (list, under) = (&mut edges[of], &under[of]);
         list.clear();
-        let bound = |faces: [u32; 2]| {
-            if under.is_empty() {
-                0.0
-            } else {
-                under[faces[0] as usize].max(under[faces[1] as usize])
+        let mut push = |bound: f64, k: u32| {
+            if bound + off > best - bias {
+                list.push((bound, k, Arc::of(core, core.edges()[k as usize].faces)));
             }
         };
-        let all = core.edges().iter().zip(0_u32..).map(|(e, k)| (bound(e.faces).min(0.0), k));
-        list.extend(all.filter(|(bound, _)| bound + off > best - bias));
+        if !core.is_solid() {
+            for k in 0..core.edges().len() as u32 {
+                push(0.0, k);
+            }
+        }
+        for f in faces.iter().filter_map(|f| f.checked_sub(first)) {
+            if f as usize >= core.faces.len() {
+                break;
+            }
+            around.clear();
+            core.edges_of(f, around);
+            for &k in &*around {
+                // each edge once: from the face that is nearer, or comes first
+                let [g, h] = core.edges()[k as usize].faces;
+                let across = if g == f { h } else { g };
+                let (here, there) = (under[f as usize], under[across as usize]);
+                if there < here || there == here && f <= across {
+                    push(here.min(0.0), k);
+                }
+            }
+        }
         list.sort_unstable_by(|x, y| y.0.total_cmp(&x.0).then(x.1.cmp(&y.1)));
     }
+    let both_solid = a.is_solid() && b.is_solid();
     let [of_a, of_b] = &*edges;
-    for &(bound_a, i) in of_a {
-        for &(bound_b, j) in of_b {
+    for &(bound_a, i, arc_a) in of_a {
+        for &(bound_b, j, arc_b) in of_b {
             if bound_a + bound_b + off <= best - bias {
                 break;
             }
             let (i, j) = (i as usize, j as usize);
-            if edges_meet(a, b, i, j)
+            let meet = if both_solid { arc_a.meets(&arc_b) } else { edges_meet(a, b, i, j) };
+            if meet
                 && let Some((separation, normal)) = edge_axis(a, b, i, j, best - bias)
                 && separation > best - bias
             {
@@ -188,6 +235,13 @@ fn meeting_axis(a: &Core, b: &Core, c: Vec3, off: f64, memory: &mut Memory) -> O
     // the first of equals: faces of A, faces of B, edges
     let equal = axes.iter().filter(|(_, axis)| axis.separation >= best - bias);
     equal.min_by_key(|(order, _)| *order).map(|(_, axis)| *axis)
+}
+
+/// The first corner of those with the least `n · p`, and that.
+fn lowest_corner(core: &Core, n: Vec3) -> (Vec3, f64) {
+    let height = lowest(core, n);
+    let corner = core.points.iter().find(|p| p.dot(n) == height);
+    (corner.copied().unwrap_or(core.points[0]), height)
 }
 
 #[cfg(test)]

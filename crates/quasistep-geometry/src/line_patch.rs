@@ -22,16 +22,18 @@ pub(crate) struct Line {
 
 /// The edge of a core that faces most along `n`: its farther end is nearest. `None` for a point.
 pub(crate) fn facing_edge(core: &Core, n: Vec3) -> Option<Line> {
-    let mut best: Option<(f64, usize)> = None;
+    let mut best: Option<usize> = None;
+    let mut high = f64::NEG_INFINITY;
     for (k, edge) in core.edges().iter().enumerate() {
-        let [p, q] = edge.vertices.map(|i| core.points[i as usize].dot(n));
-        let back = p.min(q);
+        let height = |i: u32| core.points[i as usize].dot(n);
+        let [p, q] = edge.vertices;
         // the first of equals
-        if best.is_none_or(|(high, _)| back > high + SAME) {
-            best = Some((back, k));
+        if height(p) > high + SAME && height(q) > high + SAME {
+            high = height(p).min(height(q));
+            best = Some(k);
         }
     }
-    let (_, k) = best?;
+    let k = best?;
     let ends = core.edges()[k].vertices.map(|i| core.points[i as usize]);
     Some(Line { ends, radius: core.radius, round: core.radius, id: k as u32 })
 }

@@ -16,6 +16,9 @@ pub struct Polytope {
     /// Where each corner's list begins in `faces_around`; one entry more than corners.
     first_face: Vec<u32>,
     faces_around: Vec<u32>,
+    /// Where each face's list begins in `edges_of`; one entry more than faces.
+    first_edge: Vec<u32>,
+    edges_of: Vec<u32>,
     /// Of each face the offset of its farthest corner, in m.
     tops: Vec<f64>,
     /// Farthest corners along x, −x, y, −y, z and −z.
@@ -159,6 +162,8 @@ impl Polytope {
             meets.extend(face.vertices.iter().map(|v| [*v, f as u32]));
         }
         let (first_face, faces_around) = lists(meets, vertices.len());
+        let bounds = edges.iter().zip(0..).flat_map(|(e, k)| e.faces.map(|f| [f, k]));
+        let (first_edge, edges_of) = lists(bounds.collect(), faces.len());
         let top = |face: &Face| {
             let heights = face.vertices.iter().map(|&v| vertices[v as usize].dot(face.normal));
             heights.fold(f64::NEG_INFINITY, f64::max)
@@ -185,6 +190,8 @@ impl Polytope {
             neighbours,
             first_face,
             faces_around,
+            first_edge,
+            edges_of,
             tops,
             extremes,
             thickness,
@@ -220,6 +227,12 @@ impl Polytope {
     pub(crate) fn faces_around(&self, vertex: u32) -> &[u32] {
         let at = vertex as usize;
         &self.faces_around[self.first_face[at] as usize..self.first_face[at + 1] as usize]
+    }
+
+    /// Edges of a face, ascending.
+    pub(crate) fn edges_of(&self, face: u32) -> &[u32] {
+        let at = face as usize;
+        &self.edges_of[self.first_edge[at] as usize..self.first_edge[at + 1] as usize]
     }
 
     /// Of each face the offset of its farthest corner: corners scatter about their plane by rounding.

@@ -139,14 +139,36 @@ pub(crate) fn edges_meet(a: &Core, b: &Core, i: usize, j: usize) -> bool {
     if !(a.is_solid() && b.is_solid()) {
         return cross_circle(a, b, i, j);
     }
-    let normals =
-        |core: &Core, k: usize| core.edges()[k].faces.map(|f| core.faces[f as usize].normal);
-    let ([n1, n2], [m1, m2]) = (normals(a, i), normals(b, j));
-    let (n, m) = (n2.cross(n1), m2.cross(m1));
-    // arcs on the sphere: those of B turned round
-    let (m1n, m2n) = (-m1.dot(n), -m2.dot(n));
-    let (n1m, n2m) = (n1.dot(m), n2.dot(m));
-    m1n * m2n < 0.0 && n1m * n2m < 0.0 && m1n * n2m > 0.0
+    Arc::of(a, a.edges()[i].faces).meets(&Arc::of(b, b.edges()[j].faces))
+}
+
+/// Normals of the two faces at an edge, and across the arc between them on the unit sphere.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct Arc {
+    ends: [Vec3; 2],
+    across: Vec3,
+}
+
+impl Arc {
+    /// That of the edge between two faces; nothing for a core without faces.
+    pub fn of(core: &Core, faces: [u32; 2]) -> Self {
+        if !core.is_solid() {
+            return Self::default();
+        }
+        let ends = faces.map(|f| core.faces[f as usize].normal);
+        Self { ends, across: ends[1].cross(ends[0]) }
+    }
+
+    /// True if this arc crosses the other one, turned round, away from their ends.
+    #[inline]
+    pub fn meets(&self, other: &Self) -> bool {
+        let [m1n, m2n] = other.ends.map(|m| -m.dot(self.across));
+        if m1n * m2n >= 0.0 {
+            return false;
+        }
+        let [n1m, n2m] = self.ends.map(|n| n.dot(other.across));
+        n1m * n2m < 0.0 && m1n * n2m > 0.0
+    }
 }
 
 /// True if an edge of a solid and a segment make a face of the difference: the Gauss image of a segment is the
