@@ -231,6 +231,43 @@ fn parallel_lines_are_a_kink() {
     assert!(motions.iter().all(|m| m.kink), "{motions:?}");
 }
 
+/// The edge of a box lies level, or nearly so, on a narrower face: turned about the normal it is nearest to one of the
+/// face's sides, and its normal stays the face's up to 1e-5 rad.
+#[test]
+fn an_edge_level_on_a_face_that_it_juts_over_moves_as_differences_say() {
+    let mut narrow = NarrowPhase::new();
+    let finger = Shape::Box { half: [0.01, 0.008, 0.02] };
+    let cube = Shape::Box { half: [0.05, 0.06, 0.025] };
+    let mut s = Samples::new(9);
+    let (mut compared, mut worst) = (0, 0.0_f64);
+    for turned in [0.0, 1e-12, 1e-9, 1e-7, 2e-6, 2e-3] {
+        // leans by 5 mrad against the cube's upper edge
+        let lean = Quat::from_rotation_vector(Vec3::new(0.0, 0.005, turned));
+        let X_A = Pose::new(lean, Vec3::new(-0.0605, 0.0, 0.02));
+        let (mut points, mut motions) = (Vec::new(), Vec::new());
+        narrow.contact_patch(&finger, &X_A, &cube, &Pose::IDENTITY, 1e-3, &mut points);
+        narrow.contact_motions(&finger, &X_A, &cube, &Pose::IDENTITY, 1e-3, &points, &mut motions);
+        assert!(points.len() >= 2, "{points:?}");
+        let (w, v) = (s.vec3(1.0), s.vec3(1.0));
+        for (point, motion) in points.iter().zip(&motions) {
+            assert!(!motion.by_differences && !motion.kink && !motion.on_edge, "{point:?}");
+            let mut at = |h: f64| {
+                let mut out = Vec::new();
+                let X = moved(&Pose::IDENTITY, point.p_WCb, w * h, v * h);
+                narrow.contact_patch(&finger, &X_A, &cube, &X, 1e-3, &mut out);
+                entries(out.iter().find(|p| p.feature == point.feature).unwrap())
+            };
+            let (p, m) = (at(1e-6), at(-1e-6));
+            let got = predicted(motion, w, v);
+            for i in 0..10 {
+                worst = worst.max((got[i] - (p[i] - m[i]) / 2e-6).abs());
+            }
+            compared += 1;
+        }
+    }
+    assert!(compared >= 12 && worst < 1e-6, "{compared}, {worst:e}");
+}
+
 /// A square of points that lies level has four nearest points, and a fifth that is chosen by a hair; tilted it has not.
 #[test]
 fn ties_of_a_choice_are_told() {

@@ -148,7 +148,7 @@ fn capsule_on_box_and_plane_has_its_two_ends() {
 #[test]
 fn tilted_capsule_that_juts_over_an_edge_keeps_both_ends() {
     let capsule = Shape::Capsule { radius: 0.1, half_length: 0.3 };
-    for tilt in [-0.03, -1e-3, -1e-4, -2e-5, 0.0, 2e-5, 1e-4, 1e-3, 0.03_f64] {
+    for tilt in [-0.03, -1e-3, -1e-4, -2e-5, -1e-6, 0.0, 1e-6, 2e-5, 1e-4, 1e-3, 0.03_f64] {
         // along x, its left end in the middle of the box, its right one 0.1 m beyond the box
         let turn = Quat::from_rotation_vector(Vec3::Y * (FRAC_PI_2 + tilt));
         let X = Pose { rotation: turn, translation: Vec3::new(0.3, 0.02, 0.101) };
