@@ -11,6 +11,7 @@ use crate::scan::Scan;
 use crate::stand_in::Compliant;
 use crate::state::{Checkpoint, WarmStart};
 use crate::system::System;
+use quasistep_math::Pose;
 use quasistep_solvers::{
     ConeProgram, ConeSolver, CoulombSolution, FrictionProgram, Outcome, Settings, Solution,
 };
@@ -166,6 +167,16 @@ impl Workspace {
     /// Measures stages with this clock, in ns from any origin; the engine owns none.
     pub fn set_clock(&mut self, clock: Option<fn() -> u64>) {
         self.timer.clock = clock;
+    }
+
+    /// What the last step said.
+    pub fn last_report(&self) -> &StepReport {
+        &self.report
+    }
+
+    /// Poses of all bodies at `q`, if that is where the last step ended: already computed by it.
+    pub fn poses_at(&self, q: &[f64]) -> Option<&[Pose]> {
+        self.scan.poses_at(q)
     }
 
     /// The convex problem that the last step solved.
