@@ -1,7 +1,9 @@
 //! Exact Coulomb friction where it has no answer, many, or one, and what is said of it.
 #![allow(missing_docs)]
 
-use quasistep::{Fallback, ForceUniqueness, MotionUniqueness, StepError, Tally, Uniqueness};
+use quasistep::{
+    Fallback, ForceUniqueness, MotionUniqueness, SharedForce, StepError, Tally, Uniqueness,
+};
 use quasistep_scene::Scene;
 use std::ops::ControlFlow;
 use std::path::Path;
@@ -38,6 +40,13 @@ fn gripper(drives: &[(&str, &str)], commands: &str) -> Scene {
     scene("gripper_2d", &changes)
 }
 
+/// Bodies A of contacts of the first step, by name.
+fn bodies_a(scene: &Scene, contacts: &[SharedForce]) -> Vec<String> {
+    let report = scene.first_step().unwrap().report;
+    let body = |c: &SharedForce| report.contacts[c.contact].body_a as usize;
+    contacts.iter().map(|c| scene.system.model().body(body(c)).name.clone()).collect()
+}
+
 fn first_uniqueness(scene: &Scene) -> Uniqueness {
     let mut first = None;
     scene.uniqueness(&mut |_, answer| first = first.take().or(answer)).unwrap();
@@ -64,11 +73,13 @@ fn a_prescribed_grasp_crushes_the_ball_and_names_the_pairs() {
 /// Fingers that touch and rise may drag at the ball with any force up to lifting it: Pang21 (1) has many.
 #[test]
 fn a_prescribed_graze_has_many_forces() {
-    let answer = first_uniqueness(&gripper(&PRESCRIBED, GRAZE));
+    let scene = gripper(&PRESCRIBED, GRAZE);
+    let answer = first_uniqueness(&scene);
     let ForceUniqueness::Shared { contacts, .. } = &answer.forces else { panic!("{answer}") };
-    let fingers: Vec<_> = contacts.iter().filter(|c| c.a.starts_with("gripper")).collect();
-    assert_eq!(fingers.len(), 2, "{answer}");
-    assert!(fingers.iter().all(|c| !c.normal_is_unique), "{answer}");
+    let bodies = bodies_a(&scene, contacts);
+    let fingers = || contacts.iter().zip(&bodies).filter(|(_, a)| a.starts_with("gripper"));
+    assert_eq!(fingers().count(), 2, "{answer}");
+    assert!(fingers().all(|(c, _)| !c.normal_is_unique), "{answer}");
     assert!(
         answer.to_string().contains("force between `gripper/left` and `ball/ball`"),
         "{answer}"
@@ -96,19 +107,21 @@ fn impedances_have_exactly_one_answer() {
 fn fingers_on_one_joint_share_friction_in_any_split() {
     let changes = [("step.formulation", "coulomb"), ("step.duration", "0.05"), ("facts", "[]")];
     let mut last = None;
-    scene("gripper_2d", &changes).uniqueness(&mut |_, answer| last = answer).unwrap();
+    let scene = scene("gripper_2d", &changes);
+    scene.uniqueness(&mut |_, answer| last = answer).unwrap();
     let answer = last.unwrap();
     assert_eq!(answer.motion, MotionUniqueness::Unique);
     let ForceUniqueness::Shared { contacts, sums, joints } = &answer.forces else {
         panic!("{answer}")
     };
     assert!(joints.is_empty());
-    let mut named: Vec<&str> = contacts.iter().map(|c| c.a.as_str()).collect();
+    let mut named = bodies_a(&scene, contacts);
     named.sort_unstable();
     assert_eq!(named, ["gripper/left", "gripper/right"]);
     assert!(contacts.iter().all(|c| c.normal_is_unique), "{answer}");
     assert_eq!(sums.len(), 1);
-    assert_eq!((sums[0].body.as_str(), sums[0].axes.as_slice()), ("ball/ball", ['z'].as_slice()));
+    let body = scene.system.model().body_by_name("ball/ball");
+    assert_eq!((Some(sums[0].body), sums[0].axes.as_str()), (body, "z"));
 }
 
 /// Trinkle05 section 5: without friction the particle may be anywhere on the floor between fence and wall,
@@ -123,13 +136,14 @@ fn friction_makes_the_particle_s_motion_the_only_one() {
         })
         .unwrap();
         let glides = scene("fence_particle", &[("step.cone", cone), ("friction.pairs.2.mu", "0")]);
+        let particle = glides.system.model().body_by_name("particle/particle").unwrap();
         glides
             .uniqueness(&mut |t, answer| {
                 let answer = answer.unwrap();
                 let MotionUniqueness::Free { bodies, direction } = &answer.motion else {
                     panic!("{cone} at {t}: {answer}")
                 };
-                assert_eq!(bodies, &["particle/particle"]);
+                assert_eq!(bodies, &[particle]);
                 assert!(direction.iter().all(|(dof, _)| dof != "particle.z"), "{answer}");
                 // the fence pushes while it is in contact
                 let pushed = t > 0.255 && t < 1.575;
@@ -165,9 +179,10 @@ fn particle(fx: &str, fz: &str, changes: &[(&str, &str)]) -> Scene {
 /// along the load; with less it stays.
 #[test]
 fn a_load_at_the_friction_limit_leaves_the_motion_open() {
-    let answer = first_uniqueness(&particle("5", "0", &[]));
+    let scene = particle("5", "0", &[]);
+    let answer = first_uniqueness(&scene);
     let MotionUniqueness::Free { bodies, direction } = &answer.motion else { panic!("{answer}") };
-    assert_eq!(bodies, &["particle/particle"]);
+    assert_eq!(bodies, &[scene.system.model().body_by_name("particle/particle").unwrap()]);
     assert_eq!(direction, &[("particle.x".to_owned(), 1.0)], "{answer}");
     let answer = first_uniqueness(&particle("4.9", "0", &[]));
     assert_eq!(answer.motion, MotionUniqueness::Unique);

@@ -21,7 +21,7 @@ pub struct Span {
 impl Spans {
     /// Adds a step that ended at `t`; none if it took its fallback or had no exact friction.
     pub fn push(&mut self, t: f64, answer: Option<&Uniqueness>) {
-        let said = answer.map(|a| (a.motion.to_string(), a.forces.to_string()));
+        let said = answer.map(|a| a.texts().map(String::from).into());
         let (motion, forces) = said.unwrap_or_else(|| {
             ("no answer with exact friction was asked about".into(), String::new())
         });

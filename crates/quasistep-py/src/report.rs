@@ -101,9 +101,19 @@ impl StepReport {
         Self { data }
     }
 
-    /// With what else could have come out of the step.
-    pub fn with_uniqueness(mut self, found: Option<&Uniqueness>) -> Self {
-        self.data.uniqueness = found.map(uniqueness_words);
+    /// With what else could have come out of this step of `system`.
+    pub fn with_uniqueness(
+        mut self,
+        found: Option<&Uniqueness>,
+        report: &quasistep::StepReport,
+        system: &quasistep::System,
+    ) -> Self {
+        let name = |body: usize| system.model().body(body).name.clone();
+        let pair = |contact: usize| {
+            let contact = &report.contacts[contact];
+            [contact.body_a as usize, contact.body_b as usize]
+        };
+        self.data.uniqueness = found.map(|found| UniquenessWords::new(found, name, pair));
         self
     }
 }
@@ -331,32 +341,39 @@ fn words_to_warm((active, rows): &WarmWords) -> WarmStart {
     WarmStart { inner: quasistep::WarmStart { active, rows: rows.collect() } }
 }
 
-fn uniqueness_words(found: &Uniqueness) -> UniquenessWords {
-    let (motion, bodies, direction) = match &found.motion {
-        MotionUniqueness::Unique => ("unique", Vec::new(), Vec::new()),
-        MotionUniqueness::Free { bodies, direction } => ("free", bodies.clone(), direction.clone()),
-        MotionUniqueness::Unknown => ("unknown", Vec::new(), Vec::new()),
-    };
-    let (forces, contacts, joints, sums) = match &found.forces {
-        ForceUniqueness::Unique => ("unique", Vec::new(), Vec::new(), Vec::new()),
-        ForceUniqueness::Shared { contacts, joints, sums } => {
-            let contact = |c: &quasistep::SharedForce| {
-                (c.contact, c.a.clone(), c.b.clone(), c.normal_is_unique)
-            };
-            let sum = |s: &quasistep::DeterminedSum| {
-                (s.body.clone(), s.contacts.clone(), s.axes.iter().collect())
-            };
-            let contacts = contacts.iter().map(contact).collect();
-            ("shared", contacts, joints.clone(), sums.iter().map(sum).collect())
-        }
-        ForceUniqueness::Unknown => ("unknown", Vec::new(), Vec::new(), Vec::new()),
-    };
-    let (motion, forces) = (motion.to_owned(), forces.to_owned());
-    let text = found.to_string();
-    UniquenessWords(motion, bodies, direction, forces, contacts, joints, sums, text)
-}
-
 impl UniquenessWords {
+    /// What was `found` of a step, with names of bodies and the two bodies of a contact.
+    fn new(
+        found: &Uniqueness,
+        name: impl Fn(usize) -> String,
+        pair: impl Fn(usize) -> [usize; 2],
+    ) -> Self {
+        let (motion, bodies, direction) = match &found.motion {
+            MotionUniqueness::Unique => ("unique", Vec::new(), Vec::new()),
+            MotionUniqueness::Free { bodies, direction } => {
+                ("free", bodies.iter().map(|b| name(*b)).collect(), direction.clone())
+            }
+            MotionUniqueness::Unknown => ("unknown", Vec::new(), Vec::new()),
+        };
+        let (forces, contacts, joints, sums) = match &found.forces {
+            ForceUniqueness::Unique => ("unique", Vec::new(), Vec::new(), Vec::new()),
+            ForceUniqueness::Shared { contacts, joints, sums } => {
+                let contact = |c: &quasistep::SharedForce| {
+                    let [a, b] = pair(c.contact).map(&name);
+                    (c.contact, a, b, c.normal_is_unique)
+                };
+                let sum = |s: &quasistep::DeterminedSum| {
+                    (name(s.body), s.contacts.clone(), s.axes.clone())
+                };
+                let contacts = contacts.iter().map(contact).collect();
+                ("shared", contacts, joints.clone(), sums.iter().map(sum).collect())
+            }
+            ForceUniqueness::Unknown => ("unknown", Vec::new(), Vec::new(), Vec::new()),
+        };
+        let (motion, forces, text) = (motion.to_owned(), forces.to_owned(), found.text.clone());
+        Self(motion, bodies, direction, forces, contacts, joints, sums, text)
+    }
+
     /// The `quasistep.Uniqueness` of these words.
     fn make(self, py: Python<'_>) -> PyResult<Bound<'_, PyAny>> {
         let make = py.import("quasistep._records")?.getattr("Uniqueness")?.getattr("_of")?;
@@ -370,35 +387,10 @@ pub fn recorded_uniqueness<'py>(
     recording: &Recording,
     frame: &Frame,
 ) -> PyResult<Option<Bound<'py, PyAny>>> {
-    use quasistep_record::{ForceUniqueness, MotionUniqueness};
     let Some(found) = &frame.uniqueness else { return Ok(None) };
     let name = |body: usize| recording.bodies[body].clone();
-    let (motion, bodies, direction) = match &found.motion {
-        MotionUniqueness::Unique => ("unique", Vec::new(), Vec::new()),
-        MotionUniqueness::Free { bodies, direction } => {
-            ("free", bodies.iter().map(|b| name(*b)).collect(), direction.clone())
-        }
-        MotionUniqueness::Unknown => ("unknown", Vec::new(), Vec::new()),
-    };
-    let (forces, contacts, joints, sums) = match &found.forces {
-        ForceUniqueness::Unique => ("unique", Vec::new(), Vec::new(), Vec::new()),
-        ForceUniqueness::Shared { contacts, joints, sums } => {
-            let contact = |c: &quasistep_record::SharedForce| {
-                let between = &frame.contacts[c.contact];
-                (c.contact, name(between.a), name(between.b), c.normal_is_unique)
-            };
-            let sum = |s: &quasistep_record::DeterminedSum| {
-                (name(s.body), s.contacts.clone(), s.axes.clone())
-            };
-            let contacts = contacts.iter().map(contact).collect();
-            ("shared", contacts, joints.clone(), sums.iter().map(sum).collect())
-        }
-        ForceUniqueness::Unknown => ("unknown", Vec::new(), Vec::new(), Vec::new()),
-    };
-    let (motion, forces, text) = (motion.to_owned(), forces.to_owned(), found.text.clone());
-    UniquenessWords(motion, bodies, direction, forces, contacts, joints, sums, text)
-        .make(py)
-        .map(Some)
+    let pair = |contact: usize| [frame.contacts[contact].a, frame.contacts[contact].b];
+    UniquenessWords::new(found, name, pair).make(py).map(Some)
 }
 
 fn key_to_words(key: &RowKey) -> [u32; 5] {

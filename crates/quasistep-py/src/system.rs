@@ -413,7 +413,11 @@ impl System {
         let warm = work.warm_start();
         self.keep(work);
         let (report, found) = taken.map_err(|e| error::step(&e))?;
-        let report = StepReport::new(&report, Some(&warm)).with_uniqueness(found.as_ref());
+        let report = StepReport::new(&report, Some(&warm)).with_uniqueness(
+            found.as_ref(),
+            &report,
+            &self.scene.system,
+        );
         Ok((PyArray1::from_vec(py, state.q), report))
     }
 

@@ -1,14 +1,14 @@
 //! `states.csv` and `contacts.csv`, row by row.
 
 use crate::query::{continue_quaternions, quaternion_starts};
-use crate::{Frame, RecordError, Recording};
+use crate::{ContactKey, Frame, RecordError, Recording};
 use std::fmt::Write as _;
 use std::fs::File;
 use std::io::{self, BufWriter, Write};
 use std::path::Path;
 
 /// First line of `contacts.csv`.
-pub const CONTACTS_HEADER: &str = "t,a,b,px,py,pz,nx,ny,nz,phi,phi_next,fn,fx,fy,fz,spin,mode";
+pub const CONTACTS_HEADER: &str = "t,a,b,px,py,pz,nx,ny,nz,phi,phi_next,fn,fx,fy,fz,spin,mode,shape_a,shape_b,feature,rollx,rolly,rollz,mu";
 
 /// Writes `states.csv` a frame at a time: `t` in s, then one column per coordinate and, where velocity
 /// is carried over, one per dof, `v.` before its name.
@@ -78,26 +78,30 @@ impl<W: Write> StatesCsv<W> {
 pub struct ContactsCsv<W: Write> {
     out: W,
     bodies: Vec<String>,
+    shapes: Vec<String>,
 }
 
 impl<W: Write> ContactsCsv<W> {
-    /// Writes the header [`CONTACTS_HEADER`]. `bodies` are the names that a contact's a and b index.
+    /// Writes the header [`CONTACTS_HEADER`]. `bodies` are the names that a contact's a and b index, `shapes` those of its
+    /// key.
     ///
     /// # Errors
     ///
     /// What the writer says.
-    pub fn new(mut out: W, bodies: &[String]) -> io::Result<Self> {
+    pub fn new(mut out: W, bodies: &[String], shapes: &[String]) -> io::Result<Self> {
         out.write_all(CONTACTS_HEADER.as_bytes())?;
         out.write_all(b"\n")?;
         out.flush()?;
-        Ok(Self { out, bodies: bodies.iter().map(|b| field(b)).collect() })
+        let [bodies, shapes] =
+            [bodies, shapes].map(|names| names.iter().map(|name| field(name)).collect());
+        Ok(Self { out, bodies, shapes })
     }
 
     /// Appends the contacts of a frame.
     ///
     /// # Errors
     ///
-    /// What the writer says; `InvalidInput` if a contact names a body that is not there.
+    /// What the writer says; `InvalidInput` if a contact names a body or a shape that is not there.
     pub fn append(&mut self, frame: &Frame) -> io::Result<()> {
         let t = number(clean_time(frame.t));
         let mut lines = String::new();
@@ -129,6 +133,22 @@ impl<W: Write> ContactsCsv<W> {
             }
             lines.push(',');
             lines.push_str(c.mode.name());
+            if let Some(ContactKey { shape_a, shape_b, feature }) = c.key {
+                let (Some(a), Some(b)) = (self.shapes.get(shape_a), self.shapes.get(shape_b))
+                else {
+                    let n = self.shapes.len();
+                    let problem =
+                        format!("a contact between shapes {shape_a} and {shape_b} of {n}");
+                    return Err(io::Error::new(io::ErrorKind::InvalidInput, problem));
+                };
+                let _ = write!(lines, ",{a},{b},{feature}");
+            } else {
+                lines.push_str(",,,");
+            }
+            for v in c.roll_W.to_array().into_iter().chain([c.mu]) {
+                lines.push(',');
+                lines.push_str(&number(v));
+            }
             lines.push('\n');
         }
         self.out.write_all(lines.as_bytes())?;
@@ -158,7 +178,7 @@ pub fn write_states_csv(recording: &Recording, path: &Path) -> Result<(), Record
 pub fn write_contacts_csv(recording: &Recording, path: &Path) -> Result<(), RecordError> {
     let write = || {
         let out = BufWriter::new(File::create(path)?);
-        let mut table = ContactsCsv::new(out, &recording.bodies)?;
+        let mut table = ContactsCsv::new(out, &recording.bodies, &recording.collision_shapes)?;
         recording.frames.iter().try_for_each(|f| table.append(f))
     };
     write().map_err(|e| RecordError::io(path, e))

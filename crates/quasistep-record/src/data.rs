@@ -16,6 +16,8 @@ pub struct Recording {
     pub time_step: f64,
     /// Names `model/link`; entry 0 is `world`.
     pub bodies: Vec<String>,
+    /// Names `model/link/shape` of what may touch; empty in files before version 6.
+    pub collision_shapes: Vec<String>,
     /// What to draw, each shape fixed to one body.
     pub shapes: Vec<DrawnShape>,
     /// Names of the state columns, one per entry of [`Frame::q`].
@@ -197,6 +199,19 @@ pub struct Contact {
     pub mode: Mode,
     /// Friction coefficient of the pair.
     pub mu: f64,
+    /// Which point it is; `None` in files before version 6.
+    pub key: Option<ContactKey>,
+}
+
+/// What a contact point is called: the same from step to step as long as the same features touch.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub struct ContactKey {
+    /// Shape of A, index into [`Recording::collision_shapes`].
+    pub shape_a: usize,
+    /// Shape of B.
+    pub shape_b: usize,
+    /// Pair of features of both, as named by the geometry.
+    pub feature: u32,
 }
 
 /// What a contact did over a step.
@@ -327,6 +342,14 @@ impl Recording {
             if c.a >= self.bodies.len() || c.b >= self.bodies.len() {
                 let (a, b, n) = (c.a, c.b, self.bodies.len());
                 return Err(format!("contact {i} is between bodies {a} and {b} of {n}"));
+            }
+            let n = self.collision_shapes.len();
+            if let Some(ContactKey { shape_a, shape_b, .. }) = c.key
+                && (shape_a >= n || shape_b >= n)
+            {
+                return Err(format!(
+                    "contact {i} is between shapes {shape_a} and {shape_b} of {n}"
+                ));
             }
             let numbers = [c.phi, c.phi_next, c.normal_force, c.spin, c.mu];
             let vectors = [c.p_W, c.n_AB_W, c.force_W, c.roll_W].map(Vec3::to_array);

@@ -1,4 +1,4 @@
-//! Whether the answer of a step was the only one, as a recording keeps it.
+//! Whether the answer of a step was the only one: what the step says, and what a recording keeps.
 
 use serde::{Deserialize, Serialize};
 
@@ -10,11 +10,12 @@ pub struct Uniqueness {
     pub motion: MotionUniqueness,
     /// Of the contact forces, at the motion found.
     pub forces: ForceUniqueness,
-    /// Both in words.
+    /// Both in words, first the motion, then after `; ` the forces.
     pub text: String,
 }
 
-/// Whether the next configuration is the only one at its normal forces.
+/// Whether the next configuration is the only one for Trinkle05 (29) at its normal forces. Other normal forces may belong to
+/// other motions even so.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case", deny_unknown_fields)]
 pub enum MotionUniqueness {
@@ -22,7 +23,7 @@ pub enum MotionUniqueness {
     Unique,
     /// A little further along the direction is as good.
     Free {
-        /// Bodies that it moves, by index into [`Recording::bodies`](crate::Recording::bodies).
+        /// Bodies that it moves, by index: 0 is the world.
         bodies: Vec<usize>,
         /// Names of the dofs along which they move, with their share of the motion.
         direction: Vec<(String, f64)>,
@@ -54,7 +55,7 @@ pub enum ForceUniqueness {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct SharedForce {
-    /// Index into the frame's contacts.
+    /// Index into the contacts of the step.
     pub contact: usize,
     /// True if its normal force is the only one, and friction is what may differ.
     pub normal_is_unique: bool,
@@ -66,13 +67,24 @@ pub struct SharedForce {
 pub struct DeterminedSum {
     /// The body, by index.
     pub body: usize,
-    /// Contacts, by index into the frame's.
+    /// Contacts, by index into those of the step.
     pub contacts: Vec<usize>,
     /// Axes of the world along which the sum is determined, as `xz`.
     pub axes: String,
 }
 
+impl std::fmt::Display for Uniqueness {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str(&self.text)
+    }
+}
+
 impl Uniqueness {
+    /// What is said of the motion, and of the forces.
+    pub fn texts(&self) -> [&str; 2] {
+        self.text.split_once("; ").map_or([&self.text, ""], |(motion, forces)| [motion, forces])
+    }
+
     /// Checks that indices fit and numbers are finite.
     pub(crate) fn check(&self, n_bodies: usize, n_contacts: usize) -> Result<(), String> {
         if let MotionUniqueness::Free { bodies, direction } = &self.motion {

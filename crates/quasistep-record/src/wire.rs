@@ -2,8 +2,8 @@
 
 use crate::data::pose_to_array;
 use crate::{
-    Contact, DrawnGeometry, DrawnShape, Finish, Frame, Image, Mode, Paint, RecordError, Recording,
-    ShapeRole, Uniqueness,
+    Contact, ContactKey, DrawnGeometry, DrawnShape, Finish, Frame, Image, Mode, Paint, RecordError,
+    Recording, ShapeRole, Uniqueness,
 };
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
@@ -17,7 +17,7 @@ use std::sync::Arc;
 const FORMAT: &str = "quasistep recording";
 
 /// Version of `recording.json` that this crate writes. It reads this one and those before.
-pub const VERSION: u64 = 5;
+pub const VERSION: u64 = 6;
 
 /// Read first: a file of another version may look different everywhere else.
 #[derive(Deserialize)]
@@ -41,6 +41,9 @@ struct File1 {
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     dofs: Vec<String>,
     commands: Vec<String>,
+    /// Empty in files before version 6.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    collision_shapes: Vec<String>,
     /// Pictures that shapes are painted with.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     images: Vec<Image1>,
@@ -121,6 +124,13 @@ struct Contacts1 {
     roll: Vec<f64>,
     mode: Vec<u8>,
     mu: Vec<f64>,
+    /// Shapes of A and B and their features, all three of every contact or of none.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    shape_a: Vec<usize>,
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    shape_b: Vec<usize>,
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    feature: Vec<u32>,
 }
 
 impl Recording {
@@ -170,8 +180,8 @@ impl Recording {
             let problem = format!("`format` is `{}`; expected `{FORMAT}`", header.format);
             return Err(RecordError::malformed(path, &problem));
         }
-        // version 2 added a kind of geometry, version 3 velocities, version 4 uniqueness, version 5 paints; none changed
-        // anything
+        // version 2 added a kind of geometry, version 3 velocities, version 4 uniqueness, version 5 paints, version 6 keys of
+        // contacts; none changed anything
         if !(1..=VERSION).contains(&header.version) {
             let (got, want) = (header.version, VERSION);
             return Err(RecordError::Version { file: path.to_owned(), got, want });
@@ -186,7 +196,9 @@ impl Recording {
 
 fn to_columns(r: &Recording) -> File1 {
     let mut frames = Frames1::default();
-    let rolls = r.frames.iter().flat_map(|f| &f.contacts).any(|c| c.roll_W != Vec3::ZERO);
+    let contacts = || r.frames.iter().flat_map(|f| &f.contacts);
+    let rolls = contacts().any(|c| c.roll_W != Vec3::ZERO);
+    let keyed = contacts().all(|c| c.key.is_some());
     for frame in &r.frames {
         frames.t.push(frame.t);
         frames.poses.extend(frame.X_WB.iter().flat_map(pose_to_array));
@@ -211,6 +223,11 @@ fn to_columns(r: &Recording) -> File1 {
             }
             columns.mode.push(c.mode as u8);
             columns.mu.push(c.mu);
+            if let (Some(key), true) = (c.key, keyed) {
+                columns.shape_a.push(key.shape_a);
+                columns.shape_b.push(key.shape_b);
+                columns.feature.push(key.feature);
+            }
         }
     }
     frames.uniqueness = answers(&r.frames);
@@ -250,6 +267,7 @@ fn to_columns(r: &Recording) -> File1 {
         coordinates: r.coordinates.clone(),
         dofs: r.dofs.clone(),
         commands: r.commands.clone(),
+        collision_shapes: r.collision_shapes.clone(),
         images: images
             .iter()
             .map(|image| Image1 { mime: image.mime.clone(), data: STANDARD.encode(&image.bytes) })
@@ -300,6 +318,9 @@ fn from_columns(f: File1) -> Result<Recording, String> {
         ("contacts.roll", k.roll.len(), if k.roll.is_empty() { 0 } else { per(n_contacts, 3) }),
         ("contacts.mode", k.mode.len(), n_contacts),
         ("contacts.mu", k.mu.len(), n_contacts),
+        ("contacts.shape_a", k.shape_a.len(), if k.shape_a.is_empty() { 0 } else { n_contacts }),
+        ("contacts.shape_b", k.shape_b.len(), k.shape_a.len()),
+        ("contacts.feature", k.feature.len(), k.shape_a.len()),
     ] {
         if got != want {
             return Err(format!("column `{name}` has {got} entries; expected {want}"));
@@ -345,6 +366,11 @@ fn from_columns(f: File1) -> Result<Recording, String> {
                 roll_W: if k.roll.is_empty() { Vec3::ZERO } else { vector(&k.roll, j) },
                 mode,
                 mu: k.mu[j],
+                key: k.shape_a.get(j).map(|&shape_a| ContactKey {
+                    shape_a,
+                    shape_b: k.shape_b[j],
+                    feature: k.feature[j],
+                }),
             });
         }
         first += c.n_contacts[i];
@@ -392,6 +418,7 @@ fn from_columns(f: File1) -> Result<Recording, String> {
         title: f.title,
         time_step: f.time_step,
         bodies: f.bodies,
+        collision_shapes: f.collision_shapes,
         shapes: f.shapes.into_iter().map(shape).collect::<Result<_, String>>()?,
         coordinates: f.coordinates,
         dofs: f.dofs,

@@ -3,9 +3,9 @@
 
 use quasistep_math::{Pose, Quat, Vec3};
 use quasistep_record::{
-    CONTACTS_HEADER, Contact, ContactsCsv, DeterminedSum, DrawnGeometry, DrawnShape, Finish,
-    ForceUniqueness, Frame, Mode, MotionUniqueness, RecordError, Recording, ShapeRole, SharedForce,
-    StatesCsv, Uniqueness, write_contacts_csv, write_states_csv,
+    CONTACTS_HEADER, Contact, ContactKey, ContactsCsv, DeterminedSum, DrawnGeometry, DrawnShape,
+    Finish, ForceUniqueness, Frame, Mode, MotionUniqueness, RecordError, Recording, ShapeRole,
+    SharedForce, StatesCsv, Uniqueness, write_contacts_csv, write_states_csv,
 };
 use std::path::PathBuf;
 
@@ -44,6 +44,7 @@ fn contact(k: usize) -> Contact {
         roll_W: Vec3::new(v(2), v(3), v(4)),
         mode: Mode::ALL[k % 3],
         mu: 0.5,
+        key: Some(ContactKey { shape_a: k % 2, shape_b: 1, feature: 7 + k as u32 }),
     }
 }
 
@@ -80,6 +81,7 @@ fn sample() -> Recording {
         title: "A \"title\" with </script> and ü".into(),
         time_step: 0.1,
         bodies: vec!["world".into(), "box/body".into()],
+        collision_shapes: vec!["world/floor".into(), "box/body/0".into()],
         shapes: vec![
             shape("ball", DrawnGeometry::Sphere { radius: 0.5 }),
             shape("box", DrawnGeometry::Box { half: [0.1, 0.2, 0.3] }),
@@ -204,9 +206,9 @@ fn refusal(name: &str, change: impl FnOnce(String) -> String) -> String {
 fn reading_refuses_what_it_does_not_know() {
     for version in ["0", "7"] {
         let error = refusal("version.json", |s| {
-            s.replace("\"version\":5", &format!("\"version\":{version}"))
+            s.replace("\"version\":6", &format!("\"version\":{version}"))
         });
-        let wanted = format!("recording version {version}; this program reads versions up to 5");
+        let wanted = format!("recording version {version}; this program reads versions up to 6");
         assert!(error.ends_with(&wanted), "{error}");
     }
     let error = refusal("format.json", |s| s.replace("quasistep recording", "something else"));
@@ -215,22 +217,26 @@ fn reading_refuses_what_it_does_not_know() {
     assert!(error.contains("unknown field `zene`") && error.contains("line 1"), "{error}");
 }
 
-/// Version 1 had no dots, versions 1 and 2 no velocities, none of them uniqueness, and they were the same otherwise.
+/// Version 1 had no dots, versions 1 and 2 no velocities, none of them uniqueness nor keys of contacts, and they were the same
+/// otherwise.
 #[test]
 fn recordings_of_older_versions_are_read() {
     let file = Scratch::new("older.json");
     let mut recording = sample();
     recording.shapes.retain(|s| !matches!(s.geometry, DrawnGeometry::Points { .. }));
     recording.dofs.clear();
+    recording.collision_shapes.clear();
     for frame in &mut recording.frames {
         frame.v.clear();
         frame.uniqueness = None;
+        frame.contacts.iter_mut().for_each(|contact| contact.key = None);
     }
     recording.write(&file.0).unwrap();
     let text = std::fs::read_to_string(&file.0).unwrap();
-    assert!(["\"dofs\"", "\"v\"", "uniqueness"].iter().all(|key| !text.contains(key)));
+    let later = ["\"dofs\"", "\"v\"", "uniqueness", "feature", "collision_shapes"];
+    assert!(later.iter().all(|key| !text.contains(key)));
     for version in [1, 2, 3] {
-        let old = text.replace("\"version\":5", &format!("\"version\":{version}"));
+        let old = text.replace("\"version\":6", &format!("\"version\":{version}"));
         assert_ne!(text, old);
         std::fs::write(&file.0, old).unwrap();
         assert_eq!(Recording::read(&file.0).unwrap(), recording);
@@ -399,14 +405,16 @@ fn contacts_table_has_the_promised_columns() {
     write_contacts_csv(&recording, &file.0).unwrap();
     let text = std::fs::read_to_string(&file.0).unwrap();
     let mut lines = text.lines();
-    assert_eq!(lines.next(), Some("t,a,b,px,py,pz,nx,ny,nz,phi,phi_next,fn,fx,fy,fz,spin,mode"));
-    assert_eq!(CONTACTS_HEADER.split(',').count(), 17);
+    let header = "t,a,b,px,py,pz,nx,ny,nz,phi,phi_next,fn,fx,fy,fz,spin,mode,shape_a,shape_b,feature,rollx,rolly,rollz,mu";
+    assert_eq!(lines.next(), Some(header));
+    assert_eq!(CONTACTS_HEADER.split(',').count(), 24);
     let first = lines.next().unwrap();
     assert!(
         first.starts_with("0.1,world,\"odd, \"\"name\"\"\",1e-17,-2.5e300,-0,0,0,1,"),
         "{first}"
     );
-    assert!(first.ends_with(",1e-17,-2.5e300,stick"), "{first}");
+    let last = ",1e-17,-2.5e300,stick,box/body/0,box/body/0,8,-0,5e-324,0.30000000000000004,0.5";
+    assert!(first.ends_with(last), "{first}");
     assert_eq!(text.lines().count(), 1 + (1 + 2 + 3 + 4 + 5));
 }
 
@@ -417,9 +425,13 @@ fn tables_refuse_frames_that_do_not_fit() {
         StatesCsv::new(Vec::new(), &recording.coordinates[..3], &recording.dofs).unwrap();
     let error = table.append(&recording.frames[0]).unwrap_err().to_string();
     assert_eq!(error, "a frame of 9 coordinates in a table of 3");
-    let mut table = ContactsCsv::new(Vec::new(), &recording.bodies[..1]).unwrap();
+    let shapes = &recording.collision_shapes;
+    let mut table = ContactsCsv::new(Vec::new(), &recording.bodies[..1], shapes).unwrap();
     let error = table.append(&recording.frames[1]).unwrap_err().to_string();
     assert_eq!(error, "a contact between bodies 0 and 1 of 1");
+    let mut table = ContactsCsv::new(Vec::new(), &recording.bodies, &shapes[..1]).unwrap();
+    let error = table.append(&recording.frames[1]).unwrap_err().to_string();
+    assert_eq!(error, "a contact between shapes 1 and 1 of 1");
 }
 
 /// Newton's third law in the bookkeeping: who is A does not matter, and a squeeze adds up.

@@ -95,7 +95,10 @@ impl Settings {
             [("velocity", DampingOn::Velocity), ("command_error", DampingOn::CommandError)];
         Ok(Self {
             role: map.get("role").map(|at| at.word(&words)).transpose()?,
-            stiffness: per_dof(map, "stiffness", "N/m or N·m/rad", At::non_negative)?,
+            // 0 is told off where the joint is known
+            stiffness: per_dof(map, "stiffness", "N/m or N·m/rad", |at, unit| {
+                if at.number(unit)? == 0.0 { Ok(0.0) } else { at.positive(unit) }
+            })?,
             no_stiffness: per_dof(map, "stiffness", "N/m or N·m/rad", At::positive).err(),
             damping: per_dof(map, "damping", "N·s/m or N·m·s/rad", At::non_negative)?,
             damping_on: map.get("damping_on").map(|at| at.word(&damping_words)).transpose()?,

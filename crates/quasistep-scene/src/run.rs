@@ -2,10 +2,10 @@
 
 use crate::scene::{Scene, n_steps};
 use quasistep::{
-    ContactMode, ForceUniqueness, MotionUniqueness, State, StepError, StepInput, StepParams,
-    StepReport, Uniqueness, Workspace, Wrench,
+    ContactMode, State, StepError, StepInput, StepParams, StepReport, Uniqueness, Workspace, Wrench,
 };
-use quasistep_record::{self as record, Contact, Finish, Frame, Mode, Recording};
+use quasistep_math::Pose;
+use quasistep_record::{Contact, ContactKey, Finish, Frame, Mode, Recording};
 use std::collections::BTreeMap;
 use std::ops::ControlFlow;
 
@@ -118,9 +118,11 @@ impl Scene {
                 }
             }
             input.wrenches.extend_from_slice(options.wrenches);
-            match system.step_with(&mut state, &input, params, &mut work) {
-                Ok(report) => {
-                    recording.frames.push(self.frame(&state, Some((report, &input))));
+            match system.step_with(&mut state, &input, params, &mut work).map(|_| ()) {
+                Ok(()) => {
+                    let report = work.last_report();
+                    let poses = work.poses_at(&state.q).map(<[Pose]>::to_vec);
+                    recording.frames.push(self.frame_at(&state, poses, Some((report, &input))));
                     let step = RunStep { index, state: &state, input: &input, report };
                     if observer(&step).is_break() {
                         break;
@@ -211,6 +213,7 @@ impl Scene {
             title: self.title.clone(),
             time_step: params.time_step,
             bodies: model.bodies().iter().map(|b| b.name.clone()).collect(),
+            collision_shapes: self.system.geoms().iter().map(|g| g.name.clone()).collect(),
             shapes: self.drawing.clone(),
             coordinates: model.coordinate_names(),
             dofs: if params.formulation.carries_velocity() {
@@ -249,12 +252,25 @@ impl Scene {
 
     /// The frame of a state; with the step that led there, its drives and contacts.
     pub fn frame(&self, state: &State, step: Option<(&StepReport, &StepInput)>) -> Frame {
-        let model = self.system.model();
-        let mut kin = model.create_kinematics();
-        model.kinematics(&state.q, &mut kin);
+        self.frame_at(state, None, step)
+    }
+
+    /// [`frame`](Self::frame) where poses of bodies may be known.
+    fn frame_at(
+        &self,
+        state: &State,
+        poses: Option<Vec<Pose>>,
+        step: Option<(&StepReport, &StepInput)>,
+    ) -> Frame {
+        let X_WB = poses.unwrap_or_else(|| {
+            let model = self.system.model();
+            let mut kin = model.create_kinematics();
+            model.kinematics(&state.q, &mut kin);
+            kin.X_WB
+        });
         let mut frame = Frame {
             t: state.time,
-            X_WB: kin.X_WB,
+            X_WB,
             q: state.q.clone(),
             v: state.v.clone(),
             q_cmd: Vec::new(),
@@ -287,48 +303,14 @@ impl Scene {
                     ContactMode::Slide => Mode::Slide,
                 },
                 mu: c.friction.mu,
+                key: Some(ContactKey {
+                    shape_a: c.geom_a as usize,
+                    shape_b: c.geom_b as usize,
+                    feature: c.feature,
+                }),
             })
             .collect();
-        frame.uniqueness = report.uniqueness.as_ref().map(|found| self.recorded(found));
+        frame.uniqueness.clone_from(&report.uniqueness);
         frame
-    }
-
-    /// An answer on uniqueness as recordings keep it.
-    fn recorded(&self, found: &Uniqueness) -> record::Uniqueness {
-        let bodies = self.system.model().bodies();
-        let index = |name: &String| bodies.iter().position(|b| b.name == *name);
-        let motion = match &found.motion {
-            MotionUniqueness::Unique => record::MotionUniqueness::Unique,
-            MotionUniqueness::Unknown => record::MotionUniqueness::Unknown,
-            MotionUniqueness::Free { bodies, direction } => record::MotionUniqueness::Free {
-                bodies: bodies.iter().filter_map(index).collect(),
-                direction: direction.clone(),
-            },
-        };
-        let forces = match &found.forces {
-            ForceUniqueness::Unique => record::ForceUniqueness::Unique,
-            ForceUniqueness::Unknown => record::ForceUniqueness::Unknown,
-            ForceUniqueness::Shared { contacts, joints, sums } => record::ForceUniqueness::Shared {
-                contacts: contacts
-                    .iter()
-                    .map(|c| record::SharedForce {
-                        contact: c.contact,
-                        normal_is_unique: c.normal_is_unique,
-                    })
-                    .collect(),
-                joints: joints.clone(),
-                sums: sums
-                    .iter()
-                    .filter_map(|s| {
-                        Some(record::DeterminedSum {
-                            body: index(&s.body)?,
-                            contacts: s.contacts.clone(),
-                            axes: s.axes.iter().collect(),
-                        })
-                    })
-                    .collect(),
-            },
-        };
-        record::Uniqueness { motion, forces, text: found.to_string() }
     }
 }

@@ -1,7 +1,9 @@
 //! A scene can be made again from its source alone, and parameters from their words.
 #![allow(missing_docs)]
 
-use quasistep::{Cone, Fallback, Formulation, Inertia, Integration, PrescribedRate, StepParams};
+use quasistep::{
+    Cone, Fallback, Formulation, Inertia, Integration, PrescribedRate, StepParams, Substeps,
+};
 use quasistep_scene::{Scene, read_step_words, step_words};
 use std::path::{Path, PathBuf};
 
@@ -79,6 +81,8 @@ fn step_words_go_both_ways() {
     let round = StepParams {
         time_step: 1e-7,
         contact_margin: 0.0,
+        max_overlap: 2.5e-4,
+        substeps: Substeps::Never,
         max_recovery_speed: 1e3,
         gravity: [0.0, -1.5e-3, 9.81],
         formulation: Formulation::Anitescu { cone: Cone::Round },

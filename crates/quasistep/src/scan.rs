@@ -148,6 +148,11 @@ impl Scan {
         }
     }
 
+    /// Poses of all bodies at `q`, if this is its scan.
+    pub fn poses_at(&self, q: &[f64]) -> Option<&[Pose]> {
+        (self.q == q).then_some(&self.kin.X_WB)
+    }
+
     /// Gives all pairs their first points again; `meetings` have joined.
     pub fn close(&mut self, system: &System, meetings: &[Meeting], timer: &mut Timer) {
         let q = std::mem::take(&mut self.q);

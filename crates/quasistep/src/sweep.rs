@@ -29,6 +29,9 @@ use quasistep_model::JointKind;
 /// Most halvings of a step's interval. What is not clear by then counts as an overlap: a pair that stays within a thousandth
 /// of its travel of the limit.
 const MAX_HALVINGS: u32 = 10;
+/// Most halvings of an interval that begins with the motion and ends in an overlap: a travel of a million times what may
+/// overlap.
+const MOST_HALVINGS_AT_START: u32 = 30;
 /// What rounding may add to an overlap, in m: distances are exact to this.
 const ROUNDING: f64 = 1e-9;
 /// Normals of a half-space that differ by less are one.
@@ -372,7 +375,9 @@ impl Sweep {
             return None;
         }
         let fine = from > 0.0 && check.travel * width <= check.allowed;
-        if broken && fine || halvings == MAX_HALVINGS {
+        // where the start of the motion leads to an overlap, its first clear part may be short
+        let most = if broken && from == 0.0 { MOST_HALVINGS_AT_START } else { MAX_HALVINGS };
+        if broken && fine || halvings >= most {
             let (pair, phi) = ((check.a, check.b), check.end.phi);
             return Some((Breach { pair, clear: from, broken: to, phi }, check.end));
         }

@@ -11,76 +11,10 @@ use crate::report::StepMethod;
 use crate::system::System;
 use crate::workspace::Workspace;
 use quasistep_math::Vec3;
+pub use quasistep_record::{
+    DeterminedSum, ForceUniqueness, MotionUniqueness, SharedForce, Uniqueness,
+};
 use quasistep_solvers::{Forces, Motion, Outcome, Uniqueness as Check};
-use std::fmt;
-
-/// What else could have come out of a step.
-#[derive(Clone, Debug, PartialEq)]
-pub struct Uniqueness {
-    /// Of the next configuration, at the normal forces found.
-    pub motion: MotionUniqueness,
-    /// Of the contact forces, at the motion found.
-    pub forces: ForceUniqueness,
-}
-
-/// Whether the next configuration is the only one for Trinkle05 (29) at its normal forces. Other normal forces
-/// may belong to other motions even so.
-#[derive(Clone, Debug, PartialEq)]
-pub enum MotionUniqueness {
-    /// It is.
-    Unique,
-    /// A little further along the direction is as good.
-    Free {
-        /// Names of the bodies that it moves.
-        bodies: Vec<String>,
-        /// Names of the dofs along which they move, with their share of the motion.
-        direction: Vec<(String, f64)>,
-    },
-    /// Numbers were too close to call.
-    Unknown,
-}
-
-/// Whether the contact forces are the only ones.
-#[derive(Clone, Debug, PartialEq)]
-pub enum ForceUniqueness {
-    /// They are.
-    Unique,
-    /// Some may be split in another way.
-    Shared {
-        /// Contacts that take part, in the order of the report.
-        contacts: Vec<SharedForce>,
-        /// Joints whose limits take part.
-        joints: Vec<String>,
-        /// What is determined all the same.
-        sums: Vec<DeterminedSum>,
-    },
-    /// Numbers were too close to call.
-    Unknown,
-}
-
-/// A contact whose force is not the only one.
-#[derive(Clone, Debug, PartialEq)]
-pub struct SharedForce {
-    /// Index in the report's contacts.
-    pub contact: usize,
-    /// Body A, `model/link`.
-    pub a: String,
-    /// Body B, `model/link`.
-    pub b: String,
-    /// True if its normal force is the only one, and friction is what may differ.
-    pub normal_is_unique: bool,
-}
-
-/// The sum of forces on a body by several contacts: it is the only one where each of them is not.
-#[derive(Clone, Debug, PartialEq)]
-pub struct DeterminedSum {
-    /// The body, `model/link`.
-    pub body: String,
-    /// Contacts, by index in the report.
-    pub contacts: Vec<usize>,
-    /// Axes of the world along which the sum is determined.
-    pub axes: Vec<char>,
-}
 
 impl System {
     /// Whether the last step of `work` could have had another answer; `None` unless that was a step of this
@@ -105,8 +39,10 @@ impl System {
                 MotionUniqueness::Free { bodies, direction }
             }
         };
-        let forces = check.forces(program, solution);
-        Some(Uniqueness { motion, forces: self.shared_forces(work, &forces) })
+        let forces = self.shared_forces(work, &check.forces(program, solution));
+        let text =
+            format!("{}; {}", self.motion_in_words(&motion), self.forces_in_words(work, &forces));
+        Some(Uniqueness { motion, forces, text })
     }
 
     fn shared_forces(&self, work: &Workspace, forces: &Forces) -> ForceUniqueness {
@@ -120,11 +56,7 @@ impl System {
         }
         let rows = &work.contacts.rows;
         let part: Vec<usize> = forces.contacts(program).into_iter().map(|i| i as usize).collect();
-        let bodies_of = |k: usize| {
-            let near = &rows[k].near;
-            [near.geom_a, near.geom_b].map(|geom| self.geoms[geom as usize].body)
-        };
-        let name = |body: usize| self.model.body(body).name.clone();
+        let bodies_of = |k: usize| self.bodies_of_contact(work, k);
         // weights of a contact's multipliers in its force on B along an axis
         let add = |weights: &mut [f64], k: usize, axis: Vec3, sign: f64| {
             let row = &rows[k];
@@ -139,8 +71,7 @@ impl System {
         let shared = contacts.iter().map(|&k| {
             let mut weights = vec![0.0; program.n_rows()];
             add(&mut weights, k, rows[k].near.point.n_AB_W, 1.0);
-            let [a, b] = bodies_of(k).map(name);
-            SharedForce { contact: k, a, b, normal_is_unique: determined(&weights) }
+            SharedForce { contact: k, normal_is_unique: determined(&weights) }
         });
         let keys = part.iter().filter(|k| **k >= rows.len());
         let keys: Vec<_> = keys.map(|k| problem.keys[program.rows_of(*k).start]).collect();
@@ -153,7 +84,7 @@ impl System {
             if on.len() < 2 || self.model.path(body).is_empty() {
                 continue;
             }
-            let mut axes = Vec::new();
+            let mut axes = String::new();
             for (axis, letter) in [(Vec3::X, 'x'), (Vec3::Y, 'y'), (Vec3::Z, 'z')] {
                 let mut sum = vec![0.0; program.n_rows()];
                 let mut each = true;
@@ -169,46 +100,46 @@ impl System {
                 }
             }
             if !axes.is_empty() {
-                sums.push(DeterminedSum { body: name(body), contacts: on, axes });
+                sums.push(DeterminedSum { body, contacts: on, axes });
             }
         }
         ForceUniqueness::Shared { contacts: shared.collect(), joints, sums }
     }
-}
 
-impl fmt::Display for MotionUniqueness {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Self::Unique => write!(f, "the motion is the only one at its normal forces"),
-            Self::Unknown => write!(f, "whether the motion is the only one is too close to call"),
-            Self::Free { bodies, direction } => write!(
-                f,
+    fn bodies_of_contact(&self, work: &Workspace, contact: usize) -> [usize; 2] {
+        let near = &work.contacts.rows[contact].near;
+        [near.geom_a, near.geom_b].map(|geom| self.geoms[geom as usize].body)
+    }
+
+    fn motion_in_words(&self, motion: &MotionUniqueness) -> String {
+        match motion {
+            MotionUniqueness::Unique => "the motion is the only one at its normal forces".into(),
+            MotionUniqueness::Unknown => {
+                "whether the motion is the only one is too close to call".into()
+            }
+            MotionUniqueness::Free { bodies, direction } => format!(
                 "the motion is not the only one: {} may as well move along {}",
-                quoted(bodies),
+                quoted(&blame::names_of(self, bodies)),
                 shares(direction)
             ),
         }
     }
-}
 
-impl fmt::Display for ForceUniqueness {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let (contacts, joints, sums) = match self {
-            Self::Unique => return write!(f, "the contact forces are the only ones"),
-            Self::Unknown => {
-                return write!(
-                    f,
-                    "whether the contact forces are the only ones is too close to call"
-                );
+    fn forces_in_words(&self, work: &Workspace, forces: &ForceUniqueness) -> String {
+        let (contacts, joints, sums) = match forces {
+            ForceUniqueness::Unique => return "the contact forces are the only ones".into(),
+            ForceUniqueness::Unknown => {
+                return "whether the contact forces are the only ones is too close to call".into();
             }
-            Self::Shared { contacts, joints, sums } => (contacts, joints, sums),
+            ForceUniqueness::Shared { contacts, joints, sums } => (contacts, joints, sums),
         };
-        write!(f, "the contact forces are not the only ones: ")?;
+        let name = |body: usize| &self.model.body(body).name;
         // points of one pair of bodies are named once
         let mut named: Vec<String> = Vec::new();
         for c in contacts {
             let what = if c.normal_is_unique { "friction" } else { "force" };
-            let text = format!("{what} between `{}` and `{}`", c.a, c.b);
+            let [a, b] = self.bodies_of_contact(work, c.contact).map(name);
+            let text = format!("{what} between `{a}` and `{b}`");
             if !named.contains(&text) {
                 named.push(text);
             }
@@ -216,20 +147,18 @@ impl fmt::Display for ForceUniqueness {
         if !joints.is_empty() {
             named.push(format!("force of the limits of {}", quoted(joints)));
         }
-        write!(f, "{} may be split otherwise", few(&named, String::clone, ", "))?;
-        if sums.is_empty() {
-            return Ok(());
+        let split = few(&named, String::clone, ", ");
+        let mut text =
+            format!("the contact forces are not the only ones: {split} may be split otherwise");
+        if !sums.is_empty() {
+            let in_words = |sum: &DeterminedSum| {
+                let axes: Vec<String> = sum.axes.chars().map(String::from).collect();
+                let (body, axes) = (name(sum.body), axes.join(", "));
+                format!("their sum on `{body}` is determined along {axes}")
+            };
+            text += "; ";
+            text += &few(sums, in_words, "; ");
         }
-        let in_words = |sum: &DeterminedSum| {
-            let axes: Vec<String> = sum.axes.iter().map(char::to_string).collect();
-            format!("their sum on `{}` is determined along {}", sum.body, axes.join(", "))
-        };
-        write!(f, "; {}", few(sums, in_words, "; "))
-    }
-}
-
-impl fmt::Display for Uniqueness {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{}; {}", self.motion, self.forces)
+        text
     }
 }

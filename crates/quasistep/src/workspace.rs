@@ -13,6 +13,7 @@ use crate::state::{Checkpoint, WarmStart};
 use crate::sweep::Sweep;
 use crate::system::System;
 use crate::timer::Timer;
+use quasistep_math::Pose;
 use quasistep_solvers::{ConeProgram, CoulombSolution, FrictionProgram, Outcome, Solution};
 
 /// Reusable memory of [`System::step`]. Holds no meaning: a fresh workspace gives the same answer
@@ -134,6 +135,16 @@ impl Workspace {
     /// two of them the motion is `q ⊕ s δ`.
     pub fn substep_ends(&self) -> impl Iterator<Item = &[f64]> {
         self.substep_ends.iter().map(Vec::as_slice)
+    }
+
+    /// What the last step said.
+    pub fn last_report(&self) -> &StepReport {
+        &self.report
+    }
+
+    /// Poses of all bodies at `q`, if that is where the last step ended: already computed by it.
+    pub fn poses_at(&self, q: &[f64]) -> Option<&[Pose]> {
+        self.scan.poses_at(q)
     }
 
     /// The convex problem that the last step solved.

@@ -5,9 +5,10 @@ mod common;
 
 use common::{World, actuator, ball, slide, spring};
 use quasistep::{
-    CartesianSpring, Cone, Formulation, Geom, Inertia, InputChange, Integration, Matrix6, Mode,
-    OutputChange, PairFriction, RestRule, Role, SpringAxes, State, StepInput, StepParams, Surface,
-    System, SystemDef, Wrench, damping_of_ratio, positive_semidefinite,
+    BatchInput, BatchKeep, CartesianSpring, Cone, Formulation, Geom, Inertia, InputChange,
+    Integration, Matrix6, Mode, OutputChange, PairFriction, RestRule, Role, SpringAxes, State,
+    StepInput, StepParams, Surface, System, SystemDef, Wrench, damping_of_ratio,
+    positive_semidefinite,
 };
 use quasistep_geometry::Shape;
 use quasistep_math::{Mat3, Pose, Quat, Vec3};
@@ -586,6 +587,36 @@ fn derivatives_are_those_of_differences() {
                 assert!((left - right).abs() < 1e-10 * (1.0 + left.abs()), "{change:?}");
             }
         }
+    }
+}
+
+/// A batch tells each sample's springs their own poses, with the bits of runs of their own.
+#[test]
+fn batches_have_springs() {
+    let system = Arm::SOFT.held(&coupled(), &NONE, SpringAxes::Command);
+    let params = params(Formulation::Anitescu { cone: Cone::Pyramid(4) });
+    let (n, steps) = (3, 4);
+    let mut q_cmd = Vec::new();
+    for sample in 0..n {
+        for step in 0..steps {
+            let mut row = system.command_at(&BENT);
+            *row.last_mut().unwrap() += 0.01 * f64::from(step) - 0.02 * f64::from(sample);
+            q_cmd.extend(row);
+        }
+    }
+    let (n_samples, n_steps) = (n as usize, steps as usize);
+    let input = BatchInput { n_samples, n_steps, q: &BENT, q_cmd: &q_cmd, ..BatchInput::default() };
+    let mut out = vec![0.0; n_samples * BENT.len()];
+    let keep = BatchKeep::default();
+    system.step_batch(&input, &params, keep, 2, &mut out, None).unwrap();
+    for sample in 0..n_samples {
+        let (mut state, mut work) = (State::at_rest(0.0, BENT.to_vec()), system.create_workspace());
+        for step in 0..n_steps {
+            let row = &q_cmd[(sample * n_steps + step) * system.n_cmd()..][..system.n_cmd()];
+            system.step(&mut state, row, &params, &mut work).unwrap();
+        }
+        assert_eq!(state.q, out[sample * BENT.len()..][..BENT.len()]);
+        assert_ne!(state.q, BENT);
     }
 }
 

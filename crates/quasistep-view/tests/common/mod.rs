@@ -74,6 +74,7 @@ pub fn push() -> Recording {
         title: "A finger pushes a box </script><b>&".into(),
         time_step: h,
         bodies: names(&["world", "box/body", "finger/tip", "ball/body"]),
+        collision_shapes: vec![],
         shapes,
         coordinates: names(&[
             "finger.slide",
@@ -145,6 +146,7 @@ fn frame(k: usize, t: f64, half: f64) -> Frame {
                 roll_W: Vec3::ZERO,
                 mode: if push > 0.0 { Mode::Slide } else { Mode::Stick },
                 mu: 0.5,
+                key: None,
             });
         }
         let touching = push > 0.0;
@@ -161,6 +163,7 @@ fn frame(k: usize, t: f64, half: f64) -> Frame {
             roll_W: Vec3::ZERO,
             mode: if touching { Mode::Stick } else { Mode::Separate },
             mu: 0.5,
+            key: None,
         });
     }
     let q = turn.to_array();

@@ -8,23 +8,28 @@ use crate::system::System;
 /// Names what the ray of an unbounded problem moves.
 pub(crate) fn unsupported(system: &System, ray: &[f64]) -> StepError {
     let (bodies, direction) = movers(system, ray);
-    StepError::Unsupported { bodies, direction }
+    StepError::Unsupported { bodies: names_of(system, &bodies), direction }
 }
 
-/// Names of the bodies that a direction of the variables moves, and its dofs with their shares.
-pub(crate) fn movers(system: &System, ray: &[f64]) -> (Vec<String>, Vec<(String, f64)>) {
+/// Names of bodies.
+pub(crate) fn names_of(system: &System, bodies: &[usize]) -> Vec<String> {
+    bodies.iter().map(|&body| system.model.body(body).name.clone()).collect()
+}
+
+/// The bodies that a direction of the variables moves, and its dofs by name with their shares.
+pub(crate) fn movers(system: &System, ray: &[f64]) -> (Vec<usize>, Vec<(String, f64)>) {
     let names = system.dof_names();
     let largest = ray.iter().fold(0.0_f64, |m, d| m.max(d.abs()));
-    let mut bodies: Vec<String> = Vec::new();
+    let mut bodies: Vec<usize> = Vec::new();
     let mut direction = Vec::new();
     for (dof, variable) in system.variable_of_dof.iter().enumerate() {
         let Some(share) = variable.map(|v| ray[v as usize] / largest) else { continue };
         // a tenth: enough to tell the mover from what it drags along
         if share.abs() >= 0.1 {
             direction.push((names[dof].clone(), share));
-            let name = &system.model.body(first_with_shape(system, system.body_of_dof[dof])).name;
-            if !bodies.contains(name) {
-                bodies.push(name.clone());
+            let body = first_with_shape(system, system.body_of_dof[dof]);
+            if !bodies.contains(&body) {
+                bodies.push(body);
             }
         }
     }
