@@ -1,5 +1,6 @@
 //! The README's commands, run as a reader would.
 
+use crate::robots;
 use crate::task::{Failure, cargo, command, root};
 use std::path::{Path, PathBuf};
 
@@ -48,7 +49,14 @@ fn commands() -> Result<Vec<String>, Failure> {
     Ok(lines)
 }
 
-/// Regenerates docs/pictures with headless Chromium from a fresh run.
+/// Scenes of public robots in pictures, and how the page shows each.
+const ROBOT_PICTURES: [(&str, &str); 3] = [
+    ("two_arms", "t=6&ui=0&azimuth=-60&elevation=20&zoom=1.3&arrows=0.5"),
+    ("allegro_cube", "t=5.4&ui=0&azimuth=-40&elevation=45&zoom=2"),
+    ("allegro_ball", "t=4.2&ui=0&azimuth=-40&elevation=45&zoom=2"),
+];
+
+/// Regenerates docs/pictures with headless Chromium from fresh runs.
 pub fn pictures() -> Result<(), Failure> {
     let out = root().join("out/pictures");
     let out_text = out.display().to_string();
@@ -63,6 +71,12 @@ pub fn pictures() -> Result<(), Failure> {
         .run("grasp of a point cloud")?;
     std::fs::copy(out.join("tracy_fig1.png"), folder.join("bunny_grasp.png"))
         .map_err(|e| Failure::new(e.to_string()))?;
+    robots::fetch()?;
+    for (name, options) in ROBOT_PICTURES {
+        let scene = format!("scenes/robots/{name}.yml");
+        cargo(&["run", "--release", "--", "run", &scene, "-o", out_text]).run(name)?;
+        screenshot(&page, options, &folder.join(format!("robots_{name}.png")))?;
+    }
     Ok(())
 }
 
