@@ -19,6 +19,9 @@ const STROKE: [f64; 2] = [0.3, 0.03];
 /// Places on the command's way at which the robot's lowest point is sought: between two of them a point of a hinge
 /// dips by at most 1 − cos(0.3 rad / 64) = 1.1e-5 of its radius.
 const SAMPLES: usize = 32;
+/// Floor below what moves, in m. The convex step drags what slides nearer than h mu v (Pang21 §IV-A.2): 0.7 mm for a wheel
+/// of 0.3 m in steps of 0.01 s with a friction of 0.5, at the command's greatest rate, 1.5 × 0.3 rad/s.
+const CLEARANCE: f64 = 1e-3;
 
 /// True for the file of a robot rather than of a scene.
 pub(crate) fn is_model(path: &Path) -> bool {
@@ -97,8 +100,7 @@ fn text_of(robot: &Urdf, name: &str, address: &str, lowest: f64) -> String {
     let moving = drives(robot);
     let has_mass = robot.links.iter().any(|l| l.inertial.is_some_and(|i| i.mass > 0.0));
     let is_object = moving.is_empty() && has_mass;
-    // a tenth of a millimetre below what moves
-    let floor = if is_object { 0.0 } else { ((lowest * 1e4).floor() * 1e-4).min(0.0) };
+    let floor = if is_object { 0.0 } else { ((lowest * 1e4).floor() * 1e-4 - CLEARANCE).min(0.0) };
     let key = quoted(name);
     let mut text = format!(
         "# {name}: edit this, look at it with `quasistep check`, run it with `quasistep run`.\n\

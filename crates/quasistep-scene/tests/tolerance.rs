@@ -274,8 +274,8 @@ fn a_robot_file_makes_a_scene_that_runs() {
     assert_eq!((scene.system.model().n_v(), scene.start.q[6]), (6, 0.1));
 }
 
-/// A leg beside its hip swings down before it comes up: the floor is below its way, and a joint that its limits hold is
-/// not told to move.
+/// A leg beside its hip swings down: the floor is below its way. A wheel turns just above its floor. A joint that its
+/// limits hold is not told to move.
 #[test]
 fn the_floor_of_a_robot_file_is_below_its_command() {
     let folder = Folder::new("floor");
@@ -296,6 +296,13 @@ fn the_floor_of_a_robot_file_is_below_its_command() {
     let q = &run.recording.frames.last().unwrap().q;
     // a damper of 0.05 s behind the command
     assert!(q[0] == 0.0 && (q[1] - 0.3).abs() < 0.01, "{q:?}");
+    let rim = "<collision><origin rpy=\"0 1.5707963267948966 0\"/><geometry><cylinder radius=\"0.3\" length=\"0.1\"/></geometry></collision>";
+    folder.file("wheel.urdf", &robot.replace(foot, rim));
+    let mut scene = Scene::load(folder.0.join("wheel.urdf")).unwrap_or_else(|e| panic!("{e}"));
+    scene.duration = 1.0;
+    let run = scene.run(None, &mut |_| std::ops::ControlFlow::Continue(()));
+    let q = &run.recording.frames.last().unwrap().q;
+    assert!((q[1] - 0.3).abs() < 0.01, "{q:?}");
 }
 
 #[test]
