@@ -281,3 +281,103 @@ fn a_robot_file_is_enough() {
     let (said, _) = ends(&quasistep(&["run", scene, "-o", out.to_str().unwrap()]), 0);
     assert!(said.contains("certified"), "{said}");
 }
+
+/// What is made of meshes is kept: the same results with an empty folder, a full one, a broken one and none.
+#[test]
+fn a_cache_of_meshes_changes_no_result() {
+    let folder = Folder::new("mesh-cache");
+    std::fs::create_dir_all(&folder.0).unwrap();
+    let mut ring = String::new();
+    let (n, m) = (48, 12);
+    for k in 0..n * m {
+        let turn =
+            |part: i32, whole: i32| f64::from(part) / f64::from(whole) * std::f64::consts::TAU;
+        let ((su, cu), (sv, cv)) = (turn(k / m, n).sin_cos(), turn(k % m, m).sin_cos());
+        let r = 0.1 + 0.03 * cv;
+        ring += &format!("v {} {} {}\n", r * cu, r * su, 0.03 * sv);
+    }
+    for k in 0..n * m {
+        let (i, j) = (k / m, k % m);
+        let at = |i: i32, j: i32| (i % n) * m + j % m + 1;
+        ring += &format!("f {} {} {} {}\n", at(i, j), at(i + 1, j), at(i + 1, j + 1), at(i, j + 1));
+    }
+    std::fs::write(folder.0.join("ring.obj"), ring).unwrap();
+    let scene = "step: {duration: 0.2}\nmodels:\n  floor: {joint: fixed, shape: {half_space: {}}}\n  ring:\n    \
+                 mass: 1\n    pose: {xyz: [0, 0, 0.031]}\n    shape: {mesh: {file: ring.obj, parts: split, tolerance: \
+                 0.01, simplify: 1e-4}}\n";
+    std::fs::write(folder.0.join("scene.yml"), scene).unwrap();
+    let cache = folder.0.join("deep/cache");
+    let run = |place: &str| {
+        let out = folder.0.join("out");
+        let scene = folder.0.join("scene.yml");
+        let output = std::process::Command::new(env!("CARGO_BIN_EXE_quasistep"))
+            .args([Path::new("run"), &scene, Path::new("-o"), &out])
+            .env("QUASISTEP_CACHE", place)
+            .output()
+            .unwrap();
+        ends(&output, 0);
+        ["states.csv", "contacts.csv"].map(|file| std::fs::read(out.join(file)).unwrap())
+    };
+    let kept = || -> Vec<(std::path::PathBuf, Vec<u8>)> {
+        let files = std::fs::read_dir(&cache).unwrap().map(|entry| entry.unwrap().path());
+        let mut all: Vec<_> = files.map(|f| (f.clone(), std::fs::read(f).unwrap())).collect();
+        all.sort();
+        all
+    };
+    let without = run("off");
+    assert!(!cache.exists());
+    let place = cache.to_str().unwrap();
+    assert_eq!(run(place), without);
+    let first = kept();
+    assert!(first.len() == 1 && first[0].1.len() > 1000, "{first:?}");
+    assert_eq!(run(place), without);
+    // cut short, foreign, with a bit that fell over: ignored and written again
+    let whole = &first[0].1;
+    let mut flipped = whole.clone();
+    flipped[whole.len() / 2] ^= 1;
+    for bytes in [&whole[..whole.len() / 2], b"", b"something else altogether", &flipped] {
+        std::fs::write(&first[0].0, bytes).unwrap();
+        assert_eq!(run(place), without);
+        assert!(kept() == first);
+    }
+    // it is read, not only written: the hulls of another ring under the name of this one are taken as they are
+    let other = scene.replace("0.01,", "0.02,");
+    std::fs::write(folder.0.join("scene.yml"), other).unwrap();
+    let coarse = run(place);
+    let second = kept();
+    assert!(second.len() == 2 && coarse != without);
+    let new = second.iter().find(|(file, _)| *file != first[0].0).unwrap();
+    std::fs::write(&new.0, whole).unwrap();
+    assert_eq!(run(place), without);
+    // a place that cannot be written: a file is no folder
+    let blocked = folder.0.join("ring.obj");
+    std::fs::write(folder.0.join("scene.yml"), scene).unwrap();
+    assert_eq!(run(blocked.to_str().unwrap()), without);
+}
+
+/// A program `xacro` that does not end, or does not end to write: an error, soon.
+#[cfg(unix)]
+#[test]
+fn a_xacro_without_an_end_is_stopped() {
+    use std::os::unix::fs::PermissionsExt;
+    let folder = Folder::new("endless-xacro");
+    std::fs::create_dir_all(&folder.0).unwrap();
+    std::fs::write(folder.0.join("r.xacro"), "<robot name=\"r\"/>").unwrap();
+    let program = folder.0.join("xacro");
+    let path = format!("{}:/usr/bin:/bin", folder.text());
+    for (script, words) in [
+        ("#!/bin/sh\nexec sleep 1000\n", "did not end within 10 s"),
+        ("#!/bin/sh\nexec yes\n", "wrote more than 64 MB"),
+    ] {
+        std::fs::write(&program, script).unwrap();
+        std::fs::set_permissions(&program, std::fs::Permissions::from_mode(0o755)).unwrap();
+        let output = std::process::Command::new(env!("CARGO_BIN_EXE_quasistep"))
+            .arg("check")
+            .arg(folder.0.join("r.xacro"))
+            .env("PATH", &path)
+            .output()
+            .unwrap();
+        let (_, errors) = ends(&output, 2);
+        assert!(errors.contains("r.xacro: ") && errors.contains(words), "{errors}");
+    }
+}

@@ -40,6 +40,7 @@ mod round_patch;
 mod sample;
 mod separating_axis;
 mod shape;
+mod simplify;
 mod tube;
 mod way_out;
 

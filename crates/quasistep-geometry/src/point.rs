@@ -74,7 +74,7 @@ fn cylinder_surface(radius: f64, half_length: f64, p: Vec3) -> Surface {
 }
 
 /// `p` in the frame of the polytope.
-fn polytope_surface(polytope: &Polytope, p: Vec3) -> Surface {
+pub(crate) fn polytope_surface(polytope: &Polytope, p: Vec3) -> Surface {
     let mut face = Surface { distance: f64::NEG_INFINITY, normal: Vec3::Z };
     for f in polytope.faces() {
         let height = p.dot(f.normal()) - f.offset();

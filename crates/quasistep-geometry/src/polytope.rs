@@ -99,7 +99,7 @@ pub enum HullError {
 
 /// Points nearer to a plane than this share of the extent count as on it. Meshes in single precision
 /// scatter by 1e-7.
-const PLANAR: f64 = 1e-7;
+pub(crate) const PLANAR: f64 = 1e-7;
 /// Up to so many corners a look at each is as fast as a way along edges.
 const FEW_CORNERS: usize = 32;
 /// Corners that are about equally far before all are looked at.
@@ -496,7 +496,8 @@ fn check_parts(vertices: &[Vec3], faces: &[FaceParts]) -> Result<(), String> {
     let (low, high) =
         vertices.iter().fold((vertices[0], vertices[0]), |(l, h), p| (l.min(*p), h.max(*p)));
     let tolerance = FLAT * (high - low).max_abs();
-    let mut sides: Vec<[u32; 2]> = Vec::new();
+    // each side with its face
+    let mut sides: Vec<([u32; 2], u32)> = Vec::new();
     let mut used = vec![false; n];
     for (k, (normal, offset, corners)) in faces.iter().enumerate() {
         let in_plane = |v: u32| (vertices[v as usize].dot(*normal) - offset).abs() <= tolerance;
@@ -507,35 +508,29 @@ fn check_parts(vertices: &[Vec3], faces: &[FaceParts]) -> Result<(), String> {
             return Err(format!("face {k} does not lie in its plane"));
         }
         for j in 0..corners.len() {
-            sides.push([corners[j], corners[(j + 1) % corners.len()]]);
+            sides.push(([corners[j], corners[(j + 1) % corners.len()]], k as u32));
             used[corners[j] as usize] = true;
         }
     }
     sides.sort_unstable();
-    let twice = sides.windows(2).any(|w| w[0] == w[1]);
-    let open = sides.iter().any(|[a, b]| a == b || sides.binary_search(&[*b, *a]).is_err());
-    if twice || open || used.contains(&false) {
+    let twice = sides.windows(2).any(|w| w[0].0 == w[1].0);
+    let open = sides.iter().any(|([a, b], _)| a == b);
+    // by side, the face across it
+    let across = |[a, b]: [u32; 2]| {
+        sides.binary_search_by_key(&[b, a], |side| side.0).ok().map(|at| sides[at].1 as usize)
+    };
+    let others: Option<Vec<usize>> = sides.iter().map(|(side, _)| across(*side)).collect();
+    let Some(others) = others.filter(|_| !(twice || open || used.contains(&false))) else {
         return Err("the faces do not close".into());
-    }
+    };
     // a corner is below the planes around it; with that and one sphere of faces the solid is convex
     if n + faces.len() != sides.len() / 2 + 2 {
         return Err("the faces are no sphere".into());
     }
-    let mut across: Vec<([u32; 2], usize)> = Vec::new();
-    for (k, (_, _, corners)) in faces.iter().enumerate() {
-        for j in 0..corners.len() {
-            across.push(([corners[j], corners[(j + 1) % corners.len()]], k));
-        }
-    }
-    across.sort_unstable();
-    for (k, (normal, offset, corners)) in faces.iter().enumerate() {
-        for j in 0..corners.len() {
-            let back = [corners[(j + 1) % corners.len()], corners[j]];
-            let at = across.partition_point(|(side, _)| *side < back);
-            let (_, _, others) = &faces[across[at].1];
-            if others.iter().any(|&v| vertices[v as usize].dot(*normal) - offset > tolerance) {
-                return Err(format!("face {k} is not convex with its neighbours"));
-            }
+    for ((_, k), other) in sides.iter().zip(others) {
+        let (normal, offset, _) = &faces[*k as usize];
+        if faces[other].2.iter().any(|&v| vertices[v as usize].dot(*normal) - offset > tolerance) {
+            return Err(format!("face {k} is not convex with its neighbours"));
         }
     }
     Ok(())

@@ -19,6 +19,7 @@ use quasistep_geometry::Aabb;
 use quasistep_math::{Mat3, Pose, Vec3};
 use quasistep_model::{BodyDef, BodyInertia, JointKind, Mimic, ModelBuilder, WORLD};
 use quasistep_record::{DrawnGeometry, DrawnShape, ShapeRole};
+use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
 
 /// What the models of a scene add up to.
@@ -46,6 +47,8 @@ pub(crate) struct Assembly {
     pub instance_of: Vec<u32>,
     /// Pairs of bodies that the models' files exclude from contact.
     pub never_touch: Vec<[usize; 2]>,
+    /// Are the visuals of robots read? Nobody sees a scene that is read to measure it.
+    pub looks: bool,
     /// Textures of meshes read so far.
     pub textures: Textures,
     /// Springs between frames and the poses that they are told.
@@ -83,12 +86,13 @@ pub(crate) struct NewBody<'a> {
 const MODEL_KEYS: [&str; 7] =
     ["repeat", "gravity", "parent", "joints", "color", "friction", "cartesian_stiffness"];
 /// Keys of a model that is a robot from a URDF file, beside those of every model.
-const URDF_KEYS: [&str; 9] = [
+const URDF_KEYS: [&str; 10] = [
     "urdf",
     "srdf",
     "packages",
     "repair",
     "self_collision",
+    "collision_mesh",
     "pose",
     "joint",
     "start",
@@ -126,8 +130,9 @@ pub(crate) const MASSLESS: BodyInertia =
     BodyInertia { mass: 0.0, com: Vec3::ZERO, inertia: Mat3::ZERO };
 
 impl Assembly {
-    pub fn new() -> Self {
+    pub fn new(looks: bool) -> Self {
         Self {
+            looks,
             builder: ModelBuilder::new(),
             roles: vec![Role::Passive],
             bodies: vec!["world".into()],
@@ -510,30 +515,49 @@ struct Site<'a> {
 /// `joints:` of a model: settings by pattern, later ones override earlier ones.
 pub(crate) struct Rules<'a> {
     rules: Vec<(&'a str, Settings, At<'a>)>,
+    /// By pattern without a `*` its place in `rules`: a robot may have thousands.
+    names: BTreeMap<&'a str, usize>,
+    /// Places of the patterns with a `*`, ascending.
+    patterns: Vec<usize>,
 }
 
 impl<'a> Rules<'a> {
     fn read(at: Option<&At<'a>>) -> Result<Self, SceneError> {
-        let Some(at) = at else { return Ok(Self { rules: Vec::new() }) };
-        let mut rules = Vec::new();
-        for (pattern, at) in at.entries()? {
-            rules.push((pattern, Settings::read(&at.map(&joints::KEYS)?)?, at));
+        let mut all = Self { rules: Vec::new(), names: BTreeMap::new(), patterns: Vec::new() };
+        let entries = at.map_or(Ok(Vec::new()), At::entries)?;
+        for (k, (pattern, at)) in entries.into_iter().enumerate() {
+            if pattern.contains('*') {
+                all.patterns.push(k);
+            } else {
+                all.names.insert(pattern, k);
+            }
+            all.rules.push((pattern, Settings::read(&at.map(&joints::KEYS)?)?, at));
         }
-        Ok(Self { rules })
+        Ok(all)
+    }
+
+    /// Places of the rules that fit a joint, ascending.
+    fn fitting(&self, joint: &str) -> Vec<usize> {
+        let fits = |k: &&usize| fits(self.rules[**k].0, joint);
+        let mut all: Vec<usize> = self.patterns.iter().filter(fits).copied().collect();
+        all.extend(self.names.get(joint));
+        all.sort_unstable();
+        all
     }
 
     /// What they say of the joint with this name within its model. A pattern with a `*` speaks of
     /// joints with a dof of their own only, so that `*` does not drive fixed and mimic joints.
     pub fn of(&self, joint: &str, own_dof: bool) -> Settings {
-        self.rules
-            .iter()
-            .filter(|(pattern, ..)| fits(pattern, joint) && (own_dof || !pattern.contains('*')))
+        self.fitting(joint)
+            .into_iter()
+            .map(|k| &self.rules[k])
+            .filter(|(pattern, ..)| own_dof || !pattern.contains('*'))
             .fold(Settings::default(), |sum, (_, settings, _)| sum.then(settings))
     }
 
     /// Where a joint with this name is spoken of, for complaints.
     pub fn place(&self, joint: &str) -> Option<&At<'a>> {
-        self.rules.iter().rev().find(|(pattern, ..)| fits(pattern, joint)).map(|(_, _, at)| at)
+        self.fitting(joint).last().map(|&k| &self.rules[k].2)
     }
 
     /// A pattern that fits no joint is a mistake.
@@ -547,8 +571,11 @@ impl<'a> Rules<'a> {
             .iter()
             .filter_map(|j| if j == model { Some(model) } else { j.strip_prefix(&prefix) })
             .collect();
+        let names: BTreeSet<&str> = own.iter().copied().collect();
         for (pattern, _, at) in &self.rules {
-            if !own.iter().any(|j| fits(pattern, j)) {
+            let is_used = names.contains(pattern)
+                || pattern.contains('*') && own.iter().any(|j| fits(pattern, j));
+            if !is_used {
                 return Err(at.error(unknown("joint", pattern, &own)));
             }
         }

@@ -3,6 +3,8 @@
 //! A part whose hull stands out of the mesh by more than the tolerance is cut along the plane that leaves
 //! the least volume in the hulls of both sides: on a body with flat faces that is a face's own plane, and
 //! the parts are exact. How far hulls stand out is measured at points on and in them.
+//!
+//! (Decompositions by voxels, V-HACD for one, bound a share of the volume and leave steps where faces are flat.)
 
 use crate::mesh::Mesh;
 use crate::solid::{Key, Solid, key};
@@ -17,10 +19,8 @@ pub(crate) const MAX_PARTS: usize = 256;
 const MAX_EDGES: usize = 6;
 /// Directions whose farthest corners stand for a part while cuts are compared.
 const DIRECTIONS: usize = 48;
-/// Points measured on one hull while cutting, and on all in the end; fewer on large meshes.
+/// Points measured on one hull while cutting, and on all in the end.
 const SAMPLES: [usize; 2] = [300, 4000];
-/// Points times triangles of one measurement.
-const MAX_WORK: usize = 5_000_000;
 
 /// Convex parts of a mesh.
 #[derive(Clone, Debug)]
@@ -30,8 +30,58 @@ pub(crate) struct Parts {
     pub excess: f64,
 }
 
-/// Triangles of a part. Where it was cut the surface is open.
-type Surface = Vec<[Vec3; 3]>;
+/// Triangles of a part over its corners. Where it was cut the surface is open.
+struct Surface {
+    /// Each once, ascending by their keys.
+    corners: Vec<Vec3>,
+    triangles: Vec<[u32; 3]>,
+}
+
+impl Surface {
+    /// Joins corners that are the same number for number; leaves out those that no triangle has.
+    fn new(corners: &[Vec3], mut triangles: Vec<[u32; 3]>) -> Self {
+        let mut order: Vec<(Key, u32)> =
+            corners.iter().enumerate().map(|(k, p)| (key(*p), k as u32)).collect();
+        let mut used = vec![false; corners.len()];
+        for &i in triangles.as_flattened() {
+            used[i as usize] = true;
+        }
+        order.retain(|(_, k)| used[*k as usize]);
+        // runs that are sorted already cost little
+        #[allow(clippy::stable_sort_primitive)] // it merges runs that are sorted
+        order.sort();
+        let mut number = vec![0; corners.len()];
+        let mut kept: Vec<Vec3> = Vec::with_capacity(order.len());
+        for same in order.chunk_by(|a, b| a.0 == b.0) {
+            for (_, k) in same {
+                number[*k as usize] = kept.len() as u32;
+            }
+            kept.push(corners[same[0].1 as usize]);
+        }
+        for i in triangles.as_flattened_mut() {
+            *i = number[*i as usize];
+        }
+        Self { corners: kept, triangles }
+    }
+
+    fn of(triangles: &[[Vec3; 3]]) -> Self {
+        let corner = |k: usize| 3 * k as u32;
+        let numbers = (0..triangles.len()).map(|k| [corner(k), corner(k) + 1, corner(k) + 2]);
+        Self::new(triangles.as_flattened(), numbers.collect())
+    }
+
+    fn places(&self) -> impl Iterator<Item = [Vec3; 3]> {
+        self.triangles.iter().map(|t| t.map(|i| self.corners[i as usize]))
+    }
+
+    /// Both surfaces as one.
+    fn join(&self, other: &Self) -> Self {
+        let first = self.corners.len() as u32;
+        let corners: Vec<Vec3> = self.corners.iter().chain(&other.corners).copied().collect();
+        let shifted = other.triangles.iter().map(|t| t.map(|i| i + first));
+        Self::new(&corners, self.triangles.iter().copied().chain(shifted).collect())
+    }
+}
 
 /// Every group of the file as one convex part.
 pub(crate) fn of_groups(mesh: &Mesh, solid: &Solid) -> Result<Parts, String> {
@@ -50,7 +100,7 @@ pub(crate) fn of_groups(mesh: &Mesh, solid: &Solid) -> Result<Parts, String> {
 
 /// Parts whose hulls stand out of the solid by no more than `tolerance` (m).
 pub(crate) fn by_planes(solid: &Solid, tolerance: f64) -> Result<Parts, String> {
-    let mut open = components(solid.triangles().to_vec());
+    let mut open = components(&Surface::of(solid.surface.triangles()));
     let mut hulls = Vec::new();
     while let Some(part) = open.pop() {
         // slivers without a volume hold nothing
@@ -81,13 +131,7 @@ fn finish(hulls: Vec<Arc<Polytope>>, solid: &Solid) -> Result<Parts, String> {
 }
 
 fn hull_of(part: &Surface) -> Option<Polytope> {
-    Polytope::from_points(&corners(part)).ok()
-}
-
-/// Corners, each once.
-fn corners(part: &Surface) -> Vec<Vec3> {
-    let all: BTreeMap<Key, Vec3> = part.iter().flatten().map(|p| (key(*p), *p)).collect();
-    all.into_values().collect()
+    Polytope::from_points(&part.corners).ok()
 }
 
 /// The pieces on both sides of the plane that leaves the least volume in their hulls; of the plane
@@ -95,7 +139,7 @@ fn corners(part: &Surface) -> Vec<Vec3> {
 /// have no smaller hulls, but their quarters do.
 fn best_cut(part: &Surface, farthest: Vec3) -> Option<Vec<Surface>> {
     // rough hulls miss some volume, more or less of it
-    let clear = if corners(part).len() <= DIRECTIONS { 1e-6 } else { 0.03 };
+    let clear = if part.corners.len() <= DIRECTIONS { 1e-6 } else { 0.03 };
     let mut best = rough_volume(part) * (1.0 - clear);
     let mut chosen = None;
     for (normal, offset) in planes(part, farthest) {
@@ -118,17 +162,17 @@ fn best_cut(part: &Surface, farthest: Vec3) -> Option<Vec<Surface>> {
 /// The pieces below and above a plane; `None` if all is on one side.
 fn pieces_beside(part: &Surface, normal: Vec3, offset: f64) -> Option<Vec<Surface>> {
     let [below, above] = cut(part, normal, offset);
-    if below.is_empty() || above.is_empty() {
+    if below.triangles.is_empty() || above.triangles.is_empty() {
         return None;
     }
-    let mut sides = components(below);
-    sides.extend(components(above));
+    let mut sides = components(&below);
+    sides.extend(components(&above));
     Some(sides)
 }
 
 fn extent(part: &Surface) -> (Vec3, Vec3) {
-    let first = part[0][0];
-    part.iter().flatten().fold((first, first), |(l, h), p| (l.min(*p), h.max(*p)))
+    let first = part.corners[0];
+    part.corners.iter().fold((first, first), |(l, h), p| (l.min(*p), h.max(*p)))
 }
 
 /// Volume of the rough hull.
@@ -138,9 +182,9 @@ fn rough_volume(part: &Surface) -> f64 {
 
 /// The hull of the corners that are farthest in some directions: quick on parts of many corners.
 fn rough_hull(part: &Surface) -> Option<Polytope> {
-    let all = corners(part);
+    let all = &part.corners;
     if all.len() <= DIRECTIONS {
-        return Polytope::from_points(&all).ok();
+        return Polytope::from_points(all).ok();
     }
     let golden = std::f64::consts::PI * (3.0 - 5f64.sqrt());
     let farthest = |k: usize| {
@@ -148,9 +192,13 @@ fn rough_hull(part: &Surface) -> Option<Polytope> {
         let (sin, cos) = (golden * k as f64).sin_cos();
         let r = (1.0 - z * z).sqrt();
         let n = Vec3::new(r * cos, r * sin, z);
-        all.iter().copied().reduce(|far, p| if p.dot(n) > far.dot(n) { p } else { far })
+        let farther = |(far, most): (Vec3, f64), p: &Vec3| {
+            let height = p.dot(n);
+            if height > most { (*p, height) } else { (far, most) }
+        };
+        all.iter().fold((all[0], f64::NEG_INFINITY), farther).0
     };
-    let few: Vec<Vec3> = (0..DIRECTIONS).filter_map(farthest).collect();
+    let few: Vec<Vec3> = (0..DIRECTIONS).map(farthest).collect();
     Polytope::from_points(&few).ok()
 }
 
@@ -186,13 +234,14 @@ fn planes(part: &Surface, farthest: Vec3) -> Vec<(Vec3, f64)> {
 
 /// The longest edges at which the surface bends inwards: a point and both outward normals.
 fn concave_edges(part: &Surface) -> Vec<(Vec3, Vec3, Vec3)> {
-    let mut waiting: BTreeMap<(Key, Key), (Vec3, Vec3)> = BTreeMap::new();
+    let mut waiting: BTreeMap<[u32; 2], (Vec3, Vec3)> = BTreeMap::new();
     let mut found: Vec<(f64, (Vec3, Vec3, Vec3))> = Vec::new();
-    for t in part {
+    for (t, numbers) in part.places().zip(&part.triangles) {
         let Some(normal) = (t[1] - t[0]).cross(t[2] - t[0]).try_normalize() else { continue };
         for k in 0..3 {
             let (p, q, apex) = (t[k], t[(k + 1) % 3], t[(k + 2) % 3]);
-            let name = (key(p).min(key(q)), key(p).max(key(q)));
+            let ends = [numbers[k], numbers[(k + 1) % 3]];
+            let name = [ends[0].min(ends[1]), ends[0].max(ends[1])];
             match waiting.remove(&name) {
                 None => {
                     waiting.insert(name, (normal, apex));
@@ -212,71 +261,83 @@ fn concave_edges(part: &Surface) -> Vec<(Vec3, Vec3, Vec3)> {
 
 /// The surface below a plane and above it. What lies in the plane goes to the side of its solid.
 fn cut(part: &Surface, normal: Vec3, offset: f64) -> [Surface; 2] {
-    let size = part.iter().flatten().map(|p| p.max_abs()).fold(0.0, f64::max);
+    let size = part.corners.iter().map(|p| p.max_abs()).fold(0.0, f64::max);
     let level = 1e-9 * size;
-    let height = |p: Vec3| {
+    let height = |p: &Vec3| {
         let h = p.dot(normal) - offset;
         if h.abs() <= level { 0.0 } else { h }
     };
+    let heights: Vec<f64> = part.corners.iter().map(height).collect();
+    let mut corners = part.corners.clone();
+    // where edges cross the plane: one corner for both of their triangles
+    let mut crossings: BTreeMap<[u32; 2], u32> = BTreeMap::new();
+    let mut crossing = |a: u32, b: u32| {
+        let [a, b] = [a.min(b), a.max(b)];
+        *crossings.entry([a, b]).or_insert_with(|| {
+            let (a, b) = (a as usize, b as usize);
+            let share = heights[a] / (heights[a] - heights[b]);
+            corners.push(part.corners[a] + (part.corners[b] - part.corners[a]) * share);
+            corners.len() as u32 - 1
+        })
+    };
     let mut sides = [Vec::new(), Vec::new()];
-    for t in part {
-        let h = t.map(height);
+    for (t, places) in part.triangles.iter().zip(part.places()) {
+        let h = t.map(|i| heights[i as usize]);
         if h == [0.0; 3] {
-            let faces_up = (t[1] - t[0]).cross(t[2] - t[0]).dot(normal) > 0.0;
+            let [a, b, c] = places;
+            let faces_up = (b - a).cross(c - a).dot(normal) > 0.0;
             sides[usize::from(!faces_up)].push(*t);
             continue;
         }
         for (side, sign) in [(0, -1.0), (1, 1.0)] {
-            let mut ring: Vec<Vec3> = Vec::with_capacity(4);
+            if h.iter().all(|x| sign * x <= 0.0) {
+                continue;
+            }
+            let (mut ring, mut n) = ([0; 4], 0);
             for k in 0..3 {
                 let next = (k + 1) % 3;
                 if sign * h[k] >= 0.0 {
-                    ring.push(t[k]);
+                    ring[n] = t[k];
+                    n += 1;
                 }
                 if h[k] * h[next] < 0.0 {
-                    ring.push(crossing(t[k], h[k], t[next], h[next]));
+                    ring[n] = crossing(t[k], t[next]);
+                    n += 1;
                 }
             }
-            let has_area = h.iter().any(|x| sign * x > 0.0);
-            for k in 1..ring.len().saturating_sub(1) {
-                if has_area {
-                    sides[side].push([ring[0], ring[k], ring[k + 1]]);
-                }
-            }
+            sides[side].extend((2..n).map(|k| [ring[0], ring[k - 1], ring[k]]));
         }
     }
-    sides
-}
-
-/// Where an edge crosses the plane: the same bits from both of its triangles.
-fn crossing(p: Vec3, hp: f64, q: Vec3, hq: f64) -> Vec3 {
-    let ((p, hp), (q, hq)) = if key(p) < key(q) { ((p, hp), (q, hq)) } else { ((q, hq), (p, hp)) };
-    p + (q - p) * (hp / (hp - hq))
+    sides.map(|triangles| Surface::new(&corners, triangles))
 }
 
 /// Connected pieces of a surface; pieces whose hulls overlap stay together, since the inner and the
 /// outer surface of a cut wall do not meet.
-fn components(surface: Surface) -> Vec<Surface> {
+fn components(surface: &Surface) -> Vec<Surface> {
     let mut pieces = connected(surface);
+    if pieces.len() == 1 {
+        return pieces;
+    }
     let shape = |piece: &Surface| rough_hull(piece).map(|h| Shape::Polytope(Arc::new(h)));
-    let mut hulls: Vec<Option<Shape>> =
-        if pieces.len() > 1 { pieces.iter().map(shape).collect() } else { vec![None] };
+    let mut hulls: Vec<(Option<Shape>, [Vec3; 2])> =
+        pieces.iter().map(|piece| (shape(piece), extent(piece).into())).collect();
     let mut i = 0;
     while i < pieces.len() {
-        let overlaps = |j: &usize| match (&hulls[i], &hulls[*j]) {
-            (Some(a), Some(b)) => {
-                let reach = corners(&pieces[i]).iter().map(|p| p.max_abs()).fold(0.0, f64::max);
-                signed_distance(a, &Pose::IDENTITY, b, &Pose::IDENTITY).phi < -1e-6 * reach
-            }
+        let overlaps = |j: &usize| {
+            let ((a, [low, high]), (b, [least, most])) = (&hulls[i], &hulls[*j]);
+            let reach = low.max_abs().max(high.max_abs());
             // a flat piece is a wall of its neighbour
-            _ => true,
+            let (Some(a), Some(b)) = (a, b) else { return true };
+            let gap = (*least - *high).max(*low - *most);
+            gap.x.max(gap.y).max(gap.z) < 0.0
+                && signed_distance(a, &Pose::IDENTITY, b, &Pose::IDENTITY).phi < -1e-6 * reach
         };
         match (i + 1..pieces.len()).find(overlaps) {
             Some(j) => {
                 let other = pieces.remove(j);
                 hulls.remove(j);
-                pieces[i].extend(other);
-                hulls[i] = shape(&pieces[i]);
+                pieces[i] = pieces[i].join(&other);
+                hulls[i] = (shape(&pieces[i]), extent(&pieces[i]).into());
                 // what has grown may reach those before it
                 i = 0;
             }
@@ -296,28 +357,19 @@ fn root(parent: &mut [usize], mut i: usize) -> usize {
 }
 
 /// Pieces of a surface that share corners.
-fn connected(surface: Surface) -> Vec<Surface> {
-    let mut numbers: BTreeMap<Key, usize> = BTreeMap::new();
-    let mut parent: Vec<usize> = Vec::new();
-    let mut first = Vec::with_capacity(surface.len());
-    for t in &surface {
-        let [a, b, c] = t.map(|p| {
-            *numbers.entry(key(p)).or_insert_with(|| {
-                parent.push(parent.len());
-                parent.len() - 1
-            })
-        });
-        for other in [b, c] {
-            let (ra, rb) = (root(&mut parent, a), root(&mut parent, other));
+fn connected(surface: &Surface) -> Vec<Surface> {
+    let mut parent: Vec<usize> = (0..surface.corners.len()).collect();
+    for t in &surface.triangles {
+        for other in [t[1], t[2]] {
+            let (ra, rb) = (root(&mut parent, t[0] as usize), root(&mut parent, other as usize));
             parent[ra.max(rb)] = ra.min(rb);
         }
-        first.push(a);
     }
-    let mut pieces: BTreeMap<usize, Surface> = BTreeMap::new();
-    for (t, a) in surface.into_iter().zip(first) {
-        pieces.entry(root(&mut parent, a)).or_default().push(t);
+    let mut pieces: BTreeMap<usize, Vec<[u32; 3]>> = BTreeMap::new();
+    for t in &surface.triangles {
+        pieces.entry(root(&mut parent, t[0] as usize)).or_default().push(*t);
     }
-    pieces.into_values().collect()
+    pieces.into_values().map(|triangles| Surface::new(&surface.corners, triangles)).collect()
 }
 
 /// The point of a hull that is farthest outside of the solid, of about `count` on its faces and as many
@@ -336,19 +388,18 @@ fn excess(hull: &Polytope, solid: &Solid, count: usize) -> (Vec3, f64) {
         .collect();
     let area = |t: &[Vec3; 3]| (t[1] - t[0]).cross(t[2] - t[0]).norm();
     let total: f64 = triangles.iter().map(area).sum();
-    let count = count.min(MAX_WORK / solid.triangles().len().max(1)).max(50) as f64;
     let mut worst = (middle, 0.0);
     for t in &triangles {
         // even over each triangle: a net of as many rows as its share of the area asks for
         let share = area(t) / total.max(f64::MIN_POSITIVE);
-        let rows = (2.0 * count * share).sqrt().ceil().max(1.0) as usize;
+        let rows = (2.0 * count as f64 * share).sqrt().ceil().max(1.0) as usize;
         for i in 0..rows {
             for j in 0..rows - i {
                 let at = |k: usize| (k as f64 + 1.0 / 3.0) / rows as f64;
                 let on_face = t[0] + (t[1] - t[0]) * at(i) + (t[2] - t[0]) * at(j);
                 let within = on_face + (middle - on_face) * at((i + j) % rows);
                 for p in [on_face, within] {
-                    let d = solid.distance_beyond(worst.1, p);
+                    let d = solid.surface.distance_beyond(worst.1, p);
                     if d > worst.1 {
                         worst = (p, d);
                     }

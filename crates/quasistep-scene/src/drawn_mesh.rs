@@ -1,9 +1,11 @@
 //! Meshes as they are drawn: one shape for each part that looks different.
 
-use crate::mesh::Mesh;
+use crate::error::SceneError;
+use crate::mesh::{self, Mesh, Recipe, Textures, Want};
 use quasistep_math::Vec3;
 use quasistep_mesh::Part;
 use quasistep_record::{DrawnGeometry, DrawnShape, Image, Paint};
+use serde::{Deserialize, Serialize};
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -11,63 +13,14 @@ use std::sync::Arc;
 /// Steps of 1 m that corners are drawn to. No screen shows less, and a recording holds a third of the digits.
 const STEPS: f64 = 1e7;
 
-/// Shapes like `shape` in pose, body and role, for the parts of a mesh times `scale`; its name and its colour are
-/// those of parts without their own. As in RViz a colour of the mesh comes before one of the robot's file.
-pub(crate) fn drawn_parts(mesh: &Mesh, scale: [f64; 3], shape: &DrawnShape) -> Vec<DrawnShape> {
-    let images: Vec<Arc<Image>> = mesh
-        .images
-        .iter()
-        .map(|i| Arc::new(Image { mime: i.mime.to_owned(), bytes: i.bytes.clone() }))
-        .collect();
-    // parts that look alike are one
-    let mut looks: Vec<(&Part, Vec<[u32; 3]>)> = Vec::new();
-    for part in &mesh.parts {
-        let triangles = &mesh.triangles[part.triangles.clone()];
-        let alike = |(p, _): &&mut (&Part, _)| p.color == part.color && p.image == part.image;
-        match looks.iter_mut().find(alike) {
-            Some((_, all)) => all.extend(triangles),
-            None => looks.push((part, triangles.to_vec())),
-        }
-    }
-    let several = looks.len() > 1;
-    let drawn = |(k, (part, triangles)): (usize, (&Part, Vec<[u32; 3]>))| {
-        // corners at one place of space and of the picture are one: files repeat them for the sake of normals
-        let mut known = BTreeMap::new();
-        let (mut vertices, mut uv, mut colors) = (Vec::new(), Vec::new(), Vec::new());
-        let mut corner = |i: u32| {
-            let p = mesh.vertices[i as usize].component_mul(Vec3::from(scale));
-            let p = p.to_array().map(|x| (x * STEPS).round() / STEPS + 0.0);
-            let place = part.image.map(|_| mesh.uv[i as usize]);
-            let color = mesh.colors.get(i as usize).copied();
-            let key = (p.map(f64::to_bits), place.map(|uv| uv.map(f32::to_bits)), color);
-            *known.entry(key).or_insert_with(|| {
-                vertices.push(p);
-                uv.extend(place);
-                colors.extend(color);
-                vertices.len() as u32 - 1
-            })
-        };
-        let triangles: Vec<[u32; 3]> = triangles
-            .iter()
-            .map(|triangle| triangle.map(&mut corner))
-            .filter(|[a, b, c]| a != b && b != c && c != a)
-            .collect();
-        let mean = if colors.is_empty() { part.color } else { Some(mean_color(&colors)) };
-        let paint = match part.image {
-            Some(image) => Some(Paint::Texture { uv, image: images[image].clone() }),
-            None if !colors.is_empty() => Some(Paint::Vertices(colors)),
-            None => None,
-        };
-        let suffix = if several { format!("/{k}") } else { String::new() };
-        DrawnShape {
-            name: format!("{}{suffix}", shape.name),
-            geometry: DrawnGeometry::Mesh { vertices, triangles },
-            color: mean.unwrap_or(shape.color),
-            paint,
-            ..*shape
-        }
-    };
-    looks.into_iter().enumerate().map(drawn).collect()
+/// What a mesh looks like.
+#[derive(Serialize, Deserialize)]
+pub(crate) struct Looks {
+    parts: Vec<Look>,
+    /// MIME type and bytes of pictures.
+    images: Vec<(String, Vec<u8>)>,
+    /// What of the looks is not drawn, a sentence each.
+    pub notes: Vec<String>,
 }
 
 /// What of the looks of meshes is not drawn, by kind: a sentence on the first mesh, and all of them.
@@ -76,8 +29,8 @@ pub(crate) struct Notes(BTreeMap<String, (String, BTreeSet<PathBuf>)>);
 
 impl Notes {
     /// Takes over those of a mesh.
-    pub fn add(&mut self, path: &Path, mesh: &Mesh) {
-        for note in &mesh.notes {
+    pub fn add(&mut self, path: &Path, notes: &[String]) {
+        for note in notes {
             let kind = note.split(':').next().unwrap_or_default();
             let first = || (format!("{}: {note}", path.display()), BTreeSet::new());
             let (_, meshes) = self.0.entry(kind.to_owned()).or_insert_with(first);
@@ -92,6 +45,96 @@ impl Notes {
             1 => format!("{first}; and so with another mesh"),
             n => format!("{first}; and so with {n} more meshes"),
         })
+    }
+}
+
+/// A part that looks alike.
+#[derive(Serialize, Deserialize)]
+struct Look {
+    vertices: Vec<[f64; 3]>,
+    triangles: Vec<[u32; 3]>,
+    uv: Vec<[f32; 2]>,
+    colors: Vec<[u8; 3]>,
+    /// Red, green, blue, opacity if the file gives a colour.
+    color: Option<[f32; 4]>,
+    image: Option<usize>,
+}
+
+impl Looks {
+    /// Reads the looks of the mesh in a file, times `scale`.
+    ///
+    /// # Errors
+    /// As [`mesh::read`].
+    pub fn read(path: &Path, scale: [f64; 3], textures: &mut Textures) -> Result<Self, SceneError> {
+        let options = scale.map(f64::to_le_bytes).concat();
+        let recipe = Recipe { what: "looks", options: &options, want: Want::Looks, costly: false };
+        mesh::made(path, &recipe, textures, |mesh| Ok(Self::of(mesh, scale)))
+    }
+
+    fn of(mesh: Mesh, scale: [f64; 3]) -> Self {
+        // parts that look alike are one
+        let mut looks: Vec<(&Part, Vec<[u32; 3]>)> = Vec::new();
+        for part in &mesh.parts {
+            let triangles = &mesh.triangles[part.triangles.clone()];
+            let alike = |(p, _): &&mut (&Part, _)| p.color == part.color && p.image == part.image;
+            match looks.iter_mut().find(alike) {
+                Some((_, all)) => all.extend(triangles),
+                None => looks.push((part, triangles.to_vec())),
+            }
+        }
+        let look = |(part, triangles): (&Part, Vec<[u32; 3]>)| {
+            // corners at one place of space and of the picture are one: files repeat them for the sake of normals
+            let mut known = BTreeMap::new();
+            let (mut vertices, mut uv, mut colors) = (Vec::new(), Vec::new(), Vec::new());
+            let mut corner = |i: u32| {
+                let p = mesh.vertices[i as usize].component_mul(Vec3::from(scale));
+                let p = p.to_array().map(|x| (x * STEPS).round() / STEPS + 0.0);
+                let place = part.image.map(|_| mesh.uv[i as usize]);
+                let color = mesh.colors.get(i as usize).copied();
+                let key = (p.map(f64::to_bits), place.map(|uv| uv.map(f32::to_bits)), color);
+                *known.entry(key).or_insert_with(|| {
+                    vertices.push(p);
+                    uv.extend(place);
+                    colors.extend(color);
+                    vertices.len() as u32 - 1
+                })
+            };
+            let triangles: Vec<[u32; 3]> = triangles
+                .iter()
+                .map(|triangle| triangle.map(&mut corner))
+                .filter(|[a, b, c]| a != b && b != c && c != a)
+                .collect();
+            let color = if colors.is_empty() { part.color } else { Some(mean_color(&colors)) };
+            Look { vertices, triangles, uv, colors, color, image: part.image }
+        };
+        let parts = looks.into_iter().map(look).collect();
+        let images = mesh.images.into_iter().map(|i| (i.mime.to_owned(), i.bytes)).collect();
+        Self { parts, images, notes: mesh.notes }
+    }
+
+    /// Shapes like `shape` in pose, body and role; its name and its colour are those of parts without their own. As
+    /// in RViz a colour of the mesh comes before one of the robot's file.
+    pub fn shapes(self, shape: &DrawnShape) -> Vec<DrawnShape> {
+        let images = self.images.into_iter().map(|(mime, bytes)| Arc::new(Image { mime, bytes }));
+        let images: Vec<Arc<Image>> = images.collect();
+        let several = self.parts.len() > 1;
+        let drawn = |(k, look): (usize, Look)| {
+            let Look { vertices, triangles, uv, colors, color, image } = look;
+            let paint = match image.and_then(|image| images.get(image)) {
+                Some(image) => Some(Paint::Texture { uv, image: image.clone() }),
+                None if !colors.is_empty() => Some(Paint::Vertices(colors)),
+                None => None,
+            };
+            let suffix = if several { format!("/{k}") } else { String::new() };
+            DrawnShape {
+                name: format!("{}{suffix}", shape.name),
+                geometry: DrawnGeometry::Mesh { vertices, triangles },
+                color: color.unwrap_or(shape.color),
+                paint,
+                ..*shape
+            }
+        };
+        self.parts.into_iter().enumerate().map(drawn).collect()
     }
 }
 

@@ -3,6 +3,9 @@
 //! A scene keeps the bytes of every file that it named, so that it can be made anew where these
 //! files are not, or no longer the same: in another process, on another machine, years later.
 //! Readers call [`read`] and [`is_file`] and do not know whether a disk or a [`Files`] answers.
+//!
+//! What follows from bytes alone may also be kept from run to run ([`kept`], [`keep`]), in the user's cache folder. It is
+//! no part of a scene: without it all is made again.
 
 use std::cell::RefCell;
 use std::collections::BTreeMap;
@@ -10,6 +13,7 @@ use std::ffi::OsString;
 use std::io;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
 
 /// Files by the path they were asked for; `None` for one that was looked for and not there.
 pub(crate) type Files = BTreeMap<PathBuf, Option<Arc<[u8]>>>;
@@ -128,4 +132,47 @@ pub(crate) fn is_file(path: &Path) -> bool {
             }
         }
     })
+}
+
+/// Where things are kept from run to run: the variable `QUASISTEP_CACHE`, `off` for nowhere; else `quasistep` in the
+/// folder that the system has for this. Debug builds, whose makers change from build to build, keep nothing unless
+/// the variable names a folder.
+fn cache_folder() -> Option<PathBuf> {
+    let folder = |name: &str| std::env::var_os(name).filter(|f| !f.is_empty()).map(PathBuf::from);
+    if let Some(own) = folder("QUASISTEP_CACHE") {
+        return (own != Path::new("off")).then_some(own);
+    }
+    if cfg!(debug_assertions) {
+        return None;
+    }
+    let common = if cfg!(windows) {
+        folder("LOCALAPPDATA")
+    } else if cfg!(target_os = "macos") {
+        folder("HOME").map(|home| home.join("Library/Caches"))
+    } else {
+        // a relative path is invalid by the XDG specification
+        let given = folder("XDG_CACHE_HOME").filter(|f| f.is_absolute());
+        given.or_else(|| folder("HOME").map(|home| home.join(".cache")))
+    };
+    common.map(|common| common.join("quasistep"))
+}
+
+/// What was kept under a name; `None` if it is not there or cannot be read.
+pub(crate) fn kept(name: &str) -> Option<Vec<u8>> {
+    std::fs::read(cache_folder()?.join(name)).ok()
+}
+
+/// Keeps bytes under a name, if there is a place that can be written. A reader sees all of them or none.
+pub(crate) fn keep(name: &str, bytes: &[u8]) {
+    static COUNT: AtomicUsize = AtomicUsize::new(0);
+    let Some(folder) = cache_folder() else { return };
+    // of threads and processes that write at the same time the last one wins; their bytes are the same
+    let count = COUNT.fetch_add(1, Ordering::Relaxed);
+    let draft = folder.join(format!("{name}.{}-{count}.new", std::process::id()));
+    let written = std::fs::create_dir_all(&folder)
+        .and_then(|()| std::fs::write(&draft, bytes))
+        .and_then(|()| std::fs::rename(&draft, folder.join(name)));
+    if written.is_err() {
+        let _ = std::fs::remove_file(&draft);
+    }
 }

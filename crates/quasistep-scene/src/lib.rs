@@ -19,8 +19,10 @@
 #![allow(non_snake_case)] // monogram notation: X_WB, p_B, force_W
 
 mod assembly;
+mod cache;
 mod cartesian;
 mod cloud;
+mod collision_mesh;
 mod collisions;
 mod commands;
 mod contents;
@@ -52,6 +54,7 @@ mod shapes;
 mod solid;
 mod source;
 mod start_velocity;
+mod surface_tree;
 mod urdf;
 mod urdf_model;
 mod words;

@@ -1,15 +1,21 @@
 //! Triangle meshes that models refer to.
 
+use crate::cache::{Digest, Key, digest};
 use crate::error::SceneError;
 use crate::files;
 use quasistep_mesh::Fault;
-use quasistep_mesh::Want;
-pub(crate) use quasistep_mesh::{Mesh, Textures};
+pub(crate) use quasistep_mesh::{Mesh, Textures, Want};
+use serde::Serialize;
+use serde::de::DeserializeOwned;
 use std::io;
 use std::path::{Component, Path, PathBuf};
 
 /// How far up a file's folders its package is looked for.
 const PACKAGE_DEPTH: usize = 12;
+
+/// What is made of fewer bytes, with those of the files beside them, takes a millisecond or two, about as long as to write
+/// it: it is not kept.
+const SMALL: usize = 100_000;
 
 /// Reads the shape of a mesh; the ending of the name, in any case, tells the format.
 ///
@@ -17,27 +23,90 @@ const PACKAGE_DEPTH: usize = 12;
 /// Another ending, a file that is missing or cannot be read in its format, buffers beside it that cannot be read or lie
 /// outside of its package, no triangle, or a coordinate that is not finite.
 pub(crate) fn read(path: &Path) -> Result<Mesh, SceneError> {
-    read_as(Want::Shape, path, &mut Textures::default())
+    let ending = ending(path)?;
+    parse(path, &ending, &bytes(path)?, Want::Shape, &mut Textures::default(), &mut |_, _| ())
 }
 
-/// Reads a mesh with its colours and textures, as [`read`] does.
-pub(crate) fn read_looks(path: &Path, textures: &mut Textures) -> Result<Mesh, SceneError> {
-    read_as(Want::Looks, path, textures)
+/// What is made of a mesh.
+pub(crate) struct Recipe<'a> {
+    /// Names what is made.
+    pub what: &'a str,
+    /// All that it depends on beside the mesh.
+    pub options: &'a [u8],
+    pub want: Want,
+    /// Even of a small file it costs much.
+    pub costly: bool,
 }
 
-fn read_as(want: Want, path: &Path, textures: &mut Textures) -> Result<Mesh, SceneError> {
-    let ending = path.extension().unwrap_or_default().to_string_lossy();
-    let in_file = |fault| SceneError::in_file(path, fault);
-    if !quasistep_mesh::ENDINGS.iter().any(|known| ending.eq_ignore_ascii_case(known)) {
-        // the reader's own complaint, before the file is opened
-        let nothing = &mut |_: &str| Err(io::ErrorKind::NotFound.into());
-        return quasistep_mesh::read(&ending, &[], want, nothing, textures).map_err(in_file);
+/// A file beside a mesh, as the mesh names it, and what was in it; `None` if it could not be read.
+type Beside = (String, Option<Digest>);
+
+/// What is made of the mesh in a file: from the cache, if it was made before of the same bytes.
+///
+/// # Errors
+/// As [`read`], in the type of `make`'s, which are not kept.
+pub(crate) fn made<T: Serialize + DeserializeOwned, E: From<SceneError>>(
+    path: &Path,
+    recipe: &Recipe<'_>,
+    textures: &mut Textures,
+    make: impl FnOnce(Mesh) -> Result<T, E>,
+) -> Result<T, E> {
+    let ending = ending(path)?;
+    let bytes = bytes(path)?;
+    let Recipe { what, options, want, costly } = *recipe;
+    let key = Key::new(what).with(ending.as_bytes()).with(options).with(&bytes);
+    if let Some((beside, result)) = key.find::<(Vec<Beside>, T)>() {
+        let now = |name: &str| reference(path, name).ok().map(|bytes| digest(&bytes));
+        if beside.iter().all(|(name, was)| *was == now(name)) {
+            return Ok(result);
+        }
     }
-    let bytes = files::read(path).map_err(|error| {
-        in_file(Fault::whole(format!("does not exist or cannot be read: {error}")))
-    })?;
-    quasistep_mesh::read(&ending, &bytes, want, &mut |beside| reference(path, beside), textures)
-        .map_err(in_file)
+    let mut beside: Vec<Beside> = Vec::new();
+    let mut size = bytes.len();
+    let mut note = |name: &str, bytes: Option<&[u8]>| {
+        size += bytes.map_or(0, <[u8]>::len);
+        beside.push((name.to_owned(), bytes.map(digest)));
+    };
+    let result = make(parse(path, &ending, &bytes, want, textures, &mut note)?)?;
+    if costly || size >= SMALL {
+        key.keep(&(beside, &result));
+    }
+    Ok(result)
+}
+
+/// The ending that tells the format, in lower case.
+fn ending(path: &Path) -> Result<String, SceneError> {
+    let ending = path.extension().unwrap_or_default().to_string_lossy().to_ascii_lowercase();
+    if quasistep_mesh::ENDINGS.contains(&ending.as_str()) {
+        return Ok(ending);
+    }
+    // the reader's own complaint, before the file is opened
+    parse(path, &ending, &[], Want::Shape, &mut Textures::default(), &mut |_, _| ()).map(|_| ending)
+}
+
+fn bytes(path: &Path) -> Result<Vec<u8>, SceneError> {
+    files::read(path).map_err(|error| {
+        let message = format!("does not exist or cannot be read: {error}");
+        SceneError::in_file(path, Fault::whole(message))
+    })
+}
+
+/// Reads a mesh; `note` is told of the files beside it.
+fn parse(
+    path: &Path,
+    ending: &str,
+    bytes: &[u8],
+    want: Want,
+    textures: &mut Textures,
+    note: &mut dyn FnMut(&str, Option<&[u8]>),
+) -> Result<Mesh, SceneError> {
+    let open = &mut |beside: &str| {
+        let result = reference(path, beside);
+        note(beside, result.as_deref().ok());
+        result
+    };
+    quasistep_mesh::read(ending, bytes, want, open, textures)
+        .map_err(|fault| SceneError::in_file(path, fault))
 }
 
 /// The bytes of a file that the mesh at `path` refers to by a relative path.

@@ -17,6 +17,7 @@ use quasistep::{
     StepInput, StepParams, Substeps, System, SystemDef, Wrench,
 };
 use quasistep_math::Vec3;
+use quasistep_model::{Model, WORLD};
 use quasistep_record::DrawnShape;
 use std::path::Path;
 use std::sync::Arc;
@@ -92,6 +93,9 @@ const STEP_KEYS: [&str; 15] = [
     "accuracy",
     "uniqueness",
 ];
+/// Dofs of bodies that hang together: a step stores some matrices of so many rows and columns, 32 MB each, and factors
+/// one in a second.
+const MAX_TREE_DOFS: usize = 2000;
 /// Version of the scene grammar that this crate reads.
 const FORMAT: f64 = 1.0;
 
@@ -146,13 +150,14 @@ impl Scene {
         })
     }
 
-    /// Reads a scene; its source is left to the caller.
+    /// Reads a scene, with the visuals of its robots if `looks`; its source is left to the caller.
     pub(crate) fn read(
         text: &str,
         file: &str,
         name: &str,
         dir: &Path,
         changes: &[(String, String)],
+        looks: bool,
     ) -> Result<Self, SceneError> {
         let mut node = Node::parse(text, file)?;
         for (key, value) in changes {
@@ -169,7 +174,7 @@ impl Scene {
         }
 
         let friction = SceneFriction::read(map.get("friction"))?;
-        let mut assembly = Assembly::new();
+        let mut assembly = Assembly::new(looks);
         // numbers may use the boxes of the bodies above
         let mut extents = Extents::default();
         for (model, at) in map.need("models")?.entries()? {
@@ -195,6 +200,7 @@ impl Scene {
         } = assembly;
         let models = map.need("models")?;
         let model = builder.build().map_err(|e| models.error(e.to_string()))?;
+        check_trees(&model).map_err(|why| models.error(why))?;
         let geom_bodies: Vec<&str> = geoms.iter().map(|g| bodies[g.body].as_str()).collect();
         let collisions =
             Collisions { models: &instances, instances: &instance_of, never_touch: &never_touch };
@@ -317,6 +323,24 @@ impl Scene {
             });
         }
     }
+}
+
+/// Refuses bodies that hang together by more dofs than a step can take.
+fn check_trees(model: &Model) -> Result<(), String> {
+    let n = model.n_bodies();
+    let (mut root, mut dofs) = (vec![WORLD; n], vec![0; n]);
+    for i in 1..n {
+        let body = model.body(i);
+        root[i] = if body.parent == WORLD { i } else { root[body.parent] };
+        dofs[root[i]] += body.v.len();
+    }
+    let Some(large) = dofs.iter().position(|d| *d > MAX_TREE_DOFS) else { return Ok(()) };
+    Err(format!(
+        "{} dofs were seen in the bodies that hang on `{}`; a step takes {MAX_TREE_DOFS} that hang together, its time grows \
+         with their third power",
+        dofs[large],
+        model.body(large).name
+    ))
 }
 
 pub(crate) fn n_steps(duration: f64, h: f64) -> usize {

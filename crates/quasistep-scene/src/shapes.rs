@@ -1,12 +1,11 @@
 //! Shapes in a scene file: collision geometry and what is drawn.
 
 use crate::cloud::{self, CloudReport, Loaded, Spread};
-use crate::convex_parts::{Parts, by_planes, of_groups};
+use crate::collision_mesh::Shaping;
 use crate::document::{At, Map};
 use crate::error::SceneError;
 use crate::friction::Given;
 use crate::mesh::{self, Mesh};
-use crate::solid::Solid;
 use quasistep_geometry::{MassProperties, Polytope, Shape};
 use quasistep_math::{Pose, Quat, Vec3};
 use quasistep_record::DrawnGeometry;
@@ -107,20 +106,21 @@ pub(crate) fn pieces(
             Shape::HalfSpace
         }
         "mesh" => {
-            let keys = value.map(&["file", "scale", "parts", "tolerance"])?;
-            let mesh = read_mesh(&keys, dir)?;
+            let keys = value.map(&["file", "scale", "parts", "tolerance", "simplify"])?;
+            let shaping = Shaping::read(&keys)?;
             let file = keys.need("file")?;
-            if let Some((parts, solid)) = convex_parts(&keys, &mesh)? {
-                notes.push(format!(
-                    "{}: {} is {} convex parts, which stand out of the mesh by at most {:.1e} m",
-                    file.place(),
-                    file.text()?,
-                    parts.hulls.len(),
-                    parts.excess
-                ));
-                return split(&map, &mesh, parts, &solid);
+            let (path, scale) = (dir.join(file.text()?), scale(&keys)?);
+            let at_file = |e: SceneError| file.error(e.to_string());
+            let convex = shaping.convex(&path, scale, true, &at_file)?;
+            if !shaping.is_plain() {
+                let words = convex.words(&shaping);
+                notes.push(format!("{}: {} is {words}", file.place(), file.text()?));
             }
-            hull(&mesh.vertices, file)?
+            if shaping.has_parts() {
+                let mass = convex.mass_properties().map_err(|e| file.error(e))?;
+                return split(&map, &read_mesh(&keys, dir)?, convex.shapes().collect(), mass);
+            }
+            convex.shapes().next().ok_or_else(|| file.error("no hull was made"))?
         }
         "cloud" => {
             // the keys that all kinds share come from the shape, the rest from the cloud
@@ -174,11 +174,7 @@ pub(crate) fn cloud_piece(at: &At<'_>, dir: &Path) -> Result<Piece, SceneError> 
 /// Reads the file of a mesh; corners in m.
 pub(crate) fn read_mesh(map: &Map<'_>, dir: &Path) -> Result<Mesh, SceneError> {
     let file = map.need("file")?;
-    let scale = match map.get("scale") {
-        None => [1.0; 3],
-        Some(at) if at.is_list() => at.array("m per unit of the file")?,
-        Some(at) => [at.number("m per unit of the file")?; 3],
-    };
+    let scale = scale(map)?;
     let mut mesh = mesh::read(&dir.join(file.text()?)).map_err(|e| file.error(e.to_string()))?;
     for vertex in &mut mesh.vertices {
         *vertex = vertex.component_mul(scale.into());
@@ -186,35 +182,12 @@ pub(crate) fn read_mesh(map: &Map<'_>, dir: &Path) -> Result<Mesh, SceneError> {
     Ok(mesh)
 }
 
-/// The parts that `parts` asks for, and the solid that has the mass; `None` for one hull.
-fn convex_parts(map: &Map<'_>, mesh: &Mesh) -> Result<Option<(Parts, Solid)>, SceneError> {
-    let (parts, tolerance) = (map.get("parts"), map.get("tolerance"));
-    let kind = parts.map(At::text).transpose()?;
-    if let Some(at) = tolerance
-        && kind != Some("split")
-    {
-        return Err(at.error("a tolerance was seen without `parts: split`, which it belongs to"));
-    }
-    let (Some(at), Some(kind)) = (parts, kind) else { return Ok(None) };
-    if kind == "hull" {
-        return Ok(None);
-    }
-    let file = map.need("file")?;
-    let solid = || Solid::new(mesh).map_err(|e| file.error(e));
-    match kind {
-        "groups" => {
-            let solid = solid()?;
-            Ok(Some((of_groups(mesh, &solid).map_err(|e| at.error(e))?, solid)))
-        }
-        "split" => {
-            let tolerance = map.need("tolerance")?;
-            let solid = solid()?;
-            let size = tolerance.positive("m")?;
-            Ok(Some((by_planes(&solid, size).map_err(|e| tolerance.error(e))?, solid)))
-        }
-        other => Err(at.error(format!(
-            "`{other}` was seen; valid are hull, groups (of an .obj, each one convex part) and split"
-        ))),
+/// Its unit along x, y and z, in m.
+fn scale(map: &Map<'_>) -> Result<[f64; 3], SceneError> {
+    match map.get("scale") {
+        None => Ok([1.0; 3]),
+        Some(at) if at.is_list() => at.array("m per unit of the file"),
+        Some(at) => Ok([at.number("m per unit of the file")?; 3]),
     }
 }
 
@@ -222,10 +195,9 @@ fn convex_parts(map: &Map<'_>, mesh: &Mesh) -> Result<Option<(Parts, Solid)>, Sc
 fn split(
     map: &Map<'_>,
     mesh: &Mesh,
-    parts: Parts,
-    solid: &Solid,
+    hulls: Vec<Shape>,
+    mass: MassProperties,
 ) -> Result<Vec<Piece>, SceneError> {
-    let hulls: Vec<Shape> = parts.hulls.into_iter().map(Shape::Polytope).collect();
     let Some(first) = hulls.first() else { return Ok(Vec::new()) };
     let whole = piece(map, first.clone())?;
     let mut pieces = vec![Piece {
@@ -234,7 +206,7 @@ fn split(
             triangles: mesh.triangles.clone(),
         },
         collides: false,
-        weight: if whole.collides { Weight::Given(solid.mass_properties) } else { Weight::Nothing },
+        weight: if whole.collides { Weight::Given(mass) } else { Weight::Nothing },
         ..whole.clone()
     }];
     for (k, hull) in hulls.into_iter().enumerate().filter(|_| whole.collides) {

@@ -89,7 +89,7 @@ impl Scene {
         let SceneSource { text, file, name, dir, changes, files } = source;
         let known = files.iter().flatten().cloned().collect();
         let (scene, files) =
-            files::within(known, disk, || Self::read(text, file, name, dir, changes));
+            files::within(known, disk, || Self::read(text, file, name, dir, changes, true));
         let mut scene = scene?;
         let files = Some(files.into_iter().collect());
         scene.source = Arc::new(SceneSource { files, ..source.clone() });

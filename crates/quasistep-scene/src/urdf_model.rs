@@ -1,17 +1,17 @@
 //! A URDF robot as part of a scene.
 
 use crate::assembly::{Assembly, Defaults, MASSLESS, NewBody, Rules, coordinates_of};
+use crate::collision_mesh::Shapings;
 use crate::document::{At, Map};
-use crate::drawn_mesh::{Notes, drawn_parts};
+use crate::drawn_mesh::{Looks, Notes};
 use crate::error::SceneError;
 use crate::friction::Given;
 use crate::joints::{Settings, chain, start};
-use crate::mesh;
-use crate::shapes::{Piece, Weight, drawn, hull, pose};
+use crate::shapes::{Piece, Weight, drawn, pose};
 use crate::start_velocity::StartVelocity;
-use crate::urdf::{self, Geometry, Places, Urdf};
+use crate::urdf::{self, Geometry, Places};
 use quasistep_geometry::Shape;
-use quasistep_math::{Pose, Vec3};
+use quasistep_math::Pose;
 use quasistep_model::{BodyInertia, JointKind, Mimic};
 use quasistep_record::{DrawnGeometry, DrawnShape, ShapeRole};
 use std::collections::BTreeMap;
@@ -57,6 +57,15 @@ pub(crate) fn add(
         let (pairs, warnings) = urdf::read_srdf(&find(at)?, &link_of)?;
         robot.never_touch.extend(pairs);
         assembly.warnings.extend(warnings);
+    }
+    let shapings = Shapings::read(map.get("collision_mesh"))?;
+    let has_mesh = |link: &&urdf::Link| {
+        link.collisions.iter().any(|part| matches!(part.geometry, Geometry::Mesh { .. }))
+    };
+    let with_mesh: Vec<&str> =
+        robot.links.iter().filter(has_mesh).map(|link| link.name.as_str()).collect();
+    if !at.is_later_replica() {
+        assembly.warnings.extend(shapings.unused(&with_mesh));
     }
     let order = &robot.tree.order;
     let first = assembly.bodies.len();
@@ -147,7 +156,7 @@ pub(crate) fn add(
             }
         };
         let body = assembly.add_body(body)?;
-        add_shapes(assembly, body, &robot, link, defaults, at, &mut notes)?;
+        add_shapes(assembly, body, &robot.links[link], &shapings, defaults, &mut notes)?;
     }
     assembly.warnings.extend(notes.into_warnings());
     assembly
@@ -170,23 +179,22 @@ fn kind(kind: &urdf::JointType) -> JointKind {
 fn add_shapes(
     assembly: &mut Assembly,
     body: usize,
-    robot: &Urdf,
-    link: usize,
+    link: &urdf::Link,
+    shapings: &Shapings<'_>,
     defaults: &Defaults,
-    at: &At<'_>,
     notes: &mut Notes,
 ) -> Result<(), SceneError> {
-    let link = &robot.links[link];
     let grey = [0.7, 0.7, 0.72, 1.0];
     let mut has_visual = false;
-    for (k, visual) in link.visuals.iter().enumerate() {
+    let visuals = if assembly.looks { link.visuals.as_slice() } else { &[] };
+    for (k, visual) in visuals.iter().enumerate() {
         let name = format!("{}/visual{k}", assembly.bodies[body]);
         let color = visual.color.or(defaults.color).unwrap_or(grey);
         match &visual.geometry {
             Geometry::Mesh { path, scale } => {
-                match mesh::read_looks(path, &mut assembly.textures) {
-                    Ok(mesh) => {
-                        notes.add(path, &mesh);
+                match Looks::read(path, *scale, &mut assembly.textures) {
+                    Ok(looks) => {
+                        notes.add(path, &looks.notes);
                         let shape = DrawnShape {
                             body,
                             name,
@@ -196,7 +204,7 @@ fn add_shapes(
                             paint: None,
                             role: ShapeRole::Visual,
                         };
-                        assembly.drawing.extend(drawn_parts(&mesh, *scale, &shape));
+                        assembly.drawing.extend(looks.shapes(&shape));
                     }
                     Err(error) => {
                         assembly.warnings.push(format!("{error}; this visual is not drawn"));
@@ -205,7 +213,8 @@ fn add_shapes(
                 }
             }
             other => {
-                let geometry = drawn(&shape(other, at)?);
+                let Some(shape) = primitive(other) else { continue };
+                let geometry = drawn(&shape);
                 assembly.draw(body, &name, visual.origin, geometry, color, ShapeRole::Visual);
             }
         }
@@ -213,8 +222,23 @@ fn add_shapes(
     }
     let mut pieces = Vec::new();
     for collision in &link.collisions {
-        let shape = shape(&collision.geometry, at)?;
-        pieces.push(Piece {
+        let shapes = match &collision.geometry {
+            Geometry::Mesh { path, scale } => {
+                let shaping = shapings.of(&link.name);
+                let file = path.display().to_string();
+                let at_file = |e: SceneError| {
+                    if e.file.is_empty() { SceneError::new(&file, None, "", e.message) } else { e }
+                };
+                let convex = shaping.convex(path, *scale, false, &at_file)?;
+                if !shaping.is_plain() {
+                    let (body, words) = (&assembly.bodies[body], convex.words(&shaping));
+                    assembly.notes.push(format!("{body}: {file} is {words}"));
+                }
+                convex.shapes().collect()
+            }
+            other => primitive(other).into_iter().collect::<Vec<Shape>>(),
+        };
+        pieces.extend(shapes.into_iter().map(|shape| Piece {
             cloud: None,
             name: None,
             drawn: drawn(&shape),
@@ -225,14 +249,15 @@ fn add_shapes(
             collides: true,
             visible: !has_visual,
             weight: Weight::OfShape,
-        });
+        }));
     }
     assembly.add_pieces(body, pieces, defaults, false);
     Ok(())
 }
 
-fn shape(geometry: &Geometry, at: &At<'_>) -> Result<Shape, SceneError> {
-    Ok(match geometry {
+/// A shape that needs no file.
+fn primitive(geometry: &Geometry) -> Option<Shape> {
+    Some(match geometry {
         Geometry::Box { half } => Shape::Box { half: *half },
         Geometry::Sphere { radius } => Shape::Sphere { radius: *radius },
         Geometry::Cylinder { radius, half_length } => {
@@ -241,12 +266,6 @@ fn shape(geometry: &Geometry, at: &At<'_>) -> Result<Shape, SceneError> {
         Geometry::Capsule { radius, half_length } => {
             Shape::Capsule { radius: *radius, half_length: *half_length }
         }
-        Geometry::Mesh { path, scale } => {
-            let mesh = mesh::read(path)?;
-            let points: Vec<Vec3> =
-                mesh.vertices.iter().map(|v| v.component_mul(Vec3::from(*scale))).collect();
-            hull(&points, at)
-                .map_err(|e| SceneError::new(&path.display().to_string(), None, "", e.message))?
-        }
+        Geometry::Mesh { .. } => return None,
     })
 }

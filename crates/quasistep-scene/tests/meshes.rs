@@ -158,6 +158,21 @@ fn groups_are_parts() {
     assert!(ball_distance(&hull, Vec3::new(0.2, 0.05, 0.05), 0.02) < 0.0);
 }
 
+/// Without a tolerance it is a share of the mesh's size.
+#[test]
+fn parts_have_a_tolerance_of_a_fiftieth() {
+    let folder = Folder::new("fiftieth");
+    let split = |keys: &str| {
+        let body = format!("mass: 1\n    shape: {{mesh: {{file: part.obj, parts: split{keys}}}}}");
+        folder.scene(&pipe(), &body).unwrap()
+    };
+    let (without, with) = (split(""), split(", tolerance: 0.0024"));
+    let shapes = |scene: &Scene| -> Vec<Shape> {
+        scene.system.geoms().iter().map(|geom| geom.shape.clone()).collect()
+    };
+    assert_eq!(shapes(&without), shapes(&with));
+}
+
 /// A wall around a hole is cut into pieces until they stand out by less than the tolerance.
 #[test]
 fn a_pipe_keeps_its_hole() {
@@ -207,6 +222,45 @@ fn a_round_ring_keeps_its_hole() {
     assert!(gap > 0.035 * (TAU / 24.0).cos() - 0.01 - 0.006 && gap < 0.0251, "{gap}");
 }
 
+/// Corners of a hull are left out to a tolerance; the parts lie within those with all corners.
+#[test]
+fn hulls_are_simplified_to_a_tolerance_and_the_loss_is_told() {
+    let folder = Folder::new("simplify");
+    let n = 60;
+    let rings: Vec<[f64; 2]> = (1..n)
+        .map(|k| (f64::from(k) / f64::from(n) * TAU / 2.0).sin_cos())
+        .map(|(sin, cos)| [0.05 * sin, -0.05 * cos])
+        .collect();
+    let mut ball = Obj::default();
+    ball.lathe(&rings, 60);
+    let corners = |scene: &Scene| match &scene.system.geoms()[0].shape {
+        Shape::Polytope(hull) => hull.vertices().len(),
+        other => panic!("{other:?}"),
+    };
+    let of = |keys: &str| {
+        let body = format!("mass: 1\n    shape: {{mesh: {{file: part.obj{keys}}}}}");
+        folder.scene(&ball.0, &body).unwrap()
+    };
+    let full = of("");
+    assert_eq!(corners(&full), 59 * 60);
+    assert!(full.notes.is_empty(), "{:?}", full.notes);
+    assert_eq!(of(", simplify: 0").system.geoms()[0].shape, full.system.geoms()[0].shape);
+    let simple = of(", simplify: 1e-4");
+    // at the equator every corner stands out by 2.7e-4 m, towards the poles fewer and fewer do
+    assert!((500..2000).contains(&corners(&simple)), "{}", corners(&simple));
+    let told: f64 = simple.notes[0]
+        .split_once("are at most ")
+        .and_then(|(_, rest)| rest.split_once(" m away"))
+        .map(|(number, _)| number.parse().unwrap())
+        .unwrap_or_else(|| panic!("{:?}", simple.notes));
+    assert!(told > 1e-5 && told <= 1.0001e-4, "{told}");
+    for direction in [Vec3::X, Vec3::new(0.36, 0.48, 0.8), Vec3::new(-0.6, 0.0, -0.8)] {
+        let from = |scene: &Scene| ball_distance(scene, direction * 0.1, 0.01);
+        let off = from(&simple) - from(&full);
+        assert!(off > -1e-12 && off <= 1e-4, "{off}");
+    }
+}
+
 /// The mesh is what is drawn; its parts are there for those who ask for collision shapes.
 #[test]
 fn the_mesh_is_drawn_not_its_parts() {
@@ -237,10 +291,11 @@ fn mistakes_say_what_is_valid() {
     let many = many.0;
     for (mesh, keys, place, words) in [
         (open, "parts: split, tolerance: 0.01", "mesh.file", &["not closed", "edge"][..]),
-        (&pipe, "parts: split", "mesh", &["tolerance"]),
         (&pipe, "parts: split, tolerance: 0", "mesh.tolerance", &["> 0"]),
         (&many, "parts: groups", "mesh.parts", &["257", "256"]),
         (&pipe, "tolerance: 0.01", "mesh.tolerance", &["parts: split"]),
+        (&pipe, "simplify: -1e-4", "mesh.simplify", &["-0.0001", "≥ 0"]),
+        (&pipe, "simplify: 1 mm", "mesh.simplify", &["1 mm", "without a unit"]),
         (&pipe, "parts: boxes", "mesh.parts", &["boxes", "hull", "groups", "split"]),
     ] {
         let body = format!("mass: 1\n    shape: {{mesh: {{file: part.obj, {keys}}}}}");

@@ -220,3 +220,120 @@ fn dynamics_of_the_file_hold_where_nothing_drives() {
     let why = folder.scene(&urdf, text).err().unwrap().to_string();
     assert!(why.contains("2 values of friction were seen"), "{why}");
 }
+
+/// An angle of two boxes, and a box, as meshes.
+const ANGLE: &str = "v 0 0 0\nv 3 0 0\nv 3 0 1\nv 1 0 1\nv 1 0 4\nv 0 0 4\n\
+                     v 0 1 0\nv 3 1 0\nv 3 1 1\nv 1 1 1\nv 1 1 4\nv 0 1 4\n\
+                     f 1 2 3 4\nf 1 4 5 6\nf 10 9 8 7\nf 12 11 10 7\n\
+                     f 2 1 7 8\nf 3 2 8 9\nf 4 3 9 10\nf 5 4 10 11\nf 6 5 11 12\nf 1 6 12 7\n";
+
+fn meshes(folder: &Folder, collision_mesh: &str) -> Result<Scene, SceneError> {
+    std::fs::write(folder.0.join("angle.obj"), ANGLE).unwrap();
+    let open = ANGLE.replace("f 1 6 12 7\n", "");
+    std::fs::write(folder.0.join("open.obj"), open).unwrap();
+    let mesh = |name: &str, file: &str| {
+        format!(
+            "<link name=\"{name}\"><inertial><mass value=\"1\"/><inertia ixx=\"1\" iyy=\"1\" izz=\"1\" ixy=\"0\" \
+             ixz=\"0\" iyz=\"0\"/></inertial><collision><geometry><mesh filename=\"{file}\" scale=\"0.1 0.1 0.1\"/>\
+             </geometry></collision></link>"
+        )
+    };
+    let joint = |name: &str, child: &str| {
+        format!(
+            "<joint name=\"{name}\" type=\"prismatic\"><parent link=\"base\"/><child link=\"{child}\"/><axis xyz=\"1 0 \
+             0\"/><limit lower=\"-1\" upper=\"1\" effort=\"1\" velocity=\"1\"/></joint>"
+        )
+    };
+    let robot = format!(
+        "<robot name=\"r\"><link name=\"base\"/>{}{}{}{}</robot>",
+        mesh("left_hook", "angle.obj"),
+        mesh("right_hook", "open.obj"),
+        joint("left", "left_hook"),
+        joint("right", "right_hook")
+    );
+    let text = format!(
+        "models:\n  arm:\n    urdf: r.urdf\n    joints: {{\"*\": {{stiffness: 9}}}}\n{collision_mesh}"
+    );
+    folder.scene(&robot, &text)
+}
+
+fn shapes_of(scene: &Scene, body: &str) -> usize {
+    let model = scene.system.model();
+    scene.system.geoms().iter().filter(|g| model.body(g.body).name == body).count()
+}
+
+/// The last pattern that fits a link says how its meshes become convex; one that fits none is told.
+#[test]
+fn collision_meshes_become_parts_by_pattern() {
+    let folder = Folder::new("collision-mesh");
+    for (key, left, right) in [
+        ("", 1, 1),
+        ("    collision_mesh: hull\n", 1, 1),
+        ("    collision_mesh: split\n", 2, 2),
+        ("    collision_mesh: {parts: split, tolerance: 0.001}\n", 2, 2),
+        ("    collision_mesh: {\"*\": split, right_*: hull}\n", 2, 1),
+        ("    collision_mesh: {left_hook: {parts: split, tolerance: 0.5}, right_*: split}\n", 1, 2),
+    ] {
+        let scene = meshes(&folder, key).unwrap_or_else(|e| panic!("{e}"));
+        assert_eq!(shapes_of(&scene, "arm/left_hook"), left, "{key}");
+        // what is behind its hole counts as outside, and takes more parts
+        assert_eq!(shapes_of(&scene, "arm/right_hook").min(2), right, "{key}");
+        assert!(scene.warnings.is_empty(), "{:?}", scene.warnings);
+    }
+    let split = meshes(&folder, "    collision_mesh: split\n").unwrap();
+    let note = |body: &str| {
+        let own = split.notes.iter().find(|note| note.starts_with(body));
+        own.unwrap_or_else(|| panic!("{:?}", split.notes)).clone()
+    };
+    let left = note("arm/left_hook: ");
+    assert!(
+        left.contains("angle.obj is 2 convex parts, which stand out of the mesh by at most"),
+        "{left}"
+    );
+    assert!(!left.contains("open"), "{left}");
+    // the surface has a hole; what is inside is told apart regardless
+    assert!(
+        note("arm/right_hook: ").contains("its surface is open at 4 edges"),
+        "{:?}",
+        split.notes
+    );
+    // the mass is the robot's own
+    assert_eq!(split.system.model().body(2).inertia.mass, 1.0);
+
+    let scene =
+        meshes(&folder, "    collision_mesh:\n      \"*hand\": split\n      base: hull\n").unwrap();
+    assert_eq!(scene.warnings.len(), 2);
+    for (k, pattern) in ["*hand", "base"].iter().enumerate() {
+        let start = format!("scene.yml:{}: collision_mesh: `{pattern}` fits no link", k + 6);
+        assert!(scene.warnings[k].starts_with(&start), "{:?}", scene.warnings);
+        assert!(scene.warnings[k].contains("`left_hook`, `right_hook`"));
+    }
+}
+
+#[test]
+fn mistakes_in_collision_mesh_say_what_is_valid() {
+    let folder = Folder::new("collision-mesh-mistakes");
+    for (value, place, words) in [
+        ("boxes", "", &["boxes", "hull", "groups", "split"][..]),
+        ("{}", "", &["empty", "split"]),
+        ("{left_hook: boxes}", ".left_hook", &["boxes", "hull"]),
+        ("{left_hook: {tolerance: 0.1}}", ".left_hook.tolerance", &["parts: split"]),
+        ("{left_hook: {parts: split, tolerance: 0}}", ".left_hook.tolerance", &["> 0 m"]),
+        ("{left_hook: {parts: split, tol: 0}}", ".left_hook.tol", &["tol", "tolerance"]),
+        ("{left_hook: {simplify: -1}}", ".left_hook.simplify", &["≥ 0 m"]),
+        ("{tolerance: 0.1}", ".tolerance", &["parts: split"]),
+        ("[split]", "", &["a list of 1", "give a text"]),
+    ] {
+        let error = match meshes(&folder, &format!("    collision_mesh: {value}\n")) {
+            Err(error) => error.to_string(),
+            Ok(_) => panic!("{value}"),
+        };
+        assert!(
+            error.starts_with(&format!("scene.yml:5: models.arm.collision_mesh{place}: ")),
+            "{error}"
+        );
+        for word in words {
+            assert!(error.contains(word), "`{word}` in: {error}");
+        }
+    }
+}

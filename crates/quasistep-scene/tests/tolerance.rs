@@ -330,3 +330,79 @@ fn links_that_overlap_at_the_start_never_touch_unless_asked() {
     assert_eq!(pairs(", self_collision: none").0, 0);
     assert_eq!(pairs(", srdf: r.srdf").0, 1);
 }
+
+/// Files that promise too much, that point elsewhere, that are huge: a sentence or a scene, soon.
+#[test]
+fn hostile_meshes_of_a_robot_are_one_sentence() {
+    let folder = Folder::new("hostile");
+    let mut stl = vec![0; 80];
+    stl.extend(1_000_000_000_u32.to_le_bytes());
+    stl.extend([0; 500]);
+    std::fs::write(folder.0.join("billion.stl"), stl).unwrap();
+    folder.file(
+        "entity.dae",
+        "<!DOCTYPE x [<!ENTITY f SYSTEM \"file:///etc/passwd\">]><COLLADA>&f;</COLLADA>",
+    );
+    let gltf = |uri: &str| {
+        format!(
+            "{{\"asset\": {{\"version\": \"2.0\"}}, \"scenes\": [{{\"nodes\": [0]}}], \"nodes\": [{{\"mesh\": 0}}], \
+             \"meshes\": [{{\"primitives\": [{{\"attributes\": {{\"POSITION\": 0}}}}]}}], \"accessors\": \
+             [{{\"bufferView\": 0, \"componentType\": 5126, \"count\": 3, \"type\": \"VEC3\", \"min\": [0, 0, 0], \
+             \"max\": [1, 1, 1]}}], \"bufferViews\": [{{\"buffer\": 0, \"byteLength\": 36}}], \"buffers\": \
+             [{{\"uri\": \"{uri}\", \"byteLength\": 36}}]}}"
+        )
+    };
+    folder.file("up.gltf", &gltf("../../../../etc/passwd"));
+    folder.file("root.gltf", &gltf("/etc/passwd"));
+    for (mesh, words) in [
+        ("billion.stl", "promises 1000000000 triangles"),
+        ("entity.dae", "DTD"),
+        ("up.gltf", "outside of the mesh's package"),
+        ("root.gltf", "no path relative to the mesh"),
+    ] {
+        for tag in ["collision", "visual"] {
+            let robot = format!(
+                "<robot name=\"r\"><link name=\"a\"><{tag}><geometry><mesh filename=\"{mesh}\"/></geometry></{tag}>\
+                 </link></robot>"
+            );
+            folder.file("r.urdf", &robot);
+            let text = "models: {r: {urdf: r.urdf}}\n";
+            let said = match Scene::parse(text, "scene.yml", "scene", &folder.0, &[]) {
+                Err(error) if tag == "collision" => error.to_string(),
+                Ok(scene) if tag == "visual" => scene.warnings.join("; "),
+                other => panic!("{mesh} {tag}: {other:?}"),
+            };
+            assert!(said.contains(mesh) && said.contains(words), "{tag}: {said}");
+        }
+    }
+}
+
+/// Ten thousand links: a scene where few of them move, a sentence where more do than a step can take.
+#[test]
+fn a_robot_of_ten_thousand_links_is_read_or_refused() {
+    let folder = Folder::new("ten-thousand");
+    let robot = |moving: usize| {
+        let mut robot = String::from("<robot name=\"r\"><link name=\"l0\"/>");
+        for k in 1..10_000 {
+            let (parent, kind) = ((k - 1) / 2, if k <= moving { "continuous" } else { "fixed" });
+            robot += &format!(
+                "<link name=\"l{k}\"><inertial><mass value=\"1\"/><inertia ixx=\"1\" iyy=\"1\" izz=\"1\" ixy=\"0\" ixz=\"0\" \
+                 iyz=\"0\"/></inertial></link><joint name=\"j{k}\" type=\"{kind}\"><parent link=\"l{parent}\"/><child \
+                 link=\"l{k}\"/><axis xyz=\"0 0 1\"/></joint>"
+            );
+        }
+        robot + "</robot>"
+    };
+    let start = std::time::Instant::now();
+    folder.file("r.urdf", &robot(1_500));
+    let scene = Scene::load(folder.0.join("r.urdf")).unwrap();
+    assert_eq!(scene.system.model().n_v(), 1_500);
+    folder.file("r.urdf", &robot(9_999));
+    let error = Scene::load(folder.0.join("r.urdf")).unwrap_err().to_string();
+    assert!(
+        error.contains("9999 dofs") && error.contains("`r/l0`") && error.contains("2000"),
+        "{error}"
+    );
+    // some seconds where nothing else runs
+    assert!(start.elapsed().as_secs() < 60, "{:?}", start.elapsed());
+}

@@ -9,7 +9,7 @@ use std::sync::mpsc;
 use std::time::Duration;
 
 /// A robot takes `xacro` about a second; one that includes itself would never end.
-const LONGEST: Duration = Duration::from_secs(30);
+const LONGEST: Duration = Duration::from_secs(10);
 /// Bytes of an expanded robot; the largest in public use have 1 MB.
 const MOST_BYTES: u64 = 64 << 20;
 

@@ -1,0 +1,355 @@
+//! What a mesh is to touch: its convex hull, or convex parts.
+
+use crate::convex_parts::{Parts, by_planes, of_groups};
+use crate::document::{At, Map, list, list_some};
+use crate::error::SceneError;
+use crate::joints::fits;
+use crate::mesh::{self, Mesh, Recipe, Textures, Want};
+use crate::solid::Solid;
+use quasistep_geometry::{Face, FaceParts, MassProperties, Polytope, Shape};
+use quasistep_math::{Mat3, Vec3};
+use serde::{Deserialize, Serialize};
+use std::fmt::Write as _;
+use std::path::Path;
+use std::sync::Arc;
+
+/// How far parts may stand out of a mesh if the scene does not say, as a share of the mesh's longest extent: 4 mm of a
+/// gripper of 0.2 m, whose gaps are wider.
+const TOLERANCE: f64 = 0.02;
+
+/// Keys of [`Shaping`].
+pub(crate) const KEYS: [&str; 3] = ["parts", "tolerance", "simplify"];
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Kind {
+    Hull,
+    Groups,
+    Split,
+}
+
+/// How a mesh is made convex.
+#[derive(Clone, Debug)]
+pub(crate) struct Shaping<'a> {
+    kind: Kind,
+    /// How far parts may stand out of the mesh, in m.
+    tolerance: Option<f64>,
+    /// How far the corners of a hull that are left out may be from it, in m.
+    simplify: f64,
+    /// Where it is said how parts are made.
+    parts: Option<At<'a>>,
+    tolerance_at: Option<At<'a>>,
+}
+
+impl<'a> Shaping<'a> {
+    const HULL: Self =
+        Self { kind: Kind::Hull, tolerance: None, simplify: 0.0, parts: None, tolerance_at: None };
+
+    /// Reads the keys [`KEYS`] of a mapping.
+    pub fn read(map: &Map<'a>) -> Result<Self, SceneError> {
+        let parts = map.get("parts");
+        let kind = parts.map_or(Ok(Kind::Hull), kind)?;
+        let tolerance = map.get("tolerance");
+        if let Some(at) = tolerance
+            && kind != Kind::Split
+        {
+            return Err(
+                at.error("a tolerance was seen without `parts: split`, which it belongs to")
+            );
+        }
+        Ok(Self {
+            kind,
+            tolerance: tolerance.map(|at| at.positive("m")).transpose()?,
+            simplify: map.get("simplify").map_or(Ok(0.0), |at| at.non_negative("m"))?,
+            parts: parts.cloned(),
+            tolerance_at: tolerance.cloned(),
+        })
+    }
+
+    /// A word, or a mapping of the keys.
+    fn word_or_map(at: &At<'a>) -> Result<Self, SceneError> {
+        if at.is_map() {
+            return Self::read(&at.map(&KEYS)?);
+        }
+        Ok(Self { kind: kind(at)?, parts: Some(at.clone()), ..Self::HULL })
+    }
+
+    /// Does the scene ask for more than hulls as they are?
+    pub fn is_plain(&self) -> bool {
+        self.kind == Kind::Hull && self.simplify == 0.0
+    }
+
+    /// Are there several parts?
+    pub fn has_parts(&self) -> bool {
+        self.kind != Kind::Hull
+    }
+
+    /// The mesh in a file, times `scale`, made convex; if `weighed`, one in parts must have a mass.
+    ///
+    /// # Errors
+    /// What is wrong with the file or the mesh, as `file` says it; more parts than are allowed, at the key that asks for
+    /// them.
+    pub fn convex(
+        &self,
+        path: &Path,
+        scale: [f64; 3],
+        weighed: bool,
+        file: &dyn Fn(SceneError) -> SceneError,
+    ) -> Result<Convex, SceneError> {
+        let numbers = [self.tolerance.unwrap_or(-1.0), self.simplify, scale[0], scale[1], scale[2]];
+        let mut options = numbers.map(f64::to_le_bytes).concat();
+        options.push(self.kind as u8);
+        let costly = self.kind == Kind::Split;
+        let recipe = Recipe { what: "convex", options: &options, want: Want::Shape, costly };
+        let make = |mut mesh: Mesh| {
+            for vertex in &mut mesh.vertices {
+                *vertex = vertex.component_mul(scale.into());
+            }
+            self.make(&mesh, weighed)
+        };
+        mesh::made(path, &recipe, &mut Textures::default(), make).map_err(|fault| match fault {
+            Fault::Mesh(error) => file(error),
+            Fault::Parts(why) => {
+                let at = self.tolerance_at.as_ref().or(self.parts.as_ref());
+                match at {
+                    Some(at) => at.error(why),
+                    None => file(bare(why)),
+                }
+            }
+        })
+    }
+
+    fn make(&self, mesh: &Mesh, weighed: bool) -> Result<Convex, Fault> {
+        let of_mesh = |why: String| Fault::Mesh(bare(why));
+        let mass = Err("a hull has the mass of its shape".to_owned());
+        let mut convex = Convex { hulls: Vec::new(), mass, excess: None, lost: 0.0, n_open: 0 };
+        if self.kind == Kind::Hull {
+            let hull = self.hull(&mesh.vertices, &mut convex.lost).map_err(of_mesh)?;
+            convex.hulls.push(Hull(Arc::new(hull)));
+            return Ok(convex);
+        }
+        let solid = Solid::new(mesh).map_err(of_mesh)?;
+        if weighed {
+            // before the work is done
+            solid.mass_properties().map_err(of_mesh)?;
+        }
+        let parts = match self.kind {
+            Kind::Groups => of_groups(mesh, &solid),
+            _ => by_planes(&solid, self.tolerance.unwrap_or(TOLERANCE * longest(mesh))),
+        };
+        let Parts { hulls, excess } = parts.map_err(Fault::Parts)?;
+        for hull in hulls {
+            convex.hulls.push(Hull(if self.simplify == 0.0 {
+                hull
+            } else {
+                Arc::new(self.hull(hull.vertices(), &mut convex.lost).map_err(of_mesh)?)
+            }));
+        }
+        convex.excess = Some(excess);
+        convex.n_open = solid.n_open();
+        convex.mass = solid.mass_properties().map(Into::into);
+        Ok(convex)
+    }
+
+    /// The hull of points; `lost` grows to how far simplifying moved it.
+    fn hull(&self, points: &[Vec3], lost: &mut f64) -> Result<Polytope, String> {
+        if self.simplify == 0.0 {
+            return Polytope::from_points(points).map_err(|e| e.to_string());
+        }
+        let (hull, distance) =
+            Polytope::simplified(points, self.simplify).map_err(|e| e.to_string())?;
+        *lost = lost.max(distance);
+        Ok(hull)
+    }
+}
+
+/// What is wrong with a mesh that was to become convex.
+enum Fault {
+    Mesh(SceneError),
+    /// With what was asked of it.
+    Parts(String),
+}
+
+impl From<SceneError> for Fault {
+    fn from(error: SceneError) -> Self {
+        Self::Mesh(error)
+    }
+}
+
+/// A complaint whose place is known elsewhere.
+fn bare(why: String) -> SceneError {
+    SceneError::new("", None, "", why)
+}
+
+fn kind(at: &At<'_>) -> Result<Kind, SceneError> {
+    match at.text()? {
+        "hull" => Ok(Kind::Hull),
+        "groups" => Ok(Kind::Groups),
+        "split" => Ok(Kind::Split),
+        other => Err(at.error(format!(
+            "`{other}` was seen; valid are hull, groups (of an .obj, each one convex part) and split"
+        ))),
+    }
+}
+
+/// The longest edge of the box around a mesh, in m.
+fn longest(mesh: &Mesh) -> f64 {
+    let first = mesh.vertices.first().copied().unwrap_or(Vec3::ZERO);
+    let (low, high) = mesh.vertices.iter().fold((first, first), |(l, h), p| (l.min(*p), h.max(*p)));
+    (high - low).max_abs()
+}
+
+/// A mesh as convex shapes.
+#[derive(Serialize, Deserialize)]
+pub(crate) struct Convex {
+    hulls: Vec<Hull>,
+    mass: Result<Mass, String>,
+    /// The farthest that a point of the parts was found to be outside of the mesh, in m; `None` of a hull.
+    excess: Option<f64>,
+    /// The farthest that a corner of the hulls is outside of what simplifying left of them, in m.
+    lost: f64,
+    /// Edges at which the surface is open.
+    n_open: usize,
+}
+
+impl Convex {
+    pub fn shapes(&self) -> impl Iterator<Item = Shape> + '_ {
+        self.hulls.iter().map(|hull| Shape::Polytope(hull.0.clone()))
+    }
+
+    /// Of the mesh itself at 1 kg/m³, if it is in parts.
+    ///
+    /// # Errors
+    /// Why it has none.
+    pub fn mass_properties(&self) -> Result<MassProperties, String> {
+        let Mass(mass, com, rows) = self.mass.clone()?;
+        let inertia = Mat3 { rows: rows.map(Vec3::from) };
+        Ok(MassProperties { mass, com: com.into(), inertia })
+    }
+
+    /// What became of the mesh, for people.
+    pub fn words(&self, shaping: &Shaping<'_>) -> String {
+        let n = self.hulls.len();
+        let mut text = match self.excess {
+            Some(excess) => {
+                let parts = if n == 1 {
+                    "1 convex part, which stands"
+                } else {
+                    &format!("{n} convex parts, which stand")
+                };
+                format!("{parts} out of the mesh by at most {excess:.1e} m")
+            }
+            None => "its convex hull".to_owned(),
+        };
+        if shaping.simplify > 0.0 {
+            let corners: usize = self.hulls.iter().map(|h| h.0.vertices().len()).sum();
+            let _ = write!(
+                text,
+                "; simplified to {corners} corners, from which those left out are at most {:.1e} m away",
+                self.lost
+            );
+        }
+        if self.n_open > 0 {
+            let _ = write!(
+                text,
+                "; its surface is open at {} edges: inside is what sees it more than half around",
+                self.n_open
+            );
+        }
+        text
+    }
+}
+
+/// A hull, kept as what it is made of, to the bit.
+#[derive(Clone, Serialize, Deserialize)]
+#[serde(into = "HullData", try_from = "HullData")]
+struct Hull(Arc<Polytope>);
+
+/// Corners; normal, offset and corners of faces.
+#[derive(Serialize, Deserialize)]
+struct HullData(Vec<[f64; 3]>, Vec<([f64; 3], f64, Vec<u32>)>);
+
+impl From<Hull> for HullData {
+    fn from(Hull(hull): Hull) -> Self {
+        let face = |f: &Face| (f.normal().to_array(), f.offset(), f.vertices().to_vec());
+        Self(
+            hull.vertices().iter().map(|p| p.to_array()).collect(),
+            hull.faces().iter().map(face).collect(),
+        )
+    }
+}
+
+impl TryFrom<HullData> for Hull {
+    type Error = String;
+
+    fn try_from(HullData(corners, faces): HullData) -> Result<Self, String> {
+        let face = |(normal, offset, corners): ([f64; 3], f64, Vec<u32>)| -> FaceParts {
+            (normal.into(), offset, corners)
+        };
+        let corners = corners.into_iter().map(Vec3::from).collect();
+        let hull = Polytope::from_parts(corners, faces.into_iter().map(face).collect())?;
+        Ok(Self(Arc::new(hull)))
+    }
+}
+
+/// Mass, centre, rows of the inertia.
+#[derive(Clone, Copy, Serialize, Deserialize)]
+struct Mass(f64, [f64; 3], [[f64; 3]; 3]);
+
+impl From<MassProperties> for Mass {
+    fn from(of: MassProperties) -> Self {
+        Self(of.mass, of.com.to_array(), of.inertia.rows.map(Vec3::to_array))
+    }
+}
+
+/// `collision_mesh:` of a robot: for all links, or by pattern of their names, of which the last one that fits holds.
+pub(crate) struct Shapings<'a> {
+    by_pattern: Vec<(&'a str, Shaping<'a>, At<'a>)>,
+}
+
+impl<'a> Shapings<'a> {
+    pub fn read(at: Option<&At<'a>>) -> Result<Self, SceneError> {
+        let Some(at) = at else { return Ok(Self { by_pattern: Vec::new() }) };
+        let entries = if at.is_map() { at.entries()? } else { Vec::new() };
+        // the keys themselves: for all links
+        if entries.iter().all(|(key, _)| KEYS.contains(key)) {
+            if at.is_map() && entries.is_empty() {
+                return Err(at.error(format!(
+                    "an empty mapping was seen; give hull, groups, split, a mapping with {}, or one of these for each \
+                     pattern of links",
+                    list(&KEYS)
+                )));
+            }
+            let shaping = Shaping::word_or_map(at)?;
+            return Ok(Self { by_pattern: vec![("*", shaping, at.clone())] });
+        }
+        let read = |(pattern, at): (&'a str, At<'a>)| Ok((pattern, Shaping::word_or_map(&at)?, at));
+        let by_pattern = entries.into_iter().map(read).collect::<Result<_, _>>()?;
+        Ok(Self { by_pattern })
+    }
+
+    /// How the meshes of a link are made convex.
+    pub fn of(&self, link: &str) -> Shaping<'a> {
+        let fitting = self.by_pattern.iter().rev().find(|(pattern, ..)| fits(pattern, link));
+        fitting.map_or(Shaping::HULL, |(_, shaping, _)| shaping.clone())
+    }
+
+    /// A warning for each pattern that fits none of the links with collision meshes.
+    pub fn unused(&self, links: &[&str]) -> Vec<String> {
+        let fits_none = |pattern: &str| !links.iter().any(|link| fits(pattern, link));
+        self.by_pattern
+            .iter()
+            .filter(|(pattern, ..)| fits_none(pattern))
+            .map(|(pattern, _, at)| {
+                let links = if links.is_empty() {
+                    "this robot has none".to_owned()
+                } else {
+                    format!("they are {}", list_some(links))
+                };
+                format!(
+                    "{}: collision_mesh: `{pattern}` fits no link with a collision mesh; {links}",
+                    at.place()
+                )
+            })
+            .collect()
+    }
+}
