@@ -73,6 +73,9 @@ pub use inverse_kinematics::{
 };
 pub use linearise::{LinearContact, Linearisation};
 pub use params::{Fallback, Inertia, Integration, PrescribedRate, StepParams, Substeps};
+pub use quasistep_record::{
+    DeterminedSum, ForceUniqueness, MotionUniqueness, SharedForce, Uniqueness,
+};
 pub use report::{
     ContactMode, ContactReport, CoulombMethod, JointForce, Method, SLIP_SPEED_THRESHOLD,
     SPIN_RATE_THRESHOLD, StepMethod, StepReport,
@@ -84,5 +87,4 @@ pub use step::end_of_step;
 pub use system::{Actuator, DampingOn, Geom, Role, System, SystemDef};
 pub use tally::{Answers, Spread, Tally, Worst};
 pub use timer::Stage;
-pub use uniqueness::{DeterminedSum, ForceUniqueness, MotionUniqueness, SharedForce, Uniqueness};
 pub use workspace::Workspace;

@@ -5,8 +5,8 @@ use crate::error::StepError;
 use crate::friction::Friction;
 use crate::params::Fallback;
 use crate::timer::Stage;
-use crate::uniqueness::Uniqueness;
 use quasistep_math::Vec3;
+use quasistep_record::Uniqueness;
 pub use quasistep_solvers::{CoulombMethod, Method};
 
 /// Slip speed above which a loaded contact is said to slide, in m/s.

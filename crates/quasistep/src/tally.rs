@@ -4,7 +4,7 @@ use crate::certificate::Certificate;
 use crate::params::Fallback;
 use crate::report::{ContactMode, CoulombMethod, Method, StepMethod, StepReport};
 use crate::timer::Stage;
-use crate::uniqueness::{ForceUniqueness, MotionUniqueness};
+use quasistep_record::{ForceUniqueness, MotionUniqueness};
 use std::collections::BTreeMap;
 
 /// Statistics over the steps of a run. Add each report with [`push`](Self::push).

@@ -11,9 +11,7 @@ use crate::report::StepMethod;
 use crate::system::System;
 use crate::workspace::Workspace;
 use quasistep_math::Vec3;
-pub use quasistep_record::{
-    DeterminedSum, ForceUniqueness, MotionUniqueness, SharedForce, Uniqueness,
-};
+use quasistep_record::{DeterminedSum, ForceUniqueness, MotionUniqueness, SharedForce, Uniqueness};
 use quasistep_solvers::{Forces, Motion, Outcome, Uniqueness as Check};
 
 impl System {
