@@ -4,6 +4,7 @@
 mod common;
 
 use common::{Folder, ends, quasistep, root};
+use std::fmt::Write as _;
 use std::path::Path;
 
 #[test]
@@ -294,12 +295,13 @@ fn a_cache_of_meshes_changes_no_result() {
             |part: i32, whole: i32| f64::from(part) / f64::from(whole) * std::f64::consts::TAU;
         let ((su, cu), (sv, cv)) = (turn(k / m, n).sin_cos(), turn(k % m, m).sin_cos());
         let r = 0.1 + 0.03 * cv;
-        ring += &format!("v {} {} {}\n", r * cu, r * su, 0.03 * sv);
+        writeln!(ring, "v {} {} {}", r * cu, r * su, 0.03 * sv).unwrap();
     }
     for k in 0..n * m {
         let (i, j) = (k / m, k % m);
         let at = |i: i32, j: i32| (i % n) * m + j % m + 1;
-        ring += &format!("f {} {} {} {}\n", at(i, j), at(i + 1, j), at(i + 1, j + 1), at(i, j + 1));
+        let [a, b, c, d] = [at(i, j), at(i + 1, j), at(i + 1, j + 1), at(i, j + 1)];
+        writeln!(ring, "f {a} {b} {c} {d}").unwrap();
     }
     std::fs::write(folder.0.join("ring.obj"), ring).unwrap();
     let scene = "step: {duration: 0.2}\nmodels:\n  floor: {joint: fixed, shape: {half_space: {}}}\n  ring:\n    \

@@ -514,8 +514,8 @@ struct Site<'a> {
 
 /// `joints:` of a model: settings by pattern, later ones override earlier ones.
 pub(crate) struct Rules<'a> {
-    rules: Vec<(&'a str, Settings, At<'a>)>,
-    /// By pattern without a `*` its place in `rules`: a robot may have thousands.
+    all: Vec<(&'a str, Settings, At<'a>)>,
+    /// By pattern without a `*` its place in `all`: a robot may have thousands.
     names: BTreeMap<&'a str, usize>,
     /// Places of the patterns with a `*`, ascending.
     patterns: Vec<usize>,
@@ -523,22 +523,22 @@ pub(crate) struct Rules<'a> {
 
 impl<'a> Rules<'a> {
     fn read(at: Option<&At<'a>>) -> Result<Self, SceneError> {
-        let mut all = Self { rules: Vec::new(), names: BTreeMap::new(), patterns: Vec::new() };
+        let mut rules = Self { all: Vec::new(), names: BTreeMap::new(), patterns: Vec::new() };
         let entries = at.map_or(Ok(Vec::new()), At::entries)?;
         for (k, (pattern, at)) in entries.into_iter().enumerate() {
             if pattern.contains('*') {
-                all.patterns.push(k);
+                rules.patterns.push(k);
             } else {
-                all.names.insert(pattern, k);
+                rules.names.insert(pattern, k);
             }
-            all.rules.push((pattern, Settings::read(&at.map(&joints::KEYS)?)?, at));
+            rules.all.push((pattern, Settings::read(&at.map(&joints::KEYS)?)?, at));
         }
-        Ok(all)
+        Ok(rules)
     }
 
     /// Places of the rules that fit a joint, ascending.
     fn fitting(&self, joint: &str) -> Vec<usize> {
-        let fits = |k: &&usize| fits(self.rules[**k].0, joint);
+        let fits = |k: &&usize| fits(self.all[**k].0, joint);
         let mut all: Vec<usize> = self.patterns.iter().filter(fits).copied().collect();
         all.extend(self.names.get(joint));
         all.sort_unstable();
@@ -550,19 +550,19 @@ impl<'a> Rules<'a> {
     pub fn of(&self, joint: &str, own_dof: bool) -> Settings {
         self.fitting(joint)
             .into_iter()
-            .map(|k| &self.rules[k])
+            .map(|k| &self.all[k])
             .filter(|(pattern, ..)| own_dof || !pattern.contains('*'))
             .fold(Settings::default(), |sum, (_, settings, _)| sum.then(settings))
     }
 
     /// Where a joint with this name is spoken of, for complaints.
     pub fn place(&self, joint: &str) -> Option<&At<'a>> {
-        self.fitting(joint).last().map(|&k| &self.rules[k].2)
+        self.fitting(joint).last().map(|&k| &self.all[k].2)
     }
 
     /// A pattern that fits no joint is a mistake.
     fn all_used(&self, model: &str, joints: &[String]) -> Result<(), SceneError> {
-        if self.rules.is_empty() {
+        if self.all.is_empty() {
             return Ok(());
         }
         let prefix = format!("{model}.");
@@ -572,7 +572,7 @@ impl<'a> Rules<'a> {
             .filter_map(|j| if j == model { Some(model) } else { j.strip_prefix(&prefix) })
             .collect();
         let names: BTreeSet<&str> = own.iter().copied().collect();
-        for (pattern, _, at) in &self.rules {
+        for (pattern, _, at) in &self.all {
             let is_used = names.contains(pattern)
                 || pattern.contains('*') && own.iter().any(|j| fits(pattern, j));
             if !is_used {

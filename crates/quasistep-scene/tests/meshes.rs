@@ -248,11 +248,8 @@ fn hulls_are_simplified_to_a_tolerance_and_the_loss_is_told() {
     let simple = of(", simplify: 1e-4");
     // at the equator every corner stands out by 2.7e-4 m, towards the poles fewer and fewer do
     assert!((500..2000).contains(&corners(&simple)), "{}", corners(&simple));
-    let told: f64 = simple.notes[0]
-        .split_once("are at most ")
-        .and_then(|(_, rest)| rest.split_once(" m away"))
-        .map(|(number, _)| number.parse().unwrap())
-        .unwrap_or_else(|| panic!("{:?}", simple.notes));
+    let (_, rest) = simple.notes[0].split_once("are at most ").unwrap();
+    let told: f64 = rest.split_once(" m away").unwrap().0.parse().unwrap();
     assert!(told > 1e-5 && told <= 1.0001e-4, "{told}");
     for direction in [Vec3::X, Vec3::new(0.36, 0.48, 0.8), Vec3::new(-0.6, 0.0, -0.8)] {
         let from = |scene: &Scene| ball_distance(scene, direction * 0.1, 0.01);

@@ -380,12 +380,14 @@ fn hostile_meshes_of_a_robot_are_one_sentence() {
 /// Ten thousand links: a scene where few of them move, a sentence where more do than a step can take.
 #[test]
 fn a_robot_of_ten_thousand_links_is_read_or_refused() {
+    use std::fmt::Write as _;
     let folder = Folder::new("ten-thousand");
     let robot = |moving: usize| {
         let mut robot = String::from("<robot name=\"r\"><link name=\"l0\"/>");
         for k in 1..10_000 {
             let (parent, kind) = ((k - 1) / 2, if k <= moving { "continuous" } else { "fixed" });
-            robot += &format!(
+            let _ = write!(
+                robot,
                 "<link name=\"l{k}\"><inertial><mass value=\"1\"/><inertia ixx=\"1\" iyy=\"1\" izz=\"1\" ixy=\"0\" ixz=\"0\" \
                  iyz=\"0\"/></inertial></link><joint name=\"j{k}\" type=\"{kind}\"><parent link=\"l{parent}\"/><child \
                  link=\"l{k}\"/><axis xyz=\"0 0 1\"/></joint>"
