@@ -3,21 +3,14 @@
 
 use quasistep::Tally;
 use std::ops::ControlFlow;
-use testkit::{CONTROLLED_SCENES, SCENES, scene, scene_path};
+use testkit::{CONTROLLED_SCENES, SCENES, scene, scene_files};
 
 #[test]
 fn every_scene_file_is_in_the_list() {
-    let folder = scene_path("x");
-    let mut found: Vec<String> = std::fs::read_dir(folder.parent().unwrap())
-        .unwrap()
-        .filter_map(|entry| entry.unwrap().file_name().into_string().ok())
-        .filter_map(|name| name.strip_suffix(".yml").map(str::to_owned))
-        .collect();
-    found.sort();
     let all = SCENES.iter().chain(&CONTROLLED_SCENES);
     let mut listed: Vec<String> = all.map(|s| (*s).to_owned()).collect();
     listed.sort();
-    assert_eq!(found, listed);
+    assert_eq!(scene_files(), listed);
 }
 
 #[test]

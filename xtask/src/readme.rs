@@ -1,5 +1,6 @@
 //! The README's commands, run as a reader would.
 
+use crate::robots;
 use crate::task::{Failure, cargo, command, root};
 use std::path::{Path, PathBuf};
 
@@ -48,7 +49,17 @@ fn commands() -> Result<Vec<String>, Failure> {
     Ok(lines)
 }
 
-/// Regenerates docs/pictures with headless Chromium from a fresh run.
+/// Scenes of public robots in pictures, and how the page shows each.
+const ROBOT_PICTURES: [(&str, &str); 3] = [
+    ("panda_push", "t=8&ui=0&azimuth=-60&elevation=22&zoom=1.05&arrows=0.5"),
+    (
+        "peg_in_hole",
+        "t=4&ui=0&azimuth=-60&elevation=15&zoom=4&look=0.5,0.1,0.1&points=0&arrows=0.3",
+    ),
+    ("drawer", "t=4.5&ui=0&azimuth=-115&elevation=25&zoom=1.25"),
+];
+
+/// Regenerates docs/pictures with headless Chromium from fresh runs.
 pub fn pictures() -> Result<(), Failure> {
     let out = root().join("out/pictures");
     let out_text = out.display().to_string();
@@ -63,6 +74,12 @@ pub fn pictures() -> Result<(), Failure> {
         .run("grasp of a point cloud")?;
     std::fs::copy(out.join("tracy_fig1.png"), folder.join("bunny_grasp.png"))
         .map_err(|e| Failure::new(e.to_string()))?;
+    robots::fetch()?;
+    for (name, options) in ROBOT_PICTURES {
+        let scene = format!("scenes/robots/{name}.yml");
+        cargo(&["run", "--release", "--", "run", &scene, "-o", out_text]).run(name)?;
+        screenshot(&page, options, &folder.join(format!("robots_{name}.png")))?;
+    }
     Ok(())
 }
 
