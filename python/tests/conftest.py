@@ -10,7 +10,19 @@ import quasistep as qs
 ROOT = Path(__file__).resolve().parents[2]
 os.chdir(ROOT)
 
-SCENES = sorted(path.stem for path in (ROOT / "scenes").glob("*.yml"))
+ROBOTS = ROOT / "target/robots/share"
+os.environ.setdefault("ROS_PACKAGE_PATH", str(ROBOTS))
+
+SCENES = sorted(
+    path.relative_to(ROOT / "scenes").with_suffix("").as_posix()
+    for folder in (".", "robots")
+    for path in (ROOT / "scenes" / folder).glob("*.yml")
+)
+
+
+def pytest_sessionstart(session: pytest.Session) -> None:
+    if not (ROBOTS.parent / "version").is_file():
+        pytest.exit("scenes/robots needs public robots: run `cargo xtask robots` once", returncode=1)
 
 
 @pytest.fixture(scope="session")

@@ -9,7 +9,7 @@ use quasistep_scene::Scene;
 use std::path::PathBuf;
 
 /// Names of the shipped scenes that run on their own, by their file name without ending.
-pub const SCENES: [&str; 13] = [
+pub const SCENES: [&str; 16] = [
     "gripper_2d",
     "iiwa_stacking",
     "planar_push",
@@ -23,22 +23,54 @@ pub const SCENES: [&str; 13] = [
     "mug_handle",
     "million_points",
     "fence_particle",
+    "robots/drawer",
+    "robots/panda_push",
+    "robots/peg_in_hole",
 ];
 
 /// Names of the scenes that are controlled, by `quasistep mpc`: their commands are plans, so they have no
 /// run of their own.
 pub const CONTROLLED_SCENES: [&str; 3] = ["point_robot", "planar_hand", "planar_pusher"];
 
-/// Names of the scenes whose motion leaves the rows of their steps: they take substeps.
-pub const SWEPT_SCENES: [&str; 1] = ["tunnel"];
+/// Names of scenes whose facts are held as they are shipped, and that no other suite runs: steps that take substeps have no
+/// derivatives as one program, and hands and two arms have long runs.
+pub const FACTS_ONLY: [&str; 4] =
+    ["tunnel", "robots/allegro_ball", "robots/allegro_cube", "robots/two_arms"];
 
 /// Root of the checkout.
 pub fn root() -> PathBuf {
     PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("..")
 }
 
+/// Names of all scene files, those of public robots as `robots/name`, sorted.
+///
+/// # Panics
+///
+/// If a folder cannot be read.
+pub fn scene_files() -> Vec<String> {
+    let mut names = Vec::new();
+    for (folder, prefix) in [("scenes", ""), ("scenes/robots", "robots/")] {
+        let entries = std::fs::read_dir(root().join(folder)).expect("the checkout has this folder");
+        let files = entries.filter_map(|entry| entry.ok()?.file_name().into_string().ok());
+        names.extend(
+            files.filter_map(|f| f.strip_suffix(".yml").map(|name| format!("{prefix}{name}"))),
+        );
+    }
+    names.sort_unstable();
+    names
+}
+
 /// Path of a shipped scene.
+///
+/// # Panics
+///
+/// If it is one of `scenes/robots` and these are not here.
 pub fn scene_path(name: &str) -> PathBuf {
+    if name.starts_with("robots/") {
+        // written when the robots are all there
+        let stamp = root().join("target/robots/version");
+        assert!(stamp.is_file(), "{name} needs public robots: run `cargo xtask robots` once");
+    }
     root().join("scenes").join(format!("{name}.yml"))
 }
 

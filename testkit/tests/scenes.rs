@@ -3,21 +3,14 @@
 
 use quasistep::Tally;
 use std::ops::ControlFlow;
-use testkit::{CONTROLLED_SCENES, SCENES, SWEPT_SCENES, scene, scene_path};
+use testkit::{CONTROLLED_SCENES, FACTS_ONLY, SCENES, scene, scene_files};
 
 #[test]
 fn every_scene_file_is_in_the_list() {
-    let folder = scene_path("x");
-    let mut found: Vec<String> = std::fs::read_dir(folder.parent().unwrap())
-        .unwrap()
-        .filter_map(|entry| entry.unwrap().file_name().into_string().ok())
-        .filter_map(|name| name.strip_suffix(".yml").map(str::to_owned))
-        .collect();
-    found.sort();
-    let all = SCENES.iter().chain(&CONTROLLED_SCENES).chain(&SWEPT_SCENES);
+    let all = SCENES.iter().chain(&CONTROLLED_SCENES).chain(&FACTS_ONLY);
     let mut listed: Vec<String> = all.map(|s| (*s).to_owned()).collect();
     listed.sort();
-    assert_eq!(found, listed);
+    assert_eq!(scene_files(), listed);
 }
 
 #[test]
@@ -49,6 +42,20 @@ fn every_scene_runs_and_keeps_its_facts() {
         };
         let others = tally.not_smallest_norm();
         assert!(others <= exempt, "{name}: {others} times forces are not the smallest ones");
+        assert!(!scene.facts.is_empty(), "{name} states no facts");
+        for fact in &scene.facts {
+            let result = fact.check(&outcome.recording, &scene);
+            assert!(result.ok, "{name}: {}", result.text);
+        }
+    }
+}
+
+#[test]
+fn scenes_of_facts_alone_keep_them() {
+    for name in FACTS_ONLY {
+        let scene = scene(name, &[]);
+        let outcome = scene.run(None, &mut |_| ControlFlow::Continue(()));
+        assert!(outcome.stopped.is_none(), "{name}: {:?}", outcome.stopped);
         assert!(!scene.facts.is_empty(), "{name} states no facts");
         for fact in &scene.facts {
             let result = fact.check(&outcome.recording, &scene);

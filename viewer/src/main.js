@@ -1,7 +1,7 @@
 // The page: reads the recording, shows it, plays it.
 // After `#`, options for pictures that can be made again:
 //   t (s), play, panel, ui (0 shows the scene alone), view (iso, front, side, top, back),
-//   azimuth and elevation (deg), zoom, speed, loop, points, forces, cones, collision, arrows (length factor).
+//   azimuth and elevation (deg), zoom, look (x,y,z in m: the middle of the picture), speed, loop, points, forces, cones, collision, arrows (length factor).
 
 import { Vector3 } from "three";
 import licence from "../node_modules/three/LICENSE" with { type: "text" };
@@ -231,6 +231,8 @@ function frame(now) {
 
 resize();
 if (scene) {
+  const look = (options.get("look") ?? "").split(",").map(Number);
+  if (look.length === 3 && look.every(Number.isFinite)) scene.center.set(...look);
   if (options.has("azimuth") || options.has("elevation")) {
     const a = number("azimuth", -54) * Math.PI / 180, e = number("elevation", 24) * Math.PI / 180;
     scene.lookFrom(new Vector3(Math.cos(e) * Math.cos(a), Math.cos(e) * Math.sin(a), Math.sin(e)), number("zoom", 1));

@@ -1,5 +1,6 @@
 //! The Python package, as a user gets it: a wheel in a fresh environment, then its tests.
 
+use crate::robots;
 use crate::task::{Failure, command, root};
 use std::path::{Path, PathBuf};
 
@@ -8,6 +9,7 @@ const LARGEST_WHEEL: u64 = 15_000_000;
 
 /// Builds the wheel, installs it with what its tests need, checks its types, runs its tests.
 pub fn test() -> Result<(), Failure> {
+    robots::fetch()?;
     let python = install("test")?;
     let types = ["-m", "mypy.stubtest", "quasistep", "--mypy-config-file", "pyproject.toml"];
     command(&python, &["-m", "mypy"]).run("types of the Python package")?;

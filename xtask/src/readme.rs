@@ -50,7 +50,13 @@ fn commands() -> Result<Vec<String>, Failure> {
 }
 
 /// Scenes of public robots in pictures, and how the page shows each.
-const ROBOT_PICTURES: [(&str, &str); 3] = [
+const ROBOT_PICTURES: [(&str, &str); 6] = [
+    ("panda_push", "t=8&ui=0&azimuth=-60&elevation=22&zoom=1.05&arrows=0.5"),
+    (
+        "peg_in_hole",
+        "t=4&ui=0&azimuth=-60&elevation=15&zoom=4&look=0.5,0.1,0.1&points=0&arrows=0.3",
+    ),
+    ("drawer", "t=4.5&ui=0&azimuth=-115&elevation=25&zoom=1.25"),
     ("two_arms", "t=6&ui=0&azimuth=-60&elevation=20&zoom=1.3&arrows=0.5"),
     ("allegro_cube", "t=5.4&ui=0&azimuth=-40&elevation=45&zoom=2"),
     ("allegro_ball", "t=4.2&ui=0&azimuth=-40&elevation=45&zoom=2"),

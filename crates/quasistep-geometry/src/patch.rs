@@ -61,14 +61,18 @@ impl Clipper {
             if a_is_reference { (a, face_a, b, face_b) } else { (b, face_b, a, face_a) };
         let Some(face) = face else { return false };
         let normal = reference.faces[face].normal;
-        // heights are along the contact normal. Where it is the face's but for rounding it is the face's, also if the nearest
-        // points are on edges: one that lies level on a face and juts over it is nearest to the face's sides
+        // heights are along the contact normal, which is the face's but for rounding if it is exact
         let up = match (exact, a_is_reference) {
             (true, _) => normal,
             (false, true) => n_AB_W,
             (false, false) => -n_AB_W,
         };
-        let n_AB_W = if a_is_reference { up } else { -up };
+        // an edge that lies level on a face and juts over it is nearest to the face's sides: the normal is the face's all the same
+        let n_AB_W = match (exact && along_a.min(along_b) < FLAT, a_is_reference) {
+            (true, true) => normal,
+            (true, false) => -normal,
+            (false, _) => n_AB_W,
+        };
         let per_height = if exact { 1.0 } else { 1.0 / up.dot(normal) };
         self.start_polygon(incident, other, -normal);
         let corners = reference.corners(&reference.faces[face]);

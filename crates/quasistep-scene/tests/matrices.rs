@@ -2,15 +2,12 @@
 #![allow(missing_docs, non_snake_case)]
 
 use quasistep::{Cone, Formulation, InputChange, Integration, Mode, OutputChange, StepInput};
-use quasistep_scene::Scene;
-use std::path::PathBuf;
 
 /// Largest differences from products with the transpose and with the matrix itself, and between the two, over the
 /// largest entry, along a scene's run.
 fn apart(name: &str, cone: Option<Cone>, mode: Mode) -> [f64; 3] {
     const POINTS: usize = 5;
-    let path = PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("../../scenes").join(name);
-    let mut scene = Scene::load(path).unwrap_or_else(|e| panic!("{e}"));
+    let mut scene = testkit::scene(name, &[]);
     let cone = cone.unwrap_or(scene.params.formulation.cone());
     scene.params.formulation = Formulation::Anitescu { cone };
     scene.params.integration = Integration::Euler;
@@ -87,21 +84,24 @@ fn check(modes: &[Mode], cone: Option<Cone>, scenes: &[&str]) {
     assert!(failures.is_empty(), "{failures:#?}");
 }
 
-const SCENES: [&str; 14] = [
-    "ball_in_hand.yml",
-    "box_pivot.yml",
-    "bunny_grasp.yml",
-    "door.yml",
-    "fence_particle.yml",
-    "gripper_2d.yml",
-    "iiwa_stacking.yml",
-    "mug_handle.yml",
-    "pinch.yml",
-    "planar_hand.yml",
-    "planar_push.yml",
-    "planar_pusher.yml",
-    "point_robot.yml",
-    "sphere_spin.yml",
+const SCENES: [&str; 17] = [
+    "ball_in_hand",
+    "box_pivot",
+    "bunny_grasp",
+    "door",
+    "fence_particle",
+    "gripper_2d",
+    "iiwa_stacking",
+    "mug_handle",
+    "pinch",
+    "planar_hand",
+    "planar_push",
+    "planar_pusher",
+    "point_robot",
+    "robots/drawer",
+    "robots/panda_push",
+    "robots/peg_in_hole",
+    "sphere_spin",
 ];
 
 #[test]
@@ -116,6 +116,6 @@ fn matrices_are_made_of_products_smooth() {
 
 #[test]
 fn matrices_are_made_of_products_on_round_cones() {
-    let scenes = ["bunny_grasp.yml", "pinch.yml", "planar_push.yml", "sphere_spin.yml"];
+    let scenes = ["bunny_grasp", "pinch", "planar_push", "sphere_spin"];
     check(&[Mode::Exact, Mode::Smooth { kappa: 1e-3 }], Some(Cone::Round), &scenes);
 }
