@@ -22,7 +22,9 @@ fn run_leaves_the_promised_files() {
     let contacts = out.read("contacts.csv");
     assert_eq!(
         contacts.lines().next(),
-        Some("t,a,b,px,py,pz,nx,ny,nz,phi,phi_next,fn,fx,fy,fz,spin,mode")
+        Some(
+            "t,a,b,px,py,pz,nx,ny,nz,phi,phi_next,fn,fx,fy,fz,spin,mode,shape_a,shape_b,feature,rollx,rolly,rollz,mu"
+        )
     );
     assert_eq!(contacts.lines().count(), 1 + 3 * 35);
     let summary: serde_json::Value = serde_json::from_str(&out.read("summary.json")).unwrap();

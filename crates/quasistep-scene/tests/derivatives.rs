@@ -322,7 +322,9 @@ fn check(cases: &[Case], mode: Mode) {
 
 /// Every shipped scene is in both lists.
 fn is_complete(cases: &[Case]) -> bool {
-    testkit::scene_files().iter().eq(cases.iter().map(|case| case.name))
+    let files = testkit::scene_files();
+    let all = files.iter().filter(|name| !testkit::FACTS_ONLY.contains(&name.as_str()));
+    all.eq(cases.iter().map(|case| case.name))
 }
 
 const fn case(name: &'static str, steps: usize, least: [usize; 2], impulses: bool) -> Case {

@@ -26,12 +26,11 @@ use quasistep_geometry::{Aabb, BroadPhase, ContactPoint, Distance, NarrowPhase, 
 use quasistep_math::{Pose, Vec3};
 use quasistep_model::JointKind;
 
-/// Most halvings of a step's interval. What is not clear by then counts as an overlap: a pair that stays within a thousandth
-/// of its travel of the limit.
-const MAX_HALVINGS: u32 = 10;
-/// Most halvings of an interval that begins with the motion and ends in an overlap: a travel of a million times what may
-/// overlap.
-const MOST_HALVINGS_AT_START: u32 = 30;
+/// Most halvings of a motion: to a millionth of its travel, shorter than what may overlap.
+const MAX_HALVINGS: u32 = 20;
+/// Most places at which a pair is measured along one motion. What is not clear by then counts as an overlap, and the motion
+/// is followed up to there: a pair that goes along the limit for a thousandth of its travel.
+const MOST_SAMPLES: u32 = 1000;
 /// What rounding may add to an overlap, in m: distances are exact to this.
 const ROUNDING: f64 = 1e-9;
 /// Normals of a half-space that differ by less are one.
@@ -127,6 +126,8 @@ pub(crate) struct Sweep {
     pairs: Vec<(u32, u32)>,
     narrow: NarrowPhase,
     checks: Vec<Check>,
+    /// Places at which the pair at hand was measured.
+    samples: u32,
     patch: Vec<ContactPoint>,
 }
 
@@ -145,6 +146,7 @@ impl Sweep {
         let mut found = Finding::default();
         for k in 0..self.checks.len() {
             let check = self.checks[k];
+            self.samples = 0;
             let Some((breach, place)) = self.breach_of(system, start.q(), &check, 0.0, 1.0, 0)
             else {
                 continue;
@@ -375,12 +377,12 @@ impl Sweep {
             return None;
         }
         let fine = from > 0.0 && check.travel * width <= check.allowed;
-        // where the start of the motion leads to an overlap, its first clear part may be short
-        let most = if broken && from == 0.0 { MOST_HALVINGS_AT_START } else { MAX_HALVINGS };
-        if broken && fine || halvings >= most {
+        let tired = halvings == MAX_HALVINGS || self.samples >= MOST_SAMPLES;
+        if broken && fine || tired {
             let (pair, phi) = ((check.a, check.b), check.end.phi);
             return Some((Breach { pair, clear: from, broken: to, phi }, check.end));
         }
+        self.samples += 1;
         let middle = 0.5 * (from + to);
         let (a, b) = (&system.geoms[check.a as usize], &system.geoms[check.b as usize]);
         let mut q_middle = std::mem::take(&mut self.q);

@@ -98,7 +98,7 @@ fn push(finger: JointKind, role: Role, cone: Cone, rate: PrescribedRate, turning
         q_cmd.copy_from_slice(&[0.978, 0.085, -0.1, 0.065, -0.145, 0.012, 0.001]);
         unit(&mut q_cmd);
     } else {
-        q_cmd[0] = -0.09;
+        q_cmd[0] = -0.15;
     }
     let input = StepInput { v_cmd: vec![0.1; system.n_cmd_v()], q_cmd, ..StepInput::default() };
     let params = StepParams {
