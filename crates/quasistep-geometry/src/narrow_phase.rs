@@ -100,6 +100,14 @@ impl NarrowPhase {
         Self::default()
     }
 
+    /// [`Shape::support`] in memory that is there: that of a cloud takes some.
+    pub fn support(&mut self, shape: &Shape, d: Vec3) -> Option<Vec3> {
+        match shape {
+            Shape::Cloud(cloud) => Some(cloud.support_with(d, &mut self.clouds)),
+            _ => shape.support(d),
+        }
+    }
+
     /// Signed distance of A and B, apart or overlapping.
     pub fn signed_distance(&mut self, a: &Shape, X_WA: &Pose, b: &Shape, X_WB: &Pose) -> Distance {
         match (a, b) {

@@ -373,7 +373,7 @@ impl Sweep {
     ) -> Option<(Breach, End)> {
         let width = to - from;
         let broken = !(check.end.phi >= check.floor);
-        if !broken && is_clear(system, check, width) {
+        if !broken && is_clear(&mut self.narrow, system, check, width) {
             return None;
         }
         let fine = from > 0.0 && check.travel * width <= check.allowed;
@@ -421,13 +421,15 @@ impl Sweep {
 }
 
 /// True if a pair cannot come nearer than it may within an interval that is this share of the motion.
-fn is_clear(system: &System, check: &Check, width: f64) -> bool {
+fn is_clear(narrow: &mut NarrowPhase, system: &System, check: &Check, width: f64) -> bool {
     let Check { start, end, floor, .. } = check;
     if start.phi + end.phi - check.travel * width >= 2.0 * floor {
         return true;
     }
     let [A, B] = [check.a, check.b].map(|geom| &system.geoms[geom as usize].shape);
-    let chord = |n: Vec3| [start, end].map(|at| -reach(B, &at.X_WB, -n) - reach(A, &at.X_WA, n));
+    let mut chord = |n: Vec3| {
+        [start, end].map(|at| -reach(narrow, B, &at.X_WB, -n) - reach(narrow, A, &at.X_WA, n))
+    };
     let (f, g) = (chord(start.n_AB_W), chord(end.n_AB_W));
     // the least of the greater of two lines: at an end, or where they cross
     let mut least = f[0].max(g[0]).min(f[1].max(g[1]));
@@ -440,8 +442,8 @@ fn is_clear(system: &System, check: &Check, width: f64) -> bool {
 }
 
 /// How far a shape reaches along the unit vector `n`, from the world's origin, in m.
-fn reach(shape: &Shape, X_WG: &Pose, n: Vec3) -> f64 {
-    match shape.support(X_WG.rotation.inverse().rotate(n)) {
+fn reach(narrow: &mut NarrowPhase, shape: &Shape, X_WG: &Pose, n: Vec3) -> f64 {
+    match narrow.support(shape, X_WG.rotation.inverse().rotate(n)) {
         Some(p) => X_WG.transform_point(p).dot(n),
         None if (X_WG.rotation.rotate(Vec3::Z) - n).max_abs() <= SAME_NORMAL => {
             X_WG.translation.dot(n)

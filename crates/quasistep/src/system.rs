@@ -80,8 +80,8 @@ pub struct SystemDef {
     pub springs: Vec<CartesianSpring>,
 }
 
-/// Share of its thickness by which a shape may be overlapped: shapes that pass through one another overlap by half of the
-/// thinner one's.
+/// Share of its thickness by which a body may be overlapped, and of both thicknesses by which two shapes may overlap: where
+/// they pass through one another they overlap by half of that.
 const THIN: f64 = 0.05;
 
 /// Size of a geom.
@@ -91,15 +91,25 @@ pub(crate) struct GeomSize {
     pub reach: f64,
     /// Its [`Shape::thickness`], in m.
     thickness: f64,
+    /// That of the thickest geom of its body.
+    body_thickness: f64,
 }
 
 impl GeomSize {
-    fn of(geom: &Geom) -> Self {
-        let reach = match geom.shape {
-            Shape::HalfSpace => 0.0,
-            _ => geom.X_BG.translation.norm() + geom.shape.reach(),
+    fn of_all(geoms: &[Geom], n_bodies: usize) -> Vec<Self> {
+        let mut thickest = vec![0.0_f64; n_bodies];
+        for geom in geoms {
+            thickest[geom.body] = thickest[geom.body].max(geom.shape.thickness());
+        }
+        let of = |geom: &Geom| {
+            let reach = match geom.shape {
+                Shape::HalfSpace => 0.0,
+                _ => geom.X_BG.translation.norm() + geom.shape.reach(),
+            };
+            let (thickness, body_thickness) = (geom.shape.thickness(), thickest[geom.body]);
+            Self { reach, thickness, body_thickness }
         };
-        Self { reach, thickness: geom.shape.thickness() }
+        geoms.iter().map(of).collect()
     }
 }
 
@@ -211,7 +221,7 @@ impl System {
                 body_of_dof[dof] = body;
             }
         }
-        let sizes = geoms.iter().map(GeomSize::of).collect();
+        let sizes = GeomSize::of_all(&geoms, n_bodies);
         let mut system = Self {
             model,
             geoms,
@@ -390,14 +400,16 @@ impl System {
     }
 
     /// Overlap that a pair of geoms may have after a step that began without it, in m: `most`
-    /// ([`StepParams::max_overlap`](crate::StepParams::max_overlap)), or a twentieth of the thinner one's
-    /// [thickness](Shape::thickness).
+    /// ([`StepParams::max_overlap`](crate::StepParams::max_overlap)), or a twentieth of the smaller body's thickness (that of
+    /// its thickest [geom](Shape::thickness)) or of both geoms' together.
     ///
     /// # Panics
     ///
     /// If a geom does not exist.
     pub fn allowed_overlap(&self, a: usize, b: usize, most: f64) -> f64 {
-        most.min(THIN * self.sizes[a].thickness.min(self.sizes[b].thickness))
+        let (a, b) = (&self.sizes[a], &self.sizes[b]);
+        let least = a.body_thickness.min(b.body_thickness).min(a.thickness + b.thickness);
+        most.min(THIN * least)
     }
 
     /// Pairs of geoms of one model instance that may touch and overlap at `q` by more than `tolerance`, in m,

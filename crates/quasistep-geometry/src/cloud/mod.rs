@@ -227,9 +227,13 @@ impl PointCloud {
 
     /// The point farthest along `d`, with its radius.
     pub(crate) fn support(&self, d: Vec3) -> Vec3 {
+        self.support_with(d, &mut CloudMemory::default())
+    }
+
+    /// [`support`](Self::support) in memory that is there.
+    pub(crate) fn support_with(&self, d: Vec3, memory: &mut CloudMemory) -> Vec3 {
         let Some(u) = d.try_normalize() else { return self.points[0] };
         let field = PlaneField { normal: -u, offset: 0.0 };
-        let mut memory = CloudMemory::default();
         let lowest = Choice::Nearest { k: 1 };
         memory.chooser.choose(Isa::detect(), &self.tree, &field, 0.0, lowest, f64::INFINITY);
         let slot = memory.chooser.found.first().map_or(0, |found| found.slot);
