@@ -282,9 +282,9 @@ fn wrong(
                     let allowed = max_overlap
                         .min(0.05 * geoms[i].shape.thickness().min(geoms[j].shape.thickness()));
                     // a deep one may leave along a curve, in each part of the motion
-                    let deep = phi < -2.0 * allowed;
-                    let grown = if deep { allowed * (knots.len() - 1) as f64 } else { 0.0 };
-                    limits.push(phi.min(-allowed) - grown - ROUNDING);
+                    let deep = phi < -allowed - ROUNDING;
+                    let deeper = 2.0_f64.powi(knots.len() as i32 - 1);
+                    limits.push(if deep { deeper * phi } else { -allowed } - ROUNDING);
                 } else if !(phi >= limits[k]) {
                     return Some(format!(
                         "{} and {} overlap {:.3e} m deep at {s:.3} of a motion; {:.3e} m are allowed",

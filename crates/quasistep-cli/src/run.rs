@@ -37,7 +37,10 @@ pub fn run(arguments: &RunArgs, quiet: bool) -> Result<(), Failure> {
             eprintln!("warning: {warning}");
         }
         for line in overlaps_in_words(&scene.pairs_at_start().unwrap_or_default()) {
-            eprintln!("warning: {line}; it may shrink, and not grow");
+            eprintln!(
+                "warning: {line}; it recovers at up to {} m/s",
+                scene.params.max_recovery_speed
+            );
         }
     }
 

@@ -307,11 +307,10 @@ impl Sweep {
     ) {
         let (i, j) = (a as usize, b as usize);
         let allowed = system.allowed_overlap(i, j, params.max_overlap);
-        // An overlap that is there may shrink, and not grow. What is deep may leave along a curve that first goes a little
-        // deeper.
+        // What begins deeper than it may end leaves as its rows lead it: along a curve that goes deeper first if need be.
         let floor = |phi: f64| {
-            let deep = phi < -2.0 * allowed;
-            (if deep { phi - allowed } else { phi.min(-allowed) }) - ROUNDING
+            let deep = phi < -allowed - 2.0 * ROUNDING;
+            if deep { 2.0 * phi } else { -allowed - ROUNDING }
         };
         // what leaves an overlap along another way than the shortest may lengthen that one
         if phi[0] == f64::NEG_INFINITY {
