@@ -222,7 +222,7 @@ pub fn follow(world: &RandomWorld) -> Course {
         course.steps += 1;
         course.substeps += substeps as usize;
         course.with_substeps += usize::from(substeps > 1);
-        course.wrong = wrong(system, &before, &state.q, &work, params.max_overlap);
+        course.wrong = wrong(system, &before, &work, params.max_overlap);
         if course.wrong.is_some() {
             break;
         }
@@ -231,18 +231,10 @@ pub fn follow(world: &RandomWorld) -> Course {
 }
 
 /// The first pair that overlaps along the motion by more than it may, in words.
-fn wrong(
-    system: &System,
-    before: &[f64],
-    after: &[f64],
-    work: &Workspace,
-    max_overlap: f64,
-) -> Option<String> {
+fn wrong(system: &System, before: &[f64], work: &Workspace, max_overlap: f64) -> Option<String> {
     let model = system.model();
-    let mut knots: Vec<&[f64]> = vec![before];
-    knots.extend(work.substep_ends());
-    knots.push(after);
-    let mut delta = vec![0.0; model.n_v()];
+    let parts: Vec<&[f64]> = work.motion().collect();
+    let mut start = before.to_vec();
     let mut q = before.to_vec();
     let mut kin = model.create_kinematics();
     let mut narrow = NarrowPhase::new();
@@ -252,18 +244,13 @@ fn wrong(
         .flat_map(|i| (i + 1..geoms.len()).map(move |j| (i, j)))
         .filter(|&(i, j)| system.may_touch(i, j))
         .collect();
-    for part in knots.windows(2) {
-        model.difference(part[0], part[1], &mut delta);
+    for delta in &parts {
         let farthest = delta.iter().map(|d| d.abs()).fold(0.0, f64::max);
         let thinnest = geoms.iter().map(|g| g.shape.thickness()).fold(f64::INFINITY, f64::min);
         let samples = ((20.0 * farthest / thinnest) as usize).clamp(8, MOST_SAMPLES);
         for sample in 0..=samples {
             let s = sample as f64 / samples as f64;
-            if sample == samples {
-                q.copy_from_slice(part[1]);
-            } else {
-                model.integrate(part[0], &delta, s, &mut q);
-            }
+            model.integrate(&start, delta, s, &mut q);
             model.kinematics(&q, &mut kin);
             let poses: Vec<Pose> = geoms.iter().map(|g| kin.X_WB[g.body] * g.X_BG).collect();
             let boxes: Vec<_> =
@@ -283,7 +270,7 @@ fn wrong(
                         .min(0.05 * geoms[i].shape.thickness().min(geoms[j].shape.thickness()));
                     // a deep one may leave along a curve, in each part of the motion
                     let deep = phi < -allowed - ROUNDING;
-                    let deeper = 2.0_f64.powi(knots.len() as i32 - 1);
+                    let deeper = 2.0_f64.powi(parts.len() as i32);
                     limits.push(if deep { deeper * phi } else { -allowed } - ROUNDING);
                 } else if !(phi >= limits[k]) {
                     return Some(format!(
@@ -293,6 +280,7 @@ fn wrong(
                 }
             }
         }
+        start.copy_from_slice(&q);
     }
     None
 }

@@ -37,7 +37,7 @@ impl System {
     ) -> Result<(), StepError> {
         work.report.n_joined = 0;
         work.report.substeps = 1;
-        work.substep_ends.clear();
+        work.parts.clear();
         let Some(mut breach) = self.take_joined(state, input, params, work)? else {
             return Ok(());
         };
@@ -58,7 +58,8 @@ impl System {
                 left -= breach.clear * left;
                 size = left;
                 work.report.substeps += 1;
-                work.substep_ends.push(from.q.clone());
+                let share = breach.clear;
+                work.parts.push(work.sweep.delta().iter().map(|d| share * d).collect());
             } else {
                 break;
             }
@@ -78,7 +79,7 @@ impl System {
                         left -= size;
                         size = left;
                         work.report.substeps += 1;
-                        work.substep_ends.push(from.q.clone());
+                        work.parts.push(work.sweep.delta().to_vec());
                     }
                 }
             }

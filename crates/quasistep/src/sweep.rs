@@ -193,6 +193,11 @@ impl Sweep {
         None
     }
 
+    /// `δ` of the motion last looked at.
+    pub fn delta(&self) -> &[f64] {
+        &self.delta
+    }
+
     /// The configuration `q ⊕ s δ` of the motion last looked at, which began at `q`.
     pub fn place(&self, system: &System, q: &[f64], s: f64, out: &mut Vec<f64>) {
         out.resize(q.len(), 0.0);

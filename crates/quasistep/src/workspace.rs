@@ -34,8 +34,8 @@ pub struct Workspace {
     pub(crate) warm: Option<Vec<RowKey>>,
     pub(crate) q_next: Vec<f64>,
     pub(crate) sweep: Sweep,
-    /// Where the substeps of the last step ended, but for the last one.
-    pub(crate) substep_ends: Vec<Vec<f64>>,
+    /// Displacements of the substeps of the last step but the last one.
+    pub(crate) parts: Vec<Vec<f64>>,
     /// Pairs that joined the program of the step.
     pub(crate) meetings: Vec<Meeting>,
     /// Sum of forces on every dof.
@@ -61,7 +61,7 @@ impl System {
             warm: Some(Vec::new()),
             q_next: Vec::new(),
             sweep: Sweep::default(),
-            substep_ends: Vec::new(),
+            parts: Vec::new(),
             meetings: Vec::new(),
             balance: Vec::new(),
             timer: Timer::default(),
@@ -131,10 +131,10 @@ impl Workspace {
         self.timer.clock = clock;
     }
 
-    /// Configurations at the ends of the last step's substeps but the last, in order; empty for a step in one piece. Between
-    /// two of them the motion is `q ⊕ s δ`.
-    pub fn substep_ends(&self) -> impl Iterator<Item = &[f64]> {
-        self.substep_ends.iter().map(Vec::as_slice)
+    /// The motion of the last step, a displacement `δ` on the tangent space (length `n_v`, in m and rad) for each substep: it
+    /// went along `q ⊕ s δ`, s from 0 to 1, from where the one before ended.
+    pub fn motion(&self) -> impl Iterator<Item = &[f64]> {
+        self.parts.iter().map(Vec::as_slice).chain([self.sweep.delta()])
     }
 
     /// What the last step said.
