@@ -228,7 +228,7 @@ pub(crate) struct Pull {
     pub body: usize,
     /// Origin of the frame, in W.
     pub p_WF: Vec3,
-    /// `e`, in rad and m: at the end of the step what the first of two solves has turned it by is added back.
+    /// `e`, in rad and m, such that `e − s h V` is the error at `s` if the frame moves with `V`.
     pub error: Six,
     /// `s`: where in the step it is evaluated, 1 at its end.
     pub at: f64,
