@@ -17,7 +17,9 @@ fn steps_to_an_accuracy_are_near_the_exact_ones() {
         let [mut work, mut near_work] = [(); 2].map(|()| system.create_workspace());
         let mut state = scene.start.clone();
         let mut input = StepInput::default();
-        let (mut iterations, mut near_iterations) = (0, 0);
+        let (mut iterations, mut near_iterations, mut compared) = (0, 0, 0);
+        // boxes that fall join one another's programs and take substeps: then both solve several programs
+        let one_program = |report: &StepReport| report.substeps == 1 && report.n_joined == 0;
         for k in 1..=scene.n_steps() / 2 {
             let said = |e: quasistep::StepError| format!("{cone}, step {k}: {e}");
             scene.sample(k as f64 * exact.time_step, &mut input);
@@ -25,11 +27,15 @@ fn steps_to_an_accuracy_are_near_the_exact_ones() {
                 .step_with(&mut state.clone(), &input, &near, &mut near_work)
                 .unwrap_or_else(|e| panic!("{}", said(e)));
             near_iterations += report.iterations;
-            let near_loaded = count_loaded(report);
+            let (near_loaded, near_one) = (count_loaded(report), one_program(report));
             let report = system
                 .step_with(&mut state, &input, exact, &mut work)
                 .unwrap_or_else(|e| panic!("{}", said(e)));
             iterations += report.iterations;
+            if !(near_one && one_program(report)) {
+                continue;
+            }
+            compared += 1;
             // where contacts are redundant the middle of the answers has all of them loaded
             let loaded = count_loaded(report);
             assert!(near_loaded >= loaded, "{cone}, step {k}: {near_loaded} of {loaded}");
@@ -38,6 +44,7 @@ fn steps_to_an_accuracy_are_near_the_exact_ones() {
             assert!(apart <= open, "{cone}, step {k}: {apart:e} J, residuals leave {open:e}");
         }
         assert!(2 * near_iterations < iterations, "{cone}: {near_iterations} of {iterations}");
+        assert!(2 * compared > scene.n_steps() / 2, "{cone}: {compared} steps compared");
     }
 }
 
