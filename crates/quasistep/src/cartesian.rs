@@ -167,7 +167,7 @@ impl Blocks {
         Self([[block(3, 3), block(3, 0)], [block(0, 3), block(0, 0)]])
     }
 
-    /// The same in the axes that `R` turns these into.
+    /// This quantity in the axes that `R` turns its own into.
     fn in_axes(&self, R: &Mat3) -> Self {
         Self(self.0.map(|row| row.map(|block| *R * block * R.transpose())))
     }
