@@ -184,7 +184,7 @@ fn print_summary(scene: &Scene, tally: &Tally, seconds: &Seconds) {
 
 /// How many of the scene's own facts hold, and which do not.
 fn print_facts(scene: &Scene, recording: &quasistep_record::Recording) {
-    let results: Vec<_> = scene.facts.iter().map(|f| f.check(recording, scene)).collect();
+    let results: Vec<_> = scene.facts.iter().map(|f| f.check(recording, &scene.system)).collect();
     if results.is_empty() {
         return;
     }

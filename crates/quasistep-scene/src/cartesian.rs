@@ -1,7 +1,8 @@
 //! `cartesian_stiffness` of a model: springs between its frames and the poses that they are told.
 
-use crate::document::{At, unknown};
-use crate::error::SceneError;
+use crate::document::At;
+use crate::error::{SceneError, unknown};
+use crate::names::check_name;
 use crate::shapes::pose;
 use quasistep::{CartesianSpring, Matrix6, SpringAxes, damping_of_ratio, positive_semidefinite};
 use quasistep_model::Frame;
@@ -44,7 +45,7 @@ fn one(at: &At<'_>, model: &str, links: &[(&str, usize)]) -> Result<CartesianSpr
         }
     };
     let name = map.get("name").map_or(Ok(link), |at| {
-        crate::assembly::check_name("spring", at.text()?, at)?;
+        check_name("spring", at.text()?, at)?;
         at.text()
     })?;
     let stiffness = matrix(map.need("stiffness")?, "N/m and N·m/rad")?;

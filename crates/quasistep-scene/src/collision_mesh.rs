@@ -1,10 +1,10 @@
 //! What a mesh is to touch: its convex hull, or convex parts.
 
 use crate::convex_parts::{Parts, by_planes, of_groups};
-use crate::document::{At, Map, list, list_some};
-use crate::error::SceneError;
-use crate::joints::fits;
+use crate::document::{At, Map};
+use crate::error::{SceneError, list, list_some};
 use crate::mesh::{self, Mesh, Recipe, Textures, Want};
+use crate::names::fits;
 use crate::solid::Solid;
 use quasistep_geometry::{Face, FaceParts, MassProperties, Polytope, Shape};
 use quasistep_math::{Mat3, Vec3};

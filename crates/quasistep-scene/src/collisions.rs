@@ -1,8 +1,8 @@
 //! Who may touch whom: what the scene, its models and their files say of pairs of bodies.
 
-use crate::document::{At, unknown};
-use crate::error::SceneError;
-use crate::joints::fits_body;
+use crate::document::At;
+use crate::error::{SceneError, unknown};
+use crate::names::fits_body;
 use quasistep::{Geom, System};
 use std::collections::BTreeMap;
 

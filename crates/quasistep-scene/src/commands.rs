@@ -2,9 +2,10 @@
 
 use crate::csv::Csv;
 use crate::curve::{Curve, Grid, Knots, Spline};
-use crate::document::{At, Map, list, unknown};
-use crate::error::SceneError;
-use crate::expr::{Expr, OfTime};
+use crate::document::{At, Map};
+use crate::error::{SceneError, list, unknown};
+use crate::expr::Expr;
+use crate::extents::OfTime;
 use crate::pose_knots::{PoseCurve, PoseKnots, Timing};
 use quasistep::{StepInput, System};
 use quasistep_math::{Pose, Quat, Vec3};

@@ -2,8 +2,8 @@
 
 use crate::commands::{curves, expression};
 use crate::curve::{Curve, Grid};
-use crate::document::{At, Map, unknown};
-use crate::error::SceneError;
+use crate::document::{At, Map};
+use crate::error::{SceneError, unknown};
 use quasistep::System;
 
 /// What the scene file says about its control. Lists follow the dofs of the scene, or its inputs.

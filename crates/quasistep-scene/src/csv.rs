@@ -1,7 +1,7 @@
 //! Tables of numbers from CSV files.
 
-use crate::document::{At, unknown};
-use crate::error::SceneError;
+use crate::document::At;
+use crate::error::{SceneError, unknown};
 use crate::files;
 use std::path::Path;
 

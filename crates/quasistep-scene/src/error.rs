@@ -56,3 +56,62 @@ impl fmt::Display for SceneError {
 }
 
 impl std::error::Error for SceneError {}
+
+/// "`a`, `b` or `c`".
+pub(crate) fn list(names: &[&str]) -> String {
+    match names {
+        [] => "nothing".into(),
+        [one] => format!("`{one}`"),
+        [most @ .., last] => {
+            let most: Vec<String> = most.iter().map(|n| format!("`{n}`")).collect();
+            format!("{} or `{last}`", most.join(", "))
+        }
+    }
+}
+
+/// The first names of a list, and how many more there are.
+pub(crate) fn list_some(names: &[&str]) -> String {
+    const MOST: usize = 6;
+    let shown: Vec<String> = names.iter().take(MOST).map(|n| format!("`{n}`")).collect();
+    let more = match names.len().saturating_sub(MOST) {
+        0 => String::new(),
+        n => format!(" and {n} more"),
+    };
+    format!("{}{more}", shown.join(", "))
+}
+
+/// Names in a complaint; of more than these people read none.
+const MOST_NAMES: usize = 30;
+
+/// "unknown key `stifness`; did you mean `stiffness`? valid: …".
+pub(crate) fn unknown(what: &str, seen: &str, valid: &[&str]) -> String {
+    let mut near: Vec<(usize, &str)> = valid.iter().map(|v| (edits(seen, v), *v)).collect();
+    // a stable sort: equally near names stay in their order
+    near.sort_by_key(|(d, _)| *d);
+    let hint = match near.first() {
+        Some((d, v)) if *d <= 1 + seen.len() / 4 => format!("did you mean `{v}`? "),
+        _ => String::new(),
+    };
+    if valid.len() <= MOST_NAMES {
+        return format!("unknown {what} `{seen}`; {hint}valid: {}", list(valid));
+    }
+    let nearest: Vec<&str> = near[..MOST_NAMES / 3].iter().map(|(_, v)| *v).collect();
+    let n = valid.len();
+    format!("unknown {what} `{seen}`; {hint}the nearest of {n} that are valid: {}", list(&nearest))
+}
+
+/// Number of single-character edits between two words.
+fn edits(a: &str, b: &str) -> usize {
+    let b: Vec<char> = b.chars().collect();
+    let mut row: Vec<usize> = (0..=b.len()).collect();
+    for (i, x) in a.chars().enumerate() {
+        let mut diagonal = row[0];
+        row[0] = i + 1;
+        for (j, y) in b.iter().enumerate() {
+            let substitute = diagonal + usize::from(x != *y);
+            diagonal = row[j + 1];
+            row[j + 1] = substitute.min(row[j] + 1).min(diagonal + 1);
+        }
+    }
+    row[b.len()]
+}

@@ -1,7 +1,5 @@
 //! Expressions: of time, `0.1*sin(2*pi*t)`, with their derivative; of a copy of a model, `0.1*i`.
 
-use crate::extents::Extents;
-
 /// A parsed expression of `t`, or of names whose values are known when it is read.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) enum Expr {
@@ -66,26 +64,6 @@ pub(crate) trait Names {
 
     /// The `k`-th number that this expression draws, from 0 to 1; `None` if nothing may be drawn.
     fn draw(&self, k: usize) -> Option<f64>;
-}
-
-/// Names of an expression of time: `t`, and the boxes around bodies.
-pub(crate) struct OfTime<'a>(pub Option<&'a Extents>);
-
-impl Names for OfTime<'_> {
-    fn valid(&self) -> Vec<&str> {
-        std::iter::once("t").chain(self.0.into_iter().flat_map(Extents::names)).collect()
-    }
-
-    fn value(&self, name: &str) -> Option<Expr> {
-        if name == "t" {
-            return Some(Expr::Time);
-        }
-        self.0?.get(name).map(Expr::Number)
-    }
-
-    fn draw(&self, _: usize) -> Option<f64> {
-        None
-    }
 }
 
 /// True if this word has a meaning of its own in some expression.
@@ -356,7 +334,7 @@ impl Reader<'_> {
             valid.extend(FUNCTIONS.iter().map(|(n, ..)| *n));
             return Err(format!(
                 "{} in `{}`",
-                crate::document::unknown("name", name, &valid),
+                crate::error::unknown("name", name, &valid),
                 self.text
             ));
         };
@@ -386,7 +364,8 @@ impl Reader<'_> {
 
 #[cfg(test)]
 mod tests {
-    use super::{Expr, OfTime};
+    use super::Expr;
+    use crate::extents::OfTime;
 
     fn value(text: &str, t: f64) -> f64 {
         Expr::parse(text, &OfTime(None)).unwrap().at(t).0

@@ -61,6 +61,26 @@ impl Names for Extents {
     }
 }
 
+/// Names of an expression of time: `t`, and the boxes around bodies.
+pub(crate) struct OfTime<'a>(pub Option<&'a Extents>);
+
+impl Names for OfTime<'_> {
+    fn valid(&self) -> Vec<&str> {
+        std::iter::once("t").chain(self.0.into_iter().flat_map(Extents::names)).collect()
+    }
+
+    fn value(&self, name: &str) -> Option<Expr> {
+        if name == "t" {
+            return Some(Expr::Time);
+        }
+        self.0?.get(name).map(Expr::Number)
+    }
+
+    fn draw(&self, _: usize) -> Option<f64> {
+        None
+    }
+}
+
 /// The smallest box around a shape at `X_WG`.
 pub(crate) fn bounds(shape: &Shape, X_WG: &Pose) -> Aabb {
     let Shape::Cloud(cloud) = shape else { return shape.aabb(X_WG) };

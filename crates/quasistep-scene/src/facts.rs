@@ -1,9 +1,8 @@
 //! Facts that a scene states of its own run, each with its source, and their check.
 
-use crate::document::{At, list, unknown};
-use crate::error::SceneError;
-use crate::joints::fits_body;
-use crate::scene::Scene;
+use crate::document::At;
+use crate::error::{SceneError, list, unknown};
+use crate::names::fits_body;
 use quasistep::System;
 use quasistep_math::{Pose, Vec3};
 use quasistep_record::{Contact, Frame, Mode, Recording};
@@ -132,8 +131,8 @@ impl Fact {
         Ok(Self { source: map.need("source")?.text()?.to_owned(), what, value, tolerance })
     }
 
-    /// Holds this fact against a finished run of `scene`.
-    pub fn check(&self, recording: &Recording, scene: &Scene) -> FactResult {
+    /// Holds this fact against a finished run of the scene, whose system this is.
+    pub fn check(&self, recording: &Recording, system: &System) -> FactResult {
         let (text, seen) = match &self.what {
             What::Mode { t, pair, mode } => {
                 let seen = at(recording, *t).and_then(|f| {
@@ -203,7 +202,7 @@ impl Fact {
                 }),
             ),
             What::Count(count) => {
-                let model = scene.system.model();
+                let model = system.model();
                 let steps = recording.frames.len().saturating_sub(1);
                 let seen = match count {
                     Count::Dofs => model.n_v() as f64,

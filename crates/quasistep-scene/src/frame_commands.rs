@@ -1,8 +1,8 @@
 //! Commands of a frame: joint curves that lead it along straight lines from knot to knot.
 
 use crate::curve::{Curve, Knots};
-use crate::document::{At, list, unknown};
-use crate::error::SceneError;
+use crate::document::At;
+use crate::error::{SceneError, list, unknown};
 use crate::pose_knots::{PoseCurve, PoseKnots, Timing};
 use crate::shapes::pose;
 use quasistep::{Follower, FrameTarget, IkError, IkSettings, Orientation, System};

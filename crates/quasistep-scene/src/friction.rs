@@ -94,7 +94,7 @@ impl<'a> SceneFriction<'a> {
             let map = pair.map(&keys)?;
             let given = Given::coefficients(&map)?;
             if given == Given::default() {
-                let valid = crate::document::list(&COEFFICIENTS);
+                let valid = crate::error::list(&COEFFICIENTS);
                 return Err(pair.error(format!(
                     "a pair without friction of its own was seen; give at least one of {valid}"
                 )));

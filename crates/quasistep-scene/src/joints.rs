@@ -1,7 +1,8 @@
 //! Joints in a scene file: kinds, drives, limits and start values.
 
-use crate::document::{At, list};
-use crate::error::SceneError;
+use crate::document::At;
+use crate::error::{SceneError, list};
+use crate::names::check_name;
 use crate::shapes::pose;
 use crate::start_velocity::StartVelocity;
 use quasistep::{Actuator, DampingOn, Role};
@@ -258,9 +259,36 @@ fn limits(at: &At<'_>) -> Result<[f64; 2], SceneError> {
 /// A start value: a number, a list, or a pose, as coordinates of the joint.
 pub(crate) fn start(at: &At<'_>) -> Result<Vec<f64>, SceneError> {
     if at.is_map() {
-        return Ok(crate::assembly::coordinates_of(&pose(at)?));
+        return Ok(coordinates_of(&pose(at)?));
     }
     if at.is_list() { at.numbers("m or rad") } else { Ok(vec![at.number("m or rad")?]) }
+}
+
+/// Coordinates of a free joint in this pose.
+pub(crate) fn coordinates_of(X: &Pose) -> Vec<f64> {
+    X.rotation.to_array().into_iter().chain(X.translation.to_array()).collect()
+}
+
+/// A start value as coordinates of this kind of joint.
+pub(crate) fn fit_start(
+    start: &[f64],
+    kind: &JointKind,
+    at: &At<'_>,
+) -> Result<Vec<f64>, SceneError> {
+    let n = kind.n_q();
+    // a pose given to a ball joint is its orientation
+    if matches!(kind, JointKind::Ball) && start.len() == 7 {
+        return Ok(start[..4].to_vec());
+    }
+    if start.len() != n {
+        return Err(at.error(format!(
+            "{} start values were seen; a {} joint has {n}{}",
+            start.len(),
+            kind.word(),
+            if n > 3 { ", given as {xyz, rpy}" } else { "" }
+        )));
+    }
+    Ok(start.to_vec())
 }
 
 /// Pose of M in F of a joint at `q`, or where it is neutral.
@@ -316,7 +344,7 @@ fn link<'a>(at: &At<'a>) -> Result<Link<'a>, SceneError> {
     keys.extend(KEYS);
     let map = at.map(&keys)?;
     for name in [map.get("slide"), map.get("hinge")].into_iter().flatten() {
-        crate::assembly::check_name("joint", name.text()?, name)?;
+        check_name("joint", name.text()?, name)?;
     }
     let axis_at = map.need("axis")?;
     let axis = Vec3::from(axis_at.array::<3>("direction")?);
@@ -329,44 +357,4 @@ fn link<'a>(at: &At<'a>) -> Result<Link<'a>, SceneError> {
         _ => return Err(at.error(format!("give one of {}", list(&["slide", "hinge"])))),
     };
     Ok(Link { name: Some(name), kind, settings: Settings::read(&map)?, at: at.clone() })
-}
-
-/// True if `pattern` fits a body `model/link`; the model alone stands for its body of that name.
-pub(crate) fn fits_body(pattern: &str, body: &str) -> bool {
-    fits(pattern, body) || body.split_once('/').is_some_and(|(m, l)| m == l && fits(pattern, m))
-}
-
-/// True if `pattern`, in which `*` stands for any text, fits `name`.
-pub(crate) fn fits(pattern: &str, name: &str) -> bool {
-    let mut parts = pattern.split('*');
-    let Some(mut rest) = parts.next().and_then(|first| name.strip_prefix(first)) else {
-        return false;
-    };
-    let parts: Vec<&str> = parts.collect();
-    let Some((last, middle)) = parts.split_last() else { return rest.is_empty() };
-    for part in middle {
-        let Some(at) = rest.find(part) else { return false };
-        rest = &rest[at + part.len()..];
-    }
-    rest.len() >= last.len() && rest.ends_with(last)
-}
-
-#[cfg(test)]
-mod tests {
-    use super::{fits, fits_body};
-
-    #[test]
-    fn stars_stand_for_any_text() {
-        assert!(fits("*", "anything") && fits("*", ""));
-        assert!(fits("iiwa_joint_*", "iiwa_joint_7") && !fits("iiwa_joint_*", "finger"));
-        assert!(fits("cube_*/*", "cube_1/link") && fits("a*b*c", "axxbyyc"));
-        assert!(fits("exact", "exact") && !fits("exact", "exactly"));
-        assert!(!fits("a*a", "a"));
-    }
-
-    #[test]
-    fn a_model_of_one_body_is_named_by_itself() {
-        assert!(fits_body("ball", "ball/ball") && fits_body("ball/*", "ball/ball"));
-        assert!(!fits_body("arm", "arm/link_7") && fits_body("arm/*", "arm/link_7"));
-    }
 }

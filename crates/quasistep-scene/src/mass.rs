@@ -1,6 +1,5 @@
 //! Mass, centre of mass and inertia of a body in a scene file: given, or from its shapes.
 
-use crate::assembly::MASSLESS;
 use crate::cloud::{Spread, unit_mass};
 use crate::document::{At, Map};
 use crate::error::SceneError;
@@ -8,6 +7,10 @@ use crate::shapes::{Piece, Weight};
 use quasistep_geometry::{MassProperties, PointCloud, Shape};
 use quasistep_math::{Mat3, Vec3};
 use quasistep_model::BodyInertia;
+
+/// A body without mass.
+pub(crate) const MASSLESS: BodyInertia =
+    BodyInertia { mass: 0.0, com: Vec3::ZERO, inertia: Mat3::ZERO };
 
 /// Mass, centre of mass and inertia of an inline body.
 pub(crate) fn read(

@@ -2,8 +2,8 @@
 
 use crate::document::At;
 use crate::error::SceneError;
-use crate::expr::{Expr, Names, is_reserved};
-use crate::extents::Extents;
+use crate::expr::is_reserved;
+use crate::replica::Replica;
 
 /// More copies than this are a typing mistake.
 const MOST: u64 = 10_000;
@@ -21,15 +21,6 @@ pub(crate) struct Repeat<'a> {
     seed: u64,
     /// Names of the scene's own, each with the place of its expression, in file order.
     names: Vec<(&'a str, At<'a>)>,
-}
-
-/// One copy of a repeated model: what the names in its expressions stand for.
-#[derive(Debug)]
-pub(crate) struct Replica {
-    name: String,
-    index: usize,
-    seed: u64,
-    values: Vec<(String, f64)>,
 }
 
 impl<'a> Repeat<'a> {
@@ -109,57 +100,4 @@ fn check_name(name: &str, at: &At<'_>) -> Result<(), SceneError> {
         )));
     }
     Ok(())
-}
-
-impl Replica {
-    /// Name of the copy: the model's and its number, from 0.
-    pub fn name(&self) -> &str {
-        &self.name
-    }
-
-    /// Number of the copy, from 0.
-    pub fn index(&self) -> usize {
-        self.index
-    }
-}
-
-/// An expression of a copy, and where it stands.
-pub(crate) struct Place<'a> {
-    pub replica: &'a Replica,
-    pub key: &'a str,
-    /// Boxes around the bodies above.
-    pub extents: Option<&'a Extents>,
-}
-
-impl Names for Place<'_> {
-    fn valid(&self) -> Vec<&str> {
-        let own = self.replica.values.iter().map(|(name, _)| name.as_str());
-        own.chain(self.extents.into_iter().flat_map(Extents::names)).collect()
-    }
-
-    fn value(&self, name: &str) -> Option<Expr> {
-        let found = self.replica.values.iter().find(|(n, _)| n == name);
-        let value = found.map(|(_, value)| *value);
-        value.or_else(|| self.extents?.get(name)).map(Expr::Number)
-    }
-
-    /// A function of the seed, the place and the copy alone: neither other lines of the file nor the
-    /// number of copies change it.
-    fn draw(&self, k: usize) -> Option<f64> {
-        let mut bits = mix(self.replica.seed);
-        for byte in self.key.bytes() {
-            bits = mix(bits ^ u64::from(byte));
-        }
-        bits = mix(mix(bits ^ self.replica.index as u64) ^ k as u64);
-        // the upper 53 bits fill a double's digits
-        Some((bits >> 11) as f64 / (1_u64 << 53) as f64)
-    }
-}
-
-/// Scatters the bits of a number: one step of the generator SplitMix64.
-pub(crate) fn mix(x: u64) -> u64 {
-    let x = x.wrapping_add(0x9e37_79b9_7f4a_7c15);
-    let x = (x ^ (x >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
-    let x = (x ^ (x >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
-    x ^ (x >> 31)
 }

@@ -1,7 +1,6 @@
 //! A body's collision shapes as a cloud file: what a scanner would see of it.
 
-use crate::document::unknown;
-use crate::error::SceneError;
+use crate::error::{SceneError, unknown};
 use crate::scene::Scene;
 use quasistep_geometry::{Samples, Shape, sample_surface};
 use quasistep_math::{Pose, Vec3};

@@ -99,57 +99,7 @@ const MAX_TREE_DOFS: usize = 2000;
 /// Version of the scene grammar that this crate reads.
 const FORMAT: f64 = 1.0;
 
-/// The system and the start state of a scene file.
-///
-/// # Errors
-///
-/// The first mistake in the file or a file it names, with file, line and key.
-pub fn load(path: impl AsRef<Path>) -> Result<(Arc<System>, State), SceneError> {
-    let scene = Scene::load(path)?;
-    Ok((scene.system, scene.start))
-}
-
 impl Scene {
-    /// Reads a scene file.
-    ///
-    /// # Errors
-    ///
-    /// The first mistake in the file or a file it names, with file, line and key.
-    pub fn load(path: impl AsRef<Path>) -> Result<Self, SceneError> {
-        Self::load_with(path.as_ref(), &[])
-    }
-
-    /// Reads a scene file after replacing values by their dotted keys, as `--set` does.
-    ///
-    /// # Errors
-    ///
-    /// The first mistake in the file, a file it names or a change, with file, line and key.
-    pub fn load_with(path: &Path, changes: &[(String, String)]) -> Result<Self, SceneError> {
-        Self::from_source(&SceneSource::read(path, changes)?)
-    }
-
-    /// Reads a scene from text; `file` is named in complaints, paths start at `dir`.
-    ///
-    /// # Errors
-    ///
-    /// As [`load_with`](Self::load_with).
-    pub fn parse(
-        text: &str,
-        file: &str,
-        name: &str,
-        dir: &Path,
-        changes: &[(String, String)],
-    ) -> Result<Self, SceneError> {
-        Self::from_source(&SceneSource {
-            text: text.to_owned(),
-            file: file.to_owned(),
-            name: name.to_owned(),
-            dir: dir.to_owned(),
-            changes: changes.to_vec(),
-            files: None,
-        })
-    }
-
     /// Reads a scene, with the visuals of its robots if `looks`; its source is left to the caller.
     pub(crate) fn read(
         text: &str,
@@ -474,7 +424,7 @@ fn read_wrenches(
             model.body_by_name(name).or_else(|| model.body_by_name(&format!("{name}/{name}")));
         let body = body.ok_or_else(|| {
             let names: Vec<&str> = model.bodies().iter().map(|b| b.name.as_str()).collect();
-            body_at.error(crate::document::unknown("body", name, &names))
+            body_at.error(crate::error::unknown("body", name, &names))
         })?;
         if map.get("force").is_none() && map.get("torque").is_none() {
             return Err(

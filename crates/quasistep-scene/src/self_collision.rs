@@ -1,6 +1,6 @@
 //! Which links of a model touch each other in random configurations.
 
-use crate::repeat::mix;
+use crate::replica::mix;
 use crate::scene::Scene;
 use quasistep_model::JointKind;
 use std::collections::{BTreeMap, BTreeSet};

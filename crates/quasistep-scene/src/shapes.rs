@@ -72,10 +72,9 @@ pub(crate) fn pieces(
     let given: Vec<&str> = map.keys().filter(|k| KINDS.contains(k)).collect();
     let [kind] = given.as_slice() else {
         let seen = if given.is_empty() { "no kind".into() } else { given.join(" and ") };
-        return Err(at.error(format!(
-            "{seen} was seen; a shape has one of {}",
-            crate::document::list(&KINDS)
-        )));
+        return Err(
+            at.error(format!("{seen} was seen; a shape has one of {}", crate::error::list(&KINDS)))
+        );
     };
     let value = map.need(kind)?;
     let shape = match *kind {

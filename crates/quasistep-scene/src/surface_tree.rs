@@ -176,7 +176,7 @@ fn nearest_to_origin(a: Vec3, b: Vec3, c: Vec3) -> Vec3 {
 #[cfg(test)]
 mod tests {
     use super::{FAR, FULL, SurfaceTree, UNSURE, nearest_to_origin, solid_angle};
-    use crate::repeat::mix;
+    use crate::replica::mix;
     use quasistep_math::Vec3;
     use std::f64::consts::TAU;
 

@@ -1,12 +1,14 @@
 //! A URDF robot as part of a scene.
 
-use crate::assembly::{Assembly, Defaults, MASSLESS, NewBody, Rules, coordinates_of};
+use crate::assembly::{Assembly, Defaults, NewBody};
 use crate::collision_mesh::Shapings;
 use crate::document::{At, Map};
 use crate::drawn_mesh::{Looks, Notes};
 use crate::error::SceneError;
 use crate::friction::Given;
-use crate::joints::{Settings, chain, start};
+use crate::joints::{Settings, chain, coordinates_of, start};
+use crate::mass::MASSLESS;
+use crate::rules::Rules;
 use crate::shapes::{Piece, Weight, drawn, pose};
 use crate::start_velocity::StartVelocity;
 use crate::urdf::{self, Geometry, Places};

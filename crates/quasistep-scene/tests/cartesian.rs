@@ -126,7 +126,7 @@ facts:
     };
     let end = scene.run(None, &mut |_| std::ops::ControlFlow::Continue(()));
     for fact in &scene.facts {
-        let result = fact.check(&end.recording, &scene);
+        let result = fact.check(&end.recording, &scene.system);
         assert!(result.ok, "{result:?}");
     }
     let shift = place(&end.state.q) - place(&scene.start.q);

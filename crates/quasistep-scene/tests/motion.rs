@@ -175,7 +175,7 @@ fn facts_hold_where_they_are_true() {
     assert_eq!(outcome.recording.finish, Finish::Done);
     assert_eq!(scene.facts.len(), 13);
     for fact in &scene.facts {
-        let result = fact.check(&outcome.recording, &scene);
+        let result = fact.check(&outcome.recording, &scene.system);
         assert!(result.ok, "{}", result.text);
     }
 }
@@ -187,14 +187,15 @@ fn facts_fail_where_they_are_wrong() {
     let wrong = HELD.replace("value: ", "value: 77").replace("value: 77stick", "value: slide");
     let scene = read(&wrong);
     for fact in &scene.facts {
-        let result = fact.check(&outcome.recording, &scene);
+        let result = fact.check(&outcome.recording, &scene.system);
         assert!(!result.ok, "{}", result.text);
         assert!(result.text.contains("77") || result.text.contains("slide"), "{}", result.text);
         assert!(result.text.contains(&fact.source), "{}", result.text);
     }
     // a time at which nothing was recorded is no agreement
     let late = read(&HELD.replace("at: 0.5, height", "at: 0.55, height"));
-    let failed = late.facts.iter().filter(|f| !f.check(&outcome.recording, &late).ok).count();
+    let failed =
+        late.facts.iter().filter(|f| !f.check(&outcome.recording, &late.system).ok).count();
     assert_eq!(failed, 1);
 }
 

@@ -1,6 +1,6 @@
 //! Points in lines of text: `.xyz` and its kin, and the vertices of an `.obj`.
 
-use super::file::Gather;
+use super::gather::Gather;
 use quasistep_mesh::{Fault, Lines, Place, number, shown, words};
 
 /// Which columns of a table are read.

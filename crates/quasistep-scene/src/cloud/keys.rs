@@ -1,6 +1,6 @@
 //! `cloud:` in a scene file: a path, or a path and what to do with its points.
 
-use super::file::{FilePoints, Options};
+use super::gather::{FilePoints, Options};
 use super::mass::Spread;
 use super::place::{Move, Up, extent};
 use super::report::CloudReport;

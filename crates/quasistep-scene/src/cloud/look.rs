@@ -1,7 +1,7 @@
 //! What a cloud looks like: dots with normals, as many as a picture can show.
 
 use super::neighbours::Neighbours;
-use crate::repeat::mix;
+use crate::replica::mix;
 use quasistep_math::{Mat3, Vec3};
 use quasistep_record::DrawnGeometry;
 

@@ -6,6 +6,7 @@
 
 mod columns;
 mod file;
+mod gather;
 mod keys;
 mod look;
 mod mass;

@@ -1,6 +1,6 @@
 //! Arrays of numpy: `.npy` files of versions 1 to 3 with shape (n, 3) or (n, 6).
 
-use super::file::Gather;
+use super::gather::Gather;
 use quasistep_mesh::{Fault, Place, Scalar, shown};
 
 const MAGIC: &[u8] = b"\x93NUMPY";

@@ -2,7 +2,7 @@
 //!
 //! The viewpoint of the sensor in the header is not used: points are in the sensor's frame.
 
-use super::file::Gather;
+use super::gather::Gather;
 use quasistep_mesh::{Fault, Lines, Place, Scalar, number, shown, words};
 
 #[derive(Debug, Default)]

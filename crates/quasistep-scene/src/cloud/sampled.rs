@@ -1,6 +1,6 @@
 //! `sample:` of a cloud: points spread over shapes or a mesh, without a file.
 
-use super::file::FilePoints;
+use super::gather::FilePoints;
 use crate::document::At;
 use crate::error::SceneError;
 use crate::shapes::{pieces, read_mesh};

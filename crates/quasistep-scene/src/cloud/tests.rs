@@ -1,6 +1,7 @@
 //! Every format gives the same points; what is wrong in a file is refused with its place.
 
-use super::file::{FilePoints, Options, parse};
+use super::file::parse;
+use super::gather::{FilePoints, Options};
 use quasistep_math::Vec3;
 use quasistep_mesh::{Fault, Place, Scalar};
 

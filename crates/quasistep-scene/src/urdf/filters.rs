@@ -2,8 +2,7 @@
 
 use super::findings::{Findings, Kind};
 use super::xml::{Source, Xml};
-use crate::document::unknown;
-use crate::error::SceneError;
+use crate::error::{SceneError, unknown};
 use crate::files;
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;

@@ -1,7 +1,6 @@
 //! What is odd in a robot's file without being wrong, and what was done about it.
 
-use crate::document::list_some;
-use crate::error::SceneError;
+use crate::error::{SceneError, list_some};
 use std::collections::BTreeMap;
 
 /// Collects oddities while a file is read; each kind becomes one warning.

@@ -65,7 +65,7 @@ pub(super) fn read(
         "prismatic" => JointType::Prismatic { axis: axis(at)? },
         "planar" => JointType::Planar { axis: axis(at)? },
         "floating" => JointType::Floating,
-        other => return Err(at.error(crate::document::unknown("joint type", other, &TYPES))),
+        other => return Err(at.error(crate::error::unknown("joint type", other, &TYPES))),
     };
     let mut origin = at.origin()?;
     if let JointType::Planar { axis } = &kind {

@@ -206,7 +206,7 @@ fn geometry(
             }
         }
         other => {
-            return Err(shape.error(crate::document::unknown(
+            return Err(shape.error(crate::error::unknown(
                 "geometry",
                 other,
                 &["box", "sphere", "cylinder", "capsule", "mesh"],

@@ -19,8 +19,7 @@ pub(crate) use link::{Geometry, Link};
 pub(crate) use packages::Places;
 pub(crate) use tree::Tree;
 
-use crate::document::unknown;
-use crate::error::SceneError;
+use crate::error::{SceneError, unknown};
 use crate::files;
 use findings::{DYNAMICS, Findings, NO_RANGE};
 use link::Materials;

@@ -1,6 +1,6 @@
 //! Where the files are that a robot names: `package://`, `file://`, or relative to the robot's folder.
 
-use crate::document::list_some;
+use crate::error::list_some;
 use crate::files;
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};

@@ -4,8 +4,7 @@ use super::findings::Findings;
 use super::joint::Joint;
 use super::link::Link;
 use super::xml::Xml;
-use crate::document::unknown;
-use crate::error::SceneError;
+use crate::error::{SceneError, unknown};
 use std::collections::BTreeMap;
 
 /// Links from the root outwards.

@@ -1,0 +1,310 @@
+//! Entries of `models:`: a robot from a file, a model of several bodies, or one body.
+
+use crate::assembly::{Assembly, Defaults, NewBody};
+use crate::cartesian;
+use crate::collisions::{Instance, SelfCollision};
+use crate::document::{At, Map};
+use crate::error::SceneError;
+use crate::friction;
+use crate::joints::{Link, Settings, chain, coordinates_of, fit_start, joint_pose, start};
+use crate::mass::{self, MASSLESS};
+use crate::names::check_name;
+use crate::repeat::Repeat;
+use crate::rules::Rules;
+use crate::shapes::{self, Piece, cloud_piece, pieces, pose};
+use crate::start_velocity::StartVelocity;
+use crate::urdf_model;
+use quasistep::{Role, Surface};
+use quasistep_math::{Pose, Vec3};
+use quasistep_model::{JointKind, WORLD};
+use std::path::Path;
+
+/// Keys that every model may have.
+const MODEL_KEYS: [&str; 7] =
+    ["repeat", "gravity", "parent", "joints", "color", "friction", "cartesian_stiffness"];
+/// Keys of a model that is a robot from a URDF file, beside those of every model.
+const URDF_KEYS: [&str; 10] = [
+    "urdf",
+    "srdf",
+    "packages",
+    "repair",
+    "self_collision",
+    "collision_mesh",
+    "pose",
+    "joint",
+    "start",
+    "start_velocity",
+];
+/// Keys of a body; a model that is one body has them beside those of every model.
+const BODY_KEYS: [&str; 11] = [
+    "shape",
+    "shapes",
+    "cloud",
+    "mass",
+    "density",
+    "com",
+    "inertia",
+    "pose",
+    "joint",
+    "start",
+    "start_velocity",
+];
+
+impl Assembly {
+    /// Adds one entry of `models:`, a model or its copies; paths are relative to `dir`.
+    pub fn add_models(
+        &mut self,
+        name: &str,
+        at: &At<'_>,
+        dir: &Path,
+        surface: Surface,
+    ) -> Result<(), SceneError> {
+        check_name("model", name, at)?;
+        let Some(repeat) = at.entry("repeat") else {
+            return self.add_model(name, at, dir, surface);
+        };
+        for replica in Repeat::read(&repeat)?.replicas(name) {
+            let replica = replica?;
+            self.add_model(&replica.name, &at.of_replica(&replica), dir, surface)?;
+        }
+        Ok(())
+    }
+
+    fn add_model(
+        &mut self,
+        name: &str,
+        at: &At<'_>,
+        dir: &Path,
+        surface: Surface,
+    ) -> Result<(), SceneError> {
+        let mut keys = MODEL_KEYS.to_vec();
+        if at.entry("urdf").is_some() {
+            keys.extend(URDF_KEYS);
+        } else if at.entry("bodies").is_some() {
+            keys.extend(["bodies", "self_collision", "pose"]);
+        } else {
+            keys.extend(BODY_KEYS);
+        }
+        if name == "world" {
+            return Err(
+                at.error("a model named `world` was seen; that is the name of what never moves")
+            );
+        }
+        let map = at.map(&keys)?;
+        let rules = Rules::read(map.get("joints"))?;
+        let color = map.get("color").map(shapes::color).transpose()?;
+        let defaults = Defaults {
+            surface: friction::surface(&map, surface)?,
+            color,
+            gravity: map.get("gravity").map_or(Ok(true), At::boolean)?,
+        };
+        let parent = match map.get("parent") {
+            None => WORLD,
+            Some(at) => self.body(at)?,
+        };
+        self.instances.push(Instance {
+            name: name.to_owned(),
+            self_collision: SelfCollision::read(map.get("self_collision"))?,
+        });
+        let first = self.bodies.len();
+        self.held = map.get("cartesian_stiffness").is_some();
+        if let Some(urdf) = map.get("urdf") {
+            urdf_model::add(self, name, urdf, &map, dir, parent, &rules, &defaults)?;
+        } else if let Some(bodies) = map.get("bodies") {
+            let X_PM = map.get("pose").map(pose).transpose()?;
+            let mut own: Vec<(String, usize)> = Vec::new();
+            for (link, at) in bodies.entries()? {
+                check_name("body", link, &at)?;
+                let mut keys = BODY_KEYS.to_vec();
+                keys.extend(["parent", "color", "friction"]);
+                let body = at.map(&keys)?;
+                // the model's pose moves the bodies that sit on the model's own parent
+                let (parent, X_PM) = match body.get("parent") {
+                    None => (parent, X_PM),
+                    Some(p) => match own.iter().find(|(n, _)| p.text().is_ok_and(|t| t == n)) {
+                        Some((_, index)) => (*index, None),
+                        None => (self.body(p)?, None),
+                    },
+                };
+                let joint = format!("{name}.{link}");
+                let site = Site { model: name, link, joint, parent, X_PM };
+                let index = self.add_inline(&site, &at, &body, dir, &rules, &defaults)?;
+                own.push((link.to_owned(), index));
+            }
+        } else {
+            let joint = name.to_owned();
+            let site = Site { model: name, link: name, joint, parent, X_PM: None };
+            self.add_inline(&site, at, &map, dir, &rules, &defaults)?;
+        }
+        if let Some(at) = map.get("cartesian_stiffness") {
+            let own = self.bodies[first..].iter().map(|b| b.split_once('/').map_or("", |(_, l)| l));
+            let links: Vec<(&str, usize)> = own.zip(first..).collect();
+            self.springs.extend(cartesian::read(at, name, &links)?);
+        }
+        rules.all_used(name, &self.joints)
+    }
+
+    fn add_inline(
+        &mut self,
+        site: &Site<'_>,
+        at: &At<'_>,
+        map: &Map<'_>,
+        dir: &Path,
+        rules: &Rules<'_>,
+        defaults: &Defaults,
+    ) -> Result<usize, SceneError> {
+        let own = Defaults {
+            surface: friction::surface(map, defaults.surface)?,
+            color: map.get("color").map(shapes::color).transpose()?.or(defaults.color),
+            gravity: defaults.gravity,
+        };
+        let pieces = read_pieces(map, dir, &mut self.notes)?;
+        let pose_at = map.get("pose");
+        let X_MF = pose_at.map(pose).transpose()?.unwrap_or_default();
+        let X_PF = site.X_PM.map_or(X_MF, |X_PM| X_PM * X_MF);
+        let links = match map.get("joint") {
+            Some(at) => chain(at)?,
+            None => vec![Link {
+                name: None,
+                kind: JointKind::Free,
+                settings: Settings::default(),
+                at: at.clone(),
+            }],
+        };
+        let n = links.len();
+        let last_kind = links[n - 1].kind;
+        let inertia = mass::read(at, map, &pieces)?;
+        let starts = read_starts(map, n)?;
+        let mut velocities = StartVelocity::read_each(map, n)?;
+        let mut parent = site.parent;
+        for (k, link) in links.into_iter().enumerate() {
+            let last = k + 1 == n;
+            let joint_name = match link.name {
+                Some(name) => format!("{}.{name}", site.model),
+                None => site.joint.clone(),
+            };
+            let prefix = format!("{}.", site.model);
+            let short = joint_name.strip_prefix(&prefix).unwrap_or(site.model);
+            let mut settings = link.settings.then(&rules.of(short, link.kind.n_v() > 0));
+            if settings.start.is_none() {
+                settings.start.clone_from(&starts[k]);
+            }
+            if settings.start_velocity.is_none() {
+                settings.start_velocity = velocities[k].take();
+            }
+            let mut X = if k == 0 { X_PF } else { Pose::IDENTITY };
+            match link.kind {
+                // a free body's pose is where it starts, not where its joint sits
+                JointKind::Free => {
+                    if let (Some(_), Some(pose)) = (&settings.start, pose_at) {
+                        return Err(pose.error(
+                            "`pose` and `start` were seen on a free body; both say where it starts: give one",
+                        ));
+                    }
+                    // a start is in the model's frame, as a pose is
+                    if let (Some(start), Some(X_PM)) = (&mut settings.start, site.X_PM) {
+                        let X_MB = joint_pose(&link.kind, &fit_start(start, &link.kind, &link.at)?);
+                        *start = coordinates_of(&(X_PM * X_MB));
+                    }
+                    settings.start.get_or_insert(coordinates_of(&X));
+                    X = Pose::IDENTITY;
+                }
+                // so is a planar body's, unless it tilts the plane or a start is given in it
+                JointKind::Planar if settings.start.is_none() => {
+                    let turn = X.rotation.to_rotation_vector();
+                    if turn.x == 0.0 && turn.y == 0.0 {
+                        let p = X.translation;
+                        settings.start = Some(vec![p.x, p.y, turn.z]);
+                        X = Pose::from_translation(Vec3::new(0.0, 0.0, p.z));
+                    }
+                }
+                _ => {}
+            }
+            let name = if last {
+                format!("{}/{}", site.model, site.link)
+            } else {
+                format!("{}/{}", site.model, link.name.unwrap_or(site.link))
+            };
+            parent = self.add_body(NewBody {
+                name,
+                joint_name,
+                parent,
+                X_PF: X,
+                kind: link.kind,
+                inertia: if last { inertia } else { MASSLESS },
+                limits: None,
+                mimic: None,
+                gravity: defaults.gravity,
+                effort: None,
+                resistance: None,
+                settings,
+                at: &link.at,
+            })?;
+        }
+        let idle = last_kind.n_v() > 0 && self.roles[parent] == Role::Passive;
+        // once for all copies of a model: they lack it together
+        if inertia.mass == 0.0 && idle && !at.is_later_replica() {
+            self.warnings.push(format!(
+                "{}: `{}` moves but has no mass; give `mass` or `density`",
+                at.place(),
+                self.bodies[parent]
+            ));
+        }
+        let still = matches!(last_kind, JointKind::Fixed) && site.parent == WORLD;
+        self.add_pieces(parent, pieces, &own, still);
+        Ok(parent)
+    }
+}
+
+struct Site<'a> {
+    model: &'a str,
+    link: &'a str,
+    joint: String,
+    parent: usize,
+    /// Pose of the model in the parent, where it has one beside its bodies'.
+    X_PM: Option<Pose>,
+}
+
+fn read_pieces(
+    map: &Map<'_>,
+    dir: &Path,
+    notes: &mut Vec<String>,
+) -> Result<Vec<Piece>, SceneError> {
+    let shapes = map.get("shape").or(map.get("shapes"));
+    if let Some(cloud) = map.get("cloud") {
+        return match shapes {
+            None => Ok(vec![cloud_piece(cloud, dir)?]),
+            Some(at) => Err(at.error(
+                "`cloud` and other shapes were seen; give all of them, the cloud too, in `shapes`",
+            )),
+        };
+    }
+    match (map.get("shape"), map.get("shapes")) {
+        (Some(_), Some(at)) => Err(at.error("`shape` and `shapes` were seen; give one of them")),
+        (Some(one), None) => pieces(one, dir, notes),
+        (None, Some(all)) => {
+            let mut every = Vec::new();
+            for at in all.list()? {
+                every.extend(pieces(&at, dir, notes)?);
+            }
+            Ok(every)
+        }
+        (None, None) => Ok(Vec::new()),
+    }
+}
+
+/// `start:` of a body on `n` joints: of its joint, or one number for each of several.
+fn read_starts(map: &Map<'_>, n: usize) -> Result<Vec<Option<Vec<f64>>>, SceneError> {
+    let Some(at) = map.get("start") else { return Ok(vec![None; n]) };
+    if n == 1 {
+        return Ok(vec![Some(start(at)?)]);
+    }
+    let values = at.numbers("m or rad")?;
+    if values.len() != n {
+        return Err(at.error(format!(
+            "{} start values were seen for {n} slides and hinges; give one for each",
+            values.len()
+        )));
+    }
+    Ok(values.into_iter().map(|x| Some(vec![x])).collect())
+}

@@ -1,0 +1,78 @@
+//! `joints:` of a model: what is said of its joints, by pattern.
+
+use crate::document::At;
+use crate::error::{SceneError, unknown};
+use crate::joints::{KEYS, Settings};
+use crate::names::fits;
+use std::collections::{BTreeMap, BTreeSet};
+
+/// `joints:` of a model: settings by pattern, later ones override earlier ones.
+pub(crate) struct Rules<'a> {
+    all: Vec<(&'a str, Settings, At<'a>)>,
+    /// By pattern without a `*` its place in `all`: a robot may have thousands.
+    names: BTreeMap<&'a str, usize>,
+    /// Places of the patterns with a `*`, ascending.
+    patterns: Vec<usize>,
+}
+
+impl<'a> Rules<'a> {
+    pub fn read(at: Option<&At<'a>>) -> Result<Self, SceneError> {
+        let mut rules = Self { all: Vec::new(), names: BTreeMap::new(), patterns: Vec::new() };
+        let entries = at.map_or(Ok(Vec::new()), At::entries)?;
+        for (k, (pattern, at)) in entries.into_iter().enumerate() {
+            if pattern.contains('*') {
+                rules.patterns.push(k);
+            } else {
+                rules.names.insert(pattern, k);
+            }
+            rules.all.push((pattern, Settings::read(&at.map(&KEYS)?)?, at));
+        }
+        Ok(rules)
+    }
+
+    /// Places of the rules that fit a joint, ascending.
+    fn fitting(&self, joint: &str) -> Vec<usize> {
+        let fits = |k: &&usize| fits(self.all[**k].0, joint);
+        let mut all: Vec<usize> = self.patterns.iter().filter(fits).copied().collect();
+        all.extend(self.names.get(joint));
+        all.sort_unstable();
+        all
+    }
+
+    /// What they say of the joint with this name within its model. A pattern with a `*` speaks of
+    /// joints with a dof of their own only, so that `*` does not drive fixed and mimic joints.
+    pub fn of(&self, joint: &str, own_dof: bool) -> Settings {
+        self.fitting(joint)
+            .into_iter()
+            .map(|k| &self.all[k])
+            .filter(|(pattern, ..)| own_dof || !pattern.contains('*'))
+            .fold(Settings::default(), |sum, (_, settings, _)| sum.then(settings))
+    }
+
+    /// Where a joint with this name is spoken of, for complaints.
+    pub fn place(&self, joint: &str) -> Option<&At<'a>> {
+        self.fitting(joint).last().map(|&k| &self.all[k].2)
+    }
+
+    /// A pattern that fits no joint is a mistake.
+    pub fn all_used(&self, model: &str, joints: &[String]) -> Result<(), SceneError> {
+        if self.all.is_empty() {
+            return Ok(());
+        }
+        let prefix = format!("{model}.");
+        // the joint on which a robot or a single body sits has the model's name
+        let own: Vec<&str> = joints
+            .iter()
+            .filter_map(|j| if j == model { Some(model) } else { j.strip_prefix(&prefix) })
+            .collect();
+        let names: BTreeSet<&str> = own.iter().copied().collect();
+        for (pattern, _, at) in &self.all {
+            let is_used = names.contains(pattern)
+                || pattern.contains('*') && own.iter().any(|j| fits(pattern, j));
+            if !is_used {
+                return Err(at.error(unknown("joint", pattern, &own)));
+            }
+        }
+        Ok(())
+    }
+}
