@@ -165,7 +165,8 @@ class Run(Pictured):
         self.effort: Array = arrays["effort"].reshape(n - 1, system.n_u_v)
         self.certificates: Array = arrays["certificate"].reshape(n - 1, 7)
         self.contacts: NDArray[np.void] = arrays["contacts"]
-        self._stage_ns = arrays["stage_ns"].reshape(n - 1, -1)
+        # -1 is not told from no rows
+        self._stage_ns = arrays["stage_ns"].reshape(n - 1, len(arrays["stage_ns"]) // max(n - 1, 1))
 
     def __reduce__(self) -> tuple[Any, ...]:
         return Run, (self.system, self.recording, self._arrays, self.error)

@@ -79,6 +79,16 @@ def test_a_run_that_stops_keeps_what_it_has(pinch):
     np.testing.assert_array_equal(run.q, caught.value.run.q)
 
 
+def test_a_first_step_that_fails_raises_its_own_error(pinch):
+    massless = pinch.with_({"step.inertia": "none"})
+    U = np.tile([-0.1, 0.1], (3, 1))
+    with pytest.raises(qs.UnsupportedError, match="the step after t = 0 s was not taken"):
+        massless.simulate(U)
+    run = massless.simulate(U, on_error="stop")
+    assert isinstance(run.error, qs.UnsupportedError)
+    assert len(run.t) == 1 and run.step_us.shape == (0,)
+
+
 def test_shapes_are_named(push):
     with pytest.raises(ValueError, match=r"`U` has shape \(3, 4\); this system wants"):
         push.simulate(np.zeros((3, 4)))

@@ -44,7 +44,7 @@ fn every_scene_runs_and_keeps_its_facts() {
         assert!(others <= exempt, "{name}: {others} times forces are not the smallest ones");
         assert!(!scene.facts.is_empty(), "{name} states no facts");
         for fact in &scene.facts {
-            let result = fact.check(&outcome.recording, &scene);
+            let result = fact.check(&outcome.recording, &scene.system);
             assert!(result.ok, "{name}: {}", result.text);
         }
     }
@@ -58,7 +58,7 @@ fn scenes_of_facts_alone_keep_them() {
         assert!(outcome.stopped.is_none(), "{name}: {:?}", outcome.stopped);
         assert!(!scene.facts.is_empty(), "{name} states no facts");
         for fact in &scene.facts {
-            let result = fact.check(&outcome.recording, &scene);
+            let result = fact.check(&outcome.recording, &scene.system);
             assert!(result.ok, "{name}: {}", result.text);
         }
     }

@@ -265,8 +265,3 @@ fn align_tangents(columns: &mut [[f64; 3]], t1: &mut Vec3, t2: &mut Vec3) -> Tan
     }
     Tangents::Line
 }
-
-/// Middle of two points.
-pub(crate) fn midpoint(a: Vec3, b: Vec3) -> Vec3 {
-    (a + b) * 0.5
-}

@@ -1,7 +1,7 @@
 //! Distances, contact Jacobians, mass and load at one configuration: what planners and controllers
 //! build their models from.
 
-use crate::contact::{ContactRow, ContactRows, Tangents, midpoint};
+use crate::contact::{ContactRow, ContactRows, Tangents};
 use crate::error::StepError;
 use crate::scan::Scan;
 use crate::system::System;
@@ -105,7 +105,7 @@ fn linear_contact(rows: &ContactRows, row: &ContactRow, n_v: usize) -> LinearCon
         geom_b: row.near.geom_b as usize,
         feature: point.feature,
         phi: point.phi,
-        p_W: midpoint(point.p_WCa, point.p_WCb),
+        p_W: row.near.p_W(),
         n_AB_W: point.n_AB_W,
         tangents_W: [row.t1, row.t2][..n_tangents].to_vec(),
         J_n,

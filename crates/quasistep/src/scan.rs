@@ -19,15 +19,28 @@ pub(crate) struct NearPoint {
     pub kind: PointKind,
 }
 
+impl NearPoint {
+    /// Where the contact is, in the world: halfway between its two points, or where they meet first.
+    pub fn p_W(&self) -> Vec3 {
+        match self.kind {
+            PointKind::Meeting { p_W } => p_W,
+            _ => (self.point.p_WCa + self.point.p_WCb) * 0.5,
+        }
+    }
+}
+
 /// Where a near point is from.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) enum PointKind {
     /// The pair's contact patch.
     Patch,
     /// The patch of another normal than that of the least depth, along which nothing could move: see [`crate::deep`].
     Opened,
     /// The patch of the first contact along the step's motion, taken back to this configuration: see [`crate::sweep`].
-    Meeting,
+    Meeting {
+        /// Where they meet.
+        p_W: Vec3,
+    },
 }
 
 /// Points of a pair near its first contact, each in the frame of the geom that it moves with.
@@ -42,6 +55,8 @@ struct MeetingPoint {
     p_Ga: Vec3,
     p_Gb: Vec3,
     n_AB_W: Vec3,
+    /// Where the two points meet.
+    p_W: Vec3,
     feature: u32,
 }
 
@@ -52,18 +67,20 @@ impl Meeting {
             p_Ga: X_WA.inverse_transform_point(p.p_WCa),
             p_Gb: X_WB.inverse_transform_point(p.p_WCb),
             n_AB_W: p.n_AB_W,
+            p_W: (p.p_WCa + p.p_WCb) * 0.5,
             feature: p.feature,
         });
         Self { pair, points: points.collect() }
     }
 
-    /// The points with their geoms at these poses, their distances along the normals of the first contact; ascending by
-    /// feature.
-    pub fn at(&self, X_WA: &Pose, X_WB: &Pose) -> impl Iterator<Item = ContactPoint> {
+    /// The points with their geoms at these poses, their distances along the normals of the first contact, and where they
+    /// meet; ascending by feature.
+    pub fn at(&self, X_WA: &Pose, X_WB: &Pose) -> impl Iterator<Item = (ContactPoint, Vec3)> {
         self.points.iter().map(|p| {
             let (p_WCa, p_WCb) = (X_WA.transform_point(p.p_Ga), X_WB.transform_point(p.p_Gb));
             let phi = (p_WCb - p_WCa).dot(p.n_AB_W);
-            ContactPoint { phi, p_WCa, p_WCb, n_AB_W: p.n_AB_W, feature: p.feature }
+            let point = ContactPoint { phi, p_WCa, p_WCb, n_AB_W: p.n_AB_W, feature: p.feature };
+            (point, p.p_W)
         })
     }
 }
@@ -197,11 +214,11 @@ impl Scan {
                 continue;
             }
             let (X_WA, X_WB) = (self.X_WG[a as usize], self.X_WG[b as usize]);
-            let points = meeting.at(&X_WA, &X_WB).map(|point| NearPoint {
+            let points = meeting.at(&X_WA, &X_WB).map(|(point, p_W)| NearPoint {
                 geom_a: a,
                 geom_b: b,
                 point,
-                kind: PointKind::Meeting,
+                kind: PointKind::Meeting { p_W },
             });
             self.points.splice(range, points);
             self.altered = true;
@@ -255,7 +272,7 @@ impl Scan {
                 PointKind::Patch => points.iter().fold(f64::INFINITY, |m, p| m.min(p.point.phi)),
                 PointKind::Opened => f64::NEG_INFINITY,
                 // else it were near
-                PointKind::Meeting => self.margin,
+                PointKind::Meeting { .. } => self.margin,
             };
             (pair(&points[0]), least)
         })

@@ -1,6 +1,6 @@
 //! Stage 6: the solution → velocities and physical impulses in the report, alike for every formulation.
 
-use crate::contact::{ContactRow, ContactRows, midpoint};
+use crate::contact::{ContactRow, ContactRows};
 use crate::formulation::edges::WAYS;
 use crate::formulation::problem::{Posed, Problem, Program, push_of_friction};
 use crate::load::Load;
@@ -133,7 +133,7 @@ fn contact(
         body_a: system.geoms[near.geom_a as usize].body as u32,
         body_b: system.geoms[near.geom_b as usize].body as u32,
         feature: point.feature,
-        p_W: midpoint(point.p_WCa, point.p_WCb),
+        p_W: near.p_W(),
         n_AB_W: point.n_AB_W,
         phi: point.phi,
         phi_next: point.phi + h * v_n,
