@@ -317,12 +317,10 @@ impl Sweep {
             let deep = phi < -allowed - 2.0 * ROUNDING;
             if deep { 2.0 * phi } else { -allowed - ROUNDING }
         };
-        // what leaves an overlap along another way than the shortest may lengthen that one
-        if phi[0] == f64::NEG_INFINITY {
-            return;
-        }
         let travel = self.pair_travel(system, ends[0], i, j);
-        if phi[0] + phi[1] - travel >= 2.0 * floor(phi[0]) {
+        // −∞: what leaves an overlap along another way than the shortest is measured below
+        let known = phi[0].is_finite();
+        if known && phi[0] + phi[1] - travel >= 2.0 * floor(phi[0]) {
             return;
         }
         let [A, B] = [i, j].map(|geom| &system.geoms[geom].shape);
