@@ -27,7 +27,7 @@ def send(run: Run, path: str | os.PathLike[str] | None) -> Any:
     else:
         stream.save(os.fspath(path))
     stream.log("world", rr.ViewCoordinates.RIGHT_HAND_Z_UP, static=True)
-    for k, shape in enumerate(json.loads(run.recording.to_json())["shapes"]):
+    for k, shape in enumerate(json.loads(run.recording.drawn())):
         if shape["role"] != "collision":
             body = _entity(run.system.bodies[shape["body"]])
             _log_shape(rr, stream, f"{body}/shape_{k}", shape)

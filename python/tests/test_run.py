@@ -48,7 +48,7 @@ def test_step_size_of_a_call(push):
 def test_files_of_a_run(gripper, tmp_path):
     run = gripper.simulate()
     files = {path.name for path in run.save(tmp_path)}
-    assert {"states.csv", "contacts.csv", "recording.json"} <= files
+    assert {"states.csv", "contacts.csv", "recording.qsr"} <= files
     with open(tmp_path / "states.csv") as file:
         rows = list(csv.reader(file))
     assert tuple(rows[0]) == ("t", *gripper.coordinates)

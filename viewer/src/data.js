@@ -2,44 +2,62 @@
 
 import { Quaternion, Vector3 } from "three";
 
-const bytes = (text) => Uint8Array.from(atob(text), (c) => c.charCodeAt(0)).buffer;
+function bytes(text) {
+  const raw = atob(text), out = new Uint8Array(raw.length);
+  for (let i = 0; i < raw.length; i++) out[i] = raw.charCodeAt(i);
+  return out.buffer;
+}
 export const floats = (text) => new Float32Array(bytes(text));
-export const doubles = (text) => new Float64Array(bytes(text));
 export const colors = (text) => new Uint8Array(bytes(text));
 export const directions = (text) => new Int8Array(bytes(text));
 export const indices = (text) => new Uint32Array(bytes(text));
 
+// numbers that are compressed, the lowest byte of all of them first, then the next byte of all
+async function column(text, Numbers) {
+  const inflated = new Blob([bytes(text)]).stream().pipeThrough(new DecompressionStream("deflate"));
+  const planes = new Uint8Array(await new Response(inflated).arrayBuffer());
+  const size = Numbers.BYTES_PER_ELEMENT, n = planes.length / size, out = new Uint8Array(planes.length);
+  for (let k = 0; k < size; k++) for (let i = 0; i < n; i++) out[i * size + k] = planes[k * n + i];
+  return new Numbers(out.buffer);
+}
+
 export const MODES = ["separate", "stick", "slide"];
 
 export class Run {
+  static async read(json) {
+    const run = new Run(json), frames = json.frames;
+    const columns = {
+      t: Float64Array, q: Float64Array, qCmd: Float64Array, effort: Float64Array, poses: Float32Array,
+      nContacts: Uint32Array, p: Float32Array, n: Float32Array, force: Float32Array, phi: Float32Array,
+      phiNext: Float32Array, normalForce: Float32Array, spin: Float32Array, mu: Float32Array,
+      a: Uint32Array, b: Uint32Array, mode: Uint32Array,
+    };
+    await Promise.all(Object.entries(columns).map(async ([name, Numbers]) => {
+      run[name] = await column(frames[name], Numbers);
+    }));
+    run.first = [0];
+    for (const n of run.nContacts) run.first.push(run.first.at(-1) + n);
+    run.maxContacts = run.nContacts.reduce((most, n) => Math.max(most, n), 0);
+    run.begin = run.nFrames ? run.t[0] : 0;
+    run.end = run.nFrames ? run.t[run.nFrames - 1] : 0;
+    return run;
+  }
+
   constructor(json) {
     Object.assign(this, {
       title: json.title || json.scene, scene: json.scene, stopped: json.stopped, timeStep: json.time_step,
-      bodies: json.bodies, coordinates: json.coordinates, commands: json.commands,
-      fit: json.fit, start: json.start, nFrames: json.n_frames, saidOfUniqueness: json.uniqueness,
+      thinned: json.thinned, bodies: json.bodies, coordinates: json.coordinates, commands: json.commands,
+      fit: json.fit, start: json.start, nFrames: json.frames.nFrames, saidOfUniqueness: json.frames.uniqueness,
     });
     // what shapes share is stored once
     const pool = json.pool;
     this.shapes = json.shapes.map((s) => ({
       ...s, geometry: pool[s.geometry], paint: s.paint && { ...s.paint, image: pool[s.paint.image] },
     }));
-    this.t = doubles(json.t);
-    this.q = doubles(json.q);
-    this.qCmd = doubles(json.q_cmd);
-    this.effort = doubles(json.effort);
-    this.poses = floats(json.poses);
     this.nMoving = json.moving.length;
     // row of each body among the moving ones, −1 if it stands still
     this.row = new Int32Array(this.bodies.length).fill(-1);
     json.moving.forEach((body, row) => { this.row[body] = row; });
-    this.first = [0];
-    for (const n of json.n_contacts) this.first.push(this.first.at(-1) + n);
-    this.maxContacts = Math.max(0, ...json.n_contacts);
-    this.vectors = floats(json.contact_vectors);
-    this.scalars = doubles(json.contact_scalars);
-    this.indices = indices(json.contact_indices);
-    this.begin = this.nFrames ? this.t[0] : 0;
-    this.end = this.nFrames ? this.t[this.nFrames - 1] : 0;
   }
 
   // frame at or before a time, and how far the time is towards the next one
@@ -104,25 +122,22 @@ export class Run {
   }
 
   contact(i) {
-    const v = this.vectors.subarray(9 * i), s = this.scalars.subarray(5 * i), n = this.indices.subarray(3 * i);
+    const vector = (v) => new Vector3(v[3 * i], v[3 * i + 1], v[3 * i + 2]);
     return {
-      a: n[0], b: n[1], mode: n[2],
-      p: new Vector3(v[0], v[1], v[2]), n: new Vector3(v[3], v[4], v[5]), force: new Vector3(v[6], v[7], v[8]),
-      phi: s[0], phiNext: s[1], normalForce: s[2], spin: s[3], mu: s[4],
+      a: this.a[i], b: this.b[i], mode: this.mode[i],
+      p: vector(this.p), n: vector(this.n), force: vector(this.force),
+      phi: this.phi[i], phiNext: this.phiNext[i], normalForce: this.normalForce[i], spin: this.spin[i], mu: this.mu[i],
     };
   }
 
   largestSpin() {
-    let largest = 0;
-    for (let i = 3; i < this.scalars.length; i += 5) largest = Math.max(largest, Math.abs(this.scalars[i]));
-    return largest;
+    return this.spin.reduce((most, spin) => Math.max(most, Math.abs(spin)), 0);
   }
 
   largestForce() {
     let largest = 0;
-    for (let i = 0; i < this.vectors.length; i += 9) {
-      largest = Math.max(largest, Math.hypot(this.vectors[i + 6], this.vectors[i + 7], this.vectors[i + 8]));
-    }
+    const f = this.force;
+    for (let i = 0; i < f.length; i += 3) largest = Math.max(largest, Math.hypot(f[i], f[i + 1], f[i + 2]));
     return largest;
   }
 }

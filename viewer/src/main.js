@@ -26,7 +26,11 @@ document.head.append(style);
 document.body.insertAdjacentHTML("beforeend", layout);
 
 const $ = (id) => document.getElementById(id);
-const run = new Run(JSON.parse($("recording").textContent));
+const run = await Run.read(JSON.parse($("recording").textContent)).catch((error) => {
+  $("message").hidden = false;
+  $("message").textContent = "This browser cannot read the recording: it needs Chrome 80, Firefox 113, Safari 16.4, or a later one.";
+  throw error;
+});
 const options = new URLSearchParams(location.hash.slice(1));
 const flag = (name, otherwise) => (options.has(name) ? options.get(name) !== "0" : otherwise);
 const number = (name, otherwise) => {
@@ -40,6 +44,10 @@ $("licence").textContent = licence;
 if (run.stopped !== null) {
   $("stopped").hidden = false;
   $("stopped").textContent = $("stopped").title = `Stopped at t = ${short(run.end)} s: ${run.stopped}`;
+}
+if (run.thinned) {
+  $("thinned").hidden = false;
+  $("thinned").textContent = $("thinned").title = run.thinned;
 }
 document.body.classList.toggle("no-panel", !flag("panel", true));
 document.body.classList.toggle("bare", !flag("ui", true));

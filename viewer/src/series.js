@@ -35,16 +35,16 @@ export function allSeries(run) {
   }));
   for (let k = 0; k < run.nFrames; k++) {
     for (let i = run.first[k]; i < run.first[k + 1]; i++) {
-      const [a, b, mode] = run.indices.subarray(3 * i, 3 * i + 3);
+      const [a, b, mode] = [run.a[i], run.b[i], run.mode[i]];
       const key = Math.min(a, b) * run.bodies.length + Math.max(a, b);
       if (!pairs.has(key)) {
         const name = `${run.bodies[Math.min(a, b)]} – ${run.bodies[Math.max(a, b)]}`;
         pairs.set(key, { id: `force:${name}`, group: "force", name, values: new Float64Array(run.nFrames) });
         spins.set(key, { id: `spin:${name}`, group: "spin", name, values: new Float64Array(run.nFrames) });
       }
-      pairs.get(key).values[k] += run.scalars[5 * i + 2];
+      pairs.get(key).values[k] += run.normalForce[i];
       // the same whichever body is second: the normal and the torque both turn around
-      spins.get(key).values[k] += run.scalars[5 * i + 3];
+      spins.get(key).values[k] += run.spin[i];
       modes[mode].values[k] += 1;
     }
   }

@@ -3,13 +3,16 @@
 use crate::CheckArgs;
 use crate::failure::Failure;
 use crate::spans::{Span, Spans};
+use crate::wait::Wait;
 use quasistep::Formulation;
 use quasistep_reproduce::closed_loop;
 use quasistep_scene::{Scene, SelfCollisions};
 
 pub fn check(arguments: &CheckArgs, quiet: bool) -> Result<(), Failure> {
     let changes = arguments.changes.pairs()?;
+    let loading = Wait::new("reading the scene", quiet);
     let scene = Scene::load_with(&arguments.scene, &changes).map_err(Failure::usage)?;
+    drop(loading);
     if !quiet {
         println!("{}", scene.contents());
         if arguments.tree || scene.source().is_model() {

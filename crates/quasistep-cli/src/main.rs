@@ -1,6 +1,7 @@
 //! The `quasistep` command: arguments in, words and files out. No mathematics.
 //!
-//! Exit code 0: done. 1: the world's answer (a step could not be solved; files up to there stay).
+//! Exit code 0: done. 1: the world's answer (a step could not be solved, and files up to there stay; a fact
+//! does not hold, with `--strict`).
 //! 2: the user's mistake (file, key, argument; nothing is written).
 
 mod check;
@@ -8,15 +9,19 @@ mod clock;
 mod failure;
 mod mpc;
 mod new;
+mod output;
 mod reproduce;
 mod run;
 mod sample;
+mod scale;
 mod spans;
 mod summary;
 mod view;
+mod wait;
 
-use clap::{Args, Parser, Subcommand};
+use clap::{Args, CommandFactory, Parser, Subcommand};
 use failure::Failure;
+use output::Output;
 use std::path::PathBuf;
 use std::process::ExitCode;
 
@@ -33,7 +38,7 @@ Examples:
   quasistep mpc scenes/point_robot.yml
   quasistep reproduce --list
 
-Exit codes: 0 done, 1 a step could not be solved, 2 a mistake in a file or an argument."
+Exit codes: 0 done, 1 a step could not be solved (or a fact does not hold, with --strict), 2 a mistake in a file or an argument."
 )]
 struct Cli {
     #[command(subcommand)]
@@ -45,12 +50,14 @@ struct Cli {
 
 #[derive(Subcommand)]
 enum Command {
-    /// Simulate a scene and write states, contacts, summary, plots and a 3-D page
+    /// Simulate a scene and write its recording, summary, plots and a 3-D page
     #[command(after_help = "\
 Examples:
   quasistep run scenes/iiwa_stacking.yml
   quasistep run scenes/iiwa_stacking.yml --step 0.4 --set step.contact_margin=0.05
-  quasistep run scenes/pinch.yml --duration 5 -o out/pinch_short")]
+  quasistep run scenes/pinch.yml --duration 5 -o out/pinch_short --csv
+  quasistep run scenes/pile.yml --every 10 --no-page
+  quasistep run scenes/gripper_2d.yml --strict --open")]
     Run(RunArgs),
     /// Write a scene around a robot's file: springs at its joints, a floor, a command to edit
     #[command(after_help = "\
@@ -67,10 +74,11 @@ Examples:
   quasistep check my_scene.yml --set step.inertia=mass
   quasistep check scenes/gripper_2d.yml --formulation coulomb --uniqueness")]
     Check(CheckArgs),
-    /// Rewrite the page and the plots of a finished run, or write the page of a scene or a robot as it starts
+    /// Rewrite the page, the plots or the tables of a finished run, or write the page of a scene or a robot as it starts
     #[command(after_help = "\
 Examples:
-  quasistep view out/iiwa_stacking
+  quasistep view out/iiwa_stacking --open
+  quasistep view out/iiwa_stacking --csv
   quasistep view scenes/pinch.yml
   quasistep view robot.urdf")]
     View {
@@ -79,6 +87,12 @@ Examples:
         /// Folder to write, for a scene or a robot [default: out/<name>]
         #[arg(short, long, value_name = "DIR")]
         out: Option<PathBuf>,
+        /// Write the tables states.csv and contacts.csv of a run too
+        #[arg(long)]
+        csv: bool,
+        /// Open the page in the browser
+        #[arg(long)]
+        open: bool,
     },
     /// Regenerate figures and tables of the papers, each published number beside ours
     #[command(after_help = "\
@@ -102,6 +116,16 @@ Examples:
   quasistep sample scenes/models/rabbit.yml rabbit --points 992 -o rabbit.ply
   quasistep sample scenes/planar_push.yml box")]
     Sample(SampleArgs),
+    /// Print what a shell needs to complete this command's words
+    #[command(after_help = "\
+Examples:
+  quasistep completions bash > ~/.local/share/bash-completion/completions/quasistep
+  quasistep completions zsh > ~/.zfunc/_quasistep
+  quasistep completions fish > ~/.config/fish/completions/quasistep.fish")]
+    Completions {
+        /// The shell
+        shell: clap_complete::Shell,
+    },
 }
 
 #[derive(Args)]
@@ -115,6 +139,14 @@ struct RunArgs {
     /// uniqueness.csv (short for --set step.uniqueness=true; needs --formulation coulomb)
     #[arg(long)]
     uniqueness: bool,
+    /// End with exit code 1 if a fact of the scene does not hold
+    #[arg(long)]
+    strict: bool,
+    /// Run even if the steps are millions
+    #[arg(long)]
+    yes: bool,
+    #[command(flatten)]
+    output: Output,
     #[command(flatten)]
     changes: Changes,
 }
@@ -132,6 +164,8 @@ struct MpcArgs {
     /// How that file says that one of two numbers is zero
     #[arg(long, value_name = "FORM", value_enum, default_value_t = Complementarity::Sos1, requires = "export")]
     complementarity: Complementarity,
+    #[command(flatten)]
+    output: Output,
     #[command(flatten)]
     changes: Changes,
 }
@@ -179,10 +213,10 @@ struct CheckArgs {
 #[derive(Args)]
 struct Changes {
     /// Time step, in s (short for --set step.size=H)
-    #[arg(long, value_name = "H")]
+    #[arg(long, value_name = "H", allow_negative_numbers = true)]
     step: Option<String>,
     /// Simulated time, in s (short for --set step.duration=T)
-    #[arg(long, value_name = "T")]
+    #[arg(long, value_name = "T", allow_negative_numbers = true)]
     duration: Option<String>,
     /// Step problem: anitescu, coulomb, or dynamic, which carries velocities over (short for --set step.formulation=NAME)
     #[arg(long, value_name = "NAME")]
@@ -236,11 +270,14 @@ struct SampleArgs {
     /// Body, as model/link, or a model of one body
     body: String,
     /// Number of points
-    #[arg(short = 'n', long, value_name = "N", default_value_t = 1000)]
-    points: usize,
+    #[arg(short = 'n', long, value_name = "N", default_value_t = 1000, value_parser = clap::value_parser!(u64).range(1..))]
+    points: u64,
     /// File to write [default: <body>.ply]
     #[arg(short, long, value_name = "FILE")]
     out: Option<PathBuf>,
+    /// Write even if the points are many millions
+    #[arg(long)]
+    yes: bool,
 }
 
 fn main() -> ExitCode {
@@ -249,10 +286,21 @@ fn main() -> ExitCode {
         Command::Run(arguments) => run::run(arguments, cli.quiet),
         Command::Check(arguments) => check::check(arguments, cli.quiet),
         Command::New(arguments) => new::new(arguments, cli.quiet),
-        Command::View { what, out } => view::view(what, out.as_deref(), cli.quiet),
+        Command::View { what, out, csv, open } => {
+            view::view(what, out.as_deref(), *csv, *open, cli.quiet)
+        }
         Command::Reproduce(arguments) => reproduce::reproduce(arguments, cli.quiet),
         Command::Mpc(arguments) => mpc::mpc(arguments, cli.quiet),
         Command::Sample(arguments) => sample::sample(arguments, cli.quiet),
+        Command::Completions { shell } => {
+            clap_complete::generate(
+                *shell,
+                &mut Cli::command(),
+                "quasistep",
+                &mut std::io::stdout(),
+            );
+            Ok(())
+        }
     };
     match result {
         Ok(()) => ExitCode::SUCCESS,

@@ -2,11 +2,11 @@
 
 use crate::clock::thread_cpu_ns;
 use crate::failure::Failure;
+use crate::output::Output;
 use crate::run::progress_bar;
 use crate::{Complementarity, MpcArgs};
-use quasistep_record::{write_contacts_csv, write_states_csv};
 use quasistep_reproduce::closed_loop::{self, FileFormat, Integers, LoopRun};
-use quasistep_scene::{ControlSection, Scene};
+use quasistep_scene::{ControlSection, Scene, counted};
 use serde_json::{Map, Value, json};
 use std::ops::ControlFlow;
 use std::path::{Path, PathBuf};
@@ -39,15 +39,9 @@ pub fn mpc(arguments: &MpcArgs, quiet: bool) -> Result<(), Failure> {
     // what does not fit is found before the first step
     let run = run.map_err(|e| Failure::usage(format!("{}: mpc: {e}", section.place)))?;
 
+    Output::prepare(&dir)?;
+    let page = arguments.output.write(&dir, &run.recording, quiet)?;
     write(&dir, &scene, section, &run).map_err(Failure::usage)?;
-    let page = if quasistep_view::has_page() {
-        let page = dir.join("view.html");
-        quasistep_view::write_page(&run.recording, &page).map_err(Failure::usage)?;
-        Some(page)
-    } else {
-        eprintln!("warning: no page was written: install npm and build again");
-        None
-    };
     if !quiet && !run.steps.is_empty() {
         print_summary(section, &run);
     }
@@ -59,10 +53,7 @@ pub fn mpc(arguments: &MpcArgs, quiet: bool) -> Result<(), Failure> {
             dir.display()
         )));
     }
-    if !quiet {
-        println!("files in {}; open the picture:", dir.display());
-        println!("{}", page.unwrap_or_else(|| dir.join("plots").join("cost.svg")).display());
-    }
+    arguments.output.tell(&dir, page.as_deref(), quiet);
     Ok(())
 }
 
@@ -101,17 +92,12 @@ fn export(
 fn write(dir: &Path, scene: &Scene, section: &ControlSection, run: &LoopRun) -> Result<(), String> {
     let fail = |path: PathBuf, e: &dyn std::fmt::Display| format!("{}: {e}", path.display());
     let plots = dir.join("plots");
-    std::fs::create_dir_all(&plots).map_err(|e| fail(plots.clone(), &e))?;
     let text = |name: &str, text: &str| {
         let path = dir.join(name);
         std::fs::write(&path, text).map_err(|e| fail(path, &e))
     };
     text("mpc.csv", &run.csv())?;
     text("summary.json", &format!("{:#}\n", summary(scene, section, run)))?;
-    run.recording.write(&dir.join("recording.json")).map_err(|e| e.to_string())?;
-    write_states_csv(&run.recording, &dir.join("states.csv")).map_err(|e| e.to_string())?;
-    write_contacts_csv(&run.recording, &dir.join("contacts.csv")).map_err(|e| e.to_string())?;
-    quasistep_view::write_plots(&run.recording, &plots).map_err(|e| e.to_string())?;
     for (name, figure) in run.figures(&scene.title) {
         let path = plots.join(name);
         std::fs::write(&path, figure.to_svg()).map_err(|e| fail(path, &e))?;
@@ -164,10 +150,10 @@ fn print_summary(section: &ControlSection, run: &LoopRun) {
     let (median_nodes, worst_nodes) = run.nodes();
     let (median_ms, p99_ms) = run.cpu_ms();
     println!(
-        "  {} steps of {} s, {} steps ahead: {median_ms:.2} ms of CPU a step (median; p99 {p99_ms:.2})",
-        run.steps.len(),
+        "  {} of {} s, {} ahead: {median_ms:.2} ms of CPU a step (median; p99 {p99_ms:.2})",
+        counted(run.steps.len(), "step", "steps"),
         section.time_step,
-        section.horizon,
+        counted(section.horizon, "step", "steps"),
     );
     println!(
         "  {} of {} plans proven optimal, largest gap {:.1e}; {median_nodes} nodes (median; at most {worst_nodes})",

@@ -3,6 +3,7 @@
 use crate::ReproduceArgs;
 use crate::clock::thread_cpu_ns;
 use crate::failure::Failure;
+use crate::wait::Wait;
 use quasistep_reproduce::{FIGURES, Figure};
 
 pub fn reproduce(arguments: &ReproduceArgs, quiet: bool) -> Result<(), Failure> {
@@ -17,9 +18,11 @@ pub fn reproduce(arguments: &ReproduceArgs, quiet: bool) -> Result<(), Failure> 
         if !quiet {
             println!("{}: {}", figure.name, figure.title);
         }
+        let simulating = Wait::new("simulating", quiet);
         let result = figure
             .regenerate(&arguments.out, thread_cpu_ns)
             .map_err(|e| Failure::world(format!("{}: {e}", figure.name)))?;
+        drop(simulating);
         if !quiet {
             print!("{}", result.table());
             for file in &result.files {

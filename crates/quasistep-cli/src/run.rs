@@ -3,16 +3,17 @@
 use crate::RunArgs;
 use crate::clock::thread_cpu_ns;
 use crate::failure::Failure;
+use crate::output::Output;
+use crate::scale::{MANY_STEPS, confirm};
 use crate::spans::Spans;
 use crate::summary::{Seconds, summary};
-use crate::view;
+use crate::wait::Wait;
 use indicatif::{ProgressBar, ProgressStyle};
 use quasistep::{Formulation, Tally};
-use quasistep_record::{write_contacts_csv, write_states_csv};
-use quasistep_scene::{Scene, overlaps_in_words};
+use quasistep_scene::{FactResult, Scene, counted, overlaps_in_words};
 use std::io::IsTerminal;
 use std::ops::ControlFlow;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::time::Instant;
 
 pub fn run(arguments: &RunArgs, quiet: bool) -> Result<(), Failure> {
@@ -20,7 +21,15 @@ pub fn run(arguments: &RunArgs, quiet: bool) -> Result<(), Failure> {
     if arguments.uniqueness {
         changes.push(("step.uniqueness".into(), "true".into()));
     }
+    let loading = Wait::new("reading the scene", quiet);
     let scene = Scene::load_with(&arguments.scene, &changes).map_err(Failure::usage)?;
+    drop(loading);
+    if arguments.strict && !changes.is_empty() {
+        return Err(Failure::usage(
+            "--strict: facts speak of the scene as it is written; leave out --set and its short forms",
+        ));
+    }
+    confirm(scene.n_steps(), MANY_STEPS, "steps", arguments.yes)?;
     let exact = matches!(scene.params.formulation, Formulation::Coulomb { .. });
     if scene.params.uniqueness && !exact {
         return Err(Failure::usage(
@@ -65,27 +74,25 @@ pub fn run(arguments: &RunArgs, quiet: bool) -> Result<(), Failure> {
 
     let stopped = outcome.stopped.as_ref().map(ToString::to_string);
     let summary = summary(&scene, &tally, &seconds, stopped.as_deref());
-    write(&dir, &outcome.recording, &summary).map_err(Failure::usage)?;
+    Output::prepare(&dir)?;
+    let path = dir.join("summary.json");
+    std::fs::write(&path, format!("{summary:#}\n"))
+        .map_err(|e| Failure::usage(format!("{}: {e}", path.display())))?;
     if scene.params.uniqueness {
         spans.write(&dir.join("uniqueness.csv")).map_err(Failure::usage)?;
     }
-    // a build without npm has no page: the run is done all the same
-    let page = if quasistep_view::has_page() {
-        Some(view::write_pictures(&dir, &outcome.recording)?)
-    } else {
-        view::write_plots(&dir, &outcome.recording)?;
-        eprintln!(
-            "warning: no page was written: install npm, build again, then `quasistep view {}`",
-            dir.display()
-        );
-        None
-    };
+    let page = arguments.output.write(&dir, &outcome.recording, quiet)?;
     if !quiet && tally.steps() > 0 {
         print_summary(&scene, &tally, &seconds);
-        // facts speak of the scene as it was written
-        if changes.is_empty() && stopped.is_none() {
-            print_facts(&scene, &outcome.recording);
-        }
+    }
+    // facts speak of the scene as it was written
+    let facts = if changes.is_empty() && stopped.is_none() {
+        scene.facts.iter().map(|f| f.check(&outcome.recording, &scene.system)).collect()
+    } else {
+        Vec::new()
+    };
+    if !quiet {
+        print_facts(&facts);
     }
     if let Some(why) = stopped {
         let at = outcome.recording.frames.last().map_or(0.0, |f| f.t);
@@ -95,29 +102,18 @@ pub fn run(arguments: &RunArgs, quiet: bool) -> Result<(), Failure> {
             dir.display()
         )));
     }
-    match page {
-        _ if quiet => {}
-        Some(page) => {
-            println!("files in {}; open the picture:", dir.display());
-            println!("{}", page.display());
-        }
-        None => println!("files in {}", dir.display()),
+    arguments.output.tell(&dir, page.as_deref(), quiet);
+    let broken: Vec<&str> = facts.iter().filter(|f| !f.ok).map(|f| f.text.as_str()).collect();
+    if arguments.strict && !broken.is_empty() {
+        return Err(Failure::world(format!(
+            "{}: {} of {} facts do not hold: {}",
+            scene.name,
+            broken.len(),
+            facts.len(),
+            broken.join("; ")
+        )));
     }
     Ok(())
-}
-
-fn write(
-    dir: &Path,
-    recording: &quasistep_record::Recording,
-    summary: &serde_json::Value,
-) -> Result<(), String> {
-    let fail = |path: PathBuf, e: &dyn std::fmt::Display| format!("{}: {e}", path.display());
-    std::fs::create_dir_all(dir).map_err(|e| fail(dir.to_path_buf(), &e))?;
-    recording.write(&dir.join("recording.json")).map_err(|e| e.to_string())?;
-    write_states_csv(recording, &dir.join("states.csv")).map_err(|e| e.to_string())?;
-    write_contacts_csv(recording, &dir.join("contacts.csv")).map_err(|e| e.to_string())?;
-    let path = dir.join("summary.json");
-    std::fs::write(&path, format!("{summary:#}\n")).map_err(|e| fail(path, &e))
 }
 
 fn print_summary(scene: &Scene, tally: &Tally, seconds: &Seconds) {
@@ -125,17 +121,17 @@ fn print_summary(scene: &Scene, tally: &Tally, seconds: &Seconds) {
     let step = tally.step_us();
     let (unit, per_us) = if step.median < 1e4 { ("µs", 1.0) } else { ("ms", 1e-3) };
     println!(
-        "  {} steps of {} s in {:.2} s: {:.0} {unit} of CPU a step (median; p95 {:.0})",
-        tally.steps(),
+        "  {} of {} s in {:.2} s: {:.0} {unit} of CPU a step (median; p95 {:.0})",
+        counted(tally.steps(), "step", "steps"),
         scene.params.time_step,
         seconds.wall,
         per_us * step.median,
         per_us * step.p95
     );
     println!(
-        "  {} dofs, {:.0} contacts within {} m on average, {:.0} of them loaded",
-        scene.system.model().n_v(),
-        tally.mean_contacts(),
+        "  {}, {} within {} m on average, {:.0} of them loaded",
+        counted(scene.system.model().n_v(), "dof", "dofs"),
+        counted(tally.mean_contacts().round() as usize, "contact", "contacts"),
         scene.params.contact_margin,
         tally.mean_loaded_contacts()
     );
@@ -149,14 +145,15 @@ fn print_summary(scene: &Scene, tally: &Tally, seconds: &Seconds) {
     );
     if tally.substepped() > 0 {
         println!(
-            "  {} steps took substeps, up to {}, to keep to max_overlap ({} m)",
-            tally.substepped(),
+            "  {} took substeps, up to {}, to keep to max_overlap ({} m)",
+            counted(tally.substepped(), "step", "steps"),
             tally.most_substeps(),
             scene.params.max_overlap
         );
     }
     if tally.saturated_steps() > 0 {
-        println!("  effort limits were reached in {} steps", tally.saturated_steps());
+        let steps = counted(tally.saturated_steps(), "step", "steps");
+        println!("  effort limits were reached in {steps}");
     }
     if scene.params.uniqueness {
         for (what, a) in [("motion", tally.motions()), ("forces", tally.forces())] {
@@ -169,22 +166,21 @@ fn print_summary(scene: &Scene, tally: &Tally, seconds: &Seconds) {
     let eased = tally.without_recovery();
     if eased > 0 {
         println!(
-            "  {eased} dynamic steps have no answer that was found: the step of Anitescu and Potra, which \
-             recovers no overlap, stands in"
+            "  no answer was found to {}: the step of Anitescu and Potra, which recovers no overlap, stands in",
+            counted(eased, "dynamic step", "dynamic steps")
         );
     }
     if tally.stand_ins() > eased {
         println!(
-            "  {} steps have no answer with exact friction that was found: the fallback `{}` stands in",
-            tally.stand_ins() - eased,
+            "  no answer with exact friction was found to {}: the fallback `{}` stands in",
+            counted(tally.stand_ins() - eased, "step", "steps"),
             scene.params.fallback.name()
         );
     }
 }
 
 /// How many of the scene's own facts hold, and which do not.
-fn print_facts(scene: &Scene, recording: &quasistep_record::Recording) {
-    let results: Vec<_> = scene.facts.iter().map(|f| f.check(recording, &scene.system)).collect();
+fn print_facts(results: &[FactResult]) {
     if results.is_empty() {
         return;
     }

@@ -4,13 +4,15 @@
 mod common;
 
 use common::{Folder, ends, quasistep, root};
+use quasistep_record::{Finish, MotionUniqueness, Recording};
 use std::fmt::Write as _;
 use std::path::Path;
 
 #[test]
 fn run_leaves_the_promised_files() {
     let out = Folder::new("run");
-    let (said, errors) = ends(&quasistep(&["run", "scenes/gripper_2d.yml", "-o", out.text()]), 0);
+    let (said, errors) =
+        ends(&quasistep(&["run", "scenes/gripper_2d.yml", "-o", out.text(), "--csv"]), 0);
     assert!(errors.is_empty(), "{errors}");
     let page = said.lines().last().unwrap();
     assert!(Path::new(page).is_file() && page.ends_with("view.html"), "{said}");
@@ -74,6 +76,7 @@ fn short_options_change_the_scene() {
         "--set",
         "step.inertia=mass",
         "--quiet",
+        "--csv",
     ];
     let (said, errors) = ends(&quasistep(&run), 0);
     assert!(said.is_empty() && errors.is_empty(), "{said}{errors}");
@@ -100,16 +103,114 @@ fn mistakes_write_nothing() {
         assert!(!out.0.exists(), "something was written");
     }
     let (_, errors) = ends(&quasistep(&["view", out.text()]), 2);
-    assert!(errors.contains("recording.json"), "{errors}");
+    assert!(errors.contains("recording.qsr"), "{errors}");
     ends(&quasistep(&["reproduce", "pang21_fig99"]), 2);
     ends(&quasistep(&["run"]), 2);
+}
+
+/// What a run leaves is bounded, and can be made smaller still; nothing of an earlier run stays beside it.
+#[test]
+fn output_is_what_was_asked_for() {
+    let out = Folder::new("output");
+    let run = |more: &[&str]| {
+        let all = [&["run", "scenes/gripper_2d.yml", "-o", out.text()][..], more].concat();
+        ends(&quasistep(&all), 0).0
+    };
+    let has = |file: &str| out.0.join(file).is_file();
+    run(&["--csv"]);
+    assert!(has("states.csv") && has("contacts.csv") && has("view.html") && has("recording.qsr"));
+    let all = Recording::read(&out.0.join("recording.qsr")).unwrap();
+    assert_eq!((all.frames.len(), &all.finish), (36, &Finish::Done));
+    let said = run(&["--every", "10", "--no-page"]);
+    assert!(!has("states.csv") && !has("contacts.csv") && !has("view.html"), "{said}");
+    let kept = Recording::read(&out.0.join("recording.qsr")).unwrap();
+    let want: Vec<_> = [0, 10, 20, 30, 35].map(|k| all.frames[k].clone()).to_vec();
+    assert_eq!(kept.frames, want);
+    // the summary speaks of all steps
+    let summary: serde_json::Value = serde_json::from_str(&out.read("summary.json")).unwrap();
+    assert_eq!(summary["steps"], 35);
+    // tables can be made later
+    ends(&quasistep(&["view", out.text(), "--csv"]), 0);
+    assert_eq!(out.read("states.csv").lines().count(), 1 + 5);
+    assert!(has("view.html"));
+    for wrong in [["--every", "0"], ["--no-page", "--open"]] {
+        ends(&quasistep(&[&["run", "scenes/gripper_2d.yml"][..], &wrong].concat()), 2);
+    }
+}
+
+#[test]
+fn strict_makes_facts_count() {
+    let out = Folder::new("strict");
+    std::fs::create_dir_all(&out.0).unwrap();
+    let scene = |bound: &str| {
+        let file = out.0.join("scene.yml");
+        let text = format!(
+            "step: {{size: 0.1, duration: 0.2}}\nmodels:\n  arm:\n    joint: {{type: prismatic, axis: x, stiffness:              100}}\n    mass: 1\n    shape: {{sphere: {{radius: 0.1}}}}\ncommands:\n  arm: {{knots: [[0, 0], [0.2, 0.5]]}}\nfacts:\n               - {{at: 0.2, coordinate: arm, {bound}}}\n"
+        );
+        std::fs::write(&file, text).unwrap();
+        file.to_str().unwrap().to_owned()
+    };
+    let run = |scene: &str, more: &[&str]| {
+        quasistep(&[&["run", scene, "-o", out.text()][..], more].concat())
+    };
+    let holds = scene("above: 0.4");
+    ends(&run(&holds, &["--strict"]), 0);
+    let (_, errors) = ends(&run(&holds, &["--strict", "--set", "step.size=0.2"]), 2);
+    assert!(errors.contains("--strict"), "{errors}");
+    let broken = scene("above: 0.6");
+    let (said, _) = ends(&run(&broken, &[]), 0);
+    assert!(said.contains("facts: 0 of 1 hold"), "{said}");
+    let (_, errors) = ends(&run(&broken, &["--strict"]), 1);
+    assert!(errors.contains("1 of 1 facts do not hold"), "{errors}");
+}
+
+/// Sizes that look like a slip need a flag where nobody can answer; signs and zeros are told by their key.
+#[test]
+fn absurd_sizes_are_no_endless_runs() {
+    let out = Folder::new("absurd");
+    let gripper = "scenes/gripper_2d.yml";
+    for (arguments, words) in [
+        (vec!["run", gripper, "--duration", "1e300"], "more than 1e19 steps; give --yes"),
+        (vec!["run", gripper, "--step", "1e-12"], "350000000000 steps; give --yes"),
+        (vec!["run", gripper, "--step", "-0.1"], "step.size"),
+        (vec!["run", gripper, "--duration", "-1"], "step.duration"),
+        (vec!["check", gripper, "--step", "-0.1"], "step.size"),
+        (vec!["sample", "scenes/planar_push.yml", "box", "-n", "100000000000"], "give --yes"),
+        (vec!["sample", "scenes/planar_push.yml", "box", "-n", "0"], "0 is not in 1.."),
+    ] {
+        let mut arguments = arguments;
+        if arguments[0] != "check" {
+            arguments.extend(["-o", out.text()]);
+        }
+        let (_, errors) = ends(&quasistep(&arguments), 2);
+        assert!(errors.contains(words), "{errors}");
+        assert!(!out.0.exists(), "something was written");
+    }
+}
+
+#[test]
+fn shells_can_complete() {
+    for (shell, word) in
+        [("bash", "complete -F"), ("zsh", "#compdef quasistep"), ("fish", "complete -c")]
+    {
+        let (said, _) = ends(&quasistep(&["completions", shell]), 0);
+        assert!(said.contains(word) && said.contains("no-page"), "{said:.300}");
+    }
+}
+
+/// Words agree with their numbers.
+#[test]
+fn one_is_not_many() {
+    let (said, _) = ends(&quasistep(&["check", "scenes/fence_particle.yml"]), 0);
+    assert!(!said.contains(" 1 bodies") && !said.contains(" 1 dofs"), "{said}");
 }
 
 /// The world's answer: exit code 1, the files up to there and the reason stay.
 #[test]
 fn an_unsolvable_step_keeps_what_was_done() {
     let out = Folder::new("stopped");
-    let run = ["run", "scenes/gripper_2d.yml", "-o", out.text(), "--set", "gravity=[0, 0, 10]"];
+    let run =
+        ["run", "scenes/gripper_2d.yml", "-o", out.text(), "--csv", "--set", "gravity=[0, 0, 10]"];
     let (_, errors) = ends(&quasistep(&run), 1);
     assert!(errors.contains("`ball/ball`") && errors.contains("step.inertia"), "{errors}");
     assert!(out.read("states.csv").lines().count() >= 2);
@@ -158,18 +259,16 @@ fn a_run_keeps_what_it_says_of_uniqueness() {
         ["--set", "friction.pairs.2.mu=0", "--set", "step.duration=0.3", "--set", "facts=[]"];
     ends(&quasistep(&[&glides[..], &changes[..]].concat()), 0);
     assert!(out.read("uniqueness.csv").contains("the motion is not the only one"));
-    let recording: serde_json::Value = serde_json::from_str(&out.read("recording.json")).unwrap();
-    let said = &recording["frames"]["uniqueness"];
-    assert_eq!(said["steps"].as_array().unwrap().len(), 30);
-    let answers = said["answers"].as_array().unwrap();
+    let recording = Recording::read(&out.0.join("recording.qsr")).unwrap();
+    let answers: Vec<_> = recording.frames.iter().filter_map(|f| f.uniqueness.as_ref()).collect();
+    assert_eq!(answers.len(), 30);
     // while the fence is away the particle may go anywhere, then along the fence
-    assert!(answers.len() >= 2, "{said}");
-    let last = said["steps"][29].as_u64().unwrap() as usize;
-    let free = &answers[last]["motion"]["free"];
-    let particle =
-        recording["bodies"].as_array().unwrap().iter().position(|b| b == "particle/particle");
-    assert_eq!(free["bodies"][0].as_u64().map(|b| b as usize), particle);
-    assert_eq!(free["direction"][0][0], "particle.y");
+    assert!(answers.windows(2).any(|pair| pair[0] != pair[1]), "{:?}", answers[0]);
+    let MotionUniqueness::Free { bodies, direction } = &answers[29].motion else {
+        panic!("{:?}", answers[29]);
+    };
+    assert_eq!(bodies.first().copied(), recording.body("particle/particle"));
+    assert_eq!(direction[0].0, "particle.y");
     // pictures are made again from it
     ends(&quasistep(&["view", out.text()]), 0);
     // and without the question there is none
@@ -177,7 +276,8 @@ fn a_run_keeps_what_it_says_of_uniqueness() {
     let run =
         ["run", "scenes/fence_particle.yml", "-o", plain.text(), "--set", "step.duration=0.3"];
     ends(&quasistep(&run), 0);
-    assert!(!plain.read("recording.json").contains("uniqueness"));
+    let recording = Recording::read(&plain.0.join("recording.qsr")).unwrap();
+    assert!(recording.frames.iter().all(|f| f.uniqueness.is_none()));
 }
 
 #[test]
@@ -222,7 +322,7 @@ fn figures_are_listed_and_made() {
 
 #[test]
 fn every_command_has_help_with_examples() {
-    for command in ["run", "new", "check", "view", "reproduce", "mpc"] {
+    for command in ["run", "new", "check", "view", "reproduce", "mpc", "sample", "completions"] {
         let (said, _) = ends(&quasistep(&[command, "--help"]), 0);
         assert!(
             said.contains("Example") && said.contains(&format!("quasistep {command} ")),
@@ -315,7 +415,7 @@ fn a_cache_of_meshes_changes_no_result() {
         let out = folder.0.join("out");
         let scene = folder.0.join("scene.yml");
         let output = std::process::Command::new(env!("CARGO_BIN_EXE_quasistep"))
-            .args([Path::new("run"), &scene, Path::new("-o"), &out])
+            .args([Path::new("run"), &scene, Path::new("--csv"), Path::new("-o"), &out])
             .env("QUASISTEP_CACHE", place)
             .output()
             .unwrap();

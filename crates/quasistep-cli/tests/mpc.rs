@@ -33,7 +33,8 @@ fn far_apart(a: &[f64], b: &[f64]) -> f64 {
 #[test]
 fn the_short_loop_is_the_reference_row_by_row() {
     let out = Folder::new("short");
-    let (said, _) = ends(&quasistep(&["mpc", "scenes/point_robot.yml", "-o", out.text()]), 0);
+    let (said, _) =
+        ends(&quasistep(&["mpc", "scenes/point_robot.yml", "--csv", "-o", out.text()]), 0);
     assert!(said.contains("100 of 100 plans proven"), "{said}");
     let ours = Table::parse(&out.read("mpc.csv"));
     assert_eq!(

@@ -4,7 +4,7 @@ use numpy::{PyArray1, PyArrayDescr};
 use pyo3::prelude::*;
 use pyo3::sync::PyOnceLock;
 use quasistep::{Certificate, ContactMode, ContactReport};
-use quasistep_math::Vec3;
+use quasistep_record::Contact;
 
 /// `(name, type, entries)` of a contact, as [`push`] writes it. SI, world frame, forces on B.
 pub const CONTACT: [(&str, &str, usize); 18] = [
@@ -29,6 +29,24 @@ pub const CONTACT: [(&str, &str, usize); 18] = [
 ];
 /// Bytes of a record.
 pub const SIZE: usize = 200;
+/// `(name, type, entries)` of a recorded contact, as [`push_recorded`] writes it.
+const RECORDED: [(&str, &str, usize); 15] = [
+    ("a", "<i4", 1),
+    ("b", "<i4", 1),
+    ("p", "<f8", 3),
+    ("n", "<f8", 3),
+    ("phi", "<f8", 1),
+    ("phi_next", "<f8", 1),
+    ("fn", "<f8", 1),
+    ("f", "<f8", 3),
+    ("spin", "<f8", 1),
+    ("mode", "<i4", 1),
+    ("feature", "<u4", 1),
+    ("shape_a", "<i4", 1),
+    ("shape_b", "<i4", 1),
+    ("roll", "<f8", 3),
+    ("mu", "<f8", 1),
+];
 /// What stands before the contacts of a run.
 const OF_RUN: [(&str, &str, usize); 2] = [("t", "<f8", 1), ("step", "<i8", 1)];
 /// What stands before the contacts of a batch.
@@ -40,36 +58,47 @@ pub enum Of {
     Step,
     Run,
     Batch,
+    Recording,
+}
+
+fn doubles(bytes: &mut Vec<u8>, values: &[f64]) {
+    bytes.extend(values.iter().flat_map(|value| value.to_le_bytes()));
+}
+
+fn words(bytes: &mut Vec<u8>, values: &[u32]) {
+    bytes.extend(values.iter().flat_map(|value| value.to_le_bytes()));
 }
 
 /// Appends one record.
 pub fn push(bytes: &mut Vec<u8>, c: &ContactReport) {
-    let doubles = |bytes: &mut Vec<u8>, values: &[f64]| {
-        for value in values {
-            bytes.extend_from_slice(&value.to_le_bytes());
-        }
-    };
-    let vector = |bytes: &mut Vec<u8>, v: Vec3| doubles(bytes, &v.to_array());
     let mode: u32 = match c.mode {
         ContactMode::Separate => 0,
         ContactMode::Stick => 1,
         ContactMode::Slide => 2,
     };
-    let words = |bytes: &mut Vec<u8>, values: &[u32]| {
-        for value in values {
-            bytes.extend_from_slice(&value.to_le_bytes());
-        }
-    };
     words(bytes, &[c.body_a, c.body_b]);
-    vector(bytes, c.p_W);
-    vector(bytes, c.n_AB_W);
+    doubles(bytes, &c.p_W.to_array());
+    doubles(bytes, &c.n_AB_W.to_array());
     doubles(bytes, &[c.phi, c.phi_next, c.normal_force]);
-    vector(bytes, c.force_W());
+    doubles(bytes, &c.force_W().to_array());
     doubles(bytes, &[c.spin_torque]);
     words(bytes, &[mode, c.feature, c.geom_a, c.geom_b]);
-    vector(bytes, c.roll_torque_W);
-    vector(bytes, c.slip_W);
+    doubles(bytes, &c.roll_torque_W.to_array());
+    doubles(bytes, &c.slip_W.to_array());
     doubles(bytes, &[c.spin_rate, c.friction.mu, c.boundary_layer]);
+}
+
+/// Appends one record of a contact that was recorded.
+pub fn push_recorded(bytes: &mut Vec<u8>, c: &Contact) {
+    words(bytes, &[c.a as u32, c.b as u32]);
+    doubles(bytes, &c.p_W.to_array());
+    doubles(bytes, &c.n_AB_W.to_array());
+    doubles(bytes, &[c.phi, c.phi_next, c.normal_force]);
+    doubles(bytes, &c.force_W.to_array());
+    doubles(bytes, &[c.spin]);
+    words(bytes, &[c.mode as u32, c.key.feature, c.key.shape_a as u32, c.key.shape_b as u32]);
+    doubles(bytes, &c.roll_W.to_array());
+    doubles(bytes, &[c.mu]);
 }
 
 /// The structured array over these bytes.
@@ -79,16 +108,16 @@ pub fn array(py: Python<'_>, bytes: Vec<u8>, of: Of) -> PyResult<Bound<'_, PyAny
 
 /// The type of such an array.
 pub fn dtype(py: Python<'_>, of: Of) -> PyResult<&Py<PyAny>> {
-    static TYPES: [PyOnceLock<Py<PyAny>>; 3] = [const { PyOnceLock::new() }; 3];
+    static TYPES: [PyOnceLock<Py<PyAny>>; 4] = [const { PyOnceLock::new() }; 4];
     TYPES[of as usize].get_or_try_init(py, || {
         let before: &[(&str, &str, usize)] = match of {
             Of::Step => &[],
-            Of::Run => &OF_RUN,
+            Of::Run | Of::Recording => &OF_RUN,
             Of::Batch => &OF_BATCH,
         };
         let fields: Vec<_> = before
             .iter()
-            .chain(&CONTACT)
+            .chain(if matches!(of, Of::Recording) { &RECORDED[..] } else { &CONTACT[..] })
             .map(|&(name, kind, n)| {
                 (name, if n == 1 { kind.to_owned() } else { format!("{n}{kind}") })
             })

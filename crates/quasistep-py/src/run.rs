@@ -9,9 +9,9 @@ use crate::system::{System, WrenchArgument, wall_ns};
 use numpy::PyArray1;
 use pyo3::exceptions::{PyOSError, PyValueError};
 use pyo3::prelude::*;
-use pyo3::types::{PyDict, PyType};
+use pyo3::types::{PyBytes, PyDict, PyType};
 use quasistep::{State, StepReport};
-use quasistep_record::{write_contacts_csv, write_states_csv};
+use quasistep_record::{Finish, RecordError, write_contacts_csv, write_states_csv};
 use quasistep_scene::{RunOptions, RunStep};
 use quasistep_view::{Camera, StillOptions, still};
 use std::ops::ControlFlow;
@@ -163,16 +163,77 @@ impl Recording {
 
 #[pymethods]
 impl Recording {
-    /// The text of its file, recording.json.
-    fn to_json(&self) -> PyResult<String> {
-        self.inner.to_json().map_err(PyValueError::new_err)
+    /// The bytes of a recording that keeps all digits.
+    fn to_bytes<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyBytes>> {
+        let bytes = py.detach(|| self.inner.to_bytes()).map_err(PyValueError::new_err)?;
+        Ok(PyBytes::new(py, &bytes))
     }
 
     #[classmethod]
-    fn from_json(_class: &Bound<'_, PyType>, text: &str) -> PyResult<Self> {
-        let read = quasistep_record::Recording::from_json(text.as_bytes(), Path::new("recording"));
-        let inner = read.map_err(|e| PyValueError::new_err(e.to_string()))?;
+    fn from_bytes(_class: &Bound<'_, PyType>, py: Python<'_>, bytes: &[u8]) -> PyResult<Self> {
+        let read = || quasistep_record::Recording::from_bytes(bytes, Path::new("recording"));
+        let inner = py.detach(read).map_err(|e| PyValueError::new_err(e.to_string()))?;
         Ok(Self { inner })
+    }
+
+    /// Reads a file `recording.qsr`.
+    #[classmethod]
+    fn read(_class: &Bound<'_, PyType>, py: Python<'_>, path: PathBuf) -> PyResult<Self> {
+        let read = py.detach(|| quasistep_record::Recording::read(&path));
+        let inner = read.map_err(|e| match e {
+            RecordError::Io { .. } => PyOSError::new_err(e.to_string()),
+            _ => PyValueError::new_err(e.to_string()),
+        })?;
+        Ok(Self { inner })
+    }
+
+    /// Scene, names and end of the run, as in the head of its file.
+    fn head<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyDict>> {
+        let r = &self.inner;
+        let head = PyDict::new(py);
+        head.set_item("scene", &r.scene)?;
+        head.set_item("title", &r.title)?;
+        head.set_item("h", r.time_step)?;
+        head.set_item("bodies", &r.bodies)?;
+        head.set_item("shapes", &r.collision_shapes)?;
+        head.set_item("coordinates", &r.coordinates)?;
+        head.set_item("dofs", &r.dofs)?;
+        head.set_item("commands", &r.commands)?;
+        let stopped = match &r.finish {
+            Finish::Done => None,
+            Finish::Stopped { reason } => Some(reason),
+        };
+        head.set_item("stopped", stopped)?;
+        Ok(head)
+    }
+
+    /// Flat arrays of the frames by name, contacts as records.
+    fn arrays<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyDict>> {
+        let frames = &self.inner.frames;
+        let arrays = PyDict::new(py);
+        let doubles =
+            |name, values: Vec<f64>| arrays.set_item(name, PyArray1::from_vec(py, values));
+        doubles("t", frames.iter().map(|f| f.t).collect())?;
+        doubles("q", frames.iter().flat_map(|f| f.q.iter().copied()).collect())?;
+        doubles("v", frames.iter().flat_map(|f| f.v.iter().copied()).collect())?;
+        doubles("poses", frames.iter().flat_map(|f| f.X_WB.iter().flat_map(pose)).collect())?;
+        doubles("u", frames.iter().flat_map(|f| f.q_cmd.iter().copied()).collect())?;
+        doubles("effort", frames.iter().flat_map(|f| f.effort.iter().copied()).collect())?;
+        let mut bytes = Vec::new();
+        for (index, frame) in frames.iter().enumerate() {
+            for contact in &frame.contacts {
+                bytes.extend_from_slice(&frame.t.to_le_bytes());
+                bytes.extend_from_slice(&(index as i64).to_le_bytes());
+                records::push_recorded(&mut bytes, contact);
+            }
+        }
+        arrays.set_item("contacts", records::array(py, bytes, Of::Recording)?)?;
+        Ok(arrays)
+    }
+
+    /// What is drawn, as JSON: a list of shapes with body, pose, color and geometry.
+    fn drawn(&self) -> PyResult<String> {
+        self.inner.drawn_json().map_err(PyValueError::new_err)
     }
 
     /// Whether each step's answer was the only one, where the run asked: one entry per step.
@@ -185,6 +246,7 @@ impl Recording {
     /// The self-contained 3-D page, as text.
     fn page(&self, py: Python<'_>) -> PyResult<String> {
         py.detach(|| quasistep_view::page(&self.inner))
+            .map(|page| page.html)
             .map_err(|e| PyOSError::new_err(e.to_string()))
     }
 
@@ -206,28 +268,41 @@ impl Recording {
     }
 
     /// Writes the files of a run into a folder, and returns their paths.
-    fn save(&self, py: Python<'_>, dir: PathBuf) -> PyResult<Vec<PathBuf>> {
+    fn save(
+        &self,
+        py: Python<'_>,
+        dir: PathBuf,
+        csv: bool,
+        every: usize,
+        page: bool,
+    ) -> PyResult<Vec<PathBuf>> {
         let write = || {
             std::fs::create_dir_all(&dir).map_err(|e| format!("{}: {e}", dir.display()))?;
-            let [recording, states, contacts, page] =
-                ["recording.json", "states.csv", "contacts.csv", "view.html"].map(|f| dir.join(f));
-            self.inner.write(&recording).map_err(|e| e.to_string())?;
-            write_states_csv(&self.inner, &states).map_err(|e| e.to_string())?;
-            write_contacts_csv(&self.inner, &contacts).map_err(|e| e.to_string())?;
-            let plots = quasistep_view::write_plots(&self.inner, &dir.join("plots"));
-            let mut files = vec![recording, states, contacts];
-            if quasistep_view::has_page() {
-                quasistep_view::write_page(&self.inner, &page).map_err(|e| e.to_string())?;
-                files.push(page);
+            let thinned = (every > 1).then(|| self.inner.thinned(every));
+            let recording = thinned.as_ref().unwrap_or(&self.inner);
+            let place = dir.join("recording.qsr");
+            recording.write(&place).map_err(|e| e.to_string())?;
+            let mut files = vec![place];
+            if csv {
+                let [states, contacts] = ["states.csv", "contacts.csv"].map(|f| dir.join(f));
+                write_states_csv(recording, &states).map_err(|e| e.to_string())?;
+                write_contacts_csv(recording, &contacts).map_err(|e| e.to_string())?;
+                files.extend([states, contacts]);
             }
+            if page && quasistep_view::has_page() {
+                let place = dir.join("view.html");
+                quasistep_view::write_page(recording, &place).map_err(|e| e.to_string())?;
+                files.push(place);
+            }
+            let plots = quasistep_view::write_plots(recording, &dir.join("plots"));
             files.extend(plots.map_err(|e| e.to_string())?);
             Ok(files)
         };
         py.detach(write).map_err(|e: String| PyOSError::new_err(e))
     }
 
-    fn __reduce__<'py>(slf: &Bound<'py, Self>) -> PyResult<Reduced<'py, String>> {
-        Ok((slf.get_type().getattr("from_json")?, (slf.get().to_json()?,)))
+    fn __reduce__<'py>(slf: &Bound<'py, Self>) -> PyResult<Reduced<'py, Bound<'py, PyBytes>>> {
+        Ok((slf.get_type().getattr("from_bytes")?, (slf.get().to_bytes(slf.py())?,)))
     }
 
     fn __copy__(slf: Py<Self>) -> Py<Self> {

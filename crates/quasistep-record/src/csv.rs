@@ -133,18 +133,13 @@ impl<W: Write> ContactsCsv<W> {
             }
             lines.push(',');
             lines.push_str(c.mode.name());
-            if let Some(ContactKey { shape_a, shape_b, feature }) = c.key {
-                let (Some(a), Some(b)) = (self.shapes.get(shape_a), self.shapes.get(shape_b))
-                else {
-                    let n = self.shapes.len();
-                    let problem =
-                        format!("a contact between shapes {shape_a} and {shape_b} of {n}");
-                    return Err(io::Error::new(io::ErrorKind::InvalidInput, problem));
-                };
-                let _ = write!(lines, ",{a},{b},{feature}");
-            } else {
-                lines.push_str(",,,");
-            }
+            let ContactKey { shape_a, shape_b, feature } = c.key;
+            let (Some(a), Some(b)) = (self.shapes.get(shape_a), self.shapes.get(shape_b)) else {
+                let n = self.shapes.len();
+                let problem = format!("a contact between shapes {shape_a} and {shape_b} of {n}");
+                return Err(io::Error::new(io::ErrorKind::InvalidInput, problem));
+            };
+            let _ = write!(lines, ",{a},{b},{feature}");
             for v in c.roll_W.to_array().into_iter().chain([c.mu]) {
                 lines.push(',');
                 lines.push_str(&number(v));

@@ -16,7 +16,7 @@ pub struct Recording {
     pub time_step: f64,
     /// Names `model/link`; entry 0 is `world`.
     pub bodies: Vec<String>,
-    /// Names `model/link/shape` of what may touch; empty in files before version 6.
+    /// Names `model/link/shape` of what may touch.
     pub collision_shapes: Vec<String>,
     /// What to draw, each shape fixed to one body.
     pub shapes: Vec<DrawnShape>,
@@ -199,8 +199,8 @@ pub struct Contact {
     pub mode: Mode,
     /// Friction coefficient of the pair.
     pub mu: f64,
-    /// Which point it is; `None` in files before version 6.
-    pub key: Option<ContactKey>,
+    /// Which point it is.
+    pub key: ContactKey,
 }
 
 /// What a contact point is called: the same from step to step as long as the same features touch.
@@ -316,7 +316,7 @@ impl Recording {
         }
     }
 
-    fn check_frame(&self, k: usize, frame: &Frame) -> Result<(), String> {
+    pub(crate) fn check_frame(&self, k: usize, frame: &Frame) -> Result<(), String> {
         length("poses", frame.X_WB.len(), self.bodies.len())?;
         length("coordinates", frame.q.len(), self.coordinates.len())?;
         length("rates", frame.v.len(), self.dofs.len())?;
@@ -344,9 +344,8 @@ impl Recording {
                 return Err(format!("contact {i} is between bodies {a} and {b} of {n}"));
             }
             let n = self.collision_shapes.len();
-            if let Some(ContactKey { shape_a, shape_b, .. }) = c.key
-                && (shape_a >= n || shape_b >= n)
-            {
+            let ContactKey { shape_a, shape_b, .. } = c.key;
+            if shape_a >= n || shape_b >= n {
                 return Err(format!(
                     "contact {i} is between shapes {shape_a} and {shape_b} of {n}"
                 ));

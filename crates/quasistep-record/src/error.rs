@@ -12,22 +12,22 @@ pub enum RecordError {
         /// What the system said.
         source: std::io::Error,
     },
-    /// The file is no JSON, is cut short, or lacks a key.
-    #[error("{}: not a whole recording: {problem}", file.display())]
+    /// The file is no recording, or a part of it is spoilt.
+    #[error("{}: not a recording: {problem}", file.display())]
     Malformed {
         /// File in question.
         file: PathBuf,
-        /// What was seen, with line and column.
+        /// What was seen, and at which byte.
         problem: String,
     },
     /// The file is a recording of another version of this format.
-    #[error("{}: recording version {got}; this program reads versions up to {want}", file.display())]
+    #[error("{}: recording version {got}; this program reads version {want}; run the scene again", file.display())]
     Version {
         /// File in question.
         file: PathBuf,
         /// Version in the file.
         got: u64,
-        /// Newest version that can be read.
+        /// The version that can be read.
         want: u64,
     },
     /// The parts of the recording do not fit each other.

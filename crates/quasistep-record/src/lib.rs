@@ -5,48 +5,43 @@
 //! forces. This room knows no model, no solver and no shape algorithm; all numbers are SI, all
 //! vectors are in the world frame W unless their name says otherwise.
 //!
-//! # The file `recording.json`
+//! # The file `recording.qsr`
 //!
-//! One JSON object, numbers in columns so that a frame costs no key names. Numbers are printed in
-//! their shortest form that reads back as the same bits. Version 6:
+//! Eight bytes `quasirec`, the version as u32, then blocks. A block is its kind (one byte), its length before and after
+//! compression (u64 each), and its bytes, compressed with zlib. All numbers are little endian. Version 7:
 //!
-//! | key           | value                                                                     |
-//! |---------------|---------------------------------------------------------------------------|
-//! | `format`      | `"quasistep recording"`                                                   |
-//! | `version`     | `6`                                                                       |
-//! | `scene`, `title` | where the run came from; what to call it                               |
-//! | `time_step`   | step size in s                                                            |
-//! | `bodies`      | names `model/link`; entry 0 is `world`                                    |
-//! | `coordinates` | names of the entries of `q`                                               |
-//! | `dofs`        | names of the entries of `v`; absent if no velocity is carried over        |
-//! | `commands`    | names of the commanded coordinates, of `coordinates` or of frames that springs pull |
-//! | `collision_shapes` | names `model/link/shape` of what may touch; absent if nothing may    |
-//! | `images`      | pictures, objects `mime`, `data` (base64); absent if no shape is painted with one |
-//! | `shapes`      | objects `body`, `name`, `pose` (7 numbers, `X_BG`), `geometry`, `color` (rgba, 0 to 1), `role` (`visual`, `collision`, `both`); a mesh may have a `paint`, `{"vertices": [[r, g, b], …]}` (0 to 255) or `{"texture": {"uv": [[u, v], …], "image": k}}`, for each vertex |
-//! | `finish`      | `"done"` or `{"stopped": {"reason": …}}`                                  |
-//! | `frames`      | object of columns, below                                                  |
+//! | kind | content before compression |
+//! |------|----------------------------|
+//! | `H`, once, first | JSON: `scene`, `title`, `time_step` (s), `bodies` (names `model/link`; entry 0 is `world`), `coordinates` (names of the entries of `q`), `dofs` (names of the entries of `v`; empty if no velocity is carried over), `commands` (names of the commanded coordinates, of `coordinates` or of frames that springs pull), `collision_shapes` (names `model/link/shape` of what may touch), `images` (objects `mime`, `data` in base64), `shapes` (objects `body`, `name`, `pose` `X_BG`, `geometry`, `color` (rgba, 0 to 1), `role` (`visual`, `collision`, `both`), and of a mesh `paint`: `{"vertices": [[r, g, b], …]}` (0 to 255) or `{"texture": {"uv": [[u, v], …], "image": k}}`, for each vertex) |
+//! | `F`, any number | frames, in the columns below |
+//! | `D`, any number | the same, with f64 in place of f32: what is kept in memory, and by Python's `pickle` |
+//! | `E`, once, last | JSON: `"done"` or `{"stopped": {"reason": …}}` |
 //!
-//! A pose is `qw, qx, qy, qz, x, y, z`. Columns of `frames`, with N frames, each one flat array:
+//! A pose is `qw, qx, qy, qz, x, y, z`. Columns of a block of N frames, one after another; each holds the lowest byte of
+//! all its numbers, then the next byte of all:
 //!
-//! | key        | length            | content                                                       |
+//! | column     | numbers           | content                                                       |
 //! |------------|-------------------|---------------------------------------------------------------|
-//! | `t`        | N                 | time in s                                                     |
-//! | `poses`    | 7 · bodies · N    | `X_WB`, body by body, frame by frame                          |
-//! | `q`        | coordinates · N   | configuration, frame by frame                                 |
-//! | `v`        | dofs · N          | velocity that the next step begins with; absent as `dofs` is  |
-//! | `q_cmd`    | commands · (N − 1)| commands of the step that ends at the frame; none for frame 0 |
-//! | `effort`   | commands · (N − 1)| drive force of the step, N or N·m; none for frame 0           |
-//! | `n_contacts` | N               | contacts of the step that ends at the frame; their sum is C   |
-//! | `contacts` | columns `a b p n phi phi_next normal_force force spin mode mu` | C entries each, 3 C for `p`, `n`, `force`; `mode` 0 separate, 1 stick, 2 slide; `roll`, 3 C, if a contact has rolling friction; `shape_a`, `shape_b` (indices into `collision_shapes`) and `feature`: which point it is, the same from step to step |
+//! |            | 1 u32             | N                                                             |
+//! | `t`        | N f64             | time in s                                                     |
+//! | `poses`    | 7 · bodies · N f64 | `X_WB`, body by body, frame by frame                         |
+//! | `q`        | coordinates · N f64 | configuration, frame by frame                               |
+//! | `v`        | dofs · N f64      | velocity that the next step begins with                       |
+//! | `q_cmd`    | commands · N f64  | commands of the step that ends at the frame; none for the first frame of all |
+//! | `effort`   | commands · N f64  | drive force of the step, N or N·m; none for the first frame of all |
+//! | `n_contacts` | N u32           | contacts of the step that ends at the frame; their sum is C   |
+//! | `a`, `b`, `shape_a`, `shape_b`, `feature`, `mode` | C u32 each | bodies, collision shapes, which point of theirs it is; mode 0 separate, 1 stick, 2 slide |
+//! | `p`, `n`, `force`, `roll` | 3 C f32 each | of a contact: point, normal, force, torque across the normal |
+//! | `phi`, `phi_next`, `normal_force`, `spin`, `mu` | C f32 each | the others of a contact |
 //!
-//! With `step.uniqueness` there is one more key in `frames`, `uniqueness`, an object of two lists. `answers` holds
-//! what was said, each time that it changed: `motion` is `"unique"`, `"unknown"` or `{"free": {"bodies",
-//! "direction"}}`, bodies by index and dofs by name with their shares; `forces` is `"unique"`, `"unknown"` or
-//! `{"shared": {"contacts", "joints", "sums"}}`, contacts by index among those of the frame; `text` is both in words.
-//! `steps`, of length N − 1, has for every step the index of its answer, or `null` for one without.
+//! States are exact to the bit; contacts keep seven digits (`contacts.csv` has all). With `step.uniqueness` a block ends
+//! with JSON of two lists, `answers` and `frames`: what was said, each time that it changed, and which of it of each frame.
+//! In an answer `motion` is `"unique"`, `"unknown"` or `{"free": {"bodies", "direction"}}`, bodies by index and dofs by name
+//! with their shares; `forces` is `"unique"`, `"unknown"` or `{"shared": {"contacts", "joints", "sums"}}`, contacts by index
+//! among those of the frame; `text` is both in words.
 //!
-//! Versions 1 to 5 are read as well: 2 added a kind of geometry, 3 the velocities, 4 uniqueness, 5 paints, 6 which points touch. Reading
-//! refuses other versions, unknown keys, and columns that do not fit each other; the error names the file and what was seen.
+//! A file that was cut off is read up to its last whole block. Reading refuses other versions, blocks that are spoilt, and
+//! parts that do not fit each other; the error names the file, the place and what was seen.
 //!
 //! # Tables
 //!
@@ -54,19 +49,21 @@
 //! that a run which stops leaves all rows up to there.
 #![allow(non_snake_case)] // frames in monogram notation: X_WB, n_AB_W
 
+mod columns;
 mod csv;
 mod data;
 mod error;
+mod file;
 mod query;
 mod uniqueness;
-mod wire;
 
+pub use columns::{Digits, Packer, compress};
 pub use csv::{CONTACTS_HEADER, ContactsCsv, StatesCsv, write_contacts_csv, write_states_csv};
 pub use data::{
     Contact, ContactKey, DrawnGeometry, DrawnShape, Finish, Frame, Image, Mode, Paint, Recording,
     ShapeRole,
 };
 pub use error::RecordError;
+pub use file::{RecordingWriter, VERSION};
 pub use query::{continue_quaternions, quaternion_starts};
 pub use uniqueness::{DeterminedSum, ForceUniqueness, MotionUniqueness, SharedForce, Uniqueness};
-pub use wire::VERSION;

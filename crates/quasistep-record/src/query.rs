@@ -4,6 +4,18 @@ use crate::{Frame, Recording};
 use quasistep_math::Vec3;
 
 impl Recording {
+    /// The same with every n-th frame, and the last one.
+    pub fn thinned(&self, n: usize) -> Self {
+        let frames = self.every(n).map(|k| self.frames[k].clone()).collect();
+        Self { frames, ..self.without_frames() }
+    }
+
+    /// The frames to keep where only every n-th is wanted: by index, the last one always among them.
+    pub fn every(&self, n: usize) -> impl Iterator<Item = usize> + Clone {
+        let count = self.frames.len();
+        (0..count).filter(move |k| k % n.max(1) == 0 || k + 1 == count)
+    }
+
     /// Index of a state column by its name.
     pub fn coordinate(&self, name: &str) -> Option<usize> {
         self.coordinates.iter().position(|c| c == name)

@@ -3,9 +3,10 @@
 
 use quasistep_math::{Pose, Quat, Vec3};
 use quasistep_record::{
-    CONTACTS_HEADER, Contact, ContactKey, ContactsCsv, DeterminedSum, DrawnGeometry, DrawnShape,
-    Finish, ForceUniqueness, Frame, Mode, MotionUniqueness, RecordError, Recording, ShapeRole,
-    SharedForce, StatesCsv, Uniqueness, write_contacts_csv, write_states_csv,
+    CONTACTS_HEADER, Contact, ContactKey, ContactsCsv, DeterminedSum, Digits, DrawnGeometry,
+    DrawnShape, Finish, ForceUniqueness, Frame, Mode, MotionUniqueness, RecordError, Recording,
+    RecordingWriter, ShapeRole, SharedForce, StatesCsv, Uniqueness, write_contacts_csv,
+    write_states_csv,
 };
 use std::path::PathBuf;
 
@@ -44,7 +45,7 @@ fn contact(k: usize) -> Contact {
         roll_W: Vec3::new(v(2), v(3), v(4)),
         mode: Mode::ALL[k % 3],
         mu: 0.5,
-        key: Some(ContactKey { shape_a: k % 2, shape_b: 1, feature: 7 + k as u32 }),
+        key: ContactKey { shape_a: k % 2, shape_b: 1, feature: 7 + k as u32 },
     }
 }
 
@@ -145,101 +146,189 @@ fn bits(r: &Recording) -> Vec<u64> {
     out
 }
 
+/// The sample through bytes that keep all digits.
+fn through_bytes(recording: &Recording) -> Recording {
+    Recording::from_bytes(&recording.to_bytes().unwrap(), "test".as_ref()).unwrap()
+}
+
 #[test]
-fn a_recording_reads_back_with_the_same_bits() {
-    let file = Scratch::new("round-trip.json");
+fn a_recording_in_memory_keeps_all_bits() {
+    let recording = sample();
+    let back = through_bytes(&recording);
+    assert_eq!(back, recording);
+    assert_eq!(bits(&back), bits(&recording));
+    let empty = Recording { frames: vec![], finish: Finish::Done, ..sample() };
+    assert_eq!(through_bytes(&empty), empty);
+}
+
+/// A file keeps states and commands to the bit, and contacts to single precision.
+#[test]
+fn a_file_keeps_states_to_the_bit_and_contacts_to_seven_digits() {
+    let file = Scratch::new("round-trip.qsr");
     let recording = sample();
     recording.write(&file.0).unwrap();
     let back = Recording::read(&file.0).unwrap();
-    assert_eq!(back, recording);
-    assert_eq!(bits(&back), bits(&recording));
+    let states = |r: &Recording| {
+        let mut r = r.clone();
+        r.frames.iter_mut().for_each(|f| f.contacts.clear());
+        r
+    };
+    assert_eq!(states(&back), states(&recording));
+    assert_eq!(bits(&states(&back)), bits(&states(&recording)));
+    let contacts = |r: &Recording| {
+        let mut r = r.clone();
+        let single = |v: f64| f64::from(v.clamp(f32::MIN.into(), f32::MAX.into()) as f32);
+        for c in r.frames.iter_mut().flat_map(|f| &mut f.contacts) {
+            for number in [&mut c.phi, &mut c.phi_next, &mut c.normal_force, &mut c.spin, &mut c.mu]
+            {
+                *number = single(*number);
+            }
+            for vector in [&mut c.p_W, &mut c.n_AB_W, &mut c.force_W, &mut c.roll_W] {
+                let [x, y, z] = vector.to_array().map(single);
+                *vector = Vec3::new(x, y, z);
+            }
+        }
+        r
+    };
+    assert_eq!(bits(&back), bits(&contacts(&recording)));
+    // what has been rounded once is written as it is
+    back.write(&file.0).unwrap();
+    assert_eq!(bits(&Recording::read(&file.0).unwrap()), bits(&back));
 }
 
-#[test]
-fn an_empty_recording_reads_back() {
-    let file = Scratch::new("empty.json");
-    let recording = Recording { frames: vec![], finish: Finish::Done, ..sample() };
-    recording.write(&file.0).unwrap();
-    assert_eq!(Recording::read(&file.0).unwrap(), recording);
-}
-
-/// 200 frames with 100 contacts each, all digits in use: a few MB.
+/// Contacts that rest cost a few bytes each: 200 frames with 100 contacts.
 #[test]
 fn a_long_recording_stays_small() {
-    let file = Scratch::new("size.json");
+    let file = Scratch::new("size.qsr");
     let mut recording = sample();
-    let dense = Contact {
-        p_W: Vec3::new(1.0 / 3.0, 1.0 / 7.0, 1.0 / 11.0),
+    let contact = |k: usize, i: usize| Contact {
+        // at rest, but for what a solver leaves in the last digits
+        p_W: Vec3::new(1.0 / 3.0, i as f64 / 7.0, 1.0 / 11.0 + k as f64 * 1e-15),
         n_AB_W: Vec3::new(0.6, 0.0, 0.8),
-        phi: 1e-9 / 3.0,
-        phi_next: 1e-9 / 7.0,
-        normal_force: 10.0 / 3.0,
-        force_W: Vec3::new(1.0 / 13.0, 1.0 / 17.0, 1.0 / 19.0),
+        phi: (k * 37 % 11) as f64 * 1e-12,
+        phi_next: 0.0,
+        normal_force: 10.0 / 3.0 + i as f64,
+        force_W: Vec3::new(1.0 / 13.0, i as f64 / 17.0, 1.0 / 19.0),
         spin: 0.0,
         roll_W: Vec3::ZERO,
         ..contact(0)
     };
-    let step = Frame { contacts: vec![dense; 100], ..recording.frames[1].clone() };
-    recording.frames = std::iter::once(recording.frames[0].clone())
-        .chain((1..=200).map(|k| Frame { t: f64::from(k) * 0.1, ..step.clone() }))
-        .collect();
+    let first = recording.frames[1].clone();
+    let step = |k: usize| Frame {
+        t: k as f64 * 0.1,
+        contacts: (0..100).map(|i| contact(k, i)).collect(),
+        ..first.clone()
+    };
+    recording.frames.truncate(1);
+    recording.frames.extend((1..=200).map(step));
     recording.write(&file.0).unwrap();
     let size = std::fs::metadata(&file.0).unwrap().len();
-    assert!(size < 5_000_000, "{size} bytes");
-    assert_eq!(Recording::read(&file.0).unwrap(), recording);
+    assert!(size < 20 * 200 * 100, "{size} bytes");
 }
 
-/// Writes the sample, lets `change` spoil the text, and returns what reading says.
-fn refusal(name: &str, change: impl FnOnce(String) -> String) -> String {
-    let file = Scratch::new(name);
-    sample().write(&file.0).unwrap();
-    let text = std::fs::read_to_string(&file.0).unwrap();
-    let spoiled = change(text.clone());
-    assert_ne!(text, spoiled, "the change did not apply");
-    std::fs::write(&file.0, spoiled).unwrap();
+/// What was written can be read before the run has ended, block by block.
+#[test]
+fn a_file_that_grows_is_read_up_to_its_last_block() {
+    let recording = sample();
+    let mut writer = RecordingWriter::new(Vec::new(), &recording, Digits::All).unwrap();
+    for frame in &recording.frames[..4] {
+        writer.append(frame.clone()).unwrap();
+    }
+    writer.flush().unwrap();
+    writer.append(recording.frames[4].clone()).unwrap();
+    let whole = writer.finish(&Finish::Done).unwrap();
+    let frames_at = |bytes: &[u8]| {
+        let back = Recording::from_bytes(bytes, "test".as_ref());
+        back.map(|r| {
+            assert_eq!(r.frames, recording.frames[..r.frames.len()]);
+            (r.frames.len(), r.finish)
+        })
+    };
+    assert_eq!(frames_at(&whole).unwrap(), (5, Finish::Done));
+    let mut counts = std::collections::BTreeSet::new();
+    for cut in 0..whole.len() {
+        match frames_at(&whole[..cut]) {
+            Ok((n, finish)) => {
+                let Finish::Stopped { reason } = finish else { panic!("{n} frames are not all") };
+                assert_eq!(reason, "the recording is cut off here");
+                counts.insert(n);
+            }
+            // the head is not whole
+            Err(e) => assert!(counts.is_empty(), "{e}"),
+        }
+    }
+    assert_eq!(counts.into_iter().collect::<Vec<_>>(), [0, 4, 5]);
+}
+
+/// Where the blocks of a file begin, and where the bytes of each.
+fn blocks(bytes: &[u8]) -> Vec<(usize, usize)> {
+    let mut at = 12;
+    let mut found = Vec::new();
+    while at < bytes.len() {
+        let length = u64::from_le_bytes(bytes[at + 9..at + 17].try_into().unwrap()) as usize;
+        found.push((at, at + 17));
+        at += 17 + length;
+    }
+    found
+}
+
+/// What reading says of bytes.
+fn refusal(bytes: &[u8]) -> String {
+    let file = Scratch::new("spoilt.qsr");
+    std::fs::write(&file.0, bytes).unwrap();
     let error = Recording::read(&file.0).unwrap_err().to_string();
     assert!(error.contains(file.0.file_name().unwrap().to_str().unwrap()), "no file in: {error}");
     error
 }
 
-#[test]
-fn reading_refuses_what_it_does_not_know() {
-    for version in ["0", "7"] {
-        let error = refusal("version.json", |s| {
-            s.replace("\"version\":6", &format!("\"version\":{version}"))
-        });
-        let wanted = format!("recording version {version}; this program reads versions up to 6");
-        assert!(error.ends_with(&wanted), "{error}");
-    }
-    let error = refusal("format.json", |s| s.replace("quasistep recording", "something else"));
-    assert!(error.contains("`format` is `something else`"), "{error}");
-    let error = refusal("key.json", |s| s.replace("\"scene\"", "\"zene\""));
-    assert!(error.contains("unknown field `zene`") && error.contains("line 1"), "{error}");
+/// Of a recording with one part spoilt after it was checked.
+fn written_badly(change: impl FnOnce(&mut Vec<u8>)) -> String {
+    let mut bytes = sample().to_bytes().unwrap();
+    change(&mut bytes);
+    refusal(&bytes)
 }
 
-/// Version 1 had no dots, versions 1 and 2 no velocities, none of them uniqueness nor keys of contacts, and they were the same
-/// otherwise.
 #[test]
-fn recordings_of_older_versions_are_read() {
-    let file = Scratch::new("older.json");
-    let mut recording = sample();
-    recording.shapes.retain(|s| !matches!(s.geometry, DrawnGeometry::Points { .. }));
-    recording.dofs.clear();
-    recording.collision_shapes.clear();
-    for frame in &mut recording.frames {
-        frame.v.clear();
-        frame.uniqueness = None;
-        frame.contacts.iter_mut().for_each(|contact| contact.key = None);
+fn reading_refuses_what_it_does_not_know() {
+    for version in [6_u8, 8] {
+        let error = written_badly(|bytes| bytes[8] = version);
+        let wanted = format!(
+            "recording version {version}; this program reads version 7; run the scene again"
+        );
+        assert!(error.ends_with(&wanted), "{error}");
     }
-    recording.write(&file.0).unwrap();
-    let text = std::fs::read_to_string(&file.0).unwrap();
-    let later = ["\"dofs\"", "\"v\"", "uniqueness", "feature", "collision_shapes"];
-    assert!(later.iter().all(|key| !text.contains(key)));
-    for version in [1, 2, 3] {
-        let old = text.replace("\"version\":6", &format!("\"version\":{version}"));
-        assert_ne!(text, old);
-        std::fs::write(&file.0, old).unwrap();
-        assert_eq!(Recording::read(&file.0).unwrap(), recording);
+    let error = written_badly(|bytes| bytes[0] = b'{');
+    assert!(error.contains("it does not begin with `quasirec`"), "{error}");
+    let error = written_badly(|bytes| bytes.truncate(10));
+    assert!(error.contains("it ends in its version"), "{error}");
+    let error = written_badly(|bytes| bytes.truncate(40));
+    assert!(error.contains("it ends in its head"), "{error}");
+    let error = written_badly(|bytes| {
+        let (kind, _) = blocks(bytes)[1];
+        bytes[kind] = b'X';
+    });
+    assert!(error.contains("kind `X` is not expected here"), "{error}");
+}
+
+/// Spoilt bytes are an error that names the block, or the same recording: never a panic, never much memory.
+#[test]
+fn reading_refuses_spoilt_bytes() {
+    let bytes = sample().to_bytes().unwrap();
+    let places = blocks(&bytes);
+    for &(block, inside) in &places {
+        for at in [block + 1, block + 8, inside, inside + 5] {
+            let error = written_badly(|b| b[at] ^= 0x5a);
+            assert!(error.contains(&format!("block at byte {block}: ")), "byte {at}: {error}");
+        }
+    }
+    for at in 0..bytes.len() {
+        for change in [1, 0x80, 0xff] {
+            let mut spoilt = bytes.clone();
+            spoilt[at] ^= change;
+            if let Ok(back) = Recording::from_bytes(&spoilt, "test".as_ref()) {
+                assert!(back.check().is_ok());
+            }
+        }
     }
 }
 
@@ -279,55 +368,42 @@ fn dots_that_do_not_fit_are_refused() {
 }
 
 #[test]
-fn reading_refuses_a_file_that_is_cut_short() {
-    for keep in [0.0, 0.1, 0.5, 0.999] {
-        let error = refusal(&format!("cut-{keep}.json"), |s| {
-            s.chars().take((s.chars().count() as f64 * keep) as usize).collect()
-        });
-        assert!(
-            error.contains("not a whole recording: ") && error.contains(" at line 1"),
-            "{error}"
-        );
-    }
-}
-
-#[test]
-fn reading_refuses_columns_that_do_not_fit() {
-    let error = refusal("bodies.json", |s| s.replace("\"world\",\"box/body\"", "\"world\""));
-    assert!(error.contains("column `poses` has 84 entries; expected 42"), "{error}");
-    let error = refusal("t.json", |s| s.replace("\"t\":[0.0,", "\"t\":["));
-    assert!(error.contains("column `poses` has 84 entries; expected 70"), "{error}");
-    let error = refusal("count.json", |s| s.replace("\"n_contacts\":[0,1", "\"n_contacts\":[0,2"));
-    assert!(error.contains("column `contacts.a` has 15 entries; expected 16"), "{error}");
-    let error = refusal("mode.json", |s| s.replace("\"mode\":[1", "\"mode\":[9"));
-    assert!(error.contains("contact mode 9"), "{error}");
-    let error = refusal("a.json", |s| s.replace("\"a\":[0", "\"a\":[5"));
-    assert!(error.contains("contact 0 is between bodies 5 and 1 of 2"), "{error}");
-    let error =
-        refusal("command.json", |s| s.replace("\"commands\":[\"a.x", "\"commands\":[\"b.w"));
-    assert!(error.contains("command `b.w` is not among the coordinates"), "{error}");
-    let error =
-        refusal("first.json", |s| s.replace("\"bodies\":[\"world\"", "\"bodies\":[\"box\""));
-    assert!(error.contains("body 0 is `box`; it must be `world`"), "{error}");
-    let error = refusal("mesh.json", |s| s.replace("[[0,1,2]]", "[[0,1,3]]"));
-    assert!(error.contains("triangle corner 3 of 3 vertices"), "{error}");
-    let error = refusal("radius.json", |s| s.replace("\"radius\":0.5", "\"radius\":-0.5"));
-    assert!(error.contains("shape `ball`: radius -0.5"), "{error}");
-    let error = refusal("step.json", |s| s.replace("\"time_step\":0.1", "\"time_step\":0.0"));
-    assert!(error.contains("time step is 0"), "{error}");
+fn recordings_that_do_not_fit_are_refused() {
+    let refused = |change: fn(&mut Recording), words: &str| {
+        let mut recording = sample();
+        change(&mut recording);
+        let error = recording.to_bytes().unwrap_err();
+        assert!(error.contains(words), "{error}");
+    };
+    refused(|r| r.bodies.truncate(1), "body 1");
+    refused(|r| r.frames[2].contacts[0].a = 5, "contact 0 is between bodies 5 and 1 of 2");
+    refused(|r| r.bodies[0] = "box".into(), "body 0 is `box`; it must be `world`");
+    refused(|r| r.time_step = 0.0, "time step is 0");
+    refused(
+        |r| r.shapes[0].geometry = DrawnGeometry::Sphere { radius: -0.5 },
+        "shape `ball`: radius -0.5",
+    );
+    refused(
+        |r| {
+            if let DrawnGeometry::Mesh { triangles, .. } = &mut r.shapes[5].geometry {
+                triangles[0][2] = 3;
+            }
+        },
+        "triangle corner 3 of 3 vertices",
+    );
 }
 
 #[test]
 fn a_missing_file_is_named() {
-    let file = Scratch::new("missing.json");
+    let file = Scratch::new("missing.qsr");
     let error = Recording::read(&file.0).unwrap_err();
     assert!(matches!(&error, RecordError::Io { .. }));
-    assert!(error.to_string().contains("missing.json"), "{error}");
+    assert!(error.to_string().contains("missing.qsr"), "{error}");
 }
 
 #[test]
-fn writing_refuses_numbers_that_json_cannot_hold() {
-    let file = Scratch::new("nan.json");
+fn writing_refuses_what_is_no_number() {
+    let file = Scratch::new("nan.qsr");
     let mut recording = sample();
     recording.frames[2].effort[0] = f64::NAN;
     let error = recording.write(&file.0).unwrap_err().to_string();
@@ -470,19 +546,28 @@ fn names_find_their_columns() {
 #[test]
 fn uniqueness_is_kept_step_by_step() {
     let recording = sample();
-    let text = recording.to_json().unwrap();
-    // frames 2 and 3 say the same, and so do 4 and 5
-    assert!(text.contains("\"steps\":[null,0,0,1,1]"), "{text}");
-    let refused = |from: &str, to: &str, words: &str| {
-        let changed = text.replace(from, to);
-        assert_ne!(text, changed);
-        let error = Recording::from_json(changed.as_bytes(), "test".as_ref()).unwrap_err();
-        assert!(error.to_string().contains(words), "{error}");
+    let back = through_bytes(&recording);
+    for (frame, read) in recording.frames.iter().zip(&back.frames) {
+        assert_eq!(frame.uniqueness, read.uniqueness);
+    }
+    let refused = |change: fn(&mut Uniqueness), words: &str| {
+        let mut recording = sample();
+        change(recording.frames[2].uniqueness.as_mut().unwrap());
+        let error = recording.to_bytes().unwrap_err();
+        assert!(error.contains(words), "{error}");
     };
-    refused("\"steps\":[null,", "\"steps\":[", "`uniqueness.steps` has 4 entries; expected 5");
-    refused("[null,0,0,1,1]", "[null,0,0,1,2]", "speaks of answer 2 of 2");
-    refused("\"bodies\":[1]", "\"bodies\":[2]", "uniqueness speaks of body 2 of 2");
-    refused("\"contact\":1", "\"contact\":2", "uniqueness speaks of contact 2 of 2");
+    refused(
+        |u| u.motion = MotionUniqueness::Free { bodies: vec![2], direction: vec![] },
+        "uniqueness speaks of body 2 of 2",
+    );
+    refused(
+        |u| {
+            if let ForceUniqueness::Shared { contacts, .. } = &mut u.forces {
+                contacts[0].contact = 2;
+            }
+        },
+        "uniqueness speaks of contact 2 of 2",
+    );
     let mut early = recording;
     early.frames[0].uniqueness = Some(answer(1));
     assert!(early.check().unwrap_err().contains("1 answers on uniqueness; expected 0"));

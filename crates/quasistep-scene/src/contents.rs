@@ -59,6 +59,11 @@ impl Scene {
     }
 }
 
+/// A count and its noun: `1 body`, `2 bodies`.
+pub fn counted(n: usize, one: &str, many: &str) -> String {
+    format!("{n} {}", if n == 1 { one } else { many })
+}
+
 /// How steps are taken, in the words of the scene grammar.
 fn stepping(params: &StepParams) -> String {
     let words: BTreeMap<_, _> = step_words(params).into_iter().collect();
@@ -73,13 +78,13 @@ impl fmt::Display for Contents {
         let Self { title, bodies, shapes, pairs, dofs, steps, stepping, notes } = self;
         let [actuated, prescribed, passive] = dofs;
         writeln!(f, "{title}")?;
-        writeln!(f, "  {bodies} bodies, {shapes} shapes, {pairs} pairs of shapes may touch")?;
-        writeln!(
-            f,
-            "  {} dofs: {actuated} actuated, {prescribed} prescribed, {passive} passive",
-            dofs.iter().sum::<usize>()
-        )?;
-        write!(f, "  {steps} steps of {stepping}")?;
+        let bodies = counted(*bodies, "body", "bodies");
+        let shapes = counted(*shapes, "shape", "shapes");
+        let pairs = counted(*pairs, "pair", "pairs");
+        writeln!(f, "  {bodies}, {shapes}, {pairs} of shapes may touch")?;
+        let dofs = counted(dofs.iter().sum(), "dof", "dofs");
+        writeln!(f, "  {dofs}: {actuated} actuated, {prescribed} prescribed, {passive} passive")?;
+        write!(f, "  {} of {stepping}", counted(*steps, "step", "steps"))?;
         notes.iter().try_for_each(|note| write!(f, "\n  {note}"))
     }
 }

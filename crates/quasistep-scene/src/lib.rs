@@ -65,7 +65,7 @@ mod urdf_model;
 mod words;
 
 pub use cloud::CloudReport;
-pub use contents::{Contents, overlaps_in_words};
+pub use contents::{Contents, counted, overlaps_in_words};
 pub use control::{ControlModel, ControlSection, ControlWeights};
 pub use error::SceneError;
 pub use facts::{Fact, FactResult};

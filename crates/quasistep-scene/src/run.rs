@@ -303,11 +303,11 @@ impl Scene {
                     ContactMode::Slide => Mode::Slide,
                 },
                 mu: c.friction.mu,
-                key: Some(ContactKey {
+                key: ContactKey {
                     shape_a: c.geom_a as usize,
                     shape_b: c.geom_b as usize,
                     feature: c.feature,
-                }),
+                },
             })
             .collect();
         frame.uniqueness.clone_from(&report.uniqueness);

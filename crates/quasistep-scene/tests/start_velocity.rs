@@ -42,8 +42,8 @@ fn a_run_records_the_velocities_of_its_states() {
     assert_eq!(recording.frames[10].v, outcome.state.v);
     // nothing acts on the puck
     assert!((recording.frames[10].q[6] - 0.3).abs() < 1e-12);
-    let text = recording.to_json().unwrap();
-    assert_eq!(Recording::from_json(text.as_bytes(), Path::new("x")).unwrap(), recording);
+    let bytes = recording.to_bytes().unwrap();
+    assert_eq!(Recording::from_bytes(&bytes, Path::new("x")).unwrap(), recording);
 }
 
 /// Without velocities in its step a scene still runs, from rest, and says what it does not read.

@@ -2,7 +2,8 @@
 //!
 //! Draws a [`Recording`](quasistep_record::Recording) and knows nothing of the simulator:
 //!
-//! - [`write_page`]: one self-contained `view.html` with the scene in 3-D and plots in time;
+//! - [`write_page`]: one self-contained `view.html` with the scene in 3-D and plots in time, never larger than
+//!   [`MOST_BYTES`];
 //! - [`write_plots`]: the plots of a run as SVG, and [`plot`], the writer they are made with;
 //! - [`still()`], [`strips`]: one frame, or strips of frames, as a PNG, drawn in software: no GPU, no
 //!   browser.
@@ -11,6 +12,7 @@
 //! Without it everything else works, and [`write_page`] says what to install.
 
 mod bounds;
+mod drawn;
 mod error;
 mod page;
 pub mod plot;
@@ -19,6 +21,6 @@ mod still;
 
 pub use bounds::{Bounds, bounds};
 pub use error::ViewError;
-pub use page::{has_page, page, write_page};
+pub use page::{MOST_BYTES, Page, has_page, page, write_page};
 pub use plots::write_plots;
 pub use still::{Camera, StillOptions, still, strips};

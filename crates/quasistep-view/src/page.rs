@@ -3,14 +3,14 @@
 
 use crate::ViewError;
 use crate::bounds::{bounds, moving};
+use crate::drawn::{Drawn, pose};
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
-use quasistep_math::Pose;
+use quasistep_math::{Pose, Vec3};
 use quasistep_record::{
-    DrawnGeometry, Finish, ForceUniqueness, MotionUniqueness, Paint, Recording,
+    Contact, Digits, Finish, ForceUniqueness, Frame, MotionUniqueness, Packer, Recording, compress,
 };
 use serde_json::{Value, json};
-use std::collections::BTreeMap;
 use std::path::Path;
 
 /// The viewer's program, three.js with its licence in it; empty if it could not be built.
@@ -23,104 +23,187 @@ pub fn has_page() -> bool {
     !BUNDLE.is_empty()
 }
 
-/// Writes a page that replays the recording: one file, opens from disk, needs no network.
+/// Most bytes of a page: more takes a browser seconds to open, and mail does not carry it.
+pub const MOST_BYTES: usize = 20_000_000;
+/// Most bytes of what is drawn, of the [`MOST_BYTES`]: the rest is for what moves.
+const MOST_BYTES_DRAWN: usize = 10_000_000;
+/// Frames of the sample that tells how many bytes a frame takes.
+const SAMPLED_FRAMES: usize = 100;
+
+/// A page that replays a recording.
+#[derive(Clone, Debug)]
+pub struct Page {
+    /// Its text.
+    pub html: String,
+    /// What of the recording is not in it, so that it stays within [`MOST_BYTES`]; empty if all is.
+    pub left_out: Vec<String>,
+}
+
+/// Writes a page that replays the recording: one file, opens from disk, needs no network. Returns what was left out
+/// of it.
 ///
 /// # Errors
 ///
 /// [`ViewError::NoBundle`] if this build has no viewer, [`ViewError::Recording`] if the recording
 /// is inconsistent, [`ViewError::Io`] if the file cannot be written.
-pub fn write_page(recording: &Recording, path: &Path) -> Result<(), ViewError> {
-    std::fs::write(path, page(recording)?).map_err(|e| ViewError::io(path, e))
+pub fn write_page(recording: &Recording, path: &Path) -> Result<Vec<String>, ViewError> {
+    let page = page(recording)?;
+    std::fs::write(path, page.html).map_err(|e| ViewError::io(path, e))?;
+    Ok(page.left_out)
 }
 
-/// The text of the page that [`write_page`] writes.
+/// The page that [`write_page`] writes.
 ///
 /// # Errors
 ///
 /// As [`write_page`], without the file.
-pub fn page(recording: &Recording) -> Result<String, ViewError> {
+pub fn page(recording: &Recording) -> Result<Page, ViewError> {
     if !has_page() {
         return Err(ViewError::NoBundle(PROBLEM));
     }
     recording.check().map_err(ViewError::Recording)?;
-    let data = data(recording).to_string();
+    let drawn = Drawn::within(recording, MOST_BYTES_DRAWN);
+    let room = MOST_BYTES.saturating_sub(BUNDLE.len() + drawn.bytes);
+    let (frames, every) = frames_within(recording, room)?;
+    let mut left_out = drawn.left_out;
+    if every > 1 {
+        left_out.push(format!("the page shows every {} step", ordinal(every)));
+    }
+    let data = data(recording, drawn.shapes, drawn.pool.list, &frames, &left_out.join("; "));
     let title = if recording.title.is_empty() { &recording.scene } else { &recording.title };
-    Ok(format!(
+    let html = format!(
         "<!doctype html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\">\n\
          <meta name=\"viewport\" content=\"width=device-width, initial-scale=1\">\n\
          <title>{}</title>\n</head>\n<body>\n\
          <noscript>This page replays a simulation and needs JavaScript.</noscript>\n\
          <script type=\"application/json\" id=\"recording\">{}</script>\n\
-         <script>{}</script>\n</body>\n</html>\n",
+         <script type=\"module\">{}</script>\n</body>\n</html>\n",
         escape_html(title),
-        escape_json(&data),
+        escape_json(&data.to_string()),
         escape_script(BUNDLE)
-    ))
+    );
+    Ok(Page { html, left_out })
 }
 
-/// The recording for the page: names as JSON, numbers as base64 of little-endian arrays.
-fn data(r: &Recording) -> Value {
-    let moves = moving(r);
+/// All of the recording that the page needs: names as JSON, numbers as base64.
+fn data(
+    r: &Recording,
+    shapes: Vec<Value>,
+    pool: Vec<Value>,
+    frames: &Value,
+    thinned: &str,
+) -> Value {
     let fit = bounds(r);
-    let mut pool = Pool::default();
-    let shapes: Vec<Value> = r
-        .shapes
-        .iter()
-        .map(|s| {
-            json!({
-                "body": s.body, "name": s.name, "pose": pose(&s.X_BG), "color": s.color,
-                "role": s.role, "geometry": pool.place(geometry(&s.geometry)),
-                "paint": s.paint.as_ref().map(|paint| pool.paint(paint)),
-            })
-        })
-        .collect();
-    // poses of moving bodies frame by frame; the others once
-    let moving_bodies: Vec<usize> = (0..r.bodies.len()).filter(|&b| moves[b]).collect();
     let still = |b: usize| r.frames.first().map_or(Pose::IDENTITY, |f| f.X_WB[b]);
     let start: Vec<[f64; 7]> = (0..r.bodies.len()).map(|b| pose(&still(b))).collect();
-    let poses = r.frames.iter().flat_map(|f| moving_bodies.iter().map(|&b| pose(&f.X_WB[b])));
-    let poses: Vec<f64> = poses.flatten().collect();
-    let contacts = || r.frames.iter().flat_map(|f| &f.contacts);
-    let q: Vec<f64> = r.continuous_q().concat();
-    let q_cmd: Vec<f64> = r.frames.iter().flat_map(|f| f.q_cmd.clone()).collect();
-    let effort: Vec<f64> = r.frames.iter().flat_map(|f| f.effort.clone()).collect();
-    let vectors: Vec<f64> = contacts()
-        .flat_map(|c| [c.p_W, c.n_AB_W, c.force_W])
-        .flat_map(quasistep_math::Vec3::to_array)
-        .collect();
-    let scalars: Vec<f64> =
-        contacts().flat_map(|c| [c.phi, c.phi_next, c.normal_force, c.spin, c.mu]).collect();
-    let indices: Vec<u32> =
-        contacts().flat_map(|c| [c.a as u32, c.b as u32, c.mode as u32]).collect();
     let finish = match &r.finish {
         Finish::Done => Value::Null,
         Finish::Stopped { reason } => json!(reason),
     };
     json!({
         "scene": r.scene, "title": r.title, "time_step": r.time_step, "stopped": finish,
+        "thinned": thinned,
         "bodies": r.bodies, "coordinates": r.coordinates, "commands": r.commands,
         "fit": {
             "center": fit.center.to_array(), "half": fit.half.to_array(), "radius": fit.radius,
         },
-        "shapes": shapes, "pool": pool.list,
-        "n_frames": r.frames.len(),
-        "t": doubles(r.frames.iter().map(|f| f.t)),
-        "moving": moving_bodies, "start": start, "poses": floats(poses),
-        "q": doubles(q), "q_cmd": doubles(q_cmd), "effort": doubles(effort),
-        "n_contacts": r.frames.iter().map(|f| f.contacts.len()).collect::<Vec<_>>(),
-        "contact_vectors": floats(vectors), "contact_scalars": doubles(scalars),
-        "contact_indices": base64(indices.iter().flat_map(|v| v.to_le_bytes())),
-        "uniqueness": uniqueness(r),
+        "shapes": shapes, "pool": pool,
+        "moving": moving_bodies(r), "start": start, "frames": frames,
     })
 }
 
+/// Bodies whose poses stand in every frame; the others stand still.
+fn moving_bodies(r: &Recording) -> Vec<usize> {
+    let moves = moving(r);
+    (0..r.bodies.len()).filter(|&b| moves[b]).collect()
+}
+
+/// As many frames as `room` bytes hold, evenly spread, and one out of how many they are.
+fn frames_within(r: &Recording, room: usize) -> Result<(Value, usize), ViewError> {
+    let mut every = r.frames.len().div_ceil(SAMPLED_FRAMES).max(1);
+    let size = |frames: &Value| frames.to_string().len();
+    let sample = frames(r, every)?;
+    if every == 1 && size(&sample) <= room {
+        return Ok((sample, 1));
+    }
+    // the sample's size is that of one out of `every` frames
+    every = (every * size(&sample)).div_ceil(room.max(1)).clamp(1, r.frames.len().max(1));
+    loop {
+        let kept = frames(r, every)?;
+        if size(&kept) <= room || every >= r.frames.len() {
+            return Ok((kept, every));
+        }
+        every += every.div_ceil(10);
+    }
+}
+
+/// Every n-th frame as columns, each compressed: what the page's program reads in `Run.read`.
+fn frames(r: &Recording, every: usize) -> Result<Value, ViewError> {
+    let moving = moving_bodies(r);
+    // names of quaternions keep their sign from frame to frame
+    let q = r.continuous_q();
+    let kept: Vec<usize> = r.every(every).collect();
+    let frames = || kept.iter().map(|&k| &r.frames[k]);
+    let contacts = || frames().flat_map(|f| &f.contacts);
+    let mut out = serde_json::Map::new();
+    let mut column = |name: &str, fill: &dyn Fn(&mut Packer)| {
+        let mut packer = Packer::default();
+        fill(&mut packer);
+        let packed = compress(&packer.into_bytes())?;
+        out.insert(name.into(), STANDARD.encode(packed).into());
+        Ok::<_, std::io::Error>(())
+    };
+    let single = Digits::Single;
+    let poses = || frames().flat_map(|f| moving.iter().flat_map(|&b| pose(&f.X_WB[b])));
+    let mut all = || {
+        column("t", &|c| c.doubles(frames().map(|f| f.t)))?;
+        column("q", &|c| c.doubles(kept.iter().flat_map(|&k| q[k].iter().copied())))?;
+        column("qCmd", &|c| c.doubles(frames().flat_map(|f| f.q_cmd.iter().copied())))?;
+        column("effort", &|c| c.doubles(frames().flat_map(|f| f.effort.iter().copied())))?;
+        column("poses", &|c| c.reals(single, poses()))?;
+        column("nContacts", &|c| c.words(frames().map(|f| f.contacts.len())))?;
+        column("a", &|c| c.words(contacts().map(|c| c.a)))?;
+        column("b", &|c| c.words(contacts().map(|c| c.b)))?;
+        column("mode", &|c| c.words(contacts().map(|c| c.mode as usize)))?;
+        let vectors: [(_, fn(&Contact) -> Vec3); 3] =
+            [("p", |c| c.p_W), ("n", |c| c.n_AB_W), ("force", |c| c.force_W)];
+        for (name, vector) in vectors {
+            column(name, &|c| c.reals(single, contacts().flat_map(|c| vector(c).to_array())))?;
+        }
+        let numbers: [(_, fn(&Contact) -> f64); 5] = [
+            ("phi", |c| c.phi),
+            ("phiNext", |c| c.phi_next),
+            ("normalForce", |c| c.normal_force),
+            ("spin", |c| c.spin),
+            ("mu", |c| c.mu),
+        ];
+        for (name, number) in numbers {
+            column(name, &|c| c.reals(single, contacts().map(number)))?;
+        }
+        Ok::<_, std::io::Error>(())
+    };
+    all().map_err(|e| ViewError::Recording(e.to_string()))?;
+    out.insert("nFrames".into(), kept.len().into());
+    out.insert("uniqueness".into(), uniqueness(frames()));
+    Ok(out.into())
+}
+
+fn ordinal(n: usize) -> String {
+    let suffix = match (n % 10, n % 100) {
+        (_, 11..=13) => "th",
+        (1, _) => "st",
+        (2, _) => "nd",
+        (3, _) => "rd",
+        _ => "th",
+    };
+    format!("{n}{suffix}")
+}
+
 /// What the steps say of uniqueness, each answer once and its number for every frame; null if none says anything.
-fn uniqueness(r: &Recording) -> Value {
+fn uniqueness<'a>(frames: impl Iterator<Item = &'a Frame>) -> Value {
     let mut answers = Vec::new();
     let mut said = Vec::new();
-    let steps: Vec<Option<usize>> = r
-        .frames
-        .iter()
+    let steps: Vec<Option<usize>> = frames
         .map(|frame| {
             let answer = frame.uniqueness.as_ref()?;
             if said.last() != Some(&answer) {
@@ -141,82 +224,6 @@ fn uniqueness(r: &Recording) -> Value {
         })
         .collect();
     if answers.is_empty() { Value::Null } else { json!({ "answers": answers, "steps": steps }) }
-}
-
-/// What several shapes may share, stored once: geometries, and addresses of pictures.
-#[derive(Default)]
-struct Pool {
-    known: BTreeMap<String, usize>,
-    list: Vec<Value>,
-}
-
-impl Pool {
-    /// Index of a value.
-    fn place(&mut self, value: Value) -> Value {
-        let list = &mut self.list;
-        let index = *self.known.entry(value.to_string()).or_insert_with(|| {
-            list.push(value);
-            list.len() - 1
-        });
-        json!(index)
-    }
-
-    fn paint(&mut self, paint: &Paint) -> Value {
-        match paint {
-            Paint::Vertices(colors) => {
-                json!({ "colors": base64(colors.as_flattened().iter().copied()) })
-            }
-            Paint::Texture { uv, image } => {
-                let data = format!("data:{};base64,{}", image.mime, STANDARD.encode(&image.bytes));
-                let image = self.place(json!(data));
-                json!({ "uv": base64(uv.as_flattened().iter().flat_map(|v| v.to_le_bytes())), "image": image })
-            }
-        }
-    }
-}
-
-fn geometry(g: &DrawnGeometry) -> Value {
-    match g {
-        DrawnGeometry::Sphere { radius } => json!({ "kind": "sphere", "radius": radius }),
-        DrawnGeometry::Box { half } => json!({ "kind": "box", "half": half }),
-        DrawnGeometry::Capsule { radius, half_length } => {
-            json!({ "kind": "capsule", "radius": radius, "half_length": half_length })
-        }
-        DrawnGeometry::Cylinder { radius, half_length } => {
-            json!({ "kind": "cylinder", "radius": radius, "half_length": half_length })
-        }
-        DrawnGeometry::HalfSpace => json!({ "kind": "half_space" }),
-        DrawnGeometry::Mesh { vertices, triangles } => json!({
-            "kind": "mesh",
-            "vertices": floats(vertices.as_flattened().iter().copied()),
-            "triangles": base64(triangles.as_flattened().iter().flat_map(|i| i.to_le_bytes())),
-        }),
-        DrawnGeometry::Points { points, normals, width } => json!({
-            "kind": "points",
-            "points": base64(points.as_flattened().iter().flat_map(|v| v.to_le_bytes())),
-            // a light needs no more than seven bits of a direction
-            "normals": base64(normals.as_flattened().iter().map(|v| (v * 127.0).round() as i8 as u8)),
-            "width": width,
-        }),
-        _ => json!({ "kind": "unknown" }),
-    }
-}
-
-fn pose(X: &Pose) -> [f64; 7] {
-    let (q, p) = (X.rotation, X.translation);
-    [q.w, q.x, q.y, q.z, p.x, p.y, p.z]
-}
-
-fn floats(values: impl IntoIterator<Item = f64>) -> String {
-    base64(values.into_iter().flat_map(|v| (v as f32).to_le_bytes()))
-}
-
-fn doubles(values: impl IntoIterator<Item = f64>) -> String {
-    base64(values.into_iter().flat_map(f64::to_le_bytes))
-}
-
-fn base64(bytes: impl IntoIterator<Item = u8>) -> String {
-    STANDARD.encode(bytes.into_iter().collect::<Vec<u8>>())
 }
 
 /// JSON inside a script element: no name can close the element or open a comment.

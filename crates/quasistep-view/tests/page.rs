@@ -295,3 +295,46 @@ fn small_recordings_open() {
         assert!(dom.contains("no &lt;support&gt;"));
     }
 }
+
+/// A page never grows beyond its bound: it shows fewer frames, and fewer dots, and says so.
+#[test]
+fn a_long_recording_is_thinned() {
+    let dir = Scratch::new("thinned");
+    let page = dir.file("view.html");
+    let mut long = push();
+    let contact = long.frames[20].contacts[0].clone();
+    // digits that do not compress
+    let noise = |k: usize, i: usize| (((k * 977 + i) as f64).sin() * 43758.5453).fract();
+    let frame = |k: usize| {
+        let mut frame = long.frames[20].clone();
+        frame.t = k as f64 * 0.1;
+        let noisy = |i: usize| {
+            let p_W = [0, 1, 2].map(|axis| noise(k, 4 * i + axis)).into();
+            let phi = noise(k, 4 * i + 3);
+            quasistep_record::Contact { p_W, force_W: p_W, phi, phi_next: phi, ..contact.clone() }
+        };
+        frame.contacts = (0..200).map(noisy).collect();
+        frame
+    };
+    let later: Vec<_> = (1..8000).map(frame).collect();
+    long.frames.truncate(1);
+    long.frames.extend(later);
+    let left_out = quasistep_view::write_page(&long, &page).unwrap();
+    let size = std::fs::metadata(&page).unwrap().len() as usize;
+    assert!(
+        size <= quasistep_view::MOST_BYTES && size > quasistep_view::MOST_BYTES / 2,
+        "{size} bytes"
+    );
+    let [words] = &left_out[..] else { panic!("{left_out:?}") };
+    assert!(words.starts_with("the page shows every ") && words.ends_with(" step"), "{words}");
+    let shown = dom(&dir, &page, "t=799.9");
+    assert_eq!(attribute(&shown, "data-status"), Some("ready"));
+    assert_eq!(attribute(&shown, "data-time"), Some("799.9"), "the last frame is there");
+    assert!(shown.contains(words), "the page says so");
+
+    let dots = scan(2_000_000, true);
+    let left_out = quasistep_view::write_page(&dots, &page).unwrap();
+    assert!(std::fs::metadata(&page).unwrap().len() as usize <= quasistep_view::MOST_BYTES);
+    assert!(left_out[0].starts_with("the page draws one dot out of "), "{left_out:?}");
+    assert!(quasistep_view::write_page(&push(), &page).unwrap().is_empty());
+}

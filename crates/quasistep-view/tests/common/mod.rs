@@ -3,7 +3,7 @@
 
 use quasistep_math::{Pose, Quat, Vec3};
 use quasistep_record::{
-    Contact, DrawnGeometry, DrawnShape, Finish, Frame, Mode, Recording, ShapeRole,
+    Contact, ContactKey, DrawnGeometry, DrawnShape, Finish, Frame, Mode, Recording, ShapeRole,
 };
 use std::path::{Path, PathBuf};
 
@@ -74,7 +74,7 @@ pub fn push() -> Recording {
         title: "A finger pushes a box </script><b>&".into(),
         time_step: h,
         bodies: names(&["world", "box/body", "finger/tip", "ball/body"]),
-        collision_shapes: vec![],
+        collision_shapes: names(&["world/floor", "box/body/0"]),
         shapes,
         coordinates: names(&[
             "finger.slide",
@@ -146,7 +146,7 @@ fn frame(k: usize, t: f64, half: f64) -> Frame {
                 roll_W: Vec3::ZERO,
                 mode: if push > 0.0 { Mode::Slide } else { Mode::Stick },
                 mu: 0.5,
-                key: None,
+                key: ContactKey { shape_a: 0, shape_b: 1, feature: 0 },
             });
         }
         let touching = push > 0.0;
@@ -163,7 +163,7 @@ fn frame(k: usize, t: f64, half: f64) -> Frame {
             roll_W: Vec3::ZERO,
             mode: if touching { Mode::Stick } else { Mode::Separate },
             mu: 0.5,
-            key: None,
+            key: ContactKey { shape_a: 0, shape_b: 1, feature: 0 },
         });
     }
     let q = turn.to_array();

@@ -1,0 +1,26 @@
+//! Sizes that are more likely a slip than meant.
+
+use crate::failure::Failure;
+use std::io::{IsTerminal, Write};
+
+/// Steps of a run above which the user is asked: an hour at a millisecond a step.
+pub const MANY_STEPS: usize = 3_600_000;
+/// Points of a cloud above which the user is asked: 0.5 GB of memory.
+pub const MANY_POINTS: usize = 10_000_000;
+
+/// Asks whether `count` of `what` are meant if they are more than `many`. Where nobody can answer, it needs `--yes`.
+pub fn confirm(count: usize, many: usize, what: &str, yes: bool) -> Result<(), Failure> {
+    if count <= many || yes {
+        return Ok(());
+    }
+    let size = if count == usize::MAX { "more than 1e19".to_owned() } else { count.to_string() };
+    let refusal = || Failure::usage(format!("{size} {what}; give --yes if that is meant"));
+    if !(std::io::stdin().is_terminal() && std::io::stderr().is_terminal()) {
+        return Err(refusal());
+    }
+    eprint!("{size} {what}: is that meant? [y/N] ");
+    let _ = std::io::stderr().flush();
+    let mut answer = String::new();
+    let read = std::io::stdin().read_line(&mut answer);
+    if read.is_ok() && matches!(answer.trim(), "y" | "Y" | "yes") { Ok(()) } else { Err(refusal()) }
+}

@@ -1,0 +1,559 @@
+//! The file `recording.qsr`, described in the crate documentation: blocks, and the columns in them.
+
+use crate::columns::{Digits, Packer, Unpacker, compress};
+use crate::data::pose_to_array;
+use crate::{
+    Contact, ContactKey, DrawnGeometry, DrawnShape, Finish, Frame, Image, Mode, Paint, RecordError,
+    Recording, ShapeRole, Uniqueness,
+};
+use base64::Engine;
+use base64::engine::general_purpose::STANDARD;
+use flate2::read::ZlibDecoder;
+use quasistep_math::{Pose, Quat, Vec3};
+use serde::{Deserialize, Serialize};
+use std::fs::File;
+use std::io::{self, BufWriter, Read, Write};
+use std::path::Path;
+use std::sync::Arc;
+
+/// First bytes of the file.
+const MAGIC: &[u8; 8] = b"quasirec";
+/// Version of `recording.qsr` that this crate writes and reads.
+pub const VERSION: u32 = 7;
+
+/// Kinds of blocks.
+const HEAD: u8 = b'H';
+const FRAMES: u8 = b'F';
+const EXACT_FRAMES: u8 = b'D';
+const END: u8 = b'E';
+
+/// Frames of a block: enough for columns to be compressed well, few enough to be lost with a run that is killed.
+const FRAMES_OF_BLOCK: usize = 100;
+/// A block ends early where its contacts are this many: some 10 MB before compression.
+const CONTACTS_OF_BLOCK: usize = 100_000;
+/// Most bytes of a block before compression, 1 GiB: what a spoilt length may make a reader set aside.
+const MOST_BYTES: u64 = 1 << 30;
+
+/// All of a recording but its frames and its end.
+#[derive(Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Head {
+    scene: String,
+    title: String,
+    time_step: f64,
+    bodies: Vec<String>,
+    coordinates: Vec<String>,
+    dofs: Vec<String>,
+    commands: Vec<String>,
+    collision_shapes: Vec<String>,
+    /// Pictures that shapes are painted with.
+    images: Vec<HeadImage>,
+    shapes: Vec<HeadShape>,
+}
+
+#[derive(Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct HeadImage {
+    mime: String,
+    /// Base64 of the file.
+    data: String,
+}
+
+#[derive(Serialize, Deserialize)]
+#[serde(rename_all = "snake_case", deny_unknown_fields)]
+enum HeadPaint {
+    Vertices(Vec<[u8; 3]>),
+    Texture {
+        uv: Vec<[f32; 2]>,
+        /// Index of `images`.
+        image: usize,
+    },
+}
+
+#[derive(Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct HeadShape {
+    body: usize,
+    name: String,
+    pose: [f64; 7],
+    geometry: DrawnGeometry,
+    color: [f32; 4],
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    paint: Option<HeadPaint>,
+    role: ShapeRole,
+}
+
+/// What was said of uniqueness in a block, each time that it changed, and which of it of every frame.
+#[derive(Default, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Answers {
+    answers: Vec<Uniqueness>,
+    frames: Vec<Option<usize>>,
+}
+
+/// Writes a recording frame by frame: what was written can be read, whatever becomes of the rest.
+pub struct RecordingWriter<W: Write> {
+    out: W,
+    digits: Digits,
+    /// The recording without frames: what frames are checked against.
+    head: Recording,
+    /// Frames that are in no block yet.
+    waiting: Vec<Frame>,
+    written: usize,
+}
+
+impl<W: Write> RecordingWriter<W> {
+    /// Writes the head; the frames of `recording` are left out.
+    ///
+    /// # Errors
+    ///
+    /// What the writer says; `InvalidInput` if the recording is inconsistent.
+    pub fn new(mut out: W, recording: &Recording, digits: Digits) -> io::Result<Self> {
+        let head = recording.without_frames();
+        head.check().map_err(invalid)?;
+        out.write_all(MAGIC)?;
+        out.write_all(&VERSION.to_le_bytes())?;
+        write_block(&mut out, HEAD, &serde_json::to_vec(&to_head(&head))?)?;
+        Ok(Self { out, digits, head, waiting: Vec::new(), written: 0 })
+    }
+
+    /// Appends a frame.
+    ///
+    /// # Errors
+    ///
+    /// What the writer says; `InvalidInput` if the frame does not fit the head or holds what is no number.
+    pub fn append(&mut self, frame: Frame) -> io::Result<()> {
+        let k = self.written + self.waiting.len();
+        self.head.check_frame(k, &frame).map_err(|e| invalid(format!("frame {k}: {e}")))?;
+        self.waiting.push(frame);
+        let contacts: usize = self.waiting.iter().map(|f| f.contacts.len()).sum();
+        if self.waiting.len() < FRAMES_OF_BLOCK && contacts < CONTACTS_OF_BLOCK {
+            return Ok(());
+        }
+        self.flush()
+    }
+
+    /// Writes all frames that were appended.
+    ///
+    /// # Errors
+    ///
+    /// What the writer says.
+    pub fn flush(&mut self) -> io::Result<()> {
+        if self.waiting.is_empty() {
+            return Ok(());
+        }
+        let kind = match self.digits {
+            Digits::All => EXACT_FRAMES,
+            Digits::Single => FRAMES,
+        };
+        write_block(&mut self.out, kind, &pack(&self.waiting, self.digits)?)?;
+        self.written += self.waiting.len();
+        self.waiting.clear();
+        self.out.flush()
+    }
+
+    /// Writes how the run ended, and returns the writer.
+    ///
+    /// # Errors
+    ///
+    /// What the writer says.
+    pub fn finish(mut self, finish: &Finish) -> io::Result<W> {
+        self.flush()?;
+        write_block(&mut self.out, END, &serde_json::to_vec(finish)?)?;
+        self.out.flush()?;
+        Ok(self.out)
+    }
+}
+
+impl Recording {
+    /// Writes `recording.qsr` at `path`, its contacts in single precision.
+    ///
+    /// # Errors
+    ///
+    /// [`RecordError::Inconsistent`] before anything is written, [`RecordError::Io`] otherwise.
+    pub fn write(&self, path: &Path) -> Result<(), RecordError> {
+        self.check().map_err(|e| RecordError::inconsistent(path, e))?;
+        let file = File::create(path).map_err(|e| RecordError::io(path, e))?;
+        self.write_to(BufWriter::new(file), Digits::Single)
+            .map_err(|e| RecordError::io(path, e))?;
+        Ok(())
+    }
+
+    /// The bytes of a `recording.qsr` that keeps all digits.
+    ///
+    /// # Errors
+    ///
+    /// What does not fit in this recording.
+    pub fn to_bytes(&self) -> Result<Vec<u8>, String> {
+        self.write_to(Vec::new(), Digits::All).map_err(|e| e.to_string())
+    }
+
+    fn write_to<W: Write>(&self, out: W, digits: Digits) -> io::Result<W> {
+        let mut writer = RecordingWriter::new(out, self, digits)?;
+        self.frames.iter().try_for_each(|frame| writer.append(frame.clone()))?;
+        writer.finish(&self.finish)
+    }
+
+    /// Reads a `recording.qsr`. One that was cut off is read up to its last whole block, and says so in its
+    /// [`finish`](Recording::finish).
+    ///
+    /// # Errors
+    ///
+    /// Every variant of [`RecordError`]; each names the file and what was seen.
+    pub fn read(path: &Path) -> Result<Self, RecordError> {
+        let bytes = std::fs::read(path).map_err(|e| RecordError::io(path, e))?;
+        Self::from_bytes(&bytes, path)
+    }
+
+    /// Reads the bytes of a `recording.qsr`; `path` is named in complaints.
+    ///
+    /// # Errors
+    ///
+    /// As [`Recording::read`].
+    pub fn from_bytes(bytes: &[u8], path: &Path) -> Result<Self, RecordError> {
+        let malformed = |problem: String| RecordError::malformed(path, &problem);
+        let mut rest = bytes;
+        if take(&mut rest, MAGIC.len()) != Some(MAGIC) {
+            return Err(malformed(format!(
+                "it does not begin with `{}`",
+                String::from_utf8_lossy(MAGIC)
+            )));
+        }
+        let version = take(&mut rest, 4).and_then(|b| b.try_into().ok()).map(u32::from_le_bytes);
+        let version = version.ok_or_else(|| malformed("it ends in its version".into()))?;
+        if version != VERSION {
+            let (got, want) = (version.into(), VERSION.into());
+            return Err(RecordError::Version { file: path.to_owned(), got, want });
+        }
+        let mut recording: Option<Recording> = None;
+        loop {
+            let at = bytes.len() - rest.len();
+            let here = |problem: String| malformed(format!("block at byte {at}: {problem}"));
+            let Some(block) = next_block(&mut rest).map_err(here)? else { break };
+            match (block.kind, &mut recording) {
+                (HEAD, None) => {
+                    let head = serde_json::from_slice(&block.bytes);
+                    let head = head.map_err(|e| here(e.to_string()))?;
+                    recording = Some(from_head(head).map_err(here)?);
+                }
+                (kind @ (FRAMES | EXACT_FRAMES), Some(known)) => {
+                    let digits = if kind == FRAMES { Digits::Single } else { Digits::All };
+                    let frames = unpack(&block.bytes, digits, known).map_err(here)?;
+                    known.frames.extend(frames);
+                }
+                (END, Some(known)) => {
+                    let finish = serde_json::from_slice(&block.bytes);
+                    known.finish = finish.map_err(|e| here(e.to_string()))?;
+                }
+                (kind, _) => {
+                    return Err(here(format!(
+                        "kind `{}` is not expected here",
+                        kind.escape_ascii()
+                    )));
+                }
+            }
+        }
+        let recording = recording.ok_or_else(|| malformed("it ends in its head".into()))?;
+        recording.check().map_err(|e| RecordError::inconsistent(path, e))?;
+        Ok(recording)
+    }
+
+    /// What is drawn, as JSON: the list `shapes` of the head of its file, without pictures.
+    ///
+    /// # Errors
+    ///
+    /// What does not fit in this recording.
+    pub fn drawn_json(&self) -> Result<String, String> {
+        self.check()?;
+        let shapes = to_head(&self.without_frames()).shapes;
+        serde_json::to_string(&shapes).map_err(|e| e.to_string())
+    }
+
+    /// The same without its frames.
+    pub(crate) fn without_frames(&self) -> Self {
+        Self {
+            scene: self.scene.clone(),
+            title: self.title.clone(),
+            time_step: self.time_step,
+            bodies: self.bodies.clone(),
+            collision_shapes: self.collision_shapes.clone(),
+            shapes: self.shapes.clone(),
+            coordinates: self.coordinates.clone(),
+            dofs: self.dofs.clone(),
+            commands: self.commands.clone(),
+            frames: Vec::new(),
+            finish: self.finish.clone(),
+        }
+    }
+}
+
+fn invalid(problem: impl ToString) -> io::Error {
+    io::Error::new(io::ErrorKind::InvalidInput, problem.to_string())
+}
+
+fn take<'a>(rest: &mut &'a [u8], n: usize) -> Option<&'a [u8]> {
+    let (first, others) = rest.split_at_checked(n)?;
+    *rest = others;
+    Some(first)
+}
+
+struct Block {
+    kind: u8,
+    bytes: Vec<u8>,
+}
+
+/// Kind, length before and after compression, bytes.
+fn write_block(out: &mut impl Write, kind: u8, bytes: &[u8]) -> io::Result<()> {
+    let packed = compress(bytes)?;
+    out.write_all(&[kind])?;
+    for length in [bytes.len(), packed.len()] {
+        out.write_all(&(length as u64).to_le_bytes())?;
+    }
+    out.write_all(&packed)
+}
+
+/// The next block; `None` at the end, or where the last one is cut short.
+fn next_block(rest: &mut &[u8]) -> Result<Option<Block>, String> {
+    let mut head = *rest;
+    let Some(&[kind]) = take(&mut head, 1) else { return Ok(None) };
+    let mut length = || take(&mut head, 8).and_then(|b| b.try_into().ok()).map(u64::from_le_bytes);
+    let (Some(length), Some(packed)) = (length(), length()) else { return Ok(None) };
+    if length > MOST_BYTES {
+        return Err(format!("{length} bytes; at most {MOST_BYTES} are read"));
+    }
+    let Some(packed) = take(&mut head, usize::try_from(packed).unwrap_or(usize::MAX)) else {
+        return Ok(None);
+    };
+    let mut bytes = Vec::new();
+    // one byte more than was said shows that it was said wrongly
+    let read = ZlibDecoder::new(packed).take(length + 1).read_to_end(&mut bytes);
+    read.map_err(|e| format!("it is spoilt: {e}"))?;
+    if bytes.len() as u64 != length {
+        return Err(format!("it is spoilt: not the {length} bytes that it says"));
+    }
+    *rest = head;
+    Ok(Some(Block { kind, bytes }))
+}
+
+/// A block of frames: their number, columns of the frames, columns of their contacts, what was said of uniqueness.
+fn pack(frames: &[Frame], digits: Digits) -> io::Result<Vec<u8>> {
+    let mut out = Packer::default();
+    out.words(std::iter::once(frames.len()));
+    out.doubles(frames.iter().map(|f| f.t));
+    out.doubles(frames.iter().flat_map(|f| f.X_WB.iter().flat_map(pose_to_array)));
+    out.doubles(frames.iter().flat_map(|f| f.q.iter().copied()));
+    out.doubles(frames.iter().flat_map(|f| f.v.iter().copied()));
+    out.doubles(frames.iter().flat_map(|f| f.q_cmd.iter().copied()));
+    out.doubles(frames.iter().flat_map(|f| f.effort.iter().copied()));
+    out.words(frames.iter().map(|f| f.contacts.len()));
+    let contacts = || frames.iter().flat_map(|f| &f.contacts);
+    out.words(contacts().map(|c| c.a));
+    out.words(contacts().map(|c| c.b));
+    out.words(contacts().map(|c| c.key.shape_a));
+    out.words(contacts().map(|c| c.key.shape_b));
+    out.words(contacts().map(|c| c.key.feature as usize));
+    out.words(contacts().map(|c| c.mode as usize));
+    let vectors: [fn(&Contact) -> Vec3; 4] = [|c| c.p_W, |c| c.n_AB_W, |c| c.force_W, |c| c.roll_W];
+    for vector in vectors {
+        out.reals(digits, contacts().flat_map(|c| vector(c).to_array()));
+    }
+    let numbers: [fn(&Contact) -> f64; 5] =
+        [|c| c.phi, |c| c.phi_next, |c| c.normal_force, |c| c.spin, |c| c.mu];
+    for number in numbers {
+        out.reals(digits, contacts().map(number));
+    }
+    if frames.iter().any(|f| f.uniqueness.is_some()) {
+        let mut said = Answers::default();
+        for frame in frames {
+            if let Some(answer) = &frame.uniqueness
+                && said.answers.last() != Some(answer)
+            {
+                said.answers.push(answer.clone());
+            }
+            said.frames.push(frame.uniqueness.as_ref().map(|_| said.answers.len() - 1));
+        }
+        serde_json::to_writer(out.text(), &said)?;
+    }
+    Ok(out.into_bytes())
+}
+
+/// The frames of a block that follows the frames of `known`.
+fn unpack(bytes: &[u8], digits: Digits, known: &Recording) -> Result<Vec<Frame>, String> {
+    let mut from = Unpacker::new(bytes);
+    let n = from.words(1)?[0];
+    // frame 0 ends no step
+    let n_steps = if known.frames.is_empty() { n.saturating_sub(1) } else { n };
+    let per = |count: usize, each: usize| count.saturating_mul(each);
+    let (n_b, n_q) = (known.bodies.len(), known.coordinates.len());
+    let (n_v, n_cmd) = (known.dofs.len(), known.commands.len());
+    let t = from.doubles(n)?;
+    let poses = from.doubles(per(n, per(n_b, 7)))?;
+    let q = from.doubles(per(n, n_q))?;
+    let v = from.doubles(per(n, n_v))?;
+    let q_cmd = from.doubles(per(n_steps, n_cmd))?;
+    let effort = from.doubles(per(n_steps, n_cmd))?;
+    let n_contacts = from.words(n)?;
+    let total = n_contacts.iter().fold(0_usize, |sum, k| sum.saturating_add(*k));
+    let [a, b, shape_a, shape_b, feature, mode] = columns(|| from.words(total))?;
+    let [p, normal, force, roll] = columns(|| from.reals(digits, per(total, 3)))?;
+    let [phi, phi_next, normal_force, spin, mu] = columns(|| from.reals(digits, total))?;
+    let said: Answers = match from.rest() {
+        [] => Answers::default(),
+        text => serde_json::from_slice(text).map_err(|e| format!("uniqueness: {e}"))?,
+    };
+    let answer = |i: usize| match said.frames.get(i).copied().flatten() {
+        Some(k) => said
+            .answers
+            .get(k)
+            .cloned()
+            .map(Some)
+            .ok_or_else(|| format!("frame {i} speaks of answer {k} of {}", said.answers.len())),
+        None => Ok(None),
+    };
+    let mut contacts = (0..total).map(|j| {
+        Ok::<_, String>(Contact {
+            a: a[j],
+            b: b[j],
+            p_W: vector(&p, j),
+            n_AB_W: vector(&normal, j),
+            phi: phi[j],
+            phi_next: phi_next[j],
+            normal_force: normal_force[j],
+            force_W: vector(&force, j),
+            spin: spin[j],
+            roll_W: vector(&roll, j),
+            mode: *Mode::ALL
+                .get(mode[j])
+                .ok_or_else(|| format!("contact mode {}; valid are 0, 1, 2", mode[j]))?,
+            mu: mu[j],
+            key: ContactKey {
+                shape_a: shape_a[j],
+                shape_b: shape_b[j],
+                feature: feature[j] as u32,
+            },
+        })
+    });
+    let mut frames = Vec::with_capacity(n);
+    for i in 0..n {
+        let step = (i + n_steps).checked_sub(n);
+        let row = step.map_or(0..0, |k| k * n_cmd..(k + 1) * n_cmd);
+        let (poses, _) = poses[7 * n_b * i..7 * n_b * (i + 1)].as_chunks::<7>();
+        frames.push(Frame {
+            t: t[i],
+            X_WB: poses.iter().map(array_to_pose).collect(),
+            q: q[n_q * i..n_q * (i + 1)].to_vec(),
+            v: v[n_v * i..n_v * (i + 1)].to_vec(),
+            q_cmd: q_cmd[row.clone()].to_vec(),
+            effort: effort[row].to_vec(),
+            contacts: contacts.by_ref().take(n_contacts[i]).collect::<Result<_, _>>()?,
+            uniqueness: answer(i)?,
+        });
+    }
+    Ok(frames)
+}
+
+/// Several columns of one kind, one after another.
+fn columns<T, const N: usize>(
+    mut next: impl FnMut() -> Result<Vec<T>, String>,
+) -> Result<[Vec<T>; N], String> {
+    let mut all = [const { Vec::new() }; N];
+    for column in &mut all {
+        *column = next()?;
+    }
+    Ok(all)
+}
+
+fn to_head(r: &Recording) -> Head {
+    let mut images: Vec<Arc<Image>> = Vec::new();
+    let mut paint = |paint: &Paint| match paint {
+        Paint::Vertices(colors) => HeadPaint::Vertices(colors.clone()),
+        Paint::Texture { uv, image } => {
+            let known = images.iter().position(|known| known == image);
+            let index = known.unwrap_or_else(|| {
+                images.push(image.clone());
+                images.len() - 1
+            });
+            HeadPaint::Texture { uv: uv.clone(), image: index }
+        }
+    };
+    let shapes = r
+        .shapes
+        .iter()
+        .map(|s| HeadShape {
+            body: s.body,
+            name: s.name.clone(),
+            pose: pose_to_array(&s.X_BG),
+            geometry: s.geometry.clone(),
+            color: s.color,
+            paint: s.paint.as_ref().map(&mut paint),
+            role: s.role,
+        })
+        .collect();
+    Head {
+        scene: r.scene.clone(),
+        title: r.title.clone(),
+        time_step: r.time_step,
+        bodies: r.bodies.clone(),
+        coordinates: r.coordinates.clone(),
+        dofs: r.dofs.clone(),
+        commands: r.commands.clone(),
+        collision_shapes: r.collision_shapes.clone(),
+        images: images
+            .iter()
+            .map(|i| HeadImage { mime: i.mime.clone(), data: STANDARD.encode(&i.bytes) })
+            .collect(),
+        shapes,
+    }
+}
+
+/// The recording of a head, without frames, as if it were cut off there.
+fn from_head(head: Head) -> Result<Recording, String> {
+    let images: Vec<Arc<Image>> = head
+        .images
+        .into_iter()
+        .enumerate()
+        .map(|(k, HeadImage { mime, data })| match STANDARD.decode(data) {
+            Ok(bytes) => Ok(Arc::new(Image { mime, bytes })),
+            Err(e) => Err(format!("image {k} is no base64: {e}")),
+        })
+        .collect::<Result<_, _>>()?;
+    let paint = |paint: HeadPaint| match paint {
+        HeadPaint::Vertices(colors) => Ok(Paint::Vertices(colors)),
+        HeadPaint::Texture { uv, image } => match images.get(image) {
+            Some(image) => Ok(Paint::Texture { uv, image: image.clone() }),
+            None => Err(format!("a shape is painted with image {image} of {}", images.len())),
+        },
+    };
+    let shape = |s: HeadShape| {
+        Ok(DrawnShape {
+            body: s.body,
+            name: s.name,
+            X_BG: array_to_pose(&s.pose),
+            geometry: s.geometry,
+            color: s.color,
+            paint: s.paint.map(paint).transpose()?,
+            role: s.role,
+        })
+    };
+    Ok(Recording {
+        scene: head.scene,
+        title: head.title,
+        time_step: head.time_step,
+        bodies: head.bodies,
+        collision_shapes: head.collision_shapes,
+        shapes: head.shapes.into_iter().map(shape).collect::<Result<_, String>>()?,
+        coordinates: head.coordinates,
+        dofs: head.dofs,
+        commands: head.commands,
+        frames: Vec::new(),
+        finish: Finish::Stopped { reason: "the recording is cut off here".into() },
+    })
+}
+
+fn vector(column: &[f64], i: usize) -> Vec3 {
+    Vec3::new(column[3 * i], column[3 * i + 1], column[3 * i + 2])
+}
+
+fn array_to_pose(a: &[f64; 7]) -> Pose {
+    Pose::new(Quat::new(a[0], a[1], a[2], a[3]), Vec3::new(a[4], a[5], a[6]))
+}
