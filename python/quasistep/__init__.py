@@ -63,6 +63,7 @@ from .errors import (
 from .kinematics import FramePath, Reached
 from .lcs import Lcs, LcsContact
 from .names import Names
+from .recorded import RecordedRun, read_run
 from .run import Run
 from .system import System
 
@@ -99,6 +100,7 @@ __all__ = [
     "ProblemError",
     "QuasistepError",
     "Reached",
+    "RecordedRun",
     "Run",
     "SLIP_SPEED_THRESHOLD",
     "SceneError",
@@ -126,6 +128,7 @@ __all__ = [
     "loads",
     "mesh",
     "points",
+    "read_run",
     "read_sweep",
     "slide",
     "sphere",

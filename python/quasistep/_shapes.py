@@ -28,6 +28,8 @@ def shaped(
     what: str, array: ArrayLike, shape: tuple[int | None, ...], broadcast: bool = False
 ) -> Array:
     """The array, if it has this shape, or one dimension fewer where one stands for all samples."""
+    if np.iscomplexobj(array):
+        raise TypeError(f"`{what}` is complex; give real numbers")
     values = np.ascontiguousarray(array, dtype=float)
     wanted = [shape, shape[1:]] if broadcast else [shape]
     for want in wanted:
@@ -37,3 +39,10 @@ def shaped(
             return values
     words = " or ".join(str(tuple("any" if w is None else w for w in want)) for want in wanted)
     raise ValueError(f"`{what}` has shape {values.shape}; this system wants {words}")
+
+
+def checked_threads(threads: int | None) -> int | None:
+    """The number of threads, if it is one."""
+    if threads is None or (isinstance(threads, int) and not isinstance(threads, bool) and threads > 0):
+        return threads
+    raise ValueError(f"threads is {threads!r}; give a whole number from 1 on, or None for one on each core")

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from ._yaml import changes
+from .errors import SceneError
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -100,9 +101,12 @@ class BatchReport:
 
 def finish(q: Array, rest: dict[str, Any], report: bool) -> Any:
     """The answer of a batch: its array, with its report if asked for."""
+    errors = rest["errors"]
+    # a key that fits nothing is a slip, not the answer of a sample
+    if errors and len(errors) == len(q) and all(isinstance(e, SceneError) for e in errors.values()):
+        raise errors[0]
     if report:
         return q, BatchReport(rest)
-    errors = rest["errors"]
     if errors:
         first, error = next(iter(errors.items()))
         text = f"{len(errors)} of {len(q)} samples ended early, their rows are NaN; sample {first}: {error}"

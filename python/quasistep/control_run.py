@@ -173,13 +173,17 @@ class ControlRun(Pictured):
         """
         return dict(self._data["figures"])
 
-    def save(self, dir: str | os.PathLike[str]) -> list[Path]:
+    def save(
+        self, dir: str | os.PathLike[str], *, csv: bool = False, every: int = 1, page: bool = True
+    ) -> list[Path]:
         """Writes mpc.csv, its plots, and the files of a run.
 
         Parameters
         ----------
         dir : path
             Folder, made if it is missing.
+        csv, every, page
+            As for :meth:`Run.save`.
 
         Returns
         -------
@@ -195,7 +199,7 @@ class ControlRun(Pictured):
         'mpc.csv'
         """
         folder = Path(dir)
-        rest = [Path(file) for file in self.recording.save(os.fspath(dir))]
+        rest = [Path(file) for file in self.recording.save(os.fspath(dir), csv, every, page)]
         table = folder / "mpc.csv"
         table.write_text(self.csv, encoding="utf-8")
         plots = []

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 
 from . import _core
-from ._shapes import count, shaped
+from ._shapes import checked_threads, count, shaped
 from .control_run import PlannedSystem
 from .names import Names
 
@@ -514,7 +514,7 @@ class DifferentiableSystem(PlannedSystem):
         if weights is not None:
             weights = shaped("weights", weights, (n, self.n_v))
         out = _core.differentiate_batch(
-            self, Q, U, V, n, t, h, wrenches, params, _kappa(mode), weights, threads, progress
+            self, Q, U, V, n, t, h, wrenches, params, _kappa(mode), weights, checked_threads(threads), progress
         )
         rows = (n,) if weights is not None else (n, self.n_v)
         return DerivativesBatch(

@@ -52,7 +52,7 @@ class SceneError(QuasistepError, ValueError):
     ...     qs.load("scenes/pinch.yml", set={"step.size": -1})
     ... except qs.SceneError as error:
     ...     print(error)
-    --set step.size: -1 was seen; it must be > 0 s
+    set["step.size"]: -1 was seen; it must be > 0 s
     """
 
     file: str

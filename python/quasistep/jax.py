@@ -30,7 +30,10 @@ def step(
     t: float = 0.0,
     params: StepParams | None = None,
 ) -> Any:
-    """One step as a differentiable function of JAX arrays: under ``grad``, ``vjp``, ``jit``, ``vmap``, ``scan``.
+    """One step as a differentiable function of JAX arrays: under ``grad``, ``jacrev``, ``hessian``, ``jit``, ``vmap``, ``scan``.
+
+    First derivatives are the step's own; second ones (``jax.hessian``) are central differences of them, good to
+    some 1e-6 where no contact changes its mode. Forward mode alone (``jacfwd``) is not there: use ``jacrev``.
 
     Parameters
     ----------
@@ -84,17 +87,41 @@ def step(
         by_q, by_u = function.backward(q, u, g)
         return by_q.astype(q.dtype), by_u.astype(u.dtype)
 
-    @jax.custom_vjp
-    def one(q: Any, u: Any) -> Any:
+    @jax.custom_jvp
+    def taken(q: Any, u: Any) -> Any:
         shape = np.broadcast_shapes(q.shape[:-1], u.shape[:-1])
         return call(forward, like((*shape, q.shape[-1]), q.dtype), q, u)
 
+    @taken.defjvp
+    def taken_jvp(at: Any, by: Any) -> Any:
+        def change(q: Any, u: Any, dq: Any, du: Any) -> Any:
+            return function.forward_change(q, u, dq, du).astype(q.dtype)
+
+        q_next = taken(*at)
+        return q_next, call(change, like(q_next.shape, q_next.dtype), *at, *by)
+
+    @jax.custom_jvp
+    def gradient(q: Any, u: Any, g: Any) -> Any:
+        return call(backward, (like(q.shape, q.dtype), like(u.shape, u.dtype)), q, u, g)
+
+    @gradient.defjvp
+    def gradient_jvp(at: Any, by: Any) -> Any:
+        def change(*arrays: Any) -> Any:
+            by_q, by_u = function.backward_change(*(np.asarray(x, dtype=float) for x in arrays))
+            return by_q.astype(arrays[0].dtype), by_u.astype(arrays[1].dtype)
+
+        q, u, _ = at
+        return gradient(*at), call(change, (like(q.shape, q.dtype), like(u.shape, u.dtype)), *at, *by)
+
+    @jax.custom_vjp
+    def one(q: Any, u: Any) -> Any:
+        return taken(q, u)
+
     def one_forward(q: Any, u: Any) -> Any:
-        return one(q, u), (q, u)
+        return taken(q, u), (q, u)
 
     def one_backward(kept: Any, g: Any) -> Any:
-        shapes = tuple(like(x.shape, x.dtype) for x in kept)
-        return call(backward, shapes, *kept, g)
+        return gradient(*kept, g)
 
     one.defvjp(one_forward, one_backward)
     return one(jax.numpy.asarray(q), jax.numpy.asarray(u))

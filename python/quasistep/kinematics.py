@@ -409,6 +409,8 @@ class KinematicSystem(NamedSystem):
 
     def _rows(self, what: str, array: ArrayLike, n: int) -> Array:
         """The array, whose last dimension must be `n`."""
+        if np.iscomplexobj(array):
+            raise TypeError(f"`{what}` is complex; give real numbers")
         values = np.ascontiguousarray(array, dtype=float)
         if values.ndim == 0 or values.shape[-1] != n:
             raise ValueError(f"`{what}` has shape {values.shape}; this system wants (..., {n})")

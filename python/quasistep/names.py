@@ -101,6 +101,30 @@ class Names(tuple[str, ...]):
         return Names, (tuple(self),)
 
 
+class BodyNames(Names):
+    """Names of bodies; a model stands for its body of the same name, or its only one.
+
+    Examples
+    --------
+    >>> bodies = qs.load("scenes/planar_push.yml").bodies
+    >>> bodies.index("box") == bodies.index("box/box")
+    True
+    """
+
+    __slots__ = ()
+
+    def index(self, name: Any, start: SupportsIndex = 0, stop: SupportsIndex | None = None, /) -> int:
+        """Place of a name, ``model/link``, or of the model of one body."""
+        if isinstance(name, str) and "/" not in name and name not in self:
+            own = [body for body in self if body.startswith(name + "/")]
+            if len(own) == 1 or f"{name}/{name}" in own:
+                name = f"{name}/{name}" if f"{name}/{name}" in own else own[0]
+        return super().index(name, start, len(self) if stop is None else stop)
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return BodyNames, (tuple(self),)
+
+
 class NamedSystem(_core.System):
     """The names of a system: the part of :class:`System` that goes between names and places."""
 
@@ -131,9 +155,9 @@ class NamedSystem(_core.System):
         return Names(self._name_lists["efforts"])
 
     @cached_property
-    def bodies(self) -> Names:
+    def bodies(self) -> BodyNames:
         """Names of the bodies, ``model/link``; the world first."""
-        return Names(self._name_lists["bodies"])
+        return BodyNames(self._name_lists["bodies"])
 
     @cached_property
     def shapes(self) -> Names:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import io
 import os
 from functools import cached_property
 from pathlib import Path
@@ -20,6 +21,7 @@ if TYPE_CHECKING:
     from ._records import Uniqueness
     from ._types import Array
     from .errors import StepError
+    from .names import Names
     from .system import System
 
 
@@ -52,9 +54,9 @@ class Pictured:
         >>> run.show()                                     # doctest: +SKIP
         """
         if _in_notebook():
-            from IPython.display import HTML, display
+            from IPython.display import display
 
-            return display(HTML(self._repr_html_()))
+            return display(self)
         import tempfile
         import webbrowser
 
@@ -228,7 +230,7 @@ class Run(Pictured):
         Parameters
         ----------
         a, b : str
-            Bodies, ``model/link``, or patterns in which ``*`` stands for any text.
+            Bodies, ``model/link``, models of one body, or patterns in which ``*`` stands for any text.
 
         Returns
         -------
@@ -241,20 +243,23 @@ class Run(Pictured):
         >>> len(run.contacts_of("gripper/*", "ball/ball"))
         70
         """
-        first = self.system.bodies.indices(a)
-        second = self.system.bodies.indices(b)
-        A, B = self.contacts["a"], self.contacts["b"]
-        one = np.isin(A, first) & np.isin(B, second)
-        other = np.isin(A, second) & np.isin(B, first)
-        return self.contacts[one | other]
+        return between(self.contacts, self.system.bodies, a, b)
 
-    def save(self, dir: str | os.PathLike[str]) -> list[Path]:
-        """Writes the files of a run: states.csv, contacts.csv, recording.json, view.html, plots.
+    def save(
+        self, dir: str | os.PathLike[str], *, csv: bool = False, every: int = 1, page: bool = True
+    ) -> list[Path]:
+        """Writes the files of a run: recording.qsr, view.html, plots; tables if asked for.
 
         Parameters
         ----------
         dir : path
-            Folder, made if it is missing. ``quasistep view`` reads it.
+            Folder, made if it is missing. ``quasistep view`` and :func:`read_run` read it.
+        csv : bool
+            Also write states.csv and contacts.csv.
+        every : int
+            Keep every n-th step, and the last one.
+        page : bool
+            Write the 3-D page.
 
         Returns
         -------
@@ -265,11 +270,13 @@ class Run(Pictured):
         >>> import tempfile
         >>> run = qs.load("scenes/gripper_2d.yml").simulate()
         >>> with tempfile.TemporaryDirectory() as dir:
-        ...     files = run.save(dir)
-        >>> files[1].name
-        'states.csv'
+        ...     files = run.save(dir, csv=True, page=False)
+        >>> [file.name for file in files[:3]]
+        ['recording.qsr', 'states.csv', 'contacts.csv']
         """
-        return [Path(file) for file in self.recording.save(os.fspath(dir))]
+        if every < 1:
+            raise ValueError(f"every is {every!r}; give a whole number from 1 on")
+        return [Path(file) for file in self.recording.save(os.fspath(dir), csv, every, page)]
 
     def plot(self, coordinates: str | Iterable[str] | None = None) -> Any:
         """Draws coordinates, drive forces and normal forces over time with matplotlib.
@@ -282,6 +289,7 @@ class Run(Pictured):
         Returns
         -------
         matplotlib.figure.Figure
+            A notebook shows it below the cell.
 
         Raises
         ------
@@ -301,7 +309,15 @@ class Run(Pictured):
             raise ImportError("run.plot() needs matplotlib: pip install matplotlib") from error
         if coordinates is None:
             coordinates = self.system.commands or self.system.coordinates
-        figure = Figure(figsize=(8, 8), layout="constrained")
+        class Shown(Figure):
+            """A figure that a notebook shows, with pyplot or without."""
+
+            def _repr_png_(self) -> bytes:
+                picture = io.BytesIO()
+                self.savefig(picture, format="png")
+                return picture.getvalue()
+
+        figure = Shown(figsize=(8, 8), layout="constrained")
         top, middle, bottom = figure.subplots(3, 1, sharex=True)
         for i in self.system.coordinates.indices(coordinates):
             top.plot(self.t, self.q[:, i], label=self.system.coordinates[i])
@@ -357,6 +373,15 @@ class Run(Pictured):
         from ._rerun import send
 
         return send(self, path)
+
+
+def between(contacts: NDArray[np.void], bodies: Names, a: str, b: str) -> NDArray[np.void]:
+    """Contacts of two bodies, whichever of them is A."""
+    first, second = bodies.indices(a), bodies.indices(b)
+    A, B = contacts["a"], contacts["b"]
+    one = np.isin(A, first) & np.isin(B, second)
+    other = np.isin(A, second) & np.isin(B, first)
+    return contacts[one | other]
 
 
 def _widen(axes: Any) -> None:

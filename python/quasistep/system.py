@@ -8,7 +8,7 @@ import numpy as np
 
 from . import _core
 from ._records import HeldWrench, Uniqueness, Wrench
-from ._shapes import count, shaped
+from ._shapes import checked_threads, count, shaped
 from ._yaml import changes
 from .batch import finish, varied
 from .derivatives import DifferentiableSystem
@@ -157,8 +157,8 @@ class System(KinematicSystem, DifferentiableSystem):
         """
         if on_error not in ("raise", "stop"):
             raise ValueError(f"on_error is {on_error!r}; give 'raise' or 'stop'")
-        if duration is not None and not 0 < duration < np.inf:
-            raise ValueError(f"duration is {duration}; it must be > 0 s")
+        if duration is not None and not (isinstance(duration, (int, float, np.number)) and 0 < duration < np.inf):
+            raise ValueError(f"duration is {duration!r}; it must be a number > 0, in s")
         n_steps = None
         if U is None:
             if V is not None:
@@ -250,6 +250,7 @@ class System(KinematicSystem, DifferentiableSystem):
         >>> bool((np.diff(Q1[:, system.coordinates.index("box.x")]) < 0).all())
         True
         """
+        threads = checked_threads(threads)
         changes, n_varied = varied(vary)
         n = count({2: [Q, U, V, velocity]}, n_varied)
         velocity = self._velocities(velocity, n)
@@ -314,6 +315,7 @@ class System(KinematicSystem, DifferentiableSystem):
         if keep not in ("all", "last"):
             raise ValueError(f"keep is {keep!r}; give 'all' or 'last'")
         start = self.q0 if q0 is None else q0
+        threads = checked_threads(threads)
         changes, n_varied = varied(vary)
         n = count({2: [start, velocity], 3: [U, V]}, n_varied)
         velocity = self._velocities(velocity, n)

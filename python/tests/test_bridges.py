@@ -82,6 +82,27 @@ class TestJax:
             want = (end(moved[0]) - end(moved[1])) / (2 * eps)
             np.testing.assert_allclose(gradient[k, 0], want, atol=1e-6)
 
+    @pytest.mark.parametrize("mode", ["exact", qs.Smooth(1e-3)])
+    def test_hessian_is_a_difference_of_gradients(self, push, pushed, mode):
+        import jax
+        import jax.numpy as jnp
+
+        from quasistep.jax import step
+
+        q, u = pushed
+        box = push.coordinates.index("box.x")
+
+        def cost(u):
+            return (step(push, jnp.array(q), u, mode=mode)[box] - 0.1) ** 2 + jnp.sum(u**2)
+
+        hessian = jax.hessian(cost)(jnp.array(u))
+        assert hessian.shape == (2, 2)
+        eps = 1e-4
+        slope = jax.grad(cost)
+        want = [(slope(u + eps * e) - slope(u - eps * e)) / (2 * eps) for e in np.eye(2)]
+        np.testing.assert_allclose(hessian, want, rtol=1e-4, atol=1e-6)
+        np.testing.assert_allclose(hessian, hessian.T, atol=1e-6)
+
     def test_vmap_is_a_batch(self, push, pushed):
         import jax
         import jax.numpy as jnp

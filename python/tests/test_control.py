@@ -152,7 +152,7 @@ def test_closed_loop_reaches_its_goal(hand):
 
 def test_closed_loop_has_the_files_of_the_command_line(point_robot, tmp_path):
     run = point_robot.with_({"mpc.steps": 4}).control()
-    names = {path.name for path in run.save(tmp_path)}
+    names = {path.name for path in run.save(tmp_path, csv=True)}
     assert {"mpc.csv", "states.csv", "impulses.svg", "cost.svg"} <= names
     header, *rows = (tmp_path / "mpc.csv").read_text().splitlines()
     assert header.split(",") == list(run.columns) and len(rows) == 4

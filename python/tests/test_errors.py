@@ -94,7 +94,7 @@ def test_shapes_are_named(push):
         push.simulate(np.zeros((3, 4)))
     with pytest.raises(ValueError, match="`Q` has shape"):
         push.step_batch(np.zeros((3, 4)), push.commanded(push.q0))
-    with pytest.raises(ValueError, match="duration is nan; it must be > 0 s"):
+    with pytest.raises(ValueError, match="duration is nan; it must be a number > 0"):
         push.simulate(duration=np.nan)
     with pytest.raises(ValueError, match="U and duration were given"):
         push.simulate(np.zeros((3, 2)), duration=1.0)

@@ -47,7 +47,7 @@ def test_step_size_of_a_call(push):
 
 def test_files_of_a_run(gripper, tmp_path):
     run = gripper.simulate()
-    files = {path.name for path in run.save(tmp_path)}
+    files = {path.name for path in run.save(tmp_path, csv=True)}
     assert {"states.csv", "contacts.csv", "recording.qsr"} <= files
     with open(tmp_path / "states.csv") as file:
         rows = list(csv.reader(file))

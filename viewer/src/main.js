@@ -257,4 +257,6 @@ window.quasistep = {
   ready: true, nFrames: run.nFrames, setTime(t) { setTime(t); draw(); }, time: () => time,
   play: () => setPlaying(true), pause: () => setPlaying(false),
 };
+// ms since the page was opened
+status.drawn = String(Math.round(performance.now()));
 status.status = scene ? "ready" : "no-webgl";

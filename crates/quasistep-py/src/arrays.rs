@@ -1,17 +1,42 @@
 //! Arrays in and out.
 
-use numpy::{AllowTypeChange, PyArrayLikeDyn};
+use numpy::{AllowTypeChange, PyArrayLikeDyn, PyUntypedArrayMethods};
+use pyo3::exceptions::{PyTypeError, PyValueError};
 use pyo3::prelude::*;
+use pyo3::types::PyTuple;
 use quasistep_math::Pose;
 
-/// Anything that numpy reads as numbers.
-pub type Array<'py> = PyArrayLikeDyn<'py, f64, AllowTypeChange>;
+/// Anything that numpy reads as real numbers.
+pub struct Array<'py>(PyArrayLikeDyn<'py, f64, AllowTypeChange>);
+
+impl<'a, 'py> FromPyObject<'a, 'py> for Array<'py> {
+    type Error = PyErr;
+
+    fn extract(object: Borrowed<'a, 'py, PyAny>) -> PyResult<Self> {
+        // numpy would drop the imaginary parts
+        let py = object.py();
+        if py.import("numpy")?.call_method1("iscomplexobj", (object,))?.is_truthy()? {
+            return Err(PyTypeError::new_err("complex numbers were seen; give real ones"));
+        }
+        Ok(Self(object.extract()?))
+    }
+}
 
 /// What `__reduce__` gives to pickle: how to make an object again, and from what.
 pub type Reduced<'py, T> = (Bound<'py, PyAny>, (T,));
 
+/// The numbers of an argument that is one vector.
+pub fn vector(what: &str, array: &Array<'_>) -> PyResult<Vec<f64>> {
+    let shape = array.0.shape();
+    if let [_] = shape {
+        return Ok(flat(array));
+    }
+    let shape = PyTuple::new(array.0.py(), shape)?.repr()?;
+    Err(PyValueError::new_err(format!("`{what}` has shape {shape}; it must be one vector")))
+}
+
 /// Its numbers, the last index fastest.
-pub fn flat(array: &Array<'_>) -> Vec<f64> {
+pub fn flat(Array(array): &Array<'_>) -> Vec<f64> {
     match array.as_slice() {
         Ok(slice) => slice.to_vec(),
         Err(_) => array.as_array().iter().copied().collect(),

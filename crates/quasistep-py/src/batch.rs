@@ -6,7 +6,7 @@ use crate::params::StepParams;
 use crate::records::{self, Of};
 use crate::report::{StepReport, WarmStart};
 use crate::run::Watch;
-use crate::system::{System, WrenchArgument};
+use crate::system::{System, Wrenches};
 use numpy::PyArray1;
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
@@ -30,7 +30,7 @@ pub fn batch<'py>(
     n_steps: usize,
     t: f64,
     h: Option<f64>,
-    wrenches: Option<Vec<WrenchArgument>>,
+    wrenches: Option<Wrenches>,
     params: Option<&StepParams>,
     warm: Option<Vec<WarmStart>>,
     vary: Option<Vec<Vec<(String, String)>>>,

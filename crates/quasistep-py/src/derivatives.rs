@@ -1,11 +1,11 @@
 //! Derivatives of steps: one by one, and in batches.
 
-use crate::arrays::{Array, flat};
+use crate::arrays::{self, Array, flat};
 use crate::error;
 use crate::params::StepParams;
 use crate::report::StepReport;
 use crate::run::Watch;
-use crate::system::{System, WrenchArgument};
+use crate::system::{System, Wrenches};
 use numpy::PyArray1;
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
@@ -48,14 +48,14 @@ impl Derivatives {
         h: Option<f64>,
         t: f64,
         v: Option<Array<'_>>,
-        wrenches: Option<Vec<WrenchArgument>>,
+        wrenches: Option<Wrenches>,
         params: Option<&StepParams>,
         kappa: Option<f64>,
     ) -> PyResult<Self> {
         let params = system.params_with(params, h);
         let input =
             system.input(quasistep::end_of_step(t, params.time_step), u, v, wrenches, &params)?;
-        let state = State::at_rest(t, flat(&q));
+        let state = State::at_rest(t, arrays::vector("q", &q)?);
         let world = Arc::clone(&system.scene.system);
         let inner = py.detach(|| {
             let mut inner = world.create_derivatives();
@@ -208,7 +208,7 @@ pub fn differentiate_batch<'py>(
     n: usize,
     t: f64,
     h: Option<f64>,
-    wrenches: Option<Vec<WrenchArgument>>,
+    wrenches: Option<Wrenches>,
     params: Option<&StepParams>,
     kappa: Option<f64>,
     weights: Option<Array<'py>>,

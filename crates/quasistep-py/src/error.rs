@@ -23,10 +23,16 @@ fn exception(
 }
 
 pub fn scene(error: &SceneError) -> PyErr {
-    exception("SceneError", &error.to_string(), |d| {
+    // the command line says `--set step.size`; Python's argument is a mapping by the same keys
+    let key = error.key.strip_prefix("--set ").unwrap_or(&error.key);
+    let mut sentence = error.to_string();
+    if key != error.key {
+        sentence = sentence.replacen(&error.key, &format!("set[{key:?}]"), 1);
+    }
+    exception("SceneError", &sentence, |d| {
         d.set_item("file", &error.file)?;
         d.set_item("line", error.line)?;
-        d.set_item("key", &error.key)
+        d.set_item("key", key)
     })
 }
 

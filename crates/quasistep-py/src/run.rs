@@ -1,11 +1,11 @@
 //! Runs and their recordings.
 
-use crate::arrays::{Array, Reduced, flat, pose};
+use crate::arrays::{Array, Reduced, flat, pose, vector};
 use crate::error;
 use crate::params::StepParams;
 use crate::records::{self, Of};
 use crate::report;
-use crate::system::{System, WrenchArgument, wall_ns};
+use crate::system::{System, Wrenches, wall_ns};
 use numpy::PyArray1;
 use pyo3::exceptions::{PyOSError, PyValueError};
 use pyo3::prelude::*;
@@ -95,7 +95,7 @@ pub fn run<'py>(
     u: Option<Array<'py>>,
     v: Option<Array<'py>>,
     h: Option<f64>,
-    wrenches: Option<Vec<WrenchArgument>>,
+    wrenches: Option<Wrenches>,
     params: Option<&StepParams>,
     progress: Option<Py<PyAny>>,
 ) -> PyResult<(Recording, Bound<'py, PyDict>, Option<PyErr>)> {
@@ -105,8 +105,8 @@ pub fn run<'py>(
     let options = RunOptions {
         start: Some(State {
             time: t0,
-            q: flat(&q0),
-            v: v0.map_or_else(|| system.scene.start.v.clone(), |v| flat(&v)),
+            q: vector("q0", &q0)?,
+            v: v0.map_or_else(|| Ok(system.scene.start.v.clone()), |v| vector("v0", &v))?,
         }),
         params: Some(params),
         n_steps,

@@ -1,10 +1,10 @@
 //! Static questions.
 
-use crate::arrays::{Array, flat};
+use crate::arrays::{Array, vector};
 use crate::error;
 use crate::params::StepParams;
 use crate::report::StepReport;
-use crate::system::{System, WrenchArgument};
+use crate::system::{System, WrenchArgument, Wrenches};
 use numpy::PyArray1;
 use pyo3::prelude::*;
 use quasistep::{RestRule, State};
@@ -20,14 +20,14 @@ pub fn settle<'py>(
     u: Option<Array<'py>>,
     t: f64,
     h: Option<f64>,
-    wrenches: Option<Vec<WrenchArgument>>,
+    wrenches: Option<Wrenches>,
     params: Option<&StepParams>,
     speed: f64,
     max_steps: usize,
 ) -> PyResult<(Bound<'py, PyArray1<f64>>, StepReport)> {
     let params = system.params_with(params, h);
     let input = system.input(t, u, None, wrenches, &params)?;
-    let mut state = State::at_rest(t, flat(&q));
+    let mut state = State::at_rest(t, vector("q", &q)?);
     let mut work = system.workspace(None);
     let rule = RestRule { speed, max_steps };
     let settled = py.detach(|| {
@@ -51,7 +51,7 @@ pub fn largest_wrench<'py>(
     t: f64,
     h: Option<f64>,
     wrench: WrenchArgument,
-    wrenches: Option<Vec<WrenchArgument>>,
+    wrenches: Option<Wrenches>,
     most: f64,
     tolerance: f64,
     params: Option<&StepParams>,
@@ -60,10 +60,10 @@ pub fn largest_wrench<'py>(
 ) -> PyResult<(f64, f64, Bound<'py, PyArray1<f64>>, usize)> {
     let params = system.params_with(params, h);
     let input = system.input(t, u, None, wrenches, &params)?;
-    let state = State::at_rest(t, flat(&q));
+    let state = State::at_rest(t, vector("q", &q)?);
     let rule = RestRule { speed, max_steps };
     let mut work = system.workspace(None);
-    let asked = system.wrenches(Some(vec![wrench]))?;
+    let asked = system.wrenches(Some(wrench.into()))?;
     let answer = py.detach(|| {
         let (world, wrench) = (&system.scene.system, &asked[0]);
         world.largest_wrench(&state, &input, wrench, most, tolerance, &params, &rule, &mut work)

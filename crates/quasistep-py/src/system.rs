@@ -1,10 +1,11 @@
 //! `System`: a scene, immutable, with everything that can be asked of it.
 
-use crate::arrays::{Array, flat};
+use crate::arrays::{Array, flat, vector};
 use crate::error;
 use crate::params::StepParams;
 use crate::report::{StepReport, WarmStart};
 use numpy::PyArray1;
+use pyo3::exceptions::{PyTypeError, PyValueError};
 use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyType};
 use quasistep::{State, StepInput, Workspace, Wrench};
@@ -22,12 +23,55 @@ pub struct System {
 }
 
 /// A force from outside, as Python gives it.
-#[derive(FromPyObject)]
 pub struct WrenchArgument {
     body: NameOrIndex,
     force: [f64; 3],
     torque: [f64; 3],
     at: [f64; 3],
+}
+
+impl<'a, 'py> FromPyObject<'a, 'py> for WrenchArgument {
+    type Error = PyErr;
+
+    fn extract(object: Borrowed<'a, 'py, PyAny>) -> PyResult<Self> {
+        let seen = || object.repr().map_or_else(|_| "something".into(), |text| text.to_string());
+        let Ok(body) = object.getattr("body") else {
+            let text =
+                format!("{} is no wrench; give quasistep.Wrench(body, force, torque, at)", seen());
+            return Err(PyTypeError::new_err(text));
+        };
+        let Ok(body) = body.extract() else {
+            let text = format!("`body` of {} is neither a name nor an index", seen());
+            return Err(PyTypeError::new_err(text));
+        };
+        let three = |field: &str| {
+            object.getattr(field)?.extract::<[f64; 3]>().map_err(|_| {
+                PyValueError::new_err(format!("`{field}` of {} must be three numbers", seen()))
+            })
+        };
+        Ok(Self { body, force: three("force")?, torque: three("torque")?, at: three("at")? })
+    }
+}
+
+/// Forces from outside: a sequence, or a single one.
+pub struct Wrenches(Vec<WrenchArgument>);
+
+impl<'a, 'py> FromPyObject<'a, 'py> for Wrenches {
+    type Error = PyErr;
+
+    fn extract(object: Borrowed<'a, 'py, PyAny>) -> PyResult<Self> {
+        if object.hasattr("body")? {
+            return Ok(Self(vec![object.extract()?]));
+        }
+        let all = object.try_iter()?.map(|item| item?.extract()).collect::<PyResult<_>>()?;
+        Ok(Self(all))
+    }
+}
+
+impl From<WrenchArgument> for Wrenches {
+    fn from(one: WrenchArgument) -> Self {
+        Self(vec![one])
+    }
 }
 
 #[derive(FromPyObject)]
@@ -84,19 +128,19 @@ impl System {
         t: f64,
         u: Option<Array<'_>>,
         v: Option<Array<'_>>,
-        wrenches: Option<Vec<WrenchArgument>>,
+        wrenches: Option<Wrenches>,
         params: &quasistep::StepParams,
     ) -> PyResult<StepInput> {
         let mut input = StepInput::default();
         match u {
             None => self.scene.sample_for(params, t, &mut input),
             Some(u) => {
-                input.q_cmd = flat(&u);
+                input.q_cmd = vector("u", &u)?;
                 self.scene.sample_wrenches(t, &mut input.wrenches);
             }
         }
         if let Some(v) = v {
-            input.v_cmd = flat(&v);
+            input.v_cmd = vector("v", &v)?;
         }
         input.wrenches.extend(self.wrenches(wrenches)?);
         Ok(input)
@@ -115,13 +159,13 @@ impl System {
         }
     }
 
-    pub fn wrenches(&self, given: Option<Vec<WrenchArgument>>) -> PyResult<Vec<Wrench>> {
+    pub fn wrenches(&self, given: Option<Wrenches>) -> PyResult<Vec<Wrench>> {
         let one = |w: WrenchArgument| {
             let body = self.body(&w.body, "wrench")?;
             let [p_B, force_W, torque_W] = [w.at, w.force, w.torque].map(Into::into);
             Ok(Wrench { body, p_B, force_W, torque_W })
         };
-        given.unwrap_or_default().into_iter().map(one).collect()
+        given.into_iter().flat_map(|all| all.0).map(one).collect()
     }
 }
 
@@ -389,7 +433,7 @@ impl System {
         h: Option<f64>,
         t: f64,
         v: Option<Array<'py>>,
-        wrenches: Option<Vec<WrenchArgument>>,
+        wrenches: Option<Wrenches>,
         params: Option<&StepParams>,
         warm: Option<&WarmStart>,
         velocity: Option<Array<'py>>,
@@ -399,9 +443,9 @@ impl System {
         let params = self.params_with(params, h);
         let mut input =
             self.input(quasistep::end_of_step(t, params.time_step), u, v, wrenches, &params)?;
-        input.tau = tau.map(|tau| flat(&tau)).unwrap_or_default();
-        let v_start = velocity.map(|v| flat(&v)).unwrap_or_default();
-        let mut state = State { time: t, q: flat(&q), v: v_start };
+        input.tau = tau.map_or(Ok(Vec::new()), |tau| vector("tau", &tau))?;
+        let v = velocity.map_or(Ok(Vec::new()), |v| vector("velocity", &v))?;
+        let mut state = State { time: t, q: vector("q", &q)?, v };
         let mut work = self.workspace(warm);
         let world = &self.scene.system;
         let taken = py.detach(|| {

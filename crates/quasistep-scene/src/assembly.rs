@@ -7,6 +7,7 @@ use crate::error::{SceneError, unknown};
 use crate::extents::{Extents, bounds};
 use crate::joints::{Settings, fit_start, joint_pose};
 use crate::mesh::Textures;
+use crate::names::find_body;
 use crate::shapes::Piece;
 use quasistep::{CartesianSpring, Geom, Role, Surface};
 use quasistep_geometry::Aabb;
@@ -116,11 +117,9 @@ impl Assembly {
     /// The body that a key names.
     pub fn body(&self, at: &At<'_>) -> Result<usize, SceneError> {
         let name = at.text()?;
-        // `model` alone means its body of the same name
-        let found = self.bodies.iter().position(|b| {
-            b == name || b.split_once('/').is_some_and(|(m, l)| m == name && l == name)
-        });
-        found.ok_or_else(|| {
+        let found = find_body(name, self.bodies.iter().map(String::as_str));
+        let index = found.and_then(|found| self.bodies.iter().position(|b| b == found));
+        index.ok_or_else(|| {
             let names: Vec<&str> = self.bodies.iter().map(String::as_str).collect();
             at.error(format!("{} (bodies above this line)", unknown("body", name, &names)))
         })

@@ -2,7 +2,7 @@
 
 use crate::document::At;
 use crate::error::{SceneError, unknown};
-use crate::names::fits_body;
+use crate::names::{find_body, fits_body};
 use quasistep::{Geom, System};
 use std::collections::BTreeMap;
 
@@ -90,6 +90,8 @@ impl Collisions<'_> {
             let mut idle = false;
             for name in [a, b] {
                 let pattern = name.text()?;
+                let pattern =
+                    find_body(pattern, bodies.iter().map(String::as_str)).unwrap_or(pattern);
                 let has_shapes = geom_bodies.iter().any(|body| fits_body(pattern, body));
                 // a pattern, or a body without shapes: right in another scene, or with another robot
                 let is_known =
@@ -185,6 +187,7 @@ pub(crate) fn matching_pairs(
 ) -> Result<Vec<(usize, usize)>, SceneError> {
     let find = |at: &At<'_>| -> Result<Vec<usize>, SceneError> {
         let pattern = at.text()?;
+        let pattern = find_body(pattern, geom_bodies.iter().copied()).unwrap_or(pattern);
         let found: Vec<usize> =
             (0..geom_bodies.len()).filter(|&i| fits_body(pattern, geom_bodies[i])).collect();
         if found.is_empty() {

@@ -127,7 +127,7 @@ impl Node {
         let origin = format!("--set {path}");
         let fail = |message: String| Err(SceneError::new("", None, &origin, message));
         if path.is_empty() || path.split('.').any(str::is_empty) {
-            return fail("the path has an empty part; write --set step.size=0.05".into());
+            return fail("the path has an empty part; a path is like `step.size`".into());
         }
         // a mapping around the value: the parser wants one at the root
         let wrapped = Self::parse(&format!("value: {value}"), "");

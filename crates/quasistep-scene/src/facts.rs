@@ -2,7 +2,7 @@
 
 use crate::document::At;
 use crate::error::{SceneError, list, unknown};
-use crate::names::fits_body;
+use crate::names::{body_index, find_body, fits_body};
 use quasistep::System;
 use quasistep_math::{Pose, Vec3};
 use quasistep_record::{Contact, Frame, Mode, Recording};
@@ -88,7 +88,7 @@ impl Fact {
             }
             Err(subject.error(unknown(what, name, valid)))
         };
-        let body = || named("body", &bodies);
+        let body = || body_index(&subject, model).map(|index| bodies[index].to_owned());
         let coordinate =
             || named("coordinate", &coordinates.iter().map(String::as_str).collect::<Vec<_>>());
         let pair = || pair(subject, &bodies);
@@ -232,6 +232,9 @@ fn pair(at: &At<'_>, bodies: &[&str]) -> Result<[String; 2], SceneError> {
     };
     let name = |at: &At<'_>| -> Result<String, SceneError> {
         let pattern = at.text()?;
+        if let Some(body) = find_body(pattern, bodies.iter().copied()) {
+            return Ok(body.to_owned());
+        }
         if bodies.iter().any(|body| fits_body(pattern, body)) {
             return Ok(pattern.to_owned());
         }

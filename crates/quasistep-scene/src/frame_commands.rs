@@ -3,6 +3,7 @@
 use crate::curve::{Curve, Knots};
 use crate::document::At;
 use crate::error::{SceneError, list, unknown};
+use crate::names::body_index;
 use crate::pose_knots::{PoseCurve, PoseKnots, Timing};
 use crate::shapes::pose;
 use quasistep::{Follower, FrameTarget, IkError, IkSettings, Orientation, System};
@@ -36,7 +37,7 @@ pub(crate) fn read(
 ) -> Result<Vec<(usize, Curve)>, SceneError> {
     let map = entry.map(&KEYS)?;
     let frame_at = map.need("frame")?;
-    let body = body(frame_at, system)?;
+    let body = body_index(frame_at, system.model())?;
     let X_BF = map.get("at").map_or(Ok(Pose::IDENTITY), pose)?;
     let knots = PoseKnots::read(map.need("knots")?)?;
     let timing = Timing::read(map.get("timing"))?;
@@ -154,15 +155,6 @@ fn target(X: &Pose, free: bool) -> FrameTarget {
 fn distance(a: &Pose, b: &Pose, free: bool) -> [f64; 2] {
     let turn = (a.rotation * b.rotation.inverse()).to_rotation_vector().norm();
     [(a.translation - b.translation).norm(), if free { 0.0 } else { turn }]
-}
-
-fn body(at: &At<'_>, system: &System) -> Result<usize, SceneError> {
-    let (name, model) = (at.text()?, system.model());
-    let found = model.body_by_name(name).or_else(|| model.body_by_name(&format!("{name}/{name}")));
-    found.ok_or_else(|| {
-        let names: Vec<&str> = model.bodies().iter().map(|b| b.name.as_str()).collect();
-        at.error(unknown("body", name, &names))
-    })
 }
 
 /// Bodies of the joints that may move: those named, or all driven ones of the model that carries the frame: the first on

@@ -1,7 +1,8 @@
 //! Names of models, bodies and joints, and the patterns that fit them.
 
 use crate::document::At;
-use crate::error::SceneError;
+use crate::error::{SceneError, unknown};
+use quasistep_model::Model;
 
 /// A name that keys and patterns can hold.
 pub(crate) fn check_name(what: &str, name: &str, at: &At<'_>) -> Result<(), SceneError> {
@@ -14,6 +15,38 @@ pub(crate) fn check_name(what: &str, name: &str, at: &At<'_>) -> Result<(), Scen
         return Err(at.error(format!("there is no {what} `{name}`; name one of the scene's")));
     }
     Ok(())
+}
+
+/// The body that a name means among `bodies`: itself, or of a model its body of the same name, or its only one.
+pub(crate) fn find_body<'a>(
+    name: &str,
+    bodies: impl Iterator<Item = &'a str> + Clone,
+) -> Option<&'a str> {
+    let of_model =
+        || bodies.clone().filter(|body| body.split_once('/').is_some_and(|(m, _)| m == name));
+    let mut exact = bodies.clone().filter(|body| *body == name);
+    let mut same = of_model().filter(|body| body.ends_with(&format!("/{name}")));
+    // shapes of one body name it several times
+    let only = || {
+        let first = of_model().next()?;
+        of_model().all(|body| body == first).then_some(first)
+    };
+    exact.next().or_else(|| same.next()).or_else(only)
+}
+
+/// Index of the body that a name means; the error names what is there.
+pub(crate) fn body_index(at: &At<'_>, model: &Model) -> Result<usize, SceneError> {
+    let name = at.text()?;
+    body_of(name, model).ok_or_else(|| {
+        let names: Vec<&str> = model.bodies().iter().map(|b| b.name.as_str()).collect();
+        at.error(unknown("body", name, &names))
+    })
+}
+
+/// Index of the body that a name means.
+pub(crate) fn body_of(name: &str, model: &Model) -> Option<usize> {
+    let found = find_body(name, model.bodies().iter().map(|b| b.name.as_str()))?;
+    model.body_by_name(found)
 }
 
 /// True if `pattern` fits a body `model/link`; the model alone stands for its body of that name.
@@ -38,7 +71,7 @@ pub(crate) fn fits(pattern: &str, name: &str) -> bool {
 
 #[cfg(test)]
 mod tests {
-    use super::{fits, fits_body};
+    use super::{find_body, fits, fits_body};
 
     #[test]
     fn stars_stand_for_any_text() {
@@ -52,6 +85,13 @@ mod tests {
     #[test]
     fn a_model_of_one_body_is_named_by_itself() {
         assert!(fits_body("ball", "ball/ball") && fits_body("ball/*", "ball/ball"));
+        let bodies =
+            ["world", "ball/x", "ball/ball", "bottle/base", "bottle/base", "arm/a", "arm/b"];
+        let find = |name| find_body(name, bodies.iter().copied());
+        assert_eq!(find("ball"), Some("ball/ball"));
+        assert_eq!(find("bottle"), Some("bottle/base"));
+        assert_eq!(find("arm/b"), Some("arm/b"));
+        assert_eq!((find("arm"), find("a"), find("bottle/")), (None, None, None));
         assert!(!fits_body("arm", "arm/link_7") && fits_body("arm/*", "arm/link_7"));
     }
 }

@@ -1,6 +1,7 @@
 //! A body's collision shapes as a cloud file: what a scanner would see of it.
 
 use crate::error::{SceneError, unknown};
+use crate::names::body_of;
 use crate::scene::Scene;
 use quasistep_geometry::{Samples, Shape, sample_surface};
 use quasistep_math::{Pose, Vec3};
@@ -15,9 +16,7 @@ impl Scene {
     /// If there is no such body; the names that there are.
     pub fn body_by_name(&self, body: &str) -> Result<usize, SceneError> {
         let model = self.system.model();
-        let index =
-            model.body_by_name(body).or_else(|| model.body_by_name(&format!("{body}/{body}")));
-        index.ok_or_else(|| {
+        body_of(body, model).ok_or_else(|| {
             let names: Vec<&str> = model.bodies().iter().map(|b| b.name.as_str()).collect();
             SceneError::new(&self.name, None, body, unknown("body", body, &names))
         })

@@ -11,6 +11,7 @@ use crate::error::SceneError;
 use crate::extents::Extents;
 use crate::facts::Fact;
 use crate::friction::SceneFriction;
+use crate::names::body_index;
 use crate::source::SceneSource;
 use quasistep::{
     Certificate, Cone, Fallback, Formulation, Inertia, Integration, PrescribedRate, Role, State,
@@ -418,14 +419,7 @@ fn read_wrenches(
     for item in at.map(At::list).transpose()?.unwrap_or_default() {
         let map = item.map(&["body", "at", "force", "torque"])?;
         let body_at = map.need("body")?;
-        let name = body_at.text()?;
-        let model = system.model();
-        let body =
-            model.body_by_name(name).or_else(|| model.body_by_name(&format!("{name}/{name}")));
-        let body = body.ok_or_else(|| {
-            let names: Vec<&str> = model.bodies().iter().map(|b| b.name.as_str()).collect();
-            body_at.error(crate::error::unknown("body", name, &names))
-        })?;
+        let body = body_index(&body_at, system.model())?;
         if map.get("force").is_none() && map.get("torque").is_none() {
             return Err(
                 item.error("a wrench without `force` and `torque` was seen; give one of them")
