@@ -144,8 +144,17 @@ fn strict_makes_facts_count() {
     std::fs::create_dir_all(&out.0).unwrap();
     let scene = |bound: &str| {
         let file = out.0.join("scene.yml");
+        // a model of one body is named by itself
         let text = format!(
-            "step: {{size: 0.1, duration: 0.2}}\nmodels:\n  arm:\n    joint: {{type: prismatic, axis: x, stiffness:              100}}\n    mass: 1\n    shape: {{sphere: {{radius: 0.1}}}}\ncommands:\n  arm: {{knots: [[0, 0], [0.2, 0.5]]}}\nfacts:\n               - {{at: 0.2, coordinate: arm, {bound}}}\n"
+            "\
+step: {{size: 0.1, duration: 0.2, inertia: mass}}
+models:
+  floor: {{joint: fixed, shape: {{half_space: {{}}}}}}
+  bottle: {{mass: 1, pose: {{xyz: [0, 0, 0.1]}}, shape: {{box: {{size: [0.2, 0.2, 0.2]}}}}}}
+facts:
+  - {{at: 0.2, tilt: bottle, value: 0, tolerance: 1e-6}}
+  - {{at: 0.2, normal_force: [floor, bottle], value: {bound}, tolerance: 0.01}}
+"
         );
         std::fs::write(&file, text).unwrap();
         file.to_str().unwrap().to_owned()
@@ -153,15 +162,15 @@ fn strict_makes_facts_count() {
     let run = |scene: &str, more: &[&str]| {
         quasistep(&[&["run", scene, "-o", out.text()][..], more].concat())
     };
-    let holds = scene("above: 0.4");
+    let holds = scene("9.81");
     ends(&run(&holds, &["--strict"]), 0);
     let (_, errors) = ends(&run(&holds, &["--strict", "--set", "step.size=0.2"]), 2);
     assert!(errors.contains("--strict"), "{errors}");
-    let broken = scene("above: 0.6");
+    let broken = scene("5");
     let (said, _) = ends(&run(&broken, &[]), 0);
-    assert!(said.contains("facts: 0 of 1 hold"), "{said}");
+    assert!(said.contains("facts: 1 of 2 hold"), "{said}");
     let (_, errors) = ends(&run(&broken, &["--strict"]), 1);
-    assert!(errors.contains("1 of 1 facts do not hold"), "{errors}");
+    assert!(errors.contains("1 of 2 facts do not hold"), "{errors}");
 }
 
 /// Sizes that look like a slip need a flag where nobody can answer; signs and zeros are told by their key.
@@ -186,6 +195,49 @@ fn absurd_sizes_are_no_endless_runs() {
         assert!(errors.contains(words), "{errors}");
         assert!(!out.0.exists(), "something was written");
     }
+}
+
+/// All mistakes of a file are told in one run, each with its line, none twice, no consequence of another.
+#[test]
+fn several_mistakes_are_told_at_once() {
+    let folder = Folder::new("mistakes");
+    std::fs::create_dir_all(&folder.0).unwrap();
+    let file = folder.0.join("scene.yml");
+    let text = "\
+step: {sise: 1, formulaton: x, duration: 1}
+models:
+  a: {shape: {sphere: {rdius: 1}}, mass: 1}
+  b: {jont: fixed, shape: {sphere: {radius: 1}}, mass: 1}
+  c: {shape: {sphere: {radius: -1}}, mass: 1}
+commands:
+  a: {knots: [[0, 0]]}
+facts:
+  - {at: 1, coordnate: a, value: 0}
+";
+    std::fs::write(&file, text).unwrap();
+    let (_, errors) = ends(&quasistep(&["check", file.to_str().unwrap()]), 2);
+    let lines: Vec<&str> = errors.lines().collect();
+    let told = [
+        ":3: models.a.shape.sphere.rdius: unknown key",
+        ":1: step.sise: unknown key",
+        ":1: step.formulaton: unknown key",
+        ":4: models.b.jont: unknown key",
+        ":5: models.c.shape.sphere.radius: -1",
+    ];
+    for words in told {
+        assert_eq!(
+            lines.iter().filter(|l| l.contains(words)).count(),
+            1,
+            "`{words}` in:\n{errors}"
+        );
+    }
+    assert_eq!(lines.len(), told.len(), "{errors}");
+    // one mistake is one line
+    let text = "step: {duration: 1}\nmodels:\n  a: {shape: {sphere: {radius: -1}}, mass: 1}\nfacts:\n  - {at: 0, \
+                coordinate: a.x, value: 0, tolerance: 1}\n";
+    std::fs::write(&file, text).unwrap();
+    let (_, errors) = ends(&quasistep(&["check", file.to_str().unwrap()]), 2);
+    assert_eq!(errors.lines().count(), 1, "{errors}");
 }
 
 #[test]

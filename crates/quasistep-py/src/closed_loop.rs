@@ -24,6 +24,7 @@ fn section(system: &System) -> PyResult<&ControlSection> {
             line: None,
             key: "mpc".into(),
             message: "no `mpc` section was seen; add one, as in scenes/point_robot.yml".into(),
+            others: Vec::new(),
         })
     })
 }

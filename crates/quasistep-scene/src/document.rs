@@ -145,6 +145,33 @@ impl Node {
         Ok(())
     }
 
+    /// Removes the value at a dotted path; false if there is none.
+    pub fn remove(&mut self, path: &str) -> bool {
+        match &mut self.kind {
+            Kind::Map(entries) => {
+                if let Some(i) = entries.iter().position(|(key, _)| key == path) {
+                    entries.remove(i);
+                    return true;
+                }
+                // keys may hold dots themselves
+                entries.iter_mut().any(|(key, child)| {
+                    let rest = path.strip_prefix(key.as_str()).and_then(|r| r.strip_prefix('.'));
+                    rest.is_some_and(|rest| child.remove(rest))
+                })
+            }
+            Kind::List(items) => {
+                let (index, rest) = path.split_once('.').unwrap_or((path, ""));
+                let Some(i) = index.parse().ok().filter(|i| *i < items.len()) else { return false };
+                if rest.is_empty() {
+                    items.remove(i);
+                    return true;
+                }
+                items[i].remove(rest)
+            }
+            Kind::Scalar(_) => false,
+        }
+    }
+
     /// Number of values replaced or made.
     fn set_parts(
         &mut self,

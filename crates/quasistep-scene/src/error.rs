@@ -2,7 +2,7 @@ use quasistep_mesh::{Fault, Place};
 use std::fmt;
 use std::path::Path;
 
-/// What is wrong with a scene, and where: one line, `file:line: key: what was seen; what is valid`.
+/// What is wrong with a scene, and where: a line for each mistake, `file:line: key: what was seen; what is valid`.
 #[derive(Clone, Debug, PartialEq)]
 pub struct SceneError {
     /// The file; empty if the mistake is an argument.
@@ -13,6 +13,8 @@ pub struct SceneError {
     pub key: String,
     /// What was seen and what would be valid.
     pub message: String,
+    /// Further mistakes of the same file, each a line of its own.
+    pub others: Vec<SceneError>,
 }
 
 impl SceneError {
@@ -24,7 +26,7 @@ impl SceneError {
     ) -> Self {
         // one line, whatever a parser below said
         let message = message.into().replace(['\n', '\r'], " ");
-        Self { file: file.to_owned(), line, key: key.to_owned(), message }
+        Self { file: file.to_owned(), line, key: key.to_owned(), message, others: Vec::new() }
     }
 
     /// What is wrong with a mesh or a point cloud.
@@ -51,7 +53,8 @@ impl fmt::Display for SceneError {
         if !self.key.is_empty() {
             write!(f, "{}: ", self.key)?;
         }
-        f.write_str(&self.message)
+        f.write_str(&self.message)?;
+        self.others.iter().try_for_each(|other| write!(f, "\n{other}"))
     }
 }
 

@@ -43,6 +43,7 @@ mod joints;
 mod load;
 mod mass;
 mod mesh;
+mod mistakes;
 mod model_file;
 mod models;
 mod names;

@@ -2,6 +2,7 @@
 
 use crate::error::SceneError;
 use crate::files;
+use crate::mistakes;
 use crate::model_file;
 use crate::scene::Scene;
 use crate::source::SceneSource;
@@ -53,7 +54,8 @@ impl Scene {
     ///
     /// # Errors
     ///
-    /// The first mistake in the file or a file it names, with file, line and key.
+    /// The first mistake in the file or a file it names, with file, line and key; further ones of the file are its
+    /// [`others`](SceneError::others).
     pub fn load(path: impl AsRef<Path>) -> Result<Self, SceneError> {
         Self::load_with(path.as_ref(), &[])
     }
@@ -100,7 +102,11 @@ impl Scene {
     ///
     /// As [`Scene::load_with`].
     pub fn from_source(source: &SceneSource) -> Result<Self, SceneError> {
-        Self::make(source, source.files.is_none())
+        let disk = source.files.is_none();
+        Self::make(source, disk, &[]).map_err(|first| {
+            let again = |without: &[String]| Self::make(source, disk, without).err();
+            mistakes::all(first, &again)
+        })
     }
 
     /// The same scene after replacing more values by their dotted keys, as `--set` does. A file that
@@ -112,14 +118,15 @@ impl Scene {
     pub fn with_changes(&self, changes: &[(String, String)]) -> Result<Self, SceneError> {
         let mut source = self.source().clone();
         source.changes.extend_from_slice(changes);
-        Self::make(&source, true)
+        Self::make(&source, true, &[])
     }
 
-    fn make(source: &SceneSource, disk: bool) -> Result<Self, SceneError> {
+    fn make(source: &SceneSource, disk: bool, without: &[String]) -> Result<Self, SceneError> {
         let SceneSource { text, file, name, dir, changes, files } = source;
         let known = files.iter().flatten().cloned().collect();
-        let (scene, files) =
-            files::within(known, disk, || Self::read(text, file, name, dir, changes, true));
+        let (scene, files) = files::within(known, disk, || {
+            Self::read(text, file, name, dir, changes, without, true)
+        });
         let mut scene = scene?;
         let files = Some(files.into_iter().collect());
         scene.source = Arc::new(SceneSource { files, ..source.clone() });

@@ -45,7 +45,7 @@ pub fn scene_of_model(path: &Path, folder: &Path) -> Result<String, SceneError> 
     let address = relative(path, folder).display().to_string();
     let draft = text_of(&robot, &name, &address, 0.0);
     let file = path.display().to_string();
-    let scene = Scene::read(&draft, &file, &name, folder, &[], false)?;
+    let scene = Scene::read(&draft, &file, &name, folder, &[], &[], false)?;
     let lowest =
         lowest_moving(&scene, commanded(&robot).map(|j| (format!("{name}.{}", j.name), j)));
     Ok(text_of(&robot, &name, &address, lowest))

@@ -108,11 +108,15 @@ impl Scene {
         name: &str,
         dir: &Path,
         changes: &[(String, String)],
+        without: &[String],
         looks: bool,
     ) -> Result<Self, SceneError> {
         let mut node = Node::parse(text, file)?;
         for (key, value) in changes {
             node.set(key, value)?;
+        }
+        for key in without {
+            node.remove(key);
         }
         let root = node.at(file);
         let map = root.map(&KEYS)?;

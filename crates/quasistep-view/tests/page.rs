@@ -309,9 +309,15 @@ fn a_long_recording_is_thinned() {
         let mut frame = long.frames[20].clone();
         frame.t = k as f64 * 0.1;
         let noisy = |i: usize| {
-            let p_W = [0, 1, 2].map(|axis| noise(k, 4 * i + axis)).into();
+            let point = [0, 1, 2].map(|axis| noise(k, 4 * i + axis)).into();
             let phi = noise(k, 4 * i + 3);
-            quasistep_record::Contact { p_W, force_W: p_W, phi, phi_next: phi, ..contact.clone() }
+            quasistep_record::Contact {
+                p_W: point,
+                force_W: point,
+                phi,
+                phi_next: phi,
+                ..contact.clone()
+            }
         };
         frame.contacts = (0..200).map(noisy).collect();
         frame
