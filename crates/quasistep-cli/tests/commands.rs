@@ -152,8 +152,8 @@ models:
   floor: {{joint: fixed, shape: {{half_space: {{}}}}}}
   bottle: {{mass: 1, pose: {{xyz: [0, 0, 0.1]}}, shape: {{box: {{size: [0.2, 0.2, 0.2]}}}}}}
 facts:
-  - {{at: 0.2, tilt: bottle, value: 0, tolerance: 1e-6}}
-  - {{at: 0.2, normal_force: [floor, bottle], value: {bound}, tolerance: 0.01}}
+  - {{at: 0.2, tilt: bottle, value: 0, tolerance: 1e-6, source: it stands}}
+  - {{at: 0.2, normal_force: [floor, bottle], value: {bound}, tolerance: 0.01, source: its weight}}
 "
         );
         std::fs::write(&file, text).unwrap();

@@ -9,6 +9,7 @@ use crate::source::SceneSource;
 use quasistep::{State, System};
 use std::path::Path;
 use std::sync::Arc;
+use std::time::Instant;
 
 /// The system and the start state of a scene file.
 ///
@@ -102,10 +103,10 @@ impl Scene {
     ///
     /// As [`Scene::load_with`].
     pub fn from_source(source: &SceneSource) -> Result<Self, SceneError> {
-        let disk = source.files.is_none();
+        let (disk, begun) = (source.files.is_none(), Instant::now());
         Self::make(source, disk, &[]).map_err(|first| {
             let again = |without: &[String]| Self::make(source, disk, without).err();
-            mistakes::all(first, &again)
+            mistakes::all(first, begun, &again)
         })
     }
 

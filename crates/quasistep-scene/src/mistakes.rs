@@ -1,11 +1,14 @@
 //! All mistakes of a scene file at once: what the first one speaks of is taken out, and the rest is read again.
 
 use crate::error::SceneError;
+use std::time::{Duration, Instant};
 
 /// Most mistakes that are told.
 const MOST: usize = 8;
 /// Most times that the rest is read.
 const READINGS: usize = 16;
+/// No further reading begins after this time: a scene that takes long to read has its first mistakes told soon.
+const PATIENCE: Duration = Duration::from_secs(1);
 
 /// What was taken out.
 struct Gone {
@@ -14,9 +17,11 @@ struct Gone {
     unknown: bool,
 }
 
-/// The first mistake with the others of its file. `again` reads the file without the values at these keys.
+/// The first mistake with the others of its file. `again` reads the file without the values at these keys;
+/// the first reading has `begun` at this time.
 pub(crate) fn all(
     mut first: SceneError,
+    begun: Instant,
     again: &dyn Fn(&[String]) -> Option<SceneError>,
 ) -> SceneError {
     let mut gone: Vec<Gone> = Vec::new();
@@ -24,6 +29,9 @@ pub(crate) fn all(
     for _ in 0..READINGS {
         // a mistake of another file, or of an argument, has no key here
         if last.file != first.file || last.line.is_none() || first.others.len() + 1 == MOST {
+            break;
+        }
+        if begun.elapsed() > PATIENCE {
             break;
         }
         // what is missing is missing in the mapping around it
@@ -63,7 +71,8 @@ fn is_a_mistake_of_its_own(e: &SceneError, gone: &[Gone]) -> bool {
         return same.all(|gone| gone.unknown);
     }
     let models = || gone.iter().filter_map(|gone| item(&gone.key).strip_prefix("models."));
-    let whole = same.next().is_none() && !gone.iter().any(|gone| item(&gone.key) == e.key);
+    let part = |gone: &Gone| gone.key.strip_prefix(&e.key).is_some_and(|r| r.starts_with('.'));
+    let whole = same.next().is_none() && !gone.iter().any(part);
     // what speaks of models is right or wrong with them; settings of the step stand alone
     let stands_alone = match e.key.split('.').next() {
         Some("step") => true,

@@ -79,8 +79,8 @@ fn mutate(text: &str, random: &mut Random) -> String {
 
 fn one_line(text: &str, dir: &Path) {
     if let Err(error) = Scene::parse(text, "scene.yml", "scene", dir, &[]) {
-        let line = error.to_string();
-        assert_eq!(line.lines().count(), 1, "{line}");
+        let text = error.to_string();
+        assert_eq!(text.lines().count(), 1 + error.others.len(), "{text}");
         assert!(!error.message.is_empty());
     }
 }
