@@ -59,9 +59,10 @@ Examples:
   quasistep run scenes/pile.yml --every 10 --no-page
   quasistep run scenes/gripper_2d.yml --strict --open")]
     Run(RunArgs),
-    /// Write a scene around a robot's file: springs at its joints, a floor, a command to edit
+    /// Write a first scene to edit: a finger that pushes a box, or a robot's file with springs at its joints and a floor
     #[command(after_help = "\
 Examples:
+  quasistep new
   quasistep new robot.urdf -o scene.yml
   quasistep new scenes/models/iiwa7/iiwa7.urdf")]
     New(NewArgs),
@@ -183,9 +184,9 @@ enum Complementarity {
 
 #[derive(Args)]
 struct NewArgs {
-    /// A robot's file, .urdf or .xacro
-    model: PathBuf,
-    /// Scene file to write, which must not exist [default: <model>.yml]
+    /// A robot's file, .urdf or .xacro; a finger and a box if none is given
+    model: Option<PathBuf>,
+    /// Scene file to write, which must not exist [default: <model>.yml, or scene.yml]
     #[arg(short, long, value_name = "FILE")]
     out: Option<PathBuf>,
 }

@@ -2,17 +2,20 @@
 
 use crate::NewArgs;
 use crate::failure::Failure;
-use quasistep_scene::{Scene, scene_of_model};
+use quasistep_scene::{FIRST_SCENE, Scene, scene_of_model};
 use std::io::Write;
 use std::path::Path;
 
 pub fn new(arguments: &NewArgs, quiet: bool) -> Result<(), Failure> {
     let out = arguments.out.clone().unwrap_or_else(|| {
-        let name = arguments.model.file_name().map_or(Path::new("scene"), Path::new);
-        Path::new(name.file_stem().unwrap_or(name.as_os_str())).with_extension("yml")
+        let name = arguments.model.as_deref().and_then(Path::file_stem);
+        Path::new(name.unwrap_or("scene".as_ref())).with_extension("yml")
     });
     let folder = out.parent().unwrap_or(Path::new("."));
-    let text = scene_of_model(&arguments.model, folder).map_err(Failure::usage)?;
+    let text = match &arguments.model {
+        Some(model) => scene_of_model(model, folder).map_err(Failure::usage)?,
+        None => FIRST_SCENE.to_owned(),
+    };
     // it must be readable where it will stand
     let scene = Scene::parse(&text, &out.display().to_string(), "scene", folder, &[])
         .map_err(Failure::usage)?;

@@ -437,6 +437,18 @@ fn a_robot_file_is_enough() {
     assert!(said.contains("certified"), "{said}");
 }
 
+#[test]
+fn a_first_scene_runs_as_it_is_written() {
+    let folder = Folder::new("first");
+    let scene = folder.0.join("deep/scene.yml");
+    let (said, _) = ends(&quasistep(&["new", "-o", scene.to_str().unwrap()]), 0);
+    assert!(said.contains("quasistep run "), "{said}");
+    let out = folder.0.join("out");
+    let run = ["run", scene.to_str().unwrap(), "--strict", "-o", out.to_str().unwrap()];
+    let (said, errors) = ends(&quasistep(&run), 0);
+    assert!(said.contains("facts: 2 of 2 hold") && errors.is_empty(), "{said}{errors}");
+}
+
 /// What is made of meshes is kept: the same results with an empty folder, a full one, a broken one and none.
 #[test]
 fn a_cache_of_meshes_changes_no_result() {

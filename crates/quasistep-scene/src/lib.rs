@@ -71,7 +71,7 @@ pub use control::{ControlModel, ControlSection, ControlWeights};
 pub use error::SceneError;
 pub use facts::{Fact, FactResult};
 pub use load::load;
-pub use model_file::scene_of_model;
+pub use model_file::{FIRST_SCENE, scene_of_model};
 pub use run::{FirstStep, NearestPair, RunOptions, RunOutcome, RunStep};
 pub use sample::write_ply;
 pub use scene::Scene;

@@ -29,6 +29,9 @@ pub(crate) fn is_model(path: &Path) -> bool {
     is("urdf") || is("xacro")
 }
 
+/// A scene to begin with, in words that explain it: a finger pushes a box.
+pub const FIRST_SCENE: &str = include_str!("first_scene.yml");
+
 /// The text of a scene in `folder` around the robot in `path`: springs at its joints, a floor, a command to edit.
 ///
 /// Stiffness and damping follow the joints' effort limits. Joints start at 0, or amid limits that exclude it. The
