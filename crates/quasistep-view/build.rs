@@ -2,7 +2,8 @@
 //!
 //! Everything happens in a copy under `OUT_DIR`: the source tree stays as it is. If the program
 //! cannot be built, the crate still builds, without the page; `write_page` then says why.
-//! `QUASISTEP_VIEWER_BUNDLE` may name a program that was built elsewhere.
+//! `QUASISTEP_VIEWER_BUNDLE` may name a program that was built elsewhere. What is published has the built program in
+//! it, as `viewer.js` beside this file (`cargo xtask bundle` puts it there), and needs no npm.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -21,6 +22,11 @@ fn main() {
             println!("cargo:rerun-if-changed={}", Path::new(&path).display());
             fs::read_to_string(&path)
                 .map_err(|e| format!("QUASISTEP_VIEWER_BUNDLE: {}: {e}", path.display()))
+        }
+        // a published crate stands alone
+        None if !viewer.join("package.json").is_file() => {
+            let bundle = Path::new(env!("CARGO_MANIFEST_DIR")).join("viewer.js");
+            fs::read_to_string(&bundle).map_err(|e| format!("{}: {e}", bundle.display()))
         }
         None => build(&viewer, &out.join("viewer")),
     };

@@ -5,6 +5,7 @@ mod circles;
 mod licences;
 mod python;
 mod readme;
+mod release;
 mod robots;
 mod setup;
 mod task;
@@ -20,11 +21,16 @@ cargo xtask TASK
   lint       formatting, clippy, documentation, architecture, licences
   test       all tests of the Rust crates
   python     build the Python package, install it in a fresh environment, test it
+  portable   tests of solvers and geometry without vector instructions, as other machines run them
   ray        the same for a sweep on a local Ray cluster
   torch      the same for steps as functions of PyTorch, which is large
   readme     run the README's first command and look at what it leaves
   robots [NAME...]
              fetch the public robots of scenes/robots from PyPI, and run these scenes
+  bundle     build the page's program, which packages carry
+  wheels [TARGET...]
+             build the source distribution and wheels into target/wheels
+  publish    whether every public crate could be published
   pictures   regenerate the pictures of the README and the docs";
 
 fn main() -> ExitCode {
@@ -39,6 +45,10 @@ fn main() -> ExitCode {
         "torch" => python::torch(),
         "robots" => robots::run(&std::env::args().skip(2).collect::<Vec<_>>()),
         "readme" => readme::run_first_command(),
+        "portable" => portable(),
+        "bundle" => release::bundle().map(drop),
+        "wheels" => release::wheels(&std::env::args().skip(2).collect::<Vec<_>>()),
+        "publish" => release::publish(),
         "pictures" => readme::pictures(),
         "" | "help" | "--help" | "-h" => {
             println!("{HELP}");
@@ -59,6 +69,7 @@ fn ci() -> Result<(), Failure> {
     setup::install()?;
     lint()?;
     test()?;
+    portable()?;
     python::test()?;
     python::ray()?;
     readme::run_first_command()?;
@@ -76,6 +87,12 @@ fn lint() -> Result<(), Failure> {
     architecture::check()?;
     circles::check()?;
     licences::check()
+}
+
+fn portable() -> Result<(), Failure> {
+    cargo(&["test", "--locked", "-p", "quasistep-solvers", "-p", "quasistep-geometry"])
+        .env("QUASISTEP_SIMD", "portable")
+        .run("tests without vector instructions")
 }
 
 fn test() -> Result<(), Failure> {

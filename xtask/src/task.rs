@@ -2,7 +2,7 @@
 
 use std::ffi::OsStr;
 use std::fmt;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 use std::time::Instant;
 
@@ -40,6 +40,12 @@ pub fn command(program: &str, arguments: &[&str]) -> Step {
 impl Step {
     pub fn env(mut self, key: &str, value: impl AsRef<OsStr>) -> Self {
         self.0.env(key, value);
+        self
+    }
+
+    /// In this folder in place of the checkout's root.
+    pub fn inside(mut self, folder: &Path) -> Self {
+        self.0.current_dir(folder);
         self
     }
 

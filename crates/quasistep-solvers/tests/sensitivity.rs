@@ -223,9 +223,10 @@ fn adjoints_are_transposes() {
             let sum = |a: &[f64], b: &[f64]| a.iter().zip(b).map(|(a, b)| a * b).sum::<f64>();
             let (one, other) = (sum(&xbar, &dx) + sum(&zbar, &dz), dot(&gradient, &change));
             let terms = largest(&dx).max(largest(&dz)).max(1.0);
-            let size = (p.n() + p.m()) as f64 * terms;
+            // the largest answer to a change of size 1 is the system's condition: rounding grows with it
+            let size = (p.n() + p.m()) as f64 * terms * terms;
             let error = (one - other).abs() / size;
-            assert!(error < 1e-12, "{seed} {smooth}: {one} and {other}, {error:e}");
+            assert!(error < 1e-13, "{seed} {smooth}: {one} and {other}, {error:e}");
         }
     }
     assert!(relaxed_too >= 30, "{relaxed_too}");

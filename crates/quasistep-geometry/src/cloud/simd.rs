@@ -7,6 +7,8 @@
 // so, and no closures, which may be left outside
 #![allow(clippy::inline_always)]
 
+use std::sync::OnceLock;
+
 pub(crate) const LANES: usize = 4;
 pub(crate) type Lane = [f64; LANES];
 
@@ -22,6 +24,9 @@ impl Isa {
     /// The best this machine has.
     #[inline]
     pub fn detect() -> Self {
+        if portable_only() {
+            return Self::Portable;
+        }
         #[cfg(target_arch = "x86_64")]
         if std::arch::is_x86_feature_detected!("avx2") && std::arch::is_x86_feature_detected!("fma")
         {
@@ -29,6 +34,13 @@ impl Isa {
         }
         Self::Portable
     }
+}
+
+/// Whether the vector instructions of this machine are left aside: `QUASISTEP_SIMD=portable`, read once. Tests run so
+/// on x86-64 what other machines run.
+fn portable_only() -> bool {
+    static ONLY: OnceLock<bool> = OnceLock::new();
+    *ONLY.get_or_init(|| std::env::var_os("QUASISTEP_SIMD").is_some_and(|v| v == "portable"))
 }
 
 /// Vectors of one instruction set.
