@@ -309,15 +309,9 @@ class Run(Pictured):
             raise ImportError("run.plot() needs matplotlib: pip install matplotlib") from error
         if coordinates is None:
             coordinates = self.system.commands or self.system.coordinates
-        class Shown(Figure):
-            """A figure that a notebook shows, with pyplot or without."""
-
-            def _repr_png_(self) -> bytes:
-                picture = io.BytesIO()
-                self.savefig(picture, format="png")
-                return picture.getvalue()
-
-        figure = Shown(figsize=(8, 8), layout="constrained")
+        figure = Figure(figsize=(8, 8), layout="constrained")
+        # a notebook without pyplot would show a figure's name
+        figure._repr_png_ = lambda: _png(figure)
         top, middle, bottom = figure.subplots(3, 1, sharex=True)
         for i in self.system.coordinates.indices(coordinates):
             top.plot(self.t, self.q[:, i], label=self.system.coordinates[i])
@@ -373,6 +367,12 @@ class Run(Pictured):
         from ._rerun import send
 
         return send(self, path)
+
+
+def _png(figure: Any) -> bytes:
+    picture = io.BytesIO()
+    figure.savefig(picture, format="png")
+    return picture.getvalue()
 
 
 def between(contacts: NDArray[np.void], bodies: Names, a: str, b: str) -> NDArray[np.void]:
