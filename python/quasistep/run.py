@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import io
 import os
-from functools import cached_property
+from functools import cached_property, partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -311,7 +311,7 @@ class Run(Pictured):
             coordinates = self.system.commands or self.system.coordinates
         figure = Figure(figsize=(8, 8), layout="constrained")
         # a notebook without pyplot would show a figure's name
-        figure._repr_png_ = lambda: _png(figure)
+        figure._repr_png_ = partial(_png, figure)  # type: ignore[attr-defined]
         top, middle, bottom = figure.subplots(3, 1, sharex=True)
         for i in self.system.coordinates.indices(coordinates):
             top.plot(self.t, self.q[:, i], label=self.system.coordinates[i])
