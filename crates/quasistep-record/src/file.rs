@@ -287,8 +287,8 @@ impl Recording {
     }
 }
 
-fn invalid(problem: impl ToString) -> io::Error {
-    io::Error::new(io::ErrorKind::InvalidInput, problem.to_string())
+fn invalid(problem: impl Into<Box<dyn std::error::Error + Send + Sync>>) -> io::Error {
+    io::Error::new(io::ErrorKind::InvalidInput, problem)
 }
 
 fn take<'a>(rest: &mut &'a [u8], n: usize) -> Option<&'a [u8]> {

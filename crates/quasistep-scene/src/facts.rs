@@ -88,7 +88,7 @@ impl Fact {
             }
             Err(subject.error(unknown(what, name, valid)))
         };
-        let body = || body_index(&subject, model).map(|index| bodies[index].to_owned());
+        let body = || body_index(subject, model).map(|index| bodies[index].to_owned());
         let coordinate =
             || named("coordinate", &coordinates.iter().map(String::as_str).collect::<Vec<_>>());
         let pair = || pair(subject, &bodies);

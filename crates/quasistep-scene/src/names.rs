@@ -20,18 +20,15 @@ pub(crate) fn check_name(what: &str, name: &str, at: &At<'_>) -> Result<(), Scen
 /// The body that a name means among `bodies`: itself, or of a model its body of the same name, or its only one.
 pub(crate) fn find_body<'a>(
     name: &str,
-    bodies: impl Iterator<Item = &'a str> + Clone,
+    mut bodies: impl Iterator<Item = &'a str> + Clone,
 ) -> Option<&'a str> {
     let of_model =
-        || bodies.clone().filter(|body| body.split_once('/').is_some_and(|(m, _)| m == name));
-    let mut exact = bodies.clone().filter(|body| *body == name);
-    let mut same = of_model().filter(|body| body.ends_with(&format!("/{name}")));
+        bodies.clone().filter(|body| body.split_once('/').is_some_and(|(m, _)| m == name));
+    let same = || of_model.clone().find(|body| body.ends_with(&format!("/{name}")));
     // shapes of one body name it several times
-    let only = || {
-        let first = of_model().next()?;
-        of_model().all(|body| body == first).then_some(first)
-    };
-    exact.next().or_else(|| same.next()).or_else(only)
+    let only = |first: &'a str| of_model.clone().all(|body| body == first).then_some(first);
+    let found = same().or_else(|| of_model.clone().next().and_then(only));
+    bodies.find(|body| *body == name).or(found)
 }
 
 /// Index of the body that a name means; the error names what is there.

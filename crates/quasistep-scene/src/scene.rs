@@ -423,7 +423,7 @@ fn read_wrenches(
     for item in at.map(At::list).transpose()?.unwrap_or_default() {
         let map = item.map(&["body", "at", "force", "torque"])?;
         let body_at = map.need("body")?;
-        let body = body_index(&body_at, system.model())?;
+        let body = body_index(body_at, system.model())?;
         if map.get("force").is_none() && map.get("torque").is_none() {
             return Err(
                 item.error("a wrench without `force` and `torque` was seen; give one of them")

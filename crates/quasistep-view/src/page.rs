@@ -65,11 +65,11 @@ pub fn page(recording: &Recording) -> Result<Page, ViewError> {
     let drawn = Drawn::within(recording, MOST_BYTES_DRAWN);
     let room = MOST_BYTES.saturating_sub(BUNDLE.len() + drawn.bytes);
     let (frames, every) = frames_within(recording, room)?;
-    let mut left_out = drawn.left_out;
+    let mut left_out = drawn.left_out.clone();
     if every > 1 {
         left_out.push(format!("the page shows every {} step", ordinal(every)));
     }
-    let data = data(recording, drawn.shapes, drawn.pool.list, &frames, &left_out.join("; "));
+    let data = data(recording, &drawn, &frames, &left_out.join("; "));
     let title = if recording.title.is_empty() { &recording.scene } else { &recording.title };
     let html = format!(
         "<!doctype html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\">\n\
@@ -86,13 +86,7 @@ pub fn page(recording: &Recording) -> Result<Page, ViewError> {
 }
 
 /// All of the recording that the page needs: names as JSON, numbers as base64.
-fn data(
-    r: &Recording,
-    shapes: Vec<Value>,
-    pool: Vec<Value>,
-    frames: &Value,
-    thinned: &str,
-) -> Value {
+fn data(r: &Recording, drawn: &Drawn, frames: &Value, thinned: &str) -> Value {
     let fit = bounds(r);
     let still = |b: usize| r.frames.first().map_or(Pose::IDENTITY, |f| f.X_WB[b]);
     let start: Vec<[f64; 7]> = (0..r.bodies.len()).map(|b| pose(&still(b))).collect();
@@ -107,7 +101,7 @@ fn data(
         "fit": {
             "center": fit.center.to_array(), "half": fit.half.to_array(), "radius": fit.radius,
         },
-        "shapes": shapes, "pool": pool,
+        "shapes": drawn.shapes, "pool": drawn.pool.list,
         "moving": moving_bodies(r), "start": start, "frames": frames,
     })
 }
@@ -165,21 +159,20 @@ fn frames(r: &Recording, every: usize) -> Result<Value, ViewError> {
         column("a", &|c| c.words(contacts().map(|c| c.a)))?;
         column("b", &|c| c.words(contacts().map(|c| c.b)))?;
         column("mode", &|c| c.words(contacts().map(|c| c.mode as usize)))?;
-        let vectors: [(_, fn(&Contact) -> Vec3); 3] =
-            [("p", |c| c.p_W), ("n", |c| c.n_AB_W), ("force", |c| c.force_W)];
-        for (name, vector) in vectors {
-            column(name, &|c| c.reals(single, contacts().flat_map(|c| vector(c).to_array())))?;
-        }
-        let numbers: [(_, fn(&Contact) -> f64); 5] = [
-            ("phi", |c| c.phi),
-            ("phiNext", |c| c.phi_next),
-            ("normalForce", |c| c.normal_force),
-            ("spin", |c| c.spin),
-            ("mu", |c| c.mu),
-        ];
-        for (name, number) in numbers {
-            column(name, &|c| c.reals(single, contacts().map(number)))?;
-        }
+        let mut vectors = |name: &str, of: fn(&Contact) -> Vec3| {
+            column(name, &|c| c.reals(single, contacts().flat_map(|c| of(c).to_array())))
+        };
+        vectors("p", |c| c.p_W)?;
+        vectors("n", |c| c.n_AB_W)?;
+        vectors("force", |c| c.force_W)?;
+        let mut numbers = |name: &str, of: fn(&Contact) -> f64| {
+            column(name, &|c| c.reals(single, contacts().map(of)))
+        };
+        numbers("phi", |c| c.phi)?;
+        numbers("phiNext", |c| c.phi_next)?;
+        numbers("normalForce", |c| c.normal_force)?;
+        numbers("spin", |c| c.spin)?;
+        numbers("mu", |c| c.mu)?;
         Ok::<_, std::io::Error>(())
     };
     all().map_err(|e| ViewError::Recording(e.to_string()))?;

@@ -302,7 +302,7 @@ fn a_long_recording_is_thinned() {
     let dir = Scratch::new("thinned");
     let page = dir.file("view.html");
     let mut long = push();
-    let contact = long.frames[20].contacts[0].clone();
+    let contact = long.frames[20].contacts[0];
     // digits that do not compress
     let noise = |k: usize, i: usize| (((k * 977 + i) as f64).sin() * 43758.5453).fract();
     let frame = |k: usize| {
@@ -311,13 +311,7 @@ fn a_long_recording_is_thinned() {
         let noisy = |i: usize| {
             let point = [0, 1, 2].map(|axis| noise(k, 4 * i + axis)).into();
             let phi = noise(k, 4 * i + 3);
-            quasistep_record::Contact {
-                p_W: point,
-                force_W: point,
-                phi,
-                phi_next: phi,
-                ..contact.clone()
-            }
+            quasistep_record::Contact { p_W: point, force_W: point, phi, phi_next: phi, ..contact }
         };
         frame.contacts = (0..200).map(noisy).collect();
         frame
