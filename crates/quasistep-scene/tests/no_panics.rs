@@ -91,6 +91,8 @@ fn changed_scenes_are_read_or_refused() {
     let mut files: Vec<PathBuf> =
         std::fs::read_dir(&folder).unwrap().map(|entry| entry.unwrap().path()).collect();
     files.retain(|path| path.extension().is_some_and(|e| e == "yml"));
+    // its cloud takes seconds to sample; its keys are those of `bunny_grasp.yml`
+    files.retain(|path| path.file_stem().is_some_and(|stem| stem != "million_points"));
     files.sort();
     let page = std::fs::read_to_string(folder.join("../docs/scene-format.md")).unwrap();
     let mut texts: Vec<String> = page
