@@ -2,6 +2,7 @@
 
 use crate::CheckArgs;
 use crate::failure::Failure;
+use crate::scale::{MANY_STEPS, confirm};
 use crate::spans::{Span, Spans};
 use crate::wait::Wait;
 use quasistep::Formulation;
@@ -41,6 +42,7 @@ pub fn check(arguments: &CheckArgs, quiet: bool) -> Result<(), Failure> {
         }
     }
     if arguments.uniqueness {
+        confirm(scene.n_steps(), MANY_STEPS, "steps", arguments.yes)?;
         uniqueness(&scene, quiet)?;
     }
     if !quiet {

@@ -206,6 +206,9 @@ struct CheckArgs {
     /// --formulation coulomb)
     #[arg(long)]
     uniqueness: bool,
+    /// Run even if the steps are millions
+    #[arg(long)]
+    yes: bool,
     #[command(flatten)]
     changes: Changes,
 }

@@ -182,6 +182,18 @@ fn absurd_sizes_are_no_endless_runs() {
         (vec!["run", gripper, "--duration", "1e300"], "more than 1e19 steps; give --yes"),
         (vec!["run", gripper, "--step", "1e-12"], "350000000000 steps; give --yes"),
         (vec!["run", gripper, "--step", "-0.1"], "step.size"),
+        (
+            vec![
+                "check",
+                gripper,
+                "--uniqueness",
+                "--formulation",
+                "coulomb",
+                "--duration",
+                "1e300",
+            ],
+            "give --yes",
+        ),
         (vec!["run", gripper, "--duration", "-1"], "step.duration"),
         (vec!["check", gripper, "--step", "-0.1"], "step.size"),
         (vec!["sample", "scenes/planar_push.yml", "box", "-n", "100000000000"], "give --yes"),
