@@ -113,8 +113,12 @@ fn build_wheel(target: Option<&str>, bundle: &Path, folder: &Path) -> Result<(),
         if let Err(error) = command("rustup", &["target", "add", target]).output() {
             eprintln!("warning: {error}; {target} must be installed already");
         }
+        // for this machine itself what `cargo build --release` has built is used again
+        if !target.starts_with(std::env::consts::ARCH) {
+            arguments.extend(["--target", target]);
+        }
         // zig links against an old glibc, for both kinds of machines
-        arguments.extend(["--target", target, "--zig"]);
+        arguments.push("--zig");
     }
     maturin(&arguments)?
         .env("QUASISTEP_VIEWER_BUNDLE", bundle)
