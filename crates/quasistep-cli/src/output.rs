@@ -32,6 +32,10 @@ impl Output {
         let fail =
             |path: &Path, e: std::io::Error| Failure::usage(format!("{}: {e}", path.display()));
         std::fs::create_dir_all(dir).map_err(|e| fail(dir, e))?;
+        // in a folder without a recording such files are somebody else's
+        if !dir.join("recording.qsr").is_file() {
+            return Ok(());
+        }
         for path in OPTIONAL.map(|file| dir.join(file)).iter().filter(|path| path.is_file()) {
             std::fs::remove_file(path).map_err(|e| fail(path, e))?;
         }

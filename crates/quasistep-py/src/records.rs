@@ -29,24 +29,8 @@ pub const CONTACT: [(&str, &str, usize); 18] = [
 ];
 /// Bytes of a record.
 pub const SIZE: usize = 200;
-/// `(name, type, entries)` of a recorded contact, as [`push_recorded`] writes it.
-const RECORDED: [(&str, &str, usize); 15] = [
-    ("a", "<i4", 1),
-    ("b", "<i4", 1),
-    ("p", "<f8", 3),
-    ("n", "<f8", 3),
-    ("phi", "<f8", 1),
-    ("phi_next", "<f8", 1),
-    ("fn", "<f8", 1),
-    ("f", "<f8", 3),
-    ("spin", "<f8", 1),
-    ("mode", "<i4", 1),
-    ("feature", "<u4", 1),
-    ("shape_a", "<i4", 1),
-    ("shape_b", "<i4", 1),
-    ("roll", "<f8", 3),
-    ("mu", "<f8", 1),
-];
+/// Fields of [`CONTACT`] that a recording does not keep.
+const NOT_RECORDED: [&str; 3] = ["slip", "spin_rate", "boundary_layer"];
 /// What stands before the contacts of a run.
 const OF_RUN: [(&str, &str, usize); 2] = [("t", "<f8", 1), ("step", "<i8", 1)];
 /// What stands before the contacts of a batch.
@@ -115,13 +99,16 @@ pub fn dtype(py: Python<'_>, of: Of) -> PyResult<&Py<PyAny>> {
             Of::Run | Of::Recording => &OF_RUN,
             Of::Batch => &OF_BATCH,
         };
-        let fields: Vec<_> = before
-            .iter()
-            .chain(if matches!(of, Of::Recording) { &RECORDED[..] } else { &CONTACT[..] })
-            .map(|&(name, kind, n)| {
-                (name, if n == 1 { kind.to_owned() } else { format!("{n}{kind}") })
-            })
-            .collect();
+        let fields: Vec<_> =
+            before
+                .iter()
+                .chain(CONTACT.iter().filter(|(name, ..)| {
+                    !matches!(of, Of::Recording) || !NOT_RECORDED.contains(name)
+                }))
+                .map(|&(name, kind, n)| {
+                    (name, if n == 1 { kind.to_owned() } else { format!("{n}{kind}") })
+                })
+                .collect();
         Ok(PyArrayDescr::new(py, fields)?.into_any().unbind())
     })
 }

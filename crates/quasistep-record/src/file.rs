@@ -269,7 +269,7 @@ impl Recording {
         serde_json::to_string(&shapes).map_err(|e| e.to_string())
     }
 
-    /// The same without its frames.
+    /// This recording without its frames.
     pub(crate) fn without_frames(&self) -> Self {
         Self {
             scene: self.scene.clone(),

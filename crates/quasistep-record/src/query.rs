@@ -4,7 +4,7 @@ use crate::{Frame, Recording};
 use quasistep_math::Vec3;
 
 impl Recording {
-    /// The same with every n-th frame, and the last one.
+    /// This recording with every n-th frame, and the last one.
     pub fn thinned(&self, n: usize) -> Self {
         let frames = self.every(n).map(|k| self.frames[k].clone()).collect();
         Self { frames, ..self.without_frames() }
