@@ -3,12 +3,12 @@
 use crate::collisions::matching_pairs;
 use crate::document::{At, Map};
 use crate::error::SceneError;
-use quasistep::{FrictionException, PairFriction, Surface};
+use quasistep::{FrictionException, PairFriction, Patch, Surface};
 
 /// Friction of a surface that says nothing.
 const DEFAULT_MU: f64 = 0.5;
-/// Coefficients of a surface or a pair.
-const COEFFICIENTS: [&str; 4] = ["mu", "mu_spin", "mu_roll", "patch_radius"];
+/// What a surface or a pair may say.
+const COEFFICIENTS: [&str; 5] = ["mu", "mu_spin", "mu_roll", "patch_radius", "patch"];
 
 /// What a surface says of its friction.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
@@ -17,6 +17,7 @@ pub(crate) struct Given {
     mu_spin: Option<f64>,
     mu_roll: Option<f64>,
     patch_radius: Option<f64>,
+    patch: Option<Patch>,
 }
 
 impl Given {
@@ -41,6 +42,10 @@ impl Given {
             mu_spin: value("mu_spin", "m")?,
             mu_roll: value("mu_roll", "m")?,
             patch_radius: value("patch_radius", "m")?,
+            patch: map
+                .get("patch")
+                .map(|at| at.word(&[("area", Patch::Area), ("corners", Patch::Corners)]))
+                .transpose()?,
         })
     }
 
@@ -51,6 +56,7 @@ impl Given {
             mu_spin: self.mu_spin.unwrap_or(defaults.mu_spin),
             mu_roll: self.mu_roll.unwrap_or(defaults.mu_roll),
             patch_radius: self.patch_radius.unwrap_or(defaults.patch_radius),
+            patch: self.patch.unwrap_or(defaults.patch),
         }
     }
 }
@@ -108,9 +114,9 @@ impl<'a> SceneFriction<'a> {
     pub fn exceptions(&self, geom_bodies: &[&str]) -> Result<Vec<FrictionException>, SceneError> {
         let mut all = Vec::new();
         for (map, given) in &self.pairs {
-            let Given { mu, mu_spin, mu_roll, patch_radius } = *given;
+            let Given { mu, mu_spin, mu_roll, patch_radius, patch } = *given;
             for pair in matching_pairs(map.need("a")?, map.need("b")?, geom_bodies)? {
-                all.push(FrictionException { pair, mu, mu_spin, mu_roll, patch_radius });
+                all.push(FrictionException { pair, mu, mu_spin, mu_roll, patch_radius, patch });
             }
         }
         Ok(all)

@@ -39,7 +39,8 @@ impl System {
             }
             if let Some(turning) = &row.turning {
                 let roll = contact.roll_torque_W;
-                let about = [contact.spin_torque, roll.dot(turning.r1), roll.dot(turning.r2)];
+                let spin = contact.spin_torque_about_centre();
+                let about = [spin, roll.dot(turning.r1), roll.dot(turning.r2)];
                 for (dof, column) in contacts.turns_of(row, turning) {
                     balance[dof] +=
                         column[0] * about[0] + column[1] * about[1] + column[2] * about[2];

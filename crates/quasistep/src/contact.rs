@@ -7,10 +7,20 @@
 //!
 //! `W` is kept for contacts that resist turning only.
 //!
+//! The points of a flat contact that rubs as an area have their own normal rows and one friction: their tangential rows are
+//! those of the area's centre of pressure, at the lever `d` along `t1`, `t2`, and their spin radius is the area's. As the cones
+//! of all its points are alike but for their normal forces, their sum is the cone of the whole force:
+//!
+//! ```text
+//! v_t1 − d_2 w_n,   v_t2 + d_1 w_n,   ‖(lambda_t/mu, lambda_spin/mu_spin)‖ ≤ Σ lambda_n
+//! ```
+//!
 //! Rows are stored over all dofs; prescribed dofs move to the constant side when a formulation
 //! assembles its problem (the ∂ψ/∂t terms of Trinkle05).
 
+use crate::area::{Area, Centre};
 use crate::friction::Friction;
+use crate::report::{ContactMode, ContactReport};
 use crate::scan::{NearPoint, Scan};
 use crate::system::System;
 use quasistep_math::Vec3;
@@ -18,6 +28,12 @@ use quasistep_math::Vec3;
 /// Share of the tangent Jacobian's squared norm below which a direction counts as motionless.
 /// Rounding leaves about 1e-32; a real lever arm of a micrometre gives 1e-12.
 pub(crate) const PLANAR_TOLERANCE: f64 = 1e-20;
+
+/// Normals of an area differ by no more than this.
+const FLAT: f64 = 1e-9;
+/// Share of its spin radius by which the centre of an area may be off that of its loads. The motion is off by less than that
+/// share, for the loads follow from weight and pushes and hardly from where friction acts.
+const SETTLED: f64 = 1e-3;
 
 /// How many tangent directions a contact can move along, or turn about.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -40,6 +56,10 @@ pub(crate) struct ContactRow {
     pub friction: Friction,
     /// How the contact can turn, if it resists that.
     pub turning: Option<Turning>,
+    /// The area that it is a point of, as a range of rows, if it rubs as one that can spin.
+    pub area: Option<(u32, u32)>,
+    /// From the contact to the centre of its area, along `t1` and `t2`, in m; 0 without one.
+    pub lever: [f64; 2],
     /// Range of this contact's columns in [`ContactRows`].
     pub first: u32,
     pub last: u32,
@@ -121,18 +141,39 @@ impl ContactRows {
         self.turns.clear();
         self.slot.clear();
         self.slot.resize(system.model.n_v(), u32::MAX);
-        for near in &scan.points {
+        for pair in scan.points.chunk_by(|x, y| (x.geom_a, x.geom_b) == (y.geom_a, y.geom_b)) {
+            let friction = system.friction(pair[0].geom_a as usize, pair[0].geom_b as usize);
+            let n = pair[0].point.n_AB_W;
+            let is_flat = |p: &NearPoint| (p.point.n_AB_W - n).max_abs() <= FLAT;
+            let is_area = friction.is_of_area() && pair.len() > 1 && pair.iter().all(is_flat);
+            let first = self.rows.len();
+            self.push_pair(system, scan, pair, friction, is_area);
+            if is_area {
+                self.press_evenly(first);
+            }
+        }
+    }
+
+    fn push_pair(
+        &mut self,
+        system: &System,
+        scan: &Scan,
+        pair: &[NearPoint],
+        friction: Friction,
+        is_area: bool,
+    ) {
+        for near in pair {
             let first = self.dofs.len();
-            let n = near.point.n_AB_W;
+            // normals of an area are one but for rounding
+            let n = if is_area { pair[0].point.n_AB_W } else { near.point.n_AB_W };
             let a = system.geoms[near.geom_a as usize].body;
             let b = system.geoms[near.geom_b as usize].body;
             let mut t1 = n.any_orthogonal();
             let mut t2 = n.cross(t1);
-            let friction = system.friction(near.geom_a as usize, near.geom_b as usize);
             let basis = Basis {
                 axes: [n, t1, t2],
                 columns_from: first,
-                turns_from: friction.resists_turning().then_some(self.turns.len()),
+                turns_from: (is_area || friction.resists_turning()).then_some(self.turns.len()),
             };
             self.push_columns(system, scan, a, near.point.p_WCa, -1.0, &basis);
             self.push_columns(system, scan, b, near.point.p_WCb, 1.0, &basis);
@@ -147,7 +188,12 @@ impl ContactRows {
                 let spins = size(0) > PLANAR_TOLERANCE * (size(1) + size(2));
                 Turning { spins, rolls, r1, r2, first: from as u32 }
             });
-            let tangents = align_tangents(&mut self.columns[first..], &mut t1, &mut t2);
+            let tangents = if is_area && turning.is_some_and(|t| t.spins) {
+                // which way it moves hangs on its centre
+                Tangents::Plane
+            } else {
+                align_tangents(&mut self.columns[first..], &mut t1, &mut t2)
+            };
             self.rows.push(ContactRow {
                 near: near.clone(),
                 t1,
@@ -155,10 +201,141 @@ impl ContactRows {
                 tangents,
                 friction,
                 turning,
+                area: None,
+                lever: [0.0; 2],
                 first: first as u32,
                 last: self.dofs.len() as u32,
             });
         }
+    }
+
+    /// Has the rows from `first` on, those of an area, rub as under uniform pressure, if they can spin.
+    fn press_evenly(&mut self, first: usize) {
+        let range = (first as u32, self.rows.len() as u32);
+        if !self.rows[first..].iter().all(|row| row.turning.is_some_and(|t| t.spins)) {
+            return;
+        }
+        for row in &mut self.rows[first..] {
+            row.area = Some(range);
+        }
+        let centre = self.area(first).uniform();
+        self.place_friction(first, &centre);
+    }
+
+    /// The area of the rows that begin at `first`, in the plane of their tangents, seen from the first point.
+    fn area(&self, first: usize) -> Area {
+        let (from, to) = self.rows[first].area.expect("the caller asks for areas");
+        Area::around((from..to).map(|k| self.place(first, k as usize)))
+    }
+
+    /// Point `k` of an area in the plane of its tangents, seen from its first point.
+    fn place(&self, first: usize, k: usize) -> [f64; 2] {
+        let row = &self.rows[first];
+        let r = self.rows[k].near.p_W() - row.near.p_W();
+        [r.dot(row.t1), r.dot(row.t2)]
+    }
+
+    /// Moves the friction of an area.
+    fn place_friction(&mut self, first: usize, centre: &Centre) {
+        let (from, to) = self.rows[first].area.expect("the caller asks for areas");
+        for k in from as usize..to as usize {
+            let place = self.place(first, k);
+            let row = &mut self.rows[k];
+            let lever = [centre.at[0] - place[0], centre.at[1] - place[1]];
+            let [d1, d2] = [lever[0] - row.lever[0], lever[1] - row.lever[1]];
+            row.lever = lever;
+            if !row.friction.spin_is_given {
+                row.friction.mu_spin = row.friction.mu * centre.spin_radius;
+            }
+            let turning = row.turning.expect("areas can spin");
+            let range = row.first as usize..row.last as usize;
+            let turns = &self.turns[turning.first as usize..][..range.len()];
+            for (column, turn) in self.columns[range].iter_mut().zip(turns) {
+                column[1] -= d2 * turn[0];
+                column[2] += d1 * turn[0];
+            }
+        }
+    }
+
+    /// Has the areas of `contacts`, the answer to these rows, rub about the centre of their loads; true if that may change the
+    /// answer.
+    pub fn follow_loads(&mut self, contacts: &[ContactReport]) -> bool {
+        let mut changed = false;
+        let mut first = 0;
+        while first < self.rows.len() {
+            let last = self.rows[first].area.map_or(first + 1, |(_, last)| last as usize);
+            if self.rows[first].area.is_some() {
+                let loaded = &contacts[first..last];
+                changed |= self.follow_load(first, loaded);
+            }
+            first = last;
+        }
+        changed
+    }
+
+    /// Has areas rub about the centre of the loads that their points have in `contacts`, ascending by pair and feature.
+    pub fn expect_loads(&mut self, contacts: &[ContactReport]) {
+        let key = |near: &NearPoint| (near.geom_a, near.geom_b, near.point.feature);
+        for first in 0..self.rows.len() {
+            let Some((from, to)) = self.rows[first].area.filter(|a| a.0 as usize == first) else {
+                continue;
+            };
+            let (mut at, mut load) = ([0.0; 2], 0.0);
+            for k in from as usize..to as usize {
+                let wanted = key(&self.rows[k].near);
+                let known = contacts.binary_search_by_key(&wanted, |c| (c.geom_a, c.geom_b, c.feature));
+                let Ok(known) = known else { continue };
+                let (place, force) = (self.place(first, k), contacts[known].normal_force);
+                load += force;
+                at = [0, 1].map(|k| at[k] + force * place[k]);
+            }
+            if load > 0.0 {
+                let centre = self.area(first).pressed_at(at.map(|x| x / load));
+                self.place_friction(first, &centre);
+            }
+        }
+    }
+
+    fn follow_load(&mut self, first: usize, contacts: &[ContactReport]) -> bool {
+        let (mut at, mut load) = ([0.0; 2], 0.0);
+        for (k, contact) in contacts.iter().enumerate() {
+            let place = self.place(first, first + k);
+            load += contact.normal_force;
+            at[0] += contact.normal_force * place[0];
+            at[1] += contact.normal_force * place[1];
+        }
+        if load <= 0.0 || contacts.iter().all(|c| c.mode == ContactMode::Separate) {
+            return false;
+        }
+        let at = at.map(|x| x / load);
+        let area = self.area(first);
+        let row = &self.rows[first];
+        let old = Centre { at: row.lever, spin_radius: row.friction.mu_spin / row.friction.mu };
+        let centre = area.pressed_at(at);
+        let shift = (at[0] - old.at[0]).hypot(at[1] - old.at[1]);
+        let given = row.friction.spin_is_given;
+        let change = if given { 0.0 } else { centre.spin_radius - old.spin_radius };
+        if shift.max(change.abs()) <= SETTLED * old.spin_radius.max(centre.spin_radius) {
+            return false;
+        }
+        // one that sticks goes on sticking if the new law holds its friction
+        let sticks = contacts.iter().all(|c| c.mode != ContactMode::Slide);
+        if sticks {
+            let (mut force, mut torque) = (Vec3::ZERO, 0.0);
+            for (k, c) in contacts.iter().enumerate() {
+                let (place, f) = (self.place(first, first + k), c.friction_force_W);
+                let [x, y] = [place[0] - at[0], place[1] - at[1]];
+                force += f;
+                torque += c.spin_torque + x * f.dot(row.t2) - y * f.dot(row.t1);
+            }
+            let spin = if given { row.friction.mu_spin } else { row.friction.mu * centre.spin_radius };
+            let needed = (force.norm() / row.friction.mu).hypot(torque / spin.max(f64::MIN_POSITIVE));
+            if needed < load * (1.0 - SETTLED) {
+                return false;
+            }
+        }
+        self.place_friction(first, &centre);
+        true
     }
 
     /// Takes the distances of rows built in the middle of a step back to its start: those of

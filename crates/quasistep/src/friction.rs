@@ -14,6 +14,20 @@ pub struct Surface {
     /// Radius of the patch that this surface makes of a point contact, in m, ≥ 0: gives a pair the
     /// `mu_spin` of [`Friction::spin_of_patch`].
     pub patch_radius: f64,
+    /// How its flat contacts rub.
+    pub patch: Patch,
+}
+
+/// How a flat contact of several points rubs.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub enum Patch {
+    /// As the area between its points does under uniform pressure: one law for tangential force and spin about the centre
+    /// of pressure, Goyal, Ruina and Papadopoulos 1991; see [`Friction::mu_spin`] for the spin radius. Where the load is off the
+    /// area's centroid, the pressure is uniform on the part of the area that is symmetric about the load (Meyerhof 1953).
+    #[default]
+    Area,
+    /// As its points do, each on its own, under whatever loads they share: the model of the papers.
+    Corners,
 }
 
 impl Surface {
@@ -42,15 +56,20 @@ impl Surface {
 /// ```
 ///
 /// with round cones; a pyramid has edges along each direction and sums the shares. A coefficient
-/// of 0 leaves its force or torque out.
+/// of 0 leaves its force or torque out. Of a flat contact that rubs as an area `lambda_spin` is about its centre of pressure.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct Friction {
     /// Of sliding, ≥ 0.
     pub mu: f64,
-    /// Of spinning about the normal, in m, ≥ 0: Tracy (7).
+    /// Of spinning about the normal, in m, ≥ 0: Tracy (7). Of a contact in an area that says nothing itself `mu` times the mean
+    /// distance of the area from its centre: 2/3 R of a disc, 0.3826 a of a square.
     pub mu_spin: f64,
     /// Of rolling: turning about an axis across the normal, in m, ≥ 0.
     pub mu_roll: f64,
+    /// How a flat contact rubs.
+    pub patch: Patch,
+    /// True if `mu_spin` is the pair's own, and not that of its area.
+    pub spin_is_given: bool,
 }
 
 impl Friction {
@@ -60,16 +79,21 @@ impl Friction {
         2.0 / 3.0 * mu * radius
     }
 
-    /// True if the pair resists turning.
+    /// True if a single point of the pair resists turning.
     pub(crate) fn resists_turning(&self) -> bool {
         self.mu_spin > 0.0 || self.mu_roll > 0.0
+    }
+
+    /// True if several points of the pair in one plane rub as one area.
+    pub(crate) fn is_of_area(&self) -> bool {
+        self.mu > 0.0 && self.patch == Patch::Area
     }
 }
 
 /// How the coefficient of sliding friction of a pair follows from its two surfaces.
 ///
 /// `mu_spin`, `mu_roll` and `patch_radius` of a pair are the larger of its two: one soft pad makes
-/// the patch.
+/// the patch. It rubs on its corners if one of the two does.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum PairFriction {
     /// `2 a b / (a + b)`, as Drake does; 0 if both are 0.
@@ -101,13 +125,17 @@ impl PairFriction {
     fn pair(self, a: &Surface, b: &Surface, own: &FrictionException) -> Friction {
         let mu = own.mu.unwrap_or_else(|| self.combine(a.mu, b.mu));
         let radius = own.patch_radius.unwrap_or(a.patch_radius.max(b.patch_radius));
-        let patch = Friction::spin_of_patch(mu, radius);
+        let of_radius = Friction::spin_of_patch(mu, radius);
         let mu_spin = match (own.mu_spin, own.patch_radius) {
             (Some(spin), _) => spin,
-            (None, Some(_)) => patch,
-            (None, None) => a.mu_spin.max(b.mu_spin).max(patch),
+            (None, Some(_)) => of_radius,
+            (None, None) => a.mu_spin.max(b.mu_spin).max(of_radius),
         };
-        Friction { mu, mu_spin, mu_roll: own.mu_roll.unwrap_or(a.mu_roll.max(b.mu_roll)) }
+        let corners = a.patch == Patch::Corners || b.patch == Patch::Corners;
+        let patch = own.patch.unwrap_or(if corners { Patch::Corners } else { Patch::Area });
+        let mu_roll = own.mu_roll.unwrap_or(a.mu_roll.max(b.mu_roll));
+        let spin_is_given = mu_spin > 0.0 || own.mu_spin.is_some() || own.patch_radius.is_some();
+        Friction { mu, mu_spin, mu_roll, patch, spin_is_given }
     }
 }
 
@@ -124,6 +152,8 @@ pub struct FrictionException {
     pub mu_roll: Option<f64>,
     /// See [`Surface`].
     pub patch_radius: Option<f64>,
+    /// See [`Surface`].
+    pub patch: Option<Patch>,
 }
 
 impl FrictionException {
@@ -147,6 +177,7 @@ impl FrictionException {
             mu_spin: spin,
             mu_roll: later.mu_roll.or(self.mu_roll),
             patch_radius: later.patch_radius.or(self.patch_radius),
+            patch: later.patch.or(self.patch),
         }
     }
 }

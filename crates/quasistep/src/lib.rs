@@ -26,6 +26,7 @@
 //! This crate does no input or output, prints nothing and owns no clock.
 #![allow(non_snake_case)] // the letters of the papers: P, K_a, X_WB, J_n
 
+mod area;
 mod batch;
 mod batch_derivatives;
 mod cartesian;
@@ -67,7 +68,7 @@ pub use derivatives::{
 };
 pub use error::{PairDepth, ParamError, StepError, SystemError};
 pub use formulation::{Cone, Formulation};
-pub use friction::{Friction, FrictionException, PairFriction, Surface};
+pub use friction::{Friction, FrictionException, PairFriction, Patch, Surface};
 pub use inverse_kinematics::{
     Follower, FrameTarget, IkAnswer, IkError, IkSettings, NotReached, Orientation, TooNear,
 };

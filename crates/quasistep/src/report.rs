@@ -70,13 +70,16 @@ pub struct ContactReport {
     pub friction: Friction,
     /// Normal force on B along `n_AB_W`, ≥ 0, in N.
     pub normal_force: f64,
-    /// Friction force on B, in N.
+    /// Friction force on B, in N. Of an area the share of the normal force in that of the whole.
     pub friction_force_W: Vec3,
-    /// Torque on B about the normal, in N·m; zero for a pair without torsional friction.
+    /// Torque on B about the normal, at `p_W`, in N·m; zero for a point without torsional friction.
     pub spin_torque: f64,
     /// Torque on B across the normal, in N·m; zero for a pair without rolling friction.
     pub roll_torque_W: Vec3,
-    /// Velocity of B against A in the tangent plane, in m/s.
+    /// From `p_W` to the centre of pressure of the area that this contact is a point of, about which its friction cone is, in m;
+    /// zero for one that rubs on its own.
+    pub lever_W: Vec3,
+    /// Velocity of B against A in the tangent plane at `p_W`, in m/s.
     pub slip_W: Vec3,
     /// Angular velocity of B against A about the normal, in rad/s; zero for a pair that does not
     /// resist turning, whose rows do not know it.
@@ -99,13 +102,18 @@ impl ContactReport {
         self.n_AB_W * self.spin_torque + self.roll_torque_W
     }
 
+    /// Torque on B about the normal through the centre of pressure, in N·m.
+    pub fn spin_torque_about_centre(&self) -> f64 {
+        self.spin_torque - self.n_AB_W.dot(self.lever_W.cross(self.friction_force_W))
+    }
+
     /// Normal force that friction of size `sliding` and the torques need, in N; infinite for friction where there
     /// can be none.
     pub(crate) fn normal_force_needed(&self, sliding: f64) -> f64 {
-        let Friction { mu, mu_spin, mu_roll } = self.friction;
+        let Friction { mu, mu_spin, mu_roll, .. } = self.friction;
         let share = |load: f64, coefficient| if load == 0.0 { 0.0 } else { load / coefficient };
         let slide = share(sliding, mu);
-        let spin = share(self.spin_torque, mu_spin);
+        let spin = share(self.spin_torque_about_centre(), mu_spin);
         let roll = share(self.roll_torque_W.norm(), mu_roll);
         Vec3::new(slide, spin, roll).norm()
     }

@@ -13,6 +13,9 @@ use crate::system::{Role, System};
 use crate::timer::Stage;
 use crate::workspace::Workspace;
 
+/// Most solves of the rows of one configuration: friction of an area acts where its loads are, which the solve before knows.
+const MOST_SOLVES: usize = 3;
+
 impl System {
     /// Moves `state` one time step towards `q_cmd`, the position command at the *end* of the step.
     ///
@@ -148,31 +151,56 @@ impl System {
         cartesian::springs_at(&self.springs, &self.model, commands, params, kins, found, springs)?;
         work.report.n_candidates = work.scan.n_candidates;
         self.solve_opened(params, place, work, |work| {
-            let Workspace { scan, scan_mid, load, contacts, problem, convex, coulomb, .. } = work;
-            let kin = if place == Where::Start { &scan.kin } else { &scan_mid.kin };
-            let posed = Posed { system: self, q: &state.q, place, load, contacts, kin, params };
-            let known = work.warm.as_deref().filter(|_| warm);
-
-            work.timer.enter(Stage::Assemble); // 4
-            if place == Where::Middle {
-                match law {
-                    Law::Convex => convex.keep_rows(problem, params),
-                    Law::Exact => coulomb.keep_rows(problem),
+            self.solve_rows(state, params, law, place, warm, false, work)?;
+            // the middle of a step starts from the loads at its start
+            let follows = place == Where::Middle || params.integration == Integration::Euler;
+            for _ in 1..MOST_SOLVES {
+                if !(follows && work.contacts.follow_loads(&work.report.contacts)) {
+                    break;
                 }
-            }
-            problem.assemble(&posed, law);
-            work.timer.enter(Stage::Solve); // 5
-            match law {
-                Law::Convex => convex.solve(problem, &posed, known)?,
-                Law::Exact => coulomb.solve(problem, &posed, known.is_some())?,
-            }
-            work.timer.enter(Stage::Recover); // 6
-            match law {
-                Law::Convex => convex.recover(problem, &posed, &mut work.report),
-                Law::Exact => coulomb.recover(problem, &posed, &mut work.report),
+                self.solve_rows(state, params, law, place, warm, true, work)?;
             }
             Ok(())
         })
+    }
+
+    /// Stages 4 to 6 with the contact rows at hand; from the last answer if `again`.
+    #[allow(clippy::too_many_arguments)] // the main loop, which lists the data flow
+    fn solve_rows(
+        &self,
+        state: &State,
+        params: &StepParams,
+        law: Law,
+        place: Where,
+        warm: bool,
+        again: bool,
+        work: &mut Workspace,
+    ) -> Result<(), StepError> {
+        let Workspace { scan, scan_mid, load, contacts, problem, convex, coulomb, .. } = work;
+        let kin = if place == Where::Start { &scan.kin } else { &scan_mid.kin };
+        let posed = Posed { system: self, q: &state.q, load, contacts, kin, params };
+        let known = work.warm.as_deref().filter(|_| warm);
+        let again = again || place == Where::Middle;
+
+        work.timer.enter(Stage::Assemble); // 4
+        if again {
+            match law {
+                Law::Convex => convex.keep_rows(problem, params),
+                Law::Exact => coulomb.keep_rows(problem),
+            }
+        }
+        problem.assemble(&posed, law);
+        work.timer.enter(Stage::Solve); // 5
+        match law {
+            Law::Convex => convex.solve(problem, &posed, again, known)?,
+            Law::Exact => coulomb.solve(problem, &posed, again, known.is_some())?,
+        }
+        work.timer.enter(Stage::Recover); // 6
+        match law {
+            Law::Convex => convex.recover(problem, &posed, &mut work.report),
+            Law::Exact => coulomb.recover(problem, &posed, &mut work.report),
+        }
+        Ok(())
     }
 
     /// What the motion of the last solve does that it must not.
@@ -193,6 +221,7 @@ impl System {
                 work.contacts.update(self, &work.scan_mid);
                 let half = 0.5 * params.time_step;
                 work.contacts.rewind(&work.scan, &work.report.v, half);
+                work.contacts.expect_loads(&work.report.contacts);
             }
         }
     }

@@ -66,8 +66,8 @@ impl System {
                 out.z.clone_from(&out.relaxed.z);
                 out.bound = kappa * program.n_cones() as f64;
                 let Workspace { problem, load, contacts, report, scan, .. } = &mut *work;
-                let (q, place, kin) = (&state.q[..], Where::Start, &scan.kin);
-                let posed = Posed { system: self, q, place, load, contacts, kin, params };
+                let (q, kin) = (&state.q[..], &scan.kin);
+                let posed = Posed { system: self, q, load, contacts, kin, params };
                 anitescu::write(problem, &posed, 0.0, &out.x, &out.z, report);
             }
         }

@@ -21,7 +21,7 @@ use crate::error::StepError;
 use crate::formulation::edges::WAYS;
 use crate::formulation::problem::{Posed, Problem, is_tangent};
 use crate::formulation::recover::Answer;
-use crate::formulation::{Where, blame};
+use crate::formulation::blame;
 use crate::params::StepParams;
 use crate::report::{StepMethod, StepReport};
 use crate::row::RowKey;
@@ -41,30 +41,29 @@ pub(crate) struct ConvexWork {
     /// Multipliers and slacks that the solver starts from.
     warm_z: Vec<f64>,
     warm_s: Vec<f64>,
-    /// Rows that the first of two solves found active, ascending.
-    warm_mid: Vec<RowKey>,
+    /// Rows that the solve before found active, ascending.
+    warm_again: Vec<RowKey>,
 }
 
 impl ConvexWork {
-    /// Keeps the active rows of the answer to `problem` for the second of two solves.
+    /// Keeps the active rows of the answer to `problem` for another solve.
     pub fn keep_rows(&mut self, problem: &Problem, params: &StepParams) {
-        problem.active_keys(&self.solution.z, params.accuracy, &mut self.warm_mid);
+        problem.active_keys(&self.solution.z, params.accuracy, &mut self.warm_again);
     }
 
     /// Stage 5: solves the assembled problem, from the rows that are known to be active if there are some: `keys` of the step
-    /// before, or those of the first of two solves.
+    /// before, or if `again` those of the solve before.
     pub fn solve(
         &mut self,
         problem: &Problem,
         posed: &Posed<'_>,
+        again: bool,
         keys: Option<&[RowKey]>,
     ) -> Result<(), StepError> {
-        let Posed { system, place, contacts, params, .. } = *posed;
-        let Self { solver, settings, solution, warm_z, warm_s, warm_mid } = self;
-        let keys = match place {
-            Where::Start => keys.filter(|keys| !keys.is_empty()),
-            Where::Middle => Some(warm_mid.as_slice()),
-        };
+        let Posed { system, contacts, params, .. } = *posed;
+        let Self { solver, settings, solution, warm_z, warm_s, warm_again } = self;
+        let keys =
+            if again { Some(warm_again.as_slice()) } else { keys.filter(|keys| !keys.is_empty()) };
         let start = keys.map(|keys| {
             problem.start_from(keys, warm_z, warm_s);
             WarmStart { z: warm_z, s: warm_s }

@@ -19,7 +19,7 @@ use crate::contact::ContactRows;
 use crate::error::StepError;
 use crate::formulation::problem::{Posed, Problem, is_tangent};
 use crate::formulation::recover::Answer;
-use crate::formulation::{Where, blame};
+use crate::formulation::blame;
 use crate::report::{StepMethod, StepReport};
 use crate::state::WarmRow;
 use crate::system::System;
@@ -35,8 +35,8 @@ pub(crate) struct CoulombWork {
     pub solution: CoulombSolution,
     /// Rows of the step before, ascending by key.
     pub warm: Vec<WarmRow>,
-    /// Rows of the first of two solves.
-    warm_mid: Vec<WarmRow>,
+    /// Rows of the solve before.
+    warm_again: Vec<WarmRow>,
     lambda: Vec<f64>,
     u: Vec<f64>,
 }
@@ -47,15 +47,15 @@ impl CoulombWork {
         collect(problem, &self.solution, &mut self.warm);
     }
 
-    /// Keeps the forces of the answer to `problem` for the second of two solves.
+    /// Keeps the forces of the answer to `problem` for another solve.
     pub fn keep_rows(&mut self, problem: &Problem) {
-        collect(problem, &self.solution, &mut self.warm_mid);
+        collect(problem, &self.solution, &mut self.warm_again);
     }
 
     /// Forces and rates to start from: of rows that are not known those of an open contact.
-    fn start_from(&mut self, problem: &Problem, place: Where) {
-        let Self { warm, warm_mid, lambda, u, .. } = self;
-        let known = if place == Where::Start { warm } else { warm_mid };
+    fn start_from(&mut self, problem: &Problem, again: bool) {
+        let Self { warm, warm_again, lambda, u, .. } = self;
+        let known = if again { warm_again } else { warm };
         lambda.clear();
         u.clear();
         for key in &problem.keys {
@@ -66,16 +66,17 @@ impl CoulombWork {
         }
     }
 
-    /// Stage 5: solves the assembled problem, from the forces of the step before if `warm`.
+    /// Stage 5: solves the assembled problem, from the forces of the solve before if `again`, else of the step before if `warm`.
     pub fn solve(
         &mut self,
         problem: &Problem,
         posed: &Posed<'_>,
+        again: bool,
         warm: bool,
     ) -> Result<(), StepError> {
-        let Posed { system, place, contacts, .. } = *posed;
-        self.start_from(problem, place);
-        let warm = place == Where::Middle || warm && !self.warm.is_empty();
+        let Posed { system, contacts, .. } = *posed;
+        self.start_from(problem, again);
+        let warm = again || warm && !self.warm.is_empty();
         let Self { solver, settings, solution, lambda, u, .. } = self;
         let start = warm.then_some(CoulombWarm { lambda, u, relaxed: None });
         solver.solve(&problem.program.friction, start, settings, solution);

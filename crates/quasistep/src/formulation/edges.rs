@@ -56,7 +56,7 @@ impl Ways {
             Tangents::Line => 1,
             Tangents::Plane => 2,
         };
-        let Friction { mu, mu_spin, mu_roll } = row.friction;
+        let Friction { mu, mu_spin, mu_roll, .. } = row.friction;
         let turning = row.turning.as_ref();
         Self {
             pushes: 1 + if mu > 0.0 { count(row.tangents) } else { 0 },
@@ -80,7 +80,7 @@ impl Ways {
 
     /// Friction coefficient of row `r`; 1 for the normal.
     pub fn coefficient(&self, row: &ContactRow, r: usize) -> f64 {
-        let Friction { mu, mu_spin, mu_roll } = row.friction;
+        let Friction { mu, mu_spin, mu_roll, .. } = row.friction;
         [1.0, mu, mu, mu_spin, mu_roll, mu_roll][self.way(r)]
     }
 }
@@ -88,7 +88,7 @@ impl Ways {
 /// Appends the edges of a pyramid.
 pub(crate) fn push_edges(row: &ContactRow, cone: Cone, pushes: &mut Vec<[f64; WAYS]>) {
     let first = pushes.len();
-    let Friction { mu, mu_spin, mu_roll } = row.friction;
+    let Friction { mu, mu_spin, mu_roll, .. } = row.friction;
     if let Some(turning) = &row.turning {
         let spins = [mu_spin, -mu_spin].into_iter().filter(|_| mu_spin > 0.0 && turning.spins);
         pushes.extend(spins.map(|s| [1.0, 0.0, 0.0, s, 0.0, 0.0]));

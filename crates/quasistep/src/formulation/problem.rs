@@ -3,7 +3,7 @@
 
 use crate::contact::{ContactRow, ContactRows};
 use crate::formulation::edges::{WAYS, Ways, push_edges};
-use crate::formulation::{Cone, Formulation, Where};
+use crate::formulation::{Cone, Formulation};
 use crate::load::Load;
 use crate::params::{Inertia, StepParams};
 use crate::row::RowKey;
@@ -61,7 +61,6 @@ pub(crate) struct Posed<'a> {
     pub system: &'a System,
     /// Configuration at the start of the step.
     pub q: &'a [f64],
-    pub place: Where,
     pub load: &'a Load,
     pub contacts: &'a ContactRows,
     pub kin: &'a Kinematics,

@@ -62,12 +62,31 @@ impl<'a> Answer<'a> {
         let largest = self.z.iter().fold(0.0_f64, |m, z| m.max(*z));
         let least = LOADED.max(accuracy) * largest;
         report.contacts.clear();
-        for (k, row) in contacts.rows.iter().enumerate() {
-            // lambda_n = Σ beta_j, lambda_t = mu Σ beta_j d_j; of a round cone z_n and mu z_t
+        // lambda_n = Σ beta_j, lambda_t = mu Σ beta_j d_j; of a round cone z_n and mu z_t
+        let impulses = |k: usize| {
             let mut lambda = [0.0; WAYS];
             for r in self.program.rows_of(k) {
                 for (sum, push) in lambda.iter_mut().zip(self.pushes[r]) {
                     *sum += self.z[r] * push;
+                }
+            }
+            lambda
+        };
+        let (mut of_area, mut known) = ([0.0; WAYS], None);
+        for (k, row) in contacts.rows.iter().enumerate() {
+            let mut lambda = impulses(k);
+            if let Some((first, last)) = row.area {
+                // friction of an area is one force: its points share it as they share the load
+                if known != row.area {
+                    known = row.area;
+                    of_area = [0.0; WAYS];
+                    for (sum, x) in (first..last).flat_map(|k| std::iter::zip(0.., impulses(k as usize))) {
+                        of_area[sum] += x;
+                    }
+                }
+                let share = if of_area[0] > 0.0 { lambda[0] / of_area[0] } else { 0.0 };
+                for way in 1..4 {
+                    lambda[way] = share * of_area[way];
                 }
             }
             let [v_n, v_t1, v_t2] = contacts.velocity(row, &report.v);
@@ -118,11 +137,13 @@ fn contact(
 ) -> ContactReport {
     let (near, point) = (&row.near, &row.near.point);
     let [lambda_n, lambda_t1, lambda_t2, lambda_spin, lambda_r1, lambda_r2] = lambda;
-    let slip_W = row.t1 * v_t1 + row.t2 * v_t2;
+    let [d1, d2] = row.lever;
+    let slip_of_centre = row.t1 * v_t1 + row.t2 * v_t2;
+    let slip_W = slip_of_centre + (row.t1 * d2 - row.t2 * d1) * spin_rate;
     let spins = row.friction.mu_spin > 0.0 && spin_rate.abs() > SPIN_RATE_THRESHOLD;
     let mode = if !loaded {
         ContactMode::Separate
-    } else if slip_W.norm() > SLIP_SPEED_THRESHOLD || spins {
+    } else if slip_of_centre.norm() > SLIP_SPEED_THRESHOLD || spins {
         ContactMode::Slide
     } else {
         ContactMode::Stick
@@ -140,7 +161,8 @@ fn contact(
         friction: row.friction,
         normal_force: lambda_n / h,
         friction_force_W: (row.t1 * lambda_t1 + row.t2 * lambda_t2) * (1.0 / h),
-        spin_torque: lambda_spin / h,
+        spin_torque: (lambda_spin + d1 * lambda_t2 - d2 * lambda_t1) / h,
+        lever_W: row.t1 * d1 + row.t2 * d2,
         roll_torque_W: row
             .turning
             .map_or(Vec3::ZERO, |t| (t.r1 * lambda_r1 + t.r2 * lambda_r2) * (1.0 / h)),

@@ -1,0 +1,280 @@
+//! A flat contact as an area: where its friction acts, and how far from there.
+//!
+//! Under uniform pressure an area `E` resists spinning about its centroid with `mu N c`, `c` the mean distance of `E` from there
+//! (2/3 R of a disc, 0.3826 a of a square, a/4 of a line); slip and spin share one ellipsoid (Howe and Cutkosky 1996). Friction
+//! acts at the centre of pressure whatever the pressure is like, for in pure translation each part rubs by its load. The
+//! pressure of rigid bodies is not determined; where its centre is off the centroid, it is taken as uniform on the part of the
+//! area that is symmetric about it, as foundations are designed by (Meyerhof 1953): of a rectangle what is left of both sides
+//! when twice the eccentricity is cut off, at an edge a line, at a corner a point.
+
+/// Most corners of an area: a rim's points and those where it is cut.
+const MAX_CORNERS: usize = 64;
+/// Share of its own size below which an area is a line, and a line a point.
+const THIN: f64 = 1e-9;
+
+/// A convex polygon in the plane of a contact, counterclockwise; a line has two corners, a point one.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Area {
+    corners: [[f64; 2]; MAX_CORNERS],
+    n: usize,
+    /// Largest distance of a corner from the first one, in m.
+    size: f64,
+}
+
+/// Where friction of an area acts, and how far from there.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(crate) struct Centre {
+    /// In the plane of the contact, in m.
+    pub at: [f64; 2],
+    /// Mean distance of what presses from there, in m.
+    pub spin_radius: f64,
+}
+
+impl Area {
+    /// The convex hull of points in the plane of a contact, in m; of more than it has room for the first ones.
+    pub fn around(points: impl Iterator<Item = [f64; 2]>) -> Self {
+        let mut all = [[0.0; 2]; MAX_CORNERS / 2];
+        let mut n = 0;
+        for (place, point) in all.iter_mut().zip(points) {
+            *place = point;
+            n += 1;
+        }
+        let all = &mut all[..n];
+        let size = all.iter().fold(0.0_f64, |m, p| m.max(norm(minus(*p, all[0]))));
+        all.sort_unstable_by(|a, b| a[0].total_cmp(&b[0]).then(a[1].total_cmp(&b[1])));
+        let mut hull = Self { corners: [[0.0; 2]; MAX_CORNERS], n: 0, size };
+        // lower side, then upper side
+        for pass in 0..2 {
+            let floor = hull.n;
+            for k in 0..n {
+                let p = all[if pass == 0 { k } else { n - 1 - k }];
+                while hull.n >= floor + 2 {
+                    let [a, b] = [hull.corners[hull.n - 2], hull.corners[hull.n - 1]];
+                    if cross(minus(b, a), minus(p, a)) > THIN * size * size {
+                        break;
+                    }
+                    hull.n -= 1;
+                }
+                hull.push(p);
+            }
+            // the last one begins the other side
+            hull.n = hull.n.saturating_sub(1);
+        }
+        hull.n = hull.n.max(n.min(1));
+        hull
+    }
+
+    fn push(&mut self, p: [f64; 2]) {
+        if self.n < MAX_CORNERS {
+            self.corners[self.n] = p;
+            self.n += 1;
+        }
+    }
+
+    fn corners(&self) -> &[[f64; 2]] {
+        &self.corners[..self.n]
+    }
+
+    /// Each side, from corner to corner.
+    fn sides(&self) -> impl Iterator<Item = ([f64; 2], [f64; 2])> {
+        let next = self.corners().iter().cycle().skip(1);
+        self.corners().iter().zip(next).map(|(a, b)| (*a, *b))
+    }
+
+    /// Twice the area, in m².
+    fn double(&self) -> f64 {
+        let first = self.corners[0];
+        self.sides().map(|(a, b)| cross(minus(a, first), minus(b, first))).sum()
+    }
+
+    fn is_thin(&self) -> bool {
+        self.n < 3 || self.double() <= THIN * self.size * self.size
+    }
+
+    /// Under uniform pressure.
+    pub fn uniform(&self) -> Centre {
+        let first = self.corners[0];
+        let mut at = [0.0; 2];
+        if self.is_thin() {
+            let far = self.farthest(first);
+            at = [0, 1].map(|k| 0.5 * (first[k] + far[k]));
+        } else {
+            let mut sum = 0.0;
+            for (a, b) in self.sides() {
+                let weight = cross(minus(a, first), minus(b, first));
+                sum += weight;
+                for k in 0..2 {
+                    at[k] += weight * (first[k] + a[k] + b[k]) / 3.0;
+                }
+            }
+            at = at.map(|x| x / sum);
+        }
+        Centre { at, spin_radius: self.mean_distance(at) }
+    }
+
+    /// Under pressure whose centre is `at`.
+    pub fn pressed_at(&self, at: [f64; 2]) -> Centre {
+        let uniform = self.uniform();
+        let symmetric = self.symmetric_about(at);
+        let mut spin_radius = symmetric.mean_distance(at);
+        if !self.is_thin() {
+            // the whole area presses when the load is at its centroid, although it may not be symmetric
+            let about_centroid = self.symmetric_about(uniform.at);
+            let rest = uniform.spin_radius - about_centroid.mean_distance(uniform.at);
+            spin_radius += rest * (symmetric.double() / about_centroid.double()).clamp(0.0, 1.0);
+        }
+        Centre { at, spin_radius }
+    }
+
+    fn farthest(&self, from: [f64; 2]) -> [f64; 2] {
+        let distance = |p: &[f64; 2]| norm(minus(*p, from));
+        self.corners().iter().fold(from, |far, p| if distance(p) > distance(&far) { *p } else { far })
+    }
+
+    /// The part that is symmetric about a point.
+    fn symmetric_about(&self, p: [f64; 2]) -> Self {
+        let mirrored = |q: [f64; 2]| [2.0 * p[0] - q[0], 2.0 * p[1] - q[1]];
+        if self.is_thin() {
+            let first = self.corners[0];
+            let far = self.farthest(first);
+            let reach = norm(minus(first, p)).min(norm(minus(far, p)));
+            let length = norm(minus(far, first));
+            let mut line = Self { n: 0, ..*self };
+            if length > 0.0 {
+                let step = minus(far, first).map(|x| x / length * reach);
+                line.push(minus(p, step));
+                line.push([p[0] + step[0], p[1] + step[1]]);
+            } else {
+                line.push(p);
+            }
+            return line;
+        }
+        let mut part = *self;
+        for (a, b) in self.sides() {
+            // the side's mirror image, which keeps its sense
+            let (a, b) = (mirrored(a), mirrored(b));
+            let along = minus(b, a);
+            let height = |q: [f64; 2]| cross(along, minus(q, a));
+            let old = part;
+            part.n = 0;
+            for (q, r) in old.sides() {
+                let (h, g) = (height(q), height(r));
+                if h >= 0.0 {
+                    part.push(q);
+                }
+                if (h > 0.0 && g < 0.0) || (h < 0.0 && g > 0.0) {
+                    let s = h / (h - g);
+                    part.push([q[0] + s * (r[0] - q[0]), q[1] + s * (r[1] - q[1])]);
+                }
+            }
+        }
+        part
+    }
+
+    /// Mean distance from a point within, in m: `∫ r dA / A`, of a line `∫ r dl / l`.
+    fn mean_distance(&self, p: [f64; 2]) -> f64 {
+        if self.is_thin() {
+            // the point is its middle
+            return self.corners().iter().fold(0.0_f64, |m, q| m.max(0.5 * norm(minus(*q, p))));
+        }
+        let mut sum = 0.0;
+        for (a, b) in self.sides() {
+            let along = minus(b, a);
+            let length = norm(along);
+            if length <= THIN * self.size {
+                continue;
+            }
+            // of the triangle with its tip at p: the side is at distance d, from s to t along it
+            let d = cross(minus(a, p), minus(b, p)) / length;
+            let dot = |q: [f64; 2]| (along[0] * (q[0] - p[0]) + along[1] * (q[1] - p[1])) / length;
+            let (s, t) = (dot(a), dot(b));
+            if d.abs() > THIN * self.size {
+                let part = |x: f64| x * x.hypot(d) + d * d * (x / d.abs()).asinh();
+                sum += d / 6.0 * (part(t) - part(s));
+            }
+        }
+        sum / (0.5 * self.double())
+    }
+}
+
+fn minus(a: [f64; 2], b: [f64; 2]) -> [f64; 2] {
+    [a[0] - b[0], a[1] - b[1]]
+}
+
+fn cross(a: [f64; 2], b: [f64; 2]) -> f64 {
+    a[0] * b[1] - a[1] * b[0]
+}
+
+fn norm(a: [f64; 2]) -> f64 {
+    a[0].hypot(a[1])
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::f64::consts::TAU;
+
+    fn square(a: f64) -> Area {
+        Area::around([[0.0, 0.0], [a, a], [a, 0.0], [0.0, a]].into_iter())
+    }
+
+    #[test]
+    fn a_square_and_a_disc_have_their_known_radii() {
+        let a = 0.09;
+        let c = square(a).uniform();
+        assert!((c.at[0] - 0.5 * a).abs() < 1e-15 && (c.at[1] - 0.5 * a).abs() < 1e-15);
+        // (√2 + ln(1 + √2))/6
+        let exact = (2.0_f64.sqrt() + (1.0 + 2.0_f64.sqrt()).ln()) / 6.0;
+        assert!((c.spin_radius - exact * a).abs() < 1e-15, "{}", c.spin_radius / a);
+        let angles = (0..16).map(|k| TAU * f64::from(k) / 16.0);
+        let disc = Area::around(angles.map(|t| [3.0 + t.cos(), t.sin()])).uniform();
+        assert!((disc.spin_radius / (2.0 / 3.0) - 1.0).abs() < 0.014, "{}", disc.spin_radius);
+    }
+
+    #[test]
+    fn a_triangle_that_is_loaded_at_its_centroid_presses_with_all_of_it() {
+        let t = Area::around([[0.0, 0.0], [3.0, 0.0], [0.0, 3.0]].into_iter());
+        let c = t.uniform();
+        let loaded = t.pressed_at(c.at);
+        assert!((loaded.spin_radius - c.spin_radius).abs() < 1e-12);
+        // by sampling
+        let (mut sum, mut count) = (0.0, 0.0);
+        for i in 0..600 {
+            for j in 0..600 {
+                let (x, y) = ((f64::from(i) + 0.5) / 200.0, (f64::from(j) + 0.5) / 200.0);
+                if x + y < 3.0 {
+                    sum += (x - 1.0).hypot(y - 1.0);
+                    count += 1.0;
+                }
+            }
+        }
+        assert!((c.spin_radius - sum / count).abs() < 2e-3, "{} {}", c.spin_radius, sum / count);
+    }
+
+    #[test]
+    fn load_off_the_centre_presses_on_less_down_to_a_line_and_a_point() {
+        let s = square(2.0);
+        // a rectangle of 1 × 2
+        let half = Area::around([[0.0, 0.0], [1.0, 0.0], [0.0, 2.0], [1.0, 2.0]].into_iter());
+        let off = s.pressed_at([0.5, 1.0]).spin_radius;
+        assert!((off - half.uniform().spin_radius).abs() < 1e-14);
+        for (at, radius) in [([0.0, 1.0], 0.5), ([1e-12, 1.0], 0.5), ([2.0, 0.5], 0.25), ([0.0, 0.0], 0.0)] {
+            let c = s.pressed_at(at);
+            assert!((c.spin_radius - radius).abs() < 1e-6, "{at:?}: {}", c.spin_radius);
+        }
+        // nearly on the edge it is nearly the line's
+        let near = s.pressed_at([1e-5, 1.0]).spin_radius;
+        assert!((near - 0.5).abs() < 1e-4, "{near}");
+    }
+
+    #[test]
+    fn lines_and_points_are_areas_too() {
+        let line = Area::around([[1.0, 1.0], [1.0, 3.0]].into_iter());
+        assert_eq!(line.uniform(), Centre { at: [1.0, 2.0], spin_radius: 0.5 });
+        assert_eq!(line.pressed_at([1.0, 1.5]).spin_radius, 0.25);
+        let three = Area::around([[0.0, 0.0], [1.0, 1.0], [2.0, 2.0]].into_iter());
+        assert!((three.uniform().spin_radius - 0.5 * 2.0_f64.sqrt()).abs() < 1e-15);
+        let point = Area::around(std::iter::once([4.0, 5.0]));
+        assert_eq!(point.uniform(), Centre { at: [4.0, 5.0], spin_radius: 0.0 });
+    }
+}
