@@ -14,7 +14,7 @@ use crate::timer::Stage;
 use crate::workspace::Workspace;
 
 /// Most solves of the rows of one configuration: friction of an area acts where its loads are, which the solve before knows.
-const MOST_SOLVES: usize = 3;
+const MOST_SOLVES: usize = 2;
 
 impl System {
     /// Moves `state` one time step towards `q_cmd`, the position command at the *end* of the step.
@@ -155,7 +155,9 @@ impl System {
             // the middle of a step starts from the loads at its start
             let follows = place == Where::Middle || params.integration == Integration::Euler;
             for _ in 1..MOST_SOLVES {
-                if !(follows && work.contacts.follow_loads(&work.report.contacts)) {
+                let Workspace { scan, scan_mid, contacts, report, .. } = &mut *work;
+                let scan = if place == Where::Start { scan } else { scan_mid };
+                if !(follows && contacts.follow_loads(self, scan, &report.contacts)) {
                     break;
                 }
                 self.solve_rows(state, params, law, place, warm, true, work)?;
@@ -221,7 +223,7 @@ impl System {
                 work.contacts.update(self, &work.scan_mid);
                 let half = 0.5 * params.time_step;
                 work.contacts.rewind(&work.scan, &work.report.v, half);
-                work.contacts.expect_loads(&work.report.contacts);
+                work.contacts.expect_loads(self, &work.scan_mid, &work.report.contacts);
             }
         }
     }

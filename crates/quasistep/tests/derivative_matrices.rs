@@ -73,7 +73,7 @@ fn push(finger: JointKind, role: Role, cone: Cone, rate: PrescribedRate, turning
     let pusher = world.body("finger", WORLD, finger, 0.5, role);
     let object = world.body("box", WORLD, JointKind::Free, 1.3, Role::Passive);
     let surface = if turning {
-        Surface { mu: 0.4, mu_spin: 0.01, mu_roll: 0.003, patch_radius: 0.0 }
+        Surface { mu: 0.4, mu_spin: 0.01, mu_roll: 0.003, patch_radius: 0.0, ..Surface::default() }
     } else {
         Surface::sliding(0.4)
     };

@@ -182,7 +182,7 @@ impl Derivatives {
             let (index, sign) = match key {
                 RowKey::LowerLimit { limit } => (*limit, 1.0),
                 RowKey::UpperLimit { limit } => (*limit, -1.0),
-                RowKey::Contact { .. } | RowKey::JointFriction { .. } => continue,
+                RowKey::Contact { .. } | RowKey::Area { .. } | RowKey::JointFriction { .. } => continue,
             };
             let limit = &model.limits()[index as usize];
             let q = self.q[limit.q_index as usize];

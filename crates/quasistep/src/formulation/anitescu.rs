@@ -106,7 +106,9 @@ pub(crate) fn write(
     report: &mut StepReport,
 ) {
     Answer::new(problem, posed, accuracy, x, z).write(report, |contact, rates| {
-        layer(&problem.pushes[problem.program.rows_of(contact)], rates)
+        let rows = problem.program.rows_of(contact);
+        let round = problem.keys[rows.clone()].iter().any(is_tangent);
+        layer(&problem.pushes[rows], round, rates)
     });
 }
 
@@ -137,10 +139,9 @@ impl Problem {
 
 /// Speed at which the cone lifts a contact with these rates, in m/s: `max_j −mu d_j · v_t`, of a round
 /// cone `‖(mu v_t, …)‖`.
-fn layer(pushes: &[[f64; WAYS]], rates: [f64; WAYS]) -> f64 {
+fn layer(pushes: &[[f64; WAYS]], round: bool, rates: [f64; WAYS]) -> f64 {
     let along = |push: &[f64; WAYS]| -> f64 { (1..WAYS).map(|k| push[k] * rates[k]).sum() };
-    // only the rows of a round cone have no part along the normal
-    if pushes.iter().any(|push| push[0] == 0.0) {
+    if round {
         pushes.iter().map(|push| along(push).powi(2)).sum::<f64>().sqrt()
     } else {
         pushes.iter().map(|push| -along(push)).fold(0.0, f64::max)

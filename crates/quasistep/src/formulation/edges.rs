@@ -56,6 +56,9 @@ impl Ways {
             Tangents::Line => 1,
             Tangents::Plane => 2,
         };
+        if row.area.is_some() {
+            return Self { pushes: 1, spins: false, rolls: 0 };
+        }
         let Friction { mu, mu_spin, mu_roll, .. } = row.friction;
         let turning = row.turning.as_ref();
         Self {
@@ -88,6 +91,9 @@ impl Ways {
 /// Appends the edges of a pyramid.
 pub(crate) fn push_edges(row: &ContactRow, cone: Cone, pushes: &mut Vec<[f64; WAYS]>) {
     let first = pushes.len();
+    if row.area.is_some() {
+        return pushes.push([1.0, 0.0, 0.0, 0.0, 0.0, 0.0]);
+    }
     let Friction { mu, mu_spin, mu_roll, .. } = row.friction;
     if let Some(turning) = &row.turning {
         let spins = [mu_spin, -mu_spin].into_iter().filter(|_| mu_spin > 0.0 && turning.spins);

@@ -72,32 +72,42 @@ impl<'a> Answer<'a> {
             }
             lambda
         };
-        let (mut of_area, mut known) = ([0.0; WAYS], None);
+        let rates = |row: &ContactRow, v: &[f64]| {
+            let [v_n, v_t1, v_t2] = contacts.velocity(row, v);
+            let [w_n, w_r1, w_r2] = contacts.angular_velocity(row, v);
+            [v_n, v_t1, v_t2, w_n, w_r1, w_r2]
+        };
         for (k, row) in contacts.rows.iter().enumerate() {
-            let mut lambda = impulses(k);
-            if let Some((first, last)) = row.area {
-                // friction of an area is one force: its points share it as they share the load
-                if known != row.area {
-                    known = row.area;
-                    of_area = [0.0; WAYS];
-                    for (sum, x) in (first..last).flat_map(|k| std::iter::zip(0.., impulses(k as usize))) {
-                        of_area[sum] += x;
-                    }
-                }
-                let share = if of_area[0] > 0.0 { lambda[0] / of_area[0] } else { 0.0 };
-                for way in 1..4 {
-                    lambda[way] = share * of_area[way];
-                }
-            }
-            let [v_n, v_t1, v_t2] = contacts.velocity(row, &report.v);
-            let [w_n, w_r1, w_r2] = contacts.angular_velocity(row, &report.v);
-            let rates = [v_n, v_t1, v_t2, w_n, w_r1, w_r2];
+            let lambda = impulses(k);
+            let rates = rates(row, &report.v);
             let loaded = lambda[0] > least;
-            let layer = if loaded { h * layer(k, rates) } else { 0.0 };
+            let layer = if loaded && row.area.is_none() { h * layer(k, rates) } else { 0.0 };
             report.contacts.push(ContactReport {
                 boundary_layer: layer,
                 ..contact(system, row, lambda, rates, loaded, h)
             });
+        }
+        for (k, area) in (contacts.rows.len()..).zip(&contacts.areas) {
+            let rates = rates(&area.row, &report.v);
+            let layer = h * layer(k, rates);
+            let points = &mut report.contacts[area.points.clone()];
+            let load: f64 = points.iter().map(|c| c.normal_force).sum();
+            // made like a point's, and shared as the load is
+            let whole = contact(system, &area.row, impulses(k), rates, load > 0.0, h);
+            for point in points.iter_mut() {
+                let share = if load > 0.0 { point.normal_force / load } else { 0.0 };
+                let n = point.n_AB_W;
+                point.lever_W = whole.p_W - point.p_W;
+                point.friction_force_W = whole.friction_force_W * share;
+                let torque = whole.torque_W() * share + point.lever_W.cross(point.friction_force_W);
+                point.spin_torque = torque.dot(n);
+                point.roll_torque_W = torque - n * point.spin_torque;
+                point.friction = whole.friction;
+                if point.mode != ContactMode::Separate {
+                    point.mode = whole.mode;
+                    point.boundary_layer = layer;
+                }
+            }
         }
         report.limits.clear();
         report.joint_friction.clear();
@@ -105,7 +115,7 @@ impl<'a> Answer<'a> {
             let (limit, sign) = match key {
                 RowKey::LowerLimit { limit } => (*limit, 1.0),
                 RowKey::UpperLimit { limit } => (*limit, -1.0),
-                RowKey::Contact { .. } => continue,
+                RowKey::Contact { .. } | RowKey::Area { .. } => continue,
                 RowKey::JointFriction { dof, edge } => {
                     let force = push_of_friction(*edge) * z / h;
                     // the rows of a joint follow one another
@@ -137,13 +147,11 @@ fn contact(
 ) -> ContactReport {
     let (near, point) = (&row.near, &row.near.point);
     let [lambda_n, lambda_t1, lambda_t2, lambda_spin, lambda_r1, lambda_r2] = lambda;
-    let [d1, d2] = row.lever;
-    let slip_of_centre = row.t1 * v_t1 + row.t2 * v_t2;
-    let slip_W = slip_of_centre + (row.t1 * d2 - row.t2 * d1) * spin_rate;
+    let slip_W = row.t1 * v_t1 + row.t2 * v_t2;
     let spins = row.friction.mu_spin > 0.0 && spin_rate.abs() > SPIN_RATE_THRESHOLD;
     let mode = if !loaded {
         ContactMode::Separate
-    } else if slip_of_centre.norm() > SLIP_SPEED_THRESHOLD || spins {
+    } else if slip_W.norm() > SLIP_SPEED_THRESHOLD || spins {
         ContactMode::Slide
     } else {
         ContactMode::Stick
@@ -161,8 +169,8 @@ fn contact(
         friction: row.friction,
         normal_force: lambda_n / h,
         friction_force_W: (row.t1 * lambda_t1 + row.t2 * lambda_t2) * (1.0 / h),
-        spin_torque: (lambda_spin + d1 * lambda_t2 - d2 * lambda_t1) / h,
-        lever_W: row.t1 * d1 + row.t2 * d2,
+        spin_torque: lambda_spin / h,
+        lever_W: Vec3::ZERO,
         roll_torque_W: row
             .turning
             .map_or(Vec3::ZERO, |t| (t.r1 * lambda_r1 + t.r2 * lambda_r2) * (1.0 / h)),
