@@ -399,7 +399,6 @@ fn key_to_words(key: &RowKey) -> [u32; 5] {
         RowKey::LowerLimit { limit } => [1, limit, 0, 0, 0],
         RowKey::UpperLimit { limit } => [2, limit, 0, 0, 0],
         RowKey::JointFriction { dof, edge } => [3, dof, edge, 0, 0],
-        RowKey::Area { geom_a, geom_b, edge } => [4, geom_a, geom_b, edge, 0],
     }
 }
 
@@ -410,7 +409,6 @@ fn words_to_key(words: &[u32; 5]) -> Option<RowKey> {
         1 => Some(RowKey::LowerLimit { limit: a }),
         2 => Some(RowKey::UpperLimit { limit: a }),
         3 => Some(RowKey::JointFriction { dof: a, edge: b }),
-        4 => Some(RowKey::Area { geom_a: a, geom_b: b, edge: feature }),
         _ => None,
     }
 }

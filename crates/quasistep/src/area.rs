@@ -216,30 +216,6 @@ impl Area {
     }
 }
 
-/// The most even shares of points whose mean is `at`: `1/n + (x − m)ᵀ S⁻¹ (at − m)` with the points' middle `m` and
-/// `S = Σ (x − m)(x − m)ᵀ`.
-pub(crate) fn even_shares(points: &[[f64; 2]], at: [f64; 2]) -> Vec<f64> {
-    let n = points.len() as f64;
-    let middle = [0, 1].map(|k| points.iter().map(|p| p[k]).sum::<f64>() / n);
-    let away = minus(at, middle);
-    let (mut xx, mut xy, mut yy) = (0.0, 0.0, 0.0);
-    for p in points {
-        let [x, y] = minus(*p, middle);
-        (xx, xy, yy) = (xx + x * x, xy + x * y, yy + y * y);
-    }
-    let (trace, det) = (xx + yy, xx * yy - xy * xy);
-    let by = if det > THIN * THIN * trace * trace {
-        [(yy * away[0] - xy * away[1]) / det, (xx * away[1] - xy * away[0]) / det]
-    } else {
-        away.map(|a| if trace > 0.0 { a / trace } else { 0.0 })
-    };
-    let share = |p: &[f64; 2]| {
-        let [x, y] = minus(*p, middle);
-        1.0 / n + x * by[0] + y * by[1]
-    };
-    points.iter().map(share).collect()
-}
-
 fn minus(a: [f64; 2], b: [f64; 2]) -> [f64; 2] {
     [a[0] - b[0], a[1] - b[1]]
 }

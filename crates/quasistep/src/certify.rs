@@ -1,15 +1,13 @@
 //! Stage 8: the certificate, from physical forces and geometry alone.
 
 use crate::certificate::Certificate;
-use crate::contact::ContactRow;
 use crate::error::StepError;
 use crate::formulation::Cone;
 use crate::formulation::problem::gap_offset;
 use crate::params::StepParams;
-use crate::report::{ContactReport, JointForce, StepMethod};
+use crate::report::{JointForce, StepMethod};
 use crate::system::{DampingOn, Role, System};
 use crate::workspace::Workspace;
-use quasistep_math::Vec3;
 use quasistep_model::JointKind;
 
 impl System {
@@ -33,39 +31,26 @@ impl System {
         balance.clear();
         balance.extend_from_slice(&load.tau);
         let mut scale = balance.iter().fold(0.0_f64, |m, t| m.max(t.abs()));
-        let mut push = |row: &ContactRow, force: Vec3, torque: Vec3| {
-            let along = [row.near.point.n_AB_W, row.t1, row.t2].map(|axis| axis.dot(force));
+        for (row, contact) in contacts.rows.iter().zip(&report.contacts) {
+            let f = contact.force_W();
+            let along = [contact.normal_force, f.dot(row.t1), f.dot(row.t2)];
             for (dof, column) in contacts.columns_of(row) {
                 balance[dof] += column[0] * along[0] + column[1] * along[1] + column[2] * along[2];
             }
-            let Some(turning) = &row.turning else { return };
-            let axes = [row.near.point.n_AB_W, turning.r1, turning.r2];
-            let about = axes.map(|axis| axis.dot(torque));
-            for (dof, column) in contacts.turns_of(row, turning) {
-                balance[dof] += column[0] * about[0] + column[1] * about[1] + column[2] * about[2];
-            }
-        };
-        for area in &contacts.areas {
-            let points = &report.contacts[area.points.clone()];
-            let sum = |of: fn(&ContactReport) -> Vec3| {
-                points.iter().fold(Vec3::ZERO, |sum, contact| sum + of(contact))
-            };
-            push(&area.row, sum(|c| c.friction_force_W), sum(ContactReport::torque_about_centre_W));
-        }
-        for (row, contact) in contacts.rows.iter().zip(&report.contacts) {
-            if row.area.is_some() {
-                push(row, contact.n_AB_W * contact.normal_force, Vec3::ZERO);
-            } else {
-                push(row, contact.force_W(), contact.torque_W());
+            if let Some(turning) = &row.turning {
+                let roll = contact.roll_torque_W;
+                let spin = contact.spin_torque_about_centre();
+                let about = [spin, roll.dot(turning.r1), roll.dot(turning.r2)];
+                for (dof, column) in contacts.turns_of(row, turning) {
+                    balance[dof] +=
+                        column[0] * about[0] + column[1] * about[1] + column[2] * about[2];
+                }
             }
             scale = scale.max(contact.normal_force.abs());
 
             // the box holds along each tangent on its own
             let sliding = match params.formulation.cone() {
-                Cone::Box => {
-                    let f = contact.friction_force_W;
-                    f.dot(row.t1).abs().max(f.dot(row.t2).abs())
-                }
+                Cone::Box => along[1].abs().max(along[2].abs()),
                 _ => contact.friction_force_W.norm(),
             };
             let lacking = contact.normal_force_needed(sliding) - contact.normal_force;

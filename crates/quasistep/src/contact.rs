@@ -7,16 +7,21 @@
 //!
 //! `W` is kept for contacts that resist turning only.
 //!
-//! The points of a flat contact that rubs as an area have normal rows alone; the area's friction is a contact of its own, at
-//! the centre of pressure, see [`crate::area`].
+//! The points of a flat contact that rubs as an area have their own normal rows and one friction: their tangential rows are
+//! those of the area's centre of pressure, at the lever `d` along `t1`, `t2`, and their spin radius is the area's. As the cones
+//! of all its points are alike but for their normal forces, their sum is the cone of the whole force:
+//!
+//! ```text
+//! v_t1 − d_2 w_n,   v_t2 + d_1 w_n,   ‖(lambda_t/mu, lambda_spin/mu_spin)‖ ≤ Σ lambda_n
+//! ```
 //!
 //! Rows are stored over all dofs; prescribed dofs move to the constant side when a formulation
 //! assembles its problem (the ∂ψ/∂t terms of Trinkle05).
 
-use crate::area::{Area, Centre, even_shares};
+use crate::area::{Area, Centre};
 use crate::friction::Friction;
 use crate::report::{ContactMode, ContactReport};
-use crate::scan::{NearPoint, PointKind, Scan};
+use crate::scan::{NearPoint, Scan};
 use crate::system::System;
 use quasistep_math::Vec3;
 use std::ops::Range;
@@ -30,20 +35,6 @@ const FLAT: f64 = 1e-9;
 /// Share of its spin radius by which the centre of an area may be off that of its loads. The motion is off by less than that
 /// share, for the loads follow from weight and pushes and hardly from where friction acts.
 const SETTLED: f64 = 1e-3;
-
-/// Places of the points of an area in its plane, seen from the first one, in m.
-fn places(rows: &[ContactRow]) -> Vec<[f64; 2]> {
-    let first = &rows[0].near;
-    let t1 = first.point.n_AB_W.any_orthogonal();
-    let t2 = first.point.n_AB_W.cross(t1);
-    let place = |row: &ContactRow| row.near.p_W() - first.p_W();
-    rows.iter().map(|row| place(row)).map(|r| [r.dot(t1), r.dot(t2)]).collect()
-}
-
-fn mean(places: &[[f64; 2]], shares: &[f64]) -> [f64; 2] {
-    let add = |sum: [f64; 2], (p, share): (&[f64; 2], &f64)| [0, 1].map(|k| sum[k] + p[k] * share);
-    places.iter().zip(shares).fold([0.0; 2], add)
-}
 
 /// How many tangent directions a contact can move along, or turn about.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -66,8 +57,10 @@ pub(crate) struct ContactRow {
     pub friction: Friction,
     /// How the contact can turn, if it resists that.
     pub turning: Option<Turning>,
-    /// The area that it is a point of.
+    /// The area that it is a point of, if that can spin.
     pub area: Option<u32>,
+    /// From the contact to the centre of its area, along `t1` and `t2`, in m; 0 without one.
+    pub lever: [f64; 2],
     /// Range of this contact's columns in [`ContactRows`].
     pub first: u32,
     pub last: u32,
@@ -86,23 +79,21 @@ pub(crate) struct Turning {
     first: u32,
 }
 
-/// The friction of a flat contact: a contact at the centre of pressure that is pressed by the sum of its points' normal forces.
+/// A flat contact that rubs as an area.
 #[derive(Clone, Debug)]
-pub(crate) struct AreaRow {
-    /// Where it rubs; its own normal row counts for nothing.
-    pub row: ContactRow,
-    /// Its points, as a range of rows.
+pub(crate) struct AreaAt {
+    /// Its rows.
     pub points: Range<usize>,
-    /// Shares of the points in the centre.
-    pub shares: Vec<f64>,
+    /// Where it rubs, in the plane of its tangents, seen from its first point.
+    pub centre: Centre,
 }
 
 /// All contact rows of a step, as sparse columns `(dof, [J_n, J_t1, J_t2])`.
 #[derive(Debug, Default)]
 pub(crate) struct ContactRows {
     pub rows: Vec<ContactRow>,
-    /// Frictions of areas, in the order of their points.
-    pub areas: Vec<AreaRow>,
+    /// In the order of their points.
+    pub areas: Vec<AreaAt>,
     pub dofs: Vec<u32>,
     /// Entries are in m/s per unit rate of the dof.
     pub columns: Vec<[f64; 3]>,
@@ -163,219 +154,193 @@ impl ContactRows {
         self.turns.clear();
         self.slot.clear();
         self.slot.resize(system.model.n_v(), u32::MAX);
-        let mut areas = Vec::new();
         for pair in scan.points.chunk_by(|x, y| (x.geom_a, x.geom_b) == (y.geom_a, y.geom_b)) {
             let friction = system.friction(pair[0].geom_a as usize, pair[0].geom_b as usize);
             let n = pair[0].point.n_AB_W;
             let is_flat = |p: &NearPoint| (p.point.n_AB_W - n).max_abs() <= FLAT;
             let is_area = friction.is_of_area() && pair.len() > 1 && pair.iter().all(is_flat);
             let first = self.rows.len();
-            for near in pair {
-                self.push(system, scan, near, friction, is_area);
+            self.push_pair(system, scan, pair, friction, is_area);
+            if is_area {
+                self.press_evenly(first);
             }
-            // one that cannot spin rubs alike wherever its friction acts
-            let spins = |row: &ContactRow| row.turning.is_some_and(|t| t.spins);
-            if is_area && self.rows[first..].iter().all(spins) {
-                areas.push(first..self.rows.len());
-            }
-        }
-        for points in areas {
-            let area = Some(self.areas.len() as u32);
-            self.rows[points.clone()].iter_mut().for_each(|row| row.area = area);
-            let places = places(&self.rows[points.clone()]);
-            let centre = Area::around(places.iter().copied()).uniform();
-            let shares = even_shares(&places, centre.at);
-            self.push_area(system, scan, points, shares, &centre);
         }
     }
 
-    /// Appends the row of a near point; one that is part of an area may turn.
-    fn push(
+    fn push_pair(
         &mut self,
         system: &System,
         scan: &Scan,
-        near: &NearPoint,
+        pair: &[NearPoint],
         friction: Friction,
         is_area: bool,
     ) {
-        let first = self.dofs.len();
-        let n = near.point.n_AB_W;
-        let a = system.geoms[near.geom_a as usize].body;
-        let b = system.geoms[near.geom_b as usize].body;
-        let mut t1 = n.any_orthogonal();
-        let mut t2 = n.cross(t1);
-        let turns = is_area || friction.resists_turning();
-        let basis = Basis {
-            axes: [n, t1, t2],
-            columns_from: first,
-            turns_from: turns.then_some(self.turns.len()),
-        };
-        self.push_columns(system, scan, a, near.point.p_WCa, -1.0, &basis);
-        self.push_columns(system, scan, b, near.point.p_WCb, 1.0, &basis);
-        for k in first..self.dofs.len() {
-            self.slot[self.dofs[k] as usize] = u32::MAX;
+        for near in pair {
+            let first = self.dofs.len();
+            // normals of an area are one but for rounding
+            let n = if is_area { pair[0].point.n_AB_W } else { near.point.n_AB_W };
+            let a = system.geoms[near.geom_a as usize].body;
+            let b = system.geoms[near.geom_b as usize].body;
+            let mut t1 = n.any_orthogonal();
+            let mut t2 = n.cross(t1);
+            let basis = Basis {
+                axes: [n, t1, t2],
+                columns_from: first,
+                turns_from: (is_area || friction.resists_turning()).then_some(self.turns.len()),
+            };
+            self.push_columns(system, scan, a, near.point.p_WCa, -1.0, &basis);
+            self.push_columns(system, scan, b, near.point.p_WCb, 1.0, &basis);
+            for k in first..self.dofs.len() {
+                self.slot[self.dofs[k] as usize] = u32::MAX;
+            }
+            let turning = basis.turns_from.map(|from| {
+                let (mut r1, mut r2) = (t1, t2);
+                let turns = &mut self.turns[from..];
+                let rolls = align_tangents(turns, &mut r1, &mut r2);
+                let size = |k: usize| turns.iter().map(|w| w[k] * w[k]).sum::<f64>();
+                let spins = size(0) > PLANAR_TOLERANCE * (size(1) + size(2));
+                Turning { spins, rolls, r1, r2, first: from as u32 }
+            });
+            let tangents = if is_area && turning.is_some_and(|t| t.spins) {
+                // which way it moves hangs on its centre
+                Tangents::Plane
+            } else {
+                align_tangents(&mut self.columns[first..], &mut t1, &mut t2)
+            };
+            self.rows.push(ContactRow {
+                near: near.clone(),
+                t1,
+                t2,
+                tangents,
+                friction,
+                turning,
+                area: None,
+                lever: [0.0; 2],
+                first: first as u32,
+                last: self.dofs.len() as u32,
+            });
         }
-        let turning = basis.turns_from.map(|from| {
-            let (mut r1, mut r2) = (t1, t2);
-            let turns = &mut self.turns[from..];
-            let rolls = align_tangents(turns, &mut r1, &mut r2);
-            let size = |k: usize| turns.iter().map(|w| w[k] * w[k]).sum::<f64>();
-            let spins = size(0) > PLANAR_TOLERANCE * (size(1) + size(2));
-            Turning { spins, rolls, r1, r2, first: from as u32 }
-        });
-        let tangents = align_tangents(&mut self.columns[first..], &mut t1, &mut t2);
-        self.rows.push(ContactRow {
-            near: near.clone(),
-            t1,
-            t2,
-            tangents,
-            friction,
-            turning,
-            area: None,
-            first: first as u32,
-            last: self.dofs.len() as u32,
-        });
     }
 
-    /// Appends the friction of an area whose points have these shares in its centre.
-    fn push_area(
-        &mut self,
-        system: &System,
-        scan: &Scan,
-        points: Range<usize>,
-        shares: Vec<f64>,
-        centre: &Centre,
-    ) {
-        let rows = &self.rows[points.clone()];
-        let mut near = rows[0].near.clone();
-        let mean = |of: fn(&NearPoint) -> Vec3| {
-            let weighted = rows.iter().zip(&shares).map(|(row, share)| of(&row.near) * *share);
-            weighted.fold(Vec3::ZERO, |sum, p| sum + p)
-        };
-        (near.point.p_WCa, near.point.p_WCb) = (mean(|p| p.point.p_WCa), mean(|p| p.point.p_WCb));
-        if let PointKind::Meeting { p_W } = &mut near.kind {
-            *p_W = mean(NearPoint::p_W);
+    /// Has the rows from `first` on, points of an area, rub as under uniform pressure. One that cannot spin rubs alike wherever
+    /// its friction acts, and is left as it is.
+    fn press_evenly(&mut self, first: usize) {
+        let points = first..self.rows.len();
+        if !self.rows[first..].iter().all(|row| row.turning.is_some_and(|t| t.spins)) {
+            return;
         }
-        let mut friction = rows[0].friction;
-        if !friction.spin_is_given {
-            friction.mu_spin = friction.mu * centre.spin_radius;
+        let number = self.areas.len() as u32;
+        self.rows[first..].iter_mut().for_each(|row| row.area = Some(number));
+        let centre = self.outline(&points).uniform();
+        self.areas.push(AreaAt { points, centre });
+        self.place_friction(self.areas.len() - 1);
+    }
+
+    /// The outline of an area in the plane of its tangents, seen from its first point.
+    fn outline(&self, points: &Range<usize>) -> Area {
+        Area::around(points.clone().map(|k| self.place(points.start, k)))
+    }
+
+    /// Point `k` of an area in the plane of its tangents, seen from its first point.
+    fn place(&self, first: usize, k: usize) -> [f64; 2] {
+        let row = &self.rows[first];
+        let r = self.rows[k].near.p_W() - row.near.p_W();
+        [r.dot(row.t1), r.dot(row.t2)]
+    }
+
+    /// Has the points of an area rub at its centre.
+    fn place_friction(&mut self, area: usize) {
+        let AreaAt { points, centre } = self.areas[area].clone();
+        for k in points.clone() {
+            let place = self.place(points.start, k);
+            let row = &mut self.rows[k];
+            let lever = [centre.at[0] - place[0], centre.at[1] - place[1]];
+            let [d1, d2] = [lever[0] - row.lever[0], lever[1] - row.lever[1]];
+            row.lever = lever;
+            if !row.friction.spin_is_given {
+                row.friction.mu_spin = row.friction.mu * centre.spin_radius;
+            }
+            let turning = row.turning.expect("areas can spin");
+            let range = row.first as usize..row.last as usize;
+            let turns = &self.turns[turning.first as usize..][..range.len()];
+            for (column, turn) in self.columns[range].iter_mut().zip(turns) {
+                column[1] -= d2 * turn[0];
+                column[2] += d1 * turn[0];
+            }
         }
-        self.push(system, scan, &near, friction, true);
-        let row = self.rows.pop().expect("it was just pushed");
-        self.areas.push(AreaRow { row, points, shares });
     }
 
     /// Has areas rub about the centre of the loads that their points have in `contacts`, the answer to these rows; true if that
     /// may change the answer.
-    pub fn follow_loads(
-        &mut self,
-        system: &System,
-        scan: &Scan,
-        contacts: &[ContactReport],
-    ) -> bool {
-        let centres: Vec<_> = self
-            .areas
-            .iter()
-            .map(|area| {
-                let contacts = &contacts[area.points.clone()];
-                let loaded = self.loaded_centre(area, |k| contacts[k].normal_force)?;
-                self.changes(area, contacts, &loaded).then_some(loaded)
-            })
-            .collect();
-        self.move_centres(system, scan, centres)
+    pub fn follow_loads(&mut self, contacts: &[ContactReport]) -> bool {
+        let mut changed = false;
+        for area in 0..self.areas.len() {
+            let points = self.areas[area].points.clone();
+            let contacts = &contacts[points.clone()];
+            let Some(centre) = self.loaded_centre(&points, |k| contacts[k].normal_force) else {
+                continue;
+            };
+            if self.differs(area, &centre, contacts) {
+                self.areas[area].centre = centre;
+                self.place_friction(area);
+                changed = true;
+            }
+        }
+        changed
     }
 
     /// Has areas rub about the centre of the loads that their points have in `contacts`, ascending by pair and feature.
-    pub fn expect_loads(&mut self, system: &System, scan: &Scan, contacts: &[ContactReport]) {
-        let load = |near: &NearPoint| {
-            let key = (near.geom_a, near.geom_b, near.point.feature);
-            let known = contacts.binary_search_by_key(&key, |c| (c.geom_a, c.geom_b, c.feature));
-            known.map_or(0.0, |k| contacts[k].normal_force)
-        };
-        let centres = self
-            .areas
-            .iter()
-            .map(|area| {
-                let rows = &self.rows[area.points.clone()];
-                self.loaded_centre(area, |k| load(&rows[k].near))
-            })
-            .collect();
-        self.move_centres(system, scan, centres);
-    }
-
-    /// Shares of the points of an area in its centre of pressure and that centre, if it is loaded.
-    fn loaded_centre(
-        &self,
-        area: &AreaRow,
-        load: impl Fn(usize) -> f64,
-    ) -> Option<(Vec<f64>, Centre)> {
-        let places = places(&self.rows[area.points.clone()]);
-        let loads: Vec<f64> = (0..places.len()).map(load).collect();
-        let sum: f64 = loads.iter().sum();
-        if sum <= 0.0 {
-            return None;
+    pub fn expect_loads(&mut self, contacts: &[ContactReport]) {
+        for area in 0..self.areas.len() {
+            let points = self.areas[area].points.clone();
+            let load = |k: usize| {
+                let NearPoint { geom_a, geom_b, point, .. } = &self.rows[points.start + k].near;
+                let key = (*geom_a, *geom_b, point.feature);
+                let known = contacts.binary_search_by_key(&key, |c| (c.geom_a, c.geom_b, c.feature));
+                known.map_or(0.0, |k| contacts[k].normal_force)
+            };
+            if let Some(centre) = self.loaded_centre(&points, load) {
+                self.areas[area].centre = centre;
+                self.place_friction(area);
+            }
         }
-        let shares: Vec<f64> = loads.iter().map(|load| load / sum).collect();
-        let centre = Area::around(places.iter().copied()).pressed_at(mean(&places, &shares));
-        Some((shares, centre))
     }
 
-    /// True if friction about another centre is another one than that of `contacts`, the answer at the points of an area.
-    fn changes(
-        &self,
-        area: &AreaRow,
-        contacts: &[ContactReport],
-        (shares, centre): &(Vec<f64>, Centre),
-    ) -> bool {
-        let friction = &area.row.friction;
-        let places = places(&self.rows[area.points.clone()]);
-        let old = mean(&places, &area.shares);
-        let radius = friction.mu_spin / friction.mu;
-        let new_radius = if friction.spin_is_given { radius } else { centre.spin_radius };
-        let shift = (centre.at[0] - old[0]).hypot(centre.at[1] - old[1]);
-        if shift.max((new_radius - radius).abs()) <= SETTLED * radius.max(new_radius) {
+    /// The centre of pressure of the loads on points of an area, the first of which is 0; `None` without load.
+    fn loaded_centre(&self, points: &Range<usize>, load: impl Fn(usize) -> f64) -> Option<Centre> {
+        let (mut at, mut sum) = ([0.0; 2], 0.0);
+        for k in points.clone() {
+            let (place, load) = (self.place(points.start, k), load(k - points.start));
+            sum += load;
+            at = [0, 1].map(|axis| at[axis] + load * place[axis]);
+        }
+        (sum > 0.0).then(|| self.outline(points).pressed_at(at.map(|x| x / sum)))
+    }
+
+    /// True if friction about another centre is not that of `contacts`, the answer at the points of an area.
+    fn differs(&self, area: usize, centre: &Centre, contacts: &[ContactReport]) -> bool {
+        let AreaAt { points, centre: old } = &self.areas[area];
+        let row = &self.rows[points.start];
+        let Friction { mu, mu_spin, spin_is_given, .. } = row.friction;
+        let radius = if spin_is_given { mu_spin / mu } else { centre.spin_radius };
+        let change = if spin_is_given { 0.0 } else { centre.spin_radius - old.spin_radius };
+        let shift = (centre.at[0] - old.at[0]).hypot(centre.at[1] - old.at[1]);
+        if shift.max(change.abs()) <= SETTLED * radius.max(old.spin_radius) {
             return false;
         }
         if contacts.iter().any(|c| c.mode == ContactMode::Slide) {
             return true;
         }
         // what sticks goes on sticking if the new law holds its friction
-        let (mut force, mut torque, mut load) = (Vec3::ZERO, Vec3::ZERO, 0.0);
-        let points = || contacts.iter().zip(shares);
-        let p = points().fold(Vec3::ZERO, |p, (c, share)| p + c.p_W * *share);
-        for c in contacts {
-            force += c.friction_force_W;
-            torque += c.torque_W() + (c.p_W - p).cross(c.friction_force_W);
+        let (mut force, mut torque, mut load) = (Vec3::ZERO, 0.0, 0.0);
+        for (k, c) in points.clone().zip(contacts) {
+            let (place, f) = (self.place(points.start, k), c.friction_force_W);
+            let [x, y] = [place[0] - centre.at[0], place[1] - centre.at[1]];
             load += c.normal_force;
+            force += f;
+            torque += c.spin_torque + x * f.dot(row.t2) - y * f.dot(row.t1);
         }
-        let spin = torque.dot(contacts[0].n_AB_W) / (friction.mu * new_radius);
-        (force.norm() / friction.mu).hypot(spin) > load * (1.0 - SETTLED)
-    }
-
-    /// Moves the centres that are given; false if none is.
-    fn move_centres(
-        &mut self,
-        system: &System,
-        scan: &Scan,
-        centres: Vec<Option<(Vec<f64>, Centre)>>,
-    ) -> bool {
-        if centres.iter().all(Option::is_none) {
-            return false;
-        }
-        // columns of areas stand behind those of all points
-        let from = self.areas[0].row.first as usize;
-        self.dofs.truncate(from);
-        self.columns.truncate(from);
-        let turns_from = self.areas[0].row.turning.map_or(0, |t| t.first);
-        self.turns.truncate(turns_from as usize);
-        for (old, centre) in std::mem::take(&mut self.areas).into_iter().zip(centres) {
-            let (shares, centre) = centre.unwrap_or_else(|| {
-                let Friction { mu, mu_spin, .. } = old.row.friction;
-                (old.shares, Centre { at: [0.0; 2], spin_radius: mu_spin / mu })
-            });
-            self.push_area(system, scan, old.points, shares, &centre);
-        }
-        true
+        (force.norm() / mu).hypot(torque / (mu * radius)) > load * (1.0 - SETTLED)
     }
 
     /// Takes the distances of rows built in the middle of a step back to its start: those of

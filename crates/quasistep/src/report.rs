@@ -70,16 +70,16 @@ pub struct ContactReport {
     pub friction: Friction,
     /// Normal force on B along `n_AB_W`, ≥ 0, in N.
     pub normal_force: f64,
-    /// Friction force on B, in N; of a point of an area its share of the whole, as large as that of the normal force.
+    /// Friction force on B, in N; of a point of a level area the share of the normal force in that of the whole.
     pub friction_force_W: Vec3,
-    /// Torque on B about the normal at `p_W`, in N·m; zero for a point without torsional friction.
+    /// Torque on B about the normal, at `p_W`, in N·m; zero for a point without torsional friction.
     pub spin_torque: f64,
     /// Torque on B across the normal, in N·m; zero for a pair without rolling friction.
     pub roll_torque_W: Vec3,
-    /// From `p_W` to where its friction acts, in m: to the centre of pressure of the area that it is a point of, about which the
-    /// friction cone is; zero for one that rubs on its own.
+    /// From `p_W` to the centre of pressure of the area that this contact is a point of, about which its friction cone is, in m;
+    /// zero for one that rubs on its own.
     pub lever_W: Vec3,
-    /// Velocity of B against A in the tangent plane, in m/s.
+    /// Velocity of B against A in the tangent plane at `p_W`, in m/s.
     pub slip_W: Vec3,
     /// Angular velocity of B against A about the normal, in rad/s; zero for a pair that does not
     /// resist turning, whose rows do not know it.
@@ -102,21 +102,19 @@ impl ContactReport {
         self.n_AB_W * self.spin_torque + self.roll_torque_W
     }
 
-    /// Torque on B at where its friction acts, in N·m.
-    pub fn torque_about_centre_W(&self) -> Vec3 {
-        self.torque_W() - self.lever_W.cross(self.friction_force_W)
+    /// Torque on B about the normal through the centre of pressure, in N·m.
+    pub fn spin_torque_about_centre(&self) -> f64 {
+        self.spin_torque - self.n_AB_W.dot(self.lever_W.cross(self.friction_force_W))
     }
 
     /// Normal force that friction of size `sliding` and the torques need, in N; infinite for friction where there
-    /// can be none. Torques where there can be none are unbalanced.
+    /// can be none.
     pub(crate) fn normal_force_needed(&self, sliding: f64) -> f64 {
         let Friction { mu, mu_spin, mu_roll, .. } = self.friction;
-        let slide = if sliding == 0.0 { 0.0 } else { sliding / mu };
-        // what levers leave by rounding is none
-        let torque = self.torque_about_centre_W();
-        let (about, n) = (torque.dot(self.n_AB_W), self.n_AB_W);
-        let spin = if mu_spin > 0.0 { about / mu_spin } else { 0.0 };
-        let roll = if mu_roll > 0.0 { (torque - n * about).norm() / mu_roll } else { 0.0 };
+        let share = |load: f64, coefficient| if load == 0.0 { 0.0 } else { load / coefficient };
+        let slide = share(sliding, mu);
+        let spin = share(self.spin_torque_about_centre(), mu_spin);
+        let roll = share(self.roll_torque_W.norm(), mu_roll);
         Vec3::new(slide, spin, roll).norm()
     }
 }

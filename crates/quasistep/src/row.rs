@@ -14,15 +14,6 @@ pub enum RowKey {
         /// Edge of the cone.
         edge: u32,
     },
-    /// Edge of the friction cone of a flat contact, which its points share.
-    Area {
-        /// Index of geom A.
-        geom_a: u32,
-        /// Index of geom B.
-        geom_b: u32,
-        /// Edge of the cone.
-        edge: u32,
-    },
     /// Lower position limit of a dof.
     LowerLimit {
         /// Index of the limit in the model.

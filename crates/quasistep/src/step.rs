@@ -155,9 +155,7 @@ impl System {
             // the middle of a step starts from the loads at its start
             let follows = place == Where::Middle || params.integration == Integration::Euler;
             for _ in 1..MOST_SOLVES {
-                let Workspace { scan, scan_mid, contacts, report, .. } = &mut *work;
-                let scan = if place == Where::Start { scan } else { scan_mid };
-                if !(follows && contacts.follow_loads(self, scan, &report.contacts)) {
+                if !(follows && work.contacts.follow_loads(&work.report.contacts)) {
                     break;
                 }
                 self.solve_rows(state, params, law, place, warm, true, work)?;
@@ -187,7 +185,7 @@ impl System {
         work.timer.enter(Stage::Assemble); // 4
         if again {
             match law {
-                Law::Convex => convex.keep_rows(problem, params),
+                Law::Convex => convex.keep_rows(problem),
                 Law::Exact => coulomb.keep_rows(problem),
             }
         }
@@ -223,7 +221,7 @@ impl System {
                 work.contacts.update(self, &work.scan_mid);
                 let half = 0.5 * params.time_step;
                 work.contacts.rewind(&work.scan, &work.report.v, half);
-                work.contacts.expect_loads(self, &work.scan_mid, &work.report.contacts);
+                work.contacts.expect_loads(&work.report.contacts);
             }
         }
     }

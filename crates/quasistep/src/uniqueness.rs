@@ -24,10 +24,7 @@ impl System {
         let asked = matches!(work.report.method, StepMethod::Coulomb(_))
             && work.report.fallback.is_none()
             && solution.outcome == Outcome::Solved
-            && program.n()
-                == self.variable_of_dof.iter().flatten().count()
-                    + self.rubbing.len()
-                    + work.contacts.areas.len();
+            && program.n() == self.variable_of_dof.iter().flatten().count() + self.rubbing.len();
         if !asked {
             return None;
         }
@@ -56,12 +53,11 @@ impl System {
             return ForceUniqueness::Unique;
         }
         let rows = &work.contacts.rows;
-        let areas = &work.contacts.areas;
         let part: Vec<usize> = forces.contacts(program).into_iter().map(|i| i as usize).collect();
         let bodies_of = |k: usize| self.bodies_of_contact(work, k);
         // weights of a contact's multipliers in its force on B along an axis
         let add = |weights: &mut [f64], k: usize, axis: Vec3, sign: f64| {
-            let row = rows.get(k).unwrap_or_else(|| &areas[k - rows.len()].row);
+            let row = &rows[k];
             let along = [row.near.point.n_AB_W, row.t1, row.t2].map(|way| sign * axis.dot(way));
             for at in program.rows_of(k) {
                 weights[at] += (0..3).map(|way| along[way] * problem.pushes[at][way]).sum::<f64>();
@@ -75,7 +71,7 @@ impl System {
             add(&mut weights, k, rows[k].near.point.n_AB_W, 1.0);
             SharedForce { contact: k, normal_is_unique: determined(&weights) }
         });
-        let keys = part.iter().filter(|k| **k >= rows.len() + areas.len());
+        let keys = part.iter().filter(|k| **k >= rows.len());
         let keys: Vec<_> = keys.map(|k| problem.keys[program.rows_of(*k).start]).collect();
         let (_, joints) = blame::blamed(self, &work.contacts, &keys, &vec![1.0; keys.len()]);
 
@@ -96,13 +92,6 @@ impl System {
                     let mut one = vec![0.0; program.n_rows()];
                     add(&mut one, k, axis, sign);
                     each &= determined(&one);
-                }
-                // their points share the friction of areas
-                for (a, area) in areas.iter().enumerate() {
-                    if let Some(k) = on.iter().find(|k| area.points.contains(k)) {
-                        let sign = if bodies_of(*k)[1] == body { 1.0 } else { -1.0 };
-                        add(&mut sum, rows.len() + a, axis, sign);
-                    }
                 }
                 if !each && determined(&sum) {
                     axes.push(letter);

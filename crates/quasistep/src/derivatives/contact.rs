@@ -5,12 +5,15 @@
 //! f = n λ0 + t1 λ1 + t2 λ2 at the points,               m = n λ3 + r1 λ4 + r2 λ5
 //! ```
 //!
-//! Moved are the points, the normal and, with it, the tangents: `t1` is an axis of the world, projected, and
+//! Friction of an area is at the lever `d` of its centre: rates `r1 − d2 r3`, `r2 + d1 r3`, and the torque `λ3 + d1 λ2 − d2 λ1`
+//! about the normal at the contact. Its spin radius and the shares of its points in its centre are held.
+//!
+//! Moved are the points, the centre, the normal and, with it, the tangents: `t1` is an axis of the world, projected, and
 //! turns about the normal too, which a pyramid feels.
 
 use crate::contact::{ContactRow, Tangents};
 use crate::formulation::edges::{WAYS, Ways};
-use quasistep_geometry::ContactMotion;
+use quasistep_geometry::{ContactMotion, MotionMap};
 use quasistep_math::{Mat3, Vec3};
 use quasistep_model::{SpatialForce, Twist};
 use std::ops::Range;
@@ -27,6 +30,9 @@ pub(super) struct ContactAt {
     pub p: [Vec3; 2],
     /// How fast tangents, and axes of rolling, turn about the normal: `σ = spin t2·δn`.
     spin: [f64; 2],
+    /// From the contact to the centre of its area, along the tangents, and the centre.
+    lever: [f64; 2],
+    centre: Option<CentreAt>,
     pub motion: ContactMotion,
     /// `∂offset/∂phi`: `1/h`, or 0 where the recovery is bounded.
     pub per_phi: f64,
@@ -37,9 +43,70 @@ pub(super) struct ContactAt {
     pub lambda: [f64; WAYS],
     /// Friction coefficient of each way.
     pub mu: [f64; 3],
+    /// True if the one of spinning is that of sliding times the radius of an area.
+    spin_follows: bool,
+    /// What each row of its Jacobian is scaled by.
+    pub scales: [f64; WAYS],
     /// The way of each row of its Jacobian, as many as it has.
     pub ways: [u8; WAYS],
     pub n_ways: usize,
+}
+
+/// The centre of an area, and how it moves against A as B does: by a turn, and a shift at B's point of the contact.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct CentreAt {
+    pub p: Vec3,
+    pub motion: MotionMap,
+}
+
+/// Share of the spread of an area's points, squared, below which they are on a line.
+const LINE: f64 = 1e-18;
+
+/// The centre of an area as a mean of its points, with the most even shares that give it:
+///
+/// ```text
+/// 1/n + (x − m)ᵀ S⁻¹ (c − m),     m the points' middle, S = Σ (x − m)(x − m)ᵀ
+/// ```
+///
+/// and how it moves with them, seen from each.
+pub(super) fn centres(rows: &[ContactRow], motions: &[ContactMotion]) -> Vec<CentreAt> {
+    let n = rows.len() as f64;
+    let first = &rows[0];
+    let points: Vec<Vec3> = rows.iter().map(|row| row.near.p_W()).collect();
+    let middle = points.iter().fold(Vec3::ZERO, |sum, p| sum + *p * (1.0 / n));
+    let place = |p: Vec3| [(p - middle).dot(first.t1), (p - middle).dot(first.t2)];
+    let from_first = place(points[0]);
+    let away = [0, 1].map(|k| from_first[k] + first.lever[k]);
+    let (mut xx, mut xy, mut yy) = (0.0, 0.0, 0.0);
+    for p in &points {
+        let [x, y] = place(*p);
+        (xx, xy, yy) = (xx + x * x, xy + x * y, yy + y * y);
+    }
+    let (trace, det) = (xx + yy, xx * yy - xy * xy);
+    let by = if det > LINE * trace * trace {
+        [(yy * away[0] - xy * away[1]) / det, (xx * away[1] - xy * away[0]) / det]
+    } else {
+        away.map(|a| a / trace)
+    };
+    let share = |p: &Vec3| {
+        let [x, y] = place(*p);
+        1.0 / n + x * by[0] + y * by[1]
+    };
+    let shares: Vec<f64> = points.iter().map(share).collect();
+    let p = points.iter().zip(&shares).fold(Vec3::ZERO, |sum, (p, share)| sum + *p * *share);
+    let seen_from = |row: &ContactRow| {
+        let mut motion = MotionMap::ZERO;
+        for ((other, of), share) in rows.iter().zip(motions).zip(&shares) {
+            let (turn, shift) = (of.a.turn + of.b.turn, of.a.shift + of.b.shift);
+            // the shift there is v + w × r
+            let r = other.near.point.p_WCb - row.near.point.p_WCb;
+            let carried = Mat3::from_columns(Vec3::AXES.map(|w| w.cross(r)));
+            motion.turn = motion.turn + (turn + shift * carried) * (0.5 * share);
+            motion.shift = motion.shift + shift * (0.5 * share);
+        }
+        CentreAt { p, motion }
+    };
+    rows.iter().map(seen_from).collect()
 }
 
 /// What a small motion of both bodies does to a contact's frame.
@@ -49,6 +116,7 @@ pub(super) struct FrameChange {
     pub t: [Vec3; 2],
     pub r: [Vec3; 2],
     pub p: [Vec3; 2],
+    lever: [f64; 2],
     pub phi: f64,
 }
 
@@ -59,12 +127,18 @@ pub(super) struct FrameWeights {
     t: [Vec3; 2],
     r: [Vec3; 2],
     pub p: [Vec3; 2],
+    pub lever: [f64; 2],
     pub phi: f64,
 }
 
 impl ContactAt {
     /// Of a row, with nothing known of the answer.
-    pub fn new(row: &ContactRow, bodies: [usize; 2], motion: &ContactMotion) -> Self {
+    pub fn new(
+        row: &ContactRow,
+        bodies: [usize; 2],
+        motion: &ContactMotion,
+        centre: Option<CentreAt>,
+    ) -> Self {
         let point = &row.near.point;
         let n = point.n_AB_W;
         let axis = n.least_aligned_axis();
@@ -82,12 +156,16 @@ impl ContactAt {
             r: turning.map_or([Vec3::ZERO; 2], |t| [t.r1, t.r2]),
             p: [point.p_WCa, point.p_WCb],
             spin: [of(row.tangents), turning.map_or(0.0, |t| of(t.rolls))],
+            lever: row.lever,
+            centre,
             motion: *motion,
             per_phi: 0.0,
             per_h: 0.0,
             rates: [0.0; WAYS],
             lambda: [0.0; WAYS],
             mu: [row.friction.mu, row.friction.mu_spin, row.friction.mu_roll],
+            spin_follows: row.area.is_some() && !row.friction.spin_is_given,
+            scales: std::array::from_fn(|r| if r < n_ways { ways.scale(row, r) } else { 1.0 }),
             ways: std::array::from_fn(|r| if r < n_ways { ways.way(r) as u8 } else { 0 }),
             n_ways,
         }
@@ -106,16 +184,27 @@ impl ContactAt {
     /// Rates without the offset.
     pub fn rates(&self, V: [Twist; 2]) -> [f64; WAYS] {
         let (u, w) = self.relative(V);
-        let [n, t1, t2, _, r1, r2] = self.axes();
-        [n.dot(u), t1.dot(u), t2.dot(u), n.dot(w), r1.dot(w), r2.dot(w)]
+        self.along(u, w)
     }
 
-    /// `(f, m)` of impulses in all ways.
+    /// Components in all ways of a velocity and an angular velocity at the contact, or of weights on its force and torque.
+    pub fn along(&self, u: Vec3, w: Vec3) -> [f64; WAYS] {
+        let [n, t1, t2, _, r1, r2] = self.axes();
+        let ([d1, d2], spin) = (self.lever, n.dot(w));
+        [n.dot(u), t1.dot(u) - d2 * spin, t2.dot(u) + d1 * spin, spin, r1.dot(w), r2.dot(w)]
+    }
+
+    /// The impulse about the normal at the contact.
+    fn spin_at_contact(&self, lambda: &[f64; WAYS]) -> f64 {
+        lambda[3] + self.lever[0] * lambda[2] - self.lever[1] * lambda[1]
+    }
+
+    /// `(f, m)` of impulses in all ways, at the contact.
     pub fn force(&self, lambda: &[f64; WAYS]) -> (Vec3, Vec3) {
         let [n, t1, t2, _, r1, r2] = self.axes();
         (
             n * lambda[0] + t1 * lambda[1] + t2 * lambda[2],
-            n * lambda[3] + r1 * lambda[4] + r2 * lambda[5],
+            n * self.spin_at_contact(lambda) + r1 * lambda[4] + r2 * lambda[5],
         )
     }
 
@@ -134,11 +223,19 @@ impl ContactAt {
             let s = spin * t[1].dot(n);
             [self.n * -t[0].dot(n) + t[1] * s, self.n * -t[1].dot(n) - t[0] * s]
         };
+        let t = turned(self.t, self.spin[0]);
+        let p = [a.at(self.p[0]) + motion.a.of(w, v), a.at(self.p[1]) + motion.b.of(w, v)];
+        let lever = self.centre.map_or([0.0; 2], |centre| {
+            let away = centre.p - (self.p[0] + self.p[1]) * 0.5;
+            let moved = a.at(centre.p) + centre.motion.of(w, v) - (p[0] + p[1]) * 0.5;
+            [0, 1].map(|k| t[k].dot(away) + self.t[k].dot(moved))
+        });
         FrameChange {
             n,
-            t: turned(self.t, self.spin[0]),
+            t,
             r: turned(self.r, self.spin[1]),
-            p: [a.at(self.p[0]) + motion.a.of(w, v), a.at(self.p[1]) + motion.b.of(w, v)],
+            p,
+            lever,
             phi: motion.phi_turn.dot(w) + motion.phi_shift.dot(v),
         }
     }
@@ -146,6 +243,19 @@ impl ContactAt {
     /// The transpose: adds to the gradients by the motions of both bodies.
     pub fn frame_gradient(&self, weights: &FrameWeights, to: [&mut SpatialForce; 2]) {
         let motion = &self.motion;
+        let mut weights = *weights;
+        let (mut by_centre, mut centre) = (Vec3::ZERO, MotionMap::ZERO);
+        let [a, b] = to;
+        if let Some(at) = &self.centre {
+            let away = at.p - (self.p[0] + self.p[1]) * 0.5;
+            for k in 0..2 {
+                weights.t[k] += away * weights.lever[k];
+                by_centre += self.t[k] * weights.lever[k];
+            }
+            weights.p.iter_mut().for_each(|p| *p += by_centre * -0.5);
+            centre = at.motion;
+            *a += SpatialForce::at(at.p, by_centre, Vec3::ZERO);
+        }
         let mut n = weights.n;
         for (axes, by, spin) in
             [(self.t, weights.t, self.spin[0]), (self.r, weights.r, self.spin[1])]
@@ -156,11 +266,13 @@ impl ContactAt {
         let [pa, pb] = weights.p;
         let sum =
             |of: [Mat3; 3]| of[0].transpose() * n + of[1].transpose() * pa + of[2].transpose() * pb;
-        let w = sum([motion.n.turn, motion.a.turn, motion.b.turn]) + motion.phi_turn * weights.phi;
-        let v =
-            sum([motion.n.shift, motion.a.shift, motion.b.shift]) + motion.phi_shift * weights.phi;
+        let w = sum([motion.n.turn, motion.a.turn, motion.b.turn])
+            + centre.turn.transpose() * by_centre
+            + motion.phi_turn * weights.phi;
+        let v = sum([motion.n.shift, motion.a.shift, motion.b.shift])
+            + centre.shift.transpose() * by_centre
+            + motion.phi_shift * weights.phi;
         let relative = SpatialForce::at(self.p[1], v, w);
-        let [a, b] = to;
         *b += relative;
         *a += relative * -1.0;
         *a += SpatialForce { m_Wo_W: self.n.cross(n), f_W: Vec3::ZERO };
@@ -174,11 +286,13 @@ impl ContactAt {
         let (du, dw) = self.relative(dV);
         let du = du + V[1].w_W.cross(c.p[1]) - V[0].w_W.cross(c.p[0]);
         let [n, t1, t2, _, r1, r2] = self.axes();
+        let ([d1, d2], spin) = (self.lever, n.dot(w));
+        let dspin = c.n.dot(w) + n.dot(dw);
         [
             c.n.dot(u) + n.dot(du),
-            c.t[0].dot(u) + t1.dot(du),
-            c.t[1].dot(u) + t2.dot(du),
-            c.n.dot(w) + n.dot(dw),
+            c.t[0].dot(u) + t1.dot(du) - d2 * dspin - c.lever[1] * spin,
+            c.t[1].dot(u) + t2.dot(du) + d1 * dspin + c.lever[0] * spin,
+            dspin,
             c.r[0].dot(w) + r1.dot(dw),
             c.r[1].dot(w) + r2.dot(dw),
         ]
@@ -194,11 +308,14 @@ impl ContactAt {
     ) {
         let (u, w) = self.relative(V);
         let (by_u, by_w) = self.force(by);
-        frame.n += u * by[0] + w * by[3];
+        frame.n += u * by[0] + w * self.spin_at_contact(by);
         for k in 0..2 {
             frame.t[k] += u * by[1 + k];
             frame.r[k] += w * by[4 + k];
         }
+        let spin = self.n.dot(w);
+        frame.lever[0] += spin * by[2];
+        frame.lever[1] -= spin * by[1];
         frame.p[0] += -by_u.cross(V[0].w_W);
         frame.p[1] += by_u.cross(V[1].w_W);
         let [a, b] = self.on_bodies(by_u, by_w);
@@ -209,7 +326,11 @@ impl ContactAt {
     /// Change of `(f, m)` at fixed impulses.
     pub fn force_change(&self, c: &FrameChange) -> (Vec3, Vec3) {
         let l = &self.lambda;
-        (c.n * l[0] + c.t[0] * l[1] + c.t[1] * l[2], c.n * l[3] + c.r[0] * l[4] + c.r[1] * l[5])
+        let turned = self.n * (c.lever[0] * l[2] - c.lever[1] * l[1]);
+        (
+            c.n * l[0] + c.t[0] * l[1] + c.t[1] * l[2],
+            c.n * self.spin_at_contact(l) + turned + c.r[0] * l[4] + c.r[1] * l[5],
+        )
     }
 
     /// Change of the forces on both bodies, for the change `(df, dm)` of the force itself.
@@ -234,28 +355,34 @@ impl ContactAt {
         let l = &self.lambda;
         let (u, w) = self.relative(weights);
         let (u, w) = (u + by_f, w + by_m);
-        frame.n += u * l[0] + w * l[3];
+        frame.n += u * l[0] + w * self.spin_at_contact(l);
+        let spin = self.n.dot(w);
+        frame.lever[0] += spin * l[2];
+        frame.lever[1] -= spin * l[1];
         for k in 0..2 {
             frame.t[k] += u * l[1 + k];
             frame.r[k] += w * l[4 + k];
         }
         frame.p[0] += -f.cross(weights[0].w_W);
         frame.p[1] += f.cross(weights[1].w_W);
-        let [n, t1, t2, _, r1, r2] = self.axes();
-        [n.dot(u), t1.dot(u), t2.dot(u), n.dot(w), r1.dot(w), r2.dot(w)]
+        self.along(u, w)
     }
 
     /// Change of a push for changes of the three friction coefficients: pushes are linear in them.
     pub fn push_change(&self, push: &[f64; WAYS], dmu: &[f64]) -> [f64; WAYS] {
         let share = |k: usize| if self.mu[k] > 0.0 { dmu[k] / self.mu[k] } else { 0.0 };
-        let by = [0.0, share(0), share(0), share(1), share(2), share(2)];
+        let spin = if self.spin_follows { share(0) + share(1) } else { share(1) };
+        let by = [0.0, share(0), share(0), spin, share(2), share(2)];
         std::array::from_fn(|w| push[w] * by[w])
     }
 
     /// The transpose, for weights on a push.
     pub fn push_gradient(&self, push: &[f64; WAYS], by: &[f64; WAYS], to: &mut [f64]) {
         let product = |w: usize| push[w] * by[w];
-        let sums = [product(1) + product(2), product(3), product(4) + product(5)];
+        let mut sums = [product(1) + product(2), product(3), product(4) + product(5)];
+        if self.spin_follows {
+            sums[0] += product(3);
+        }
         for k in 0..3 {
             if self.mu[k] > 0.0 {
                 to[k] += sums[k] / self.mu[k];

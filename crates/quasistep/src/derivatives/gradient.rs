@@ -115,8 +115,7 @@ impl Derivatives {
         s.push.clear();
         for (k, contact) in self.contacts.iter().enumerate() {
             let (f, m) = force_of(k);
-            let [n, t1, t2, _, r1, r2] = contact.axes();
-            let mut by = [n.dot(f), t1.dot(f), t2.dot(f), n.dot(m), r1.dot(m), r2.dot(m)];
+            let mut by = contact.along(f, m);
             by[0] += weights.normal.get(k).copied().unwrap_or(0.0);
             for r in contact.rows.clone() {
                 s.dz[r] = (0..WAYS).map(|w| by[w] * work.problem.pushes[r][w]).sum();

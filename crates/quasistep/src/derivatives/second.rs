@@ -202,7 +202,7 @@ impl Second {
             let V = contact.bodies.map(|body| d.V[body]);
             for r in 0..contact.n_ways {
                 let mut by = [0.0; WAYS];
-                by[contact.ways[r] as usize] = 1.0;
+                by[contact.ways[r] as usize] = contact.scales[r];
                 let mut frame = FrameWeights::default();
                 let (mut moves, mut twists) = ([SpatialForce::ZERO; 2], [SpatialForce::ZERO; 2]);
                 contact.rate_gradient(V, &by, &mut frame, twists.each_mut());

@@ -1,6 +1,6 @@
 //! The step that is differentiated, and what its derivatives need of it.
 
-use super::contact::ContactAt;
+use super::contact::{self, ContactAt};
 use super::{DerivativeError, Derivatives, LimitAt, Mode, SpringAt, StepKinks};
 use crate::cartesian::Six;
 use crate::formulation::problem::{Law, Posed};
@@ -145,10 +145,19 @@ impl Derivatives {
         let tie = |gap: f64| (gap / h / params.max_recovery_speed + 1.0).abs() <= TIE;
         self.contacts.clear();
         let largest = self.z.iter().fold(0.0_f64, |m, z| m.max(z.abs()));
+        let mut centres = Vec::new();
         for (k, (row, motion)) in work.contacts.rows.iter().zip(&self.motions).enumerate() {
             let near = &row.near;
             let bodies = [near.geom_a, near.geom_b].map(|geom| system.geoms[geom as usize].body);
-            let mut contact = ContactAt::new(row, bodies, motion);
+            let centre = row.area.map(|area| {
+                let points = work.contacts.areas[area as usize].points.clone();
+                if k == points.start {
+                    let rows = &work.contacts.rows[points.clone()];
+                    centres = contact::centres(rows, &self.motions[points.clone()]);
+                }
+                centres[k - points.start]
+            });
+            let mut contact = ContactAt::new(row, bodies, motion, centre);
             contact.rows = work.problem.program.convex.rows_of(k);
             contact.rates = contact.rates(bodies.map(|b| self.V[b]));
             let phi = near.point.phi;
@@ -182,7 +191,7 @@ impl Derivatives {
             let (index, sign) = match key {
                 RowKey::LowerLimit { limit } => (*limit, 1.0),
                 RowKey::UpperLimit { limit } => (*limit, -1.0),
-                RowKey::Contact { .. } | RowKey::Area { .. } | RowKey::JointFriction { .. } => continue,
+                RowKey::Contact { .. } | RowKey::JointFriction { .. } => continue,
             };
             let limit = &model.limits()[index as usize];
             let q = self.q[limit.q_index as usize];

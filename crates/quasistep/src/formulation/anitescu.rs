@@ -22,9 +22,9 @@ use crate::formulation::edges::WAYS;
 use crate::formulation::problem::{Posed, Problem, is_tangent};
 use crate::formulation::recover::Answer;
 use crate::formulation::blame;
-use crate::params::StepParams;
 use crate::report::{StepMethod, StepReport};
 use crate::row::RowKey;
+use crate::state::WarmRow;
 use quasistep_solvers::{ConeSolver, Settings, Solution, Status, WarmStart};
 
 /// Motion in a step that is none, in m or rad: what distances are exact to. Rows of a patch contradict
@@ -41,14 +41,18 @@ pub(crate) struct ConvexWork {
     /// Multipliers and slacks that the solver starts from.
     warm_z: Vec<f64>,
     warm_s: Vec<f64>,
-    /// Rows that the solve before found active, ascending.
-    warm_again: Vec<RowKey>,
+    /// Multipliers and slacks of the solve before in the same step, ascending by key.
+    last: Vec<WarmRow>,
 }
 
 impl ConvexWork {
-    /// Keeps the active rows of the answer to `problem` for another solve.
-    pub fn keep_rows(&mut self, problem: &Problem, params: &StepParams) {
-        problem.active_keys(&self.solution.z, params.accuracy, &mut self.warm_again);
+    /// Keeps the answer to `problem` for another solve.
+    pub fn keep_rows(&mut self, problem: &Problem) {
+        let Solution { z, s, .. } = &self.solution;
+        self.last.clear();
+        let rows = problem.keys.iter().zip(z.iter().zip(s));
+        self.last.extend(rows.map(|(key, (z, s))| WarmRow { key: *key, impulse: *z, rate: *s }));
+        self.last.sort_unstable_by_key(|row| row.key);
     }
 
     /// Stage 5: solves the assembled problem, from the rows that are known to be active if there are some: `keys` of the step
@@ -61,13 +65,14 @@ impl ConvexWork {
         keys: Option<&[RowKey]>,
     ) -> Result<(), StepError> {
         let Posed { system, contacts, params, .. } = *posed;
-        let Self { solver, settings, solution, warm_z, warm_s, warm_again } = self;
-        let keys =
-            if again { Some(warm_again.as_slice()) } else { keys.filter(|keys| !keys.is_empty()) };
-        let start = keys.map(|keys| {
+        let Self { solver, settings, solution, warm_z, warm_s, last } = self;
+        let keys = keys.filter(|keys| !keys.is_empty());
+        if again {
+            problem.start_again(last, warm_z, warm_s);
+        } else if let Some(keys) = keys {
             problem.start_from(keys, warm_z, warm_s);
-            WarmStart { z: warm_z, s: warm_s }
-        });
+        }
+        let start = (again || keys.is_some()).then_some(WarmStart { z: warm_z, s: warm_s });
         settings.rest = REST / params.time_step;
         settings.accuracy = params.accuracy;
         solver.solve(&problem.program.convex, start, settings, solution);
@@ -106,9 +111,7 @@ pub(crate) fn write(
     report: &mut StepReport,
 ) {
     Answer::new(problem, posed, accuracy, x, z).write(report, |contact, rates| {
-        let rows = problem.program.rows_of(contact);
-        let round = problem.keys[rows.clone()].iter().any(is_tangent);
-        layer(&problem.pushes[rows], round, rates)
+        layer(&problem.pushes[problem.program.rows_of(contact)], rates)
     });
 }
 
@@ -127,6 +130,18 @@ impl Problem {
         }
     }
 
+    /// Multipliers and slacks to start from, given those of a similar problem, ascending by key.
+    fn start_again(&self, rows: &[WarmRow], z: &mut Vec<f64>, s: &mut Vec<f64>) {
+        z.clear();
+        s.clear();
+        for key in &self.keys {
+            let known = rows.binary_search_by_key(key, |row| row.key).ok().map(|k| &rows[k]);
+            let open = if is_tangent(key) { 0.0 } else { 1.0 };
+            z.push(known.map_or(0.0, |row| row.impulse));
+            s.push(known.map_or(open, |row| row.rate));
+        }
+    }
+
     /// Keys of the rows that carry an impulse, of more than the share `accuracy` of the largest, ascending.
     pub fn active_keys(&self, z: &[f64], accuracy: f64, keys: &mut Vec<RowKey>) {
         keys.clear();
@@ -139,9 +154,10 @@ impl Problem {
 
 /// Speed at which the cone lifts a contact with these rates, in m/s: `max_j −mu d_j · v_t`, of a round
 /// cone `‖(mu v_t, …)‖`.
-fn layer(pushes: &[[f64; WAYS]], round: bool, rates: [f64; WAYS]) -> f64 {
+fn layer(pushes: &[[f64; WAYS]], rates: [f64; WAYS]) -> f64 {
     let along = |push: &[f64; WAYS]| -> f64 { (1..WAYS).map(|k| push[k] * rates[k]).sum() };
-    if round {
+    // only the rows of a round cone have no part along the normal
+    if pushes.iter().any(|push| push[0] == 0.0) {
         pushes.iter().map(|push| along(push).powi(2)).sum::<f64>().sqrt()
     } else {
         pushes.iter().map(|push| -along(push)).fold(0.0, f64::max)

@@ -103,8 +103,6 @@ pub(crate) fn blamed(
                     None => pairs.push(PairDepth { a, b, depth }),
                 }
             }
-            // its points have the weights
-            RowKey::Area { .. } => {}
             RowKey::LowerLimit { limit } | RowKey::UpperLimit { limit } => {
                 name_joint(system.model.limits()[*limit as usize].dof as usize);
             }

@@ -56,9 +56,6 @@ impl Ways {
             Tangents::Line => 1,
             Tangents::Plane => 2,
         };
-        if row.area.is_some() {
-            return Self { pushes: 1, spins: false, rolls: 0 };
-        }
         let Friction { mu, mu_spin, mu_roll, .. } = row.friction;
         let turning = row.turning.as_ref();
         Self {
@@ -81,7 +78,19 @@ impl Ways {
         }
     }
 
-    /// Friction coefficient of row `r`; 1 for the normal.
+    /// What row `r` is scaled by, 1 or a length in m: rows of turning are speeds at the radius at which sliding friction has their
+    /// torque, so that all rows of a contact are alike in size.
+    pub fn scale(&self, row: &ContactRow, r: usize) -> f64 {
+        let Friction { mu, mu_spin, mu_roll, .. } = row.friction;
+        let per_mu = if mu > 0.0 { 1.0 / mu } else { 1.0 };
+        match self.way(r) {
+            3 => mu_spin * per_mu,
+            4 | 5 => mu_roll * per_mu,
+            _ => 1.0,
+        }
+    }
+
+    /// Friction coefficient of row `r`, before it is scaled; 1 for the normal.
     pub fn coefficient(&self, row: &ContactRow, r: usize) -> f64 {
         let Friction { mu, mu_spin, mu_roll, .. } = row.friction;
         [1.0, mu, mu, mu_spin, mu_roll, mu_roll][self.way(r)]
@@ -91,9 +100,6 @@ impl Ways {
 /// Appends the edges of a pyramid.
 pub(crate) fn push_edges(row: &ContactRow, cone: Cone, pushes: &mut Vec<[f64; WAYS]>) {
     let first = pushes.len();
-    if row.area.is_some() {
-        return pushes.push([1.0, 0.0, 0.0, 0.0, 0.0, 0.0]);
-    }
     let Friction { mu, mu_spin, mu_roll, .. } = row.friction;
     if let Some(turning) = &row.turning {
         let spins = [mu_spin, -mu_spin].into_iter().filter(|_| mu_spin > 0.0 && turning.spins);

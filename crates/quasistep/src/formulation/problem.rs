@@ -7,7 +7,6 @@ use crate::formulation::{Cone, Formulation};
 use crate::load::Load;
 use crate::params::{Inertia, StepParams};
 use crate::row::RowKey;
-use crate::scan::NearPoint;
 use crate::system::{DampingOn, Role, System};
 use quasistep_model::Kinematics;
 use quasistep_solvers::{
@@ -21,8 +20,7 @@ const TANGENT: u32 = 1 << 31;
 
 /// True for rows along the tangents of a contact, or along the rate of a joint with friction.
 pub(crate) fn is_tangent(key: &RowKey) -> bool {
-    use RowKey::{Area, Contact, JointFriction};
-    matches!(key, Contact { edge, .. } | Area { edge, .. } | JointFriction { edge, .. } if *edge >= TANGENT)
+    matches!(key, RowKey::Contact { edge, .. } | RowKey::JointFriction { edge, .. } if *edge >= TANGENT)
 }
 
 /// `edge` of the row that presses a joint's friction, where multipliers are forces.
@@ -141,24 +139,6 @@ impl Program {
     }
 }
 
-/// What a row of contacts is, with the block of the variable `t` that presses an area's friction:
-///
-/// ```text
-/// max(phi_i/h, −max_recovery_speed) + J_n,i v − t ≥ 0   at its points,    t ≥ ‖(mu v_t, mu_spin w_n, …)‖   at its centre
-/// ```
-///
-/// The balance of `t` says that the sum of the points' normal impulses presses the friction. With exact friction `t = 0` where
-/// there is some.
-#[derive(Clone, Copy)]
-enum Part {
-    /// A point that rubs on its own.
-    Point,
-    /// A point of an area: its normal row.
-    OfArea { own: u32 },
-    /// The friction of an area.
-    Area { own: u32 },
-}
-
 /// The step problem as the solvers see it, and the identity of its rows.
 #[derive(Debug, Default)]
 pub(crate) struct Problem {
@@ -186,23 +166,16 @@ impl Problem {
     /// Stage 4: fills the problem for one step.
     pub fn assemble(&mut self, posed: &Posed<'_>, law: Law) {
         let Posed { system, q, load, contacts, kin, params, .. } = *posed;
+        let cone = params.formulation.cone();
         self.dims.clear();
         self.dims.extend_from_slice(&system.block_dims);
-        let n_own = system.rubbing.len() + contacts.areas.len();
-        self.dims.resize(system.block_dims.len() + n_own, 1);
+        self.dims.resize(system.block_dims.len() + system.rubbing.len(), 1);
         self.program.reset(law, &self.dims);
         self.keys.clear();
         self.pushes.clear();
         self.assemble_cost(system, load, kin, params);
-        // a variable of its own for each area: what presses it
-        let own = |area: u32| (system.block_dims.len() + system.rubbing.len()) as u32 + area;
         for row in &contacts.rows {
-            let part = row.area.map_or(Part::Point, |area| Part::OfArea { own: own(area) });
-            self.push_contact(system, load, contacts, row, part, params);
-        }
-        for (k, area) in contacts.areas.iter().enumerate() {
-            let part = Part::Area { own: own(k as u32) };
-            self.push_contact(system, load, contacts, &area.row, part, params);
+            self.push_contact(system, load, contacts, row, cone, params);
         }
         self.push_limits(system, q, params);
         self.push_joint_friction(system, params.time_step);
@@ -299,22 +272,23 @@ impl Problem {
         load: &Load,
         contacts: &ContactRows,
         row: &ContactRow,
-        part: Part,
+        cone: Cone,
         params: &StepParams,
     ) {
         let near = &row.near;
-        let cone = params.formulation.cone();
         let ways = Ways::of(row);
         let k = ways.len();
         let round = cone == Cone::Round && k > 2;
+        let scales: [f64; WAYS] =
+            std::array::from_fn(|r| if r < k { ways.scale(row, r) } else { 1.0 });
         self.edges.clear();
         self.E.clear();
         if round {
-            self.E.extend((0..k).map(|r| ways.coefficient(row, r)));
+            self.E.extend((0..k).map(|r| ways.coefficient(row, r) / scales[r]));
         } else {
             push_edges(row, cone, &mut self.edges);
             for edge in &self.edges {
-                self.E.extend((0..k).map(|r| edge[ways.way(r)]));
+                self.E.extend((0..k).map(|r| edge[ways.way(r)] / scales[r]));
             }
         }
         // multipliers along the rows, or of the edges
@@ -323,18 +297,15 @@ impl Problem {
         if by_row {
             for r in 0..k {
                 let mut push = [0.0; WAYS];
-                push[ways.way(r)] = if self.program.has_forces() { 1.0 } else { self.E[r] };
+                let share = if self.program.has_forces() { 1.0 } else { self.E[r] };
+                push[ways.way(r)] = share * scales[r];
                 self.pushes.push(push);
             }
         } else {
             self.pushes.extend_from_slice(&self.edges);
         }
-        if matches!(part, Part::Area { .. }) {
-            // its points push along the normal
-            self.pushes[first_push..].iter_mut().for_each(|push| push[0] = 0.0);
-        }
         // the blocks that this contact moves: one or two
-        let (mut blocks, mut n_blocks) = ([u32::MAX; 3], 0);
+        let (mut blocks, mut n_blocks) = ([u32::MAX; 2], 0);
         let mut known = [0.0; WAYS];
         for (dof, column) in contacts.columns_of(row) {
             match system.variable_of_dof[dof] {
@@ -355,32 +326,17 @@ impl Problem {
         if let Some(turning) = &row.turning {
             for (dof, column) in contacts.turns_of(row, turning) {
                 for r in ways.pushes..k {
-                    known[r] += column[ways.way(r) - 3] * load.v_known[dof];
+                    known[r] += scales[r] * column[ways.way(r) - 3] * load.v_known[dof];
                 }
             }
         }
         // one order for all contacts of a pair of trees: they share one place in the factor
         blocks[..n_blocks].sort_unstable();
-        if let Part::OfArea { own } | Part::Area { own } = part {
-            blocks[n_blocks] = own;
-            n_blocks += 1;
-        }
         let blocks = &blocks[..n_blocks];
         let shape =
             if round { solvers::Cone::Round(&self.E) } else { solvers::Cone::Edges(&self.E) };
         let mut entry = self.program.push(shape, k, blocks);
-        match part {
-            Part::Point => known[0] += gap_offset(near.point.phi, params),
-            Part::OfArea { .. } => {
-                known[0] += gap_offset(near.point.phi, params);
-                entry.J(n_blocks - 1, 0)[0] = -1.0;
-            }
-            Part::Area { .. } => {
-                known[0] = 0.0;
-                entry.J(n_blocks - 1, 0)[0] = 1.0;
-            }
-        }
-        let first = usize::from(matches!(part, Part::Area { .. }));
+        known[0] += gap_offset(near.point.phi, params);
         for (b, known) in entry.b().iter_mut().zip(known) {
             *b = -known;
         }
@@ -389,7 +345,7 @@ impl Problem {
             let (block, at) = system.block_of_variable[variable as usize];
             let side = usize::from(block != blocks[0]);
             let (rows, stride) = entry.J_rows(side);
-            for r in first..ways.pushes {
+            for r in 0..ways.pushes {
                 rows[r * stride + at as usize] = column[r];
             }
         }
@@ -399,16 +355,16 @@ impl Problem {
                 let (block, at) = system.block_of_variable[variable as usize];
                 let (rows, stride) = entry.J_rows(usize::from(block != blocks[0]));
                 for r in ways.pushes..k {
-                    rows[r * stride + at as usize] = column[ways.way(r) - 3];
+                    rows[r * stride + at as usize] = scales[r] * column[ways.way(r) - 3];
                 }
             }
         }
-        let NearPoint { geom_a, geom_b, .. } = *near;
         for j in 0..(self.pushes.len() - first_push) as u32 {
-            let edge = if by_row && j > 0 { TANGENT + j } else { j };
-            self.keys.push(match part {
-                Part::Area { .. } => RowKey::Area { geom_a, geom_b, edge },
-                _ => RowKey::Contact { geom_a, geom_b, feature: near.point.feature, edge },
+            self.keys.push(RowKey::Contact {
+                geom_a: near.geom_a,
+                geom_b: near.geom_b,
+                feature: near.point.feature,
+                edge: if by_row && j > 0 { TANGENT + j } else { j },
             });
         }
     }

@@ -15,6 +15,9 @@ use quasistep_math::Vec3;
 /// their smallest impulses are not better than this.
 const LOADED: f64 = 1e-12;
 
+/// Points whose heights differ by no more are level, in m: distances are exact to this.
+const LEVEL: f64 = 1e-9;
+
 /// A solver's answer, in the rows of a [`Problem`](crate::formulation::problem::Problem), and what it
 /// is an answer to.
 pub(crate) struct Answer<'a> {
@@ -72,42 +75,28 @@ impl<'a> Answer<'a> {
             }
             lambda
         };
-        let rates = |row: &ContactRow, v: &[f64]| {
-            let [v_n, v_t1, v_t2] = contacts.velocity(row, v);
-            let [w_n, w_r1, w_r2] = contacts.angular_velocity(row, v);
-            [v_n, v_t1, v_t2, w_n, w_r1, w_r2]
-        };
+        let (mut whole, mut known) = (None, None);
         for (k, row) in contacts.rows.iter().enumerate() {
-            let lambda = impulses(k);
-            let rates = rates(row, &report.v);
+            let mut lambda = impulses(k);
+            if let Some(area) = row.area {
+                if known != row.area {
+                    known = row.area;
+                    whole = self.whole_friction(area, least, impulses);
+                }
+                if let Some(whole) = whole {
+                    let share = lambda[0] / whole[0];
+                    lambda[1..4].iter_mut().zip(&whole[1..]).for_each(|(l, w)| *l = share * w);
+                }
+            }
+            let [v_n, v_t1, v_t2] = contacts.velocity(row, &report.v);
+            let [w_n, w_r1, w_r2] = contacts.angular_velocity(row, &report.v);
+            let rates = [v_n, v_t1, v_t2, w_n, w_r1, w_r2];
             let loaded = lambda[0] > least;
-            let layer = if loaded && row.area.is_none() { h * layer(k, rates) } else { 0.0 };
+            let layer = if loaded { h * layer(k, rates) } else { 0.0 };
             report.contacts.push(ContactReport {
                 boundary_layer: layer,
                 ..contact(system, row, lambda, rates, loaded, h)
             });
-        }
-        for (k, area) in (contacts.rows.len()..).zip(&contacts.areas) {
-            let rates = rates(&area.row, &report.v);
-            let layer = h * layer(k, rates);
-            let points = &mut report.contacts[area.points.clone()];
-            let load: f64 = points.iter().map(|c| c.normal_force).sum();
-            // made like a point's, and shared as the load is
-            let whole = contact(system, &area.row, impulses(k), rates, load > 0.0, h);
-            for point in points.iter_mut() {
-                let share = if load > 0.0 { point.normal_force / load } else { 0.0 };
-                let n = point.n_AB_W;
-                point.lever_W = whole.p_W - point.p_W;
-                point.friction_force_W = whole.friction_force_W * share;
-                let torque = whole.torque_W() * share + point.lever_W.cross(point.friction_force_W);
-                point.spin_torque = torque.dot(n);
-                point.roll_torque_W = torque - n * point.spin_torque;
-                point.friction = whole.friction;
-                if point.mode != ContactMode::Separate {
-                    point.mode = whole.mode;
-                    point.boundary_layer = layer;
-                }
-            }
         }
         report.limits.clear();
         report.joint_friction.clear();
@@ -115,7 +104,7 @@ impl<'a> Answer<'a> {
             let (limit, sign) = match key {
                 RowKey::LowerLimit { limit } => (*limit, 1.0),
                 RowKey::UpperLimit { limit } => (*limit, -1.0),
-                RowKey::Contact { .. } | RowKey::Area { .. } => continue,
+                RowKey::Contact { .. } => continue,
                 RowKey::JointFriction { dof, edge } => {
                     let force = push_of_friction(*edge) * z / h;
                     // the rows of a joint follow one another
@@ -136,6 +125,30 @@ impl<'a> Answer<'a> {
     }
 }
 
+impl Answer<'_> {
+    /// Sum of the impulses of an area, if its loaded points are level: only then may they share its friction as they share its
+    /// load.
+    fn whole_friction(
+        &self,
+        area: u32,
+        least: f64,
+        impulses: impl Fn(usize) -> [f64; WAYS],
+    ) -> Option<[f64; 4]> {
+        let mut sum = [0.0; 4];
+        let (mut low, mut high) = (f64::INFINITY, f64::NEG_INFINITY);
+        for k in self.contacts.areas[area as usize].points.clone() {
+            let lambda = impulses(k);
+            sum.iter_mut().zip(lambda).for_each(|(sum, x)| *sum += x);
+            if lambda[0] > least {
+                let near = &self.contacts.rows[k].near;
+                let height = near.p_W().dot(near.point.n_AB_W);
+                (low, high) = (low.min(height), high.max(height));
+            }
+        }
+        (sum[0] > 0.0 && high - low <= LEVEL).then_some(sum)
+    }
+}
+
 /// One contact from its impulses, in N·s and N·m·s, and its rates, in m/s and rad/s.
 fn contact(
     system: &System,
@@ -147,11 +160,13 @@ fn contact(
 ) -> ContactReport {
     let (near, point) = (&row.near, &row.near.point);
     let [lambda_n, lambda_t1, lambda_t2, lambda_spin, lambda_r1, lambda_r2] = lambda;
-    let slip_W = row.t1 * v_t1 + row.t2 * v_t2;
+    let [d1, d2] = row.lever;
+    let slip_of_centre = row.t1 * v_t1 + row.t2 * v_t2;
+    let slip_W = slip_of_centre + (row.t1 * d2 - row.t2 * d1) * spin_rate;
     let spins = row.friction.mu_spin > 0.0 && spin_rate.abs() > SPIN_RATE_THRESHOLD;
     let mode = if !loaded {
         ContactMode::Separate
-    } else if slip_W.norm() > SLIP_SPEED_THRESHOLD || spins {
+    } else if slip_of_centre.norm() > SLIP_SPEED_THRESHOLD || spins {
         ContactMode::Slide
     } else {
         ContactMode::Stick
@@ -169,8 +184,8 @@ fn contact(
         friction: row.friction,
         normal_force: lambda_n / h,
         friction_force_W: (row.t1 * lambda_t1 + row.t2 * lambda_t2) * (1.0 / h),
-        spin_torque: lambda_spin / h,
-        lever_W: Vec3::ZERO,
+        spin_torque: (lambda_spin + d1 * lambda_t2 - d2 * lambda_t1) / h,
+        lever_W: row.t1 * d1 + row.t2 * d2,
         roll_torque_W: row
             .turning
             .map_or(Vec3::ZERO, |t| (t.r1 * lambda_r1 + t.r2 * lambda_r2) * (1.0 / h)),
