@@ -25,7 +25,7 @@ pub(crate) struct Area {
     corners: [[f64; 2]; MAX_CORNERS],
     n: usize,
     /// Largest distance of a corner from the first one, in m.
-    size: f64,
+    pub size: f64,
 }
 
 /// Where friction of an area acts, and how far from there.

@@ -86,6 +86,8 @@ pub(crate) struct AreaAt {
     pub points: Range<usize>,
     /// Where it rubs, in the plane of its tangents, seen from its first point.
     pub centre: Centre,
+    /// True if that is the centre of its loads, false if that of uniform pressure.
+    pub follows: bool,
 }
 
 /// All contact rows of a step, as sparse columns `(dof, [J_n, J_t1, J_t2])`.
@@ -232,17 +234,17 @@ impl ContactRows {
         let number = self.areas.len() as u32;
         self.rows[first..].iter_mut().for_each(|row| row.area = Some(number));
         let centre = self.outline(&points).uniform();
-        self.areas.push(AreaAt { points, centre });
+        self.areas.push(AreaAt { points, centre, follows: false });
         self.place_friction(self.areas.len() - 1);
     }
 
     /// The outline of an area in the plane of its tangents, seen from its first point.
-    fn outline(&self, points: &Range<usize>) -> Area {
+    pub fn outline(&self, points: &Range<usize>) -> Area {
         Area::around(points.clone().map(|k| self.place(points.start, k)))
     }
 
     /// Point `k` of an area in the plane of its tangents, seen from its first point.
-    fn place(&self, first: usize, k: usize) -> [f64; 2] {
+    pub fn place(&self, first: usize, k: usize) -> [f64; 2] {
         let row = &self.rows[first];
         let r = self.rows[k].near.p_W() - row.near.p_W();
         [r.dot(row.t1), r.dot(row.t2)]
@@ -250,7 +252,7 @@ impl ContactRows {
 
     /// Has the points of an area rub at its centre.
     fn place_friction(&mut self, area: usize) {
-        let AreaAt { points, centre } = self.areas[area].clone();
+        let AreaAt { points, centre, .. } = self.areas[area].clone();
         for k in points.clone() {
             let place = self.place(points.start, k);
             let row = &mut self.rows[k];
@@ -281,8 +283,7 @@ impl ContactRows {
                 continue;
             };
             if self.differs(area, &centre, contacts) {
-                self.areas[area].centre = centre;
-                self.place_friction(area);
+                self.follow(area, centre);
                 changed = true;
             }
         }
@@ -300,10 +301,14 @@ impl ContactRows {
                 known.map_or(0.0, |k| contacts[k].normal_force)
             };
             if let Some(centre) = self.loaded_centre(&points, load) {
-                self.areas[area].centre = centre;
-                self.place_friction(area);
+                self.follow(area, centre);
             }
         }
+    }
+
+    fn follow(&mut self, area: usize, centre: Centre) {
+        (self.areas[area].centre, self.areas[area].follows) = (centre, true);
+        self.place_friction(area);
     }
 
     /// The centre of pressure of the loads on points of an area, the first of which is 0; `None` without load.
@@ -319,7 +324,7 @@ impl ContactRows {
 
     /// True if friction about another centre is not that of `contacts`, the answer at the points of an area.
     fn differs(&self, area: usize, centre: &Centre, contacts: &[ContactReport]) -> bool {
-        let AreaAt { points, centre: old } = &self.areas[area];
+        let AreaAt { points, centre: old, .. } = &self.areas[area];
         let row = &self.rows[points.start];
         let Friction { mu, mu_spin, spin_is_given, .. } = row.friction;
         let radius = if spin_is_given { mu_spin / mu } else { centre.spin_radius };

@@ -153,7 +153,8 @@ impl System {
         self.solve_opened(params, place, work, |work| {
             self.solve_rows(state, params, law, place, warm, false, work)?;
             // the middle of a step starts from the loads at its start
-            let follows = place == Where::Middle || params.integration == Integration::Euler;
+            let follows = !work.even_pressure
+                && (place == Where::Middle || params.integration == Integration::Euler);
             for _ in 1..MOST_SOLVES {
                 if !(follows && work.contacts.follow_loads(&work.report.contacts)) {
                     break;

@@ -32,6 +32,8 @@ pub struct Workspace {
     pub(crate) coulomb: CoulombWork,
     pub(crate) report: StepReport,
     pub(crate) warm: Option<Vec<RowKey>>,
+    /// True if areas rub as under uniform pressure, whatever their loads.
+    pub(crate) even_pressure: bool,
     pub(crate) q_next: Vec<f64>,
     pub(crate) sweep: Sweep,
     /// Displacements of the substeps of the last step but the last one.
@@ -59,6 +61,7 @@ impl System {
             coulomb: CoulombWork::default(),
             report: StepReport::default(),
             warm: Some(Vec::new()),
+            even_pressure: false,
             q_next: Vec::new(),
             sweep: Sweep::default(),
             parts: Vec::new(),

@@ -179,7 +179,7 @@ fn derivatives_by_parameters_are_those_of_differences() {
                     let base_q = d.q_next().to_vec();
                     let at = |k: f64| {
                         let mut p = base;
-                        set(&mut p, value * (1.0 + k * 1e-4));
+                        set(&mut p, value * (1.0 + k * 1e-3));
                         let (_, e) = push(&p, cone, mode);
                         let mut dq = vec![0.0; 7];
                         system.model().difference(&base_q, e.q_next(), &mut dq);
@@ -187,12 +187,14 @@ fn derivatives_by_parameters_are_those_of_differences() {
                     };
                     let [a, b, c, e] = [1.0, -1.0, 2.0, -2.0].map(at);
                     let want: Vec<f64> = (0..7)
-                        .map(|i| (8.0 * (a[i] - b[i]) - (c[i] - e[i])) / (12e-4 * value))
+                        .map(|i| (8.0 * (a[i] - b[i]) - (c[i] - e[i])) / (12e-3 * value))
                         .collect();
                     let size = want.iter().fold(1e-4_f64, |m, x| m.max(x.abs()));
+                    // the solver ends where velocities are known to 1e-10, `q` thus to this
+                    let noise = 1e-11 / (6e-3 * value * size);
                     let error = apart(&out.q_next, &want) / size;
                     assert!(
-                        error < 1e-6,
+                        error < 1e-6 + noise,
                         "{cone} {mode:?} {name} limit {limit}: {error:e}\n{:?}\n{want:?}",
                         out.q_next
                     );

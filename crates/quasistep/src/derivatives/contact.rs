@@ -33,6 +33,8 @@ pub(super) struct ContactAt {
     /// From the contact to the centre of its area, along the tangents, and the centre.
     lever: [f64; 2],
     centre: Option<CentreAt>,
+    /// The area that it is a point of.
+    pub area: Option<usize>,
     pub motion: ContactMotion,
     /// `∂offset/∂phi`: `1/h`, or 0 where the recovery is bounded.
     pub per_phi: f64,
@@ -116,7 +118,7 @@ pub(super) struct FrameChange {
     pub t: [Vec3; 2],
     pub r: [Vec3; 2],
     pub p: [Vec3; 2],
-    lever: [f64; 2],
+    pub lever: [f64; 2],
     pub phi: f64,
 }
 
@@ -158,6 +160,7 @@ impl ContactAt {
             spin: [of(row.tangents), turning.map_or(0.0, |t| of(t.rolls))],
             lever: row.lever,
             centre,
+            area: row.area.map(|area| area as usize),
             motion: *motion,
             per_phi: 0.0,
             per_h: 0.0,

@@ -227,6 +227,7 @@ impl Derivatives {
         }
 
         // contacts; `dV`, `dV2` would be twists: their weights are forces
+        reset(&mut s.areas, work.contacts.areas.len(), [0.0; 3]);
         let mut to_W: Vec<SpatialForce> = Vec::new();
         if impulses {
             to_W.resize(n_bodies, SpatialForce::ZERO);
@@ -254,6 +255,10 @@ impl Derivatives {
             let mut by_lambda = contact.force_gradient(of(&s.moves), f, m, &mut frame);
             // the normal impulse is asked for without its direction
             by_lambda[0] += weights.normal.get(k).copied().unwrap_or(0.0);
+            if let Some(area) = contact.area {
+                let own = &mut s.areas[area];
+                (own[0], own[1]) = (own[0] + frame.lever[0], own[1] + frame.lever[1]);
+            }
             contact.frame_gradient(&frame, two(&mut s.dF, contact.bodies));
             let w_rates = contact.rates(W);
             let dmu = &mut out.friction[3 * k..3 * k + 3];
@@ -263,6 +268,9 @@ impl Derivatives {
                     s.rows[r] * contact.rates[way] + self.z[r] * by_lambda[way] + turned
                 });
                 contact.push_gradient(&work.problem.pushes[r], &by_push, dmu);
+            }
+            if let Some(area) = contact.area {
+                s.areas[area][2] += dmu[1];
             }
         }
         if impulses {
@@ -302,6 +310,9 @@ impl Derivatives {
                 out.q_cmd[cmd] = s.b[dof];
                 cmd += 1;
             }
+        }
+        if let Some(pressure) = &mut self.pressure {
+            pressure.add_gradient(system, &self.scratch.areas, out)?;
         }
         Ok(())
     }

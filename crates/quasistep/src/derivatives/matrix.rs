@@ -64,6 +64,9 @@ impl Derivatives {
                 return Err(DerivativeError::Length { what, got, want });
             }
         }
+        if self.pressure.is_some() {
+            return self.jacobian_by_columns(system, by_q, by_q_cmd);
+        }
         by_q.fill(0.0);
         by_q_cmd.fill(0.0);
         let mut memory = std::mem::take(&mut self.matrices);

@@ -17,6 +17,7 @@ mod chain;
 mod contact;
 mod gradient;
 mod matrix;
+mod pressure;
 mod second;
 mod step;
 mod trees;
@@ -201,6 +202,10 @@ pub struct Derivatives {
     constants: Constants,
     scratch: Scratch,
     matrices: matrix::Memory,
+    /// The program before, whose loads tell where friction of areas acts; none where no area follows its loads.
+    pressure: Option<pressure::Pressure>,
+    /// Memory for that.
+    spare: Option<Box<Derivatives>>,
 }
 
 /// What of a step is fixed but for its parameters.
@@ -260,6 +265,8 @@ struct Scratch {
     d: Vec<f64>,
     known: Vec<f64>,
     push: Vec<[f64; WAYS]>,
+    /// Changes of, or weights on, centre and `mu_spin` of each area.
+    areas: Vec<[f64; 3]>,
 }
 
 impl Derivatives {
@@ -330,6 +337,8 @@ impl System {
             constants: Constants::default(),
             scratch: Scratch::default(),
             matrices: matrix::Memory::new(self),
+            pressure: None,
+            spare: None,
         }
     }
 }

@@ -1,6 +1,7 @@
 //! The step that is differentiated, and what its derivatives need of it.
 
 use super::contact::{self, ContactAt};
+use super::pressure;
 use super::{DerivativeError, Derivatives, LimitAt, Mode, SpringAt, StepKinks};
 use crate::cartesian::Six;
 use crate::formulation::problem::{Law, Posed};
@@ -82,8 +83,43 @@ impl System {
         out.time_step = h;
         out.q_target.clone_from(&work.load.q_target);
         out.collect(self, input, params, mode);
+        out.spare = out.pressure.take().map(pressure::Pressure::into_first).or(out.spare.take());
+        if out.work.contacts.areas.iter().any(|area| area.follows) {
+            let mut first = out.spare.take().unwrap_or_else(|| Box::new(self.create_derivatives()));
+            self.differentiate_first(state, input, &exact, &mut first)?;
+            out.pressure = Some(pressure::Pressure::new(first, &out.work.contacts));
+        }
         out.ready = true;
         Ok(out.kinks)
+    }
+
+    /// The program under uniform pressure alone: what its loads do.
+    fn differentiate_first(
+        &self,
+        state: &State,
+        input: &StepInput,
+        params: &StepParams,
+        out: &mut Derivatives,
+    ) -> Result<(), DerivativeError> {
+        let StepInput { q_cmd, v_cmd, wrenches, tau } = input;
+        let drive = Drive { q_cmd, v_cmd, wrenches, tau };
+        let work = &mut out.work;
+        work.timer.reset();
+        work.scan.update(self, &state.q, params.contact_margin, &mut work.timer);
+        work.even_pressure = true;
+        self.solve(state, &drive, params, Law::Convex, Where::Start, false, work)?;
+        let solution = &work.convex.solution;
+        out.kinks = StepKinks::default();
+        out.kinks.program = out.sensitivity.exact(&work.problem.program.convex, solution)?;
+        out.x.clone_from(&solution.x);
+        out.z.clone_from(&solution.z);
+        self.integrate(&state.q, &work.report.v, q_cmd, params.time_step, &mut work.q_next)?;
+        out.q.clone_from(&state.q);
+        out.time_step = params.time_step;
+        out.q_target.clone_from(&work.load.q_target);
+        out.collect(self, input, params, Mode::Exact);
+        out.ready = true;
+        Ok(())
     }
 }
 
