@@ -48,8 +48,8 @@ struct Data {
     uniqueness: Option<UniquenessWords>,
 }
 
-/// A warm start in types that Python pickles: active rows, and rows with impulse and rate.
-type WarmWords = (Vec<[u32; 5]>, Vec<([u32; 5], f64, f64)>);
+/// A warm start in types that Python pickles: rows with impulse and rate.
+type WarmWords = Vec<([u32; 5], f64, f64)>;
 
 /// Arguments of `quasistep.Uniqueness`, in order.
 #[derive(Clone, IntoPyObject, FromPyObject)]
@@ -275,8 +275,7 @@ impl StepReport {
     }
 }
 
-/// Rows that were active in a step, with impulses if friction is exact: the next one may start from them, for
-/// speed.
+/// Rows of a step with their impulses and rates: the next one may start from them, for speed.
 ///
 /// Explicit, so that a step stays a pure function of its arguments. A step gives the same answer
 /// with and without it, to the solver's tolerance.
@@ -298,7 +297,7 @@ pub struct WarmStart {
 #[pymethods]
 impl WarmStart {
     fn __len__(&self) -> usize {
-        self.inner.active.len() + self.inner.rows.len()
+        self.inner.rows.len()
     }
 
     fn __eq__(&self, other: &Self) -> bool {
@@ -329,16 +328,14 @@ impl WarmStart {
 }
 
 fn warm_to_words(warm: &quasistep::WarmStart) -> WarmWords {
-    let rows = warm.rows.iter().map(|r| (key_to_words(&r.key), r.impulse, r.rate)).collect();
-    (warm.active.iter().map(key_to_words).collect(), rows)
+    warm.rows.iter().map(|r| (key_to_words(&r.key), r.impulse, r.rate)).collect()
 }
 
-fn words_to_warm((active, rows): &WarmWords) -> WarmStart {
+fn words_to_warm(rows: &WarmWords) -> WarmStart {
     let rows = rows.iter().filter_map(|(key, impulse, rate)| {
         Some(WarmRow { key: words_to_key(key)?, impulse: *impulse, rate: *rate })
     });
-    let active = active.iter().filter_map(words_to_key).collect();
-    WarmStart { inner: quasistep::WarmStart { active, rows: rows.collect() } }
+    WarmStart { inner: quasistep::WarmStart { rows: rows.collect() } }
 }
 
 impl UniquenessWords {

@@ -55,16 +55,14 @@ pub struct Wrench {
     pub torque_W: Vec3,
 }
 
-/// A [`State`] with the warm start's keys: resumes with the same bits.
+/// A [`State`] with the warm start: resumes with the same bits.
 ///
 /// A bare `State` resumes too, to the solver's tolerance.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Checkpoint {
     /// The state.
     pub state: State,
-    /// Rows that were active in the step that led to it, ascending.
-    pub active: Vec<RowKey>,
-    /// Rows of a step with exact Coulomb friction, ascending by key.
+    /// Rows of the step that led to it, ascending by key.
     pub rows: Vec<WarmRow>,
 }
 
@@ -72,19 +70,17 @@ pub struct Checkpoint {
 /// of them; those that name no row of its own are passed over.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct WarmStart {
-    /// Rows that were active in a convex step, ascending.
-    pub active: Vec<RowKey>,
-    /// Rows of a step with exact Coulomb friction, ascending by key.
+    /// Ascending by key.
     pub rows: Vec<WarmRow>,
 }
 
-/// One row of a step with exact Coulomb friction: what the next one starts from.
+/// One row of a step: what the next one starts from.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct WarmRow {
     /// Which row.
     pub key: RowKey,
-    /// Its impulse, in N·s or N·m·s.
+    /// Its impulse, in N·s, or N·m·s of a joint.
     pub impulse: f64,
-    /// Its rate, in m/s or rad/s.
+    /// Its rate, in m/s, or rad/s of a joint.
     pub rate: f64,
 }

@@ -177,24 +177,24 @@ impl System {
         again: bool,
         work: &mut Workspace,
     ) -> Result<(), StepError> {
+        let again = again || place == Where::Middle;
+        if again {
+            work.remember_solve(params);
+        }
         let Workspace { scan, scan_mid, load, contacts, problem, convex, coulomb, .. } = work;
         let kin = if place == Where::Start { &scan.kin } else { &scan_mid.kin };
         let posed = Posed { system: self, q: &state.q, load, contacts, kin, params };
-        let known = work.warm.as_deref().filter(|_| warm);
-        let again = again || place == Where::Middle;
-
+        let known = if again {
+            Some(work.again.as_slice())
+        } else {
+            work.warm.as_deref().filter(|rows| warm && !rows.is_empty())
+        };
         work.timer.enter(Stage::Assemble); // 4
-        if again {
-            match law {
-                Law::Convex => convex.keep_rows(problem),
-                Law::Exact => coulomb.keep_rows(problem),
-            }
-        }
         problem.assemble(&posed, law);
         work.timer.enter(Stage::Solve); // 5
         match law {
-            Law::Convex => convex.solve(problem, &posed, again, known)?,
-            Law::Exact => coulomb.solve(problem, &posed, again, known.is_some())?,
+            Law::Convex => convex.solve(problem, &posed, known)?,
+            Law::Exact => coulomb.solve(problem, &posed, known)?,
         }
         work.timer.enter(Stage::Recover); // 6
         match law {

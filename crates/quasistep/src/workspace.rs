@@ -7,7 +7,7 @@ use crate::formulation::problem::Problem;
 use crate::load::Load;
 use crate::params::StepParams;
 use crate::report::{StepMethod, StepReport};
-use crate::row::RowKey;
+use crate::state::WarmRow;
 use crate::scan::{Meeting, Scan};
 use crate::state::{Checkpoint, WarmStart};
 use crate::sweep::Sweep;
@@ -31,7 +31,10 @@ pub struct Workspace {
     pub(crate) convex: ConvexWork,
     pub(crate) coulomb: CoulombWork,
     pub(crate) report: StepReport,
-    pub(crate) warm: Option<Vec<RowKey>>,
+    /// Rows of the step before, ascending by key; `None` if the warm start is off.
+    pub(crate) warm: Option<Vec<WarmRow>>,
+    /// Rows of the solve before in the same step.
+    pub(crate) again: Vec<WarmRow>,
     /// True if areas rub as under uniform pressure, whatever their loads.
     pub(crate) even_pressure: bool,
     pub(crate) q_next: Vec<f64>,
@@ -61,6 +64,7 @@ impl System {
             coulomb: CoulombWork::default(),
             report: StepReport::default(),
             warm: Some(Vec::new()),
+            again: Vec::new(),
             even_pressure: false,
             q_next: Vec::new(),
             sweep: Sweep::default(),
@@ -77,7 +81,6 @@ impl Workspace {
     /// Turns the warm start on (the default) or off, and forgets what it knew.
     pub fn set_warm_start(&mut self, on: bool) {
         self.warm = on.then(Vec::new);
-        self.coulomb.warm.clear();
     }
 
     /// Most threads for groups of bodies that do not touch one another, 1 by default. It pays where at least
@@ -89,44 +92,38 @@ impl Workspace {
 
     /// The state together with what this workspace would start its next step from.
     pub fn checkpoint(&self, state: &crate::State) -> Checkpoint {
-        Checkpoint {
-            state: state.clone(),
-            active: self.warm.clone().unwrap_or_default(),
-            rows: self.coulomb.warm.clone(),
-        }
+        Checkpoint { state: state.clone(), rows: self.warm.clone().unwrap_or_default() }
     }
 
     /// Takes up the warm start of a checkpoint; the caller takes up its state.
     pub fn resume(&mut self, checkpoint: &Checkpoint) {
-        self.warm = Some(checkpoint.active.clone());
-        self.coulomb.warm.clone_from(&checkpoint.rows);
+        self.warm = Some(checkpoint.rows.clone());
     }
 
     /// What the next step starts from.
     pub fn warm_start(&self) -> WarmStart {
-        WarmStart { active: self.warm.clone().unwrap_or_default(), rows: self.coulomb.warm.clone() }
+        WarmStart { rows: self.warm.clone().unwrap_or_default() }
     }
 
     /// Makes the next step start from these rows, or cold.
     pub fn start_from(&mut self, warm: Option<&WarmStart>) {
-        let keys = self.warm.get_or_insert_default();
-        keys.clear();
-        self.coulomb.warm.clear();
+        let rows = self.warm.get_or_insert_default();
+        rows.clear();
         if let Some(warm) = warm {
-            keys.extend_from_slice(&warm.active);
-            self.coulomb.warm.extend_from_slice(&warm.rows);
+            rows.extend_from_slice(&warm.rows);
         }
     }
 
     /// Keeps what the next step starts from.
     pub(crate) fn remember(&mut self, params: &StepParams) {
-        let Some(warm) = &mut self.warm else { return };
-        match self.report.method {
-            StepMethod::Coulomb(_) => self.coulomb.remember(&self.problem),
-            StepMethod::Convex(_) => {
-                self.problem.active_keys(&self.convex.solution.z, params.accuracy, warm);
-            }
-        }
+        let Self { problem, convex, coulomb, report, warm: Some(warm), .. } = self else { return };
+        keep(problem, convex, coulomb, report.method, params, warm);
+    }
+
+    /// Keeps what the next solve of the same step starts from.
+    pub(crate) fn remember_solve(&mut self, params: &StepParams) {
+        let Self { problem, convex, coulomb, report, again, .. } = self;
+        keep(problem, convex, coulomb, report.method, params, again);
     }
 
     /// Measures stages with this clock, in ns from any origin; the engine owns none.
@@ -167,6 +164,26 @@ impl Workspace {
     /// The solver's answer to [`last_problem`](Self::last_problem).
     pub fn last_solution(&self) -> &Solution {
         &self.convex.solution
+    }
+}
+
+/// Keeps the rows of the last answer.
+fn keep(
+    problem: &Problem,
+    convex: &ConvexWork,
+    coulomb: &CoulombWork,
+    method: StepMethod,
+    params: &StepParams,
+    rows: &mut Vec<WarmRow>,
+) {
+    match method {
+        StepMethod::Coulomb(_) if coulomb.solution.outcome == Outcome::Solved => {
+            problem.keep(&coulomb.solution.lambda, &coulomb.solution.u, 0.0, rows);
+        }
+        StepMethod::Coulomb(_) => rows.clear(),
+        StepMethod::Convex(_) => {
+            problem.keep(&convex.solution.z, &convex.solution.s, params.accuracy, rows);
+        }
     }
 }
 

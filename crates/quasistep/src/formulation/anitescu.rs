@@ -19,11 +19,10 @@
 
 use crate::error::StepError;
 use crate::formulation::edges::WAYS;
-use crate::formulation::problem::{Posed, Problem, is_tangent};
+use crate::formulation::problem::{Posed, Problem};
 use crate::formulation::recover::Answer;
 use crate::formulation::blame;
 use crate::report::{StepMethod, StepReport};
-use crate::row::RowKey;
 use crate::state::WarmRow;
 use quasistep_solvers::{ConeSolver, Settings, Solution, Status, WarmStart};
 
@@ -41,38 +40,22 @@ pub(crate) struct ConvexWork {
     /// Multipliers and slacks that the solver starts from.
     warm_z: Vec<f64>,
     warm_s: Vec<f64>,
-    /// Multipliers and slacks of the solve before in the same step, ascending by key.
-    last: Vec<WarmRow>,
 }
 
 impl ConvexWork {
-    /// Keeps the answer to `problem` for another solve.
-    pub fn keep_rows(&mut self, problem: &Problem) {
-        let Solution { z, s, .. } = &self.solution;
-        self.last.clear();
-        let rows = problem.keys.iter().zip(z.iter().zip(s));
-        self.last.extend(rows.map(|(key, (z, s))| WarmRow { key: *key, impulse: *z, rate: *s }));
-        self.last.sort_unstable_by_key(|row| row.key);
-    }
-
-    /// Stage 5: solves the assembled problem, from the rows that are known to be active if there are some: `keys` of the step
-    /// before, or if `again` those of the solve before.
+    /// Stage 5: solves the assembled problem, from `rows` of a similar one if there are some.
     pub fn solve(
         &mut self,
         problem: &Problem,
         posed: &Posed<'_>,
-        again: bool,
-        keys: Option<&[RowKey]>,
+        rows: Option<&[WarmRow]>,
     ) -> Result<(), StepError> {
         let Posed { system, contacts, params, .. } = *posed;
-        let Self { solver, settings, solution, warm_z, warm_s, last } = self;
-        let keys = keys.filter(|keys| !keys.is_empty());
-        if again {
-            problem.start_again(last, warm_z, warm_s);
-        } else if let Some(keys) = keys {
-            problem.start_from(keys, warm_z, warm_s);
-        }
-        let start = (again || keys.is_some()).then_some(WarmStart { z: warm_z, s: warm_s });
+        let Self { solver, settings, solution, warm_z, warm_s } = self;
+        let start = rows.map(|rows| {
+            problem.start_from(rows, warm_z, warm_s);
+            WarmStart { z: warm_z, s: warm_s }
+        });
         settings.rest = REST / params.time_step;
         settings.accuracy = params.accuracy;
         solver.solve(&problem.program.convex, start, settings, solution);
@@ -113,43 +96,6 @@ pub(crate) fn write(
     Answer::new(problem, posed, accuracy, x, z).write(report, |contact, rates| {
         layer(&problem.pushes[problem.program.rows_of(contact)], rates)
     });
-}
-
-impl Problem {
-    /// Multipliers and slacks to start from, given the rows that were loaded: the ones that `keys`
-    /// names are loaded, the others idle.
-    pub fn start_from(&self, keys: &[RowKey], z: &mut Vec<f64>, s: &mut Vec<f64>) {
-        z.clear();
-        s.clear();
-        for key in &self.keys {
-            // a loaded round cone starts as if it stuck: its tangents have neither force nor slip
-            let tangent = is_tangent(key);
-            let loaded = !tangent && keys.binary_search(key).is_ok();
-            z.push(if loaded { 1.0 } else { 0.0 });
-            s.push(if loaded || tangent { 0.0 } else { 1.0 });
-        }
-    }
-
-    /// Multipliers and slacks to start from, given those of a similar problem, ascending by key.
-    fn start_again(&self, rows: &[WarmRow], z: &mut Vec<f64>, s: &mut Vec<f64>) {
-        z.clear();
-        s.clear();
-        for key in &self.keys {
-            let known = rows.binary_search_by_key(key, |row| row.key).ok().map(|k| &rows[k]);
-            let open = if is_tangent(key) { 0.0 } else { 1.0 };
-            z.push(known.map_or(0.0, |row| row.impulse));
-            s.push(known.map_or(open, |row| row.rate));
-        }
-    }
-
-    /// Keys of the rows that carry an impulse, of more than the share `accuracy` of the largest, ascending.
-    pub fn active_keys(&self, z: &[f64], accuracy: f64, keys: &mut Vec<RowKey>) {
-        keys.clear();
-        let least = accuracy * z.iter().fold(0.0_f64, |m, z| m.max(*z));
-        let loaded = self.keys.iter().zip(z).filter(|(key, z)| **z > least && !is_tangent(key));
-        keys.extend(loaded.map(|(key, _)| *key));
-        keys.sort_unstable();
-    }
 }
 
 /// Speed at which the cone lifts a contact with these rates, in m/s: `max_j −mu d_j · v_t`, of a round

@@ -17,7 +17,7 @@
 
 use crate::contact::ContactRows;
 use crate::error::StepError;
-use crate::formulation::problem::{Posed, Problem, is_tangent};
+use crate::formulation::problem::{Posed, Problem};
 use crate::formulation::recover::Answer;
 use crate::formulation::blame;
 use crate::report::{StepMethod, StepReport};
@@ -27,58 +27,30 @@ use quasistep_solvers::{
     CoulombSettings, CoulombSolution, CoulombSolver, CoulombWarm, Outcome, Refutation,
 };
 
-/// Memory of the formulation: solver, its answer, and forces to start from.
+/// Memory of the formulation: solver, its answer, and what it starts from.
 #[derive(Debug, Default)]
 pub(crate) struct CoulombWork {
     solver: CoulombSolver,
     settings: CoulombSettings,
     pub solution: CoulombSolution,
-    /// Rows of the step before, ascending by key.
-    pub warm: Vec<WarmRow>,
-    /// Rows of the solve before.
-    warm_again: Vec<WarmRow>,
     lambda: Vec<f64>,
     u: Vec<f64>,
 }
 
 impl CoulombWork {
-    /// Keeps the forces of the answer to `problem` for the next step, ascending by key.
-    pub fn remember(&mut self, problem: &Problem) {
-        collect(problem, &self.solution, &mut self.warm);
-    }
-
-    /// Keeps the forces of the answer to `problem` for another solve.
-    pub fn keep_rows(&mut self, problem: &Problem) {
-        collect(problem, &self.solution, &mut self.warm_again);
-    }
-
-    /// Forces and rates to start from: of rows that are not known those of an open contact.
-    fn start_from(&mut self, problem: &Problem, again: bool) {
-        let Self { warm, warm_again, lambda, u, .. } = self;
-        let known = if again { warm_again } else { warm };
-        lambda.clear();
-        u.clear();
-        for key in &problem.keys {
-            let row = known.binary_search_by_key(key, |row| row.key).ok().map(|k| &known[k]);
-            let open = if is_tangent(key) { 0.0 } else { 1.0 };
-            lambda.push(row.map_or(0.0, |row| row.impulse));
-            u.push(row.map_or(open, |row| row.rate));
-        }
-    }
-
-    /// Stage 5: solves the assembled problem, from the forces of the solve before if `again`, else of the step before if `warm`.
+    /// Stage 5: solves the assembled problem, from `rows` of a similar one if there are some.
     pub fn solve(
         &mut self,
         problem: &Problem,
         posed: &Posed<'_>,
-        again: bool,
-        warm: bool,
+        rows: Option<&[WarmRow]>,
     ) -> Result<(), StepError> {
         let Posed { system, contacts, .. } = *posed;
-        self.start_from(problem, again);
-        let warm = again || warm && !self.warm.is_empty();
-        let Self { solver, settings, solution, lambda, u, .. } = self;
-        let start = warm.then_some(CoulombWarm { lambda, u, relaxed: None });
+        let Self { solver, settings, solution, lambda, u } = self;
+        let start = rows.map(|rows| {
+            problem.start_from(rows, lambda, u);
+            CoulombWarm { lambda, u, relaxed: None }
+        });
         solver.solve(&problem.program.friction, start, settings, solution);
         match solution.outcome {
             Outcome::Solved => Ok(()),
@@ -102,21 +74,6 @@ impl CoulombWork {
         let answer = Answer::new(problem, posed, 0.0, &solution.x, &solution.lambda);
         answer.write(report, |contact, _| solution.boundary_layer[contact]);
     }
-}
-
-/// Rows of a solution, ascending by key.
-fn collect(problem: &Problem, solution: &CoulombSolution, rows: &mut Vec<WarmRow>) {
-    rows.clear();
-    if solution.outcome != Outcome::Solved {
-        return;
-    }
-    let all = problem.keys.iter().zip(solution.lambda.iter().zip(&solution.u));
-    rows.extend(all.map(|(key, (impulse, rate))| WarmRow {
-        key: *key,
-        impulse: *impulse,
-        rate: *rate,
-    }));
-    rows.sort_unstable_by_key(|row| row.key);
 }
 
 /// The proof that there is no next state, with names.

@@ -7,6 +7,7 @@ use crate::formulation::{Cone, Formulation};
 use crate::load::Load;
 use crate::params::{Inertia, StepParams};
 use crate::row::RowKey;
+use crate::state::WarmRow;
 use crate::system::{DampingOn, Role, System};
 use quasistep_model::Kinematics;
 use quasistep_solvers::{
@@ -412,6 +413,31 @@ impl Problem {
             let edges = if self.program.has_forces() { [PRESS, TANGENT] } else { [0, 1] };
             let dof = dof as u32;
             self.keys.extend(edges.map(|edge| RowKey::JointFriction { dof, edge }));
+        }
+    }
+
+    /// Keeps multipliers and rates of an answer for another solve, ascending by key. Multipliers of edges up to the share
+    /// `accuracy` of the largest are none.
+    pub fn keep(&self, z: &[f64], rates: &[f64], accuracy: f64, rows: &mut Vec<WarmRow>) {
+        let least = accuracy * z.iter().fold(0.0_f64, |m, z| m.max(*z));
+        rows.clear();
+        for (key, (z, rate)) in self.keys.iter().zip(z.iter().zip(rates)) {
+            let impulse = if is_tangent(key) || *z > least { *z } else { 0.0 };
+            rows.push(WarmRow { key: *key, impulse, rate: *rate });
+        }
+        rows.sort_unstable_by_key(|row| row.key);
+    }
+
+    /// Multipliers and rates to start from, given those of a similar problem; of rows that it does not have those of an open
+    /// contact.
+    pub fn start_from(&self, rows: &[WarmRow], z: &mut Vec<f64>, rates: &mut Vec<f64>) {
+        z.clear();
+        rates.clear();
+        for key in &self.keys {
+            let known = rows.binary_search_by_key(key, |row| row.key).ok().map(|k| &rows[k]);
+            let open = if is_tangent(key) { 0.0 } else { 1.0 };
+            z.push(known.map_or(0.0, |row| row.impulse));
+            rates.push(known.map_or(open, |row| row.rate));
         }
     }
 
