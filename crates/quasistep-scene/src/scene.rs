@@ -366,7 +366,7 @@ pub(crate) fn read_step(
             at.word(&[("euler", Integration::Euler), ("midpoint", Integration::Midpoint)])?;
     }
     let cone = match map.get("cone") {
-        None => Cone::Pyramid(4),
+        None => Cone::Round,
         Some(at) => read_cone(at)?,
     };
     let anitescu = Formulation::Anitescu { cone };

@@ -277,17 +277,25 @@ impl ContactRows {
     pub fn follow_loads(&mut self, contacts: &[ContactReport]) -> bool {
         let mut changed = false;
         for area in 0..self.areas.len() {
-            let points = self.areas[area].points.clone();
-            let contacts = &contacts[points.clone()];
-            let Some(centre) = self.loaded_centre(&points, |k| contacts[k].normal_force) else {
-                continue;
-            };
-            if self.differs(area, &centre, contacts) {
+            if let Some(centre) = self.moved_centre(area, contacts) {
                 self.follow(area, centre);
                 changed = true;
             }
         }
         changed
+    }
+
+    /// True if an area would follow these loads.
+    pub fn would_follow(&self, contacts: &[ContactReport]) -> bool {
+        (0..self.areas.len()).any(|area| self.moved_centre(area, contacts).is_some())
+    }
+
+    /// The centre of the loads on an area, if friction about it may be another one.
+    fn moved_centre(&self, area: usize, contacts: &[ContactReport]) -> Option<Centre> {
+        let points = &self.areas[area].points;
+        let contacts = &contacts[points.clone()];
+        let centre = self.loaded_centre(points, |k| contacts[k].normal_force)?;
+        self.differs(area, &centre, contacts).then_some(centre)
     }
 
     /// Has areas rub about the centre of the loads that their points have in `contacts`, ascending by pair and feature.

@@ -22,7 +22,7 @@ pub struct StepParams {
     pub max_recovery_speed: f64,
     /// Acceleration of free fall in the world frame, in m/s². Default (0, 0, −9.81).
     pub gravity: [f64; 3],
-    /// Friction law. Default [`Formulation::Anitescu`] with four edges.
+    /// Friction law. Default [`Formulation::Anitescu`] with round cones.
     pub formulation: Formulation,
     /// What resists the motion of passive bodies; not read by [`Formulation::Dynamic`], which has the
     /// mass of every dof. Default [`Inertia::None`].
@@ -154,7 +154,7 @@ impl Default for StepParams {
             substeps: Substeps::Auto,
             max_recovery_speed: 0.1,
             gravity: [0.0, 0.0, -9.81],
-            formulation: Formulation::Anitescu { cone: Cone::Pyramid(4) },
+            formulation: Formulation::Anitescu { cone: Cone::Round },
             inertia: Inertia::None,
             prescribed_rate: PrescribedRate::Secant,
             integration: Integration::Euler,

@@ -70,7 +70,7 @@ pub struct ContactReport {
     pub friction: Friction,
     /// Normal force on B along `n_AB_W`, ≥ 0, in N.
     pub normal_force: f64,
-    /// Friction force on B, in N; of a point of a level area the share of the normal force in that of the whole.
+    /// Friction force on B, in N. Of an area the sum over its points is determined, not how they share it.
     pub friction_force_W: Vec3,
     /// Torque on B about the normal, at `p_W`, in N·m; zero for a point without torsional friction.
     pub spin_torque: f64,

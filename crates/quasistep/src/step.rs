@@ -11,7 +11,7 @@ use crate::state::{State, StepInput};
 use crate::sweep::Finding;
 use crate::system::{Role, System};
 use crate::timer::Stage;
-use crate::workspace::Workspace;
+use crate::workspace::{Pressing, Workspace};
 
 /// Most solves of the rows of one configuration: friction of an area acts where its loads are, which the solve before knows.
 const MOST_SOLVES: usize = 2;
@@ -153,7 +153,7 @@ impl System {
         self.solve_opened(params, place, work, |work| {
             self.solve_rows(state, params, law, place, warm, false, work)?;
             // the middle of a step starts from the loads at its start
-            let follows = !work.even_pressure
+            let follows = matches!(work.pressing, Pressing::Found)
                 && (place == Where::Middle || params.integration == Integration::Euler);
             for _ in 1..MOST_SOLVES {
                 if !(follows && work.contacts.follow_loads(&work.report.contacts)) {
@@ -217,7 +217,12 @@ impl System {
     /// Rows of the near points of one of the step's configurations.
     pub(crate) fn update_contacts(&self, params: &StepParams, place: Where, work: &mut Workspace) {
         match place {
-            Where::Start => work.contacts.update(self, &work.scan),
+            Where::Start => {
+                work.contacts.update(self, &work.scan);
+                if let Pressing::By(contacts) = &work.pressing {
+                    work.contacts.follow_loads(contacts);
+                }
+            }
             Where::Middle => {
                 work.contacts.update(self, &work.scan_mid);
                 let half = 0.5 * params.time_step;

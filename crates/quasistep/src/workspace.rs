@@ -6,7 +6,7 @@ use crate::formulation::coulomb::CoulombWork;
 use crate::formulation::problem::Problem;
 use crate::load::Load;
 use crate::params::StepParams;
-use crate::report::{StepMethod, StepReport};
+use crate::report::{ContactReport, StepMethod, StepReport};
 use crate::state::WarmRow;
 use crate::scan::{Meeting, Scan};
 use crate::state::{Checkpoint, WarmStart};
@@ -15,6 +15,18 @@ use crate::system::System;
 use crate::timer::Timer;
 use quasistep_math::Pose;
 use quasistep_solvers::{ConeProgram, CoulombSolution, FrictionProgram, Outcome, Solution};
+
+/// Where friction of areas acts.
+#[derive(Debug, Default)]
+pub(crate) enum Pressing {
+    /// At the centre of the loads that a first solve finds: the step.
+    #[default]
+    Found,
+    /// At that of uniform pressure.
+    Even,
+    /// At that of these loads.
+    By(Vec<ContactReport>),
+}
 
 /// Reusable memory of [`System::step`]. Holds no meaning: a fresh workspace gives the same answer
 /// to the solver's tolerance, and the same bits when the warm start is off or restored.
@@ -35,8 +47,7 @@ pub struct Workspace {
     pub(crate) warm: Option<Vec<WarmRow>>,
     /// Rows of the solve before in the same step.
     pub(crate) again: Vec<WarmRow>,
-    /// True if areas rub as under uniform pressure, whatever their loads.
-    pub(crate) even_pressure: bool,
+    pub(crate) pressing: Pressing,
     pub(crate) q_next: Vec<f64>,
     pub(crate) sweep: Sweep,
     /// Displacements of the substeps of the last step but the last one.
@@ -65,7 +76,7 @@ impl System {
             report: StepReport::default(),
             warm: Some(Vec::new()),
             again: Vec::new(),
-            even_pressure: false,
+            pressing: Pressing::default(),
             q_next: Vec::new(),
             sweep: Sweep::default(),
             parts: Vec::new(),

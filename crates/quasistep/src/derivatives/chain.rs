@@ -133,22 +133,19 @@ impl Derivatives {
         for (k, contact) in self.contacts.iter().enumerate() {
             let of = |twists: &[Twist]| contact.bodies.map(|b| twists[b]);
             let mut frame = contact.frame_change(of(&s.moves));
-            let of_area = contact.area.and_then(|area| s.areas.get(area).copied());
-            let [d1, d2, dmu_spin] = of_area.unwrap_or_default();
-            frame.lever = [frame.lever[0] + d1, frame.lever[1] + d2];
+            if let Some([d1, d2, spin]) = contact.area.and_then(|area| s.areas.get(area).copied()) {
+                frame.lever = [frame.lever[0] + d1, frame.lever[1] + d2];
+                frame.spin += spin;
+            }
             let mut dr = contact.rate_changes(&frame, of(&self.V), of(&s.dV));
             dr[0] += contact.per_phi * frame.phi + contact.per_h * dh;
             let (mut df, mut dm) = contact.force_change(&frame);
             let mut dlambda = [0.0; WAYS];
             for r in contact.rows.clone() {
                 let push = &work.problem.pushes[r];
-                if !change.friction.is_empty() || of_area.is_some() {
-                    let mut dmu = [0.0; 3];
-                    if let Some(given) = change.friction.get(3 * k..3 * k + 3) {
-                        dmu.copy_from_slice(given);
-                    }
-                    dmu[1] += dmu_spin;
-                    s.push[r] = contact.push_change(push, &dmu);
+                if !change.friction.is_empty() {
+                    let dmu = &change.friction[3 * k..3 * k + 3];
+                    s.push[r] = contact.push_change(push, dmu);
                 }
                 for way in 0..WAYS {
                     s.rows[r] += push[way] * dr[way] + s.push[r][way] * contact.rates[way];

@@ -6,7 +6,7 @@
 //! ```
 //!
 //! Friction of an area is at the lever `d` of its centre: rates `r1 − d2 r3`, `r2 + d1 r3`, and the torque `λ3 + d1 λ2 − d2 λ1`
-//! about the normal at the contact. Its spin radius and the shares of its points in its centre are held.
+//! about the normal at the contact. Centre and spin radius move with its points, and with their loads (`pressure.rs`).
 //!
 //! Moved are the points, the centre, the normal and, with it, the tangents: `t1` is an axis of the world, projected, and
 //! turns about the normal too, which a pyramid feels.
@@ -54,59 +54,49 @@ pub(super) struct ContactAt {
     pub n_ways: usize,
 }
 
-/// The centre of an area, and how it moves against A as B does: by a turn, and a shift at B's point of the contact.
+/// The centre of an area, and how it and the spin radius move against A as B does: by a turn, and a shift at B's point of the
+/// contact.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct CentreAt {
     pub p: Vec3,
     pub motion: MotionMap,
+    /// Of the logarithm of `mu_spin`, in 1/rad and 1/m.
+    pub spin_turn: Vec3,
+    pub spin_shift: Vec3,
 }
 
-/// Share of the spread of an area's points, squared, below which they are on a line.
-const LINE: f64 = 1e-18;
-
-/// The centre of an area as a mean of its points, with the most even shares that give it:
-///
-/// ```text
-/// 1/n + (x − m)ᵀ S⁻¹ (c − m),     m the points' middle, S = Σ (x − m)(x − m)ᵀ
-/// ```
-///
-/// and how it moves with them, seen from each.
-pub(super) fn centres(rows: &[ContactRow], motions: &[ContactMotion]) -> Vec<CentreAt> {
-    let n = rows.len() as f64;
+/// How the centre of an area moves as its points do, seen from each; `by_place` are the changes of its centre along the tangents
+/// and of the logarithm of its spin radius by the places of the points along the tangents.
+pub(super) fn centres(
+    rows: &[ContactRow],
+    motions: &[ContactMotion],
+    by_place: &[[[f64; 2]; 3]],
+) -> Vec<CentreAt> {
     let first = &rows[0];
-    let points: Vec<Vec3> = rows.iter().map(|row| row.near.p_W()).collect();
-    let middle = points.iter().fold(Vec3::ZERO, |sum, p| sum + *p * (1.0 / n));
-    let place = |p: Vec3| [(p - middle).dot(first.t1), (p - middle).dot(first.t2)];
-    let from_first = place(points[0]);
-    let away = [0, 1].map(|k| from_first[k] + first.lever[k]);
-    let (mut xx, mut xy, mut yy) = (0.0, 0.0, 0.0);
-    for p in &points {
-        let [x, y] = place(*p);
-        (xx, xy, yy) = (xx + x * x, xy + x * y, yy + y * y);
-    }
-    let (trace, det) = (xx + yy, xx * yy - xy * xy);
-    let by = if det > LINE * trace * trace {
-        [(yy * away[0] - xy * away[1]) / det, (xx * away[1] - xy * away[0]) / det]
-    } else {
-        away.map(|a| a / trace)
-    };
-    let share = |p: &Vec3| {
-        let [x, y] = place(*p);
-        1.0 / n + x * by[0] + y * by[1]
-    };
-    let shares: Vec<f64> = points.iter().map(share).collect();
-    let p = points.iter().zip(&shares).fold(Vec3::ZERO, |sum, (p, share)| sum + *p * *share);
+    let (t, [d1, d2]) = ([first.t1, first.t2], first.lever);
+    let p = first.near.p_W() + t[0] * d1 + t[1] * d2;
     let seen_from = |row: &ContactRow| {
-        let mut motion = MotionMap::ZERO;
-        for ((other, of), share) in rows.iter().zip(motions).zip(&shares) {
+        let mut at = CentreAt {
+            p,
+            motion: MotionMap::ZERO,
+            spin_turn: Vec3::ZERO,
+            spin_shift: Vec3::ZERO,
+        };
+        for ((other, of), by) in rows.iter().zip(motions).zip(by_place) {
             let (turn, shift) = (of.a.turn + of.b.turn, of.a.shift + of.b.shift);
             // the shift there is v + w × r
             let r = other.near.point.p_WCb - row.near.point.p_WCb;
             let carried = Mat3::from_columns(Vec3::AXES.map(|w| w.cross(r)));
-            motion.turn = motion.turn + (turn + shift * carried) * (0.5 * share);
-            motion.shift = motion.shift + shift * (0.5 * share);
+            let turn = (turn + shift * carried) * 0.5;
+            let shift = shift * 0.5;
+            let way = |of: &[f64; 2]| t[0] * of[0] + t[1] * of[1];
+            let along = Mat3::outer(t[0], way(&by[0])) + Mat3::outer(t[1], way(&by[1]));
+            at.motion.turn = at.motion.turn + along * turn;
+            at.motion.shift = at.motion.shift + along * shift;
+            at.spin_turn += turn.transpose() * way(&by[2]);
+            at.spin_shift += shift.transpose() * way(&by[2]);
         }
-        CentreAt { p, motion }
+        at
     };
     rows.iter().map(seen_from).collect()
 }
@@ -119,6 +109,8 @@ pub(super) struct FrameChange {
     pub r: [Vec3; 2],
     pub p: [Vec3; 2],
     pub lever: [f64; 2],
+    /// Of the logarithm of `mu_spin`.
+    pub spin: f64,
     pub phi: f64,
 }
 
@@ -130,6 +122,7 @@ pub(super) struct FrameWeights {
     r: [Vec3; 2],
     pub p: [Vec3; 2],
     pub lever: [f64; 2],
+    pub spin: f64,
     pub phi: f64,
 }
 
@@ -239,6 +232,7 @@ impl ContactAt {
             r: turned(self.r, self.spin[1]),
             p,
             lever,
+            spin: self.centre.map_or(0.0, |at| at.spin_turn.dot(w) + at.spin_shift.dot(v)),
             phi: motion.phi_turn.dot(w) + motion.phi_shift.dot(v),
         }
     }
@@ -248,6 +242,7 @@ impl ContactAt {
         let motion = &self.motion;
         let mut weights = *weights;
         let (mut by_centre, mut centre) = (Vec3::ZERO, MotionMap::ZERO);
+        let (mut spin_turn, mut spin_shift) = (Vec3::ZERO, Vec3::ZERO);
         let [a, b] = to;
         if let Some(at) = &self.centre {
             let away = at.p - (self.p[0] + self.p[1]) * 0.5;
@@ -257,6 +252,7 @@ impl ContactAt {
             }
             weights.p.iter_mut().for_each(|p| *p += by_centre * -0.5);
             centre = at.motion;
+            (spin_turn, spin_shift) = (at.spin_turn * weights.spin, at.spin_shift * weights.spin);
             *a += SpatialForce::at(at.p, by_centre, Vec3::ZERO);
         }
         let mut n = weights.n;
@@ -271,9 +267,11 @@ impl ContactAt {
             |of: [Mat3; 3]| of[0].transpose() * n + of[1].transpose() * pa + of[2].transpose() * pb;
         let w = sum([motion.n.turn, motion.a.turn, motion.b.turn])
             + centre.turn.transpose() * by_centre
+            + spin_turn
             + motion.phi_turn * weights.phi;
         let v = sum([motion.n.shift, motion.a.shift, motion.b.shift])
             + centre.shift.transpose() * by_centre
+            + spin_shift
             + motion.phi_shift * weights.phi;
         let relative = SpatialForce::at(self.p[1], v, w);
         *b += relative;
@@ -295,7 +293,8 @@ impl ContactAt {
             c.n.dot(u) + n.dot(du),
             c.t[0].dot(u) + t1.dot(du) - d2 * dspin - c.lever[1] * spin,
             c.t[1].dot(u) + t2.dot(du) + d1 * dspin + c.lever[0] * spin,
-            dspin,
+            // as friction about the normal is scaled
+            dspin + c.spin * spin,
             c.r[0].dot(w) + r1.dot(dw),
             c.r[1].dot(w) + r2.dot(dw),
         ]
@@ -319,6 +318,7 @@ impl ContactAt {
         let spin = self.n.dot(w);
         frame.lever[0] += spin * by[2];
         frame.lever[1] -= spin * by[1];
+        frame.spin += spin * by[3];
         frame.p[0] += -by_u.cross(V[0].w_W);
         frame.p[1] += by_u.cross(V[1].w_W);
         let [a, b] = self.on_bodies(by_u, by_w);
@@ -329,7 +329,7 @@ impl ContactAt {
     /// Change of `(f, m)` at fixed impulses.
     pub fn force_change(&self, c: &FrameChange) -> (Vec3, Vec3) {
         let l = &self.lambda;
-        let turned = self.n * (c.lever[0] * l[2] - c.lever[1] * l[1]);
+        let turned = self.n * (c.lever[0] * l[2] - c.lever[1] * l[1] + c.spin * l[3]);
         (
             c.n * l[0] + c.t[0] * l[1] + c.t[1] * l[2],
             c.n * self.spin_at_contact(l) + turned + c.r[0] * l[4] + c.r[1] * l[5],
@@ -362,6 +362,7 @@ impl ContactAt {
         let spin = self.n.dot(w);
         frame.lever[0] += spin * l[2];
         frame.lever[1] -= spin * l[1];
+        frame.spin += spin * l[3];
         for k in 0..2 {
             frame.t[k] += u * l[1 + k];
             frame.r[k] += w * l[4 + k];

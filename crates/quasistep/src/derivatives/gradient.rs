@@ -257,7 +257,8 @@ impl Derivatives {
             by_lambda[0] += weights.normal.get(k).copied().unwrap_or(0.0);
             if let Some(area) = contact.area {
                 let own = &mut s.areas[area];
-                (own[0], own[1]) = (own[0] + frame.lever[0], own[1] + frame.lever[1]);
+                let by = [frame.lever[0], frame.lever[1], frame.spin];
+                own.iter_mut().zip(by).for_each(|(own, by)| *own += by);
             }
             contact.frame_gradient(&frame, two(&mut s.dF, contact.bodies));
             let w_rates = contact.rates(W);
@@ -268,9 +269,6 @@ impl Derivatives {
                     s.rows[r] * contact.rates[way] + self.z[r] * by_lambda[way] + turned
                 });
                 contact.push_gradient(&work.problem.pushes[r], &by_push, dmu);
-            }
-            if let Some(area) = contact.area {
-                s.areas[area][2] += dmu[1];
             }
         }
         if impulses {

@@ -265,7 +265,7 @@ struct Scratch {
     d: Vec<f64>,
     known: Vec<f64>,
     push: Vec<[f64; WAYS]>,
-    /// Changes of, or weights on, centre and `mu_spin` of each area.
+    /// Changes of, or weights on, the centre and the logarithm of the spin radius of each area.
     areas: Vec<[f64; 3]>,
 }
 

@@ -10,12 +10,12 @@
 //! so that derivatives are those of the second and, through `g`, those of the first one's normal impulses.
 
 use super::{DerivativeError, Derivatives, InputChange, OutputChange};
-use crate::contact::ContactRows;
-use crate::friction::Friction;
+use crate::area::{Area, Centre};
+use crate::contact::{AreaAt, ContactRows};
 use crate::system::System;
 use std::ops::Range;
 
-/// Share of an area's size by which its centre is moved for the derivative of its spin radius.
+/// Share of an area's size by which centre and points are moved for derivatives: the root of rounding, over a hundred.
 const SMALL: f64 = 1e-6;
 
 /// The first program and what the second has of its loads.
@@ -28,8 +28,62 @@ pub(super) struct Pressure {
 #[derive(Debug)]
 struct AreaAnswer {
     points: Range<usize>,
-    /// Changes of the centre along the tangents, in m, and of `mu_spin`, in m, for the normal impulse of each point.
+    /// Changes of the centre along the tangents, in m, and of the logarithm of the spin radius for the normal impulse of each
+    /// point.
     by_load: Vec<[f64; 3]>,
+}
+
+/// Changes of the centre of an area along the tangents, in m, and of the logarithm of its spin radius, by differences of
+/// `at`, from −1 to 1 times the step.
+fn differences(step: f64, at: impl Fn(f64) -> Centre) -> [f64; 3] {
+    let (more, less) = (at(1.0), at(-1.0));
+    let slope = |a: f64, b: f64| (a - b) / (2.0 * step);
+    let [x, y] = [0, 1].map(|k| slope(more.at[k], less.at[k]));
+    [x, y, slope(more.spin_radius.ln(), less.spin_radius.ln())]
+}
+
+/// `∂(c, ln ρ)/∂x` of an area for the places of its points along the tangents, where these have the given shares of its load, or
+/// under uniform pressure.
+fn by_place(contacts: &ContactRows, area: &AreaAt, loads: Option<&[f64]>) -> Vec<[[f64; 2]; 3]> {
+    let points = area.points.clone();
+    let places: Vec<_> = points.clone().map(|k| contacts.place(points.start, k)).collect();
+    let step = SMALL * contacts.outline(&points).size;
+    let given = contacts.rows[points.start].friction.spin_is_given;
+    let slope = |k: usize, axis: usize| {
+        let mut slope = differences(step, |sign| {
+            let mut places = places.clone();
+            places[k][axis] += sign * step;
+            let outline = Area::around(places.iter().copied());
+            let Some(loads) = loads else { return outline.uniform() };
+            let sum: f64 = loads.iter().sum();
+            let mean = |axis: usize| places.iter().zip(loads).map(|(p, l)| p[axis] * l).sum::<f64>();
+            outline.pressed_at([mean(0) / sum, mean(1) / sum])
+        });
+        if given {
+            slope[2] = 0.0;
+        }
+        slope
+    };
+    (0..places.len())
+        .map(|k| {
+            let [x, y] = [slope(k, 0), slope(k, 1)];
+            [0, 1, 2].map(|row| [x[row], y[row]])
+        })
+        .collect()
+}
+
+/// `∂(c, ln ρ)/∂x` of all areas, those that follow loads with the normal forces of `first`.
+pub(super) fn all_by_place(
+    contacts: &ContactRows,
+    first: Option<&Derivatives>,
+) -> Vec<Vec<[[f64; 2]; 3]>> {
+    let of_first = first.map(|first| first.report().contacts.iter().map(|c| c.normal_force));
+    let loads: Option<Vec<f64>> = of_first.map(Iterator::collect);
+    let own = |area: &AreaAt| {
+        let loads = loads.as_ref().filter(|_| area.follows).map(|l| &l[area.points.clone()]);
+        by_place(contacts, area, loads)
+    };
+    contacts.areas.iter().map(own).collect()
 }
 
 impl Pressure {
@@ -37,37 +91,35 @@ impl Pressure {
     pub fn new(first: Box<Derivatives>, contacts: &ContactRows) -> Self {
         let h = first.time_step;
         let loads: Vec<f64> = first.report().contacts.iter().map(|c| h * c.normal_force).collect();
-        let answer = |number: usize| {
-            let points = contacts.areas[number].points.clone();
+        let answer = |area: &AreaAt| {
+            let points = area.points.clone();
             let mut by_load = vec![[0.0; 3]; points.len()];
-            let area = &contacts.areas[number];
             if area.follows {
                 let (outline, at) = (contacts.outline(&points), area.centre.at);
                 let sum: f64 = loads[points.clone()].iter().sum();
-                let Friction { mu, spin_is_given, .. } = contacts.rows[points.start].friction;
                 let step = SMALL * outline.size;
-                let slope = [0, 1].map(|k| {
-                    let radius = |sign: f64| {
+                let slope = [0, 1].map(|axis| {
+                    let moved = |sign: f64| {
                         let mut at = at;
-                        at[k] += sign * step;
-                        outline.pressed_at(at).spin_radius
+                        at[axis] += sign * step;
+                        outline.pressed_at(at)
                     };
-                    let follows = if spin_is_given { 0.0 } else { mu };
-                    follows * (radius(1.0) - radius(-1.0)) / (2.0 * step)
+                    differences(step, moved)[2]
                 });
+                let given = contacts.rows[points.start].friction.spin_is_given;
                 for (by, k) in by_load.iter_mut().zip(points.clone()) {
                     let place = contacts.place(points.start, k);
                     let [x, y] = [0, 1].map(|axis| (place[axis] - at[axis]) / sum);
-                    *by = [x, y, slope[0] * x + slope[1] * y];
+                    *by = [x, y, if given { 0.0 } else { slope[0] * x + slope[1] * y }];
                 }
             }
             AreaAnswer { points, by_load }
         };
-        let areas = (0..contacts.areas.len()).map(answer).collect();
+        let areas = contacts.areas.iter().map(answer).collect();
         Self { first, areas }
     }
 
-    /// How centres and `mu_spin` of all areas change with the inputs.
+    /// How centres and spin radii of all areas change with the inputs.
     pub fn changes(
         &mut self,
         system: &System,
@@ -86,7 +138,7 @@ impl Pressure {
         Ok(())
     }
 
-    /// The transpose, for weights on centres and `mu_spin`: added to `to`.
+    /// The transpose, for weights on centres and spin radii: added to `to`.
     pub fn add_gradient(
         &mut self,
         system: &System,
@@ -117,6 +169,11 @@ impl Pressure {
         }
         to.time_step += own.time_step;
         Ok(())
+    }
+
+    /// The first program.
+    pub fn first(&self) -> &Derivatives {
+        &self.first
     }
 
     /// The memory of the first program, to be used again.

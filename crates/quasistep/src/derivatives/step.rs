@@ -1,7 +1,7 @@
 //! The step that is differentiated, and what its derivatives need of it.
 
 use super::contact::{self, ContactAt};
-use super::pressure;
+use super::pressure::{self, Pressure};
 use super::{DerivativeError, Derivatives, LimitAt, Mode, SpringAt, StepKinks};
 use crate::cartesian::Six;
 use crate::formulation::problem::{Law, Posed};
@@ -11,7 +11,7 @@ use crate::params::{Inertia, Integration, PrescribedRate, StepParams};
 use crate::row::RowKey;
 use crate::state::{State, StepInput};
 use crate::system::{DampingOn, Role, System};
-use crate::workspace::Workspace;
+use crate::workspace::{Pressing, Workspace};
 use quasistep_model::{SpatialForce, Twist};
 
 /// Distance to a bound, as a share of the larger of two, that counts as on it.
@@ -40,15 +40,53 @@ impl System {
         let drive = Drive { q_cmd, v_cmd, wrenches, tau };
         params.check().map_err(crate::StepError::from)?;
         self.check(state, &drive)?;
-        let h = params.time_step;
+        // on the exact set of loaded contacts, whatever a step may be off by
+        let exact = StepParams { accuracy: 0.0, ..params.clone() };
+        out.spare = out.pressure.take().map(Pressure::into_first).or(out.spare.take());
+        out.work.pressing = Pressing::Even;
+        self.program(state, &drive, &exact, mode, out)?;
+        let loads = out.work.report.contacts.clone();
+        if out.work.contacts.would_follow(&loads) {
+            let mut first = out.spare.take().unwrap_or_else(|| Box::new(self.create_derivatives()));
+            out.collect(self, input, params, mode);
+            std::mem::swap(out, &mut *first);
+            out.work.warm.clone_from(&first.work.warm);
+            out.work.pressing = Pressing::By(loads);
+            self.program(state, &drive, &exact, mode, out)?;
+            // points that touch without pushing may share the load to one side, which moves the centre
+            let of_first = first.kinks.program;
+            out.kinks.program.rows += of_first.rows + of_first.held;
+            out.kinks.program.round += of_first.round;
+            out.kinks.program.springs += of_first.springs;
+            out.pressure = Some(Pressure::new(first, &out.work.contacts));
+        }
+        if mode == Mode::Exact {
+            let work = &mut out.work;
+            work.scan_next.update(self, &work.q_next, params.contact_margin, &mut work.timer);
+            if let Some(breach) = self.hold_against_shapes(params, work).first {
+                let h = params.time_step;
+                return Err(DerivativeError::Substeps(self.overlap(&breach, 0.0, h)));
+            }
+        }
+        out.collect(self, input, params, mode);
+        Ok(out.kinks)
+    }
+
+    /// One program of the step with its sensitivity and its answer.
+    fn program(
+        &self,
+        state: &State,
+        input: &Drive<'_>,
+        params: &StepParams,
+        mode: Mode,
+        out: &mut Derivatives,
+    ) -> Result<(), DerivativeError> {
+        out.ready = false;
         let work = &mut out.work;
         work.timer.reset();
         work.scan.update(self, &state.q, params.contact_margin, &mut work.timer);
-        // on the exact set of loaded contacts, whatever a step may be off by
-        let exact = StepParams { accuracy: 0.0, ..params.clone() };
-        self.solve(state, &drive, &exact, Law::Convex, Where::Start, true, work)?;
-        work.remember(&exact);
-
+        self.solve(state, input, params, Law::Convex, Where::Start, true, work)?;
+        work.remember(params);
         out.kinks = StepKinks::default();
         out.bound = 0.0;
         match mode {
@@ -72,53 +110,11 @@ impl System {
                 anitescu::write(problem, &posed, 0.0, &out.x, &out.z, report);
             }
         }
-        self.integrate(&state.q, &work.report.v, q_cmd, h, &mut work.q_next)?;
-        if mode == Mode::Exact {
-            work.scan_next.update(self, &work.q_next, params.contact_margin, &mut work.timer);
-            if let Some(breach) = self.hold_against_shapes(params, work).first {
-                return Err(DerivativeError::Substeps(self.overlap(&breach, 0.0, h)));
-            }
-        }
+        let h = params.time_step;
+        self.integrate(&state.q, &work.report.v, input.q_cmd, h, &mut work.q_next)?;
         out.q.clone_from(&state.q);
         out.time_step = h;
         out.q_target.clone_from(&work.load.q_target);
-        out.collect(self, input, params, mode);
-        out.spare = out.pressure.take().map(pressure::Pressure::into_first).or(out.spare.take());
-        if out.work.contacts.areas.iter().any(|area| area.follows) {
-            let mut first = out.spare.take().unwrap_or_else(|| Box::new(self.create_derivatives()));
-            self.differentiate_first(state, input, &exact, &mut first)?;
-            out.pressure = Some(pressure::Pressure::new(first, &out.work.contacts));
-        }
-        out.ready = true;
-        Ok(out.kinks)
-    }
-
-    /// The program under uniform pressure alone: what its loads do.
-    fn differentiate_first(
-        &self,
-        state: &State,
-        input: &StepInput,
-        params: &StepParams,
-        out: &mut Derivatives,
-    ) -> Result<(), DerivativeError> {
-        let StepInput { q_cmd, v_cmd, wrenches, tau } = input;
-        let drive = Drive { q_cmd, v_cmd, wrenches, tau };
-        let work = &mut out.work;
-        work.timer.reset();
-        work.scan.update(self, &state.q, params.contact_margin, &mut work.timer);
-        work.even_pressure = true;
-        self.solve(state, &drive, params, Law::Convex, Where::Start, false, work)?;
-        let solution = &work.convex.solution;
-        out.kinks = StepKinks::default();
-        out.kinks.program = out.sensitivity.exact(&work.problem.program.convex, solution)?;
-        out.x.clone_from(&solution.x);
-        out.z.clone_from(&solution.z);
-        self.integrate(&state.q, &work.report.v, q_cmd, params.time_step, &mut work.q_next)?;
-        out.q.clone_from(&state.q);
-        out.time_step = params.time_step;
-        out.q_target.clone_from(&work.load.q_target);
-        out.collect(self, input, params, Mode::Exact);
-        out.ready = true;
         Ok(())
     }
 }
@@ -181,6 +177,8 @@ impl Derivatives {
         let tie = |gap: f64| (gap / h / params.max_recovery_speed + 1.0).abs() <= TIE;
         self.contacts.clear();
         let largest = self.z.iter().fold(0.0_f64, |m, z| m.max(z.abs()));
+        let first = self.pressure.as_ref().map(Pressure::first);
+        let by_place = pressure::all_by_place(&work.contacts, first);
         let mut centres = Vec::new();
         for (k, (row, motion)) in work.contacts.rows.iter().zip(&self.motions).enumerate() {
             let near = &row.near;
@@ -189,7 +187,8 @@ impl Derivatives {
                 let points = work.contacts.areas[area as usize].points.clone();
                 if k == points.start {
                     let rows = &work.contacts.rows[points.clone()];
-                    centres = contact::centres(rows, &self.motions[points.clone()]);
+                    let by_place = &by_place[area as usize];
+                    centres = contact::centres(rows, &self.motions[points.clone()], by_place);
                 }
                 centres[k - points.start]
             });
@@ -254,6 +253,7 @@ impl Derivatives {
             model.gather(&mut self.momenta_gathered);
         }
         self.collect_springs(system, h, mode);
+        self.ready = true;
     }
 
     fn collect_springs(&mut self, system: &System, h: f64, mode: Mode) {

@@ -15,9 +15,6 @@ use quasistep_math::Vec3;
 /// their smallest impulses are not better than this.
 const LOADED: f64 = 1e-12;
 
-/// Points whose heights differ by no more are level, in m: distances are exact to this.
-const LEVEL: f64 = 1e-9;
-
 /// A solver's answer, in the rows of a [`Problem`](crate::formulation::problem::Problem), and what it
 /// is an answer to.
 pub(crate) struct Answer<'a> {
@@ -65,27 +62,12 @@ impl<'a> Answer<'a> {
         let largest = self.z.iter().fold(0.0_f64, |m, z| m.max(*z));
         let least = LOADED.max(accuracy) * largest;
         report.contacts.clear();
-        // lambda_n = Σ beta_j, lambda_t = mu Σ beta_j d_j; of a round cone z_n and mu z_t
-        let impulses = |k: usize| {
+        for (k, row) in contacts.rows.iter().enumerate() {
+            // lambda_n = Σ beta_j, lambda_t = mu Σ beta_j d_j; of a round cone z_n and mu z_t
             let mut lambda = [0.0; WAYS];
             for r in self.program.rows_of(k) {
                 for (sum, push) in lambda.iter_mut().zip(self.pushes[r]) {
                     *sum += self.z[r] * push;
-                }
-            }
-            lambda
-        };
-        let (mut whole, mut known) = (None, None);
-        for (k, row) in contacts.rows.iter().enumerate() {
-            let mut lambda = impulses(k);
-            if let Some(area) = row.area {
-                if known != row.area {
-                    known = row.area;
-                    whole = self.whole_friction(area, least, impulses);
-                }
-                if let Some(whole) = whole {
-                    let share = lambda[0] / whole[0];
-                    lambda[1..4].iter_mut().zip(&whole[1..]).for_each(|(l, w)| *l = share * w);
                 }
             }
             let [v_n, v_t1, v_t2] = contacts.velocity(row, &report.v);
@@ -122,30 +104,6 @@ impl<'a> Answer<'a> {
         }
         report.n_rows = self.keys.len();
         report.n_active = self.z.iter().filter(|z| **z > accuracy * largest).count();
-    }
-}
-
-impl Answer<'_> {
-    /// Sum of the impulses of an area, if its loaded points are level: only then may they share its friction as they share its
-    /// load.
-    fn whole_friction(
-        &self,
-        area: u32,
-        least: f64,
-        impulses: impl Fn(usize) -> [f64; WAYS],
-    ) -> Option<[f64; 4]> {
-        let mut sum = [0.0; 4];
-        let (mut low, mut high) = (f64::INFINITY, f64::NEG_INFINITY);
-        for k in self.contacts.areas[area as usize].points.clone() {
-            let lambda = impulses(k);
-            sum.iter_mut().zip(lambda).for_each(|(sum, x)| *sum += x);
-            if lambda[0] > least {
-                let near = &self.contacts.rows[k].near;
-                let height = near.p_W().dot(near.point.n_AB_W);
-                (low, high) = (low.min(height), high.max(height));
-            }
-        }
-        (sum[0] > 0.0 && high - low <= LEVEL).then_some(sum)
     }
 }
 
