@@ -122,7 +122,8 @@ fn contacts(
         };
         let mut units = vec![1.0; tangents + 1];
         if let Some(contact) = near.get(i) {
-            let friction = [contact.friction.mu, contact.friction.mu, contact.friction.mu_spin];
+            // rows of spinning are scaled so that theirs is that of sliding, too
+            let friction = [contact.friction.mu; 3];
             units[1..].copy_from_slice(&friction[..tangents]);
         }
         let (J, b) = parts.into_iter().unzip();
@@ -205,7 +206,11 @@ fn conditions(
 }
 
 fn both_ways(name: &str, cone: &str, changes: &[(&str, &str)]) -> Count {
+    // the paper's program has one friction cone a contact
     let mut all = vec![("step.formulation", "coulomb"), ("step.cone", cone)];
+    if name == "planar_push" {
+        all.push(("friction.default.patch", "corners"));
+    }
     all.extend_from_slice(changes);
     let scene = scene(name, &all);
     let mut work = scene.system.create_workspace();

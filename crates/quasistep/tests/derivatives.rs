@@ -156,7 +156,7 @@ fn derivatives_by_parameters_are_those_of_differences() {
                 let base = Parameters { limit, ..BASE };
                 let (system, mut d) = push(&base, cone, mode);
                 // points of the box that touch without pushing in the first solve may move its friction's centre to one side
-                let told = cone == Cone::Pyramid(8) && mode == Mode::Exact;
+                let told = cone != Cone::Round && mode == Mode::Exact;
                 assert!(told || !d.kinks().any(), "{cone} {mode:?} {:?}", d.kinks());
                 assert!(d.report().contacts.iter().any(|c| c.geom_a == 1 && c.normal_force > 1.0));
                 for (name, value, set) in sets {
