@@ -8,7 +8,7 @@ use quasistep::{FrictionException, PairFriction, Patch, Surface};
 /// Friction of a surface that says nothing.
 const DEFAULT_MU: f64 = 0.5;
 /// What a surface or a pair may say.
-const COEFFICIENTS: [&str; 5] = ["mu", "mu_spin", "mu_roll", "patch_radius", "patch"];
+const COEFFICIENTS: [&str; 6] = ["mu", "mu_spin", "mu_roll", "patch_radius", "patch", "restitution"];
 
 /// What a surface says of its friction.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
@@ -18,6 +18,7 @@ pub(crate) struct Given {
     mu_roll: Option<f64>,
     patch_radius: Option<f64>,
     patch: Option<Patch>,
+    restitution: Option<f64>,
 }
 
 impl Given {
@@ -46,6 +47,7 @@ impl Given {
                 .get("patch")
                 .map(|at| at.word(&[("area", Patch::Area), ("corners", Patch::Corners)]))
                 .transpose()?,
+            restitution: map.get("restitution").map(restitution).transpose()?,
         })
     }
 
@@ -57,8 +59,18 @@ impl Given {
             mu_roll: self.mu_roll.unwrap_or(defaults.mu_roll),
             patch_radius: self.patch_radius.unwrap_or(defaults.patch_radius),
             patch: self.patch.unwrap_or(defaults.patch),
+            restitution: self.restitution.unwrap_or(defaults.restitution),
         }
     }
+}
+
+/// A share from 0 to 1.
+fn restitution(at: &At<'_>) -> Result<f64, SceneError> {
+    let value = at.non_negative("")?;
+    if value <= 1.0 {
+        return Ok(value);
+    }
+    Err(at.error(format!("{value} was seen; it must be a number from 0 to 1")))
 }
 
 /// The surface that `friction` of a map gives, where it says nothing that of `defaults`.
@@ -114,9 +126,17 @@ impl<'a> SceneFriction<'a> {
     pub fn exceptions(&self, geom_bodies: &[&str]) -> Result<Vec<FrictionException>, SceneError> {
         let mut all = Vec::new();
         for (map, given) in &self.pairs {
-            let Given { mu, mu_spin, mu_roll, patch_radius, patch } = *given;
+            let Given { mu, mu_spin, mu_roll, patch_radius, patch, restitution } = *given;
             for pair in matching_pairs(map.need("a")?, map.need("b")?, geom_bodies)? {
-                all.push(FrictionException { pair, mu, mu_spin, mu_roll, patch_radius, patch });
+                all.push(FrictionException {
+                    pair,
+                    mu,
+                    mu_spin,
+                    mu_roll,
+                    patch_radius,
+                    patch,
+                    restitution,
+                });
             }
         }
         Ok(all)

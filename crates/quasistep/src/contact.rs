@@ -20,7 +20,8 @@
 
 use crate::area::{Area, Centre};
 use crate::friction::Friction;
-use crate::report::{ContactMode, ContactReport};
+use crate::certificate::Certificate;
+use crate::report::{ContactMode, ContactReport, StepReport};
 use crate::scan::{NearPoint, Scan};
 use crate::system::System;
 use quasistep_math::Vec3;
@@ -354,6 +355,31 @@ impl ContactRows {
             torque += c.spin_torque + x * f.dot(row.t2) - y * f.dot(row.t1);
         }
         (force.norm() / mu).hypot(torque / (mu * radius)) > load * (1.0 - SETTLED)
+    }
+
+    /// True if impacts that give back do work, with the velocity `v_start` before them.
+    pub fn gain_energy(&self, report: &StepReport, v_start: &[f64]) -> bool {
+        if report.contacts.iter().all(|c| c.rebound == 0.0) {
+            return false;
+        }
+        let (mut work, mut size) = (0.0, 0.0);
+        for (row, contact) in self.rows.iter().zip(&report.contacts) {
+            let f = contact.force_W();
+            let torque = contact.torque_about_centre_W();
+            // impulses work with the mean of the velocities before and after
+            for v in [v_start, &report.v] {
+                let [v_n, v_1, v_2] = self.velocity(row, v);
+                let slides = f.dot(row.t1) * v_1 + f.dot(row.t2) * v_2;
+                let turns = row.turning.map_or(0.0, |turning| {
+                    let w = self.angular_velocity(row, v);
+                    let axes = [row.near.point.n_AB_W, turning.r1, turning.r2];
+                    std::iter::zip(axes, w).map(|(axis, w)| torque.dot(axis) * w).sum()
+                });
+                work += contact.normal_force * v_n + slides + turns;
+                size += (contact.normal_force * v_n).abs();
+            }
+        }
+        work > Certificate::RELATIVE_TOLERANCE * size
     }
 
     /// Takes the distances of rows built in the middle of a step back to its start: those of

@@ -16,6 +16,9 @@ pub struct Surface {
     pub patch_radius: f64,
     /// How its flat contacts rub.
     pub patch: Patch,
+    /// Share of the normal speed of an impact that it gives back, from 0 to 1; read by
+    /// [`Formulation::Dynamic`](crate::Formulation::Dynamic).
+    pub restitution: f64,
 }
 
 /// How a flat contact of several points rubs.
@@ -45,7 +48,7 @@ impl Surface {
         ] {
             valid(name, value)?;
         }
-        Ok(())
+        valid_share("restitution", self.restitution)
     }
 }
 
@@ -68,6 +71,8 @@ pub struct Friction {
     pub mu_roll: f64,
     /// How a flat contact rubs.
     pub patch: Patch,
+    /// Share of the normal speed of an impact that is given back.
+    pub restitution: f64,
     /// True if `mu_spin` is the pair's own, and not that of its area.
     pub spin_is_given: bool,
 }
@@ -92,7 +97,7 @@ impl Friction {
 
 /// How the coefficient of sliding friction of a pair follows from its two surfaces.
 ///
-/// `mu_spin`, `mu_roll` and `patch_radius` of a pair are the larger of its two: one soft pad makes
+/// `mu_spin`, `mu_roll`, `patch_radius` and `restitution` of a pair are the larger of its two: one soft pad makes
 /// the patch. It rubs on its corners if one of the two does.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum PairFriction {
@@ -135,7 +140,8 @@ impl PairFriction {
         let patch = own.patch.unwrap_or(if corners { Patch::Corners } else { Patch::Area });
         let mu_roll = own.mu_roll.unwrap_or(a.mu_roll.max(b.mu_roll));
         let spin_is_given = mu_spin > 0.0 || own.mu_spin.is_some() || own.patch_radius.is_some();
-        Friction { mu, mu_spin, mu_roll, patch, spin_is_given }
+        let restitution = own.restitution.unwrap_or(a.restitution.max(b.restitution));
+        Friction { mu, mu_spin, mu_roll, patch, restitution, spin_is_given }
     }
 }
 
@@ -154,6 +160,8 @@ pub struct FrictionException {
     pub patch_radius: Option<f64>,
     /// See [`Surface`].
     pub patch: Option<Patch>,
+    /// See [`Surface`].
+    pub restitution: Option<f64>,
 }
 
 impl FrictionException {
@@ -164,7 +172,8 @@ impl FrictionException {
             ("mu_roll", self.mu_roll),
             ("patch_radius", self.patch_radius),
         ];
-        given.iter().try_for_each(|(name, value)| value.map_or(Ok(()), |v| valid(name, v)))
+        given.iter().try_for_each(|(name, value)| value.map_or(Ok(()), |v| valid(name, v)))?;
+        self.restitution.map_or(Ok(()), |v| valid_share("restitution", v))
     }
 
     /// What `later` says, and where it says nothing, this.
@@ -178,12 +187,17 @@ impl FrictionException {
             mu_roll: later.mu_roll.or(self.mu_roll),
             patch_radius: later.patch_radius.or(self.patch_radius),
             patch: later.patch.or(self.patch),
+            restitution: later.restitution.or(self.restitution),
         }
     }
 }
 
 fn valid(name: &str, value: f64) -> Result<(), String> {
     if value >= 0.0 && value.is_finite() { Ok(()) } else { Err(format!("{name} {value}")) }
+}
+
+fn valid_share(name: &str, value: f64) -> Result<(), String> {
+    if (0.0..=1.0).contains(&value) { Ok(()) } else { Err(format!("{name} {value}")) }
 }
 
 /// Friction of every pair of surfaces.
@@ -204,7 +218,7 @@ impl FrictionTable {
         name: impl Fn(usize) -> String,
     ) -> Result<Self, SystemError> {
         let bad =
-            |what, seen| SystemError::Definition { what, seen, rule: "it must be ≥ 0".into() };
+            |what, seen| SystemError::Definition { what, seen, rule: "it must be ≥ 0, restitution at most 1, restitution at most 1".into() };
         for (i, surface) in surfaces.iter().enumerate() {
             surface.check().map_err(|seen| bad(format!("shape `{}`", name(i)), seen))?;
         }

@@ -87,6 +87,8 @@ pub struct ContactReport {
     /// Height `h mu |v_t|` at which the convex step makes a sliding contact float, in m: with exact
     /// Coulomb friction the one that is not there; 0 without force.
     pub boundary_layer: f64,
+    /// Speed that it leaves an impact with, in m/s; 0 for what is none.
+    pub rebound: f64,
     /// Mode.
     pub mode: ContactMode,
 }
@@ -100,6 +102,11 @@ impl ContactReport {
     /// The whole torque on B at the contact point, in N·m.
     pub fn torque_W(&self) -> Vec3 {
         self.n_AB_W * self.spin_torque + self.roll_torque_W
+    }
+
+    /// Torque on B at where its friction acts, in N·m.
+    pub(crate) fn torque_about_centre_W(&self) -> Vec3 {
+        self.n_AB_W * self.spin_torque_about_centre() + self.roll_torque_W
     }
 
     /// Torque on B about the normal through the centre of pressure, in N·m.

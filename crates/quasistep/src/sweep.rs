@@ -181,7 +181,10 @@ impl Sweep {
             let (a, b) = pair(&contacts[0]);
             let (i, j) = (a as usize, b as usize);
             let allowed = system.allowed_overlap(i, j, params.max_overlap);
-            let closed = allowed + if lifts { layer } else { 0.0 };
+            // an impact ends apart
+            let bounced = contacts.iter().filter(|c| c.rebound > 0.0).map(|c| c.phi_next);
+            let apart = bounced.fold(if lifts { layer } else { 0.0 }, f64::max);
+            let closed = allowed + apart;
             let phi = end.distance((a, b)).unwrap_or_else(|| {
                 let [A, B] = [i, j].map(|geom| &system.geoms[geom].shape);
                 self.narrow.signed_distance(A, &end.X_WG(i), B, &end.X_WG(j)).phi

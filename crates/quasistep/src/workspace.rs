@@ -48,6 +48,8 @@ pub struct Workspace {
     /// Rows of the solve before in the same step.
     pub(crate) again: Vec<WarmRow>,
     pub(crate) pressing: Pressing,
+    /// Share of the restitution of impacts that the solve at hand has.
+    pub(crate) rebound: f64,
     pub(crate) q_next: Vec<f64>,
     pub(crate) sweep: Sweep,
     /// Displacements of the substeps of the last step but the last one.
@@ -77,6 +79,7 @@ impl System {
             warm: Some(Vec::new()),
             again: Vec::new(),
             pressing: Pressing::default(),
+            rebound: 1.0,
             q_next: Vec::new(),
             sweep: Sweep::default(),
             parts: Vec::new(),

@@ -106,7 +106,7 @@ impl System {
                 out.bound = kappa * program.n_cones() as f64;
                 let Workspace { problem, load, contacts, report, scan, .. } = &mut *work;
                 let (q, kin) = (&state.q[..], &scan.kin);
-                let posed = Posed { system: self, q, load, contacts, kin, params };
+                let posed = Posed { system: self, q, load, contacts, kin, params, rebound: 0.0 };
                 anitescu::write(problem, &posed, 0.0, &out.x, &out.z, report);
             }
         }

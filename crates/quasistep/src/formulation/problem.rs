@@ -66,6 +66,25 @@ pub(crate) struct Posed<'a> {
     pub contacts: &'a ContactRows,
     pub kin: &'a Kinematics,
     pub params: &'a StepParams,
+    /// Share of the restitution of impacts that this solve has.
+    pub rebound: f64,
+}
+
+impl Posed<'_> {
+    /// Speed that a contact leaves an impact with, in m/s; 0 for what is none: what is slower than what gravity adds in a step
+    /// rests.
+    pub fn rebound_speed(&self, row: &ContactRow) -> f64 {
+        let Self { params, load, contacts, rebound, .. } = *self;
+        let share = rebound * row.friction.restitution;
+        if share == 0.0 || !params.formulation.carries_velocity() {
+            return 0.0;
+        }
+        let h = params.time_step;
+        let speed = -contacts.velocity(row, &load.v_start)[0];
+        let gravity = quasistep_math::Vec3::from(params.gravity).norm();
+        let hits = speed > h * gravity && row.near.point.phi < h * speed;
+        if hits { share * speed } else { 0.0 }
+    }
 }
 
 /// The solvers' program of one law, as the assembly writes it: blocks of variables with a cost, and contacts over them.
@@ -176,7 +195,7 @@ impl Problem {
         self.pushes.clear();
         self.assemble_cost(system, load, kin, params);
         for row in &contacts.rows {
-            self.push_contact(system, load, contacts, row, cone, params);
+            self.push_contact(posed, row, cone);
         }
         self.push_limits(system, q, params);
         self.push_joint_friction(system, params.time_step);
@@ -269,13 +288,11 @@ impl Problem {
 
     fn push_contact(
         &mut self,
-        system: &System,
-        load: &Load,
-        contacts: &ContactRows,
+        posed: &Posed<'_>,
         row: &ContactRow,
         cone: Cone,
-        params: &StepParams,
     ) {
+        let Posed { system, load, contacts, params, .. } = *posed;
         let near = &row.near;
         let ways = Ways::of(row);
         let k = ways.len();
@@ -337,7 +354,10 @@ impl Problem {
         let shape =
             if round { solvers::Cone::Round(&self.E) } else { solvers::Cone::Edges(&self.E) };
         let mut entry = self.program.push(shape, k, blocks);
-        known[0] += gap_offset(near.point.phi, params);
+        known[0] += match posed.rebound_speed(row) {
+            0.0 => gap_offset(near.point.phi, params),
+            speed => gap_offset(near.point.phi, params).min(-speed),
+        };
         for (b, known) in entry.b().iter_mut().zip(known) {
             *b = -known;
         }

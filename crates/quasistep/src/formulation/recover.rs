@@ -18,6 +18,7 @@ const LOADED: f64 = 1e-12;
 /// A solver's answer, in the rows of a [`Problem`](crate::formulation::problem::Problem), and what it
 /// is an answer to.
 pub(crate) struct Answer<'a> {
+    posed: Posed<'a>,
     system: &'a System,
     program: &'a Program,
     load: &'a Load,
@@ -46,7 +47,7 @@ impl<'a> Answer<'a> {
         let Posed { system, load, contacts, params, .. } = *posed;
         let Problem { program, pushes, keys, .. } = problem;
         let h = params.time_step;
-        Self { system, program, load, contacts, h, accuracy, x, z, pushes, keys }
+        Self { posed: *posed, system, program, load, contacts, h, accuracy, x, z, pushes, keys }
     }
     /// Fills velocities, contacts and limits of the report. `layer` is the speed at which the convex step lifts a contact, in
     /// m/s, given its rates in all ways.
@@ -77,6 +78,7 @@ impl<'a> Answer<'a> {
             let layer = if loaded { h * layer(k, rates) } else { 0.0 };
             report.contacts.push(ContactReport {
                 boundary_layer: layer,
+                rebound: if loaded { self.posed.rebound_speed(row) } else { 0.0 },
                 ..contact(system, row, lambda, rates, loaded, h)
             });
         }
@@ -150,6 +152,7 @@ fn contact(
         slip_W,
         spin_rate,
         boundary_layer: 0.0,
+        rebound: 0.0,
         mode,
     }
 }
