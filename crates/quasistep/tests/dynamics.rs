@@ -528,3 +528,71 @@ fn other_steps_forget_the_velocity() {
     }
     assert_eq!(moving, resting);
 }
+
+/// A ball that gives back a share of its speed rises to that share squared of its height, and comes to rest.
+#[test]
+fn a_ball_bounces_to_the_square_of_its_restitution() {
+    for e in [0.5, 0.8, 1.0] {
+        let mut world = World::new();
+        world.floor(0.5);
+        let body = world.body("ball", WORLD, JointKind::Free, 1.0, Role::Passive);
+        let surface = Surface { restitution: e, ..Surface::sliding(0.5) };
+        world.surface(body, ball(0.1), [0.0; 3], surface);
+        let system = world.build();
+        let h = 1e-3;
+        let mut state = State::at_rest(0.0, at([0.0, 0.0, 0.6]));
+        let mut work = system.create_workspace();
+        let (mut bounced, mut highest) = (false, 0.0_f64);
+        let fall = (2.0 * 0.5 / G).sqrt();
+        for _ in 0..(fall * (1.0 + 1.5 * e) / h) as usize {
+            let report = system.step(&mut state, &[], &round(h), &mut work).unwrap();
+            bounced |= report.contacts.iter().any(|c| c.rebound > 0.0);
+            highest = highest.max(if bounced { state.q[6] - 0.1 } else { 0.0 });
+        }
+        assert!((highest - 0.5 * e * e).abs() < 0.01, "{e}: {highest}");
+        if e < 1.0 {
+            for _ in 0..8000 {
+                system.step(&mut state, &[], &round(h), &mut work).unwrap();
+            }
+            assert!(state.v.iter().all(|v| v.abs() < 1e-9), "{e}: {:?}", state.v);
+        }
+    }
+}
+
+/// A box that tumbles on a floor and gives all back gains no energy, whatever it lands on.
+#[test]
+fn impacts_of_a_tumbling_box_gain_no_energy() {
+    let mut world = World::new();
+    world.floor(0.5);
+    let body = world.body("block", WORLD, JointKind::Free, 2.0, Role::Passive);
+    let surface = Surface { restitution: 1.0, ..Surface::sliding(0.5) };
+    world.surface(body, Shape::Box { half: [0.1, 0.1, 0.05] }, [0.0; 3], surface);
+    let system = world.build();
+    let (h, mut bounces) = (2e-3, 0);
+    for k in 0..12 {
+        let spin = f64::from(k);
+        let mut state = State::at_rest(0.0, at([0.0, 0.0, 0.4]));
+        state.v = vec![3.0 - spin, 0.7 * spin, 1.0, 0.5, -0.3, -1.0];
+        let mut work = system.create_workspace();
+        let energy = |state: &State| {
+            let mut kin = system.model().create_kinematics();
+            system.model().kinematics(&state.q, &mut kin);
+            let mut mass = vec![0.0; 36];
+            system.model().mass_matrix(&kin, &mut mass);
+            let moving = (0..6).flat_map(|i| (0..6).map(move |j| (i, j)));
+            let kinetic: f64 = moving.map(|(i, j)| 0.5 * mass[6 * i + j] * state.v[i] * state.v[j]).sum();
+            kinetic + 2.0 * G * state.q[6]
+        };
+        for _ in 0..500 {
+            let before = energy(&state);
+            let report = system.step(&mut state, &[], &round(h), &mut work).unwrap();
+            if report.contacts.iter().any(|c| c.rebound > 0.0) {
+                bounces += 1;
+                // what falling adds in a step is below m g h |v|
+                let slack = 2.0 * G * h * 4.0;
+                assert!(energy(&state) <= before + slack, "{k}: {before} {}", energy(&state));
+            }
+        }
+    }
+    assert!(bounces > 20, "{bounces}");
+}
