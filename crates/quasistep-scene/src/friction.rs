@@ -8,7 +8,8 @@ use quasistep::{FrictionException, PairFriction, Patch, Surface};
 /// Friction of a surface that says nothing.
 const DEFAULT_MU: f64 = 0.5;
 /// What a surface or a pair may say.
-const COEFFICIENTS: [&str; 6] = ["mu", "mu_spin", "mu_roll", "patch_radius", "patch", "restitution"];
+const COEFFICIENTS: [&str; 7] =
+    ["mu", "mu_spin", "mu_roll", "patch_radius", "patch", "restitution", "compliance"];
 
 /// What a surface says of its friction.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
@@ -19,6 +20,7 @@ pub(crate) struct Given {
     patch_radius: Option<f64>,
     patch: Option<Patch>,
     restitution: Option<f64>,
+    compliance: Option<f64>,
 }
 
 impl Given {
@@ -48,6 +50,7 @@ impl Given {
                 .map(|at| at.word(&[("area", Patch::Area), ("corners", Patch::Corners)]))
                 .transpose()?,
             restitution: map.get("restitution").map(restitution).transpose()?,
+            compliance: value("compliance", "m/N")?,
         })
     }
 
@@ -60,6 +63,7 @@ impl Given {
             patch_radius: self.patch_radius.unwrap_or(defaults.patch_radius),
             patch: self.patch.unwrap_or(defaults.patch),
             restitution: self.restitution.unwrap_or(defaults.restitution),
+            compliance: self.compliance.unwrap_or(defaults.compliance),
         }
     }
 }
@@ -126,7 +130,7 @@ impl<'a> SceneFriction<'a> {
     pub fn exceptions(&self, geom_bodies: &[&str]) -> Result<Vec<FrictionException>, SceneError> {
         let mut all = Vec::new();
         for (map, given) in &self.pairs {
-            let Given { mu, mu_spin, mu_roll, patch_radius, patch, restitution } = *given;
+            let Given { mu, mu_spin, mu_roll, patch_radius, patch, restitution, compliance } = *given;
             for pair in matching_pairs(map.need("a")?, map.need("b")?, geom_bodies)? {
                 all.push(FrictionException {
                     pair,
@@ -136,6 +140,7 @@ impl<'a> SceneFriction<'a> {
                     patch_radius,
                     patch,
                     restitution,
+                    compliance,
                 });
             }
         }

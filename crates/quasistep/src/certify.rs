@@ -3,7 +3,6 @@
 use crate::certificate::Certificate;
 use crate::error::StepError;
 use crate::formulation::Cone;
-use crate::formulation::problem::gap_offset;
 use crate::params::StepParams;
 use crate::report::{JointForce, StepMethod};
 use crate::system::{DampingOn, Role, System};
@@ -60,8 +59,9 @@ impl System {
                     certificate.cone_violation = excess;
                 }
             }
-            // the row promises phi + h v_n ≥ 0, or for an overlap the bounded recovery
-            let promised = contact.phi - h * gap_offset(contact.phi, params);
+            // the row promises phi + h v_n ≥ 0, or for an overlap the bounded recovery, less what gives way
+            let gives = row.friction.compliance * contact.normal_force;
+            let promised = contact.phi - h * row.gap_offset(params) - gives;
             certificate.penetration = certificate.penetration.max(promised - contact.phi_next);
         }
         for limit in &report.limits {

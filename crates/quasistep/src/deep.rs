@@ -150,7 +150,7 @@ impl System {
 
 /// True if the gap row must have something move apart, whatever is prescribed.
 fn demands(params: &StepParams, contacts: &ContactRows, load: &Load, row: &ContactRow) -> bool {
-    if row.near.point.phi >= 0.0 {
+    if row.near.point.phi >= 0.0 || row.friction.compliance > 0.0 {
         return false;
     }
     let known: f64 = contacts.columns_of(row).map(|(dof, c)| c[0] * load.v_known[dof]).sum();

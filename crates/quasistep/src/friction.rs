@@ -19,6 +19,8 @@ pub struct Surface {
     /// Share of the normal speed of an impact that it gives back, from 0 to 1; read by
     /// [`Formulation::Dynamic`](crate::Formulation::Dynamic).
     pub restitution: f64,
+    /// How far it gives way under a contact point per normal force, in m/N, ≥ 0; 0 is rigid. Of a pair the sum of both.
+    pub compliance: f64,
 }
 
 /// How a flat contact of several points rubs.
@@ -45,6 +47,7 @@ impl Surface {
             ("mu_spin", self.mu_spin),
             ("mu_roll", self.mu_roll),
             ("patch_radius", self.patch_radius),
+            ("compliance", self.compliance),
         ] {
             valid(name, value)?;
         }
@@ -73,6 +76,8 @@ pub struct Friction {
     pub patch: Patch,
     /// Share of the normal speed of an impact that is given back.
     pub restitution: f64,
+    /// How far both give way under a contact point per normal force, in m/N.
+    pub compliance: f64,
     /// True if `mu_spin` is the pair's own, and not that of its area.
     pub spin_is_given: bool,
 }
@@ -141,7 +146,8 @@ impl PairFriction {
         let mu_roll = own.mu_roll.unwrap_or(a.mu_roll.max(b.mu_roll));
         let spin_is_given = mu_spin > 0.0 || own.mu_spin.is_some() || own.patch_radius.is_some();
         let restitution = own.restitution.unwrap_or(a.restitution.max(b.restitution));
-        Friction { mu, mu_spin, mu_roll, patch, restitution, spin_is_given }
+        let compliance = own.compliance.unwrap_or(a.compliance + b.compliance);
+        Friction { mu, mu_spin, mu_roll, patch, restitution, compliance, spin_is_given }
     }
 }
 
@@ -162,6 +168,8 @@ pub struct FrictionException {
     pub patch: Option<Patch>,
     /// See [`Surface`].
     pub restitution: Option<f64>,
+    /// See [`Surface`].
+    pub compliance: Option<f64>,
 }
 
 impl FrictionException {
@@ -171,6 +179,7 @@ impl FrictionException {
             ("mu_spin", self.mu_spin),
             ("mu_roll", self.mu_roll),
             ("patch_radius", self.patch_radius),
+            ("compliance", self.compliance),
         ];
         given.iter().try_for_each(|(name, value)| value.map_or(Ok(()), |v| valid(name, v)))?;
         self.restitution.map_or(Ok(()), |v| valid_share("restitution", v))
@@ -188,6 +197,7 @@ impl FrictionException {
             patch_radius: later.patch_radius.or(self.patch_radius),
             patch: later.patch.or(self.patch),
             restitution: later.restitution.or(self.restitution),
+            compliance: later.compliance.or(self.compliance),
         }
     }
 }

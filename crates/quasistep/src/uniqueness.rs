@@ -24,7 +24,7 @@ impl System {
         let asked = matches!(work.report.method, StepMethod::Coulomb(_))
             && work.report.fallback.is_none()
             && solution.outcome == Outcome::Solved
-            && program.n() == self.variable_of_dof.iter().flatten().count() + self.rubbing.len();
+            && program.n() == work.problem.n_variables(self);
         if !asked {
             return None;
         }

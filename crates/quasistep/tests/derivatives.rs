@@ -6,7 +6,7 @@ mod common;
 use common::{World, ball, slide, spring};
 use quasistep::{
     Actuator, Cone, DampingOn, DerivativeError, Derivatives, Formulation, Inertia, InputChange,
-    Integration, Mode, OutputChange, Role, State, StepInput, StepParams, System,
+    Integration, Mode, OutputChange, Role, State, StepInput, StepParams, Surface, System,
 };
 use quasistep_geometry::Shape;
 use quasistep_math::Vec3;
@@ -103,6 +103,7 @@ struct Parameters {
     time_step: f64,
     v_cmd: f64,
     limit: f64,
+    compliance: f64,
 }
 
 const BASE: Parameters = Parameters {
@@ -113,6 +114,7 @@ const BASE: Parameters = Parameters {
     time_step: 0.05,
     v_cmd: 0.1,
     limit: f64::INFINITY,
+    compliance: 0.0,
 };
 
 /// A finger pushes a box over a floor, off its middle, so that it slides and turns.
@@ -126,7 +128,8 @@ fn push(p: &Parameters, cone: Cone, mode: Mode) -> (System, Derivatives) {
     });
     let finger = world.body("finger", WORLD, slide(Vec3::X), 0.5, role);
     let object = world.body("box", WORLD, JointKind::Free, p.mass, Role::Passive);
-    world.floor(p.mu);
+    let floor = Surface { compliance: p.compliance, ..Surface::sliding(p.mu) };
+    world.surface(WORLD, Shape::HalfSpace, [0.0; 3], floor);
     world.shape(finger, ball(0.05), [0.0, 0.03, 0.1], 0.6);
     world.shape(object, Shape::Box { half: [0.1; 3] }, [0.0; 3], 0.9);
     let system = world.build();
@@ -269,6 +272,40 @@ fn misuse_is_an_error() {
     let input = StepInput { q_cmd: vec![0.0], ..StepInput::default() };
     let midpoint = system.differentiate(&state, &input, &params, Mode::Exact, &mut d);
     assert!(matches!(midpoint, Err(DerivativeError::Formulation { .. })));
+}
+
+/// Floors that give way, by their compliance and by the time step.
+#[test]
+fn derivatives_by_compliance_are_those_of_differences() {
+    let base = Parameters { compliance: 2e-6, ..BASE };
+    for cone in [Cone::Pyramid(4), Cone::Round] {
+        let (system, mut d) = push(&base, cone, Mode::Exact);
+        for by_compliance in [true, false] {
+            let (change, step): (_, f64) = if by_compliance {
+                let of_floor = |g: u32| if g == 0 { 1.0 } else { 0.0 };
+                let compliance = d.report().contacts.iter().map(|c| of_floor(c.geom_a)).collect();
+                (InputChange { compliance, ..InputChange::default() }, 1e-9)
+            } else {
+                (InputChange { time_step: 1.0, ..InputChange::default() }, 2e-5)
+            };
+            let mut out = OutputChange::default();
+            d.jvp(&system, &change, false, &mut out).unwrap();
+            let base_q = d.q_next().to_vec();
+            let at = |k: f64| {
+                let mut p = base;
+                *(if by_compliance { &mut p.compliance } else { &mut p.time_step }) += k * step;
+                let mut dq = vec![0.0; 7];
+                let (_, e) = push(&p, cone, Mode::Exact);
+                system.model().difference(&base_q, e.q_next(), &mut dq);
+                dq
+            };
+            let (a, b) = (at(1.0), at(-1.0));
+            let want: Vec<f64> = (0..7).map(|i| (a[i] - b[i]) / (2.0 * step)).collect();
+            let size = want.iter().fold(1e-6_f64, |m, x| m.max(x.abs()));
+            let error = apart(&out.q_next, &want) / size;
+            assert!(error < 1e-5, "{cone} {by_compliance}: {error:e}\n{:?}\n{want:?}", out.q_next);
+        }
+    }
 }
 
 /// Where friction of the box acts follows the loads of a first solve, which the transpose knows as well.

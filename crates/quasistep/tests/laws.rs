@@ -7,7 +7,7 @@ mod common;
 use common::{World, actuator, ball, slide, spring};
 use quasistep::{
     Cone, ContactMode, Formulation, Inertia, PrescribedRate, Role, State, StepError, StepInput,
-    StepParams, Wrench,
+    StepParams, Surface, Wrench,
 };
 use quasistep_geometry::Shape;
 use quasistep_math::Vec3;
@@ -394,4 +394,33 @@ fn stack() -> (quasistep::System, State) {
         q[z] = 0.1 + 0.2 * k as f64;
     }
     (system, State::at_rest(0.0, q))
+}
+
+/// A box on a floor that gives way sinks by its load at each corner, all of them loaded alike; a rigid floor is the limit.
+#[test]
+fn a_floor_that_gives_way_sinks_by_compliance_times_load() {
+    for formulation in [
+        Formulation::Anitescu { cone: Cone::Round },
+        Formulation::Coulomb { cone: Cone::Round },
+        Formulation::Dynamic { cone: Cone::Round },
+    ] {
+        let mut world = World::new();
+        let compliance = 1e-6;
+        let floor = Surface { compliance, ..Surface::sliding(0.5) };
+        world.surface(WORLD, Shape::HalfSpace, [0.0; 3], floor);
+        let body = world.body("box", WORLD, JointKind::Free, 2.0, Role::Passive);
+        world.shape(body, Shape::Box { half: [0.1, 0.1, 0.05] }, [0.0; 3], 0.5);
+        let system = world.build();
+        let params = StepParams { formulation, inertia: Inertia::Mass, ..StepParams::default() };
+        let mut state = State::at_rest(0.0, vec![1.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.05]);
+        let mut work = system.create_workspace();
+        for _ in 0..400 {
+            let report = system.step(&mut state, &[], &params, &mut work).unwrap();
+            let loads: Vec<f64> = report.contacts.iter().map(|c| c.normal_force).collect();
+            assert!(loads.iter().all(|f| (f - loads[0]).abs() < 1e-9 * loads[0]), "{loads:?}");
+        }
+        let sunk = 0.05 - state.q[6];
+        let want = compliance * 2.0 * 9.81 / 4.0;
+        assert!((sunk - want).abs() < 1e-3 * want, "{formulation:?}: {sunk:e} {want:e}");
+    }
 }

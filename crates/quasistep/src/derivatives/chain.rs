@@ -45,6 +45,7 @@ impl Derivatives {
             ("stiffness", change.stiffness.len(), n_cmd),
             ("damping", change.damping.len(), n_cmd),
             ("mass", change.mass.len(), n_bodies),
+            ("compliance", change.compliance.len(), self.contacts.len()),
         ] {
             if got != 0 && got != want {
                 return Err(DerivativeError::Length { what, got, want });
@@ -258,6 +259,13 @@ impl Derivatives {
         let pressing = s.forces.iter_mut().skip(system.block_of_variable.len());
         for (d, &dof) in pressing.zip(&system.rubbing) {
             *d = -dh * model.friction()[dof];
+        }
+        // a contact that gives way balances h² s/compliance with its impulse
+        let first = system.block_of_variable.len() + system.rubbing.len();
+        for (d, &k) in s.forces[first..].iter_mut().zip(&work.problem.giving) {
+            let contact = &self.contacts[k as usize];
+            let by = change.compliance.get(k as usize).copied().unwrap_or(0.0);
+            *d = contact.lambda[0] * (by / contact.compliance - 2.0 * dh / h);
         }
         reset(&mut s.dx, self.x.len(), 0.0);
         reset(&mut s.dz, self.z.len(), 0.0);

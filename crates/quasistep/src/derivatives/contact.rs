@@ -43,6 +43,8 @@ pub(super) struct ContactAt {
     /// Rates with the offset, and impulses, in all ways.
     pub rates: [f64; WAYS],
     pub lambda: [f64; WAYS],
+    /// In m/N.
+    pub compliance: f64,
     /// Friction coefficient of each way.
     pub mu: [f64; 3],
     /// True if the one of spinning is that of sliding times the radius of an area.
@@ -159,6 +161,7 @@ impl ContactAt {
             per_h: 0.0,
             rates: [0.0; WAYS],
             lambda: [0.0; WAYS],
+            compliance: row.friction.compliance,
             mu: [row.friction.mu, row.friction.mu_spin, row.friction.mu_roll],
             spin_follows: row.area.is_some() && !row.friction.spin_is_given,
             scales: std::array::from_fn(|r| if r < n_ways { ways.scale(row, r) } else { 1.0 }),

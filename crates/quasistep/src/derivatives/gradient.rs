@@ -72,6 +72,7 @@ impl Derivatives {
             (&mut out.stiffness, n_cmd),
             (&mut out.damping, n_cmd),
             (&mut out.mass, n_bodies),
+            (&mut out.compliance, self.contacts.len()),
         ] {
             reset(to, n, 0.0);
         }
@@ -135,6 +136,12 @@ impl Derivatives {
         let pressing = s.forces.iter().skip(system.block_of_variable.len());
         for (by, &dof) in pressing.zip(&system.rubbing) {
             out.time_step -= by * model.friction()[dof];
+        }
+        let first = system.block_of_variable.len() + system.rubbing.len();
+        for (by, &k) in s.forces[first..].iter().zip(&work.problem.giving) {
+            let contact = &self.contacts[k as usize];
+            out.compliance[k as usize] = by * contact.lambda[0] / contact.compliance;
+            out.time_step -= by * 2.0 * contact.lambda[0] / h;
         }
         for (dof, (by, damping)) in s.d.iter().zip(model.damping()).enumerate() {
             out.time_step -= by * damping * v[dof];

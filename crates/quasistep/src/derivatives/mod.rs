@@ -105,6 +105,8 @@ pub struct InputChange {
     pub damping: Vec<f64>,
     /// Mass of each body, in kg, at fixed centre of mass; the inertia grows with it.
     pub mass: Vec<f64>,
+    /// Compliance of each contact of the report, in m/N. A rigid one has no variable, and no derivative here.
+    pub compliance: Vec<f64>,
     /// Time step, in s, at fixed command.
     pub time_step: f64,
 }

@@ -164,6 +164,7 @@ impl Pressure {
             (&mut to.stiffness, &own.stiffness),
             (&mut to.damping, &own.damping),
             (&mut to.mass, &own.mass),
+            (&mut to.compliance, &own.compliance),
         ] {
             to.iter_mut().zip(own).for_each(|(to, own)| *to += own);
         }

@@ -196,8 +196,9 @@ impl Derivatives {
             contact.rows = work.problem.program.convex.rows_of(k);
             contact.rates = contact.rates(bodies.map(|b| self.V[b]));
             let phi = near.point.phi;
-            contact.rates[0] += crate::formulation::problem::gap_offset(phi, params);
-            if !bounded(phi) {
+            contact.rates[0] += row.gap_offset(params);
+            let gives = row.friction.compliance > 0.0;
+            if gives || !bounded(phi) {
                 (contact.per_phi, contact.per_h) = (1.0 / h, -phi / (h * h));
             }
             for r in contact.rows.clone() {
@@ -209,7 +210,7 @@ impl Derivatives {
             self.kinks.features += u32::from(motion.kink && loaded);
             let smooth = mode != Mode::Exact;
             self.kinks.edges += u32::from(motion.on_edge && smooth);
-            self.kinks.recovery += u32::from(tie(phi));
+            self.kinks.recovery += u32::from(!gives && tie(phi));
             let at_margin = (phi - params.contact_margin).abs() <= TIE * params.contact_margin;
             self.kinks.margin += u32::from(at_margin && smooth);
             let (f, m) = contact.force(&contact.lambda);

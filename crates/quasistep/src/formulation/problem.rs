@@ -170,6 +170,8 @@ pub(crate) struct Problem {
     pub pushes: Vec<[f64; WAYS]>,
     /// Entries of the mass matrix that count, as row, column and value over dofs.
     inertia: Vec<(u32, u32, f64)>,
+    /// Contacts that give way, each with a variable of its own behind those of joints with friction.
+    pub giving: Vec<u32>,
     /// Sizes of the blocks.
     dims: Vec<usize>,
     /// Edges of the contact at hand, and its `E`.
@@ -182,6 +184,14 @@ pub(crate) fn gap_offset(phi: f64, params: &StepParams) -> f64 {
     (phi / params.time_step).max(-params.max_recovery_speed)
 }
 
+impl ContactRow {
+    /// Speed that its gap row demands, in m/s. What gives way is pressed in as far as it is: its recovery has no bound.
+    pub fn gap_offset(&self, params: &StepParams) -> f64 {
+        let phi = self.near.point.phi;
+        if self.friction.compliance > 0.0 { phi / params.time_step } else { gap_offset(phi, params) }
+    }
+}
+
 impl Problem {
     /// Stage 4: fills the problem for one step.
     pub fn assemble(&mut self, posed: &Posed<'_>, law: Law) {
@@ -189,13 +199,26 @@ impl Problem {
         let cone = params.formulation.cone();
         self.dims.clear();
         self.dims.extend_from_slice(&system.block_dims);
-        self.dims.resize(system.block_dims.len() + system.rubbing.len(), 1);
+        self.giving.clear();
+        let gives = |row: &ContactRow| row.friction.compliance > 0.0;
+        self.giving.extend((0..).zip(&contacts.rows).filter(|(_, row)| gives(row)).map(|(k, _)| k));
+        let n_own = system.rubbing.len() + self.giving.len();
+        self.dims.resize(system.block_dims.len() + n_own, 1);
         self.program.reset(law, &self.dims);
         self.keys.clear();
         self.pushes.clear();
         self.assemble_cost(system, load, kin, params);
+        let mut own = (system.block_dims.len() + system.rubbing.len()) as u32;
         for row in &contacts.rows {
-            self.push_contact(posed, row, cone);
+            let compliance = row.friction.compliance;
+            if compliance > 0.0 {
+                let h = params.time_step;
+                self.program.P(own as usize, 0)[0] = h * h / compliance;
+                self.push_contact(posed, row, cone, Some(own));
+                own += 1;
+            } else {
+                self.push_contact(posed, row, cone, None);
+            }
         }
         self.push_limits(system, q, params);
         self.push_joint_friction(system, params.time_step);
@@ -291,6 +314,7 @@ impl Problem {
         posed: &Posed<'_>,
         row: &ContactRow,
         cone: Cone,
+        own: Option<u32>,
     ) {
         let Posed { system, load, contacts, params, .. } = *posed;
         let near = &row.near;
@@ -323,7 +347,7 @@ impl Problem {
             self.pushes.extend_from_slice(&self.edges);
         }
         // the blocks that this contact moves: one or two
-        let (mut blocks, mut n_blocks) = ([u32::MAX; 2], 0);
+        let (mut blocks, mut n_blocks) = ([u32::MAX; 3], 0);
         let mut known = [0.0; WAYS];
         for (dof, column) in contacts.columns_of(row) {
             match system.variable_of_dof[dof] {
@@ -350,14 +374,22 @@ impl Problem {
         }
         // one order for all contacts of a pair of trees: they share one place in the factor
         blocks[..n_blocks].sort_unstable();
+        if let Some(own) = own {
+            blocks[n_blocks] = own;
+            n_blocks += 1;
+        }
         let blocks = &blocks[..n_blocks];
         let shape =
             if round { solvers::Cone::Round(&self.E) } else { solvers::Cone::Edges(&self.E) };
         let mut entry = self.program.push(shape, k, blocks);
+        let offset = row.gap_offset(params);
         known[0] += match posed.rebound_speed(row) {
-            0.0 => gap_offset(near.point.phi, params),
-            speed => gap_offset(near.point.phi, params).min(-speed),
+            0.0 => offset,
+            speed => offset.min(-speed),
         };
+        if own.is_some() {
+            entry.J(n_blocks - 1, 0)[0] = 1.0;
+        }
         for (b, known) in entry.b().iter_mut().zip(known) {
             *b = -known;
         }
@@ -409,6 +441,11 @@ impl Problem {
                 push(-1.0, limit.upper - q, RowKey::UpperLimit { limit: limit_index });
             }
         }
+    }
+
+    /// Variables of the program for a system with so many of its own.
+    pub fn n_variables(&self, system: &System) -> usize {
+        system.block_of_variable.len() + system.rubbing.len() + self.giving.len()
     }
 
     /// Dry friction of a joint is a contact that rubs along the joint, pressed by a known force on a variable `t` of
