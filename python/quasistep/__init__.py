@@ -60,6 +60,7 @@ from .errors import (
     UndecidedError,
     UnsupportedError,
 )
+from .identification import Identified, Motion, NotIdentifiedError, Parameter, identify
 from .kinematics import FramePath, Reached
 from .lcs import Lcs, LcsContact
 from .names import Names
@@ -79,6 +80,7 @@ __all__ = [
     "Frame",
     "FramePath",
     "HeldWrench",
+    "Identified",
     "InfeasibleError",
     "InputError",
     "JammedError",
@@ -88,13 +90,16 @@ __all__ = [
     "LengthError",
     "Linearisation",
     "Mode",
+    "Motion",
     "Mpc",
     "Names",
     "NoPlanError",
     "NotAtRestError",
+    "NotIdentifiedError",
     "NotReachedError",
     "NotSolvedError",
     "OverlapError",
+    "Parameter",
     "ParameterError",
     "Plan",
     "ProblemError",
@@ -124,6 +129,7 @@ __all__ = [
     "from_dict",
     "half_space",
     "hinge",
+    "identify",
     "load",
     "loads",
     "mesh",

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from ._types import Array
     from .errors import QuasistepError
 
-_CONTACT_INPUTS = ("mu", "mu_spin", "mu_roll")
+_CONTACT_INPUTS = ("mu", "mu_spin", "mu_roll", "compliance")
 _AXES = ("torque x", "torque y", "torque z", "force x", "force y", "force z")
 
 
@@ -154,6 +154,7 @@ class StepDerivatives:
     | ``wrench`` | (n_bodies, 6) | torque about the body's origin, then force, world axes |
     | ``tau`` | (n_v,) | generalised force |
     | ``mu``, ``mu_spin``, ``mu_roll`` | (contacts,) | of each of ``report.contacts`` |
+    | ``compliance`` | (contacts,) | of those that give way |
     | ``stiffness``, ``damping`` | (n_u_v,) | |
     | ``mass`` | (n_bodies,) | at fixed shape |
     | ``h`` | () | time step, at fixed command |

@@ -96,6 +96,7 @@ impl Derivatives {
             stiffness: vector("stiffness")?,
             damping: vector("damping")?,
             mass: vector("mass")?,
+            compliance: vector("compliance")?,
             time_step: vector("h")?.first().copied().unwrap_or(0.0),
         };
         let mut out = OutputChange::default();
@@ -142,6 +143,7 @@ impl Derivatives {
         set("stiffness", g.stiffness)?;
         set("damping", g.damping)?;
         set("mass", g.mass)?;
+        set("compliance", g.compliance)?;
         set("h", vec![g.time_step])?;
         Ok(data)
     }
