@@ -130,7 +130,8 @@ impl<'a> SceneFriction<'a> {
     pub fn exceptions(&self, geom_bodies: &[&str]) -> Result<Vec<FrictionException>, SceneError> {
         let mut all = Vec::new();
         for (map, given) in &self.pairs {
-            let Given { mu, mu_spin, mu_roll, patch_radius, patch, restitution, compliance } = *given;
+            let Given { mu, mu_spin, mu_roll, patch_radius, patch, restitution, compliance } =
+                *given;
             for pair in matching_pairs(map.need("a")?, map.need("b")?, geom_bodies)? {
                 all.push(FrictionException {
                     pair,

@@ -8,18 +8,8 @@ use quasistep::{
 use quasistep_math::Vec3;
 use quasistep_scene::Scene;
 
-/// Where rows depend on one another, loads of points are known to fewer digits, and with them where areas rub: these scenes rub
-/// on their corners here.
-const ON_CORNERS: [&str; 5] =
-    ["million_points", "pile", "pinch", "robots/panda_push", "robots/peg_in_hole"];
-
 fn scene(name: &str) -> Scene {
-    let corners: &[(&str, &str)] = match name {
-        "pinch" => &[("friction.default", "{mu: 0.7, patch: corners}")],
-        name if ON_CORNERS.contains(&name) => &[("friction.default.patch", "corners")],
-        _ => &[],
-    };
-    let mut scene = testkit::scene(name, corners);
+    let mut scene = testkit::scene(name, &[]);
     scene.params.formulation = Formulation::Anitescu { cone: scene.params.formulation.cone() };
     scene.params.integration = Integration::Euler;
     scene
@@ -212,8 +202,6 @@ struct Case {
     least: [usize; 2],
     /// Whether impulses are unique, and compared.
     impulses: bool,
-    /// Largest relative error.
-    tolerance: f64,
 }
 
 /// Compares steps along a scene's run, at its own states or `off` them at random: a run has its bodies at rest on one
@@ -324,7 +312,9 @@ fn check(cases: &[Case], mode: Mode) {
     for case in cases {
         for (off, least) in [false, true].into_iter().zip(case.least) {
             let tally = compare(case, mode, off);
-            if tally.compared < least || tally.worst.iter().any(|e| *e > case.tolerance) {
+            // impulses of its round cone are known to 1e-10 and enter differences
+            let most = if case.name == "fence_particle" { 5e-6 } else { 1e-6 };
+            if tally.compared < least || tally.worst.iter().any(|e| *e > most) {
                 failures.push((case.name, off, tally));
             }
         }
@@ -340,12 +330,7 @@ fn is_complete(cases: &[Case]) -> bool {
 }
 
 const fn case(name: &'static str, steps: usize, least: [usize; 2], impulses: bool) -> Case {
-    Case { name, steps, least, impulses, tolerance: 1e-6 }
-}
-
-/// One whose impulses are known to fewer digits: differences of answers of round cones, or under a bounded recovery.
-const fn rough(case: Case) -> Case {
-    Case { tolerance: 5e-6, ..case }
+    Case { name, steps, least, impulses }
 }
 
 /// What is skipped along the runs are stacks, pinched bodies and wedged ones, whose rows a change pulls apart. Impulses
@@ -357,18 +342,18 @@ const fn rough(case: Case) -> Case {
 fn exact_derivatives_of_scenes_are_those_of_differences() {
     let cases = [
         case("ball_in_hand", 10, [50, 50], true),
-        case("box_pivot", 10, [30, 24], true),
+        case("box_pivot", 10, [30, 50], true),
         case("bunny_grasp", 10, [42, 42], false),
         case("door", 10, [50, 50], true),
-        rough(case("fence_particle", 10, [50, 50], true)),
+        case("fence_particle", 10, [50, 50], true),
         case("gripper_2d", 10, [48, 50], false),
         case("iiwa_stacking", 10, [50, 20], false),
         case("million_points", 10, [48, 45], false),
-        case("mug_handle", 10, [50, 38], false),
+        case("mug_handle", 10, [50, 42], false),
         case("pile", 12, [15, 20], false),
         case("pinch", 10, [30, 50], true),
         case("planar_hand", 10, [50, 50], true),
-        case("planar_push", 10, [45, 35], true),
+        case("planar_push", 10, [50, 50], true),
         case("planar_pusher", 10, [50, 50], true),
         case("point_robot", 10, [25, 25], true),
         case("robots/drawer", 10, [30, 45], false),
@@ -386,10 +371,10 @@ fn exact_derivatives_of_scenes_are_those_of_differences() {
 fn smooth_derivatives_of_scenes_are_those_of_differences() {
     let cases = [
         case("ball_in_hand", 10, [50, 50], true),
-        rough(case("box_pivot", 10, [38, 50], true)),
+        case("box_pivot", 10, [38, 50], true),
         case("bunny_grasp", 10, [30, 45], true),
         case("door", 10, [50, 50], true),
-        rough(case("fence_particle", 10, [50, 50], true)),
+        case("fence_particle", 10, [50, 50], true),
         case("gripper_2d", 10, [55, 55], true),
         case("iiwa_stacking", 10, [30, 50], true),
         case("million_points", 10, [36, 30], true),
@@ -397,7 +382,7 @@ fn smooth_derivatives_of_scenes_are_those_of_differences() {
         case("pile", 3, [9, 15], true),
         case("pinch", 10, [50, 50], true),
         case("planar_hand", 10, [50, 50], true),
-        case("planar_push", 10, [45, 35], true),
+        case("planar_push", 10, [50, 50], true),
         case("planar_pusher", 10, [50, 50], true),
         case("point_robot", 10, [25, 25], true),
         case("robots/drawer", 10, [30, 50], true),

@@ -84,7 +84,7 @@ fn check(modes: &[Mode], cone: Option<Cone>, scenes: &[&str]) {
     assert!(failures.is_empty(), "{failures:#?}");
 }
 
-const SCENES: [&str; 16] = [
+const SCENES: [&str; 17] = [
     "ball_in_hand",
     "box_pivot",
     "bunny_grasp",
@@ -100,6 +100,7 @@ const SCENES: [&str; 16] = [
     "point_robot",
     "robots/drawer",
     "robots/panda_push",
+    "robots/peg_in_hole",
     "sphere_spin",
 ];
 

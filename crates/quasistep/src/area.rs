@@ -127,7 +127,11 @@ impl Area {
         let distances = || self.corners().iter().map(|p| norm(minus(*p, centre)));
         let radius = distances().fold(0.0, f64::max);
         let least = distances().fold(radius, f64::min);
-        if least < (1.0 - ROUND) * radius { 1.0 } else { 2.0 / 3.0 * radius / self.mean_distance(centre) }
+        if least < (1.0 - ROUND) * radius {
+            1.0
+        } else {
+            2.0 / 3.0 * radius / self.mean_distance(centre)
+        }
     }
 
     /// Under pressure whose centre is `at`.
@@ -147,7 +151,9 @@ impl Area {
 
     fn farthest(&self, from: [f64; 2]) -> [f64; 2] {
         let distance = |p: &[f64; 2]| norm(minus(*p, from));
-        self.corners().iter().fold(from, |far, p| if distance(p) > distance(&far) { *p } else { far })
+        self.corners()
+            .iter()
+            .fold(from, |far, p| if distance(p) > distance(&far) { *p } else { far })
     }
 
     /// The part that is symmetric about a point.
@@ -278,7 +284,12 @@ mod tests {
         let half = Area::around([[0.0, 0.0], [1.0, 0.0], [0.0, 2.0], [1.0, 2.0]].into_iter());
         let off = s.pressed_at([0.5, 1.0]).spin_radius;
         assert!((off - half.uniform().spin_radius).abs() < 1e-14);
-        for (at, radius) in [([0.0, 1.0], 0.5), ([1e-12, 1.0], 0.5), ([2.0, 0.5], 0.25), ([0.0, 0.0], LEAST * 8.0_f64.sqrt())] {
+        for (at, radius) in [
+            ([0.0, 1.0], 0.5),
+            ([1e-12, 1.0], 0.5),
+            ([2.0, 0.5], 0.25),
+            ([0.0, 0.0], LEAST * 8.0_f64.sqrt()),
+        ] {
             let c = s.pressed_at(at);
             assert!((c.spin_radius - radius).abs() < 1e-6, "{at:?}: {}", c.spin_radius);
         }

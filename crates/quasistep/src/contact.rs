@@ -19,8 +19,9 @@
 //! assembles its problem (the ∂ψ/∂t terms of Trinkle05).
 
 use crate::area::{Area, Centre};
-use crate::friction::Friction;
 use crate::certificate::Certificate;
+use crate::formulation::Cone;
+use crate::friction::Friction;
 use crate::report::{ContactMode, ContactReport, StepReport};
 use crate::scan::{NearPoint, Scan};
 use crate::system::System;
@@ -148,8 +149,8 @@ impl ContactRows {
         out
     }
 
-    /// Rebuilds all rows from the near points of `scan`.
-    pub fn update(&mut self, system: &System, scan: &Scan) {
+    /// Rebuilds all rows from the near points of `scan`. Only round cones have the law of an area: pyramids rub on its points.
+    pub fn update(&mut self, system: &System, scan: &Scan, cone: Cone) {
         self.rows.clear();
         self.areas.clear();
         self.dofs.clear();
@@ -161,7 +162,10 @@ impl ContactRows {
             let friction = system.friction(pair[0].geom_a as usize, pair[0].geom_b as usize);
             let n = pair[0].point.n_AB_W;
             let is_flat = |p: &NearPoint| (p.point.n_AB_W - n).max_abs() <= FLAT;
-            let is_area = friction.is_of_area() && pair.len() > 1 && pair.iter().all(is_flat);
+            let is_area = cone == Cone::Round
+                && friction.is_of_area()
+                && pair.len() > 1
+                && pair.iter().all(is_flat);
             let first = self.rows.len();
             self.push_pair(system, scan, pair, friction, is_area);
             if is_area {
@@ -306,7 +310,8 @@ impl ContactRows {
             let load = |k: usize| {
                 let NearPoint { geom_a, geom_b, point, .. } = &self.rows[points.start + k].near;
                 let key = (*geom_a, *geom_b, point.feature);
-                let known = contacts.binary_search_by_key(&key, |c| (c.geom_a, c.geom_b, c.feature));
+                let known =
+                    contacts.binary_search_by_key(&key, |c| (c.geom_a, c.geom_b, c.feature));
                 known.map_or(0.0, |k| contacts[k].normal_force)
             };
             if let Some(centre) = self.loaded_centre(&points, load) {

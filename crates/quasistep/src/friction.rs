@@ -29,6 +29,7 @@ pub enum Patch {
     /// As the area between its points does under uniform pressure: one law for tangential force and spin about the centre
     /// of pressure, Goyal, Ruina and Papadopoulos 1991; see [`Friction::mu_spin`] for the spin radius. Where the load is off the
     /// area's centroid, the pressure is uniform on the part of the area that is symmetric about the load (Meyerhof 1953).
+    /// With [`Cone::Round`](crate::Cone::Round); pyramids have no such law and rub on its corners.
     #[default]
     Area,
     /// As its points do, each on its own, under whatever loads they share: the model of the papers.
@@ -227,8 +228,11 @@ impl FrictionTable {
         exceptions: &[FrictionException],
         name: impl Fn(usize) -> String,
     ) -> Result<Self, SystemError> {
-        let bad =
-            |what, seen| SystemError::Definition { what, seen, rule: "it must be ≥ 0, restitution at most 1, restitution at most 1".into() };
+        let bad = |what, seen| SystemError::Definition {
+            what,
+            seen,
+            rule: "it must be ≥ 0, restitution at most 1, restitution at most 1".into(),
+        };
         for (i, surface) in surfaces.iter().enumerate() {
             surface.check().map_err(|seen| bad(format!("shape `{}`", name(i)), seen))?;
         }

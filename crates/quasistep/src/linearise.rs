@@ -3,6 +3,7 @@
 
 use crate::contact::{ContactRow, ContactRows, Tangents};
 use crate::error::StepError;
+use crate::formulation::Cone;
 use crate::scan::Scan;
 use crate::system::System;
 use crate::timer::Timer;
@@ -75,7 +76,8 @@ impl System {
         let mut scan = Scan::new(self);
         scan.update(self, q, margin, &mut Timer::default());
         let mut rows = ContactRows::default();
-        rows.update(self, &scan);
+        // tangents of points: areas have no pyramids
+        rows.update(self, &scan, Cone::Pyramid(4));
         let n_v = self.model.n_v();
         let mut mass = vec![0.0; n_v * n_v];
         self.model.mass_matrix(&scan.kin, &mut mass);

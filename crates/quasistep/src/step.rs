@@ -225,15 +225,16 @@ impl System {
 
     /// Rows of the near points of one of the step's configurations.
     pub(crate) fn update_contacts(&self, params: &StepParams, place: Where, work: &mut Workspace) {
+        let cone = params.formulation.cone();
         match place {
             Where::Start => {
-                work.contacts.update(self, &work.scan);
+                work.contacts.update(self, &work.scan, cone);
                 if let Pressing::By(contacts) = &work.pressing {
                     work.contacts.follow_loads(contacts);
                 }
             }
             Where::Middle => {
-                work.contacts.update(self, &work.scan_mid);
+                work.contacts.update(self, &work.scan_mid, cone);
                 let half = 0.5 * params.time_step;
                 work.contacts.rewind(&work.scan, &work.report.v, half);
                 work.contacts.expect_loads(&work.report.contacts);

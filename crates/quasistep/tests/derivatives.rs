@@ -341,7 +341,10 @@ fn products_with_the_transpose_are_the_same_where_friction_follows_loads() {
                 + dot(&gradient.friction, &change.friction)
                 + dot(&gradient.mass, &change.mass);
             let size = dot(&out.q_next, &out.q_next).sqrt();
-            assert!((forward - backward).abs() < 1e-11 * size.max(1e-3), "{cone} {part}: {forward} {backward}");
+            assert!(
+                (forward - backward).abs() < 1e-11 * size.max(1e-3),
+                "{cone} {part}: {forward} {backward}"
+            );
         }
     }
 }

@@ -580,7 +580,8 @@ fn impacts_of_a_tumbling_box_gain_no_energy() {
             let mut mass = vec![0.0; 36];
             system.model().mass_matrix(&kin, &mut mass);
             let moving = (0..6).flat_map(|i| (0..6).map(move |j| (i, j)));
-            let kinetic: f64 = moving.map(|(i, j)| 0.5 * mass[6 * i + j] * state.v[i] * state.v[j]).sum();
+            let kinetic: f64 =
+                moving.map(|(i, j)| 0.5 * mass[6 * i + j] * state.v[i] * state.v[j]).sum();
             kinetic + 2.0 * G * state.q[6]
         };
         for _ in 0..500 {

@@ -297,3 +297,89 @@ fn an_impossible_coefficient_is_refused_by_name() {
         assert!(message.contains(word) && message.contains("≥ 0"), "{message}");
     }
 }
+
+/// Spin torque that a flat body of weight 1 N resists with, over `mu`, in m: the mean distance of its area from its centre.
+fn spin_radius(shapes: &[(Shape, [f64; 3])], formulation: Formulation) -> f64 {
+    let mu = 0.4;
+    let resists = |torque: f64| {
+        let mut world = World::new();
+        world.floor(mu);
+        let body = world.body("flat", WORLD, JointKind::Free, 1.0 / 9.81, Role::Passive);
+        for (shape, p) in shapes {
+            world.shape(body, shape.clone(), *p, mu);
+        }
+        let system = world.build();
+        let params = StepParams {
+            formulation,
+            inertia: Inertia::Mass,
+            contact_margin: 0.005,
+            ..StepParams::default()
+        };
+        let mut state = State::at_rest(0.0, vec![1.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.01]);
+        let torque_W = Vec3::Z * (torque * mu);
+        let wrench = Wrench { body, p_B: Vec3::ZERO, force_W: Vec3::ZERO, torque_W };
+        let input = StepInput { wrenches: vec![wrench], ..StepInput::default() };
+        let mut work = system.create_workspace();
+        let report = system.step_with(&mut state, &input, &params, &mut work).unwrap();
+        report.v[2] < 1e-7
+    };
+    let (mut holds, mut turns) = (0.0, 1.0);
+    for _ in 0..30 {
+        let middle = 0.5 * (holds + turns);
+        *(if resists(middle) { &mut holds } else { &mut turns }) = middle;
+    }
+    holds
+}
+
+/// Closed forms of uniform pressure: `2/3 R` of a disc, `0.3826 a` of a square, and of a ring of 16 bricks nearly its radius.
+#[test]
+fn areas_resist_spinning_as_under_uniform_pressure() {
+    let disc = [(Shape::Cylinder { radius: 0.05, half_length: 0.01 }, [0.0; 3])];
+    let square = [(Shape::Box { half: [0.045, 0.045, 0.01] }, [0.0; 3])];
+    for formulation in [
+        Formulation::Anitescu { cone: Cone::Round },
+        Formulation::Coulomb { cone: Cone::Round },
+    ] {
+        let of_disc = spin_radius(&disc, formulation);
+        assert!((of_disc / (2.0 / 3.0 * 0.05) - 1.0).abs() < 0.01, "{formulation:?} {of_disc}");
+        let of_square = spin_radius(&square, formulation);
+        assert!((of_square / (0.3826 * 0.09) - 1.0).abs() < 0.01, "{formulation:?} {of_square}");
+        // two bars: halves of the load at 0.04 m, each with the spin radius of its own area beside it
+        let bars = [-0.04, 0.04].map(|x| (Shape::Box { half: [0.005, 0.005, 0.01] }, [x, 0.0, 0.0]));
+        let of_bars = spin_radius(&bars, formulation);
+        let want = 0.04_f64.hypot(0.3826 * 0.01);
+        assert!((of_bars / want - 1.0).abs() < 0.01, "{formulation:?} {of_bars} {want}");
+    }
+}
+
+/// A finger that turns a flat body pushes it about the centre that the ellipsoid limit surface says (Lynch, Maekawa and Tanie
+/// 1992): for a push along the normal at an offset `r` from the centre of friction, `ω/v = r/(c² + r²)`. Friction is low, so that
+/// the push hardly shifts the centre of pressure.
+#[test]
+fn a_pushed_square_turns_about_the_centre_of_the_limit_surface() {
+    let square = (Shape::Box { half: [0.045, 0.045, 0.01] }, 0.045, 0.3826 * 0.09);
+    for (shape, reach, c) in [square] {
+        for r in [0.005, 0.015, 0.03] {
+            let mut world = World::new();
+            world.floor(0.02);
+            let role = Role::Prescribed;
+            let finger = world.body("finger", WORLD, slide(Vec3::X), 0.1, role);
+            world.shape(finger, ball(0.005), [-reach - 0.005, r, 0.002], 0.0);
+            let body = world.body("flat", WORLD, JointKind::Free, 1.0, Role::Passive);
+            world.surface(body, shape.clone(), [0.0; 3], Surface::sliding(0.02));
+            let system = world.build();
+            let params = StepParams {
+                time_step: 1e-3,
+                formulation: Formulation::Coulomb { cone: Cone::Round },
+                contact_margin: 0.004,
+                ..StepParams::default()
+            };
+            let mut state = State::at_rest(0.0, vec![0.0, 1.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.01]);
+            let mut work = system.create_workspace();
+            let report = system.step(&mut state, &[1e-5], &params, &mut work).unwrap();
+            // the finger's speed is 0.01 m/s; without friction of its own it slides along the side
+            let (turn, want) = (-report.v[3] / 0.01, r / (c * c + r * r));
+            assert!((turn / want - 1.0).abs() < 0.01, "{r}: {turn} {want}");
+        }
+    }
+}

@@ -78,12 +78,8 @@ pub(super) fn centres(
     let (t, [d1, d2]) = ([first.t1, first.t2], first.lever);
     let p = first.near.p_W() + t[0] * d1 + t[1] * d2;
     let seen_from = |row: &ContactRow| {
-        let mut at = CentreAt {
-            p,
-            motion: MotionMap::ZERO,
-            spin_turn: Vec3::ZERO,
-            spin_shift: Vec3::ZERO,
-        };
+        let mut at =
+            CentreAt { p, motion: MotionMap::ZERO, spin_turn: Vec3::ZERO, spin_shift: Vec3::ZERO };
         for ((other, of), by) in rows.iter().zip(motions).zip(by_place) {
             let (turn, shift) = (of.a.turn + of.b.turn, of.a.shift + of.b.shift);
             // the shift there is v + w × r

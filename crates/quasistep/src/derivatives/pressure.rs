@@ -56,7 +56,8 @@ fn by_place(contacts: &ContactRows, area: &AreaAt, loads: Option<&[f64]>) -> Vec
             let outline = Area::around(places.iter().copied());
             let Some(loads) = loads else { return outline.uniform() };
             let sum: f64 = loads.iter().sum();
-            let mean = |axis: usize| places.iter().zip(loads).map(|(p, l)| p[axis] * l).sum::<f64>();
+            let mean =
+                |axis: usize| places.iter().zip(loads).map(|(p, l)| p[axis] * l).sum::<f64>();
             outline.pressed_at([mean(0) / sum, mean(1) / sum])
         });
         if given {
@@ -131,9 +132,9 @@ impl Pressure {
         to.clear();
         to.extend(self.areas.iter().map(|area| {
             let loads = area.points.clone().map(|k| out.normal[k]);
-            loads.zip(&area.by_load).fold([0.0; 3], |sum, (load, by)| {
-                [0, 1, 2].map(|k| sum[k] + load * by[k])
-            })
+            loads
+                .zip(&area.by_load)
+                .fold([0.0; 3], |sum, (load, by)| [0, 1, 2].map(|k| sum[k] + load * by[k]))
         }));
         Ok(())
     }

@@ -18,10 +18,10 @@
 //! Pang21 §IV-A.2. Tests pin that gap; it is not a bug to fix here.
 
 use crate::error::StepError;
+use crate::formulation::blame;
 use crate::formulation::edges::WAYS;
 use crate::formulation::problem::{Posed, Problem};
 use crate::formulation::recover::Answer;
-use crate::formulation::blame;
 use crate::report::{StepMethod, StepReport};
 use crate::state::WarmRow;
 use quasistep_solvers::{ConeSolver, Settings, Solution, Status, WarmStart};

@@ -17,9 +17,9 @@
 
 use crate::contact::ContactRows;
 use crate::error::StepError;
+use crate::formulation::blame;
 use crate::formulation::problem::{Posed, Problem};
 use crate::formulation::recover::Answer;
-use crate::formulation::blame;
 use crate::report::{StepMethod, StepReport};
 use crate::state::WarmRow;
 use crate::system::System;

@@ -188,7 +188,11 @@ impl ContactRow {
     /// Speed that its gap row demands, in m/s. What gives way is pressed in as far as it is: its recovery has no bound.
     pub fn gap_offset(&self, params: &StepParams) -> f64 {
         let phi = self.near.point.phi;
-        if self.friction.compliance > 0.0 { phi / params.time_step } else { gap_offset(phi, params) }
+        if self.friction.compliance > 0.0 {
+            phi / params.time_step
+        } else {
+            gap_offset(phi, params)
+        }
     }
 }
 
@@ -309,13 +313,7 @@ impl Problem {
         }
     }
 
-    fn push_contact(
-        &mut self,
-        posed: &Posed<'_>,
-        row: &ContactRow,
-        cone: Cone,
-        own: Option<u32>,
-    ) {
+    fn push_contact(&mut self, posed: &Posed<'_>, row: &ContactRow, cone: Cone, own: Option<u32>) {
         let Posed { system, load, contacts, params, .. } = *posed;
         let near = &row.near;
         let ways = Ways::of(row);
