@@ -336,16 +336,16 @@ fn spin_radius(shapes: &[(Shape, [f64; 3])], formulation: Formulation) -> f64 {
 fn areas_resist_spinning_as_under_uniform_pressure() {
     let disc = [(Shape::Cylinder { radius: 0.05, half_length: 0.01 }, [0.0; 3])];
     let square = [(Shape::Box { half: [0.045, 0.045, 0.01] }, [0.0; 3])];
-    for formulation in [
-        Formulation::Anitescu { cone: Cone::Round },
-        Formulation::Coulomb { cone: Cone::Round },
-    ] {
+    for formulation in
+        [Formulation::Anitescu { cone: Cone::Round }, Formulation::Coulomb { cone: Cone::Round }]
+    {
         let of_disc = spin_radius(&disc, formulation);
         assert!((of_disc / (2.0 / 3.0 * 0.05) - 1.0).abs() < 0.01, "{formulation:?} {of_disc}");
         let of_square = spin_radius(&square, formulation);
         assert!((of_square / (0.3826 * 0.09) - 1.0).abs() < 0.01, "{formulation:?} {of_square}");
         // two bars: halves of the load at 0.04 m, each with the spin radius of its own area beside it
-        let bars = [-0.04, 0.04].map(|x| (Shape::Box { half: [0.005, 0.005, 0.01] }, [x, 0.0, 0.0]));
+        let bars =
+            [-0.04, 0.04].map(|x| (Shape::Box { half: [0.005, 0.005, 0.01] }, [x, 0.0, 0.0]));
         let of_bars = spin_radius(&bars, formulation);
         let want = 0.04_f64.hypot(0.3826 * 0.01);
         assert!((of_bars / want - 1.0).abs() < 0.01, "{formulation:?} {of_bars} {want}");

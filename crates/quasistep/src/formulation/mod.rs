@@ -29,7 +29,7 @@ pub enum Formulation {
         cone: Cone,
     },
     /// Dynamics: mass of every dof, velocity carried over in [`State::v`](crate::State::v), exact Coulomb
-    /// friction; MpcNote (1) to (5). Impacts do not bounce. Needs small steps; where bodies overlap such
+    /// friction; MpcNote (1) to (5). Impacts give back what [`Surface::restitution`](crate::Surface::restitution) says. Needs small steps; where bodies overlap such
     /// that it has no solution, the step of Anitescu and Potra stands in, and the report says so.
     Dynamic {
         /// Shape of the friction cone.
