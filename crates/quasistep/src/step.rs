@@ -97,6 +97,13 @@ impl System {
         let law = Law::of(params.formulation);
         work.report.fallback = None;
         self.take_stages(state, input, params, law, true, work)
+            .or_else(|why| match why {
+                // a start that is nearly right may end with fewer digits than one from nothing
+                StepError::NotSolved { .. } => {
+                    self.take_stages(state, input, params, law, false, work)
+                }
+                _ => Err(why),
+            })
             .or_else(|why| self.stand_in(state, input, params, why, work))
     }
 
