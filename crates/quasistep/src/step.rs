@@ -223,6 +223,7 @@ impl System {
     /// What the motion of the last solve does that it must not.
     pub(crate) fn hold_against_shapes(&self, params: &StepParams, work: &mut Workspace) -> Finding {
         let Workspace { sweep, scan, scan_next, report, .. } = work;
+        sweep.press(&report.contacts);
         let mut found = sweep.look(self, scan, scan_next, &report.v, params);
         if found.first.is_none() {
             found.first = sweep.open_force(self, scan_next, report, params);

@@ -129,9 +129,31 @@ pub(crate) struct Sweep {
     /// Places at which the pair at hand was measured.
     samples: u32,
     patch: Vec<ContactPoint>,
+    /// How far pairs that give way are pressed in, in m, ascending by pair.
+    pressed: Vec<((u32, u32), f64)>,
 }
 
 impl Sweep {
+    /// Pairs that give way may overlap as far as their forces press them in.
+    pub fn press(&mut self, contacts: &[ContactReport]) {
+        self.pressed.clear();
+        for contact in contacts.iter().filter(|c| c.friction.compliance > 0.0) {
+            let pair = (contact.geom_a, contact.geom_b);
+            let depth = contact.friction.compliance * contact.normal_force;
+            match self.pressed.last_mut() {
+                Some((last, deepest)) if *last == pair => *deepest = deepest.max(depth),
+                _ => self.pressed.push((pair, depth)),
+            }
+        }
+    }
+
+    /// Overlap that a pair may have, in m.
+    fn allowed(&self, system: &System, (a, b): (u32, u32), params: &StepParams) -> f64 {
+        let pressed = self.pressed.binary_search_by_key(&(a, b), |(pair, _)| *pair);
+        let pressed = pressed.map_or(0.0, |k| self.pressed[k].1);
+        system.allowed_overlap(a as usize, b as usize, params.max_overlap) + pressed
+    }
+
     /// Looks along the motion of a step from the scan `start` to the scan `end`, with the rates `v`.
     pub fn look(
         &mut self,
@@ -180,7 +202,7 @@ impl Sweep {
             let Some(layer) = loaded.map(|c| c.boundary_layer).reduce(f64::max) else { continue };
             let (a, b) = pair(&contacts[0]);
             let (i, j) = (a as usize, b as usize);
-            let allowed = system.allowed_overlap(i, j, params.max_overlap);
+            let allowed = self.allowed(system, (a, b), params);
             // an impact ends apart
             let bounced = contacts.iter().filter(|c| c.rebound > 0.0).map(|c| c.phi_next);
             let apart = bounced.fold(if lifts { layer } else { 0.0 }, f64::max);
@@ -314,7 +336,7 @@ impl Sweep {
         params: &StepParams,
     ) {
         let (i, j) = (a as usize, b as usize);
-        let allowed = system.allowed_overlap(i, j, params.max_overlap);
+        let allowed = self.allowed(system, (a, b), params);
         // What begins deeper than it may end leaves as its rows lead it: along a curve that goes deeper first if need be.
         let floor = |phi: f64| {
             let deep = phi < -allowed - 2.0 * ROUNDING;
