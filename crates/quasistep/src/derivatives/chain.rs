@@ -260,12 +260,13 @@ impl Derivatives {
         for (d, &dof) in pressing.zip(&system.rubbing) {
             *d = -dh * model.friction()[dof];
         }
-        // a contact that gives way balances h² s/compliance with its impulse
+        // a contact that gives way balances h² s/compliance with its impulse, in the unit √compliance/h of s
         let first = system.block_of_variable.len() + system.rubbing.len();
         for (d, &k) in s.forces[first..].iter_mut().zip(&work.problem.giving) {
             let contact = &self.contacts[k as usize];
             let by = change.compliance.get(k as usize).copied().unwrap_or(0.0);
-            *d = contact.lambda[0] * (by / contact.compliance - 2.0 * dh / h);
+            let unit = contact.compliance.sqrt() / h;
+            *d = unit * contact.lambda[0] * (by / contact.compliance - 2.0 * dh / h);
         }
         reset(&mut s.dx, self.x.len(), 0.0);
         reset(&mut s.dz, self.z.len(), 0.0);

@@ -140,6 +140,7 @@ impl Derivatives {
         let first = system.block_of_variable.len() + system.rubbing.len();
         for (by, &k) in s.forces[first..].iter().zip(&work.problem.giving) {
             let contact = &self.contacts[k as usize];
+            let by = by * contact.compliance.sqrt() / h;
             out.compliance[k as usize] = by * contact.lambda[0] / contact.compliance;
             out.time_step -= by * 2.0 * contact.lambda[0] / h;
         }

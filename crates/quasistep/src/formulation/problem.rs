@@ -194,6 +194,11 @@ impl ContactRow {
             gap_offset(phi, params)
         }
     }
+
+    /// Speed at which what gives way costs half a joule, in m/s: unit of its variable, `√compliance/h`.
+    pub fn own_unit(&self, h: f64) -> f64 {
+        self.friction.compliance.sqrt() / h
+    }
 }
 
 impl Problem {
@@ -216,8 +221,8 @@ impl Problem {
         for row in &contacts.rows {
             let compliance = row.friction.compliance;
             if compliance > 0.0 {
-                let h = params.time_step;
-                self.program.P(own as usize, 0)[0] = h * h / compliance;
+                // in units in which its cost is one
+                self.program.P(own as usize, 0)[0] = 1.0;
                 self.push_contact(posed, row, cone, Some(own));
                 own += 1;
             } else {
@@ -386,7 +391,7 @@ impl Problem {
             speed => offset.min(-speed),
         };
         if own.is_some() {
-            entry.J(n_blocks - 1, 0)[0] = 1.0;
+            entry.J(n_blocks - 1, 0)[0] = row.own_unit(params.time_step);
         }
         for (b, known) in entry.b().iter_mut().zip(known) {
             *b = -known;
