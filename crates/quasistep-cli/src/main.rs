@@ -284,7 +284,27 @@ struct SampleArgs {
     yes: bool,
 }
 
+/// Ends quietly where the reader of the output has gone, as `| head` does, and with an error where it takes no more.
+fn end_with_the_output() {
+    let other = std::panic::take_hook();
+    std::panic::set_hook(Box::new(move |info| {
+        match info.payload_as_str() {
+            Some(said) if said.starts_with("failed printing to std") => {
+                if said.contains("Broken pipe") {
+                    std::process::exit(0);
+                }
+                // where standard error is full, too, nobody is told
+                use std::io::Write as _;
+                let _ = writeln!(std::io::stderr(), "error: {said}");
+                std::process::exit(1);
+            }
+            _ => other(info),
+        }
+    }));
+}
+
 fn main() -> ExitCode {
+    end_with_the_output();
     let cli = Cli::parse();
     let result = match &cli.command {
         Command::Run(arguments) => run::run(arguments, cli.quiet),

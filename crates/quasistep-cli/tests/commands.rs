@@ -561,3 +561,30 @@ fn a_xacro_without_an_end_is_stopped() {
         assert!(errors.contains("r.xacro: ") && errors.contains(words), "{errors}");
     }
 }
+
+/// `quasistep check … | head -1`, and a disk without room for what is printed.
+#[cfg(target_os = "linux")]
+#[test]
+fn output_that_nobody_takes_is_no_panic() {
+    use std::process::{Command, Stdio};
+    let check = || {
+        let mut command = Command::new(env!("CARGO_BIN_EXE_quasistep"));
+        command.args(["check", "scenes/iiwa_stacking.yml", "--tree"]).current_dir(root());
+        command
+    };
+    let mut child =
+        check().stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().expect("it starts");
+    drop(child.stdout.take());
+    let ended = child.wait_with_output().expect("it ends");
+    let said = String::from_utf8_lossy(&ended.stderr).into_owned();
+    assert!(ended.status.success() && said.is_empty(), "{said}");
+
+    let full = std::fs::OpenOptions::new().write(true).open("/dev/full").expect("/dev/full");
+    let ended = check().stdout(full).output().expect("it ends");
+    let said = String::from_utf8_lossy(&ended.stderr).into_owned();
+    assert_eq!(ended.status.code(), Some(1), "{said}");
+    assert!(
+        said.starts_with("error: failed printing to stdout") && said.lines().count() == 1,
+        "{said}"
+    );
+}
