@@ -22,6 +22,7 @@ mod wait;
 use clap::{Args, CommandFactory, Parser, Subcommand};
 use failure::Failure;
 use output::Output;
+use std::io::Write as _;
 use std::path::PathBuf;
 use std::process::ExitCode;
 
@@ -294,7 +295,6 @@ fn end_with_the_output() {
                     std::process::exit(0);
                 }
                 // where standard error is full, too, nobody is told
-                use std::io::Write as _;
                 let _ = writeln!(std::io::stderr(), "error: {said}");
                 std::process::exit(1);
             }
