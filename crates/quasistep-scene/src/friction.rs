@@ -8,8 +8,18 @@ use quasistep::{FrictionException, PairFriction, Patch, Surface};
 /// Friction of a surface that says nothing.
 const DEFAULT_MU: f64 = 0.5;
 /// What a surface or a pair may say.
-const COEFFICIENTS: [&str; 7] =
-    ["mu", "mu_spin", "mu_roll", "patch_radius", "patch", "restitution", "compliance"];
+const COEFFICIENTS: [&str; 8] = [
+    "mu",
+    "mu_spin",
+    "mu_roll",
+    "patch_radius",
+    "spin_radius",
+    "patch",
+    "restitution",
+    "compliance",
+];
+/// Radius of a disc over the mean distance of its area from its centre.
+const DISC: f64 = 1.5;
 
 /// What a surface says of its friction.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
@@ -40,11 +50,20 @@ impl Given {
 
     fn coefficients(map: &Map<'_>) -> Result<Self, SceneError> {
         let value = |key, unit| map.get(key).map(|at: &At<'_>| at.non_negative(unit)).transpose();
+        let patch_radius = match (value("patch_radius", "m")?, value("spin_radius", "m")?) {
+            (Some(_), Some(_)) => {
+                let at = map.need("spin_radius")?;
+                return Err(at.error(
+                    "`patch_radius` and `spin_radius` were both seen; give one of the two",
+                ));
+            }
+            (given, spin) => given.or(spin.map(|spin| DISC * spin)),
+        };
         Ok(Self {
             mu: value("mu", "")?,
             mu_spin: value("mu_spin", "m")?,
             mu_roll: value("mu_roll", "m")?,
-            patch_radius: value("patch_radius", "m")?,
+            patch_radius,
             patch: map
                 .get("patch")
                 .map(|at| at.word(&[("area", Patch::Area), ("corners", Patch::Corners)]))

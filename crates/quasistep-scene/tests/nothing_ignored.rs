@@ -263,6 +263,12 @@ fn patterns_that_fit_nothing_are_refused() {
     complaint(&text, "scene.yml:3: friction.default.mu_roll:", &["-1", "≥ 0 m"]);
     let text = format!("{BALL}friction: {{pairs: [{{a: ball, b: \"*\"}}]}}\n");
     complaint(&text, "scene.yml:3: friction.pairs.0:", &["`patch_radius`"]);
+    let text = format!("{BALL}friction: {{default: {{patch_radius: 1, spin_radius: 1}}}}\n");
+    complaint(&text, "scene.yml:3: friction.default.spin_radius:", &["`patch_radius`", "one of"]);
+    let text = format!("{BALL}friction: {{default: {{restitution: 1.5}}}}\n");
+    complaint(&text, "scene.yml:3: friction.default.restitution:", &["1.5", "0 to 1"]);
+    let text = format!("{BALL}friction: {{default: {{patch: edges}}}}\n");
+    complaint(&text, "scene.yml:3: friction.default.patch:", &["edges", "`corners`"]);
 }
 
 /// A fact about a body that does not exist would hold for a value of 0.

@@ -1,7 +1,7 @@
 //! What a scene file can say, and what it becomes.
 #![allow(missing_docs)]
 
-use quasistep::{Actuator, DampingOn, Role, StepInput};
+use quasistep::{Actuator, DampingOn, Patch, Role, StepInput};
 use quasistep_scene::Scene;
 use std::path::{Path, PathBuf};
 
@@ -144,6 +144,26 @@ friction:
     assert_eq!(pair(0, 2), [0.5, 0.004, 0.002]);
     // 2/3 mu times the radius of the patch
     assert_eq!(pair(1, 2), [0.6, 2.0 / 3.0 * 0.6 * 0.03, 0.002]);
+}
+
+/// What else a surface says of its contacts: the larger restitution of two counts, and both give way.
+#[test]
+fn surfaces_give_way_bounce_and_rub_on_corners() {
+    let scene = parse(
+        "models:
+  a: {friction: {mu: 0.5, spin_radius: 0.02, restitution: 0.2}, mass: 1, shape: {sphere: {radius: 0.1}}}
+  b: {friction: {mu: 0.5, compliance: 1.0e-6, patch: corners}, mass: 1, shape: {sphere: {radius: 0.1}}}
+  c: {friction: {mu: 0.5, compliance: 2.0e-6, restitution: 0.6}, mass: 1, shape: {sphere: {radius: 0.1}}}
+friction:
+  pairs: [{a: a, b: c, compliance: 0, restitution: 0.1}]
+",
+    );
+    let pair = |a: usize, b: usize| scene.system.friction(a, b);
+    let (ab, bc, ac) = (pair(0, 1), pair(1, 2), pair(0, 2));
+    assert!((ab.mu_spin - 0.5 * 0.02).abs() < 1e-15);
+    assert_eq!((ab.restitution, ab.compliance, ab.patch), (0.2, 1e-6, Patch::Corners));
+    assert!((bc.compliance - 3e-6).abs() < 1e-20 && bc.restitution == 0.6);
+    assert_eq!((ac.restitution, ac.compliance, ac.patch), (0.1, 0.0, Patch::Area));
 }
 
 /// The planned knots between which the arm of Pang21 Fig. 1 moves, replayed by another spline
