@@ -145,7 +145,8 @@ impl PairFriction {
         let corners = a.patch == Patch::Corners || b.patch == Patch::Corners;
         let patch = own.patch.unwrap_or(if corners { Patch::Corners } else { Patch::Area });
         let mu_roll = own.mu_roll.unwrap_or(a.mu_roll.max(b.mu_roll));
-        let spin_is_given = mu_spin > 0.0 || own.mu_spin.is_some() || own.patch_radius.is_some();
+        // 0 says nothing: a point without torsional friction, or that of the area
+        let spin_is_given = mu_spin > 0.0;
         let restitution = own.restitution.unwrap_or(a.restitution.max(b.restitution));
         let compliance = own.compliance.unwrap_or(a.compliance + b.compliance);
         Friction { mu, mu_spin, mu_roll, patch, restitution, compliance, spin_is_given }

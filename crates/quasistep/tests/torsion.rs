@@ -383,3 +383,27 @@ fn a_pushed_square_turns_about_the_centre_of_the_limit_surface() {
         }
     }
 }
+
+/// A coefficient of 0, which says nothing, leaves a flat contact the torque of its area.
+#[test]
+fn no_torsional_friction_of_a_pair_is_that_of_its_area() {
+    let square = Shape::Box { half: [0.045, 0.045, 0.01] };
+    let mut turns = Vec::new();
+    for own in [None, Some(0.0), Some(0.3)] {
+        let mut world = World::new();
+        world.floor(0.4);
+        let body = world.body("flat", WORLD, JointKind::Free, 1.0, Role::Passive);
+        world.shape(body, square.clone(), [0.0; 3], 0.4);
+        let pair = FrictionException { pair: (0, 1), mu_spin: own, ..FrictionException::default() };
+        let system = world.build_with(|def| SystemDef { friction_exceptions: vec![pair], ..def });
+        let params = StepParams { inertia: Inertia::Mass, ..StepParams::default() };
+        let mut state = State::at_rest(0.0, vec![1.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.01]);
+        let torque_W = Vec3::Z * 0.5;
+        let wrench = Wrench { body, p_B: Vec3::ZERO, force_W: Vec3::X, torque_W };
+        let input = StepInput { wrenches: vec![wrench], ..StepInput::default() };
+        let mut work = system.create_workspace();
+        let report = system.step_with(&mut state, &input, &params, &mut work).unwrap();
+        turns.push(report.v[2]);
+    }
+    assert!(turns[0] > 1e-3 && turns[0] == turns[1] && turns[2].abs() < 1e-9, "{turns:?}");
+}
