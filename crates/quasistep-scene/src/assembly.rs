@@ -3,13 +3,15 @@
 use crate::cloud::CloudReport;
 use crate::collisions::{Instance, SelfCollision};
 use crate::document::At;
-use crate::error::{SceneError, unknown};
 use crate::extents::{Extents, bounds};
 use crate::joints::{Settings, fit_start, joint_pose};
-use crate::mesh::Textures;
+use crate::mass::MASSLESS;
 use crate::names::find_body;
 use crate::shapes::Piece;
-use quasistep::{CartesianSpring, Geom, Role, Surface};
+use quasistep::{CartesianSpring, FrictionException, Geom, Role, Surface};
+use quasistep_formats::description::{Drive, Masks};
+use quasistep_formats::mesh::Textures;
+use quasistep_formats::{SceneError, unknown};
 use quasistep_geometry::Aabb;
 use quasistep_math::Pose;
 use quasistep_model::{BodyDef, BodyInertia, JointKind, Mimic, ModelBuilder};
@@ -28,6 +30,8 @@ pub(crate) struct Assembly {
     pub drawing: Vec<DrawnShape>,
     /// Start values of bodies' joints that differ from neutral.
     pub start: Vec<(usize, Vec<f64>)>,
+    /// Where drives pull to that no command tells, in m or rad, by body.
+    pub targets: Vec<(usize, f64)>,
     /// Start velocities of bodies' joints, where the scene gives one.
     pub start_velocity: Vec<(usize, Vec<f64>)>,
     pub warnings: Vec<String>,
@@ -40,6 +44,10 @@ pub(crate) struct Assembly {
     pub instance_of: Vec<u32>,
     /// Pairs of bodies that the models' files exclude from contact.
     pub never_touch: Vec<[usize; 2]>,
+    /// Shapes that touch those only whom the bits of their files allow, ascending.
+    pub masks: Vec<(usize, Masks)>,
+    /// Pairs of shapes with a surface of their own by their files; they may touch whatever masks say.
+    pub pairs: Vec<FrictionException>,
     /// Are the visuals of robots read? Nobody sees a scene that is read to measure it.
     pub looks: bool,
     /// Textures of meshes read so far.
@@ -55,7 +63,7 @@ pub(crate) struct Assembly {
 }
 
 /// A body about to be added.
-pub(crate) struct NewBody<'a> {
+pub(crate) struct NewBody<'e, 'a> {
     /// `model/link`.
     pub name: String,
     /// `model.joint`.
@@ -71,8 +79,38 @@ pub(crate) struct NewBody<'a> {
     pub effort: Option<f64>,
     /// Damping and dry friction of the model file, in N·s/m and N or N·m·s/rad and N·m.
     pub resistance: Option<[f64; 2]>,
+    /// Drive of the model file.
+    pub drive: Option<Drive>,
     pub settings: Settings,
-    pub at: &'a At<'a>,
+    pub at: &'e At<'a>,
+}
+
+impl<'e, 'a> NewBody<'e, 'a> {
+    /// A body of which nothing else is said.
+    pub fn new(
+        name: String,
+        joint_name: String,
+        parent: usize,
+        kind: JointKind,
+        at: &'e At<'a>,
+    ) -> Self {
+        Self {
+            name,
+            joint_name,
+            parent,
+            X_PF: Pose::IDENTITY,
+            kind,
+            inertia: MASSLESS,
+            limits: None,
+            mimic: None,
+            gravity: true,
+            effort: None,
+            resistance: None,
+            drive: None,
+            settings: Settings::default(),
+            at,
+        }
+    }
 }
 
 /// Colours of models that name none, told apart by most eyes.
@@ -99,6 +137,7 @@ impl Assembly {
             geoms: Vec::new(),
             drawing: Vec::new(),
             start: Vec::new(),
+            targets: Vec::new(),
             start_velocity: Vec::new(),
             warnings: Vec::new(),
             clouds: Vec::new(),
@@ -106,6 +145,8 @@ impl Assembly {
             instances: vec![Instance { name: "world".into(), self_collision: SelfCollision::None }],
             instance_of: vec![0],
             never_touch: Vec::new(),
+            masks: Vec::new(),
+            pairs: Vec::new(),
             textures: Textures::default(),
             springs: Vec::new(),
             held: false,
@@ -126,7 +167,7 @@ impl Assembly {
     }
 
     /// Adds a body and its drive.
-    pub fn add_body(&mut self, new: NewBody<'_>) -> Result<usize, SceneError> {
+    pub fn add_body(&mut self, new: NewBody<'_, '_>) -> Result<usize, SceneError> {
         let role = match &new.mimic {
             Some(_) if new.settings.is_driven() => {
                 return Err(new.at.error(format!(
@@ -135,7 +176,9 @@ impl Assembly {
                 )));
             }
             Some(_) => Role::Passive,
-            None => new.settings.role(&new.kind, new.effort, self.held, new.at)?,
+            None => {
+                new.settings.role(&new.kind, new.effort, new.drive.as_ref(), self.held, new.at)?
+            }
         };
         // of a joint that follows a driven one the file's resistance is left out too
         let led = |m: &Mimic| self.roles.get(m.body).is_some_and(|role| *role == Role::Passive);
@@ -164,6 +207,9 @@ impl Assembly {
             let led = self.start.iter().find(|(body, _)| *body == mimic.body);
             let leader = led.and_then(|(_, q)| q.first()).copied().unwrap_or(0.0);
             q = Some(vec![mimic.multiplier * leader + mimic.offset]);
+        }
+        if let (Role::Actuated(_), Some(target)) = (&role, new.drive.and_then(|d| d.target)) {
+            self.targets.push((self.bodies.len(), target));
         }
         let X_WP = self.X_WB[new.parent];
         self.X_WB.push(X_WP * new.X_PF * joint_pose(&new.kind, &q.unwrap_or_default()));

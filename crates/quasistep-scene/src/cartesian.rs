@@ -1,10 +1,10 @@
 //! `cartesian_stiffness` of a model: springs between its frames and the poses that they are told.
 
 use crate::document::At;
-use crate::error::{SceneError, unknown};
 use crate::names::check_name;
 use crate::shapes::pose;
 use quasistep::{CartesianSpring, Matrix6, SpringAxes, damping_of_ratio, positive_semidefinite};
+use quasistep_formats::{SceneError, unknown};
 use quasistep_model::Frame;
 
 const KEYS: [&str; 7] = ["frame", "name", "at", "stiffness", "damping", "damping_ratio", "axes"];

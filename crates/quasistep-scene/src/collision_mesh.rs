@@ -2,10 +2,10 @@
 
 use crate::convex_parts::{Parts, by_planes, of_groups};
 use crate::document::{At, Map};
-use crate::error::{SceneError, list, list_some};
-use crate::mesh::{self, Mesh, Recipe, Textures, Want};
 use crate::names::fits;
 use crate::solid::Solid;
+use quasistep_formats::mesh::{self, Mesh, Recipe, Textures, Want};
+use quasistep_formats::{SceneError, list, list_some};
 use quasistep_geometry::{Face, FaceParts, MassProperties, Polytope, Shape};
 use quasistep_math::{Mat3, Vec3};
 use serde::{Deserialize, Serialize};

@@ -1,10 +1,11 @@
 //! Who may touch whom: what the scene, its models and their files say of pairs of bodies.
 
 use crate::document::At;
-use crate::error::{SceneError, unknown};
 use crate::names::{find_body, fits_body};
 use quasistep::{Geom, System};
-use std::collections::BTreeMap;
+use quasistep_formats::description::Masks;
+use quasistep_formats::{SceneError, unknown};
+use std::collections::{BTreeMap, BTreeSet};
 
 /// Vertices of mesh files have single precision: links that just touch overlap by up to this, in m.
 const ROUNDING: f64 = 1e-6;
@@ -46,6 +47,10 @@ pub(crate) struct Collisions<'a> {
     pub instances: &'a [u32],
     /// Pairs of bodies that the models' files exclude.
     pub never_touch: &'a [[usize; 2]],
+    /// Shapes that touch those only whom their bits allow, ascending.
+    pub masks: &'a [(usize, Masks)],
+    /// Pairs of shapes that may touch whatever their bits say.
+    pub named: &'a BTreeSet<(usize, usize)>,
 }
 
 impl Collisions<'_> {
@@ -65,6 +70,13 @@ impl Collisions<'_> {
         for [a, b] in self.never_touch {
             let (Some(first), Some(second)) = (of_body.get(a), of_body.get(b)) else { continue };
             all.extend(product(first, second));
+        }
+        for (k, &(a, of_a)) in self.masks.iter().enumerate() {
+            for &(b, of_b) in &self.masks[k + 1..] {
+                if !of_a.allow(of_b) && !self.named.contains(&(a, b)) {
+                    all.push((a, b));
+                }
+            }
         }
         // all shapes of models without self-collision
         let mut of_model: BTreeMap<u32, Vec<usize>> = BTreeMap::new();

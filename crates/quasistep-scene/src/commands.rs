@@ -3,11 +3,11 @@
 use crate::csv::Csv;
 use crate::curve::{Curve, Grid, Knots, Spline};
 use crate::document::{At, Map};
-use crate::error::{SceneError, list, unknown};
 use crate::expr::Expr;
 use crate::extents::OfTime;
 use crate::pose_knots::{PoseCurve, PoseKnots, Timing};
 use quasistep::{StepInput, System};
+use quasistep_formats::{SceneError, list, unknown};
 use quasistep_math::{Pose, Quat, Vec3};
 use std::path::Path;
 
@@ -53,11 +53,11 @@ struct Turning {
 }
 
 impl Commands {
-    /// Reads `commands:`; joints and springs that are told nothing hold their start `q`.
+    /// Reads `commands:`. The scene starts at `q`; joints and springs that are told nothing are told `told`.
     pub fn read(
         at: Option<&At<'_>>,
         system: &System,
-        q: &[f64],
+        [q, told]: [&[f64]; 2],
         dir: &Path,
         grid: &Grid,
     ) -> Result<Self, SceneError> {
@@ -67,9 +67,9 @@ impl Commands {
         let joints = system.commanded().iter().map(|&body| system.model().body(body));
         let joints = joints.map(|joint| (&joint.joint_name, joint.q.len(), false));
         let springs = system.springs().map(|spring| (&spring.name, 7, true));
-        let told: Vec<(&String, usize, bool)> = joints.chain(springs).collect();
+        let all: Vec<(&String, usize, bool)> = joints.chain(springs).collect();
         let mut command_names = system.command_names().into_iter();
-        for &(name, n, spring) in &told {
+        for &(name, n, spring) in &all {
             let turns = n >= 4;
             if turns {
                 let (name, first, moves) = (name.clone(), slots.len(), n == 7);
@@ -79,7 +79,7 @@ impl Commands {
                 slots.push(Slot { name, quaternion: turns && k < 4, curve: None });
             }
         }
-        let start = system.command_at(q);
+        let start = system.command_at(told);
         for entry in at.map(At::list).transpose()?.unwrap_or_default() {
             if entry.entry("frame").is_some() {
                 for (i, curve) in crate::frame_commands::read(&entry, system, q)? {
@@ -114,7 +114,7 @@ impl Commands {
         let mut parts = Vec::new();
         let mut slot = slots.into_iter().zip(&start);
         let mut turning = turning.into_iter();
-        for (_, mut n, _) in told {
+        for (_, mut n, _) in all {
             if n >= 4 {
                 let own = turning.next();
                 let orientation = std::array::from_fn(|_| slot.next().map_or(0.0, |(_, q)| *q));
@@ -302,7 +302,7 @@ pub(crate) fn expression(at: &At<'_>, grid: &Grid) -> Result<Curve, SceneError> 
     if at.reads_as_number() {
         return Ok(Curve::Constant(at.number("")?));
     }
-    let curve = Expr::parse(at.text()?, &OfTime(at.extents()))
+    let curve = Expr::parse(at.text()?, &OfTime(at.context().extents))
         .map(Curve::Expr)
         .map_err(|why| at.error(why))?;
     for t in grid.times() {

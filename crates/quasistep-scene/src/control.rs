@@ -3,8 +3,8 @@
 use crate::commands::{curves, expression};
 use crate::curve::{Curve, Grid};
 use crate::document::{At, Map};
-use crate::error::{SceneError, unknown};
 use quasistep::System;
+use quasistep_formats::{SceneError, unknown};
 
 /// What the scene file says about its control. Lists follow the dofs of the scene, or its inputs.
 #[derive(Clone, Debug, PartialEq)]

@@ -6,8 +6,8 @@
 //!
 //! (Decompositions by voxels, V-HACD for one, bound a share of the volume and leave steps where faces are flat.)
 
-use crate::mesh::Mesh;
 use crate::solid::{Key, Solid, key};
+use quasistep_formats::mesh::Mesh;
 use quasistep_geometry::{Polytope, Shape, signed_distance};
 use quasistep_math::{Pose, Vec3};
 use std::collections::BTreeMap;

@@ -1,8 +1,8 @@
 //! Tables of numbers from CSV files.
 
 use crate::document::At;
-use crate::error::{SceneError, unknown};
-use crate::files;
+use quasistep_formats::files;
+use quasistep_formats::{SceneError, unknown};
 use std::path::Path;
 
 /// Named columns of finite numbers.

@@ -1,7 +1,7 @@
 //! Meshes as they are drawn: one shape for each part that looks different.
 
-use crate::error::SceneError;
-use crate::mesh::{self, Mesh, Recipe, Textures, Want};
+use quasistep_formats::SceneError;
+use quasistep_formats::mesh::{self, Mesh, Recipe, Textures, Want};
 use quasistep_math::Vec3;
 use quasistep_mesh::Part;
 use quasistep_record::{DrawnGeometry, DrawnShape, Image, Paint};

@@ -334,7 +334,7 @@ impl Reader<'_> {
             valid.extend(FUNCTIONS.iter().map(|(n, ..)| *n));
             return Err(format!(
                 "{} in `{}`",
-                crate::error::unknown("name", name, &valid),
+                quasistep_formats::unknown("name", name, &valid),
                 self.text
             ));
         };

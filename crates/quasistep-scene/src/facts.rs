@@ -1,9 +1,9 @@
 //! Facts that a scene states of its own run, each with its source, and their check.
 
 use crate::document::At;
-use crate::error::{SceneError, list, unknown};
 use crate::names::{body_index, find_body, fits_body};
 use quasistep::System;
+use quasistep_formats::{SceneError, list, unknown};
 use quasistep_math::{Pose, Vec3};
 use quasistep_record::{Contact, Frame, Mode, Recording};
 

@@ -2,11 +2,11 @@
 
 use crate::curve::{Curve, Knots};
 use crate::document::At;
-use crate::error::{SceneError, list, unknown};
 use crate::names::body_index;
 use crate::pose_knots::{PoseCurve, PoseKnots, Timing};
 use crate::shapes::pose;
 use quasistep::{Follower, FrameTarget, IkError, IkSettings, Orientation, System};
+use quasistep_formats::{SceneError, list, unknown};
 use quasistep_math::Pose;
 use quasistep_model::{Frame, JointKind, WORLD};
 

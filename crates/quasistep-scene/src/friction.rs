@@ -2,8 +2,8 @@
 
 use crate::collisions::matching_pairs;
 use crate::document::{At, Map};
-use crate::error::SceneError;
 use quasistep::{FrictionException, PairFriction, Patch, Surface};
+use quasistep_formats::{SceneError, description};
 
 /// Friction of a surface that says nothing.
 const DEFAULT_MU: f64 = 0.5;
@@ -37,6 +37,11 @@ impl Given {
     /// A coefficient of sliding friction alone.
     pub fn sliding(mu: f64) -> Self {
         Self { mu: Some(mu), ..Self::default() }
+    }
+
+    /// What a robot's file says.
+    pub fn of_file(file: &description::Friction) -> Self {
+        Self { mu: file.slide, mu_spin: file.spin, mu_roll: file.roll, ..Self::default() }
     }
 
     /// `friction: 0.4` or `friction: {mu: 0.4, patch_radius: 0.01}`.
@@ -73,6 +78,21 @@ impl Given {
         })
     }
 
+    /// What is said, of a pair of shapes.
+    fn exception(&self, pair: (usize, usize)) -> FrictionException {
+        let Self { mu, mu_spin, mu_roll, patch_radius, patch, restitution, compliance } = *self;
+        FrictionException {
+            pair,
+            mu,
+            mu_spin,
+            mu_roll,
+            patch_radius,
+            patch,
+            restitution,
+            compliance,
+        }
+    }
+
     /// The surface, where nothing is said that of `defaults`.
     pub fn over(&self, defaults: Surface) -> Surface {
         Surface {
@@ -85,6 +105,11 @@ impl Given {
             compliance: self.compliance.unwrap_or(defaults.compliance),
         }
     }
+}
+
+/// The exception of a pair of shapes that a robot's file makes.
+pub(crate) fn of_pair(pair: (usize, usize), file: &description::Friction) -> FrictionException {
+    Given::of_file(file).exception(pair)
 }
 
 /// A share from 0 to 1.
@@ -135,7 +160,7 @@ impl<'a> SceneFriction<'a> {
             let map = pair.map(&keys)?;
             let given = Given::coefficients(&map)?;
             if given == Given::default() {
-                let valid = crate::error::list(&COEFFICIENTS);
+                let valid = quasistep_formats::list(&COEFFICIENTS);
                 return Err(pair.error(format!(
                     "a pair without friction of its own was seen; give at least one of {valid}"
                 )));
@@ -149,20 +174,8 @@ impl<'a> SceneFriction<'a> {
     pub fn exceptions(&self, geom_bodies: &[&str]) -> Result<Vec<FrictionException>, SceneError> {
         let mut all = Vec::new();
         for (map, given) in &self.pairs {
-            let Given { mu, mu_spin, mu_roll, patch_radius, patch, restitution, compliance } =
-                *given;
-            for pair in matching_pairs(map.need("a")?, map.need("b")?, geom_bodies)? {
-                all.push(FrictionException {
-                    pair,
-                    mu,
-                    mu_spin,
-                    mu_roll,
-                    patch_radius,
-                    patch,
-                    restitution,
-                    compliance,
-                });
-            }
+            let pairs = matching_pairs(map.need("a")?, map.need("b")?, geom_bodies)?;
+            all.extend(pairs.into_iter().map(|pair| given.exception(pair)));
         }
         Ok(all)
     }

@@ -1,11 +1,12 @@
 //! Joints in a scene file: kinds, drives, limits and start values.
 
 use crate::document::At;
-use crate::error::{SceneError, list};
 use crate::names::check_name;
 use crate::shapes::pose;
 use crate::start_velocity::StartVelocity;
 use quasistep::{Actuator, DampingOn, Role};
+use quasistep_formats::description::Drive;
+use quasistep_formats::{SceneError, list};
 use quasistep_math::{Pose, Quat, Vec3};
 use quasistep_model::{JointKind, JointResistance};
 
@@ -166,19 +167,20 @@ impl Settings {
         })
     }
 
-    /// The drive of a joint with these settings; `effort` is what its model file says. Where springs of frames hold the
+    /// The drive of a joint with these settings; `effort` and `drive` are what its model file says. Where springs of frames hold the
     /// model's joints they may have no stiffness of their own.
     pub fn role(
         &self,
         kind: &JointKind,
         effort: Option<f64>,
+        drive: Option<&Drive>,
         held: bool,
         at: &At<'_>,
     ) -> Result<Role, SceneError> {
         let n = kind.n_v();
         let word = match self.role {
             Some(word) => word,
-            None if self.stiffness.is_some() => RoleWord::Actuated,
+            None if self.stiffness.is_some() || drive.is_some() => RoleWord::Actuated,
             None => RoleWord::Passive,
         };
         if word == RoleWord::Passive {
@@ -203,7 +205,8 @@ impl Settings {
         if word == RoleWord::Prescribed {
             return Ok(Role::Prescribed);
         }
-        let Some(stiffness) = &self.stiffness else {
+        let from_file = drive.map(|drive| vec![drive.stiffness]);
+        let Some(stiffness) = self.stiffness.as_ref().or(from_file.as_ref()) else {
             return Err(at.error(
                 "an actuated joint without `stiffness` was seen; give it in N/m or N·m/rad, > 0",
             ));
@@ -212,9 +215,14 @@ impl Settings {
             return Err(error.clone());
         }
         let stiffness = spread(stiffness, n, "stiffness", at)?;
-        let damping = spread(self.damping.as_deref().unwrap_or(&[0.0]), n, "damping", at)?;
+        let damping = match &self.damping {
+            Some(given) => given.as_slice(),
+            None => &[drive.map_or(0.0, |drive| drive.damping)],
+        };
+        let damping = spread(damping, n, "damping", at)?;
         // URDF files write 0 where they mean none
-        let limit = self.effort_limit.apply(effort.filter(|e| *e > 0.0));
+        let limit =
+            self.effort_limit.apply(drive.and_then(|d| d.effort).or(effort.filter(|e| *e > 0.0)));
         Ok(Role::Actuated(Actuator {
             stiffness,
             damping,

@@ -1,12 +1,12 @@
 //! A scene from its file, from text, or from what another one was read from.
 
-use crate::error::SceneError;
-use crate::files;
 use crate::mistakes;
-use crate::model_file;
+use crate::model_file::scene_of_model;
 use crate::scene::Scene;
 use crate::source::SceneSource;
 use quasistep::{State, System};
+use quasistep_formats::files;
+use quasistep_formats::{Format, SceneError};
 use std::path::Path;
 use std::sync::Arc;
 use std::time::Instant;
@@ -31,8 +31,8 @@ impl SceneSource {
     pub fn read(path: &Path, changes: &[(String, String)]) -> Result<Self, SceneError> {
         let file = path.display().to_string();
         let dir = path.parent().unwrap_or(Path::new(".")).to_owned();
-        let text = if model_file::is_model(path) {
-            model_file::scene_of_model(path, &dir)?
+        let text = if Format::of(path).is_some() {
+            scene_of_model(path, &dir)?
         } else {
             files::read_to_string(path).map_err(|e| {
                 SceneError::new(&file, None, "", format!("the scene file is not readable: {e}"))
@@ -46,7 +46,7 @@ impl SceneSource {
 impl SceneSource {
     /// Was it read from the file of a robot rather than of a scene?
     pub fn is_model(&self) -> bool {
-        model_file::is_model(Path::new(&self.file))
+        Format::of(Path::new(&self.file)).is_some()
     }
 }
 

@@ -2,8 +2,8 @@
 
 use crate::cloud::{Spread, unit_mass};
 use crate::document::{At, Map};
-use crate::error::SceneError;
 use crate::shapes::{Piece, Weight};
+use quasistep_formats::SceneError;
 use quasistep_geometry::{MassProperties, PointCloud, Shape};
 use quasistep_math::{Mat3, Vec3};
 use quasistep_model::BodyInertia;

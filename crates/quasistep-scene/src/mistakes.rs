@@ -1,6 +1,6 @@
 //! All mistakes of a scene file at once: what the first one speaks of is taken out, and the rest is read again.
 
-use crate::error::SceneError;
+use quasistep_formats::SceneError;
 use std::time::{Duration, Instant};
 
 /// Most mistakes that are told.

@@ -1,9 +1,9 @@
 //! A scene for a robot's file alone: what `quasistep new` writes and what stands for a model file elsewhere.
 
-use crate::error::SceneError;
 use crate::scene::Scene;
-use crate::urdf::{self, JointType, Places, Urdf};
-use std::collections::BTreeMap;
+use quasistep_formats::description::{Description, Geometry, Joint};
+use quasistep_formats::{Format, Options, SceneError, list};
+use quasistep_model::JointKind;
 use std::fmt::Write as _;
 use std::path::{Component, Path, PathBuf};
 
@@ -14,6 +14,8 @@ const ERROR_AT_LIMIT: [f64; 2] = [0.1, 0.01];
 const STIFFNESS: [f64; 2] = [100.0, 1e4];
 /// Damping by stiffness, in s: an error decays in this time.
 const DECAY: f64 = 0.05;
+/// Time step of a scene whose file gives none, in s.
+const STEP: f64 = 0.01;
 /// Motion of the command in the scene, in rad and m.
 const STROKE: [f64; 2] = [0.3, 0.03];
 /// Places on the command's way at which the robot's lowest point is sought: between two of them a point of a hinge
@@ -23,31 +25,32 @@ const SAMPLES: usize = 32;
 /// of 0.3 m in steps of 0.01 s with a friction of 0.5, at the command's greatest rate, 1.5 × 0.3 rad/s.
 const CLEARANCE: f64 = 1e-3;
 
-/// True for the file of a robot rather than of a scene.
-pub(crate) fn is_model(path: &Path) -> bool {
-    let is = |ending: &str| path.extension().is_some_and(|e| e.eq_ignore_ascii_case(ending));
-    is("urdf") || is("xacro")
-}
-
 /// A scene to begin with, in words that explain it: a finger pushes a box.
 pub const FIRST_SCENE: &str = include_str!("first_scene.yml");
 
-/// The text of a scene in `folder` around the robot in `path`: springs at its joints, a floor, a command to edit.
+/// The text of a scene in `folder` around the file of a robot or scene in `path`: springs at its joints, a floor, a command to edit.
 ///
-/// Stiffness and damping follow the joints' effort limits. Joints start at 0, or amid limits that exclude it. The
-/// floor is below all that moves, also as the command leads it. A model without a moving joint is an object: it lies free on the floor.
+/// A file with drives of its own keeps them, and one with several models or a ground is taken as it is. Else stiffness and damping follow the
+/// joints' effort limits; joints start at 0, or amid limits that exclude it; the floor is below all that moves, also as the command leads it; a model
+/// without a moving joint is an object, which lies free on the floor.
 ///
 /// # Errors
 ///
 /// The first mistake in the robot's file or a file that it names.
 pub fn scene_of_model(path: &Path, folder: &Path) -> Result<String, SceneError> {
-    let packages = BTreeMap::new();
-    let dir = path.parent().unwrap_or(Path::new("."));
-    let robot = urdf::read(path, &Places { dir, packages: &packages }, false)?;
-    let name = model_name(path);
-    let address = relative(path, folder).display().to_string();
-    let draft = text_of(&robot, &name, &address, 0.0);
     let file = path.display().to_string();
+    let Some(format) = Format::of(path) else {
+        let formats: Vec<&str> = Format::KEYS.iter().map(|(key, _)| *key).collect();
+        let message = format!("no robot's file was seen; formats are {}", list(&formats));
+        return Err(SceneError::new(&file, None, "", message));
+    };
+    let robot = quasistep_formats::read(format, path, &Options::default())?;
+    let name = model_name(path);
+    let address = (format.key(), relative(path, folder).display().to_string());
+    let draft = text_of(&robot, &name, &address, 0.0);
+    if !Kind::of(&robot).needs_floor() {
+        return Ok(draft);
+    }
     let scene = Scene::read(&draft, &file, &name, folder, &[], &[], false)?;
     let lowest =
         lowest_moving(&scene, commanded(&robot).map(|j| (format!("{name}.{}", j.name), j)));
@@ -55,7 +58,7 @@ pub fn scene_of_model(path: &Path, folder: &Path) -> Result<String, SceneError> 
 }
 
 /// Height of the lowest point of a shape that moves, at the start and as the command leads this joint, in m.
-fn lowest_moving(scene: &Scene, commanded: Option<(String, &urdf::Joint)>) -> f64 {
+fn lowest_moving(scene: &Scene, commanded: Option<(String, &Joint)>) -> f64 {
     let system = &scene.system;
     let model = system.model();
     let mut kin = model.create_kinematics();
@@ -78,8 +81,8 @@ fn lowest_moving(scene: &Scene, commanded: Option<(String, &urdf::Joint)>) -> f6
 }
 
 /// The joint that the scene's command leads: the first with the widest stroke of its kind, else the first with any.
-fn commanded(robot: &Urdf) -> Option<&urdf::Joint> {
-    let width = |joint: &&urdf::Joint| {
+fn commanded(robot: &Description) -> Option<&Joint> {
+    let width = |joint: &&Joint| {
         let (start, end) = stroke(joint);
         let full = STROKE[usize::from(is_slide(&joint.kind) == Some(true))];
         ((end - start) / full).abs()
@@ -90,7 +93,7 @@ fn commanded(robot: &Urdf) -> Option<&urdf::Joint> {
 }
 
 /// Joints with springs, from the root outwards.
-fn drives(robot: &Urdf) -> Vec<&urdf::Joint> {
+fn drives(robot: &Description) -> Vec<&Joint> {
     let order = robot.tree.order.iter();
     order
         .filter_map(|&link| robot.tree.joint_of[link].map(|k| &robot.joints[k]))
@@ -98,43 +101,103 @@ fn drives(robot: &Urdf) -> Vec<&urdf::Joint> {
         .collect()
 }
 
-/// `lowest`: height of the lowest point that moves.
-fn text_of(robot: &Urdf, name: &str, address: &str, lowest: f64) -> String {
+/// What a file holds, as far as the scene around it depends on that.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Kind {
+    /// Several models, or a ground: a scene of its own.
+    Scene,
+    /// A robot whose file says how it is driven.
+    Driven,
+    /// A robot whose drives are the scene's to say.
+    Robot,
+    /// A body to be moved.
+    Object,
+}
+
+impl Kind {
+    fn of(robot: &Description) -> Self {
+        let is_ground = |link: &&usize| {
+            robot.links[**link]
+                .collisions
+                .iter()
+                .any(|part| matches!(part.geometry, Geometry::HalfSpace))
+        };
+        let roots = robot.tree.order.iter().filter(|&&link| match robot.tree.joint_of[link] {
+            None => true,
+            Some(k) => robot.joints[k].parent.is_none(),
+        });
+        if roots.count() > 1
+            || robot.groups.len() > 1
+            || robot.tree.order.iter().any(|l| is_ground(&l))
+        {
+            return Self::Scene;
+        }
+        let has_mass = robot.links.iter().any(|l| l.inertial.is_some_and(|i| i.mass > 0.0));
+        if robot.joints.iter().any(|joint| joint.drive.is_some()) {
+            Self::Driven
+        } else if drives(robot).is_empty() && has_mass {
+            Self::Object
+        } else {
+            Self::Robot
+        }
+    }
+
+    fn needs_floor(self) -> bool {
+        self != Self::Scene
+    }
+}
+
+/// `address`: key and path of the file. `lowest`: height of the lowest point that moves.
+fn text_of(
+    robot: &Description,
+    name: &str,
+    (format, address): &(&str, String),
+    lowest: f64,
+) -> String {
     let moving = drives(robot);
-    let has_mass = robot.links.iter().any(|l| l.inertial.is_some_and(|i| i.mass > 0.0));
-    let is_object = moving.is_empty() && has_mass;
-    let floor = if is_object { 0.0 } else { ((lowest * 1e4).floor() * 1e-4 - CLEARANCE).min(0.0) };
+    let kind = Kind::of(robot);
+    let floor = if kind == Kind::Object {
+        0.0
+    } else {
+        ((lowest * 1e4).floor() * 1e-4 - CLEARANCE).min(0.0)
+    };
     let key = quoted(name);
     let mut text = format!(
         "# {name}: edit this, look at it with `quasistep check`, run it with `quasistep run`.\n\
-         title: {key}\n\
-         step: {{size: 0.01, duration: 2}}  # s\n\
-         models:\n  {key}:\n    urdf: {}\n",
-        quoted(address)
+         title: {key}\n"
     );
-    if is_object {
+    if let Some([x, y, z]) = robot.gravity {
+        let _ = writeln!(text, "gravity: [{x}, {y}, {z}]  # m/s²");
+    }
+    let size = robot.time_step.unwrap_or(STEP);
+    let _ = writeln!(text, "step: {{size: {size}, duration: 2}}  # s");
+    let _ = writeln!(text, "models:\n  {key}:\n    {format}: {}", quoted(address));
+    if kind == Kind::Object {
         let _ = writeln!(text, "    joint: free\n    pose: {{xyz: [0, 0, {}]}}", round(-lowest));
-    } else {
+    }
+    if kind == Kind::Robot {
         text.push_str(
             "    joint: fixed  # its base stays; `free`: it moves as forces demand\n    \
              gravity: false  # its controllers carry its weight; `true`: it hangs on the springs below\n    \
              self_collision: auto  # links that overlap at the start never touch; also: all, none\n",
         );
+        if !moving.is_empty() {
+            text.push_str(
+                "    joints:\n      # springs to the commands: the file's effort limit at an error of 0.1 rad or 0.01 m\n",
+            );
+        }
+        for joint in &moving {
+            text.push_str(&drive(joint));
+        }
     }
-    if !moving.is_empty() {
-        text.push_str(
-            "    joints:\n      # springs to the commands: the file's effort limit at an error of 0.1 rad or 0.01 m\n",
+    if kind.needs_floor() {
+        let _ = writeln!(
+            text,
+            "  floor: {{joint: fixed, pose: {{xyz: [0, 0, {}]}}, shape: {{half_space: {{}}}}}}",
+            round(floor)
         );
     }
-    for joint in &moving {
-        text.push_str(&drive(joint));
-    }
-    let _ = writeln!(
-        text,
-        "  floor: {{joint: fixed, pose: {{xyz: [0, 0, {}]}}, shape: {{half_space: {{}}}}}}",
-        round(floor)
-    );
-    if let Some(joint) = commanded(robot) {
+    if let (Kind::Robot, Some(joint)) = (kind, commanded(robot)) {
         let (start, end) = stroke(joint);
         let coordinate = quoted(&format!("{name}.{}", joint.name));
         let _ = writeln!(
@@ -146,7 +209,7 @@ fn text_of(robot: &Urdf, name: &str, address: &str, lowest: f64) -> String {
     text
 }
 
-fn drive(joint: &urdf::Joint) -> String {
+fn drive(joint: &Joint) -> String {
     let slide = usize::from(is_slide(&joint.kind) == Some(true));
     let effort = joint.effort.filter(|e| *e > 0.0);
     let stiffness = effort.map_or(STIFFNESS[slide], |e| e / ERROR_AT_LIMIT[slide]);
@@ -171,16 +234,16 @@ fn drive(joint: &urdf::Joint) -> String {
 }
 
 /// Is it a slide (or a hinge)? `None` for joints with several dofs or none.
-fn is_slide(kind: &JointType) -> Option<bool> {
+fn is_slide(kind: &JointKind) -> Option<bool> {
     match kind {
-        JointType::Revolute { .. } | JointType::Continuous { .. } => Some(false),
-        JointType::Prismatic { .. } => Some(true),
-        JointType::Fixed | JointType::Planar { .. } | JointType::Floating => None,
+        JointKind::Revolute { .. } | JointKind::Continuous { .. } => Some(false),
+        JointKind::Prismatic { .. } => Some(true),
+        JointKind::Fixed | JointKind::Planar | JointKind::Ball | JointKind::Free => None,
     }
 }
 
 /// 0, or the middle of limits that exclude it.
-fn start_of(joint: &urdf::Joint) -> f64 {
+fn start_of(joint: &Joint) -> f64 {
     match joint.limits {
         Some([lower, upper]) if lower > 0.0 || upper < 0.0 => round(0.5 * (lower + upper)),
         _ => 0.0,
@@ -188,7 +251,7 @@ fn start_of(joint: &urdf::Joint) -> f64 {
 }
 
 /// Where the command goes from and to.
-fn stroke(joint: &urdf::Joint) -> (f64, f64) {
+fn stroke(joint: &Joint) -> (f64, f64) {
     let start = start_of(joint);
     let stroke = STROKE[usize::from(is_slide(&joint.kind) == Some(true))];
     let [lower, upper] = joint.limits.unwrap_or([f64::NEG_INFINITY, f64::INFINITY]);

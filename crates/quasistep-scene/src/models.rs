@@ -3,18 +3,19 @@
 use crate::assembly::{Assembly, Defaults, NewBody};
 use crate::cartesian;
 use crate::collisions::{Instance, SelfCollision};
-use crate::document::{At, Map};
-use crate::error::SceneError;
+use crate::document::{At, Map, is_later_replica, of_replica};
 use crate::friction;
 use crate::joints::{Link, Settings, chain, coordinates_of, fit_start, joint_pose, start};
 use crate::mass::{self, MASSLESS};
 use crate::names::check_name;
 use crate::repeat::Repeat;
+use crate::robot::{self, Entry};
 use crate::rules::Rules;
 use crate::shapes::{self, Piece, cloud_piece, pieces, pose};
 use crate::start_velocity::StartVelocity;
-use crate::urdf_model;
 use quasistep::{Role, Surface};
+use quasistep_formats::Format;
+use quasistep_formats::SceneError;
 use quasistep_math::{Pose, Vec3};
 use quasistep_model::{JointKind, WORLD};
 use std::path::Path;
@@ -22,19 +23,6 @@ use std::path::Path;
 /// Keys that every model may have.
 const MODEL_KEYS: [&str; 7] =
     ["repeat", "gravity", "parent", "joints", "color", "friction", "cartesian_stiffness"];
-/// Keys of a model that is a robot from a URDF file, beside those of every model.
-const URDF_KEYS: [&str; 10] = [
-    "urdf",
-    "srdf",
-    "packages",
-    "repair",
-    "self_collision",
-    "collision_mesh",
-    "pose",
-    "joint",
-    "start",
-    "start_velocity",
-];
 /// Keys of a body; a model that is one body has them beside those of every model.
 const BODY_KEYS: [&str; 11] = [
     "shape",
@@ -65,7 +53,7 @@ impl Assembly {
         };
         for replica in Repeat::read(&repeat)?.replicas(name) {
             let replica = replica?;
-            self.add_model(&replica.name, &at.of_replica(&replica), dir, surface)?;
+            self.add_model(&replica.name, &of_replica(at, &replica), dir, surface)?;
         }
         Ok(())
     }
@@ -78,8 +66,11 @@ impl Assembly {
         surface: Surface,
     ) -> Result<(), SceneError> {
         let mut keys = MODEL_KEYS.to_vec();
-        if at.entry("urdf").is_some() {
-            keys.extend(URDF_KEYS);
+        let mut formats = Format::KEYS.iter().filter(|(key, _)| at.entry(key).is_some());
+        let file = formats.next();
+        if let Some((key, _)) = file {
+            keys.push(key);
+            keys.extend(robot::KEYS);
         } else if at.entry("bodies").is_some() {
             keys.extend(["bodies", "self_collision", "pose"]);
         } else {
@@ -102,14 +93,25 @@ impl Assembly {
             None => WORLD,
             Some(at) => self.body(at)?,
         };
-        self.instances.push(Instance {
-            name: name.to_owned(),
-            self_collision: SelfCollision::read(map.get("self_collision"))?,
-        });
+        let self_collision = SelfCollision::read(map.get("self_collision"))?;
+        self.instances.push(Instance { name: name.to_owned(), self_collision });
         let first = self.bodies.len();
         self.held = map.get("cartesian_stiffness").is_some();
-        if let Some(urdf) = map.get("urdf") {
-            urdf_model::add(self, name, urdf, &map, dir, parent, &rules, &defaults)?;
+        if let Some((key, format)) = file {
+            robot::add(
+                self,
+                &Entry {
+                    model: name,
+                    at: map.need(key)?,
+                    format: *format,
+                    map: &map,
+                    dir,
+                    parent,
+                    rules: &rules,
+                    defaults: &defaults,
+                    self_collision,
+                },
+            )?;
         } else if let Some(bodies) = map.get("bodies") {
             let X_PM = map.get("pose").map(pose).transpose()?;
             let mut own: Vec<(String, usize)> = Vec::new();
@@ -226,24 +228,16 @@ impl Assembly {
                 format!("{}/{}", site.model, link.name.unwrap_or(site.link))
             };
             parent = self.add_body(NewBody {
-                name,
-                joint_name,
-                parent,
                 X_PF: X,
-                kind: link.kind,
                 inertia: if last { inertia } else { MASSLESS },
-                limits: None,
-                mimic: None,
                 gravity: defaults.gravity,
-                effort: None,
-                resistance: None,
                 settings,
-                at: &link.at,
+                ..NewBody::new(name, joint_name, parent, link.kind, &link.at)
             })?;
         }
         let idle = last_kind.n_v() > 0 && self.roles[parent] == Role::Passive;
         // once for all copies of a model: they lack it together
-        if inertia.mass == 0.0 && idle && !at.is_later_replica() {
+        if inertia.mass == 0.0 && idle && !is_later_replica(at) {
             self.warnings.push(format!(
                 "{}: `{}` moves but has no mass; give `mass` or `density`",
                 at.place(),

@@ -1,7 +1,7 @@
 //! Names of models, bodies and joints, and the patterns that fit them.
 
 use crate::document::At;
-use crate::error::{SceneError, unknown};
+use quasistep_formats::{SceneError, unknown};
 use quasistep_model::Model;
 
 /// A name that keys and patterns can hold.

@@ -1,8 +1,8 @@
 //! Poses over time: knots joined by straight lines and by rotations about one axis.
 
 use crate::document::At;
-use crate::error::SceneError;
 use crate::shapes::pose;
+use quasistep_formats::SceneError;
 use quasistep_math::{Pose, Quat, Vec3};
 
 /// `knots: [[t, {xyz, rpy}], …]` as they were read; what a knot leaves out is that of the one before.

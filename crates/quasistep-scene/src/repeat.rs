@@ -1,9 +1,9 @@
 //! `repeat:` of a model: many copies that differ by expressions of their number.
 
-use crate::document::At;
-use crate::error::SceneError;
+use crate::document::{At, of_replica};
 use crate::expr::is_reserved;
 use crate::replica::Replica;
+use quasistep_formats::SceneError;
 
 /// More copies than this are a typing mistake.
 const MOST: u64 = 10_000;
@@ -60,7 +60,7 @@ impl<'a> Repeat<'a> {
         let name = format!("{model}_{index}");
         let mut replica = Replica { name, index, seed: self.seed, values };
         for (name, at) in &self.names {
-            let value = at.of_replica(&replica).number("")?;
+            let value = of_replica(at, &replica).number("")?;
             replica.values.push(((*name).to_owned(), value));
         }
         Ok(replica)

@@ -1,9 +1,9 @@
 //! `joints:` of a model: what is said of its joints, by pattern.
 
 use crate::document::At;
-use crate::error::{SceneError, unknown};
 use crate::joints::{KEYS, Settings};
 use crate::names::fits;
+use quasistep_formats::{SceneError, unknown};
 use std::collections::{BTreeMap, BTreeSet};
 
 /// `joints:` of a model: settings by pattern, later ones override earlier ones.

@@ -1,8 +1,8 @@
 //! A body's collision shapes as a cloud file: what a scanner would see of it.
 
-use crate::error::{SceneError, unknown};
 use crate::names::body_of;
 use crate::scene::Scene;
+use quasistep_formats::{SceneError, unknown};
 use quasistep_geometry::{Samples, Shape, sample_surface};
 use quasistep_math::{Pose, Vec3};
 use std::fmt::Write as _;

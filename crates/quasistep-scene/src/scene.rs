@@ -6,8 +6,7 @@ use crate::collisions::Collisions;
 use crate::commands::{Commands, three};
 use crate::control::ControlSection;
 use crate::curve::{Curve, Grid};
-use crate::document::{At, Node};
-use crate::error::SceneError;
+use crate::document::{At, Node, Numbers, with_extents};
 use crate::extents::Extents;
 use crate::facts::Fact;
 use crate::friction::SceneFriction;
@@ -17,6 +16,7 @@ use quasistep::{
     Certificate, Cone, Fallback, Formulation, Inertia, Integration, PrescribedRate, Role, State,
     StepInput, StepParams, Substeps, System, SystemDef, Wrench,
 };
+use quasistep_formats::SceneError;
 use quasistep_math::Vec3;
 use quasistep_model::{Model, WORLD};
 use quasistep_record::DrawnShape;
@@ -118,7 +118,7 @@ impl Scene {
         for key in without {
             node.remove(key);
         }
-        let root = node.at(file);
+        let root = node.at(file).within(Numbers::default());
         let map = root.map(&KEYS)?;
         if let Some(format) = map.get("format")
             && format.number("")? != FORMAT
@@ -133,7 +133,7 @@ impl Scene {
         // numbers may use the boxes of the bodies above
         let mut extents = Extents::default();
         for (model, at) in map.need("models")?.entries()? {
-            assembly.add_models(model, &at.with_extents(&extents), dir, friction.default)?;
+            assembly.add_models(model, &with_extents(&at, &extents), dir, friction.default)?;
             extents.extend(std::mem::take(&mut assembly.extents));
         }
         let Assembly {
@@ -143,6 +143,7 @@ impl Scene {
             geoms,
             drawing,
             start,
+            targets,
             start_velocity,
             mut warnings,
             mut notes,
@@ -150,6 +151,8 @@ impl Scene {
             instances,
             instance_of,
             never_touch,
+            masks,
+            pairs,
             springs,
             ..
         } = assembly;
@@ -157,11 +160,20 @@ impl Scene {
         let model = builder.build().map_err(|e| models.error(e.to_string()))?;
         check_trees(&model).map_err(|why| models.error(why))?;
         let geom_bodies: Vec<&str> = geoms.iter().map(|g| bodies[g.body].as_str()).collect();
-        let collisions =
-            Collisions { models: &instances, instances: &instance_of, never_touch: &never_touch };
+        let named =
+            pairs.iter().map(|p| (p.pair.0.min(p.pair.1), p.pair.0.max(p.pair.1))).collect();
+        let collisions = Collisions {
+            models: &instances,
+            instances: &instance_of,
+            never_touch: &never_touch,
+            masks: &masks,
+            named: &named,
+        };
         let excluded =
             collisions.excluded(map.get("collisions"), &geoms, &bodies, &mut warnings)?;
-        let friction_exceptions = friction.exceptions(&geom_bodies)?;
+        // what the scene says of a pair wins over what files say
+        let mut friction_exceptions = pairs;
+        friction_exceptions.extend(friction.exceptions(&geom_bodies)?);
         let mut system = System::new(SystemDef {
             model,
             geoms,
@@ -177,6 +189,10 @@ impl Scene {
         let mut q = system.model().neutral_q();
         for (body, values) in start {
             q[system.model().body(body).q.clone()].copy_from_slice(&values);
+        }
+        let mut told = q.clone();
+        for (body, target) in targets {
+            told[system.model().body(body).q.clone()].fill(target);
         }
         system
             .model()
@@ -195,8 +211,9 @@ impl Scene {
             ));
         }
         let grid = Grid { h: params.time_step, n: n_steps(duration, params.time_step) };
-        let of_models = |key: &str| map.get(key).map(|at| at.with_extents(&extents));
-        let commands = Commands::read(of_models("commands").as_ref(), &system, &q, dir, &grid)?;
+        let of_models = |key: &str| map.get(key).map(|at| with_extents(at, &extents));
+        let commands =
+            Commands::read(of_models("commands").as_ref(), &system, [&q, &told], dir, &grid)?;
         let wrenches = read_wrenches(of_models("wrenches").as_ref(), &system, &grid)?;
         warnings.extend(outside_limits(&system, &q));
         let control = (map.get("mpc"))

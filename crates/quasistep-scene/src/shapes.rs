@@ -3,9 +3,9 @@
 use crate::cloud::{self, CloudReport, Loaded, Spread};
 use crate::collision_mesh::Shaping;
 use crate::document::{At, Map};
-use crate::error::SceneError;
 use crate::friction::Given;
-use crate::mesh::{self, Mesh};
+use quasistep_formats::SceneError;
+use quasistep_formats::mesh::{self, Mesh};
 use quasistep_geometry::{MassProperties, Polytope, Shape};
 use quasistep_math::{Pose, Quat, Vec3};
 use quasistep_record::DrawnGeometry;
@@ -72,9 +72,10 @@ pub(crate) fn pieces(
     let given: Vec<&str> = map.keys().filter(|k| KINDS.contains(k)).collect();
     let [kind] = given.as_slice() else {
         let seen = if given.is_empty() { "no kind".into() } else { given.join(" and ") };
-        return Err(
-            at.error(format!("{seen} was seen; a shape has one of {}", crate::error::list(&KINDS)))
-        );
+        return Err(at.error(format!(
+            "{seen} was seen; a shape has one of {}",
+            quasistep_formats::list(&KINDS)
+        )));
     };
     let value = map.need(kind)?;
     let shape = match *kind {

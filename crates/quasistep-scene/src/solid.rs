@@ -1,7 +1,7 @@
 //! The solid inside a closed mesh: volume, centre, inertia, inside and outside.
 
-use crate::mesh::Mesh;
 use crate::surface_tree::SurfaceTree;
+use quasistep_formats::mesh::Mesh;
 use quasistep_geometry::MassProperties;
 use quasistep_math::{Mat3, Vec3};
 

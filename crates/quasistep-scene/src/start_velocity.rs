@@ -1,7 +1,7 @@
 //! `start_velocity`: how a joint moves at the start of a dynamic run.
 
 use crate::document::{At, Map};
-use crate::error::SceneError;
+use quasistep_formats::SceneError;
 use quasistep_math::Vec3;
 use quasistep_model::JointKind;
 

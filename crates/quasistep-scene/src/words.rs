@@ -1,10 +1,10 @@
 //! Step parameters in the scene grammar's own words, both ways: so that a program, a notebook and a
 //! file say the same and get the same complaints.
 
-use crate::document::Node;
-use crate::error::SceneError;
+use crate::document::{Node, Numbers};
 use crate::scene::read_step;
 use quasistep::{Inertia, Integration, PrescribedRate, StepParams, Substeps};
+use quasistep_formats::SceneError;
 use std::fmt::Write as _;
 
 /// The parameters as `(key, YAML value)`: the keys of `step` in a scene file but its `duration`,
@@ -84,6 +84,6 @@ pub fn read_step_words(
         let _ = writeln!(to, "{indent}{key}: {}", value.replace(['\n', '\r'], " "));
     }
     let node = Node::parse(&format!("{step}{gravity}"), "")?;
-    let map = node.at("").map(&["step", "gravity"])?;
+    let map = node.at("").within(Numbers::default()).map(&["step", "gravity"])?;
     Ok(read_step(map.get("step"), map.get("gravity"))?.0)
 }

@@ -1,7 +1,7 @@
 //! Points of a file, whatever its format.
 
 use super::gather::{FilePoints, Gather, Options};
-use crate::error::SceneError;
+use quasistep_formats::SceneError;
 use quasistep_mesh::{Fault, ply};
 use std::path::Path;
 
@@ -22,7 +22,7 @@ pub(crate) fn read(path: &Path, options: Options) -> Result<FilePoints, SceneErr
         let valid = ENDINGS.map(|e| format!(".{e}")).join(", ");
         return Err(complain(format!("ending '.{ending}' is no point format; valid are {valid}")));
     }
-    let bytes = crate::files::read(path)
+    let bytes = quasistep_formats::files::read(path)
         .map_err(|error| complain(format!("does not exist or cannot be read: {error}")))?;
     parse(&bytes, &ending, options).map_err(|fault| SceneError::in_file(path, fault))
 }

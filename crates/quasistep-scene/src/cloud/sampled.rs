@@ -2,8 +2,8 @@
 
 use super::gather::FilePoints;
 use crate::document::At;
-use crate::error::SceneError;
 use crate::shapes::{pieces, read_mesh};
+use quasistep_formats::SceneError;
 use quasistep_geometry::{Samples, sample_surface, sample_triangles};
 use std::path::Path;
 

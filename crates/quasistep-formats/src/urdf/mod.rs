@@ -5,45 +5,27 @@
 //! number that is none) is an error.
 
 mod filters;
-mod findings;
 mod joint;
 mod link;
-mod packages;
 mod tree;
-mod xacro;
-mod xml;
 
-pub(crate) use filters::read_srdf;
-pub(crate) use joint::{Joint, JointType};
-pub(crate) use link::{Geometry, Link};
-pub(crate) use packages::Places;
-pub(crate) use tree::Tree;
+pub use filters::read_srdf;
 
+use crate::description::{Description, Joint, Link};
 use crate::error::{SceneError, unknown};
 use crate::files;
-use findings::{DYNAMICS, Findings, NO_RANGE};
+use crate::findings::{DYNAMICS, Findings, NO_RANGE};
+use crate::packages::Places;
+use crate::xml::{Source, Xml};
+use crate::{Options, xacro};
 use link::Materials;
 use std::collections::BTreeMap;
 use std::path::Path;
-use xml::{Source, Xml};
-
-/// A robot as its file says.
-#[derive(Clone, Debug)]
-pub(crate) struct Urdf {
-    pub links: Vec<Link>,
-    /// In the order of the file.
-    pub joints: Vec<Joint>,
-    pub tree: Tree,
-    /// Pairs of links that the file says never touch.
-    pub never_touch: Vec<[usize; 2]>,
-    pub warnings: Vec<String>,
-}
 
 /// What the readers of elements share.
 struct Reader<'p, 'f> {
-    places: &'p Places<'p>,
-    /// Refuse inertias that no rigid body has instead of repairing them.
-    refuse_repairs: bool,
+    places: Places<'p>,
+    options: &'p Options,
     materials: Materials,
     findings: Findings<'f>,
 }
@@ -54,11 +36,7 @@ const READ: [&str; 4] = ["link", "joint", "material", "collision_filter_group"];
 const WORLD_LINK: &str = "world";
 
 /// Reads a robot from a file.
-pub(crate) fn read(
-    path: &Path,
-    places: &Places<'_>,
-    refuse_repairs: bool,
-) -> Result<Urdf, SceneError> {
+pub(crate) fn read(path: &Path, options: &Options) -> Result<Description, SceneError> {
     let name = path.display().to_string();
     let text = files::read_to_string(path)
         .map_err(|e| SceneError::new(&name, None, "", format!("not readable: {e}")))?;
@@ -68,14 +46,15 @@ pub(crate) fn read(
         source = Source::new(&xacro::expand(path)?, &expanded);
     }
     source.declare_prefixes();
-    parse(&source, places, refuse_repairs)
+    let dir = path.parent().unwrap_or(Path::new("."));
+    parse(&source, &Places { dir, packages: &options.packages }, options)
 }
 
 fn parse(
     source: &Source<'_>,
     places: &Places<'_>,
-    refuse_repairs: bool,
-) -> Result<Urdf, SceneError> {
+    options: &Options,
+) -> Result<Description, SceneError> {
     let document = source.parse()?;
     let root = Xml::new(document.root_element(), source);
     if root.tag() != "robot" {
@@ -84,8 +63,8 @@ fn parse(
         );
     }
     let mut reader = Reader {
-        places,
-        refuse_repairs,
+        places: *places,
+        options,
         materials: Materials::new(),
         findings: Findings::new(source.file),
     };
@@ -114,12 +93,7 @@ fn parse(
             format!("no link `{WORLD_LINK}`, which is the parent of a joint: added as a frame");
         reader.findings.warn(joint.line(), text);
         index.insert(WORLD_LINK.to_owned(), links.len());
-        links.push(Link {
-            name: WORLD_LINK.to_owned(),
-            inertial: None,
-            visuals: Vec::new(),
-            collisions: Vec::new(),
-        });
+        links.push(Link { name: WORLD_LINK.to_owned(), ..Link::default() });
     }
     let find_link = |at: &Xml<'_, '_>| -> Result<usize, SceneError> {
         let name = at.text("link")?;
@@ -146,7 +120,7 @@ fn parse(
     }
     let Reader { mut findings, .. } = reader;
     tree::check_mimics(&mut joints, &mut findings)?;
-    let tree = Tree::new(&root, &links, &joints)?;
+    let tree = tree::of(&root, &links, &joints)?;
     let never_touch = filters::drake_groups(&root, &find_link)?;
     findings.ignore(root.other_tags(&READ));
     for joint in joints.iter().filter(|j| j.damping > 0.0 || j.friction > 0.0) {
@@ -157,5 +131,7 @@ fn parse(
             findings.group(NO_RANGE, joint.line, &joint.name);
         }
     }
-    Ok(Urdf { links, joints, tree, never_touch, warnings: findings.into_warnings() })
+    let groups = vec![root.attribute("name").unwrap_or_default().to_owned()];
+    let warnings = findings.into_warnings();
+    Ok(Description { links, joints, tree, groups, never_touch, warnings, ..Description::default() })
 }

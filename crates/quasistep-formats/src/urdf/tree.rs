@@ -1,68 +1,42 @@
 //! How links hang together: one tree, whose followers have leaders.
 
-use super::findings::Findings;
-use super::joint::Joint;
-use super::link::Link;
-use super::xml::Xml;
+use crate::description::{Joint, Link, Tree};
 use crate::error::{SceneError, unknown};
+use crate::findings::Findings;
+use crate::xml::Xml;
 use std::collections::BTreeMap;
 
-/// Links from the root outwards.
-#[derive(Clone, Debug)]
-pub(crate) struct Tree {
-    /// Indices of links, parents first, in the order of the file.
-    pub order: Vec<usize>,
-    /// By link, the joint on which it hangs; `None` for the root.
-    pub joint_of: Vec<Option<usize>>,
-}
-
-impl Tree {
-    /// Checks that every link but one hangs on one joint, and all on that one.
-    pub fn new(at: &Xml<'_, '_>, links: &[Link], joints: &[Joint]) -> Result<Self, SceneError> {
-        let mut joint_of: Vec<Option<usize>> = vec![None; links.len()];
-        let mut children: Vec<Vec<usize>> = vec![Vec::new(); links.len()];
-        for (k, joint) in joints.iter().enumerate() {
-            // the reader of joints has refused a second parent
-            joint_of[joint.child] = Some(k);
-            children[joint.parent].push(joint.child);
+/// Links from the root outwards: every link but one hangs on one joint, and all on that one.
+pub(super) fn of(at: &Xml<'_, '_>, links: &[Link], joints: &[Joint]) -> Result<Tree, SceneError> {
+    let mut is_child = vec![false; links.len()];
+    for joint in joints {
+        // the reader of joints has refused a second parent
+        is_child[joint.child] = true;
+    }
+    let mut roots = (0..links.len()).filter(|&l| !is_child[l]);
+    match (roots.next(), roots.next()) {
+        (None, _) if links.is_empty() => {
+            return Err(at.error("no <link> was seen; a robot has at least one"));
         }
-        let mut roots = (0..links.len()).filter(|&l| joint_of[l].is_none());
-        let root = match (roots.next(), roots.next()) {
-            (None, _) if links.is_empty() => {
-                return Err(at.error("no <link> was seen; a robot has at least one"));
-            }
-            (None, _) => {
-                return Err(at.error(
-                    "every link has a parent: the joints form a loop; open it at one joint",
-                ));
-            }
-            (Some(root), None) => root,
-            (Some(first), Some(second)) => {
-                return Err(at.error(format!(
-                    "links `{}` and `{}` have no parent; a robot has one root: connect them by a joint",
-                    links[first].name, links[second].name
-                )));
-            }
-        };
-        let mut order = vec![root];
-        let mut reached = vec![false; links.len()];
-        reached[root] = true;
-        let mut next = 0;
-        while next < order.len() {
-            for &child in &children[order[next]] {
-                reached[child] = true;
-                order.push(child);
-            }
-            next += 1;
+        (None, _) => {
+            return Err(
+                at.error("every link has a parent: the joints form a loop; open it at one joint")
+            );
         }
-        match reached.iter().position(|r| !r) {
-            None => Ok(Self { order, joint_of }),
-            Some(lost) => Err(at.error(format!(
-                "link `{}` is part of a loop of joints; open it at one joint",
-                links[lost].name
-            ))),
+        (Some(_), None) => {}
+        (Some(first), Some(second)) => {
+            return Err(at.error(format!(
+                "links `{}` and `{}` have no parent; a robot has one root: connect them by a joint",
+                links[first].name, links[second].name
+            )));
         }
     }
+    Tree::new(links.len(), joints).map_err(|lost| {
+        at.error(format!(
+            "link `{}` is part of a loop of joints; open it at one joint",
+            links[lost].name
+        ))
+    })
 }
 
 /// Every mimic joint names a joint that exists and is not itself led by it. Limits of a follower that

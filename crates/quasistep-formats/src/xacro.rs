@@ -18,12 +18,12 @@ const COMMANDS: [&[&str]; 2] =
     [&["xacro"], &["python3", "-c", "import sys, xacro; sys.argv[0] = 'xacro'; xacro.main()"]];
 
 /// True if a text without its comments asks to be expanded.
-pub(super) fn is_xacro(text: &str, file: &Path) -> bool {
+pub fn is_xacro(text: &str, file: &Path) -> bool {
     file.extension().is_some_and(|e| e.eq_ignore_ascii_case("xacro")) || text.contains("<xacro:")
 }
 
 /// The URDF that a xacro file stands for.
-pub(super) fn expand(path: &Path) -> Result<String, SceneError> {
+pub fn expand(path: &Path) -> Result<String, SceneError> {
     let file = path.display().to_string();
     let text = files::made(&format!("{file} (expanded)"), || run_first(path)).and_then(|bytes| {
         String::from_utf8(bytes).map_err(|_| io::Error::other("its output is not UTF-8 text"))

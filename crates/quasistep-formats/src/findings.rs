@@ -4,7 +4,7 @@ use crate::error::{SceneError, list_some};
 use std::collections::BTreeMap;
 
 /// Collects oddities while a file is read; each kind becomes one warning.
-pub(crate) struct Findings<'f> {
+pub struct Findings<'f> {
     pub file: &'f str,
     warnings: Vec<String>,
     /// By what was found: where first, and the names.
@@ -13,26 +13,25 @@ pub(crate) struct Findings<'f> {
 }
 
 /// An oddity that many parts of a robot may have: the word for such a part, what was found and what was done.
-pub(super) type Kind = (&'static str, &'static str);
+pub type Kind = (&'static str, &'static str);
 
 /// A link whose mass is given as 0.
-pub(crate) const FRAMES: Kind = ("link", "mass 0: taken as frames without inertia");
+pub const FRAMES: Kind = ("link", "mass 0: taken as frames without inertia");
 /// A link with collision shapes and no `<inertial>`.
-pub(crate) const SHAPES_WITHOUT_MASS: Kind =
-    ("link", "shapes but no <inertial>: taken as massless");
+pub const SHAPES_WITHOUT_MASS: Kind = ("link", "shapes but no <inertial>: taken as massless");
 /// A visual whose mesh is not there.
-pub(crate) const MISSING_VISUALS: Kind = ("link", "a visual mesh that was not found: not drawn");
+pub const MISSING_VISUALS: Kind = ("link", "a visual mesh that was not found: not drawn");
 /// A box, sphere, cylinder or capsule without extent.
-pub(crate) const EMPTY_SHAPES: Kind = ("link", "shapes of size 0: left out");
+pub const EMPTY_SHAPES: Kind = ("link", "shapes of size 0: left out");
 /// A joint with damping or dry friction: what a driven one does is the scene's to say.
-pub(crate) const DYNAMICS: Kind = (
+pub const DYNAMICS: Kind = (
     "joint",
     "<dynamics> holds where joints are passive; of driven ones give `damping` and `friction` in the scene",
 );
 /// A fixed joint that is to follow another one.
-pub(crate) const FIXED_FOLLOWERS: Kind = ("joint", "<mimic> of a fixed joint: it stays fixed");
+pub const FIXED_FOLLOWERS: Kind = ("joint", "<mimic> of a fixed joint: it stays fixed");
 /// A joint whose limits are one place.
-pub(crate) const NO_RANGE: Kind = ("joint", "lower and upper limit are the same: it cannot move");
+pub const NO_RANGE: Kind = ("joint", "lower and upper limit are the same: it cannot move");
 
 impl<'f> Findings<'f> {
     pub fn new(file: &'f str) -> Self {

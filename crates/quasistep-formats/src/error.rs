@@ -18,19 +18,15 @@ pub struct SceneError {
 }
 
 impl SceneError {
-    pub(crate) fn new(
-        file: &str,
-        line: Option<usize>,
-        key: &str,
-        message: impl Into<String>,
-    ) -> Self {
+    /// A mistake at a line of a file; `message` becomes one line.
+    pub fn new(file: &str, line: Option<usize>, key: &str, message: impl Into<String>) -> Self {
         // one line, whatever a parser below said
         let message = message.into().replace(['\n', '\r'], " ");
         Self { file: file.to_owned(), line, key: key.to_owned(), message, others: Vec::new() }
     }
 
     /// What is wrong with a mesh or a point cloud.
-    pub(crate) fn in_file(path: &Path, fault: Fault) -> Self {
+    pub fn in_file(path: &Path, fault: Fault) -> Self {
         let Fault { place, message } = fault;
         let (line, message) = match place {
             Place::Whole => (None, message),
@@ -61,7 +57,7 @@ impl fmt::Display for SceneError {
 impl std::error::Error for SceneError {}
 
 /// "`a`, `b` or `c`".
-pub(crate) fn list(names: &[&str]) -> String {
+pub fn list(names: &[&str]) -> String {
     match names {
         [] => "nothing".into(),
         [one] => format!("`{one}`"),
@@ -73,7 +69,7 @@ pub(crate) fn list(names: &[&str]) -> String {
 }
 
 /// The first names of a list, and how many more there are.
-pub(crate) fn list_some(names: &[&str]) -> String {
+pub fn list_some(names: &[&str]) -> String {
     const MOST: usize = 6;
     let shown: Vec<String> = names.iter().take(MOST).map(|n| format!("`{n}`")).collect();
     let more = match names.len().saturating_sub(MOST) {
@@ -87,7 +83,7 @@ pub(crate) fn list_some(names: &[&str]) -> String {
 const MOST_NAMES: usize = 30;
 
 /// "unknown key `stifness`; did you mean `stiffness`? valid: …".
-pub(crate) fn unknown(what: &str, seen: &str, valid: &[&str]) -> String {
+pub fn unknown(what: &str, seen: &str, valid: &[&str]) -> String {
     let mut near: Vec<(usize, &str)> = valid.iter().map(|v| (edits(seen, v), *v)).collect();
     // a stable sort: equally near names stay in their order
     near.sort_by_key(|(d, _)| *d);

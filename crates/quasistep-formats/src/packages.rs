@@ -9,7 +9,8 @@ use std::path::{Path, PathBuf};
 const MOST_FOLDERS: usize = 64;
 
 /// Where files named in a robot are found.
-pub(crate) struct Places<'a> {
+#[derive(Clone, Copy, Debug)]
+pub struct Places<'a> {
     /// Folder of the file that names them.
     pub dir: &'a Path,
     /// Folders of `package://name` that the scene gives.

@@ -1,9 +1,9 @@
 //! Pairs of links that files say never touch: SRDF and Drake's filter groups.
 
-use super::findings::{Findings, Kind};
-use super::xml::{Source, Xml};
 use crate::error::{SceneError, unknown};
 use crate::files;
+use crate::findings::{Findings, Kind};
+use crate::xml::{Source, Xml};
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
 
@@ -71,7 +71,7 @@ pub(super) fn drake_groups(
 
 /// Pairs of links under `disable_collisions` of an SRDF file, and warnings: pairs of links that the robot
 /// does not have are left out.
-pub(crate) fn read_srdf(
+pub fn read_srdf(
     path: &Path,
     link_of: &dyn Fn(&str) -> Option<usize>,
 ) -> Result<(Vec<[usize; 2]>, Vec<String>), SceneError> {

@@ -4,7 +4,7 @@ use crate::cache::{Digest, Key, digest};
 use crate::error::SceneError;
 use crate::files;
 use quasistep_mesh::Fault;
-pub(crate) use quasistep_mesh::{Mesh, Textures, Want};
+pub use quasistep_mesh::{Mesh, Textures, Want};
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 use std::io;
@@ -22,17 +22,18 @@ const SMALL: usize = 100_000;
 /// # Errors
 /// Another ending, a file that is missing or cannot be read in its format, buffers beside it that cannot be read or lie
 /// outside of its package, no triangle, or a coordinate that is not finite.
-pub(crate) fn read(path: &Path) -> Result<Mesh, SceneError> {
+pub fn read(path: &Path) -> Result<Mesh, SceneError> {
     let ending = ending(path)?;
     parse(path, &ending, &bytes(path)?, Want::Shape, &mut Textures::default(), &mut |_, _| ())
 }
 
 /// What is made of a mesh.
-pub(crate) struct Recipe<'a> {
+pub struct Recipe<'a> {
     /// Names what is made.
     pub what: &'a str,
     /// All that it depends on beside the mesh.
     pub options: &'a [u8],
+    /// What of the mesh is read.
     pub want: Want,
     /// Even of a small file it costs much.
     pub costly: bool,
@@ -45,7 +46,7 @@ type Beside = (String, Option<Digest>);
 ///
 /// # Errors
 /// As [`read`], in the type of `make`'s, which are not kept.
-pub(crate) fn made<T: Serialize + DeserializeOwned, E: From<SceneError>>(
+pub fn made<T: Serialize + DeserializeOwned, E: From<SceneError>>(
     path: &Path,
     recipe: &Recipe<'_>,
     textures: &mut Textures,

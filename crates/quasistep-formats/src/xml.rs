@@ -10,7 +10,7 @@ const MOST_PREFIXES: usize = 32;
 const MOST_NODES: u32 = 4_000_000;
 
 /// A file's text without its comments, and where its lines begin.
-pub(crate) struct Source<'f> {
+pub struct Source<'f> {
     pub file: &'f str,
     pub text: String,
     line_starts: Vec<usize>,
@@ -71,7 +71,7 @@ impl<'f> Source<'f> {
 
 /// An element, with the name of the link or joint it belongs to.
 #[derive(Clone)]
-pub(crate) struct Xml<'a, 'f> {
+pub struct Xml<'a, 'f> {
     node: Node<'a, 'a>,
     source: &'f Source<'f>,
     key: String,

@@ -1,53 +1,13 @@
 //! `<joint>`: how a link hangs on its parent.
 
 use super::Reader;
-use super::findings::FIXED_FOLLOWERS;
 use super::link::axis;
-use super::xml::Xml;
+use crate::description::{Joint, MimicOf};
 use crate::error::SceneError;
-use quasistep_math::{Pose, Vec3};
-
-/// A joint between two links.
-#[derive(Clone, Debug)]
-pub(crate) struct Joint {
-    pub name: String,
-    pub line: usize,
-    pub kind: JointType,
-    /// Indices of links.
-    pub parent: usize,
-    pub child: usize,
-    /// Pose of the joint's frame in the parent link.
-    pub origin: Pose,
-    /// In m or rad.
-    pub limits: Option<[f64; 2]>,
-    /// In N or N·m.
-    pub effort: Option<f64>,
-    pub mimic: Option<MimicOf>,
-    /// Viscous damping, in N·s/m or N·m·s/rad.
-    pub damping: f64,
-    /// Dry friction, in N or N·m.
-    pub friction: f64,
-}
-
-/// Kind of a joint; axes in its own frame.
-#[derive(Clone, Debug)]
-pub(crate) enum JointType {
-    Fixed,
-    Revolute { axis: Vec3 },
-    Continuous { axis: Vec3 },
-    Prismatic { axis: Vec3 },
-    Planar { axis: Vec3 },
-    Floating,
-}
-
-/// `q = multiplier × leader + offset`.
-#[derive(Clone, Debug)]
-pub(crate) struct MimicOf {
-    pub joint: String,
-    pub line: usize,
-    pub multiplier: f64,
-    pub offset: f64,
-}
+use crate::findings::FIXED_FOLLOWERS;
+use crate::xml::Xml;
+use quasistep_math::Vec3;
+use quasistep_model::JointKind;
 
 const TYPES: [&str; 6] = ["fixed", "revolute", "continuous", "prismatic", "planar", "floating"];
 
@@ -59,22 +19,22 @@ pub(super) fn read(
 ) -> Result<Joint, SceneError> {
     let name = at.text("name")?;
     let kind = match at.text("type")? {
-        "fixed" => JointType::Fixed,
-        "revolute" => JointType::Revolute { axis: axis(at)? },
-        "continuous" => JointType::Continuous { axis: axis(at)? },
-        "prismatic" => JointType::Prismatic { axis: axis(at)? },
-        "planar" => JointType::Planar { axis: axis(at)? },
-        "floating" => JointType::Floating,
+        "fixed" => JointKind::Fixed,
+        "revolute" => JointKind::Revolute { axis: axis(at)? },
+        "continuous" => JointKind::Continuous { axis: axis(at)? },
+        "prismatic" => JointKind::Prismatic { axis: axis(at)? },
+        "planar" => JointKind::Planar,
+        "floating" => JointKind::Free,
         other => return Err(at.error(crate::error::unknown("joint type", other, &TYPES))),
     };
     let mut origin = at.origin()?;
-    if let JointType::Planar { axis } = &kind {
+    if kind == JointKind::Planar {
         // the model's planar joint moves in the x–y plane of its frame: turn z onto the axis
-        origin.rotation = origin.rotation * turn_z_to(*axis);
+        origin.rotation = origin.rotation * turn_z_to(axis(at)?);
     }
     let end =
         |tag: &str| link(&at.child(tag).ok_or_else(|| at.error(format!("<{tag}> is missing")))?);
-    let moves = matches!(kind, JointType::Revolute { .. } | JointType::Prismatic { .. });
+    let moves = matches!(kind, JointKind::Revolute { .. } | JointKind::Prismatic { .. });
     let limit = at.child("limit");
     let limits = match &limit {
         Some(limit) if moves => {
@@ -98,7 +58,7 @@ pub(super) fn read(
     };
     let dynamics = at.child("dynamics");
     let mimic = match at.child("mimic") {
-        Some(mimic) if matches!(kind, JointType::Fixed) => {
+        Some(mimic) if matches!(kind, JointKind::Fixed) => {
             reader.findings.group(FIXED_FOLLOWERS, mimic.line(), name);
             None
         }
@@ -111,18 +71,15 @@ pub(super) fn read(
         None => None,
     };
     reader.findings.ignore(at.other_tags(&READ));
+    let (parent, child) = (end("parent")?, end("child")?);
     Ok(Joint {
-        name: name.to_owned(),
         line: at.line(),
-        kind,
-        parent: end("parent")?,
-        child: end("child")?,
-        origin,
         limits,
         effort: at_least_0(&limit, "effort")?,
         mimic,
         damping: at_least_0(&dynamics, "damping")?.unwrap_or(0.0),
         friction: at_least_0(&dynamics, "friction")?.unwrap_or(0.0),
+        ..Joint::new(name.to_owned(), kind, Some(parent), child, origin)
     })
 }
 

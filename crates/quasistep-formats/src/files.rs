@@ -16,7 +16,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
 /// Files by the path they were asked for; `None` for one that was looked for and not there.
-pub(crate) type Files = BTreeMap<PathBuf, Option<Arc<[u8]>>>;
+pub type Files = BTreeMap<PathBuf, Option<Arc<[u8]>>>;
 
 /// What answers.
 struct Source {
@@ -32,7 +32,7 @@ thread_local! {
 }
 
 /// Reads a scene from these files, and others from the disk if `disk`; hands over all that it named.
-pub(crate) fn within<T>(files: Files, disk: bool, read: impl FnOnce() -> T) -> (T, Files) {
+pub fn within<T>(files: Files, disk: bool, read: impl FnOnce() -> T) -> (T, Files) {
     /// Puts back what answered before, also when a reader panics.
     struct Restore(Option<Source>);
     impl Drop for Restore {
@@ -48,7 +48,7 @@ pub(crate) fn within<T>(files: Files, disk: bool, read: impl FnOnce() -> T) -> (
 }
 
 /// The bytes of a file.
-pub(crate) fn read(path: &Path) -> io::Result<Vec<u8>> {
+pub fn read(path: &Path) -> io::Result<Vec<u8>> {
     SOURCE.with_borrow_mut(|source| {
         let Some(Source { files, disk }) = source else { return std::fs::read(path) };
         match files.get(path) {
@@ -65,7 +65,7 @@ pub(crate) fn read(path: &Path) -> io::Result<Vec<u8>> {
 
 /// What is made from outside of the scene, the output of a program for one, under a name of its own:
 /// kept as if it were a file of this name.
-pub(crate) fn made(name: &str, make: impl FnOnce() -> io::Result<Vec<u8>>) -> io::Result<Vec<u8>> {
+pub fn made(name: &str, make: impl FnOnce() -> io::Result<Vec<u8>>) -> io::Result<Vec<u8>> {
     let path = Path::new(name);
     let known = SOURCE.with_borrow(|source| {
         let Some(Source { files, disk }) = source else { return None };
@@ -90,14 +90,14 @@ pub(crate) fn made(name: &str, make: impl FnOnce() -> io::Result<Vec<u8>>) -> io
 }
 
 /// The value of an environment variable, if it is set.
-pub(crate) fn environment(name: &str) -> Option<OsString> {
+pub fn environment(name: &str) -> Option<OsString> {
     made_text(&format!("${name}"), || {
         std::env::var_os(name).ok_or_else(|| io::ErrorKind::NotFound.into())
     })
 }
 
 /// The folder at which relative paths start; empty if it is not known.
-pub(crate) fn current_dir() -> PathBuf {
+pub fn current_dir() -> PathBuf {
     let path = made_text("$PWD", || std::env::current_dir().map(PathBuf::into_os_string));
     path.unwrap_or_default().into()
 }
@@ -108,13 +108,13 @@ fn made_text(name: &str, make: impl FnOnce() -> io::Result<OsString>) -> Option<
 }
 
 /// The text of a file.
-pub(crate) fn read_to_string(path: &Path) -> io::Result<String> {
+pub fn read_to_string(path: &Path) -> io::Result<String> {
     String::from_utf8(read(path)?)
         .map_err(|_| io::Error::new(io::ErrorKind::InvalidData, "it is not UTF-8 text"))
 }
 
 /// True if there is such a file.
-pub(crate) fn is_file(path: &Path) -> bool {
+pub fn is_file(path: &Path) -> bool {
     SOURCE.with_borrow_mut(|source| {
         let Some(Source { files, disk }) = source else { return path.is_file() };
         match files.get(path) {
@@ -158,12 +158,12 @@ fn cache_folder() -> Option<PathBuf> {
 }
 
 /// What was kept under a name; `None` if it is not there or cannot be read.
-pub(crate) fn kept(name: &str) -> Option<Vec<u8>> {
+pub fn kept(name: &str) -> Option<Vec<u8>> {
     std::fs::read(cache_folder()?.join(name)).ok()
 }
 
 /// Keeps bytes under a name, if there is a place that can be written. A reader sees all of them or none.
-pub(crate) fn keep(name: &str, bytes: &[u8]) {
+pub fn keep(name: &str, bytes: &[u8]) {
     static COUNT: AtomicUsize = AtomicUsize::new(0);
     let Some(folder) = cache_folder() else { return };
     // of threads and processes that write at the same time the last one wins; their bytes are the same

@@ -9,14 +9,15 @@ use serde::de::DeserializeOwned;
 const FORMAT: &str = concat!("quasistep ", env!("CARGO_PKG_VERSION"), ", 1");
 
 /// A hash that is as good as the bytes themselves.
-pub(crate) type Digest = [u8; 32];
+pub type Digest = [u8; 32];
 
-pub(crate) fn digest(bytes: &[u8]) -> Digest {
+/// The hash of bytes.
+pub fn digest(bytes: &[u8]) -> Digest {
     *blake3::hash(bytes).as_bytes()
 }
 
 /// What a result follows from.
-pub(crate) struct Key(blake3::Hasher);
+pub struct Key(blake3::Hasher);
 
 impl Key {
     /// Of the results that `what` names.
@@ -24,6 +25,7 @@ impl Key {
         Self(blake3::Hasher::new()).with(FORMAT.as_bytes()).with(what.as_bytes())
     }
 
+    /// Adds something that the result follows from.
     pub fn with(mut self, bytes: &[u8]) -> Self {
         // lengths keep `ab, c` and `a, bc` apart
         self.0.update(&(bytes.len() as u64).to_le_bytes()).update(bytes);

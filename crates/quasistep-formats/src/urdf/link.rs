@@ -1,42 +1,13 @@
 //! `<link>`: inertia and shapes.
 
 use super::Reader;
-use super::findings::{EMPTY_SHAPES, FRAMES, MISSING_VISUALS, SHAPES_WITHOUT_MASS};
-use super::xml::Xml;
+use crate::description::{Friction, Geometry, Link, Part};
 use crate::error::SceneError;
-use quasistep_math::{Mat3, Pose, Vec3};
+use crate::findings::{EMPTY_SHAPES, FRAMES, MISSING_VISUALS, SHAPES_WITHOUT_MASS};
+use crate::xml::Xml;
+use quasistep_math::{Mat3, Vec3};
 use quasistep_model::{BodyInertia, InertiaError};
 use std::collections::BTreeMap;
-use std::path::PathBuf;
-
-/// A rigid part of a robot.
-#[derive(Clone, Debug)]
-pub(crate) struct Link {
-    pub name: String,
-    /// About the centre of mass, in the axes of the link; `None` for a frame.
-    pub inertial: Option<BodyInertia>,
-    pub visuals: Vec<Part>,
-    pub collisions: Vec<Part>,
-}
-
-/// A shape of a link.
-#[derive(Clone, Debug)]
-pub(crate) struct Part {
-    pub origin: Pose,
-    pub geometry: Geometry,
-    pub color: Option<[f32; 4]>,
-    pub friction: Option<f64>,
-}
-
-/// Geometry of a shape; cylinders and capsules along z.
-#[derive(Clone, Debug)]
-pub(crate) enum Geometry {
-    Box { half: [f64; 3] },
-    Sphere { radius: f64 },
-    Cylinder { radius: f64, half_length: f64 },
-    Capsule { radius: f64, half_length: f64 },
-    Mesh { path: PathBuf, scale: [f64; 3] },
-}
 
 pub(super) type Materials = BTreeMap<String, [f32; 4]>;
 
@@ -60,7 +31,7 @@ pub(super) fn read(at: &Xml<'_, '_>, reader: &mut Reader<'_, '_>) -> Result<Link
         reader.findings.group(SHAPES_WITHOUT_MASS, at.line(), &name);
     }
     reader.findings.ignore(at.other_tags(&["inertial", "visual", "collision"]));
-    Ok(Link { name, inertial, visuals, collisions })
+    Ok(Link { name, line: at.line(), inertial, visuals, collisions, ..Link::default() })
 }
 
 fn inertial(
@@ -88,7 +59,7 @@ fn inertial(
         Err(error @ (InertiaError::NegativeMoment { .. } | InertiaError::Triangle { .. })) => {
             let repaired = given.nearest_possible();
             // moments far beyond what numbers can hold stay impossible
-            if reader.refuse_repairs || repaired.check().is_err() {
+            if reader.options.refuse_repairs || repaired.check().is_err() {
                 let hint = "leave out `repair: error` to take the nearest possible inertia";
                 return Err(moments.error(format!("{error}; {hint}")));
             }
@@ -129,11 +100,11 @@ fn parts(
         });
         let proximity = at.child("proximity_properties");
         let mu = proximity.and_then(|p| p.child("mu_dynamic").or_else(|| p.child("mu_static")));
+        let slide = mu.map(|mu| mu.non_negative("value")).transpose()?;
         parts.push(Part {
-            origin: at.origin()?,
-            geometry,
             color,
-            friction: mu.map(|mu| mu.non_negative("value")).transpose()?,
+            friction: Friction { slide, ..Friction::default() },
+            ..Part::new(at.origin()?, geometry)
         });
     }
     Ok(parts)

@@ -1,0 +1,69 @@
+//! Files of robots and scenes, each format in a room of its own, behind one door: [`read`].
+//!
+//! Whatever the format, the result is a [`Description`]: links, joints, shapes, drives, filters, start, all in SI. Every mistake names
+//! file, line and key ([`SceneError`]). Files are opened through [`files`] alone.
+#![allow(non_snake_case)] // monogram notation: X_WB, p_B
+
+pub mod cache;
+pub mod description;
+mod error;
+pub mod files;
+mod findings;
+pub mod mesh;
+mod packages;
+mod urdf;
+mod xacro;
+mod xml;
+pub mod yaml;
+
+pub use description::Description;
+pub use error::{SceneError, list, list_some, unknown};
+pub use packages::Places;
+pub use urdf::read_srdf;
+
+use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
+
+/// A format that [`read`] knows.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Format {
+    /// The robots of ROS, also by way of xacro.
+    Urdf,
+}
+
+impl Format {
+    /// All of them, with the key that names a file of it in a scene.
+    pub const KEYS: [(&str, Self); 1] = [("urdf", Self::Urdf)];
+
+    /// The format of a file, by its ending; `None` for a scene file of ours, and for what none of them is.
+    pub fn of(path: &Path) -> Option<Self> {
+        let is = |ending: &str| path.extension().is_some_and(|e| e.eq_ignore_ascii_case(ending));
+        (is("urdf") || is("xacro")).then_some(Self::Urdf)
+    }
+
+    /// The key that names a file of this format in a scene.
+    pub fn key(self) -> &'static str {
+        let found = Self::KEYS.iter().find(|(_, format)| *format == self);
+        found.map_or("", |(key, _)| key)
+    }
+}
+
+/// How a file is read.
+#[derive(Clone, Debug, Default)]
+pub struct Options {
+    /// Folders of `package://name`.
+    pub packages: BTreeMap<String, PathBuf>,
+    /// Refuse inertias that no rigid body has instead of repairing them.
+    pub refuse_repairs: bool,
+}
+
+/// What a file says is there.
+///
+/// # Errors
+///
+/// The first mistake in the file or a file that it names, with file, line and key.
+pub fn read(format: Format, path: &Path, options: &Options) -> Result<Description, SceneError> {
+    match format {
+        Format::Urdf => urdf::read(path, options),
+    }
+}

@@ -1,0 +1,540 @@
+//! A YAML document as a tree that knows its lines, so that every complaint can name one.
+
+use crate::error::{SceneError, list, unknown};
+use saphyr_parser::{Event, Parser};
+use std::path::{Path, PathBuf};
+
+/// A value with the line it stands on.
+#[derive(Clone, Debug)]
+pub struct Node {
+    kind: Kind,
+    line: usize,
+    /// The `--set` option that put it here, instead of a line.
+    set_by: Option<String>,
+}
+
+#[derive(Clone, Debug)]
+enum Kind {
+    Scalar(String),
+    List(Vec<Node>),
+    Map(Vec<(String, Node)>),
+}
+
+/// Collections nested deeper than this are no scene but an attack on the stack.
+const MAX_DEPTH: usize = 64;
+
+/// A node with its dotted key and file: where readers stand.
+#[derive(Clone, Debug)]
+pub struct At<'a, C = ()> {
+    node: &'a Node,
+    file: &'a str,
+    key: String,
+    context: C,
+}
+
+/// What the numbers of a document may be beside digits.
+pub trait Context: Clone {
+    /// The value of a text that is no plain number, if this place takes expressions; `key` is where it stands.
+    fn value(&self, text: &str, key: &str) -> Option<Result<f64, String>>;
+
+    /// What complaints say of the place beside its key.
+    fn label(&self) -> Option<&str>;
+}
+
+impl Context for () {
+    fn value(&self, _: &str, _: &str) -> Option<Result<f64, String>> {
+        None
+    }
+
+    fn label(&self) -> Option<&str> {
+        None
+    }
+}
+
+impl Node {
+    /// Reads one YAML document.
+    pub fn parse(text: &str, file: &str) -> Result<Self, SceneError> {
+        let fail = |line: usize, key: &str, message: String| {
+            Err(SceneError::new(file, (!file.is_empty()).then_some(line), key, message))
+        };
+        // open collections, innermost last; a map holds its pending key and the line of it
+        let mut open: Vec<(Node, Option<(String, usize)>)> = Vec::new();
+        let mut root: Option<Node> = None;
+        for event in Parser::new_from_str(text) {
+            let (event, span) = match event {
+                Ok(pair) => pair,
+                Err(e) => {
+                    return fail(e.marker().line(), "", format!("not valid YAML: {}", e.info()));
+                }
+            };
+            let line = span.start.line();
+            if open.len() > MAX_DEPTH {
+                return fail(line, "", format!("nested deeper than {MAX_DEPTH}"));
+            }
+            let mut done = match event {
+                Event::Scalar(value, ..) => {
+                    Node { kind: Kind::Scalar(value.into_owned()), line, set_by: None }
+                }
+                Event::SequenceStart(..) => {
+                    open.push((Node { kind: Kind::List(Vec::new()), line, set_by: None }, None));
+                    continue;
+                }
+                Event::MappingStart(..) => {
+                    open.push((Node { kind: Kind::Map(Vec::new()), line, set_by: None }, None));
+                    continue;
+                }
+                Event::SequenceEnd | Event::MappingEnd => match open.pop() {
+                    Some((node, _)) => node,
+                    None => continue,
+                },
+                Event::Alias(_) => {
+                    return fail(
+                        line,
+                        "",
+                        "an alias (`*name`) was seen; write the value out".into(),
+                    );
+                }
+                Event::DocumentStart(_) if root.is_some() => {
+                    return fail(
+                        line,
+                        "",
+                        "a second document was seen; one file is one scene".into(),
+                    );
+                }
+                _ => continue,
+            };
+            let Some((parent, pending)) = open.last_mut() else {
+                root = Some(done);
+                continue;
+            };
+            match &mut parent.kind {
+                Kind::List(items) => items.push(done),
+                Kind::Map(entries) => {
+                    if let Some((key, key_line)) = pending.take() {
+                        // a block starts below its key; people look for the key
+                        done.line = key_line;
+                        entries.push((key, done));
+                        continue;
+                    }
+                    let Kind::Scalar(text) = done.kind else {
+                        return fail(line, "", "a key that is no plain word was seen".into());
+                    };
+                    if entries.iter().any(|(k, _)| *k == text) {
+                        return fail(line, &text, "the key is given twice; keep one".into());
+                    }
+                    *pending = Some((text, line));
+                }
+                Kind::Scalar(_) => {}
+            }
+        }
+        match root {
+            Some(node @ Node { kind: Kind::Map(_), .. }) => Ok(node),
+            Some(node) => fail(node.line, "", "a scene file must be a mapping of keys".into()),
+            None => fail(1, "", "the file is empty; a scene needs at least `models`".into()),
+        }
+    }
+
+    /// Replaces the value at a dotted path, as `--set path=value` does. Missing keys are made; a `*`
+    /// stands for every key of a mapping, of which at least one must lead on.
+    pub fn set(&mut self, path: &str, value: &str) -> Result<(), SceneError> {
+        let origin = format!("--set {path}");
+        let fail = |message: String| Err(SceneError::new("", None, &origin, message));
+        if path.is_empty() || path.split('.').any(str::is_empty) {
+            return fail("the path has an empty part; a path is like `step.size`".into());
+        }
+        // a mapping around the value: the parser wants one at the root
+        let wrapped = Self::parse(&format!("value: {value}"), "");
+        let Ok(Self { kind: Kind::Map(mut entries), .. }) = wrapped else {
+            return fail(format!("`{value}` is not a YAML value"));
+        };
+        let Some((_, mut node)) = entries.pop() else {
+            return fail(format!("`{value}` is not a YAML value"));
+        };
+        node.mark(&origin);
+        let parts: Vec<&str> = path.split('.').collect();
+        if self.set_parts(&parts, &node, &origin)? == 0 {
+            return fail("the path fits nothing in this scene; a `*` stands for every key".into());
+        }
+        Ok(())
+    }
+
+    /// Removes the value at a dotted path; false if there is none.
+    pub fn remove(&mut self, path: &str) -> bool {
+        match &mut self.kind {
+            Kind::Map(entries) => {
+                if let Some(i) = entries.iter().position(|(key, _)| key == path) {
+                    entries.remove(i);
+                    return true;
+                }
+                // keys may hold dots themselves
+                entries.iter_mut().any(|(key, child)| {
+                    let rest = path.strip_prefix(key.as_str()).and_then(|r| r.strip_prefix('.'));
+                    rest.is_some_and(|rest| child.remove(rest))
+                })
+            }
+            Kind::List(items) => {
+                let (index, rest) = path.split_once('.').unwrap_or((path, ""));
+                let Some(i) = index.parse().ok().filter(|i| *i < items.len()) else { return false };
+                if rest.is_empty() {
+                    items.remove(i);
+                    return true;
+                }
+                items[i].remove(rest)
+            }
+            Kind::Scalar(_) => false,
+        }
+    }
+
+    /// Number of values replaced or made.
+    fn set_parts(
+        &mut self,
+        parts: &[&str],
+        value: &Self,
+        origin: &str,
+    ) -> Result<usize, SceneError> {
+        let [first, ..] = parts else {
+            *self = value.clone();
+            return Ok(1);
+        };
+        // another scan in place of a cloud's file: what is said of the cloud still holds
+        if let (["cloud"], Kind::Map(entries), Kind::Scalar(_)) = (parts, &self.kind, &value.kind)
+            && entries.iter().any(|(key, child)| key == "cloud" && child.has("file"))
+        {
+            return self.set_parts(&["cloud", "file"], value, origin);
+        }
+        match &mut self.kind {
+            Kind::Map(entries) => {
+                if *first == "*" {
+                    let mut n = 0;
+                    for (_, child) in entries.iter_mut() {
+                        // a deep path concerns only the children that have its next key
+                        let concerned = parts.len() <= 2 || child.has(parts[1]);
+                        if concerned {
+                            n += child.set_parts(&parts[1..], value, origin)?;
+                        }
+                    }
+                    return Ok(n);
+                }
+                // keys may hold dots themselves: the longest one that fits wins
+                for n in (1..=parts.len()).rev() {
+                    let key = parts[..n].join(".");
+                    if let Some((_, child)) = entries.iter_mut().find(|(k, _)| *k == key) {
+                        return child.set_parts(&parts[n..], value, origin);
+                    }
+                }
+                let mut child =
+                    Self { kind: Kind::Map(Vec::new()), line: 0, set_by: Some(origin.into()) };
+                let n = child.set_parts(&parts[1..], value, origin)?;
+                entries.push(((*first).to_owned(), child));
+                Ok(n)
+            }
+            Kind::List(items) => {
+                let n = items.len();
+                let child = first.parse::<usize>().ok().and_then(|i| items.get_mut(i));
+                match child {
+                    Some(child) => child.set_parts(&parts[1..], value, origin),
+                    None => Err(SceneError::new(
+                        "",
+                        None,
+                        origin,
+                        format!("`{first}` is no index of a list of {n}; count from 0"),
+                    )),
+                }
+            }
+            Kind::Scalar(text) => Err(SceneError::new(
+                "",
+                None,
+                origin,
+                format!("the path goes on after the value `{text}`; leave out `.{first}`"),
+            )),
+        }
+    }
+
+    fn has(&self, key: &str) -> bool {
+        key == "*"
+            || matches!(&self.kind, Kind::Map(entries) if entries.iter().any(|(k, _)| k == key))
+    }
+
+    fn mark(&mut self, origin: &str) {
+        self.set_by = Some(origin.to_owned());
+        match &mut self.kind {
+            Kind::Scalar(_) => {}
+            Kind::List(items) => items.iter_mut().for_each(|n| n.mark(origin)),
+            Kind::Map(entries) => entries.iter_mut().for_each(|(_, n)| n.mark(origin)),
+        }
+    }
+
+    /// The reader's place at the root.
+    pub fn at<'a>(&'a self, file: &'a str) -> At<'a> {
+        At { node: self, file, key: String::new(), context: () }
+    }
+}
+
+impl<'a, C: Context> At<'a, C> {
+    /// This place, read in another context.
+    pub fn within<D>(&self, context: D) -> At<'a, D> {
+        At { node: self.node, file: self.file, key: self.key.clone(), context }
+    }
+
+    /// What numbers may be here.
+    pub fn context(&self) -> &C {
+        &self.context
+    }
+
+    /// A complaint about this node.
+    pub fn error(&self, message: impl Into<String>) -> SceneError {
+        let mut message = message.into();
+        if let Some(label) = self.context.label() {
+            message = format!("{message} (in `{label}`)");
+        }
+        match &self.node.set_by {
+            Some(origin) => SceneError::new("", None, origin, message),
+            // a scene that is no file has keys only
+            None if self.file.is_empty() => SceneError::new("", None, &self.key, message),
+            None => SceneError::new(self.file, Some(self.node.line), &self.key, message),
+        }
+    }
+
+    /// `file:line` or the `--set` option, for warnings.
+    pub fn place(&self) -> String {
+        match &self.node.set_by {
+            Some(origin) => origin.clone(),
+            None => format!("{}:{}", self.file, self.node.line),
+        }
+    }
+
+    /// True if a `--set` made this mapping on the way to something inside it.
+    pub fn is_implied(&self) -> bool {
+        self.node.set_by.is_some() && self.node.line == 0
+    }
+
+    /// What stands here, in a few words, for messages.
+    pub fn seen(&self) -> String {
+        match &self.node.kind {
+            Kind::Scalar(text) if text.is_empty() => "nothing".into(),
+            Kind::Scalar(text) => format!("`{text}`"),
+            Kind::List(items) => format!("a list of {}", items.len()),
+            Kind::Map(_) => "a mapping".into(),
+        }
+    }
+
+    fn child(&self, key: &str, node: &'a Node) -> Self {
+        let full = if self.key.is_empty() { key.to_owned() } else { format!("{}.{key}", self.key) };
+        Self { node, file: self.file, key: full, context: self.context.clone() }
+    }
+
+    /// True if this is a mapping.
+    pub fn is_map(&self) -> bool {
+        matches!(self.node.kind, Kind::Map(_))
+    }
+
+    /// True if this is a list.
+    pub fn is_list(&self) -> bool {
+        matches!(self.node.kind, Kind::List(_))
+    }
+
+    /// The entries of a mapping, in file order; keys are free.
+    pub fn entries(&self) -> Result<Vec<(&'a str, Self)>, SceneError> {
+        let Kind::Map(entries) = &self.node.kind else {
+            return Err(self.error(format!("{} was seen; give a mapping of names", self.seen())));
+        };
+        Ok(entries.iter().map(|(k, n)| (k.as_str(), self.child(k, n))).collect())
+    }
+
+    /// What stands under this key, if this is a mapping that has it.
+    pub fn entry(&self, key: &str) -> Option<Self> {
+        let Kind::Map(entries) = &self.node.kind else { return None };
+        entries.iter().find(|(k, _)| k == key).map(|(k, n)| self.child(k, n))
+    }
+
+    /// A mapping that may hold these keys only.
+    pub fn map(&self, valid: &[&str]) -> Result<Map<'a, C>, SceneError> {
+        let entries = self.entries().map_err(|_| {
+            self.error(format!("{} was seen; give a mapping with {}", self.seen(), list(valid)))
+        })?;
+        for (key, at) in &entries {
+            if !valid.contains(key) {
+                return Err(at.error(unknown("key", key, valid)));
+            }
+        }
+        Ok(Map { at: self.clone(), entries })
+    }
+
+    /// The items of a list.
+    pub fn list(&self) -> Result<Vec<Self>, SceneError> {
+        let Kind::List(items) = &self.node.kind else {
+            return Err(self.error(format!("{} was seen; give a list", self.seen())));
+        };
+        Ok(items.iter().enumerate().map(|(i, n)| self.child(&i.to_string(), n)).collect())
+    }
+
+    /// A whole number in a range.
+    pub fn whole(&self, least: u64, most: u64) -> Result<u64, SceneError> {
+        let x = self.number("")?;
+        if x.fract() == 0.0 && (least as f64..=most as f64).contains(&x) {
+            return Ok(x as u64);
+        }
+        Err(self.error(format!("{x} was seen; give a whole number from {least} to {most}")))
+    }
+
+    /// A text.
+    pub fn text(&self) -> Result<&'a str, SceneError> {
+        match &self.node.kind {
+            Kind::Scalar(text) if !text.is_empty() => Ok(text),
+            _ => Err(self.error(format!("{} was seen; give a text", self.seen()))),
+        }
+    }
+
+    /// The file that a text names: relative to `dir`; if a `--set` gave it, to the current folder or,
+    /// where that has no such file, to `dir`.
+    pub fn path(&self, dir: &Path) -> Result<PathBuf, SceneError> {
+        let path = Path::new(self.text()?);
+        let here = self.node.set_by.is_some() && crate::files::is_file(path);
+        Ok(if here { path.to_owned() } else { dir.join(path) })
+    }
+
+    /// True if this is a number, or YAML's word for what is none.
+    pub fn reads_as_number(&self) -> bool {
+        matches!(&self.node.kind, Kind::Scalar(text) if text.parse::<f64>().is_ok() || is_yaml_nan_or_infinity(text))
+    }
+
+    /// A number in words: with the expression that it came from, if it did.
+    fn shown(&self, x: f64) -> String {
+        match &self.node.kind {
+            Kind::Scalar(text) if text.parse::<f64>().is_err() => format!("`{text}` = {x}"),
+            _ => x.to_string(),
+        }
+    }
+
+    /// A finite number; `unit` is named in the complaint.
+    pub fn number(&self, unit: &str) -> Result<f64, SceneError> {
+        let give = if unit.is_empty() {
+            "a plain number".into()
+        } else {
+            format!("a plain number in {unit}")
+        };
+        let Kind::Scalar(text) = &self.node.kind else {
+            return Err(self.error(format!("{} was seen; give {give}", self.seen())));
+        };
+        let plain = text.parse::<f64>();
+        if plain.is_err() && !(text.is_empty() || is_yaml_nan_or_infinity(text)) {
+            match self.context.value(text, &self.key) {
+                None => {}
+                Some(Ok(x)) if x.is_finite() => return Ok(x),
+                Some(Ok(x)) => {
+                    return Err(self.error(format!("`{text}` = {x} was seen; it must be finite")));
+                }
+                Some(Err(why)) => {
+                    return Err(self.error(format!("{why}; give {give}, or an expression")));
+                }
+            }
+        }
+        match plain {
+            Ok(x) if x.is_finite() => Ok(x),
+            Ok(_) => Err(self.error(format!("{text} was seen; give {give}, finite"))),
+            // YAML's own words for what is no number
+            Err(_) if is_yaml_nan_or_infinity(text) => {
+                Err(self.error(format!("{text} was seen; give {give}, finite")))
+            }
+            Err(_) if text.starts_with(|c: char| c.is_ascii_digit() || "+-.".contains(c)) => {
+                Err(self.error(format!(
+                    "`{text}` was seen; give {give}, without a unit: scenes are in SI"
+                )))
+            }
+            Err(_) => Err(self.error(format!("{} was seen; give {give}", self.seen()))),
+        }
+    }
+
+    /// A number > 0.
+    pub fn positive(&self, unit: &str) -> Result<f64, SceneError> {
+        let x = self.number(unit)?;
+        if x > 0.0 {
+            Ok(x)
+        } else {
+            let rule = format!("{} was seen; it must be > 0 {unit}", self.shown(x));
+            Err(self.error(rule.trim_end()))
+        }
+    }
+
+    /// A number ≥ 0.
+    pub fn non_negative(&self, unit: &str) -> Result<f64, SceneError> {
+        let x = self.number(unit)?;
+        if x >= 0.0 {
+            Ok(x)
+        } else {
+            let rule = format!("{} was seen; it must be ≥ 0 {unit}", self.shown(x));
+            Err(self.error(rule.trim_end()))
+        }
+    }
+
+    /// A list of numbers of any length.
+    pub fn numbers(&self, unit: &str) -> Result<Vec<f64>, SceneError> {
+        self.list()?.iter().map(|item| item.number(unit)).collect()
+    }
+
+    /// A list of exactly `N` numbers.
+    pub fn array<const N: usize>(&self, unit: &str) -> Result<[f64; N], SceneError> {
+        let wanted = format!("give {N} numbers in {unit}, as in [{}]", vec!["1"; N].join(", "));
+        if !self.is_list() {
+            return Err(self.error(format!("{} was seen; {wanted}", self.seen())));
+        }
+        let values = self.numbers(unit)?;
+        let n = values.len();
+        values.try_into().map_err(|_| self.error(format!("{n} numbers were seen; {wanted}")))
+    }
+
+    /// `true` or `false`.
+    pub fn boolean(&self) -> Result<bool, SceneError> {
+        match self.text() {
+            Ok("true") => Ok(true),
+            Ok("false") => Ok(false),
+            _ => Err(self.error(format!("{} was seen; give true or false", self.seen()))),
+        }
+    }
+
+    /// One of these words.
+    pub fn word<T: Copy>(&self, choices: &[(&str, T)]) -> Result<T, SceneError> {
+        let names: Vec<&str> = choices.iter().map(|(name, _)| *name).collect();
+        let text = self
+            .text()
+            .map_err(|_| self.error(format!("{} was seen; give {}", self.seen(), list(&names))))?;
+        match choices.iter().find(|(name, _)| *name == text) {
+            Some((_, value)) => Ok(*value),
+            None => Err(self.error(unknown("value", text, &names))),
+        }
+    }
+}
+
+/// A mapping whose keys are known to be valid.
+#[derive(Clone, Debug)]
+pub struct Map<'a, C = ()> {
+    at: At<'a, C>,
+    entries: Vec<(&'a str, At<'a, C>)>,
+}
+
+impl<'a, C: Context> Map<'a, C> {
+    /// The value of a key, if given.
+    pub fn get(&self, key: &str) -> Option<&At<'a, C>> {
+        self.entries.iter().find(|(k, _)| *k == key).map(|(_, at)| at)
+    }
+
+    /// The value of a key that must be given.
+    pub fn need(&self, key: &str) -> Result<&At<'a, C>, SceneError> {
+        self.get(key).ok_or_else(|| self.at.error(format!("`{key}` is missing; it must be given")))
+    }
+
+    /// Keys that were given.
+    pub fn keys(&self) -> impl Iterator<Item = &'a str> + '_ {
+        self.entries.iter().map(|(k, _)| *k)
+    }
+
+    /// A complaint about the mapping as a whole.
+    pub fn error(&self, message: impl Into<String>) -> SceneError {
+        self.at.error(message)
+    }
+}
+
+fn is_yaml_nan_or_infinity(text: &str) -> bool {
+    let word = text.trim_start_matches(['+', '-']).to_ascii_lowercase();
+    matches!(word.as_str(), ".nan" | ".inf")
+}

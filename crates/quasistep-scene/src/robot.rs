@@ -1,0 +1,341 @@
+//! What the file of a robot or scene describes as part of a scene, whatever its format.
+
+use crate::assembly::{Assembly, Defaults, NewBody};
+use crate::collision_mesh::Shapings;
+use crate::collisions::{Instance, SelfCollision};
+use crate::document::{At, Map, is_later_replica};
+use crate::drawn_mesh::{Looks, Notes};
+use crate::friction::{self, Given};
+use crate::joints::{Settings, chain, coordinates_of, fit_start, joint_pose, start};
+use crate::mass::MASSLESS;
+use crate::rules::Rules;
+use crate::shapes::{Piece, Weight, drawn, pose};
+use crate::start_velocity::StartVelocity;
+use quasistep_formats::description::{Description, Geometry, Link};
+use quasistep_formats::{Format, Options, Places, SceneError};
+use quasistep_geometry::{Polytope, Shape};
+use quasistep_math::Pose;
+use quasistep_model::{BodyInertia, JointKind, Mimic};
+use quasistep_record::{DrawnGeometry, DrawnShape, ShapeRole};
+use std::collections::BTreeMap;
+use std::ops::Range;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+/// Keys that a model has which is read from a robot's or scene's file, beside that of its format and those of every model.
+pub(crate) const KEYS: [&str; 9] = [
+    "srdf",
+    "packages",
+    "repair",
+    "self_collision",
+    "collision_mesh",
+    "pose",
+    "joint",
+    "start",
+    "start_velocity",
+];
+
+/// What a scene says around the file of a robot or scene.
+pub(crate) struct Entry<'e, 'a> {
+    /// Name of the model.
+    pub model: &'e str,
+    /// Where the file is named.
+    pub at: &'e At<'a>,
+    pub format: Format,
+    /// The model's mapping.
+    pub map: &'e Map<'a>,
+    /// Folder at which paths start.
+    pub dir: &'e Path,
+    /// The body on which it stands.
+    pub parent: usize,
+    pub rules: &'e Rules<'a>,
+    pub defaults: &'e Defaults,
+    pub self_collision: SelfCollision,
+}
+
+/// Adds what the file says is there.
+pub(crate) fn add(assembly: &mut Assembly, entry: &Entry<'_, '_>) -> Result<(), SceneError> {
+    let &Entry { model, at, map, dir, .. } = entry;
+    let mut options = Options::default();
+    if let Some(given) = map.get("packages") {
+        for (name, folder) in given.entries()? {
+            options.packages.insert(name.to_owned(), dir.join(folder.text()?));
+        }
+    }
+    options.refuse_repairs = match map.get("repair") {
+        None => false,
+        Some(at) => at.word(&[("nearest", false), ("error", true)])?,
+    };
+    let find = |at: &At<'_>| -> Result<PathBuf, SceneError> {
+        let places = Places { dir, packages: &options.packages };
+        places
+            .find(at.text()?)
+            .map_err(|why| at.error(format!("{why}; a relative path starts at the scene's folder")))
+    };
+    let mut robot = quasistep_formats::read(entry.format, &find(at)?, &options)?;
+    assembly.warnings.append(&mut robot.warnings);
+    if let Some(at) = map.get("srdf") {
+        let index: BTreeMap<&str, usize> =
+            robot.links.iter().enumerate().map(|(k, link)| (link.name.as_str(), k)).collect();
+        let link_of = |name: &str| index.get(name).copied();
+        let (pairs, warnings) = quasistep_formats::read_srdf(&find(at)?, &link_of)?;
+        robot.never_touch.extend(pairs);
+        assembly.warnings.extend(warnings);
+    }
+    let shapings = Shapings::read(map.get("collision_mesh"))?;
+    let has_mesh = |link: &&Link| {
+        link.collisions.iter().any(|part| matches!(part.geometry, Geometry::Mesh { .. }))
+    };
+    let with_mesh: Vec<&str> =
+        robot.links.iter().filter(has_mesh).map(|link| link.name.as_str()).collect();
+    if !is_later_replica(at) {
+        assembly.warnings.extend(shapings.unused(&with_mesh));
+    }
+    let order = &robot.tree.order;
+    let first = assembly.bodies.len();
+    let mut body_of_link = vec![0; robot.links.len()];
+    for (k, &link) in order.iter().enumerate() {
+        body_of_link[link] = first + k;
+    }
+    // the models of the file collide among themselves as the models of a scene do
+    let instances: Vec<usize> = (0..robot.groups.len().max(1))
+        .map(|k| match k {
+            0 => assembly.instances.len() - 1,
+            _ => {
+                let name = format!("{model}/{}", robot.groups[k]);
+                assembly.instances.push(Instance { name, self_collision: entry.self_collision });
+                assembly.instances.len() - 1
+            }
+        })
+        .collect();
+    let base = map.get("pose").map(pose).transpose()?.unwrap_or_default();
+    let mut notes = Notes::default();
+    // shapes of each link's collision parts
+    let mut geoms: Vec<Vec<Range<usize>>> = vec![Vec::new(); robot.links.len()];
+    for &link in order {
+        let new = match robot.tree.joint_of[link] {
+            None => standing(entry, &robot.links[link])?,
+            Some(k) => hanging(entry, &robot, k, &body_of_link, base)?,
+        };
+        let body = assembly.add_body(new)?;
+        assembly.instance_of[body] = instances[robot.links[link].group] as u32;
+        geoms[link] =
+            add_shapes(assembly, body, &robot.links[link], &shapings, entry.defaults, &mut notes)?;
+    }
+    for pair in &robot.pairs {
+        let [of_a, of_b] = pair.parts.map(|(link, part)| geoms[link][part].clone());
+        for a in of_a {
+            assembly.pairs.extend(of_b.clone().map(|b| friction::of_pair((a, b), &pair.friction)));
+        }
+    }
+    assembly.warnings.extend(notes.into_warnings());
+    assembly
+        .never_touch
+        .extend(robot.never_touch.iter().map(|pair| pair.map(|link| body_of_link[link])));
+    Ok(())
+}
+
+/// Inertia of a link; a frame has none.
+fn inertia(link: &Link) -> BodyInertia {
+    link.inertial.unwrap_or(MASSLESS)
+}
+
+/// A link that stands as the scene says.
+fn standing<'e, 'a>(entry: &Entry<'e, 'a>, link: &Link) -> Result<NewBody<'e, 'a>, SceneError> {
+    let &Entry { model, at, map, parent, rules, defaults, .. } = entry;
+    let links = map.get("joint").map(chain).transpose()?.unwrap_or_default();
+    let kind = match links.as_slice() {
+        [] => JointKind::Fixed,
+        [one] if one.name.is_none() => one.kind,
+        _ => return Err(at.error("a list of slides and hinges was seen as the joint of a robot's root; give `fixed`, `free`, `planar` or `ball`")),
+    };
+    // a pattern with a `*` means the robot's joints, not the one it stands on
+    let mut settings: Settings = rules.of(model, false);
+    if let Some(at) = map.get("start") {
+        settings.start.get_or_insert(start(at)?);
+    }
+    if let (Some(at), None) = (map.get("start_velocity"), &settings.start_velocity) {
+        settings.start_velocity = Some(StartVelocity::read(at)?);
+    }
+    let pose_at = map.get("pose");
+    let mut X_PF = pose_at.map(pose).transpose()?.unwrap_or_default();
+    if matches!(kind, JointKind::Free) {
+        if let (Some(_), Some(pose)) = (&settings.start, pose_at) {
+            return Err(pose.error(
+                "`pose` and `start` were seen on a free robot; both say where it starts: give one",
+            ));
+        }
+        settings.start.get_or_insert(coordinates_of(&X_PF));
+        X_PF = Pose::IDENTITY;
+    }
+    let name = format!("{model}/{}", link.name);
+    let gravity = defaults.gravity && !link.weightless;
+    let own = NewBody::new(name, model.to_owned(), parent, kind, at);
+    Ok(NewBody { X_PF, inertia: inertia(link), gravity, settings, ..own })
+}
+
+/// The child of joint `k`. `base`: pose of the whole in what it stands on.
+fn hanging<'e, 'a>(
+    entry: &Entry<'e, 'a>,
+    robot: &Description,
+    k: usize,
+    body_of_link: &[usize],
+    base: Pose,
+) -> Result<NewBody<'e, 'a>, SceneError> {
+    let &Entry { model, at, rules, defaults, .. } = entry;
+    let joint = &robot.joints[k];
+    let link = &robot.links[joint.child];
+    let mimic = joint.mimic.as_ref().map(|m| {
+        let leader = robot.joints.iter().find(|other| other.name == m.joint);
+        Mimic {
+            body: leader.map_or(0, |leader| body_of_link[leader.child]),
+            multiplier: m.multiplier,
+            offset: m.offset,
+        }
+    });
+    let mut settings = rules.of(&joint.name, mimic.is_none() && joint.kind.n_v() > 0);
+    if settings.start.is_none() {
+        settings.start.clone_from(&joint.start);
+    }
+    let (mut X_PF, parent) = match joint.parent {
+        Some(parent) => (joint.origin, body_of_link[parent]),
+        None => (base * joint.origin, entry.parent),
+    };
+    // coordinates of a free body are its pose in what it hangs on
+    if joint.kind == JointKind::Free && joint.parent.is_none() {
+        let start = settings.start.take();
+        let start = start.map(|q| fit_start(&q, &joint.kind, at)).transpose()?;
+        let X_FM = start.map_or(Pose::IDENTITY, |q| joint_pose(&joint.kind, &q));
+        settings.start = Some(coordinates_of(&(X_PF * X_FM)));
+        X_PF = Pose::IDENTITY;
+    }
+    let own = NewBody::new(
+        format!("{model}/{}", link.name),
+        format!("{model}.{}", joint.name),
+        parent,
+        joint.kind,
+        rules.place(&joint.name).unwrap_or(at),
+    );
+    Ok(NewBody {
+        X_PF,
+        inertia: inertia(link),
+        limits: joint.limits,
+        mimic,
+        gravity: defaults.gravity && !link.weightless,
+        effort: joint.effort,
+        resistance: Some([joint.damping, joint.friction]),
+        drive: joint.drive,
+        settings,
+        ..own
+    })
+}
+
+/// Adds the shapes of a link; which of the scene's are those of each collision part.
+fn add_shapes(
+    assembly: &mut Assembly,
+    body: usize,
+    link: &Link,
+    shapings: &Shapings<'_>,
+    defaults: &Defaults,
+    notes: &mut Notes,
+) -> Result<Vec<Range<usize>>, SceneError> {
+    let grey = [0.7, 0.7, 0.72, 1.0];
+    let mut has_visual = false;
+    let visuals = if assembly.looks { link.visuals.as_slice() } else { &[] };
+    for (k, visual) in visuals.iter().enumerate() {
+        let name = format!("{}/visual{k}", assembly.bodies[body]);
+        let color = visual.color.or(defaults.color).unwrap_or(grey);
+        match &visual.geometry {
+            Geometry::Mesh { path, scale } => {
+                match Looks::read(path, *scale, &mut assembly.textures) {
+                    Ok(looks) => {
+                        notes.add(path, &looks.notes);
+                        let shape = DrawnShape {
+                            body,
+                            name,
+                            X_BG: visual.origin,
+                            geometry: DrawnGeometry::HalfSpace,
+                            color,
+                            paint: None,
+                            role: ShapeRole::Visual,
+                        };
+                        assembly.drawing.extend(looks.shapes(&shape));
+                    }
+                    Err(error) => {
+                        assembly.warnings.push(format!("{error}; this visual is not drawn"));
+                        continue;
+                    }
+                }
+            }
+            other => {
+                let Some(shape) = primitive(other) else { continue };
+                let geometry = drawn(&shape);
+                assembly.draw(body, &name, visual.origin, geometry, color, ShapeRole::Visual);
+            }
+        }
+        has_visual = true;
+    }
+    let mut pieces = Vec::new();
+    let mut parts = Vec::new();
+    for collision in &link.collisions {
+        let shapes = match &collision.geometry {
+            Geometry::Mesh { path, scale } => {
+                let shaping = shapings.of(&link.name);
+                let file = path.display().to_string();
+                let at_file = |e: SceneError| {
+                    if e.file.is_empty() { SceneError::new(&file, None, "", e.message) } else { e }
+                };
+                let convex = shaping.convex(path, *scale, false, &at_file)?;
+                if !shaping.is_plain() {
+                    let (body, words) = (&assembly.bodies[body], convex.words(&shaping));
+                    assembly.notes.push(format!("{body}: {file} is {words}"));
+                }
+                convex.shapes().collect()
+            }
+            Geometry::Points(points) => {
+                let hull = Polytope::from_points(points).map_err(|e| {
+                    let name = &assembly.bodies[body];
+                    SceneError::new("", None, name, format!("the hull of its points: {e}"))
+                })?;
+                vec![Shape::Polytope(Arc::new(hull))]
+            }
+            other => primitive(other).into_iter().collect::<Vec<Shape>>(),
+        };
+        let first = assembly.geoms.len() + pieces.len();
+        parts.push(first..first + shapes.len());
+        if let Some(masks) = collision.masks {
+            assembly.masks.extend((first..first + shapes.len()).map(|geom| (geom, masks)));
+        }
+        pieces.extend(shapes.into_iter().map(|shape| Piece {
+            cloud: None,
+            name: collision.name.clone(),
+            drawn: drawn(&shape),
+            shape,
+            X_BG: collision.origin,
+            friction: Given::of_file(&collision.friction),
+            color: collision.color,
+            collides: true,
+            visible: !has_visual,
+            weight: Weight::OfShape,
+        }));
+    }
+    assembly.add_pieces(body, pieces, defaults, false);
+    Ok(parts)
+}
+
+/// A shape that needs no file.
+fn primitive(geometry: &Geometry) -> Option<Shape> {
+    Some(match geometry {
+        Geometry::Box { half } => Shape::Box { half: *half },
+        Geometry::Sphere { radius } => Shape::Sphere { radius: *radius },
+        Geometry::Cylinder { radius, half_length } => {
+            Shape::Cylinder { radius: *radius, half_length: *half_length }
+        }
+        Geometry::Capsule { radius, half_length } => {
+            Shape::Capsule { radius: *radius, half_length: *half_length }
+        }
+        Geometry::HalfSpace => Shape::HalfSpace,
+        // the reader of shapes has made hulls of these
+        Geometry::Mesh { .. } | Geometry::Points(_) | Geometry::Ellipsoid { .. } => return None,
+    })
+}
