@@ -116,6 +116,7 @@ def test_wrong_words_of_parameters_are_named():
     [
         {"cone": "round", "inertia": "mass", "integration": "midpoint", "gravity": [0, 1, 2.5]},
         {"cone": 6, "prescribed_rate": "derivative", "size": 1e-7, "contact_margin": 0},
+        {"inertia": "mass", "passive_mass_scale": 5, "tangents": "normal", "max_overlap": np.inf},
     ],
 )
 def test_words_of_parameters_go_both_ways(words):

@@ -40,10 +40,12 @@ pub fn summary(scene: &Scene, tally: &Tally, seconds: &Seconds, stopped: Option<
             "inertia": word("inertia"),
             "integration": word("integration"),
             "accuracy": params.accuracy,
-            "contact_margin_m": params.contact_margin,
-            "max_overlap_m": params.max_overlap,
+            "passive_mass_scale": params.passive_mass_scale,
+            "tangents": word("tangents"),
+            "contact_margin_m": bound(params.contact_margin),
+            "max_overlap_m": bound(params.max_overlap),
             "substeps": word("substeps"),
-            "max_recovery_speed_m_per_s": params.max_recovery_speed,
+            "max_recovery_speed_m_per_s": bound(params.max_recovery_speed),
             "gravity_m_per_s2": params.gravity,
             "slip_speed_threshold_m_per_s": SLIP_SPEED_THRESHOLD,
         },
@@ -68,7 +70,7 @@ pub fn summary(scene: &Scene, tally: &Tally, seconds: &Seconds, stopped: Option<
             "force_balance_N": worst.force_balance,
             "torque_balance_Nm": worst.torque_balance,
             "linearised_penetration_m": worst.penetration,
-            "true_distance_m": worst.true_distance,
+            "true_distance_m": bound(worst.true_distance),
             "cone_violation_N": worst.cone_violation,
             "complementarity_J": worst.complementarity,
         },
@@ -97,6 +99,11 @@ pub fn summary(scene: &Scene, tally: &Tally, seconds: &Seconds, stopped: Option<
         })),
         "effort_limited_steps": tally.saturated_steps(),
     })
+}
+
+/// A number, or the word `inf`: JSON has no number without bound.
+fn bound(x: f64) -> Value {
+    if x == f64::INFINITY { json!("inf") } else { json!(x) }
 }
 
 fn cloud(c: &CloudReport) -> Value {

@@ -304,7 +304,11 @@ impl<'a> ClosedLoop<'a> {
     }
 
     fn view(&self, q: &[f64]) -> Result<View, LoopError> {
-        let at = self.system.linearise(q, self.params.gravity, self.task.margin)?;
+        let mut at = self.system.linearise(q, self.params.gravity, self.task.margin)?;
+        if matches!(self.task.dynamics, Dynamics::QuasiDynamic { .. }) {
+            let params = StepParams { time_step: self.task.time_step, ..self.params.clone() };
+            self.system.scale_passive_mass(&params, &mut at.mass);
+        }
         Ok(View { at, q: q.to_vec() })
     }
 

@@ -467,6 +467,27 @@ impl<'a, C: Context> At<'a, C> {
         }
     }
 
+    /// A number ≥ 0, or `.inf` for one without bound.
+    pub fn up_to_infinity(&self, unit: &str) -> Result<f64, SceneError> {
+        // the words of YAML and of JSON as Python writes it
+        let infinite = |text: &str| {
+            let word = text.trim_start_matches('+').to_ascii_lowercase();
+            matches!(word.as_str(), ".inf" | "inf" | "infinity")
+        };
+        match self.text() {
+            Ok(text) if infinite(text) => Ok(f64::INFINITY),
+            _ => self.non_negative(unit),
+        }
+    }
+
+    /// A number > 0, or `.inf` for one without bound.
+    pub fn positive_up_to_infinity(&self, unit: &str) -> Result<f64, SceneError> {
+        match self.up_to_infinity(unit)? {
+            f64::INFINITY => Ok(f64::INFINITY),
+            _ => self.positive(unit),
+        }
+    }
+
     /// A list of numbers of any length.
     pub fn numbers(&self, unit: &str) -> Result<Vec<f64>, SceneError> {
         self.list()?.iter().map(|item| item.number(unit)).collect()

@@ -14,8 +14,9 @@ use quasistep_scene::{read_step_words, step_words};
 /// ----------
 /// **words
 ///     ``size`` (s), ``formulation``, ``cone`` (an even number of edges, or ``"round"``),
-///     ``inertia`` (``"none"`` or ``"mass"``), ``contact_margin`` (m), ``max_recovery_speed`` (m/s),
-///     ``prescribed_rate``, ``integration``, ``accuracy`` (0 to 1e-7), ``gravity`` (m/s², shape (3,)).
+///     ``inertia`` (``"none"`` or ``"mass"``), ``passive_mass_scale`` (a pure number, or ``"none"``),
+///     ``tangents`` (``"motion"`` or ``"normal"``), ``contact_margin`` (m), ``max_overlap`` (m) and
+///     ``max_recovery_speed`` (m/s), these three up to ``float("inf")``, ``prescribed_rate``, ``integration``, ``accuracy`` (0 to 1e-7), ``gravity`` (m/s², shape (3,)).
 ///
 /// Raises
 /// ------
@@ -72,6 +73,10 @@ impl StepParams {
         let loads = py.import("json")?.getattr("loads")?;
         for (key, word) in step_words(&self.inner) {
             // numbers and lists are JSON; words are not
+            if word == ".inf" {
+                values.set_item(key, f64::INFINITY)?;
+                continue;
+            }
             match loads.call1((&word,)) {
                 Ok(value) => values.set_item(key, value)?,
                 Err(_) => values.set_item(key, word)?,

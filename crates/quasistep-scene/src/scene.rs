@@ -14,7 +14,7 @@ use crate::names::body_index;
 use crate::source::SceneSource;
 use quasistep::{
     Certificate, Cone, Fallback, Formulation, Inertia, Integration, PrescribedRate, Role, State,
-    StepInput, StepParams, Substeps, System, SystemDef, Wrench,
+    StepInput, StepParams, Substeps, System, SystemDef, TangentAxes, Wrench,
 };
 use quasistep_formats::SceneError;
 use quasistep_math::Vec3;
@@ -77,7 +77,7 @@ const KEYS: [&str; 12] = [
     "mpc",
     "facts",
 ];
-const STEP_KEYS: [&str; 15] = [
+const STEP_KEYS: [&str; 17] = [
     "size",
     "duration",
     "formulation",
@@ -85,6 +85,8 @@ const STEP_KEYS: [&str; 15] = [
     "fallback_stiffness",
     "cone",
     "inertia",
+    "passive_mass_scale",
+    "tangents",
     "contact_margin",
     "max_overlap",
     "substeps",
@@ -353,14 +355,18 @@ pub(crate) fn read_step(
     };
     positive("size", "s", &mut params.time_step)?;
     positive("duration", "s", &mut duration)?;
-    positive("max_overlap", "m", &mut params.max_overlap)?;
+    if let Some(at) = map.get("max_overlap") {
+        params.max_overlap = at.positive_up_to_infinity("m")?;
+    }
     if let Some(at) = map.get("substeps") {
         params.substeps = at.word(&[("auto", Substeps::Auto), ("never", Substeps::Never)])?;
     }
-    positive("max_recovery_speed", "m/s", &mut params.max_recovery_speed)?;
+    if let Some(at) = map.get("max_recovery_speed") {
+        params.max_recovery_speed = at.positive_up_to_infinity("m/s")?;
+    }
     positive("fallback_stiffness", "N/m or N·m/rad", &mut params.fallback_stiffness)?;
     if let Some(at) = map.get("contact_margin") {
-        params.contact_margin = at.non_negative("m")?;
+        params.contact_margin = at.up_to_infinity("m")?;
     }
     if let Some(at) = map.get("accuracy") {
         params.accuracy = at.non_negative("")?;
@@ -371,6 +377,13 @@ pub(crate) fn read_step(
     }
     if let Some(at) = map.get("inertia") {
         params.inertia = at.word(&[("none", Inertia::None), ("mass", Inertia::Mass)])?;
+    }
+    if let Some(at) = map.get("passive_mass_scale") {
+        params.passive_mass_scale = read_mass_scale(at, params.inertia)?;
+    }
+    if let Some(at) = map.get("tangents") {
+        params.tangents =
+            at.word(&[("motion", TangentAxes::Motion), ("normal", TangentAxes::Normal)])?;
     }
     if let Some(at) = map.get("prescribed_rate") {
         params.prescribed_rate = at.word(&[
@@ -415,6 +428,18 @@ pub(crate) fn read_step(
         ])?;
     }
     Ok((params, duration))
+}
+
+fn read_mass_scale(at: &At<'_>, inertia: Inertia) -> Result<Option<f64>, SceneError> {
+    if at.text() == Ok("none") {
+        return Ok(None);
+    }
+    let scale = at.positive("")?;
+    if inertia == Inertia::None {
+        let rule = "it scales the mass of passive bodies, which needs `inertia: mass`";
+        return Err(at.error(format!("{scale} was seen; {rule}")));
+    }
+    Ok(Some(scale))
 }
 
 fn read_cone(at: &At<'_>) -> Result<Cone, SceneError> {

@@ -3,7 +3,7 @@
 
 use crate::document::{Node, Numbers};
 use crate::scene::read_step;
-use quasistep::{Inertia, Integration, PrescribedRate, StepParams, Substeps};
+use quasistep::{Inertia, Integration, PrescribedRate, StepParams, Substeps, TangentAxes};
 use quasistep_formats::SceneError;
 use std::fmt::Write as _;
 
@@ -19,6 +19,8 @@ pub fn step_words(params: &StepParams) -> Vec<(&'static str, String)> {
         gravity,
         formulation,
         inertia,
+        passive_mass_scale,
+        tangents,
         prescribed_rate,
         integration,
         fallback,
@@ -38,6 +40,10 @@ pub fn step_words(params: &StepParams) -> Vec<(&'static str, String)> {
         Integration::Euler => "euler",
         Integration::Midpoint => "midpoint",
     };
+    let tangents = match tangents {
+        TangentAxes::Motion => "motion",
+        TangentAxes::Normal => "normal",
+    };
     let substeps = match substeps {
         Substeps::Auto => "auto",
         Substeps::Never => "never",
@@ -47,10 +53,12 @@ pub fn step_words(params: &StepParams) -> Vec<(&'static str, String)> {
         ("formulation", formulation.name().into()),
         ("cone", formulation.cone().to_string()),
         ("inertia", inertia.into()),
-        ("contact_margin", contact_margin.to_string()),
-        ("max_overlap", max_overlap.to_string()),
+        ("passive_mass_scale", passive_mass_scale.map_or("none".into(), |s| s.to_string())),
+        ("tangents", tangents.into()),
+        ("contact_margin", number(*contact_margin)),
+        ("max_overlap", number(*max_overlap)),
         ("substeps", substeps.into()),
-        ("max_recovery_speed", max_recovery_speed.to_string()),
+        ("max_recovery_speed", number(*max_recovery_speed)),
         ("prescribed_rate", rate.into()),
         ("integration", integration.into()),
         ("fallback", fallback.name().into()),
@@ -59,6 +67,11 @@ pub fn step_words(params: &StepParams) -> Vec<(&'static str, String)> {
         ("uniqueness", uniqueness.to_string()),
         ("gravity", format!("{gravity:?}")),
     ]
+}
+
+/// A number as YAML has it.
+fn number(x: f64) -> String {
+    if x == f64::INFINITY { ".inf".into() } else { x.to_string() }
 }
 
 /// `base` with some of its words replaced.

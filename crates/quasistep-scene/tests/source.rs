@@ -3,6 +3,7 @@
 
 use quasistep::{
     Cone, Fallback, Formulation, Inertia, Integration, PrescribedRate, StepParams, Substeps,
+    TangentAxes,
 };
 use quasistep_scene::{Scene, read_step_words, step_words};
 use std::path::{Path, PathBuf};
@@ -91,6 +92,8 @@ fn step_words_go_both_ways() {
         gravity: [0.0, -1.5e-3, 9.81],
         formulation: Formulation::Anitescu { cone: Cone::Round },
         inertia: Inertia::Mass,
+        passive_mass_scale: Some(2.5),
+        tangents: TangentAxes::Normal,
         prescribed_rate: PrescribedRate::Derivative,
         integration: Integration::Midpoint,
         fallback: Fallback::Proximal,
@@ -101,6 +104,9 @@ fn step_words_go_both_ways() {
     let coulomb = StepParams {
         formulation: Formulation::Coulomb { cone: Cone::Box },
         fallback: Fallback::Impedance,
+        contact_margin: f64::INFINITY,
+        max_overlap: f64::INFINITY,
+        max_recovery_speed: f64::INFINITY,
         ..StepParams::default()
     };
     for params in [StepParams::default(), round, coulomb] {
@@ -113,6 +119,13 @@ fn step_words_go_both_ways() {
     let read = |key: &str, word: &str| read_step_words(&base, &[(key.into(), word.into())]);
     assert_eq!(read("cone", "8").unwrap().formulation.cone(), Cone::Pyramid(8));
     assert!(read("cone", "7").unwrap_err().message.contains("even number of edges"));
+    for word in [".inf", "+.Inf", "Infinity"] {
+        assert_eq!(read("contact_margin", word).unwrap().contact_margin, f64::INFINITY);
+    }
+    assert!(read("contact_margin", "-.inf").unwrap_err().message.contains("finite"));
+    assert!(read("size", ".inf").unwrap_err().message.contains("finite"));
+    let without_mass = read("passive_mass_scale", "5").unwrap_err();
+    assert!(without_mass.message.contains("needs `inertia: mass`"), "{without_mass}");
     assert_eq!(read("duration", "7").unwrap_err().key, "step.duration");
     assert!(read("sise", "7").unwrap_err().message.contains("did you mean `size`"));
     assert!(read("gravity", "down").unwrap_err().message.contains("give 3 numbers"));

@@ -22,6 +22,7 @@ use crate::area::{Area, Centre};
 use crate::certificate::Certificate;
 use crate::formulation::Cone;
 use crate::friction::Friction;
+use crate::params::TangentAxes;
 use crate::report::{ContactMode, ContactReport, StepReport};
 use crate::scan::{NearPoint, Scan};
 use crate::system::System;
@@ -55,6 +56,8 @@ pub(crate) struct ContactRow {
     pub near: NearPoint,
     pub t1: Vec3,
     pub t2: Vec3,
+    /// The world axis that `t1` is normal to, of tangents that follow from the normal alone.
+    pub fixed_by: Option<Vec3>,
     pub tangents: Tangents,
     pub friction: Friction,
     /// How the contact can turn, if it resists that.
@@ -150,7 +153,7 @@ impl ContactRows {
     }
 
     /// Rebuilds all rows from the near points of `scan`. Only round cones have the law of an area: pyramids rub on its points.
-    pub fn update(&mut self, system: &System, scan: &Scan, cone: Cone) {
+    pub fn update(&mut self, system: &System, scan: &Scan, cone: Cone, axes: TangentAxes) {
         self.rows.clear();
         self.areas.clear();
         self.dofs.clear();
@@ -167,13 +170,15 @@ impl ContactRows {
                 && pair.len() > 1
                 && pair.iter().all(is_flat);
             let first = self.rows.len();
-            self.push_pair(system, scan, pair, friction, is_area);
+            let edges = if axes == TangentAxes::Normal { cone.edges() } else { None };
+            self.push_pair(system, scan, pair, friction, is_area, edges);
             if is_area {
                 self.press_evenly(first);
             }
         }
     }
 
+    /// With `edges` of pyramids whose directions follow from the normal alone.
     fn push_pair(
         &mut self,
         system: &System,
@@ -181,6 +186,7 @@ impl ContactRows {
         pair: &[NearPoint],
         friction: Friction,
         is_area: bool,
+        edges: Option<u32>,
     ) {
         for near in pair {
             let first = self.dofs.len();
@@ -188,7 +194,8 @@ impl ContactRows {
             let n = if is_area { pair[0].point.n_AB_W } else { near.point.n_AB_W };
             let a = system.geoms[near.geom_a as usize].body;
             let b = system.geoms[near.geom_b as usize].body;
-            let mut t1 = n.any_orthogonal();
+            let fixed_by = edges.map(|edges| axis_for(n, edges));
+            let mut t1 = fixed_by.map_or_else(|| n.any_orthogonal(), |a| unit_across(a, n));
             let mut t2 = n.cross(t1);
             let basis = Basis {
                 axes: [n, t1, t2],
@@ -203,7 +210,7 @@ impl ContactRows {
             let turning = basis.turns_from.map(|from| {
                 let (mut r1, mut r2) = (t1, t2);
                 let turns = &mut self.turns[from..];
-                let rolls = align_tangents(turns, &mut r1, &mut r2);
+                let rolls = align_tangents(turns, &mut r1, &mut r2, fixed_by.is_some());
                 let size = |k: usize| turns.iter().map(|w| w[k] * w[k]).sum::<f64>();
                 let spins = size(0) > PLANAR_TOLERANCE * (size(1) + size(2));
                 Turning { spins, rolls, r1, r2, first: from as u32 }
@@ -212,12 +219,14 @@ impl ContactRows {
                 // which way it moves hangs on its centre
                 Tangents::Plane
             } else {
-                align_tangents(&mut self.columns[first..], &mut t1, &mut t2)
+                let columns = &mut self.columns[first..];
+                align_tangents(columns, &mut t1, &mut t2, fixed_by.is_some())
             };
             self.rows.push(ContactRow {
                 near: near.clone(),
                 t1,
                 t2,
+                fixed_by,
                 tangents,
                 friction,
                 turning,
@@ -448,9 +457,30 @@ struct Basis {
     turns_from: Option<usize>,
 }
 
-/// Turns the tangents of a contact that moves in one plane so that `t1` lies in that plane; alike the
+/// Share of the normal's squared norm across the x axis below which that axis tells no tangent.
+const ALONG_X: f64 = 1e-12;
+
+/// The axis `a` of [`TangentAxes::Normal`].
+fn axis_for(n: Vec3, edges: u32) -> Vec3 {
+    if edges == 2 && n.y * n.y + n.z * n.z > ALONG_X {
+        return Vec3::X;
+    }
+    let [x, y, z] = n.to_array().map(f64::abs);
+    match (x <= y && x <= z, y <= z) {
+        (true, _) => Vec3::X,
+        (_, true) => Vec3::Y,
+        _ => Vec3::Z,
+    }
+}
+
+/// `a × n / |a × n|`.
+fn unit_across(a: Vec3, n: Vec3) -> Vec3 {
+    a.cross(n).try_normalize().unwrap_or_else(|| n.any_orthogonal())
+}
+
+/// Turns the tangents of a contact that moves in one plane so that `t1` lies in that plane, unless they are `fixed`; alike the
 /// axes of one that rolls about one line.
-fn align_tangents(columns: &mut [[f64; 3]], t1: &mut Vec3, t2: &mut Vec3) -> Tangents {
+fn align_tangents(columns: &mut [[f64; 3]], t1: &mut Vec3, t2: &mut Vec3, fixed: bool) -> Tangents {
     // Gram matrix of the two tangent rows
     let (mut g11, mut g12, mut g22) = (0.0, 0.0, 0.0);
     let mut normal = 0.0;
@@ -463,6 +493,9 @@ fn align_tangents(columns: &mut [[f64; 3]], t1: &mut Vec3, t2: &mut Vec3) -> Tan
     let trace = g11 + g22;
     if trace <= PLANAR_TOLERANCE * normal {
         return Tangents::None;
+    }
+    if fixed {
+        return Tangents::Plane;
     }
     // the direction that moves, if there is only one, is the larger column of the Gram matrix
     let (mut c, mut s) = if g11 >= g22 { (g11, g12) } else { (g12, g22) };

@@ -41,6 +41,7 @@ mod friction;
 mod inverse_kinematics;
 mod linearise;
 mod load;
+mod mass_scale;
 mod params;
 mod report;
 mod row;
@@ -73,7 +74,9 @@ pub use inverse_kinematics::{
     Follower, FrameTarget, IkAnswer, IkError, IkSettings, NotReached, Orientation, TooNear,
 };
 pub use linearise::{LinearContact, Linearisation};
-pub use params::{Fallback, Inertia, Integration, PrescribedRate, StepParams, Substeps};
+pub use params::{
+    Fallback, Inertia, Integration, PrescribedRate, StepParams, Substeps, TangentAxes,
+};
 pub use quasistep_record::{
     DeterminedSum, ForceUniqueness, MotionUniqueness, SharedForce, Uniqueness,
 };

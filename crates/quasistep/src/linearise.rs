@@ -4,6 +4,7 @@
 use crate::contact::{ContactRow, ContactRows, Tangents};
 use crate::error::StepError;
 use crate::formulation::Cone;
+use crate::params::TangentAxes;
 use crate::scan::Scan;
 use crate::system::System;
 use crate::timer::Timer;
@@ -69,15 +70,15 @@ impl System {
         self.model
             .check_q(q)
             .map_err(|e| StepError::Value { what: "q".into(), why: e.to_string() })?;
-        if !(margin >= 0.0 && margin.is_finite()) {
-            let why = format!("it is {margin}; it must be a finite number ≥ 0 m");
+        if !(margin >= 0.0) {
+            let why = format!("it is {margin}; it must be ≥ 0 m");
             return Err(StepError::Value { what: "margin".into(), why });
         }
         let mut scan = Scan::new(self);
         scan.update(self, q, margin, &mut Timer::default());
         let mut rows = ContactRows::default();
         // tangents of points: areas have no pyramids
-        rows.update(self, &scan, Cone::Pyramid(4));
+        rows.update(self, &scan, Cone::Pyramid(4), TangentAxes::Motion);
         let n_v = self.model.n_v();
         let mut mass = vec![0.0; n_v * n_v];
         self.model.mass_matrix(&scan.kin, &mut mass);

@@ -8,17 +8,18 @@ use crate::formulation::{Cone, Formulation};
 pub struct StepParams {
     /// Time step `h`, in s, > 0. Default 0.01.
     pub time_step: f64,
-    /// Pairs further apart than this make no row at first, in m, ≥ 0. Default 0.02.
+    /// Pairs further apart than this make no row at first, in m, ≥ 0; `f64::INFINITY`: all pairs have rows. Default 0.02.
     /// Symbol ε in Pang21. Rows of farther pairs join where the step's motion brings them together: a larger margin has more
     /// rows in each step, a smaller one solves again more often.
     pub contact_margin: f64,
     /// Most that two shapes may overlap at the end of a step or on the way there, in m, > 0, where they did not before;
-    /// thin shapes less, see [`System::allowed_overlap`](crate::System::allowed_overlap). Default 1e-3.
+    /// thin shapes less, see [`System::allowed_overlap`](crate::System::allowed_overlap). With `f64::INFINITY` the motion is
+    /// that of the rows whatever it leads to, as in the papers: no pair joins, and no step is cut. Default 1e-3.
     pub max_overlap: f64,
     /// What to do where a step's rows do not keep it to [`max_overlap`](Self::max_overlap). Default [`Substeps::Auto`].
     pub substeps: Substeps,
-    /// Overlaps separate at most this fast, in m/s (rad/s for a joint beyond its limit), > 0.
-    /// Default 0.1.
+    /// Overlaps separate at most this fast, in m/s (rad/s for a joint beyond its limit), > 0; `f64::INFINITY`: within
+    /// the step, as in Pang21 (10b). Default 0.1.
     pub max_recovery_speed: f64,
     /// Acceleration of free fall in the world frame, in m/s². Default (0, 0, −9.81).
     pub gravity: [f64; 3],
@@ -27,6 +28,12 @@ pub struct StepParams {
     /// What resists the motion of passive bodies; not read by [`Formulation::Dynamic`], which has the
     /// mass of every dof. Default [`Inertia::None`].
     pub inertia: Inertia,
+    /// How light passive bodies are against the springs around them: the mass in [`Inertia::Mass`] is scaled, tree by tree,
+    /// such that the smallest stiffness of a joint, times `h²`, is so many times the largest entry of the mass matrix;
+    /// see [`Inertia::Mass`]. > 0, a pure number. `None` is the mass as it is, the default.
+    pub passive_mass_scale: Option<f64>,
+    /// Which directions the edges of friction pyramids start from. Default [`TangentAxes::Motion`].
+    pub tangents: TangentAxes,
     /// How the rate of a prescribed joint follows from its command. Default
     /// [`PrescribedRate::Secant`].
     pub prescribed_rate: PrescribedRate,
@@ -89,7 +96,27 @@ pub enum Inertia {
     /// `P_u = 0`: quasi-static, Pang21 (10). An unsupported passive body has no next state.
     None,
     /// `P_u = M_u`: quasi-dynamic, Tracy (13) with `v = δq/h`. Motion starts from rest at each step.
+    ///
+    /// With [`passive_mass_scale`](StepParams::passive_mass_scale) `s` it is `P_u = ε M_u` in each tree, where
+    ///
+    /// ```text
+    /// ε = h² min K / (s max_k M_kk)         K: stiffness > 0 of actuated dofs, k: passive dofs of the tree
+    /// ```
+    ///
+    /// over numbers in SI, whether of slides or hinges: mass then keeps at rest what nothing pushes, and hardly slows what is
+    /// pushed.
     Mass,
+}
+
+/// Directions that the edges of a friction pyramid start from.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum TangentAxes {
+    /// Of a contact that can only move along one line, that line; else a world axis projected on the tangent plane.
+    Motion,
+    /// Those that follow from the normal `n` alone: `t1 = a × n / |a × n|`, `t2 = n × t1`, with the world axis `a` that `n`
+    /// has least of (x before y before z), and `a = x` for pyramids of two edges: contacts of scenes in the y–z plane. A
+    /// contact that can only move along one line has all its edges too. Round cones have no edges, and do not read this.
+    Normal,
 }
 
 /// Rate of a prescribed joint within a step. It sits on its command at the end either way.
@@ -156,6 +183,8 @@ impl Default for StepParams {
             gravity: [0.0, 0.0, -9.81],
             formulation: Formulation::Anitescu { cone: Cone::Round },
             inertia: Inertia::None,
+            passive_mass_scale: None,
+            tangents: TangentAxes::Motion,
             prescribed_rate: PrescribedRate::Secant,
             integration: Integration::Euler,
             fallback: Fallback::None,
@@ -173,18 +202,32 @@ impl StepParams {
     ///
     /// The first field that breaks its rule, with the value seen and the rule.
     pub fn check(&self) -> Result<(), ParamError> {
-        let positive = |name, value: f64, unit| {
-            if value > 0.0 && value.is_finite() {
+        let positive = |name, value: f64, most: f64, unit: &str| {
+            if value > 0.0 && value <= most {
                 Ok(())
             } else {
-                Err(ParamError { name, seen: format!("{value}"), rule: format!("> 0 {unit}") })
+                Err(ParamError {
+                    name,
+                    seen: format!("{value}"),
+                    rule: format!("> 0 {unit}").trim_end().into(),
+                })
             }
         };
-        positive("time_step", self.time_step, "s")?;
-        positive("max_recovery_speed", self.max_recovery_speed, "m/s")?;
-        positive("max_overlap", self.max_overlap, "m")?;
-        positive("fallback_stiffness", self.fallback_stiffness, "N/m")?;
-        if !(self.contact_margin >= 0.0 && self.contact_margin.is_finite()) {
+        positive("time_step", self.time_step, f64::MAX, "s")?;
+        positive("max_recovery_speed", self.max_recovery_speed, f64::INFINITY, "m/s")?;
+        positive("max_overlap", self.max_overlap, f64::INFINITY, "m")?;
+        positive("fallback_stiffness", self.fallback_stiffness, f64::MAX, "N/m")?;
+        if let Some(scale) = self.passive_mass_scale {
+            positive("passive_mass_scale", scale, f64::MAX, "")?;
+            if self.inertia == Inertia::None {
+                return Err(ParamError {
+                    name: "passive_mass_scale",
+                    seen: format!("{scale} with inertia none"),
+                    rule: "none, or the inertia mass".into(),
+                });
+            }
+        }
+        if !(self.contact_margin >= 0.0) {
             return Err(ParamError {
                 name: "contact_margin",
                 seen: format!("{}", self.contact_margin),

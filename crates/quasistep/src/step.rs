@@ -63,6 +63,7 @@ impl System {
         work: &'w mut Workspace,
     ) -> Result<&'w StepReport, StepError> {
         params.check()?;
+        self.check_mass_scale(params)?;
         self.check(state, input)?;
         work.timer.reset();
         work.report.fallback = None;
@@ -235,16 +236,16 @@ impl System {
 
     /// Rows of the near points of one of the step's configurations.
     pub(crate) fn update_contacts(&self, params: &StepParams, place: Where, work: &mut Workspace) {
-        let cone = params.formulation.cone();
+        let (cone, axes) = (params.formulation.cone(), params.tangents);
         match place {
             Where::Start => {
-                work.contacts.update(self, &work.scan, cone);
+                work.contacts.update(self, &work.scan, cone, axes);
                 if let Pressing::By(contacts) = &work.pressing {
                     work.contacts.follow_loads(contacts);
                 }
             }
             Where::Middle => {
-                work.contacts.update(self, &work.scan_mid, cone);
+                work.contacts.update(self, &work.scan_mid, cone, axes);
                 let half = 0.5 * params.time_step;
                 work.contacts.rewind(&work.scan, &work.report.v, half);
                 work.contacts.expect_loads(&work.report.contacts);

@@ -401,12 +401,15 @@ impl System {
 
     /// Overlap that a pair of geoms may have after a step that began without it, in m: `most`
     /// ([`StepParams::max_overlap`](crate::StepParams::max_overlap)), or a twentieth of the smaller body's thickness (that of
-    /// its thickest [geom](Shape::thickness)) or of both geoms' together.
+    /// its thickest [geom](Shape::thickness)) or of both geoms' together. Without bound if `most` is.
     ///
     /// # Panics
     ///
     /// If a geom does not exist.
     pub fn allowed_overlap(&self, a: usize, b: usize, most: f64) -> f64 {
+        if most == f64::INFINITY {
+            return most;
+        }
         let (a, b) = (&self.sizes[a], &self.sizes[b]);
         let least = a.body_thickness.min(b.body_thickness).min(a.thickness + b.thickness);
         most.min(THIN * least)

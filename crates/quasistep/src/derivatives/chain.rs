@@ -209,6 +209,7 @@ impl Derivatives {
             model.twist_changes(kin, &s.a, &s.moves, &self.v_passive, &mut s.dV2);
             reset(&mut s.dF2, n_bodies, SpatialForce::ZERO);
             model.momentum_changes(kin, &s.moves, &self.V_passive, &s.dV2, &mut s.dF2);
+            s.dF2.iter_mut().zip(&self.scale.of_body).for_each(|(f, factor)| *f = *f * *factor);
             if !change.mass.is_empty() {
                 for (i, body) in model.bodies().iter().enumerate() {
                     if body.inertia.mass > 0.0 {
@@ -230,6 +231,10 @@ impl Derivatives {
                 if system.is_passive(dof) {
                     s.d[dof] -= s.forces[dof];
                 }
+            }
+            if self.scale.on {
+                let trees = &self.matrices.trees.of_body;
+                self.scale.change(system, trees, change, h, &mut s.d);
             }
         }
         for (dof, (d, damping)) in s.d.iter_mut().zip(model.damping()).enumerate() {

@@ -30,6 +30,8 @@ pub(super) struct ContactAt {
     pub p: [Vec3; 2],
     /// How fast tangents, and axes of rolling, turn about the normal: `σ = spin t2·δn`.
     spin: [f64; 2],
+    /// True if `t1`, not `t2`, lies in the plane of the normal and the axis that they are made of; then `σ = −spin t1·δn`.
+    fixed: bool,
     /// From the contact to the centre of its area, along the tangents, and the centre.
     lever: [f64; 2],
     centre: Option<CentreAt>,
@@ -134,7 +136,7 @@ impl ContactAt {
     ) -> Self {
         let point = &row.near.point;
         let n = point.n_AB_W;
-        let axis = n.least_aligned_axis();
+        let axis = row.fixed_by.unwrap_or_else(|| n.least_aligned_axis());
         let cosine = n.dot(axis);
         let spin = -cosine / (1.0 - cosine * cosine).sqrt();
         let of = |tangents| if tangents == Tangents::Plane { spin } else { 0.0 };
@@ -149,6 +151,7 @@ impl ContactAt {
             r: turning.map_or([Vec3::ZERO; 2], |t| [t.r1, t.r2]),
             p: [point.p_WCa, point.p_WCb],
             spin: [of(row.tangents), turning.map_or(0.0, |t| of(t.rolls))],
+            fixed: row.fixed_by.is_some(),
             lever: row.lever,
             centre,
             area: row.area.map(|area| area as usize),
@@ -169,6 +172,11 @@ impl ContactAt {
     /// Directions of the ways.
     pub fn axes(&self) -> [Vec3; WAYS] {
         [self.n, self.t[0], self.t[1], self.n, self.r[0], self.r[1]]
+    }
+
+    /// The direction that the normal turns towards where these axes turn about it at the rate of their `spin`.
+    fn turned_by(&self, axes: [Vec3; 2]) -> Vec3 {
+        if self.fixed { -axes[0] } else { axes[1] }
     }
 
     /// Relative velocity and angular velocity for the twists of both bodies.
@@ -215,7 +223,7 @@ impl ContactAt {
         let motion = &self.motion;
         let n = a.w_W.cross(self.n) + motion.n.of(w, v);
         let turned = |t: [Vec3; 2], spin: f64| {
-            let s = spin * t[1].dot(n);
+            let s = spin * self.turned_by(t).dot(n);
             [self.n * -t[0].dot(n) + t[1] * s, self.n * -t[1].dot(n) - t[0] * s]
         };
         let t = turned(self.t, self.spin[0]);
@@ -259,7 +267,7 @@ impl ContactAt {
             [(self.t, weights.t, self.spin[0]), (self.r, weights.r, self.spin[1])]
         {
             n += axes[0] * -self.n.dot(by[0]) + axes[1] * -self.n.dot(by[1]);
-            n += axes[1] * (spin * (axes[1].dot(by[0]) - axes[0].dot(by[1])));
+            n += self.turned_by(axes) * (spin * (axes[1].dot(by[0]) - axes[0].dot(by[1])));
         }
         let [pa, pb] = weights.p;
         let sum =

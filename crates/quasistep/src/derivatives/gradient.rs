@@ -190,6 +190,7 @@ impl Derivatives {
                     out.mass[i] += s.moves[i].dot(&self.momenta[i]) / body.inertia.mass;
                 }
             }
+            s.moves.iter_mut().zip(&self.scale.of_body).for_each(|(w, factor)| *w = *w * *factor);
             model.gradient_of_momentum_changes(
                 kin,
                 &self.V_passive,
@@ -206,6 +207,10 @@ impl Derivatives {
             );
             model.gradient_of_twist_changes(kin, &self.v_passive, &mut s.dF2, &mut s.a, &mut s.dF);
             reset(&mut s.dF2, n_bodies, SpatialForce::ZERO);
+            if self.scale.on {
+                let trees = &self.matrices.trees.of_body;
+                self.scale.gradient(system, trees, &s.d, h, out, &mut s.a);
+            }
         }
         model.twists(kin, &s.d, &mut s.moves);
         model.gradient_of_turned_generalised(kin, &s.d, &self.gathered, &mut s.a, &mut s.dF);

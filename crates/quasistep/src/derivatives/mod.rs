@@ -18,6 +18,7 @@ mod contact;
 mod gradient;
 mod matrix;
 mod pressure;
+mod scale;
 mod second;
 mod step;
 mod trees;
@@ -32,6 +33,7 @@ use quasistep_geometry::ContactMotion;
 use quasistep_model::{SpatialForce, Twist};
 pub use quasistep_solvers::Kinks;
 use quasistep_solvers::{Relaxed, Sensitivity, SensitivityError};
+use scale::ScaleAt;
 
 /// Which derivative.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -194,6 +196,7 @@ pub struct Derivatives {
     momenta: Vec<SpatialForce>,
     momenta_gathered: Vec<SpatialForce>,
     inertia: bool,
+    scale: ScaleAt,
     v_passive: Vec<f64>,
     V: Vec<Twist>,
     V_passive: Vec<Twist>,
@@ -330,6 +333,7 @@ impl System {
             momenta: Vec::new(),
             momenta_gathered: Vec::new(),
             inertia: false,
+            scale: ScaleAt::default(),
             v_passive: Vec::new(),
             V: Vec::new(),
             V_passive: Vec::new(),

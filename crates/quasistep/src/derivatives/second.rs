@@ -368,6 +368,20 @@ impl Second {
         }
     }
 
+    /// What the scale of passive mass adds.
+    fn scales(&mut self, system: &System, trees: &Trees, d: &Derivatives) {
+        for (tree, places) in trees.places.iter().enumerate() {
+            let Some((block, _)) = trees.blocks[tree] else { continue };
+            let dofs = &trees.dof_at[places.clone()];
+            for (row, &dof) in trees.variables_of_block(system, block).iter().enumerate() {
+                self.touched[block * trees.places.len() + tree] = true;
+                let to = self.F_at[block] + system.block_dims[block] * places.start;
+                let own = &mut self.F[to + row * dofs.len()..][..dofs.len()];
+                own.iter_mut().zip(dofs).for_each(|(F, &by)| *F += d.scale.entry(dof, by));
+            }
+        }
+    }
+
     /// What inertia adds, passive dofs against passive dofs.
     fn momenta(&mut self, system: &System, trees: &Trees, d: &Derivatives) {
         let (model, kin) = (&system.model, &d.work.scan.kin);
@@ -387,15 +401,19 @@ impl Second {
                 let momentum = momentum.get_or_insert_with(|| model.momentum_of(kin, body, *V));
                 let [by_move, by_twist] = momentum.gradient(&column.twist());
                 let force = by_move + V.cross_dual(&by_twist);
+                let factor = d.scale.of_body[body];
                 for &c in trees.path(body) {
                     let column = &kin.columns[c as usize];
                     let place = trees.place_of_dof[column.dof as usize] - first;
                     let turned = self.crossed_passive[c as usize].dot(&by_twist);
-                    self.F[row + place] -= column.twist().dot(&force) - turned;
+                    self.F[row + place] -= factor * (column.twist().dot(&force) - turned);
                 }
             }
         }
         let minus = |dof: usize| if system.is_passive(dof) { -1.0 } else { 0.0 };
         self.turned(system, trees, kin, &d.momenta_gathered, minus);
+        if d.scale.on {
+            self.scales(system, trees, d);
+        }
     }
 }

@@ -39,6 +39,7 @@ impl System {
         let StepInput { q_cmd, v_cmd, wrenches, tau } = input;
         let drive = Drive { q_cmd, v_cmd, wrenches, tau };
         params.check().map_err(crate::StepError::from)?;
+        self.check_mass_scale(params)?;
         self.check(state, &drive)?;
         // on the exact set of loaded contacts, whatever a step may be off by
         let exact = StepParams { accuracy: 0.0, ..params.clone() };
@@ -211,7 +212,8 @@ impl Derivatives {
             let smooth = mode != Mode::Exact;
             self.kinks.edges += u32::from(motion.on_edge && smooth);
             self.kinks.recovery += u32::from(!gives && tie(phi));
-            let at_margin = (phi - params.contact_margin).abs() <= TIE * params.contact_margin;
+            let margin = params.contact_margin;
+            let at_margin = margin.is_finite() && (phi - margin).abs() <= TIE * margin;
             self.kinks.margin += u32::from(at_margin && smooth);
             let (f, m) = contact.force(&contact.lambda);
             let [on_a, on_b] = contact.on_bodies(f, m);
@@ -250,8 +252,7 @@ impl Derivatives {
             model.twists(kin, &self.v_passive, &mut self.V_passive);
             self.momenta.resize(n_bodies, SpatialForce::ZERO);
             model.momenta(kin, &self.V_passive, &mut self.momenta);
-            self.momenta_gathered.clone_from(&self.momenta);
-            model.gather(&mut self.momenta_gathered);
+            self.collect_mass_scales(system);
         }
         self.collect_springs(system, h, mode);
         self.ready = true;

@@ -66,7 +66,7 @@ impl Formulation {
 pub enum Cone {
     /// Inscribed pyramid with this even number of edges, ≥ 2, the first along the contact's first
     /// tangent: Trinkle05 (13). A contact that can move in one plane only has its two edges in that
-    /// plane, whatever the number.
+    /// plane, whatever the number, unless [`TangentAxes`](crate::TangentAxes) says otherwise.
     Pyramid(u32),
     /// The pyramid around the square `|lambda_t,k| ≤ mu lambda_n` along the two tangents: Trinkle05 (33),
     /// another model than [`Pyramid`](Self::Pyramid) with four edges, which is the square between the middles of its sides.
@@ -74,6 +74,17 @@ pub enum Cone {
     /// The round cone itself, a second-order cone: `lambda_n mu ≥ ‖lambda_t‖`, alike in all
     /// directions.
     Round,
+}
+
+impl Cone {
+    /// Number of its edges; none of a round one.
+    pub(crate) fn edges(self) -> Option<u32> {
+        match self {
+            Self::Pyramid(edges) => Some(edges),
+            Self::Box => Some(4),
+            Self::Round => None,
+        }
+    }
 }
 
 /// `round`, `box`, or the number of edges: its word in scene files.

@@ -5,6 +5,7 @@ use crate::contact::{ContactRow, ContactRows};
 use crate::formulation::edges::{WAYS, Ways, push_edges};
 use crate::formulation::{Cone, Formulation};
 use crate::load::Load;
+use crate::mass_scale::MassScales;
 use crate::params::{Inertia, StepParams};
 use crate::row::RowKey;
 use crate::state::WarmRow;
@@ -170,6 +171,8 @@ pub(crate) struct Problem {
     pub pushes: Vec<[f64; WAYS]>,
     /// Entries of the mass matrix that count, as row, column and value over dofs.
     inertia: Vec<(u32, u32, f64)>,
+    /// What these are scaled by.
+    pub mass_scales: MassScales,
     /// Contacts that give way, each with a variable of its own behind those of joints with friction.
     pub giving: Vec<u32>,
     /// Sizes of the blocks.
@@ -258,6 +261,10 @@ impl Problem {
                     inertia.push((i as u32, j as u32, entry));
                 }
             });
+        }
+        self.mass_scales.of_block.clear();
+        if !carried {
+            self.mass_scales.apply(system, params, inertia);
         }
         // 1/2 (v − v_start)ᵀ M (v − v_start), with the rates of prescribed dofs known
         for &(i, j, entry) in inertia.iter() {

@@ -12,6 +12,7 @@
 use super::{FrameTarget, IkError, IkSettings, TooNear, argument};
 use crate::contact::ContactRows;
 use crate::formulation::Cone;
+use crate::params::TangentAxes;
 use crate::scan::{NearPoint, Scan};
 use crate::system::{Role, System};
 use crate::timer::Timer;
@@ -503,7 +504,7 @@ impl<'a> Search<'a> {
         let slack = self.dofs.len() as u32;
         A.push(&[slack], &[1.0]);
         b.push(0.0);
-        self.contacts.update(self.system, &self.scan, Cone::Pyramid(4));
+        self.contacts.update(self.system, &self.scan, Cone::Pyramid(4), TangentAxes::Motion);
         for row in &self.contacts.rows {
             let n_geoms = self.system.geoms.len();
             if !self.moves[row.near.geom_a as usize * n_geoms + row.near.geom_b as usize] {

@@ -1,0 +1,119 @@
+//! The scale of passive mass: how heavy passive bodies are against the springs around them.
+//!
+//! ```text
+//! P_u = ε M_u,      ε = h² min K / (s max_k M_kk)
+//! ```
+//!
+//! for each kinematic tree, with the stiffness `K > 0` of all actuated dofs, the passive dofs `k` of the tree, and
+//! `s` = [`StepParams::passive_mass_scale`]. The largest entry of `M_u` is then `1/s` of the smallest one of `h² K`.
+
+use crate::error::StepError;
+use crate::params::{Inertia, StepParams};
+use crate::system::{Role, System};
+
+/// `ε` of one tree, and what it is made of.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct MassScale {
+    /// `ε`, 1 for a tree without passive mass.
+    pub factor: f64,
+    /// The passive dof with the largest entry of the mass matrix, and that entry, 0 without passive mass; in kg or kg·m².
+    pub dof: usize,
+    pub largest: f64,
+}
+
+/// The scales of all blocks of variables; keeps its memory.
+#[derive(Debug, Default)]
+pub(crate) struct MassScales {
+    /// One per block; empty where mass is as it is.
+    pub of_block: Vec<MassScale>,
+    diagonal: Vec<f64>,
+}
+
+impl MassScales {
+    /// Of a step with these entries of the mass matrix, as row, column and value over dofs; scales them.
+    pub fn apply(&mut self, system: &System, params: &StepParams, entries: &mut [(u32, u32, f64)]) {
+        self.of_block.clear();
+        let Some(scale) = params.passive_mass_scale else { return };
+        let Some((softest, _)) = system.softest_spring() else { return };
+        self.diagonal.clear();
+        self.diagonal.resize(system.model.n_v(), 0.0);
+        for &(i, j, entry) in entries.iter() {
+            if i == j {
+                self.diagonal[i as usize] += entry;
+            }
+        }
+        let none = MassScale { factor: 1.0, dof: 0, largest: 0.0 };
+        self.of_block.resize(system.block_dims.len(), none);
+        for (dof, &entry) in self.diagonal.iter().enumerate() {
+            let Some(block) = system.block_of_dof(dof) else { continue };
+            let of = &mut self.of_block[block];
+            if entry > of.largest {
+                (of.dof, of.largest) = (dof, entry);
+            }
+        }
+        let h = params.time_step;
+        for of in self.of_block.iter_mut().filter(|of| of.largest > 0.0) {
+            of.factor = h * h * softest / (scale * of.largest);
+        }
+        for (i, _, entry) in entries {
+            // entries are of passive dofs, which have a variable
+            if let Some(block) = system.block_of_dof(*i as usize) {
+                *entry *= self.of_block[block].factor;
+            }
+        }
+    }
+}
+
+impl System {
+    /// The smallest stiffness > 0 of an actuated dof, in N/m or N·m/rad, and the dof.
+    pub(crate) fn softest_spring(&self) -> Option<(f64, usize)> {
+        let mut softest: Option<(f64, usize)> = None;
+        for (body, role) in self.roles.iter().enumerate() {
+            let Role::Actuated(actuator) = role else { continue };
+            for (&K, dof) in actuator.stiffness.iter().zip(self.model.body(body).v.clone()) {
+                if K > 0.0 && softest.is_none_or(|(least, _)| K < least) {
+                    softest = Some((K, dof));
+                }
+            }
+        }
+        softest
+    }
+
+    /// The block of variables that a dof belongs to; `None` if it is prescribed.
+    pub(crate) fn block_of_dof(&self, dof: usize) -> Option<usize> {
+        self.variable_of_dof[dof]
+            .map(|variable| self.block_of_variable[variable as usize].0 as usize)
+    }
+
+    /// Scales the entries of passive dofs of a mass matrix, `n_v × n_v`, row-major, as a step with these parameters does;
+    /// nothing changes without [`StepParams::passive_mass_scale`].
+    ///
+    /// # Panics
+    ///
+    /// If `mass` does not have `n_v²` entries.
+    pub fn scale_passive_mass(&self, params: &StepParams, mass: &mut [f64]) {
+        let n_v = self.model.n_v();
+        assert_eq!(mass.len(), n_v * n_v, "entries of a mass matrix with n_v = {n_v}");
+        let passive: Vec<usize> = (0..n_v).filter(|&dof| self.is_passive(dof)).collect();
+        let places = || passive.iter().flat_map(|&i| passive.iter().map(move |&j| (i, j)));
+        let mut entries: Vec<_> =
+            places().map(|(i, j)| (i as u32, j as u32, mass[i * n_v + j])).collect();
+        MassScales::default().apply(self, params, &mut entries);
+        for ((i, j), (_, _, entry)) in places().zip(entries) {
+            mass[i * n_v + j] = entry;
+        }
+    }
+
+    /// That a scale of mass has a stiffness to go by.
+    pub(crate) fn check_mass_scale(&self, params: &StepParams) -> Result<(), StepError> {
+        let scaled = params.passive_mass_scale.is_some() && params.inertia == Inertia::Mass;
+        if scaled && !params.formulation.carries_velocity() && self.softest_spring().is_none() {
+            return Err(StepError::Value {
+                what: "passive_mass_scale".into(),
+                why: "no joint has a stiffness, which mass is scaled by; it must be none here"
+                    .into(),
+            });
+        }
+        Ok(())
+    }
+}
