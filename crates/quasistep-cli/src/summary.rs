@@ -42,6 +42,7 @@ pub fn summary(scene: &Scene, tally: &Tally, seconds: &Seconds, stopped: Option<
             "accuracy": params.accuracy,
             "passive_mass_scale": params.passive_mass_scale,
             "tangents": word("tangents"),
+            "rotations": word("rotations"),
             "contact_margin_m": bound(params.contact_margin),
             "max_overlap_m": bound(params.max_overlap),
             "substeps": word("substeps"),

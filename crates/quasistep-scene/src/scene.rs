@@ -13,8 +13,8 @@ use crate::friction::SceneFriction;
 use crate::names::body_index;
 use crate::source::SceneSource;
 use quasistep::{
-    Certificate, Cone, Fallback, Formulation, Inertia, Integration, PrescribedRate, Role, State,
-    StepInput, StepParams, Substeps, System, SystemDef, TangentAxes, Wrench,
+    Certificate, Cone, Fallback, Formulation, Inertia, Integration, PrescribedRate, Role,
+    Rotations, State, StepInput, StepParams, Substeps, System, SystemDef, TangentAxes, Wrench,
 };
 use quasistep_formats::SceneError;
 use quasistep_math::Vec3;
@@ -77,7 +77,7 @@ const KEYS: [&str; 12] = [
     "mpc",
     "facts",
 ];
-const STEP_KEYS: [&str; 17] = [
+const STEP_KEYS: [&str; 18] = [
     "size",
     "duration",
     "formulation",
@@ -87,6 +87,7 @@ const STEP_KEYS: [&str; 17] = [
     "inertia",
     "passive_mass_scale",
     "tangents",
+    "rotations",
     "contact_margin",
     "max_overlap",
     "substeps",
@@ -384,6 +385,10 @@ pub(crate) fn read_step(
     if let Some(at) = map.get("tangents") {
         params.tangents =
             at.word(&[("motion", TangentAxes::Motion), ("normal", TangentAxes::Normal)])?;
+    }
+    if let Some(at) = map.get("rotations") {
+        params.rotations =
+            at.word(&[("exponential", Rotations::Exponential), ("linear", Rotations::Linear)])?;
     }
     if let Some(at) = map.get("prescribed_rate") {
         params.prescribed_rate = at.word(&[

@@ -3,7 +3,9 @@
 
 use crate::document::{Node, Numbers};
 use crate::scene::read_step;
-use quasistep::{Inertia, Integration, PrescribedRate, StepParams, Substeps, TangentAxes};
+use quasistep::{
+    Inertia, Integration, PrescribedRate, Rotations, StepParams, Substeps, TangentAxes,
+};
 use quasistep_formats::SceneError;
 use std::fmt::Write as _;
 
@@ -21,6 +23,7 @@ pub fn step_words(params: &StepParams) -> Vec<(&'static str, String)> {
         inertia,
         passive_mass_scale,
         tangents,
+        rotations,
         prescribed_rate,
         integration,
         fallback,
@@ -44,6 +47,10 @@ pub fn step_words(params: &StepParams) -> Vec<(&'static str, String)> {
         TangentAxes::Motion => "motion",
         TangentAxes::Normal => "normal",
     };
+    let rotations = match rotations {
+        Rotations::Exponential => "exponential",
+        Rotations::Linear => "linear",
+    };
     let substeps = match substeps {
         Substeps::Auto => "auto",
         Substeps::Never => "never",
@@ -55,6 +62,7 @@ pub fn step_words(params: &StepParams) -> Vec<(&'static str, String)> {
         ("inertia", inertia.into()),
         ("passive_mass_scale", passive_mass_scale.map_or("none".into(), |s| s.to_string())),
         ("tangents", tangents.into()),
+        ("rotations", rotations.into()),
         ("contact_margin", number(*contact_margin)),
         ("max_overlap", number(*max_overlap)),
         ("substeps", substeps.into()),

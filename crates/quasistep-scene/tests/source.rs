@@ -2,8 +2,8 @@
 #![allow(missing_docs)]
 
 use quasistep::{
-    Cone, Fallback, Formulation, Inertia, Integration, PrescribedRate, StepParams, Substeps,
-    TangentAxes,
+    Cone, Fallback, Formulation, Inertia, Integration, PrescribedRate, Rotations, StepParams,
+    Substeps, TangentAxes,
 };
 use quasistep_scene::{Scene, read_step_words, step_words};
 use std::path::{Path, PathBuf};
@@ -94,6 +94,7 @@ fn step_words_go_both_ways() {
         inertia: Inertia::Mass,
         passive_mass_scale: Some(2.5),
         tangents: TangentAxes::Normal,
+        rotations: Rotations::Linear,
         prescribed_rate: PrescribedRate::Derivative,
         integration: Integration::Midpoint,
         fallback: Fallback::Proximal,

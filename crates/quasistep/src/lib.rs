@@ -44,6 +44,7 @@ mod load;
 mod mass_scale;
 mod params;
 mod report;
+mod rotation;
 mod row;
 mod scan;
 mod stand_in;
@@ -75,7 +76,7 @@ pub use inverse_kinematics::{
 };
 pub use linearise::{LinearContact, Linearisation};
 pub use params::{
-    Fallback, Inertia, Integration, PrescribedRate, StepParams, Substeps, TangentAxes,
+    Fallback, Inertia, Integration, PrescribedRate, Rotations, StepParams, Substeps, TangentAxes,
 };
 pub use quasistep_record::{
     DeterminedSum, ForceUniqueness, MotionUniqueness, SharedForce, Uniqueness,

@@ -37,6 +37,8 @@ pub struct StepParams {
     /// How the rate of a prescribed joint follows from its command. Default
     /// [`PrescribedRate::Secant`].
     pub prescribed_rate: PrescribedRate,
+    /// How a rotation follows its rate over a step. Default [`Rotations::Exponential`].
+    pub rotations: Rotations,
     /// How a step advances in time. Default [`Integration::Euler`].
     pub integration: Integration,
     /// What to do where exact Coulomb friction has no solution. Default [`Fallback::None`].
@@ -139,6 +141,15 @@ pub enum Substeps {
     Never,
 }
 
+/// How a rotation with a quaternion `Q` follows its angular velocity `w` over a step.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Rotations {
+    /// `exp(h w) Q`: exactly, at constant `w`.
+    Exponential,
+    /// `Q + h/2 w Q`, normalised: a turn by `2 atan(θ/2)` in place of `θ = h ‖w‖`, as steps that add `h dQ/dt` have it.
+    Linear,
+}
+
 /// How a step advances in time.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Integration {
@@ -186,6 +197,7 @@ impl Default for StepParams {
             passive_mass_scale: None,
             tangents: TangentAxes::Motion,
             prescribed_rate: PrescribedRate::Secant,
+            rotations: Rotations::Exponential,
             integration: Integration::Euler,
             fallback: Fallback::None,
             fallback_stiffness: 1000.0,

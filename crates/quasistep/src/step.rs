@@ -133,7 +133,8 @@ impl System {
             self.solve(state, input, params, law, Where::Middle, warm, work)?;
         }
         work.timer.enter(Stage::Integrate); // 7
-        self.integrate(&state.q, &work.report.v, input.q_cmd, h, &mut work.q_next)?;
+        let v = self.followed(&work.report.v, params, &mut work.followed);
+        self.integrate(&state.q, v, input.q_cmd, h, &mut work.q_next)?;
         work.scan_next.update(self, &work.q_next, margin, &mut work.timer);
         work.timer.enter(Stage::Report); // 8
         self.certify(work, params)?;
@@ -225,9 +226,10 @@ impl System {
 
     /// What the motion of the last solve does that it must not.
     pub(crate) fn hold_against_shapes(&self, params: &StepParams, work: &mut Workspace) -> Finding {
-        let Workspace { sweep, scan, scan_next, report, .. } = work;
+        let Workspace { sweep, scan, scan_next, report, followed, .. } = work;
         sweep.press(&report.contacts);
-        let mut found = sweep.look(self, scan, scan_next, &report.v, params);
+        let v = self.followed(&report.v, params, followed);
+        let mut found = sweep.look(self, scan, scan_next, v, params);
         if found.first.is_none() {
             found.first = sweep.open_force(self, scan_next, report, params);
         }

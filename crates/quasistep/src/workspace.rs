@@ -52,6 +52,8 @@ pub struct Workspace {
     pub(crate) rebound: f64,
     pub(crate) q_next: Vec<f64>,
     pub(crate) sweep: Sweep,
+    /// Rates that the configuration follows where these are not those of the step.
+    pub(crate) followed: Vec<f64>,
     /// Displacements of the substeps of the last step but the last one.
     pub(crate) parts: Vec<Vec<f64>>,
     /// Pairs that joined the program of the step.
@@ -82,6 +84,7 @@ impl System {
             rebound: 1.0,
             q_next: Vec::new(),
             sweep: Sweep::default(),
+            followed: Vec::new(),
             parts: Vec::new(),
             meetings: Vec::new(),
             balance: Vec::new(),

@@ -252,6 +252,46 @@ fn derivatives_know_tangents_that_follow_the_normal() {
     }
 }
 
+/// `Q + h/2 w Q` normalised, of a body that a torque turns by 2 rad in a step.
+#[test]
+fn linear_rotations_add_the_rate_of_the_quaternion() {
+    let mut world = World::new();
+    let inertia =
+        BodyInertia { mass: 1.0, com: Vec3::ZERO, inertia: Mat3::diagonal([0.02, 0.03, 0.04]) };
+    let body = world.body_with("body", WORLD, JointKind::Free, inertia, Role::Passive, None);
+    let system = world.build();
+    let wrench = quasistep::Wrench {
+        body,
+        p_B: Vec3::ZERO,
+        force_W: Vec3::ZERO,
+        torque_W: Vec3::new(10.0, -20.0, 15.0),
+    };
+    let input = StepInput { wrenches: vec![wrench], ..StepInput::default() };
+    let start = Pose::from_xyz_rpy([0.0; 3], [0.3, -0.2, 0.5]).rotation;
+    let mut q = start.to_array().to_vec();
+    q.extend([0.0; 3]);
+    let params = StepParams { rotations: quasistep::Rotations::Linear, ..params(Cone::Round) };
+    let mut state = State::at_rest(0.0, q);
+    let mut work = system.create_workspace();
+    let report = system.step_with(&mut state, &input, &params, &mut work).unwrap();
+    let w: Vec<f64> = report.v[..3].iter().map(|w| 0.5 * params.time_step * w).collect();
+    assert!(w.iter().any(|w| w.abs() > 0.3), "{w:?}");
+    let rate = (quasistep_math::Quat::new(0.0, w[0], w[1], w[2]) * start).to_array();
+    let sum: Vec<f64> = start.to_array().iter().zip(rate).map(|(a, b)| a + b).collect();
+    let norm = sum.iter().map(|x| x * x).sum::<f64>().sqrt();
+    let want: Vec<f64> = sum.iter().map(|x| x / norm).collect();
+    assert!(apart(&state.q[..4], &want) < 1e-14, "{:?} {want:?}", state.q);
+}
+
+#[test]
+fn derivatives_know_linear_rotations() {
+    for mode in [Mode::Exact, Mode::Smooth { kappa: 1e-3 }] {
+        let rotations = quasistep::Rotations::Linear;
+        let params = StepParams { time_step: 0.2, rotations, ..params(Cone::Pyramid(4)) };
+        check_derivatives(mode, &params, &format!("{mode:?}"));
+    }
+}
+
 #[test]
 fn derivatives_know_bounds_at_infinity() {
     for mode in [Mode::Exact, Mode::Smooth { kappa: 1e-3 }] {

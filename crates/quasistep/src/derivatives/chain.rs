@@ -1,6 +1,6 @@
 //! Forward: a change of the inputs → a change of the outputs.
 
-use super::{DerivativeError, Derivatives, InputChange, OutputChange};
+use super::{Constants, DerivativeError, Derivatives, InputChange, OutputChange};
 use crate::cartesian::Six;
 use crate::formulation::edges::WAYS;
 use crate::system::{Role, System};
@@ -298,7 +298,9 @@ impl Derivatives {
             *hdv = h * dv + v * dh;
         }
         reset(&mut out.q_next, n_v, 0.0);
-        model.integrate_change(v, h, &s.a, &s.d, &mut out.q_next);
+        let Constants { rotations, followed, .. } = &self.constants;
+        system.follow_change(v, (*rotations, h), &mut s.d);
+        model.integrate_change(followed, h, &s.a, &s.d, &mut out.q_next);
         for &body in system.commanded() {
             if system.roles[body] == Role::Prescribed {
                 let dofs = model.body(body).v.clone();

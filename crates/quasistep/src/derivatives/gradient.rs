@@ -3,7 +3,7 @@
 
 use super::chain::{or_zero, reset, vec3};
 use super::contact::FrameWeights;
-use super::{DerivativeError, Derivatives, InputChange, OutputChange};
+use super::{Constants, DerivativeError, Derivatives, InputChange, OutputChange};
 use crate::formulation::edges::WAYS;
 use crate::system::{Role, System};
 use quasistep_math::Vec3;
@@ -91,7 +91,9 @@ impl Derivatives {
                 }
             }
         }
-        model.integrate_gradient(v, h, &s.dx, &mut s.a, &mut s.d);
+        let Constants { rotations, followed, .. } = &self.constants;
+        model.integrate_gradient(followed, h, &s.dx, &mut s.a, &mut s.d);
+        system.follow_change(v, (*rotations, h), &mut s.d);
         out.time_step += s.d.iter().zip(v).map(|(d, v)| d * v).sum::<f64>();
         // `d`: weights on v
         s.d.iter_mut().for_each(|d| *d *= h);

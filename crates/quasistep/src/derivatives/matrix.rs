@@ -254,11 +254,16 @@ impl Derivatives {
             let dof = dofs[column];
             let body = system.body_of_dof[dof];
             let first = model.body(body).v.start;
-            let turns = if dof == first { model.turns_of_integral(body, v, h) } else { None };
+            let rates = &self.constants.followed;
+            let turns = if dof == first { model.turns_of_integral(body, rates, h) } else { None };
+            let turns = turns.map(|[start, J]| {
+                let shorter = System::followed_turn(v, dof, (self.constants.rotations, h));
+                (start, shorter.map_or(J, |shorter| J * shorter))
+            });
             // three rows of a turn, or one
             let rows = if turns.is_some() { 3 } else { 1 };
             let write = |from: &[f64], to: &mut [f64], width: usize, at: usize| {
-                if let Some([_, J]) = &turns {
+                if let Some((_, J)) = &turns {
                     let turned = *J * Vec3::new(from[0], from[1], from[2]) * h;
                     for k in 0..3 {
                         to[(dof + k) * width + at] = turned[k];
@@ -283,7 +288,7 @@ impl Derivatives {
             for (k, cmd) in system.rates_of_springs().flatten().enumerate() {
                 write(&du[(n_v + k) * C + column..], by_q_cmd, n_cmd, cmd);
             }
-            let start = turns.map_or(Mat3::IDENTITY, |[start, _]| start);
+            let start = turns.map_or(Mat3::IDENTITY, |(start, _)| start);
             for i in 0..rows {
                 for j in 0..rows {
                     by_q[(dof + i) * n_v + dof + j] += start.rows[i][j];

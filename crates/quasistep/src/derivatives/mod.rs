@@ -25,6 +25,7 @@ mod trees;
 
 use crate::error::StepError;
 use crate::formulation::edges::WAYS;
+use crate::params::Rotations;
 use crate::report::StepReport;
 use crate::system::System;
 use crate::workspace::Workspace;
@@ -214,10 +215,13 @@ pub struct Derivatives {
 }
 
 /// What of a step is fixed but for its parameters.
-#[derive(Clone, Debug, Default)]
+#[derive(Clone, Debug)]
 struct Constants {
     gravity: [f64; 3],
     secant: bool,
+    rotations: Rotations,
+    /// Rates that the configuration follows, over dofs.
+    followed: Vec<f64>,
     wrenches: Vec<(usize, quasistep_math::Vec3, quasistep_math::Vec3)>,
     /// Empty or of length `n_v`.
     tau: Vec<f64>,
@@ -340,7 +344,14 @@ impl System {
             w: Vec::new(),
             W: Vec::new(),
             has_w: false,
-            constants: Constants::default(),
+            constants: Constants {
+                gravity: [0.0; 3],
+                secant: false,
+                rotations: Rotations::Exponential,
+                followed: Vec::new(),
+                wrenches: Vec::new(),
+                tau: Vec::new(),
+            },
             scratch: Scratch::default(),
             matrices: matrix::Memory::new(self),
             pressure: None,

@@ -112,7 +112,8 @@ impl System {
             }
         }
         let h = params.time_step;
-        self.integrate(&state.q, &work.report.v, input.q_cmd, h, &mut work.q_next)?;
+        let v = self.followed(&work.report.v, params, &mut work.followed);
+        self.integrate(&state.q, v, input.q_cmd, h, &mut work.q_next)?;
         out.q.clone_from(&state.q);
         out.time_step = h;
         out.q_target.clone_from(&work.load.q_target);
@@ -139,6 +140,10 @@ impl Derivatives {
         let v = &work.report.v;
         self.V.resize(n_bodies, Twist::ZERO);
         model.twists(&work.scan.kin, v, &mut self.V);
+        self.constants.rotations = params.rotations;
+        self.constants.followed.clear();
+        let followed = system.followed(v, params, &mut work.followed);
+        self.constants.followed.extend_from_slice(followed);
         self.has_w = false;
 
         work.scan.motions(system, &mut self.motions);
