@@ -14,7 +14,7 @@ from statistics import median
 import mujoco
 import numpy as np
 from machine import executable
-from world import Settings, World, numbers, placement
+from world import Settings, World
 
 # copies of a pair in MuJoCo's model, m apart, and calls between two looks at the clock
 COPIES, APART, CALLS = 64, 10.0, 20
@@ -171,3 +171,13 @@ HEAD = [
     "least ratio",
     "median ratio",
 ]
+
+def placement(pose: dict) -> dict[str, str]:
+    """A pose as attributes of an MJCF element."""
+    return {"pos": numbers(pose["xyz"]), "quat": numbers(pose["quat"])}
+
+
+def numbers(values) -> str:
+    """Numbers for an XML attribute."""
+    return " ".join(str(value) for value in values)
+

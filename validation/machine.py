@@ -13,8 +13,9 @@ ROOT = Path(__file__).resolve().parent.parent
 
 @cache
 def executable(name: str) -> Path:
-    """Builds a program of benches/ and returns where it is."""
-    command = ["cargo", "build", "--release", "--locked", "-p", "benches", "--bin", name]
+    """Builds the command `quasistep` or a program of benches/ and returns where it is."""
+    package = "quasistep-cli" if name == "quasistep" else "benches"
+    command = ["cargo", "build", "--release", "--locked", "-p", package, "--bin", name]
     command += ["--message-format", "json-render-diagnostics"]
     built = subprocess.run(command, cwd=ROOT, check=True, stdout=subprocess.PIPE, text=True)
     messages = map(json.loads, built.stdout.splitlines())

@@ -6,6 +6,7 @@
 
 mod check;
 mod clock;
+mod convert;
 mod failure;
 mod mpc;
 mod new;
@@ -67,6 +68,15 @@ Examples:
   quasistep new robot.urdf -o scene.yml
   quasistep new scenes/models/iiwa7/iiwa7.urdf")]
     New(NewArgs),
+    /// Write a scene as an MJCF file for MuJoCo, or the file of a robot or scene as a scene file
+    #[command(after_help = "\
+What the other format has no counterpart for is told, line by line.
+
+Examples:
+  quasistep convert scenes/pinch.yml -o pinch.xml
+  quasistep convert scenes/door.yml --set step.cone=4
+  quasistep convert robot.urdf -o scene.yml")]
+    Convert(ConvertArgs),
     /// Validate a scene or a robot's file without running it, and say what it contains
     #[command(after_help = "\
 Examples:
@@ -193,6 +203,17 @@ struct NewArgs {
 }
 
 #[derive(Args)]
+struct ConvertArgs {
+    /// Scene file, or the file of a robot or scene
+    scene: PathBuf,
+    /// File to write, which must not exist; its ending tells the format: .xml or .yml [default: <scene>.xml]
+    #[arg(short, long, value_name = "FILE")]
+    out: Option<PathBuf>,
+    #[command(flatten)]
+    changes: Changes,
+}
+
+#[derive(Args)]
 struct CheckArgs {
     /// Scene file, or a robot's file
     scene: PathBuf,
@@ -310,6 +331,7 @@ fn main() -> ExitCode {
         Command::Run(arguments) => run::run(arguments, cli.quiet),
         Command::Check(arguments) => check::check(arguments, cli.quiet),
         Command::New(arguments) => new::new(arguments, cli.quiet),
+        Command::Convert(arguments) => convert::convert(arguments, cli.quiet),
         Command::View { what, out, csv, open } => {
             view::view(what, out.as_deref(), *csv, *open, cli.quiet)
         }

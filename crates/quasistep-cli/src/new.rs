@@ -22,6 +22,17 @@ pub fn new(arguments: &NewArgs, quiet: bool) -> Result<(), Failure> {
     for warning in &scene.warnings {
         eprintln!("warning: {warning}");
     }
+    write(&out, &text)?;
+    if !quiet {
+        println!("wrote {}; next:", out.display());
+        println!("  quasistep check {}", out.display());
+        println!("  quasistep run {}", out.display());
+    }
+    Ok(())
+}
+
+/// Writes a file that must not exist, and the folders above it.
+pub fn write(out: &Path, text: &str) -> Result<(), Failure> {
     let fail = |e: std::io::Error| {
         let hint = match e.kind() {
             std::io::ErrorKind::AlreadyExists => {
@@ -31,13 +42,7 @@ pub fn new(arguments: &NewArgs, quiet: bool) -> Result<(), Failure> {
         };
         Failure::usage(format!("{}: {hint}", out.display()))
     };
-    std::fs::create_dir_all(folder).map_err(fail)?;
-    let mut file = std::fs::File::create_new(&out).map_err(fail)?;
-    file.write_all(text.as_bytes()).map_err(fail)?;
-    if !quiet {
-        println!("wrote {}; next:", out.display());
-        println!("  quasistep check {}", out.display());
-        println!("  quasistep run {}", out.display());
-    }
-    Ok(())
+    std::fs::create_dir_all(out.parent().unwrap_or(Path::new("."))).map_err(fail)?;
+    let mut file = std::fs::File::create_new(out).map_err(fail)?;
+    file.write_all(text.as_bytes()).map_err(fail)
 }

@@ -58,6 +58,7 @@ mod solid;
 mod source;
 mod start_velocity;
 mod surface_tree;
+mod to_mjcf;
 mod words;
 
 pub use cloud::CloudReport;
@@ -72,4 +73,5 @@ pub use sample::write_ply;
 pub use scene::Scene;
 pub use self_collision::SelfCollisions;
 pub use source::{SceneFile, SceneSource};
+pub use to_mjcf::Converted;
 pub use words::{read_step_words, step_words};

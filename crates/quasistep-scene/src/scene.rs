@@ -284,6 +284,11 @@ impl Scene {
         self.sample_wrenches(t, &mut input.wrenches);
     }
 
+    /// Number of external wrenches.
+    pub(crate) fn n_wrenches(&self) -> usize {
+        self.wrenches.len()
+    }
+
     /// Adds the scene's external wrenches at time `t`, in s.
     pub fn sample_wrenches(&self, t: f64, wrenches: &mut Vec<Wrench>) {
         for wrench in &self.wrenches {

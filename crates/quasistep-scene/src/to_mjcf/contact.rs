@@ -1,0 +1,145 @@
+//! Friction of pairs and who never touches whom, as MuJoCo says it.
+//!
+//! Of two shapes MuJoCo takes the greater coefficient, or that of the shape with priority. Shapes that never move have priority here and the
+//! coefficients of most of their pairs; all others have those of most pairs that move. Pairs with others are named, one by one.
+
+use super::Writer;
+use super::element::Element;
+use quasistep::{Patch, System};
+use std::collections::BTreeMap;
+
+/// Coefficients of sliding, and of spinning and rolling in m.
+type Coefficients = [f64; 3];
+
+/// What MuJoCo is told of contacts.
+pub(super) struct Contacts {
+    /// By shape: its coefficients, and whether they hold whatever the other one has.
+    of_geom: Vec<(Coefficients, bool)>,
+    section: Element,
+}
+
+impl Contacts {
+    pub fn new(writer: &mut Writer<'_>) -> Self {
+        let system = writer.system;
+        let n = system.geoms().len();
+        let fixed: Vec<bool> = system.geoms().iter().map(|geom| !writer.moves(geom.body)).collect();
+        let all = (0..n).flat_map(|a| (a + 1..n).map(move |b| (a, b)));
+        let pairs: Vec<(usize, usize, Coefficients)> = all
+            .filter(|&(a, b)| system.may_touch(a, b))
+            .map(|(a, b)| (a, b, coefficients(system, a, b)))
+            .collect();
+        let moving = usual(pairs.iter().filter(|(a, b, _)| !fixed[*a] && !fixed[*b]));
+        let of_geom: Vec<(Coefficients, bool)> = (0..n)
+            .map(|k| match fixed[k] {
+                true => (usual(pairs.iter().filter(|(a, b, _)| *a == k || *b == k)), true),
+                false => (moving, false),
+            })
+            .collect();
+        let mut section = Element::new("contact");
+        for &(a, b, own) in &pairs {
+            if own != of_geom[if fixed[a] { a } else { b }].0 {
+                let [slide, spin, roll] = own;
+                let pair = Element::new("pair")
+                    .with("geom1", &system.geoms()[a].name)
+                    .with("geom2", &system.geoms()[b].name)
+                    .with("condim", dimensions(&own))
+                    .numbers("friction", [slide, slide, spin, roll, roll]);
+                section.children.push(pair);
+            }
+        }
+        exclude(writer, &pairs, &mut section);
+        told(writer, &pairs);
+        Self { of_geom, section }
+    }
+
+    /// A shape with its friction.
+    pub fn on(&self, index: usize, geom: Element) -> Element {
+        let (own, has_priority) = self.of_geom[index];
+        let mut geom = geom.with("condim", dimensions(&own)).numbers("friction", own);
+        if has_priority {
+            geom.set("priority", 1);
+        }
+        geom
+    }
+
+    /// Pairs with friction of their own, and pairs that never touch.
+    pub fn section(self) -> Element {
+        self.section
+    }
+}
+
+fn coefficients(system: &System, a: usize, b: usize) -> Coefficients {
+    let friction = system.friction(a, b);
+    let spin = if friction.spin_is_given { friction.mu_spin } else { 0.0 };
+    [friction.mu, spin, friction.mu_roll]
+}
+
+/// Dimensions of a contact with these coefficients.
+fn dimensions([slide, spin, roll]: &Coefficients) -> usize {
+    match () {
+        () if *roll > 0.0 => 6,
+        () if *spin > 0.0 => 4,
+        () if *slide > 0.0 => 3,
+        () => 1,
+    }
+}
+
+/// The coefficients that most of some pairs have; of as many the first in their order.
+fn usual<'p>(pairs: impl Iterator<Item = &'p (usize, usize, Coefficients)>) -> Coefficients {
+    let mut seen: BTreeMap<[u64; 3], usize> = BTreeMap::new();
+    for (_, _, own) in pairs {
+        *seen.entry(own.map(f64::to_bits)).or_default() += 1;
+    }
+    let most = seen.iter().max_by_key(|(own, n)| (**n, std::cmp::Reverse(**own)));
+    most.map_or([0.0; 3], |(own, _)| own.map(f64::from_bits))
+}
+
+/// Names the pairs of bodies that never touch, but for those that MuJoCo knows of: of a body and its parent.
+fn exclude(writer: &mut Writer<'_>, pairs: &[(usize, usize, Coefficients)], section: &mut Element) {
+    let system = writer.system;
+    let model = system.model();
+    let mut shapes: BTreeMap<usize, usize> = BTreeMap::new();
+    for geom in system.geoms() {
+        *shapes.entry(geom.body).or_default() += 1;
+    }
+    let mut touching: BTreeMap<(usize, usize), usize> = BTreeMap::new();
+    for &(a, b, _) in pairs {
+        let (a, b) = (system.geoms()[a].body, system.geoms()[b].body);
+        *touching.entry((a.min(b), a.max(b))).or_default() += 1;
+    }
+    for (k, (&a, n_a)) in shapes.iter().enumerate() {
+        for (&b, n_b) in shapes.iter().skip(k + 1) {
+            let n = touching.get(&(a, b)).copied().unwrap_or(0);
+            if n == 0 && a > 0 && (writer.moves(a) || writer.moves(b)) {
+                let exclude = Element::new("exclude")
+                    .with("body1", &model.body(a).name)
+                    .with("body2", &model.body(b).name);
+                section.children.push(exclude);
+            } else if n > 0 && n < n_a * n_b {
+                let names = format!("{} and {}", model.body(a).name, model.body(b).name);
+                writer.lose("some of their shapes never touch each other here; all may", &names);
+            }
+        }
+    }
+}
+
+/// What MuJoCo's contacts have no word for.
+fn told(writer: &mut Writer<'_>, pairs: &[(usize, usize, Coefficients)]) {
+    let system = writer.system;
+    let count = |has: &dyn Fn(&quasistep::Friction) -> bool| {
+        pairs.iter().filter(|(a, b, _)| has(&system.friction(*a, *b))).count()
+    };
+    let round = writer.scene.params.formulation.cone() == quasistep::Cone::Round;
+    let areas = count(&|f| round && f.patch == Patch::Area && !f.spin_is_given);
+    let bounces = count(&|f| f.restitution > 0.0);
+    let gives = count(&|f| f.compliance > 0.0);
+    for (n, what) in [
+        (areas, "flat contacts rub as areas here and on their corners in MuJoCo"),
+        (bounces, "restitution: not written"),
+        (gives, "compliance: not written; MuJoCo's contacts give way by `solref` and `solimp`"),
+    ] {
+        if n > 0 {
+            writer.lose(what, &format!("{n} pairs of shapes"));
+        }
+    }
+}

@@ -1,0 +1,59 @@
+//! XML as it is written: elements with attributes, indented.
+
+use std::fmt::Write as _;
+
+/// An element of an XML file.
+#[derive(Clone, Debug)]
+pub(super) struct Element {
+    tag: &'static str,
+    attributes: Vec<(&'static str, String)>,
+    pub children: Vec<Element>,
+}
+
+impl Element {
+    pub fn new(tag: &'static str) -> Self {
+        Self { tag, attributes: Vec::new(), children: Vec::new() }
+    }
+
+    pub fn tag(&self) -> &'static str {
+        self.tag
+    }
+
+    /// With an attribute more.
+    pub fn with(mut self, name: &'static str, value: impl ToString) -> Self {
+        self.set(name, value);
+        self
+    }
+
+    /// With an attribute of numbers more.
+    pub fn numbers(self, name: &'static str, values: impl IntoIterator<Item = f64>) -> Self {
+        let words: Vec<String> = values.into_iter().map(|x| x.to_string()).collect();
+        self.with(name, words.join(" "))
+    }
+
+    pub fn set(&mut self, name: &'static str, value: impl ToString) {
+        self.attributes.push((name, value.to_string()));
+    }
+
+    /// The text, each element on a line of its own.
+    pub fn write(&self, depth: usize, text: &mut String) {
+        let indent = "  ".repeat(depth);
+        let _ = write!(text, "{indent}<{}", self.tag);
+        for (name, value) in &self.attributes {
+            let _ = write!(text, " {name}=\"{}\"", escaped(value));
+        }
+        if self.children.is_empty() {
+            text.push_str("/>\n");
+            return;
+        }
+        text.push_str(">\n");
+        for child in &self.children {
+            child.write(depth + 1, text);
+        }
+        let _ = writeln!(text, "{indent}</{}>", self.tag);
+    }
+}
+
+fn escaped(text: &str) -> String {
+    text.replace('&', "&amp;").replace('<', "&lt;").replace('"', "&quot;")
+}

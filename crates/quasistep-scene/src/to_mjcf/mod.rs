@@ -1,0 +1,413 @@
+//! A scene as an MJCF file, for people who go on in MuJoCo, and what of it MJCF has no counterpart for.
+//!
+//! Bodies keep their names, as do joints; a planar joint becomes `joint.x`, `joint.y` and `joint.theta`. Springs to commands become
+//! position servos. The keyframe `start` holds the start and the commands there.
+
+mod contact;
+mod element;
+
+use crate::scene::Scene;
+use contact::Contacts;
+use element::Element;
+use quasistep::{DampingOn, Role, StepInput, System};
+use quasistep_geometry::Shape;
+use quasistep_math::Pose;
+use quasistep_model::{Body, BodyInertia, JointKind, Model, WORLD};
+use std::collections::BTreeMap;
+
+/// Time step of the file, in s, at most: MuJoCo carries velocities over, and its own default is this size.
+const LONGEST_STEP: f64 = 0.002;
+/// Mass and moment of inertia of what moves and has none, in kg and kg·m²: MuJoCo asks for more than 1e-15.
+const LEAST_INERTIA: f64 = 1e-8;
+/// Stiffness of the servo in place of a prescribed joint, in N/m and N·m/rad: that of the `impedance` fallback of a step.
+const SERVO: f64 = 1000.0;
+
+/// A scene in another format.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Converted {
+    /// The file's text.
+    pub text: String,
+    /// What the format has no counterpart for, and what was done about it, a sentence each.
+    pub lost: Vec<String>,
+}
+
+impl Scene {
+    /// This scene as an MJCF file.
+    pub fn to_mjcf(&self) -> Converted {
+        let mut writer = Writer { scene: self, system: &self.system, lost: BTreeMap::new() };
+        let root = writer.root();
+        let mut text = String::new();
+        root.write(0, &mut text);
+        Converted { text, lost: writer.lost() }
+    }
+}
+
+struct Writer<'s> {
+    scene: &'s Scene,
+    system: &'s System,
+    /// Names of what has no counterpart, by what is said of them.
+    lost: BTreeMap<&'static str, Vec<String>>,
+}
+
+impl Writer<'_> {
+    fn lose(&mut self, what: &'static str, name: &str) {
+        self.lost.entry(what).or_default().push(name.to_owned());
+    }
+
+    fn lost(&self) -> Vec<String> {
+        let words = |(what, names): (&&str, &Vec<String>)| {
+            let names: Vec<&str> = names.iter().map(String::as_str).collect();
+            format!("{}: {what}", quasistep_formats::list_some(&names))
+        };
+        self.lost.iter().map(words).collect()
+    }
+
+    fn root(&mut self) -> Element {
+        let params = &self.scene.params;
+        let cone = match params.formulation.cone() {
+            quasistep::Cone::Round => "elliptic",
+            _ => "pyramidal",
+        };
+        let option = Element::new("option")
+            .with("timestep", self.time_step())
+            .numbers("gravity", params.gravity)
+            .with("cone", cone);
+        let compiler = Element::new("compiler").with("angle", "radian").with("autolimits", "true");
+        let mut asset = Element::new("asset");
+        let mut bodies: Vec<Element> = vec![Element::new("worldbody")];
+        let model = self.system.model();
+        for index in 1..model.n_bodies() {
+            let element = self.body(index);
+            bodies.push(element);
+        }
+        let contacts = Contacts::new(self);
+        for index in 0..self.system.geoms().len() {
+            if let Some(geom) = self.geom(index, &mut asset) {
+                let geom = contacts.on(index, geom);
+                bodies[self.system.geoms()[index].body].children.push(geom);
+            }
+        }
+        // children stand within their parents: the last bodies first
+        for index in (1..model.n_bodies()).rev() {
+            if let Some(element) = bodies.pop() {
+                let parent = self.parent(index);
+                // behind the parent's own joints and shapes, in the order of the scene
+                let siblings = &mut bodies[parent].children;
+                let at = siblings.iter().position(Element::is_body).unwrap_or(siblings.len());
+                siblings.insert(at, element);
+            }
+        }
+        let mut root = Element::new("mujoco").with("model", &self.scene.name);
+        root.children = vec![compiler, option, asset];
+        root.children.append(&mut bodies);
+        root.children.push(contacts.section());
+        root.children.push(self.equality());
+        root.children.push(self.actuators());
+        root.children.push(self.keyframe());
+        root.children.retain(|element| element.is_whole());
+        for (count, what) in [
+            (self.system.springs().len(), "springs of frames: not written"),
+            (self.scene.n_wrenches(), "external wrenches: not written"),
+        ] {
+            if count > 0 {
+                self.lose(what, &count.to_string());
+            }
+        }
+        root
+    }
+
+    /// The body on which another one hangs in the file: free bodies hang on the world alone.
+    fn parent(&self, index: usize) -> usize {
+        let body = self.system.model().body(index);
+        if body.joint == JointKind::Free { WORLD } else { body.parent }
+    }
+
+    fn body(&mut self, index: usize) -> Element {
+        let model = self.system.model();
+        let body = model.body(index);
+        let pose = if body.joint == JointKind::Free { self.start_pose(index) } else { body.X_PF };
+        let mut element = placed(Element::new("body").with("name", &body.name), &pose);
+        if !body.gravity {
+            element.set("gravcomp", 1);
+        }
+        element.children.extend(inertial(&body.inertia, self.moves(index)));
+        if body.inertia.mass == 0.0 && self.moves(index) {
+            self.lose(
+                "moves without a mass, which MuJoCo refuses: given 1e-8 kg and kg·m², and its drives an armature",
+                &body.name,
+            );
+        }
+        let damping = self.damping(index);
+        let massless = body.inertia.mass == 0.0;
+        for (k, (name, kind, axis)) in joints(body).into_iter().enumerate() {
+            let mut joint = Element::new("joint").with("name", name).with("type", kind);
+            if let Some(axis) = axis {
+                joint = joint.numbers("axis", axis);
+            }
+            if let Some([lower, upper]) = body.limits.filter(|l| l.iter().all(|x| x.is_finite())) {
+                joint = joint.numbers("range", [lower, upper]);
+            } else if body.limits.is_some_and(|l| l.iter().any(|x| x.is_finite())) {
+                self.lose("a limit at one end alone: not written", &body.joint_name);
+            }
+            let of_dof = |values: &[f64]| values.get(k).copied().unwrap_or(0.0);
+            let armature = if massless { self.least_armature(index, k) } else { 0.0 };
+            for (name, value) in [
+                ("damping", of_dof(&damping)),
+                ("frictionloss", of_dof(&body.resistance.friction)),
+                ("armature", armature),
+            ] {
+                if value > 0.0 {
+                    joint.set(name, value);
+                }
+            }
+            element.children.push(joint);
+        }
+        if body.joint == JointKind::Free {
+            element.children.push(Element::new("freejoint").with("name", &body.joint_name));
+        }
+        element
+    }
+
+    /// Damping of each dof of a body's joint: of its resistance, and of the drive that resists its velocity.
+    fn damping(&self, index: usize) -> Vec<f64> {
+        let body = self.system.model().body(index);
+        let mut damping = body.resistance.damping.clone();
+        damping.resize(body.joint.n_v(), 0.0);
+        if let Role::Actuated(actuator) = &self.system.roles()[index] {
+            for (sum, own) in damping.iter_mut().zip(&actuator.damping) {
+                *sum += own;
+            }
+        }
+        damping
+    }
+
+    /// Inertia that a driven dof without mass needs, in kg or kg·m²: MuJoCo takes a servo's spring explicitly, and that is stable while
+    /// `h² kp` is less than four times the inertia.
+    fn least_armature(&self, index: usize, dof: usize) -> f64 {
+        let h = self.time_step();
+        match &self.system.roles()[index] {
+            Role::Actuated(actuator) => h * h * actuator.stiffness[dof],
+            Role::Prescribed => h * h * SERVO,
+            Role::Passive => 0.0,
+        }
+    }
+
+    fn time_step(&self) -> f64 {
+        self.scene.params.time_step.min(LONGEST_STEP)
+    }
+
+    /// True if a joint between the world and this body moves.
+    fn moves(&self, index: usize) -> bool {
+        let model = self.system.model();
+        let mut at = index;
+        while at != WORLD {
+            if model.body(at).joint != JointKind::Fixed {
+                return true;
+            }
+            at = model.body(at).parent;
+        }
+        false
+    }
+
+    fn start_pose(&self, index: usize) -> Pose {
+        let model = self.system.model();
+        let mut kin = model.create_kinematics();
+        model.kinematics(&self.scene.start.q, &mut kin);
+        kin.X_WB[index]
+    }
+
+    fn geom(&mut self, index: usize, asset: &mut Element) -> Option<Element> {
+        let geom = &self.system.geoms()[index];
+        let (kind, size): (&str, Vec<f64>) = match &geom.shape {
+            Shape::Sphere { radius } => ("sphere", vec![*radius]),
+            Shape::Box { half } => ("box", half.to_vec()),
+            Shape::Capsule { radius, half_length } => ("capsule", vec![*radius, *half_length]),
+            Shape::Cylinder { radius, half_length } => ("cylinder", vec![*radius, *half_length]),
+            // an infinite plane, drawn 5 m to each side
+            Shape::HalfSpace => ("plane", vec![5.0, 5.0, 0.1]),
+            Shape::Polytope(hull) => {
+                let name = format!("{}_hull", geom.name);
+                let vertices = hull.vertices().iter().flat_map(|v| v.to_array());
+                let mesh = Element::new("mesh")
+                    .with("name", &name)
+                    .numbers("vertex", vertices)
+                    .with("inertia", "convex");
+                asset.children.push(mesh);
+                let own = Element::new("geom").with("type", "mesh").with("mesh", name);
+                return Some(placed(own.with("name", &geom.name), &geom.X_BG));
+            }
+            _ => {
+                self.lose("a point cloud: not written", &geom.name);
+                return None;
+            }
+        };
+        let own = Element::new("geom").with("name", &geom.name).with("type", kind);
+        Some(placed(own.numbers("size", size), &geom.X_BG))
+    }
+
+    /// Followers of joints.
+    fn equality(&self) -> Element {
+        let model = self.system.model();
+        let mut equality = Element::new("equality");
+        for body in model.bodies() {
+            let Some(mimic) = &body.mimic else { continue };
+            let own = Element::new("joint")
+                .with("joint1", &body.joint_name)
+                .with("joint2", &model.body(mimic.body).joint_name)
+                .numbers("polycoef", [mimic.offset, mimic.multiplier, 0.0, 0.0, 0.0]);
+            equality.children.push(own);
+        }
+        equality
+    }
+
+    fn actuators(&mut self) -> Element {
+        let mut actuators = Element::new("actuator");
+        for &index in self.system.commanded() {
+            let body = self.system.model().body(index);
+            let dofs = joints(body);
+            if dofs.len() < body.joint.n_v() {
+                self.lose("a drive of a free or ball joint: not written", &body.joint_name);
+                continue;
+            }
+            let role = &self.system.roles()[index];
+            if *role == Role::Prescribed {
+                self.lose(
+                    "a prescribed joint: a servo of 1000 N/m or N·m/rad stands for it",
+                    &body.joint_name,
+                );
+            }
+            for (k, (name, ..)) in dofs.into_iter().enumerate() {
+                let mut position =
+                    Element::new("position").with("name", &name).with("joint", &name);
+                if let Role::Actuated(actuator) = role {
+                    position.set("kp", actuator.stiffness[k]);
+                    let effort = actuator.effort_limit[k];
+                    if effort.is_finite() {
+                        position = position.numbers("forcerange", [-effort, effort]);
+                    }
+                    if actuator.damping_on == DampingOn::CommandError {
+                        self.lose(
+                            "damping of the error to the command's rate: it resists the joint's velocity",
+                            &name,
+                        );
+                    }
+                } else {
+                    position.set("kp", SERVO);
+                }
+                actuators.children.push(position);
+            }
+        }
+        actuators
+    }
+
+    /// The start, and the commands there.
+    fn keyframe(&self) -> Element {
+        let (model, q) = (self.system.model(), &self.scene.start.q);
+        let mut kin = model.create_kinematics();
+        model.kinematics(q, &mut kin);
+        // MuJoCo orders joints by a walk through the tree, each body before its children
+        let order = walk(self.system.model(), &|index| self.parent(index));
+        let mut qpos = Vec::new();
+        for index in order {
+            let body = model.body(index);
+            match body.joint {
+                JointKind::Free => {
+                    let X = &kin.X_WB[index];
+                    qpos.extend(X.translation.to_array().into_iter().chain(X.rotation.to_array()));
+                }
+                _ => match &body.mimic {
+                    Some(m) => {
+                        let leader = q[model.body(m.body).q.start];
+                        qpos.push(m.multiplier * leader + m.offset);
+                    }
+                    None => qpos.extend_from_slice(&q[body.q.clone()]),
+                },
+            }
+        }
+        let mut input = StepInput::default();
+        self.scene.sample(0.0, &mut input);
+        let (mut ctrl, mut at) = (Vec::new(), 0);
+        for &index in self.system.commanded() {
+            let body = self.system.model().body(index);
+            if joints(body).len() == body.joint.n_v() {
+                ctrl.extend_from_slice(&input.q_cmd[at..at + body.q.len()]);
+            }
+            at += body.q.len();
+        }
+        let mut key = Element::new("key").with("name", "start").numbers("qpos", qpos);
+        if !ctrl.is_empty() {
+            key = key.numbers("ctrl", ctrl);
+        }
+        let mut keyframe = Element::new("keyframe");
+        keyframe.children.push(key);
+        keyframe
+    }
+}
+
+/// Bodies but the world, each before its children, depth first.
+fn walk(model: &Model, parent: &dyn Fn(usize) -> usize) -> Vec<usize> {
+    let n = model.n_bodies();
+    let mut children: Vec<Vec<usize>> = vec![Vec::new(); n];
+    for index in (1..n).rev() {
+        children[parent(index)].push(index);
+    }
+    let mut open = children[WORLD].clone();
+    let mut order = Vec::with_capacity(n);
+    while let Some(index) = open.pop() {
+        order.push(index);
+        open.extend_from_slice(&children[index]);
+    }
+    order
+}
+
+/// Joints of the file for one of ours, of one dof each but for a ball: name, type and axis; none of a fixed or free one.
+fn joints(body: &Body) -> Vec<(String, &'static str, Option<[f64; 3]>)> {
+    let name = body.joint_name.clone();
+    match body.joint {
+        JointKind::Fixed | JointKind::Free => Vec::new(),
+        JointKind::Revolute { axis } | JointKind::Continuous { axis } => {
+            vec![(name, "hinge", Some(axis.to_array()))]
+        }
+        JointKind::Prismatic { axis } => vec![(name, "slide", Some(axis.to_array()))],
+        JointKind::Ball => vec![(name, "ball", None)],
+        JointKind::Planar => {
+            let dofs = [
+                ("slide", [1.0, 0.0, 0.0]),
+                ("slide", [0.0, 1.0, 0.0]),
+                ("hinge", [0.0, 0.0, 1.0]),
+            ];
+            let names = body.joint.dof_suffixes();
+            let own = |((kind, axis), suffix)| (format!("{name}{suffix}"), kind, Some(axis));
+            dofs.into_iter().zip(names).map(own).collect()
+        }
+    }
+}
+
+fn inertial(inertia: &BodyInertia, moves: bool) -> Option<Element> {
+    let own = Element::new("inertial");
+    if inertia.mass == 0.0 {
+        let least = || own.numbers("pos", [0.0; 3]).with("mass", LEAST_INERTIA);
+        return moves.then(|| least().numbers("diaginertia", [LEAST_INERTIA; 3]));
+    }
+    let I = &inertia.inertia;
+    let moments = [(0, 0), (1, 1), (2, 2), (0, 1), (0, 2), (1, 2)].map(|(r, c)| I.rows[r][c]);
+    let own = own.numbers("pos", inertia.com.to_array()).with("mass", inertia.mass);
+    Some(own.numbers("fullinertia", moments))
+}
+
+/// An element at a pose.
+fn placed(element: Element, X: &Pose) -> Element {
+    element.numbers("pos", X.translation.to_array()).numbers("quat", X.rotation.to_array())
+}
+
+impl Element {
+    fn is_body(&self) -> bool {
+        self.tag() == "body"
+    }
+
+    /// False for a section without entries.
+    fn is_whole(&self) -> bool {
+        let sections = ["asset", "contact", "equality", "actuator"];
+        !(self.children.is_empty() && sections.contains(&self.tag()))
+    }
+}
