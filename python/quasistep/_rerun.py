@@ -62,6 +62,8 @@ def _log_shape(rr: Any, stream: Any, entity: str, shape: dict[str, Any]) -> None
         ((kind, size),) = geometry.items()
         if kind == "sphere":
             drawn = rr.Ellipsoids3D(radii=[size["radius"]], colors=[color])
+        elif kind == "ellipsoid":
+            drawn = rr.Ellipsoids3D(half_sizes=[size["radii"]], colors=[color])
         elif kind == "box":
             drawn = rr.Boxes3D(half_sizes=[size["half"]], colors=[color])
         elif kind == "mesh":

@@ -280,6 +280,17 @@ def cylinder(radius: float, length: float, **keys: Any) -> dict[str, Any]:
     return {"cylinder": {"radius": radius, "length": length}, **keys}
 
 
+def ellipsoid(radii: ArrayLike, **keys: Any) -> dict[str, Any]:
+    """An ellipsoid: half axes along x, y and z, shape (3,), in m.
+
+    Examples
+    --------
+    >>> qs.ellipsoid([0.03, 0.02, 0.01])
+    {'ellipsoid': {'radii': [0.03, 0.02, 0.01]}}
+    """
+    return {"ellipsoid": {"radii": radii}, **keys}
+
+
 def half_space(**keys: Any) -> dict[str, Any]:
     """Solid below z = 0 of its frame: a table, a floor.
 

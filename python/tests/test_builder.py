@@ -58,11 +58,11 @@ def test_grammar_as_one_tree():
                     "repeat": {"count": 3},
                     "joint": "fixed",
                     "pose": {"xyz": ["0.1*i", 0, 0]},
-                    "shapes": [qs.capsule(0.01, 0.1), qs.cylinder(0.01, 0.1)],
+                    "shapes": [qs.capsule(0.01, 0.1), qs.cylinder(0.01, 0.1), qs.ellipsoid([0.01, 0.02, 0.03])],
                 },
                 "ball": {"mass": 1, "shape": qs.sphere(0.1, friction={"mu": 0.5, "patch_radius": 0.01})},
             },
             "collisions": {"exclude": [["peg_*", "ball"]]},
         }
     )
-    assert len(system.shapes) == 8
+    assert len(system.shapes) == 11

@@ -49,13 +49,21 @@ pub struct Course {
 
 fn shape(random: &mut Random, size: f64) -> Shape {
     let edge = |random: &mut Random| size * random.between(0.3, 1.0);
-    match random.below(6) {
+    match random.below(7) {
         0 => Shape::Sphere { radius: 0.5 * edge(random) },
         1 => Shape::Box { half: [0.5 * edge(random), 0.5 * edge(random), 0.5 * edge(random)] },
         // a thin plate
         2 => Shape::Box { half: [0.5 * edge(random), 0.5 * edge(random), 0.02 * edge(random)] },
         3 => Shape::Capsule { radius: 0.2 * edge(random), half_length: 0.3 * edge(random) },
         4 => Shape::Cylinder { radius: 0.4 * edge(random), half_length: 0.4 * edge(random) },
+        // from pebbles to coins and needles
+        5 => Shape::Ellipsoid {
+            radii: [
+                0.5 * edge(random),
+                0.5 * edge(random),
+                0.5 * edge(random) * random.decade(-1.5, 0.0),
+            ],
+        },
         _ if random.chance(0.8) => {
             let points: Vec<Vec3> = (0..random.count(6, 40))
                 .map(|_| Vec3::from(random.direction()) * (0.5 * edge(random)))

@@ -263,6 +263,7 @@ function primitive(g) {
   const up = (geometry) => geometry.rotateX(Math.PI / 2);
   switch (g.kind) {
     case "sphere": return up(new THREE.SphereGeometry(g.radius, 48, 24));
+    case "ellipsoid": return up(new THREE.SphereGeometry(1, 64, 32)).scale(...g.radii);
     case "box": return new THREE.BoxGeometry(...g.half.map((h) => 2 * h));
     case "capsule": return up(new THREE.CapsuleGeometry(g.radius, 2 * g.half_length, 12, 48));
     case "cylinder": return up(new THREE.CylinderGeometry(g.radius, g.radius, 2 * g.half_length, 64));

@@ -169,6 +169,7 @@ fn geom(geom: &Geom) -> Result<Value, String> {
         Shape::Cylinder { radius, half_length } => {
             json!({ "type": "cylinder", "size": [radius, half_length] })
         }
+        Shape::Ellipsoid { radii } => json!({ "type": "ellipsoid", "size": radii }),
         Shape::HalfSpace => json!({ "type": "plane" }),
         Shape::Polytope(hull) => {
             let vertices: Vec<[f64; 3]> = hull.vertices().iter().map(|v| v.to_array()).collect();

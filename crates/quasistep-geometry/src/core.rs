@@ -101,7 +101,8 @@ impl Core {
         !self.faces.is_empty()
     }
 
-    /// Becomes the core of a shape; cylinders, half-spaces and clouds have none and leave it empty.
+    /// Becomes the core of a shape; cylinders, ellipsoids, half-spaces and clouds have none and leave it
+    /// empty.
     pub fn fill(&mut self, shape: &Shape, X: &Pose) {
         self.points.clear();
         self.faces.clear();
@@ -149,7 +150,10 @@ impl Core {
                 let sum = self.points.iter().fold(Vec3::ZERO, |s, p| s + *p);
                 self.centre = sum / self.points.len() as f64;
             }
-            Shape::Cylinder { .. } | Shape::HalfSpace | Shape::Cloud(_) => {}
+            Shape::Cylinder { .. }
+            | Shape::Ellipsoid { .. }
+            | Shape::HalfSpace
+            | Shape::Cloud(_) => {}
         }
     }
 

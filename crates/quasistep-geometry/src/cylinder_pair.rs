@@ -4,9 +4,11 @@
 //! side and the other's rim those of an ellipse, and on two rims those of the local minima of the
 //! distance between two circles. The last are roots of a function of one angle, found by bracketing.
 
+use crate::climb::{Disc, climb};
 use crate::closest::segments;
-use crate::cylinder::{Best, View, Witness, square_to_both};
+use crate::cylinder::{Best, Witness, square_to_both};
 use crate::narrow_phase::Distance;
+use crate::picture::View;
 use crate::tube::{Facing, LEVEL, Tube, square};
 use quasistep_math::Vec3;
 use std::f64::consts::TAU;
@@ -73,51 +75,21 @@ fn best_normal(a: &Tube, b: &Tube, enough: f64) -> (Vec3, f64) {
         overlap |= is_in_both(found);
     }
     offer_rims(a, b, overlap, &mut best);
-    climb(a, b, &mut best);
+    climb_rims(a, b, &mut best);
     (best.normal, best.separation)
 }
 
-/// Newton's method on the separation from the best normal, as long as it gains: where rims are nearly
-/// tangent two minima of the circles' distance lie so close together that one may have been missed.
-fn climb(a: &Tube, b: &Tube, best: &mut Best) {
-    for _ in 0..MAX_STEPS {
-        let n = best.normal;
-        let (Facing::Rim(pa), Facing::Rim(pb)) = (a.facing(n), b.facing(-n)) else { return };
-        let (u, s) = (n.any_orthogonal(), best.separation);
-        let w = n.cross(u);
-        let gap = pb - pa;
-        let (g1, g2) = (gap.dot(u), gap.dot(w));
-        if g1.hypot(g2) < PROOF {
-            return;
-        }
-        // second derivatives on the tangent plane: each rim bends the separation down along itself
-        let (mut h11, mut h12, mut h22) = (s, 0.0, s);
-        for tube in [a, b] {
-            let t = n.cross(tube.axis);
-            let bend = tube.radius / t.norm().powi(3);
-            let (t1, t2) = (t.dot(u), t.dot(w));
-            h11 -= bend * t1 * t1;
-            h12 -= bend * t1 * t2;
-            h22 -= bend * t2 * t2;
-        }
-        let determinant = h11 * h22 - h12 * h12;
-        let concave = determinant > 0.0 && h11 < 0.0;
-        let (d1, d2) = if concave {
-            ((h12 * g2 - h22 * g1) / determinant, (h12 * g1 - h11 * g2) / determinant)
-        } else {
-            let scale = 1.0 / (h11.abs() + h22.abs() + h12.abs());
-            (g1 * scale, g2 * scale)
+/// Climbs from the best normal: where rims are nearly tangent two minima of the circles' distance lie so close together
+/// that one may have been missed.
+fn climb_rims(a: &Tube, b: &Tube, best: &mut Best) {
+    let n = best.normal;
+    if let (Facing::Rim(_), Facing::Rim(_)) = (a.facing(n), b.facing(-n)) {
+        let rim = |tube: &Tube, n: Vec3| {
+            let centre = tube.cap(n.dot(tube.axis));
+            Disc { centre, axis: tube.axis, radius: tube.radius }
         };
-        let mut length = 1.0;
-        let before = best.separation;
-        while length > 1e-6 && best.separation <= before {
-            let Some(m) = (n + (u * d1 + w * d2) * length).try_normalize() else { return };
-            best.offer(separation(a, b, m), m);
-            length *= 0.5;
-        }
-        if best.separation <= before {
-            return;
-        }
+        let n = climb(&rim(a, n), &rim(b, -n), n).normal;
+        best.offer(separation(a, b, n), n);
     }
 }
 

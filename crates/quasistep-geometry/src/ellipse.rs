@@ -1,15 +1,15 @@
-//! Directions in which a point is nearest to leaving, or reaching, an ellipse.
+//! Directions in which a point is nearest to leaving, or reaching, an ellipse or an ellipsoid.
 //!
-//! A disc seen along a direction is an ellipse: a rim against an edge, and a rim against the side of
-//! another cylinder, are this planar problem. With half axes `a ≥ b` and a point `(x, y)`, `x, y ≥ 0`,
-//! the feet of its normals are `(a² x/(T + a² − b²), b² y/T)` at the roots of
+//! A disc or an ellipsoid seen along a direction is an ellipse: a rim against an edge, an ellipsoid against the side of a
+//! cylinder, are this planar problem. With half axes `a ≥ b` and a point `(x, y)`, `x, y ≥ 0`, the feet of its normals are
+//! `(a² x/(T + a² − b²), b² y/T)` at the roots of
 //!
 //! ```text
-//! F(T) = (a x/(T + a² − b²))² + (b y/T)² − 1.
+//! F(T) = (a x/(T + a² − b²))² + (b y/T)² − 1,
 //! ```
 //!
-//! The root with `T > 0` is the nearest point. For a point inside, the largest root with `T < 0`, if
-//! there is one, is the other local minimum of its depth, across the long axis.
+//! with one term more for an ellipsoid. The root with `T > 0` is the nearest point. For a point inside, the largest
+//! root with `T < 0`, if there is one, is the other local minimum of its depth, across the other axes.
 
 /// Steps of Newton's method; it converges from one side and takes 4 to 8 but near the evolute's cusp.
 const MAX_STEPS: usize = 60;
@@ -39,58 +39,99 @@ impl Ellipse {
 
     /// Outward unit normals at the nearest point, and at the other local minimum of the depth.
     pub fn normals(&self, p: [f64; 2]) -> ([f64; 2], Option<[f64; 2]>) {
-        let Self { a, b, c2 } = *self;
-        let (x, y) = (p[0].abs(), p[1].abs());
-        let F = |T: f64| {
-            let (s, t) = (a * x / (T + c2), b * y / T);
-            (s * s + t * t - 1.0, -2.0 * (s * s / (T + c2) + t * t / T))
-        };
-        let signed = |n: [f64; 2]| [n[0].copysign(p[0]), n[1] * 1f64.copysign(p[1])];
-        // either term alone is 1 there, so F ≥ 0: Newton's method comes down from this side
-        let mut T = (b * y).max(a * x - c2);
-        if !(T > 0.0) {
-            // on the long axis, between the centres of curvature: two feet, mirrored
-            let s = if c2 > 0.0 { (x / c2 * a).min(1.0) } else { 0.0 };
-            let n = unit([s * b / a, (1.0 - s * s).sqrt()]);
-            return (signed(n), Some(signed([n[0], -n[1]])));
+        normals([self.a, self.b], [self.c2, 0.0], p)
+    }
+}
+
+/// Outward unit normals of an ellipse or an ellipsoid at the point nearest to `p`, and at the other local minimum of the
+/// depth of a point inside, on the far side of the shortest axis.
+///
+/// Half axes fall from first to last; `falls` are their squares less the last one's.
+pub(crate) fn normals<const N: usize>(
+    half_axes: [f64; N],
+    falls: [f64; N],
+    p: [f64; N],
+) -> ([f64; N], Option<[f64; N]>) {
+    let x = p.map(f64::abs);
+    let w: [f64; N] = std::array::from_fn(|i| half_axes[i] * x[i]);
+    // of the first so many axes
+    let F = |T: f64, count: usize| {
+        let (mut value, mut slope) = (0.0, 0.0);
+        for i in (0..count).filter(|&i| w[i] > 0.0) {
+            let s = w[i] / (T + falls[i]);
+            value += s * s;
+            slope += s * s / (T + falls[i]);
         }
+        (value - 1.0, -2.0 * slope)
+    };
+    let signed = |n: [f64; N]| std::array::from_fn(|i| n[i] * 1f64.copysign(p[i]));
+    let normal = |T: f64| unit(std::array::from_fn(|i| ratio(x[i], T + falls[i])));
+    // Any term alone is 1 at its own `w − fall`, and the root of fewer terms is below that of more: F ≥ 0 at all these,
+    // so that Newton's method comes down from this side.
+    let mut T = w[0] - falls[0];
+    for count in 2..=N {
+        T = T.max(w[count - 1] - falls[count - 1]);
         for _ in 0..MAX_STEPS {
-            let (value, slope) = F(T);
+            if !(T + falls[count - 1] > 0.0) {
+                break;
+            }
+            let (value, slope) = F(T, count);
             let next = T - value / slope;
             if !(next > T) {
                 break;
             }
             T = next;
         }
-        let nearest = unit([x / (T + c2), y / T]);
-        (signed(nearest), self.across(x, y, F).map(signed))
     }
-
-    /// The normal at the local minimum across the long axis, for `x, y ≥ 0`.
-    fn across(&self, x: f64, y: f64, F: impl Fn(f64) -> (f64, f64)) -> Option<[f64; 2]> {
-        let mut T = -self.b * y;
+    if !(T > 0.0) {
+        // within the evolute's sheet across the shortest axis: two feet, mirrored
+        let (s, last) = (|i: usize| ratio(w[i], falls[i]), N - 1);
+        let rest = (0..last).fold(1.0, |rest, i| rest - s(i) * s(i));
+        let mut n: [f64; N] = std::array::from_fn(|i| s(i) * half_axes[last] / half_axes[i]);
+        n[last] = rest.max(0.0).sqrt();
+        let n = unit(n);
+        let mut mirrored = n;
+        mirrored[last] = -n[last];
+        return (signed(n), Some(signed(mirrored)));
+    }
+    // the largest root below zero, from the right
+    let across = || {
+        let mut T = -w[N - 1];
         for _ in 0..MAX_STEPS {
-            if !(T > -self.c2 && T < 0.0) {
+            if !(T > -falls[N - 2] && T < 0.0) {
                 return None;
             }
-            let (value, slope) = F(T);
+            let (value, slope) = F(T, N);
             // beyond the lowest point of F without a root
             if !(slope > 0.0) {
                 return None;
             }
             let next = T - value / slope;
             if !(next < T) {
-                return Some(unit([x / (T + self.c2), y / T]));
+                return Some(normal(T));
             }
             T = next;
         }
         None
-    }
+    };
+    (signed(normal(T)), across().map(signed))
 }
 
-fn unit(n: [f64; 2]) -> [f64; 2] {
-    let length = n[0].hypot(n[1]);
-    if length > 0.0 { [n[0] / length, n[1] / length] } else { [0.0, 1.0] }
+/// `x / y`; nothing of nothing is nothing.
+fn ratio(x: f64, y: f64) -> f64 {
+    if x == 0.0 { 0.0 } else { x / y }
+}
+
+fn unit<const N: usize>(n: [f64; N]) -> [f64; N] {
+    // a foot at T = 1e-300 has parts whose squares are too large
+    let largest = n.iter().fold(0.0_f64, |most, x| most.max(x.abs()));
+    let scaled = n.map(|x| x / largest);
+    let length = scaled.iter().map(|x| x * x).sum::<f64>().sqrt();
+    if length > 0.0 {
+        scaled.map(|x| x / length)
+    } else {
+        std::array::from_fn(|i| f64::from(u8::from(i == N - 1)))
+    }
 }
 
 #[cfg(test)]

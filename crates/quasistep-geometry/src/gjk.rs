@@ -1,6 +1,6 @@
 //! Closest points of two convex shapes from their support points alone, after Gilbert, Johnson and Keerthi (1988).
 //!
-//! Shapes are taken without the radius around them. Nothing is kept between calls, so that a pair's answer depends on
+//! Shapes that are a core with a radius are taken without it. Nothing is kept between calls, so that a pair's answer depends on
 //! its poses only.
 
 use crate::shape::Shape;
@@ -152,7 +152,7 @@ fn weights(p: &[Vec3]) -> Option<[f64; 4]> {
     is_within.then(|| all.map(|x| x / sum))
 }
 
-/// The farthest point of a shape without its radius along `d`.
+/// The farthest point of a shape along `d`, without the radius around its core if it has one.
 fn support(shape: &Shape, X: &Pose, d: Vec3) -> Vec3 {
     let own = X.rotation.inverse().rotate(d);
     let sign = |x: f64, size: f64| if x < 0.0 { -size } else { size };
@@ -164,8 +164,9 @@ fn support(shape: &Shape, X: &Pose, d: Vec3) -> Vec3 {
             X.transform_point(Vec3::Z * sign(own.z, *half_length))
         }
         Shape::Polytope(hull) => X.transform_point(hull.vertices()[hull.support(own) as usize]),
-        Shape::Sphere { .. } | Shape::Cylinder { .. } | Shape::HalfSpace | Shape::Cloud(_) => {
-            X.translation
+        Shape::Cylinder { .. } | Shape::Ellipsoid { .. } => {
+            X.transform_point(shape.support(own).unwrap_or_default())
         }
+        Shape::Sphere { .. } | Shape::HalfSpace | Shape::Cloud(_) => X.translation,
     }
 }

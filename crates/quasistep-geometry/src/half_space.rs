@@ -1,7 +1,7 @@
 //! A half-space A against any other shape B: everything follows from heights above its plane.
 
 use crate::core::Core;
-use crate::narrow_phase::{ContactPoint, Distance, flip_point};
+use crate::narrow_phase::{ContactPoint, Distance, flip_point, single};
 use crate::patch::{Clipper, MAX_POINTS, SAME};
 use crate::round_patch::{self, Collector, Flat, on_flat};
 use crate::shape::Shape;
@@ -31,9 +31,15 @@ pub(crate) fn patch(
 ) {
     let n_AB_W = X_WA.rotation.rotate(Vec3::Z);
     let start = out.len();
-    // most are far above
-    if matches!(b, Shape::Polytope(_)) && distance(X_WA, b, X_WB).phi >= margin {
-        return;
+    if matches!(b, Shape::Polytope(_) | Shape::Ellipsoid { .. }) {
+        let d = distance(X_WA, b, X_WB);
+        // most are far above
+        if d.phi >= margin {
+            return;
+        }
+        if matches!(b, Shape::Ellipsoid { .. }) {
+            return out.push(single(&d));
+        }
     }
     if let Some(tube) = Tube::new(b, X_WB) {
         // seen from the cylinder

@@ -7,11 +7,11 @@
 //! `phi > 0` apart, `phi < 0` overlapping: then its size is the smallest shift that separates the
 //! shapes. The unit normal leaves A and enters B. Lengths in m.
 //!
-//! Every shape but the cylinder and the half-space is a convex polyhedron (a point, a segment, a box,
+//! Every shape but the cylinder, the ellipsoid and the half-space is a convex polyhedron (a point, a segment, a box,
 //! a hull: its *core*) with a radius around it, so one pair of algorithms serves them all: separating
-//! axes where the cores touch or overlap, closest features where they are apart. A cylinder has its own
-//! pair: the largest separation over the few normals that its caps, side and rims allow. All are exact
-//! to rounding, also at exact touch.
+//! axes where the cores touch or overlap, closest features where they are apart. A cylinder and an ellipsoid
+//! have their own pairs: the largest separation over the few normals that their caps, sides, rims and curved
+//! surfaces allow. All are exact to rounding, also at exact touch.
 //!
 //! A point cloud is a shape too: each of its points is a feature of its own, against the exact surface of
 //! any other shape, and [`Choice`] says which few of them stand for a contact.
@@ -20,12 +20,15 @@
 #![allow(non_snake_case)] // monogram notation: X_WA, p_WCa, n_AB_W
 
 mod broad_phase;
+mod climb;
 mod closest;
 mod cloud;
 mod core;
 mod cylinder;
 mod cylinder_pair;
 mod ellipse;
+mod ellipsoid;
+mod ellipsoid_pair;
 mod gjk;
 mod half_space;
 mod hull_pair;
@@ -33,6 +36,7 @@ mod line_patch;
 mod motion;
 mod narrow_phase;
 mod patch;
+mod picture;
 mod point;
 mod polytope;
 mod quickhull;

@@ -3,13 +3,14 @@
 use crate::closest::{self, closest_points, crossing, foot};
 use crate::cloud::CloudMemory;
 use crate::core::Core;
+use crate::ellipsoid::Ellipsoid;
 use crate::gjk::{self, Stand};
 use crate::line_patch::along_edges;
 use crate::patch::Clipper;
 use crate::separating_axis::{self, Axis, Features, best_axis};
 use crate::shape::Shape;
 use crate::tube::Tube;
-use crate::{cylinder, cylinder_pair, half_space, hull_pair, round_patch};
+use crate::{cylinder, cylinder_pair, ellipsoid_pair, half_space, hull_pair, round_patch};
 use quasistep_math::{Pose, Vec3};
 
 /// How far two shapes are apart.
@@ -120,6 +121,9 @@ impl NarrowPhase {
             },
             (Shape::HalfSpace, _) => half_space::distance(X_WA, b, X_WB),
             (_, Shape::HalfSpace) => flip_distance(half_space::distance(X_WB, a, X_WA)),
+            (Shape::Ellipsoid { .. }, _) | (_, Shape::Ellipsoid { .. }) => {
+                self.ellipsoid_distance(a, X_WA, b, X_WB, f64::INFINITY)
+            }
             (Shape::Cylinder { .. }, _) | (_, Shape::Cylinder { .. }) => {
                 self.cylinder_distance(a, X_WA, b, X_WB, f64::INFINITY)
             }
@@ -161,8 +165,10 @@ impl NarrowPhase {
                 }
             }
             _ => {
-                let round = [a, b].iter().any(|s| matches!(s, Shape::Cylinder { .. }));
-                let d = if round {
+                let any = |is: fn(&Shape) -> bool| is(a) || is(b);
+                let d = if any(|s| matches!(s, Shape::Ellipsoid { .. })) {
+                    Ok(self.ellipsoid_distance(a, X_WA, b, X_WB, margin))
+                } else if any(|s| matches!(s, Shape::Cylinder { .. })) {
                     Ok(self.cylinder_distance(a, X_WA, b, X_WB, margin))
                 } else {
                     self.cores_distance(a, X_WA, b, X_WB, margin)
@@ -180,6 +186,18 @@ impl NarrowPhase {
 /// Up to so many corners a search over all features is as fast as one for those that matter.
 const SMALL_HULL: usize = 16;
 
+fn is_large(shape: &Shape) -> bool {
+    matches!(shape, Shape::Polytope(hull) if hull.vertices().len() > SMALL_HULL)
+}
+
+/// Radius around the core of a shape, in m.
+fn radius_around(shape: &Shape) -> f64 {
+    match shape {
+        Shape::Sphere { radius } | Shape::Capsule { radius, .. } => *radius,
+        _ => 0.0,
+    }
+}
+
 impl NarrowPhase {
     /// Signed distance of two shapes that have cores, which are in memory then; of those that are `enough` apart a
     /// lower bound in place of an error.
@@ -191,12 +209,8 @@ impl NarrowPhase {
         X_WB: &Pose,
         enough: f64,
     ) -> Result<Distance, Distance> {
-        let [radius_a, radius_b] = [a, b].map(|shape| match shape {
-            Shape::Sphere { radius } | Shape::Capsule { radius, .. } => *radius,
-            _ => 0.0,
-        });
+        let [radius_a, radius_b] = [a, b].map(radius_around);
         let reach = enough + radius_a + radius_b;
-        let is_large = |shape: &Shape| matches!(shape, Shape::Polytope(hull) if hull.vertices().len() > SMALL_HULL);
         let mut stand = None;
         let by_support = is_large(a) || is_large(b);
         if by_support {
@@ -245,6 +259,37 @@ impl NarrowPhase {
         if flipped { flip_distance(d) } else { d }
     }
 
+    /// Signed distance of two shapes, at least one of them an ellipsoid, neither a half-space; may stop at a lower bound
+    /// once that exceeds `enough`.
+    fn ellipsoid_distance(
+        &mut self,
+        a: &Shape,
+        X_WA: &Pose,
+        b: &Shape,
+        X_WB: &Pose,
+        enough: f64,
+    ) -> Distance {
+        let Some(ellipsoid) = Ellipsoid::new(a, X_WA) else {
+            return flip_distance(self.ellipsoid_distance(b, X_WB, a, X_WA, enough));
+        };
+        let radius = radius_around(b);
+        let beyond = |enough: f64| match gjk::stand((a, X_WA), (b, X_WB), enough, 0.0) {
+            Some(Stand::Beyond { n_AB_W, .. }) => Some(n_AB_W),
+            Some(Stand::Apart { way, .. }) => way.try_normalize(),
+            Some(Stand::Meet { .. }) | None => None,
+        };
+        if let Some(other) = Ellipsoid::new(b, X_WB) {
+            return ellipsoid_pair::distance(&ellipsoid, &other, enough, || beyond(0.0));
+        }
+        if let Some(tube) = Tube::new(b, X_WB) {
+            return ellipsoid_pair::tube_distance(&ellipsoid, &tube, enough, || beyond(0.0));
+        }
+        let enough = enough + radius;
+        let hint = if is_large(b) { beyond(enough) } else { None };
+        self.b.fill(b, X_WB);
+        ellipsoid_pair::core_distance(&ellipsoid, &self.b, hint, enough).with_radii(0.0, radius)
+    }
+
     /// Appends the patch along the normal of a distance, nearer than `margin`. The cores of what is no cylinder are in
     /// memory: two as A's and B's, one as B's.
     #[allow(clippy::too_many_arguments)] // two shapes at their poses, and their distance
@@ -258,7 +303,8 @@ impl NarrowPhase {
         margin: f64,
         out: &mut Vec<ContactPoint>,
     ) {
-        if matches!(a, Shape::Sphere { .. }) || matches!(b, Shape::Sphere { .. }) {
+        let is_smooth = |s: &Shape| matches!(s, Shape::Sphere { .. } | Shape::Ellipsoid { .. });
+        if is_smooth(a) || is_smooth(b) {
             return out.push(single(d));
         }
         let start = out.len();

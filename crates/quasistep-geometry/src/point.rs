@@ -1,8 +1,9 @@
 //! A point against the surface of a shape, exactly.
 
+use crate::ellipsoid::Ellipsoid;
 use crate::polytope::{Face, Polytope};
 use crate::shape::Shape;
-use quasistep_math::Vec3;
+use quasistep_math::{Pose, Vec3};
 
 /// How far a point is from a shape's surface, and which way out.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -26,6 +27,11 @@ pub(crate) fn surface(shape: &Shape, p: Vec3) -> Option<Surface> {
         }
         Shape::Box { half } => box_surface(Vec3::from(*half), p),
         Shape::Cylinder { radius, half_length } => cylinder_surface(*radius, *half_length, p),
+        Shape::Ellipsoid { .. } => {
+            let ellipsoid = Ellipsoid::new(shape, &Pose::IDENTITY)?;
+            let normal = ellipsoid.normals(p).0;
+            Surface { distance: ellipsoid.height(p, normal), normal }
+        }
         Shape::Polytope(polytope) => polytope_surface(polytope, p),
         Shape::Cloud(_) => return None,
     })

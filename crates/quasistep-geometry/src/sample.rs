@@ -189,6 +189,7 @@ fn surface(shape: &Shape) -> Result<Vec<Patch>, SampleError> {
             };
             Ok(vec![side, cap(1.0), cap(-1.0)])
         }
+        Shape::Ellipsoid { radii } => Ok(vec![ellipsoid((*radii).into())]),
         Shape::Box { half } => {
             let half = Vec3::from(*half);
             let mut faces = Vec::new();
@@ -246,4 +247,59 @@ fn capsule(r: f64, l: f64) -> Patch {
             (n * r + Vec3::Z * centre, n)
         }),
     }
+}
+
+/// Bands of height and sectors of a half turn into which an ellipsoid is cut to spread points over it.
+const BANDS: usize = 256;
+const SECTORS: usize = 128;
+
+/// An ellipsoid, as the ball that it is when measured in its radii `r`: an area of the ball at `p` is
+/// `r_x r_y r_z |p/r|` times as large on the ellipsoid. Tables of how that adds up turn even points into even ones.
+fn ellipsoid(r: Vec3) -> Patch {
+    let stretch = |z: f64, v: f64| {
+        let (s, c) = (PI * v).sin_cos();
+        let out = (1.0 - z * z).max(0.0).sqrt();
+        r.x * r.y * r.z * Vec3::new(out * c / r.x, out * s / r.y, z / r.z).norm()
+    };
+    let height = |u: f64| 2.0 * u - 1.0;
+    // around each middle of a band, and from band to band
+    let around: Vec<Vec<f64>> = (0..BANDS)
+        .map(|k| {
+            let z = height((k as f64 + 0.5) / BANDS as f64);
+            sums(SECTORS, |i| stretch(z, (i as f64 + 0.5) / SECTORS as f64) / SECTORS as f64)
+        })
+        .collect();
+    let bands = sums(BANDS, |k| around[k][SECTORS] / BANDS as f64);
+    let area = 2.0 * TAU * bands[BANDS];
+    let at = move |u: f64, v: f64| {
+        let u = inverse(&bands, u);
+        let band = ((u * BANDS as f64) as usize).min(BANDS - 1);
+        // the second half turn is as the first
+        let (turn, v) = if v < 0.5 { (0.0, 2.0 * v) } else { (PI, 2.0 * v - 1.0) };
+        let (s, c) = (turn + PI * inverse(&around[band], v)).sin_cos();
+        let z = height(u);
+        let out = (1.0 - z * z).max(0.0).sqrt();
+        let on_ball = Vec3::new(out * c, out * s, z);
+        let steep = Vec3::new(on_ball.x / r.x, on_ball.y / r.y, on_ball.z / r.z);
+        (on_ball.component_mul(r), steep.try_normalize().unwrap_or(Vec3::Z))
+    };
+    Patch { area, at: Box::new(at) }
+}
+
+/// Sums of the first 0, 1, … `n` values.
+fn sums(n: usize, value: impl Fn(usize) -> f64) -> Vec<f64> {
+    let mut list = vec![0.0; n + 1];
+    for k in 0..n {
+        list[k + 1] = list[k] + value(k);
+    }
+    list
+}
+
+/// Where in `[0, 1]` a rising table reaches a share of its last value.
+fn inverse(table: &[f64], share: f64) -> f64 {
+    let n = table.len() - 1;
+    let wanted = share * table[n];
+    let k = table.partition_point(|sum| *sum <= wanted).clamp(1, n);
+    let part = (wanted - table[k - 1]) / (table[k] - table[k - 1]);
+    (k as f64 - 1.0 + part.clamp(0.0, 1.0)) / n as f64
 }

@@ -33,6 +33,11 @@ pub enum Shape {
         /// Half of its length, in m.
         half_length: f64,
     },
+    /// An ellipsoid about the origin, axes along those of the frame.
+    Ellipsoid {
+        /// Half of each axis, in m.
+        radii: [f64; 3],
+    },
     /// All points with `z ≤ 0`; the outward normal is +z.
     HalfSpace,
     /// The convex hull of points.
@@ -79,6 +84,7 @@ impl Shape {
                 check("radius", *radius)?;
                 check("half length", *half_length)
             }
+            Self::Ellipsoid { radii } => radii.iter().try_for_each(|r| check("radius", *r)),
             Self::HalfSpace | Self::Polytope(_) | Self::Cloud(_) => Ok(()),
         }
     }
@@ -104,6 +110,11 @@ impl Shape {
                 let rim = |a: f64| radius * (1.0 - a * a).max(0.0).sqrt();
                 reach(axis * *half_length + Vec3::new(rim(axis.x), rim(axis.y), rim(axis.z)))
             }
+            Self::Ellipsoid { radii } => {
+                let R = X_WG.rotation.to_matrix();
+                let row = |i: usize| R.rows[i].component_mul((*radii).into()).norm();
+                reach(Vec3::new(row(0), row(1), row(2)))
+            }
             Self::HalfSpace => Aabb { min: even(f64::NEG_INFINITY), max: even(f64::INFINITY) },
             Self::Polytope(polytope) => {
                 let R = X_WG.rotation.to_matrix();
@@ -126,6 +137,7 @@ impl Shape {
             Self::Capsule { radius, half_length } => radius + half_length,
             Self::Cylinder { radius, half_length } => radius.hypot(*half_length),
             Self::Box { half } => Vec3::from(*half).norm(),
+            Self::Ellipsoid { radii } => radii.iter().copied().fold(0.0, f64::max),
             Self::HalfSpace => f64::INFINITY,
             Self::Polytope(polytope) => {
                 polytope.vertices().iter().map(|p| p.norm_squared()).fold(0.0, f64::max).sqrt()
@@ -144,6 +156,7 @@ impl Shape {
             Self::Sphere { radius } | Self::Capsule { radius, .. } => 2.0 * radius,
             Self::Cylinder { radius, half_length } => 2.0 * radius.min(*half_length),
             Self::Box { half } => 2.0 * half.iter().copied().fold(f64::INFINITY, f64::min),
+            Self::Ellipsoid { radii } => 2.0 * radii.iter().copied().fold(f64::INFINITY, f64::min),
             Self::HalfSpace | Self::Cloud(_) => f64::INFINITY,
             Self::Polytope(polytope) => {
                 let across = polytope.faces().iter().map(|face| {
@@ -171,6 +184,11 @@ impl Shape {
                 let flat = Vec3::new(d.x, d.y, 0.0);
                 let rim = flat.try_normalize().map_or(Vec3::ZERO, |u| u * *radius);
                 Some(rim + Vec3::Z * sign(d.z, *half_length))
+            }
+            Self::Ellipsoid { radii } => {
+                let r = Vec3::from(*radii);
+                let on_ball = r.component_mul(d).try_normalize().unwrap_or(Vec3::ZERO);
+                Some(r.component_mul(on_ball))
             }
             Self::HalfSpace => None,
             Self::Polytope(polytope) => Some(polytope.vertices()[polytope.support(d) as usize]),
@@ -209,6 +227,11 @@ impl Shape {
                 let side = tube * (r * r / 4.0 + l * l / 3.0) + caps;
                 let axial = tube * r * r / 2.0 + ball * 0.4 * r * r;
                 Some(centred(tube + ball, [side, side, axial]))
+            }
+            Self::Ellipsoid { radii: [a, b, c] } => {
+                let m = density * 4.0 / 3.0 * PI * a * b * c;
+                let moment = |x: f64, y: f64| 0.2 * m * (x * x + y * y);
+                Some(centred(m, [moment(*b, *c), moment(*a, *c), moment(*a, *b)]))
             }
             Self::HalfSpace | Self::Cloud(_) => None,
             Self::Polytope(polytope) => Some(polytope.mass_properties(density)),

@@ -202,7 +202,11 @@ fn for_each_face(shape: &Shape, mut offer: impl FnMut(Vec3)) {
         Shape::Box { .. } => Vec3::AXES.into_iter().for_each(both),
         Shape::Cylinder { .. } => both(Vec3::Z),
         Shape::Polytope(polytope) => polytope.faces().iter().for_each(|f| offer(f.normal())),
-        Shape::Sphere { .. } | Shape::Capsule { .. } | Shape::HalfSpace | Shape::Cloud(_) => {}
+        Shape::Sphere { .. }
+        | Shape::Capsule { .. }
+        | Shape::Ellipsoid { .. }
+        | Shape::HalfSpace
+        | Shape::Cloud(_) => {}
     }
 }
 

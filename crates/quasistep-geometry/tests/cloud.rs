@@ -19,6 +19,7 @@ fn shapes(s: &mut Samples) -> Vec<Shape> {
         Shape::Capsule { radius: s.between(0.1, 0.5), half_length: s.between(0.2, 1.0) },
         Shape::Cylinder { radius: s.between(0.1, 0.5), half_length: s.between(0.2, 1.0) },
         random_hull(s, 12),
+        Shape::Ellipsoid { radii: [s.between(0.1, 0.5), s.between(0.1, 1.0), s.between(0.1, 1.0)] },
     ]
 }
 
@@ -67,13 +68,13 @@ fn a_point_is_a_ball_of_no_size() {
             assert!(gap.norm() < 1e-12 && (d.n_AB_W.norm() - 1.0).abs() < 1e-12, "{d:?}");
             inside += u32::from(d.phi < 0.0);
             let slow = match shape {
-                Shape::HalfSpace | Shape::Cylinder { .. } => continue,
+                Shape::HalfSpace | Shape::Cylinder { .. } | Shape::Ellipsoid { .. } => continue,
                 _ => reference(&shape, &X_WS, &ball, &X_WP) + 1e-3,
             };
             assert!((d.phi - slow).abs() < 1e-9, "{shape:?}: {} {slow}", d.phi);
         }
     }
-    assert!(inside > 150, "{inside} of 1800 are inside");
+    assert!(inside > 150, "{inside} of 2100 are inside");
 }
 
 /// Every point in a box about one on a corner, an edge or a face: the normal must not be noise.

@@ -23,6 +23,7 @@ fn warm_queries_allocate_nothing() {
         Shape::Box { half: [0.2, 0.3, 0.4] },
         Shape::Capsule { radius: 0.2, half_length: 0.4 },
         Shape::Cylinder { radius: 0.2, half_length: 0.4 },
+        Shape::Ellipsoid { radii: [0.1, 0.2, 0.4] },
         random_hull(&mut s, 20),
         cloud(&points[..800], Choice::Nearest { k: 3 }),
         Shape::Cloud(up.unwrap().into()),

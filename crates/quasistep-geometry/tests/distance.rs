@@ -116,6 +116,7 @@ fn half_space_sees_the_lowest_point() {
     for _ in 0..300 {
         let mut all = shapes(&mut s);
         all.push(Shape::Cylinder { radius: s.between(0.1, 0.5), half_length: s.between(0.1, 0.8) });
+        all.push(Shape::Ellipsoid { radii: [0.1, s.between(0.1, 0.8), 0.5] });
         for b in &all {
             let (X_WA, X_WB) = (s.pose(0.5), s.pose(1.0));
             let d = signed_distance(&Shape::HalfSpace, &X_WA, b, &X_WB);

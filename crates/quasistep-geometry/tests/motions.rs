@@ -29,6 +29,12 @@ fn shapes(s: &mut Samples) -> Vec<(&'static str, Shape)> {
         ("half-space", Shape::HalfSpace),
         ("hull", random_hull(s, 14)),
         ("cloud", random_cloud(s)),
+        (
+            "ellipsoid",
+            Shape::Ellipsoid {
+                radii: [s.between(0.2, 1.0), s.between(0.2, 1.0), s.between(0.2, 1.0)],
+            },
+        ),
     ]
 }
 
@@ -86,8 +92,8 @@ fn differences(
 fn motions_of_every_pair_are_those_of_differences() {
     let mut narrow = NarrowPhase::new();
     let mut failures: Vec<String> = Vec::new();
-    for i in 0..7 {
-        for j in 0..7 {
+    for i in 0..8 {
+        for j in 0..8 {
             if i == 4 && j == 4 {
                 continue;
             }

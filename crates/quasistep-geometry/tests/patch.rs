@@ -200,8 +200,9 @@ fn the_deepest_point_is_the_signed_distance() {
             Shape::Capsule { radius: 0.2, half_length: 0.5 },
             random_hull(&mut s, 12),
             Shape::Cylinder { radius: s.between(0.1, 0.6), half_length: s.between(0.02, 0.8) },
+            Shape::Ellipsoid { radii: [s.between(0.1, 0.6), s.between(0.1, 0.6), 0.3] },
         ];
-        let b = shapes.swap_remove((s.uniform() * 5.0) as usize);
+        let b = shapes.swap_remove((s.uniform() * 6.0) as usize);
         shapes.push(Shape::HalfSpace);
         for a in &shapes {
             let (X_WA, X_WB) = (s.pose(0.1), s.pose(1.2));

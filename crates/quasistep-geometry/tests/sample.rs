@@ -16,6 +16,7 @@ fn shapes() -> Vec<Shape> {
         Shape::Capsule { radius: 0.05, half_length: 0.1 },
         Shape::Cylinder { radius: 0.05, half_length: 0.1 },
         Shape::Box { half: [0.05, 0.1, 0.2] },
+        Shape::Ellipsoid { radii: [0.05, 0.2, 0.1] },
         Shape::Polytope(Arc::new(Polytope::from_points(&tetrahedron).unwrap())),
     ]
 }
@@ -53,6 +54,23 @@ fn widest_hole(samples: &Samples, dense: &Samples, spacing: f64) -> f64 {
     dense.points.iter().map(|p| nearest(p) / spacing).fold(0.0, f64::max)
 }
 
+/// By small triangles.
+fn ellipsoid_area(radii: [f64; 3]) -> f64 {
+    use std::f64::consts::{PI, TAU};
+    let n = 400;
+    let at = |i: i32, j: i32| {
+        let (st, ct) = (PI * f64::from(i) / f64::from(n)).sin_cos();
+        let (sp, cp) = (TAU * f64::from(j) / f64::from(n)).sin_cos();
+        Vec3::new(st * cp, st * sp, ct).component_mul(radii.into())
+    };
+    let triangle = |a: Vec3, b: Vec3, c: Vec3| 0.5 * (b - a).cross(c - a).norm();
+    let cells = (0..n).flat_map(|i| (0..n).map(move |j| (i, j)));
+    cells.fold(0.0, |sum, (i, j)| {
+        let [a, b, c, d] = [at(i, j), at(i + 1, j), at(i + 1, j + 1), at(i, j + 1)];
+        sum + triangle(a, b, c) + triangle(a, c, d)
+    })
+}
+
 #[test]
 fn points_are_spread_evenly() {
     let area = [
@@ -60,6 +78,7 @@ fn points_are_spread_evenly() {
         std::f64::consts::TAU * 0.05 * 0.3,
         std::f64::consts::TAU * 0.05 * 0.25,
         8.0 * (0.05 * 0.1 + 0.1 * 0.2 + 0.05 * 0.2),
+        ellipsoid_area([0.05, 0.2, 0.1]),
     ];
     for (shape, area) in shapes().into_iter().zip(area) {
         let parts = [(shape.clone(), Pose::IDENTITY)];

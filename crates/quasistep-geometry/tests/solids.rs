@@ -162,6 +162,7 @@ fn bad_sizes_are_refused() {
     for bad in [0.0, -1.0, f64::NAN, f64::INFINITY] {
         assert!(Shape::Sphere { radius: bad }.check().is_err());
         assert!(Shape::Box { half: [1.0, bad, 1.0] }.check().is_err());
+        assert!(Shape::Ellipsoid { radii: [1.0, bad, 1.0] }.check().is_err());
         assert!(Shape::Cylinder { radius: 1.0, half_length: bad }.check().is_err());
     }
 }

@@ -22,6 +22,7 @@ fn shapes(s: &mut Samples) -> Vec<Shape> {
         Shape::Capsule { radius: s.between(0.05, 0.2), half_length: s.between(0.1, 0.5) },
         Shape::Cylinder { radius: s.between(0.1, 0.5), half_length: s.between(0.1, 0.5) },
         random_hull(s, 14),
+        Shape::Ellipsoid { radii: [s.between(0.1, 0.5), s.between(0.1, 0.5), s.between(0.1, 0.5)] },
     ]
 }
 
@@ -69,8 +70,8 @@ fn check(
 fn along_a_line_the_shift_is_the_least() {
     let mut s = Samples::new(31);
     for _ in 0..60 {
-        for i in 0..5 {
-            for j in 0..5 {
+        for i in 0..6 {
+            for j in 0..6 {
                 let (a, b) = (shapes(&mut s).swap_remove(i), shapes(&mut s).swap_remove(j));
                 let (X_WA, X_WB) = (s.pose(0.1), s.pose(0.3));
                 let Some(way) = s.vec3(1.0).try_normalize() else { continue };
@@ -95,8 +96,8 @@ fn in_a_plane_the_shift_is_the_least() {
     let mut s = Samples::new(32);
     let mut worst = 0.0_f64;
     for _ in 0..6 {
-        for i in 0..5 {
-            for j in 0..5 {
+        for i in 0..6 {
+            for j in 0..6 {
                 let (a, b) = (shapes(&mut s).swap_remove(i), shapes(&mut s).swap_remove(j));
                 let (X_WA, X_WB) = (s.pose(0.1), s.pose(0.3));
                 let turn = s.pose(0.1).rotation;

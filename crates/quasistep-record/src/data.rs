@@ -117,6 +117,11 @@ pub enum DrawnGeometry {
         /// Half the length.
         half_length: f64,
     },
+    /// Ellipsoid about the origin.
+    Ellipsoid {
+        /// Half of each axis.
+        radii: [f64; 3],
+    },
     /// Solid z ≤ 0, drawn as a large plane with outward normal +z.
     HalfSpace,
     /// Triangles, counter-clockwise seen from outside.
@@ -293,6 +298,7 @@ impl Recording {
             DrawnGeometry::Cylinder { radius, half_length } => {
                 positive("radius and half length", &[*radius, *half_length])
             }
+            DrawnGeometry::Ellipsoid { radii } => positive("radii", radii),
             DrawnGeometry::HalfSpace => Ok(()),
             DrawnGeometry::Mesh { vertices, triangles } => {
                 finite("vertices", vertices.as_flattened())?;

@@ -92,6 +92,10 @@ fn shape(shape: &Shape) -> String {
                 short(2.0 * half_length)
             )
         }
+        Shape::Ellipsoid { radii } => {
+            let [x, y, z] = radii.map(short);
+            format!("ellipsoid of radii {x}, {y} and {z} m")
+        }
         Shape::HalfSpace => "half-space".to_owned(),
         Shape::Polytope(hull) => format!("hull of {} points", hull.vertices().len()),
         Shape::Cloud(cloud) => format!("cloud of {} points", cloud.points().len()),

@@ -42,11 +42,12 @@ pub(crate) enum Weight {
     Nothing,
 }
 
-const KEYS: [&str; 14] = [
+const KEYS: [&str; 15] = [
     "sphere",
     "box",
     "capsule",
     "cylinder",
+    "ellipsoid",
     "half_space",
     "mesh",
     "points",
@@ -58,8 +59,8 @@ const KEYS: [&str; 14] = [
     "collision",
     "visual",
 ];
-const KINDS: [&str; 8] =
-    ["sphere", "box", "capsule", "cylinder", "half_space", "mesh", "points", "cloud"];
+const KINDS: [&str; 9] =
+    ["sphere", "box", "capsule", "cylinder", "ellipsoid", "half_space", "mesh", "points", "cloud"];
 
 /// Reads one shape, which may be several pieces; paths are relative to `dir`. What a reader of the
 /// scene should know about it goes to `notes`.
@@ -100,6 +101,14 @@ pub(crate) fn pieces(
             } else {
                 Shape::Cylinder { radius, half_length }
             }
+        }
+        "ellipsoid" => {
+            let at = value.map(&["radii"])?.need("radii")?.clone();
+            let radii: [f64; 3] = at.array("m")?;
+            if radii.iter().any(|r| *r <= 0.0) {
+                return Err(at.error(format!("{radii:?} was seen; every radius must be > 0 m")));
+            }
+            Shape::Ellipsoid { radii }
         }
         "half_space" => {
             value.map(&[])?;
@@ -241,6 +250,7 @@ pub(crate) fn drawn(shape: &Shape) -> DrawnGeometry {
         Shape::Cylinder { radius, half_length } => {
             DrawnGeometry::Cylinder { radius: *radius, half_length: *half_length }
         }
+        Shape::Ellipsoid { radii } => DrawnGeometry::Ellipsoid { radii: *radii },
         Shape::Polytope(polytope) => DrawnGeometry::Mesh {
             vertices: polytope.vertices().iter().map(|v| v.to_array()).collect(),
             triangles: fans(polytope),

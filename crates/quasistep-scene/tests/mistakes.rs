@@ -50,6 +50,11 @@ fn wrong_unit() {
         &["`5 cm`", "plain number in m"],
     );
     complaint(
+        "models:\n  a: {shape: {ellipsoid: {radii: [1, 0, 1]}}, mass: 1}\n",
+        "scene.yml:2: models.a.shape.ellipsoid.radii:",
+        &["[1.0, 0.0, 1.0]", "> 0 m"],
+    );
+    complaint(
         "models:\n  a:\n    mass: 1\n    joint: [{hinge: h, axis: [0, 0, 1], start: 90deg}]\n",
         "scene.yml:4: models.a.joint.0.start:",
         &["`90deg`", "rad"],

@@ -180,6 +180,11 @@ fn extent(shape: &DrawnShape, X_WB: &Pose) -> Extent {
         DrawnGeometry::Cylinder { radius, half_length } => {
             around(Vec3::new(*radius, *radius, *half_length))
         }
+        DrawnGeometry::Ellipsoid { radii } => {
+            let row = |k: usize| R.rows[k].component_mul((*radii).into()).norm();
+            let reach = Vec3::new(row(0), row(1), row(2));
+            Extent { min: X_WG.translation - reach, max: X_WG.translation + reach }
+        }
         DrawnGeometry::Mesh { vertices, .. } => vertices.iter().fold(Extent::EMPTY, |e, v| {
             let p = X_WG.transform_point((*v).into());
             e.union(Extent { min: p, max: p })

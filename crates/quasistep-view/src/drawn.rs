@@ -139,6 +139,7 @@ fn geometry(g: &DrawnGeometry, one_of: usize) -> Value {
         DrawnGeometry::Cylinder { radius, half_length } => {
             json!({ "kind": "cylinder", "radius": radius, "half_length": half_length })
         }
+        DrawnGeometry::Ellipsoid { radii } => json!({ "kind": "ellipsoid", "radii": radii }),
         DrawnGeometry::HalfSpace => json!({ "kind": "half_space" }),
         DrawnGeometry::Mesh { vertices, triangles } => json!({
             "kind": "mesh",

@@ -2,7 +2,8 @@
 
 use super::choose::Chooser;
 use super::field::{
-    BOX, BallField, CAPSULE, CYLINDER, MirrorField, Motion, PlaneField, PolytopeField,
+    BOX, BallField, CAPSULE, CYLINDER, EllipsoidField, MirrorField, Motion, PlaneField,
+    PolytopeField,
 };
 use super::pair::Meeting;
 use super::simd::Isa;
@@ -129,6 +130,10 @@ impl CloudMemory {
             Shape::Cylinder { radius, half_length } => {
                 let size = [*radius, 0.0, *half_length];
                 let field = MirrorField::<CYLINDER> { shape, motion, size };
+                chooser.choose(isa, tree, &field, far, choice, limit);
+            }
+            Shape::Ellipsoid { radii } => {
+                let field = EllipsoidField { shape, motion, radii: *radii };
                 chooser.choose(isa, tree, &field, far, choice, limit);
             }
             Shape::Polytope(polytope) => {

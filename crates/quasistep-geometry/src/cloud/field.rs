@@ -239,6 +239,82 @@ impl<const SHAPE: u8> Field for MirrorField<'_, SHAPE> {
     }
 }
 
+/// An ellipsoid: its mirror images are itself, so that corners of boxes bound as for a [`MirrorField`]. The distance is the
+/// height above the tangent plane whose normal is the gradient of the gauge, or more.
+pub(crate) struct EllipsoidField<'a> {
+    pub shape: &'a Shape,
+    pub motion: Motion,
+    pub radii: [f64; 3],
+}
+
+impl EllipsoidField<'_> {
+    /// At most the signed distance of points of the shape's frame.
+    #[inline(always)]
+    fn at_least<S: Simd>(&self, q: [S::V; 3]) -> S::V {
+        let r = self.radii;
+        let slope = [
+            S::mul(q[0], S::splat(1.0 / (r[0] * r[0]))),
+            S::mul(q[1], S::splat(1.0 / (r[1] * r[1]))),
+            S::mul(q[2], S::splat(1.0 / (r[2] * r[2]))),
+        ];
+        let reach = S::norm([
+            S::mul(slope[0], S::splat(r[0])),
+            S::mul(slope[1], S::splat(r[1])),
+            S::mul(slope[2], S::splat(r[2])),
+        ]);
+        let along = S::fma(q[0], slope[0], S::fma(q[1], slope[1], S::mul(q[2], slope[2])));
+        let steep = S::norm(slope);
+        let least = S::splat(r[0].min(r[1]).min(r[2]));
+        let height = S::add(S::div(S::sub(along, reach), steep), least);
+        // the centre has no slope; of no number there is no distance
+        let height = S::sub(S::where_above(steep, S::splat(0.0), height), least);
+        S::fma(along, S::splat(0.0), height)
+    }
+
+    /// The signed distance of those points that are set in `wanted`; `phi` for the others.
+    #[inline(always)]
+    fn exactly<S: Simd>(&self, q: [S::V; 3], wanted: u32, phi: S::V) -> S::V {
+        if wanted == 0 {
+            return phi;
+        }
+        let mut phi = S::to_array(phi);
+        let q = [S::to_array(q[0]), S::to_array(q[1]), S::to_array(q[2])];
+        for l in 0..LANES {
+            if wanted >> l & 1 == 1 {
+                let p = Vec3::new(q[0][l], q[1][l], q[2][l]);
+                phi[l] = surface(self.shape, p).map_or(f64::INFINITY, |s| s.distance);
+            }
+        }
+        S::load(&phi)
+    }
+}
+
+impl Field for EllipsoidField<'_> {
+    #[inline(always)]
+    fn distance<S: Simd>(&self, p: [S::V; 3], below: f64) -> S::V {
+        let q = self.motion.coordinates::<S>(p);
+        let phi = self.at_least::<S>(q);
+        self.exactly::<S>(q, S::above(S::splat(below), phi), phi)
+    }
+
+    #[inline(always)]
+    fn bound<S: Simd>(&self, centre: [S::V; 3], half: [S::V; 3]) -> S::V {
+        let (centre, half) = (self.motion.coordinates::<S>(centre), self.motion.reach::<S>(half));
+        self.at_least::<S>(nearest_corner::<S>(centre, half))
+    }
+
+    #[inline(always)]
+    fn ceiling<S: Simd>(&self, centre: [S::V; 3], half: [S::V; 3]) -> S::V {
+        let (centre, half) = (self.motion.coordinates::<S>(centre), self.motion.reach::<S>(half));
+        let corner = farthest_corner::<S>(centre, half);
+        self.exactly::<S>(corner, (1 << LANES) - 1, corner[0])
+    }
+
+    fn normal(&self, p: Vec3) -> Vec3 {
+        self.motion.normal(self.shape, p)
+    }
+}
+
 /// A convex polytope: the highest of its planes, and the exact distance where that is not it.
 pub(crate) struct PolytopeField<'a> {
     shape: &'a Shape,

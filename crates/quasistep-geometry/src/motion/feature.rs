@@ -1,10 +1,10 @@
-//! Two features that face one another: a point, a straight or round line, a plane; and how their nearest points move.
+//! Two features that face one another: a point, a straight or round line, a plane, a round surface; and how their nearest points move.
 //!
 //! ```text
 //! p_b + T_b β − p_a − T_a α = d n,      t·n = 0 for every tangent t of both,      n·n = 1
 //! ```
 //!
-//! `p` moves with its body, `α` and `β` along the tangents; a round line's tangent turns by its `bend`. The changes of
+//! `p` moves with its body, `α` and `β` along the tangents; the tangents of a round feature turn by their `bends`. The changes of
 //! `α`, `β`, `n` and `d` are the solution of these equations' linearisation: at most seven unknowns. At touch
 //! (`d = 0`) it stays regular as long as the tangents of both span the contact plane: a point on a face, two
 //! lines that cross.
@@ -21,30 +21,49 @@ pub(super) struct Feature {
     /// Unit tangents; as many as `n_tangents` count.
     pub tangents: [Vec3; 2],
     pub n_tangents: usize,
-    /// Second derivative of a line along its length, in 1/m; zero for a straight one.
-    pub bend: Vec3,
+    /// Second derivatives along the tangents, in 1/m: zero for what is straight. Those of a surface are its principal
+    /// curvatures.
+    pub bends: [Vec3; 2],
     pub radius: f64,
 }
+
+const STRAIGHT: [Vec3; 2] = [Vec3::ZERO; 2];
 
 /// Smallest pivot, as a share of the largest entry of its row.
 const REGULAR: f64 = 1e-9;
 
 impl Feature {
     pub fn point(p_W: Vec3, radius: f64) -> Self {
-        Self { p_W, tangents: [Vec3::ZERO; 2], n_tangents: 0, bend: Vec3::ZERO, radius }
+        Self { p_W, tangents: [Vec3::ZERO; 2], n_tangents: 0, bends: STRAIGHT, radius }
     }
 
     pub fn line(p_W: Vec3, tangent: Vec3, bend: Vec3, radius: f64) -> Self {
-        Self { p_W, tangents: [tangent, Vec3::ZERO], n_tangents: 1, bend, radius }
+        Self {
+            p_W,
+            tangents: [tangent, Vec3::ZERO],
+            n_tangents: 1,
+            bends: [bend, Vec3::ZERO],
+            radius,
+        }
     }
 
     pub fn plane(p_W: Vec3, normal: Vec3) -> Self {
         let u = normal.any_orthogonal();
-        Self { p_W, tangents: [u, normal.cross(u)], n_tangents: 2, bend: Vec3::ZERO, radius: 0.0 }
+        let tangents = [u, normal.cross(u)];
+        Self { p_W, tangents, n_tangents: 2, bends: STRAIGHT, radius: 0.0 }
+    }
+
+    /// A round surface with its principal directions.
+    pub fn surface(p_W: Vec3, tangents: [Vec3; 2], bends: [Vec3; 2]) -> Self {
+        Self { p_W, tangents, n_tangents: 2, bends, radius: 0.0 }
+    }
+
+    pub fn is_plane(&self) -> bool {
+        self.n_tangents == 2 && !self.is_round()
     }
 
     fn is_round(&self) -> bool {
-        self.bend != Vec3::ZERO
+        self.bends != STRAIGHT
     }
 }
 
@@ -52,9 +71,9 @@ impl Feature {
 pub(super) fn motion(a: &Feature, b: &Feature, point: &ContactPoint) -> ContactMotion {
     let (mut a, mut b) = (*a, *b);
     // a straight feature along a plane, or along another one, has any of its points nearest: one stands for it
-    if a.n_tangents == 2 && !b.is_round() {
+    if a.is_plane() && !b.is_round() {
         b.n_tangents = 0;
-    } else if b.n_tangents == 2 && !a.is_round() {
+    } else if b.is_plane() && !a.is_round() {
         a.n_tangents = 0;
     } else if a.n_tangents == 1 && b.n_tangents == 1 && !a.is_round() && !b.is_round() {
         let across = a.tangents[0].cross(b.tangents[0]).norm();
@@ -104,8 +123,7 @@ impl System {
         for (first, feature) in [(0, a), (ka, b)] {
             for k in 0..feature.n_tangents {
                 let row = &mut m[3 + first + k];
-                // only lines bend, and they have one tangent
-                row[first + k] = feature.bend.dot(n);
+                row[first + k] = feature.bends[k].dot(n);
                 for j in 0..2 {
                     row[ka + kb + j] = feature.tangents[k].dot(e[j]);
                 }

@@ -1,6 +1,8 @@
 //! Which feature of a shape a witness point is on.
 
 use super::feature::Feature;
+use crate::climb::Round;
+use crate::ellipsoid::Ellipsoid;
 use crate::polytope::Polytope;
 use crate::shape::Shape;
 use quasistep_math::{Pose, Vec3};
@@ -28,6 +30,9 @@ pub(super) fn feature(shape: &Shape, X: &Pose, p_W: Vec3, out_W: Vec3) -> Featur
         Shape::Cylinder { radius, half_length } => {
             world(of_cylinder(*radius, *half_length, local, out))
         }
+        Shape::Ellipsoid { .. } => {
+            Ellipsoid::new(shape, X).map_or(Feature::point(p_W, 0.0), |e| of_ellipsoid(&e, out_W))
+        }
         Shape::Polytope(polytope) => world(of_polytope(polytope, local, out)),
         // a point of the cloud itself
         Shape::Cloud(cloud) => Feature::point(p_W - out_W * cloud.radius(), cloud.radius()),
@@ -38,7 +43,7 @@ fn in_world(X: &Pose, f: Feature) -> Feature {
     Feature {
         p_W: X.transform_point(f.p_W),
         tangents: f.tangents.map(|t| X.rotation.rotate(t)),
-        bend: X.rotation.rotate(f.bend),
+        bends: f.bends.map(|bend| X.rotation.rotate(bend)),
         ..f
     }
 }
@@ -82,6 +87,21 @@ fn of_cylinder(radius: f64, half_length: f64, p: Vec3, out: Vec3) -> Feature {
         return Feature::line(Vec3::Z * p.z, Vec3::Z, Vec3::ZERO, radius);
     }
     rim(radius, half_length.copysign(out.z), p)
+}
+
+/// The surface at the point where its normal is `n`, in the frame of both.
+fn of_ellipsoid(ellipsoid: &Ellipsoid, n: Vec3) -> Feature {
+    let u = n.any_orthogonal();
+    let w = n.cross(u);
+    // radii of curvature: how far the point moves as the normal turns
+    let (p, [uu, uw, ww]) = ellipsoid.point(n, u, w);
+    let (sin, cos) = (0.5 * (2.0 * uw).atan2(uu - ww)).sin_cos();
+    let tangents = [u * cos + w * sin, w * cos - u * sin];
+    let bends = tangents.map(|t| {
+        let (_, [radius, ..]) = ellipsoid.point(n, t, n.cross(t));
+        n * (-1.0 / radius)
+    });
+    Feature::surface(p, tangents, bends)
 }
 
 /// The upper or lower rim at a point.

@@ -135,8 +135,8 @@ impl NarrowPhase {
         self.a.fill(a, X_WA);
         self.b.fill(b, X_WB);
         for point in points {
-            let of_face = find::feature(a, X_WA, point.p_WCa, point.n_AB_W).n_tangents == 2
-                || find::feature(b, X_WB, point.p_WCb, -point.n_AB_W).n_tangents == 2;
+            let of_face = find::feature(a, X_WA, point.p_WCa, point.n_AB_W).is_plane()
+                || find::feature(b, X_WB, point.p_WCb, -point.n_AB_W).is_plane();
             let motion = of_face.then(|| self.motion_of([a, b], [X_WA, X_WB], point)).flatten();
             out.push(motion.unwrap_or(ContactMotion { kink: true, ..ContactMotion::default() }));
         }
@@ -171,12 +171,12 @@ impl NarrowPhase {
             return Some(feature::motion(&on_a, &on_b, point));
         }
         match (a, b) {
-            (Shape::Cylinder { radius, half_length }, _) if on_b.n_tangents == 2 => {
+            (Shape::Cylinder { radius, half_length }, _) if on_b.is_plane() => {
                 let lowest = is_lowest_of_rim(point.feature)?;
                 let rim = find::rim_point(X_WA, *radius, *half_length, point.p_WCa, lowest);
                 return Some(feature::motion(&rim, &on_b, point));
             }
-            (_, Shape::Cylinder { radius, half_length }) if on_a.n_tangents == 2 => {
+            (_, Shape::Cylinder { radius, half_length }) if on_a.is_plane() => {
                 let lowest = is_lowest_of_rim(point.feature)?;
                 let rim = find::rim_point(X_WB, *radius, *half_length, point.p_WCb, lowest);
                 return Some(feature::motion(&on_a, &rim, point));
@@ -236,7 +236,7 @@ fn is_single(a: &Shape, b: &Shape, point: &ContactPoint) -> bool {
         (Shape::Cloud(_), _) | (_, Shape::Cloud(_)) => true,
         _ => {
             point.feature == SINGLE
-                || any(|s| matches!(s, Shape::Sphere { .. }))
+                || any(|s| matches!(s, Shape::Sphere { .. } | Shape::Ellipsoid { .. }))
                 || any(|s| matches!(s, Shape::HalfSpace))
                     && !any(|s| matches!(s, Shape::Cylinder { .. }))
         }

@@ -259,6 +259,12 @@ pub fn outside(shape: &Shape, X: &Pose, p_W: Vec3) -> f64 {
         Shape::Cylinder { radius, half_length } => {
             (p.x.hypot(p.y) - radius).max(0.0).hypot((p.z.abs() - half_length).max(0.0))
         }
+        Shape::Ellipsoid { radii } => {
+            // to first order: the gauge over its slope
+            let over = |v: Vec3| Vec3::new(v.x / radii[0], v.y / radii[1], v.z / radii[2]);
+            let gauge = over(p).norm();
+            ((gauge - 1.0) * gauge / over(over(p)).norm()).max(0.0)
+        }
         Shape::Polytope(hull) => {
             hull.faces().iter().map(|f| f.normal().dot(p) - f.offset()).fold(0.0, f64::max)
         }

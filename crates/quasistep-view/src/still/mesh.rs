@@ -20,6 +20,7 @@ pub(super) fn triangles(geometry: &DrawnGeometry) -> Vec<Triangle> {
         DrawnGeometry::Sphere { radius } => capsule(*radius, 0.0),
         DrawnGeometry::Capsule { radius, half_length } => capsule(*radius, *half_length),
         DrawnGeometry::Cylinder { radius, half_length } => cylinder(*radius, *half_length),
+        DrawnGeometry::Ellipsoid { radii } => ellipsoid((*radii).into()),
         DrawnGeometry::Box { half } => cuboid((*half).into()),
         DrawnGeometry::Mesh { vertices, triangles } => creased(vertices, triangles),
         _ => Vec::new(),
@@ -67,6 +68,16 @@ fn capsule(radius: f64, half_length: f64) -> Vec<Triangle> {
     let mut out = Vec::new();
     lathe(&profile, &mut out);
     out
+}
+
+/// A ball of radius 1, stretched; its normals shrink where its points stretch.
+fn ellipsoid(radii: Vec3) -> Vec<Triangle> {
+    let over = |n: Vec3| Vec3::new(n.x / radii.x, n.y / radii.y, n.z / radii.z);
+    let stretched = |t: Triangle| Triangle {
+        p: t.p.map(|p| p.component_mul(radii)),
+        n: t.n.map(|n| over(n).try_normalize().unwrap_or(n)),
+    };
+    capsule(1.0, 0.0).into_iter().map(stretched).collect()
 }
 
 fn cylinder(radius: f64, half_length: f64) -> Vec<Triangle> {
@@ -198,6 +209,7 @@ mod tests {
         let cases = [
             (DrawnGeometry::Sphere { radius: r }, 4.0 / 3.0 * PI * r * r * r),
             (DrawnGeometry::Box { half: [0.1, 0.2, 0.3] }, 8.0 * 0.006),
+            (DrawnGeometry::Ellipsoid { radii: [0.1, 0.2, 0.03] }, 4.0 / 3.0 * PI * 0.0006),
             (
                 DrawnGeometry::Capsule { radius: r, half_length: h },
                 4.0 / 3.0 * PI * r * r * r + 2.0 * h * PI * r * r,
