@@ -335,7 +335,8 @@ fn primitive(geometry: &Geometry) -> Option<Shape> {
             Shape::Capsule { radius: *radius, half_length: *half_length }
         }
         Geometry::HalfSpace => Shape::HalfSpace,
-        // the reader of shapes has made hulls of these
-        Geometry::Mesh { .. } | Geometry::Points(_) | Geometry::Ellipsoid { .. } => return None,
+        Geometry::Ellipsoid { radii } => Shape::Ellipsoid { radii: *radii },
+        // these become convex shapes
+        Geometry::Mesh { .. } | Geometry::Points(_) => return None,
     })
 }

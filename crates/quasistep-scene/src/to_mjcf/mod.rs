@@ -223,6 +223,7 @@ impl Writer<'_> {
             Shape::Box { half } => ("box", half.to_vec()),
             Shape::Capsule { radius, half_length } => ("capsule", vec![*radius, *half_length]),
             Shape::Cylinder { radius, half_length } => ("cylinder", vec![*radius, *half_length]),
+            Shape::Ellipsoid { radii } => ("ellipsoid", radii.to_vec()),
             // an infinite plane, drawn 5 m to each side
             Shape::HalfSpace => ("plane", vec![5.0, 5.0, 0.1]),
             Shape::Polytope(hull) => {
