@@ -14,11 +14,21 @@ ROOT = Path(__file__).resolve().parent.parent
 @cache
 def executable(name: str) -> Path:
     """Builds the command `quasistep` or a program of benches/ and returns where it is."""
-    package = "quasistep-cli" if name == "quasistep" else "benches"
-    command = ["cargo", "build", "--release", "--locked", "-p", package, "--bin", name]
+    return built("quasistep-cli" if name == "quasistep" else "benches", "--bin", name)
+
+
+@cache
+def example(package: str, name: str) -> Path:
+    """Builds an example of a package and returns where it is."""
+    return built(package, "--example", name)
+
+
+def built(package: str, *target: str) -> Path:
+    """Builds a target of a package and returns where it is."""
+    command = ["cargo", "build", "--release", "--locked", "-p", package, *target]
     command += ["--message-format", "json-render-diagnostics"]
-    built = subprocess.run(command, cwd=ROOT, check=True, stdout=subprocess.PIPE, text=True)
-    messages = map(json.loads, built.stdout.splitlines())
+    done = subprocess.run(command, cwd=ROOT, check=True, stdout=subprocess.PIPE, text=True)
+    messages = map(json.loads, done.stdout.splitlines())
     return next(Path(m["executable"]) for m in messages if m.get("executable"))
 
 

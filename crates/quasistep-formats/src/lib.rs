@@ -10,6 +10,7 @@ mod error;
 pub mod files;
 mod findings;
 pub mod mesh;
+mod mjcf;
 mod packages;
 mod urdf;
 mod xacro;
@@ -29,16 +30,22 @@ use std::path::{Path, PathBuf};
 pub enum Format {
     /// The robots of ROS, also by way of xacro.
     Urdf,
+    /// The scenes of MuJoCo.
+    Mjcf,
 }
 
 impl Format {
     /// All of them, with the key that names a file of it in a scene.
-    pub const KEYS: [(&str, Self); 1] = [("urdf", Self::Urdf)];
+    pub const KEYS: [(&str, Self); 2] = [("urdf", Self::Urdf), ("mjcf", Self::Mjcf)];
 
     /// The format of a file, by its ending; `None` for a scene file of ours, and for what none of them is.
     pub fn of(path: &Path) -> Option<Self> {
         let is = |ending: &str| path.extension().is_some_and(|e| e.eq_ignore_ascii_case(ending));
-        (is("urdf") || is("xacro")).then_some(Self::Urdf)
+        match () {
+            () if is("urdf") || is("xacro") => Some(Self::Urdf),
+            () if is("xml") || is("mjcf") => Some(Self::Mjcf),
+            () => None,
+        }
     }
 
     /// The key that names a file of this format in a scene.
@@ -55,6 +62,10 @@ pub struct Options {
     pub packages: BTreeMap<String, PathBuf>,
     /// Refuse inertias that no rigid body has instead of repairing them.
     pub refuse_repairs: bool,
+    /// The keyframe at which an MJCF model starts; `None`: its first one, if it has any.
+    pub keyframe: Option<String>,
+    /// An MJCF model may name files anywhere, not in its own package alone.
+    pub open_anywhere: bool,
 }
 
 /// What a file says is there.
@@ -65,5 +76,6 @@ pub struct Options {
 pub fn read(format: Format, path: &Path, options: &Options) -> Result<Description, SceneError> {
     match format {
         Format::Urdf => urdf::read(path, options),
+        Format::Mjcf => mjcf::read(path, options),
     }
 }

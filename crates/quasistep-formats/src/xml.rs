@@ -124,6 +124,12 @@ impl<'a, 'f> Xml<'a, 'f> {
         self.node.attribute(name)
     }
 
+    /// Names and values of all attributes, in the order of the file.
+    pub fn attributes(&self) -> Vec<(String, String)> {
+        let all = self.node.attributes();
+        all.map(|a| (a.name().to_owned(), a.value().to_owned())).collect()
+    }
+
     pub fn text(&self, name: &str) -> Result<&'a str, SceneError> {
         match self.attribute(name).map(str::trim) {
             Some(text) if !text.is_empty() => Ok(text),

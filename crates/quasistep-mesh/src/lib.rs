@@ -1,4 +1,5 @@
-//! Triangle meshes with colours and textures, from the bytes of `.stl`, `.obj`, `.dae`, `.gltf`, `.glb` and `.ply` files.
+//! Triangle meshes with colours and textures, from the bytes of `.stl`, `.obj`, `.dae`, `.gltf`, `.glb`, `.ply` and
+//! `.msh` files.
 //!
 //! Bytes in, triangles out: this room opens no file. What a file refers to (buffers, materials, textures) it
 //! asks for by the relative path that the file gives; the caller says which of them may be opened.
@@ -7,7 +8,7 @@
 //!
 //! | format | unit | up |
 //! |---|---|---|
-//! | `.stl`, `.obj`, `.ply` | the file's numbers | as they are |
+//! | `.stl`, `.obj`, `.ply`, `.msh` | the file's numbers | as they are |
 //! | `.dae` | `<unit meter>` is applied | as they are; `<up_axis>` is not applied |
 //! | `.gltf`, `.glb` | m (glTF 2.0, 3.4) | y in the file becomes z: `(x, y, z) → (x, −z, y)` |
 //!
@@ -25,6 +26,7 @@ mod frame;
 mod gltf;
 mod image;
 mod lines;
+mod msh;
 mod obj;
 mod open;
 pub mod ply;
@@ -49,7 +51,7 @@ const MAX_NODES: usize = 100_000;
 const MAX_DEPTH: usize = 200;
 
 /// Endings of the names of files that [`read`] knows.
-pub const ENDINGS: [&str; 6] = ["stl", "obj", "dae", "gltf", "glb", "ply"];
+pub const ENDINGS: [&str; 7] = ["stl", "obj", "dae", "gltf", "glb", "ply", "msh"];
 
 /// Triangles over shared vertices.
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -133,6 +135,7 @@ pub fn read<'a>(
         "obj" => obj::read(bytes, want, &mut open)?,
         "dae" => collada::read(bytes, want, &mut open)?,
         "ply" => ply::read_mesh(bytes, want)?,
+        "msh" => msh::read(bytes)?,
         _ => gltf::read(bytes, want, &mut open)?,
     };
     mesh.finish()?;

@@ -24,6 +24,15 @@ fn stl(promised: u32) -> Vec<u8> {
     bytes
 }
 
+/// The triangle in MuJoCo's format, with so many vertices promised.
+fn msh(promised: u32) -> Vec<u8> {
+    let mut bytes: Vec<u8> = [promised, 0, 0, 1].iter().flat_map(|n| n.to_le_bytes()).collect();
+    let numbers: [f32; 9] = [0.0, 0.0, 0.0, 1.0, 0.0, 0.0, 0.0, 2.0, 0.0];
+    bytes.extend(numbers.iter().flat_map(|x| x.to_le_bytes()));
+    bytes.extend([0_u32, 1, 2].iter().flat_map(|n| n.to_le_bytes()));
+    bytes
+}
+
 const OBJ: &str = "mtllib looks.mtl\nv 0 0 0\nv 1 0 0\nv 0 2 0\nusemtl red\nf 1 2 3\n";
 
 fn dae(more: &str) -> String {
@@ -62,9 +71,13 @@ fn corners() -> Vec<u8> {
 #[test]
 fn every_format_reads_the_same_triangle() {
     let flat = [Vec3::ZERO, Vec3::X, Vec3::Y * 2.0];
-    for (ending, bytes) in
-        [("stl", stl(1)), ("STL", stl(1)), ("obj", OBJ.into()), ("ply", PLY.into())]
-    {
+    for (ending, bytes) in [
+        ("stl", stl(1)),
+        ("STL", stl(1)),
+        ("obj", OBJ.into()),
+        ("ply", PLY.into()),
+        ("msh", msh(3)),
+    ] {
         let mesh = looks(ending, &bytes).unwrap_or_else(|e| panic!("{ending}: {e:?}"));
         assert_eq!(mesh.vertices, flat, "{ending}");
         assert_eq!(mesh.triangles, [[0, 1, 2]], "{ending}");
@@ -102,6 +115,8 @@ fn broken_files_say_what_is_wrong() {
         ("stl", Vec::new(), "empty"),
         // a header that promises a billion triangles
         ("stl", stl(1_000_000_000), "promises 1000000000 triangles"),
+        ("msh", msh(u32::MAX), "promise 4294967295 vertices"),
+        ("msh", vec![1; 15], "15 bytes"),
         ("ply", PLY.replace("vertex 3", "vertex 1000000000").into(), "cannot hold them"),
         ("obj", b"v 0 0 nan\nv 1 0 0\nv 0 1 0\nf 1 2 3\n".to_vec(), "finite"),
         ("obj", b"v 0 0 0\nv 1 0 0\nv 0 1 0\nf 1 2 9\n".to_vec(), "9"),

@@ -1,0 +1,264 @@
+//! `<actuator>`: what drives joints and tendons.
+//!
+//! MuJoCo's force is `gear (gain u + bias · (1, gear q, gear q̇))`. Where the gain is a number and the bias a spring, that is a
+//! spring of `gear² k` to the position `(gain u + bias_0) / (gear k)`, with a damper.
+
+use super::read::Read;
+use super::sections::{Names, What};
+use super::spec::Class;
+use super::told::{FORCES, NO_JOINT, SCALED, SPEEDS, Told, UNEVEN};
+use super::tree::Element;
+use super::world::Scope;
+use crate::error::SceneError;
+
+/// What an actuator acts on.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) enum Target {
+    /// Body and index among its joints.
+    Joint([usize; 2]),
+    /// Index of a tendon.
+    Tendon(usize),
+}
+
+/// What an actuator does to the coordinate of its target.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(super) struct Servo {
+    /// In N/m or N·m/rad; 0 for a damper.
+    pub stiffness: f64,
+    pub damping: Damping,
+    /// Where it pulls to at the start, in m or rad.
+    pub target: f64,
+    /// Largest force, in N or N·m.
+    pub effort: Option<f64>,
+    /// Inertia and damping that it adds, in kg or kg·m², N·s/m or N·m·s/rad.
+    pub armature: f64,
+}
+
+/// A damper, in N·s/m or N·m·s/rad, or as a share of critical damping.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(super) enum Damping {
+    Constant(f64),
+    Ratio(f64),
+}
+
+/// An actuator that drives.
+#[derive(Clone, Debug)]
+pub(super) struct Actuator {
+    pub target: Target,
+    pub servo: Servo,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Law {
+    /// No bias.
+    None,
+    Fixed,
+    Affine,
+    Other,
+}
+
+/// Parameters as MuJoCo keeps them.
+#[derive(Clone, Copy, Debug)]
+struct State<'e> {
+    /// The shortcut that made them, or `general`.
+    tag: &'e str,
+    gain: Law,
+    bias: Law,
+    gains: [f64; 3],
+    biases: [f64; 3],
+    share_of_range: f64,
+}
+
+/// What is said where nothing is.
+const PLAIN: State<'_> = State {
+    tag: GENERAL,
+    gain: Law::Fixed,
+    bias: Law::None,
+    gains: [1.0, 0.0, 0.0],
+    biases: [0.0; 3],
+    share_of_range: 0.0,
+};
+const GENERAL: &str = "general";
+
+impl<'e> State<'e> {
+    /// What a layer of defaults, or the element itself, makes of the state of its class. `outer`: states of the classes around, the
+    /// outermost first.
+    ///
+    /// A shortcut goes on from the nearest state that the same shortcut or `general` made: `<motor>` in a class does not make
+    /// `<position>` forget the `kp` of the class around.
+    fn then(self, layer: &'e Element, outer: &[Self]) -> Result<Self, SceneError> {
+        let tag = layer.tag.as_str();
+        let fits = |state: &&Self| tag == GENERAL || state.tag == tag || state.tag == GENERAL;
+        let mut s = *outer.iter().chain([&self]).rev().find(fits).unwrap_or(&PLAIN);
+        let at = Read::plain(layer);
+        let law = |name: &str, own: Law| match at.attribute(name).map(str::trim) {
+            None => own,
+            Some("none") => Law::None,
+            Some("fixed") => Law::Fixed,
+            Some("affine") => Law::Affine,
+            Some(_) => Law::Other,
+        };
+        (s.gain, s.bias) = (law("gaintype", s.gain), law("biastype", s.bias));
+        let first = |name: &str, own: [f64; 3]| -> Result<[f64; 3], SceneError> {
+            let given = at.partly(name, [f64::NAN; 10])?;
+            Ok(std::array::from_fn(|k| if given[k].is_nan() { own[k] } else { given[k] }))
+        };
+        s.gains = first("gainprm", s.gains)?;
+        s.biases = first("biasprm", s.biases)?;
+        if tag != GENERAL {
+            s.tag = tag;
+        }
+        let (kv, ratio) = (at.number("kv")?, at.number("dampratio")?);
+        if kv.is_some() && ratio.is_some() {
+            return Err(layer.error("kv and dampratio were seen; give one of them"));
+        }
+        if let Some(x) = kv.or(ratio).filter(|x| *x < 0.0) {
+            return Err(layer.error(format!("kv or dampratio {x} was seen; it must be ≥ 0")));
+        }
+        match tag {
+            "motor" => {
+                (s.gain, s.gains) = (Law::Fixed, PLAIN.gains);
+                (s.bias, s.biases) = (Law::None, PLAIN.biases);
+            }
+            "position" | "intvelocity" => {
+                let kp = at.number("kp")?.unwrap_or(s.gains[0]);
+                let damping = kv.map(|kv| -kv).or(ratio).unwrap_or(s.biases[2]);
+                (s.gain, s.gains) = (Law::Fixed, [kp, 0.0, 0.0]);
+                (s.bias, s.biases) = (Law::Affine, [0.0, -kp, damping]);
+                s.share_of_range = at.number("inheritrange")?.unwrap_or(s.share_of_range);
+            }
+            "velocity" => {
+                let kv = kv.unwrap_or(s.gains[0]);
+                (s.gain, s.gains) = (Law::Fixed, [kv, 0.0, 0.0]);
+                (s.bias, s.biases) = (Law::Affine, [0.0, 0.0, -kv]);
+            }
+            GENERAL => {}
+            _ => (s.gain, s.bias) = (Law::Other, Law::Other),
+        }
+        Ok(s)
+    }
+
+    /// The state of an element behind its classes.
+    fn of(at: &Read<'e>, class: &Class) -> Result<Self, SceneError> {
+        let mut levels = vec![PLAIN];
+        let ends = class.actuators_from.iter().skip(1).copied().chain([at.defaults.len()]);
+        for (start, end) in class.actuators_from.iter().copied().zip(ends) {
+            let mut state = levels[levels.len() - 1];
+            for layer in &at.defaults[start.min(end)..end] {
+                state = state.then(layer, &levels)?;
+            }
+            levels.push(state);
+        }
+        levels[levels.len() - 1].then(at.own, &levels)
+    }
+}
+
+/// Actuators that drive, in the order of the file. `controls`: those of the start.
+pub(super) fn read(
+    names: &Names<'_, '_>,
+    controls: &[f64],
+    told: &mut Told,
+) -> Result<Vec<Actuator>, SceneError> {
+    let mut actuators = Vec::new();
+    for (k, (element, scope)) in names.elements("actuator")?.into_iter().enumerate() {
+        let control = controls.get(k).copied();
+        actuators.extend(one(element, scope, names, control, told)?);
+    }
+    Ok(actuators)
+}
+
+fn one(
+    element: &Element,
+    scope: &Scope,
+    names: &Names<'_, '_>,
+    control: Option<f64>,
+    told: &mut Told,
+) -> Result<Option<Actuator>, SceneError> {
+    let spec = &names.world.specs[scope.spec];
+    let at = spec.behind(element, spec.main())?;
+    let state = State::of(&at, spec.class_of(element, spec.main())?)?;
+    let shown =
+        element.attribute("name").or(element.attribute("joint")).or(element.attribute("tendon"));
+    let shown = shown.unwrap_or("without a name").to_owned();
+    let Some(target) = target(element, scope, names)? else {
+        told.group(NO_JOINT, &element.place, &shown);
+        return Ok(None);
+    };
+    let [gear, ..] = at.partly("gear", [1.0, 0.0, 0.0, 0.0, 0.0, 0.0])?;
+    let is_servo = state.gain == Law::Fixed && state.bias == Law::Affine && gear != 0.0;
+    let [offset, slope, speed] = state.biases;
+    if !is_servo || slope > 0.0 || slope == 0.0 && speed >= 0.0 {
+        told.group(FORCES, &element.place, &shown);
+        return Ok(None);
+    }
+    let automatic = spec.compiler.automatic_limits;
+    let range = at.range("forcerange", "forcelimited", automatic)?;
+    let effort = range.map(|[low, high]| {
+        if low != -high {
+            told.group(UNEVEN, &element.place, &shown);
+        }
+        gear.abs() * low.abs().min(high.abs())
+    });
+    let armature = at.number("armature")?.unwrap_or(0.0);
+    let square = gear * gear;
+    if slope == 0.0 {
+        told.group(SPEEDS, &element.place, &shown);
+        let damping = Damping::Constant(-speed * square);
+        return Ok(Some(Actuator {
+            target,
+            servo: Servo { stiffness: 0.0, damping, target: 0.0, effort, armature },
+        }));
+    }
+    let k = -slope;
+    if state.gains[0] != k || gear != 1.0 {
+        told.group(SCALED, &element.place, &shown);
+    }
+    let damping = if speed > 0.0 && state.gains[0] == k {
+        Damping::Ratio(speed)
+    } else {
+        Damping::Constant((-speed).max(0.0) * square)
+    };
+    let mut u = control.unwrap_or(0.0);
+    let limits = at.range("ctrlrange", "ctrllimited", automatic)?;
+    let limits = limits.or_else(|| inherited(&target, state.share_of_range, names));
+    if let Some([low, high]) = limits {
+        u = u.max(low).min(high);
+    }
+    let servo = Servo {
+        stiffness: k * square,
+        damping,
+        target: (state.gains[0] * u + offset) / (gear * k),
+        effort,
+        armature,
+    };
+    Ok(Some(Actuator { target, servo }))
+}
+
+/// The range of controls that follows from the range of a joint.
+fn inherited(target: &Target, share: f64, names: &Names<'_, '_>) -> Option<[f64; 2]> {
+    let Target::Joint([body, k]) = target else { return None };
+    let [low, high] = names.world.bodies[*body].joints[*k].range.filter(|_| share > 0.0)?;
+    let (mean, half) = (0.5 * (low + high), 0.5 * share * (high - low));
+    Some([mean - half, mean + half])
+}
+
+/// The hinge, slide or tendon on which an actuator acts; `None` for anything else.
+fn target(
+    element: &Element,
+    scope: &Scope,
+    names: &Names<'_, '_>,
+) -> Result<Option<Target>, SceneError> {
+    for attribute in ["joint", "jointinparent"] {
+        if element.attribute(attribute).is_some() {
+            let name = names.find(element, attribute, What::Joint, scope)?;
+            let [body, k] = names.world.joint_of[&name];
+            let single = names.world.bodies[body].joints[k].kind.is_single();
+            return Ok(single.then_some(Target::Joint([body, k])));
+        }
+    }
+    if element.attribute("tendon").is_some() {
+        let name = names.find(element, "tendon", What::Tendon, scope)?;
+        return Ok(Some(Target::Tendon(names.tendons[&name])));
+    }
+    Ok(None)
+}

@@ -1,0 +1,405 @@
+//! From MuJoCo's bodies to links, joints and what acts on them.
+
+use super::actuator::{Actuator, Damping, Servo, Target};
+use super::contact;
+use super::equality;
+use super::joint::{Joint as Own, Kind};
+use super::keyframe::Start;
+use super::masses;
+use super::read::Read;
+use super::sections::Names;
+use super::tendon::Tendon;
+use super::told::{Told, WITH_DRIVES};
+use super::tree::Element;
+use super::world::{Body, World};
+use crate::description::{Constraint, Description, Drive, Joint, Link, Part, Tree};
+use crate::error::SceneError;
+use quasistep_math::{Pose, Quat, Vec3};
+use quasistep_model::JointKind;
+use std::collections::BTreeSet;
+
+/// MuJoCo's gravity, in m/s².
+const GRAVITY: [f64; 3] = [0.0, 0.0, -9.81];
+
+/// A description in the making.
+pub(super) struct Builder<'w, 'a> {
+    pub world: &'w World<'a>,
+    pub out: Description,
+    /// Link of each body; `None`: the world without shapes.
+    pub link_of: Vec<Option<usize>>,
+    /// Joint of ours for each joint of each body.
+    pub joint_of: Vec<Vec<usize>>,
+    /// Poses of the bodies where the model stands as its file says.
+    pub poses: Vec<Pose>,
+    /// Names that links and joints have.
+    links: BTreeSet<String>,
+    joints: BTreeSet<String>,
+}
+
+/// All that a model says, as a description.
+pub(super) fn describe(
+    names: &Names<'_, '_>,
+    tendons: &[Tendon],
+    actuators: &[Actuator],
+    start: &Start,
+    told: &mut Told,
+) -> Result<Description, SceneError> {
+    let world = names.world;
+    let mut builder = Builder {
+        world,
+        out: Description::default(),
+        link_of: Vec::new(),
+        joint_of: Vec::new(),
+        poses: masses::poses(world),
+        links: BTreeSet::new(),
+        joints: world.joint_of.keys().cloned().collect(),
+    };
+    builder.bodies(start);
+    let servos = servos(world, actuators, tendons, &builder.poses);
+    builder.drive(&servos, start, told);
+    builder.tendons(tendons, &servos);
+    equality::add(&mut builder, names, tendons, told)?;
+    contact::add(&mut builder, names, told)?;
+    builder.options()?;
+    let Builder { mut out, .. } = builder;
+    let root = &world.bodies[0].place;
+    out.tree = Tree::new(out.links.len(), &out.joints).map_err(|link| {
+        // every link hangs on a joint to one before it
+        SceneError::new(&root.file, None, &out.links[link].name, "this link is part of a loop")
+    })?;
+    Ok(out)
+}
+
+/// What acts on a joint or tendon together.
+#[derive(Clone, Copy, Debug, Default)]
+struct Acting {
+    stiffness: f64,
+    /// Σ k target, in N or N·m.
+    pull: f64,
+    damping: f64,
+    effort: Option<f64>,
+    unlimited: bool,
+    armature: f64,
+}
+
+impl Acting {
+    fn add(&mut self, servo: &Servo, mass: f64) {
+        self.stiffness += servo.stiffness;
+        self.pull += servo.stiffness * servo.target;
+        self.armature += servo.armature;
+        self.damping += match servo.damping {
+            Damping::Constant(d) => d,
+            Damping::Ratio(ratio) => 2.0 * ratio * (servo.stiffness * mass).sqrt(),
+        };
+        match servo.effort {
+            Some(effort) => self.effort = Some(self.effort.unwrap_or(0.0) + effort),
+            None => self.unlimited = true,
+        }
+    }
+
+    /// Largest force of all together.
+    fn effort(&self) -> Option<f64> {
+        self.effort.filter(|_| !self.unlimited)
+    }
+}
+
+/// Servos of joints, by body and joint, and of tendons.
+struct Servos {
+    joints: Vec<Vec<Option<Acting>>>,
+    tendons: Vec<Option<Acting>>,
+}
+
+fn servos(world: &World<'_>, actuators: &[Actuator], tendons: &[Tendon], poses: &[Pose]) -> Servos {
+    let mut servos = Servos {
+        joints: world.bodies.iter().map(|body| vec![None; body.joints.len()]).collect(),
+        tendons: vec![None; tendons.len()],
+    };
+    let needs_mass = actuators.iter().any(|a| matches!(a.servo.damping, Damping::Ratio(_)));
+    let felt = if needs_mass { masses::felt(world, poses) } else { Vec::new() };
+    let mass_of = |[body, k]: [usize; 2]| felt.get(body).map_or(0.0, |own| own[k].held);
+    for Actuator { target, servo } in actuators {
+        let (acting, mass) = match *target {
+            Target::Joint(joint @ [body, k]) => (&mut servos.joints[body][k], mass_of(joint)),
+            Target::Tendon(k) => {
+                let terms = tendons[k].terms.iter().filter(|(_, c)| *c != 0.0);
+                (&mut servos.tendons[k], terms.map(|(joint, c)| mass_of(*joint) / (c * c)).sum())
+            }
+        };
+        acting.get_or_insert_default().add(servo, mass);
+    }
+    servos
+}
+
+impl Builder<'_, '_> {
+    /// A name that nothing has yet.
+    fn free(taken: &mut BTreeSet<String>, wanted: &str) -> String {
+        let mut name = wanted.to_owned();
+        let mut k = 1;
+        while !taken.insert(name.clone()) {
+            k += 1;
+            name = format!("{wanted}_{k}");
+        }
+        name
+    }
+
+    /// Links and joints of all bodies.
+    fn bodies(&mut self, start: &Start) {
+        let world = self.world;
+        self.links = world.bodies.iter().map(|body| body.name.clone()).collect();
+        self.out.groups.push(String::from("world"));
+        for (index, body) in world.bodies.iter().enumerate() {
+            if index == 0 && body.geoms.is_empty() {
+                self.link_of.push(None);
+                self.joint_of.push(Vec::new());
+                continue;
+            }
+            // what stands in the world by itself is a model of its own
+            let group = match self.link_of.get(body.parent).copied().flatten() {
+                Some(parent) if body.parent > 0 => self.out.links[parent].group,
+                _ if index == 0 => 0,
+                _ => {
+                    self.out.groups.push(body.name.clone());
+                    self.out.groups.len() - 1
+                }
+            };
+            let parent = if body.parent == 0 { None } else { self.link_of[body.parent] };
+            let coordinates = start.coordinates.as_ref().map(|q| q[index].as_slice());
+            self.chain(body, group, parent, coordinates);
+        }
+    }
+
+    /// The joints of a body, one behind the other, and the body at the end.
+    fn chain(
+        &mut self,
+        body: &Body,
+        group: usize,
+        parent: Option<usize>,
+        coordinates: Option<&[Vec<f64>]>,
+    ) {
+        let mut own = Vec::new();
+        let mut parent = parent;
+        // pose of the next joint's frame but for its anchor
+        let mut X_PB = body.X_PB;
+        let shown = |name: &str| Link {
+            name: name.to_owned(),
+            line: body.place.line,
+            group,
+            ..Link::default()
+        };
+        for (k, joint) in body.joints.iter().enumerate() {
+            let is_last = k + 1 == body.joints.len() && joint.pos == Vec3::ZERO;
+            let child = self.out.links.len();
+            if is_last {
+                self.out.links.push(shown(&body.name));
+            } else {
+                let name = Self::free(&mut self.links, &format!("{}_at_{}", body.name, joint.name));
+                self.out.links.push(shown(&name));
+            }
+            let X_PF = X_PB * Pose::from_translation(joint.pos) * back_to_zero(joint);
+            let q = coordinates.map(|q| q[k].clone());
+            own.push(self.out.joints.len());
+            self.out.joints.push(described(joint, parent, child, X_PF, q));
+            parent = Some(child);
+            X_PB = Pose::from_translation(joint.pos * -1.0);
+            if is_last {
+                self.joint_of.push(own);
+                self.link_of.push(Some(child));
+                self.fill(child, body);
+                return;
+            }
+        }
+        let child = self.out.links.len();
+        self.out.links.push(shown(&body.name));
+        let name = Self::free(&mut self.joints, &format!("{}_fixed", body.name));
+        let fixed = Joint::new(name, JointKind::Fixed, parent, child, X_PB);
+        self.out.joints.push(Joint { line: body.place.line, ..fixed });
+        self.joint_of.push(own);
+        self.link_of.push(Some(child));
+        self.fill(child, body);
+    }
+
+    /// What a body is made of.
+    fn fill(&mut self, link: usize, body: &Body) {
+        let link = &mut self.out.links[link];
+        let is_frame = body.inertia.mass == 0.0;
+        link.inertial = (!is_frame).then_some(body.inertia);
+        link.weightless = body.weightless;
+        for geom in &body.geoms {
+            let Some(geometry) = &geom.geometry else { continue };
+            let part = Part {
+                name: geom.name.clone(),
+                color: Some(geom.color),
+                friction: geom.friction,
+                masks: Some(geom.masks),
+                ..Part::new(geom.X_BG, geometry.clone())
+            };
+            if geom.drawn && geom.color[3] > 0.0 {
+                link.visuals.push(part.clone());
+            }
+            if geom.touches {
+                link.collisions.push(part);
+            }
+        }
+    }
+
+    /// Drives and springs of joints.
+    fn drive(&mut self, servos: &Servos, start: &Start, told: &mut Told) {
+        for (body, of_body) in self
+            .world
+            .bodies
+            .iter()
+            .zip(&self.joint_of)
+            .zip(&servos.joints)
+            .map(|((b, j), s)| (b, j.iter().zip(s)))
+        {
+            for ((&index, acting), own) in of_body.zip(&body.joints) {
+                let joint = &mut self.out.joints[index];
+                let (stiffness, slack) = own.spring;
+                let mut all = acting.unwrap_or_default();
+                if acting.is_some_and(|a| a.stiffness > 0.0) && stiffness > 0.0 {
+                    told.group(WITH_DRIVES, &own.place, &own.name);
+                }
+                joint.armature += all.armature;
+                let driven = all.stiffness > 0.0;
+                if !driven {
+                    joint.damping += all.damping;
+                    all = Acting::default();
+                }
+                let k = all.stiffness + stiffness;
+                if k > 0.0 {
+                    // a keyframe without controls holds the model where it puts it
+                    let held = start.is_key && start.controls.is_none() && stiffness == 0.0;
+                    let target = (all.pull + stiffness * slack) / k;
+                    let most = own.effort.map(|[low, high]| low.abs().min(high.abs()));
+                    let effort = match (all.effort(), most) {
+                        (Some(a), Some(b)) => Some(a.min(b)),
+                        (a, b) => a.or(b),
+                    };
+                    joint.drive = Some(Drive {
+                        stiffness: k,
+                        damping: all.damping,
+                        effort: effort.filter(|_| driven),
+                        target: (!held).then_some(target),
+                    });
+                }
+            }
+        }
+    }
+
+    /// A tendon that acts is a slide without mass, tied to its joints.
+    fn tendons(&mut self, tendons: &[Tendon], servos: &Servos) {
+        for (tendon, acting) in tendons.iter().zip(&servos.tendons) {
+            if tendon.terms.is_empty() || !tendon.acts() && acting.is_none() {
+                continue;
+            }
+            let link = self.out.links.len();
+            let name = Self::free(&mut self.links, &tendon.name);
+            self.out.links.push(Link { name, line: tendon.place.line, ..Link::default() });
+            let name = Self::free(&mut self.joints, &tendon.name);
+            let kind = JointKind::Prismatic { axis: Vec3::X };
+            let mut joint = Joint::new(name, kind, None, link, Pose::IDENTITY);
+            joint.line = tendon.place.line;
+            joint.limits = tendon.range;
+            joint.friction = tendon.friction;
+            joint.damping = tendon.damping;
+            joint.armature = tendon.armature;
+            let acting = acting.unwrap_or_default();
+            let k = acting.stiffness + tendon.spring.0;
+            if k > 0.0 {
+                let target = (acting.pull + tendon.spring.0 * tendon.spring.1) / k;
+                joint.drive = Some(Drive {
+                    stiffness: k,
+                    damping: acting.damping,
+                    effort: acting.effort(),
+                    target: Some(target),
+                });
+            } else {
+                joint.damping += acting.damping;
+            }
+            joint.armature += acting.armature;
+            let mut terms = self.terms(&tendon.terms, 1.0);
+            let length = terms
+                .iter()
+                .map(|&(j, c)| c * self.out.joints[j].start.as_ref().map_or(0.0, |q| q[0]));
+            joint.start = Some(vec![length.sum()]);
+            terms.push((self.out.joints.len(), -1.0));
+            self.out.joints.push(joint);
+            self.out.constraints.push(Constraint::Coupling {
+                name: tendon.name.clone(),
+                terms,
+                offset: 0.0,
+            });
+        }
+    }
+
+    /// Terms of a tendon as joints of ours, by a factor.
+    pub fn terms(&self, terms: &[([usize; 2], f64)], factor: f64) -> Vec<(usize, f64)> {
+        terms.iter().map(|([body, k], c)| (self.joint_of[*body][*k], c * factor)).collect()
+    }
+
+    /// Gravity and time step.
+    fn options(&mut self) -> Result<(), SceneError> {
+        let root: &Element = &self.world.specs[self.world.specs.len() - 1].root;
+        let mut gravity = GRAVITY;
+        for section in root.children("option") {
+            let at = Read::plain(section);
+            gravity = at.numbers("gravity")?.unwrap_or(gravity);
+            if let Some(h) = at.number("timestep")? {
+                if !(h > 0.0) {
+                    return Err(at.error(format!("timestep {h} was seen; it must be > 0 s")));
+                }
+                self.out.time_step = Some(h);
+            }
+        }
+        let disabled = flag(root, "gravity");
+        self.out.gravity = Some(if disabled { [0.0; 3] } else { gravity });
+        Ok(())
+    }
+}
+
+/// Is an option's flag told to be off?
+pub(super) fn flag(root: &Element, name: &str) -> bool {
+    let flags = root.in_sections("option").filter(|e| e.tag == "flag");
+    flags.filter_map(|e| e.attribute(name)).last() == Some("disable")
+}
+
+/// The frame in which a joint's coordinate is 0: the file's configuration has it at its reference.
+fn back_to_zero(joint: &Own) -> Pose {
+    match joint.kind {
+        Kind::Hinge => Pose::new(Quat::from_axis_angle(joint.axis, -joint.reference), Vec3::ZERO),
+        Kind::Slide => Pose::from_translation(joint.axis * -joint.reference),
+        Kind::Ball | Kind::Free => Pose::IDENTITY,
+    }
+}
+
+fn described(
+    own: &Own,
+    parent: Option<usize>,
+    child: usize,
+    X_PF: Pose,
+    q: Option<Vec<f64>>,
+) -> Joint {
+    let axis = own.axis;
+    let kind = match (own.kind, own.range) {
+        (Kind::Free, _) => JointKind::Free,
+        (Kind::Ball, _) => JointKind::Ball,
+        (Kind::Slide, _) => JointKind::Prismatic { axis },
+        (Kind::Hinge, Some(_)) => JointKind::Revolute { axis },
+        (Kind::Hinge, None) => JointKind::Continuous { axis },
+    };
+    // a free body stands where its coordinates say
+    let X_PF = if own.kind == Kind::Free && q.is_some() { Pose::IDENTITY } else { X_PF };
+    let start = match own.kind {
+        Kind::Hinge | Kind::Slide => Some(q.unwrap_or_else(|| vec![own.reference])),
+        Kind::Ball | Kind::Free => q,
+    };
+    Joint {
+        line: own.place.line,
+        limits: own.range,
+        damping: own.damping,
+        friction: own.friction,
+        armature: own.armature,
+        start,
+        ..Joint::new(own.name.clone(), kind, parent, child, X_PF)
+    }
+}

@@ -1,0 +1,174 @@
+//! `<joint>` and `<freejoint>`: how a body moves against its parent.
+
+use super::read::Read;
+use super::spec::Spec;
+use super::told::{CONES, CURVED, SPRINGS, Told};
+use super::tree::Place;
+use crate::error::SceneError;
+use quasistep_math::{Pose, Vec3};
+
+/// Axes shorter than this have no direction, as in MuJoCo.
+const LEAST_LENGTH: f64 = 1e-14;
+
+/// `type` of a joint.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Kind {
+    Free,
+    Ball,
+    Slide,
+    Hinge,
+}
+
+impl Kind {
+    /// Numbers in a keyframe's `qpos`.
+    pub fn n_q(self) -> usize {
+        match self {
+            Self::Free => 7,
+            Self::Ball => 4,
+            Self::Slide | Self::Hinge => 1,
+        }
+    }
+
+    /// Number of dofs.
+    pub fn n_v(self) -> usize {
+        match self {
+            Self::Free => 6,
+            Self::Ball => 3,
+            Self::Slide | Self::Hinge => 1,
+        }
+    }
+
+    /// Has it one coordinate?
+    pub fn is_single(self) -> bool {
+        self.n_q() == 1
+    }
+}
+
+/// A joint of a body.
+#[derive(Clone, Debug)]
+pub(super) struct Joint {
+    /// Unique among the joints.
+    pub name: String,
+    pub place: Place,
+    pub kind: Kind,
+    /// Anchor and axis in the body.
+    pub pos: Vec3,
+    pub axis: Vec3,
+    /// In m or rad.
+    pub range: Option<[f64; 2]>,
+    /// Coordinate in the configuration of the file, in m or rad.
+    pub reference: f64,
+    /// Stiffness in N/m or N·m/rad, ≥ 0, and the coordinate where it is slack, in m or rad.
+    pub spring: (f64, f64),
+    /// In N·s/m or N·m·s/rad.
+    pub damping: f64,
+    /// Dry friction, in N or N·m.
+    pub friction: f64,
+    /// In kg or kg·m².
+    pub armature: f64,
+    /// Time constant, in s, and damping ratio that stand for a spring and damper.
+    pub spring_damper: Option<[f64; 2]>,
+    /// Largest force of actuators to either side, in N or N·m.
+    pub effort: Option<[f64; 2]>,
+}
+
+impl Joint {
+    /// Reads a joint under a name. `X_BS`: pose of the frame around it in the body.
+    pub fn read(
+        at: &Read<'_>,
+        name: String,
+        spec: &Spec,
+        X_BS: Pose,
+        told: &mut Told,
+    ) -> Result<Self, SceneError> {
+        let words = [
+            ("free", Kind::Free),
+            ("ball", Kind::Ball),
+            ("slide", Kind::Slide),
+            ("hinge", Kind::Hinge),
+        ];
+        let kind = match at.own.tag.as_str() {
+            "freejoint" => Kind::Free,
+            _ => at.word("type", &words)?.unwrap_or(Kind::Hinge),
+        };
+        let mut joint = Self {
+            name,
+            place: at.own.place.clone(),
+            kind,
+            pos: Vec3::ZERO,
+            axis: Vec3::Z,
+            range: None,
+            reference: 0.0,
+            spring: (0.0, 0.0),
+            damping: 0.0,
+            friction: 0.0,
+            armature: 0.0,
+            spring_damper: None,
+            effort: None,
+        };
+        if at.own.tag == "freejoint" {
+            return Ok(joint);
+        }
+        let automatic = spec.compiler.automatic_limits;
+        let angle = |x: f64| if kind == Kind::Hinge { spec.compiler.angle(x) } else { x };
+        if kind != Kind::Free {
+            joint.pos = X_BS.transform_point(Vec3::from(at.partly("pos", [0.0; 3])?));
+        }
+        if kind.is_single() {
+            let axis = X_BS.rotation.rotate(Vec3::from(at.partly("axis", [0.0, 0.0, 1.0])?));
+            if axis.norm() < LEAST_LENGTH {
+                return Err(at.error("axis: an axis without a direction was seen"));
+            }
+            joint.axis = axis / axis.norm();
+            joint.range = at.range("range", "limited", automatic)?.map(|r| r.map(angle));
+            if let Some([low, high]) = joint.range.filter(|[low, high]| low >= high) {
+                return Err(at.error(format!(
+                    "range {low} to {high} was seen; its first number must be the smaller one"
+                )));
+            }
+            joint.reference = angle(at.number("ref")?.unwrap_or(0.0));
+            joint.effort = at.range("actuatorfrcrange", "actuatorfrclimited", automatic)?;
+        } else if kind == Kind::Ball && at.range("range", "limited", automatic)?.is_some() {
+            told.group(CONES, &joint.place, &joint.name);
+        }
+        let mut constant = |name: &str| -> Result<f64, SceneError> {
+            let [first, second, third] = at.partly(name, [0.0; 3])?;
+            if second != 0.0 || third != 0.0 {
+                told.group(CURVED, &joint.place, &joint.name);
+            }
+            Ok(first)
+        };
+        let stiffness = constant("stiffness")?;
+        joint.damping = constant("damping")?;
+        joint.friction = at.number("frictionloss")?.unwrap_or(0.0);
+        joint.armature = at.number("armature")?.unwrap_or(0.0);
+        for (name, value) in [
+            ("stiffness", stiffness),
+            ("damping", joint.damping),
+            ("frictionloss", joint.friction),
+            ("armature", joint.armature),
+        ] {
+            if value < 0.0 {
+                return Err(at.error(format!("{name} {value} was seen; it must be ≥ 0")));
+            }
+        }
+        if kind.is_single() {
+            joint.spring = (stiffness, angle(at.number("springref")?.unwrap_or(0.0)));
+        } else if stiffness > 0.0 {
+            told.group(SPRINGS, &joint.place, &joint.name);
+        }
+        joint.spring_damper = at.numbers("springdamper")?.filter(|values| *values != [0.0; 2]);
+        if joint.spring_damper.is_some_and(|values| values.iter().any(|x| *x <= 0.0)) {
+            return Err(at.error("springdamper: both numbers must be > 0"));
+        }
+        if joint.spring_damper.is_some() && !kind.is_single() {
+            told.group(SPRINGS, &joint.place, &joint.name);
+        }
+        Ok(joint)
+    }
+
+    /// The coordinate where its spring is slack, in m or rad.
+    pub fn slack(&self) -> f64 {
+        self.spring.1
+    }
+}

@@ -1,0 +1,122 @@
+//! MJCF, the format of MuJoCo: scenes of rigid bodies, joints and what drives them.
+//!
+//! A file is read as MuJoCo's compiler reads it: includes and defaults by class ([`tree`], [`spec`], [`read`]), assets ([`mesh`]),
+//! bodies with their joints and geoms ([`world`]), inertia from geoms ([`inertia`]), then what speaks of them by name ([`sections`]):
+//! tendons, actuators, equalities, contact. [`describe`] makes links and joints of that. What acts and cannot be told in these terms
+//! is an error; what does not act, or what a quasi-static model can do without, is a warning ([`told`]).
+
+mod actuator;
+mod contact;
+mod describe;
+mod equality;
+mod geom;
+mod inertia;
+mod joint;
+mod keyframe;
+mod masses;
+mod mesh;
+mod orientation;
+mod read;
+mod sections;
+mod solid;
+mod spec;
+mod tendon;
+mod told;
+mod tree;
+mod words;
+mod world;
+
+use crate::Options;
+use crate::description::Description;
+use crate::error::SceneError;
+use sections::Names;
+use spec::Spec;
+use std::collections::{BTreeMap, BTreeSet};
+use std::path::{Component, Path};
+use told::{SKINS, Told};
+use world::World;
+
+/// Reads a model and all that it includes.
+pub(crate) fn read(path: &Path, options: &Options) -> Result<Description, SceneError> {
+    let may_open = |file: &Path| may_open(path, file, options);
+    let mut specs = Vec::new();
+    Spec::load(path, &may_open, &mut specs, &mut BTreeSet::new())?;
+    let mut world = World::read(&specs)?;
+    let mut told = std::mem::take(&mut world.told);
+    for spec in &specs {
+        for (place, text) in words::strangers(&spec.root) {
+            told.warn(&place, &text);
+        }
+        deformable(spec, &mut told)?;
+    }
+    masses::springs(&mut world);
+    let touching = contact::mark(&Names { world: &world, tendons: BTreeMap::new() })?;
+    let off = describe::flag(&specs[specs.len() - 1].root, "contact");
+    for (body, own) in world.bodies.iter_mut().enumerate() {
+        for (k, geom) in own.geoms.iter_mut().enumerate() {
+            geom.touches = !off && (geom.touches || touching.contains(&[body, k]));
+        }
+    }
+    let start = keyframe::read(&world, options.keyframe.as_deref(), &mut told)?;
+    let mut names = Names { world: &world, tendons: BTreeMap::new() };
+    let tendons = tendon::read(&mut names, &mut told)?;
+    let controls = start.controls.as_deref().unwrap_or_default();
+    let actuators = actuator::read(&names, controls, &mut told)?;
+    let mut description = describe::describe(&names, &tendons, &actuators, &start, &mut told)?;
+    description.warnings = told.into_warnings();
+    Ok(description)
+}
+
+/// Bodies that bend are part of the motion; skins only look so.
+fn deformable(spec: &Spec, told: &mut Told) -> Result<(), SceneError> {
+    let sections = ["deformable", "asset"];
+    for element in sections.iter().flat_map(|section| spec.root.in_sections(section)) {
+        match element.tag.as_str() {
+            "flex" => {
+                return Err(element.error("a body that bends was seen; only rigid ones are read"));
+            }
+            "skin" => told.group(
+                SKINS,
+                &element.place,
+                element.attribute("name").unwrap_or("without a name"),
+            ),
+            _ => {}
+        }
+    }
+    Ok(())
+}
+
+/// May a model open this file? It sees what lies beside it and within the folders above its own that its package has.
+///
+/// # Errors
+///
+/// Why not.
+fn may_open(model: &Path, file: &Path, options: &Options) -> Result<(), String> {
+    if options.open_anywhere {
+        return Ok(());
+    }
+    let own = model.parent().unwrap_or(Path::new(""));
+    let inside = file.strip_prefix(own).ok();
+    let up = inside.map(|path| {
+        // how far the path climbs above the model's folder
+        let mut depth = 0_i32;
+        path.components().fold(0, |most, component| {
+            depth += match component {
+                Component::Normal(_) => 1,
+                Component::ParentDir => -1,
+                _ => 0,
+            };
+            most.max(-depth)
+        })
+    });
+    match up {
+        Some(up) if up <= MOST_UP => Ok(()),
+        _ => Err(format!(
+            "{} lies outside of the model's package; `open_anywhere` allows it",
+            file.display()
+        )),
+    }
+}
+
+/// Folders above that of a model which may belong to its package: those of public models are up to five.
+const MOST_UP: i32 = 6;

@@ -1,0 +1,83 @@
+//! What is odd in a model without being wrong, and what was done about it.
+
+use super::tree::Place;
+use crate::error::list_some;
+use std::collections::BTreeMap;
+
+/// Names that one warning holds in memory; it shows fewer.
+const MOST_NAMES: usize = 100;
+
+/// An oddity that many parts of a model may have: the word for such a part, what was found and what was done.
+pub(super) type Kind = (&'static str, &'static str);
+
+pub(super) const SPRINGS: Kind =
+    ("joint", "a spring of a ball or free joint: left out, its damper holds");
+pub(super) const CURVED: Kind =
+    ("joint", "stiffness or damping that is no constant: its first number is taken");
+pub(super) const CONES: Kind = ("joint", "range of a ball joint: left out");
+pub(super) const MOCAP: Kind = ("body", "mocap: it stays where the file puts it");
+pub(super) const LIFTED: Kind = ("body", "gravcomp other than 0 and 1: left out");
+pub(super) const NO_MATERIAL: Kind = ("geom", "its material is not in the file: grey");
+pub(super) const NOT_DRAWN: Kind =
+    ("geom", "a height field or distance field that touches nothing: not drawn");
+pub(super) const BODY_PLUGINS: Kind = ("body", "a plugin: its forces are left out");
+pub(super) const SKINS: Kind = ("skin", "not drawn");
+pub(super) const SPATIAL: Kind =
+    ("tendon", "a spatial tendon without a force of its own: left out");
+pub(super) const WITH_DRIVES: Kind =
+    ("joint", "a spring beside a position actuator: one drive with the sum of both");
+pub(super) const UNEVEN: Kind =
+    ("actuator", "a force range that is not even about 0: its smaller end holds for both sides");
+pub(super) const FORCES: Kind =
+    ("actuator", "commands a force, not a position: left out; its joint stays passive");
+pub(super) const SPEEDS: Kind =
+    ("actuator", "commands a speed: taken as a damper at rest; its joint stays passive");
+pub(super) const SCALED: Kind = (
+    "actuator",
+    "its joint is told in rad or m; in MuJoCo the control is something else times that",
+);
+pub(super) const NO_JOINT: Kind = ("actuator", "acts on no hinge, slide or fixed tendon: left out");
+pub(super) const INACTIVE: Kind = ("equality", "active=\"false\": left out");
+pub(super) const ATTACHED_KEYS: Kind = ("key", "of an attached model: left out");
+pub(super) const OTHER_KEYS: Kind = ("key", "the first one is the start; left out");
+pub(super) const MIXED: Kind = ("pair", "friction along two directions: their mean is taken");
+
+/// Collects oddities while a model is read; each kind becomes one warning.
+#[derive(Default)]
+pub(super) struct Told {
+    plain: Vec<String>,
+    grouped: BTreeMap<Kind, (Place, usize, Vec<String>)>,
+}
+
+impl Told {
+    /// Something at one place.
+    pub fn warn(&mut self, place: &Place, text: &str) {
+        self.plain.push(format!("{}:{}: {text}", place.file, place.line));
+    }
+
+    /// Something that many parts have in common.
+    pub fn group(&mut self, kind: Kind, place: &Place, name: &str) {
+        let (_, n, names) =
+            self.grouped.entry(kind).or_insert_with(|| (place.clone(), 0, Vec::new()));
+        *n += 1;
+        if names.len() < MOST_NAMES {
+            names.push(name.to_owned());
+        }
+    }
+
+    /// All of it, a line each.
+    pub fn into_warnings(self) -> Vec<String> {
+        let Self { mut plain, grouped } = self;
+        for ((part, kind), (place, n, names)) in grouped {
+            let names: Vec<&str> = names.iter().map(String::as_str).collect();
+            let s = if n == 1 { "" } else { "s" };
+            plain.push(format!(
+                "{}:{}: {part}{s} {}: {kind}",
+                place.file,
+                place.line,
+                list_some(&names)
+            ));
+        }
+        plain
+    }
+}
