@@ -1,6 +1,7 @@
 //! What is odd in a robot's file without being wrong, and what was done about it.
 
-use crate::error::{SceneError, list_some};
+use crate::error::{SceneError, list_some, unknown};
+use crate::xml::Xml;
 use std::collections::BTreeMap;
 
 /// Collects oddities while a file is read; each kind becomes one warning.
@@ -30,6 +31,8 @@ pub const DYNAMICS: Kind = (
 );
 /// A fixed joint that is to follow another one.
 pub const FIXED_FOLLOWERS: Kind = ("joint", "<mimic> of a fixed joint: it stays fixed");
+/// A revolute or prismatic joint that URDF wants to have limits.
+pub const WITHOUT_LIMIT: Kind = ("joint", "no <limit>: it moves without end");
 /// A joint whose limits are one place.
 pub const NO_RANGE: Kind = ("joint", "lower and upper limit are the same: it cannot move");
 
@@ -60,6 +63,34 @@ impl<'f> Findings<'f> {
     pub fn ignore<'t>(&mut self, tags: impl Iterator<Item = &'t str>) {
         for tag in tags {
             *self.ignored.entry(tag.to_owned()).or_default() += 1;
+        }
+    }
+
+    /// Child elements that are not read: those of the format are counted, with others the nearest name is told.
+    pub fn others(&mut self, at: &Xml<'_, '_>, read: &[&str], unread: &[&str]) {
+        for child in at.elements() {
+            let tag = match child.prefix() {
+                Some(prefix) => format!("{prefix}:{}", child.tag()),
+                None => child.tag().to_owned(),
+            };
+            if read.contains(&tag.as_str()) {
+                continue;
+            }
+            if child.prefix().is_none() && !unread.contains(&tag.as_str()) {
+                self.unknown(&child, read);
+            } else {
+                *self.ignored.entry(tag).or_default() += 1;
+            }
+        }
+    }
+
+    /// An element that the format does not have.
+    pub fn unknown(&mut self, at: &Xml<'_, '_>, valid: &[&str]) {
+        // many of one name are one warning
+        let n = self.ignored.entry(at.tag().to_owned()).or_default();
+        *n += 1;
+        if *n == 1 {
+            self.forgive(&at.error(unknown("element", at.tag(), valid)), "not read");
         }
     }
 

@@ -6,12 +6,18 @@
 
 pub mod cache;
 pub mod description;
+mod directives;
 mod error;
 pub mod files;
+mod filters;
 mod findings;
+mod inertia;
+mod mechanism;
 pub mod mesh;
 mod mjcf;
 mod packages;
+mod sdf;
+mod spot;
 mod urdf;
 mod xacro;
 mod xml;
@@ -32,18 +38,32 @@ pub enum Format {
     Urdf,
     /// The scenes of MuJoCo.
     Mjcf,
+    /// SDFormat: models and worlds of Gazebo and Drake.
+    Sdf,
+    /// Model directives of Drake.
+    Directives,
 }
 
 impl Format {
     /// All of them, with the key that names a file of it in a scene.
-    pub const KEYS: [(&str, Self); 2] = [("urdf", Self::Urdf), ("mjcf", Self::Mjcf)];
+    pub const KEYS: [(&str, Self); 4] = [
+        ("urdf", Self::Urdf),
+        ("mjcf", Self::Mjcf),
+        ("sdf", Self::Sdf),
+        ("directives", Self::Directives),
+    ];
 
     /// The format of a file, by its ending; `None` for a scene file of ours, and for what none of them is.
     pub fn of(path: &Path) -> Option<Self> {
         let is = |ending: &str| path.extension().is_some_and(|e| e.eq_ignore_ascii_case(ending));
+        let name = path.file_name().unwrap_or_default().to_string_lossy().to_ascii_lowercase();
         match () {
             () if is("urdf") || is("xacro") => Some(Self::Urdf),
             () if is("xml") || is("mjcf") => Some(Self::Mjcf),
+            () if is("sdf") || is("world") => Some(Self::Sdf),
+            () if name.ends_with(".dmd.yaml") || name.ends_with(".dmd.yml") => {
+                Some(Self::Directives)
+            }
             () => None,
         }
     }
@@ -77,5 +97,7 @@ pub fn read(format: Format, path: &Path, options: &Options) -> Result<Descriptio
     match format {
         Format::Urdf => urdf::read(path, options),
         Format::Mjcf => mjcf::read(path, options),
+        Format::Sdf => sdf::read(path, options),
+        Format::Directives => directives::read(path, options),
     }
 }

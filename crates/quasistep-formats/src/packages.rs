@@ -8,6 +8,12 @@ use std::path::{Path, PathBuf};
 /// Folders above a robot's that are searched for a package; no real tree is deeper.
 const MOST_FOLDERS: usize = 64;
 
+/// Beginnings of addresses in a package: of ROS, and of Gazebo.
+const SCHEMES: [&str; 2] = ["package://", "model://"];
+/// Variables with folders of packages and models.
+const SEARCH_PATHS: [&str; 4] =
+    ["ROS_PACKAGE_PATH", "SDF_PATH", "GZ_SIM_RESOURCE_PATH", "GAZEBO_MODEL_PATH"];
+
 /// Where files named in a robot are found.
 #[derive(Clone, Copy, Debug)]
 pub struct Places<'a> {
@@ -20,14 +26,15 @@ pub struct Places<'a> {
 impl Places<'_> {
     /// The file with this address.
     ///
-    /// A package is looked for in the scene's `packages`; in the folders above, by their name, the name in their
-    /// `package.xml` and the folders within; in `ROS_PACKAGE_PATH`; in `share` of `AMENT_PREFIX_PATH`.
+    /// A package or a model of Gazebo is looked for in the scene's `packages`; in the folders above, by their name, the name
+    /// in their `package.xml` and the folders within; in `ROS_PACKAGE_PATH`, `SDF_PATH`, `GZ_SIM_RESOURCE_PATH` and
+    /// `GAZEBO_MODEL_PATH`; in `share` of `AMENT_PREFIX_PATH`. A path in it may not lead out of it.
     ///
     /// # Errors
     ///
     /// Where it was looked for, in words.
     pub fn find(&self, address: &str) -> Result<PathBuf, String> {
-        let Some(rest) = address.strip_prefix("package://") else {
+        let Some(rest) = SCHEMES.iter().find_map(|scheme| address.strip_prefix(scheme)) else {
             let path = self.dir.join(address.strip_prefix("file://").unwrap_or(address));
             return if files::is_file(&path) {
                 Ok(path)
@@ -36,6 +43,11 @@ impl Places<'_> {
             };
         };
         let (package, rest) = rest.split_once('/').unwrap_or((rest, ""));
+        if leads_out(rest) {
+            return Err(format!(
+                "{address} leads out of its package, which is refused; name the package that has it"
+            ));
+        }
         let mut looked: Vec<PathBuf> = Vec::new();
         let mut look = |folder: PathBuf| {
             let path = folder.join(rest);
@@ -56,7 +68,7 @@ impl Places<'_> {
                 String::new()
             } else {
                 format!(
-                    "; say where the package is: `packages: {{{package}: folder}}` beside `urdf`, or in ROS_PACKAGE_PATH"
+                    "; say where the package is: `packages: {{{package}: folder}}` beside the file, or in ROS_PACKAGE_PATH"
                 )
             };
             let folders: Vec<String> = looked.iter().map(|p| p.display().to_string()).collect();
@@ -79,7 +91,7 @@ impl Places<'_> {
                 all.push(above.join(package));
             }
         }
-        for folder in search_path("ROS_PACKAGE_PATH") {
+        for folder in SEARCH_PATHS.iter().flat_map(|variable| search_path(variable)) {
             if package.is_empty() || folder.file_name().is_some_and(|name| name == package) {
                 all.push(folder.clone());
             }
@@ -88,6 +100,20 @@ impl Places<'_> {
         all.extend(search_path("AMENT_PREFIX_PATH").map(|f| f.join("share").join(package)));
         all.into_iter()
     }
+}
+
+/// True if a relative path has left its folder at any place.
+fn leads_out(path: &str) -> bool {
+    let mut depth = 0usize;
+    for part in path.split(['/', '\\']) {
+        match part {
+            "" | "." => {}
+            ".." if depth == 0 => return true,
+            ".." => depth -= 1,
+            _ => depth += 1,
+        }
+    }
+    false
 }
 
 fn search_path(variable: &str) -> impl Iterator<Item = PathBuf> {
@@ -107,4 +133,19 @@ fn named_in_manifest(folder: &Path, package: &str) -> bool {
     let Ok(document) = roxmltree::Document::parse(&text) else { return false };
     let name = document.root_element().children().find(|n| n.has_tag_name("name"));
     name.and_then(|n| n.text()).is_some_and(|name| name.trim() == package)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::leads_out;
+
+    #[test]
+    fn paths_stay_in_their_package() {
+        for inside in ["", "a/b.obj", "a/../b.obj", "./a/./../b/../c", "a//b"] {
+            assert!(!leads_out(inside), "{inside}");
+        }
+        for outside in ["..", "../b.obj", "a/../../b", "a/..//../../etc/passwd", "a\\..\\..\\b"] {
+            assert!(leads_out(outside), "{outside}");
+        }
+    }
 }

@@ -1,8 +1,10 @@
 //! XML elements that know their file and line.
 
 use crate::error::SceneError;
+use crate::spot::Spot;
 use quasistep_math::Pose;
 use roxmltree::{Document, Error, Node, ParsingOptions};
+use std::sync::Arc;
 
 /// Prefixes that a file may use without declaring them.
 const MOST_PREFIXES: usize = 32;
@@ -12,6 +14,7 @@ const MOST_NODES: u32 = 4_000_000;
 /// A file's text without its comments, and where its lines begin.
 pub struct Source<'f> {
     pub file: &'f str,
+    shared: Arc<str>,
     pub text: String,
     line_starts: Vec<usize>,
     /// Length of what was put into the root element, and where.
@@ -34,7 +37,7 @@ impl<'f> Source<'f> {
         kept.push_str(rest);
         let line_starts =
             std::iter::once(0).chain(kept.match_indices('\n').map(|(at, _)| at + 1)).collect();
-        Self { file, text: kept, line_starts, inserted: (0, 0) }
+        Self { file, shared: file.into(), text: kept, line_starts, inserted: (0, 0) }
     }
 
     /// Declares the prefixes that the text uses and does not declare: many files use those of
@@ -44,12 +47,20 @@ impl<'f> Source<'f> {
             let Err(Error::UnknownNamespace(prefix, _)) = Document::parse(&self.text) else {
                 return;
             };
-            let Some(root) = self.text.find("<robot") else { return };
-            let at = root + "<robot".len();
+            let Some(at) = self.end_of_first_tag_name() else { return };
             let declaration = format!(" xmlns:{prefix}=\"{prefix}\"");
             self.inserted = (at, self.inserted.1 + declaration.len());
             self.text.insert_str(at, &declaration);
         }
+    }
+
+    /// Where the name of the root element ends.
+    fn end_of_first_tag_name(&self) -> Option<usize> {
+        let is_tag =
+            |at: &usize| self.text[at + 1..].starts_with(|c: char| c.is_alphabetic() || c == '_');
+        let start = self.text.match_indices('<').map(|(at, _)| at).find(is_tag)?;
+        let name = self.text[start..].find(|c: char| c.is_whitespace() || c == '>' || c == '/')?;
+        Some(start + name)
     }
 
     /// The parsed text.
@@ -118,6 +129,22 @@ impl<'a, 'f> Xml<'a, 'f> {
 
     pub fn child(&self, tag: &str) -> Option<Xml<'a, 'f>> {
         self.children(tag).next()
+    }
+
+    /// The prefix of the tag: that of an extension of the format.
+    pub fn prefix(&self) -> Option<&'a str> {
+        let namespace = self.node.tag_name().namespace()?;
+        self.node.lookup_prefix(namespace).filter(|prefix| !prefix.is_empty())
+    }
+
+    /// The text between the tags, without the blanks around it.
+    pub fn content(&self) -> &'a str {
+        self.node.text().unwrap_or_default().trim()
+    }
+
+    /// The place, for complaints when the document is gone.
+    pub fn spot(&self) -> Spot {
+        Spot { file: self.source.shared.clone(), line: self.line(), key: self.key.as_str().into() }
     }
 
     pub fn attribute(&self, name: &str) -> Option<&'a str> {

@@ -1,7 +1,9 @@
 //! A YAML document as a tree that knows its lines, so that every complaint can name one.
 
 use crate::error::{SceneError, list, unknown};
-use saphyr_parser::{Event, Parser};
+use crate::spot::Spot;
+use saphyr_parser::{Event, Parser, Tag};
+use std::borrow::Cow;
 use std::path::{Path, PathBuf};
 
 /// A value with the line it stands on.
@@ -11,6 +13,8 @@ pub struct Node {
     line: usize,
     /// The `--set` option that put it here, instead of a line.
     set_by: Option<String>,
+    /// The word after the `!` before it, if there is one.
+    tag: Option<String>,
 }
 
 #[derive(Clone, Debug)]
@@ -51,7 +55,16 @@ impl Context for () {
     }
 }
 
+/// The word of a tag like `!word`.
+fn word(tag: Option<Cow<'_, Tag>>) -> Option<String> {
+    tag.filter(|tag| tag.handle == "!").map(|tag| tag.suffix.clone())
+}
+
 impl Node {
+    fn new(kind: Kind, line: usize) -> Self {
+        Self { kind, line, set_by: None, tag: None }
+    }
+
     /// Reads one YAML document.
     pub fn parse(text: &str, file: &str) -> Result<Self, SceneError> {
         let fail = |line: usize, key: &str, message: String| {
@@ -72,15 +85,17 @@ impl Node {
                 return fail(line, "", format!("nested deeper than {MAX_DEPTH}"));
             }
             let mut done = match event {
-                Event::Scalar(value, ..) => {
-                    Node { kind: Kind::Scalar(value.into_owned()), line, set_by: None }
+                Event::Scalar(value, .., tag) => {
+                    Node { tag: word(tag), ..Node::new(Kind::Scalar(value.into_owned()), line) }
                 }
-                Event::SequenceStart(..) => {
-                    open.push((Node { kind: Kind::List(Vec::new()), line, set_by: None }, None));
+                Event::SequenceStart(.., tag) => {
+                    let list = Node::new(Kind::List(Vec::new()), line);
+                    open.push((Node { tag: word(tag), ..list }, None));
                     continue;
                 }
-                Event::MappingStart(..) => {
-                    open.push((Node { kind: Kind::Map(Vec::new()), line, set_by: None }, None));
+                Event::MappingStart(.., tag) => {
+                    let map = Node::new(Kind::Map(Vec::new()), line);
+                    open.push((Node { tag: word(tag), ..map }, None));
                     continue;
                 }
                 Event::SequenceEnd | Event::MappingEnd => match open.pop() {
@@ -223,7 +238,7 @@ impl Node {
                     }
                 }
                 let mut child =
-                    Self { kind: Kind::Map(Vec::new()), line: 0, set_by: Some(origin.into()) };
+                    Self { set_by: Some(origin.into()), ..Self::new(Kind::Map(Vec::new()), 0) };
                 let n = child.set_parts(&parts[1..], value, origin)?;
                 entries.push(((*first).to_owned(), child));
                 Ok(n)
@@ -321,6 +336,16 @@ impl<'a, C: Context> At<'a, C> {
     fn child(&self, key: &str, node: &'a Node) -> Self {
         let full = if self.key.is_empty() { key.to_owned() } else { format!("{}.{key}", self.key) };
         Self { node, file: self.file, key: full, context: self.context.clone() }
+    }
+
+    /// The word after the `!` before this, if there is one.
+    pub fn tag(&self) -> Option<&'a str> {
+        self.node.tag.as_deref()
+    }
+
+    /// The place, for complaints when the document is gone.
+    pub(crate) fn spot(&self) -> Spot {
+        Spot { file: self.file.into(), line: self.node.line, key: self.key.as_str().into() }
     }
 
     /// True if this is a mapping.

@@ -1,10 +1,11 @@
 //! Pairs of links that files say never touch: SRDF and Drake's filter groups.
 
-use crate::error::{SceneError, unknown};
+use crate::error::SceneError;
 use crate::files;
+use crate::filters::{self, Group};
 use crate::findings::{Findings, Kind};
+use crate::spot::Spot;
 use crate::xml::{Source, Xml};
-use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
 
 type FindLink<'l> = &'l dyn Fn(&Xml<'_, '_>) -> Result<usize, SceneError>;
@@ -15,58 +16,23 @@ pub(super) fn drake_groups(
     root: &Xml<'_, '_>,
     find_link: FindLink<'_>,
 ) -> Result<Vec<[usize; 2]>, SceneError> {
-    let groups_at: Vec<Xml<'_, '_>> = root.children("collision_filter_group").collect();
-    let mut members: BTreeMap<&str, BTreeSet<usize>> = BTreeMap::new();
-    for group in &groups_at {
-        let own = members.entry(group.text("name")?).or_default();
-        for member in group.children("member") {
-            own.insert(find_link(&member)?);
+    let mut groups = Vec::new();
+    for at in root.children("collision_filter_group") {
+        if at.attribute("ignore") == Some("true") {
+            continue;
         }
+        let named = |tag: &str| -> Result<Vec<(String, Spot)>, SceneError> {
+            at.children(tag).map(|at| Ok((at.text("name")?.to_owned(), at.spot()))).collect()
+        };
+        groups.push(Group {
+            name: at.text("name")?.to_owned(),
+            spot: at.spot(),
+            members: at.children("member").map(|at| find_link(&at)).collect::<Result<_, _>>()?,
+            member_groups: named("member_group")?,
+            ignored: named("ignored_collision_filter_group")?,
+        });
     }
-    let names: Vec<&str> = members.keys().copied().collect();
-    let find_group = |at: &Xml<'_, '_>| -> Result<String, SceneError> {
-        let name = at.text("name")?;
-        if members.contains_key(name) {
-            Ok(name.to_owned())
-        } else {
-            Err(at.error(unknown("collision filter group", name, &names)))
-        }
-    };
-    // a group may hold the members of others, and those of theirs: as many rounds as groups reach all
-    let mut nested: Vec<(&str, String)> = Vec::new();
-    for group in &groups_at {
-        for member in group.children("member_group") {
-            nested.push((group.text("name")?, find_group(&member)?));
-        }
-    }
-    let mut all = members.clone();
-    for _ in 0..groups_at.len() {
-        let mut changed = false;
-        for (group, member) in &nested {
-            let more = all[member.as_str()].clone();
-            let own = all.entry(group).or_default();
-            let before = own.len();
-            own.extend(more);
-            changed |= own.len() > before;
-        }
-        if !changed {
-            break;
-        }
-    }
-    let mut pairs = BTreeSet::new();
-    for group in &groups_at {
-        for ignored in group.children("ignored_collision_filter_group") {
-            let other = find_group(&ignored)?;
-            for &a in &all[group.text("name")?] {
-                for &b in &all[other.as_str()] {
-                    if a != b {
-                        pairs.insert([a.min(b), a.max(b)]);
-                    }
-                }
-            }
-        }
-    }
-    Ok(pairs.into_iter().collect())
+    Ok(filters::apart(&groups)?.into_iter().collect())
 }
 
 /// Pairs of links under `disable_collisions` of an SRDF file, and warnings: pairs of links that the robot

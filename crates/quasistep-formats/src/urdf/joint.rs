@@ -4,7 +4,7 @@ use super::Reader;
 use super::link::axis;
 use crate::description::{Joint, MimicOf};
 use crate::error::SceneError;
-use crate::findings::FIXED_FOLLOWERS;
+use crate::findings::{FIXED_FOLLOWERS, WITHOUT_LIMIT};
 use crate::xml::Xml;
 use quasistep_math::Vec3;
 use quasistep_model::JointKind;
@@ -18,7 +18,7 @@ pub(super) fn read(
     reader: &mut Reader<'_, '_>,
 ) -> Result<Joint, SceneError> {
     let name = at.text("name")?;
-    let kind = match at.text("type")? {
+    let mut kind = match at.text("type")? {
         "fixed" => JointKind::Fixed,
         "revolute" => JointKind::Revolute { axis: axis(at)? },
         "continuous" => JointKind::Continuous { axis: axis(at)? },
@@ -48,7 +48,11 @@ pub(super) fn read(
             Some([lower, upper])
         }
         None if moves => {
-            return Err(at.error("<limit> is missing; a revolute or prismatic joint has one (use `continuous` for none)"));
+            reader.findings.group(WITHOUT_LIMIT, at.line(), name);
+            if let JointKind::Revolute { axis } = kind {
+                kind = JointKind::Continuous { axis };
+            }
+            None
         }
         _ => None,
     };

@@ -4,9 +4,10 @@ use super::Reader;
 use crate::description::{Friction, Geometry, Link, Part};
 use crate::error::SceneError;
 use crate::findings::{EMPTY_SHAPES, FRAMES, MISSING_VISUALS, SHAPES_WITHOUT_MASS};
+use crate::inertia;
 use crate::xml::Xml;
 use quasistep_math::{Mat3, Vec3};
-use quasistep_model::{BodyInertia, InertiaError};
+use quasistep_model::BodyInertia;
 use std::collections::BTreeMap;
 
 pub(super) type Materials = BTreeMap<String, [f32; 4]>;
@@ -54,32 +55,7 @@ fn inertial(
     let X = at.origin()?;
     let R = X.rotation.to_matrix();
     let given = BodyInertia { mass, com: X.translation, inertia: R * local * R.transpose() };
-    match given.check() {
-        Ok(()) => Ok(Some(given)),
-        Err(error @ (InertiaError::NegativeMoment { .. } | InertiaError::Triangle { .. })) => {
-            let repaired = given.nearest_possible();
-            // moments far beyond what numbers can hold stay impossible
-            if reader.options.refuse_repairs || repaired.check().is_err() {
-                let hint = "leave out `repair: error` to take the nearest possible inertia";
-                return Err(moments.error(format!("{error}; {hint}")));
-            }
-            let principal = |inertia: &BodyInertia| {
-                let [a, b, c] = inertia.inertia.symmetric_eigen().0;
-                format!("[{a:.6e}, {b:.6e}, {c:.6e}]")
-            };
-            reader.findings.warn(
-                moments.line(),
-                format!(
-                    "link `{link}`: no rigid body has the principal moments {} kg·m²; taken as the nearest \
-                     possible, {}",
-                    principal(&given),
-                    principal(&repaired)
-                ),
-            );
-            Ok(Some(repaired))
-        }
-        Err(error) => Err(moments.error(error.to_string())),
-    }
+    inertia::possible(given, &moments, link, reader.options, &mut reader.findings).map(Some)
 }
 
 fn parts(

@@ -10,6 +10,7 @@ mod link;
 mod tree;
 
 pub use filters::read_srdf;
+pub(crate) use tree::check_mimics;
 
 use crate::description::{Description, Joint, Link};
 use crate::error::{SceneError, unknown};

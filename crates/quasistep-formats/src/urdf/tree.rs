@@ -41,7 +41,7 @@ pub(super) fn of(at: &Xml<'_, '_>, links: &[Link], joints: &[Joint]) -> Result<T
 
 /// Every mimic joint names a joint that exists and is not itself led by it. Limits of a follower that
 /// leave its leader no range are dropped.
-pub(super) fn check_mimics(
+pub(crate) fn check_mimics(
     joints: &mut [Joint],
     findings: &mut Findings<'_>,
 ) -> Result<(), SceneError> {

@@ -1,0 +1,190 @@
+//! Files that name one another, each read within bounds.
+
+use super::model::{self, Model};
+use super::{Reader, foreign};
+use crate::error::SceneError;
+use crate::findings::Findings;
+use crate::packages::Places;
+use crate::xml::{Source, Xml};
+use crate::{Format, Options, files};
+use std::path::{Path, PathBuf};
+
+/// Files within files; real ones have some five.
+const MOST_DEEP: usize = 32;
+/// Files read for one, also if they are the same: a warehouse has some hundred shelves.
+const MOST_FILES: usize = 10_000;
+/// Bytes of all files, those read twice twice: 100 shelves of a MB.
+const MOST_BYTES: usize = 100 << 20;
+
+/// What has been read, and what is being read.
+pub(crate) struct Library<'o> {
+    pub options: &'o Options,
+    /// Files that are open, the first one first.
+    open: Vec<PathBuf>,
+    files: usize,
+    bytes: usize,
+    pub warnings: Vec<String>,
+    /// Of the world, if there is one that says so, in m/s².
+    pub gravity: Option<[f64; 3]>,
+}
+
+impl<'o> Library<'o> {
+    pub fn new(options: &'o Options) -> Self {
+        Self { options, open: Vec::new(), files: 0, bytes: 0, warnings: Vec::new(), gravity: None }
+    }
+
+    /// The one model in a file, of any format that is known.
+    pub(super) fn model(&mut self, path: &Path, depth: usize) -> Result<Model, Failure> {
+        let found = match Format::of(path) {
+            Some(Format::Sdf) | None => self.read(path, depth)?,
+            Some(format) => {
+                self.budget(path, 0).map_err(Failure::NotRead)?;
+                let mut description = crate::read(format, path, self.options)?;
+                self.warnings.append(&mut description.warnings);
+                return foreign::model(description, path).map_err(Failure::Scene);
+            }
+        };
+        if !found.is_world {
+            return Ok(found);
+        }
+        let mut models = found.models;
+        match (models.pop(), models.is_empty()) {
+            (Some(only), true) => Ok(only),
+            _ => Err(Failure::NotRead(format!("{} has not exactly one model", path.display()))),
+        }
+    }
+
+    /// The model or world in a file.
+    pub(super) fn read(&mut self, path: &Path, depth: usize) -> Result<Model, Failure> {
+        let name = path.display().to_string();
+        if self.open.iter().any(|open| open == path) {
+            let names: Vec<String> = self.open.iter().map(|p| p.display().to_string()).collect();
+            return Err(Failure::NotRead(format!(
+                "{name} includes itself, by way of {}",
+                names.join(", ")
+            )));
+        }
+        let text = files::read_to_string(path)
+            .map_err(|e| Failure::NotRead(format!("{name} is not readable: {e}")))?;
+        self.budget(path, text.len()).map_err(Failure::NotRead)?;
+        self.open.push(path.to_owned());
+        let model = self.parse(&text, &name, path, depth)?;
+        self.open.pop();
+        Ok(model)
+    }
+
+    /// Counts a file.
+    fn budget(&mut self, path: &Path, bytes: usize) -> Result<(), String> {
+        self.files += 1;
+        self.bytes += bytes;
+        let path = path.display();
+        if self.open.len() >= MOST_DEEP {
+            return Err(format!("{path}: files are nested deeper than {MOST_DEEP}"));
+        }
+        if self.files > MOST_FILES || self.bytes > MOST_BYTES {
+            let most = MOST_BYTES >> 20;
+            return Err(format!("{path}: more than {MOST_FILES} files or {most} MB are included"));
+        }
+        Ok(())
+    }
+
+    fn parse(
+        &mut self,
+        text: &str,
+        name: &str,
+        path: &Path,
+        depth: usize,
+    ) -> Result<Model, SceneError> {
+        // some generators write words before the first tag
+        let start = text.find('<').unwrap_or(0);
+        let blank: String = text[..start].chars().filter(|c| *c == '\n').collect();
+        let mut source = Source::new(&(blank + &text[start..]), name);
+        source.declare_prefixes();
+        let document = source.parse()?;
+        let root = Xml::new(document.root_element(), &source);
+        if root.tag() != "sdf" {
+            let seen = root.tag();
+            return Err(
+                root.error(format!("<{seen}> was seen; an SDFormat file has <sdf> at its root"))
+            );
+        }
+        let dir = path.parent().unwrap_or(Path::new("."));
+        let places = Places { dir, packages: &self.options.packages };
+        let mut reader = Reader {
+            places,
+            options: self.options,
+            findings: Findings::new(name),
+            version: super::version(root.attribute("version")),
+        };
+        let mut found: Vec<Xml<'_, '_>> =
+            root.elements().filter(|e| e.tag() == "model" || e.tag() == "world").collect();
+        let included: Vec<Xml<'_, '_>> = super::value::own(&root, "include").collect();
+        found.extend(included);
+        reader.findings.others(&root, &["model", "world", "include"], &["light", "actor"]);
+        let model = match found.as_slice() {
+            [one] if one.tag() == "include" => {
+                let mut holder = Model::new(String::new(), root.spot());
+                model::include(&mut holder, one, depth, &mut reader, self)?;
+                holder.models.pop().ok_or_else(|| one.error("a model cannot be merged into a file"))
+            }
+            [one] => {
+                let is_world = one.tag() == "world";
+                // what is included stands in a world that has its own
+                if is_world
+                    && self.open.len() == 1
+                    && let Some(at) = super::value::child(one, "gravity")
+                {
+                    self.gravity = Some(super::value::array::<3>(&at)?);
+                }
+                model::read(one, is_world, depth, &mut reader, self)
+            }
+            other => {
+                Err(root
+                    .error(format!("{} models and worlds were seen; a file has one", other.len())))
+            }
+        }?;
+        self.warnings.extend(reader.findings.into_warnings());
+        Ok(model)
+    }
+}
+
+/// Why a file was not read.
+pub(crate) enum Failure {
+    /// The file is not there, or not what is asked for, in words: the mistake of who names it.
+    NotRead(String),
+    /// A mistake in it.
+    Scene(SceneError),
+}
+
+impl Failure {
+    /// The complaint; one about the file as a whole is made by `blame`.
+    pub fn blame(self, blame: impl FnOnce(String) -> SceneError) -> SceneError {
+        match self {
+            Self::NotRead(why) => blame(why),
+            Self::Scene(error) => error,
+        }
+    }
+}
+
+impl From<SceneError> for Failure {
+    fn from(error: SceneError) -> Self {
+        Self::Scene(error)
+    }
+}
+
+/// The file that an include names: itself, or what the `model.config` of a folder says.
+pub(super) fn locate(places: &Places<'_>, uri: &str) -> Result<PathBuf, String> {
+    let whole = places.find(uri);
+    let Err(why) = whole else { return whole };
+    let folder = uri.trim_end_matches('/');
+    let Ok(config) = places.find(&format!("{folder}/model.config")) else {
+        return places.find(&format!("{folder}/model.sdf")).map_err(|_| why);
+    };
+    let text = files::read_to_string(&config).map_err(|e| e.to_string())?;
+    let document = roxmltree::Document::parse(&text).map_err(|e| e.to_string())?;
+    let version = |node: &roxmltree::Node<'_, '_>| super::version(node.attribute("version"));
+    let sdf = document.root_element().children().filter(|n| n.has_tag_name("sdf"));
+    let newest = sdf.max_by_key(version).and_then(|n| n.text());
+    let name = newest.ok_or_else(|| format!("{} names no <sdf>", config.display()))?;
+    places.find(&format!("{folder}/{}", name.trim()))
+}

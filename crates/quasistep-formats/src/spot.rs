@@ -1,0 +1,24 @@
+//! A place in a file that outlives the document it was read from.
+
+use crate::error::SceneError;
+use std::sync::Arc;
+
+/// File, line and key of an element.
+#[derive(Clone, Debug)]
+pub struct Spot {
+    pub file: Arc<str>,
+    pub line: usize,
+    pub key: Arc<str>,
+}
+
+impl Spot {
+    /// A complaint about this place.
+    pub fn error(&self, message: impl Into<String>) -> SceneError {
+        SceneError::new(&self.file, Some(self.line), &self.key, message)
+    }
+
+    /// A sentence about this place, for warnings.
+    pub fn warning(&self, text: impl std::fmt::Display) -> String {
+        format!("{}:{}: {}: {text}", self.file, self.line, self.key)
+    }
+}
