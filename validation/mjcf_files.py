@@ -144,11 +144,16 @@ class Both:
         if lost:
             raise Differs(f"no links {lost}")
         self.link = [index.get(name) for name in names]
-        virtual = {c["name"] for c in ours["constraints"] if c["type"] == "coupling"}
+        # slides that stand for tendons
+        self.tendons = {
+            c["terms"][-1][0]
+            for c in ours["constraints"]
+            if c["type"] == "coupling" and ours["joints"][c["terms"][-1][0]]["name"] == c["name"]
+        }
         self.joints = [
             k
             for k, joint in enumerate(ours["joints"])
-            if joint["kind"] != "fixed" and not (joint["name"] in virtual and joint["parent"] is None)
+            if joint["kind"] != "fixed" and k not in self.tendons
         ]
         if len(self.joints) != model.njnt:
             raise Differs(f"{len(self.joints)} joints, not {model.njnt}")
@@ -359,8 +364,7 @@ class Both:
         """Is it the tie of a tendon to its joints?"""
         if constraint["type"] != "coupling":
             return False
-        last = self.ours["joints"][constraint["terms"][-1][0]]
-        return last["parent"] is None and constraint["terms"][-1][0] not in self.joints
+        return constraint["terms"][-1][0] in self.tendons
 
     def compare(self) -> None:
         self.bodies()

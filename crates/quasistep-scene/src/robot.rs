@@ -23,7 +23,9 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 /// Keys that a model has which is read from a robot's or scene's file, beside that of its format and those of every model.
-pub(crate) const KEYS: [&str; 9] = [
+pub(crate) const KEYS: [&str; 11] = [
+    "keyframe",
+    "open_anywhere",
     "srdf",
     "packages",
     "repair",
@@ -65,6 +67,14 @@ pub(crate) fn add(assembly: &mut Assembly, entry: &Entry<'_, '_>) -> Result<(), 
     options.refuse_repairs = match map.get("repair") {
         None => false,
         Some(at) => at.word(&[("nearest", false), ("error", true)])?,
+    };
+    if let Some(at) = map.get("keyframe").or(map.get("open_anywhere")).filter(|_| entry.format != Format::Mjcf) {
+        return Err(at.error("this key was seen at a file of another format; it is for `mjcf`"));
+    }
+    options.keyframe = map.get("keyframe").map(|at| at.text().map(str::to_owned)).transpose()?;
+    options.open_anywhere = match map.get("open_anywhere") {
+        None => false,
+        Some(at) => at.word(&[("false", false), ("true", true)])?,
     };
     let find = |at: &At<'_>| -> Result<PathBuf, SceneError> {
         let places = Places { dir, packages: &options.packages };

@@ -146,17 +146,15 @@ impl Builder<'_, '_> {
     fn bodies(&mut self, start: &Start) {
         let world = self.world;
         self.links = world.bodies.iter().map(|body| body.name.clone()).collect();
-        self.out.groups.push(String::from("world"));
         for (index, body) in world.bodies.iter().enumerate() {
             if index == 0 && body.geoms.is_empty() {
                 self.link_of.push(None);
                 self.joint_of.push(Vec::new());
                 continue;
             }
-            // what stands in the world by itself is a model of its own
+            // what stands in the world by itself is a model of its own, and so is the world
             let group = match self.link_of.get(body.parent).copied().flatten() {
                 Some(parent) if body.parent > 0 => self.out.links[parent].group,
-                _ if index == 0 => 0,
                 _ => {
                     self.out.groups.push(body.name.clone());
                     self.out.groups.len() - 1
@@ -292,12 +290,16 @@ impl Builder<'_, '_> {
             if tendon.terms.is_empty() || !tendon.acts() && acting.is_none() {
                 continue;
             }
+            let mut terms = self.terms(&tendon.terms, 1.0);
+            // beside the first of its joints: what is tied together shares a tree
+            let beside = &self.out.joints[terms[0].0];
+            let (parent, group) = (beside.parent, self.out.links[beside.child].group);
             let link = self.out.links.len();
             let name = Self::free(&mut self.links, &tendon.name);
-            self.out.links.push(Link { name, line: tendon.place.line, ..Link::default() });
+            self.out.links.push(Link { name, line: tendon.place.line, group, ..Link::default() });
             let name = Self::free(&mut self.joints, &tendon.name);
             let kind = JointKind::Prismatic { axis: Vec3::X };
-            let mut joint = Joint::new(name, kind, None, link, Pose::IDENTITY);
+            let mut joint = Joint::new(name, kind, parent, link, Pose::IDENTITY);
             joint.line = tendon.place.line;
             joint.limits = tendon.range;
             joint.friction = tendon.friction;
@@ -317,7 +319,6 @@ impl Builder<'_, '_> {
                 joint.damping += acting.damping;
             }
             joint.armature += acting.armature;
-            let mut terms = self.terms(&tendon.terms, 1.0);
             let length = terms
                 .iter()
                 .map(|&(j, c)| c * self.out.joints[j].start.as_ref().map_or(0.0, |q| q[0]));

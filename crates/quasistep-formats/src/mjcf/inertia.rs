@@ -4,7 +4,8 @@ use super::geom::Weight;
 use super::orientation::rotation;
 use super::read::Read;
 use super::spec::{FromGeom, Spec};
-use super::tree::Element;
+use super::told::{NO_MASS, REPAIRED, Told};
+use super::tree::{Element, Place};
 use super::world::Body;
 use crate::error::SceneError;
 use quasistep_math::{Mat3, Pose, Quat, Vec3};
@@ -83,6 +84,28 @@ fn given(element: &Element, spec: &Spec) -> Result<BodyInertia, SceneError> {
     };
     let inertia = R * local * R.transpose();
     Ok(BodyInertia { mass, com, inertia: (inertia + inertia.transpose()) * 0.5 })
+}
+
+/// Gives a body the nearest inertia that a rigid body can have, or refuses the one it has.
+pub(super) fn repair(body: &mut Body, refuse: bool, told: &mut Told) -> Result<(), SceneError> {
+    if body.inertia.mass == 0.0 && body.inertia.inertia != Mat3::ZERO {
+        told.group(NO_MASS, &body.place, &body.name);
+        body.inertia = BodyInertia::default();
+    }
+    let Err(why) = body.inertia.check() else { return Ok(()) };
+    let repaired = body.inertia.nearest_possible();
+    if refuse || repaired.check().is_err() {
+        let Place { file, line } = &body.place;
+        return Err(SceneError::new(
+            file,
+            Some(*line),
+            &body.name,
+            format!("{why}; `balanceinertia` evens it out"),
+        ));
+    }
+    told.group(REPAIRED, &body.place, &body.name);
+    body.inertia = repaired;
+    Ok(())
 }
 
 /// Scales masses and moments so that all bodies together have this mass, in kg.

@@ -49,6 +49,10 @@ pub(crate) fn read(path: &Path, options: &Options) -> Result<Description, SceneE
         }
         deformable(spec, &mut told)?;
     }
+    world
+        .bodies
+        .iter_mut()
+        .try_for_each(|body| inertia::repair(body, options.refuse_repairs, &mut told))?;
     masses::springs(&mut world);
     let touching = contact::mark(&Names { world: &world, tendons: BTreeMap::new() })?;
     let off = describe::flag(&specs[specs.len() - 1].root, "contact");

@@ -15,6 +15,9 @@ pub(super) const SPRINGS: Kind =
 pub(super) const CURVED: Kind =
     ("joint", "stiffness or damping that is no constant: its first number is taken");
 pub(super) const CONES: Kind = ("joint", "range of a ball joint: left out");
+pub(super) const NO_MASS: Kind = ("body", "moments of inertia without mass: taken as frames");
+pub(super) const REPAIRED: Kind =
+    ("body", "no rigid body has its moments of inertia: taken as the nearest possible ones");
 pub(super) const MOCAP: Kind = ("body", "mocap: it stays where the file puts it");
 pub(super) const LIFTED: Kind = ("body", "gravcomp other than 0 and 1: left out");
 pub(super) const NO_MATERIAL: Kind = ("geom", "its material is not in the file: grey");
