@@ -43,6 +43,7 @@ from .control import Mpc, Plan
 from .control_run import ControlRun, Linearisation
 from .derivatives import DerivativesBatch, Kinks, Smooth, StepDerivatives
 from .errors import (
+    ConstraintError,
     DerivativeError,
     InfeasibleError,
     InputError,
@@ -74,6 +75,7 @@ __all__ = [
     "BatchWarning",
     "CONTACT",
     "Certificate",
+    "ConstraintError",
     "ControlRun",
     "DerivativeError",
     "DerivativesBatch",

@@ -48,6 +48,8 @@ class Certificate(NamedTuple):
         Largest abs(impulse × gap speed) of a row, in J.
     force_scale : float
         Largest force in the step, in N or N·m: what the residuals are judged against.
+    constraint : float
+        Largest distance of a row of a constraint from what it asks for, linearised, in m or rad.
 
     Examples
     --------
@@ -64,6 +66,7 @@ class Certificate(NamedTuple):
     cone_violation: float
     complementarity: float
     force_scale: float
+    constraint: float = 0.0
 
 
 class Wrench(NamedTuple):

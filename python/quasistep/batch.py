@@ -81,7 +81,7 @@ class BatchReport:
 
     @cached_property
     def certificates(self) -> Array:
-        """Certificates of the last step, shape (N, 7), in the order of :class:`Certificate`."""
+        """Certificates of the last step, shape (N, 8), in the order of :class:`Certificate`."""
         return self._column("certificate")
 
     @property

@@ -233,6 +233,18 @@ class UndecidedError(StepError):
     """
 
 
+class ConstraintError(StepError):
+    """Closed loops or couplings called ``names`` cannot be kept: they contradict one another or what is prescribed.
+
+    Examples
+    --------
+    >>> issubclass(qs.ConstraintError, qs.StepError)
+    True
+    """
+
+    names: list[str]
+
+
 class OverlapError(StepError):
     """A step would overlap a pair by more than ``max_overlap``, or push over a gap, and took no substeps that help.
 

@@ -155,6 +155,11 @@ class NamedSystem(_core.System):
         return Names(self._name_lists["efforts"])
 
     @cached_property
+    def constraints(self) -> Names:
+        """Names of closed loops and couplings: the records of ``report.constraints``."""
+        return Names(self._name_lists["constraints"])
+
+    @cached_property
     def bodies(self) -> BodyNames:
         """Names of the bodies, ``model/link``; the world first."""
         return BodyNames(self._name_lists["bodies"])

@@ -131,7 +131,7 @@ class Run(Pictured):
         Velocities during the steps, in m/s or rad/s.
     effort : ndarray, shape (K, n_u_v)
         Drive forces, in N or N·m.
-    certificates : ndarray, shape (K, 7)
+    certificates : ndarray, shape (K, 8)
         In the order of :class:`Certificate`.
     contacts : ndarray
         All contacts: dtype :data:`CONTACT` behind fields ``t`` (end of the step, s) and ``step``
@@ -165,7 +165,7 @@ class Run(Pictured):
         self.u: Array = arrays["u"].reshape(n - 1, system.n_u)
         self.v: Array = arrays["v"].reshape(n - 1, system.n_v)
         self.effort: Array = arrays["effort"].reshape(n - 1, system.n_u_v)
-        self.certificates: Array = arrays["certificate"].reshape(n - 1, 7)
+        self.certificates: Array = arrays["certificate"].reshape(n - 1, 8)
         self.contacts: NDArray[np.void] = arrays["contacts"]
         # -1 is not told from no rows
         self._stage_ns = arrays["stage_ns"].reshape(n - 1, len(arrays["stage_ns"]) // max(n - 1, 1))
@@ -180,7 +180,7 @@ class Run(Pictured):
     def worst(self) -> Certificate:
         """Worst residual of each kind over the run; the smallest true distance."""
         if len(self.certificates) == 0:
-            return Certificate(*[np.nan] * 7)
+            return Certificate(*[np.nan] * 8)
         worst = self.certificates.max(axis=0)
         worst[3] = self.certificates[:, 3].min()
         return Certificate(*map(float, worst))

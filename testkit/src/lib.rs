@@ -9,8 +9,9 @@ use quasistep_scene::Scene;
 use std::path::PathBuf;
 
 /// Names of the shipped scenes that run on their own, by their file name without ending.
-pub const SCENES: [&str; 16] = [
+pub const SCENES: [&str; 17] = [
     "gripper_2d",
+    "four_bar_gripper",
     "iiwa_stacking",
     "planar_push",
     "ball_in_hand",

@@ -182,6 +182,7 @@ pub fn random_world(seed: u64) -> RandomWorld {
         instances: (0..roles.len() as u32).collect(),
         roles,
         springs: Vec::new(),
+        constraints: Vec::new(),
         friction: PairFriction::Minimum,
         friction_exceptions: Vec::new(),
         excluded: Vec::new(),

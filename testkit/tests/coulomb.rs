@@ -6,8 +6,9 @@ use std::ops::ControlFlow;
 use testkit::scene;
 
 /// Seconds of each scene; fifty boxes that lean on one another are left out.
-const SCENES: [(&str, &str); 10] = [
+const SCENES: [(&str, &str); 11] = [
     ("gripper_2d", ""),
+    ("four_bar_gripper", ""),
     ("planar_push", ""),
     ("box_pivot", ""),
     ("pinch", ""),

@@ -74,6 +74,7 @@ pub fn summary(scene: &Scene, tally: &Tally, seconds: &Seconds, stopped: Option<
             "true_distance_m": bound(worst.true_distance),
             "cone_violation_N": worst.cone_violation,
             "complementarity_J": worst.complementarity,
+            "constraint_m": worst.constraint,
         },
         "solver": {
             "solved": tally.steps(),

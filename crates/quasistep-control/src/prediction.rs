@@ -93,6 +93,11 @@ pub enum PredictionError {
         /// Name of the joint.
         joint: String,
     },
+    /// Closed loops and couplings have no place in a prediction.
+    Constraint {
+        /// Name of the constraint.
+        constraint: String,
+    },
     /// A spring between a frame and its command has no place in a prediction.
     CartesianSpring {
         /// Name of the spring.
@@ -133,6 +138,10 @@ impl std::fmt::Display for PredictionError {
             Self::Friction { joint } => write!(
                 f,
                 "joint `{joint}` has dry friction, which plans do not know; give it `friction: 0`, or `damping` instead"
+            ),
+            Self::Constraint { constraint } => write!(
+                f,
+                "the constraint `{constraint}` closes a loop or couples joints, which plans do not know; let a joint mimic another one instead"
             ),
             Self::CartesianSpring { spring } => write!(
                 f,
@@ -177,6 +186,9 @@ impl Dynamics {
             if body.resistance.friction.iter().any(|f| *f > 0.0) {
                 return Err(PredictionError::Friction { joint: joint() });
             }
+        }
+        if let Some(constraint) = system.constraints().next() {
+            return Err(PredictionError::Constraint { constraint: constraint.name.clone() });
         }
         if let Some(spring) = system.springs().next() {
             return Err(PredictionError::CartesianSpring { spring: spring.name.clone() });

@@ -48,6 +48,8 @@ pub struct JointResistance {
     pub damping: Vec<f64>,
     /// Dry friction, in N or N·m, ≥ 0: the largest force against the motion, and the largest that holds at rest.
     pub friction: Vec<f64>,
+    /// Inertia of what turns with the joint beside the bodies, a motor's rotor through its gear for one: in kg or kg·m², ≥ 0.
+    pub armature: Vec<f64>,
 }
 
 /// A body of a [`Model`](crate::Model), with the joint that carries it.

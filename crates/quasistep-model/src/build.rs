@@ -132,8 +132,11 @@ impl ModelBuilder {
         resistance: JointResistance,
     ) -> Result<(), ModelError> {
         let body = &mut self.bodies[body];
-        for (what, values) in [("damping", &resistance.damping), ("friction", &resistance.friction)]
-        {
+        for (what, values) in [
+            ("damping", &resistance.damping),
+            ("friction", &resistance.friction),
+            ("armature", &resistance.armature),
+        ] {
             let n = body.joint.n_v();
             // written so that a NaN is refused
             let valid = values.iter().all(|x| *x >= 0.0 && x.is_finite());
@@ -167,9 +170,20 @@ impl ModelBuilder {
             (n_q, n_v, n_columns) = (body.q.end, body.v.end, body.columns.end);
         }
         let limits = collect_limits(&bodies)?;
-        let [damping, friction] = collect_resistance(&bodies, n_v);
+        let [damping, friction, armature] = collect_resistance(&bodies, n_v);
         let (path_start, paths) = collect_paths(&bodies);
-        Ok(Model { bodies, n_q, n_v, n_columns, limits, damping, friction, path_start, paths })
+        Ok(Model {
+            bodies,
+            n_q,
+            n_v,
+            n_columns,
+            limits,
+            damping,
+            friction,
+            armature,
+            path_start,
+            paths,
+        })
     }
 }
 
@@ -260,9 +274,12 @@ fn collect_limits(bodies: &[Body]) -> Result<Vec<PositionLimit>, ModelError> {
         .collect())
 }
 
-/// Damping and dry friction of each dof; those of a joint that follows resist the joint that it follows.
-fn collect_resistance(bodies: &[Body], n_v: usize) -> [Vec<f64>; 2] {
-    let [mut damping, mut friction] = [vec![0.0; n_v], vec![0.0; n_v]];
+/// Damping, dry friction and armature of each dof; those of a joint that follows resist the joint that it follows.
+fn collect_resistance(bodies: &[Body], n_v: usize) -> [Vec<f64>; 3] {
+    let [mut damping, mut friction, mut armature] = [const { Vec::new() }; 3];
+    for all in [&mut damping, &mut friction, &mut armature] {
+        all.resize(n_v, 0.0);
+    }
     for body in bodies {
         let (first, m) = match &body.mimic {
             Some(mimic) => (bodies[mimic.body].v.start, mimic.multiplier),
@@ -274,8 +291,11 @@ fn collect_resistance(bodies: &[Body], n_v: usize) -> [Vec<f64>; 2] {
         for (k, f) in body.resistance.friction.iter().enumerate() {
             friction[first + k] += m.abs() * f;
         }
+        for (k, a) in body.resistance.armature.iter().enumerate() {
+            armature[first + k] += m * m * a;
+        }
     }
-    [damping, friction]
+    [damping, friction, armature]
 }
 
 /// Columns that move each body, ascending, one list after the other.

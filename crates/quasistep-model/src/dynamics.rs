@@ -1,7 +1,7 @@
 //! Generalised forces and inertia: gravity, wrenches, mass matrix, potential energy.
 //!
 //! ```text
-//! tau = Σ_B J_Bᵀ m_B g          M = Σ_B J_Bᵀ I_B J_B          V = −Σ_B m_B g · p_WBcm
+//! tau = Σ_B J_Bᵀ m_B g          M = Σ_B J_Bᵀ I_B J_B + diag(armature)          V = −Σ_B m_B g · p_WBcm
 //! ```
 //!
 //! The mass matrix is the composite-rigid-body one: the entry of two columns on one path is the
@@ -110,7 +110,7 @@ impl Model {
         self.mass_entries(kin, |row, column, entry| out[row * n_v + column] += entry);
     }
 
-    /// Hands every contribution `(row, column, value)` to the mass matrix `M(q)` to `add`, both
+    /// Hands every contribution `(row, column, value)` to the mass matrix `M(q)` to `add`, armature of joints too, both
     /// triangles: only dofs of one tree share entries, so a caller may keep blocks.
     pub fn mass_entries(&self, kin: &Kinematics, mut add: impl FnMut(usize, usize, f64)) {
         for (i, body) in self.bodies.iter().enumerate().skip(1) {
@@ -135,6 +135,9 @@ impl Model {
                     }
                 }
             }
+        }
+        for (dof, &armature) in self.armature.iter().enumerate().filter(|(_, a)| **a > 0.0) {
+            add(dof, dof, armature);
         }
     }
 }

@@ -84,9 +84,9 @@ pub enum ModelError {
     Resistance {
         /// Joint concerned.
         joint: String,
-        /// `damping` or `friction`.
+        /// `damping`, `friction` or `armature`.
         what: &'static str,
-        /// Numbers given, in N·s/m or N·m·s/rad, in N or N·m.
+        /// Numbers given, in N·s/m or N·m·s/rad, in N or N·m, in kg or kg·m².
         seen: Vec<f64>,
         /// Rates of the joint.
         n: usize,

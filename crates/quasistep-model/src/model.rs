@@ -33,6 +33,7 @@ pub struct Model {
     pub(crate) limits: Vec<PositionLimit>,
     pub(crate) damping: Vec<f64>,
     pub(crate) friction: Vec<f64>,
+    pub(crate) armature: Vec<f64>,
     /// Where each body's list begins in `paths`; one entry more than bodies.
     pub(crate) path_start: Vec<u32>,
     pub(crate) paths: Vec<u32>,
@@ -105,6 +106,12 @@ impl Model {
     /// `m` times as fast.
     pub fn friction(&self) -> &[f64] {
         &self.friction
+    }
+
+    /// Inertia of each dof beside that of the bodies, on the diagonal of the mass matrix, `n_v` entries in kg or kg·m²: the
+    /// joint's own, and `m² a` of every joint that follows it `m` times as fast.
+    pub fn armature(&self) -> &[f64] {
+        &self.armature
     }
 
     /// Names in the order of `q`: the joint's name for one-dof joints, with `.x .y .theta` for

@@ -72,6 +72,9 @@ pub fn step_as(error: &StepError, sentence: &str) -> PyErr {
             d.set_item("joints", joints)
         }),
         StepError::Undecided { .. } => exception("UndecidedError", sentence, |_| Ok(())),
+        StepError::Constraints { names, .. } => {
+            exception("ConstraintError", sentence, |d| d.set_item("names", names))
+        }
         StepError::Overlap { pair, time, size } => exception("OverlapError", sentence, |d| {
             d.set_item("pair", (pair.a.as_str(), pair.b.as_str(), pair.depth))?;
             d.set_item("time", time)?;

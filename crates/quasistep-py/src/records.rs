@@ -3,7 +3,7 @@
 use numpy::{PyArray1, PyArrayDescr};
 use pyo3::prelude::*;
 use pyo3::sync::PyOnceLock;
-use quasistep::{Certificate, ContactMode, ContactReport};
+use quasistep::{Certificate, ConstraintReport, ContactMode, ContactReport};
 use quasistep_record::Contact;
 
 /// `(name, type, entries)` of a contact, as [`push`] writes it. SI, world frame, forces on B.
@@ -26,6 +26,16 @@ pub const CONTACT: [(&str, &str, usize); 18] = [
     ("spin_rate", "<f8", 1),
     ("mu", "<f8", 1),
     ("boundary_layer", "<f8", 1),
+];
+/// `(name, type, entries)` of a constraint, as [`push_constraint`] writes it. SI, world frame, forces on B.
+const CONSTRAINT: [(&str, &str, usize); 7] = [
+    ("p", "<f8", 3),
+    ("f", "<f8", 3),
+    ("torque", "<f8", 3),
+    ("multiplier", "<f8", 1),
+    ("error", "<f8", 1),
+    ("angle", "<f8", 1),
+    ("dependent", "<i8", 1),
 ];
 /// Bytes of a record.
 pub const SIZE: usize = 200;
@@ -72,6 +82,29 @@ pub fn push(bytes: &mut Vec<u8>, c: &ContactReport) {
     doubles(bytes, &[c.spin_rate, c.friction.mu, c.boundary_layer]);
 }
 
+/// Appends one record of a constraint.
+pub fn push_constraint(bytes: &mut Vec<u8>, c: &ConstraintReport) {
+    for vector in [c.p_W, c.force_W, c.torque_W] {
+        doubles(bytes, &vector.to_array());
+    }
+    doubles(bytes, &[c.multiplier, c.error, c.angle]);
+    bytes.extend(i64::from(c.dependent).to_le_bytes());
+}
+
+/// The structured array over the bytes of constraints.
+pub fn constraints(py: Python<'_>, bytes: Vec<u8>) -> PyResult<Bound<'_, PyAny>> {
+    static TYPE: PyOnceLock<Py<PyAny>> = PyOnceLock::new();
+    let dtype = TYPE.get_or_try_init(py, || descr(py, &CONSTRAINT))?;
+    PyArray1::from_vec(py, bytes).call_method1("view", (dtype,))
+}
+
+/// The type of records of these fields.
+fn descr(py: Python<'_>, fields: &[(&str, &str, usize)]) -> PyResult<Py<PyAny>> {
+    let word = |kind: &str, n: usize| if n == 1 { kind.to_owned() } else { format!("{n}{kind}") };
+    let fields: Vec<_> = fields.iter().map(|&(name, kind, n)| (name, word(kind, n))).collect();
+    Ok(PyArrayDescr::new(py, fields)?.into_any().unbind())
+}
+
 /// Appends one record of a contact that was recorded.
 pub fn push_recorded(bytes: &mut Vec<u8>, c: &Contact) {
     words(bytes, &[c.a as u32, c.b as u32]);
@@ -105,16 +138,14 @@ pub fn dtype(py: Python<'_>, of: Of) -> PyResult<&Py<PyAny>> {
                 .chain(CONTACT.iter().filter(|(name, ..)| {
                     !matches!(of, Of::Recording) || !NOT_RECORDED.contains(name)
                 }))
-                .map(|&(name, kind, n)| {
-                    (name, if n == 1 { kind.to_owned() } else { format!("{n}{kind}") })
-                })
+                .copied()
                 .collect();
-        Ok(PyArrayDescr::new(py, fields)?.into_any().unbind())
+        descr(py, &fields)
     })
 }
 
 /// The numbers of a certificate, in the order of `quasistep.Certificate`.
-pub fn certificate(c: &Certificate) -> [f64; 7] {
+pub fn certificate(c: &Certificate) -> [f64; 8] {
     let Certificate {
         force_balance,
         torque_balance,
@@ -122,6 +153,7 @@ pub fn certificate(c: &Certificate) -> [f64; 7] {
         true_distance,
         cone_violation,
         complementarity,
+        constraint,
         force_scale,
     } = *c;
     [
@@ -132,5 +164,6 @@ pub fn certificate(c: &Certificate) -> [f64; 7] {
         cone_violation,
         complementarity,
         force_scale,
+        constraint,
     ]
 }

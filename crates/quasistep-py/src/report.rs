@@ -35,10 +35,11 @@ struct Data {
     v: Vec<f64>,
     effort: Vec<f64>,
     contacts: Vec<u8>,
+    constraints: Vec<u8>,
     limits: Vec<(u32, f64)>,
     joint_friction: Vec<(u32, f64)>,
     saturated: Vec<u32>,
-    certificate: [f64; 7],
+    certificate: [f64; 8],
     counts: [usize; 6],
     method: String,
     smallest_norm: bool,
@@ -70,11 +71,16 @@ impl StepReport {
         for contact in &report.contacts {
             records::push(&mut contacts, contact);
         }
+        let mut constraints = Vec::new();
+        for constraint in &report.constraints {
+            records::push_constraint(&mut constraints, constraint);
+        }
         let data = Data {
             time: report.time,
             v: report.v.clone(),
             effort: report.effort.clone(),
             contacts,
+            constraints,
             limits: report.limits.iter().map(|l| (l.dof, l.force)).collect(),
             joint_friction: report.joint_friction.iter().map(|f| (f.dof, f.force)).collect(),
             saturated: report.saturated.clone(),
@@ -144,6 +150,14 @@ impl StepReport {
     #[getter]
     fn contacts<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
         records::array(py, self.data.contacts.clone(), Of::Step)
+    }
+
+    /// Closed loops and couplings in the order of ``system.constraints``: a structured array. ``f`` (N) and ``torque``
+    /// (N·m) on body b at ``p`` (m), in the world; ``multiplier`` of a coupling: joint i has c_i times this, in N or N·m;
+    /// ``error`` (m) and ``angle`` (rad) after the step; ``dependent`` rows that carry no force as others imply them.
+    #[getter]
+    fn constraints<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
+        records::constraints(py, self.data.constraints.clone())
     }
 
     /// Position limits that push: pairs of dof and force, in N or N·m.

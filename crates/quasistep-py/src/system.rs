@@ -301,6 +301,8 @@ impl System {
         let names = PyDict::new(py);
         names.set_item("commands", system.command_names())?;
         names.set_item("efforts", system.effort_names())?;
+        let constraints: Vec<&str> = system.constraints().map(|c| c.name.as_str()).collect();
+        names.set_item("constraints", constraints)?;
         names.set_item("u_in_q", u)?;
         names.set_item("u_in_v", u_v)?;
         names.set_item("coordinates", q)?;

@@ -8,7 +8,7 @@ use crate::joints::{Settings, fit_start, joint_pose};
 use crate::mass::MASSLESS;
 use crate::names::find_body;
 use crate::shapes::Piece;
-use quasistep::{CartesianSpring, FrictionException, Geom, Role, Surface};
+use quasistep::{CartesianSpring, Constraint, FrictionException, Geom, Role, Surface};
 use quasistep_formats::description::{Drive, Masks};
 use quasistep_formats::mesh::Textures;
 use quasistep_formats::{SceneError, unknown};
@@ -54,6 +54,8 @@ pub(crate) struct Assembly {
     pub textures: Textures,
     /// Springs between frames and the poses that they are told.
     pub springs: Vec<CartesianSpring>,
+    /// Closed loops and couplings of the models' files.
+    pub constraints: Vec<Constraint>,
     /// The model at hand has such springs: its joints may have no stiffness of their own.
     pub held: bool,
     /// Poses of bodies at the start.
@@ -77,8 +79,8 @@ pub(crate) struct NewBody<'e, 'a> {
     pub gravity: bool,
     /// Effort limit of the model file.
     pub effort: Option<f64>,
-    /// Damping and dry friction of the model file, in N·s/m and N or N·m·s/rad and N·m.
-    pub resistance: Option<[f64; 2]>,
+    /// Damping, dry friction and armature of the model file, in N·s/m, N and kg or N·m·s/rad, N·m and kg·m².
+    pub resistance: Option<[f64; 3]>,
     /// Drive of the model file.
     pub drive: Option<Drive>,
     pub settings: Settings,
@@ -149,6 +151,7 @@ impl Assembly {
             pairs: Vec::new(),
             textures: Textures::default(),
             springs: Vec::new(),
+            constraints: Vec::new(),
             held: false,
             X_WB: vec![Pose::IDENTITY],
             notes: Vec::new(),
@@ -182,7 +185,10 @@ impl Assembly {
         };
         // of a joint that follows a driven one the file's resistance is left out too
         let led = |m: &Mimic| self.roles.get(m.body).is_some_and(|role| *role == Role::Passive);
-        let file = new.resistance.filter(|_| new.mimic.as_ref().is_none_or(led));
+        let file = new.resistance.map(|[damping, friction, armature]| {
+            let keeps = new.mimic.as_ref().is_none_or(led);
+            if keeps { [damping, friction, armature] } else { [0.0, 0.0, armature] }
+        });
         let resistance = new.settings.resistance(&new.kind, &role, file, new.at)?;
         let mut q = None;
         let limits = new.settings.limits.apply(new.limits);

@@ -20,6 +20,7 @@ pub(crate) struct Settings {
     damping: Option<Vec<f64>>,
     damping_on: Option<DampingOn>,
     friction: Option<Vec<f64>>,
+    armature: Option<Vec<f64>>,
     effort_limit: Limit<f64>,
     pub limits: Limit<[f64; 2]>,
     pub start: Option<Vec<f64>>,
@@ -73,12 +74,13 @@ enum RoleWord {
 }
 
 /// Keys of joint settings.
-pub(crate) const KEYS: [&str; 9] = [
+pub(crate) const KEYS: [&str; 10] = [
     "role",
     "stiffness",
     "damping",
     "damping_on",
     "friction",
+    "armature",
     "effort_limit",
     "limits",
     "start",
@@ -105,6 +107,7 @@ impl Settings {
             damping: per_dof(map, "damping", "N·s/m or N·m·s/rad", At::non_negative)?,
             damping_on: map.get("damping_on").map(|at| at.word(&damping_words)).transpose()?,
             friction: per_dof(map, "friction", "N or N·m", At::non_negative)?,
+            armature: per_dof(map, "armature", "kg or kg·m²", At::non_negative)?,
             effort_limit: Limit::read(map.get("effort_limit"), |at| at.positive("N or N·m"))?,
             limits: Limit::read(map.get("limits"), limits)?,
             start: map.get("start").map(start).transpose()?,
@@ -122,6 +125,7 @@ impl Settings {
         self.damping = other.damping.clone().or(self.damping);
         self.damping_on = other.damping_on.or(self.damping_on);
         self.friction = other.friction.clone().or(self.friction);
+        self.armature = other.armature.clone().or(self.armature);
         self.effort_limit = self.effort_limit.then(other.effort_limit);
         self.limits = self.limits.then(other.limits);
         self.start = other.start.clone().or(self.start);
@@ -134,18 +138,20 @@ impl Settings {
         self.stiffness.is_some() || self.role.is_some_and(|role| role != RoleWord::Passive)
     }
 
-    /// What resists a joint with these settings and this role; `file` is what its model file says. A driven joint's
-    /// damping is its drive's, and what the file says of it is left out: the drive is what the scene says that it is.
+    /// What resists a joint with these settings and this role; `file` is what its model file says: damping, friction and
+    /// armature. A driven joint's damping is its drive's, and what the file says of it and of friction is left out: the drive
+    /// is what the scene says that it is. Its rotor stays.
     pub fn resistance(
         &self,
         kind: &JointKind,
         role: &Role,
-        file: Option<[f64; 2]>,
+        file: Option<[f64; 3]>,
         at: &At<'_>,
     ) -> Result<JointResistance, SceneError> {
         let n = kind.n_v();
         let passive = *role == Role::Passive;
-        let [damping, friction] = file.filter(|_| passive).unwrap_or_default();
+        let [damping, friction, armature] = file.unwrap_or_default();
+        let [damping, friction] = if passive { [damping, friction] } else { [0.0; 2] };
         let own = |given: &Option<Vec<f64>>, file: f64, what| {
             let values = match given {
                 Some(_) if n == 0 => {
@@ -164,6 +170,7 @@ impl Settings {
         Ok(JointResistance {
             damping: own(if of_drive { &None } else { &self.damping }, damping, "damping")?,
             friction: own(&self.friction, friction, "friction")?,
+            armature: own(&self.armature, armature, "armature")?,
         })
     }
 

@@ -24,6 +24,7 @@ mod cloud;
 mod collision_mesh;
 mod collisions;
 mod commands;
+mod constraints;
 mod contents;
 mod control;
 mod convex_parts;

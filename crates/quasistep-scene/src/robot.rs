@@ -11,11 +11,12 @@ use crate::mass::MASSLESS;
 use crate::rules::Rules;
 use crate::shapes::{Piece, Weight, drawn, pose};
 use crate::start_velocity::StartVelocity;
-use quasistep_formats::description::{Description, Geometry, Link};
+use quasistep::{Constraint, ConstraintKind};
+use quasistep_formats::description::{Constraint as Loop, Description, Geometry, Link};
 use quasistep_formats::{Format, Options, Places, SceneError};
 use quasistep_geometry::{Polytope, Shape};
 use quasistep_math::Pose;
-use quasistep_model::{BodyInertia, JointKind, Mimic};
+use quasistep_model::{BodyInertia, Frame, JointKind, Mimic};
 use quasistep_record::{DrawnGeometry, DrawnShape, ShapeRole};
 use std::collections::BTreeMap;
 use std::ops::Range;
@@ -142,7 +143,47 @@ pub(crate) fn add(assembly: &mut Assembly, entry: &Entry<'_, '_>) -> Result<(), 
     assembly
         .never_touch
         .extend(robot.never_touch.iter().map(|pair| pair.map(|link| body_of_link[link])));
+    let bodies = Bodies { of_link: &body_of_link, parent: entry.parent, base };
+    let constraints = robot.constraints.iter().map(|c| bodies.constraint(model, &robot, c));
+    assembly.constraints.extend(constraints);
     Ok(())
+}
+
+/// Bodies of a description's links, and what the whole stands on.
+struct Bodies<'a> {
+    of_link: &'a [usize],
+    parent: usize,
+    /// Pose of the whole in that.
+    base: Pose,
+}
+
+impl Bodies<'_> {
+    fn frame(&self, link: Option<usize>, X: Pose) -> Frame {
+        match link {
+            Some(link) => Frame { body: self.of_link[link], X_BF: X },
+            None => Frame { body: self.parent, X_BF: self.base * X },
+        }
+    }
+
+    fn constraint(&self, model: &str, robot: &Description, given: &Loop) -> Constraint {
+        let (name, kind) = match given {
+            Loop::Connect { name, links, points } => {
+                let at = |k: usize| self.frame(links[k], Pose::from_translation(points[k]));
+                (name, ConstraintKind::Connect { a: at(0), b: at(1) })
+            }
+            Loop::Weld { name, links, poses } => {
+                let at = |k: usize| self.frame(links[k], poses[k]);
+                (name, ConstraintKind::Weld { a: at(0), b: at(1) })
+            }
+            Loop::Coupling { name, terms, offset } => {
+                let of_joint =
+                    |(joint, c): &(usize, f64)| (self.of_link[robot.joints[*joint].child], *c);
+                let terms = terms.iter().map(of_joint).collect();
+                (name, ConstraintKind::Coupling { terms, offset: *offset })
+            }
+        };
+        Constraint { name: format!("{model}.{name}"), kind }
+    }
 }
 
 /// Inertia of a link; a frame has none.
@@ -233,7 +274,7 @@ fn hanging<'e, 'a>(
         mimic,
         gravity: defaults.gravity && !link.weightless,
         effort: joint.effort,
-        resistance: Some([joint.damping, joint.friction]),
+        resistance: Some([joint.damping, joint.friction, joint.armature]),
         drive: joint.drive,
         settings,
         ..own

@@ -4,6 +4,7 @@ use crate::assembly::Assembly;
 use crate::cloud::CloudReport;
 use crate::collisions::Collisions;
 use crate::commands::{Commands, three};
+use crate::constraints;
 use crate::control::ControlSection;
 use crate::curve::{Curve, Grid};
 use crate::document::{At, Node, Numbers, with_extents};
@@ -13,8 +14,9 @@ use crate::friction::SceneFriction;
 use crate::names::body_index;
 use crate::source::SceneSource;
 use quasistep::{
-    Certificate, Cone, Fallback, Formulation, Inertia, Integration, PrescribedRate, Role,
-    Rotations, State, StepInput, StepParams, Substeps, System, SystemDef, TangentAxes, Wrench,
+    Certificate, Cone, Constraint, Fallback, Formulation, Inertia, Integration, PrescribedRate,
+    Role, Rotations, State, StepInput, StepParams, Substeps, System, SystemDef, TangentAxes,
+    Wrench,
 };
 use quasistep_formats::SceneError;
 use quasistep_math::Vec3;
@@ -63,7 +65,7 @@ struct WrenchOverTime {
     torque_W: [Curve; 3],
 }
 
-const KEYS: [&str; 12] = [
+const KEYS: [&str; 13] = [
     "format",
     "title",
     "description",
@@ -74,6 +76,7 @@ const KEYS: [&str; 12] = [
     "wrenches",
     "friction",
     "collisions",
+    "constraints",
     "mpc",
     "facts",
 ];
@@ -157,11 +160,18 @@ impl Scene {
             masks,
             pairs,
             springs,
+            mut constraints,
             ..
         } = assembly;
         let models = map.need("models")?;
         let model = builder.build().map_err(|e| models.error(e.to_string()))?;
-        check_trees(&model).map_err(|why| models.error(why))?;
+        let mut q = model.neutral_q();
+        for (body, values) in start {
+            q[model.body(body).q.clone()].copy_from_slice(&values);
+        }
+        model.check_q(&q).map_err(|e| models.error(format!("start configuration: {e}")))?;
+        constraints::read(map.get("constraints"), &model, &q, &mut constraints)?;
+        check_trees(&model, &constraints).map_err(|why| models.error(why))?;
         let geom_bodies: Vec<&str> = geoms.iter().map(|g| bodies[g.body].as_str()).collect();
         let named =
             pairs.iter().map(|p| (p.pair.0.min(p.pair.1), p.pair.0.max(p.pair.1))).collect();
@@ -186,21 +196,16 @@ impl Scene {
             friction_exceptions,
             excluded,
             springs,
+            constraints,
         })
         .map_err(|e| models.error(e.to_string()))?;
 
-        let mut q = system.model().neutral_q();
-        for (body, values) in start {
-            q[system.model().body(body).q.clone()].copy_from_slice(&values);
-        }
+        let at = map.get("constraints").unwrap_or(models);
+        constraints::close(&system, &mut q, &mut notes).map_err(|why| at.error(why))?;
         let mut told = q.clone();
         for (body, target) in targets {
             told[system.model().body(body).q.clone()].fill(target);
         }
-        system
-            .model()
-            .check_q(&q)
-            .map_err(|e| models.error(format!("start configuration: {e}")))?;
         collisions.exclude_overlaps(&mut system, &q, &mut notes);
         let mut v = vec![0.0; if start_velocity.is_empty() { 0 } else { system.model().n_v() }];
         for (body, rates) in start_velocity {
@@ -306,13 +311,22 @@ impl Scene {
 }
 
 /// Refuses bodies that hang together by more dofs than a step can take.
-fn check_trees(model: &Model) -> Result<(), String> {
+fn check_trees(model: &Model, constraints: &[Constraint]) -> Result<(), String> {
     let n = model.n_bodies();
     let (mut root, mut dofs) = (vec![WORLD; n], vec![0; n]);
     for i in 1..n {
         let body = model.body(i);
         root[i] = if body.parent == WORLD { i } else { root[body.parent] };
-        dofs[root[i]] += body.v.len();
+    }
+    for constraint in constraints {
+        let moving: Vec<usize> = constraint.bodies().into_iter().filter(|b| *b != WORLD).collect();
+        for pair in moving.windows(2) {
+            let (a, b) = (root[pair[0]], root[pair[1]]);
+            root.iter_mut().filter(|r| **r == b).for_each(|r| *r = a);
+        }
+    }
+    for i in 1..n {
+        dofs[root[i]] += model.body(i).v.len();
     }
     let Some(large) = dofs.iter().position(|d| *d > MAX_TREE_DOFS) else { return Ok(()) };
     Err(format!(

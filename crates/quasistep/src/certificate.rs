@@ -20,6 +20,9 @@ pub struct Certificate {
     /// Largest |impulse × gap speed| of a row, in J; with exact Coulomb friction also what friction falls
     /// short of the largest dissipation, and in every formulation what a joint's dry friction does.
     pub complementarity: f64,
+    /// Largest distance of an independent row of a constraint from what it asks for at the end of the step, in m or rad;
+    /// what the curvature of the motion adds is in [`ConstraintReport::error`](crate::ConstraintReport::error).
+    pub constraint: f64,
     /// Largest force in the step, in N or N·m: the scale that residuals are judged against.
     pub force_scale: f64,
 }
@@ -28,7 +31,7 @@ impl Certificate {
     /// Balance and cone residuals may be this share of the largest force: the solver works to
     /// 1e-10 and a step adds up some hundred terms.
     pub const RELATIVE_TOLERANCE: f64 = 1e-7;
-    /// Linearised overlap that rounding may leave, in m.
+    /// Linearised overlap, or error of a constraint, that rounding may leave, in m or rad.
     pub const PENETRATION_TOLERANCE: f64 = 1e-9;
 
     /// What is wrong, in words; `None` if the step is certified.
@@ -41,6 +44,7 @@ impl Certificate {
             ("torque balance", self.torque_balance, tolerance, "N·m"),
             ("friction cone", self.cone_violation, tolerance, "N"),
             ("penetration", self.penetration, Self::PENETRATION_TOLERANCE, "m"),
+            ("constraint", self.constraint, Self::PENETRATION_TOLERANCE, "m or rad"),
             ("complementarity", self.complementarity, tolerance, "J"),
         ];
         checks

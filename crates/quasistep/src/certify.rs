@@ -7,7 +7,6 @@ use crate::params::StepParams;
 use crate::report::{JointForce, StepMethod};
 use crate::system::{DampingOn, Role, System};
 use crate::workspace::Workspace;
-use quasistep_model::JointKind;
 
 impl System {
     /// Fills effort and certificate of the report, and refuses a step that is not certified.
@@ -106,27 +105,44 @@ impl System {
         report.saturated.clear();
         for &body in self.commanded() {
             for (k, dof) in self.model.body(body).v.clone().enumerate() {
-                let effort = match &self.roles[body] {
-                    Role::Actuated(actuator) => {
-                        let limit = actuator.effort_limit[k];
-                        let stretch = load.dq_cmd[dof] - load.spring_at[dof] * h * report.v[dof];
-                        let wanted = actuator.stiffness[k] * stretch;
-                        let spring = wanted.clamp(-limit, limit);
-                        if wanted.abs() > limit {
-                            report.saturated.push(dof as u32);
-                        }
-                        let rate = match actuator.damping_on {
-                            DampingOn::Velocity => -report.v[dof],
-                            DampingOn::CommandError => load.v_cmd[dof] - report.v[dof],
-                        };
-                        spring + actuator.damping[k] * rate
-                    }
-                    // a prescribed motion takes whatever force it needs
-                    Role::Prescribed | Role::Passive => -balance[dof],
+                let Role::Actuated(actuator) = &self.roles[body] else {
+                    // known once the forces of constraints are
+                    report.effort.push(0.0);
+                    continue;
                 };
+                let limit = actuator.effort_limit[k];
+                let stretch = load.dq_cmd[dof] - load.spring_at[dof] * h * report.v[dof];
+                let wanted = actuator.stiffness[k] * stretch;
+                let spring = wanted.clamp(-limit, limit);
+                if wanted.abs() > limit {
+                    report.saturated.push(dof as u32);
+                }
+                let rate = match actuator.damping_on {
+                    DampingOn::Velocity => -report.v[dof],
+                    DampingOn::CommandError => load.v_cmd[dof] - report.v[dof],
+                };
+                let effort = spring + actuator.damping[k] * rate;
                 balance[dof] += effort;
                 scale = scale.max(effort.abs());
                 report.effort.push(effort);
+            }
+        }
+        certificate.constraint = load.reduction.residual(&report.v, h);
+        self.report_constraints(load, scan_next, balance, report);
+        for constraint in &report.constraints {
+            scale = scale.max(constraint.largest_force());
+        }
+        // a prescribed motion takes whatever force it needs
+        let mut cmd = 0;
+        for &body in self.commanded() {
+            for dof in self.model.body(body).v.clone() {
+                if self.roles[body] == Role::Prescribed {
+                    let effort = -balance[dof];
+                    balance[dof] += effort;
+                    scale = scale.max(effort.abs());
+                    report.effort[cmd] = effort;
+                }
+                cmd += 1;
             }
         }
 
@@ -136,15 +152,7 @@ impl System {
         }
 
         for (dof, unbalanced) in balance.iter().enumerate() {
-            let body = self.model.body(self.body_of_dof[dof]);
-            let first = dof - body.v.start;
-            let rotational = match body.joint {
-                JointKind::Prismatic { .. } | JointKind::Fixed => false,
-                JointKind::Planar => first == 2,
-                JointKind::Free => first < 3,
-                JointKind::Revolute { .. } | JointKind::Continuous { .. } | JointKind::Ball => true,
-            };
-            let worst = if rotational {
+            let worst = if self.is_turn(dof) {
                 &mut certificate.torque_balance
             } else {
                 &mut certificate.force_balance

@@ -96,7 +96,7 @@ impl System {
         let of_pair = contacts.rows.chunk_by(|x, y| pair(x) == pair(y));
         let first =
             of_pair.filter_map(|rows| rows.iter().find(|row| demands(params, contacts, load, row)));
-        first.map(|row| self.deep(contacts, row)).collect()
+        first.map(|row| self.deep(contacts, load, row)).collect()
     }
 
     /// Pairs whose overlap no motion of the variables can open.
@@ -106,7 +106,7 @@ impl System {
             let mut demanding = rows.iter().filter(|row| demands(params, contacts, load, row));
             // rows that one and the same dof opens and closes
             let mut sole: Option<(usize, bool)> = None;
-            let found = demanding.find(|row| match self.openers(contacts, row) {
+            let found = demanding.find(|row| match self.openers(contacts, load, row) {
                 Openers::None => true,
                 Openers::Many => false,
                 Openers::One { dof, forwards } => {
@@ -115,35 +115,44 @@ impl System {
                 }
             });
             if let Some(row) = found {
-                stuck.push(self.deep(contacts, row));
+                stuck.push(self.deep(contacts, load, row));
             }
         }
         stuck
     }
 
     /// The variables that open a contact.
-    fn openers(&self, contacts: &ContactRows, row: &ContactRow) -> Openers {
-        let variable = || {
+    fn openers(&self, contacts: &ContactRows, load: &Load, row: &ContactRow) -> Openers {
+        if !load.reduction.is_empty() {
+            let columns = self.free_columns(contacts, load, row);
+            return Openers::among(|| columns.iter().map(|(dof, c)| (*dof, c)));
+        }
+        Openers::among(|| {
             let columns = contacts.columns_of(row);
             columns.filter(|(dof, _)| self.variable_of_dof[*dof].is_some())
-        };
-        let all: f64 = variable().map(|(_, c)| c.iter().map(|x| x * x).sum::<f64>()).sum();
-        let mut openers = variable()
-            .filter(|(_, c)| c[0] * c[0] > PLANAR_TOLERANCE * all)
-            .map(|(dof, c)| Openers::One { dof, forwards: c[0] > 0.0 });
-        match (openers.next(), openers.next()) {
-            (None, _) => Openers::None,
-            (Some(one), None) => one,
-            (Some(_), Some(_)) => Openers::Many,
-        }
+        })
+    }
+
+    /// Columns of a contact over dofs that move as forces demand, those that follow from others in terms of these.
+    fn free_columns(
+        &self,
+        contacts: &ContactRows,
+        load: &Load,
+        row: &ContactRow,
+    ) -> Vec<(usize, [f64; 3])> {
+        let columns = contacts.columns_of(row);
+        let variable = columns.filter(|(dof, _)| self.variable_of_dof[*dof].is_some());
+        let mut columns = variable.map(|(dof, c)| (dof, *c)).collect();
+        load.reduction.put(&mut columns);
+        columns
     }
 
     /// The pair of a contact, with its relative velocities for a unit rate of each variable, in m/s.
-    fn deep(&self, contacts: &ContactRows, row: &ContactRow) -> Deep {
-        let columns = contacts.columns_of(row);
-        let variable = columns.filter(|(dof, _)| self.variable_of_dof[*dof].is_some());
+    fn deep(&self, contacts: &ContactRows, load: &Load, row: &ContactRow) -> Deep {
         let n = row.near.point.n_AB_W;
-        let ways = variable.map(|(_, c)| n * c[0] + row.t1 * c[1] + row.t2 * c[2]).collect();
+        let columns = self.free_columns(contacts, load, row);
+        let ways =
+            columns.into_iter().map(|(_, c)| n * c[0] + row.t1 * c[1] + row.t2 * c[2]).collect();
         Deep { pair: pair(row), ways }
     }
 }
@@ -153,7 +162,8 @@ fn demands(params: &StepParams, contacts: &ContactRows, load: &Load, row: &Conta
     if row.near.point.phi >= 0.0 || row.friction.compliance > 0.0 {
         return false;
     }
-    let known: f64 = contacts.columns_of(row).map(|(dof, c)| c[0] * load.v_known[dof]).sum();
+    let rate = |dof: usize| load.v_known[dof] + load.reduction.base(dof);
+    let known: f64 = contacts.columns_of(row).map(|(dof, c)| c[0] * rate(dof)).sum();
     known + gap_offset(row.near.point.phi, params) < -NONE / params.time_step
 }
 
@@ -180,4 +190,19 @@ enum Openers {
     None,
     One { dof: usize, forwards: bool },
     Many,
+}
+
+impl Openers {
+    /// Those among columns over dofs that move as forces demand.
+    fn among<'a, I: Iterator<Item = (usize, &'a [f64; 3])>>(columns: impl Fn() -> I) -> Self {
+        let all: f64 = columns().map(|(_, c)| c.iter().map(|x| x * x).sum::<f64>()).sum();
+        let mut openers = columns()
+            .filter(|(_, c)| c[0] * c[0] > PLANAR_TOLERANCE * all)
+            .map(|(dof, c)| Self::One { dof, forwards: c[0] > 0.0 });
+        match (openers.next(), openers.next()) {
+            (None, _) => Self::None,
+            (Some(one), None) => one,
+            (Some(_), Some(_)) => Self::Many,
+        }
+    }
 }

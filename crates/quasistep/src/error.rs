@@ -97,6 +97,13 @@ pub enum StepError {
         /// Pivots of Lemke's method.
         pivots: u32,
     },
+    /// The world's answer: constraints cannot be kept.
+    Constraints {
+        /// Names of the constraints that take part.
+        names: Vec<String>,
+        /// Why not, in words.
+        why: String,
+    },
     /// The step's rows do not keep a pair apart, or push where it does not touch, and the step may not be taken in
     /// substeps, or these do not help.
     Overlap {
@@ -120,7 +127,10 @@ impl StepError {
     /// True if the step was well posed and has no solution, or none was found: another formulation may
     /// have one.
     pub(crate) fn is_about_friction(&self) -> bool {
-        !matches!(self, Self::Params(_) | Self::Length { .. } | Self::Value { .. })
+        !matches!(
+            self,
+            Self::Params(_) | Self::Length { .. } | Self::Value { .. } | Self::Constraints { .. }
+        )
     }
 }
 
@@ -174,6 +184,14 @@ impl fmt::Display for StepError {
                  ({convex} convex programs, {pivots} pivots); let something stand in with \
                  `step.fallback`"
             ),
+            Self::Constraints { names, why } => {
+                write!(
+                    f,
+                    "constraint{} {}: {why}",
+                    if names.len() > 1 { "s" } else { "" },
+                    quoted(names)
+                )
+            }
             Self::Overlap { pair: PairDepth { a, b, depth }, time, size } => {
                 if *depth >= 0.0 {
                     write!(f, "`{a}` and `{b}` would overlap {depth:.2e} m deep")?;

@@ -13,6 +13,8 @@
 //!        q_lower ≤ q + h v ≤ q_upper                                    for every limited joint
 //! ```
 //!
+//! Closed loops and couplings are equality rows `G v = −g/h` beside these ([`Constraint`]).
+//!
 //! | code      | meaning                                           | Pang21 | unit      |
 //! |-----------|---------------------------------------------------|--------|-----------|
 //! | `q`, `v`  | configuration, velocity at the end of the step    | q, v   | m, rad, m/s, rad/s |
@@ -32,6 +34,7 @@ mod batch_derivatives;
 mod cartesian;
 mod certificate;
 mod certify;
+mod constraint;
 mod contact;
 mod deep;
 mod derivatives;
@@ -65,6 +68,7 @@ pub use cartesian::{
     CartesianSpring, Matrix6, SpringAxes, damping_of_ratio, positive_semidefinite,
 };
 pub use certificate::Certificate;
+pub use constraint::{Closing, Constraint, ConstraintKind, NotClosed};
 pub use derivatives::{
     DerivativeError, Derivatives, InputChange, Kinks, Mode, OutputChange, StepKinks,
 };
@@ -82,8 +86,8 @@ pub use quasistep_record::{
     DeterminedSum, ForceUniqueness, MotionUniqueness, SharedForce, Uniqueness,
 };
 pub use report::{
-    ContactMode, ContactReport, CoulombMethod, JointForce, Method, SLIP_SPEED_THRESHOLD,
-    SPIN_RATE_THRESHOLD, StepMethod, StepReport,
+    ConstraintReport, ContactMode, ContactReport, CoulombMethod, JointForce, Method,
+    SLIP_SPEED_THRESHOLD, SPIN_RATE_THRESHOLD, StepMethod, StepReport,
 };
 pub use row::RowKey;
 pub use state::{Checkpoint, State, StepInput, WarmRow, WarmStart, Wrench};

@@ -1,6 +1,7 @@
 //! What drives a step: forces, springs and commands, the same for every formulation.
 
 use crate::cartesian::Pull;
+use crate::constraint::Reduction;
 use crate::error::StepError;
 use crate::params::{PrescribedRate, StepParams};
 use crate::state::{State, Wrench};
@@ -34,6 +35,8 @@ pub(crate) struct Load {
     pub v_start: Vec<f64>,
     /// Springs between frames and their commands.
     pub cartesian: Vec<Pull>,
+    /// What constraints make follow from what.
+    pub reduction: Reduction,
     /// Commanded joints at their command, the others where they are.
     pub q_target: Vec<f64>,
     motions: Vec<BodyMotion>,

@@ -135,6 +135,32 @@ pub struct JointForce {
     pub force: f64,
 }
 
+/// Force and error of a constraint, in the order of [`System::constraints`](crate::System::constraints).
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub struct ConstraintReport {
+    /// Where its force acts on both bodies: the origin of B's frame at the start of the step, in m; 0 of a coupling.
+    pub p_W: Vec3,
+    /// Force on body B, in W, in N; that on A is the opposite one. 0 of a coupling.
+    pub force_W: Vec3,
+    /// Torque of a weld on body B about that point, in W, in N·m.
+    pub torque_W: Vec3,
+    /// Multiplier of a coupling: its joint i has `c_i` times this, in N or N·m.
+    pub multiplier: f64,
+    /// How far it is off at the end of the step: in m, or the unit of a coupling.
+    pub error: f64,
+    /// That of a weld's axes, in rad.
+    pub angle: f64,
+    /// Rows that others imply: these are given no force.
+    pub dependent: u32,
+}
+
+impl ConstraintReport {
+    /// Its largest force or torque, in N or N·m.
+    pub(crate) fn largest_force(&self) -> f64 {
+        self.force_W.norm().max(self.torque_W.norm()).max(self.multiplier.abs())
+    }
+}
+
 /// Everything a step computed.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct StepReport {
@@ -144,6 +170,8 @@ pub struct StepReport {
     pub v: Vec<f64>,
     /// Contact points within the margin, ordered by geom pair and feature.
     pub contacts: Vec<ContactReport>,
+    /// Closed loops and couplings, all of them.
+    pub constraints: Vec<ConstraintReport>,
     /// Position limits that push.
     pub limits: Vec<JointForce>,
     /// Dry friction of each dof that has some, ascending: against its motion and of full size where it moves, of any size

@@ -158,6 +158,8 @@ impl System {
         work.timer.enter(Stage::Assemble);
         let kin = if place == Where::Start { &work.scan.kin } else { &work.scan_mid.kin };
         work.load.update(self, state, input, params, kin)?;
+        let at = (state.q.as_slice(), &work.scan.kin, kin);
+        work.load.reduction.update(self, at, &work.load.v_known, params)?;
         let found = (place == Where::Middle).then_some(work.report.v.as_slice());
         let (commands, kins) = ((input.q_cmd, input.v_cmd), (&work.scan.kin, kin));
         let springs = &mut work.load.cartesian;

@@ -1,6 +1,7 @@
 //! The immutable description of what is simulated, shared between threads.
 
 use crate::cartesian::{CartesianSpring, SpringOfFrame};
+use crate::constraint::{self, Constraint, Group, Held};
 use crate::error::SystemError;
 use crate::friction::{Friction, FrictionException, FrictionTable, PairFriction, Surface};
 use quasistep_geometry::{Aabb, BroadPhase, NarrowPhase, Shape};
@@ -78,6 +79,8 @@ pub struct SystemDef {
     pub excluded: Vec<(usize, usize)>,
     /// Springs between frames and the poses that they are told.
     pub springs: Vec<CartesianSpring>,
+    /// Closed loops and couplings: what holds bodies and joints together beside the joints of the model.
+    pub constraints: Vec<Constraint>,
 }
 
 /// Share of its thickness by which a body may be overlapped, and of both thicknesses by which two shapes may overlap: where
@@ -127,14 +130,17 @@ pub struct System {
     may_touch: Vec<bool>,
     commanded: Vec<usize>,
     pub(crate) springs: Vec<SpringOfFrame>,
+    pub(crate) constraints: Vec<Held>,
+    /// Constraints that share variables.
+    pub(crate) constraint_groups: Vec<Group>,
     n_cmd: usize,
     n_cmd_v: usize,
     /// Column of the step problem that a dof owns; `None` for prescribed dofs.
     pub(crate) variable_of_dof: Vec<Option<u32>>,
     /// Body whose joint owns a dof.
     pub(crate) body_of_dof: Vec<usize>,
-    /// Sizes of the blocks of variables, one per kinematic tree that has any; a block's variables
-    /// are consecutive.
+    /// Sizes of the blocks of variables, one for all kinematic trees that constraints join, if it has any; a block's
+    /// variables are consecutive.
     pub(crate) block_dims: Vec<usize>,
     /// Block of each variable, and its place there.
     pub(crate) block_of_variable: Vec<(u32, u32)>,
@@ -159,12 +165,14 @@ impl System {
             friction_exceptions,
             excluded,
             springs,
+            constraints,
         } = def;
         let n_bodies = model.n_bodies();
         let springs: Vec<SpringOfFrame> = springs
             .into_iter()
             .map(|spring| SpringOfFrame::new(spring, &model))
             .collect::<Result<_, _>>()?;
+        let constraints = constraint::check(constraints, &model)?;
         let held = |body: usize| {
             let of_body = model.columns_of(body);
             springs.iter().any(|s| {
@@ -205,7 +213,7 @@ impl System {
         let friction = FrictionTable::new(friction, surfaces, &friction_exceptions, |i| {
             geoms[i].name.clone()
         })?;
-        let mut may_touch = touchable(&model, &geoms, &roles, &instances);
+        let mut may_touch = touchable(&model, &geoms, &roles, &instances, &constraints);
         for (a, b) in excluded {
             in_range("excluded pair", a, b)?;
             may_touch[a.min(b) * n + a.max(b)] = false;
@@ -232,6 +240,8 @@ impl System {
             may_touch,
             commanded,
             springs,
+            constraints,
+            constraint_groups: Vec::new(),
             n_cmd,
             n_cmd_v,
             variable_of_dof: Vec::new(),
@@ -244,15 +254,24 @@ impl System {
         Ok(system)
     }
 
-    /// Lays out the variables of the step, tree by tree: mass and springs never couple two trees.
+    /// Lays out the variables of the step, tree by tree: mass and springs never couple two trees. Trees that a constraint
+    /// joins are one.
     fn lay_out(&mut self) {
-        let Self { model, roles, variable_of_dof, block_dims, block_of_variable, rubbing, .. } =
-            self;
+        let Self {
+            model,
+            roles,
+            constraints,
+            variable_of_dof,
+            block_dims,
+            block_of_variable,
+            rubbing,
+            ..
+        } = self;
         variable_of_dof.clear();
         variable_of_dof.resize(model.n_v(), None);
         block_dims.clear();
         block_of_variable.clear();
-        let trees = trees(model);
+        let trees = trees(model, constraints);
         let mut roots = trees.clone();
         roots.sort_unstable();
         roots.dedup();
@@ -273,6 +292,8 @@ impl System {
         rubbing.clear();
         let rubs = |dof: &usize| variable_of_dof[*dof].is_some() && model.friction()[*dof] > 0.0;
         rubbing.extend((0..model.n_v()).filter(rubs));
+        self.constraint_groups =
+            constraint::groups(constraints, model, |dof| variable_of_dof[dof].is_some());
     }
 
     /// The same system with springs of this stiffness, in N/m or N·m/rad, in place of prescribed motion;
@@ -340,6 +361,11 @@ impl System {
         command
     }
 
+    /// Closed loops and couplings, in the order of the report's.
+    pub fn constraints(&self) -> impl ExactSizeIterator<Item = &Constraint> {
+        self.constraints.iter().map(|held| &held.given)
+    }
+
     /// Names in the order of `q_cmd`: coordinates, then of each spring `.qw .qx .qy .qz .x .y .z` behind its name.
     pub fn command_names(&self) -> Vec<String> {
         let names = self.model.coordinate_names();
@@ -393,8 +419,8 @@ impl System {
     /// True if this pair of geoms is ever tested for contact.
     ///
     /// Never tested are geoms that do not move against each other, of two bodies that a joint connects, and of
-    /// bodies of one model instance that a joint connects through fixed joints of this instance. (A free joint
-    /// connects nothing, and the world itself is not a neighbour.)
+    /// bodies of one model instance that a joint connects through fixed joints of this instance. A [`Constraint`] of
+    /// frames connects as a joint does. (A free joint connects nothing, and the world itself is not a neighbour.)
     pub fn may_touch(&self, a: usize, b: usize) -> bool {
         self.may_touch[a.min(b) * self.geoms.len() + a.max(b)]
     }
@@ -481,8 +507,9 @@ impl System {
     }
 }
 
-/// For each body the outermost body of its tree; a mimic joint ties the trees of its two joints.
-pub(crate) fn trees(model: &Model) -> Vec<usize> {
+/// For each body the outermost body of its tree; a mimic joint ties the trees of its two joints, a constraint those that it
+/// holds together.
+pub(crate) fn trees(model: &Model, constraints: &[Held]) -> Vec<usize> {
     let n = model.n_bodies();
     let mut root: Vec<usize> = (0..n).collect();
     for i in 1..n {
@@ -491,11 +518,18 @@ pub(crate) fn trees(model: &Model) -> Vec<usize> {
             root[i] = root[parent];
         }
     }
+    let mut join = |a: usize, b: usize| {
+        let (a, b) = (root[a].min(root[b]), root[a].max(root[b]));
+        root.iter_mut().filter(|r| **r == b).for_each(|r| *r = a);
+    };
     for i in 1..n {
         if let Some(mimic) = &model.body(i).mimic {
-            let (a, b) = (root[i].min(root[mimic.body]), root[i].max(root[mimic.body]));
-            root.iter_mut().filter(|r| **r == b).for_each(|r| *r = a);
+            join(i, mimic.body);
         }
+    }
+    for held in constraints {
+        let bodies = held.bodies();
+        bodies.windows(2).for_each(|pair| join(pair[0], pair[1]));
     }
     root
 }
@@ -549,7 +583,13 @@ fn check_roles(
 }
 
 /// Upper triangle over geoms: pairs that move against each other and that no joint connects.
-fn touchable(model: &Model, geoms: &[Geom], roles: &[Role], instances: &[u32]) -> Vec<bool> {
+fn touchable(
+    model: &Model,
+    geoms: &[Geom],
+    roles: &[Role],
+    instances: &[u32],
+    constraints: &[Held],
+) -> Vec<bool> {
     let n_bodies = model.n_bodies();
     // bodies welded together by fixed joints move as the outermost body of the weld
     let mut weld: Vec<usize> = (0..n_bodies).collect();
@@ -582,6 +622,14 @@ fn touchable(model: &Model, geoms: &[Geom], roles: &[Role], instances: &[u32]) -
             free[i] |= !model.body(leader).v.is_empty() && roles[leader] != Role::Prescribed;
         }
     }
+    // a loop's closure is a joint too
+    let closed: BTreeSet<[usize; 2]> = constraints
+        .iter()
+        .filter_map(Held::frames)
+        .map(|frames| frames.map(|frame| link[frame.body]))
+        .filter(|bodies| !bodies.contains(&WORLD))
+        .map(|[a, b]| [a.min(b), a.max(b)])
+        .collect();
     let n = geoms.len();
     let mut may_touch = vec![false; n * n];
     for i in 0..n {
@@ -591,7 +639,8 @@ fn touchable(model: &Model, geoms: &[Geom], roles: &[Role], instances: &[u32]) -
                 && link[a] != link[b]
                 && (free[a] || free[b])
                 && !hangs_on(link[a], link[b])
-                && !hangs_on(link[b], link[a]);
+                && !hangs_on(link[b], link[a])
+                && !closed.contains(&[link[a].min(link[b]), link[a].max(link[b])]);
         }
     }
     may_touch

@@ -62,6 +62,8 @@ pub struct Worst {
     pub cone_violation: f64,
     /// In J.
     pub complementarity: f64,
+    /// Of rows of constraints, in m or rad.
+    pub constraint: f64,
 }
 
 /// Median and 95th percentile.
@@ -125,6 +127,7 @@ impl Tally {
             true_distance,
             cone_violation,
             complementarity,
+            constraint,
             force_scale: _,
         } = report.certificate;
         let w = &mut self.worst;
@@ -133,6 +136,7 @@ impl Tally {
         w.penetration = w.penetration.max(penetration);
         w.cone_violation = w.cone_violation.max(cone_violation);
         w.complementarity = w.complementarity.max(complementarity);
+        w.constraint = w.constraint.max(constraint);
         let first = self.step_ns.len() == 1;
         w.true_distance = if first { true_distance } else { w.true_distance.min(true_distance) };
     }

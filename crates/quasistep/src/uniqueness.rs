@@ -33,7 +33,7 @@ impl System {
             Motion::Unique => MotionUniqueness::Unique,
             Motion::Unknown => MotionUniqueness::Unknown,
             Motion::Free { direction } => {
-                let (bodies, direction) = blame::movers(self, &direction);
+                let (bodies, direction) = blame::movers(self, &work.load.reduction, &direction);
                 MotionUniqueness::Free { bodies, direction }
             }
         };

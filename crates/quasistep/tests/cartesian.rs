@@ -250,6 +250,7 @@ impl Arm {
             friction_exceptions: Vec::new(),
             excluded: Vec::new(),
             springs: springs(parent),
+            constraints: Vec::new(),
         })
         .unwrap()
     }

@@ -597,3 +597,35 @@ fn impacts_of_a_tumbling_box_gain_no_energy() {
     }
     assert!(bounces > 20, "{bounces}");
 }
+
+/// Rotors: a slide of mass `m` with armature `a` is pushed as one of `m + a`, wherever inertia counts, and one that follows it
+/// `r` times as fast adds `r² (m + a)` of its own.
+#[test]
+fn armature_is_inertia_of_the_joint() {
+    let (m, a, force, h) = (0.5, 0.3, 2.0, 0.01);
+    let mut world = World::new();
+    let leader = world.body("leader", WORLD, slide(Vec3::X), m, Role::Passive);
+    let follower = world.body("follower", WORLD, slide(Vec3::X), m, Role::Passive);
+    world.rotor(leader, a);
+    world.rotor(follower, a);
+    let mut def = world.def();
+    let alone = System::new(def.clone()).unwrap();
+    def.model = common::mimic_of(&def.model, follower, leader, -3.0, 0.0);
+    let geared = System::new(def).unwrap();
+    let dynamic = Formulation::Dynamic { cone: Cone::Round };
+    for params in [
+        StepParams { time_step: h, inertia: Inertia::Mass, ..StepParams::default() },
+        StepParams { time_step: h, formulation: dynamic, ..StepParams::default() },
+    ] {
+        for (system, n, mass) in [(&alone, 2, m + a), (&geared, 1, (m + a) * 10.0)] {
+            let mut state = State::at_rest(0.0, vec![0.0; n]);
+            let mut tau = vec![0.0; n];
+            tau[0] = force;
+            let input = StepInput { tau, ..StepInput::default() };
+            let mut work = system.create_workspace();
+            let report = system.step_with(&mut state, &input, &params, &mut work).unwrap();
+            assert!((report.v[0] - h * force / mass).abs() < 1e-14, "{:?} {mass}", report.v);
+        }
+    }
+    assert_eq!(geared.model().armature(), [a * 10.0]);
+}

@@ -76,6 +76,7 @@ fn arm(joints: &[(Vec3, Vec3, f64)], tip: Vec3, size: f64, obstacles: &[(Vec3, f
         friction_exceptions: Vec::new(),
         excluded: Vec::new(),
         springs: Vec::new(),
+        constraints: Vec::new(),
     })
     .unwrap();
     let hand = Frame { body: parent, X_BF: Pose::from_translation(tip * size) };

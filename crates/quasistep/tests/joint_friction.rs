@@ -138,13 +138,14 @@ fn a_follower_resists_its_leader() {
     let resistance = |damping: f64, friction: f64| JointResistance {
         damping: vec![damping],
         friction: vec![friction],
+        armature: vec![0.5 * damping.abs()],
     };
     builder.set_resistance(leader, resistance(1.0, 0.25)).unwrap();
     builder.set_resistance(follower, resistance(0.5, 2.0)).unwrap();
     for bad in [resistance(-1.0, 0.0), resistance(0.0, f64::NAN), resistance(f64::INFINITY, 0.0)] {
         builder.set_resistance(leader, bad).unwrap_err();
     }
-    let wrong = JointResistance { damping: vec![1.0; 2], friction: Vec::new() };
+    let wrong = JointResistance { damping: vec![1.0; 2], ..JointResistance::default() };
     let why = builder.set_resistance(leader, wrong).unwrap_err().to_string();
     assert!(why.contains("joint `leader`: its damping is [1.0, 1.0]"), "{why}");
     let model = builder.build().unwrap();

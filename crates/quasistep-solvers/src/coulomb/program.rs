@@ -215,6 +215,11 @@ impl FrictionProgram {
         }
     }
 
+    /// Jacobian and offset of a contact, to write.
+    pub fn contact_mut(&mut self, contact: usize) -> ConeMut<'_> {
+        self.cones.cone_mut(contact)
+    }
+
     /// The vertices of a polytope, in the units of its rows; 0 only if nothing but it is one.
     fn push_vertices(&mut self, tangents: usize, units_at: usize) {
         let at = self.vertices.len();

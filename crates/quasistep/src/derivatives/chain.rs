@@ -1,5 +1,6 @@
 //! Forward: a change of the inputs → a change of the outputs.
 
+use super::constraint::{self, Moves};
 use super::{Constants, DerivativeError, Derivatives, InputChange, OutputChange};
 use crate::cartesian::Six;
 use crate::formulation::edges::WAYS;
@@ -80,8 +81,8 @@ impl Derivatives {
         }
         let (model, h, dh) = (&system.model, self.time_step, change.time_step);
         let (n_v, n_bodies) = (model.n_v(), model.n_bodies());
-        let Self { scratch: s, work, .. } = self;
-        let kin = &work.scan.kin;
+        let Self { scratch: s, work, constraints, .. } = self;
+        let (kin, reduction) = (&work.scan.kin, &work.load.reduction);
         let v = &work.report.v;
         or_zero(&change.q, n_v, &mut s.a);
         for twists in [&mut s.moves, &mut s.dV, &mut s.dV2] {
@@ -120,6 +121,13 @@ impl Derivatives {
         model.twist_changes(kin, &s.a, &s.moves, v, &mut s.dV);
         model.twists(kin, &s.known, &mut s.dV2);
         s.dV.iter_mut().zip(&s.dV2).for_each(|(d, k)| *d += *k);
+        reset(&mut s.ties, n_v, 0.0);
+        if !constraints.is_empty() {
+            let (V, dV) = (&self.V, &s.dV);
+            let m = Moves { dq: &s.a, moves: &s.moves, V, dV, known: &s.known };
+            constraint::rate_changes(constraints, &m, Some((h, dh)), &mut s.rates);
+            reduction.add_rates(&s.rates, &mut s.ties);
+        }
 
         // contacts
         reset(&mut s.dF, n_bodies, SpatialForce::ZERO);
@@ -170,6 +178,19 @@ impl Derivatives {
         }
         for limit in &self.limits {
             s.rows[limit.row] = limit.sign * limit.per_gap * s.a[limit.dof] + limit.per_h * dh;
+        }
+        constraint::add_force_changes(constraints, &s.moves, &mut s.dF);
+        if !reduction.is_empty() {
+            let whole = &work.problem.whole;
+            constraint::add_rows(whole, reduction, &s.ties, &mut s.rows);
+            if impulses {
+                let (V, dV) = (&self.W, &s.dV2);
+                let m = Moves { dq: &s.a, moves: &s.moves, V, dV, known: &s.known };
+                constraint::rate_changes(constraints, &m, None, &mut s.rates);
+                reset(&mut s.forces, n_v, 0.0);
+                reduction.add_rates(&s.rates, &mut s.forces);
+                constraint::add_rows(whole, reduction, &s.forces, &mut s.turn);
+            }
         }
 
         // gravity and wrenches
@@ -254,6 +275,14 @@ impl Derivatives {
                     + h * spring.stiffness * stretch
             };
         }
+        if !self.constraints.is_empty() {
+            // what follows by constraints moves as told, and hands its forces to the rest
+            let mut d = std::mem::take(&mut self.scratch.d);
+            self.add_cost(system, -1.0, &self.scratch.ties, &mut d);
+            self.work.load.reduction.gather(&mut d);
+            self.scratch.d = d;
+        }
+        let Self { scratch: s, work, .. } = self;
         reset(&mut s.forces, self.x.len(), 0.0);
         for (variable, d) in system.variable_of_dof.iter().zip(&s.d) {
             if let Some(variable) = variable {
@@ -293,6 +322,9 @@ impl Derivatives {
                 variable.map_or(*known, |variable| s.dx[variable as usize])
             }),
         );
+        let reduction = &work.load.reduction;
+        reduction.follow(&mut out.v);
+        reduction.followers.iter().for_each(|f| out.v[f.dof] += s.ties[f.dof]);
         reset(&mut s.d, n_v, 0.0);
         for ((hdv, dv), v) in s.d.iter_mut().zip(&out.v).zip(v) {
             *hdv = h * dv + v * dh;
@@ -342,6 +374,7 @@ impl Derivatives {
                 *w = s.dx[*variable as usize];
             }
         }
+        self.work.load.reduction.follow(&mut self.w);
         reset(&mut self.W, system.model.n_bodies(), Twist::ZERO);
         system.model.twists(&self.work.scan.kin, &self.w, &mut self.W);
         self.has_w = true;

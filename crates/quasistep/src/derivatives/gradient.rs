@@ -100,6 +100,10 @@ impl Derivatives {
         if !weights.v.is_empty() {
             s.d.iter_mut().zip(&weights.v).for_each(|(d, w)| *d += w);
         }
+        reset(&mut s.ties, n_v, 0.0);
+        let reduction = &work.load.reduction;
+        reduction.followers.iter().for_each(|f| s.ties[f.dof] = s.d[f.dof]);
+        reduction.gather(&mut s.d);
         reset(&mut s.dx, self.x.len(), 0.0);
         for (dof, variable) in system.variable_of_dof.iter().enumerate() {
             match variable {
@@ -134,6 +138,7 @@ impl Derivatives {
         for (d, variable) in s.d.iter_mut().zip(&system.variable_of_dof) {
             *d = variable.map_or(0.0, |variable| s.forces[variable as usize]);
         }
+        reduction.follow(&mut s.d);
 
         let pressing = s.forces.iter().skip(system.block_of_variable.len());
         for (by, &dof) in pressing.zip(&system.rubbing) {
@@ -241,6 +246,8 @@ impl Derivatives {
             out.time_step += gradient.time_step;
         }
 
+        self.constraint_gradient(system, out);
+        let Self { scratch: s, work, .. } = self;
         // contacts; `dV`, `dV2` would be twists: their weights are forces
         reset(&mut s.areas, work.contacts.areas.len(), [0.0; 3]);
         let mut to_W: Vec<SpatialForce> = Vec::new();
@@ -286,6 +293,11 @@ impl Derivatives {
                 contact.push_gradient(&work.problem.pushes[r], &by_push, dmu);
             }
         }
+        if impulses {
+            self.constraint_turn_gradient(&mut to_W);
+        }
+        let Self { scratch: s, work, .. } = self;
+        let (kin, v) = (&work.scan.kin, &work.report.v);
         if impulses {
             model.gradient_of_twist_changes(kin, &self.w, &mut to_W, &mut s.a, &mut s.dF);
         }

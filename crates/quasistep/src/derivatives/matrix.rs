@@ -64,7 +64,7 @@ impl Derivatives {
                 return Err(DerivativeError::Length { what, got, want });
             }
         }
-        if self.pressure.is_some() {
+        if self.pressure.is_some() || !self.constraints.is_empty() {
             return self.jacobian_by_columns(system, by_q, by_q_cmd);
         }
         by_q.fill(0.0);

@@ -14,6 +14,7 @@
 //! Equations are in `docs/derivatives.md`.
 
 mod chain;
+mod constraint;
 mod contact;
 mod gradient;
 mod matrix;
@@ -29,6 +30,7 @@ use crate::params::Rotations;
 use crate::report::StepReport;
 use crate::system::System;
 use crate::workspace::Workspace;
+use constraint::ConstraintAt;
 use contact::{ContactAt, FrameChange};
 use quasistep_geometry::ContactMotion;
 use quasistep_model::{SpatialForce, Twist};
@@ -185,6 +187,7 @@ pub struct Derivatives {
     x: Vec<f64>,
     z: Vec<f64>,
     contacts: Vec<ContactAt>,
+    constraints: Vec<ConstraintAt>,
     motions: Vec<ContactMotion>,
     /// Joint limits with rows: index of the row, dof, sign, `∂offset/∂gap`, `∂offset/∂h`.
     limits: Vec<LimitAt>,
@@ -273,6 +276,10 @@ struct Scratch {
     c: Vec<f64>,
     d: Vec<f64>,
     known: Vec<f64>,
+    /// Changes of the rates of what follows by constraints where the rest is still, or weights on them, over dofs.
+    ties: Vec<f64>,
+    /// Over rows of constraints.
+    rates: Vec<f64>,
     push: Vec<[f64; WAYS]>,
     /// Changes of, or weights on, the centre and the logarithm of the spin radius of each area.
     areas: Vec<[f64; 3]>,
@@ -328,6 +335,7 @@ impl System {
             x: Vec::new(),
             z: Vec::new(),
             contacts: Vec::new(),
+            constraints: Vec::new(),
             motions: Vec::new(),
             limits: Vec::new(),
             springs: Vec::new(),

@@ -226,9 +226,12 @@ impl Derivatives {
             self.forces[bodies[1]] += on_b;
             self.contacts.push(contact);
         }
+        self.collect_constraints(system, params.max_recovery_speed);
         self.gathered.clone_from(&self.forces);
         model.gather(&mut self.gathered);
 
+        let work = &self.work;
+        let v = &work.report.v;
         self.limits.clear();
         for (row, key) in work.problem.keys.iter().enumerate() {
             let (index, sign) = match key {
@@ -254,6 +257,7 @@ impl Derivatives {
                 v.iter().enumerate().map(|(dof, v)| if system.is_passive(dof) { *v } else { 0.0 }),
             );
             self.V_passive.resize(n_bodies, Twist::ZERO);
+            let kin = &work.scan.kin;
             model.twists(kin, &self.v_passive, &mut self.V_passive);
             self.momenta.resize(n_bodies, SpatialForce::ZERO);
             model.momenta(kin, &self.V_passive, &mut self.momenta);

@@ -24,7 +24,7 @@ pub(super) struct Trees {
 impl Trees {
     pub fn new(system: &System) -> Self {
         let model = &system.model;
-        let roots = trees(model);
+        let roots = trees(model, &system.constraints);
         let mut names = roots.clone();
         names.sort_unstable();
         names.dedup();

@@ -50,7 +50,7 @@ impl ConvexWork {
         posed: &Posed<'_>,
         rows: Option<&[WarmRow]>,
     ) -> Result<(), StepError> {
-        let Posed { system, contacts, params, .. } = *posed;
+        let Posed { system, contacts, load, params, .. } = *posed;
         let Self { solver, settings, solution, warm_z, warm_s } = self;
         let start = rows.map(|rows| {
             problem.start_from(rows, warm_z, warm_s);
@@ -61,7 +61,7 @@ impl ConvexWork {
         solver.solve(&problem.program.convex, start, settings, solution);
         match solution.status {
             Status::Solved => Ok(()),
-            Status::Unbounded => Err(blame::unsupported(system, &solution.ray)),
+            Status::Unbounded => Err(blame::unsupported(system, &load.reduction, &solution.ray)),
             Status::Infeasible => {
                 let keys = &problem.keys;
                 Err(blame::infeasible(system, contacts, keys, &solution.certificate, false))

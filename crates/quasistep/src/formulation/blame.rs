@@ -1,13 +1,14 @@
 //! Names for the proofs of the solvers: which bodies, pairs and joints have no next state, and why.
 
+use crate::constraint::Reduction;
 use crate::contact::ContactRows;
 use crate::error::{PairDepth, StepError};
 use crate::row::RowKey;
 use crate::system::System;
 
 /// Names what the ray of an unbounded problem moves.
-pub(crate) fn unsupported(system: &System, ray: &[f64]) -> StepError {
-    let (bodies, direction) = movers(system, ray);
+pub(crate) fn unsupported(system: &System, reduction: &Reduction, ray: &[f64]) -> StepError {
+    let (bodies, direction) = movers(system, reduction, ray);
     StepError::Unsupported { bodies: names_of(system, &bodies), direction }
 }
 
@@ -17,13 +18,20 @@ pub(crate) fn names_of(system: &System, bodies: &[usize]) -> Vec<String> {
 }
 
 /// The bodies that a direction of the variables moves, and its dofs by name with their shares.
-pub(crate) fn movers(system: &System, ray: &[f64]) -> (Vec<usize>, Vec<(String, f64)>) {
+pub(crate) fn movers(
+    system: &System,
+    reduction: &Reduction,
+    ray: &[f64],
+) -> (Vec<usize>, Vec<(String, f64)>) {
     let names = system.dof_names();
-    let largest = ray.iter().fold(0.0_f64, |m, d| m.max(d.abs()));
+    let of_dof = |variable: &Option<u32>| variable.map_or(0.0, |v| ray[v as usize]);
+    let mut rates: Vec<f64> = system.variable_of_dof.iter().map(of_dof).collect();
+    reduction.follow(&mut rates);
+    let largest = rates.iter().fold(0.0_f64, |m, d| m.max(d.abs()));
     let mut bodies: Vec<usize> = Vec::new();
     let mut direction = Vec::new();
-    for (dof, variable) in system.variable_of_dof.iter().enumerate() {
-        let Some(share) = variable.map(|v| ray[v as usize] / largest) else { continue };
+    for (dof, rate) in rates.iter().enumerate() {
+        let share = rate / largest;
         // a tenth: enough to tell the mover from what it drags along
         if share.abs() >= 0.1 {
             direction.push((names[dof].clone(), share));

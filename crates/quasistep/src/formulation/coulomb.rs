@@ -15,14 +15,12 @@
 //! A step may have no solution: then the proof is given names. Which one of many is found is left open;
 //! [`System::uniqueness`](crate::System::uniqueness) answers whether there are.
 
-use crate::contact::ContactRows;
 use crate::error::StepError;
 use crate::formulation::blame;
 use crate::formulation::problem::{Posed, Problem};
 use crate::formulation::recover::Answer;
 use crate::report::{StepMethod, StepReport};
 use crate::state::WarmRow;
-use crate::system::System;
 use quasistep_solvers::{
     CoulombSettings, CoulombSolution, CoulombSolver, CoulombWarm, Outcome, Refutation,
 };
@@ -45,7 +43,6 @@ impl CoulombWork {
         posed: &Posed<'_>,
         rows: Option<&[WarmRow]>,
     ) -> Result<(), StepError> {
-        let Posed { system, contacts, .. } = *posed;
         let Self { solver, settings, solution, lambda, u } = self;
         let start = rows.map(|rows| {
             problem.start_from(rows, lambda, u);
@@ -54,7 +51,7 @@ impl CoulombWork {
         solver.solve(&problem.program.friction, start, settings, solution);
         match solution.outcome {
             Outcome::Solved => Ok(()),
-            Outcome::Unsolvable => Err(refused(system, contacts, problem, solution)),
+            Outcome::Unsolvable => Err(refused(posed, problem, solution)),
             Outcome::Undecided => {
                 Err(StepError::Undecided { convex: solution.convex, pivots: solution.pivots })
             }
@@ -77,12 +74,8 @@ impl CoulombWork {
 }
 
 /// The proof that there is no next state, with names.
-fn refused(
-    system: &System,
-    contacts: &ContactRows,
-    problem: &Problem,
-    solution: &CoulombSolution,
-) -> StepError {
+fn refused(posed: &Posed<'_>, problem: &Problem, solution: &CoulombSolution) -> StepError {
+    let Posed { system, contacts, load, .. } = *posed;
     // one weight per multiplier: those of a contact stand at its normal
     let program = &problem.program.friction;
     let spread = |weight: &dyn Fn(usize) -> f64| {
@@ -93,7 +86,9 @@ fn refused(
         weights
     };
     match &solution.refutation {
-        Some(Refutation::Unsupported { direction }) => blame::unsupported(system, direction),
+        Some(Refutation::Unsupported { direction }) => {
+            blame::unsupported(system, &load.reduction, direction)
+        }
         Some(Refutation::Crushed { weights }) => {
             let weights = spread(&|contact| weights[contact]);
             blame::infeasible(system, contacts, &problem.keys, &weights, true)

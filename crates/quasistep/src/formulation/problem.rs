@@ -112,14 +112,14 @@ impl Program {
         }
     }
 
-    fn P(&mut self, block: usize, row: usize) -> &mut [f64] {
+    pub fn P(&mut self, block: usize, row: usize) -> &mut [f64] {
         match self.law {
             Law::Convex => self.convex.P(block, row),
             Law::Exact => self.friction.P(block, row),
         }
     }
 
-    fn c(&mut self, block: usize) -> &mut [f64] {
+    pub fn c(&mut self, block: usize) -> &mut [f64] {
         match self.law {
             Law::Convex => self.convex.c(block),
             Law::Exact => self.friction.c(block),
@@ -151,6 +151,36 @@ impl Program {
         self.friction.push_contact(friction, blocks)
     }
 
+    /// Number of contacts and other rows with a cone.
+    pub fn n_cones(&self) -> usize {
+        self.relaxation().n_cones()
+    }
+
+    /// Number of blocks that one of them acts on.
+    pub fn n_sides(&self, cone: usize) -> usize {
+        self.relaxation().blocks_of(cone).count()
+    }
+
+    /// One of these blocks.
+    pub fn block_of(&self, cone: usize, side: usize) -> usize {
+        self.relaxation().blocks_of(cone).nth(side).expect("it has as many sides")
+    }
+
+    fn relaxation(&self) -> &ConeProgram {
+        match self.law {
+            Law::Convex => &self.convex,
+            Law::Exact => self.friction.relaxation(),
+        }
+    }
+
+    /// Jacobian and offset of one of them, to change.
+    pub fn cone_mut(&mut self, cone: usize) -> ConeMut<'_> {
+        match self.law {
+            Law::Convex => self.convex.cone_mut(cone),
+            Law::Exact => self.friction.contact_mut(cone),
+        }
+    }
+
     /// Multipliers of a contact.
     pub fn rows_of(&self, contact: usize) -> Range<usize> {
         match self.law {
@@ -164,6 +194,8 @@ impl Program {
 #[derive(Debug, Default)]
 pub(crate) struct Problem {
     pub program: Program,
+    /// The convex program before what follows by constraints was put in terms of the rest; as it may be without any.
+    pub whole: ConeProgram,
     /// One per multiplier, ascending: contacts are sorted, limits follow.
     pub keys: Vec<RowKey>,
     /// What a unit of each multiplier pushes with along `n`, `t1`, `t2` and turns with about `n`,
@@ -234,6 +266,10 @@ impl Problem {
         }
         self.push_limits(system, q, params);
         self.push_joint_friction(system, params.time_step);
+        if !load.reduction.is_empty() {
+            self.whole.clone_from(&self.program.convex);
+            load.reduction.reduce(&mut self.program);
+        }
     }
 
     fn assemble_cost(

@@ -60,6 +60,7 @@ impl<'a> Answer<'a> {
                 None => *known,
             },
         ));
+        load.reduction.complete(&mut report.v);
         let largest = self.z.iter().fold(0.0_f64, |m, z| m.max(*z));
         let least = LOADED.max(accuracy) * largest;
         report.contacts.clear();

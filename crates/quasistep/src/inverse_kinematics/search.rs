@@ -119,6 +119,18 @@ impl<'a> Search<'a> {
             let name = &model.body(frame.body).name;
             return Err(argument("frame", format!("no driven joint that may move moves `{name}`")));
         }
+        // joints inboard of a loop carry it along; those in it would tear it
+        for held in &system.constraints {
+            let own = held.dofs(model, &kin);
+            let moves = |body: &&usize| model.body(**body).v.clone().any(|dof| own.contains(&dof));
+            if let Some(body) = joints.iter().find(moves) {
+                let (joint, name) = (&model.body(*body).joint_name, &held.given.name);
+                let why = format!(
+                    "`{joint}` is part of the closed loop or coupling `{name}`, which inverse kinematics does not know; leave it out of the joints that may move"
+                );
+                return Err(argument("joints", why));
+            }
+        }
         let mut variable = vec![None; model.n_v()];
         let mut dofs = Vec::new();
         for &body in &joints {

@@ -1,11 +1,13 @@
 //! Small worlds built in code.
 #![allow(dead_code)] // each test file uses its part
-#![allow(missing_docs)]
+#![allow(missing_docs, non_snake_case)]
 
 use quasistep::{Actuator, Geom, PairFriction, Role, Surface, System, SystemDef};
 use quasistep_geometry::Shape;
 use quasistep_math::{Mat3, Pose, Vec3};
-use quasistep_model::{BodyDef, BodyInertia, JointKind, JointResistance, ModelBuilder, WORLD};
+use quasistep_model::{
+    BodyDef, BodyInertia, JointKind, JointResistance, Mimic, Model, ModelBuilder, WORLD,
+};
 
 /// Bodies, shapes and roles, added one at a time.
 pub struct World {
@@ -60,13 +62,28 @@ impl World {
         role: Role,
         limits: Option<[f64; 2]>,
     ) -> usize {
+        self.placed_body(name, parent, Pose::IDENTITY, joint, inertia, role, limits)
+    }
+
+    /// A body whose joint is at `X_PF` in its parent.
+    #[allow(clippy::too_many_arguments)] // a body's definition
+    pub fn placed_body(
+        &mut self,
+        name: &str,
+        parent: usize,
+        X_PF: Pose,
+        joint: JointKind,
+        inertia: BodyInertia,
+        role: Role,
+        limits: Option<[f64; 2]>,
+    ) -> usize {
         self.roles.push(role);
         self.builder
             .add_body(BodyDef {
                 name: format!("{name}/body"),
                 joint_name: name.into(),
                 parent,
-                X_PF: Pose::IDENTITY,
+                X_PF,
                 joint,
                 inertia,
                 limits,
@@ -79,7 +96,14 @@ impl World {
     /// Damping and dry friction of a joint, the same for each of its dofs.
     pub fn resist(&mut self, body: usize, damping: f64, friction: f64, n_v: usize) {
         let (damping, friction) = (vec![damping; n_v], vec![friction; n_v]);
-        self.builder.set_resistance(body, JointResistance { damping, friction }).unwrap();
+        let resistance = JointResistance { damping, friction, ..JointResistance::default() };
+        self.builder.set_resistance(body, resistance).unwrap();
+    }
+
+    /// Inertia of what turns with a joint of one dof.
+    pub fn rotor(&mut self, body: usize, armature: f64) {
+        let resistance = JointResistance { armature: vec![armature], ..JointResistance::default() };
+        self.builder.set_resistance(body, resistance).unwrap();
     }
 
     pub fn shape(&mut self, body: usize, shape: Shape, p: [f64; 3], mu: f64) -> usize {
@@ -95,6 +119,16 @@ impl World {
             surface,
         });
         self.geoms.len() - 1
+    }
+
+    /// A box on three feet, so that statics alone says what each of them carries; its origin is `half` above the floor.
+    pub fn stool(&mut self, body: usize, half: f64, mu: f64) {
+        let foot = 0.2 * half;
+        for (x, y) in [(half, 0.0), (-half, half), (-half, -half)] {
+            self.shape(body, ball(foot), [x, y, foot - half], mu);
+        }
+        let upper = Shape::Box { half: [half, half, 0.6 * half] };
+        self.shape(body, upper, [0.0, 0.0, 0.4 * half], mu);
     }
 
     pub fn floor(&mut self, mu: f64) -> usize {
@@ -119,6 +153,7 @@ impl World {
             friction_exceptions: Vec::new(),
             excluded: self.excluded,
             springs: Vec::new(),
+            constraints: Vec::new(),
         }
     }
 }
@@ -142,4 +177,33 @@ pub fn actuator(stiffness: f64, damping: f64, effort_limit: f64) -> Role {
 
 pub fn ball(radius: f64) -> Shape {
     Shape::Sphere { radius }
+}
+
+/// The same model with a joint that follows another one, `q = multiplier · q_leader + offset`.
+pub fn mimic_of(
+    model: &Model,
+    follower: usize,
+    leader: usize,
+    multiplier: f64,
+    offset: f64,
+) -> Model {
+    let mut builder = ModelBuilder::new();
+    for (index, body) in model.bodies().iter().enumerate().skip(1) {
+        let mimic = (index == follower).then_some(Mimic { body: leader, multiplier, offset });
+        builder
+            .add_body(BodyDef {
+                name: body.name.clone(),
+                joint_name: body.joint_name.clone(),
+                parent: body.parent,
+                X_PF: body.X_PF,
+                joint: body.joint,
+                inertia: body.inertia.clone(),
+                limits: body.limits,
+                mimic,
+                gravity: body.gravity,
+            })
+            .unwrap();
+        builder.set_resistance(index, body.resistance.clone()).unwrap();
+    }
+    builder.build().unwrap()
 }

@@ -1,0 +1,165 @@
+//! `constraints`: closed loops and couplings, and a start that fits them.
+
+use crate::document::{At, Map};
+use crate::names::{body_index, check_name};
+use crate::shapes::pose;
+use quasistep::{Constraint, ConstraintKind, System};
+use quasistep_formats::{SceneError, list, unknown};
+use quasistep_math::{Pose, Vec3};
+use quasistep_model::{Frame, Kinematics, Model, WORLD};
+
+const KINDS: [&str; 3] = ["connect", "weld", "coupling"];
+const KEYS: [&str; 7] = ["name", "connect", "weld", "coupling", "at", "frames", "offset"];
+/// Joints that a sentence about the start names.
+const NAMED: usize = 4;
+
+/// Reads `constraints:`. What does not say where it holds the second body holds it where it starts: `q`.
+pub(crate) fn read(
+    at: Option<&At<'_>>,
+    model: &Model,
+    q: &[f64],
+    all: &mut Vec<Constraint>,
+) -> Result<(), SceneError> {
+    let Some(at) = at else { return Ok(()) };
+    let mut kin = model.create_kinematics();
+    model.kinematics(q, &mut kin);
+    for item in at.list()? {
+        let map = item.map(&KEYS)?;
+        let given: Vec<&str> = map.keys().filter(|key| KINDS.contains(key)).collect();
+        let [kind] = given.as_slice() else {
+            return Err(item.error(format!("give one of {}", list(&KINDS))));
+        };
+        let subject = map.need(kind)?;
+        let unused: &[&str] = match *kind {
+            "coupling" => &["at", "frames"],
+            _ => &["offset"],
+        };
+        if let Some(key) = unused.iter().find_map(|key| map.get(key)) {
+            return Err(key.error(format!("it has no meaning for a {kind}; leave it out")));
+        }
+        let (kind, own) = match *kind {
+            "coupling" => coupling(subject, &map, model)?,
+            word => frames(subject, &map, word == "weld", model, &kin)?,
+        };
+        let name = match map.get("name") {
+            None => own,
+            Some(at) => {
+                check_name("constraint", at.text()?, at)?;
+                at.text()?.to_owned()
+            }
+        };
+        if all.iter().any(|other| other.name == name) {
+            return Err(item
+                .error(format!("a second constraint is called `{name}`; give it another `name`")));
+        }
+        all.push(Constraint { name, kind });
+    }
+    Ok(())
+}
+
+/// Two frames that stay together, and a name for it.
+fn frames(
+    pair: &At<'_>,
+    map: &Map<'_>,
+    weld: bool,
+    model: &Model,
+    kin: &Kinematics,
+) -> Result<(ConstraintKind, String), SceneError> {
+    let items = pair.list()?;
+    let [a_at, b_at] = items.as_slice() else {
+        return Err(pair.error(format!("{} bodies were seen; give two", items.len())));
+    };
+    let body = |at: &At<'_>| match at.text() {
+        Ok("world") => Ok(WORLD),
+        _ => body_index(at, model),
+    };
+    let (a, b) = (body(a_at)?, body(b_at)?);
+    if let (Some(_), Some(frames)) = (map.get("at"), map.get("frames")) {
+        return Err(frames.error("`at` and `frames` were seen; give one of them"));
+    }
+    let frame = |at: &At<'_>| -> Result<Pose, SceneError> {
+        if at.is_list() {
+            Ok(Pose::from_translation(Vec3::from(at.array::<3>("m")?)))
+        } else {
+            pose(at)
+        }
+    };
+    let [X_A, X_B] = match map.get("frames") {
+        Some(frames) => {
+            let own = frames.list()?;
+            let [of_a, of_b] = own.as_slice() else {
+                return Err(frames.error(format!(
+                    "{} frames were seen; give one in each of the two bodies",
+                    own.len()
+                )));
+            };
+            [frame(of_a)?, frame(of_b)?]
+        }
+        None => {
+            let X_A = map.get("at").map(frame).transpose()?.unwrap_or_default();
+            [X_A, kin.X_WB[b].inverse() * kin.X_WB[a] * X_A]
+        }
+    };
+    let (a, b) = (Frame { body: a, X_BF: X_A }, Frame { body: b, X_BF: X_B });
+    let short = |frame: &Frame| {
+        let name = &model.body(frame.body).name;
+        match name.split_once('/') {
+            Some((model, link)) if model == link => link.to_owned(),
+            _ => name.clone(),
+        }
+    };
+    let name = format!("{}-{}", short(&a), short(&b));
+    let kind = if weld { ConstraintKind::Weld { a, b } } else { ConstraintKind::Connect { a, b } };
+    Ok((kind, name))
+}
+
+/// A sum of coordinates, and a name for it.
+fn coupling(
+    sum: &At<'_>,
+    map: &Map<'_>,
+    model: &Model,
+) -> Result<(ConstraintKind, String), SceneError> {
+    let mut terms = Vec::new();
+    let mut names = Vec::new();
+    for (joint, factor) in sum.entries()? {
+        let body = model.joint_by_name(joint).ok_or_else(|| {
+            let bodies = model.bodies().iter().filter(|body| body.joint.n_v() == 1);
+            let all: Vec<&str> = bodies.map(|body| body.joint_name.as_str()).collect();
+            factor.error(unknown("joint", joint, &all))
+        })?;
+        terms.push((body, factor.number("")?));
+        names.push(joint);
+    }
+    let offset = map.get("offset").map_or(Ok(0.0), |at| at.number("m or rad"))?;
+    Ok((ConstraintKind::Coupling { terms, offset }, names.join("+")))
+}
+
+/// Moves passive joints so that all constraints hold at `q`, and says what that took.
+pub(crate) fn close(system: &System, q: &mut [f64], notes: &mut Vec<String>) -> Result<(), String> {
+    if system.constraints().len() == 0 {
+        return Ok(());
+    }
+    if let Some(closing) = system.close(q).map_err(|open| open.to_string())? {
+        let moved: Vec<String> = closing
+            .moved
+            .iter()
+            .take(NAMED)
+            .map(|(dof, way)| format!("`{dof}` by {way:.4}"))
+            .collect();
+        let more = closing.moved.len().saturating_sub(NAMED);
+        let more = if more > 0 { format!(" and {more} more") } else { String::new() };
+        notes.push(format!(
+            "the start was off its constraints by {:.2e} (m or rad): {}{more} moved to close them",
+            closing.before,
+            moved.join(", ")
+        ));
+    }
+    for (constraint, rows) in system.dependent_rows(q).map_err(|e| e.to_string())? {
+        let name = &constraint.name;
+        notes.push(format!(
+            "constraint `{name}`: {rows} of its {} rows follow from joints and other constraints; they carry no force",
+            constraint.kind.n_rows()
+        ));
+    }
+    Ok(())
+}

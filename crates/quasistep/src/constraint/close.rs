@@ -1,0 +1,269 @@
+//! Where a configuration is off its constraints, the nearest one that is on them.
+
+use super::rows::MOST_ROWS;
+use super::{CLOSED, Constraint, Group, Held, Reduction};
+use crate::error::{StepError, quoted};
+use crate::params::StepParams;
+use crate::system::{Role, System};
+use quasistep_model::Kinematics;
+
+/// Newton's method doubles the digits of each step near an answer, and shortens its steps far from one.
+const MOST_STEPS: usize = 200;
+/// Errors that are left as they are, in m and rad: the next step recovers them.
+const SMALL: f64 = 1e-9;
+/// Errors that rounding leaves, in m and rad.
+const EXACT: f64 = 1e-14;
+/// Motion that is told, in m or rad.
+const TOLD: f64 = 1e-6;
+/// Least share of a step that is tried, a power of two.
+const LEAST_SHARE: f64 = 1.0 / 1024.0;
+/// Longest step of a dof, in m or rad: rows are those of where it begins.
+const LONGEST: f64 = 0.5;
+/// Damping of dependent rows, as a share of the largest entry of `G Gᵀ`.
+const DAMPING: f64 = 1e-12;
+
+/// What [`System::close`] did.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Closing {
+    /// Largest error before, in m or rad.
+    pub before: f64,
+    /// Largest error after.
+    pub after: f64,
+    /// Dofs that moved by more than 1e-6, by name, with how far, in m or rad; the farthest first.
+    pub moved: Vec<(String, f64)>,
+}
+
+/// Passive joints cannot bring constraints together.
+#[derive(Clone, Debug, PartialEq, thiserror::Error)]
+#[error(
+    "constraint{} {}: passive joints cannot close {} from this start; {off:.2e} (m or rad) is left",
+    if names.len() > 1 { "s" } else { "" },
+    quoted(names),
+    if names.len() > 1 { "them" } else { "it" }
+)]
+pub struct NotClosed {
+    /// Names of the constraints that stay open.
+    pub names: Vec<String>,
+    /// Largest error that is left, in m or rad.
+    pub off: f64,
+}
+
+impl System {
+    /// Moves passive joints to where all constraints hold, as little as may be (steps of least norm of Newton's method),
+    /// within their limits. `None` if they hold to 1e-9 already: `q` is left alone then.
+    ///
+    /// # Errors
+    ///
+    /// Constraints that stay open by more than 1e-5 m or rad; `q` is left alone.
+    ///
+    /// # Panics
+    ///
+    /// If `q` is shorter than the model's.
+    pub fn close(&self, q: &mut [f64]) -> Result<Option<Closing>, NotClosed> {
+        let mut kin = self.model.create_kinematics();
+        self.model.kinematics(q, &mut kin);
+        let all = |kin: &Kinematics, q: &[f64]| {
+            let sizes = (0..self.constraints.len()).map(|k| self.error_of(k, kin, q));
+            sizes.fold(0.0, f64::max)
+        };
+        let before = all(&kin, q);
+        if before <= SMALL {
+            return Ok(None);
+        }
+        let mut closed = q.to_vec();
+        for group in &self.constraint_groups {
+            self.close_group(group, &mut kin, &mut closed);
+        }
+        self.model.kinematics(&closed, &mut kin);
+        let after = all(&kin, &closed);
+        // written so that NaN is refused
+        if !(after <= CLOSED) {
+            let open = (0..self.constraints.len())
+                .filter(|k| !(self.error_of(*k, &kin, &closed) <= CLOSED));
+            let names = open.map(|k| self.constraints[k].given.name.clone()).collect();
+            return Err(NotClosed { names, off: after });
+        }
+        let mut way = vec![0.0; self.model.n_v()];
+        self.model.difference(q, &closed, &mut way);
+        let mut moved: Vec<(String, f64)> = self.dof_names().into_iter().zip(way).collect();
+        moved.retain(|(_, way)| way.abs() > TOLD);
+        moved.sort_by(|a, b| b.1.abs().total_cmp(&a.1.abs()));
+        q.copy_from_slice(&closed);
+        Ok(Some(Closing { before, after, moved }))
+    }
+
+    /// Constraints with rows that joints and other constraints imply at `q`, and how many: these carry no force.
+    ///
+    /// # Errors
+    ///
+    /// Constraints that contradict one another.
+    ///
+    /// # Panics
+    ///
+    /// If `q` is shorter than the model's.
+    pub fn dependent_rows(&self, q: &[f64]) -> Result<Vec<(&Constraint, usize)>, StepError> {
+        let mut kin = self.model.create_kinematics();
+        self.model.kinematics(q, &mut kin);
+        let mut reduction = Reduction::default();
+        let still = vec![0.0; self.model.n_v()];
+        reduction.update(self, (q, &kin, &kin), &still, &StepParams::default())?;
+        let of_one =
+            |held: &Held| reduction.dependent[held.rows.clone()].iter().filter(|d| **d).count();
+        let all = self.constraints.iter().map(|held| (&held.given, of_one(held)));
+        Ok(all.filter(|(_, rows)| *rows > 0).collect())
+    }
+
+    /// Larger of the errors of a constraint, in m and rad.
+    fn error_of(&self, k: usize, kin: &Kinematics, q: &[f64]) -> f64 {
+        let held = &self.constraints[k];
+        let [shift, turn] = held.size(&held.error(&self.model, kin, q));
+        // NaN wins
+        if shift >= turn || shift.is_nan() { shift } else { turn }
+    }
+
+    fn close_group(&self, group: &Group, kin: &mut Kinematics, q: &mut Vec<f64>) {
+        let model = &self.model;
+        let passive = |dof: &usize| self.roles[self.body_of_dof[*dof]] == Role::Passive;
+        let dofs: Vec<usize> = group.dofs.iter().copied().filter(passive).collect();
+        let mut errors = self.errors_of_group(group, kin, q);
+        let (mut G, mut way) = (Vec::new(), vec![0.0; model.n_v()]);
+        let (mut trial, mut limited) = (q.clone(), q.clone());
+        for _ in 0..MOST_STEPS {
+            let off = norm(&errors);
+            if !(off > EXACT) {
+                return;
+            }
+            model.kinematics(q, kin);
+            self.rows_of_group(group, kin, &dofs, &mut G);
+            let step = self.step_within_limits(&dofs, &G, &errors, q);
+            let longest = step.iter().fold(0.0_f64, |most, d| most.max(d.abs()));
+            let mut share = (LONGEST / longest).min(1.0);
+            let found = loop {
+                if share < LEAST_SHARE {
+                    break false;
+                }
+                for (dof, d) in dofs.iter().zip(&step) {
+                    way[*dof] = share * d;
+                }
+                model.integrate(q, &way, 1.0, &mut trial);
+                self.clamp(&trial, &dofs, &mut limited);
+                model.kinematics(&limited, kin);
+                let tried = self.errors_of_group(group, kin, &limited);
+                if norm(&tried) < off {
+                    errors = tried;
+                    break true;
+                }
+                share *= 0.5;
+            };
+            if !found {
+                return;
+            }
+            q.copy_from_slice(&limited);
+        }
+    }
+
+    /// Errors of all rows of a group.
+    fn errors_of_group(&self, group: &Group, kin: &Kinematics, q: &[f64]) -> Vec<f64> {
+        let of_one = |k: &usize| -> ([f64; MOST_ROWS], usize) {
+            let held = &self.constraints[*k];
+            (held.error(&self.model, kin, q), held.rows.len())
+        };
+        let all = group.constraints.iter().map(of_one);
+        all.flat_map(|(error, n)| error.into_iter().take(n)).collect()
+    }
+
+    /// `G` of a group over these dofs, row-major.
+    fn rows_of_group(&self, group: &Group, kin: &Kinematics, dofs: &[usize], G: &mut Vec<f64>) {
+        G.clear();
+        G.resize(group.rows.len() * dofs.len(), 0.0);
+        let mut first = 0;
+        for k in &group.constraints {
+            let held = &self.constraints[*k];
+            held.entries(&self.model, kin, |row, dof, entry| {
+                if let Ok(at) = dofs.binary_search(&dof) {
+                    G[(first + row) * dofs.len() + at] += entry;
+                }
+            });
+            first += held.rows.len();
+        }
+    }
+
+    /// The shortest step that meets the rows, of joints that are not at a limit that it would leave.
+    fn step_within_limits(&self, dofs: &[usize], G: &[f64], errors: &[f64], q: &[f64]) -> Vec<f64> {
+        let mut G = G.to_vec();
+        let mut step = least_norm(&G, dofs.len(), errors);
+        for _ in 0..dofs.len() {
+            let leaves = |(at, dof): (usize, &usize)| {
+                let limit = self.model.limits().iter().find(|limit| limit.dof as usize == *dof)?;
+                let q = q[limit.q_index as usize];
+                let leaves =
+                    q <= limit.lower && step[at] < 0.0 || q >= limit.upper && step[at] > 0.0;
+                leaves.then_some(at)
+            };
+            let held: Vec<usize> = dofs.iter().enumerate().filter_map(leaves).collect();
+            if held.is_empty() {
+                break;
+            }
+            for row in G.chunks_exact_mut(dofs.len()) {
+                held.iter().for_each(|at| row[*at] = 0.0);
+            }
+            step = least_norm(&G, dofs.len(), errors);
+        }
+        step
+    }
+
+    /// `q` with the coordinates of these dofs within their limits.
+    fn clamp(&self, q: &[f64], dofs: &[usize], out: &mut [f64]) {
+        out.copy_from_slice(q);
+        for limit in self.model.limits() {
+            if dofs.binary_search(&(limit.dof as usize)).is_ok() {
+                let q = &mut out[limit.q_index as usize];
+                *q = q.clamp(limit.lower, limit.upper);
+            }
+        }
+    }
+}
+
+fn norm(v: &[f64]) -> f64 {
+    v.iter().map(|x| x * x).sum::<f64>().sqrt()
+}
+
+/// The shortest `d` with `G d = −errors`, as near as rows that depend on one another allow.
+fn least_norm(G: &[f64], n: usize, errors: &[f64]) -> Vec<f64> {
+    let m = errors.len();
+    let row = |i: usize| &G[i * n..(i + 1) * n];
+    let dot = |a: &[f64], b: &[f64]| a.iter().zip(b).map(|(a, b)| a * b).sum::<f64>();
+    // lower triangle of G Gᵀ, then its Cholesky factor
+    let mut L = vec![0.0; m * m];
+    for i in 0..m {
+        for j in 0..=i {
+            L[i * m + j] = dot(row(i), row(j));
+        }
+    }
+    let largest = (0..m).fold(0.0_f64, |most, i| most.max(L[i * m + i]));
+    if largest == 0.0 {
+        return vec![0.0; n];
+    }
+    for i in 0..m {
+        L[i * m + i] += DAMPING * largest;
+        for j in 0..=i {
+            let (of_i, of_j) = (&L[i * m..i * m + j], &L[j * m..j * m + j]);
+            let left = L[i * m + j] - dot(of_i, of_j);
+            // rounding may eat the damping of a row that depends on others
+            L[i * m + j] = if i == j {
+                left.max(DAMPING * DAMPING * largest).sqrt()
+            } else {
+                left / L[j * m + j]
+            };
+        }
+    }
+    let mut y: Vec<f64> = errors.iter().map(|g| -g).collect();
+    for i in 0..m {
+        y[i] = (y[i] - dot(&L[i * m..i * m + i], &y[..i])) / L[i * m + i];
+    }
+    for i in (0..m).rev() {
+        let below: f64 = (i + 1..m).map(|k| L[k * m + i] * y[k]).sum();
+        y[i] = (y[i] - below) / L[i * m + i];
+    }
+    (0..n).map(|at| (0..m).map(|i| G[i * n + at] * y[i]).sum()).collect()
+}

@@ -1,0 +1,445 @@
+//! Constraints of one step: the dofs that follow from the others, and what that makes of a program.
+//!
+//! ```text
+//! v = v_0 + N v_I,      P ← Nᵀ P N,      c ← Nᵀ (c + P v_0),      J ← J N,      b ← b − J v_0
+//! ```
+//!
+//! A dof that follows keeps its place in the program, with a cost of its own and no force: its answer there is 0, and nobody
+//! asks for it. So blocks and their sizes are those of the system.
+
+use super::eliminate::Elimination;
+use super::rows::{MOST_ROWS, recovered};
+use super::{CLOSED, Group, saturates};
+use crate::error::StepError;
+use crate::formulation::problem::Program;
+use crate::load::Load;
+use crate::params::StepParams;
+use crate::report::{ConstraintReport, StepReport};
+use crate::scan::Scan;
+use crate::system::{Role, System};
+use quasistep_math::Vec3;
+use quasistep_model::Kinematics;
+
+/// Share of a row's largest entry that rounding may leave of a dependent one.
+const ROUNDING: f64 = 1e-9;
+
+/// Where bodies are off a constraint, rows that depend on one another where they are on it differ by the turns that this
+/// makes: errors over lever arms, times as many as meet in a linkage.
+const ERRORS: f64 = 10.0;
+
+/// Most of its entries that a row may lose to that.
+const MOST_LOST: f64 = 0.1;
+
+/// A sum of terms of opposite sign has no digit below this share of them.
+const CANCELLED: f64 = 1e-12;
+
+/// How much rather a free dof follows from others than one with a drive or friction of its own, whose cost then stays in one
+/// place.
+const DRIVEN: f64 = 0.05;
+
+/// Constraints of one step. Empty for a system without any.
+#[derive(Debug, Default)]
+pub(crate) struct Reduction {
+    elimination: Elimination,
+    /// Dofs that follow, ascending by block.
+    pub followers: Vec<Follower>,
+    /// What they follow from, follower by follower.
+    terms: Vec<Term>,
+    /// Entries of `G`, of known dofs too: row, dof, entry.
+    pub entries: Vec<(u32, u32, f64)>,
+    /// Rates that the rows ask for.
+    pub wanted: Vec<f64>,
+    /// Share of its error that each constraint recovers: of its shift and of its turn.
+    pub recovery: Vec<[f64; 2]>,
+    /// Where forces of frames act, in W.
+    pub places: Vec<Vec3>,
+    /// Errors at the start of the step.
+    pub errors: Vec<[f64; MOST_ROWS]>,
+    /// `T`: follower's dof, row and share. The rates of followers are `T r` for rates `r` of the rows.
+    shares: Vec<(u32, u32, f64)>,
+    /// Rows that are met because others are.
+    pub dependent: Vec<bool>,
+}
+
+/// A dof that follows from others.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Follower {
+    pub dof: usize,
+    /// Block of its variable, and its place there.
+    pub block: usize,
+    pub at: usize,
+    /// Its rate where those that it follows from rest, in m/s or rad/s.
+    base: f64,
+    first: usize,
+    last: usize,
+}
+
+/// A dof that another one follows from, its place in their block, and the factor.
+#[derive(Clone, Copy, Debug)]
+struct Term {
+    dof: usize,
+    at: usize,
+    factor: f64,
+}
+
+impl Reduction {
+    /// True if nothing follows from anything else.
+    pub fn is_empty(&self) -> bool {
+        self.followers.is_empty()
+    }
+
+    /// The constraints of a step that begins at `q`, whose kinematics are `start`, with the rows of `kin`.
+    ///
+    /// # Errors
+    ///
+    /// Rows that no motion satisfies, or that leave two limited drives one motion.
+    pub fn update(
+        &mut self,
+        system: &System,
+        (q, start, kin): (&[f64], &Kinematics, &Kinematics),
+        v_known: &[f64],
+        params: &StepParams,
+    ) -> Result<(), StepError> {
+        self.followers.clear();
+        self.terms.clear();
+        self.entries.clear();
+        self.wanted.clear();
+        self.recovery.clear();
+        self.errors.clear();
+        self.places.clear();
+        self.shares.clear();
+        self.dependent.clear();
+        if system.constraints.is_empty() {
+            return Ok(());
+        }
+        let (h, most) = (params.time_step, params.max_recovery_speed);
+        for held in &system.constraints {
+            let error = held.error(&system.model, start, q);
+            let recovery = held.size(&error).map(|size| recovered(size, h, most));
+            let share = |row: usize| recovery[usize::from(row >= 3)];
+            self.wanted.extend((0..held.rows.len()).map(|row| -share(row) * error[row] / h));
+            self.recovery.push(recovery);
+            self.errors.push(error);
+            self.places.push(held.place(&system.model, kin));
+            held.entries(&system.model, kin, |row, dof, entry| {
+                self.entries.push(((held.rows.start + row) as u32, dof as u32, entry));
+            });
+        }
+        self.dependent.resize(self.wanted.len(), false);
+        for group in &system.constraint_groups {
+            self.solve(system, group, v_known, h)?;
+        }
+        self.followers.sort_by_key(|follower| follower.block);
+        Ok(())
+    }
+
+    /// The followers of a group of constraints.
+    fn solve(
+        &mut self,
+        system: &System,
+        group: &Group,
+        v_known: &[f64],
+        h: f64,
+    ) -> Result<(), StepError> {
+        let rows = &group.rows;
+        let e = &mut self.elimination;
+        e.reset(rows.len(), group.dofs.len());
+        for (local, row) in rows.iter().enumerate() {
+            *e.r(local) = self.wanted[*row];
+        }
+        // known motion of each row in the step, and the longest lever arm, in m
+        let (mut known, mut lever) = (vec![0.0; rows.len()], 0.0_f64);
+        for &(row, dof, entry) in &self.entries {
+            let (row, dof) = (row as usize, dof as usize);
+            let Ok(local) = rows.binary_search(&row) else { continue };
+            if let Ok(column) = group.dofs.binary_search(&dof) {
+                *e.G(local, column) += entry;
+            } else {
+                *e.r(local) -= entry * v_known[dof];
+                known[local] += (entry * v_known[dof] * h).abs();
+            }
+            if system.is_shift(row) && system.is_turn(dof) {
+                lever = lever.max(entry.abs());
+            }
+        }
+        let mut turned = 0.0_f64;
+        for k in &group.constraints {
+            let [shift, turn] = system.constraints[*k].size(&self.errors[*k]);
+            if lever > 0.0 && system.constraints[*k].frames().is_some() {
+                turned = turned.max(shift / lever).max(turn);
+            }
+        }
+        let uncertain = (ROUNDING + ERRORS * turned).min(MOST_LOST);
+        let preference = |column: usize| {
+            let dof = group.dofs[column];
+            let body = system.body_of_dof[dof];
+            if saturates(&system.roles, &system.model, body, dof) {
+                0.0
+            } else if system.roles[body] != Role::Passive || system.model.friction()[dof] > 0.0 {
+                DRIVEN
+            } else {
+                1.0
+            }
+        };
+        e.solve(uncertain, preference).map_err(|local| system.over_driven(rows[local]))?;
+
+        for local in (0..rows.len()).filter(|local| !e.is_kept(*local)) {
+            self.dependent[rows[local]] = true;
+            // rows that agree where all is closed differ by squares of errors and of known motion
+            let unit = if lever > 0.0 && system.is_shift(rows[local]) { lever } else { 1.0 };
+            let known: f64 = e.T(local).iter().zip(&known).map(|(t, k)| (t * k).abs()).sum();
+            let square = ERRORS * unit * ((known / unit).powi(2) + turned * turned);
+            let off = h * e.Tr(local).abs();
+            // written so that NaN is refused
+            if !(off <= CLOSED.max(square)) {
+                let part = e.T(local).iter().zip(rows).filter(|(t, _)| t.abs() > 1e-3);
+                return Err(system.contradiction(part.map(|(_, row)| *row), off));
+            }
+        }
+        for &(row, column) in &e.pivots {
+            let place = |dof: usize| {
+                let variable = system.variable_of_dof[dof].map_or(0, |variable| variable as usize);
+                system.block_of_variable[variable]
+            };
+            let first = self.terms.len();
+            for (other, &dof) in group.dofs.iter().enumerate() {
+                let factor = -e.A(row, other);
+                if !e.is_solved(other) && factor != 0.0 {
+                    self.terms.push(Term { dof, at: place(dof).1 as usize, factor });
+                }
+            }
+            let dof = group.dofs[column];
+            let (block, at) = (place(dof).0 as usize, place(dof).1 as usize);
+            for (local, t) in e.T(row).iter().enumerate().filter(|(_, t)| **t != 0.0) {
+                self.shares.push((dof as u32, rows[local] as u32, *t));
+            }
+            let (base, last) = (e.Tr(row), self.terms.len());
+            self.followers.push(Follower { dof, block, at, base, first, last });
+        }
+        Ok(())
+    }
+
+    fn terms_of(&self, follower: &Follower) -> &[Term] {
+        &self.terms[follower.first..follower.last]
+    }
+
+    /// Followers with a variable in a block.
+    pub fn in_block(&self, block: usize) -> &[Follower] {
+        let first = self.followers.partition_point(|f| f.block < block);
+        let last = self.followers.partition_point(|f| f.block <= block);
+        &self.followers[first..last]
+    }
+
+    /// Writes the rates of followers to `v`, length `n_v`, which has those of all others.
+    pub fn complete(&self, v: &mut [f64]) {
+        for follower in &self.followers {
+            v[follower.dof] = follower.base + self.along(follower, v);
+        }
+    }
+
+    /// Writes what followers do in a direction of the others, in which nothing else is asked for.
+    pub fn follow(&self, v: &mut [f64]) {
+        for follower in &self.followers {
+            v[follower.dof] = self.along(follower, v);
+        }
+    }
+
+    fn along(&self, follower: &Follower, v: &[f64]) -> f64 {
+        self.terms_of(follower).iter().map(|term| term.factor * v[term.dof]).sum()
+    }
+
+    /// The transpose of [`follow`](Self::follow): forces on followers become forces on what they follow from.
+    pub fn gather(&self, forces: &mut [f64]) {
+        for follower in &self.followers {
+            let force = std::mem::take(&mut forces[follower.dof]);
+            for term in self.terms_of(follower) {
+                forces[term.dof] += term.factor * force;
+            }
+        }
+    }
+
+    /// Adds the rates of followers for `rates` of the rows to `v`.
+    pub fn add_rates(&self, rates: &[f64], v: &mut [f64]) {
+        for &(dof, row, t) in &self.shares {
+            v[dof as usize] += t * rates[row as usize];
+        }
+    }
+
+    /// The transpose: writes the row multipliers that balance `forces` on followers, length `n_v`; 0 for dependent rows.
+    pub fn multipliers(&self, forces: &[f64], out: &mut Vec<f64>) {
+        out.clear();
+        out.resize(self.wanted.len(), 0.0);
+        for &(dof, row, t) in &self.shares {
+            out[row as usize] += t * forces[dof as usize];
+        }
+    }
+
+    /// Adds `Gᵀ lambda` to `forces`, length `n_v`.
+    pub fn add_forces(&self, lambda: &[f64], forces: &mut [f64]) {
+        for &(row, dof, entry) in &self.entries {
+            forces[dof as usize] += entry * lambda[row as usize];
+        }
+    }
+
+    /// Columns of a contact over dofs that are free: those of followers are put in terms of the others.
+    pub fn put<const K: usize>(&self, columns: &mut Vec<(usize, [f64; K])>) {
+        for follower in &self.followers {
+            let Some(k) = columns.iter().position(|(dof, _)| *dof == follower.dof) else {
+                continue;
+            };
+            let (_, column) = columns.swap_remove(k);
+            for term in self.terms_of(follower) {
+                let at =
+                    columns.iter().position(|(dof, _)| *dof == term.dof).unwrap_or_else(|| {
+                        columns.push((term.dof, [0.0; K]));
+                        columns.len() - 1
+                    });
+                for (sum, part) in columns[at].1.iter_mut().zip(column) {
+                    let part = term.factor * part;
+                    *sum = kept(*sum + part, sum.abs() + part.abs());
+                }
+            }
+        }
+    }
+
+    /// Rate of a follower where what it follows from rests; 0 of other dofs.
+    pub fn base(&self, dof: usize) -> f64 {
+        self.followers.iter().find(|f| f.dof == dof).map_or(0.0, |f| f.base)
+    }
+
+    /// Puts followers in terms of the others in a program.
+    pub fn reduce(&self, program: &mut Program) {
+        let mut block = None;
+        for follower in &self.followers {
+            if block != Some(follower.block) {
+                block = Some(follower.block);
+                self.reduce_cost(program, follower.block);
+            }
+        }
+        for cone in 0..program.n_cones() {
+            for side in 0..program.n_sides(cone) {
+                let own = self.in_block(program.block_of(cone, side));
+                if own.is_empty() {
+                    continue;
+                }
+                let mut entry = program.cone_mut(cone);
+                for row in 0..entry.b().len() {
+                    let mut moved = 0.0;
+                    let J = entry.J(side, row);
+                    for follower in own {
+                        let by = std::mem::take(&mut J[follower.at]);
+                        if by == 0.0 {
+                            continue;
+                        }
+                        moved += by * follower.base;
+                        for term in self.terms_of(follower) {
+                            let (own, part) = (J[term.at], by * term.factor);
+                            J[term.at] = kept(own + part, own.abs() + part.abs());
+                        }
+                    }
+                    entry.b()[row] -= moved;
+                }
+            }
+        }
+    }
+
+    fn reduce_cost(&self, program: &mut Program, block: usize) {
+        let own = self.in_block(block);
+        let n = program.c(block).len();
+        // P v_0, then P N
+        for row in 0..n {
+            let P = program.P(block, row);
+            let mut moved = 0.0;
+            for follower in own {
+                let by = std::mem::take(&mut P[follower.at]);
+                moved += by * follower.base;
+                for term in self.terms_of(follower) {
+                    P[term.at] += by * term.factor;
+                }
+            }
+            program.c(block)[row] += moved;
+        }
+        // Nᵀ of both
+        for follower in own {
+            let row = program.P(block, follower.at).to_vec();
+            program.P(block, follower.at).fill(0.0);
+            let c = std::mem::take(&mut program.c(block)[follower.at]);
+            for term in self.terms_of(follower) {
+                program.c(block)[term.at] += term.factor * c;
+                let to = program.P(block, term.at);
+                to.iter_mut().zip(&row).for_each(|(to, P)| *to += term.factor * P);
+            }
+        }
+        // symmetric to the bit, and with a cost for what nobody asks for
+        let mut unit = 0.0_f64;
+        for i in 0..n {
+            for j in 0..i {
+                let entry = program.P(block, i)[j];
+                program.P(block, j)[i] = entry;
+            }
+            unit = unit.max(program.P(block, i)[i]);
+        }
+        let unit = if unit > 0.0 { unit } else { 1.0 };
+        for follower in own {
+            program.P(block, follower.at)[follower.at] = unit;
+        }
+    }
+}
+
+/// A sum, or 0 where nothing but rounding is left of its terms.
+fn kept(sum: f64, size: f64) -> f64 {
+    if sum.abs() <= CANCELLED * size { 0.0 } else { sum }
+}
+
+impl Reduction {
+    /// Largest distance of an independent row from what it asks for at rates `v` over a step of `h`, in m or rad.
+    pub fn residual(&self, v: &[f64], h: f64) -> f64 {
+        let mut rates: Vec<f64> = self.wanted.iter().map(|rate| -rate).collect();
+        for &(row, dof, entry) in &self.entries {
+            rates[row as usize] += entry * v[dof as usize];
+        }
+        let independent = rates.iter().zip(&self.dependent).filter(|(_, dependent)| !**dependent);
+        // written so that NaN wins
+        independent
+            .fold(0.0, |most, (r, _)| if (h * r).abs() <= most { most } else { (h * r).abs() })
+    }
+}
+
+impl System {
+    /// Forces of constraints: those that balance the dofs that follow, added to the `balance` of all; and how far they are off
+    /// at the end of the step.
+    pub(crate) fn report_constraints(
+        &self,
+        load: &Load,
+        end: &Scan,
+        balance: &mut [f64],
+        report: &mut StepReport,
+    ) {
+        report.constraints.clear();
+        if self.constraints.is_empty() {
+            return;
+        }
+        let reduction = &load.reduction;
+        let mut lambda = Vec::new();
+        reduction.multipliers(balance, &mut lambda);
+        lambda.iter_mut().for_each(|lambda| *lambda = -*lambda);
+        reduction.add_forces(&lambda, balance);
+        for (held, p_W) in self.constraints.iter().zip(&reduction.places) {
+            let own = &lambda[held.rows.clone()];
+            let vec = |at: usize| Vec3::new(own[at], own[at + 1], own[at + 2]);
+            let [error, angle] = held.size(&held.error(&self.model, &end.kin, end.q()));
+            let dependent = reduction.dependent[held.rows.clone()].iter();
+            let dependent = dependent.filter(|dependent| **dependent).count() as u32;
+            let frames = held.frames().is_some();
+            report.constraints.push(ConstraintReport {
+                p_W: *p_W,
+                force_W: if frames { vec(0) } else { Vec3::ZERO },
+                torque_W: if held.turns() { vec(3) } else { Vec3::ZERO },
+                multiplier: if frames { 0.0 } else { own[0] },
+                error,
+                angle,
+                dependent,
+            });
+        }
+    }
+}

@@ -1,0 +1,364 @@
+//! Constraints as what they hold moves: change of their rows and of their forces, and the transpose.
+//!
+//! ```text
+//! δv = N δw + T r,      r = −δ(G v + ρ g/h) at fixed v,      c = Nᵀ (f − P T r),      rows + J T r
+//! ```
+//!
+//! What follows by constraints is put in terms of the rest, as in the step: its own part `T r` moves rows and forces of the
+//! program as known motion does, and the rest goes through the sensitivity of the smaller program. `P` and `J` are those
+//! before that, `f` has what moves the forces `μ` of the constraints, which act at B's point.
+
+use super::{Derivatives, InputChange};
+use crate::constraint::{Held, Reduction};
+use crate::system::System;
+use quasistep_math::Vec3;
+use quasistep_model::{SpatialForce, Twist, left_jacobian_inverse};
+use quasistep_solvers::ConeProgram;
+
+/// Distance to the bound of recovery, as a share of it, that counts as on it.
+const TIE: f64 = 1e-9;
+
+/// A constraint between two frames, or of joints, at an answer.
+#[derive(Clone, Debug)]
+pub(super) struct ConstraintAt {
+    /// First of its rows.
+    pub first: usize,
+    n_rows: usize,
+    /// Bodies A and B; the world twice for a coupling.
+    bodies: [usize; 2],
+    /// Where both frames are, in W.
+    p: [Vec3; 2],
+    /// Errors of shift and turn, in m and rad.
+    error: [Vec3; 2],
+    /// Share of them that is recovered, and the speed at which the rest is.
+    recovery: [f64; 2],
+    /// Impulse on B at its point, in N·s and N·m·s.
+    force: Vec3,
+    torque: Vec3,
+    /// Of a coupling.
+    terms: Vec<(usize, f64)>,
+}
+
+/// What rates and the recovery of errors are asked for.
+#[derive(Clone, Copy)]
+struct Recovery {
+    error: Vec3,
+    share: f64,
+    h: f64,
+}
+
+impl Recovery {
+    /// Change of `share error / h`.
+    fn change(&self, d: Vec3, dh: f64) -> Vec3 {
+        let Self { error, share, h } = *self;
+        if share < 1.0 {
+            // of constant size
+            let along = error * (error.dot(d) / error.norm_squared());
+            return (d - along) * (share / h);
+        }
+        d * (1.0 / h) - error * (dh / (h * h))
+    }
+
+    /// The transpose: gradients by the error and by `h`.
+    fn gradient(&self, by: Vec3) -> (Vec3, f64) {
+        let Self { error, share, h } = *self;
+        if share < 1.0 {
+            let along = error * (error.dot(by) / error.norm_squared());
+            return ((by - along) * (share / h), 0.0);
+        }
+        (by * (1.0 / h), -error.dot(by) / (h * h))
+    }
+}
+
+impl ConstraintAt {
+    fn new(held: &Held, reduction: &Reduction, k: usize, mu: &[f64]) -> Self {
+        let e = &reduction.errors[k];
+        let error = [Vec3::new(e[0], e[1], e[2]), Vec3::new(e[3], e[4], e[5])];
+        let vec = |at: usize| Vec3::new(mu[at], mu[at + 1], mu[at + 2]);
+        let (frames, p_B) = (held.frames(), reduction.places[k]);
+        Self {
+            first: held.rows.start,
+            n_rows: held.rows.len(),
+            bodies: frames.map_or([0; 2], |frames| frames.map(|frame| frame.body)),
+            p: [p_B - error[0], p_B],
+            error,
+            recovery: reduction.recovery[k],
+            force: if frames.is_some() { vec(held.rows.start) } else { Vec3::ZERO },
+            torque: if held.turns() { vec(held.rows.start + 3) } else { Vec3::ZERO },
+            terms: held.terms().collect(),
+        }
+    }
+
+    fn recoveries(&self, h: f64) -> [Recovery; 2] {
+        [0, 1].map(|k| Recovery { error: self.error[k], share: self.recovery[k], h })
+    }
+
+    /// Rows for three numbers of shift and three of turn, or the first.
+    fn write(&self, shift: Vec3, turn: Vec3, rows: &mut [f64]) {
+        let all = [shift.to_array(), turn.to_array()].concat();
+        rows[self.first..][..self.n_rows].copy_from_slice(&all[..self.n_rows]);
+    }
+
+    fn read(&self, rows: &[f64]) -> [Vec3; 2] {
+        let at = |k: usize| if k < self.n_rows { rows[self.first + k] } else { 0.0 };
+        [Vec3::new(at(0), at(1), at(2)), Vec3::new(at(3), at(4), at(5))]
+    }
+}
+
+/// What moves, in [`rate_changes`].
+pub(super) struct Moves<'a> {
+    /// Change of `q` over dofs, and the twists of bodies that it is.
+    pub dq: &'a [f64],
+    pub moves: &'a [Twist],
+    /// Twists of bodies, and their changes at fixed rates of what is not known.
+    pub V: &'a [Twist],
+    pub dV: &'a [Twist],
+    /// Changes of known rates over dofs.
+    pub known: &'a [f64],
+}
+
+/// `r = −δ(G v + ρ g/h)`; without `recovery`, `−δG v`.
+pub(super) fn rate_changes(
+    constraints: &[ConstraintAt],
+    m: &Moves<'_>,
+    recovery: Option<(f64, f64)>,
+    r: &mut Vec<f64>,
+) {
+    r.clear();
+    r.resize(constraints.last().map_or(0, |c| c.first + c.n_rows), 0.0);
+    for c in constraints {
+        let [a, b] = c.bodies;
+        let (mut shift, mut turn) = (Vec3::ZERO, Vec3::ZERO);
+        let (mut d_shift, mut d_turn) = (Vec3::ZERO, Vec3::ZERO);
+        if c.terms.is_empty() {
+            let minus = |x: &[Twist]| x[b] + x[a] * -1.0;
+            let (V, dV, dp) = (minus(m.V), minus(m.dV), m.moves[b].at(c.p[1]));
+            shift = dV.at(c.p[1]) + V.w_W.cross(dp);
+            turn = dV.w_W;
+            d_shift = dp - m.moves[a].at(c.p[0]);
+            let E = left_jacobian_inverse(c.error[1]);
+            d_turn = E * m.moves[b].w_W - E.transpose() * m.moves[a].w_W;
+        } else if recovery.is_some() {
+            let sum = |of: &[f64]| c.terms.iter().map(|(dof, f)| f * of[*dof]).sum::<f64>();
+            (shift.x, d_shift.x) = (sum(m.known), sum(m.dq));
+        }
+        if let Some((h, dh)) = recovery {
+            let [of_shift, of_turn] = c.recoveries(h);
+            shift += of_shift.change(d_shift, dh);
+            turn += of_turn.change(d_turn, dh);
+        }
+        c.write(shift * -1.0, turn * -1.0, r);
+    }
+}
+
+/// Gradients that [`gradient_of_rate_changes`] adds to.
+pub(super) struct Weights<'a> {
+    /// By the motion of bodies, and by `q` directly.
+    pub motion: &'a mut [SpatialForce],
+    pub dq: &'a mut [f64],
+    /// By changes of twists.
+    pub twist: &'a mut [SpatialForce],
+    /// By known rates over dofs, and by the time step.
+    pub known: &'a mut [f64],
+    pub time_step: &'a mut f64,
+}
+
+/// The transpose of [`rate_changes`], for weights `by` on `r`.
+pub(super) fn gradient_of_rate_changes(
+    constraints: &[ConstraintAt],
+    V: &[Twist],
+    recovery: Option<f64>,
+    by: &[f64],
+    to: &mut Weights<'_>,
+) {
+    for c in constraints {
+        let [a, b] = c.bodies;
+        let [shift, turn] = c.read(by).map(|by| by * -1.0);
+        let (mut by_shift, mut by_turn) = (Vec3::ZERO, Vec3::ZERO);
+        if let Some(h) = recovery {
+            let [of_shift, of_turn] = c.recoveries(h);
+            let (of_dh, of_dh_turn);
+            (by_shift, of_dh) = of_shift.gradient(shift);
+            (by_turn, of_dh_turn) = of_turn.gradient(turn);
+            *to.time_step += of_dh + of_dh_turn;
+        }
+        if c.terms.is_empty() {
+            let by_twist = SpatialForce::at(c.p[1], shift, turn);
+            to.twist[b] += by_twist;
+            to.twist[a] += by_twist * -1.0;
+            let spin = V[b].w_W - V[a].w_W;
+            let E = left_jacobian_inverse(c.error[1]);
+            to.motion[b] +=
+                SpatialForce::at(c.p[1], shift.cross(spin) + by_shift, E.transpose() * by_turn);
+            to.motion[a] += SpatialForce::at(c.p[0], by_shift, E * by_turn) * -1.0;
+        } else if recovery.is_some() {
+            for (dof, f) in &c.terms {
+                to.known[*dof] += f * shift.x;
+                to.dq[*dof] += f * by_shift.x;
+            }
+        }
+    }
+}
+
+/// Adds how the impulses of constraints on bodies change as these move.
+pub(super) fn add_force_changes(
+    constraints: &[ConstraintAt],
+    moves: &[Twist],
+    dF: &mut [SpatialForce],
+) {
+    for c in constraints.iter().filter(|c| c.terms.is_empty()) {
+        let [a, b] = c.bodies;
+        let moment = moves[b].at(c.p[1]).cross(c.force);
+        dF[b].m_Wo_W += moment;
+        dF[a].m_Wo_W += moment * -1.0;
+    }
+}
+
+/// The transpose, for weights `y` on impulses of bodies.
+pub(super) fn gradient_of_force_changes(
+    constraints: &[ConstraintAt],
+    y: &[Twist],
+    motion: &mut [SpatialForce],
+) {
+    for c in constraints.iter().filter(|c| c.terms.is_empty()) {
+        let [a, b] = c.bodies;
+        let by = c.force.cross(y[b].w_W - y[a].w_W);
+        motion[b] += SpatialForce::at(c.p[1], by, Vec3::ZERO);
+    }
+}
+
+/// `rows += E J y` for rates `y` of what follows by constraints, over dofs; of the program before it was put in terms of the
+/// rest.
+pub(super) fn add_rows(whole: &ConeProgram, reduction: &Reduction, y: &[f64], rows: &mut [f64]) {
+    each_entry(whole, reduction, |row, dof, entry| rows[row] += entry * y[dof]);
+}
+
+/// The transpose: `y += Jᵀ Eᵀ rows` for what follows by constraints.
+pub(super) fn add_forces(whole: &ConeProgram, reduction: &Reduction, rows: &[f64], y: &mut [f64]) {
+    each_entry(whole, reduction, |row, dof, entry| y[dof] += entry * rows[row]);
+}
+
+/// Calls `each` with row of `z`, dof and entry of `E J` of all that follows by constraints.
+fn each_entry(whole: &ConeProgram, reduction: &Reduction, mut each: impl FnMut(usize, usize, f64)) {
+    for cone in 0..whole.n_cones() {
+        let rows = whole.rows_of(cone);
+        for (side, block) in whole.blocks_of(cone).enumerate() {
+            for follower in reduction.in_block(block) {
+                for way in 0..whole.b_of(cone).len() {
+                    let J = whole.J_row(cone, side, way)[follower.at];
+                    if J == 0.0 {
+                        continue;
+                    }
+                    for (edge, row) in rows.clone().enumerate() {
+                        let E = whole.E_entry(cone, edge, way);
+                        if E != 0.0 {
+                            each(row, follower.dof, E * J);
+                        }
+                    }
+                }
+            }
+        }
+    }
+}
+
+impl Derivatives {
+    /// Adds `s P x` to `to`, both over dofs, of all blocks in which something follows by constraints.
+    pub(super) fn add_cost(&self, system: &System, s: f64, x: &[f64], to: &mut [f64]) {
+        let whole = &self.work.problem.whole;
+        let mut last = None;
+        for follower in &self.work.load.reduction.followers {
+            let block = follower.block;
+            if last.replace(block) == Some(block) {
+                continue;
+            }
+            let dofs = self.matrices.trees.variables_of_block(system, block);
+            for (row, dof) in dofs.iter().enumerate() {
+                let P = whole.P_row(block, row).iter().zip(dofs);
+                to[*dof] += s * P.map(|(P, dof)| P * x[*dof]).sum::<f64>();
+            }
+        }
+    }
+
+    /// Constraints with their impulses at the answer: those that the program's balance leaves to what follows by them. Adds
+    /// them to the impulses on bodies.
+    pub(super) fn collect_constraints(&mut self, system: &System, most: f64) {
+        self.constraints.clear();
+        if system.constraints.is_empty() {
+            return;
+        }
+        let work = &self.work;
+        let (whole, reduction, v) = (&work.problem.whole, &work.load.reduction, &work.report.v);
+        let mut balance = vec![0.0; v.len()];
+        self.add_cost(system, 1.0, v, &mut balance);
+        let mut pushed = vec![0.0; v.len()];
+        add_forces(whole, reduction, &self.z, &mut pushed);
+        for follower in &reduction.followers {
+            let c = whole.c_of(follower.block)[follower.at];
+            balance[follower.dof] += c - pushed[follower.dof];
+        }
+        let mut mu = Vec::new();
+        reduction.multipliers(&balance, &mut mu);
+        let mut recovery = 0;
+        for (k, held) in system.constraints.iter().enumerate() {
+            let at = ConstraintAt::new(held, reduction, k, &mu);
+            for (error, bound) in at.error.iter().zip([most * self.time_step; 2]) {
+                recovery += u32::from((error.norm() / bound - 1.0).abs() <= TIE);
+            }
+            let [a, b] = at.bodies;
+            let force = SpatialForce::at(at.p[1], at.force, at.torque);
+            self.forces[b] += force;
+            self.forces[a] += force * -1.0;
+            self.constraints.push(at);
+        }
+        self.kinks.recovery += recovery;
+    }
+
+    /// Gradient by all that moves the rows of constraints, for weights on the velocities of what follows by them (`scratch.ties`)
+    /// and on the program's rows and forces, which are in the scratch too.
+    pub(super) fn constraint_gradient(&mut self, system: &System, out: &mut InputChange) {
+        if self.constraints.is_empty() {
+            return;
+        }
+        let (mut y, d) = (std::mem::take(&mut self.scratch.ties), &self.scratch.d);
+        let mut pulled = vec![0.0; y.len()];
+        self.add_cost(system, -1.0, d, &mut pulled);
+        let reduction = &self.work.load.reduction;
+        for follower in &reduction.followers {
+            y[follower.dof] += pulled[follower.dof];
+        }
+        add_forces(&self.work.problem.whole, reduction, &self.scratch.rows, &mut y);
+        reduction.multipliers(&y, &mut self.scratch.rates);
+        self.scratch.ties = y;
+        let Self { scratch: s, constraints, V, .. } = self;
+        let mut to = Weights {
+            motion: &mut s.dF,
+            dq: &mut s.a,
+            twist: &mut s.dF2,
+            known: &mut s.known,
+            time_step: &mut out.time_step,
+        };
+        gradient_of_rate_changes(constraints, V, Some(self.time_step), &s.rates, &mut to);
+        gradient_of_force_changes(constraints, &s.moves, &mut s.dF);
+    }
+
+    /// The same for how rows turn, with the weights on twists of the least-norm rates in `to_W`.
+    pub(super) fn constraint_turn_gradient(&mut self, to_W: &mut [SpatialForce]) {
+        if self.constraints.is_empty() {
+            return;
+        }
+        let Self { scratch: s, constraints, W, work, .. } = self;
+        let mut y = vec![0.0; s.ties.len()];
+        let reduction = &work.load.reduction;
+        add_forces(&work.problem.whole, reduction, &s.turn, &mut y);
+        reduction.multipliers(&y, &mut s.rates);
+        let mut nothing = 0.0;
+        let mut to = Weights {
+            motion: &mut s.dF,
+            dq: &mut s.a,
+            twist: to_W,
+            known: &mut s.known,
+            time_step: &mut nothing,
+        };
+        gradient_of_rate_changes(constraints, W, None, &s.rates, &mut to);
+    }
+}
