@@ -47,8 +47,17 @@ fn machine(prescribed: bool) -> System {
     let glued = world.body("glued", WORLD, JointKind::Free, 0.2, passive.clone());
     let bob = world.body("bob", WORLD, JointKind::Free, 0.4, passive.clone());
     world.resist(bob, 0.5, 0.0, 6);
-    let sledge = world.body("sledge", WORLD, slide(Vec3::Y), 0.6, passive);
-    world.resist(sledge, 3.0, 0.0, 1);
+    // coupled to the crank: one of two drives below its limit, the other one at it
+    let limited = |stiffness: f64, limit: f64| {
+        Role::Actuated(Actuator {
+            stiffness: vec![stiffness],
+            damping: vec![3.0],
+            effort_limit: vec![limit],
+            ..Actuator::default()
+        })
+    };
+    let sledge = world.body("sledge", WORLD, slide(Vec3::Y), 0.6, limited(30.0, 50.0));
+    let other = world.body("other", WORLD, slide(Vec3::Y), 0.6, limited(200.0, 0.1));
     let at = |body: usize, p: [f64; 3]| Frame { body, X_BF: Pose::from_translation(p.into()) };
     let name = |name: &str, kind| Constraint { name: name.into(), kind };
     let terms = vec![(crank, 0.1), (sledge, 1.0)];
@@ -75,6 +84,10 @@ fn machine(prescribed: bool) -> System {
             },
         ),
         name("tie", ConstraintKind::Coupling { terms, offset: 0.02 }),
+        name(
+            "twin",
+            ConstraintKind::Coupling { terms: vec![(sledge, 2.0), (other, -1.0)], offset: 0.0 },
+        ),
     ];
     world.build_with(|def| SystemDef { constraints, ..def })
 }
@@ -93,7 +106,8 @@ fn start(system: &System, off: f64) -> State {
     q.extend([1.0, 0.0, 0.0, 0.0, 0.1, 0.1, 0.1]);
     q.extend(Quat::from_axis_angle(Vec3::new(0.5, 0.3, -0.4), 0.8).to_array());
     q.extend([1.0, 0.0, 0.9]);
-    q.push(0.1);
+    // q1/10 + q2 = 0.02, and twice that
+    q.extend([0.14, 0.28]);
     system.close(&mut q).unwrap();
     q[3..10].copy_from_slice(&[1.0, 0.0, 0.0, 0.0, 0.0, 0.012, 0.0499]);
     let bent = |first: usize, last: usize| -> Vec<f64> {
@@ -124,7 +138,8 @@ fn input(system: &System, state: &State) -> StepInput {
         torque_W: Vec3::new(0.0, 0.2, 0.0),
     };
     let tau = (0..system.model().n_v()).map(|k| 0.02 * (k as f64).sin()).collect();
-    StepInput { q_cmd: vec![state.q[0] - 0.02], v_cmd: vec![-0.3], wrenches: vec![wrench], tau }
+    let q_cmd = vec![state.q[0] - 0.02, 0.16, 0.3];
+    StepInput { q_cmd, v_cmd: vec![-0.3, 0.0, 0.0], wrenches: vec![wrench], tau }
 }
 
 fn params(cone: Cone) -> StepParams {
@@ -205,8 +220,8 @@ fn directions(case: &Case) -> Vec<(&'static str, InputChange)> {
     let mut seed = 0.3;
     vec![
         ("q", InputChange { q: random(&mut seed, n_v), ..InputChange::default() }),
-        ("q_cmd", InputChange { q_cmd: vec![1.0], ..InputChange::default() }),
-        ("v_cmd", InputChange { v_cmd: vec![1.0], ..InputChange::default() }),
+        ("q_cmd", InputChange { q_cmd: vec![1.0, -0.4, 0.7], ..InputChange::default() }),
+        ("v_cmd", InputChange { v_cmd: vec![1.0, 0.2, -0.3], ..InputChange::default() }),
         ("tau", InputChange { tau: random(&mut seed, n_v), ..InputChange::default() }),
         ("time_step", InputChange { time_step: 1.0, ..InputChange::default() }),
     ]
@@ -312,7 +327,7 @@ fn gradients_with_constraints_are_the_transpose() {
                 );
             }
         }
-        let (mut by_q, mut by_u) = (vec![0.0; n_v * n_v], vec![0.0; n_v]);
+        let (mut by_q, mut by_u) = (vec![0.0; n_v * n_v], vec![0.0; 3 * n_v]);
         d.jacobian(system, &mut by_q, &mut by_u).unwrap();
         let (_, change) = &directions(&case)[0];
         let mut out = OutputChange::default();

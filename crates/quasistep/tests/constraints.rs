@@ -427,19 +427,45 @@ fn a_prescribed_crank_leads_the_linkage() {
     }
 }
 
-/// Couplings of drives whose forces saturate leave one of them no variable of its own: that is said.
+/// Two coupled drives share a load until one of them has all that it can give: `Σ clamp(K (u − x), limit) = F`.
 #[test]
-fn two_limited_drives_cannot_be_one() {
+fn coupled_drives_share_a_load_up_to_their_limits() {
     let mut world = World::new();
     let a = world.body("a", WORLD, slide(Vec3::X), 1.0, actuator(100.0, 1.0, 5.0));
-    let b = world.body("b", WORLD, slide(Vec3::X), 1.0, actuator(100.0, 1.0, 5.0));
-    let kind = ConstraintKind::Coupling { terms: vec![(a, 1.0), (b, -1.0)], offset: 0.0 };
+    let b = world.body("b", WORLD, slide(Vec3::X), 1.0, actuator(100.0, 1.0, 2.0));
+    let kind = ConstraintKind::Coupling { terms: vec![(a, 1.0), (b, 2.0)], offset: 0.0 };
     let system = world.build_with(with(vec![Constraint { name: "tie".into(), kind }]));
-    let mut state = State::at_rest(0.0, vec![0.0, 0.0]);
+    for params in ways(0.05) {
+        // on `a`; b moves half as far the other way: a + 2 b = 0, so F = K x + K x / 4, or with b at its limit K x + 2 N / 2
+        for (force, x) in [(2.5, 0.02), (-2.5, -0.02), (5.5, 0.045)] {
+            let mut state = State::at_rest(0.0, vec![0.0, 0.0]);
+            let tau = vec![force, 0.0];
+            let input = StepInput { q_cmd: vec![0.0; 2], tau, ..StepInput::default() };
+            let mut work = system.create_workspace();
+            let rule = RestRule { speed: 1e-12, max_steps: 100_000 };
+            let report = system.settle(&mut state, &input, &params, &rule, &mut work).unwrap();
+            let saturated = usize::from(force > 5.0);
+            assert_eq!(report.saturated.len(), saturated, "{}", words(&params));
+            let off = (state.q[0] - x).abs().max((state.q[1] + 0.5 * x).abs());
+            assert!(off < 1e-9, "{}: {:?} for {x}", words(&params), state.q);
+        }
+    }
+}
+
+/// Three drives with limits in one sum leave one of them no motion to follow: that is said.
+#[test]
+fn a_limited_drive_cannot_follow_two() {
+    let mut world = World::new();
+    let mut drive =
+        |name: &str| world.body(name, WORLD, slide(Vec3::X), 1.0, actuator(100.0, 1.0, 5.0));
+    let terms = ["a", "b", "c"].map(|name| (drive(name), 1.0)).to_vec();
+    let kind = ConstraintKind::Coupling { terms, offset: 0.0 };
+    let system = world.build_with(with(vec![Constraint { name: "tie".into(), kind }]));
+    let mut state = State::at_rest(0.0, vec![0.0; 3]);
     let mut work = system.create_workspace();
-    let error = system.step(&mut state, &[0.0, 0.0], &StepParams::default(), &mut work);
+    let error = system.step(&mut state, &[0.0; 3], &StepParams::default(), &mut work);
     let text = error.unwrap_err().to_string();
-    assert!(text.contains("`tie`") && text.contains("`a`, `b`"), "{text}");
+    assert!(text.contains("`tie`") && text.contains("`a`, `b`, `c`"), "{text}");
 }
 
 /// Constraints that are none are refused by name.

@@ -5,6 +5,7 @@
 
 mod contact;
 mod element;
+mod equality;
 
 use crate::scene::Scene;
 use contact::Contacts;
@@ -87,6 +88,7 @@ impl Writer<'_> {
                 bodies[self.system.geoms()[index].body].children.push(geom);
             }
         }
+        equality::add_sites(self.system, &mut bodies);
         // children stand within their parents: the last bodies first
         for index in (1..model.n_bodies()).rev() {
             if let Some(element) = bodies.pop() {
@@ -101,7 +103,7 @@ impl Writer<'_> {
         root.children = vec![compiler, option, asset];
         root.children.append(&mut bodies);
         root.children.push(contacts.section());
-        root.children.push(self.equality());
+        root.children.extend(equality::sections(self.system));
         root.children.push(self.actuators());
         root.children.push(self.keyframe());
         root.children.retain(|element| element.is_whole());
@@ -247,20 +249,6 @@ impl Writer<'_> {
     }
 
     /// Followers of joints.
-    fn equality(&self) -> Element {
-        let model = self.system.model();
-        let mut equality = Element::new("equality");
-        for body in model.bodies() {
-            let Some(mimic) = &body.mimic else { continue };
-            let own = Element::new("joint")
-                .with("joint1", &body.joint_name)
-                .with("joint2", &model.body(mimic.body).joint_name)
-                .numbers("polycoef", [mimic.offset, mimic.multiplier, 0.0, 0.0, 0.0]);
-            equality.children.push(own);
-        }
-        equality
-    }
-
     fn actuators(&mut self) -> Element {
         let mut actuators = Element::new("actuator");
         for &index in self.system.commanded() {
@@ -408,7 +396,7 @@ impl Element {
 
     /// False for a section without entries.
     fn is_whole(&self) -> bool {
-        let sections = ["asset", "contact", "equality", "actuator"];
+        let sections = ["asset", "contact", "tendon", "equality", "actuator"];
         !(self.children.is_empty() && sections.contains(&self.tag()))
     }
 }

@@ -215,6 +215,11 @@ impl FrictionProgram {
         }
     }
 
+    /// A spring with limited force, to write.
+    pub fn saturation_mut(&mut self, k: usize) -> &mut Saturation {
+        self.cones.saturation_mut(k)
+    }
+
     /// Jacobian and offset of a contact, to write.
     pub fn contact_mut(&mut self, contact: usize) -> ConeMut<'_> {
         self.cones.cone_mut(contact)

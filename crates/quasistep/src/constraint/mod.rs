@@ -255,6 +255,14 @@ impl System {
         }
     }
 
+    /// True for a dof whose drive has a force that saturates.
+    pub(crate) fn saturates(&self, dof: usize) -> bool {
+        let body = self.body_of_dof[dof];
+        let Role::Actuated(actuator) = &self.roles[body] else { return false };
+        let k = dof - self.model.body(body).v.start;
+        actuator.effort_limit[k].is_finite() && actuator.stiffness[k] > 0.0
+    }
+
     /// Rows exclude one another by `off`, in m or rad.
     fn contradiction(&self, rows: impl Iterator<Item = usize>, off: f64) -> StepError {
         let mut names: Vec<String> = Vec::new();
@@ -271,7 +279,7 @@ impl System {
         StepError::Constraints { names, why }
     }
 
-    /// A row leaves drives with an effort limit one motion.
+    /// A row has a drive with an effort limit follow several others.
     fn over_driven(&self, row: usize) -> StepError {
         let held = self.constraint_of(row);
         let mut kin = self.model.create_kinematics();
@@ -280,12 +288,12 @@ impl System {
         for dof in held.dofs(&self.model, &kin) {
             let body = self.body_of_dof[dof];
             let name = &self.model.body(body).joint_name;
-            if saturates(&self.roles, &self.model, body, dof) && !joints.contains(name) {
+            if self.saturates(dof) && !joints.contains(name) {
                 joints.push(name.clone());
             }
         }
         let why = format!(
-            "it has drives with an effort limit, {}, follow one another: only one may have a limit, or make the others passive",
+            "drives with an effort limit, {}, follow several others by it; leave one of them without a limit, or passive",
             quoted(&joints)
         );
         StepError::Constraints { names: vec![held.given.name.clone()], why }
@@ -322,11 +330,4 @@ pub(crate) fn groups(
         group.dofs.dedup();
     }
     groups
-}
-
-/// True for a dof whose drive has a force that saturates: it keeps a variable of its own.
-pub(crate) fn saturates(roles: &[Role], model: &Model, body: usize, dof: usize) -> bool {
-    let Role::Actuated(actuator) = &roles[body] else { return false };
-    let k = dof - model.body(body).v.start;
-    actuator.effort_limit[k].is_finite() && actuator.stiffness[k] > 0.0
 }

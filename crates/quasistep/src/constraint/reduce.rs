@@ -9,7 +9,7 @@
 
 use super::eliminate::Elimination;
 use super::rows::{MOST_ROWS, recovered};
-use super::{CLOSED, Group, saturates};
+use super::{CLOSED, Group};
 use crate::error::StepError;
 use crate::formulation::problem::Program;
 use crate::load::Load;
@@ -19,6 +19,7 @@ use crate::scan::Scan;
 use crate::system::{Role, System};
 use quasistep_math::Vec3;
 use quasistep_model::Kinematics;
+use quasistep_solvers::Saturation;
 
 /// Share of a row's largest entry that rounding may leave of a dependent one.
 const ROUNDING: f64 = 1e-9;
@@ -36,6 +37,9 @@ const CANCELLED: f64 = 1e-12;
 /// How much rather a free dof follows from others than one with a drive or friction of its own, whose cost then stays in one
 /// place.
 const DRIVEN: f64 = 0.05;
+
+/// The same of one whose drive saturates: it must follow a single one, so that its force is one on that.
+const LIMITED: f64 = 1e-3;
 
 /// Constraints of one step. Empty for a system without any.
 #[derive(Debug, Default)]
@@ -65,7 +69,8 @@ pub(crate) struct Reduction {
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Follower {
     pub dof: usize,
-    /// Block of its variable, and its place there.
+    /// Its variable, the block of that, and its place there.
+    pub variable: u32,
     pub block: usize,
     pub at: usize,
     /// Its rate where those that it follows from rest, in m/s or rad/s.
@@ -74,10 +79,11 @@ pub(crate) struct Follower {
     last: usize,
 }
 
-/// A dof that another one follows from, its place in their block, and the factor.
+/// A dof that another one follows from, its variable, its place in their block, and the factor.
 #[derive(Clone, Copy, Debug)]
 struct Term {
     dof: usize,
+    variable: u32,
     at: usize,
     factor: f64,
 }
@@ -173,15 +179,15 @@ impl Reduction {
         let preference = |column: usize| {
             let dof = group.dofs[column];
             let body = system.body_of_dof[dof];
-            if saturates(&system.roles, &system.model, body, dof) {
-                0.0
+            if system.saturates(dof) {
+                LIMITED
             } else if system.roles[body] != Role::Passive || system.model.friction()[dof] > 0.0 {
                 DRIVEN
             } else {
                 1.0
             }
         };
-        e.solve(uncertain, preference).map_err(|local| system.over_driven(rows[local]))?;
+        e.solve(uncertain, preference);
 
         for local in (0..rows.len()).filter(|local| !e.is_kept(*local)) {
             self.dependent[rows[local]] = true;
@@ -198,23 +204,28 @@ impl Reduction {
         }
         for &(row, column) in &e.pivots {
             let place = |dof: usize| {
-                let variable = system.variable_of_dof[dof].map_or(0, |variable| variable as usize);
-                system.block_of_variable[variable]
+                let variable = system.variable_of_dof[dof].unwrap_or_default();
+                let (block, at) = system.block_of_variable[variable as usize];
+                (variable, block as usize, at as usize)
             };
             let first = self.terms.len();
             for (other, &dof) in group.dofs.iter().enumerate() {
                 let factor = -e.A(row, other);
                 if !e.is_solved(other) && factor != 0.0 {
-                    self.terms.push(Term { dof, at: place(dof).1 as usize, factor });
+                    let (variable, _, at) = place(dof);
+                    self.terms.push(Term { dof, variable, at, factor });
                 }
             }
             let dof = group.dofs[column];
-            let (block, at) = (place(dof).0 as usize, place(dof).1 as usize);
+            let (variable, block, at) = place(dof);
+            if self.terms.len() > first + 1 && system.saturates(dof) {
+                return Err(system.over_driven(rows[row]));
+            }
             for (local, t) in e.T(row).iter().enumerate().filter(|(_, t)| **t != 0.0) {
                 self.shares.push((dof as u32, rows[local] as u32, *t));
             }
             let (base, last) = (e.Tr(row), self.terms.len());
-            self.followers.push(Follower { dof, block, at, base, first, last });
+            self.followers.push(Follower { dof, variable, block, at, base, first, last });
         }
         Ok(())
     }
@@ -314,6 +325,21 @@ impl Reduction {
             if block != Some(follower.block) {
                 block = Some(follower.block);
                 self.reduce_cost(program, follower.block);
+            }
+        }
+        for spring in 0..program.n_saturations() {
+            let spring = program.saturation_mut(spring);
+            let follows = |f: &&Follower| f.variable == spring.index;
+            // one that follows nothing has no say
+            if let Some(follower) = self.followers.iter().find(follows)
+                && let [term] = self.terms_of(follower)
+            {
+                *spring = Saturation {
+                    index: term.variable,
+                    stiffness: spring.stiffness * term.factor * term.factor,
+                    target: (spring.target - follower.base) / term.factor,
+                    limit: spring.limit * term.factor.abs(),
+                };
             }
         }
         for cone in 0..program.n_cones() {

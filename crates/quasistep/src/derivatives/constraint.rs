@@ -277,12 +277,18 @@ impl Derivatives {
                 to[*dof] += s * P.map(|(P, dof)| P * x[*dof]).sum::<f64>();
             }
         }
+        // springs below their limit
+        let stiff = self.springs.iter().filter(|spring| spring.limits && spring.limited.is_none());
+        for spring in stiff {
+            to[spring.dof] += s * self.time_step.powi(2) * spring.stiffness * x[spring.dof];
+        }
     }
 
     /// Constraints with their impulses at the answer: those that the program's balance leaves to what follows by them. Adds
     /// them to the impulses on bodies.
     pub(super) fn collect_constraints(&mut self, system: &System, most: f64) {
         self.constraints.clear();
+        self.springs.clear();
         if system.constraints.is_empty() {
             return;
         }
@@ -294,7 +300,9 @@ impl Derivatives {
         add_forces(whole, reduction, &self.z, &mut pushed);
         for follower in &reduction.followers {
             let c = whole.c_of(follower.block)[follower.at];
-            balance[follower.dof] += c - pushed[follower.dof];
+            let springs = whole.saturations().iter().filter(|s| s.index == follower.variable);
+            let pull = springs.map(|s| s.gradient(v[follower.dof]));
+            balance[follower.dof] += c + pull.sum::<f64>() - pushed[follower.dof];
         }
         let mut mu = Vec::new();
         reduction.multipliers(&balance, &mut mu);

@@ -253,6 +253,8 @@ struct SpringAt {
     /// What the damper resists, with a minus: `v_cmd − v` or `−v`.
     rate: f64,
     on_error: bool,
+    /// It has a limit.
+    limits: bool,
     /// Force of a spring at its limit, in N or N·m.
     limited: Option<f64>,
 }

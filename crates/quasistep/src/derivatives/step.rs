@@ -297,9 +297,10 @@ impl Derivatives {
                 stretch,
                 rate: if on_error { load.v_cmd[dof] } else { 0.0 } - v[dof],
                 on_error,
+                limits: limit.is_finite() && K > 0.0,
                 limited: None,
             };
-            if limit.is_finite() && K > 0.0 && limited_of((K * stretch).abs() > limit) {
+            if spring.limits && limited_of((K * stretch).abs() > limit) {
                 spring.limited = Some(limit.copysign(stretch));
             }
             self.springs.push(spring);

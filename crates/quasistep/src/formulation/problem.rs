@@ -166,6 +166,19 @@ impl Program {
         self.relaxation().blocks_of(cone).nth(side).expect("it has as many sides")
     }
 
+    /// Number of springs with limited force.
+    pub fn n_saturations(&self) -> usize {
+        self.relaxation().saturations().len()
+    }
+
+    /// One of them, to change.
+    pub fn saturation_mut(&mut self, k: usize) -> &mut Saturation {
+        match self.law {
+            Law::Convex => self.convex.saturation_mut(k),
+            Law::Exact => self.friction.saturation_mut(k),
+        }
+    }
+
     fn relaxation(&self) -> &ConeProgram {
         match self.law {
             Law::Convex => &self.convex,

@@ -95,7 +95,7 @@ impl ConeProgram {
         self.blocks.len()
     }
 
-    /// A limited spring; do not change its index.
+    /// A limited spring, to write; a tangent's index is that of its program.
     pub fn saturation_mut(&mut self, k: usize) -> &mut Saturation {
         &mut self.saturations[k]
     }
