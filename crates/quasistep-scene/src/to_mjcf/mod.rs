@@ -152,7 +152,8 @@ impl Writer<'_> {
                 self.lose("a limit at one end alone: not written", &body.joint_name);
             }
             let of_dof = |values: &[f64]| values.get(k).copied().unwrap_or(0.0);
-            let armature = if massless { self.least_armature(index, k) } else { 0.0 };
+            let own = of_dof(&body.resistance.armature);
+            let armature = if massless { own.max(self.least_armature(index, k)) } else { own };
             for (name, value) in [
                 ("damping", of_dof(&damping)),
                 ("frictionloss", of_dof(&body.resistance.friction)),
@@ -248,7 +249,6 @@ impl Writer<'_> {
         Some(placed(own.numbers("size", size), &geom.X_BG))
     }
 
-    /// Followers of joints.
     fn actuators(&mut self) -> Element {
         let mut actuators = Element::new("actuator");
         for &index in self.system.commanded() {
