@@ -9,6 +9,7 @@ from __future__ import annotations
 import os
 from typing import TYPE_CHECKING, Any
 
+from ._whole import write_whole
 from ._yaml import to_yaml
 
 if TYPE_CHECKING:
@@ -199,8 +200,7 @@ class SystemBuilder:
         >>> scene = qs.SystemBuilder()
         >>> scene.save("/dev/null")
         """
-        with open(path, "w", encoding="utf-8") as file:
-            file.write(self.to_yaml() + "\n")
+        write_whole(path, self.to_yaml() + "\n")
 
     def build(self, name: str = "scene", dir: str | os.PathLike[str] = ".") -> System:
         """The system.

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 
 from . import _core
+from ._whole import write_whole
 from .control import Mpc, Plan
 from .lcs import Lcs, LcsContact
 from .names import NamedSystem, Names
@@ -201,11 +202,11 @@ class ControlRun(Pictured):
         folder = Path(dir)
         rest = [Path(file) for file in self.recording.save(os.fspath(dir), csv, every, page)]
         table = folder / "mpc.csv"
-        table.write_text(self.csv, encoding="utf-8")
+        write_whole(table, self.csv)
         plots = []
         for name, svg in self.figures().items():
             plots.append(folder / "plots" / name)
-            plots[-1].write_text(svg, encoding="utf-8")
+            write_whole(plots[-1], svg)
         return [table, *rest, *plots]
 
     def __reduce__(self) -> tuple[Any, ...]:

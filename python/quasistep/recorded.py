@@ -116,7 +116,8 @@ class RecordedRun(Pictured):
 
 
 def read_run(path: str | os.PathLike[str]) -> RecordedRun:
-    """Reads a run that ``quasistep run`` or :meth:`Run.save` wrote. A file that was cut off is read up to there.
+    """Reads a run that ``quasistep run`` or :meth:`Run.save` wrote. A file that was cut off is read up to there, and so is
+    that of a run that goes on: ``stopped`` tells up to which time.
 
     Parameters
     ----------
@@ -139,5 +140,11 @@ def read_run(path: str | os.PathLike[str]) -> RecordedRun:
     >>> qs.read_run("out/pile")                            # doctest: +SKIP
     RecordedRun('pile', 201 frames to 2 s)
     """
-    place = Path(path)
-    return RecordedRun(Recording.read(place / "recording.qsr" if place.is_dir() else place))
+    file = Path(path)
+    if file.is_dir():
+        folder = file
+        file = folder / "recording.qsr"
+        unfinished = folder / "unfinished" / "recording.qsr"
+        if unfinished.exists() and not file.exists():
+            file = unfinished
+    return RecordedRun(Recording.read(file))

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from ._records import Certificate
+from ._whole import write_whole
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
@@ -43,7 +44,7 @@ class Pictured:
         >>> run = qs.load("scenes/gripper_2d.yml").simulate()
         >>> run.save_html("/dev/null")
         """
-        Path(path).write_text(self.recording.page(), encoding="utf-8")
+        write_whole(path, self.recording.page())
 
     def show(self) -> Any:
         """Shows the 3-D page: in a notebook below the cell, else in the browser.

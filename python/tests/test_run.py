@@ -109,3 +109,28 @@ def test_names_go_both_ways(push):
     for names in (push.coordinates, push.commands, push.dofs, push.efforts, push.bodies, push.shapes):
         assert [names.index(name) for name in names] == list(range(len(names)))
     assert len(push.dofs) == push.n_v and len(push.efforts) == push.n_u_v
+
+
+def test_a_run_that_was_killed_is_read_up_to_there(gripper, tmp_path):
+    run = gripper.simulate()
+    run.save(tmp_path / "whole", page=False)
+    data = (tmp_path / "whole" / "recording.qsr").read_bytes()
+    # the files of a run that goes on, before its end
+    place = tmp_path / "cut" / "unfinished"
+    place.mkdir(parents=True)
+    (place / "recording.qsr").write_bytes(data[:-30])
+    cut = qs.read_run(tmp_path / "cut")
+    assert cut.stopped.startswith("the recording is cut off after t = 0.35")
+    np.testing.assert_array_equal(cut.q, run.q)
+    # saving clears up
+    run.save(tmp_path / "cut", page=False)
+    assert qs.read_run(tmp_path / "cut").stopped is None
+    assert not place.exists()
+
+
+def test_a_text_is_whole_or_as_it_was(gripper, tmp_path):
+    page = tmp_path / "page.html"
+    gripper.simulate().save_html(page)
+    assert [file.name for file in tmp_path.iterdir()] == ["page.html"]
+    with pytest.raises(OSError):
+        gripper.simulate().save_html(tmp_path / "missing" / "page.html")

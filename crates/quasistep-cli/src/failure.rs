@@ -21,6 +21,21 @@ impl Failure {
         Self { text: text.to_string(), code: 1 }
     }
 
+    /// The files could not be written: those of the run before are as they were.
+    pub fn files(text: impl fmt::Display) -> Self {
+        Self { text: text.to_string(), code: 3 }
+    }
+
+    /// The user asked for the end: the files up to there are whole.
+    pub fn interrupted(text: impl fmt::Display) -> Self {
+        Self { text: text.to_string(), code: crate::interrupt::EXIT_CODE }
+    }
+
+    /// With a remark behind it.
+    pub fn with(self, remark: &str) -> Self {
+        Self { text: format!("{} ({remark})", self.text), ..self }
+    }
+
     pub fn exit_code(&self) -> ExitCode {
         ExitCode::from(self.code)
     }

@@ -2,12 +2,14 @@
 //!
 //! Exit code 0: done. 1: the world's answer (a step could not be solved, and files up to there stay; a fact
 //! does not hold, with `--strict`).
-//! 2: the user's mistake (file, key, argument; nothing is written).
+//! 2: the user's mistake (file, key, argument; nothing is written). 3: files could not be written; those of the run before
+//! are as they were. 130: interrupted, with whole files up to there.
 
 mod check;
 mod clock;
 mod convert;
 mod failure;
+mod interrupt;
 mod mpc;
 mod new;
 mod output;
@@ -16,6 +18,7 @@ mod run;
 mod sample;
 mod scale;
 mod spans;
+mod stream;
 mod summary;
 mod view;
 mod wait;
@@ -40,7 +43,8 @@ Examples:
   quasistep mpc scenes/point_robot.yml
   quasistep reproduce --list
 
-Exit codes: 0 done, 1 a step could not be solved (or a fact does not hold, with --strict), 2 a mistake in a file or an argument."
+Exit codes: 0 done, 1 a step could not be solved (or a fact does not hold, with --strict), 2 a mistake in a file or an argument, \
+3 files could not be written, 130 interrupted."
 )]
 struct Cli {
     #[command(subcommand)]

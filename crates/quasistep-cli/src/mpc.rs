@@ -2,14 +2,15 @@
 
 use crate::clock::thread_cpu_ns;
 use crate::failure::Failure;
-use crate::output::Output;
 use crate::run::progress_bar;
+use crate::stream::write_text;
 use crate::{Complementarity, MpcArgs};
+use quasistep_record::RunFolder;
 use quasistep_reproduce::closed_loop::{self, FileFormat, Integers, LoopRun};
 use quasistep_scene::{ControlSection, Scene, counted};
 use serde_json::{Map, Value, json};
 use std::ops::ControlFlow;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
 pub fn mpc(arguments: &MpcArgs, quiet: bool) -> Result<(), Failure> {
     let changes = arguments.changes.pairs()?;
@@ -24,6 +25,7 @@ pub fn mpc(arguments: &MpcArgs, quiet: bool) -> Result<(), Failure> {
         return export(file, arguments.complementarity, &scene, section, quiet);
     }
     let dir = arguments.out.clone().unwrap_or_else(|| Path::new("out").join(&scene.name));
+    let folder = RunFolder::open(&dir).map_err(Failure::usage)?;
     if !quiet {
         println!("{}: {}", scene.name, scene.title);
         for warning in &scene.warnings {
@@ -39,9 +41,10 @@ pub fn mpc(arguments: &MpcArgs, quiet: bool) -> Result<(), Failure> {
     // what does not fit is found before the first step
     let run = run.map_err(|e| Failure::usage(format!("{}: mpc: {e}", section.place)))?;
 
-    Output::prepare(&dir)?;
-    let page = arguments.output.write(&dir, &run.recording, quiet)?;
-    write(&dir, &scene, section, &run).map_err(Failure::usage)?;
+    let place = folder.place();
+    let has_page = arguments.output.write(&place, &run.recording, &dir, quiet)?;
+    write(&place, &scene, section, &run)?;
+    folder.publish().map_err(Failure::files)?;
     if !quiet && !run.steps.is_empty() {
         print_summary(section, &run);
     }
@@ -53,6 +56,7 @@ pub fn mpc(arguments: &MpcArgs, quiet: bool) -> Result<(), Failure> {
             dir.display()
         )));
     }
+    let page = has_page.then(|| dir.join("view.html"));
     arguments.output.tell(&dir, page.as_deref(), quiet);
     Ok(())
 }
@@ -82,25 +86,23 @@ fn export(
     };
     let text = closed_loop::export(scene, section, format, form)
         .map_err(|e| Failure::usage(format!("{}: mpc: {e}", section.place)))?;
-    std::fs::write(file, text).map_err(|e| Failure::usage(format!("{}: {e}", file.display())))?;
+    write_text(file, &text)?;
     if !quiet {
         println!("the first plan of {} is in {}", scene.name, file.display());
     }
     Ok(())
 }
 
-fn write(dir: &Path, scene: &Scene, section: &ControlSection, run: &LoopRun) -> Result<(), String> {
-    let fail = |path: PathBuf, e: &dyn std::fmt::Display| format!("{}: {e}", path.display());
-    let plots = dir.join("plots");
-    let text = |name: &str, text: &str| {
-        let path = dir.join(name);
-        std::fs::write(&path, text).map_err(|e| fail(path, &e))
-    };
-    text("mpc.csv", &run.csv())?;
-    text("summary.json", &format!("{:#}\n", summary(scene, section, run)))?;
+fn write(
+    dir: &Path,
+    scene: &Scene,
+    section: &ControlSection,
+    run: &LoopRun,
+) -> Result<(), Failure> {
+    write_text(&dir.join("mpc.csv"), &run.csv())?;
+    write_text(&dir.join("summary.json"), &format!("{:#}\n", summary(scene, section, run)))?;
     for (name, figure) in run.figures(&scene.title) {
-        let path = plots.join(name);
-        std::fs::write(&path, figure.to_svg()).map_err(|e| fail(path, &e))?;
+        write_text(&dir.join("plots").join(name), &figure.to_svg())?;
     }
     Ok(())
 }

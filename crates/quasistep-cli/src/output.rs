@@ -1,10 +1,15 @@
 //! The files of a run: recording, tables, plots and page.
 
 use crate::failure::Failure;
+use crate::stream::Stream;
 use crate::wait::Wait;
 use clap::Args;
-use quasistep_record::{Recording, write_contacts_csv, write_states_csv};
-use std::path::{Path, PathBuf};
+use quasistep_record::{
+    ContactsCsv, Finish, Recording, RecordingReader, StatesCsv, write_contacts_csv,
+    write_states_csv, write_whole,
+};
+use quasistep_scene::Scene;
+use std::path::Path;
 
 /// What a run leaves behind.
 #[derive(Args)]
@@ -23,44 +28,50 @@ pub struct Output {
     open: bool,
 }
 
-/// Files that an earlier run may have left in the folder, and that this one may not write.
-const OPTIONAL: [&str; 4] = ["states.csv", "contacts.csv", "uniqueness.csv", "view.html"];
+/// Memory for the frames that pictures are drawn from, in bytes: that of 2000 frames of a pile with 900 contacts.
+const MEMORY_OF_PICTURES: usize = 512_000_000;
 
 impl Output {
-    /// Makes the folder; files of an earlier run do not stay beside those of this one.
-    pub fn prepare(dir: &Path) -> Result<(), Failure> {
-        let fail =
-            |path: &Path, e: std::io::Error| Failure::usage(format!("{}: {e}", path.display()));
-        std::fs::create_dir_all(dir).map_err(|e| fail(dir, e))?;
-        // in a folder without a recording such files are somebody else's
-        if !dir.join("recording.qsr").is_file() {
-            return Ok(());
-        }
-        for path in OPTIONAL.map(|file| dir.join(file)).iter().filter(|path| path.is_file()) {
-            std::fs::remove_file(path).map_err(|e| fail(path, e))?;
-        }
-        Ok(())
+    /// Begins the files that grow with a run.
+    pub fn stream(&self, place: &Path, scene: &Scene, head: &Recording) -> Result<Stream, Failure> {
+        Stream::start(place, scene, head, self.every as usize, self.csv)
     }
 
-    /// Writes the recording, the tables if they are wanted, the plots and the page; the path of the page.
+    /// Draws the plots and the page of the recording in `place`, whose folder is called `dir`; whether there is a page.
+    pub fn draw(&self, place: &Path, dir: &Path, quiet: bool) -> Result<bool, Failure> {
+        let recording = read_for_pictures(&place.join("recording.qsr"), quiet)?;
+        write_plots(place, &recording, quiet)?;
+        self.page(place, &recording, dir, quiet)
+    }
+
+    /// Writes the recording, the tables if they are wanted, the plots and the page into `place`; whether there is a page.
     pub fn write(
         &self,
-        dir: &Path,
+        place: &Path,
         recording: &Recording,
+        dir: &Path,
         quiet: bool,
-    ) -> Result<Option<PathBuf>, Failure> {
+    ) -> Result<bool, Failure> {
         let thinned = (self.every > 1).then(|| recording.thinned(self.every as usize));
         let recording = thinned.as_ref().unwrap_or(recording);
-        {
-            let _wait = Wait::new("writing recording.qsr", quiet);
-            recording.write(&dir.join("recording.qsr")).map_err(Failure::usage)?;
-        }
+        recording.write(&place.join("recording.qsr")).map_err(Failure::files)?;
         if self.csv {
-            write_tables(dir, recording, quiet)?;
+            write_states_csv(recording, &place.join("states.csv")).map_err(Failure::files)?;
+            write_contacts_csv(recording, &place.join("contacts.csv")).map_err(Failure::files)?;
         }
-        write_plots(dir, recording, quiet)?;
+        write_plots(place, recording, quiet)?;
+        self.page(place, recording, dir, quiet)
+    }
+
+    fn page(
+        &self,
+        place: &Path,
+        recording: &Recording,
+        dir: &Path,
+        quiet: bool,
+    ) -> Result<bool, Failure> {
         if self.no_page {
-            return Ok(None);
+            return Ok(false);
         }
         // a build without npm has no page: the run is done all the same
         if !quasistep_view::has_page() {
@@ -68,11 +79,10 @@ impl Output {
                 "warning: no page was written: install npm, build again, then `quasistep view {}`",
                 dir.display()
             );
-            return Ok(None);
+            return Ok(false);
         }
-        let page = dir.join("view.html");
-        write_page(recording, &page, quiet)?;
-        Ok(Some(page))
+        write_page(recording, &place.join("view.html"), quiet)?;
+        Ok(true)
     }
 
     /// Says where the files are, and opens the page if that is wanted.
@@ -98,17 +108,60 @@ pub fn open(page: &Path) {
     }
 }
 
-/// Writes `states.csv` and `contacts.csv` into `dir`.
-pub fn write_tables(dir: &Path, recording: &Recording, quiet: bool) -> Result<(), Failure> {
+/// Reads a recording, of a very long one every second, fourth, … frame, and says so; also where it was cut off.
+pub fn read_for_pictures(path: &Path, quiet: bool) -> Result<Recording, Failure> {
+    let reading = Wait::new("reading recording.qsr", quiet);
+    let read = Recording::read_within(path, MEMORY_OF_PICTURES);
+    drop(reading);
+    let (recording, every) = read.map_err(Failure::usage)?;
+    if every > 1 && !quiet {
+        println!("  pictures are drawn from one frame out of {every}; recording.qsr has all");
+    }
+    Ok(recording)
+}
+
+/// Says how a recording ended, if that was early.
+pub fn tell_end(recording: &Recording) {
+    if let Finish::Stopped { reason } = &recording.finish {
+        let end = recording.frames.last().map_or(0.0, |frame| frame.t);
+        println!("  the run ended early, at t = {end} s: {reason}");
+    }
+}
+
+/// Writes `states.csv` and `contacts.csv` of the recording at `path` into `dir`, in little memory.
+pub fn write_tables(dir: &Path, path: &Path, quiet: bool) -> Result<(), Failure> {
     let _wait = Wait::new("writing states.csv and contacts.csv", quiet);
-    write_states_csv(recording, &dir.join("states.csv")).map_err(Failure::usage)?;
-    write_contacts_csv(recording, &dir.join("contacts.csv")).map_err(Failure::usage)
+    let table =
+        |name: &str, write: &mut dyn FnMut(&mut dyn std::io::Write) -> std::io::Result<()>| {
+            let place = dir.join(name);
+            write_whole(&place, |out| write(out))
+                .map_err(|e| Failure::files(format!("{}: {e}", place.display())))
+        };
+    let reader = || RecordingReader::open(path).map_err(std::io::Error::other);
+    table("states.csv", &mut |out| {
+        let mut reader = reader()?;
+        let head = reader.head();
+        let mut states = StatesCsv::new(out, &head.coordinates, &head.dofs)?;
+        while let Some(frames) = reader.next_frames().map_err(std::io::Error::other)? {
+            frames.iter().try_for_each(|frame| states.append(frame))?;
+        }
+        Ok(())
+    })?;
+    table("contacts.csv", &mut |out| {
+        let mut reader = reader()?;
+        let head = reader.head();
+        let mut contacts = ContactsCsv::new(out, &head.bodies, &head.collision_shapes)?;
+        while let Some(frames) = reader.next_frames().map_err(std::io::Error::other)? {
+            frames.iter().try_for_each(|frame| contacts.append(frame))?;
+        }
+        Ok(())
+    })
 }
 
 /// Writes `plots/` into `dir`.
 pub fn write_plots(dir: &Path, recording: &Recording, quiet: bool) -> Result<(), Failure> {
     let _wait = Wait::new("drawing the plots", quiet);
-    quasistep_view::write_plots(recording, &dir.join("plots")).map_err(Failure::usage)?;
+    quasistep_view::write_plots(recording, &dir.join("plots")).map_err(Failure::files)?;
     Ok(())
 }
 
@@ -116,7 +169,7 @@ pub fn write_plots(dir: &Path, recording: &Recording, quiet: bool) -> Result<(),
 pub fn write_page(recording: &Recording, page: &Path, quiet: bool) -> Result<(), Failure> {
     let left_out = {
         let _wait = Wait::new("writing the page", quiet);
-        quasistep_view::write_page(recording, page).map_err(Failure::usage)?
+        quasistep_view::write_page(recording, page).map_err(Failure::files)?
     };
     if !left_out.is_empty() && !quiet {
         println!("  {}, to stay within 20 MB; recording.qsr has all", left_out.join("; "));

@@ -3,17 +3,20 @@
 use crate::RunArgs;
 use crate::clock::thread_cpu_ns;
 use crate::failure::Failure;
+use crate::interrupt;
 use crate::output::Output;
 use crate::scale::{MANY_STEPS, confirm};
 use crate::spans::Spans;
+use crate::stream::write_text;
 use crate::summary::{Seconds, summary};
 use crate::wait::Wait;
 use indicatif::{ProgressBar, ProgressStyle};
-use quasistep::{Formulation, Tally};
-use quasistep_scene::{FactResult, Scene, counted, overlaps_in_words};
+use quasistep::{Formulation, State, StepError, Tally};
+use quasistep_record::{Finish, RunFolder};
+use quasistep_scene::{FactResult, FactWatch, RunOptions, Scene, counted, overlaps_in_words};
 use std::io::IsTerminal;
 use std::ops::ControlFlow;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::time::Instant;
 
 pub fn run(arguments: &RunArgs, quiet: bool) -> Result<(), Failure> {
@@ -21,86 +24,33 @@ pub fn run(arguments: &RunArgs, quiet: bool) -> Result<(), Failure> {
     if arguments.uniqueness {
         changes.push(("step.uniqueness".into(), "true".into()));
     }
-    let loading = Wait::new("reading the scene", quiet);
-    let scene = Scene::load_with(&arguments.scene, &changes).map_err(Failure::usage)?;
-    drop(loading);
-    if arguments.strict && !changes.is_empty() {
-        return Err(Failure::usage(
-            "--strict: facts speak of the scene as it is written; leave out --set and its short forms",
-        ));
-    }
-    confirm(scene.n_steps(), MANY_STEPS, "steps", arguments.yes)?;
-    let exact = matches!(scene.params.formulation, Formulation::Coulomb { .. });
-    if scene.params.uniqueness && !exact {
-        return Err(Failure::usage(
-            "step.uniqueness speaks of exact Coulomb friction; add --formulation coulomb",
-        ));
-    }
+    let scene = load(arguments, &changes, quiet)?;
     let dir = arguments.out.clone().unwrap_or_else(|| Path::new("out").join(&scene.name));
+    // a folder that cannot be written is found out now
+    let folder = RunFolder::open(&dir).map_err(Failure::usage)?;
     if !quiet {
-        println!("{}: {}", scene.name, scene.title);
-        for cloud in &scene.clouds {
-            println!("  cloud {cloud}");
-        }
-        for warning in &scene.warnings {
-            eprintln!("warning: {warning}");
-        }
-        for line in overlaps_in_words(&scene.pairs_at_start().unwrap_or_default()) {
-            eprintln!(
-                "warning: {line}; it recovers at up to {} m/s",
-                scene.params.max_recovery_speed
-            );
-        }
-    }
-
-    let bar = progress_bar(scene.n_steps() as u64, quiet);
-    let start = Instant::now();
-    let cpu_start = thread_cpu_ns();
-    let mut tally = Tally::default();
-    let mut spans = Spans::default();
-    let outcome = scene.run(Some(thread_cpu_ns), &mut |step| {
-        tally.push(step.report);
-        if scene.params.uniqueness {
-            spans.push(step.state.time, step.report.uniqueness.as_ref());
-        }
-        bar.set_position(step.index as u64);
-        ControlFlow::Continue(())
-    });
-    let seconds = Seconds {
-        wall: start.elapsed().as_secs_f64(),
-        cpu: (thread_cpu_ns() - cpu_start) as f64 * 1e-9,
-    };
-    bar.finish_and_clear();
-
-    let stopped = outcome.stopped.as_ref().map(ToString::to_string);
-    let summary = summary(&scene, &tally, &seconds, stopped.as_deref());
-    Output::prepare(&dir)?;
-    let path = dir.join("summary.json");
-    std::fs::write(&path, format!("{summary:#}\n"))
-        .map_err(|e| Failure::usage(format!("{}: {e}", path.display())))?;
-    if scene.params.uniqueness {
-        spans.write(&dir.join("uniqueness.csv")).map_err(Failure::usage)?;
-    }
-    let page = arguments.output.write(&dir, &outcome.recording, quiet)?;
-    if !quiet && tally.steps() > 0 {
-        print_summary(&scene, &tally, &seconds);
+        introduce(&scene);
     }
     // facts speak of the scene as it was written
-    let facts = if changes.is_empty() && stopped.is_none() {
-        scene.facts.iter().map(|f| f.check(&outcome.recording, &scene.system)).collect()
-    } else {
-        Vec::new()
-    };
+    let watches_facts = changes.is_empty();
+    let course = follow(&scene, &folder, &arguments.output, watches_facts, quiet)?;
+    let page = finish(arguments, &scene, folder, &dir, &course, quiet)?;
+    let facts = course.facts;
     if !quiet {
         print_facts(&facts);
     }
-    if let Some(why) = stopped {
-        let at = outcome.recording.frames.last().map_or(0.0, |f| f.t);
-        return Err(Failure::world(format!(
+    if let Some(why) = &course.stopped {
+        let at = course.state.time;
+        let text = format!(
             "{}: the step after t = {at} s was not taken: {why} (the run up to there is in {})",
             scene.name,
             dir.display()
-        )));
+        );
+        return Err(if course.interrupted {
+            Failure::interrupted(text)
+        } else {
+            Failure::world(text)
+        });
     }
     arguments.output.tell(&dir, page.as_deref(), quiet);
     let broken: Vec<&str> = facts.iter().filter(|f| !f.ok).map(|f| f.text.as_str()).collect();
@@ -114,6 +64,136 @@ pub fn run(arguments: &RunArgs, quiet: bool) -> Result<(), Failure> {
         )));
     }
     Ok(())
+}
+
+/// The scene, if it can be run with these arguments.
+fn load(arguments: &RunArgs, changes: &[(String, String)], quiet: bool) -> Result<Scene, Failure> {
+    let loading = Wait::new("reading the scene", quiet);
+    let scene = Scene::load_with(&arguments.scene, changes).map_err(Failure::usage)?;
+    drop(loading);
+    if arguments.strict && !changes.is_empty() {
+        return Err(Failure::usage(
+            "--strict: facts speak of the scene as it is written; leave out --set and its short forms",
+        ));
+    }
+    confirm(scene.n_steps(), MANY_STEPS, "steps", arguments.yes)?;
+    let exact = matches!(scene.params.formulation, Formulation::Coulomb { .. });
+    if scene.params.uniqueness && !exact {
+        return Err(Failure::usage(
+            "step.uniqueness speaks of exact Coulomb friction; add --formulation coulomb",
+        ));
+    }
+    Ok(scene)
+}
+
+fn introduce(scene: &Scene) {
+    println!("{}: {}", scene.name, scene.title);
+    for cloud in &scene.clouds {
+        println!("  cloud {cloud}");
+    }
+    for warning in &scene.warnings {
+        eprintln!("warning: {warning}");
+    }
+    for line in overlaps_in_words(&scene.pairs_at_start().unwrap_or_default()) {
+        eprintln!("warning: {line}; it recovers at up to {} m/s", scene.params.max_recovery_speed);
+    }
+}
+
+/// What a run came to, but for its frames.
+struct Course {
+    state: State,
+    tally: Tally,
+    spans: Spans,
+    seconds: Seconds,
+    facts: Vec<FactResult>,
+    /// Why it ended early.
+    stopped: Option<String>,
+    interrupted: bool,
+}
+
+/// Takes the steps, and writes their frames as they come.
+fn follow(
+    scene: &Scene,
+    folder: &RunFolder,
+    output: &Output,
+    watches_facts: bool,
+    quiet: bool,
+) -> Result<Course, Failure> {
+    let head = scene.empty_recording(&scene.params);
+    let mut stream = output.stream(&folder.place(), scene, &head)?;
+    let stop = interrupt::watch();
+    let bar = progress_bar(scene.n_steps() as u64, quiet);
+    let start = Instant::now();
+    let cpu_start = thread_cpu_ns();
+    let (mut tally, mut spans) = (Tally::default(), Spans::default());
+    let mut facts: Vec<FactWatch<'_>> =
+        if watches_facts { scene.facts.iter().map(FactWatch::new).collect() } else { Vec::new() };
+    let (mut failed, mut interrupted) = (None, false);
+    let (state, error) =
+        scene.run_frames(&RunOptions::default(), Some(thread_cpu_ns), &mut |frame, step| {
+            facts.iter_mut().for_each(|fact| fact.see(&head, &frame));
+            if let Err(failure) = stream.push(frame) {
+                failed = Some(failure);
+                return ControlFlow::Break(());
+            }
+            let Some(step) = step else { return ControlFlow::Continue(()) };
+            tally.push(step.report);
+            if scene.params.uniqueness {
+                spans.push(step.state.time, step.report.uniqueness.as_ref());
+            }
+            bar.set_position(step.index as u64);
+            interrupted = stop.is_asked() && step.index < scene.n_steps();
+            if interrupted { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
+        });
+    let seconds = Seconds {
+        wall: start.elapsed().as_secs_f64(),
+        cpu: (thread_cpu_ns() - cpu_start) as f64 * 1e-9,
+    };
+    bar.finish_and_clear();
+    let stopped = stopped(error.as_ref(), interrupted);
+    let end = stopped.as_ref().map_or(Finish::Done, |why| Finish::Stopped { reason: why.clone() });
+    let written = failed.map_or_else(|| stream.finish(&end), Err);
+    written.map_err(|failure| {
+        failure.with(&format!(
+            "the run up to t = {} s is in {}, and the files of the run before are as they were",
+            state.time,
+            folder.place().display()
+        ))
+    })?;
+    let facts = if stopped.is_some() { Vec::new() } else { facts };
+    let facts = facts.iter().map(|fact| fact.result(&scene.system)).collect();
+    Ok(Course { state, tally, spans, seconds, facts, stopped, interrupted })
+}
+
+fn stopped(error: Option<&StepError>, interrupted: bool) -> Option<String> {
+    match error {
+        Some(error) => Some(error.to_string()),
+        None => interrupted.then(|| "the run was interrupted".to_owned()),
+    }
+}
+
+/// Writes what is known at the end, and moves all files to where they belong; the path of the page.
+fn finish(
+    arguments: &RunArgs,
+    scene: &Scene,
+    folder: RunFolder,
+    dir: &Path,
+    course: &Course,
+    quiet: bool,
+) -> Result<Option<PathBuf>, Failure> {
+    let place = folder.place();
+    let end = course.state.time;
+    let summary = summary(scene, &course.tally, &course.seconds, course.stopped.as_deref(), end);
+    write_text(&place.join("summary.json"), &format!("{summary:#}\n"))?;
+    if scene.params.uniqueness {
+        write_text(&place.join("uniqueness.csv"), &course.spans.csv())?;
+    }
+    let has_page = arguments.output.draw(&place, dir, quiet)?;
+    folder.publish().map_err(Failure::files)?;
+    if !quiet && course.tally.steps() > 0 {
+        print_summary(scene, &course.tally, &course.seconds);
+    }
+    Ok(has_page.then(|| dir.join("view.html")))
 }
 
 fn print_summary(scene: &Scene, tally: &Tally, seconds: &Seconds) {

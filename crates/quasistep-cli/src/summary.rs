@@ -11,8 +11,14 @@ pub struct Seconds {
     pub cpu: f64,
 }
 
-/// The summary of a run; `stopped` is the reason if it ended early.
-pub fn summary(scene: &Scene, tally: &Tally, seconds: &Seconds, stopped: Option<&str>) -> Value {
+/// The summary of a run up to a time in s; `stopped` is the reason if it ended early.
+pub fn summary(
+    scene: &Scene,
+    tally: &Tally,
+    seconds: &Seconds,
+    stopped: Option<&str>,
+    end: f64,
+) -> Value {
     let worst = tally.worst();
     let mut stage_us = Map::new();
     for stage in Stage::ALL {
@@ -30,6 +36,7 @@ pub fn summary(scene: &Scene, tally: &Tally, seconds: &Seconds, stopped: Option<
         "quasistep": env!("CARGO_PKG_VERSION"),
         "finished": stopped.is_none(),
         "stopped": stopped,
+        "end_s": end,
         "parameters": {
             "step_size_s": params.time_step,
             "duration_s": scene.duration,

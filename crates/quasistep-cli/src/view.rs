@@ -1,9 +1,9 @@
 //! `quasistep view`.
 
 use crate::failure::Failure;
-use crate::output::{open, write_page, write_plots, write_tables};
+use crate::output::{open, read_for_pictures, tell_end, write_page, write_plots, write_tables};
 use crate::wait::Wait;
-use quasistep_record::Recording;
+use quasistep_record::RunFolder;
 use quasistep_scene::Scene;
 use std::path::{Path, PathBuf};
 
@@ -35,8 +35,18 @@ pub fn view(
     Ok(())
 }
 
-/// The page and the plots of a finished run, anew.
+/// The page and the plots of a run, anew: of the finished one in a folder, else of one that was killed or goes on.
 fn finished(dir: &Path, out: Option<&Path>, csv: bool, quiet: bool) -> Result<PathBuf, Failure> {
+    let unfinished = RunFolder::unfinished(dir);
+    let is_finished = dir.join("recording.qsr").is_file();
+    if let Some(place) = unfinished.as_ref().filter(|_| !quiet) {
+        let which = if is_finished { "a later run into this folder" } else { "the run" };
+        println!("{which} goes on, or was killed; its files are in {}", place.display());
+    }
+    let dir = match &unfinished {
+        Some(place) if !is_finished => place,
+        _ => dir,
+    };
     let path = dir.join("recording.qsr");
     if !path.is_file() {
         return Err(Failure::usage(format!(
@@ -44,13 +54,14 @@ fn finished(dir: &Path, out: Option<&Path>, csv: bool, quiet: bool) -> Result<Pa
             dir.display()
         )));
     }
-    let reading = Wait::new("reading recording.qsr", quiet);
-    let recording = Recording::read(&path).map_err(Failure::usage)?;
-    drop(reading);
+    let recording = read_for_pictures(&path, quiet)?;
+    if !quiet {
+        tell_end(&recording);
+    }
     let dir = out.unwrap_or(dir);
     write_plots(dir, &recording, quiet)?;
     if csv {
-        write_tables(dir, &recording, quiet)?;
+        write_tables(dir, &path, quiet)?;
     }
     let page = dir.join("view.html");
     write_page(&recording, &page, quiet)?;

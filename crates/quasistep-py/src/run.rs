@@ -11,7 +11,7 @@ use pyo3::exceptions::{PyOSError, PyValueError};
 use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyDict, PyType};
 use quasistep::{State, StepReport};
-use quasistep_record::{Finish, RecordError, write_contacts_csv, write_states_csv};
+use quasistep_record::{Finish, RecordError, RunFolder, write_contacts_csv, write_states_csv};
 use quasistep_scene::{RunOptions, RunStep};
 use quasistep_view::{Camera, StillOptions, still};
 use std::ops::ControlFlow;
@@ -277,26 +277,30 @@ impl Recording {
         page: bool,
     ) -> PyResult<Vec<PathBuf>> {
         let write = || {
-            std::fs::create_dir_all(&dir).map_err(|e| format!("{}: {e}", dir.display()))?;
+            let folder = RunFolder::open(&dir).map_err(|e| e.to_string())?;
+            let made = folder.place();
             let thinned = (every > 1).then(|| self.inner.thinned(every));
             let recording = thinned.as_ref().unwrap_or(&self.inner);
-            let place = dir.join("recording.qsr");
+            let place = made.join("recording.qsr");
             recording.write(&place).map_err(|e| e.to_string())?;
             let mut files = vec![place];
             if csv {
-                let [states, contacts] = ["states.csv", "contacts.csv"].map(|f| dir.join(f));
+                let [states, contacts] = ["states.csv", "contacts.csv"].map(|f| made.join(f));
                 write_states_csv(recording, &states).map_err(|e| e.to_string())?;
                 write_contacts_csv(recording, &contacts).map_err(|e| e.to_string())?;
                 files.extend([states, contacts]);
             }
             if page && quasistep_view::has_page() {
-                let place = dir.join("view.html");
+                let place = made.join("view.html");
                 quasistep_view::write_page(recording, &place).map_err(|e| e.to_string())?;
                 files.push(place);
             }
-            let plots = quasistep_view::write_plots(recording, &dir.join("plots"));
+            let plots = quasistep_view::write_plots(recording, &made.join("plots"));
             files.extend(plots.map_err(|e| e.to_string())?);
-            Ok(files)
+            folder.publish().map_err(|e| e.to_string())?;
+            let moved =
+                |file: &PathBuf| file.strip_prefix(&made).map_or(file.clone(), |f| dir.join(f));
+            Ok(files.iter().map(moved).collect())
         };
         py.detach(write).map_err(|e: String| PyOSError::new_err(e))
     }

@@ -1,7 +1,7 @@
 //! `states.csv` and `contacts.csv`, row by row.
 
 use crate::query::{continue_quaternions, quaternion_starts};
-use crate::{ContactKey, Frame, RecordError, Recording};
+use crate::{ContactKey, Frame, RecordError, Recording, write_whole};
 use std::fmt::Write as _;
 use std::fs::File;
 use std::io::{self, BufWriter, Write};
@@ -157,12 +157,11 @@ impl<W: Write> ContactsCsv<W> {
 ///
 /// [`RecordError::Io`] with the file's name.
 pub fn write_states_csv(recording: &Recording, path: &Path) -> Result<(), RecordError> {
-    let write = || {
-        let out = BufWriter::new(File::create(path)?);
+    let write = |out: &mut BufWriter<File>| {
         let mut table = StatesCsv::new(out, &recording.coordinates, &recording.dofs)?;
         recording.frames.iter().try_for_each(|f| table.append(f))
     };
-    write().map_err(|e| RecordError::io(path, e))
+    write_whole(path, write).map_err(|e| RecordError::io(path, e))
 }
 
 /// Writes the whole `contacts.csv` of a recording.
@@ -171,12 +170,11 @@ pub fn write_states_csv(recording: &Recording, path: &Path) -> Result<(), Record
 ///
 /// [`RecordError::Io`] with the file's name.
 pub fn write_contacts_csv(recording: &Recording, path: &Path) -> Result<(), RecordError> {
-    let write = || {
-        let out = BufWriter::new(File::create(path)?);
+    let write = |out: &mut BufWriter<File>| {
         let mut table = ContactsCsv::new(out, &recording.bodies, &recording.collision_shapes)?;
         recording.frames.iter().try_for_each(|f| table.append(f))
     };
-    write().map_err(|e| RecordError::io(path, e))
+    write_whole(path, write).map_err(|e| RecordError::io(path, e))
 }
 
 /// k h without the noise of the product: 0.30000000000000004 becomes 0.3 (12 significant digits).

@@ -30,6 +30,14 @@ pub enum RecordError {
         /// The version that can be read.
         want: u64,
     },
+    /// Another run writes into the folder.
+    #[error("{}: another run, process {by}, writes into it; give each run a folder of its own", dir.display())]
+    Busy {
+        /// The folder.
+        dir: PathBuf,
+        /// Number of the process.
+        by: String,
+    },
     /// The parts of the recording do not fit each other.
     #[error("{}: inconsistent recording: {problem}", file.display())]
     Inconsistent {

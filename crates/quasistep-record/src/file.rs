@@ -1,43 +1,42 @@
-//! The file `recording.qsr`, described in the crate documentation: blocks, and the columns in them.
+//! The file `recording.qsr`, described in the crate documentation: blocks, and the columns in them. [`crate::reader`] reads
+//! it.
 
 use crate::columns::{Digits, Packer, Unpacker, compress};
 use crate::data::pose_to_array;
 use crate::{
     Contact, ContactKey, DrawnGeometry, DrawnShape, Finish, Frame, Image, Mode, Paint, RecordError,
-    Recording, ShapeRole, Uniqueness,
+    Recording, ShapeRole, Uniqueness, write_whole,
 };
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
-use flate2::read::ZlibDecoder;
 use quasistep_math::{Pose, Quat, Vec3};
 use serde::{Deserialize, Serialize};
-use std::fs::File;
-use std::io::{self, BufWriter, Read, Write};
+use std::io::{self, Write};
 use std::path::Path;
 use std::sync::Arc;
 
 /// First bytes of the file.
-const MAGIC: &[u8; 8] = b"quasirec";
+pub(crate) const MAGIC: &[u8; 8] = b"quasirec";
 /// Version of `recording.qsr` that this crate writes and reads.
 pub const VERSION: u32 = 7;
 
 /// Kinds of blocks.
-const HEAD: u8 = b'H';
-const FRAMES: u8 = b'F';
-const EXACT_FRAMES: u8 = b'D';
-const END: u8 = b'E';
+pub(crate) const HEAD: u8 = b'H';
+pub(crate) const FRAMES: u8 = b'F';
+pub(crate) const EXACT_FRAMES: u8 = b'D';
+pub(crate) const END: u8 = b'E';
 
 /// Frames of a block: enough for columns to be compressed well, few enough to be lost with a run that is killed.
 const FRAMES_OF_BLOCK: usize = 100;
 /// A block ends early where its contacts are this many: some 10 MB before compression.
 const CONTACTS_OF_BLOCK: usize = 100_000;
 /// Most bytes of a block before compression, 1 GiB: what a spoilt length may make a reader set aside.
-const MOST_BYTES: u64 = 1 << 30;
+pub(crate) const MOST_BYTES: u64 = 1 << 30;
 
 /// All of a recording but its frames and its end.
 #[derive(Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
-struct Head {
+pub(crate) struct Head {
     scene: String,
     title: String,
     time_step: f64,
@@ -173,10 +172,8 @@ impl Recording {
     /// [`RecordError::Inconsistent`] before anything is written, [`RecordError::Io`] otherwise.
     pub fn write(&self, path: &Path) -> Result<(), RecordError> {
         self.check().map_err(|e| RecordError::inconsistent(path, e))?;
-        let file = File::create(path).map_err(|e| RecordError::io(path, e))?;
-        self.write_to(BufWriter::new(file), Digits::Single)
-            .map_err(|e| RecordError::io(path, e))?;
-        Ok(())
+        write_whole(path, |out| self.write_to(out, Digits::Single).map(drop))
+            .map_err(|e| RecordError::io(path, e))
     }
 
     /// The bytes of a `recording.qsr` that keeps all digits.
@@ -192,70 +189,6 @@ impl Recording {
         let mut writer = RecordingWriter::new(out, self, digits)?;
         self.frames.iter().try_for_each(|frame| writer.append(frame.clone()))?;
         writer.finish(&self.finish)
-    }
-
-    /// Reads a `recording.qsr`. One that was cut off is read up to its last whole block, and says so in its
-    /// [`finish`](Recording::finish).
-    ///
-    /// # Errors
-    ///
-    /// Every variant of [`RecordError`]; each names the file and what was seen.
-    pub fn read(path: &Path) -> Result<Self, RecordError> {
-        let bytes = std::fs::read(path).map_err(|e| RecordError::io(path, e))?;
-        Self::from_bytes(&bytes, path)
-    }
-
-    /// Reads the bytes of a `recording.qsr`; `path` is named in complaints.
-    ///
-    /// # Errors
-    ///
-    /// As [`Recording::read`].
-    pub fn from_bytes(bytes: &[u8], path: &Path) -> Result<Self, RecordError> {
-        let malformed = |problem: String| RecordError::malformed(path, &problem);
-        let mut rest = bytes;
-        if take(&mut rest, MAGIC.len()) != Some(MAGIC) {
-            return Err(malformed(format!(
-                "it does not begin with `{}`",
-                String::from_utf8_lossy(MAGIC)
-            )));
-        }
-        let version = take(&mut rest, 4).and_then(|b| b.try_into().ok()).map(u32::from_le_bytes);
-        let version = version.ok_or_else(|| malformed("it ends in its version".into()))?;
-        if version != VERSION {
-            let (got, want) = (version.into(), VERSION.into());
-            return Err(RecordError::Version { file: path.to_owned(), got, want });
-        }
-        let mut recording: Option<Recording> = None;
-        loop {
-            let at = bytes.len() - rest.len();
-            let here = |problem: String| malformed(format!("block at byte {at}: {problem}"));
-            let Some(block) = next_block(&mut rest).map_err(here)? else { break };
-            match (block.kind, &mut recording) {
-                (HEAD, None) => {
-                    let head = serde_json::from_slice(&block.bytes);
-                    let head = head.map_err(|e| here(e.to_string()))?;
-                    recording = Some(from_head(head).map_err(here)?);
-                }
-                (kind @ (FRAMES | EXACT_FRAMES), Some(known)) => {
-                    let digits = if kind == FRAMES { Digits::Single } else { Digits::All };
-                    let frames = unpack(&block.bytes, digits, known).map_err(here)?;
-                    known.frames.extend(frames);
-                }
-                (END, Some(known)) => {
-                    let finish = serde_json::from_slice(&block.bytes);
-                    known.finish = finish.map_err(|e| here(e.to_string()))?;
-                }
-                (kind, _) => {
-                    return Err(here(format!(
-                        "kind `{}` is not expected here",
-                        kind.escape_ascii()
-                    )));
-                }
-            }
-        }
-        let recording = recording.ok_or_else(|| malformed("it ends in its head".into()))?;
-        recording.check().map_err(|e| RecordError::inconsistent(path, e))?;
-        Ok(recording)
     }
 
     /// What is drawn, as JSON: the list `shapes` of the head of its file, without pictures.
@@ -291,17 +224,6 @@ fn invalid(problem: impl Into<Box<dyn std::error::Error + Send + Sync>>) -> io::
     io::Error::new(io::ErrorKind::InvalidInput, problem)
 }
 
-fn take<'a>(rest: &mut &'a [u8], n: usize) -> Option<&'a [u8]> {
-    let (first, others) = rest.split_at_checked(n)?;
-    *rest = others;
-    Some(first)
-}
-
-struct Block {
-    kind: u8,
-    bytes: Vec<u8>,
-}
-
 /// Kind, length before and after compression, bytes.
 fn write_block(out: &mut impl Write, kind: u8, bytes: &[u8]) -> io::Result<()> {
     let packed = compress(bytes)?;
@@ -310,29 +232,6 @@ fn write_block(out: &mut impl Write, kind: u8, bytes: &[u8]) -> io::Result<()> {
         out.write_all(&(length as u64).to_le_bytes())?;
     }
     out.write_all(&packed)
-}
-
-/// The next block; `None` at the end, or where the last one is cut short.
-fn next_block(rest: &mut &[u8]) -> Result<Option<Block>, String> {
-    let mut head = *rest;
-    let Some(&[kind]) = take(&mut head, 1) else { return Ok(None) };
-    let mut length = || take(&mut head, 8).and_then(|b| b.try_into().ok()).map(u64::from_le_bytes);
-    let (Some(length), Some(packed)) = (length(), length()) else { return Ok(None) };
-    if length > MOST_BYTES {
-        return Err(format!("{length} bytes; at most {MOST_BYTES} are read"));
-    }
-    let Some(packed) = take(&mut head, usize::try_from(packed).unwrap_or(usize::MAX)) else {
-        return Ok(None);
-    };
-    let mut bytes = Vec::new();
-    // one byte more than was said shows that it was said wrongly
-    let read = ZlibDecoder::new(packed).take(length + 1).read_to_end(&mut bytes);
-    read.map_err(|e| format!("it is spoilt: {e}"))?;
-    if bytes.len() as u64 != length {
-        return Err(format!("it is spoilt: not the {length} bytes that it says"));
-    }
-    *rest = head;
-    Ok(Some(Block { kind, bytes }))
 }
 
 /// A block of frames: their number, columns of the frames, columns of their contacts, what was said of uniqueness.
@@ -377,12 +276,17 @@ fn pack(frames: &[Frame], digits: Digits) -> io::Result<Vec<u8>> {
     Ok(out.into_bytes())
 }
 
-/// The frames of a block that follows the frames of `known`.
-fn unpack(bytes: &[u8], digits: Digits, known: &Recording) -> Result<Vec<Frame>, String> {
+/// The frames of a block; the first one of all is in it if `is_first`.
+pub(crate) fn unpack(
+    bytes: &[u8],
+    digits: Digits,
+    known: &Recording,
+    is_first: bool,
+) -> Result<Vec<Frame>, String> {
     let mut from = Unpacker::new(bytes);
     let n = from.words(1)?[0];
     // frame 0 ends no step
-    let n_steps = if known.frames.is_empty() { n.saturating_sub(1) } else { n };
+    let n_steps = if is_first { n.saturating_sub(1) } else { n };
     let per = |count: usize, each: usize| count.saturating_mul(each);
     let (n_b, n_q) = (known.bodies.len(), known.coordinates.len());
     let (n_v, n_cmd) = (known.dofs.len(), known.commands.len());
@@ -507,7 +411,7 @@ fn to_head(r: &Recording) -> Head {
 }
 
 /// The recording of a head, without frames, as if it were cut off there.
-fn from_head(head: Head) -> Result<Recording, String> {
+pub(crate) fn from_head(head: Head) -> Result<Recording, String> {
     let images: Vec<Arc<Image>> = head
         .images
         .into_iter()

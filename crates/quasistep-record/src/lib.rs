@@ -43,6 +43,9 @@
 //! A file that was cut off is read up to its last whole block. Reading refuses other versions, blocks that are spoilt, and
 //! parts that do not fit each other; the error names the file, the place and what was seen.
 //!
+//! [`RecordingWriter`] writes it frame by frame while a run goes on, [`RecordingReader`] reads it block by block, and
+//! [`RunFolder`] keeps the files of two runs apart.
+//!
 //! # Tables
 //!
 //! [`StatesCsv`] and [`ContactsCsv`] write `states.csv` and `contacts.csv`, a frame at a time, so
@@ -54,8 +57,11 @@ mod csv;
 mod data;
 mod error;
 mod file;
+mod folder;
 mod query;
+mod reader;
 mod uniqueness;
+mod whole;
 
 pub use columns::{Digits, Packer, compress};
 pub use csv::{CONTACTS_HEADER, ContactsCsv, StatesCsv, write_contacts_csv, write_states_csv};
@@ -65,5 +71,8 @@ pub use data::{
 };
 pub use error::RecordError;
 pub use file::{RecordingWriter, VERSION};
+pub use folder::RunFolder;
 pub use query::{continue_quaternions, quaternion_starts};
+pub use reader::RecordingReader;
 pub use uniqueness::{DeterminedSum, ForceUniqueness, MotionUniqueness, SharedForce, Uniqueness};
+pub use whole::write_whole;

@@ -1,9 +1,11 @@
 //! What a figure is: a name, the files it leaves, and numbers beside their published ones.
 
 use quasistep::StepError;
+use quasistep_record::write_whole;
 use quasistep_scene::SceneError;
 use quasistep_view::ViewError;
 use std::fmt::Write as _;
+use std::io::Write as _;
 use std::path::{Path, PathBuf};
 
 /// A figure or table that can be regenerated.
@@ -124,7 +126,7 @@ impl Context<'_> {
     /// Writes a file into the folder; its path.
     pub(crate) fn write_bytes(&self, name: &str, bytes: &[u8]) -> Result<PathBuf, ReproduceError> {
         let path = self.out.join(name);
-        std::fs::write(&path, bytes)
+        write_whole(&path, |out| out.write_all(bytes))
             .map_err(|error| ReproduceError::Io { path: path.clone(), error })?;
         Ok(path)
     }

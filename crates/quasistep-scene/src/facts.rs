@@ -133,94 +133,157 @@ impl Fact {
 
     /// Holds this fact against a finished run of the scene, whose system this is.
     pub fn check(&self, recording: &Recording, system: &System) -> FactResult {
-        let (text, seen) = match &self.what {
-            What::Mode { t, pair, mode } => {
-                let seen = at(recording, *t).and_then(|f| {
-                    contacts(recording, f, pair).map(|c| c.mode).max_by_key(|m| *m as u8)
-                });
-                let ok = seen == Some(*mode);
-                let seen_word = seen.map_or("no contact", Mode::name);
-                let text = format!(
-                    "at {t} s, {} and {}: {seen_word}, stated {} ({})",
-                    pair[0],
-                    pair[1],
-                    mode.name(),
-                    self.source
-                );
-                return FactResult { ok, seen: f64::NAN, text };
-            }
-            What::Coordinate { t, name } => (
-                format!("{name} at {t} s"),
-                at(recording, *t).and_then(|f| recording.coordinate(name).map(|i| f.q[i])),
-            ),
-            What::Effort { t, name } => (
-                format!("drive force of {name} at {t} s"),
-                at(recording, *t).and_then(|f| f.effort.get(recording.command(name)?).copied()),
-            ),
-            What::FrictionForce { t, pair } => (
-                format!("friction force of {} and {} at {t} s", pair[0], pair[1]),
-                at(recording, *t).map(|f| {
-                    contacts(recording, f, pair)
-                        .map(|c| (c.force_W - c.n_AB_W * c.normal_force) * side(recording, c, pair))
-                        .fold(Vec3::ZERO, |sum, force| sum + force)
-                        .norm()
-                }),
-            ),
-            What::NormalForce { t, pair } => (
-                format!("normal force of {} and {} at {t} s", pair[0], pair[1]),
-                at(recording, *t)
-                    .map(|f| contacts(recording, f, pair).map(|c| c.normal_force).sum()),
-            ),
-            What::SpinTorque { t, pair } => (
-                format!("spin torque of {} and {} at {t} s", pair[0], pair[1]),
-                at(recording, *t).map(|f| contacts(recording, f, pair).map(|c| c.spin.abs()).sum()),
-            ),
-            What::Gap { t, pair } => (
-                format!("gap of {} and {} at {t} s", pair[0], pair[1]),
-                at(recording, *t).and_then(|f| {
-                    contacts(recording, f, pair).map(|c| c.phi_next).min_by(f64::total_cmp)
-                }),
-            ),
-            What::Drift { from, to, body } => (
-                format!("drift of {body} from {from} s to {to} s"),
-                drift(recording, *from, *to, body),
-            ),
-            What::Turn { from, to, body } => (
-                format!("turn of {body} from {from} s to {to} s"),
-                turn(recording, *from, *to, body),
-            ),
-            What::Height { t, body } => (
-                format!("height of {body} at {t} s"),
-                at(recording, *t)
-                    .and_then(|f| recording.body(body).map(|b| f.X_WB[b].translation.z)),
-            ),
-            What::Tilt { t, body } => (
-                format!("angle that {body} has turned by {t} s"),
-                at(recording, *t).and_then(|f| {
-                    let b = recording.body(body)?;
-                    Some(angle(&recording.frames.first()?.X_WB[b], &f.X_WB[b]))
-                }),
-            ),
-            What::Count(count) => {
-                let model = system.model();
-                let steps = recording.frames.len().saturating_sub(1);
-                let seen = match count {
-                    Count::Dofs => model.n_v() as f64,
-                    Count::Bodies => (model.n_bodies() - 1) as f64,
-                    Count::Steps => steps as f64,
-                    Count::Contacts => {
-                        let points: usize = recording.frames.iter().map(|f| f.contacts.len()).sum();
-                        points as f64 / steps as f64
-                    }
+        let mut watch = FactWatch::new(self);
+        recording.frames.iter().for_each(|frame| watch.see(recording, frame));
+        watch.result(system)
+    }
+}
+
+/// A fact while its run goes on: it keeps what it needs of the frames that it sees, in their order.
+#[derive(Clone, Debug)]
+pub struct FactWatch<'a> {
+    fact: &'a Fact,
+    n_frames: usize,
+    n_contacts: usize,
+    /// Pose of the body that the fact speaks of, at its start.
+    first: Option<Pose>,
+    seen: Option<f64>,
+    mode: Option<Mode>,
+}
+
+impl<'a> FactWatch<'a> {
+    /// Before the first frame.
+    pub fn new(fact: &'a Fact) -> Self {
+        Self { fact, n_frames: 0, n_contacts: 0, first: None, seen: None, mode: None }
+    }
+
+    /// Takes the next frame of a run; `head` is its recording, whose frames are not read.
+    pub fn see(&mut self, head: &Recording, frame: &Frame) {
+        let slack = 1e-3 * head.time_step;
+        let is_first = self.n_frames == 0;
+        self.n_frames += 1;
+        self.n_contacts += frame.contacts.len();
+        let pose = |body: &String| head.body(body).map(|b| frame.X_WB[b]);
+        match &self.fact.what {
+            What::Drift { from, to, body } | What::Turn { from, to, body } => {
+                if frame.t < from - slack || frame.t > to + slack {
+                    return;
+                }
+                let Some(X) = pose(body) else { return };
+                let first = *self.first.get_or_insert(X);
+                let now = if matches!(self.fact.what, What::Drift { .. }) {
+                    (X.translation - first.translation).norm()
+                } else {
+                    angle(&first, &X)
                 };
-                (format!("number of {count:?}").to_lowercase(), Some(seen))
+                self.seen = Some(self.seen.map_or(now, |most| most.max(now)));
             }
+            What::Tilt { body, .. } if is_first => self.first = pose(body),
+            _ => {}
+        }
+        if let Some(t) = self.fact.what.time()
+            && (frame.t - t).abs() <= slack
+            && self.seen.is_none()
+            && self.mode.is_none()
+        {
+            self.mode = self.fact.what.mode(head, frame);
+            self.seen = self.fact.what.measure(head, frame, self.first.as_ref());
+        }
+    }
+
+    /// Holds the fact against what was seen.
+    pub fn result(&self, system: &System) -> FactResult {
+        let Fact { source, what, value, tolerance } = self.fact;
+        if let What::Mode { t, pair: [a, b], mode } = what {
+            let seen = self.mode.map_or("no contact", Mode::name);
+            let stated = mode.name();
+            let text = format!("at {t} s, {a} and {b}: {seen}, stated {stated} ({source})");
+            return FactResult { ok: self.mode == Some(*mode), seen: f64::NAN, text };
+        }
+        let seen = match what {
+            What::Count(count) => {
+                let steps = self.n_frames.saturating_sub(1) as f64;
+                match count {
+                    Count::Dofs => system.model().n_v() as f64,
+                    Count::Bodies => (system.model().n_bodies() - 1) as f64,
+                    Count::Steps => steps,
+                    Count::Contacts => self.n_contacts as f64 / steps,
+                }
+            }
+            _ => self.seen.unwrap_or(f64::NAN),
         };
-        let seen = seen.unwrap_or(f64::NAN);
-        let ok = (seen - self.value).abs() <= self.tolerance;
-        let text =
-            format!("{text}: {seen}, stated {} ± {} ({})", self.value, self.tolerance, self.source);
+        let ok = (seen - value).abs() <= *tolerance;
+        let text = format!("{}: {seen}, stated {value} ± {tolerance} ({source})", what.words());
         FactResult { ok, seen, text }
+    }
+}
+
+impl What {
+    /// The time at which it is measured, in s, if that is one.
+    fn time(&self) -> Option<f64> {
+        match self {
+            Self::Coordinate { t, .. }
+            | Self::Effort { t, .. }
+            | Self::NormalForce { t, .. }
+            | Self::FrictionForce { t, .. }
+            | Self::SpinTorque { t, .. }
+            | Self::Mode { t, .. }
+            | Self::Gap { t, .. }
+            | Self::Height { t, .. }
+            | Self::Tilt { t, .. } => Some(*t),
+            Self::Drift { .. } | Self::Turn { .. } | Self::Count(_) => None,
+        }
+    }
+
+    /// What is measured, in words.
+    fn words(&self) -> String {
+        let of =
+            |what: &str, [a, b]: &[String; 2], t: &f64| format!("{what} of {a} and {b} at {t} s");
+        match self {
+            Self::Coordinate { t, name } => format!("{name} at {t} s"),
+            Self::Effort { t, name } => format!("drive force of {name} at {t} s"),
+            Self::FrictionForce { t, pair } => of("friction force", pair, t),
+            Self::NormalForce { t, pair } => of("normal force", pair, t),
+            Self::SpinTorque { t, pair } => of("spin torque", pair, t),
+            Self::Mode { t, pair, .. } => of("mode", pair, t),
+            Self::Gap { t, pair } => of("gap", pair, t),
+            Self::Drift { from, to, body } => format!("drift of {body} from {from} s to {to} s"),
+            Self::Turn { from, to, body } => format!("turn of {body} from {from} s to {to} s"),
+            Self::Height { t, body } => format!("height of {body} at {t} s"),
+            Self::Tilt { t, body } => format!("angle that {body} has turned by {t} s"),
+            Self::Count(count) => format!("number of {count:?}").to_lowercase(),
+        }
+    }
+
+    fn mode(&self, head: &Recording, frame: &Frame) -> Option<Mode> {
+        let Self::Mode { pair, .. } = self else { return None };
+        contacts(head, frame, pair).map(|c| c.mode).max_by_key(|m| *m as u8)
+    }
+
+    /// The number at its time; `first` is the pose of the body at the start of the run.
+    fn measure(&self, head: &Recording, frame: &Frame, first: Option<&Pose>) -> Option<f64> {
+        match self {
+            Self::Coordinate { name, .. } => head.coordinate(name).map(|i| frame.q[i]),
+            Self::Effort { name, .. } => frame.effort.get(head.command(name)?).copied(),
+            Self::FrictionForce { pair, .. } => {
+                let sum = contacts(head, frame, pair)
+                    .map(|c| (c.force_W - c.n_AB_W * c.normal_force) * side(head, c, pair))
+                    .fold(Vec3::ZERO, |sum, force| sum + force);
+                Some(sum.norm())
+            }
+            Self::NormalForce { pair, .. } => {
+                Some(contacts(head, frame, pair).map(|c| c.normal_force).sum())
+            }
+            Self::SpinTorque { pair, .. } => {
+                Some(contacts(head, frame, pair).map(|c| c.spin.abs()).sum())
+            }
+            Self::Gap { pair, .. } => {
+                contacts(head, frame, pair).map(|c| c.phi_next).min_by(f64::total_cmp)
+            }
+            Self::Height { body, .. } => head.body(body).map(|b| frame.X_WB[b].translation.z),
+            Self::Tilt { body, .. } => Some(angle(first?, &frame.X_WB[head.body(body)?])),
+            Self::Mode { .. } | Self::Drift { .. } | Self::Turn { .. } | Self::Count(_) => None,
+        }
     }
 }
 
@@ -241,11 +304,6 @@ fn pair(at: &At<'_>, bodies: &[&str]) -> Result<[String; 2], SceneError> {
         Err(at.error(unknown("body", pattern, bodies)))
     };
     Ok([name(a)?, name(b)?])
-}
-
-/// The frame at a time, to a thousandth of a step.
-fn at(recording: &Recording, t: f64) -> Option<&Frame> {
-    recording.frames.iter().find(|f| (f.t - t).abs() <= 1e-3 * recording.time_step)
 }
 
 /// Contacts between two bodies, which may be patterns.
@@ -272,24 +330,4 @@ fn side(recording: &Recording, c: &Contact, pair: &[String; 2]) -> f64 {
 /// Angle between two orientations, in rad.
 fn angle(a: &Pose, b: &Pose) -> f64 {
     (a.rotation.inverse() * b.rotation).to_rotation_vector().norm()
-}
-
-/// Greatest angle of a body from how it lies at `from`, in rad.
-fn turn(recording: &Recording, from: f64, to: f64, body: &str) -> Option<f64> {
-    let b = recording.body(body)?;
-    let slack = 1e-3 * recording.time_step;
-    let inside = recording.frames.iter().filter(|f| f.t >= from - slack && f.t <= to + slack);
-    let poses: Vec<_> = inside.map(|f| f.X_WB[b]).collect();
-    let first = poses.first()?;
-    Some(poses.iter().map(|X| angle(first, X)).fold(0.0, f64::max))
-}
-
-/// Greatest distance of a body from where it is at `from`, in m.
-fn drift(recording: &Recording, from: f64, to: f64, body: &str) -> Option<f64> {
-    let b = recording.body(body)?;
-    let slack = 1e-3 * recording.time_step;
-    let inside = recording.frames.iter().filter(|f| f.t >= from - slack && f.t <= to + slack);
-    let positions: Vec<_> = inside.map(|f| f.X_WB[b].translation).collect();
-    let first = *positions.first()?;
-    Some(positions.iter().map(|p| (*p - first).norm()).fold(0.0, f64::max))
 }

@@ -65,7 +65,7 @@ mod words;
 pub use cloud::CloudReport;
 pub use contents::{Contents, counted, overlaps_in_words};
 pub use control::{ControlModel, ControlSection, ControlWeights};
-pub use facts::{Fact, FactResult};
+pub use facts::{Fact, FactResult, FactWatch};
 pub use load::load;
 pub use model_file::{FIRST_SCENE, scene_of_model};
 pub use quasistep_formats::SceneError;

@@ -88,6 +88,27 @@ impl Scene {
         clock: Option<fn() -> u64>,
         observer: &mut dyn FnMut(&RunStep<'_>) -> ControlFlow<()>,
     ) -> RunOutcome {
+        let params = options.params.as_ref().unwrap_or(&self.params);
+        let mut recording = self.empty_recording(params);
+        let frames = &mut recording.frames;
+        let (state, stopped) = self.run_frames(options, clock, &mut |frame, step| {
+            frames.push(frame);
+            step.map_or(ControlFlow::Continue(()), &mut *observer)
+        });
+        if let Some(error) = &stopped {
+            recording.finish = Finish::Stopped { reason: error.to_string() };
+        }
+        RunOutcome { recording, state, stopped }
+    }
+
+    /// [`run_with`](Self::run_with) without keeping its frames: `sink` gets each as it comes, first that of the start, with
+    /// the step that ended there, and may stop. Returns the state at the end and why a step could not be taken.
+    pub fn run_frames(
+        &self,
+        options: &RunOptions<'_>,
+        clock: Option<fn() -> u64>,
+        sink: &mut dyn FnMut(Frame, Option<&RunStep<'_>>) -> ControlFlow<()>,
+    ) -> (State, Option<StepError>) {
         let system = &self.system;
         let params = options.params.as_ref().unwrap_or(&self.params);
         let mut work = system.create_workspace();
@@ -99,9 +120,9 @@ impl Scene {
             state.v.resize(system.model().n_v(), 0.0);
         }
         let mut input = StepInput::default();
-        let mut recording = self.empty_recording(params);
-        recording.frames.push(self.frame(&state, None));
-        let mut stopped = None;
+        if sink(self.frame(&state, None), None).is_break() {
+            return (state, None);
+        }
         let h = params.time_step;
         for index in 1..=self.n_steps_with(options) {
             let t = quasistep::end_of_step(state.time, h);
@@ -122,20 +143,16 @@ impl Scene {
                 Ok(()) => {
                     let report = work.last_report();
                     let poses = work.poses_at(&state.q).map(<[Pose]>::to_vec);
-                    recording.frames.push(self.frame_at(&state, poses, Some((report, &input))));
+                    let frame = self.frame_at(&state, poses, Some((report, &input)));
                     let step = RunStep { index, state: &state, input: &input, report };
-                    if observer(&step).is_break() {
+                    if sink(frame, Some(&step)).is_break() {
                         break;
                     }
                 }
-                Err(error) => {
-                    recording.finish = Finish::Stopped { reason: error.to_string() };
-                    stopped = Some(error);
-                    break;
-                }
+                Err(error) => return (state, Some(error)),
             }
         }
-        RunOutcome { recording, state, stopped }
+        (state, None)
     }
 
     /// Number of steps of a run with these options, at least one.

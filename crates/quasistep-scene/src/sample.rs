@@ -5,7 +5,9 @@ use crate::scene::Scene;
 use quasistep_formats::{SceneError, unknown};
 use quasistep_geometry::{Samples, Shape, sample_surface};
 use quasistep_math::{Pose, Vec3};
+use quasistep_record::write_whole;
 use std::fmt::Write as _;
+use std::io::Write as _;
 use std::path::Path;
 
 impl Scene {
@@ -63,7 +65,7 @@ pub fn write_ply(path: &Path, samples: &Samples, comment: &str) -> Result<(), Sc
         let row = |v: &Vec3, digits| v.to_array().map(|c| number(c, digits)).join(" ");
         let _ = writeln!(text, "{} {}", row(p, 7), row(n, 6));
     }
-    std::fs::write(path, text).map_err(|e| {
+    write_whole(path, |out| out.write_all(text.as_bytes())).map_err(|e| {
         SceneError::new(&path.display().to_string(), None, "", format!("cannot be written: {e}"))
     })
 }

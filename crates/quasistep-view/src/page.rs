@@ -9,8 +9,10 @@ use base64::engine::general_purpose::STANDARD;
 use quasistep_math::{Pose, Vec3};
 use quasistep_record::{
     Contact, Digits, Finish, ForceUniqueness, Frame, MotionUniqueness, Packer, Recording, compress,
+    write_whole,
 };
 use serde_json::{Value, json};
+use std::io::Write as _;
 use std::path::Path;
 
 /// The viewer's program, three.js with its licence in it; empty if it could not be built.
@@ -48,7 +50,8 @@ pub struct Page {
 /// is inconsistent, [`ViewError::Io`] if the file cannot be written.
 pub fn write_page(recording: &Recording, path: &Path) -> Result<Vec<String>, ViewError> {
     let page = page(recording)?;
-    std::fs::write(path, page.html).map_err(|e| ViewError::io(path, e))?;
+    write_whole(path, |out| out.write_all(page.html.as_bytes()))
+        .map_err(|e| ViewError::io(path, e))?;
     Ok(page.left_out)
 }
 

@@ -2,7 +2,8 @@
 
 use crate::ViewError;
 use crate::plot::{Axis, Figure, Line, PALETTE, Panel, Series};
-use quasistep_record::{Frame, Mode, Recording, quaternion_starts};
+use quasistep_record::{Frame, Mode, Recording, quaternion_starts, write_whole};
+use std::io::Write as _;
 use std::path::{Path, PathBuf};
 
 /// A name and one value per frame.
@@ -35,7 +36,8 @@ pub fn write_plots(recording: &Recording, dir: &Path) -> Result<Vec<PathBuf>, Vi
     for (name, figure) in figures {
         let Some(figure) = figure else { continue };
         let file = dir.join(name);
-        std::fs::write(&file, figure.to_svg()).map_err(|e| ViewError::io(&file, e))?;
+        write_whole(&file, |out| out.write_all(figure.to_svg().as_bytes()))
+            .map_err(|e| ViewError::io(&file, e))?;
         files.push(file);
     }
     Ok(files)

@@ -10,8 +10,10 @@ use std::collections::BTreeMap;
 /// Statistics over the steps of a run. Add each report with [`push`](Self::push).
 #[derive(Clone, Debug, Default)]
 pub struct Tally {
-    step_ns: Vec<u64>,
-    stage_ns: [Vec<u64>; Stage::COUNT],
+    steps: usize,
+    total_ns: u64,
+    step_ns: Sampled,
+    stage_ns: [Sampled; Stage::COUNT],
     substepped: usize,
     most_substeps: u32,
     joined: usize,
@@ -78,7 +80,10 @@ pub struct Spread {
 impl Tally {
     /// Adds one step.
     pub fn push(&mut self, report: &StepReport) {
-        self.step_ns.push(report.stage_ns.iter().sum());
+        let step_ns = report.stage_ns.iter().sum();
+        self.steps += 1;
+        self.total_ns += step_ns;
+        self.step_ns.push(step_ns);
         for (all, ns) in self.stage_ns.iter_mut().zip(report.stage_ns) {
             all.push(ns);
         }
@@ -137,13 +142,13 @@ impl Tally {
         w.cone_violation = w.cone_violation.max(cone_violation);
         w.complementarity = w.complementarity.max(complementarity);
         w.constraint = w.constraint.max(constraint);
-        let first = self.step_ns.len() == 1;
+        let first = self.steps == 1;
         w.true_distance = if first { true_distance } else { w.true_distance.min(true_distance) };
     }
 
     /// Steps seen.
     pub fn steps(&self) -> usize {
-        self.step_ns.len()
+        self.steps
     }
 
     /// Steps that took more than one substep.
@@ -254,21 +259,56 @@ impl Tally {
 
     /// Time of a whole step, in µs of the workspace's clock.
     pub fn step_us(&self) -> Spread {
-        spread_us(&self.step_ns)
+        spread_us(&self.step_ns.values)
     }
 
     /// Time of one stage, in µs of the workspace's clock.
     pub fn stage_us(&self, stage: Stage) -> Spread {
-        spread_us(&self.stage_ns[stage as usize])
+        spread_us(&self.stage_ns[stage as usize].values)
     }
 
     /// Sum over all steps, in s of the workspace's clock.
     pub fn total_seconds(&self) -> f64 {
-        self.step_ns.iter().sum::<u64>() as f64 * 1e-9
+        self.total_ns as f64 * 1e-9
     }
 
     fn mean(&self, sum: usize) -> f64 {
         sum as f64 / self.steps().max(1) as f64
+    }
+}
+
+/// Most values of a sample.
+const MOST_SAMPLED: usize = 1 << 15;
+
+/// All values of a short run, an even sample of a long one: its median is that of all to a percent.
+#[derive(Clone, Debug)]
+struct Sampled {
+    values: Vec<u64>,
+    seen: usize,
+    /// One out of so many is kept.
+    every: usize,
+}
+
+impl Default for Sampled {
+    fn default() -> Self {
+        Self { values: Vec::new(), seen: 0, every: 1 }
+    }
+}
+
+impl Sampled {
+    fn push(&mut self, value: u64) {
+        if self.seen.is_multiple_of(self.every) {
+            self.values.push(value);
+        }
+        self.seen += 1;
+        if self.values.len() == MOST_SAMPLED {
+            let mut index = 0;
+            self.values.retain(|_| {
+                index += 1;
+                index % 2 == 1
+            });
+            self.every *= 2;
+        }
     }
 }
 
@@ -287,7 +327,7 @@ fn spread_us(ns: &[u64]) -> Spread {
 
 #[cfg(test)]
 mod tests {
-    use super::spread_us;
+    use super::{MOST_SAMPLED, Sampled, Spread, spread_us};
 
     #[test]
     fn median_and_percentile_are_observed_values() {
@@ -295,5 +335,16 @@ mod tests {
         assert_eq!(spread_us(&ns).median, 50.0);
         assert_eq!(spread_us(&ns).p95, 95.0);
         assert_eq!(spread_us(&[7000]).p95, 7.0);
+    }
+
+    /// A long run takes no more memory than a short one, and its sample is even.
+    #[test]
+    fn samples_are_bounded_and_even() {
+        let mut sampled = Sampled::default();
+        let n = 5 * MOST_SAMPLED as u64;
+        (0..n).for_each(|k| sampled.push(1000 * k));
+        assert!(sampled.values.len() < MOST_SAMPLED && sampled.values.len() > MOST_SAMPLED / 3);
+        let Spread { median, p95 } = spread_us(&sampled.values);
+        assert!((median / n as f64 - 0.5).abs() < 0.01 && (p95 / n as f64 - 0.95).abs() < 0.01);
     }
 }
