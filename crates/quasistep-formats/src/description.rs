@@ -29,8 +29,29 @@ pub struct Description {
     pub gravity: Option<[f64; 3]>,
     /// Time step that the file gives, in s.
     pub time_step: Option<f64>,
+    /// How it is stepped, where the file is one of a simulator with steps like ours.
+    pub stepping: Option<Stepping>,
     /// What is odd without being wrong, a sentence each.
     pub warnings: Vec<String>,
+}
+
+/// How the simulator that a file was written for steps it: the convex program of Pang21 (10).
+#[derive(Clone, Debug, PartialEq)]
+pub struct Stepping {
+    /// Edges of friction pyramids; `None`: round cones.
+    pub edges: Option<u32>,
+    /// Pairs nearer than this have rows, in m, up to infinity.
+    pub contact_margin: Option<f64>,
+    /// Passive bodies resist with their mass.
+    pub has_mass: bool,
+    /// By how much `h² K` of the softest spring is larger than their scaled mass; `None`: the mass as it is.
+    pub mass_scale: Option<f64>,
+}
+
+impl Default for Stepping {
+    fn default() -> Self {
+        Self { edges: None, contact_margin: None, has_mass: true, mass_scale: None }
+    }
 }
 
 /// A rigid part.

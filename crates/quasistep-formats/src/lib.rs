@@ -16,6 +16,7 @@ mod mechanism;
 pub mod mesh;
 mod mjcf;
 mod packages;
+mod q_sys;
 mod sdf;
 mod spot;
 mod urdf;
@@ -42,18 +43,21 @@ pub enum Format {
     Sdf,
     /// Model directives of Drake.
     Directives,
+    /// Systems of pangtao22/quasistatic_simulator.
+    QSys,
 }
 
 impl Format {
     /// All of them, with the key that names a file of it in a scene.
-    pub const KEYS: [(&str, Self); 4] = [
+    pub const KEYS: [(&str, Self); 5] = [
         ("urdf", Self::Urdf),
         ("mjcf", Self::Mjcf),
         ("sdf", Self::Sdf),
         ("directives", Self::Directives),
+        ("q_sys", Self::QSys),
     ];
 
-    /// The format of a file, by its ending; `None` for a scene file of ours, and for what none of them is.
+    /// The format of a file, by its ending, or of a YAML file by its keys; `None` for a scene file of ours, and for what none of them is.
     pub fn of(path: &Path) -> Option<Self> {
         let is = |ending: &str| path.extension().is_some_and(|e| e.eq_ignore_ascii_case(ending));
         let name = path.file_name().unwrap_or_default().to_string_lossy().to_ascii_lowercase();
@@ -64,6 +68,20 @@ impl Format {
             () if name.ends_with(".dmd.yaml") || name.ends_with(".dmd.yml") => {
                 Some(Self::Directives)
             }
+            () if is("yml") || is("yaml") => Self::of_keys(&files::read_to_string(path).ok()?),
+            () => None,
+        }
+    }
+
+    /// The format of a YAML text, by a key at its root.
+    fn of_keys(text: &str) -> Option<Self> {
+        let has = |key: &str| {
+            let own = |line: &str| line.strip_prefix(key).is_some_and(|l| l.starts_with(':'));
+            text.lines().any(own)
+        };
+        match () {
+            () if has(q_sys::OWN_KEY) => Some(Self::QSys),
+            () if has("directives") => Some(Self::Directives),
             () => None,
         }
     }
@@ -99,5 +117,6 @@ pub fn read(format: Format, path: &Path, options: &Options) -> Result<Descriptio
         Format::Mjcf => mjcf::read(path, options),
         Format::Sdf => sdf::read(path, options),
         Format::Directives => directives::read(path, options),
+        Format::QSys => q_sys::read(path, options),
     }
 }

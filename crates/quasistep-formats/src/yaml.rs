@@ -402,6 +402,11 @@ impl<'a, C: Context> At<'a, C> {
         Err(self.error(format!("{x} was seen; give a whole number from {least} to {most}")))
     }
 
+    /// True if nothing is written here.
+    pub fn is_nothing(&self) -> bool {
+        matches!(&self.node.kind, Kind::Scalar(text) if matches!(text.as_str(), "" | "~" | "null"))
+    }
+
     /// A text.
     pub fn text(&self) -> Result<&'a str, SceneError> {
         match &self.node.kind {

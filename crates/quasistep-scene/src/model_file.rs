@@ -1,7 +1,7 @@
 //! A scene for a robot's file alone: what `quasistep new` writes and what stands for a model file elsewhere.
 
 use crate::scene::Scene;
-use quasistep_formats::description::{Description, Geometry, Joint};
+use quasistep_formats::description::{Description, Geometry, Joint, Stepping};
 use quasistep_formats::{Format, Options, SceneError, list};
 use quasistep_model::JointKind;
 use std::fmt::Write as _;
@@ -16,6 +16,8 @@ const STIFFNESS: [f64; 2] = [100.0, 1e4];
 const DECAY: f64 = 0.05;
 /// Time step of a scene whose file gives none, in s.
 const STEP: f64 = 0.01;
+/// Time step of a scene for a simulator of large steps whose file gives none, in s: that of most of its examples.
+const LARGE_STEP: f64 = 0.1;
 /// Motion of the command in the scene, in rad and m.
 const STROKE: [f64; 2] = [0.3, 0.03];
 /// Places on the command's way at which the robot's lowest point is sought: between two of them a point of a hinge
@@ -126,7 +128,8 @@ impl Kind {
             None => true,
             Some(k) => robot.joints[k].parent.is_none(),
         });
-        if roots.count() > 1
+        if robot.stepping.is_some()
+            || roots.count() > 1
             || robot.groups.len() > 1
             || robot.tree.order.iter().any(|l| is_ground(&l))
         {
@@ -169,8 +172,13 @@ fn text_of(
     if let Some([x, y, z]) = robot.gravity {
         let _ = writeln!(text, "gravity: [{x}, {y}, {z}]  # m/s²");
     }
-    let size = robot.time_step.unwrap_or(STEP);
-    let _ = writeln!(text, "step: {{size: {size}, duration: 2}}  # s");
+    match &robot.stepping {
+        Some(stepping) => text.push_str(&step_of(stepping, robot.time_step)),
+        None => {
+            let size = robot.time_step.unwrap_or(STEP);
+            let _ = writeln!(text, "step: {{size: {size}, duration: 2}}  # s");
+        }
+    }
     let _ = writeln!(text, "models:\n  {key}:\n    {format}: {}", quoted(address));
     if kind == Kind::Object {
         let _ = writeln!(text, "    joint: free\n    pose: {{xyz: [0, 0, {}]}}", round(-lowest));
@@ -207,6 +215,23 @@ fn text_of(
         );
     }
     text
+}
+
+/// The step of Pang21 (10) word for word, as a simulator has it.
+fn step_of(stepping: &Stepping, time_step: Option<f64>) -> String {
+    let number = |x: f64| if x == f64::INFINITY { ".inf".to_owned() } else { x.to_string() };
+    let Stepping { edges, contact_margin, has_mass, mass_scale } = stepping;
+    let size = time_step.unwrap_or(LARGE_STEP);
+    let cone = edges.map_or("round".to_owned(), |edges| edges.to_string());
+    let margin = number(contact_margin.unwrap_or(f64::INFINITY));
+    let inertia = if *has_mass { "mass" } else { "none" };
+    let scale = mass_scale.map_or("none".to_owned(), |scale| scale.to_string());
+    let told = if time_step.is_some() { "" } else { "  # s; the file does not say" };
+    format!(
+        "step:\n  size: {size}{told}\n  duration: 2\n  cone: {cone}\n  contact_margin: {margin}\n  inertia: {inertia}\n  \
+         passive_mass_scale: {scale}\n  # rows of linearised gaps alone, and what follows from normals and rates alone\n  \
+         tangents: normal\n  rotations: linear\n  max_recovery_speed: .inf\n  max_overlap: .inf\n"
+    )
 }
 
 fn drive(joint: &Joint) -> String {

@@ -38,16 +38,32 @@ const DIRECTIVES: [&str; 6] = [
 
 /// Reads a file of directives.
 pub(crate) fn read(path: &Path, options: &Options) -> Result<Description, SceneError> {
-    let mut stage = Stage {
-        options,
-        mechanism: Mechanism::new(path),
-        library: Library::new(options),
-        open: Vec::new(),
-        directives: 0,
-    };
+    let mut stage = Stage::new(path, options);
     stage.file(path, "", None)?;
-    stage.mechanism.warnings.append(&mut stage.library.warnings);
-    stage.mechanism.into_description()
+    stage.into_description()
+}
+
+/// A model that a file names.
+pub(crate) struct Instance<'n> {
+    pub name: &'n str,
+    pub path: PathBuf,
+    /// Where the file is named.
+    pub spot: Spot,
+}
+
+/// Reads directives that the file `asker` names beside models of its own, which stand before them; both have a place that names it.
+pub(crate) fn read_after<'n>(
+    asker: &Path,
+    options: &Options,
+    models: impl Iterator<Item = &'n Instance<'n>>,
+    (path, at): (&Path, &At<'_>),
+) -> Result<Description, SceneError> {
+    let mut stage = Stage::new(asker, options);
+    for Instance { name, path, spot } in models {
+        sdf::add_instance(&mut stage.mechanism, &mut stage.library, path, name, spot)?;
+    }
+    stage.file(path, "", Some(at))?;
+    stage.into_description()
 }
 
 /// Where models are set up.
@@ -86,7 +102,22 @@ fn split(name: &str) -> (&str, &str) {
     name.rsplit_once(SCOPE).unwrap_or(("", name))
 }
 
-impl Stage<'_> {
+impl<'o> Stage<'o> {
+    fn new(file: &Path, options: &'o Options) -> Self {
+        Self {
+            options,
+            mechanism: Mechanism::new(file),
+            library: Library::new(options),
+            open: Vec::new(),
+            directives: 0,
+        }
+    }
+
+    fn into_description(mut self) -> Result<Description, SceneError> {
+        self.mechanism.warnings.append(&mut self.library.warnings);
+        self.mechanism.into_description()
+    }
+
     /// Follows the directives in a file; `at` names it, if another one does.
     fn file(
         &mut self,
