@@ -31,6 +31,7 @@ _Progress = Callable[[int, int], object]
 
 __all__ = [
     "CONTACT",
+    "Changes",
     "Derivatives",
     "HAS_PAGE",
     "Mpc",
@@ -125,6 +126,17 @@ class System:
         tau: ArrayLike | None = None,
         uniqueness: bool = False,
     ) -> tuple[_Array, StepReport]: ...
+
+@final
+class Changes:
+    def __new__(
+        cls, system: System, less: list[_Changes], more: list[_Changes], by: list[float], n_steps: int
+    ) -> Self: ...
+    @property
+    def known(self) -> list[int]: ...
+    def of_runs(
+        self, system: System, q: ArrayLike, u: ArrayLike, n: int, n_steps: int, threads: int | None
+    ) -> tuple[_Array, _Array, list[int]]: ...
 
 @final
 class Derivatives:

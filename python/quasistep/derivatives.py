@@ -157,6 +157,8 @@ class StepDerivatives:
     | ``compliance`` | (contacts,) | of those that give way |
     | ``stiffness``, ``damping`` | (n_u_v,) | |
     | ``mass`` | (n_bodies,) | at fixed shape |
+    | ``com`` | (n_bodies, 3) | centre of mass, in the body's axes |
+    | ``inertia`` | (n_bodies, 6) | about it: xx, yy, zz, xy, xz, yz; beside what grows with the mass |
     | ``h`` | () | time step, at fixed command |
 
     | output | shape | |
@@ -260,6 +262,8 @@ class StepDerivatives:
         given = {name: _sized(name, value, shapes) for name, value in weights.items()}
         out = self._inner.vjp(given)
         out["wrench"] = out["wrench"].reshape(-1, 6)
+        out["com"] = out["com"].reshape(-1, 3)
+        out["inertia"] = out["inertia"].reshape(-1, 6)
         out["h"] = float(out["h"][0])
         return out
 
@@ -350,6 +354,11 @@ class StepDerivatives:
             return system.efforts
         if what == "mass":
             return system.bodies
+        if what == "com":
+            return Names(f"{body}: {axis}" for body in system.bodies for axis in "xyz")
+        if what == "inertia":
+            axes = ("xx", "yy", "zz", "xy", "xz", "yz")
+            return Names(f"{body}: {axis}" for body in system.bodies for axis in axes)
         if what == "h":
             return Names(["h"])
         if what == "wrench":
@@ -371,7 +380,8 @@ class StepDerivatives:
     def _input_shapes(self) -> dict[str, tuple[int, ...]]:
         n, m, b, c = self.system.n_v, self.system.n_u_v, len(self.system.bodies), self._contacts()
         on_drives = {name: (m,) for name in ("u", "u_rate", "stiffness", "damping")}
-        rest = {"wrench": (b, 6), "tau": (n,), "mass": (b,), "h": (1,)}
+        of_bodies = {"wrench": (b, 6), "mass": (b,), "com": (b, 3), "inertia": (b, 6)}
+        rest = {**of_bodies, "tau": (n,), "h": (1,)}
         return {"q": (n,), **on_drives, **rest} | {name: (c,) for name in _CONTACT_INPUTS}
 
     def _output_shapes(self) -> dict[str, tuple[int, ...]]:

@@ -48,12 +48,12 @@ def test_package_example_runs():
     _run("quasistep", qs.__doc__)
 
 
-@pytest.mark.parametrize("page", ["README.md", "docs/python.md"])
+@pytest.mark.parametrize("page", ["README.md", "docs/python.md", "docs/realworld.md", "docs/identification.md"])
 def test_python_blocks_of_the_docs_run(page, tmp_path, monkeypatch):
     text = (ROOT / page).read_text(encoding="utf-8")
     blocks = re.findall(r"```python\n(.*?)```", text, re.DOTALL)
     assert blocks, f"{page} has no python block"
-    for folder in ("scenes",):
+    for folder in ("scenes", "docs", "validation"):
         (tmp_path / folder).symlink_to(ROOT / folder)
     monkeypatch.chdir(tmp_path)
     scope = {"__name__": "docs"}

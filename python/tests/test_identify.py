@@ -4,6 +4,8 @@ import numpy as np
 import pytest
 
 import quasistep as qs
+from quasistep import _core
+from quasistep._yaml import changes
 
 SCENE = """
 format: 1
@@ -102,3 +104,79 @@ def test_what_cannot_be_is_told() -> None:
         qs.identify(system, [motion], {"mu": qs.Parameter("friction.pairs.0.mu", (0.1, np.inf))})
     with pytest.raises(ValueError, match=r"q of motion 0 has shape \(3, 9\)"):
         qs.identify(system, [qs.Motion(motion.q[:3], motion.u)], FOUND)
+
+
+MOVED = """
+format: 1
+step: {size: 0.05, duration: 1, inertia: mass}
+friction: {pairs: [{a: finger, b: box, mu: 0.25}, {a: table, b: box, spin_radius: 0.03, compliance: 1e-6}]}
+models:
+  table: {joint: fixed, friction: 0.3, shape: {half_space: {}}}
+  box:
+    mass: 1
+    com: [0.003, -0.004, 0.002]
+    inertia: [1e-3, 1e-3, 1e-3]
+    pose: {xyz: [0.0553, 0.01, 0.02]}
+    shape: {box: {size: [0.09, 0.09, 0.04]}}
+  finger:
+    joint:
+      - {slide: x, axis: [1, 0, 0], stiffness: 600, damping: 20}
+      - {slide: y, axis: [0, 1, 0], stiffness: 500}
+    gravity: false
+    pose: {xyz: [0, 0, 0.01]}
+    shape: {sphere: {radius: 0.01}}
+collisions: {exclude: [[finger, table]]}
+"""
+NUMBERS = {
+    "friction.pairs.0.mu": 0.25,
+    "friction.pairs.1.spin_radius": 0.03,
+    "friction.pairs.1.compliance": 1e-6,
+    "models.table.friction": 0.3,
+    "models.box.mass": 1.0,
+    "models.box.com.1": -0.004,
+    "models.finger.joint.0.stiffness": 600.0,
+    "models.finger.joint.0.damping": 20.0,
+}
+
+
+@pytest.mark.parametrize("foundation", [False, True])
+def test_slopes_of_runs_are_those_of_differences(foundation: bool) -> None:
+    """What `identify` chains along a motion, against runs with a little more and a little less of each number."""
+    numbers = dict(NUMBERS)
+    system = qs.loads(MOVED)
+    if foundation:
+        numbers["friction.pairs.1.foundation"] = 3e7
+        system = system.with_({"friction.pairs.1.foundation": 3e7})
+    u = np.linspace(0, 1, 9)[1:, None] * [0.03, 0.006]
+    q0 = system.q0
+    share = 1e-4
+    sets = [[changes({key: value * (1 + way * share)}) for key, value in numbers.items()] for way in (-1, 1)]
+    by = [2 * share * value for value in numbers.values()]
+    of = _core.Changes(system, *sets, by, len(u))
+    assert of.known == list(range(len(numbers)))
+    q, slopes, lost = of.of_runs(system, q0[None], u[None], 1, len(u), 1)
+    assert not lost
+    run = system.simulate_batch(u[None])[0]
+    assert np.allclose(q.reshape(run.shape), run, atol=1e-9)
+    slopes = slopes.reshape(len(u), len(numbers), system.n_q)
+    for k, (key, value) in enumerate(numbers.items()):
+        less, more = (system.with_({key: value * (1 + w * share)}).simulate_batch(u[None])[0] for w in (-1, 1))
+        want = (more - less) / by[k]
+        assert abs(want).max() * value > 1e-7, f"{key} does nothing"
+        assert np.allclose(slopes[:, k], want, atol=1e-4 * abs(want).max()), f"{key}: {slopes[:, k]} {want}"
+
+
+def test_numbers_without_derivatives_are_told_and_fitted_by_differences() -> None:
+    system = qs.loads(SCENE.format(**TRUE))
+    keys = {"models.box.shape.box.size.0": 0.09, "models.box.mass": 1.0, "gravity.2": -9.81}
+    sets = [[changes({key: value * (1 + way * 1e-3)}) for key, value in keys.items()] for way in (-1, 1)]
+    assert _core.Changes(system, *sets, [1e-3] * 3, 3).known == [1]
+    exact = system.with_({"step.formulation": "coulomb"})
+    assert _core.Changes(exact, *sets, [1e-3] * 3, 3).known == []
+    start = system.with_({"models.box.mass": 2.0, "models.finger.joint.0.stiffness": 300})
+    u = np.linspace(0, 1, 16)[1:, None] * [0.04, 0.01]
+    run = exact.simulate(u)
+    found = qs.identify(
+        start.with_({"step.formulation": "coulomb"}), [qs.Motion(run.q, run.u)], {"stiffness": FOUND["stiffness"]}
+    )
+    assert found.values["stiffness"] == pytest.approx(600, rel=1e-3)

@@ -120,7 +120,13 @@ pub fn batch<'py>(
 }
 
 /// Wrenches of each step: the scene's, and those given for all steps.
-fn all_wrenches(scene: &Scene, own: &[Wrench], n_steps: usize, t: f64, h: f64) -> Vec<Vec<Wrench>> {
+pub fn all_wrenches(
+    scene: &Scene,
+    own: &[Wrench],
+    n_steps: usize,
+    t: f64,
+    h: f64,
+) -> Vec<Vec<Wrench>> {
     let at = |k: usize| {
         let mut all = Vec::new();
         scene.sample_wrenches(t + k as f64 * h, &mut all);

@@ -1,6 +1,7 @@
 //! Derivatives of steps: one by one, and in batches.
 
 use crate::arrays::{self, Array, flat};
+use crate::batch::all_wrenches;
 use crate::error;
 use crate::params::StepParams;
 use crate::report::StepReport;
@@ -10,8 +11,10 @@ use numpy::PyArray1;
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
 use quasistep::{
-    BatchDerivatives, DifferentiateBatch, InputChange, Mode, OutputChange, State, StepKinks,
+    BatchDerivatives, BatchInput, DifferentiateBatch, InputChange, Mode, OutputChange,
+    RunDerivatives, State, StepKinks, SystemChange,
 };
+use quasistep_scene::Scene;
 use std::sync::{Arc, Mutex, PoisonError};
 
 /// A step and its derivatives.
@@ -96,6 +99,8 @@ impl Derivatives {
             stiffness: vector("stiffness")?,
             damping: vector("damping")?,
             mass: vector("mass")?,
+            com: vector("com")?,
+            inertia: vector("inertia")?,
             compliance: vector("compliance")?,
             time_step: vector("h")?.first().copied().unwrap_or(0.0),
         };
@@ -143,6 +148,8 @@ impl Derivatives {
         set("stiffness", g.stiffness)?;
         set("damping", g.damping)?;
         set("mass", g.mass)?;
+        set("com", g.com)?;
+        set("inertia", g.inertia)?;
         set("compliance", g.compliance)?;
         set("h", vec![g.time_step])?;
         Ok(data)
@@ -234,9 +241,7 @@ pub fn differentiate_batch<'py>(
         mode: mode(kappa),
         weights: weights.as_deref(),
     };
-    let threads = threads.unwrap_or_else(|| {
-        std::thread::available_parallelism().map_or(1, std::num::NonZeroUsize::get)
-    });
+    let threads = threads.unwrap_or_else(all_cores);
     let (n_q, n_v, n_u) = (world.model().n_q(), world.model().n_v(), world.n_cmd_v());
     let rows = if weights.is_some() { 1 } else { n_v };
     let mut q_next = vec![0.0; n * n_q];
@@ -273,6 +278,98 @@ pub fn differentiate_batch<'py>(
     data.set_item("kinks", PyArray1::from_vec(py, counts))?;
     data.set_item("errors", errors)?;
     Ok(data)
+}
+
+/// How a system changes with numbers of its scene.
+#[pyclass(frozen, module = "quasistep._core")]
+pub struct Changes {
+    inner: Vec<SystemChange>,
+    /// Which of the numbers steps have derivatives by.
+    known: Vec<usize>,
+}
+
+#[pymethods]
+impl Changes {
+    /// From a little less and a little more of each number, `by` apart; `n_steps` are those of the longest run.
+    #[new]
+    fn new(
+        py: Python<'_>,
+        system: &System,
+        less: Vec<Vec<(String, String)>>,
+        more: Vec<Vec<(String, String)>>,
+        by: Vec<f64>,
+        n_steps: usize,
+    ) -> PyResult<Self> {
+        let base = &system.scene;
+        let wrenches =
+            |scene: &Scene| all_wrenches(scene, &[], n_steps, 0.0, base.params.time_step);
+        let own = wrenches(base);
+        py.detach(|| {
+            let (mut inner, mut known) = (Vec::new(), Vec::new());
+            if base.params.check_differentiable().is_err() {
+                return Ok(Self { inner, known });
+            }
+            for (k, (changes, by)) in less.iter().zip(&more).zip(by).enumerate() {
+                let make = |changes| base.with_changes(changes).map_err(|e| error::scene(&e));
+                let (less, more) = (make(changes.0)?, make(changes.1)?);
+                let alike = |scene: &Scene| scene.params == base.params && wrenches(scene) == own;
+                if !(alike(&less) && alike(&more)) {
+                    continue;
+                }
+                if let Some(change) = base.system.change_between(&less.system, &more.system, by) {
+                    inner.push(change);
+                    known.push(k);
+                }
+            }
+            Ok(Self { inner, known })
+        })
+    }
+
+    #[getter]
+    fn known(&self) -> Vec<usize> {
+        self.known.clone()
+    }
+
+    /// Configurations of `n` runs and their derivatives by the numbers known, in coordinates, flat, and which runs have none.
+    #[allow(clippy::type_complexity)] // read at once by the Python front
+    fn of_runs<'py>(
+        &self,
+        py: Python<'py>,
+        system: &System,
+        q: Array<'py>,
+        u: Array<'py>,
+        n: usize,
+        n_steps: usize,
+        threads: Option<usize>,
+    ) -> PyResult<(Bound<'py, PyArray1<f64>>, Bound<'py, PyArray1<f64>>, Vec<usize>)> {
+        let Scene { system: world, params, .. } = &system.scene;
+        let (q0, u) = (flat(&q), flat(&u));
+        let wrenches = all_wrenches(&system.scene, &[], n_steps, 0.0, params.time_step);
+        let input = BatchInput {
+            n_samples: n,
+            n_steps,
+            q: &q0,
+            q_cmd: &u,
+            wrenches: &wrenches,
+            ..BatchInput::default()
+        };
+        let n_q = n * n_steps * world.model().n_q();
+        let (mut q, mut by) = (vec![0.0; n_q], vec![0.0; n_q * self.inner.len()]);
+        let threads = threads.unwrap_or_else(all_cores);
+        let outcomes = py
+            .detach(|| {
+                let out = RunDerivatives { q: &mut q, by: &mut by };
+                world.run_derivatives(&input, &self.inner, params, threads, out)
+            })
+            .map_err(|e| error::derivative(&e))?;
+        let lost = |(k, outcome): (usize, Result<(), _>)| outcome.is_err().then_some(k);
+        let lost = outcomes.into_iter().enumerate().filter_map(lost).collect();
+        Ok((PyArray1::from_vec(py, q), PyArray1::from_vec(py, by), lost))
+    }
+}
+
+fn all_cores() -> usize {
+    std::thread::available_parallelism().map_or(1, std::num::NonZeroUsize::get)
 }
 
 /// How coordinates change with the dofs at `q`: `n_q × n_v`, flat.

@@ -26,6 +26,7 @@ mod system;
 #[pymodule(gil_used = false)]
 fn _core(m: &Bound<'_, PyModule>) -> PyResult<()> {
     m.add_class::<control::Mpc>()?;
+    m.add_class::<derivatives::Changes>()?;
     m.add_class::<derivatives::Derivatives>()?;
     m.add_class::<params::StepParams>()?;
     m.add_class::<report::StepReport>()?;

@@ -8,7 +8,7 @@ use quasistep_formats::{SceneError, description};
 /// Friction of a surface that says nothing.
 const DEFAULT_MU: f64 = 0.5;
 /// What a surface or a pair may say.
-const COEFFICIENTS: [&str; 8] = [
+const COEFFICIENTS: [&str; 9] = [
     "mu",
     "mu_spin",
     "mu_roll",
@@ -17,6 +17,7 @@ const COEFFICIENTS: [&str; 8] = [
     "patch",
     "restitution",
     "compliance",
+    "foundation",
 ];
 /// Radius of a disc over the mean distance of its area from its centre.
 const DISC: f64 = 1.5;
@@ -31,6 +32,7 @@ pub(crate) struct Given {
     patch: Option<Patch>,
     restitution: Option<f64>,
     compliance: Option<f64>,
+    foundation: Option<f64>,
 }
 
 impl Given {
@@ -75,12 +77,14 @@ impl Given {
                 .transpose()?,
             restitution: map.get("restitution").map(restitution).transpose()?,
             compliance: value("compliance", "m/N")?,
+            foundation: value("foundation", "N/m³")?,
         })
     }
 
     /// What is said, of a pair of shapes.
     fn exception(&self, pair: (usize, usize)) -> FrictionException {
-        let Self { mu, mu_spin, mu_roll, patch_radius, patch, restitution, compliance } = *self;
+        let Self { mu, mu_spin, mu_roll, patch_radius, patch, restitution, compliance, foundation } =
+            *self;
         FrictionException {
             pair,
             mu,
@@ -90,6 +94,7 @@ impl Given {
             patch,
             restitution,
             compliance,
+            foundation,
         }
     }
 
@@ -103,6 +108,7 @@ impl Given {
             patch: self.patch.unwrap_or(defaults.patch),
             restitution: self.restitution.unwrap_or(defaults.restitution),
             compliance: self.compliance.unwrap_or(defaults.compliance),
+            foundation: self.foundation.unwrap_or(defaults.foundation),
         }
     }
 }

@@ -69,7 +69,9 @@ pub(crate) fn add(assembly: &mut Assembly, entry: &Entry<'_, '_>) -> Result<(), 
         None => false,
         Some(at) => at.word(&[("nearest", false), ("error", true)])?,
     };
-    if let Some(at) = map.get("keyframe").or(map.get("open_anywhere")).filter(|_| entry.format != Format::Mjcf) {
+    if let Some(at) =
+        map.get("keyframe").or(map.get("open_anywhere")).filter(|_| entry.format != Format::Mjcf)
+    {
         return Err(at.error("this key was seen at a file of another format; it is for `mjcf`"));
     }
     options.keyframe = map.get("keyframe").map(|at| at.text().map(str::to_owned)).transpose()?;

@@ -43,7 +43,9 @@ fn folder(name: &str, params: &str) -> Folder {
             "<inertial><mass>{m}</mass><inertia><ixx>{x}</ixx><iyy>{y}</iyy><izz>{z}</izz></inertia></inertial>"
         )
     };
-    let model = |name: &str, body: &str| format!("<sdf version='1.7'><model name='{name}'>{body}</model></sdf>");
+    let model = |name: &str, body: &str| {
+        format!("<sdf version='1.7'><model name='{name}'>{body}</model></sdf>")
+    };
     let hand = format!(
         "<link name='ghost'>{}</link><link name='tip'>{}{}</link>{}{}",
         inertial(1e-6, [1e-6; 3]),
@@ -52,7 +54,8 @@ fn folder(name: &str, params: &str) -> Folder {
         slide("y", "world", "ghost", "0 1 0"),
         slide("z", "ghost", "tip", "0 0 1"),
     );
-    let ball = format!("<link name='body'>{}{}</link>", inertial(MASS, I), shape(&sphere(BALL), None));
+    let ball =
+        format!("<link name='body'>{}{}</link>", inertial(MASS, I), shape(&sphere(BALL), None));
     let ground = format!(
         "<static>true</static><link name='g'><pose>0 0 -0.5 0 0 0</pose>{}</link>",
         shape("<box><size>10 10 1</size></box>", Some(MU[1]))
@@ -266,7 +269,12 @@ fn mistakes_are_named() {
     for (from, to, place, words) in [
         ("Kp: [500, 300]", "Kp: [500]", "4: robots.0.Kp:", &["1 numbers", "2 joints"]),
         ("Kp: [500, 300]", "Kp: [500, -300]", "4: robots.0.Kp.1:", &["-300", "> 0"]),
-        ("name: hand", "name: hnd", "3: robots.0.name:", &["unknown model `hnd`", "did you mean `hand`"]),
+        (
+            "name: hand",
+            "name: hnd",
+            "3: robots.0.name:",
+            &["unknown model `hnd`", "did you mean `hand`"],
+        ),
         ("name: hand", "name: ball", "3: robots.0.name:", &["either a robot or an object", "once"]),
         ("ball.sdf", "no.sdf", "7: objects.0.file:", &["no.sdf", "own_scenes"]),
     ] {

@@ -152,10 +152,10 @@ fn surfaces_give_way_bounce_and_rub_on_corners() {
     let scene = parse(
         "models:
   a: {friction: {mu: 0.5, spin_radius: 0.02, restitution: 0.2}, mass: 1, shape: {sphere: {radius: 0.1}}}
-  b: {friction: {mu: 0.5, compliance: 1.0e-6, patch: corners}, mass: 1, shape: {sphere: {radius: 0.1}}}
-  c: {friction: {mu: 0.5, compliance: 2.0e-6, restitution: 0.6}, mass: 1, shape: {sphere: {radius: 0.1}}}
+  b: {friction: {mu: 0.5, compliance: 1.0e-6, patch: corners, foundation: 3.0e+7}, mass: 1, shape: {sphere: {radius: 0.1}}}
+  c: {friction: {mu: 0.5, compliance: 2.0e-6, restitution: 0.6, foundation: 6.0e+7}, mass: 1, shape: {sphere: {radius: 0.1}}}
 friction:
-  pairs: [{a: a, b: c, compliance: 0, restitution: 0.1}]
+  pairs: [{a: a, b: c, compliance: 0, restitution: 0.1, foundation: 1.0e+8}]
 ",
     );
     let pair = |a: usize, b: usize| scene.system.friction(a, b);
@@ -163,6 +163,9 @@ friction:
     assert!((ab.mu_spin - 0.5 * 0.02).abs() < 1e-15);
     assert_eq!((ab.restitution, ab.compliance, ab.patch), (0.2, 1e-6, Patch::Corners));
     assert!((bc.compliance - 3e-6).abs() < 1e-20 && bc.restitution == 0.6);
+    // one above the other: in series
+    assert!((bc.foundation - 2e7).abs() < 1e-6);
+    assert_eq!((ab.foundation, ac.foundation), (3e7, 1e8));
     assert_eq!((ac.restitution, ac.compliance, ac.patch), (0.1, 0.0, Patch::Area));
 }
 

@@ -193,7 +193,11 @@ impl System {
         Ok(outcomes)
     }
 
-    fn check_batch(&self, input: &BatchInput<'_>, q_out: usize) -> Result<(), StepError> {
+    pub(crate) fn check_batch(
+        &self,
+        input: &BatchInput<'_>,
+        q_out: usize,
+    ) -> Result<(), StepError> {
         let BatchInput { n_samples: n, n_steps, q, v, q_cmd, v_cmd, wrenches, warm, .. } = *input;
         let n_q = self.model.n_q();
         let one_of = |what, got: usize, wants: &[usize]| {

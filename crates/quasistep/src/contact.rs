@@ -21,6 +21,7 @@
 use crate::area::{Area, Centre};
 use crate::certificate::Certificate;
 use crate::formulation::Cone;
+use crate::foundation::Bed;
 use crate::friction::Friction;
 use crate::params::TangentAxes;
 use crate::report::{ContactMode, ContactReport, StepReport};
@@ -101,6 +102,8 @@ pub(crate) struct ContactRows {
     pub rows: Vec<ContactRow>,
     /// In the order of their points.
     pub areas: Vec<AreaAt>,
+    /// Flat contacts on a foundation, in the order of their points.
+    pub beds: Vec<Bed>,
     pub dofs: Vec<u32>,
     /// Entries are in m/s per unit rate of the dof.
     pub columns: Vec<[f64; 3]>,
@@ -154,28 +157,72 @@ impl ContactRows {
 
     /// Rebuilds all rows from the near points of `scan`. Only round cones have the law of an area: pyramids rub on its points.
     pub fn update(&mut self, system: &System, scan: &Scan, cone: Cone, axes: TangentAxes) {
+        self.rebuild(system, scan, cone, axes, true);
+    }
+
+    /// As [`update`](Self::update), with the corners of what is on a foundation in place of its points.
+    pub fn update_corners(&mut self, system: &System, scan: &Scan, cone: Cone) {
+        self.rebuild(system, scan, cone, TangentAxes::Motion, false);
+    }
+
+    fn rebuild(
+        &mut self,
+        system: &System,
+        scan: &Scan,
+        cone: Cone,
+        axes: TangentAxes,
+        with_beds: bool,
+    ) {
         self.rows.clear();
         self.areas.clear();
+        self.beds.clear();
         self.dofs.clear();
         self.columns.clear();
         self.turns.clear();
         self.slot.clear();
         self.slot.resize(system.model.n_v(), u32::MAX);
+        let mut end = 0;
         for pair in scan.points.chunk_by(|x, y| (x.geom_a, x.geom_b) == (y.geom_a, y.geom_b)) {
+            let at = end;
+            end += pair.len();
             let friction = system.friction(pair[0].geom_a as usize, pair[0].geom_b as usize);
             let n = pair[0].point.n_AB_W;
             let is_flat = |p: &NearPoint| (p.point.n_AB_W - n).max_abs() <= FLAT;
-            let is_area = cone == Cone::Round
-                && friction.is_of_area()
-                && pair.len() > 1
-                && pair.iter().all(is_flat);
-            let first = self.rows.len();
+            let is_flat = pair.len() > 1 && pair.iter().all(is_flat);
             let edges = if axes == TangentAxes::Normal { cone.edges() } else { None };
+            if with_beds && is_flat && friction.foundation > 0.0 {
+                if let Some(bed) = Bed::new(pair, at) {
+                    self.push_bed(system, scan, pair, friction, bed, edges);
+                    continue;
+                }
+            }
+            let is_area = cone == Cone::Round && friction.is_of_area() && is_flat;
+            let first = self.rows.len();
             self.push_pair(system, scan, pair, friction, is_area, edges);
             if is_area {
                 self.press_evenly(first);
             }
         }
+    }
+
+    /// Rows of the points of a foundation.
+    fn push_bed(
+        &mut self,
+        system: &System,
+        scan: &Scan,
+        corners: &[NearPoint],
+        friction: Friction,
+        mut bed: Bed,
+        edges: Option<u32>,
+    ) {
+        let first = self.rows.len();
+        for (near, share) in bed.near(corners) {
+            let compliance = 1.0 / (friction.foundation * share);
+            let friction = Friction { compliance, ..friction };
+            self.push_pair(system, scan, &[near], friction, false, edges);
+        }
+        bed.rows = first..self.rows.len();
+        self.beds.push(bed);
     }
 
     /// With `edges` of pyramids whose directions follow from the normal alone.

@@ -21,6 +21,8 @@ pub struct Surface {
     pub restitution: f64,
     /// How far it gives way under a contact point per normal force, in m/N, ≥ 0; 0 is rigid. Of a pair the sum of both.
     pub compliance: f64,
+    /// Pressure per depth with which it carries flat contacts, in N/m³, ≥ 0; 0 for none. Of a pair both in series.
+    pub foundation: f64,
 }
 
 /// How a flat contact of several points rubs.
@@ -49,6 +51,7 @@ impl Surface {
             ("mu_roll", self.mu_roll),
             ("patch_radius", self.patch_radius),
             ("compliance", self.compliance),
+            ("foundation", self.foundation),
         ] {
             valid(name, value)?;
         }
@@ -77,8 +80,10 @@ pub struct Friction {
     pub patch: Patch,
     /// Share of the normal speed of an impact that is given back.
     pub restitution: f64,
-    /// How far both give way under a contact point per normal force, in m/N.
+    /// How far both give way under a contact point per normal force, in m/N; of a point of a foundation by its share of the area.
     pub compliance: f64,
+    /// Modulus of the foundation that carries flat contacts, in N/m³; 0 for none. Their points rub each on its own.
+    pub foundation: f64,
     /// True if `mu_spin` is the pair's own, and not that of its area.
     pub spin_is_given: bool,
 }
@@ -97,7 +102,7 @@ impl Friction {
 
     /// True if several points of the pair in one plane rub as one area.
     pub(crate) fn is_of_area(&self) -> bool {
-        self.mu > 0.0 && self.patch == Patch::Area
+        self.mu > 0.0 && self.patch == Patch::Area && self.foundation == 0.0
     }
 }
 
@@ -149,7 +154,11 @@ impl PairFriction {
         let spin_is_given = mu_spin > 0.0;
         let restitution = own.restitution.unwrap_or(a.restitution.max(b.restitution));
         let compliance = own.compliance.unwrap_or(a.compliance + b.compliance);
-        Friction { mu, mu_spin, mu_roll, patch, restitution, compliance, spin_is_given }
+        let foundation = own.foundation.unwrap_or(match (a.foundation, b.foundation) {
+            (0.0, k) | (k, 0.0) => k,
+            (a, b) => a * b / (a + b),
+        });
+        Friction { mu, mu_spin, mu_roll, patch, restitution, compliance, foundation, spin_is_given }
     }
 }
 
@@ -172,6 +181,8 @@ pub struct FrictionException {
     pub restitution: Option<f64>,
     /// See [`Surface`].
     pub compliance: Option<f64>,
+    /// See [`Surface`].
+    pub foundation: Option<f64>,
 }
 
 impl FrictionException {
@@ -182,6 +193,7 @@ impl FrictionException {
             ("mu_roll", self.mu_roll),
             ("patch_radius", self.patch_radius),
             ("compliance", self.compliance),
+            ("foundation", self.foundation),
         ];
         given.iter().try_for_each(|(name, value)| value.map_or(Ok(()), |v| valid(name, v)))?;
         self.restitution.map_or(Ok(()), |v| valid_share("restitution", v))
@@ -200,6 +212,7 @@ impl FrictionException {
             patch: later.patch.or(self.patch),
             restitution: later.restitution.or(self.restitution),
             compliance: later.compliance.or(self.compliance),
+            foundation: later.foundation.or(self.foundation),
         }
     }
 }
@@ -232,7 +245,7 @@ impl FrictionTable {
         let bad = |what, seen| SystemError::Definition {
             what,
             seen,
-            rule: "it must be ≥ 0, restitution at most 1, restitution at most 1".into(),
+            rule: "it must be ≥ 0, restitution at most 1".into(),
         };
         for (i, surface) in surfaces.iter().enumerate() {
             surface.check().map_err(|seen| bad(format!("shape `{}`", name(i)), seen))?;

@@ -40,6 +40,7 @@ mod deep;
 mod derivatives;
 mod error;
 mod formulation;
+mod foundation;
 mod friction;
 mod inverse_kinematics;
 mod linearise;
@@ -49,6 +50,7 @@ mod params;
 mod report;
 mod rotation;
 mod row;
+mod run_derivatives;
 mod scan;
 mod stand_in;
 mod state;
@@ -90,6 +92,7 @@ pub use report::{
     SLIP_SPEED_THRESHOLD, SPIN_RATE_THRESHOLD, StepMethod, StepReport,
 };
 pub use row::RowKey;
+pub use run_derivatives::{RunDerivatives, SystemChange};
 pub use state::{Checkpoint, State, StepInput, WarmRow, WarmStart, Wrench};
 pub use statics::{HeldWrench, RestRule, StaticsError};
 pub use step::end_of_step;

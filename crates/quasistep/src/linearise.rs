@@ -4,7 +4,6 @@
 use crate::contact::{ContactRow, ContactRows, Tangents};
 use crate::error::StepError;
 use crate::formulation::Cone;
-use crate::params::TangentAxes;
 use crate::scan::Scan;
 use crate::system::System;
 use crate::timer::Timer;
@@ -78,7 +77,7 @@ impl System {
         scan.update(self, q, margin, &mut Timer::default());
         let mut rows = ContactRows::default();
         // tangents of points: areas have no pyramids
-        rows.update(self, &scan, Cone::Pyramid(4), TangentAxes::Motion);
+        rows.update_corners(self, &scan, Cone::Pyramid(4));
         let n_v = self.model.n_v();
         let mut mass = vec![0.0; n_v * n_v];
         self.model.mass_matrix(&scan.kin, &mut mass);

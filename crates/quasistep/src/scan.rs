@@ -36,6 +36,8 @@ pub(crate) enum PointKind {
     Patch,
     /// The patch of another normal than that of the least depth, along which nothing could move: see [`crate::deep`].
     Opened,
+    /// A point of the foundation under a patch: see [`crate::foundation`].
+    Bed,
     /// The patch of the first contact along the step's motion, taken back to this configuration: see [`crate::sweep`].
     Meeting {
         /// Where they meet.
@@ -269,7 +271,9 @@ impl Scan {
         let pair = |p: &NearPoint| (p.geom_a, p.geom_b);
         self.points.chunk_by(move |x, y| pair(x) == pair(y)).map(move |points| {
             let least = match points[0].kind {
-                PointKind::Patch => points.iter().fold(f64::INFINITY, |m, p| m.min(p.point.phi)),
+                PointKind::Patch | PointKind::Bed => {
+                    points.iter().fold(f64::INFINITY, |m, p| m.min(p.point.phi))
+                }
                 PointKind::Opened => f64::NEG_INFINITY,
                 // else it were near
                 PointKind::Meeting { .. } => self.margin,

@@ -127,7 +127,7 @@ pub struct System {
     instances: Vec<u32>,
     friction: FrictionTable,
     /// Upper triangle over geoms: may this pair touch?
-    may_touch: Vec<bool>,
+    pub(crate) may_touch: Vec<bool>,
     commanded: Vec<usize>,
     pub(crate) springs: Vec<SpringOfFrame>,
     pub(crate) constraints: Vec<Held>,

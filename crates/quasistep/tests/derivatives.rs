@@ -9,8 +9,8 @@ use quasistep::{
     Integration, Mode, OutputChange, Role, State, StepInput, StepParams, Surface, System,
 };
 use quasistep_geometry::Shape;
-use quasistep_math::Vec3;
-use quasistep_model::{JointKind, WORLD};
+use quasistep_math::{Mat3, Vec3};
+use quasistep_model::{BodyInertia, JointKind, WORLD};
 
 fn params(time_step: f64, cone: Cone) -> StepParams {
     StepParams {
@@ -104,6 +104,9 @@ struct Parameters {
     v_cmd: f64,
     limit: f64,
     compliance: f64,
+    com: f64,
+    /// About y and z, beside that of a ball.
+    inertia: f64,
 }
 
 const BASE: Parameters = Parameters {
@@ -115,6 +118,8 @@ const BASE: Parameters = Parameters {
     v_cmd: 0.1,
     limit: f64::INFINITY,
     compliance: 0.0,
+    com: 0.0,
+    inertia: 0.0,
 };
 
 /// A finger pushes a box over a floor, off its middle, so that it slides and turns.
@@ -127,7 +132,13 @@ fn push(p: &Parameters, cone: Cone, mode: Mode) -> (System, Derivatives) {
         effort_limit: vec![p.limit],
     });
     let finger = world.body("finger", WORLD, slide(Vec3::X), 0.5, role);
-    let object = world.body("box", WORLD, JointKind::Free, p.mass, Role::Passive);
+    let i = 0.004 * p.mass;
+    let inertia = BodyInertia {
+        mass: p.mass,
+        com: Vec3::Y * p.com,
+        inertia: Mat3::diagonal([i, i + p.inertia, i + p.inertia]),
+    };
+    let object = world.body_with("box", WORLD, JointKind::Free, inertia, Role::Passive, None);
     let floor = Surface { compliance: p.compliance, ..Surface::sliding(p.mu) };
     world.surface(WORLD, Shape::HalfSpace, [0.0; 3], floor);
     world.shape(finger, ball(0.05), [0.0, 0.03, 0.1], 0.6);
@@ -144,10 +155,12 @@ fn push(p: &Parameters, cone: Cone, mode: Mode) -> (System, Derivatives) {
 #[test]
 fn derivatives_by_parameters_are_those_of_differences() {
     type Set = fn(&mut Parameters, f64);
-    let sets: [(&str, f64, Set); 6] = [
+    let sets: [(&str, f64, Set); 8] = [
         ("stiffness", BASE.stiffness, |p, x| p.stiffness = x),
         ("damping", BASE.damping, |p, x| p.damping = x),
         ("mass", BASE.mass, |p, x| p.mass = x),
+        ("com", 0.01, |p, x| p.com = x),
+        ("inertia", 1e-3, |p, x| p.inertia = x),
         ("mu", BASE.mu, |p, x| p.mu = x),
         ("time_step", BASE.time_step, |p, x| p.time_step = x),
         ("v_cmd", BASE.v_cmd, |p, x| p.v_cmd = x),
@@ -156,7 +169,7 @@ fn derivatives_by_parameters_are_those_of_differences() {
     for limit in [f64::INFINITY, 6.0] {
         for cone in [Cone::Pyramid(4), Cone::Pyramid(8), Cone::Box, Cone::Round] {
             for mode in [Mode::Exact, Mode::Smooth { kappa: 1e-3 }] {
-                let base = Parameters { limit, ..BASE };
+                let base = Parameters { limit, com: 0.01, inertia: 1e-3, ..BASE };
                 let (system, mut d) = push(&base, cone, mode);
                 // points of the box that touch without pushing in the first solve may move its friction's centre to one side
                 let told = cone != Cone::Round && mode == Mode::Exact;
@@ -167,7 +180,17 @@ fn derivatives_by_parameters_are_those_of_differences() {
                     match name {
                         "stiffness" => change.stiffness = vec![1.0],
                         "damping" => change.damping = vec![1.0],
-                        "mass" => change.mass = vec![0.0, 0.0, 1.0],
+                        // the test's inertia grows with the mass but for the part beside
+                        "mass" => {
+                            change.mass = vec![0.0, 0.0, 1.0];
+                            change.inertia = vec![0.0; 18];
+                            change.inertia[13..15].fill(-base.inertia / base.mass);
+                        }
+                        "inertia" => {
+                            change.inertia = vec![0.0; 18];
+                            change.inertia[13..15].fill(1.0);
+                        }
+                        "com" => change.com = vec![0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 1.0, 0.0],
                         "mu" => {
                             let contacts = &d.report().contacts;
                             let of_floor = |g: u32| if g == 0 { 1.0 } else { 0.0 };
@@ -322,12 +345,14 @@ fn products_with_the_transpose_are_the_same_where_friction_follows_loads() {
             };
             (0..n).map(|_| draw()).collect()
         };
-        for part in 0..4 {
+        for part in 0..6 {
             let mut change = InputChange::default();
             match part {
                 0 => change.q = random(n_v),
                 1 => change.q_cmd = random(1),
                 2 => change.friction = random(3 * n_c),
+                3 => change.com = random(9),
+                4 => change.inertia = random(18),
                 _ => change.mass = random(3),
             }
             let weights = OutputChange { q_next: random(n_v), ..OutputChange::default() };
@@ -339,7 +364,9 @@ fn products_with_the_transpose_are_the_same_where_friction_follows_loads() {
             let backward = dot(&gradient.q, &change.q)
                 + dot(&gradient.q_cmd, &change.q_cmd)
                 + dot(&gradient.friction, &change.friction)
-                + dot(&gradient.mass, &change.mass);
+                + dot(&gradient.mass, &change.mass)
+                + dot(&gradient.com, &change.com)
+                + dot(&gradient.inertia, &change.inertia);
             let size = dot(&out.q_next, &out.q_next).sqrt();
             assert!(
                 (forward - backward).abs() < 1e-11 * size.max(1e-3),

@@ -331,7 +331,7 @@ fn spin_radius(shapes: &[(Shape, [f64; 3])], formulation: Formulation) -> f64 {
     holds
 }
 
-/// Closed forms of uniform pressure: `2/3 R` of a disc, `0.3826 a` of a square, and of a ring of 16 bricks nearly its radius.
+/// Closed forms of uniform pressure: `2/3 R` of a disc, `0.3826 a` of a square, of two bars nearly their distance.
 #[test]
 fn areas_resist_spinning_as_under_uniform_pressure() {
     let disc = [(Shape::Cylinder { radius: 0.05, half_length: 0.01 }, [0.0; 3])];
@@ -349,6 +349,38 @@ fn areas_resist_spinning_as_under_uniform_pressure() {
         let of_bars = spin_radius(&bars, formulation);
         let want = 0.04_f64.hypot(0.3826 * 0.01);
         assert!((of_bars / want - 1.0).abs() < 0.01, "{formulation:?} {of_bars} {want}");
+    }
+}
+
+/// A ring is a body of parts, each an area of its own: `2/3 (R³ − r³)/(R² − r²)`, of a thin one and of a wide one.
+#[test]
+fn a_ring_of_parts_resists_spinning_as_a_ring() {
+    let n = 12;
+    for (outer, inner) in [(0.05_f64, 0.045_f64), (0.05, 0.02)] {
+        let part = |k: i32| {
+            let corner = |r: f64, k: i32, z: f64| {
+                let angle = std::f64::consts::TAU * f64::from(k) / f64::from(n);
+                Vec3::new(r * angle.cos(), r * angle.sin(), z)
+            };
+            // polygons of the area of both circles
+            let wide = std::f64::consts::TAU / f64::from(n);
+            let stretch = (wide / wide.sin()).sqrt();
+            let corners: Vec<Vec3> = [outer, inner]
+                .into_iter()
+                .flat_map(|r| [(r, k), (r, k + 1)])
+                .flat_map(|(r, k)| [-0.01, 0.01].map(|z| corner(stretch * r, k, z)))
+                .collect();
+            (Shape::Polytope(Arc::new(Polytope::from_points(&corners).unwrap())), [0.0; 3])
+        };
+        let parts: Vec<_> = (0..n).map(part).collect();
+        let want = 2.0 / 3.0 * (outer.powi(3) - inner.powi(3)) / (outer.powi(2) - inner.powi(2));
+        for formulation in [
+            Formulation::Anitescu { cone: Cone::Round },
+            Formulation::Coulomb { cone: Cone::Round },
+        ] {
+            let seen = spin_radius(&parts, formulation);
+            assert!((seen / want - 1.0).abs() < 0.01, "{outer} {inner}: {seen} {want}");
+        }
     }
 }
 

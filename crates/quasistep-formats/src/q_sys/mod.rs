@@ -23,15 +23,12 @@ const FRICTION: f64 = 1.0;
 /// Reads a system.
 pub(crate) fn read(path: &Path, options: &Options) -> Result<Description, SceneError> {
     let file = path.display().to_string();
-    let text = files::read_to_string(path).map_err(|e| {
-        SceneError::new(&file, None, "", format!("the file is not readable: {e}"))
-    })?;
+    let text = files::read_to_string(path)
+        .map_err(|e| SceneError::new(&file, None, "", format!("the file is not readable: {e}")))?;
     let root = Node::parse(&text, &file)?;
     let map = root.at(&file).map(&[OWN_KEY, "robots", "objects", "quasistatic_sim_params"])?;
-    let places = Places {
-        dir: path.parent().unwrap_or(Path::new(".")),
-        packages: &options.packages,
-    };
+    let places =
+        Places { dir: path.parent().unwrap_or(Path::new(".")), packages: &options.packages };
     let find = |at: &At<'_>| places.find(at.text()?).map_err(|why| at.error(why));
     // by name: so they are numbered there
     let mut objects = BTreeMap::new();
@@ -60,7 +57,9 @@ pub(crate) fn read(path: &Path, options: &Options) -> Result<Description, SceneE
         let name = own.need("name")?;
         let group = group_of(&system, name)?;
         if names.contains(&name.text()?) || driven.contains(&group) {
-            return Err(name.error("this model was seen before; one is either a robot or an object, once"));
+            return Err(
+                name.error("this model was seen before; one is either a robot or an object, once")
+            );
         }
         drive(&mut system, group, own.need("Kp")?)?;
         driven.push(group);
@@ -104,7 +103,9 @@ fn drive(system: &mut Description, group: usize, at: &At<'_>) -> Result<(), Scen
     let joints = joints_of(system, group);
     if let Some(&k) = joints.iter().find(|&&k| system.joints[k].kind.n_v() > 1) {
         let name = &system.joints[k].name;
-        return Err(at.error(format!("the joint `{name}` has several dofs; robots have hinges and slides")));
+        return Err(
+            at.error(format!("the joint `{name}` has several dofs; robots have hinges and slides"))
+        );
     }
     let stiffness = at.list()?;
     if stiffness.len() != joints.len() {
@@ -140,7 +141,8 @@ fn joints_of(system: &Description, group: usize) -> Vec<usize> {
     let mut found = Vec::new();
     while let Some(k) = open.pop() {
         let joint = &system.joints[k];
-        if system.links[joint.child].group == group && joint.kind.n_v() > 0 && joint.mimic.is_none() {
+        if system.links[joint.child].group == group && joint.kind.n_v() > 0 && joint.mimic.is_none()
+        {
             found.push(k);
         }
         open.extend(children[joint.child].iter().rev());

@@ -46,6 +46,8 @@ impl Derivatives {
             ("stiffness", change.stiffness.len(), n_cmd),
             ("damping", change.damping.len(), n_cmd),
             ("mass", change.mass.len(), n_bodies),
+            ("com", change.com.len(), 3 * n_bodies),
+            ("inertia", change.inertia.len(), 6 * n_bodies),
             ("compliance", change.compliance.len(), self.contacts.len()),
         ] {
             if got != 0 && got != want {
@@ -203,6 +205,10 @@ impl Derivatives {
                 if let Some(dm) = change.mass.get(i) {
                     f += SpatialForce::at(p, g * (h * dm), Vec3::ZERO);
                 }
+                if !change.com.is_empty() {
+                    let dp = kin.X_WB[i].rotation.rotate(vec3(&change.com, 3 * i));
+                    f.m_Wo_W += dp.cross(g * (h * body.inertia.mass));
+                }
             }
             if !change.wrench.is_empty() {
                 let (m, by) = (vec3(&change.wrench, 6 * i), vec3(&change.wrench, 6 * i + 3));
@@ -237,6 +243,23 @@ impl Derivatives {
                         s.dF2[i] += self.momenta[i] * (change.mass[i] / body.inertia.mass);
                     }
                 }
+            }
+            if !change.com.is_empty() {
+                for (i, body) in model.bodies().iter().enumerate() {
+                    let dp = kin.X_WB[i].rotation.rotate(vec3(&change.com, 3 * i));
+                    // p × m v and its change: the centre is elsewhere, and goes at another speed
+                    let (p, V, l) = (kin.p_WBcm[i], self.V_passive[i], self.momenta[i].f_W);
+                    let dl = V.w_W.cross(dp) * body.inertia.mass;
+                    s.dF2[i] += SpatialForce { m_Wo_W: dp.cross(l) + p.cross(dl), f_W: dl };
+                }
+            }
+            for (i, dI) in change.inertia.chunks_exact(6).enumerate() {
+                let R = kin.X_WB[i].rotation;
+                let [x, y, z] = R.inverse().rotate(self.V_passive[i].w_W).to_array();
+                let [xx, yy, zz, xy, xz, yz] = std::array::from_fn(|k| dI[k]);
+                let l =
+                    [xx * x + xy * y + xz * z, xy * x + yy * y + yz * z, xz * x + yz * y + zz * z];
+                s.dF2[i].m_Wo_W += R.rotate(l.into());
             }
             model.gather(&mut s.dF2);
             reset(&mut s.forces, n_v, 0.0);
@@ -298,7 +321,8 @@ impl Derivatives {
         let first = system.block_of_variable.len() + system.rubbing.len();
         for (d, &k) in s.forces[first..].iter_mut().zip(&work.problem.giving) {
             let contact = &self.contacts[k as usize];
-            let by = change.compliance.get(k as usize).copied().unwrap_or(0.0);
+            let given = change.compliance.get(k as usize).copied().unwrap_or(0.0);
+            let by = given - contact.compliance * s.frames[k as usize].grow;
             let unit = contact.compliance.sqrt() / h;
             *d = unit * contact.lambda[0] * (by / contact.compliance - 2.0 * dh / h);
         }

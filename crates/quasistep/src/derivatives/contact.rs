@@ -47,6 +47,8 @@ pub(super) struct ContactAt {
     pub lambda: [f64; WAYS],
     /// In m/N.
     pub compliance: f64,
+    /// How the logarithm of the area of a point of a foundation changes by a turn and a shift of B, in 1/rad and 1/m.
+    pub grow: [Vec3; 2],
     /// Friction coefficient of each way.
     pub mu: [f64; 3],
     /// True if the one of spinning is that of sliding times the radius of an area.
@@ -111,6 +113,8 @@ pub(super) struct FrameChange {
     pub lever: [f64; 2],
     /// Of the logarithm of `mu_spin`.
     pub spin: f64,
+    /// Of the logarithm of the area of a point of a foundation.
+    pub grow: f64,
     pub phi: f64,
 }
 
@@ -123,6 +127,7 @@ pub(super) struct FrameWeights {
     pub p: [Vec3; 2],
     pub lever: [f64; 2],
     pub spin: f64,
+    pub grow: f64,
     pub phi: f64,
 }
 
@@ -161,6 +166,7 @@ impl ContactAt {
             rates: [0.0; WAYS],
             lambda: [0.0; WAYS],
             compliance: row.friction.compliance,
+            grow: [Vec3::ZERO; 2],
             mu: [row.friction.mu, row.friction.mu_spin, row.friction.mu_roll],
             spin_follows: row.area.is_some() && !row.friction.spin_is_given,
             scales: std::array::from_fn(|r| if r < n_ways { ways.scale(row, r) } else { 1.0 }),
@@ -240,6 +246,7 @@ impl ContactAt {
             p,
             lever,
             spin: self.centre.map_or(0.0, |at| at.spin_turn.dot(w) + at.spin_shift.dot(v)),
+            grow: self.grow[0].dot(w) + self.grow[1].dot(v),
             phi: motion.phi_turn.dot(w) + motion.phi_shift.dot(v),
         }
     }
@@ -275,10 +282,12 @@ impl ContactAt {
         let w = sum([motion.n.turn, motion.a.turn, motion.b.turn])
             + centre.turn.transpose() * by_centre
             + spin_turn
+            + self.grow[0] * weights.grow
             + motion.phi_turn * weights.phi;
         let v = sum([motion.n.shift, motion.a.shift, motion.b.shift])
             + centre.shift.transpose() * by_centre
             + spin_shift
+            + self.grow[1] * weights.grow
             + motion.phi_shift * weights.phi;
         let relative = SpatialForce::at(self.p[1], v, w);
         *b += relative;

@@ -18,6 +18,10 @@ fn two<T>(v: &mut [T], [a, b]: [usize; 2]) -> [&mut T; 2] {
     pair
 }
 
+fn add3(to: &mut [f64], at: usize, by: Vec3) {
+    to[at..at + 3].iter_mut().zip(by.to_array()).for_each(|(to, by)| *to += by);
+}
+
 impl Derivatives {
     fn check_weights(
         &self,
@@ -72,6 +76,8 @@ impl Derivatives {
             (&mut out.stiffness, n_cmd),
             (&mut out.damping, n_cmd),
             (&mut out.mass, n_bodies),
+            (&mut out.com, 3 * n_bodies),
+            (&mut out.inertia, 6 * n_bodies),
             (&mut out.compliance, self.contacts.len()),
         ] {
             reset(to, n, 0.0);
@@ -144,10 +150,12 @@ impl Derivatives {
         for (by, &dof) in pressing.zip(&system.rubbing) {
             out.time_step -= by * model.friction()[dof];
         }
+        reset(&mut s.grow, self.contacts.len(), 0.0);
         let first = system.block_of_variable.len() + system.rubbing.len();
         for (by, &k) in s.forces[first..].iter().zip(&work.problem.giving) {
             let contact = &self.contacts[k as usize];
             let by = by * contact.compliance.sqrt() / h;
+            s.grow[k as usize] = -by * contact.lambda[0];
             out.compliance[k as usize] = by * contact.lambda[0] / contact.compliance;
             out.time_step -= by * 2.0 * contact.lambda[0] / h;
         }
@@ -196,6 +204,19 @@ impl Derivatives {
                 if body.inertia.mass > 0.0 {
                     out.mass[i] += s.moves[i].dot(&self.momenta[i]) / body.inertia.mass;
                 }
+                // of `by · (dp × l, m w × dp)` at the centre of mass
+                let (by, w, l) = (s.moves[i], self.V_passive[i].w_W, self.momenta[i].f_W);
+                let by_p = l.cross(by.w_W) + by.at(kin.p_WBcm[i]).cross(w) * body.inertia.mass;
+                let to_B = kin.X_WB[i].rotation.inverse();
+                add3(&mut out.com, 3 * i, to_B.rotate(by_p));
+                let (a, b) = (to_B.rotate(by.w_W).to_array(), to_B.rotate(w).to_array());
+                for (k, to) in out.inertia[6 * i..6 * i + 3].iter_mut().enumerate() {
+                    *to += a[k] * b[k];
+                }
+                let off = [(0, 1), (0, 2), (1, 2)];
+                for (to, (j, k)) in out.inertia[6 * i + 3..6 * i + 6].iter_mut().zip(off) {
+                    *to += a[j] * b[k] + a[k] * b[j];
+                }
             }
             s.moves.iter_mut().zip(&self.scale.of_body).for_each(|(w, factor)| *w = *w * *factor);
             model.gradient_of_momentum_changes(
@@ -228,6 +249,7 @@ impl Derivatives {
                 out.mass[i] += by.at(p).dot(g) * h;
                 let y = g.cross(by.w_W) * (h * body.inertia.mass);
                 s.dF[i] += SpatialForce::at(p, y, Vec3::ZERO);
+                add3(&mut out.com, 3 * i, kin.X_WB[i].rotation.inverse().rotate(y));
             }
             out.wrench[6 * i..6 * i + 3].copy_from_slice(&(by.w_W * h).to_array());
             let origin = kin.X_WB[i].translation;
@@ -268,6 +290,7 @@ impl Derivatives {
             }
             contact.rate_gradient(of(&self.V), &by, &mut frame, two(&mut s.dF2, contact.bodies));
             frame.phi = by[0] * contact.per_phi;
+            frame.grow = s.grow[k];
             out.time_step += by[0] * contact.per_h;
             let W = if impulses { of(&self.W) } else { [Twist::ZERO; 2] };
             if impulses {

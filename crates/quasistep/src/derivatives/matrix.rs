@@ -64,7 +64,8 @@ impl Derivatives {
                 return Err(DerivativeError::Length { what, got, want });
             }
         }
-        if self.pressure.is_some() || !self.constraints.is_empty() {
+        let grows = self.contacts.iter().any(|c| c.grow != [Vec3::ZERO; 2]);
+        if self.pressure.is_some() || !self.constraints.is_empty() || grows {
             return self.jacobian_by_columns(system, by_q, by_q_cmd);
         }
         by_q.fill(0.0);

@@ -110,6 +110,11 @@ pub struct InputChange {
     pub damping: Vec<f64>,
     /// Mass of each body, in kg, at fixed centre of mass; the inertia grows with it.
     pub mass: Vec<f64>,
+    /// Centre of mass of each body, three numbers a body, in its frame, in m; the inertia about the centre stays.
+    pub com: Vec<f64>,
+    /// Inertia of each body about its centre of mass, six numbers a body in its axes: xx, yy, zz, xy, xz, yz, in kg·m². Beside
+    /// what grows with the mass.
+    pub inertia: Vec<f64>,
     /// Compliance of each contact of the report, in m/N. A rigid one has no variable, and no derivative here.
     pub compliance: Vec<f64>,
     /// Time step, in s, at fixed command.
@@ -165,6 +170,9 @@ pub enum DerivativeError {
         /// The length it must have, or 0 for none.
         want: usize,
     },
+    /// A number of the system at which friction or compliance of a pair begins, or becomes another law.
+    #[error("no derivative by a number at which friction or compliance of a pair begins")]
+    Begins,
     /// Nothing was differentiated yet, or the last step could not be.
     #[error("no step was differentiated")]
     NotPrepared,
@@ -283,6 +291,8 @@ struct Scratch {
     /// Over rows of constraints.
     rates: Vec<f64>,
     push: Vec<[f64; WAYS]>,
+    /// Weights on the logarithms of the areas of points of foundations.
+    grow: Vec<f64>,
     /// Changes of, or weights on, the centre and the logarithm of the spin radius of each area.
     areas: Vec<[f64; 3]>,
 }

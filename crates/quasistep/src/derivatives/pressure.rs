@@ -166,6 +166,8 @@ impl Pressure {
             (&mut to.stiffness, &own.stiffness),
             (&mut to.damping, &own.damping),
             (&mut to.mass, &own.mass),
+            (&mut to.com, &own.com),
+            (&mut to.inertia, &own.inertia),
             (&mut to.compliance, &own.compliance),
         ] {
             to.iter_mut().zip(own).for_each(|(to, own)| *to += own);

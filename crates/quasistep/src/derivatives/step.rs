@@ -6,6 +6,7 @@ use super::{DerivativeError, Derivatives, LimitAt, Mode, SpringAt, StepKinks};
 use crate::cartesian::Six;
 use crate::formulation::problem::{Law, Posed};
 use crate::formulation::{Formulation, Where, anitescu};
+use crate::foundation;
 use crate::load::Drive;
 use crate::params::{Inertia, Integration, PrescribedRate, StepParams};
 use crate::row::RowKey;
@@ -35,7 +36,7 @@ impl System {
         out: &mut Derivatives,
     ) -> Result<StepKinks, DerivativeError> {
         out.ready = false;
-        convex(params)?;
+        params.check_differentiable()?;
         let StepInput { q_cmd, v_cmd, wrenches, tau } = input;
         let drive = Drive { q_cmd, v_cmd, wrenches, tau };
         params.check().map_err(crate::StepError::from)?;
@@ -121,14 +122,20 @@ impl System {
     }
 }
 
-/// That a step is one that has derivatives.
-fn convex(params: &StepParams) -> Result<(), DerivativeError> {
-    let (what, seen, rule) = match (params.integration, params.formulation) {
-        (Integration::Euler, Formulation::Anitescu { .. }) => return Ok(()),
-        (Integration::Midpoint, _) => ("integration", "midpoint", "euler"),
-        (_, other) => ("formulation", other.name(), "anitescu"),
-    };
-    Err(DerivativeError::Formulation { what, seen, rule })
+impl StepParams {
+    /// That steps taken so have derivatives.
+    ///
+    /// # Errors
+    ///
+    /// [`DerivativeError::Formulation`].
+    pub fn check_differentiable(&self) -> Result<(), DerivativeError> {
+        let (what, seen, rule) = match (self.integration, self.formulation) {
+            (Integration::Euler, Formulation::Anitescu { .. }) => return Ok(()),
+            (Integration::Midpoint, _) => ("integration", "midpoint", "euler"),
+            (_, other) => ("formulation", other.name(), "anitescu"),
+        };
+        Err(DerivativeError::Formulation { what, seen, rule })
+    }
 }
 
 impl Derivatives {
@@ -147,6 +154,7 @@ impl Derivatives {
         self.has_w = false;
 
         work.scan.motions(system, &mut self.motions);
+        let grown = foundation::to_rows(&work.contacts, &work.scan.points, &mut self.motions);
         if mode != Mode::Exact {
             self.kinks.choices = work.scan.tied_choices(system);
         }
@@ -199,6 +207,7 @@ impl Derivatives {
                 centres[k - points.start]
             });
             let mut contact = ContactAt::new(row, bodies, motion, centre);
+            contact.grow = grown.get(k).copied().unwrap_or_default();
             contact.rows = work.problem.program.convex.rows_of(k);
             contact.rates = contact.rates(bodies.map(|b| self.V[b]));
             let phi = near.point.phi;

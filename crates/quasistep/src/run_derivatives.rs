@@ -1,0 +1,248 @@
+//! Derivatives of runs by numbers of their system: forward sensitivities, step by step.
+//!
+//! ```text
+//! dq_0 = 0,     dq_{k+1} = ∂q_next/∂q dq_k + ∂q_next/∂θ dθ
+//! ```
+//!
+//! A number of a scene is anything; what it does to the system is seen from two systems, a little more and a little less of
+//! it. Between them are changes of mass, stiffness, friction, …: inputs of [`Derivatives::jvp`].
+
+use crate::batch::{BatchInput, own_part, spread};
+use crate::derivatives::{DerivativeError, Derivatives, InputChange, Mode, OutputChange};
+use crate::error::StepError;
+use crate::friction::Friction;
+use crate::params::StepParams;
+use crate::state::{State, StepInput};
+use crate::system::{Geom, Role, System};
+use quasistep_model::{Body, BodyInertia};
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::sync::Arc;
+
+/// How a system changes with a number, as far as steps have derivatives by it. Made by [`System::change_between`].
+#[derive(Clone, Debug)]
+pub struct SystemChange {
+    /// Masses, centres, inertias, stiffness and damping, per unit of the number.
+    input: InputChange,
+    less: Arc<System>,
+    more: Arc<System>,
+    per: f64,
+}
+
+/// What comes of runs: configurations `N × T × n_q`, and their derivatives by each of P numbers, in coordinates,
+/// `N × T × P × n_q`. Rows of a run that ends early are NaN from there on.
+#[derive(Debug)]
+pub struct RunDerivatives<'a> {
+    /// Configurations after each step.
+    pub q: &'a mut [f64],
+    /// Their derivatives.
+    pub by: &'a mut [f64],
+}
+
+/// A run in the queue: its number and where its results go.
+struct Job<'a> {
+    index: usize,
+    q: &'a mut [f64],
+    by: &'a mut [f64],
+    outcome: &'a mut Result<(), DerivativeError>,
+}
+
+impl System {
+    /// How this system changes with a number that is smaller by half of `by` in `less` and larger by that in `more`; `None` if
+    /// they differ in something by which a step has no derivative.
+    pub fn change_between(
+        &self,
+        less: &Arc<Self>,
+        more: &Arc<Self>,
+        by: f64,
+    ) -> Option<SystemChange> {
+        let per = 1.0 / by;
+        let n_bodies = self.model.n_bodies();
+        if [less, more].iter().any(|other| !self.is_like(other)) {
+            return None;
+        }
+        let mut input = InputChange { com: vec![0.0; 3 * n_bodies], ..InputChange::default() };
+        for body in 0..n_bodies {
+            let of = |system: &Self| system.model.body(body).inertia;
+            let (base, a, b) = (of(self), of(less), of(more));
+            let dm = b.mass - a.mass;
+            if dm != 0.0 && base.mass == 0.0 {
+                return None;
+            }
+            input.mass.push(dm * per);
+            // beside what grows with the mass
+            let grown = if base.mass > 0.0 { dm / base.mass } else { 0.0 };
+            let dI = |i: usize, j: usize| {
+                let at = |of: &BodyInertia| of.inertia.rows[i][j];
+                (at(&b) - at(&a) - grown * at(&base)) * per
+            };
+            let places = [(0, 0), (1, 1), (2, 2), (0, 1), (0, 2), (1, 2)];
+            input.inertia.extend(places.map(|(i, j)| dI(i, j)));
+            let dp = (b.com - a.com) * per;
+            input.com[3 * body..3 * body + 3].copy_from_slice(&dp.to_array());
+        }
+        input.stiffness = vec![0.0; self.n_cmd_v()];
+        input.damping = vec![0.0; self.n_cmd_v()];
+        let mut at = 0;
+        for &body in self.commanded() {
+            for k in 0..self.model.body(body).v.len() {
+                let of = |system: &Self| match &system.roles[body] {
+                    Role::Actuated(a) => [a.stiffness[k], a.damping[k]],
+                    _ => [0.0; 2],
+                };
+                let (a, b) = (of(less), of(more));
+                input.stiffness[at] = (b[0] - a[0]) * per;
+                input.damping[at] = (b[1] - a[1]) * per;
+                at += 1;
+            }
+        }
+        Some(SystemChange { input, less: Arc::clone(less), more: Arc::clone(more), per })
+    }
+
+    /// True if another system differs in nothing but numbers that a step has derivatives by.
+    fn is_like(&self, other: &Self) -> bool {
+        let body = |a: &Body, b: &Body| {
+            let mut a = a.clone();
+            a.inertia = b.inertia;
+            a == *b
+        };
+        let geom = |a: &Geom, b: &Geom| a.body == b.body && a.X_BG == b.X_BG && a.shape == b.shape;
+        let role = |a: &Role, b: &Role| match (a, b) {
+            (Role::Actuated(a), Role::Actuated(b)) => {
+                a.damping_on == b.damping_on && a.effort_limit == b.effort_limit
+            }
+            _ => a == b,
+        };
+        let (model, theirs) = (&self.model, &other.model);
+        model.n_bodies() == theirs.n_bodies()
+            && model.bodies().iter().zip(theirs.bodies()).all(|(a, b)| body(a, b))
+            && model.limits() == theirs.limits()
+            && self.geoms.len() == other.geoms.len()
+            && self.geoms.iter().zip(&other.geoms).all(|(a, b)| geom(a, b))
+            && self.roles.iter().zip(&other.roles).all(|(a, b)| role(a, b))
+            && self.may_touch == other.may_touch
+            && self.springs().eq(other.springs())
+    }
+
+    /// Runs of all samples of `input` with their derivatives by `changes`, on `n_threads` threads; returns how each went. A run
+    /// ends at a step that has no derivatives. Warm starts and velocities at the start are not read.
+    ///
+    /// # Errors
+    ///
+    /// [`DerivativeError::Formulation`] and lengths that do not fit, before anything is stepped.
+    pub fn run_derivatives(
+        &self,
+        input: &BatchInput<'_>,
+        changes: &[SystemChange],
+        params: &StepParams,
+        n_threads: usize,
+        out: RunDerivatives<'_>,
+    ) -> Result<Vec<Result<(), DerivativeError>>, DerivativeError> {
+        params.check_differentiable()?;
+        params.check().map_err(StepError::from)?;
+        self.check_batch(input, out.q.len())?;
+        let (n, rows) = (input.n_samples, input.n_samples * input.n_steps);
+        let n_q = self.model.n_q();
+        for (what, got, want) in
+            [("q", out.q.len(), rows * n_q), ("by", out.by.len(), rows * changes.len() * n_q)]
+        {
+            if got != want {
+                return Err(DerivativeError::Length { what, got, want });
+            }
+        }
+        out.q.fill(f64::NAN);
+        out.by.fill(f64::NAN);
+        let mut outcomes = vec![Ok(()); n];
+        let per_run = (out.q.len() / n.max(1), out.by.len() / n.max(1));
+        // no parameters, or no coordinates, are empty rows
+        let mut q = out.q.chunks_mut(per_run.0.max(1));
+        let mut by = out.by.chunks_mut(per_run.1.max(1));
+        let jobs = outcomes.iter_mut().enumerate().map(|(index, outcome)| {
+            let (q, by) = (q.next().unwrap_or_default(), by.next().unwrap_or_default());
+            Job { index, q, by, outcome }
+        });
+        spread(jobs.collect(), n_threads, None, || {
+            |job: Job<'_>, _: bool| {
+                let Job { index, q, by, outcome } = job;
+                // a mistake of ours ends one run, not all
+                let run = AssertUnwindSafe(|| {
+                    self.differentiate_run(input, changes, params, index, q, by)
+                });
+                *outcome = catch_unwind(run).unwrap_or(Err(DerivativeError::NotPrepared));
+            }
+        });
+        Ok(outcomes)
+    }
+
+    fn differentiate_run(
+        &self,
+        input: &BatchInput<'_>,
+        changes: &[SystemChange],
+        params: &StepParams,
+        index: usize,
+        q: &mut [f64],
+        by: &mut [f64],
+    ) -> Result<(), DerivativeError> {
+        let (n_q, n_v) = (self.model.n_q(), self.model.n_v());
+        let (n_cmd, n_rate) = (self.n_cmd(), self.n_cmd_v());
+        let q_cmd = own_part(input.q_cmd, index, input.n_steps * n_cmd);
+        let v_cmd = own_part(input.v_cmd, index, input.n_steps * n_rate);
+        let mut state = State::at_rest(input.time, own_part(input.q, index, n_q).to_vec());
+        let mut derivatives = self.create_derivatives();
+        let mut dq = vec![vec![0.0; n_v]; changes.len()];
+        let mut out = OutputChange::default();
+        for k in 0..input.n_steps {
+            let part = |all: &[f64], n: usize| all.get(k * n..(k + 1) * n).unwrap_or(&[]).to_vec();
+            let step = StepInput {
+                q_cmd: part(q_cmd, n_cmd),
+                v_cmd: part(v_cmd, n_rate),
+                wrenches: input.wrenches.get(k).cloned().unwrap_or_default(),
+                ..StepInput::default()
+            };
+            self.differentiate(&state, &step, params, Mode::Exact, &mut derivatives)?;
+            state.q.copy_from_slice(derivatives.q_next());
+            state.time = crate::step::end_of_step(state.time, params.time_step);
+            for (p, (change, dq)) in changes.iter().zip(&mut dq).enumerate() {
+                let change = change.of_step(self, &derivatives, std::mem::take(dq))?;
+                derivatives.jvp(self, &change, false, &mut out)?;
+                dq.clone_from(&out.q_next);
+                let row = (k * changes.len() + p) * n_q;
+                self.model.coordinate_change(&state.q, dq, &mut by[row..row + n_q]);
+            }
+            q[k * n_q..(k + 1) * n_q].copy_from_slice(&state.q);
+        }
+        Ok(())
+    }
+}
+
+impl SystemChange {
+    /// The change of a step's inputs per unit of the number, with that of where it starts.
+    fn of_step(
+        &self,
+        system: &System,
+        derivatives: &Derivatives,
+        dq: Vec<f64>,
+    ) -> Result<InputChange, DerivativeError> {
+        let mut change = InputChange { q: dq, ..self.input.clone() };
+        for contact in &derivatives.report().contacts {
+            let pair = (contact.geom_a as usize, contact.geom_b as usize);
+            let of = |system: &System| system.friction(pair.0, pair.1);
+            let (base, less, more) = (of(system), of(&self.less), of(&self.more));
+            let numbers = |f: &Friction| [f.mu, f.mu_spin, f.mu_roll, f.compliance, f.foundation];
+            let (at, a, b) = (numbers(&base), numbers(&less), numbers(&more));
+            let d = [0, 1, 2, 3, 4].map(|k| (b[k] - a[k]) * self.per);
+            // what is 0 has no row, and what comes with another kind of patch no derivative
+            let begins = (0..5).any(|k| at[k] == 0.0 && d[k] != 0.0);
+            let other =
+                |f: &Friction| (f.patch, f.spin_is_given) != (base.patch, base.spin_is_given);
+            if begins || other(&less) || other(&more) {
+                return Err(DerivativeError::Begins);
+            }
+            change.friction.extend(&d[..3]);
+            // points of a foundation give way by their share of it, others by the pair's compliance
+            let own = contact.friction.compliance;
+            let of_bed = at[4] > 0.0 && own != at[3];
+            change.compliance.push(if of_bed { -own * d[4] / at[4] } else { d[3] });
+        }
+        Ok(change)
+    }
+}
