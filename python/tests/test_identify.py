@@ -145,13 +145,16 @@ def test_slopes_of_runs_are_those_of_differences(foundation: bool) -> None:
     numbers = dict(NUMBERS)
     system = qs.loads(MOVED)
     if foundation:
+        # points of a foundation give way by it alone
+        del numbers["friction.pairs.1.compliance"]
         numbers["friction.pairs.1.foundation"] = 3e7
         system = system.with_({"friction.pairs.1.foundation": 3e7})
     u = np.linspace(0, 1, 9)[1:, None] * [0.03, 0.006]
     q0 = system.q0
-    share = 1e-4
-    sets = [[changes({key: value * (1 + way * share)}) for key, value in numbers.items()] for way in (-1, 1)]
-    by = [2 * share * value for value in numbers.values()]
+    # shares by which numbers change: less, and what differences leave of a micrometre per newton is rounding
+    moves = {key: value * (1e-2 if key.endswith("compliance") else 1e-3) for key, value in numbers.items()}
+    sets = [[changes({key: value + way * moves[key]}) for key, value in numbers.items()] for way in (-1, 1)]
+    by = [2 * move for move in moves.values()]
     of = _core.Changes(system, *sets, by, len(u))
     assert of.known == list(range(len(numbers)))
     q, slopes, lost = of.of_runs(system, q0[None], u[None], 1, len(u), 1)
@@ -160,20 +163,20 @@ def test_slopes_of_runs_are_those_of_differences(foundation: bool) -> None:
     assert np.allclose(q.reshape(run.shape), run, atol=1e-9)
     slopes = slopes.reshape(len(u), len(numbers), system.n_q)
     for k, (key, value) in enumerate(numbers.items()):
-        less, more = (system.with_({key: value * (1 + w * share)}).simulate_batch(u[None])[0] for w in (-1, 1))
+        less, more = (system.with_({key: value + w * moves[key]}).simulate_batch(u[None])[0] for w in (-1, 1))
         want = (more - less) / by[k]
-        assert abs(want).max() * value > 1e-7, f"{key} does nothing"
-        assert np.allclose(slopes[:, k], want, atol=1e-4 * abs(want).max()), f"{key}: {slopes[:, k]} {want}"
+        assert abs(want * value).max() > 1e-6, f"{key} does nothing"
+        assert np.allclose(slopes[:, k], want, atol=1e-5 * abs(want).max()), f"{key}: {slopes[:, k]} {want}"
 
 
 def test_numbers_without_derivatives_are_told_and_fitted_by_differences() -> None:
     system = qs.loads(SCENE.format(**TRUE))
-    keys = {"models.box.shape.box.size.0": 0.09, "models.box.mass": 1.0, "gravity.2": -9.81}
+    keys = {"models.box.shape.box.size.0": 0.09, "models.box.mass": 1.0, "step.size": 0.05}
     sets = [[changes({key: value * (1 + way * 1e-3)}) for key, value in keys.items()] for way in (-1, 1)]
     assert _core.Changes(system, *sets, [1e-3] * 3, 3).known == [1]
     exact = system.with_({"step.formulation": "coulomb"})
     assert _core.Changes(exact, *sets, [1e-3] * 3, 3).known == []
-    start = system.with_({"models.box.mass": 2.0, "models.finger.joint.0.stiffness": 300})
+    start = system.with_({"models.finger.joint.0.stiffness": 300})
     u = np.linspace(0, 1, 16)[1:, None] * [0.04, 0.01]
     run = exact.simulate(u)
     found = qs.identify(
