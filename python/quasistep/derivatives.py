@@ -357,8 +357,8 @@ class StepDerivatives:
         if what == "com":
             return Names(f"{body}: {axis}" for body in system.bodies for axis in "xyz")
         if what == "inertia":
-            axes = ("xx", "yy", "zz", "xy", "xz", "yz")
-            return Names(f"{body}: {axis}" for body in system.bodies for axis in axes)
+            moments = ("xx", "yy", "zz", "xy", "xz", "yz")
+            return Names(f"{body}: {axis}" for body in system.bodies for axis in moments)
         if what == "h":
             return Names(["h"])
         if what == "wrench":

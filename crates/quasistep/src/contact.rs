@@ -190,11 +190,13 @@ impl ContactRows {
             let is_flat = |p: &NearPoint| (p.point.n_AB_W - n).max_abs() <= FLAT;
             let is_flat = pair.len() > 1 && pair.iter().all(is_flat);
             let edges = if axes == TangentAxes::Normal { cone.edges() } else { None };
-            if with_beds && is_flat && friction.foundation > 0.0 {
-                if let Some(bed) = Bed::new(pair, at) {
-                    self.push_bed(system, scan, pair, friction, bed, edges);
-                    continue;
-                }
+            if with_beds
+                && is_flat
+                && friction.foundation > 0.0
+                && let Some(bed) = Bed::new(pair, at)
+            {
+                self.push_bed(system, scan, pair, friction, bed, edges);
+                continue;
             }
             let is_area = cone == Cone::Round && friction.is_of_area() && is_flat;
             let first = self.rows.len();

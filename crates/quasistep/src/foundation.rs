@@ -172,7 +172,9 @@ impl Bed {
                     by_corner[a] += to_a * (0.5 * share);
                     by_corner[b] += to_b * (0.5 * share);
                     let rest = (to_a + to_b) * (0.5 * share / n as f64);
-                    by_corner.iter_mut().for_each(|by| *by += rest * -1.0);
+                    for by in &mut by_corner {
+                        *by += rest * -1.0;
+                    }
                 }
                 let (mut turn, mut shift) = (Vec3::ZERO, Vec3::ZERO);
                 for (by, of) in by_corner.iter().zip(&seen) {

@@ -32,32 +32,3 @@ pub enum RowKey {
         edge: u32,
     },
 }
-
-/// Mark on the edge of a contact's row of the first of two solves, whose loads place the friction of areas: beyond any edge.
-const FIRST_SOLVE: u32 = 1 << 30;
-
-impl RowKey {
-    /// The key of a contact's row of a first solve, to be kept beside that of the second; `None` for other rows, which the
-    /// second has as well.
-    pub(crate) fn of_first_solve(self) -> Option<Self> {
-        match self {
-            Self::Contact { geom_a, geom_b, feature, edge } => {
-                Some(Self::Contact { geom_a, geom_b, feature, edge: edge | FIRST_SOLVE })
-            }
-            _ => None,
-        }
-    }
-
-    pub(crate) fn is_of_first_solve(self) -> bool {
-        matches!(self, Self::Contact { edge, .. } if edge & FIRST_SOLVE != 0)
-    }
-
-    /// The key that a kept row has in a first solve; `None` for rows of contacts of the second.
-    pub(crate) fn in_first_solve(self) -> Option<Self> {
-        match self {
-            Self::Contact { geom_a, geom_b, feature, edge } => (edge & FIRST_SOLVE != 0)
-                .then_some(Self::Contact { geom_a, geom_b, feature, edge: edge & !FIRST_SOLVE }),
-            other => Some(other),
-        }
-    }
-}

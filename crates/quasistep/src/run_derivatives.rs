@@ -137,25 +137,25 @@ impl System {
         n_threads: usize,
         out: RunDerivatives<'_>,
     ) -> Result<Vec<Result<(), DerivativeError>>, DerivativeError> {
+        let RunDerivatives { q, by } = out;
         params.check_differentiable()?;
         params.check().map_err(StepError::from)?;
-        self.check_batch(input, out.q.len())?;
+        self.check_batch(input, q.len())?;
         let (n, rows) = (input.n_samples, input.n_samples * input.n_steps);
         let n_q = self.model.n_q();
         for (what, got, want) in
-            [("q", out.q.len(), rows * n_q), ("by", out.by.len(), rows * changes.len() * n_q)]
+            [("q", q.len(), rows * n_q), ("by", by.len(), rows * changes.len() * n_q)]
         {
             if got != want {
                 return Err(DerivativeError::Length { what, got, want });
             }
         }
-        out.q.fill(f64::NAN);
-        out.by.fill(f64::NAN);
+        q.fill(f64::NAN);
+        by.fill(f64::NAN);
         let mut outcomes = vec![Ok(()); n];
-        let per_run = (out.q.len() / n.max(1), out.by.len() / n.max(1));
         // no parameters, or no coordinates, are empty rows
-        let mut q = out.q.chunks_mut(per_run.0.max(1));
-        let mut by = out.by.chunks_mut(per_run.1.max(1));
+        let mut q = q.chunks_mut((q.len() / n.max(1)).max(1));
+        let mut by = by.chunks_mut((by.len() / n.max(1)).max(1));
         let jobs = outcomes.iter_mut().enumerate().map(|(index, outcome)| {
             let (q, by) = (q.next().unwrap_or_default(), by.next().unwrap_or_default());
             Job { index, q, by, outcome }

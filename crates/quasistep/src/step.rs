@@ -167,7 +167,6 @@ impl System {
         work.report.n_candidates = work.scan.n_candidates;
         self.solve_opened(params, place, work, |work| {
             work.rebound = 1.0;
-            work.recall_first();
             self.solve_rows(state, params, law, place, warm, false, work)?;
             // the middle of a step starts from the loads at its start
             let follows = matches!(work.pressing, Pressing::Found)
@@ -177,9 +176,6 @@ impl System {
                     break;
                 }
                 self.solve_rows(state, params, law, place, warm, true, work)?;
-                if place == Where::Start {
-                    work.first.clone_from(&work.again);
-                }
             }
             // where several impacts at once would gain energy, they give back less
             while work.contacts.gain_energy(&work.report, &work.load.v_start) {
@@ -210,14 +206,10 @@ impl System {
         let kin = if place == Where::Start { &scan.kin } else { &scan_mid.kin };
         let rebound = work.rebound;
         let posed = Posed { system: self, q: &state.q, load, contacts, kin, params, rebound };
-        let before = work.warm.as_deref().filter(|rows| warm && !rows.is_empty());
-        let had_two = warm && !work.even.is_empty() && place == Where::Start;
-        // each of two solves from the like one of the step before, if that had two
-        let known = match (again, had_two) {
-            (true, true) if work.first.is_empty() && rebound == 1.0 => before,
-            (true, _) => Some(work.again.as_slice()),
-            (false, true) => Some(work.even.as_slice()),
-            (false, false) => before,
+        let known = if again {
+            Some(work.again.as_slice())
+        } else {
+            work.warm.as_deref().filter(|rows| warm && !rows.is_empty())
         };
         work.timer.enter(Stage::Assemble); // 4
         problem.assemble(&posed, law);

@@ -47,10 +47,6 @@ pub struct Workspace {
     pub(crate) warm: Option<Vec<WarmRow>>,
     /// Rows of the solve before in the same step.
     pub(crate) again: Vec<WarmRow>,
-    /// Of the step before the rows of its first solve, where friction followed its loads; else empty.
-    pub(crate) even: Vec<WarmRow>,
-    /// Of this step the rows of its first solve, where friction follows its loads; else empty.
-    pub(crate) first: Vec<WarmRow>,
     pub(crate) pressing: Pressing,
     /// Share of the restitution of impacts that the solve at hand has.
     pub(crate) rebound: f64,
@@ -84,8 +80,6 @@ impl System {
             report: StepReport::default(),
             warm: Some(Vec::new()),
             again: Vec::new(),
-            even: Vec::new(),
-            first: Vec::new(),
             pressing: Pressing::default(),
             rebound: 1.0,
             q_next: Vec::new(),
@@ -139,26 +133,8 @@ impl Workspace {
 
     /// Keeps what the next step starts from.
     pub(crate) fn remember(&mut self, params: &StepParams) {
-        let Self { problem, convex, coulomb, report, warm: Some(warm), first, .. } = self else {
-            return;
-        };
+        let Self { problem, convex, coulomb, report, warm: Some(warm), .. } = self else { return };
         keep(problem, convex, coulomb, report.method, params, warm);
-        if !first.is_empty() {
-            let of_first = first.iter().filter_map(|row| Some((row.key.of_first_solve()?, row)));
-            warm.extend(of_first.map(|(key, row)| WarmRow { key, ..*row }));
-            warm.sort_unstable_by_key(|row| row.key);
-        }
-    }
-
-    /// Tells the rows that a first solve starts from, where the step before had two.
-    pub(crate) fn recall_first(&mut self) {
-        self.first.clear();
-        self.even.clear();
-        let Some(warm) = &self.warm else { return };
-        if warm.iter().any(|row| row.key.is_of_first_solve()) {
-            let of_first = warm.iter().filter_map(|row| Some((row.key.in_first_solve()?, row)));
-            self.even.extend(of_first.map(|(key, row)| WarmRow { key, ..*row }));
-        }
     }
 
     /// Keeps what the next solve of the same step starts from.

@@ -197,7 +197,7 @@ pub struct Derivatives {
     contacts: Vec<ContactAt>,
     constraints: Vec<ConstraintAt>,
     motions: Vec<ContactMotion>,
-    /// Joint limits with rows: index of the row, dof, sign, `∂offset/∂gap`, `∂offset/∂h`.
+    /// Joint limits with rows: index of the row, dof, sign in its unit, `∂offset/∂gap`, `∂offset/∂h`.
     limits: Vec<LimitAt>,
     springs: Vec<SpringAt>,
     /// Impulses on bodies at the answer: contacts, gravity, wrenches, and what grows with the time step.

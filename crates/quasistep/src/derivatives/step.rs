@@ -4,7 +4,7 @@ use super::contact::{self, ContactAt};
 use super::pressure::{self, Pressure};
 use super::{DerivativeError, Derivatives, LimitAt, Mode, SpringAt, StepKinks};
 use crate::cartesian::Six;
-use crate::formulation::problem::{Law, Posed};
+use crate::formulation::problem::{Law, Posed, limit_unit};
 use crate::formulation::{Formulation, Where, anitescu};
 use crate::foundation;
 use crate::load::Drive;
@@ -256,6 +256,8 @@ impl Derivatives {
                 (per_gap, per_h) = (0.0, 0.0);
             }
             self.kinks.recovery += u32::from(tie(gap));
+            let unit = limit_unit(gap, params);
+            let (sign, per_h) = (unit * sign, unit * per_h);
             self.limits.push(LimitAt { row, dof: limit.dof as usize, sign, per_gap, per_h });
         }
 

@@ -232,6 +232,15 @@ pub(crate) fn gap_offset(phi: f64, params: &StepParams) -> f64 {
     (phi / params.time_step).max(-params.max_recovery_speed)
 }
 
+/// Least unit of a row of a joint limit: what has to be exact where a limit is as far as a turn is beside a contact margin.
+const FARTHEST: f64 = 1e-2;
+
+/// What the row of a joint limit at a distance `gap` is multiplied by. A limit farther than contacts are looked for says
+/// nothing of the speeds in a step, beside which the solver measures what rows are off by.
+pub(crate) fn limit_unit(gap: f64, params: &StepParams) -> f64 {
+    if gap > params.contact_margin { (params.contact_margin / gap).max(FARTHEST) } else { 1.0 }
+}
+
 impl ContactRow {
     /// Speed that its gap row demands, in m/s. What gives way is pressed in as far as it is: its recovery has no bound.
     pub fn gap_offset(&self, params: &StepParams) -> f64 {
@@ -489,8 +498,9 @@ impl Problem {
             let limit_index = k as u32;
             let mut push = |sign: f64, gap: f64, key| {
                 let mut entry = self.program.push(solvers::Cone::Edges(&[1.0]), 1, &[block]);
-                entry.J(0, 0)[at as usize] = sign;
-                entry.b()[0] = -gap_offset(gap, params);
+                let unit = limit_unit(gap, params);
+                entry.J(0, 0)[at as usize] = unit * sign;
+                entry.b()[0] = -unit * gap_offset(gap, params);
                 self.keys.push(key);
             };
             if limit.lower.is_finite() {

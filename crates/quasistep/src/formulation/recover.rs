@@ -2,7 +2,7 @@
 
 use crate::contact::{ContactRow, ContactRows};
 use crate::formulation::edges::WAYS;
-use crate::formulation::problem::{Posed, Problem, Program, push_of_friction};
+use crate::formulation::problem::{Posed, Problem, Program, limit_unit, push_of_friction};
 use crate::load::Load;
 use crate::report::{
     ContactMode, ContactReport, JointForce, SLIP_SPEED_THRESHOLD, SPIN_RATE_THRESHOLD, StepReport,
@@ -101,8 +101,11 @@ impl<'a> Answer<'a> {
                 }
             };
             if *z > least {
-                let dof = system.model.limits()[limit as usize].dof;
-                report.limits.push(JointForce { dof, force: sign * z / h });
+                let limit = &system.model.limits()[limit as usize];
+                let q = self.posed.q[limit.q_index as usize];
+                let gap = if sign > 0.0 { q - limit.lower } else { limit.upper - q };
+                let force = sign * limit_unit(gap, self.posed.params) * z / h;
+                report.limits.push(JointForce { dof: limit.dof, force });
             }
         }
         report.n_rows = self.keys.len();
