@@ -78,7 +78,7 @@ def scene(mu: float, formulation: str, cone: str, patch: str) -> qs.System:
     return qs.loads(f"""
 format: 1
 step: {{size: 0.01, duration: 0.01, formulation: {formulation}, cone: {cone}, inertia: none}}
-friction: {{default: {{mu: 0.35, patch: {patch}}}, pairs: [{{a: tip, b: square, mu: {mu}}}]}}
+friction: {{default: {{mu: 0.35, patch: {patch}}}, pairs: [{{a: tip, b: square, mu: {mu}, mu_spin: 0}}]}}
 models:
   table: {{joint: fixed, shape: {{half_space: {{}}}}}}
   square:
@@ -109,6 +109,26 @@ def quasistep(formulation: str, cone: str, patch: str, steps: int) -> Callable[[
         return np.stack([x, y, 2 * np.arctan2(z, w)], axis=1)
 
     return predict
+
+
+def identified(pushes: Pushes, steps: int) -> tuple[dict[str, float], float]:
+    """Friction of the tip and spin radius of the square, in m, by `qs.identify`, and the CPU time in s."""
+    system = scene(0.3, "anitescu", "round", "area").with_({"friction.default.spin_radius": 0.04})
+    names = system.coordinates
+    tip = names.indices("tip.*")
+    motions = []
+    for y, way, (along, across, angle) in zip(pushes.place, pushes.way, pushes.seen, strict=True):
+        c, s = np.cos(way), np.sin(way)
+        q = np.full((steps + 1, system.n_q), np.nan)
+        q[0] = system.q0
+        q[0, tip] = start = [-SIDE / 2 - TIP, y]
+        end = {"x": c * along + s * across, "y": s * along - c * across, "qw": np.cos(angle / 2), "qx": 0, "qy": 0, "qz": np.sin(angle / 2)}
+        q[-1, [names.index(f"square.{name}") for name in end]] = list(end.values())
+        motions.append(qs.Motion(q, start + LENGTH * np.arange(1, steps + 1)[:, None] / steps * [c, s]))
+    parameters = {"mu": qs.Parameter("friction.pairs.0.mu", MU), "c": qs.Parameter("friction.default.spin_radius", (0.01, 0.07))}
+    began = time.process_time()
+    found = qs.identify(system, motions, parameters, loss="soft_l1", threads=1)
+    return found.values, time.process_time() - began
 
 
 def in_mujoco(pushes: Pushes, mu: float) -> np.ndarray:
@@ -180,6 +200,9 @@ def main() -> int:
         mu = fitted(predict, fit)
         name = f"quasistep, `{formulation}`, cone `{cone}`, patch `{patch}`, {steps} steps a push"
         row(name, f"mu {mu:.3f}", lambda p, predict=predict, mu=mu: predict(p, mu), steps)
+    values, spent = identified(fit, 5)
+    said = f"`qs.identify` on the same {len(fit.way)} pushes, `anitescu`, 5 steps each: mu {values['mu']:.3f}, c {1e3 * values['c']:.1f} mm, {spent:.0f} s of CPU."
+    print(said, flush=True)
     if not arguments.no_mujoco:
         mu = fitted(in_mujoco, fit[:: max(1, 20 // arguments.every)])
         row("MuJoCo, elliptic, impratio 100, 2 ms", f"mu {mu:.3f}", lambda p: in_mujoco(p, mu), 250)
@@ -192,7 +215,7 @@ mean motion; cost is CPU time of a step in µs, cold.
 
 | model | fitted | position | angle | µs a step |
 |---|---|---|---|---|
-""" + "\n".join(rows) + "\n"
+""" + "\n".join(rows) + f"\n\n{said}\n"
     if arguments.every == 1 and not arguments.no_mujoco:
         RESULTS.write_text(text, encoding="utf-8")
     return 0
