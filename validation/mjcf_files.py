@@ -41,6 +41,8 @@ WORDS = {
 SINGLE = (int(mujoco.mjtJoint.mjJNT_HINGE), int(mujoco.mjtJoint.mjJNT_SLIDE))
 FREE = int(mujoco.mjtJoint.mjJNT_FREE)
 TO_JOINTS = (int(mujoco.mjtTrn.mjTRN_JOINT), int(mujoco.mjtTrn.mjTRN_JOINTINPARENT))
+TENDON = int(mujoco.mjtTrn.mjTRN_TENDON)
+WRAPS_JOINT = int(mujoco.mjtWrap.mjWRAP_JOINT)
 KINDS = {
     int(mujoco.mjtJoint.mjJNT_FREE): ("free",),
     int(mujoco.mjtJoint.mjJNT_BALL): ("ball",),
@@ -119,9 +121,9 @@ def unreadable(model: mujoco.MjModel) -> str | None:
     if model.nplugin:
         return "a plugin"
     for k in range(model.ntendon):
-        spatial = model.wrap_type[model.tendon_adr[k]] != int(mujoco.mjtWrap.mjWRAP_JOINT)
+        spatial = model.wrap_type[model.tendon_adr[k]] != WRAPS_JOINT
         acts = model.tendon_limited[k] or model.tendon_frictionloss[k] > 0
-        acts = acts or model.tendon_stiffness[k].max() > 0 or model.tendon_damping[k].max() > 0
+        acts = acts or model.tendon_armature[k] > 0 or model.tendon_stiffness[k].max() > 0 or model.tendon_damping[k].max() > 0
         if spatial and acts:
             return "a spatial tendon that acts"
     for k in range(model.neq):
@@ -213,14 +215,30 @@ class Both:
                 near(f"damping of {name}", joint["damping"], passive[dof], INERTIA)
                 continue
             near(f"axis of {name}", joint["axis"], m.jnt_axis[k], FRAME)
-            if (joint["limits"] is not None) != bool(m.jnt_limited[k]):
-                raise Differs(f"limits of {name}: {joint['limits']}, {m.jnt_range[k]}")
-            if joint["limits"] is not None:
-                near(f"limits of {name}", joint["limits"], m.jnt_range[k], FRAME)
+            limits = self.limits(k)
+            if (joint["limits"] is None) != (limits is None):
+                raise Differs(f"limits of {name}: {joint['limits']}, {limits}")
+            if limits is not None:
+                near(f"limits of {name}", joint["limits"], limits, FRAME)
             drive = joint["drive"] or {"stiffness": 0, "damping": 0}
             near(f"stiffness of {name}", drive["stiffness"], stiffness[k], INERTIA)
             near(f"damping of the drive of {name}", drive["damping"] * driven[k], damping[k], INERTIA)
             near(f"damping of {name}", joint["damping"], passive[dof], INERTIA)
+
+    def limits(self, joint: int) -> list[float] | None:
+        """The range of a joint, also by tendons that it has for itself and that do nothing else."""
+        m = self.m
+        ends = [np.array([-np.inf, np.inf])]
+        if m.jnt_limited[joint]:
+            ends.append(m.jnt_range[joint])
+        driven = {int(m.actuator_trnid[k, 0]) for k in range(len(m.actuator_trntype)) if m.actuator_trntype[k] == TENDON}
+        for k in range(m.ntendon):
+            at = m.tendon_adr[k]
+            alone = m.tendon_num[k] == 1 and m.wrap_type[at] == WRAPS_JOINT and m.wrap_objid[at] == joint
+            if alone and m.tendon_limited[k] and m.wrap_prm[at] and k not in driven and not first(m.tendon_stiffness, m.ntendon)[k]:
+                ends.append(np.sort(m.tendon_range[k] / m.wrap_prm[at]))
+        low, high = max(e[0] for e in ends), min(e[1] for e in ends)
+        return None if low == -np.inf and high == np.inf else [low, high]
 
     def geoms(self) -> None:
         m = self.m
@@ -433,12 +451,12 @@ def judge(name: str, folder: Path, verbose: bool) -> Collection:
     return found
 
 
-def table(collections: list[Collection]) -> str:
-    packages = ", ".join(f"{name} {version(name.replace('_', '-'))}" for name in PACKAGES)
+def table(collections: list[Collection], packages: list[str]) -> str:
+    known = ", ".join(f"{name} {version(name.replace('_', '-'))}" for name in packages)
     lines = [
         f"# MJCF files that MuJoCo {mujoco.__version__} compiles, read by quasistep",
         "",
-        f"`validation/run formats --mjcf`, {date.today()}, {cpu_model()}, {versions()}; {packages}.",
+        f"`validation/run formats --mjcf`, {date.today()}, {cpu_model()}, {versions()}; {known}.",
         "",
         "| collection | files | compiled | rigid | read | refused | wrong |",
         "|---|---|---|---|---|---|---|",
@@ -477,7 +495,7 @@ def main() -> None:
         collections.append(judge(package, Path(next(iter(found.submodule_search_locations))), arguments.verbose))
         print(f"{package}: done", file=sys.stderr)
     collections += [judge(folder.name, folder, arguments.verbose) for folder in arguments.also]
-    text = table(collections)
+    text = table(collections, arguments.packages)
     print(text)
     if not arguments.also and arguments.packages == PACKAGES:
         RESULTS.write_text(text, encoding="utf-8")

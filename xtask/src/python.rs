@@ -4,6 +4,9 @@ use crate::task::{Failure, command, root};
 use crate::{release, robots};
 use std::path::{Path, PathBuf};
 
+/// MuJoCo without its viewers.
+const MUJOCO: &str = "mujoco-core==4.0.0";
+
 /// Builds the wheel, installs it with what its tests need, checks its types, runs its tests.
 pub fn test() -> Result<(), Failure> {
     robots::fetch()?;
@@ -12,7 +15,21 @@ pub fn test() -> Result<(), Failure> {
     command(&python, &["-m", "mypy"]).run("types of the Python package")?;
     command(&python, &types).run("stubs of the Python package")?;
     command(&python, &["-m", "pytest"]).run("tests of the Python package")?;
+    mujoco(&python)?;
     release::try_wheel(&wheel)
+}
+
+/// MuJoCo's own reader judges ours on the MJCF files that scenes use: ten megabytes, fifteen seconds.
+fn mujoco(python: &str) -> Result<(), Failure> {
+    command(python, &["-m", "pip", "install", "-q", MUJOCO]).run("installation of MuJoCo")?;
+    let judge = [
+        "-B",
+        "validation/mjcf_files.py",
+        "--packages",
+        "--also",
+        "target/robots/share/gymnasium_robotics",
+    ];
+    command(python, &judge).run("MJCF files against MuJoCo")
 }
 
 /// The sweep of ten thousand rollouts on a local Ray cluster, with workers that are killed.

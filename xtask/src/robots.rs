@@ -4,18 +4,32 @@ use crate::python::environment;
 use crate::task::{Failure, cargo, command, root};
 use std::path::Path;
 
-/// The wheel on PyPI that carries the robots, and its version: facts of scenes depend on its meshes.
-const WHEEL: (&str, &str) = ("example-robot-data", "6.0.0");
-/// Where the wheel keeps its shared files.
-const SHARE: &str = "cmeel.prefix/share";
+/// A wheel on PyPI that carries robots.
+struct Wheel {
+    name: &'static str,
+    /// Facts of scenes depend on its meshes.
+    version: &'static str,
+    /// A folder in the wheel, and where it goes below `target/robots/share`.
+    folders: (&'static str, &'static str),
+}
 
-/// Unpacks the wheel to `target/robots/share`, where `.cargo/config.toml` lets `package://` look.
+const WHEELS: [Wheel; 2] = [
+    Wheel { name: "example-robot-data", version: "6.0.0", folders: ("cmeel.prefix/share", "") },
+    Wheel {
+        name: "gymnasium-robotics",
+        version: "1.4.2",
+        folders: ("gymnasium_robotics/envs/assets", "gymnasium_robotics/assets"),
+    },
+];
+
+/// Unpacks the wheels to `target/robots/share`, where `.cargo/config.toml` lets `package://` look.
 pub fn fetch() -> Result<(), Failure> {
     let folder = root().join("target/robots");
-    let (name, version) = WHEEL;
-    // written last: it stands for a wheel that was unpacked whole
+    let versions: String =
+        WHEELS.iter().map(|wheel| format!("{} {}\n", wheel.name, wheel.version)).collect();
+    // written last: it stands for wheels that were unpacked whole
     let stamp = folder.join("version");
-    if std::fs::read_to_string(&stamp).is_ok_and(|seen| seen == version) {
+    if std::fs::read_to_string(&stamp).is_ok_and(|seen| seen == versions) {
         return Ok(());
     }
     let io = |e: std::io::Error| Failure::new(format!("{}: {e}", folder.display()));
@@ -23,23 +37,34 @@ pub fn fetch() -> Result<(), Failure> {
         std::fs::remove_dir_all(&folder).map_err(io)?;
     }
     std::fs::create_dir_all(&folder).map_err(io)?;
+    for wheel in &WHEELS {
+        unpack(wheel, &folder)?;
+    }
+    std::fs::write(&stamp, versions).map_err(io)
+}
+
+/// Downloads a wheel and puts its folder into `share`.
+fn unpack(wheel: &Wheel, folder: &Path) -> Result<(), Failure> {
+    let io = |e: std::io::Error| Failure::new(format!("{}: {e}", folder.display()));
     let python = environment()?;
     let text = |path: &Path| path.display().to_string();
-    let to = text(&folder);
-    let wanted = format!("{name}=={version}");
+    let to = text(folder);
+    let wanted = format!("{}=={}", wheel.name, wheel.version);
     let download = ["-m", "pip", "download", "-q", "--no-deps", "-d", &to, &wanted];
     command(&python, &download).run("public robots")?;
-    let wheel = std::fs::read_dir(&folder)
+    let file = std::fs::read_dir(folder)
         .map_err(io)?
         .filter_map(|entry| Some(entry.ok()?.path()))
         .find(|path| path.extension().is_some_and(|e| e == "whl"))
         .ok_or_else(|| Failure::new(format!("no wheel of {wanted} in {to}")))?;
     let unpacked = folder.join("wheel");
-    command(&python, &["-m", "zipfile", "-e", &text(&wheel), &text(&unpacked)]).run("unpacking")?;
-    std::fs::rename(unpacked.join(SHARE), folder.join("share")).map_err(io)?;
+    command(&python, &["-m", "zipfile", "-e", &text(&file), &text(&unpacked)]).run("unpacking")?;
+    let (from, place) = wheel.folders;
+    let place = folder.join("share").join(place);
+    std::fs::create_dir_all(place.parent().unwrap_or(folder)).map_err(io)?;
+    std::fs::rename(unpacked.join(from), place).map_err(io)?;
     std::fs::remove_dir_all(&unpacked).map_err(io)?;
-    std::fs::remove_file(&wheel).map_err(io)?;
-    std::fs::write(&stamp, version).map_err(io)
+    std::fs::remove_file(&file).map_err(io)
 }
 
 /// Fetches the robots and runs these scenes of `scenes/robots`.

@@ -2,7 +2,7 @@
 //!
 //! `cargo run --release -p benches --bin load_time -- target/robots/share/example-robot-data/robots`
 //!
-//! Loads every `.urdf` file under a folder (or the one file given) as `qs.load` does, in processes of its own: first
+//! Loads every `.urdf` and `.xml` file (URDF, MJCF) under a folder (or the one file given) as `qs.load` does, in processes of its own: first
 //! with an empty cache folder, then again with what was left there. Prints the CPU time of both, the slowest first.
 //! Files that are no robot are named; they count in no figure.
 
@@ -15,7 +15,7 @@ use std::process::{Command, ExitCode};
 /// Times loading of robots, cold and from the cache of meshes
 #[derive(Parser)]
 struct Arguments {
-    /// Folder with URDF files, or one of them
+    /// Folder with URDF and MJCF files, or one of them
     path: PathBuf,
     /// Load this file once, and print the CPU seconds of it alone
     #[arg(long, hide = true)]
@@ -88,7 +88,9 @@ fn load_apart(file: &Path, cache: &Path) -> Result<f64, Box<dyn Error>> {
 
 fn find(path: &Path, found: &mut Vec<PathBuf>) -> std::io::Result<()> {
     if !path.is_dir() {
-        found.extend((path.extension().is_some_and(|e| e == "urdf")).then(|| path.to_owned()));
+        found.extend(
+            (path.extension().is_some_and(|e| e == "urdf" || e == "xml")).then(|| path.to_owned()),
+        );
         return Ok(());
     }
     for entry in std::fs::read_dir(path)? {

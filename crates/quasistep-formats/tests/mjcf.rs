@@ -321,7 +321,8 @@ fn tendons_and_equalities_are_constraints() {
            <body name='c' pos='0 0 1'><freejoint name='f'/><geom size='0.1'/><site name='t' pos='0 0.5 0'/></body>
          </worldbody>
          <tendon><fixed name='sum' range='-0.1 0.2' limited='true'><joint joint='a' coef='0.5'/><joint joint='b' coef='-1'/></fixed>
-           <fixed name='idle'><joint joint='a' coef='1'/></fixed></tendon>
+           <fixed name='idle'><joint joint='a' coef='1'/></fixed>
+           <fixed name='alone' range='-1 0.5' damping='3'><joint joint='b' coef='-2'/></fixed></tendon>
          <equality>
            <joint joint1='a' joint2='b' polycoef='0.1 2'/>
            <connect body1='a' body2='c' anchor='0 0.5 0'/>
@@ -336,6 +337,8 @@ fn tendons_and_equalities_are_constraints() {
     let tendon = joint(&d, "sum");
     assert_eq!((tendon.limits, tendon.drive.unwrap().stiffness), (Some([-0.1, 0.2]), 5.0));
     close_number(tendon.start.as_ref().unwrap()[0], 0.5 * 30_f64.to_radians());
+    // a tendon of one joint is that joint's: −1 ≤ −2 q ≤ 0.5
+    assert_eq!((joint(&d, "b").limits, joint(&d, "b").damping), (Some([-0.25, 0.5]), 12.0));
     assert_eq!(d.constraints.len(), 6);
     let Constraint::Coupling { terms, offset, .. } = &d.constraints[0] else { panic!() };
     assert_eq!(
@@ -472,6 +475,32 @@ fn strangers_are_told() {
             .any(|w| w.contains("`stifness`; did you mean `stiffness`") && w.contains("(2 times)"))
     );
     assert!(strangers.iter().any(|w| w.contains("`bdy`; did you mean `body`")));
+}
+
+/// A model of 50 bodies with their drives is read in a tenth of a second beside its meshes: the least of ten times.
+#[test]
+fn fifty_bodies_take_a_tenth_of_a_second() {
+    let bodies: String = (0..50)
+        .map(|k| {
+            format!(
+                "<body name='b{k}' pos='{k} 0 1'><joint name='j{k}' range='-90 90'/><geom type='capsule' size='0.05' \
+                 fromto='0 0 0 0 0 1'/><geom type='box' size='0.1 0.1 0.1'/><site name='s{k}'/></body>"
+            )
+        })
+        .collect();
+    let drives: String =
+        (0..50).map(|k| format!("<position joint='j{k}' kp='10' dampratio='1'/>")).collect();
+    let text =
+        format!("<mujoco><worldbody>{bodies}</worldbody><actuator>{drives}</actuator></mujoco>");
+    let folder = Folder::new(&[("m.xml", &text)]);
+    let time = || {
+        let start = std::time::Instant::now();
+        let description = folder.read(&Options::default()).unwrap();
+        assert_eq!(description.links.len(), 50);
+        start.elapsed()
+    };
+    let least = (0..10).map(|_| time()).min().unwrap();
+    assert!(least.as_secs_f64() < 0.1, "{least:?}");
 }
 
 /// Mistakes are one line with file, line and element; nothing costs more than a moment.

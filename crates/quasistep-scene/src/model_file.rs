@@ -176,7 +176,14 @@ fn text_of(
         Some(stepping) => text.push_str(&step_of(stepping, robot.time_step)),
         None => {
             let size = robot.time_step.unwrap_or(STEP);
-            let _ = writeln!(text, "step: {{size: {size}, duration: 2}}  # s");
+            // what a scene or a driven robot leaves loose falls by its inertia
+            let is_loose = |joint: &Joint| {
+                joint.kind.n_v() > 0 && joint.drive.is_none() && joint.mimic.is_none()
+            };
+            let is_whole = matches!(kind, Kind::Scene | Kind::Driven);
+            let falls = is_whole && robot.joints.iter().any(is_loose);
+            let inertia = if falls { ", inertia: mass" } else { "" };
+            let _ = writeln!(text, "step: {{size: {size}, duration: 2{inertia}}}  # s");
         }
     }
     let _ = writeln!(text, "models:\n  {key}:\n    {format}: {}", quoted(address));

@@ -13,6 +13,10 @@ const ROBOT: &str = r#"<robot name="r">
     <limit lower="-1" upper="1" effort="5" velocity="1"/></joint>
 </robot>"#;
 
+const SCENE: &str = r#"<mujoco><worldbody><geom type="plane" size="1 1 1"/>
+  <body name="finger" pos="0 0 1"><joint name="finger_1" damping="1"/><geom size="0.1"/></body></worldbody>
+  <keyframe><key name="home" qpos="0.5"/></keyframe></mujoco>"#;
+
 /// What stands between the fences, and the line of each.
 fn examples(page: &str) -> Vec<(usize, String)> {
     let mut found = Vec::new();
@@ -36,6 +40,7 @@ fn every_example_of_the_page_is_a_scene() {
     let folder = std::env::temp_dir().join(format!("quasistep-page-{}", std::process::id()));
     std::fs::create_dir_all(&folder).unwrap();
     std::fs::write(folder.join("robot.urdf"), ROBOT).unwrap();
+    std::fs::write(folder.join("scene.xml"), SCENE).unwrap();
     let stone = "v 0 0 0\nv 1 0 0\nv 0 1 0\nv 0 0 1\nf 1 3 2\nf 1 2 4\nf 2 3 4\nf 1 4 3\n";
     std::fs::write(folder.join("stone.obj"), stone).unwrap();
     let scan: Vec<[f32; 3]> =
@@ -66,7 +71,7 @@ fn every_example_of_the_page_is_a_scene() {
         })
         .collect();
     std::fs::remove_dir_all(&folder).unwrap();
-    assert_eq!(read.len(), 18);
+    assert_eq!(read.len(), 19);
     for (line, scene) in read {
         if let Err(error) = scene {
             panic!("example at line {line}: {error}");

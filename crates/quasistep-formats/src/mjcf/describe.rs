@@ -10,7 +10,7 @@ use super::read::Read;
 use super::sections::Names;
 use super::tendon::Tendon;
 use super::told::{Told, WITH_DRIVES};
-use super::tree::Element;
+use super::tree::{Element, Place};
 use super::world::{Body, World};
 use crate::description::{Constraint, Description, Drive, Joint, Link, Part, Tree};
 use crate::error::SceneError;
@@ -57,7 +57,7 @@ pub(super) fn describe(
     builder.bodies(start);
     let servos = servos(world, actuators, tendons, &builder.poses);
     builder.drive(&servos, start, told);
-    builder.tendons(tendons, &servos);
+    builder.tendons(tendons, &servos)?;
     equality::add(&mut builder, names, tendons, told)?;
     contact::add(&mut builder, names, told)?;
     builder.options()?;
@@ -284,53 +284,96 @@ impl Builder<'_, '_> {
         }
     }
 
-    /// A tendon that acts is a slide without mass, tied to its joints.
-    fn tendons(&mut self, tendons: &[Tendon], servos: &Servos) {
+    /// A tendon that acts is a slide without mass, tied to its joints; one that only resists a single joint is part of that joint.
+    fn tendons(&mut self, tendons: &[Tendon], servos: &Servos) -> Result<(), SceneError> {
         for (tendon, acting) in tendons.iter().zip(&servos.tendons) {
-            if tendon.terms.is_empty() || !tendon.acts() && acting.is_none() {
-                continue;
+            // a range that its joints cannot leave says nothing
+            let range =
+                tendon.range.filter(|range| !self.reach(tendon).is_some_and(|r| within(r, *range)));
+            let acts = Tendon { range, ..tendon.clone() }.acts();
+            match (tendon.terms.as_slice(), acting) {
+                ([], _) => {}
+                (_, None) if !acts => {}
+                (&[(joint, factor)], None) if tendon.spring.0 == 0.0 && factor != 0.0 => {
+                    self.resist(tendon, range, joint, factor)?;
+                }
+                _ => self.slide(tendon, range, acting.unwrap_or_default()),
             }
-            let mut terms = self.terms(&tendon.terms, 1.0);
-            // beside the first of its joints: what is tied together shares a tree
-            let beside = &self.out.joints[terms[0].0];
-            let (parent, group) = (beside.parent, self.out.links[beside.child].group);
-            let link = self.out.links.len();
-            let name = Self::free(&mut self.links, &tendon.name);
-            self.out.links.push(Link { name, line: tendon.place.line, group, ..Link::default() });
-            let name = Self::free(&mut self.joints, &tendon.name);
-            let kind = JointKind::Prismatic { axis: Vec3::X };
-            let mut joint = Joint::new(name, kind, parent, link, Pose::IDENTITY);
-            joint.line = tendon.place.line;
-            joint.limits = tendon.range;
-            joint.friction = tendon.friction;
-            joint.damping = tendon.damping;
-            joint.armature = tendon.armature;
-            let acting = acting.unwrap_or_default();
-            let k = acting.stiffness + tendon.spring.0;
-            if k > 0.0 {
-                let target = (acting.pull + tendon.spring.0 * tendon.spring.1) / k;
-                joint.drive = Some(Drive {
-                    stiffness: k,
-                    damping: acting.damping,
-                    effort: acting.effort(),
-                    target: Some(target),
-                });
-            } else {
-                joint.damping += acting.damping;
-            }
-            joint.armature += acting.armature;
-            let length = terms
-                .iter()
-                .map(|&(j, c)| c * self.out.joints[j].start.as_ref().map_or(0.0, |q| q[0]));
-            joint.start = Some(vec![length.sum()]);
-            terms.push((self.out.joints.len(), -1.0));
-            self.out.joints.push(joint);
-            self.out.constraints.push(Constraint::Coupling {
-                name: tendon.name.clone(),
-                terms,
-                offset: 0.0,
-            });
         }
+        Ok(())
+    }
+
+    /// The lengths that a tendon can have within the ranges of its joints.
+    fn reach(&self, tendon: &Tendon) -> Option<[f64; 2]> {
+        let mut reach = [0.0; 2];
+        for ([body, k], factor) in &tendon.terms {
+            let [low, high] = self.world.bodies[*body].joints[*k].range?;
+            let (a, b) = (factor * low, factor * high);
+            reach = [reach[0] + a.min(b), reach[1] + a.max(b)];
+        }
+        Some(reach)
+    }
+
+    /// Puts the resistance of a tendon at its only joint.
+    fn resist(
+        &mut self,
+        tendon: &Tendon,
+        range: Option<[f64; 2]>,
+        [body, k]: [usize; 2],
+        factor: f64,
+    ) -> Result<(), SceneError> {
+        let joint = &mut self.out.joints[self.joint_of[body][k]];
+        joint.damping += factor * factor * tendon.damping;
+        joint.friction += factor.abs() * tendon.friction;
+        joint.armature += factor * factor * tendon.armature;
+        if let Some([a, b]) = range.map(|range| range.map(|length| length / factor)) {
+            let [low, high] = joint.limits.unwrap_or([f64::NEG_INFINITY, f64::INFINITY]);
+            let limits = [low.max(a.min(b)), high.min(a.max(b))];
+            if limits[0] > limits[1] {
+                let Place { file, line } = &tendon.place;
+                let why = format!("its range leaves the joint `{}` none", joint.name);
+                return Err(SceneError::new(file, Some(*line), &tendon.name, why));
+            }
+            joint.limits = Some(limits);
+            if let JointKind::Continuous { axis } = joint.kind {
+                joint.kind = JointKind::Revolute { axis };
+            }
+        }
+        Ok(())
+    }
+
+    fn slide(&mut self, tendon: &Tendon, range: Option<[f64; 2]>, acting: Acting) {
+        let mut terms = self.terms(&tendon.terms, 1.0);
+        // beside the first of its joints: what is tied together shares a tree
+        let beside = &self.out.joints[terms[0].0];
+        let (parent, group) = (beside.parent, self.out.links[beside.child].group);
+        let link = self.out.links.len();
+        let name = Self::free(&mut self.links, &tendon.name);
+        self.out.links.push(Link { name, line: tendon.place.line, group, ..Link::default() });
+        let name = Self::free(&mut self.joints, &tendon.name);
+        let k = acting.stiffness + tendon.spring.0;
+        let drive = (k > 0.0).then(|| Drive {
+            stiffness: k,
+            damping: acting.damping,
+            effort: acting.effort(),
+            target: Some((acting.pull + tendon.spring.0 * tendon.spring.1) / k),
+        });
+        let lengths =
+            terms.iter().map(|&(j, c)| c * self.out.joints[j].start.as_ref().map_or(0.0, |q| q[0]));
+        let start = Some(vec![lengths.sum()]);
+        let kind = JointKind::Prismatic { axis: Vec3::X };
+        terms.push((self.out.joints.len(), -1.0));
+        self.out.joints.push(Joint {
+            line: tendon.place.line,
+            limits: range,
+            friction: tendon.friction,
+            damping: tendon.damping + if drive.is_some() { 0.0 } else { acting.damping },
+            armature: tendon.armature + acting.armature,
+            drive,
+            start,
+            ..Joint::new(name.clone(), kind, parent, link, Pose::IDENTITY)
+        });
+        self.out.constraints.push(Constraint::Coupling { name, terms, offset: 0.0 });
     }
 
     /// Terms of a tendon as joints of ours, by a factor.
@@ -356,6 +399,11 @@ impl Builder<'_, '_> {
         self.out.gravity = Some(if disabled { [0.0; 3] } else { gravity });
         Ok(())
     }
+}
+
+/// Lies one range within another?
+fn within(inner: [f64; 2], outer: [f64; 2]) -> bool {
+    outer[0] <= inner[0] && inner[1] <= outer[1]
 }
 
 /// Is an option's flag told to be off?

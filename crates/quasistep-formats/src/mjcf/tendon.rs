@@ -25,7 +25,8 @@ pub(super) struct Tendon {
 impl Tendon {
     /// Does it act by itself?
     pub fn acts(&self) -> bool {
-        self.range.is_some() || self.spring.0 > 0.0 || self.damping > 0.0 || self.friction > 0.0
+        let resists = self.damping > 0.0 || self.friction > 0.0 || self.armature > 0.0;
+        self.range.is_some() || self.spring.0 > 0.0 || resists
     }
 }
 
@@ -81,7 +82,7 @@ fn one(
     if element.tag != "fixed" {
         if tendon.acts() {
             return Err(at.error(
-                "a spatial tendon with a range, stiffness, damping or friction was seen; only tendons of fixed type act here",
+                "a spatial tendon with a range, stiffness, damping, friction or armature was seen; only tendons of fixed type act here",
             ));
         }
         told.group(SPATIAL, &element.place, &tendon.name);
