@@ -1,7 +1,7 @@
-"""MuJoCo and quasistep read the MJCF files of public packages: bodies, joints, geoms, drives, equalities, poses.
+"""MuJoCo and quasistep on the MJCF files of public packages: bodies, joints, geoms, drives, poses.
 
-Each reads the file by itself. MuJoCo's compiler is told to keep bodies that are welded to their parents, and the frames of free
-bodies where the file puts them.
+Each reads the file by itself. MuJoCo's compiler is told to keep bodies that are welded to their
+parents, and the frames of free bodies where the file puts them.
 """
 
 from __future__ import annotations
@@ -23,11 +23,19 @@ import numpy as np
 from machine import ROOT, cpu_model, example, versions
 
 RESULTS = ROOT / "validation/results/mjcf.md"
-PACKAGES = ["mujoco", "dm_control", "gymnasium_robotics", "robosuite", "metaworld", "robosuite_models"]
+PACKAGES = [
+    "mujoco",
+    "dm_control",
+    "gymnasium_robotics",
+    "robosuite",
+    "metaworld",
+    "robosuite_models",
+]
 CONFIGURATIONS = 3
 # how far apart both may be: relative to the largest entry, m and 1, m and 1
 INERTIA, FRAME, POSE = 1e-9, 1e-9, 1e-10
-# MuJoCo's principal axes of a mesh: its Jacobi iteration ends at turns whose cosine is 1 − 1e-12 (`mjuu_eig3`), 1.4e-6 rad each
+# MuJoCo's principal axes of a mesh: its Jacobi iteration (`mjuu_eig3`) ends at turns of cosine
+# 1 - 1e-12, 1.4e-6 rad each
 AXES = 5e-6
 WORDS = {
     int(mujoco.mjtGeom.mjGEOM_PLANE): "half_space",
@@ -123,11 +131,19 @@ def unreadable(model: mujoco.MjModel) -> str | None:
     for k in range(model.ntendon):
         spatial = model.wrap_type[model.tendon_adr[k]] != WRAPS_JOINT
         acts = model.tendon_limited[k] or model.tendon_frictionloss[k] > 0
-        acts = acts or model.tendon_armature[k] > 0 or model.tendon_stiffness[k].max() > 0 or model.tendon_damping[k].max() > 0
+        acts = (
+            acts
+            or model.tendon_armature[k] > 0
+            or model.tendon_stiffness[k].max() > 0
+            or model.tendon_damping[k].max() > 0
+        )
         if spatial and acts:
             return "a spatial tendon that acts"
     for k in range(model.neq):
-        polynomial = model.eq_type[k] in (int(mujoco.mjtEq.mjEQ_JOINT), int(mujoco.mjtEq.mjEQ_TENDON))
+        polynomial = model.eq_type[k] in (
+            int(mujoco.mjtEq.mjEQ_JOINT),
+            int(mujoco.mjtEq.mjEQ_TENDON),
+        )
         if model.eq_active0[k] and polynomial and np.abs(model.eq_data[k, 2:5]).max() > 0:
             return "a polynomial of joints"
     return None
@@ -139,7 +155,9 @@ class Both:
     def __init__(self, model: mujoco.MjModel, spec: mujoco.MjSpec, ours: dict) -> None:
         self.m, self.spec, self.ours = model, spec, ours
         # geoms that stand in for a mesh: their axes are the mesh's
-        self.fitted = {g.id for g in spec.geoms if g.meshname and g.type != mujoco.mjtGeom.mjGEOM_MESH}
+        self.fitted = {
+            g.id for g in spec.geoms if g.meshname and g.type != mujoco.mjtGeom.mjGEOM_MESH
+        }
         index = {link["name"]: k for k, link in enumerate(ours["links"])}
         names = [model.body(k).name or f"body_{k}" for k in range(model.nbody)]
         lost = [name for name in names[1:] if name not in index]
@@ -178,7 +196,9 @@ class Both:
                 here, there = np.array(own["inertia"]) / scale, theirs / scale
                 of_meshes = (m.geom_dataid[m.geom_bodyid == k] >= 0).any() or fitted
                 near(f"inertia of {link['name']}", here, there, AXES if of_meshes else INERTIA)
-                near(f"sum of moments of {link['name']}", np.trace(here), np.trace(there), tolerance)
+                near(
+                    f"sum of moments of {link['name']}", np.trace(here), np.trace(there), tolerance
+                )
             if link["weightless"] != (m.body_gravcomp[k] == 1):
                 raise Differs(f"gravity of {link['name']}")
 
@@ -222,7 +242,9 @@ class Both:
                 near(f"limits of {name}", joint["limits"], limits, FRAME)
             drive = joint["drive"] or {"stiffness": 0, "damping": 0}
             near(f"stiffness of {name}", drive["stiffness"], stiffness[k], INERTIA)
-            near(f"damping of the drive of {name}", drive["damping"] * driven[k], damping[k], INERTIA)
+            near(
+                f"damping of the drive of {name}", drive["damping"] * driven[k], damping[k], INERTIA
+            )
             near(f"damping of {name}", joint["damping"], passive[dof], INERTIA)
 
     def limits(self, joint: int) -> list[float] | None:
@@ -231,11 +253,25 @@ class Both:
         ends = [np.array([-np.inf, np.inf])]
         if m.jnt_limited[joint]:
             ends.append(m.jnt_range[joint])
-        driven = {int(m.actuator_trnid[k, 0]) for k in range(len(m.actuator_trntype)) if m.actuator_trntype[k] == TENDON}
+        driven = {
+            int(m.actuator_trnid[k, 0])
+            for k in range(len(m.actuator_trntype))
+            if m.actuator_trntype[k] == TENDON
+        }
         for k in range(m.ntendon):
             at = m.tendon_adr[k]
-            alone = m.tendon_num[k] == 1 and m.wrap_type[at] == WRAPS_JOINT and m.wrap_objid[at] == joint
-            if alone and m.tendon_limited[k] and m.wrap_prm[at] and k not in driven and not first(m.tendon_stiffness, m.ntendon)[k]:
+            alone = (
+                m.tendon_num[k] == 1
+                and m.wrap_type[at] == WRAPS_JOINT
+                and m.wrap_objid[at] == joint
+            )
+            if (
+                alone
+                and m.tendon_limited[k]
+                and m.wrap_prm[at]
+                and k not in driven
+                and not first(m.tendon_stiffness, m.ntendon)[k]
+            ):
                 ends.append(np.sort(m.tendon_range[k] / m.wrap_prm[at]))
         low, high = max(e[0] for e in ends), min(e[1] for e in ends)
         return None if low == -np.inf and high == np.inf else [low, high]
@@ -301,7 +337,12 @@ class Both:
             near(f"size of {what}", seen, size[:n], tolerance)
             near(f"place of {what}", ours.p, X.p, tolerance)
             # what tells one orientation of the shape from another
-            spread = {"half_space": None, "sphere": [1, 1, 1], "capsule": [1, 1, 2], "cylinder": [1, 1, 2]}
+            spread = {
+                "half_space": None,
+                "sphere": [1, 1, 1],
+                "capsule": [1, 1, 2],
+                "cylinder": [1, 1, 2],
+            }
             weights = spread.get(word, size)
             if weights is None:
                 near(f"normal of {what}", ours.R[:, 2], X.R[:, 2], FRAME)
@@ -310,10 +351,17 @@ class Both:
                 near(f"turn of {what}", *tensors, tolerance)
         slide, spin, roll = m.geom_friction[geom]
         condim = m.geom_condim[geom]
-        wanted = [0 if condim == 1 else slide, spin if condim > 3 else None, roll if condim == 6 else None]
+        wanted = [
+            0 if condim == 1 else slide,
+            spin if condim > 3 else None,
+            roll if condim == 6 else None,
+        ]
         if part["friction"] != wanted:
             raise Differs(f"friction of {what}: {part['friction']}, not {wanted}")
-        if part["masks"] != [int(m.geom_contype[geom]) & 0xFFFFFFFF, int(m.geom_conaffinity[geom]) & 0xFFFFFFFF]:
+        if part["masks"] != [
+            int(m.geom_contype[geom]) & 0xFFFFFFFF,
+            int(m.geom_conaffinity[geom]) & 0xFFFFFFFF,
+        ]:
             raise Differs(f"masks of {what}: {part['masks']}")
 
     def configuration(self, ours: dict) -> None:
@@ -334,7 +382,9 @@ class Both:
             theirs = Frame.of(d.xquat[k], d.xpos[k])
             size = max(1.0, np.abs(theirs.p).max())
             if not frames[self.link[k]].distance(theirs) <= POSE * size:
-                raise Differs(f"pose of {m.body(k).name}: off by {frames[self.link[k]].distance(theirs):.1e}")
+                raise Differs(
+                    f"pose of {m.body(k).name}: off by {frames[self.link[k]].distance(theirs):.1e}"
+                )
         self.contacts(d)
         self.equalities(d, frames, ours["coordinates"])
 
@@ -369,7 +419,9 @@ class Both:
             at = [world if link is None else frames[link] for link in equality["links"]]
             if equality["type"] == "connect":
                 theirs = theirs[:3]
-                ends = [F.R @ np.array(p) + F.p for F, p in zip(at, equality["points"], strict=True)]
+                ends = [
+                    F.R @ np.array(p) + F.p for F, p in zip(at, equality["points"], strict=True)
+                ]
             else:
                 both = [F * told(pose) for F, pose in zip(at, equality["poses"], strict=True)]
                 ends = [F.p for F in both]
@@ -431,7 +483,9 @@ def judge(name: str, folder: Path, verbose: bool) -> Collection:
         try:
             command = [example("quasistep-formats", "describe"), str(CONFIGURATIONS), str(path)]
             done = subprocess.run(command, check=False, capture_output=True, text=True, timeout=120)
-            ours = json.loads(done.stdout) if done.returncode == 0 else {"error": done.stderr.strip()}
+            ours = (
+                json.loads(done.stdout) if done.returncode == 0 else {"error": done.stderr.strip()}
+            )
             if "error" not in ours:
                 Both(model, spec, ours).compare()
         except subprocess.TimeoutExpired:
@@ -441,7 +495,8 @@ def judge(name: str, folder: Path, verbose: bool) -> Collection:
             continue
         if "error" not in ours:
             found.read += reason is None
-            found.others["read all the same"] += reason is not None
+            if reason:
+                found.others["read all the same"] += 1
         elif reason:
             found.others[reason] += 1
         else:
@@ -463,14 +518,19 @@ def table(collections: list[Collection], packages: list[str]) -> str:
     ]
     for c in collections:
         share = f"{c.read} ({100 * c.read / max(c.rigid, 1):.0f} %)"
-        lines.append(f"| {c.name} | {c.files} | {c.compiled} | {c.rigid} | {share} | {len(c.refused)} | {len(c.wrong)} |")
+        lines.append(
+            f"| {c.name} | {c.files} | {c.compiled} | {c.rigid} | {share} "
+            f"| {len(c.refused)} | {len(c.wrong)} |"
+        )
     rigid, read = sum(c.rigid for c in collections), sum(c.read for c in collections)
     wrong = sum(len(c.wrong) for c in collections)
     lines += [
         "",
-        f"Of {rigid} rigid models {read} are read ({100 * read / max(rigid, 1):.1f} %), {wrong} differ.",
+        f"Of {rigid} rigid models {read} are read ({100 * read / max(rigid, 1):.1f} %), "
+        f"{wrong} differ.",
         "",
-        f"Masses and moments of inertia to {INERTIA:g} relative (axes of meshes to {AXES:g}, as MuJoCo has them), frames of joints and geoms, sizes and equalities to {FRAME:g}, poses at "
+        f"Masses and moments of inertia to {INERTIA:g} relative (axes of meshes to {AXES:g}, as "
+        f"MuJoCo has them), frames of joints and geoms, sizes, equalities to {FRAME:g}, poses at "
         f"{CONFIGURATIONS} random configurations to {POSE:g}.",
         "",
     ]
@@ -484,7 +544,9 @@ def table(collections: list[Collection], packages: list[str]) -> str:
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, prog="validation/run formats --mjcf")
     parser.add_argument("--also", nargs="*", type=Path, default=[], help="folders with more files")
-    parser.add_argument("--packages", nargs="*", default=PACKAGES, help="packages of Python to look in")
+    parser.add_argument(
+        "--packages", nargs="*", default=PACKAGES, help="packages of Python to look in"
+    )
     parser.add_argument("--verbose", action="store_true", help="print each file with its warnings")
     arguments = parser.parse_args()
     collections = []
@@ -492,7 +554,9 @@ def main() -> None:
         found = importlib.util.find_spec(package)
         if found is None:
             sys.exit(f"error: the package {package} is not installed")
-        collections.append(judge(package, Path(next(iter(found.submodule_search_locations))), arguments.verbose))
+        collections.append(
+            judge(package, Path(next(iter(found.submodule_search_locations))), arguments.verbose)
+        )
         print(f"{package}: done", file=sys.stderr)
     collections += [judge(folder.name, folder, arguments.verbose) for folder in arguments.also]
     text = table(collections, arguments.packages)

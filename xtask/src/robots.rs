@@ -25,8 +25,7 @@ const WHEELS: [Wheel; 2] = [
 /// Unpacks the wheels to `target/robots/share`, where `.cargo/config.toml` lets `package://` look.
 pub fn fetch() -> Result<(), Failure> {
     let folder = root().join("target/robots");
-    let versions: String =
-        WHEELS.iter().map(|wheel| format!("{} {}\n", wheel.name, wheel.version)).collect();
+    let versions = WHEELS.map(|wheel| format!("{} {}", wheel.name, wheel.version)).join("\n");
     // written last: it stands for wheels that were unpacked whole
     let stamp = folder.join("version");
     if std::fs::read_to_string(&stamp).is_ok_and(|seen| seen == versions) {

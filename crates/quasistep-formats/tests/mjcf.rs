@@ -6,6 +6,7 @@ use quasistep_formats::description::{Constraint, Description, Geometry, Joint, L
 use quasistep_formats::{Format, Options, SceneError, read};
 use quasistep_math::{Pose, Quat, Vec3};
 use quasistep_model::JointKind;
+use std::fmt::Write as _;
 use std::path::PathBuf;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
@@ -480,16 +481,15 @@ fn strangers_are_told() {
 /// A model of 50 bodies with their drives is read in a tenth of a second beside its meshes: the least of ten times.
 #[test]
 fn fifty_bodies_take_a_tenth_of_a_second() {
-    let bodies: String = (0..50)
-        .map(|k| {
-            format!(
-                "<body name='b{k}' pos='{k} 0 1'><joint name='j{k}' range='-90 90'/><geom type='capsule' size='0.05' \
-                 fromto='0 0 0 0 0 1'/><geom type='box' size='0.1 0.1 0.1'/><site name='s{k}'/></body>"
-            )
-        })
-        .collect();
-    let drives: String =
-        (0..50).map(|k| format!("<position joint='j{k}' kp='10' dampratio='1'/>")).collect();
+    let (mut bodies, mut drives) = (String::new(), String::new());
+    for k in 0..50 {
+        let _ = write!(
+            bodies,
+            "<body name='b{k}' pos='{k} 0 1'><joint name='j{k}' range='-90 90'/><geom type='capsule' size='0.05' \
+             fromto='0 0 0 0 0 1'/><geom type='box' size='0.1 0.1 0.1'/><site name='s{k}'/></body>"
+        );
+        let _ = write!(drives, "<position joint='j{k}' kp='10' dampratio='1'/>");
+    }
     let text =
         format!("<mujoco><worldbody>{bodies}</worldbody><actuator>{drives}</actuator></mujoco>");
     let folder = Folder::new(&[("m.xml", &text)]);

@@ -119,7 +119,7 @@ fn mutate(text: &str, random: &mut Random) -> String {
             4 if !words.is_empty() => words.insert(w, words[w].clone()),
             _ if !words.is_empty() => {
                 let end = words[w].pop().unwrap_or(' ');
-                words[w] = WORDS[random.below(WORDS.len())].to_owned();
+                WORDS[random.below(WORDS.len())].clone_into(&mut words[w]);
                 words[w].push(end);
             }
             _ => {}

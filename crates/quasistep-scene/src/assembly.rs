@@ -185,8 +185,9 @@ impl Assembly {
         };
         // of a joint that follows a driven one the file's resistance is left out too
         let led = |m: &Mimic| self.roles.get(m.body).is_some_and(|role| *role == Role::Passive);
+        let holds = role == Role::Passive || new.settings.keeps(new.drive.as_ref());
         let file = new.resistance.map(|[damping, friction, armature]| {
-            let keeps = new.mimic.as_ref().is_none_or(led);
+            let keeps = holds && new.mimic.as_ref().is_none_or(led);
             if keeps { [damping, friction, armature] } else { [0.0, 0.0, armature] }
         });
         let resistance = new.settings.resistance(&new.kind, &role, file, new.at)?;

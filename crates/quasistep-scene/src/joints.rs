@@ -138,9 +138,13 @@ impl Settings {
         self.stiffness.is_some() || self.role.is_some_and(|role| role != RoleWord::Passive)
     }
 
+    /// Is a joint driven as its model file says?
+    pub fn keeps(&self, drive: Option<&Drive>) -> bool {
+        self.stiffness.is_none() && drive.is_some()
+    }
+
     /// What resists a joint with these settings and this role; `file` is what its model file says: damping, friction and
-    /// armature. A driven joint's damping is its drive's, and what the file says of it and of friction is left out: the drive
-    /// is what the scene says that it is. Its rotor stays.
+    /// armature, of which the caller leaves out what a drive of the scene replaces.
     pub fn resistance(
         &self,
         kind: &JointKind,
@@ -149,9 +153,7 @@ impl Settings {
         at: &At<'_>,
     ) -> Result<JointResistance, SceneError> {
         let n = kind.n_v();
-        let passive = *role == Role::Passive;
         let [damping, friction, armature] = file.unwrap_or_default();
-        let [damping, friction] = if passive { [damping, friction] } else { [0.0; 2] };
         let own = |given: &Option<Vec<f64>>, file: f64, what| {
             let values = match given {
                 Some(_) if n == 0 => {

@@ -321,7 +321,12 @@ fn add_shapes(
                 }
             }
             other => {
-                let Some(shape) = primitive(other) else { continue };
+                let hull = || match other {
+                    Geometry::Points(points) => Polytope::from_points(points).ok(),
+                    _ => None,
+                };
+                let of_points = || hull().map(|hull| Shape::Polytope(Arc::new(hull)));
+                let Some(shape) = primitive(other).or_else(of_points) else { continue };
                 let geometry = drawn(&shape);
                 assembly.draw(body, &name, visual.origin, geometry, color, ShapeRole::Visual);
             }
