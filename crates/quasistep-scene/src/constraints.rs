@@ -84,21 +84,18 @@ fn frames(
             pose(at)
         }
     };
-    let [X_A, X_B] = match map.get("frames") {
-        Some(frames) => {
-            let own = frames.list()?;
-            let [of_a, of_b] = own.as_slice() else {
-                return Err(frames.error(format!(
-                    "{} frames were seen; give one in each of the two bodies",
-                    own.len()
-                )));
-            };
-            [frame(of_a)?, frame(of_b)?]
-        }
-        None => {
-            let X_A = map.get("at").map(frame).transpose()?.unwrap_or_default();
-            [X_A, kin.X_WB[b].inverse() * kin.X_WB[a] * X_A]
-        }
+    let [X_A, X_B] = if let Some(frames) = map.get("frames") {
+        let own = frames.list()?;
+        let [of_a, of_b] = own.as_slice() else {
+            return Err(frames.error(format!(
+                "{} frames were seen; give one in each of the two bodies",
+                own.len()
+            )));
+        };
+        [frame(of_a)?, frame(of_b)?]
+    } else {
+        let X_A = map.get("at").map(frame).transpose()?.unwrap_or_default();
+        [X_A, kin.X_WB[b].inverse() * kin.X_WB[a] * X_A]
     };
     let (a, b) = (Frame { body: a, X_BF: X_A }, Frame { body: b, X_BF: X_B });
     let short = |frame: &Frame| {

@@ -245,8 +245,7 @@ fn derivatives_with_constraints_are_those_of_differences() {
             let mut out = OutputChange::default();
             d.jvp(system, &change, true, &mut out).unwrap();
             let step = match name {
-                "q" | "q_cmd" => 1e-6,
-                "time_step" => 1e-6,
+                "q" | "q_cmd" | "time_step" => 1e-6,
                 _ => 1e-4,
             };
             let values = |s: f64| -> Vec<f64> {

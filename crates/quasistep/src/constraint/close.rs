@@ -1,6 +1,6 @@
 //! Where a configuration is off its constraints, the nearest one that is on them.
 
-use super::rows::MOST_ROWS;
+use super::rows::{MOST_ROWS, size};
 use super::{CLOSED, Constraint, Group, Held, Reduction};
 use crate::error::{StepError, quoted};
 use crate::params::StepParams;
@@ -116,18 +116,18 @@ impl System {
     /// Larger of the errors of a constraint, in m and rad.
     fn error_of(&self, k: usize, kin: &Kinematics, q: &[f64]) -> f64 {
         let held = &self.constraints[k];
-        let [shift, turn] = held.size(&held.error(&self.model, kin, q));
+        let [shift, turn] = size(&held.error(&self.model, kin, q));
         // NaN wins
         if shift >= turn || shift.is_nan() { shift } else { turn }
     }
 
-    fn close_group(&self, group: &Group, kin: &mut Kinematics, q: &mut Vec<f64>) {
+    fn close_group(&self, group: &Group, kin: &mut Kinematics, q: &mut [f64]) {
         let model = &self.model;
         let passive = |dof: &usize| self.roles[self.body_of_dof[*dof]] == Role::Passive;
         let dofs: Vec<usize> = group.dofs.iter().copied().filter(passive).collect();
         let mut errors = self.errors_of_group(group, kin, q);
         let (mut G, mut way) = (Vec::new(), vec![0.0; model.n_v()]);
-        let (mut trial, mut limited) = (q.clone(), q.clone());
+        let (mut trial, mut limited) = (q.to_vec(), q.to_vec());
         for _ in 0..MOST_STEPS {
             let off = norm(&errors);
             if !(off > EXACT) {
@@ -205,7 +205,9 @@ impl System {
                 break;
             }
             for row in G.chunks_exact_mut(dofs.len()) {
-                held.iter().for_each(|at| row[*at] = 0.0);
+                for at in &held {
+                    row[*at] = 0.0;
+                }
             }
             step = least_norm(&G, dofs.len(), errors);
         }

@@ -133,7 +133,9 @@ impl Elimination {
         self.pivots.push((row, column));
         let pivot = self.w[row * width + column];
         let own = &mut self.w[row * width..(row + 1) * width];
-        own.iter_mut().for_each(|x| *x /= pivot);
+        for x in own.iter_mut() {
+            *x /= pivot;
+        }
         own[column] = 1.0;
         let own = own.to_vec();
         for other in (0..self.m).filter(|other| *other != row) {

@@ -8,7 +8,7 @@
 //! asks for it. So blocks and their sizes are those of the system.
 
 use super::eliminate::Elimination;
-use super::rows::{MOST_ROWS, recovered};
+use super::rows::{MOST_ROWS, recovered, size};
 use super::{CLOSED, Group};
 use crate::error::StepError;
 use crate::formulation::problem::Program;
@@ -121,7 +121,7 @@ impl Reduction {
         let (h, most) = (params.time_step, params.max_recovery_speed);
         for held in &system.constraints {
             let error = held.error(&system.model, start, q);
-            let recovery = held.size(&error).map(|size| recovered(size, h, most));
+            let recovery = size(&error).map(|size| recovered(size, h, most));
             let share = |row: usize| recovery[usize::from(row >= 3)];
             self.wanted.extend((0..held.rows.len()).map(|row| -share(row) * error[row] / h));
             self.recovery.push(recovery);
@@ -170,7 +170,7 @@ impl Reduction {
         }
         let mut turned = 0.0_f64;
         for k in &group.constraints {
-            let [shift, turn] = system.constraints[*k].size(&self.errors[*k]);
+            let [shift, turn] = size(&self.errors[*k]);
             if lever > 0.0 && system.constraints[*k].frames().is_some() {
                 turned = turned.max(shift / lever).max(turn);
             }
@@ -448,12 +448,14 @@ impl System {
         let reduction = &load.reduction;
         let mut lambda = Vec::new();
         reduction.multipliers(balance, &mut lambda);
-        lambda.iter_mut().for_each(|lambda| *lambda = -*lambda);
+        for lambda in &mut lambda {
+            *lambda = -*lambda;
+        }
         reduction.add_forces(&lambda, balance);
         for (held, p_W) in self.constraints.iter().zip(&reduction.places) {
             let own = &lambda[held.rows.clone()];
             let vec = |at: usize| Vec3::new(own[at], own[at + 1], own[at + 2]);
-            let [error, angle] = held.size(&held.error(&self.model, &end.kin, end.q()));
+            let [error, angle] = size(&held.error(&self.model, &end.kin, end.q()));
             let dependent = reduction.dependent[held.rows.clone()].iter();
             let dependent = dependent.filter(|dependent| **dependent).count() as u32;
             let frames = held.frames().is_some();

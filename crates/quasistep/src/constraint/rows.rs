@@ -26,12 +26,6 @@ impl Held {
         error
     }
 
-    /// Size of an error: m or the unit of a coupling, and rad.
-    pub fn size(&self, error: &[f64; MOST_ROWS]) -> [f64; 2] {
-        let norm = |v: &[f64]| v.iter().map(|x| x * x).sum::<f64>().sqrt();
-        [norm(&error[..3]), norm(&error[3..])]
-    }
-
     /// Calls `each` with row, dof and entry of everything in its rows.
     pub fn entries(
         &self,
@@ -42,7 +36,7 @@ impl Held {
         let p_W = self.place(model, kin);
         for (column, sign) in self.columns(model) {
             let column = &kin.columns[column];
-            let (dof, rate) = (column.dof as usize, self.rate(&column.twist(), p_W));
+            let (dof, rate) = (column.dof as usize, rate(&column.twist(), p_W));
             for (row, entry) in rate.into_iter().take(self.rows.len()).enumerate() {
                 each(row, dof, sign * entry);
             }
@@ -51,12 +45,18 @@ impl Held {
             each(0, dof, c);
         }
     }
+}
 
-    /// Rates of the rows of frames for the twist of B against A.
-    pub fn rate(&self, twist: &Twist, p_W: Vec3) -> [f64; MOST_ROWS] {
-        let (v, w) = (twist.at(p_W).to_array(), twist.w_W.to_array());
-        [v[0], v[1], v[2], w[0], w[1], w[2]]
-    }
+/// Size of an error: m or the unit of a coupling, and rad.
+pub(crate) fn size(error: &[f64; MOST_ROWS]) -> [f64; 2] {
+    let norm = |v: &[f64]| v.iter().map(|x| x * x).sum::<f64>().sqrt();
+    [norm(&error[..3]), norm(&error[3..])]
+}
+
+/// Rates of the rows of frames for the twist of B against A.
+fn rate(twist: &Twist, p_W: Vec3) -> [f64; MOST_ROWS] {
+    let (v, w) = (twist.at(p_W).to_array(), twist.w_W.to_array());
+    [v[0], v[1], v[2], w[0], w[1], w[2]]
 }
 
 /// Rotation vector from one orientation to another, in W.

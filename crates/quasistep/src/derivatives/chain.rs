@@ -126,7 +126,7 @@ impl Derivatives {
         reset(&mut s.ties, n_v, 0.0);
         if !constraints.is_empty() {
             let (V, dV) = (&self.V, &s.dV);
-            let m = Moves { dq: &s.a, moves: &s.moves, V, dV, known: &s.known };
+            let m = Moves { dq: &s.a, bodies: &s.moves, V, dV, known: &s.known };
             constraint::rate_changes(constraints, &m, Some((h, dh)), &mut s.rates);
             reduction.add_rates(&s.rates, &mut s.ties);
         }
@@ -187,7 +187,7 @@ impl Derivatives {
             constraint::add_rows(whole, reduction, &s.ties, &mut s.rows);
             if impulses {
                 let (V, dV) = (&self.W, &s.dV2);
-                let m = Moves { dq: &s.a, moves: &s.moves, V, dV, known: &s.known };
+                let m = Moves { dq: &s.a, bodies: &s.moves, V, dV, known: &s.known };
                 constraint::rate_changes(constraints, &m, None, &mut s.rates);
                 reset(&mut s.forces, n_v, 0.0);
                 reduction.add_rates(&s.rates, &mut s.forces);

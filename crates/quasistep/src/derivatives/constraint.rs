@@ -109,7 +109,7 @@ impl ConstraintAt {
 pub(super) struct Moves<'a> {
     /// Change of `q` over dofs, and the twists of bodies that it is.
     pub dq: &'a [f64],
-    pub moves: &'a [Twist],
+    pub bodies: &'a [Twist],
     /// Twists of bodies, and their changes at fixed rates of what is not known.
     pub V: &'a [Twist],
     pub dV: &'a [Twist],
@@ -132,12 +132,12 @@ pub(super) fn rate_changes(
         let (mut d_shift, mut d_turn) = (Vec3::ZERO, Vec3::ZERO);
         if c.terms.is_empty() {
             let minus = |x: &[Twist]| x[b] + x[a] * -1.0;
-            let (V, dV, dp) = (minus(m.V), minus(m.dV), m.moves[b].at(c.p[1]));
+            let (V, dV, dp) = (minus(m.V), minus(m.dV), m.bodies[b].at(c.p[1]));
             shift = dV.at(c.p[1]) + V.w_W.cross(dp);
             turn = dV.w_W;
-            d_shift = dp - m.moves[a].at(c.p[0]);
+            d_shift = dp - m.bodies[a].at(c.p[0]);
             let E = left_jacobian_inverse(c.error[1]);
-            d_turn = E * m.moves[b].w_W - E.transpose() * m.moves[a].w_W;
+            d_turn = E * m.bodies[b].w_W - E.transpose() * m.bodies[a].w_W;
         } else if recovery.is_some() {
             let sum = |of: &[f64]| c.terms.iter().map(|(dof, f)| f * of[*dof]).sum::<f64>();
             (shift.x, d_shift.x) = (sum(m.known), sum(m.dq));

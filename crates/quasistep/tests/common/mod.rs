@@ -197,7 +197,7 @@ pub fn mimic_of(
                 parent: body.parent,
                 X_PF: body.X_PF,
                 joint: body.joint,
-                inertia: body.inertia.clone(),
+                inertia: body.inertia,
                 limits: body.limits,
                 mimic,
                 gravity: body.gravity,
