@@ -60,7 +60,7 @@ impl Round for Ellipsoid {
         // crosswise: differences of squares have no digits for a thin one
         let (q, r) = (q.cross(on_ball), r.cross(on_ball));
         let bend = [q.dot(q), q.dot(r), r.dot(r)];
-        (self.from_ball(on_ball), bend.map(|b| b / rho))
+        (self.surface_at(on_ball), bend.map(|b| b / rho))
     }
 }
 
@@ -72,72 +72,66 @@ pub(crate) struct Peak {
     pub normal: Vec3,
     /// How far the points farthest along it miss one another, sideways, in m: rounding at a maximum.
     pub miss: f64,
-}
-
-/// A step uphill, and the slope.
-struct Step {
+    /// Newton's step from here, uphill.
     way: Vec3,
-    miss: f64,
 }
 
-/// Newton's step, with the sign of each curvature turned where the separation is not concave.
-fn step(a: &impl Round, b: &impl Round, n: Vec3, separation: f64) -> Step {
-    let u = n.any_orthogonal();
-    let w = n.cross(u);
-    let (pa, bend_a) = a.point(n, u, w);
-    let (pb, bend_b) = b.point(-n, u, w);
-    let gap = pb - pa;
-    let (gu, gw) = (gap.dot(u), gap.dot(w));
-    let [huu, huw, hww] = [0, 1, 2].map(|k| bend_a[k] + bend_b[k]);
-    let (huu, hww) = (huu + separation, hww + separation);
-    let (mean, half) = (0.5 * (huu + hww), 0.5 * (huu - hww));
-    let spread = half.hypot(huw);
-    let (sin, cos) = (0.5 * huw.atan2(half)).sin_cos();
-    let (e1, e2) = (u * cos + w * sin, w * cos - u * sin);
-    let (g1, g2) = (gu * cos + gw * sin, gw * cos - gu * sin);
-    // the smaller curvature from the determinant: the difference has no digits for a thin shape
-    let large = if mean < 0.0 { mean - spread } else { mean + spread };
-    let small = (huu * hww - huw * huw) / large;
-    let (k1, k2) = if mean < 0.0 { (small, large) } else { (large, small) };
-    let part = |g: f64, k: f64| if g == 0.0 { 0.0 } else { (g / k.abs()).clamp(-1.0, 1.0) };
-    let way = e1 * part(g1, k1) + e2 * part(g2, k2);
-    Step { way: if way.is_finite() { way } else { Vec3::ZERO }, miss: gu.hypot(gw) }
+impl Peak {
+    /// At a unit normal. Where the separation is not concave the sign of a curvature is turned.
+    fn at(a: &impl Round, b: &impl Round, n: Vec3, separation: f64) -> Self {
+        let u = n.any_orthogonal();
+        let w = n.cross(u);
+        let (pa, bend_a) = a.point(n, u, w);
+        let (pb, bend_b) = b.point(-n, u, w);
+        let gap = pb - pa;
+        let (gu, gw) = (gap.dot(u), gap.dot(w));
+        let [huu, huw, hww] = [0, 1, 2].map(|k| bend_a[k] + bend_b[k]);
+        let (huu, hww) = (huu + separation, hww + separation);
+        let (mean, half) = (0.5 * (huu + hww), 0.5 * (huu - hww));
+        let spread = half.hypot(huw);
+        let (sin, cos) = (0.5 * huw.atan2(half)).sin_cos();
+        let (e1, e2) = (u * cos + w * sin, w * cos - u * sin);
+        let (g1, g2) = (gu * cos + gw * sin, gw * cos - gu * sin);
+        // the smaller curvature from the determinant: the difference has no digits for a thin shape
+        let large = if mean < 0.0 { mean - spread } else { mean + spread };
+        let small = (huu * hww - huw * huw) / large;
+        let (k1, k2) = if mean < 0.0 { (small, large) } else { (large, small) };
+        let part = |g: f64, k: f64| if g == 0.0 { 0.0 } else { (g / k.abs()).clamp(-1.0, 1.0) };
+        let way = e1 * part(g1, k1) + e2 * part(g2, k2);
+        Self { separation, normal: n, miss: gu.hypot(gw), way }
+    }
+
+    /// A place uphill; `None` at the top. Separations that differ by less than `rounding` are level.
+    fn next(&self, a: &impl Round, b: &impl Round, rounding: f64) -> Option<Self> {
+        let mut length = 1.0;
+        while length >= SHORTEST {
+            let n = (self.normal + self.way * length).try_normalize()?;
+            let separation = -b.reach(-n) - a.reach(n);
+            if separation > self.separation + rounding {
+                return Some(Self::at(a, b, n, separation));
+            }
+            // near the top the separation is level, but the slope is not
+            if length == 1.0 && separation >= self.separation - rounding {
+                let next = Self::at(a, b, n, separation);
+                if next.miss < 0.5 * self.miss {
+                    return Some(next);
+                }
+            }
+            length *= 0.25;
+        }
+        None
+    }
 }
 
 /// The local maximum of the separation uphill of a unit normal.
 pub(crate) fn climb(a: &impl Round, b: &impl Round, start: Vec3) -> Peak {
-    let separation = |n: Vec3| -b.reach(-n) - a.reach(n);
-    let (mut n, mut s) = (start, separation(start));
     // both ways: one reach may be a difference of much larger numbers
-    let size = |shape: &dyn Fn(Vec3) -> f64| shape(n).abs() + shape(-n).abs();
+    let size = |shape: &dyn Fn(Vec3) -> f64| shape(start).abs() + shape(-start).abs();
     let rounding = ROUNDING * (size(&|n| a.reach(n)) + size(&|n| b.reach(n)));
-    let mut here = step(a, b, n, s);
+    let mut here = Peak::at(a, b, start, -b.reach(-start) - a.reach(start));
     for _ in 0..MAX_STEPS {
-        let mut length = 1.0;
-        let before = s;
-        loop {
-            let Some(m) = (n + here.way * length).try_normalize() else { break };
-            let t = separation(m);
-            if t > s + rounding {
-                (n, s, here) = (m, t, step(a, b, m, t));
-                break;
-            }
-            // at the top the separation is level to rounding, but the slope is not
-            if length == 1.0 && t >= s - rounding {
-                let next = step(a, b, m, t);
-                if next.miss < 0.5 * here.miss {
-                    (n, s, here) = (m, t, next);
-                    break;
-                }
-            }
-            length *= 0.25;
-            if length < SHORTEST {
-                return Peak { separation: s, normal: n, miss: here.miss };
-            }
-        }
-        if here.way == Vec3::ZERO || !before.is_finite() {
-            break;
-        }
+        let Some(next) = here.next(a, b, rounding) else { break };
+        here = next;
     }
-    Peak { separation: s, normal: n, miss: here.miss }
+    here
 }

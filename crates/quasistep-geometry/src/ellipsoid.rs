@@ -45,7 +45,7 @@ impl Ellipsoid {
     }
 
     /// The point of the surface that is `p` on the ball.
-    pub fn from_ball(&self, p: Vec3) -> Vec3 {
+    pub fn surface_at(&self, p: Vec3) -> Vec3 {
         self.centre + self.world(p.component_mul(self.radii.into()).to_array())
     }
 
@@ -56,7 +56,7 @@ impl Ellipsoid {
 
     /// Its point that is farthest along `n`.
     pub fn support(&self, n: Vec3) -> Vec3 {
-        self.from_ball(self.on_ball(n).try_normalize().unwrap_or(Vec3::Z))
+        self.surface_at(self.on_ball(n).try_normalize().unwrap_or(Vec3::Z))
     }
 
     /// Least radius of curvature of its surface, in m: a ball of it rolls freely inside.

@@ -191,7 +191,9 @@ pub(crate) fn tube_distance(
     }
     let (nearest, across) = a.normals(tube.centre);
     starts.offer(nearest);
-    across.into_iter().for_each(|n| starts.offer(n));
+    if let Some(n) = across {
+        starts.offer(n);
+    }
     starts.offer(tube.nearest(a.centre).0);
     let rims = tube.rims().map(|(centre, up)| Disc { centre, axis: up, radius: tube.radius });
     let all = |n: Vec3| starts.list[..starts.n].iter().copied().chain([n]);
@@ -238,7 +240,9 @@ pub(crate) fn distance(
         starts.offer(axis);
     }
     for u in a.axes {
-        b.axes.into_iter().for_each(|w| starts.offer_across(u, w));
+        for w in b.axes {
+            starts.offer_across(u, w);
+        }
     }
     let starts = &starts.list[..starts.n];
     for n in starts {
