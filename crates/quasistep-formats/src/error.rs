@@ -82,8 +82,18 @@ pub fn list_some(names: &[&str]) -> String {
 /// Names in a complaint; of more than these people read none.
 const MOST_NAMES: usize = 30;
 
+/// Names longer than this have no near ones; those of people are some 60 bytes long.
+const LONGEST_NAME: usize = 200;
+
 /// "unknown key `stifness`; did you mean `stiffness`? valid: …".
 pub fn unknown(what: &str, seen: &str, valid: &[&str]) -> String {
+    // the nearest of texts without end would take as long to find
+    if seen.len() > LONGEST_NAME {
+        let start: String = seen.chars().take(LONGEST_NAME / 4).collect();
+        return format!("unknown {what} `{start}…`; names are at most {LONGEST_NAME} bytes long");
+    }
+    let valid: Vec<&str> = valid.iter().copied().filter(|v| v.len() <= LONGEST_NAME).collect();
+    let valid = valid.as_slice();
     let mut near: Vec<(usize, &str)> = valid.iter().map(|v| (edits(seen, v), *v)).collect();
     // a stable sort: equally near names stay in their order
     near.sort_by_key(|(d, _)| *d);

@@ -443,6 +443,7 @@ fn mistakes_name_their_line() {
              <axis><xyz>0 0 0</xyz></axis></joint>",
             "it must have a direction",
         ),
+        ("<pose relative_to='a'/><link name='a'/>", "is only the world"),
         ("", "no link was seen"),
     ];
     for (text, message) in cases {

@@ -87,7 +87,12 @@ impl Assembly {
         let defaults = Defaults {
             surface: friction::surface(&map, surface)?,
             color,
-            gravity: map.get("gravity").map_or(Ok(true), At::boolean)?,
+            gravity: match map.get("gravity") {
+                // of the links of a file it may be said one by one
+                Some(at) if file.is_some() && at.is_map() => true,
+                Some(at) => at.boolean()?,
+                None => true,
+            },
         };
         let parent = match map.get("parent") {
             None => WORLD,

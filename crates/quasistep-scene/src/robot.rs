@@ -8,12 +8,13 @@ use crate::drawn_mesh::{Looks, Notes};
 use crate::friction::{self, Given};
 use crate::joints::{Settings, chain, coordinates_of, fit_start, joint_pose, start};
 use crate::mass::MASSLESS;
+use crate::names::fits;
 use crate::rules::Rules;
 use crate::shapes::{Piece, Weight, drawn, pose};
 use crate::start_velocity::StartVelocity;
 use quasistep::{Constraint, ConstraintKind};
-use quasistep_formats::description::{Constraint as Loop, Description, Geometry, Link};
-use quasistep_formats::{Format, Options, Places, SceneError};
+use quasistep_formats::description::{Constraint as Loop, Description, Geometry, Joint, Link};
+use quasistep_formats::{Format, Options, Places, SceneError, unknown};
 use quasistep_geometry::{Polytope, Shape};
 use quasistep_math::Pose;
 use quasistep_model::{BodyInertia, Frame, JointKind, Mimic};
@@ -87,6 +88,9 @@ pub(crate) fn add(assembly: &mut Assembly, entry: &Entry<'_, '_>) -> Result<(), 
     };
     let mut robot = quasistep_formats::read(entry.format, &find(at)?, &options)?;
     assembly.warnings.append(&mut robot.warnings);
+    if let Some(at) = map.get("gravity").filter(|at| at.is_map()) {
+        set_gravity(&mut robot, at)?;
+    }
     if let Some(at) = map.get("srdf") {
         let index: BTreeMap<&str, usize> =
             robot.links.iter().enumerate().map(|(k, link)| (link.name.as_str(), k)).collect();
@@ -122,12 +126,16 @@ pub(crate) fn add(assembly: &mut Assembly, entry: &Entry<'_, '_>) -> Result<(), 
         })
         .collect();
     let base = map.get("pose").map(pose).transpose()?.unwrap_or_default();
+    let told = told_root(entry, &robot)?;
     let mut notes = Notes::default();
     // shapes of each link's collision parts
     let mut geoms: Vec<Vec<Range<usize>>> = vec![Vec::new(); robot.links.len()];
     for &link in order {
         let new = match robot.tree.joint_of[link] {
-            None => standing(entry, &robot.links[link])?,
+            None => standing(entry, &robot.links[link], Pose::IDENTITY)?,
+            Some(k) if told == Some(k) => {
+                standing(entry, &robot.links[link], start_of(&robot.joints[k], at)?)?
+            }
             Some(k) => hanging(entry, &robot, k, &body_of_link, base)?,
         };
         let body = assembly.add_body(new)?;
@@ -188,13 +196,61 @@ impl Bodies<'_> {
     }
 }
 
+/// Which links feel gravity, by patterns of their names; of those that fit a link the last one holds.
+fn set_gravity(robot: &mut Description, at: &At<'_>) -> Result<(), SceneError> {
+    for (pattern, at) in at.entries()? {
+        let weightless = !at.boolean()?;
+        let mut fitting =
+            robot.links.iter_mut().filter(|link| fits(pattern, &link.name)).peekable();
+        if fitting.peek().is_none() {
+            let names: Vec<&str> = robot.links.iter().map(|link| link.name.as_str()).collect();
+            return Err(at.error(unknown("link", pattern, &names)));
+        }
+        fitting.for_each(|link| link.weightless = weightless);
+    }
+    Ok(())
+}
+
 /// Inertia of a link; a frame has none.
 fn inertia(link: &Link) -> BodyInertia {
     link.inertial.unwrap_or(MASSLESS)
 }
 
-/// A link that stands as the scene says.
-fn standing<'e, 'a>(entry: &Entry<'e, 'a>, link: &Link) -> Result<NewBody<'e, 'a>, SceneError> {
+/// The joint of the one free body on which all that the file describes stands, where the scene says what it stands on.
+fn told_root(entry: &Entry<'_, '_>, robot: &Description) -> Result<Option<usize>, SceneError> {
+    let mut told = ["joint", "start", "start_velocity"].iter().filter_map(|key| entry.map.get(key));
+    let Some(told) = told.next() else { return Ok(None) };
+    let order = robot.tree.order.iter();
+    let joint_of = |link: &usize| robot.tree.joint_of[*link];
+    let roots: Vec<Option<usize>> = order
+        .map(joint_of)
+        .filter(|joint| joint.is_none_or(|k| robot.joints[k].parent.is_none()))
+        .collect();
+    match roots.as_slice() {
+        &[None] => Ok(None),
+        &[Some(k)] if robot.joints[k].kind == JointKind::Free => Ok(Some(k)),
+        &[Some(_)] => {
+            Err(told.error("the file says what its first link stands on; leave this out"))
+        }
+        _ => {
+            let n = roots.len();
+            Err(told.error(format!("{n} bodies of the file stand on their own; leave this out")))
+        }
+    }
+}
+
+/// The pose of a free joint at the start, in what it hangs on.
+fn start_of(joint: &Joint, at: &At<'_>) -> Result<Pose, SceneError> {
+    let start = joint.start.as_ref().map(|q| fit_start(q, &joint.kind, at)).transpose()?;
+    Ok(joint.origin * start.map_or(Pose::IDENTITY, |q| joint_pose(&joint.kind, &q)))
+}
+
+/// A link that stands as the scene says; `X_start` is its pose in the file.
+fn standing<'e, 'a>(
+    entry: &Entry<'e, 'a>,
+    link: &Link,
+    X_start: Pose,
+) -> Result<NewBody<'e, 'a>, SceneError> {
     let &Entry { model, at, map, parent, rules, defaults, .. } = entry;
     let links = map.get("joint").map(chain).transpose()?.unwrap_or_default();
     let kind = match links.as_slice() {
@@ -211,7 +267,7 @@ fn standing<'e, 'a>(entry: &Entry<'e, 'a>, link: &Link) -> Result<NewBody<'e, 'a
         settings.start_velocity = Some(StartVelocity::read(at)?);
     }
     let pose_at = map.get("pose");
-    let mut X_PF = pose_at.map(pose).transpose()?.unwrap_or_default();
+    let mut X_PF = pose_at.map(pose).transpose()?.unwrap_or_default() * X_start;
     if matches!(kind, JointKind::Free) {
         if let (Some(_), Some(pose)) = (&settings.start, pose_at) {
             return Err(pose.error(

@@ -15,6 +15,7 @@ use crate::yaml::{At, Map, Node};
 use crate::{Format, Options, description, files};
 use quasistep_math::{Pose, Quat};
 use quasistep_model::JointKind;
+use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use transform::Transform;
 
@@ -24,8 +25,8 @@ const SCOPE: &str = "::";
 const WORLD: &str = "world";
 /// Files within files; real ones have some three.
 const MOST_DEEP: usize = 32;
-/// Directives of a file and those that it names; a file may be named many times.
-const MOST_DIRECTIVES: usize = 100_000;
+/// Directives of a file and those that it names; a file may be named many times. Names are looked for among all that came before.
+const MOST_DIRECTIVES: usize = 10_000;
 
 const DIRECTIVES: [&str; 6] = [
     "add_model",
@@ -436,12 +437,14 @@ impl<'o> Stage<'o> {
         let names = |key: &str| -> Result<Vec<(String, Spot)>, SceneError> {
             list(key)?.iter().map(|at| Ok((join(&namespace, at.text()?), at.spot()))).collect()
         };
+        let bodies: BTreeMap<&str, usize> = (self.mechanism.bodies.iter().enumerate())
+            .map(|(k, body)| (body.link.name.as_str(), k))
+            .collect();
         let mut members = Vec::new();
         for at in list("members")? {
             let name = join(&namespace, at.text()?);
-            let bodies = &self.mechanism.bodies;
-            let Some(body) = bodies.iter().position(|body| body.link.name == name) else {
-                let names: Vec<&str> = bodies.iter().map(|b| b.link.name.as_str()).collect();
+            let Some(&body) = bodies.get(name.as_str()) else {
+                let names: Vec<&str> = bodies.keys().copied().collect();
                 return Err(at.error(unknown("link", &name, &names)));
             };
             members.push(body);

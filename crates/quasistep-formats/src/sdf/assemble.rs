@@ -12,7 +12,7 @@ use crate::mechanism::{Body, Closure, Connection, Mechanism, Sum};
 use crate::spot::Spot;
 use quasistep_math::{Pose, Vec3};
 use quasistep_model::JointKind;
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 /// Right angles of axes are this near, in rad.
 const RIGHT: f64 = 1e-9;
@@ -141,19 +141,26 @@ impl<'m> Assembler<'_, 'm> {
 
     fn add_joints(&mut self, scope: usize) -> Result<(), SceneError> {
         let model: &'m Model = self.frames.scopes[scope].model;
+        let names: BTreeSet<&str> = model.joints.iter().map(|joint| joint.name.as_str()).collect();
         for (k, joint) in model.joints.iter().enumerate() {
             let frame = self.frames.scopes[scope].joints[k];
             match &joint.kind {
                 Kind::Gearbox { ratio, reference } => {
                     self.add_gearbox(scope, joint, frame, *ratio, reference)?;
                 }
-                _ => self.add_joint(scope, joint, frame)?,
+                _ => self.add_joint(scope, joint, frame, &names)?,
             }
         }
         Ok(())
     }
 
-    fn add_joint(&mut self, scope: usize, joint: &Joint, frame: usize) -> Result<(), SceneError> {
+    fn add_joint(
+        &mut self,
+        scope: usize,
+        joint: &Joint,
+        frame: usize,
+        names: &BTreeSet<&str>,
+    ) -> Result<(), SceneError> {
         let spot = &joint.spot;
         let parent_frame = self.frames.find(scope, &joint.parent, spot)?;
         let child_frame = self.frames.find(scope, &joint.child, spot)?;
@@ -191,7 +198,7 @@ impl<'m> Assembler<'_, 'm> {
                 let direction = self.direction(scope, frame, axis)?;
                 let kind = kind(&joint.kind, axis, direction);
                 let mut own = along(plain(kind), axis, joint);
-                own.mimic = self.mimic(scope, joint)?;
+                own.mimic = self.mimic(scope, joint, names)?;
                 own
             }
             (Kind::TwoHinges, [first, second]) => {
@@ -270,13 +277,18 @@ impl<'m> Assembler<'_, 'm> {
         Ok(self.frames.pose(joint, frame).rotation.rotate(axis.direction))
     }
 
-    fn mimic(&self, scope: usize, joint: &Joint) -> Result<Option<MimicOf>, SceneError> {
+    /// `names`: of the joints in the scope.
+    fn mimic(
+        &self,
+        scope: usize,
+        joint: &Joint,
+        names: &BTreeSet<&str>,
+    ) -> Result<Option<MimicOf>, SceneError> {
         let Some(mimic) = &joint.mimic else { return Ok(None) };
-        let joints = &self.frames.scopes[scope].model.joints;
         let prefix = &self.prefixes[scope];
         // a scoped name leads into a model within
-        if !mimic.leader.contains(SCOPE) && !joints.iter().any(|j| j.name == mimic.leader) {
-            let names: Vec<&str> = joints.iter().map(|j| j.name.as_str()).collect();
+        if !mimic.leader.contains(SCOPE) && !names.contains(mimic.leader.as_str()) {
+            let names: Vec<&str> = names.iter().copied().collect();
             return Err(mimic.spot.error(unknown("joint", &mimic.leader, &names)));
         }
         Ok(Some(MimicOf {
@@ -419,33 +431,35 @@ impl<'m> Assembler<'_, 'm> {
                 is_static[inner] |= is_static[scope];
             }
         }
+        let mut held = BTreeMap::new();
         for scope in (0..is_static.len()).filter(|&scope| is_static[scope]) {
             let at = &self.frames.scopes[scope];
-            for (&frame, link) in at.links.iter().zip(&at.model.links) {
-                let Some(&body) = self.bodies.get(&frame) else { continue };
-                // what a static link hangs on cannot move it
-                let (held, rest) = std::mem::take(&mut self.into.connections)
-                    .into_iter()
-                    .partition(|c| c.child == Some(body));
-                self.into.connections = rest;
-                for joint in held.into_iter().filter(|c: &Connection| c.joint.kind.n_v() > 0) {
-                    let text = "it is part of a static model: it does not move";
-                    self.into.warnings.push(joint.spot.warning(text));
-                }
-                let X_PF = self.into.bodies[body].X_WB;
+            for (frame, link) in at.links.iter().zip(&at.model.links) {
                 let name = format!("{}{}_static", self.prefixes[scope], link.name);
-                let mut joint =
-                    description::Joint::new(name, JointKind::Fixed, None, 0, Pose::IDENTITY);
-                joint.line = link.spot.line;
-                self.into.connections.push(Connection {
-                    spot: link.spot.clone(),
-                    parent: None,
-                    child: Some(body),
-                    X_PF,
-                    X_CM: Pose::IDENTITY,
-                    joint,
-                });
+                held.extend(self.bodies.get(frame).map(|&body| (body, (name, &link.spot))));
             }
+        }
+        // what a static link hangs on cannot move it
+        self.into.connections.retain(|c| {
+            let stays = c.child.is_some_and(|child| held.contains_key(&child));
+            if stays && c.joint.kind.n_v() > 0 {
+                let text = "it is part of a static model: it does not move";
+                self.into.warnings.push(c.spot.warning(text));
+            }
+            !stays
+        });
+        for (body, (name, spot)) in held {
+            let mut joint =
+                description::Joint::new(name, JointKind::Fixed, None, 0, Pose::IDENTITY);
+            joint.line = spot.line;
+            self.into.connections.push(Connection {
+                spot: spot.clone(),
+                parent: None,
+                child: Some(body),
+                X_PF: self.into.bodies[body].X_WB,
+                X_CM: Pose::IDENTITY,
+                joint,
+            });
         }
     }
 }

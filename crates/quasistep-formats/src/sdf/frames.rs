@@ -167,6 +167,12 @@ impl<'m> Frames<'m> {
         }
         if scope == 0 && !model.is_world {
             // a model that is a file of its own stands in the world
+            if let Some(name) = model.placed.relative_to.as_deref().filter(|name| *name != WORLD) {
+                let text = format!(
+                    "its pose is given in `{name}`; around the outermost model is only the world"
+                );
+                return Err(model.spot.error(text));
+            }
             let placed = Placed { pose: model.placed.pose, relative_to: None };
             self.base(own, &placed, ROOT, scope, &model.spot)?;
         }
