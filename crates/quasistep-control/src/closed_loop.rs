@@ -305,7 +305,7 @@ impl<'a> ClosedLoop<'a> {
 
     fn view(&self, q: &[f64]) -> Result<View, LoopError> {
         let mut at = self.system.linearise(q, self.params.gravity, self.task.margin)?;
-        if matches!(self.task.dynamics, Dynamics::QuasiDynamic { .. }) {
+        if matches!(self.task.dynamics, Dynamics::QuasiDynamic) {
             let params = StepParams { time_step: self.task.time_step, ..self.params.clone() };
             self.system.scale_passive_mass(&params, &mut at.mass);
         }

@@ -115,6 +115,27 @@ const SUB: &str = "directives:
 - add_weld: {parent: world, child: r::u}
 ";
 
+const SYSTEM: &str = "model_directive: package://pkg/robots.dmd.yaml
+robots:
+  - {name: arm, Kp: [100]}
+objects:
+  - name: part
+    file: package://pkg/thing.sdf
+quasistatic_sim_params:
+  h: 0.1
+  gravity: [0, 0, -10.]
+  nd_per_contact: 4
+  contact_detection_tolerance: .inf
+  is_quasi_dynamic: True
+  unactuated_mass_scale: .NAN
+  log_barrier_weight: 100
+";
+const ROBOTS: &str = "directives:
+- add_model: {name: arm, file: package://pkg/robot.urdf}
+- add_weld: {parent: world, child: arm::u}
+";
+const THING: &str = "<sdf version='1.7'><model name='any'><link name='l'/></model></sdf>";
+
 /// A few changes of a text: ranges left out, doubled, moved, words put in.
 fn mutate(text: &str, random: &mut Random) -> String {
     let mut text: Vec<char> = text.chars().collect();
@@ -183,6 +204,16 @@ fn changed_directives_are_read_or_refused() {
         ("m.dmd.yaml", DIRECTIVES),
         ("sub.dmd.yaml", SUB),
         ("part.sdf", PART),
+        ("robot.urdf", ROBOT),
+    ]);
+}
+
+#[test]
+fn changed_systems_are_read_or_refused() {
+    every_answer_is_told(&[
+        ("system.yml", SYSTEM),
+        ("robots.dmd.yaml", ROBOTS),
+        ("thing.sdf", THING),
         ("robot.urdf", ROBOT),
     ]);
 }

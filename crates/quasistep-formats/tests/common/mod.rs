@@ -15,7 +15,11 @@ pub fn read_files(texts: &[(&str, &str)]) -> Result<Description, SceneError> {
         .map(|(name, text)| (Path::new("pkg").join(name), Some(text.as_bytes().into())))
         .collect();
     let path = Path::new("pkg").join(texts[0].0);
-    let format = Format::of(&path).expect("the ending tells the format");
+    // a YAML file's keys tell what it is, and may be changed
+    let format = match texts[0].0 {
+        "system.yml" => Format::QSys,
+        _ => Format::of(&path).expect("the ending tells the format"),
+    };
     files::within(all, false, || read(format, &path, &Options::default())).0
 }
 
