@@ -331,7 +331,7 @@ impl Changes {
     }
 
     /// Configurations of `n` runs and their derivatives by the numbers known, in coordinates, flat, and which runs have none.
-    #[allow(clippy::type_complexity)] // read at once by the Python front
+    #[allow(clippy::type_complexity, clippy::too_many_arguments)] // the Python front's one call
     fn of_runs<'py>(
         &self,
         py: Python<'py>,
