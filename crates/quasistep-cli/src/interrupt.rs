@@ -8,18 +8,13 @@ pub const EXIT_CODE: u8 = 130;
 
 static ASKED: AtomicBool = AtomicBool::new(false);
 
-/// Whether the program was asked to stop.
-#[derive(Clone, Copy)]
-pub struct Interrupt;
-
-impl Interrupt {
-    pub fn is_asked(self) -> bool {
-        ASKED.load(Ordering::Relaxed)
-    }
+/// Whether the program was asked to stop since it listens.
+pub fn is_asked() -> bool {
+    ASKED.load(Ordering::Relaxed)
 }
 
 /// Listens from here on.
-pub fn watch() -> Interrupt {
+pub fn listen() {
     static LISTENS: OnceLock<()> = OnceLock::new();
     LISTENS.get_or_init(|| {
         let ask = || {
@@ -32,5 +27,4 @@ pub fn watch() -> Interrupt {
             eprintln!("warning: Ctrl-C ends the run without its last files: {e}");
         }
     });
-    Interrupt
 }

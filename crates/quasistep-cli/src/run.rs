@@ -121,7 +121,7 @@ fn follow(
 ) -> Result<Course, Failure> {
     let head = scene.empty_recording(&scene.params);
     let mut stream = output.stream(&folder.place(), scene, &head)?;
-    let stop = interrupt::watch();
+    interrupt::listen();
     let bar = progress_bar(scene.n_steps() as u64, quiet);
     let start = Instant::now();
     let cpu_start = thread_cpu_ns();
@@ -131,7 +131,9 @@ fn follow(
     let (mut failed, mut interrupted) = (None, false);
     let (state, error) =
         scene.run_frames(&RunOptions::default(), Some(thread_cpu_ns), &mut |frame, step| {
-            facts.iter_mut().for_each(|fact| fact.see(&head, &frame));
+            for fact in &mut facts {
+                fact.see(&head, &frame);
+            }
             if let Err(failure) = stream.push(frame) {
                 failed = Some(failure);
                 return ControlFlow::Break(());
@@ -142,7 +144,7 @@ fn follow(
                 spans.push(step.state.time, step.report.uniqueness.as_ref());
             }
             bar.set_position(step.index as u64);
-            interrupted = stop.is_asked() && step.index < scene.n_steps();
+            interrupted = interrupt::is_asked() && step.index < scene.n_steps();
             if interrupted { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
         });
     let seconds = Seconds {

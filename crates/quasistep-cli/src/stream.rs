@@ -14,11 +14,13 @@ use std::time::{Duration, Instant};
 /// A run that is killed loses no more than this, and the block of frames at which it was.
 const BETWEEN_FLUSHES: Duration = Duration::from_secs(1);
 
+type Out = BufWriter<File>;
+
 /// Writes frames as they come.
 pub struct Stream {
     place: PathBuf,
-    recording: RecordingWriter<BufWriter<File>>,
-    tables: Option<(StatesCsv<BufWriter<File>>, ContactsCsv<BufWriter<File>>)>,
+    recording: RecordingWriter<Out>,
+    tables: Option<(StatesCsv<Out>, ContactsCsv<Out>)>,
     /// Every so many frames are kept.
     every: usize,
     /// Frames that came.

@@ -14,6 +14,9 @@ use quasistep_math::Vec3;
 const MAX_STEPS: usize = 80;
 /// Shortest part of a step that is tried.
 const SHORTEST: f64 = 1e-7;
+/// Share of the way to a direction along which a shape has no one farthest point that a step may go: a step across it would
+/// be one in the dark.
+const ROOM: f64 = 0.9;
 /// Rounding of a separation, as a share of the coordinates that it comes from.
 const ROUNDING: f64 = 4e-16;
 
@@ -24,6 +27,10 @@ pub(crate) trait Round {
     /// The point farthest along `n`, and how fast it moves as `n` turns: the second derivatives of the reach along `u` and
     /// `u`, `u` and `w`, `w` and `w`, which are square to `n`.
     fn point(&self, n: Vec3, u: Vec3, w: Vec3) -> (Vec3, [f64; 3]);
+    /// Sine of the angle by which `n` may turn before that point jumps.
+    fn room(&self, _n: Vec3) -> f64 {
+        1.0
+    }
 }
 
 /// A flat disc.
@@ -45,6 +52,10 @@ impl Round for Disc {
         let t = n.cross(self.axis);
         let (bend, tu, tw) = (self.radius / t.norm().powi(3), t.dot(u), t.dot(w));
         (self.centre + out * self.radius, [bend * tu * tu, bend * tu * tw, bend * tw * tw])
+    }
+
+    fn room(&self, n: Vec3) -> f64 {
+        n.cross(self.axis).norm()
     }
 }
 
@@ -96,7 +107,8 @@ impl Peak {
         let large = if mean < 0.0 { mean - spread } else { mean + spread };
         let small = (huu * hww - huw * huw) / large;
         let (k1, k2) = if mean < 0.0 { (small, large) } else { (large, small) };
-        let part = |g: f64, k: f64| if g == 0.0 { 0.0 } else { (g / k.abs()).clamp(-1.0, 1.0) };
+        let room = ROOM * a.room(n).min(b.room(n));
+        let part = |g: f64, k: f64| if g == 0.0 { 0.0 } else { (g / k.abs()).clamp(-room, room) };
         let way = e1 * part(g1, k1) + e2 * part(g2, k2);
         Self { separation, normal: n, miss: gu.hypot(gw), way }
     }
