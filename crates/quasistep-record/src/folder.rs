@@ -22,6 +22,8 @@ const LOCK: &str = ".lock";
 #[derive(Debug)]
 pub struct RunFolder {
     dir: PathBuf,
+    /// It was not there before.
+    is_new: bool,
     /// Locked as long as it is open.
     _lock: File,
 }
@@ -34,8 +36,9 @@ impl RunFolder {
     /// [`RecordError::Busy`] while another run writes into it, [`RecordError::Io`] if it cannot be written.
     pub fn open(dir: &Path) -> Result<Self, RecordError> {
         let fail = |path: &Path, e| RecordError::io(path, e);
+        let is_new = !dir.exists();
         fs::create_dir_all(dir).map_err(|e| fail(dir, e))?;
-        let folder = Self { dir: dir.to_owned(), _lock: lock(dir)? };
+        let folder = Self { dir: dir.to_owned(), is_new, _lock: lock(dir)? };
         let place = folder.place();
         remove_files(&place).map_err(|e| fail(&place, e))?;
         fs::create_dir_all(&place).map_err(|e| fail(&place, e))?;
@@ -91,7 +94,9 @@ impl Drop for RunFolder {
         let _ = fs::remove_dir(self.place().join(PLOTS));
         let _ = fs::remove_dir(self.place());
         let _ = fs::remove_file(self.dir.join(LOCK));
-        let _ = fs::remove_dir(&self.dir);
+        if self.is_new {
+            let _ = fs::remove_dir(&self.dir);
+        }
     }
 }
 

@@ -5,9 +5,10 @@ use quasistep_math::{Pose, Quat, Vec3};
 use quasistep_record::{
     CONTACTS_HEADER, Contact, ContactKey, ContactsCsv, DeterminedSum, Digits, DrawnGeometry,
     DrawnShape, Finish, ForceUniqueness, Frame, Mode, MotionUniqueness, RecordError, Recording,
-    RecordingWriter, ShapeRole, SharedForce, StatesCsv, Uniqueness, write_contacts_csv,
-    write_states_csv,
+    RecordingWriter, RunFolder, ShapeRole, SharedForce, StatesCsv, Uniqueness, write_contacts_csv,
+    write_states_csv, write_whole,
 };
+use std::io::Write as _;
 use std::path::PathBuf;
 
 /// A file of this test alone, removed at the end.
@@ -250,7 +251,11 @@ fn a_file_that_grows_is_read_up_to_its_last_block() {
         match frames_at(&whole[..cut]) {
             Ok((n, finish)) => {
                 let Finish::Stopped { reason } = finish else { panic!("{n} frames are not all") };
-                assert_eq!(reason, "the recording is cut off here");
+                let where_to = match n {
+                    0 => "here".to_owned(),
+                    _ => format!("after t = {} s", recording.frames[n - 1].t),
+                };
+                assert_eq!(reason, format!("the recording is cut off {where_to}"));
                 counts.insert(n);
             }
             // the head is not whole
@@ -258,6 +263,74 @@ fn a_file_that_grows_is_read_up_to_its_last_block() {
         }
     }
     assert_eq!(counts.into_iter().collect::<Vec<_>>(), [0, 4, 5]);
+}
+
+/// A recording larger than the memory for it is read as every second, fourth, … frame, and the last one.
+#[test]
+fn a_long_recording_is_read_within_bounds() {
+    let file = Scratch::new("within.qsr");
+    let mut recording = sample();
+    let step = recording.frames[1].clone();
+    recording.frames.truncate(1);
+    recording.frames.extend((1..=1000).map(|k| Frame { t: f64::from(k), ..step.clone() }));
+    recording.write(&file.0).unwrap();
+    let (all, every) = Recording::read_within(&file.0, usize::MAX).unwrap();
+    assert_eq!((all.frames.len(), every), (1001, 1));
+    let most = 200 * step.memory();
+    let (some, every) = Recording::read_within(&file.0, most).unwrap();
+    assert!(some.frames.iter().map(Frame::memory).sum::<usize>() <= most + step.memory());
+    assert_eq!(every, 8);
+    let times: Vec<f64> = some.frames[1..].iter().map(|frame| frame.t).collect();
+    assert_eq!(times[..3], [8.0, 16.0, 24.0]);
+    assert_eq!(times.last(), Some(&1000.0));
+    assert_eq!(some.finish, all.finish);
+}
+
+/// A writer that fails leaves the old file, and nothing beside it.
+#[test]
+fn a_file_is_replaced_as_a_whole() {
+    let dir = Scratch::new("whole");
+    std::fs::create_dir_all(&dir.0).unwrap();
+    let file = dir.0.join("text");
+    write_whole(&file, |out| out.write_all(b"old")).unwrap();
+    let failed = write_whole(&file, |out| {
+        out.write_all(b"half")?;
+        Err(std::io::Error::other("no more"))
+    });
+    assert_eq!(failed.unwrap_err().to_string(), "no more");
+    assert_eq!(std::fs::read(&file).unwrap(), b"old");
+    write_whole(&file, |out| out.write_all(b"new")).unwrap();
+    assert_eq!(std::fs::read(&file).unwrap(), b"new");
+    assert_eq!(std::fs::read_dir(&dir.0).unwrap().count(), 1);
+    std::fs::remove_dir_all(&dir.0).unwrap();
+}
+
+/// One run at a time; what is no run's file stays.
+#[test]
+fn a_folder_has_one_run_and_keeps_the_files_of_others() {
+    let dir = Scratch::new("folder");
+    std::fs::create_dir_all(&dir.0).unwrap();
+    std::fs::write(dir.0.join("notes.txt"), "mine").unwrap();
+    let first = RunFolder::open(&dir.0).unwrap();
+    assert!(matches!(RunFolder::open(&dir.0), Err(RecordError::Busy { .. })));
+    std::fs::write(first.place().join("recording.qsr"), "1").unwrap();
+    std::fs::write(first.place().join("states.csv"), "1").unwrap();
+    assert_eq!(RunFolder::unfinished(&dir.0), Some(first.place()));
+    first.publish().unwrap();
+    let second = RunFolder::open(&dir.0).unwrap();
+    std::fs::write(second.place().join("recording.qsr"), "2").unwrap();
+    // not published: the first one is as it was
+    drop(second);
+    assert_eq!(std::fs::read(dir.0.join("recording.qsr")).unwrap(), b"1");
+    let third = RunFolder::open(&dir.0).unwrap();
+    std::fs::write(third.place().join("recording.qsr"), "3").unwrap();
+    third.publish().unwrap();
+    let mut names: Vec<_> =
+        std::fs::read_dir(&dir.0).unwrap().map(|entry| entry.unwrap().file_name()).collect();
+    names.sort();
+    assert_eq!(names, ["notes.txt", "recording.qsr"]);
+    assert_eq!(std::fs::read(dir.0.join("recording.qsr")).unwrap(), b"3");
+    std::fs::remove_dir_all(&dir.0).unwrap();
 }
 
 /// Where the blocks of a file begin, and where the bytes of each.
