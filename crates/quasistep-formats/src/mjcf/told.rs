@@ -42,7 +42,7 @@ pub(super) const SCALED: Kind = (
 pub(super) const NO_JOINT: Kind = ("actuator", "acts on no hinge, slide or fixed tendon: left out");
 pub(super) const INACTIVE: Kind = ("equality", "active=\"false\": left out");
 pub(super) const ATTACHED_KEYS: Kind = ("key", "of an attached model: left out");
-pub(super) const OTHER_KEYS: Kind = ("key", "the first one is the start; left out");
+pub(super) const OTHER_KEYS: Kind = ("key", "another keyframe than that of the start: left out");
 pub(super) const MIXED: Kind = ("pair", "friction along two directions: their mean is taken");
 
 /// Collects oddities while a model is read; each kind becomes one warning.
