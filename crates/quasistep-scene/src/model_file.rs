@@ -172,19 +172,18 @@ fn text_of(
     if let Some([x, y, z]) = robot.gravity {
         let _ = writeln!(text, "gravity: [{x}, {y}, {z}]  # m/s²");
     }
-    match &robot.stepping {
-        Some(stepping) => text.push_str(&step_of(stepping, robot.time_step)),
-        None => {
-            let size = robot.time_step.unwrap_or(STEP);
-            // what a scene or a driven robot leaves loose falls by its inertia
-            let is_loose = |joint: &Joint| {
-                joint.kind.n_v() > 0 && joint.drive.is_none() && joint.mimic.is_none()
-            };
-            let is_whole = matches!(kind, Kind::Scene | Kind::Driven);
-            let falls = is_whole && robot.joints.iter().any(is_loose);
-            let inertia = if falls { ", inertia: mass" } else { "" };
-            let _ = writeln!(text, "step: {{size: {size}, duration: 2{inertia}}}  # s");
-        }
+    if let Some(stepping) = &robot.stepping {
+        text.push_str(&step_of(stepping, robot.time_step));
+    } else {
+        let size = robot.time_step.unwrap_or(STEP);
+        // what a scene or a driven robot leaves loose falls by its inertia
+        let is_loose = |joint: &Joint| {
+            joint.kind.n_v() > 0 && joint.drive.is_none() && joint.mimic.is_none()
+        };
+        let is_whole = matches!(kind, Kind::Scene | Kind::Driven);
+        let falls = is_whole && robot.joints.iter().any(is_loose);
+        let inertia = if falls { ", inertia: mass" } else { "" };
+        let _ = writeln!(text, "step: {{size: {size}, duration: 2{inertia}}}  # s");
     }
     let _ = writeln!(text, "models:\n  {key}:\n    {format}: {}", quoted(address));
     if kind == Kind::Object {
