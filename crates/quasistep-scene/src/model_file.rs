@@ -177,9 +177,8 @@ fn text_of(
     } else {
         let size = robot.time_step.unwrap_or(STEP);
         // what a scene or a driven robot leaves loose falls by its inertia
-        let is_loose = |joint: &Joint| {
-            joint.kind.n_v() > 0 && joint.drive.is_none() && joint.mimic.is_none()
-        };
+        let is_loose =
+            |joint: &Joint| joint.kind.n_v() > 0 && joint.drive.is_none() && joint.mimic.is_none();
         let is_whole = matches!(kind, Kind::Scene | Kind::Driven);
         let falls = is_whole && robot.joints.iter().any(is_loose);
         let inertia = if falls { ", inertia: mass" } else { "" };
