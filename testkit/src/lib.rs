@@ -9,7 +9,7 @@ use quasistep_scene::Scene;
 use std::path::PathBuf;
 
 /// Names of the shipped scenes that run on their own, by their file name without ending.
-pub const SCENES: [&str; 17] = [
+pub const SCENES: [&str; 18] = [
     "gripper_2d",
     "four_bar_gripper",
     "iiwa_stacking",
@@ -23,6 +23,7 @@ pub const SCENES: [&str; 17] = [
     "bunny_grasp",
     "mug_handle",
     "million_points",
+    "pebble",
     "fence_particle",
     "robots/drawer",
     "robots/panda_push",
@@ -35,8 +36,14 @@ pub const CONTROLLED_SCENES: [&str; 3] = ["point_robot", "planar_hand", "planar_
 
 /// Names of scenes whose facts are held as they are shipped, and that no other suite runs: steps that take substeps have no
 /// derivatives as one program, and hands and two arms have long runs.
-pub const FACTS_ONLY: [&str; 4] =
-    ["tunnel", "robots/allegro_ball", "robots/allegro_cube", "robots/two_arms"];
+pub const FACTS_ONLY: [&str; 6] = [
+    "tunnel",
+    "bin_picking",
+    "robots/allegro_ball",
+    "robots/allegro_cube",
+    "robots/shadow_ball",
+    "robots/two_arms",
+];
 
 /// Root of the checkout.
 pub fn root() -> PathBuf {

@@ -73,7 +73,10 @@ impl Writer<'_> {
             .with("timestep", self.time_step())
             .numbers("gravity", params.gravity)
             .with("cone", cone);
-        let compiler = Element::new("compiler").with("angle", "radian").with("autolimits", "true");
+        let compiler = Element::new("compiler")
+            .with("angle", "radian")
+            .with("autolimits", "true")
+            .with("inertiafromgeom", "false");
         let mut asset = Element::new("asset");
         let mut bodies: Vec<Element> = vec![Element::new("worldbody")];
         let model = self.system.model();

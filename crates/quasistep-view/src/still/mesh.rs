@@ -62,6 +62,8 @@ fn capsule(radius: f64, half_length: f64) -> Vec<Triangle> {
     for (low, z) in [(-0.5 * PI, -half_length), (0.0, half_length)] {
         for i in 0..=rings {
             let (s, c) = (low + 0.5 * PI * i as f64 / rings as f64).sin_cos();
+            // a pole is a point, and no circle of the size of rounding
+            let c = if c < 1e-9 { 0.0 } else { c };
             profile.push([radius * c, z + radius * s, c, s]);
         }
     }

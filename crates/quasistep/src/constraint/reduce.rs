@@ -63,6 +63,8 @@ pub(crate) struct Reduction {
     shares: Vec<(u32, u32, f64)>,
     /// Rows that are met because others are.
     pub dependent: Vec<bool>,
+    /// Memory: a number for each row.
+    by_row: Vec<f64>,
 }
 
 /// A dof that follows from others.
@@ -154,7 +156,9 @@ impl Reduction {
             *e.r(local) = self.wanted[*row];
         }
         // known motion of each row in the step, and the longest lever arm, in m
-        let (mut known, mut lever) = (vec![0.0; rows.len()], 0.0_f64);
+        let (known, mut lever) = (&mut self.by_row, 0.0_f64);
+        known.clear();
+        known.resize(rows.len(), 0.0);
         for &(row, dof, entry) in &self.entries {
             let (row, dof) = (row as usize, dof as usize);
             let Ok(local) = rows.binary_search(&row) else { continue };
@@ -193,7 +197,7 @@ impl Reduction {
             self.dependent[rows[local]] = true;
             // rows that agree where all is closed differ by squares of errors and of known motion
             let unit = if lever > 0.0 && system.is_shift(rows[local]) { lever } else { 1.0 };
-            let known: f64 = e.T(local).iter().zip(&known).map(|(t, k)| (t * k).abs()).sum();
+            let known: f64 = e.T(local).iter().zip(&*known).map(|(t, k)| (t * k).abs()).sum();
             let square = ERRORS * unit * ((known / unit).powi(2) + turned * turned);
             let off = h * e.Tr(local).abs();
             // written so that NaN is refused
@@ -419,8 +423,10 @@ fn kept(sum: f64, size: f64) -> f64 {
 
 impl Reduction {
     /// Largest distance of an independent row from what it asks for at rates `v` over a step of `h`, in m or rad.
-    pub fn residual(&self, v: &[f64], h: f64) -> f64 {
-        let mut rates: Vec<f64> = self.wanted.iter().map(|rate| -rate).collect();
+    pub fn residual(&mut self, v: &[f64], h: f64) -> f64 {
+        let rates = &mut self.by_row;
+        rates.clear();
+        rates.extend(self.wanted.iter().map(|rate| -rate));
         for &(row, dof, entry) in &self.entries {
             rates[row as usize] += entry * v[dof as usize];
         }
@@ -436,7 +442,7 @@ impl System {
     /// at the end of the step.
     pub(crate) fn report_constraints(
         &self,
-        load: &Load,
+        load: &mut Load,
         end: &Scan,
         balance: &mut [f64],
         report: &mut StepReport,
@@ -445,8 +451,8 @@ impl System {
         if self.constraints.is_empty() {
             return;
         }
+        let mut lambda = std::mem::take(&mut load.reduction.by_row);
         let reduction = &load.reduction;
-        let mut lambda = Vec::new();
         reduction.multipliers(balance, &mut lambda);
         for lambda in &mut lambda {
             *lambda = -*lambda;
@@ -469,5 +475,6 @@ impl System {
                 dependent,
             });
         }
+        load.reduction.by_row = lambda;
     }
 }
