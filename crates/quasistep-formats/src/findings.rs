@@ -99,8 +99,12 @@ impl<'f> Findings<'f> {
         let Self { file, mut warnings, grouped, ignored } = self;
         for ((part, kind), (line, names)) in grouped {
             let names: Vec<&str> = names.iter().map(String::as_str).collect();
-            let s = if names.len() == 1 { "" } else { "s" };
-            warnings.push(format!("{file}:{line}: {part}{s} {}: {kind}", list_some(&names)));
+            let part = match (part, names.len()) {
+                (_, 1) => part.to_owned(),
+                ("body", _) => "bodies".to_owned(),
+                _ => format!("{part}s"),
+            };
+            warnings.push(format!("{file}:{line}: {part} {}: {kind}", list_some(&names)));
         }
         if !ignored.is_empty() {
             let tags: Vec<String> =

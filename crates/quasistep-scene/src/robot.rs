@@ -116,13 +116,13 @@ pub(crate) fn add(assembly: &mut Assembly, entry: &Entry<'_, '_>) -> Result<(), 
     }
     // the models of the file collide among themselves as the models of a scene do
     let instances: Vec<usize> = (0..robot.groups.len().max(1))
-        .map(|k| match k {
-            0 => assembly.instances.len() - 1,
-            _ => {
+        .map(|k| {
+            // the model itself stands for the first one
+            if k > 0 {
                 let name = format!("{model}/{}", robot.groups[k]);
                 assembly.instances.push(Instance { name, self_collision: entry.self_collision });
-                assembly.instances.len() - 1
             }
+            assembly.instances.len() - 1
         })
         .collect();
     let base = map.get("pose").map(pose).transpose()?.unwrap_or_default();
@@ -226,12 +226,10 @@ fn told_root(entry: &Entry<'_, '_>, robot: &Description) -> Result<Option<usize>
         .map(joint_of)
         .filter(|joint| joint.is_none_or(|k| robot.joints[k].parent.is_none()))
         .collect();
-    match roots.as_slice() {
-        &[None] => Ok(None),
-        &[Some(k)] if robot.joints[k].kind == JointKind::Free => Ok(Some(k)),
-        &[Some(_)] => {
-            Err(told.error("the file says what its first link stands on; leave this out"))
-        }
+    match *roots.as_slice() {
+        [None] => Ok(None),
+        [Some(k)] if robot.joints[k].kind == JointKind::Free => Ok(Some(k)),
+        [Some(_)] => Err(told.error("the file says what its first link stands on; leave this out")),
         _ => {
             let n = roots.len();
             Err(told.error(format!("{n} bodies of the file stand on their own; leave this out")))

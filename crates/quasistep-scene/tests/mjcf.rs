@@ -71,7 +71,7 @@ fn masks_hold() {
 fn a_file_by_itself_is_a_scene() {
     let folder = Folder::new("mjcf-alone");
     folder.file("m.xml", LIFT);
-    let scene = Scene::load(&folder.0.join("m.xml")).unwrap_or_else(|e| panic!("{e}"));
+    let scene = Scene::load(folder.0.join("m.xml")).unwrap_or_else(|e| panic!("{e}"));
     assert_eq!(scene.params.gravity, [0.0, 0.0, -10.0]);
     assert_eq!(scene.params.time_step, 0.01);
     let q = last(&scene);

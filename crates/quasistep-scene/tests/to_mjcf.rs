@@ -7,11 +7,13 @@ use quasistep_scene::Scene;
 use std::path::Path;
 use testkit::{scene, scene_files};
 
-/// Written, and read again.
+/// Written, and read again. Of two coefficients of friction MuJoCo takes the greater one.
 fn there_and_back(scene: &Scene, folder: &Path) -> Scene {
-    let file = folder.join(format!("{}.xml", scene.name.replace('/', "_")));
-    std::fs::write(&file, scene.to_mjcf().text).unwrap();
-    Scene::load(&file).unwrap_or_else(|e| panic!("{}: {e}", scene.name))
+    let name = scene.name.replace('/', "_");
+    std::fs::write(folder.join(format!("{name}.xml")), scene.to_mjcf().text).unwrap();
+    let text = format!("models: {{read: {{mjcf: {name}.xml}}}}\nfriction: {{rule: maximum}}\n");
+    Scene::parse(&text, "read.yml", "read", folder, &[])
+        .unwrap_or_else(|e| panic!("{}: {e}", scene.name))
 }
 
 /// Body of the file by its name in the scene.

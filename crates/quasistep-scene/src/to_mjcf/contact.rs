@@ -1,7 +1,7 @@
 //! Friction of pairs and who never touches whom, as MuJoCo says it.
 //!
-//! Of two shapes MuJoCo takes the greater coefficient, or that of the shape with priority. Shapes that never move have priority here and the
-//! coefficients of most of their pairs; all others have those of most pairs that move. Pairs with others are named, one by one.
+//! Of two shapes MuJoCo takes the greater coefficient. Shapes that never move have the coefficients of most of their pairs; all others
+//! have those of most pairs that move. Pairs with others are named, one by one.
 
 use super::Writer;
 use super::element::Element;
@@ -13,8 +13,8 @@ type Coefficients = [f64; 3];
 
 /// What MuJoCo is told of contacts.
 pub(super) struct Contacts {
-    /// By shape: its coefficients, and whether they hold whatever the other one has.
-    of_geom: Vec<(Coefficients, bool)>,
+    /// By shape.
+    of_geom: Vec<Coefficients>,
     section: Element,
 }
 
@@ -29,15 +29,16 @@ impl Contacts {
             .map(|(a, b)| (a, b, coefficients(system, a, b)))
             .collect();
         let moving = usual(pairs.iter().filter(|(a, b, _)| !fixed[*a] && !fixed[*b]));
-        let of_geom: Vec<(Coefficients, bool)> = (0..n)
-            .map(|k| match fixed[k] {
-                true => (usual(pairs.iter().filter(|(a, b, _)| *a == k || *b == k)), true),
-                false => (moving, false),
+        let of_geom: Vec<Coefficients> = (0..n)
+            .map(|k| {
+                let own = pairs.iter().filter(|(a, b, _)| *a == k || *b == k);
+                if fixed[k] { usual(own) } else { moving }
             })
             .collect();
         let mut section = Element::new("contact");
         for &(a, b, own) in &pairs {
-            if own != of_geom[if fixed[a] { a } else { b }].0 {
+            let greater = std::array::from_fn(|k| of_geom[a][k].max(of_geom[b][k]));
+            if own != greater {
                 let [slide, spin, roll] = own;
                 let pair = Element::new("pair")
                     .with("geom1", &system.geoms()[a].name)
@@ -54,12 +55,8 @@ impl Contacts {
 
     /// A shape with its friction.
     pub fn on(&self, index: usize, geom: Element) -> Element {
-        let (own, has_priority) = self.of_geom[index];
-        let mut geom = geom.with("condim", dimensions(&own)).numbers("friction", own);
-        if has_priority {
-            geom.set("priority", 1);
-        }
-        geom
+        let own = self.of_geom[index];
+        geom.with("condim", dimensions(&own)).numbers("friction", own)
     }
 
     /// Pairs with friction of their own, and pairs that never touch.

@@ -31,6 +31,7 @@ impl Element {
         self.with(name, words.join(" "))
     }
 
+    #[allow(clippy::needless_pass_by_value)] // a number or a text, as `with` takes it
     pub fn set(&mut self, name: &'static str, value: impl ToString) {
         self.attributes.push((name, value.to_string()));
     }

@@ -109,7 +109,7 @@ impl Writer<'_> {
         root.children.extend(equality::sections(self.system));
         root.children.push(self.actuators());
         root.children.push(self.keyframe());
-        root.children.retain(|element| element.is_whole());
+        root.children.retain(Element::is_whole);
         for (count, what) in [
             (self.system.springs().len(), "springs of frames: not written"),
             (self.scene.n_wrenches(), "external wrenches: not written"),

@@ -23,6 +23,8 @@ pub(super) struct Elimination {
     column_unit: Vec<f64>,
     kept: Vec<bool>,
     solved: Vec<bool>,
+    /// Copy of the row at hand.
+    own: Vec<f64>,
 }
 
 impl Elimination {
@@ -137,14 +139,15 @@ impl Elimination {
             *x /= pivot;
         }
         own[column] = 1.0;
-        let own = own.to_vec();
+        self.own.clear();
+        self.own.extend_from_slice(own);
         for other in (0..self.m).filter(|other| *other != row) {
             let to = &mut self.w[other * width..(other + 1) * width];
             let by = to[column];
             if by == 0.0 {
                 continue;
             }
-            to.iter_mut().zip(&own).for_each(|(x, own)| *x -= by * own);
+            to.iter_mut().zip(&self.own).for_each(|(x, own)| *x -= by * own);
             to[column] = 0.0;
         }
     }

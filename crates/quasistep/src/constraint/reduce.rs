@@ -391,14 +391,15 @@ impl Reduction {
         }
         // Nᵀ of both
         for follower in own {
-            let row = program.P(block, follower.at).to_vec();
-            program.P(block, follower.at).fill(0.0);
             let c = std::mem::take(&mut program.c(block)[follower.at]);
             for term in self.terms_of(follower) {
                 program.c(block)[term.at] += term.factor * c;
-                let to = program.P(block, term.at);
-                to.iter_mut().zip(&row).for_each(|(to, P)| *to += term.factor * P);
+                for column in 0..n {
+                    let entry = program.P(block, follower.at)[column];
+                    program.P(block, term.at)[column] += term.factor * entry;
+                }
             }
+            program.P(block, follower.at).fill(0.0);
         }
         // symmetric to the bit, and with a cost for what nobody asks for
         let mut unit = 0.0_f64;

@@ -160,6 +160,11 @@ pub enum DerivativeError {
         "no derivative of this step: {0}; take a smaller step, or a contact_margin that has the pair from the start"
     )]
     Substeps(StepError),
+    /// A drive is at its effort limit under constraints: what moves along the constraints then has no stiffness of its own.
+    #[error(
+        "no derivative of this step: the drive of `{0}`, which constraints couple, is at its effort limit"
+    )]
+    Limited(String),
     /// A vector has the wrong length.
     #[error("`{what}` has {got} entries; it must have {want}")]
     Length {

@@ -62,6 +62,9 @@ impl System {
             out.kinks.program.springs += of_first.springs;
             out.pressure = Some(Pressure::new(first, &out.work.contacts));
         }
+        if let Some(dof) = self.limited_in_a_loop(params.time_step, &out.work) {
+            return Err(DerivativeError::Limited(self.dof_names().swap_remove(dof)));
+        }
         if mode == Mode::Exact {
             let work = &mut out.work;
             work.scan_next.update(self, &work.q_next, params.contact_margin, &mut work.timer);
@@ -72,6 +75,19 @@ impl System {
         }
         out.collect(self, input, params, mode);
         Ok(out.kinks)
+    }
+
+    /// A dof under constraints whose spring wants more than its effort limit at the end of the step.
+    fn limited_in_a_loop(&self, h: f64, work: &Workspace) -> Option<usize> {
+        let Workspace { load, report, .. } = work;
+        let mut dofs = self.constraint_groups.iter().flat_map(|group| group.dofs.iter().copied());
+        dofs.find(|&dof| {
+            let body = self.body_of_dof[dof];
+            let Role::Actuated(actuator) = &self.roles[body] else { return false };
+            let k = dof - self.model.body(body).v.start;
+            let stretch = load.dq_cmd[dof] - load.spring_at[dof] * h * report.v[dof];
+            actuator.stiffness[k] * stretch.abs() >= actuator.effort_limit[k]
+        })
     }
 
     /// One program of the step with its sensitivity and its answer.
