@@ -9,7 +9,6 @@
 //!
 //! Points are sums of corners with fixed weights: they move as these do.
 
-use crate::contact::{ContactRow, ContactRows};
 use crate::scan::{NearPoint, PointKind};
 use quasistep_geometry::{ContactMotion, ContactPoint, MotionMap};
 use quasistep_math::{Mat3, Vec3};
@@ -139,12 +138,12 @@ impl Bed {
     }
 
     /// How its points move, given how its corners do, and how the logarithms of their areas change by a turn and a shift
-    /// at B's point.
+    /// at B's point. `p_WCb`: B's point of each.
     pub fn motions(
         &self,
         corners: &[NearPoint],
         of: &[ContactMotion],
-        rows: &[ContactRow],
+        p_WCb: &[Vec3],
     ) -> Vec<(ContactMotion, [Vec3; 2])> {
         let n = corners.len();
         let normal = corners[0].point.n_AB_W;
@@ -152,9 +151,8 @@ impl Bed {
         let arm = |i: usize| corners[self.around[i % n]].p_W() - mean;
         self.points
             .iter()
-            .zip(rows)
-            .map(|(point, row)| {
-                let p_b = row.near.point.p_WCb;
+            .zip(p_WCb)
+            .map(|(point, &p_b)| {
                 let seen: Vec<ContactMotion> = corners
                     .iter()
                     .zip(of)
@@ -189,24 +187,25 @@ impl Bed {
 }
 
 /// From the motions of near points to those of rows: points of foundations come in place of their corners. Returns how the
-/// logarithms of their areas change, for each row, or nothing where there are none.
+/// logarithms of their areas change, for each row, or nothing where there are none. `p_WCb`: B's point of each row.
 pub(crate) fn to_rows(
-    contacts: &ContactRows,
+    beds: &[Bed],
+    p_WCb: &[Vec3],
     points: &[NearPoint],
     motions: &mut Vec<ContactMotion>,
 ) -> Vec<[Vec3; 2]> {
-    if contacts.beds.is_empty() {
+    if beds.is_empty() {
         return Vec::new();
     }
     let of_points = std::mem::take(motions);
-    let mut grown = vec![[Vec3::ZERO; 2]; contacts.rows.len()];
+    let mut grown = vec![[Vec3::ZERO; 2]; p_WCb.len()];
     let mut next = 0;
-    for bed in &contacts.beds {
+    for bed in beds {
         let corners = bed.corners.clone();
         motions.extend_from_slice(&of_points[next..corners.start]);
         next = corners.end;
-        let rows = &contacts.rows[bed.rows.clone()];
-        let own = bed.motions(&points[corners.clone()], &of_points[corners], rows);
+        let p_WCb = &p_WCb[bed.rows.clone()];
+        let own = bed.motions(&points[corners.clone()], &of_points[corners], p_WCb);
         for (k, (motion, grow)) in bed.rows.clone().zip(own) {
             motions.push(motion);
             grown[k] = grow;

@@ -42,6 +42,7 @@ mod error;
 mod formulation;
 mod foundation;
 mod friction;
+mod held;
 mod inverse_kinematics;
 mod linearise;
 mod load;
@@ -70,13 +71,14 @@ pub use cartesian::{
     CartesianSpring, Matrix6, SpringAxes, damping_of_ratio, positive_semidefinite,
 };
 pub use certificate::Certificate;
-pub use constraint::{Closing, Constraint, ConstraintKind, NotClosed};
+pub use constraint::{Closing, NotClosed};
 pub use derivatives::{
     DerivativeError, Derivatives, InputChange, Kinks, Mode, OutputChange, StepKinks,
 };
 pub use error::{PairDepth, ParamError, StepError, SystemError};
 pub use formulation::{Cone, Formulation};
 pub use friction::{Friction, FrictionException, PairFriction, Patch, Surface};
+pub use held::{Constraint, ConstraintKind};
 pub use inverse_kinematics::{
     Follower, FrameTarget, IkAnswer, IkError, IkSettings, NotReached, Orientation, TooNear,
 };

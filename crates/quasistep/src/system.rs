@@ -1,9 +1,9 @@
 //! The immutable description of what is simulated, shared between threads.
 
 use crate::cartesian::{CartesianSpring, SpringOfFrame};
-use crate::constraint::{self, Constraint, Group, Held};
 use crate::error::SystemError;
 use crate::friction::{Friction, FrictionException, FrictionTable, PairFriction, Surface};
+use crate::held::{self, Constraint, Group, Held};
 use quasistep_geometry::{Aabb, BroadPhase, NarrowPhase, Shape};
 use quasistep_math::Pose;
 use quasistep_model::{JointKind, Model, WORLD};
@@ -172,7 +172,7 @@ impl System {
             .into_iter()
             .map(|spring| SpringOfFrame::new(spring, &model))
             .collect::<Result<_, _>>()?;
-        let constraints = constraint::check(constraints, &model)?;
+        let constraints = held::check(constraints, &model)?;
         let held = |body: usize| {
             let of_body = model.columns_of(body);
             springs.iter().any(|s| {
@@ -293,7 +293,7 @@ impl System {
         let rubs = |dof: &usize| variable_of_dof[*dof].is_some() && model.friction()[*dof] > 0.0;
         rubbing.extend((0..model.n_v()).filter(rubs));
         self.constraint_groups =
-            constraint::groups(constraints, model, |dof| variable_of_dof[dof].is_some());
+            held::groups(constraints, model, |dof| variable_of_dof[dof].is_some());
     }
 
     /// The same system with springs of this stiffness, in N/m or N·m/rad, in place of prescribed motion;

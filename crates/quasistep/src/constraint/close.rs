@@ -1,8 +1,9 @@
 //! Where a configuration is off its constraints, the nearest one that is on them.
 
+use super::reduce::Reduction;
 use super::rows::{MOST_ROWS, size};
-use super::{CLOSED, Constraint, Group, Held, Reduction};
 use crate::error::{StepError, quoted};
+use crate::held::{CLOSED, Constraint, Group, Held};
 use crate::params::StepParams;
 use crate::system::{Role, System};
 use quasistep_model::Kinematics;

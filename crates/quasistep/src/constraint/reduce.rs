@@ -9,9 +9,9 @@
 
 use super::eliminate::Elimination;
 use super::rows::{MOST_ROWS, recovered, size};
-use super::{CLOSED, Group};
 use crate::error::StepError;
 use crate::formulation::problem::Program;
+use crate::held::{CLOSED, Group};
 use crate::load::Load;
 use crate::params::StepParams;
 use crate::report::{ConstraintReport, StepReport};

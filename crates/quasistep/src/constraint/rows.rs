@@ -1,6 +1,6 @@
 //! Errors of constraints and how they change, at one configuration.
 
-use super::Held;
+use crate::held::Held;
 use quasistep_math::{Quat, Vec3};
 use quasistep_model::{Kinematics, Model, Twist};
 

@@ -9,7 +9,8 @@
 //! before that, `f` has what moves the forces `μ` of the constraints, which act at B's point.
 
 use super::{Derivatives, InputChange};
-use crate::constraint::{Held, Reduction};
+use crate::constraint::Reduction;
+use crate::held::Held;
 use crate::system::System;
 use quasistep_math::Vec3;
 use quasistep_model::{SpatialForce, Twist, left_jacobian_inverse};

@@ -13,6 +13,7 @@ use crate::row::RowKey;
 use crate::state::{State, StepInput};
 use crate::system::{DampingOn, Role, System};
 use crate::workspace::{Pressing, Workspace};
+use quasistep_math::Vec3;
 use quasistep_model::{SpatialForce, Twist};
 
 /// Distance to a bound, as a share of the larger of two, that counts as on it.
@@ -170,7 +171,9 @@ impl Derivatives {
         self.has_w = false;
 
         work.scan.motions(system, &mut self.motions);
-        let grown = foundation::to_rows(&work.contacts, &work.scan.points, &mut self.motions);
+        let p_WCb: Vec<Vec3> = work.contacts.rows.iter().map(|row| row.near.point.p_WCb).collect();
+        let (beds, points) = (&work.contacts.beds, &work.scan.points);
+        let grown = foundation::to_rows(beds, &p_WCb, points, &mut self.motions);
         if mode != Mode::Exact {
             self.kinks.choices = work.scan.tied_choices(system);
         }
