@@ -84,13 +84,12 @@ fn check(modes: &[Mode], cone: Option<Cone>, scenes: &[&str]) {
     assert!(failures.is_empty(), "{failures:#?}");
 }
 
-const SCENES: [&str; 18] = [
+const SCENES: [&str; 17] = [
     "ball_in_hand",
     "box_pivot",
     "bunny_grasp",
     "door",
     "fence_particle",
-    "four_bar_gripper",
     "gripper_2d",
     "iiwa_stacking",
     "mug_handle",

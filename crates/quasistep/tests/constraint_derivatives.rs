@@ -5,9 +5,9 @@ mod common;
 
 use common::{World, ball, slide};
 use quasistep::{
-    Actuator, Cone, Constraint, ConstraintKind, ContactReport, DampingOn, Derivatives, Formulation,
-    Inertia, InputChange, Mode, OutputChange, PrescribedRate, Role, State, StepInput, StepParams,
-    System, SystemDef, Wrench,
+    Actuator, Cone, Constraint, ConstraintKind, ContactReport, DampingOn, DerivativeError,
+    Derivatives, Formulation, Inertia, InputChange, Mode, OutputChange, PrescribedRate, Role,
+    State, StepInput, StepParams, System, SystemDef, Wrench,
 };
 use quasistep_math::{Mat3, Pose, Quat, Vec3};
 use quasistep_model::{BodyInertia, Frame, JointKind, WORLD};
@@ -47,7 +47,7 @@ fn machine(prescribed: bool) -> System {
     let glued = world.body("glued", WORLD, JointKind::Free, 0.2, passive.clone());
     let bob = world.body("bob", WORLD, JointKind::Free, 0.4, passive.clone());
     world.resist(bob, 0.5, 0.0, 6);
-    // coupled to the crank: one of two drives below its limit, the other one at it
+    // coupled to the crank: two drives below their limits
     let limited = |stiffness: f64, limit: f64| {
         Role::Actuated(Actuator {
             stiffness: vec![stiffness],
@@ -57,7 +57,7 @@ fn machine(prescribed: bool) -> System {
         })
     };
     let sledge = world.body("sledge", WORLD, slide(Vec3::Y), 0.6, limited(30.0, 50.0));
-    let other = world.body("other", WORLD, slide(Vec3::Y), 0.6, limited(200.0, 0.1));
+    let other = world.body("other", WORLD, slide(Vec3::Y), 0.6, limited(200.0, 100.0));
     let at = |body: usize, p: [f64; 3]| Frame { body, X_BF: Pose::from_translation(p.into()) };
     let name = |name: &str, kind| Constraint { name: name.into(), kind };
     let terms = vec![(crank, 0.1), (sledge, 1.0)];
@@ -336,4 +336,33 @@ fn gradients_with_constraints_are_the_transpose() {
             assert!((got - want).abs() < 1e-9 * (1.0 + want.abs()), "{got} {want}");
         }
     }
+}
+
+/// A coupled drive that is at its effort limit has no derivatives, and the error names it.
+#[test]
+fn a_limited_drive_in_a_loop_is_told() {
+    let mut world = World::new();
+    let drive = |limit: f64| {
+        Role::Actuated(Actuator {
+            stiffness: vec![100.0],
+            damping: vec![1.0],
+            effort_limit: vec![limit],
+            ..Actuator::default()
+        })
+    };
+    let a = world.body("a", WORLD, slide(Vec3::X), 1.0, drive(0.5));
+    let b = world.body("b", WORLD, slide(Vec3::X), 1.0, drive(f64::INFINITY));
+    let kind = ConstraintKind::Coupling { terms: vec![(a, 1.0), (b, -1.0)], offset: 0.0 };
+    let constraints = vec![Constraint { name: "pair".into(), kind }];
+    let system = world.build_with(|def| SystemDef { constraints, ..def });
+    let state = State { time: 0.0, q: vec![0.0; 2], v: Vec::new() };
+    let params = params(Cone::Pyramid(4));
+    let mut d = system.create_derivatives();
+    let mut told = |command: f64| {
+        let input =
+            StepInput { q_cmd: vec![command; 2], v_cmd: vec![0.0; 2], ..StepInput::default() };
+        system.differentiate(&state, &input, &params, Mode::Exact, &mut d).err()
+    };
+    assert_eq!(told(0.001), None);
+    assert_eq!(told(1.0), Some(DerivativeError::Limited("a".into())));
 }

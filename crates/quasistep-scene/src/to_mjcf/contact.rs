@@ -6,6 +6,7 @@
 use super::Writer;
 use super::element::Element;
 use quasistep::{Patch, System};
+use quasistep_geometry::Shape;
 use std::collections::BTreeMap;
 
 /// Coefficients of sliding, and of spinning and rolling in m.
@@ -23,7 +24,10 @@ impl Contacts {
         let system = writer.system;
         let n = system.geoms().len();
         let fixed: Vec<bool> = system.geoms().iter().map(|geom| !writer.moves(geom.body)).collect();
-        let all = (0..n).flat_map(|a| (a + 1..n).map(move |b| (a, b)));
+        // what is not written touches nothing there
+        let written = |k: &usize| !matches!(system.geoms()[*k].shape, Shape::Cloud(_));
+        let all = (0..n).filter(written).flat_map(|a| (a + 1..n).map(move |b| (a, b)));
+        let all = all.filter(|(_, b)| written(b));
         let pairs: Vec<(usize, usize, Coefficients)> = all
             .filter(|&(a, b)| system.may_touch(a, b))
             .map(|(a, b)| (a, b, coefficients(system, a, b)))
