@@ -85,7 +85,7 @@ def test_report_is_that_of_single_steps(push, samples):
     own = report.contacts[report.contacts["sample"] == 5]
     np.testing.assert_array_equal(own["f"], alone.contacts["f"])
     assert report.warm_starts[5] == alone.warm_start
-    assert report.certificates.shape == (60, 7) and (report.certificates[:, 0] < 1e-6).all()
+    assert report.certificates.shape == (60, 8) and (report.certificates[:, 0] < 1e-6).all()
 
 
 def test_warm_starts_are_each_sample_s_own(push, samples):
