@@ -38,7 +38,7 @@ const CANCELLED: f64 = 1e-12;
 /// place.
 const DRIVEN: f64 = 0.05;
 
-/// The same of one whose drive saturates: it must follow a single one, so that its force is one on that.
+/// Preference for following of a dof whose drive saturates: it must follow one dof alone, so that its force is one on that.
 const LIMITED: f64 = 1e-3;
 
 /// Constraints of one step. Empty for a system without any.

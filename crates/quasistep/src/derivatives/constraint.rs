@@ -350,7 +350,7 @@ impl Derivatives {
         gradient_of_force_changes(constraints, &s.moves, &mut s.dF);
     }
 
-    /// The same for how rows turn, with the weights on twists of the least-norm rates in `to_W`.
+    /// Adds the part of how rows turn, with the weights on twists of the least-norm rates in `to_W`.
     pub(super) fn constraint_turn_gradient(&mut self, to_W: &mut [SpatialForce]) {
         if self.constraints.is_empty() {
             return;

@@ -179,7 +179,7 @@ pub fn ball(radius: f64) -> Shape {
     Shape::Sphere { radius }
 }
 
-/// The same model with a joint that follows another one, `q = multiplier · q_leader + offset`.
+/// Gives the model a joint that follows another one, `q = multiplier · q_leader + offset`.
 pub fn mimic_of(
     model: &Model,
     follower: usize,
