@@ -303,7 +303,7 @@ fn spin_radius(shapes: &[(Shape, [f64; 3])], formulation: Formulation) -> f64 {
     spin_radius_on(0.0, shapes, formulation)
 }
 
-/// Torque of the ring on a foundation of this modulus, in N/m³.
+/// Spin radius of a flat body on a foundation of this modulus, in N/m³; 0 for rigid contact.
 fn spin_radius_on(foundation: f64, shapes: &[(Shape, [f64; 3])], formulation: Formulation) -> f64 {
     let mu = 0.4;
     let resists = |torque: f64| {
