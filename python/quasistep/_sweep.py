@@ -7,23 +7,23 @@ twice. Results depend on the numbers of the rollouts alone, not on who computed 
 
 from __future__ import annotations
 
-import json
 import os
-import zlib
-from typing import TYPE_CHECKING, Any, BinaryIO
+import sys
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from . import _core, _sweep_file
+from ._fingerprint import description
+
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
+    from collections.abc import Callable
     from concurrent.futures import Executor, Future
 
     from numpy.typing import NDArray
 
     from ._types import Rows
 
-FORMAT = "quasistep sweep"
-VERSION = 1
 # a shard that takes its worker down this often does so for a reason of its own
 MOST_ATTEMPTS = 5
 
@@ -37,11 +37,18 @@ def sweep(
     executor: str | Callable[[], Executor] = "processes",
     workers: int | None = None,
     progress: Callable[[int, int], object] | None = None,
+    name: str | None = None,
 ) -> None:
     """Computes rollouts 0 to n - 1 in several processes and streams them to a file.
 
     Called again with the same file it computes what is missing: after a worker was killed, the
     driver was killed, the machine was switched off. At most two shards for each worker are in memory.
+    Workers end with their driver, however that ends.
+
+    The file tells by which function, arguments, versions of Python and quasistep its rows were made; a
+    sweep that differs is refused, and so is a file that is no sweep's: it stays as it is. Compared are
+    the function's code, values bound to its parameters (`functools.partial`, closures), and the
+    functions, classes and values of its own module that it looks up.
 
     Parameters
     ----------
@@ -51,7 +58,7 @@ def sweep(
     n : int
         Number of rollouts.
     path : path
-        The file; made if it is missing.
+        The file; made if it is missing. It must be empty or this sweep's own.
     shard : int
         Rollouts that are computed together.
     executor : {"processes", "ray"} or callable() -> concurrent.futures.Executor
@@ -61,11 +68,14 @@ def sweep(
         Number of processes; as many as there are cores by default. A Ray cluster has its own.
     progress : callable(done, total), optional
         Told after each shard.
+    name : str, optional
+        Says what makes the rows, in place of the function's code and arguments: for functions that
+        cannot be compared, or that differ in what changes no row.
 
     Raises
     ------
     ValueError
-        The file is another sweep's.
+        The file is another sweep's, no sweep's, or spoilt.
     RuntimeError
         A shard took its worker down time and again.
 
@@ -83,11 +93,14 @@ def sweep(
     # as late as this: most programs sweep nothing
     from concurrent.futures import FIRST_COMPLETED, BrokenExecutor, wait
 
+    for key, value in {"n": n, "shard": shard}.items():
+        if isinstance(value, bool) or value != int(value) or value < (key == "shard"):
+            raise ValueError(f"{key} is {value!r}; give a whole number from {int(key == 'shard')} on")
+    n, shard = int(n), int(shard)
     workers = workers or os.cpu_count() or 1
     make = _executor(executor, workers)
-    with open(path, "ab+") as file:
-        _lock(file)
-        done = _open(file, {"format": FORMAT, "version": VERSION, "n": n, "shard": shard})
+    file, done = _sweep_file.open_own(path, {"n": n, "shard": shard, **_made_by(function, name)})
+    with file:
         shards = -(-n // shard)
         waiting = [k for k in range(shards) if k not in done][::-1]
         count = sum(min(shard, n - k * shard) for k in done)
@@ -120,7 +133,7 @@ def sweep(
                         waiting.append(k)
                         continue
                     size = min(shard, n - k * shard)
-                    _append(file, k, size, rows)
+                    _sweep_file.append(file, k, size, rows)
                     count += size
                     if progress is not None:
                         progress(count, n)
@@ -162,102 +175,37 @@ def read_sweep(path: str | os.PathLike[str]) -> Rows:
     ...     print(error)
     scenes/pinch.yml: not a file of a sweep
     """
-    with open(path, "rb") as file:
-        header = _header(file)
-        records = {k: rows for k, rows, _ in _records(file)}
-    shards = -(-header["n"] // header["shard"])
-    missing = [k for k in range(shards) if k not in records]
-    if missing:
-        raise ValueError(f"{path}: {len(missing)} of {shards} shards are missing; sweep again")
-    ordered = [records[k] for k in range(shards)]
-    names = ordered[0] if ordered else {}
-    return {name: np.concatenate([rows[name] for rows in ordered]) for name in names}
+    return _sweep_file.read(path)
 
 
-def _open(file: BinaryIO, header: dict[str, Any]) -> set[int]:
-    """Shards that a file holds, whole; what follows them is cut off."""
-    file.seek(0)
-    line = file.readline()
-    if not line.endswith(b"\n"):
-        file.truncate(0)
-        file.write(json.dumps(header).encode() + b"\n")
-        _commit(file)
-        return set()
-    file.seek(0)
-    seen = _header(file)
-    if seen != header:
-        raise ValueError(f"{file.name}: another sweep's file: {seen}; this one is {header}")
-    done: set[int] = set()
-    end = file.tell()
-    for k, _, end in _records(file):
-        if k in done:
-            raise ValueError(f"{file.name}: shard {k} is there twice")
-        done.add(k)
-    file.seek(end)
-    file.truncate()
-    return done
-
-
-def _header(file: BinaryIO) -> dict[str, Any]:
+def _made_by(function: Callable[..., Any], name: str | None) -> dict[str, Any]:
+    """What rows follow from, beside their numbers."""
+    if name is not None:
+        return {"quasistep": _core.__version__, "name": str(name)}
     try:
-        header: dict[str, Any] = json.loads(file.readline())
-        if header["format"] == FORMAT and header["version"] == VERSION:
-            return header
-    except (ValueError, KeyError, TypeError):
-        pass
-    raise ValueError(f"{file.name}: not a file of a sweep")
+        called, code, arguments = description(function)
+    except TypeError as error:
+        raise ValueError(f"{error}; give `name=`, which says what makes the rows") from error
+    # the code of a function differs between versions of Python
+    python = f"{sys.version_info.major}.{sys.version_info.minor}"
+    made = {"quasistep": _core.__version__, "python": python, "function": called, "code": code}
+    return {**made, "arguments": arguments}
 
 
-def _records(file: BinaryIO) -> Iterator[tuple[int, Rows, int]]:
-    """Whole records from here on: number of the shard, its rows, where it ends."""
-    while line := file.readline():
-        try:
-            head = json.loads(line)
-            body = file.read(head["bytes"])
-            if len(body) < head["bytes"] or zlib.crc32(body) != head["crc"]:
-                return
-        except (ValueError, KeyError, TypeError):
-            return
-        rows: Rows = {}
-        at = 0
-        for name, kind, shape in head["arrays"]:
-            dtype = np.dtype(kind)
-            size = dtype.itemsize * int(np.prod(shape))
-            rows[name] = np.frombuffer(body[at : at + size], dtype).reshape(shape)
-            at += size
-        yield head["shard"], rows, file.tell()
+def _end_with_driver() -> None:
+    """Ends this process with the one that started it, however that ends."""
+    import multiprocessing
+    import threading
 
+    driver = multiprocessing.parent_process()
+    assert driver is not None  # workers alone call this
 
-def _append(file: BinaryIO, k: int, size: int, rows: Rows) -> None:
-    arrays = {name: np.ascontiguousarray(values) for name, values in rows.items()}
-    for name, values in arrays.items():
-        if values.shape[:1] != (size,) or values.dtype.hasobject or values.dtype.names:
-            raise ValueError(
-                f"`{name}` has shape {values.shape} and type {values.dtype}; "
-                f"give {size} rows of numbers"
-            )
-    body = b"".join(values.tobytes() for values in arrays.values())
-    shapes = [[name, values.dtype.str, values.shape] for name, values in arrays.items()]
-    head = {"shard": k, "arrays": shapes, "bytes": len(body), "crc": zlib.crc32(body)}
-    file.write(json.dumps(head).encode() + b"\n" + body)
-    _commit(file)
+    def follow() -> None:
+        driver.join()
+        # a shard that is being computed has no one to go to
+        os._exit(1)
 
-
-def _commit(file: BinaryIO) -> None:
-    file.flush()
-    os.fsync(file.fileno())
-
-
-def _lock(file: BinaryIO) -> None:
-    """Two drivers on one file would write everything twice."""
-    try:
-        import fcntl
-    except ImportError:
-        return
-    try:
-        fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
-    except BlockingIOError:
-        raise ValueError(f"{file.name}: another sweep is writing this file") from None
+    threading.Thread(target=follow, daemon=True).start()
 
 
 def _executor(kind: str | Callable[[], Executor], workers: int) -> Callable[[], Executor]:
@@ -269,7 +217,7 @@ def _executor(kind: str | Callable[[], Executor], workers: int) -> Callable[[], 
 
         # a fresh process each: forking one that has threads is asking for trouble
         context = multiprocessing.get_context("spawn")
-        return lambda: ProcessPoolExecutor(workers, mp_context=context)
+        return lambda: ProcessPoolExecutor(workers, context, _end_with_driver)
     if kind == "ray":
         from ._ray import RayExecutor
 
