@@ -43,7 +43,7 @@ ELSEWHERE = {
 # Most problems of a sequence, evenly spread.
 MOST = {
     "bunny13": 100,
-    "stack69": 60,
+    "stack69": 30,
     "pile50": 12,
     "pile200": 4,
     "scene:planar_push": 20,

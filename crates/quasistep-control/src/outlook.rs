@@ -154,6 +154,9 @@ impl ClosedLoop<'_> {
             PlanStatus::Unknown(MiqpLimit::Nodes) => {
                 "the search ended before it found one; allow more nodes".into()
             }
+            PlanStatus::Unknown(MiqpLimit::Work) => {
+                "the search ended before it found one; allow more work".into()
+            }
             PlanStatus::Unknown(MiqpLimit::Accuracy) => {
                 "the search could not be carried out to the last digit".into()
             }

@@ -101,6 +101,7 @@
 #![allow(non_snake_case)] // P, A, E, J, H, U are the letters of the literature
 
 mod active_factors;
+mod budget;
 mod cone;
 mod coulomb;
 mod dense;

@@ -49,6 +49,11 @@ impl Rows {
         self.starts.len().saturating_sub(1)
     }
 
+    /// Number of entries of all rows.
+    pub(crate) fn entries(&self) -> u64 {
+        self.values.len() as u64
+    }
+
     /// True if there is no row.
     pub fn is_empty(&self) -> bool {
         self.len() == 0

@@ -6,7 +6,7 @@ mod common;
 
 use common::Samples;
 use common::hard::{Recipe, Sample, hard_problem, prove};
-use quasistep_solvers::{QpSolver, Settings, Solution, Status};
+use quasistep_solvers::{ConeSolver, QpSolver, Reason, Settings, Solution, Status};
 
 /// Solves `count` samples and proves each answer; returns how many were solved, unbounded,
 /// infeasible, and how many had duals of the smallest norm.
@@ -38,6 +38,52 @@ fn verdicts(seed: u64, count: usize, recipe: &Recipe) -> [usize; 4] {
         }
     }
     seen
+}
+
+/// Whatever the limit of work: an answer that holds, or none because of the limit. What stopped leaves nothing
+/// behind in the solver's memory.
+#[test]
+fn a_limit_of_work_is_kept() {
+    let mut s = Samples::new(11);
+    let (mut dense, mut cones) = (QpSolver::new(), ConeSolver::new());
+    let (mut out, mut again, mut stopped) = (Solution::default(), Solution::default(), [0, 0]);
+    for k in 0..300 {
+        let recipe = Recipe { n: 20, flat: [0.0, 0.5, 1.0][k % 3], decades: 3.0, ..PLAIN };
+        let Sample { problem, unit, .. } =
+            hard_problem(&mut s, &Recipe { planted: k % 2 == 0, ..recipe });
+        let program = problem.cone_program();
+        let mut solve = |door: usize, work_limit: u64, out: &mut Solution| {
+            let settings = Settings { work_limit, ..Settings::default() };
+            match door {
+                0 => dense.solve(&problem.qp(), &[], &settings, out),
+                _ => cones.solve(&program, None, &settings, out),
+            }
+            assert!(out.work <= work_limit);
+        };
+        for (door, stopped) in stopped.iter_mut().enumerate() {
+            solve(door, u64::MAX, &mut out);
+            let needed = out.work;
+            for limit in [0, needed / 3, needed.saturating_sub(1), needed] {
+                solve(door, limit, &mut again);
+                if again.status == Status::GaveUp {
+                    let spent = again.reason == Some(Reason::Work) && limit < needed;
+                    assert!(
+                        spent || out.status == Status::GaveUp,
+                        "sample {k}: {:?}",
+                        again.reason
+                    );
+                    *stopped += usize::from(spent);
+                } else if door == 0 {
+                    prove(&problem, &unit, &again)
+                        .unwrap_or_else(|why| panic!("sample {k}: {why}"));
+                }
+            }
+            solve(door, u64::MAX, &mut again);
+            assert_eq!((again.status, &again.x, &again.z), (out.status, &out.x, &out.z));
+            assert_eq!(again.work, needed, "sample {k}");
+        }
+    }
+    assert!(stopped.iter().all(|n| *n > 300), "{stopped:?}");
 }
 
 const PLAIN: Recipe = Recipe { n: 12, decades: 0.0, flat: 0.0, planted: true, springs: 0.0 };

@@ -347,6 +347,24 @@ fn a_node_limit_leaves_the_root_bound() {
 }
 
 #[test]
+fn a_limit_of_work_leaves_a_bound() {
+    let p = hard(16);
+    let (best, whole) = (p.brute_force(), solve(&p, &MiqpSettings::default()));
+    assert_eq!(whole.status, MiqpStatus::Optimal);
+    for work_limit in [0, whole.work / 10, whole.work / 2, whole.work - 1] {
+        let out = solve(&p, &MiqpSettings { work_limit, ..MiqpSettings::default() });
+        let stopped = matches!(
+            out.status,
+            MiqpStatus::Feasible(MiqpLimit::Work) | MiqpStatus::Unknown(MiqpLimit::Work)
+        );
+        assert!(stopped, "{:?}", out.status);
+        assert!(out.work == work_limit && out.bound <= best + 1e-9 && best <= out.cost + 1e-9);
+    }
+    let enough = MiqpSettings { work_limit: whole.work, ..MiqpSettings::default() };
+    assert_eq!(solve(&p, &enough).status, MiqpStatus::Optimal);
+}
+
+#[test]
 fn a_wide_gap_ends_early_and_says_so() {
     let p = hard(16);
     let exact = solve(&p, &MiqpSettings::default());

@@ -2,7 +2,9 @@
 #![allow(missing_docs)]
 #![allow(non_snake_case)]
 
-use quasistep_solvers::{Cone, ConeProgram, ConeSolver, Method, Settings, Solution, Status};
+use quasistep_solvers::{
+    Cone, ConeProgram, ConeSolver, Method, Reason, Settings, Solution, Status,
+};
 
 const BLOCKS: usize = 25;
 const CONTACTS: usize = 5;
@@ -79,6 +81,29 @@ fn any_number_of_threads_gives_the_same_bits() {
         assert_eq!(bits(&many.x), bits(&one.x), "{threads} threads");
         assert_eq!(bits(&many.z), bits(&one.z), "{threads} threads");
         assert_eq!(many.iterations, one.iterations, "{threads} threads");
+        assert_eq!(many.work, one.work, "{threads} threads");
+    }
+}
+
+#[test]
+fn any_number_of_threads_ends_at_the_same_limit_of_work() {
+    let program = towers(5, |_| false);
+    let solve = |threads, work_limit| {
+        let mut out = Solution::default();
+        let settings = Settings { threads, work_limit, ..Settings::default() };
+        ConeSolver::new().solve(&program, None, &settings, &mut out);
+        out
+    };
+    let needed = solve(0, u64::MAX).work;
+    assert!(needed > 0);
+    for threads in [0, 2, 5] {
+        let enough = solve(threads, needed);
+        assert_eq!((enough.status, enough.work), (Status::Solved, needed), "{threads} threads");
+        for limit in [0, needed / 10, needed / 2] {
+            let out = solve(threads, limit);
+            assert_eq!((out.status, out.reason), (Status::GaveUp, Some(Reason::Work)));
+            assert_eq!(out.work, limit, "{threads} threads");
+        }
     }
 }
 

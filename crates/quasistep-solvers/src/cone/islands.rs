@@ -1,5 +1,6 @@
 //! Islands by the interior point, one after another or on threads.
 
+use crate::budget::Budget;
 use crate::cone::interior::{Goal, Interior, Outcome};
 use crate::cone::kernels::Isa;
 use crate::cone::newton::{Newton, Start};
@@ -33,6 +34,7 @@ pub(crate) struct Islands {
     workers: Vec<Worker>,
     thread_of: Vec<u32>,
     load: Vec<u32>,
+    pub budget: Budget,
 }
 
 /// What the islands are of.
@@ -139,9 +141,12 @@ impl Islands {
 
     /// Gives every island, the largest first, to the thread with the least work.
     fn share(&mut self, s: &Structure, threads: usize) {
-        let Self { workers, thread_of, load } = self;
-        if workers.len() < threads - 1 {
-            workers.resize_with(threads - 1, Worker::default);
+        let Self { workers, thread_of, load, budget } = self;
+        while workers.len() < threads - 1 {
+            let mut worker = Worker::default();
+            worker.interior.budget = budget.clone();
+            worker.newton.budget = budget.clone();
+            workers.push(worker);
         }
         load.clear();
         load.resize(threads, 0);

@@ -13,6 +13,7 @@
 mod multipliers;
 mod ray;
 
+use crate::budget::Budget;
 use crate::cone::kernels::Isa;
 use crate::cone::newton::Newton;
 use crate::cone::program::{Cone, ConeProgram};
@@ -46,6 +47,11 @@ pub(crate) struct Prover {
 }
 
 impl Prover {
+    /// Counts its work with that of others.
+    pub fn share(&mut self, budget: &Budget) {
+        self.newton.budget = budget.clone();
+    }
+
     /// Looks for either proof and writes it to `out`, with the status; false if there is none. That the program
     /// has no point at all comes first, unless rest is one. `s` is the structure of `p`.
     pub fn prove(&mut self, isa: Isa, p: &ConeProgram, s: &Structure, out: &mut Solution) -> bool {

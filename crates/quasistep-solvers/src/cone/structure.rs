@@ -69,6 +69,20 @@ pub(crate) struct Island {
     /// In [`Structure::spans`].
     pub first_span: u32,
     pub last_span: u32,
+    pub work: Counts,
+}
+
+/// Multiply-adds of the parts of an iteration on an island.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct Counts {
+    /// Products of the cones' Jacobians, and the factor of their sum.
+    pub factor: u64,
+    /// A solve with that factor.
+    pub solve: u64,
+    /// A product of all rows with a vector.
+    pub rows: u64,
+    /// What `factor` has without the products.
+    own: u64,
 }
 
 /// Row block of the upper factor `U`, `H = Uᵀ U`: the diagonal block, then those to its right, each row-major
@@ -200,10 +214,15 @@ impl Structure {
         for island in islands {
             island.first_span = spans.len() as u32;
             island.round = false;
+            let (mut rows, mut products) = (0, 0);
             for group in &groups[island.first_group as usize..island.last_group as usize] {
                 let first = &program.cones[group.first_cone as usize];
                 let last = &program.cones[group.last_cone as usize - 1];
                 island.round |= first.round;
+                let [k, m, width] = [first.k, first.stride_z, first.width].map(u64::from);
+                let count = u64::from(group.last_cone - group.first_cone);
+                rows += count * k * (width + m);
+                products += count * k * (k * (m + width) + width * width / 2);
                 let end = last.at + last.stride_z;
                 let own = spans.len() as u32 > island.first_span;
                 match spans.last_mut() {
@@ -212,6 +231,8 @@ impl Structure {
                 }
             }
             island.last_span = spans.len() as u32;
+            island.work.rows = rows;
+            island.work.factor = island.work.own + products;
         }
     }
 
@@ -286,6 +307,7 @@ impl Structure {
                     round: false,
                     first_span: 0,
                     last_span: 0,
+                    work: Counts::default(),
                 });
             }
             self.islands.last_mut().expect("pushed above").last_panel = p as u32 + 1;
@@ -296,6 +318,26 @@ impl Structure {
         self.panel_of_block.extend_from_slice(&s.position);
 
         self.find_updates();
+        self.count_work();
+    }
+
+    /// Multiply-adds of every island's factor and of a solve with it.
+    fn count_work(&mut self) {
+        let Self { islands, panels, updates, terms, .. } = self;
+        for island in islands {
+            let panels = &panels[island.first_panel as usize..island.last_panel as usize];
+            let (mut own, mut solve) = (0, 0);
+            for panel in panels {
+                own += u64::from(panel.dim) * u64::from(panel.len());
+                solve += 2 * u64::from(panel.len());
+                for update in &updates[panel.first_update as usize..panel.last_update as usize] {
+                    let terms = &terms[update.first_term as usize..update.last_term as usize];
+                    let deep: u64 = terms.iter().map(|term| u64::from(term.dim)).sum();
+                    own += u64::from(update.dim) * u64::from(update.stride) * deep;
+                }
+            }
+            (island.work.own, island.work.solve) = (own, solve);
+        }
     }
 
     /// What each panel takes off later ones, by target.

@@ -15,6 +15,7 @@
 
 use crate::Rows;
 use crate::active_factors::ActiveFactors;
+use crate::budget::Budget;
 use crate::kernels::{axpy, cholesky, max_abs, zeros};
 
 /// A warm row nearer to the span than this squared sine makes a poor start.
@@ -50,6 +51,7 @@ pub(crate) enum Outcome {
     Contradiction {
         row: usize,
     },
+    /// Too many pivots, or too much work.
     Pivots,
 }
 
@@ -70,6 +72,7 @@ pub(crate) struct ActiveSet {
     /// Squared sine of the angle to the span of the working set (in the metric of `H⁻¹`) below
     /// which a row depends on it. Rounding leaves about 1e-28, geometry of poor digits 1e-18.
     pub dependent: f64,
+    pub budget: Budget,
 }
 
 impl ActiveSet {
@@ -87,6 +90,7 @@ impl ActiveSet {
         least: impl Fn(usize) -> f64,
         rows: usize,
     ) -> Result<(), usize> {
+        self.budget.spend((n * n * n) as u64 / 3);
         self.L.clear();
         self.L.extend_from_slice(H);
         cholesky(&mut self.L, n, first, least)?;
@@ -200,6 +204,7 @@ impl ActiveSet {
             for k in (0..before).rev() {
                 if self.u[k] < -zero {
                     self.pivots += 1;
+                    self.budget.spend(4 * (self.n * self.n) as u64);
                     self.drop(k);
                 }
             }
@@ -274,7 +279,8 @@ impl ActiveSet {
                     }
                 }
             }
-            if self.pivots > self.max_pivots {
+            let work = rows.entries() + (self.n * self.n) as u64;
+            if self.pivots > self.max_pivots || !self.budget.spend(work) {
                 return Outcome::Pivots;
             }
         }
@@ -285,7 +291,7 @@ impl ActiveSet {
         let mut u_row = 0.0;
         loop {
             self.pivots += 1;
-            if self.pivots > self.max_pivots {
+            if self.pivots > self.max_pivots || !self.budget.spend(4 * (self.n * self.n) as u64) {
                 return Outcome::Pivots;
             }
             let (free, all) = self.direction(rows, row);

@@ -18,6 +18,7 @@
 #![allow(non_snake_case)] // P, A, H are the letters of the problem
 
 use crate::Reason;
+use crate::budget::Budget;
 use crate::dense::dual_active_set::{ActiveSet, Outcome};
 use crate::dense::equilibrate::Scaled;
 use crate::dense::recession::Recession;
@@ -67,6 +68,12 @@ pub(crate) struct Proximal {
 }
 
 impl Proximal {
+    /// Counts its work with that of others.
+    pub fn share(&mut self, budget: &Budget) {
+        self.set.budget = budget.clone();
+        self.recession.set.budget = budget.clone();
+    }
+
     /// Solves the scaled problem; `x`, `u` and the working set are left in `set`.
     pub fn solve(&mut self, p: &Scaled, warm: &[u32], dependent: f64, max_pivots: u32) -> End {
         self.set.pivots = 0;

@@ -19,7 +19,7 @@ const NO_RAY: f64 = 1e-8;
 
 #[derive(Debug, Default)]
 pub(crate) struct Recession {
-    set: ActiveSet,
+    pub set: ActiveSet,
     rows: Rows,
     b: Vec<f64>,
     g: Vec<f64>,

@@ -17,6 +17,7 @@
 #![allow(non_snake_case)] // B, D, F, M are the letters of this page
 
 use crate::Rows;
+use crate::budget::Budget;
 use crate::kernels::{cholesky, dot, max_abs, solve_lower, solve_lower_transposed, zeros};
 
 /// Added to the unit diagonal of `M`: directions in which the present rows cannot push become
@@ -51,6 +52,7 @@ pub(crate) struct SmallestNorm {
     M: Vec<f64>,
     first: Vec<u32>,
     pushes: Vec<bool>,
+    pub budget: Budget,
     breaks: Vec<(f64, u32)>,
 }
 
@@ -224,6 +226,9 @@ impl SmallestNorm {
 
     /// `M = Σ B_k B_kᵀ` over the rows that push, plus the ridge, factored.
     fn factor(&mut self, n: usize, ridge: f64) -> bool {
+        if !self.budget.spend((n * n * n) as u64 / 6 + self.B.entries()) {
+            return false;
+        }
         zeros(&mut self.M, n * n);
         for k in (0..self.rows.len()).filter(|&k| self.pushes[k]) {
             let (columns, values) = self.B.row(k);

@@ -1,5 +1,6 @@
 //! The solver: the stages of a solve, in order.
 
+use crate::budget::Budget;
 use crate::dense::equilibrate::{Column, Scaled};
 use crate::dense::proximal::{End, Proximal};
 use crate::dense::smallest_norm::SmallestNorm;
@@ -39,7 +40,7 @@ const ATTEMPTS: [Attempt; 5] = [
 ];
 
 /// Memory of the solver. Holds no meaning: a fresh one gives the same bits as a used one.
-#[derive(Debug, Default)]
+#[derive(Debug)]
 pub struct QpSolver {
     columns: Vec<Column>,
     scaled: Scaled,
@@ -47,6 +48,25 @@ pub struct QpSolver {
     smallest_norm: SmallestNorm,
     warm: Vec<u32>,
     g: Vec<f64>,
+    budget: Budget,
+}
+
+impl Default for QpSolver {
+    fn default() -> Self {
+        let budget = Budget::default();
+        let mut solver = Self {
+            columns: Vec::new(),
+            scaled: Scaled::default(),
+            proximal: Proximal::default(),
+            smallest_norm: SmallestNorm::default(),
+            warm: Vec::new(),
+            g: Vec::new(),
+            budget,
+        };
+        solver.proximal.share(&solver.budget);
+        solver.smallest_norm.budget = solver.budget.clone();
+        solver
+    }
 }
 
 impl QpSolver {
@@ -65,6 +85,7 @@ impl QpSolver {
     /// Every input has an answer: bad data end in [`Status::GaveUp`] with a [`Reason`].
     pub fn solve(&mut self, qp: &Qp<'_>, warm: &[u32], settings: &Settings, out: &mut Solution) {
         reset(qp, out);
+        self.budget.start(settings.work_limit);
         if let Err(reason) = qp.check() {
             return give_up(reason, out);
         }
@@ -77,19 +98,24 @@ impl QpSolver {
             }
             let result = self.attempt(qp, rows, &attempt, settings, out);
             out.iterations += spent;
+            out.work = self.budget.spent();
             match result {
                 Ok(()) => return,
                 Err(why) => {
                     spent = out.iterations;
                     reset(qp, out);
                     reason = why;
-                    if matches!(why, Reason::NotConvex) {
+                    if self.budget.is_spent() {
+                        reason = Reason::Work;
+                    }
+                    if matches!(reason, Reason::NotConvex | Reason::Work) {
                         break;
                     }
                 }
             }
         }
         out.iterations = spent;
+        out.work = self.budget.spent();
         give_up(reason, out);
     }
 
@@ -279,6 +305,7 @@ fn reset(qp: &Qp<'_>, out: &mut Solution) {
     out.reason = None;
     out.dual_is_smallest_norm = false;
     out.iterations = 0;
+    out.work = 0;
     out.status = Status::GaveUp;
 }
 

@@ -294,8 +294,10 @@ impl Search {
         pick
     }
 
-    /// Marks the search as unfinished for want of accuracy.
+    /// Marks the search as unfinished: a node could not be solved to the end.
     pub fn inaccurate(&mut self) {
-        self.limit = self.limit.or(Some(MiqpLimit::Accuracy));
+        let spent = self.data.budget.is_spent();
+        let why = if spent { MiqpLimit::Work } else { MiqpLimit::Accuracy };
+        self.limit = self.limit.or(Some(why));
     }
 }

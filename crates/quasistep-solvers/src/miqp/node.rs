@@ -40,7 +40,7 @@ pub(crate) enum End {
     Cut,
     /// A row contradicts the working set; `r` holds the combination.
     Infeasible { row: u32 },
-    /// Too many pivots: nothing is known beyond [`Node::lower`] before the call.
+    /// Too many pivots, or too much work: nothing is known beyond [`Node::lower`] before the call.
     Pivots,
 }
 
@@ -267,6 +267,7 @@ impl Node {
         max_pivots: u64,
     ) -> End {
         let last = self.pivots + max_pivots;
+        let work = p.pivot_work();
         // a bound needs no better point than one reached by adding up steps
         let bound_only = begin == Begin::Trial;
         let mut fresh = bound_only;
@@ -308,7 +309,7 @@ impl Node {
                     }
                 }
             }
-            if self.pivots > last {
+            if self.pivots > last || !p.budget.spend(work) {
                 return End::Pivots;
             }
         }
@@ -346,7 +347,7 @@ impl Node {
         let mut u_row = 0.0;
         loop {
             self.pivots += 1;
-            if self.pivots > last {
+            if self.pivots > last || !p.budget.spend(p.pivot_work()) {
                 return Some(End::Pivots);
             }
             let (free, all) = self.direction(p, row, sign);
@@ -476,6 +477,7 @@ impl Node {
             for k in (0..before).rev() {
                 if self.u[k] < -zero && sides[self.working[k] as usize] != Side::Equal {
                     self.pivots += 1;
+                    p.budget.spend(p.pivot_work());
                     self.drop(k);
                 }
             }

@@ -8,6 +8,7 @@
 use super::problem::{Miqp, Side};
 use crate::active_factors::kernels::product;
 use crate::active_factors::padded;
+use crate::budget::Budget;
 use crate::cone::kernels::{Isa, kernel, lanes};
 use crate::cone::program::LANES;
 use crate::kernels::{dot, zeros};
@@ -209,6 +210,7 @@ pub(crate) struct Data {
     pub L: Vec<f64>,
     /// All zeros: the factor is dense.
     pub first: Vec<u32>,
+    pub budget: Budget,
 }
 
 impl Default for Data {
@@ -224,6 +226,7 @@ impl Default for Data {
             singular: false,
             L: Vec::new(),
             first: Vec::new(),
+            budget: Budget::default(),
         }
     }
 }
@@ -232,6 +235,11 @@ impl Data {
     /// # Errors
     ///
     /// [`Reason::NotConvex`] where `P` has a direction of negative curvature.
+    /// Multiply-adds of one pivot: a direction, a change of the factors, and a look at all rows.
+    pub fn pivot_work(&self) -> u64 {
+        (2 * self.n * (2 * self.n + self.m)) as u64
+    }
+
     pub fn build(&mut self, p: &Miqp<'_>) -> Result<(), Reason> {
         let n = p.n;
         let stride = padded(n);

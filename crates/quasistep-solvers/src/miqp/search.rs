@@ -97,6 +97,7 @@ impl Search {
         hooks: &mut Hooks<'_>,
         out: &mut MiqpSolution,
     ) -> MiqpStatus {
+        self.data.budget.start(settings.work_limit);
         self.reset(miqp, settings);
         let root = self.solve_root(miqp, settings);
         out.root = root;
@@ -213,7 +214,7 @@ impl Search {
                 f64::INFINITY
             }
             End::Pivots => {
-                self.limit = Some(MiqpLimit::Accuracy);
+                self.inaccurate();
                 f64::NEG_INFINITY
             }
             _ => {
@@ -273,10 +274,12 @@ impl Search {
     }
 
     pub fn stopped(&mut self, hooks: &mut Hooks<'_>) -> bool {
-        if self.limit.is_none() && hooks.stop.as_mut().is_some_and(|stop| stop()) {
+        if self.data.budget.is_spent() {
+            self.limit = Some(MiqpLimit::Work);
+        } else if self.limit.is_none() && hooks.stop.as_mut().is_some_and(|stop| stop()) {
             self.limit = Some(MiqpLimit::Stopped);
         }
-        self.limit == Some(MiqpLimit::Stopped)
+        matches!(self.limit, Some(MiqpLimit::Stopped | MiqpLimit::Work))
     }
 
     fn over(&mut self, nodes: u64, settings: &MiqpSettings, hooks: &mut Hooks<'_>) -> bool {
@@ -314,7 +317,7 @@ impl Search {
                 End::Cut => return self.close(self.slots[at].lower(&self.data, settings.reach)),
                 End::Infeasible { row } => return self.note_conflict(at, row),
                 End::Pivots => {
-                    self.limit = self.limit.or(Some(MiqpLimit::Accuracy));
+                    self.inaccurate();
                     return self.close(bound);
                 }
             }
@@ -379,6 +382,7 @@ impl Search {
         out: &mut MiqpSolution,
     ) -> MiqpStatus {
         out.qps = self.qps;
+        out.work = self.data.budget.spent();
         let halves = self.halves.iter().chain(&self.best_halves);
         let others = [&self.trial, &self.fixed].into_iter().chain(halves);
         let nodes = self.slots.iter().chain(&self.waiting).chain(others);

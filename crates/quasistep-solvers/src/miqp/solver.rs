@@ -22,6 +22,9 @@ pub struct MiqpSettings {
     pub reach: f64,
     /// Most pivots of one node; 0 (the default) means `500 + 20 (n + rows)`.
     pub max_pivots: u64,
+    /// Most work of a search, in multiply-adds as [`MiqpSolution::work`] counts them. Default `u64::MAX`, no
+    /// limit.
+    pub work_limit: u64,
 }
 
 impl Default for MiqpSettings {
@@ -33,6 +36,7 @@ impl Default for MiqpSettings {
             probing: true,
             reach: 1e3,
             max_pivots: 0,
+            work_limit: u64::MAX,
         }
     }
 }
@@ -60,6 +64,8 @@ pub enum MiqpLimit {
     Stopped,
     /// [`MiqpSettings::max_nodes`].
     Nodes,
+    /// [`MiqpSettings::work_limit`].
+    Work,
     /// A node could not be solved to the end; its parent's bound stands for it.
     Accuracy,
 }
@@ -106,6 +112,8 @@ pub struct MiqpSolution {
     pub qps: u64,
     /// Rows that came or went in all of them.
     pub pivots: u64,
+    /// Multiply-adds of all pivots, counted from the problem's sizes: the same number on every machine.
+    pub work: u64,
     /// If infeasible, the rows that took part in contradictions, ascending. If the root already
     /// contradicts itself these are its rows alone.
     pub conflict: Vec<u32>,
@@ -127,6 +135,7 @@ impl Default for MiqpSolution {
             nodes: 0,
             qps: 0,
             pivots: 0,
+            work: 0,
             conflict: Vec::new(),
             root_infeasible: false,
         }
@@ -187,6 +196,7 @@ impl MiqpSolver {
         (out.cost, out.first) = (f64::INFINITY, f64::INFINITY);
         (out.bound, out.root) = (f64::NEG_INFINITY, f64::NEG_INFINITY);
         (out.violation, out.nodes, out.qps, out.pivots) = (0.0, 0, 0, 0);
+        out.work = 0;
         out.root_infeasible = false;
         if let Err(reason) = miqp.check().and_then(|()| self.search.prepare(miqp)) {
             out.status = MiqpStatus::Failed(reason);

@@ -59,6 +59,17 @@ impl Form {
         self.c.len()
     }
 
+    /// Multiply-adds of a step: the factor, nine solves with it, and the products of the rows.
+    pub fn work(&self) -> u64 {
+        let n = self.n() as u64;
+        let entries: u64 = self.A.iter().map(|row| row.len() as u64).sum();
+        let of_cone = |rows: &Rows| {
+            let own: u64 = self.A[rows.first..rows.last].iter().map(|row| row.len() as u64).sum();
+            own * own / 2
+        };
+        n * n * n / 6 + self.cones.iter().map(of_cone).sum::<u64>() + 9 * (n * n + 4 * entries)
+    }
+
     fn add_variables(
         &mut self,
         p: &ConeProgram,

@@ -16,6 +16,7 @@ mod form;
 mod linear;
 mod twice;
 
+use crate::budget::Budget;
 use crate::cone::program::ConeProgram;
 use crate::cone::structure::Structure;
 use crate::cone::units::Units;
@@ -27,6 +28,8 @@ use twice::{ONE, Twice, ZERO, dot};
 /// Most variables, springs' included.
 const MOST_VARIABLES: usize = 250;
 const ITERATIONS: u32 = 120;
+/// Multiply-adds of `f64` that one of twice the digits costs.
+const TWICE: u64 = 16;
 /// Errors of an answer, as shares of the largest offset and force: `f64` has no more digits.
 const SOLVED: f64 = 1e-17;
 /// Errors of a proof, as shares of what it proves.
@@ -56,13 +59,22 @@ pub(crate) enum End {
 }
 
 /// Follows the embedding of a program; `None` if it is too large or leads nowhere.
-pub(crate) fn solve(p: &ConeProgram, s: &Structure, iterations: &mut u32) -> Option<End> {
+pub(crate) fn solve(
+    p: &ConeProgram,
+    s: &Structure,
+    iterations: &mut u32,
+    budget: &Budget,
+) -> Option<End> {
     if p.n + 2 * p.saturations.len() > MOST_VARIABLES || p.n == 0 {
         return None;
     }
     let form = Form::new(p, s, &mut Units::default());
     let mut state = State::new(&form);
+    let work = TWICE * form.work();
     for _ in 0..ITERATIONS {
+        if !budget.spend(work) {
+            return None;
+        }
         *iterations += 1;
         match state.verdict(&form) {
             Verdict::Open if state.step(&form) => {}

@@ -24,6 +24,7 @@ mod spring;
 mod start;
 mod work;
 
+use crate::budget::Budget;
 use crate::cone::aligned::Aligned;
 use crate::cone::batches::{Batches, span, spread};
 use crate::cone::kernels::{self, G_at, Isa, Lane, Products, Reach};
@@ -90,6 +91,7 @@ pub(crate) struct Interior {
     /// of its forces and speeds.
     pub off: f64,
     pub iterations: u32,
+    pub budget: Budget,
 }
 
 /// How an island's iteration ended.
@@ -381,6 +383,7 @@ impl Interior {
 
     /// Solves for `dx`, whose right side is in its place, `ds` and `dz`.
     fn direction(&mut self, work: &Work<'_>) -> Reach {
+        self.budget.spend(work.counts.solve + 3 * work.counts.rows);
         let (first, last) = work.range;
         kernels::solve(work.isa, work.s, first, last, &self.H, &self.W, &mut self.dx);
         let mut reach = kernels::batch_directions(
@@ -462,6 +465,9 @@ impl Interior {
 
     /// The factor, with the matrices `G` of all cones at hand.
     fn factor(&mut self, work: &Work<'_>, shift: f64) -> bool {
+        if !self.budget.spend(work.counts.factor + 3 * work.counts.rows) {
+            return false;
+        }
         kernels::start_hessian(work.isa, work.p, work.panels, shift, &mut self.H);
         for spring in self.springs.iter().filter(|s| work.has(s.panel)) {
             self.H[spring.H_at as usize] += spring.stiffness();

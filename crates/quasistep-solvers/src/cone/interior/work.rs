@@ -3,7 +3,7 @@
 use crate::cone::batches::{Batch, Batches};
 use crate::cone::kernels::{Isa, Lane};
 use crate::cone::program::{ConeData, ConeProgram};
-use crate::cone::structure::{Group, Island, Panel, Structure};
+use crate::cone::structure::{Counts, Group, Island, Panel, Structure};
 
 /// The program, its structure, and which parts of both are the island's.
 pub(super) struct Work<'a> {
@@ -17,6 +17,7 @@ pub(super) struct Work<'a> {
     pub b: &'a [Lane],
     pub round: bool,
     pub range: (usize, usize),
+    pub counts: Counts,
 }
 
 impl<'a> Work<'a> {
@@ -38,6 +39,7 @@ impl<'a> Work<'a> {
             b: &batches.b,
             round: island.round,
             range: (island.first_panel as usize, island.last_panel as usize),
+            counts: island.work,
         }
     }
 

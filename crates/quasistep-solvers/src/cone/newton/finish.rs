@@ -223,6 +223,7 @@ impl Newton {
 
     /// `d = −H⁻¹ (smooth − Aᵀ lambda)` and `rates = A d`.
     pub(super) fn solve_for_imbalance(&mut self, work: &Work<'_>) {
+        self.budget.spend(work.counts.solve + 2 * work.counts.rows);
         for panel in work.panels {
             for i in panel.x_at as usize..(panel.x_at + panel.dim) as usize {
                 self.d[i] = -self.smooth[i];

@@ -29,6 +29,7 @@ mod start;
 mod steps;
 mod work;
 
+use crate::budget::Budget;
 use crate::cone::aligned::Aligned;
 use crate::cone::kernels::{self, Isa, Products};
 use crate::cone::program::ConeProgram;
@@ -142,6 +143,7 @@ pub(crate) struct Newton {
     strays: bool,
     pub iterations: u32,
     pub factors: u32,
+    pub budget: Budget,
 }
 
 /// Where to start.

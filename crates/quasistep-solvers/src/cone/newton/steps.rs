@@ -72,6 +72,9 @@ impl Newton {
         whole: bool,
     ) -> (bool, bool) {
         self.iterations += 1;
+        if !self.budget.spend(work.counts.solve + 4 * work.counts.rows) {
+            return (false, false);
+        }
         self.smooth_gradient(work, shift);
         for panel in work.panels {
             let at = panel.x_at as usize..(panel.x_at + panel.dim) as usize;
@@ -152,6 +155,10 @@ impl Newton {
     /// new.
     pub(super) fn factor(&mut self, work: &Work<'_>, rho: f64, shift: f64) -> bool {
         self.factors += 1;
+        if !self.budget.spend(work.counts.factor) {
+            self.assembled = None;
+            return false;
+        }
         let stands_for = Some(Kept { island: work.range.0, rho, shift });
         let again =
             !work.round && self.assembled == stands_for && self.kept_limited == self.limited;

@@ -2,7 +2,7 @@
 
 use crate::cone::kernels::{Isa, lanes};
 use crate::cone::program::{ConeProgram, LANES, padded};
-use crate::cone::structure::{Group, Island, Panel, Structure};
+use crate::cone::structure::{Counts, Group, Island, Panel, Structure};
 use crate::kernels::larger;
 
 /// The program, its structure, and which parts of both are the island's.
@@ -15,6 +15,7 @@ pub(super) struct Work<'a> {
     pub spans: &'a [(u32, u32)],
     pub round: bool,
     pub range: (usize, usize),
+    pub counts: Counts,
 }
 
 impl<'a> Work<'a> {
@@ -28,6 +29,7 @@ impl<'a> Work<'a> {
             spans: &s.spans[island.first_span as usize..island.last_span as usize],
             round: island.round,
             range: (island.first_panel as usize, island.last_panel as usize),
+            counts: island.work,
         }
     }
 

@@ -15,8 +15,11 @@ impl ConeSolver {
         warm: Option<WarmStart<'_>>,
         out: &mut Solution,
     ) -> Result<(), HandOver> {
-        let Self { isa, structure, small, checking, .. } = self;
-        small.solve(*isa, program, structure, warm.map(|w| w.z))?;
+        let Self { isa, structure, small, checking, budget, .. } = self;
+        let end = small.solve(*isa, program, structure, warm.map(|w| w.z));
+        let product = program.n_padded * (program.m_padded + program.n_padded);
+        budget.spend(u64::from(small.iterations + 1) * product as u64);
+        end?;
         let Small { x, u, z, g, .. } = &*small;
         let point = Point { x, u, z, g };
         let mut islands = structure.islands.iter().zip(&small.extremes);

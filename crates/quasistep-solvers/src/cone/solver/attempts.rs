@@ -7,7 +7,7 @@ use crate::cone::islands::{GIVE, LOST, Problem};
 use crate::cone::newton::{self, PENALTY, Start};
 use crate::cone::program::ConeProgram;
 use crate::cone::proof;
-use crate::{Method, Settings, Solution, Status};
+use crate::{Method, Reason, Settings, Solution, Status};
 
 /// Newton iterations after which an island has led nowhere from a warm start; fewer of a large one, where
 /// the interior point comes next, and of round cones, which the interior point is quick with.
@@ -195,7 +195,8 @@ impl ConeSolver {
 
     /// The embedding in numbers of twice the digits; false if its answer is none.
     pub(super) fn embedding(&mut self, program: &ConeProgram, out: &mut Solution) -> bool {
-        let end = embedding::solve(program, &self.structure, &mut self.newton.iterations);
+        let end =
+            embedding::solve(program, &self.structure, &mut self.newton.iterations, &self.budget);
         match end {
             None => return false,
             Some(End::Point { x, z }) => {
@@ -235,7 +236,13 @@ impl ConeSolver {
     ) -> bool {
         out.method = Method::Fallback;
         self.flat.fill(program);
-        self.dense.solve(&self.flat.qp(), &[], settings, &mut self.answer);
+        let settings = Settings { work_limit: self.budget.left(), ..*settings };
+        self.dense.solve(&self.flat.qp(), &[], &settings, &mut self.answer);
+        self.budget.spend(self.answer.work);
+        if self.answer.reason == Some(Reason::Work) {
+            // the limit itself is not beyond it
+            self.budget.spend(1);
+        }
         self.newton.iterations += self.answer.iterations;
         match self.answer.status {
             Status::GaveUp => return false,

@@ -5,6 +5,7 @@ mod active_set;
 mod attempts;
 mod near;
 
+use crate::budget::Budget;
 use crate::cone::check::Memory;
 use crate::cone::dense_form::DenseProgram;
 use crate::cone::interior::Interior;
@@ -70,6 +71,7 @@ pub struct ConeSolver {
     springs: Vec<f64>,
     /// Slack that is nothing to the caller, [`Settings::rest`].
     rest: f64,
+    budget: Budget,
 }
 
 /// A point inside the cones near the answer, in padded layout.
@@ -103,7 +105,7 @@ impl Default for ConeSolver {
 impl ConeSolver {
     /// A solver without memory yet.
     pub fn new() -> Self {
-        Self {
+        let mut solver = Self {
             isa: Isa::detect(),
             structure: Structure::default(),
             small: Small::default(),
@@ -122,13 +124,38 @@ impl ConeSolver {
             g: Vec::new(),
             springs: Vec::new(),
             rest: 0.0,
-        }
+            budget: Budget::default(),
+        };
+        solver.newton.budget = solver.budget.clone();
+        solver.interior.budget = solver.budget.clone();
+        solver.islands.budget = solver.budget.clone();
+        solver.prover.share(&solver.budget);
+        solver
     }
 
     /// Solves `program` into `out`.
     ///
     /// Every input gets a [`Status`]; bad numbers end in [`Status::GaveUp`] with a [`Reason`].
     pub fn solve(
+        &mut self,
+        program: &ConeProgram,
+        warm: Option<WarmStart<'_>>,
+        settings: &Settings,
+        out: &mut Solution,
+    ) {
+        self.budget.start(settings.work_limit);
+        self.find(program, warm, settings, out);
+        out.work = self.budget.spent();
+        if out.status == Status::GaveUp
+            && out.reason == Some(Reason::Accuracy)
+            && self.budget.is_spent()
+        {
+            out.reason = Some(Reason::Work);
+        }
+    }
+
+    /// One method after another, until one has an answer.
+    fn find(
         &mut self,
         program: &ConeProgram,
         warm: Option<WarmStart<'_>>,
@@ -243,6 +270,7 @@ fn reset(program: &ConeProgram, out: &mut Solution) {
     out.working.clear();
     out.residuals = Residuals::default();
     out.iterations = 0;
+    out.work = 0;
     out.saturated.clear();
     out.saturated.resize(program.saturations.len(), 0);
     out.dual_is_smallest_norm = false;
