@@ -35,6 +35,7 @@ mod hull_pair;
 mod line_patch;
 mod motion;
 mod narrow_phase;
+mod pair_order;
 mod patch;
 mod picture;
 mod point;

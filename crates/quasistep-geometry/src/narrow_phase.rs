@@ -109,8 +109,14 @@ impl NarrowPhase {
         }
     }
 
-    /// Signed distance of A and B, apart or overlapping.
-    pub fn signed_distance(&mut self, a: &Shape, X_WA: &Pose, b: &Shape, X_WB: &Pose) -> Distance {
+    /// [`signed_distance`](Self::signed_distance) of two shapes that stand in their order.
+    pub(crate) fn distance_in_order(
+        &mut self,
+        a: &Shape,
+        X_WA: &Pose,
+        b: &Shape,
+        X_WB: &Pose,
+    ) -> Distance {
         match (a, b) {
             (Shape::Cloud(_), _) | (_, Shape::Cloud(_)) => self.clouds.distance(a, X_WA, b, X_WB),
             (Shape::HalfSpace, Shape::HalfSpace) => Distance {
@@ -134,13 +140,8 @@ impl NarrowPhase {
         }
     }
 
-    /// Appends the points where A and B are nearer than `margin`.
-    ///
-    /// Flat on flat gives the corners of the common patch, each with its own distance along the
-    /// shared normal; lines that lie along one another, or on something flat, give two points;
-    /// anything else gives one. The smallest `phi` of a patch is the signed distance. Clouds give the
-    /// points of their [`Choice`](crate::Choice), whose smallest `phi` is that to 1e-9 m.
-    pub fn contact_patch(
+    /// [`contact_patch`](Self::contact_patch) of two shapes that stand in their order.
+    pub(crate) fn patch_in_order(
         &mut self,
         a: &Shape,
         X_WA: &Pose,
@@ -337,7 +338,7 @@ pub(crate) fn single(d: &Distance) -> ContactPoint {
     ContactPoint { phi: d.phi, p_WCa: d.p_WCa, p_WCb: d.p_WCb, n_AB_W: d.n_AB_W, feature: SINGLE }
 }
 
-fn flip_distance(d: Distance) -> Distance {
+pub(crate) fn flip_distance(d: Distance) -> Distance {
     Distance { phi: d.phi, p_WCa: d.p_WCb, p_WCb: d.p_WCa, n_AB_W: -d.n_AB_W }
 }
 

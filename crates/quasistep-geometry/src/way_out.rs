@@ -56,13 +56,9 @@ struct Exit {
 }
 
 impl NarrowPhase {
-    /// Appends the patch of two overlapping shapes along the normal at which the least shift of B, along
-    /// directions in the span of `ways`, ends the overlap.
-    ///
-    /// False, and nothing is appended, if there is none: for a half-space, which has one normal, for a cloud, whose points
-    /// have their own, for shapes that do not overlap, and for ways that are none.
+    /// [`contact_patch_along`](Self::contact_patch_along) of two shapes that stand in their order.
     #[allow(clippy::too_many_arguments)] // two shapes at their poses, and their ways
-    pub fn contact_patch_along(
+    pub(crate) fn patch_along_in_order(
         &mut self,
         a: &Shape,
         X_WA: &Pose,

@@ -11,6 +11,8 @@
 const MAX_CORNERS: usize = 64;
 /// Share of its own size below which an area is a line, and a line a point.
 const THIN: f64 = 1e-9;
+/// Share of an area's size within which a load is on an edge: above [`THIN`], and above what rounding takes loads across it.
+const ON_EDGE: f64 = 1e-8;
 /// Least spin radius of an area over its size: that of a loaded corner, which no cone can be without. Far below what is felt, far
 /// above the rounding of levers.
 const LEAST: f64 = 1e-5;
@@ -24,7 +26,7 @@ const ROUND: f64 = 1e-6;
 pub(crate) struct Area {
     corners: [[f64; 2]; MAX_CORNERS],
     n: usize,
-    /// Largest distance of a corner from the first one, in m.
+    /// Twice the largest distance of a point from their mean, in m.
     pub size: f64,
 }
 
@@ -47,7 +49,8 @@ impl Area {
             n += 1;
         }
         let all = &mut all[..n];
-        let size = all.iter().fold(0.0_f64, |m, p| m.max(norm(minus(*p, all[0]))));
+        let mean = [0, 1].map(|k| all.iter().map(|p| p[k]).sum::<f64>() / n.max(1) as f64);
+        let size = 2.0 * all.iter().fold(0.0_f64, |m, p| m.max(norm(minus(*p, mean))));
         all.sort_unstable_by(|a, b| a[0].total_cmp(&b[0]).then(a[1].total_cmp(&b[1])));
         let mut hull = Self { corners: [[0.0; 2]; MAX_CORNERS], n: 0, size };
         // lower side, then upper side
@@ -156,12 +159,24 @@ impl Area {
             .fold(from, |far, p| if distance(p) > distance(&far) { *p } else { far })
     }
 
+    /// The edge that a point is on, and so is the whole of a thin area.
+    fn edge_at(&self, p: [f64; 2]) -> Option<[[f64; 2]; 2]> {
+        if self.is_thin() {
+            let first = self.corners[0];
+            return Some([first, self.farthest(first)]);
+        }
+        let height = |a: [f64; 2], b: [f64; 2]| cross(minus(b, a), minus(p, a)) / norm(minus(b, a));
+        let long = self.sides().filter(|(a, b)| norm(minus(*b, *a)) > THIN * self.size);
+        let heights = long.map(|(a, b)| (height(a, b), [a, b]));
+        let (height, edge) = heights.min_by(|x, y| x.0.total_cmp(&y.0))?;
+        (height <= ON_EDGE * self.size).then_some(edge)
+    }
+
     /// The part that is symmetric about a point.
     fn symmetric_about(&self, p: [f64; 2]) -> Self {
         let mirrored = |q: [f64; 2]| [2.0 * p[0] - q[0], 2.0 * p[1] - q[1]];
-        if self.is_thin() {
-            let first = self.corners[0];
-            let far = self.farthest(first);
+        // by rounding a load on an edge is beyond it, where nothing would be left
+        if let Some([first, far]) = self.edge_at(p) {
             let reach = norm(minus(first, p)).min(norm(minus(far, p)));
             let length = norm(minus(far, first));
             let mut line = Self { n: 0, ..*self };
@@ -296,6 +311,18 @@ mod tests {
         // nearly on the edge it is nearly the line's
         let near = s.pressed_at([1e-5, 1.0]).spin_radius;
         assert!((near - 0.5).abs() < 1e-4, "{near}");
+    }
+
+    /// The centre of the loads at the two ends of an edge is beside it by rounding, to either side.
+    #[test]
+    fn a_load_on_an_edge_presses_on_that_edge_to_either_side_of_rounding() {
+        let t = Area::around([[0.0, 0.0], [0.3, 0.1], [0.1, 0.4]].into_iter());
+        let (along, length) = ([0.3, 0.1], 0.1_f64.sqrt());
+        for beside in [-1e-12, -1e-17, 0.0, 1e-17, 1e-12, 1e-10] {
+            let at = [0.4 * along[0] - 0.1 * beside, 0.4 * along[1] + 0.3 * beside];
+            let c = t.pressed_at(at);
+            assert!((c.spin_radius / (0.2 * length) - 1.0).abs() < 1e-7, "{beside}: {c:?}");
+        }
     }
 
     #[test]

@@ -36,6 +36,8 @@ pub(crate) const PLANAR_TOLERANCE: f64 = 1e-20;
 
 /// Normals of an area differ by no more than this.
 const FLAT: f64 = 1e-9;
+/// Share of the distance of points from one another that is across their normal below which they are no area.
+const SPREAD: f64 = 1e-9;
 /// Share of its spin radius by which the centre of an area may be off that of its loads. The motion is off by less than that
 /// share, for the loads follow from weight and pushes and hardly from where friction acts.
 const SETTLED: f64 = 1e-3;
@@ -198,7 +200,8 @@ impl ContactRows {
                 self.push_bed(system, scan, pair, friction, bed, edges);
                 continue;
             }
-            let is_area = cone == Cone::Round && friction.is_of_area() && is_flat;
+            let is_area =
+                cone == Cone::Round && friction.is_of_area() && is_flat && is_spread(pair);
             let first = self.rows.len();
             self.push_pair(system, scan, pair, friction, is_area, edges);
             if is_area {
@@ -496,6 +499,15 @@ impl ContactRows {
             }
         }
     }
+}
+
+/// True if points lie beside one another, and not all above one another along their normal, as those of an upright edge do.
+fn is_spread(points: &[NearPoint]) -> bool {
+    let (first, n) = (points[0].p_W(), points[0].point.n_AB_W);
+    let apart = |p: &NearPoint| p.p_W() - first;
+    let most =
+        |size: &dyn Fn(Vec3) -> f64| points.iter().map(|p| size(apart(p))).fold(0.0, f64::max);
+    most(&|r| (r - n * r.dot(n)).norm()) > SPREAD * most(&|r| r.norm())
 }
 
 /// Axes of a contact, and where its columns begin.

@@ -14,7 +14,8 @@ mod find;
 mod line;
 mod patch;
 
-use crate::narrow_phase::{ContactPoint, NarrowPhase, SINGLE};
+use crate::narrow_phase::{ContactPoint, NarrowPhase, SINGLE, flip_point};
+use crate::pair_order::is_exchanged;
 use crate::round_patch::is_lowest_of_rim;
 use crate::shape::Shape;
 use quasistep_math::{Mat3, Pose, Vec3};
@@ -57,7 +58,7 @@ pub struct ContactMotion {
     pub kink: bool,
     /// True if a corner of a patch stands exactly on an edge of the other face: one way it goes with its body, the
     /// other way with that edge. Here it goes as its name says. Or if two faces lie flat on one another in part, so
-    /// that a tilt gives the normal to one of them: here to A's.
+    /// that a tilt gives the normal to one of them: here to that of the shape that is looked at first.
     pub on_edge: bool,
     /// True if no closed form is known for this point, and differences of the patch gave the derivative.
     pub by_differences: bool,
@@ -91,6 +92,23 @@ impl ContactMotion {
             ..Self::default()
         }
     }
+
+    /// The motion of a point as B moves against A, from that of B's and A's: as A moves against B.
+    fn exchanged(&self, point: &ContactPoint) -> Self {
+        let motion = Self::of(|w, v| {
+            // B stays if everything moves back with it
+            let u = v + w.cross(point.p_WCa - point.p_WCb);
+            let back = |map: &MotionMap| map.of(-w, -u);
+            Change {
+                phi: -self.phi_turn.dot(w) - self.phi_shift.dot(u),
+                n: w.cross(point.n_AB_W) - back(&self.n),
+                a: back(&self.b) + u,
+                b: back(&self.a) + v,
+            }
+        });
+        let Self { kink, on_edge, by_differences, .. } = *self;
+        Self { kink, on_edge, by_differences, ..motion }
+    }
 }
 
 impl NarrowPhase {
@@ -107,7 +125,28 @@ impl NarrowPhase {
         out: &mut Vec<ContactMotion>,
     ) {
         let start = out.len();
-        let (shapes, poses) = ([a, b], [X_WA, X_WB]);
+        if is_exchanged(a, X_WA, b, X_WB) {
+            let flipped: Vec<ContactPoint> = points.iter().map(|p| flip_point(*p)).collect();
+            self.motions_in_order([b, a], [X_WB, X_WA], margin, &flipped, out);
+            for (motion, point) in out[start..].iter_mut().zip(points) {
+                *motion = motion.exchanged(point);
+            }
+        } else {
+            self.motions_in_order([a, b], [X_WA, X_WB], margin, points, out);
+        }
+    }
+
+    /// [`contact_motions`](Self::contact_motions) of two shapes that stand in their order.
+    fn motions_in_order(
+        &mut self,
+        shapes: [&Shape; 2],
+        poses: [&Pose; 2],
+        margin: f64,
+        points: &[ContactPoint],
+        out: &mut Vec<ContactMotion>,
+    ) {
+        let start = out.len();
+        let ([a, b], [X_WA, X_WB]) = (shapes, poses);
         self.a.fill(a, X_WA);
         self.b.fill(b, X_WB);
         for point in points {
@@ -132,6 +171,15 @@ impl NarrowPhase {
         points: &[ContactPoint],
         out: &mut Vec<ContactMotion>,
     ) {
+        if is_exchanged(a, X_WA, b, X_WB) {
+            let start = out.len();
+            let flipped: Vec<ContactPoint> = points.iter().map(|p| flip_point(*p)).collect();
+            self.contact_motions_along(b, X_WB, a, X_WA, &flipped, out);
+            for (motion, point) in out[start..].iter_mut().zip(points) {
+                *motion = motion.exchanged(point);
+            }
+            return;
+        }
         self.a.fill(a, X_WA);
         self.b.fill(b, X_WB);
         for point in points {
