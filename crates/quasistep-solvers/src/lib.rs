@@ -73,7 +73,8 @@
 //!      (`cone/interior`), whose end the one before finishes; straight away for cold programs of more
 //!      than a hundred variables. Where fewer digits do, [`Settings::accuracy`], its own end is the answer, and
 //!      it comes first;
-//!   4. up to a hundred variables, without second-order cones, the dense solver;
+//!   4. up to a hundred variables, without second-order cones, the dense solver; then the interior point in units of
+//!      the contacts;
 //!   5. a proof that there is no answer: a ray, or multipliers that contradict (`cone/proof.rs`); where a variable
 //!      has no cost of its own, as soon as the interior point is lost;
 //!   6. a homogeneous embedding in numbers of twice the digits, some milliseconds slow, for what is too
@@ -107,6 +108,7 @@ mod coulomb;
 mod dense;
 mod kernels;
 mod lcp;
+mod methods;
 mod miqp;
 mod qp;
 mod rows;
@@ -129,6 +131,7 @@ pub use dense::solver::QpSolver;
 pub use lcp::problem::{Lcp, LcpMethod, LcpOutcome, LcpResiduals, LcpSolution};
 pub use lcp::proof::{Case, PairSide, Proof};
 pub use lcp::solver::LcpSolver;
+pub use methods::Methods;
 pub use miqp::{
     Choices, Hooks, Miqp, MiqpLimit, MiqpSettings, MiqpSolution, MiqpSolver, MiqpStatus, Propose,
     Side,

@@ -2,8 +2,8 @@
 
 #![allow(non_snake_case)] // P and A are the letters of quadratic programming
 
-use crate::Rows;
 use crate::kernels::dot;
+use crate::{Methods, Rows};
 
 /// A convex quadratic program, borrowed from its owner.
 ///
@@ -232,8 +232,8 @@ pub struct Residuals {
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Settings {
     /// Most work of one solve, in multiply-adds as [`Solution::work`] counts them. A solve that needs more
-    /// ends with [`Reason::Work`]. Default 1e10: some seconds on one core, and a hundred times what a cold
-    /// start of the largest recorded pile (200 boxes) takes.
+    /// ends with [`Reason::Work`]. Default 1e10, some seconds on one core: a cold start of the largest recorded
+    /// pile (200 boxes, round cones) takes 6e8.
     pub work_limit: u64,
     /// Most pivots of one solve; 0 (the default) means `500 + 50 (n + rows)`.
     pub max_pivots: u32,
@@ -256,11 +256,20 @@ pub struct Settings {
     /// rows are degenerate speeds are known to far fewer digits than balance is. If that end is not as near as
     /// asked for, all digits are found.
     pub accuracy: f64,
+    /// Engines that [`ConeSolver`](crate::ConeSolver) may use; all of them by default.
+    pub methods: Methods,
 }
 
 impl Default for Settings {
     fn default() -> Self {
-        Self { work_limit: 10_000_000_000, max_pivots: 0, rest: 0.0, threads: 0, accuracy: 0.0 }
+        Self {
+            work_limit: 10_000_000_000,
+            max_pivots: 0,
+            rest: 0.0,
+            threads: 0,
+            accuracy: 0.0,
+            methods: Methods::ALL,
+        }
     }
 }
 

@@ -2,7 +2,9 @@
 #![allow(missing_docs)]
 #![allow(non_snake_case)]
 
-use quasistep_solvers::{Cone, ConeProgram, ConeSolver, Reason, Settings, Solution, Status};
+use quasistep_solvers::{
+    Cone, ConeProgram, ConeSolver, Qp, QpSolver, Reason, Rows, Settings, Solution, Status,
+};
 
 fn solve(program: &ConeProgram) -> Solution {
     let mut out = Solution::default();
@@ -45,6 +47,27 @@ fn ends_without_an_answer_are_proven() {
     program.c(1)[1] = f64::NAN;
     let s = solve(&program);
     assert_eq!((s.status, s.reason), (Status::GaveUp, Some(Reason::NotFinite)));
+}
+
+/// Nothing resists `x[0]`: that its force is little beside the multiplier of a row in other units is no balance.
+#[test]
+fn a_force_on_one_variable_is_not_measured_by_those_on_others() {
+    for a in [1e-12, 1e-9, 1e-6, 1.0, 1e9] {
+        let mut rows = Rows::new();
+        rows.push(&[1], &[a]);
+        let qp = Qp { n: 2, P: &[0.0; 4], c: &[1.0, 1.5], A: &rows, b: &[0.23], saturations: &[] };
+        let mut out = Solution::default();
+        QpSolver::new().solve(&qp, &[], &Settings::default(), &mut out);
+        assert_eq!(out.status, Status::Unbounded, "{a:e}: {:?}", out.residuals);
+        assert_eq!(out.ray, [-1.0, 0.0], "{a:e}");
+        let mut program = ConeProgram::new();
+        program.reset([2]);
+        program.c(0).copy_from_slice(&[1.0, 1.5]);
+        push_row(&mut program, false, 0, &[0.0, a], 0.23);
+        let s = solve(&program);
+        assert_eq!(s.status, Status::Unbounded, "{a:e}: {:?}", s.residuals);
+        assert!(s.ray[0] == -1.0 && s.ray[1] * a >= 0.0 && s.ray[1] * 1.5 < 1.0, "{:?}", s.ray);
+    }
 }
 
 #[test]

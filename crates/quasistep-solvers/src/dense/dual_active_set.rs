@@ -90,7 +90,7 @@ impl ActiveSet {
         least: impl Fn(usize) -> f64,
         rows: usize,
     ) -> Result<(), usize> {
-        self.budget.spend((n * n * n) as u64 / 3);
+        self.budget.spend((n * n * (n + 1)) as u64 / 2);
         self.L.clear();
         self.L.extend_from_slice(H);
         cholesky(&mut self.L, n, first, least)?;

@@ -1,11 +1,11 @@
 //! The block factor `H = Uᵀ U`.
 
-use super::wide::{One, Vector, wide_kernel};
-use super::{Simd, axpy, lanes, lanes_mut};
+use super::wide::{One, Two, Vector};
+use super::{Simd, axpy, kernel, lanes, lanes_mut};
 use crate::cone::program::{LANES, padded};
 use crate::cone::structure::{Column, Panel, Structure, Term, Update};
 
-wide_kernel! {
+kernel! {
     /// `H = Uᵀ U` in place, over the panels `first..last`, with the inverses `U⁻ᵀ` of the diagonal
     /// blocks; returns the first row whose pivot is not above `least`, with the factor unfinished.
     factor(
@@ -23,18 +23,18 @@ wide_kernel! {
             // what the panels before take off it: they are read again and again, it alone is written
             for update in &s.updates[panel.first_update as usize..panel.last_update as usize] {
                 let to = &mut U[(update.at - panel.at) as usize..];
-                take::<S, W>(s, update, before, before, to);
+                take::<S, Two<S>>(s, update, before, before, to);
             }
             let columns = &s.columns[panel.first_column as usize..panel.last_column as usize];
             let inverse = &mut inverses[panel.W_at as usize..];
             let failed = match dim {
-                1 => factor_fixed::<S, W, 1, 1>(panel, columns, least, U, inverse),
-                2 => factor_fixed::<S, W, 2, 1>(panel, columns, least, U, inverse),
-                3 => factor_fixed::<S, W, 3, 1>(panel, columns, least, U, inverse),
-                6 => factor_fixed::<S, W, 6, 2>(panel, columns, least, U, inverse),
-                7 => factor_fixed::<S, W, 7, 2>(panel, columns, least, U, inverse),
-                8 => factor_fixed::<S, W, 8, 2>(panel, columns, least, U, inverse),
-                9 => factor_fixed::<S, W, 9, 3>(panel, columns, least, U, inverse),
+                1 => factor_fixed::<S, Two<S>, 1, 1>(panel, columns, least, U, inverse),
+                2 => factor_fixed::<S, Two<S>, 2, 1>(panel, columns, least, U, inverse),
+                3 => factor_fixed::<S, Two<S>, 3, 1>(panel, columns, least, U, inverse),
+                6 => factor_fixed::<S, Two<S>, 6, 2>(panel, columns, least, U, inverse),
+                7 => factor_fixed::<S, Two<S>, 7, 2>(panel, columns, least, U, inverse),
+                8 => factor_fixed::<S, Two<S>, 8, 2>(panel, columns, least, U, inverse),
+                9 => factor_fixed::<S, Two<S>, 9, 3>(panel, columns, least, U, inverse),
                 _ => factor_any::<S>(panel, columns, least, U, inverse),
             };
             if failed < dim {

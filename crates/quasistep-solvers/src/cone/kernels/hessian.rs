@@ -2,7 +2,7 @@
 
 use super::batch::G_at;
 use super::tile::{Pair, add_product};
-use super::wide::{One, Vector, wide_kernel};
+use super::wide::{One, Two, Vector};
 use super::{Isa, Lane, Simd, axpy, by_dim, kernel, lanes, lanes_mut};
 use crate::cone::program::{ConeData, ConeProgram, LANES, padded};
 use crate::cone::structure::{Group, Panel, Target};
@@ -55,7 +55,7 @@ kernel! {
     }
 }
 
-wide_kernel! {
+kernel! {
     /// `H += Σ Jᵀ G J` over all cones of some groups. `JS` and `GJ` are scratch.
     add_products(
         p: &ConeProgram,
@@ -73,15 +73,15 @@ wide_kernel! {
             if k == 3 && own.iter().all(|t| t.dim == 6 && t.width == 8) {
                 match *own {
                     [target] => {
-                        add_body::<W>(p, cones, target, G, H);
+                        add_body::<Two<S>>(p, cones, target, G, H);
                         continue;
                     }
                     [first, cross, last] if cross.row == 0 => {
-                        add_bodies::<W, 0, 8>(p, cones, [first, cross, last], G, H);
+                        add_bodies::<Two<S>, 0, 8>(p, cones, [first, cross, last], G, H);
                         continue;
                     }
                     [first, cross, last] => {
-                        add_bodies::<W, 8, 0>(p, cones, [first, cross, last], G, H);
+                        add_bodies::<Two<S>, 8, 0>(p, cones, [first, cross, last], G, H);
                         continue;
                     }
                     _ => {}
@@ -111,12 +111,12 @@ wide_kernel! {
                 }
                 let GJ = &mut GJ[used..used + k * width];
                 match (k, width / LANES) {
-                    (3, 2) => weigh::<S, W, 3, 2>(G, J, GJ),
-                    (3, 4) => weigh::<S, W, 3, 4>(G, J, GJ),
-                    (3, 5) => weigh::<S, W, 3, 5>(G, J, GJ),
-                    (4, 2) => weigh::<S, W, 4, 2>(G, J, GJ),
-                    (4, 4) => weigh::<S, W, 4, 4>(G, J, GJ),
-                    (4, 5) => weigh::<S, W, 4, 5>(G, J, GJ),
+                    (3, 2) => weigh::<S, Two<S>, 3, 2>(G, J, GJ),
+                    (3, 4) => weigh::<S, Two<S>, 3, 4>(G, J, GJ),
+                    (3, 5) => weigh::<S, Two<S>, 3, 5>(G, J, GJ),
+                    (4, 2) => weigh::<S, Two<S>, 4, 2>(G, J, GJ),
+                    (4, 4) => weigh::<S, Two<S>, 4, 4>(G, J, GJ),
+                    (4, 5) => weigh::<S, Two<S>, 4, 5>(G, J, GJ),
                     _ => weigh_any::<S>(k, G.as_flattened(), width, J, GJ),
                 }
                 used += k * width;
@@ -128,7 +128,7 @@ wide_kernel! {
             let A = if idle { &JS[..used] } else { &p.J[first..first + used] };
             let product = Pair { A, B: &GJ[..used], width };
             for target in own {
-                add_product::<S, W, _>(
+                add_product::<S>(
                     &mut H[target.at as usize..],
                     target.width as usize,
                     product,
@@ -300,30 +300,7 @@ fn add_bodies<W: Vector, const A: usize, const B: usize>(
         let J: &[f64; 48] = p.J[cone.J_at as usize..].first_chunk().expect("three rows");
         (G, J)
     };
-    if W::ROOMY {
-        let (mut own, mut both, mut other) = ([W::zero(); 6], [W::zero(); 6], [W::zero(); 6]);
-        for cone in cones {
-            let (G, J) = data(cone);
-            if is_zero(G) {
-                continue;
-            }
-            for r in 0..3 {
-                let g = times_row::<W, 16, A, 48>(&G[r], J);
-                let h = times_row::<W, 16, B, 48>(&G[r], J);
-                for i in 0..6 {
-                    let (J_a, J_b) = (W::splat(J[16 * r + A + i]), W::splat(J[16 * r + B + i]));
-                    own[i] = W::fma(J_a, g, own[i]);
-                    both[i] = W::fma(J_a, h, both[i]);
-                    other[i] = W::fma(J_b, h, other[i]);
-                }
-            }
-        }
-        add_rows::<W>(own, own_target, H);
-        add_rows::<W>(both, cross, H);
-        add_rows::<W>(other, other_target, H);
-        return;
-    }
-    // few registers: one block after another
+    // registers are few: one block after another
     let mut sums = [W::zero(); 6];
     for cone in cones {
         let (G, J) = data(cone);
@@ -361,19 +338,6 @@ fn add_outer<W: Vector, const WIDTH: usize, const A: usize, const B: usize>(
             sums[i] = W::fma(W::splat(J[r * WIDTH + A + i]), g, sums[i]);
         }
     }
-}
-
-/// A row of `G J`, on eight columns from `AT`.
-#[inline(always)]
-fn times_row<T: Vector, const WIDTH: usize, const AT: usize, const N: usize>(
-    G: &Lane,
-    J: &[f64; N],
-) -> T::V {
-    let mut sum = T::mul(T::splat(G[0]), T::load(&J[AT..]));
-    for q in 1..3 {
-        sum = T::fma(T::splat(G[q]), T::load(&J[q * WIDTH + AT..]), sum);
-    }
-    sum
 }
 
 /// Adds the rows of a block to their place.

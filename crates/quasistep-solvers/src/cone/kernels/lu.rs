@@ -5,12 +5,12 @@
 
 use super::factor::take;
 use super::solve::{sums, take_columns, times_columns};
-use super::wide::{One, Vector, wide_kernel};
+use super::wide::{One, Two, Vector};
 use super::{Simd, axpy, by_dim, kernel, lanes, lanes_mut, multiply};
 use crate::cone::program::{LANES, MAX_ROWS};
 use crate::cone::structure::{Column, Panel, Structure, Target};
 
-wide_kernel! {
+kernel! {
     /// `H = L U` in place, with the inverses of the diagonal blocks; the sign of the determinant, or nothing if a
     /// pivot vanishes. `scratch` has a lane for every row of the largest block.
     factor_lu(
@@ -27,15 +27,15 @@ wide_kernel! {
             let (before, L) = L.split_at_mut(panel.at as usize);
             for update in &s.updates[panel.first_update as usize..panel.last_update as usize] {
                 let at = (update.at - panel.at) as usize;
-                take::<S, W>(s, update, before, above, &mut U[at..]);
+                take::<S, Two<S>>(s, update, before, above, &mut U[at..]);
                 if at > 0 {
-                    take::<S, W>(s, update, above, before, &mut L[at..]);
+                    take::<S, Two<S>>(s, update, above, before, &mut L[at..]);
                 }
             }
             let own = &mut U[..dim * stride];
             let inverse = &mut inverses[panel.W_at as usize..][..dim * stride];
             sign *= match (own.first_chunk_mut(), inverse.first_chunk_mut()) {
-                (Some(own), Some(inverse)) if dim == 6 => invert_six::<W>(own, inverse),
+                (Some(own), Some(inverse)) if dim == 6 => invert_six::<Two<S>>(own, inverse),
                 _ => invert(dim, stride, own, inverse),
             }?;
             let columns = &s.columns[panel.first_column as usize..panel.last_column as usize];
@@ -43,7 +43,7 @@ wide_kernel! {
                 let width = column.stride as usize;
                 let to = &mut L[(column.at - panel.at) as usize..][..dim * width];
                 match (dim, width) {
-                    (6, 8) => times_inverse::<W, 6>(inverse, stride, to, 8, 0),
+                    (6, 8) => times_inverse::<Two<S>, 6>(inverse, stride, to, 8, 0),
                     _ => times_inverse_any::<S>(inverse, stride, dim, to, width, scratch),
                 }
             }
@@ -340,7 +340,7 @@ fn product<S: Simd>(a: &[f64], b: &[f64]) -> f64 {
     S::sum(multiply::<S>(a, b, S::zero()))
 }
 
-wide_kernel! {
+kernel! {
     /// `H += Jᵀ G J` of one contact with `k` rows, at the targets of its group; what is beyond a block's columns gets
     /// zeros.
     add_part(
@@ -352,14 +352,14 @@ wide_kernel! {
         L: &mut [f64],
     ) {
         match k {
-            1 => add_rows::<S, W, 1>(targets, G, J, U, L),
-            2 => add_rows::<S, W, 2>(targets, G, J, U, L),
-            3 => add_rows::<S, W, 3>(targets, G, J, U, L),
-            4 => add_rows::<S, W, 4>(targets, G, J, U, L),
-            5 => add_rows::<S, W, 5>(targets, G, J, U, L),
-            6 => add_rows::<S, W, 6>(targets, G, J, U, L),
-            7 => add_rows::<S, W, 7>(targets, G, J, U, L),
-            _ => add_rows::<S, W, 8>(targets, G, J, U, L),
+            1 => add_rows::<S, Two<S>, 1>(targets, G, J, U, L),
+            2 => add_rows::<S, Two<S>, 2>(targets, G, J, U, L),
+            3 => add_rows::<S, Two<S>, 3>(targets, G, J, U, L),
+            4 => add_rows::<S, Two<S>, 4>(targets, G, J, U, L),
+            5 => add_rows::<S, Two<S>, 5>(targets, G, J, U, L),
+            6 => add_rows::<S, Two<S>, 6>(targets, G, J, U, L),
+            7 => add_rows::<S, Two<S>, 7>(targets, G, J, U, L),
+            _ => add_rows::<S, Two<S>, 8>(targets, G, J, U, L),
         }
     }
 }

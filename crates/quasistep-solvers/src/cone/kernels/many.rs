@@ -1,8 +1,7 @@
 //! Many right sides at once: they lie side by side, row-major, `columns` (whole lanes) to a row of the matrix.
 
-use super::Simd;
-use super::wide::{One, Vector, wide_kernel};
-use super::{lanes, lanes_mut};
+use super::wide::{One, Two, Vector};
+use super::{Simd, kernel, lanes, lanes_mut};
 use crate::cone::program::{ConeProgram, LANES};
 use crate::cone::structure::Structure;
 
@@ -16,9 +15,9 @@ pub(crate) struct Small<'a> {
     pub count: usize,
 }
 
-/// `Y[i] += sign Σ_r A[i][r] X[r]` for `I` rows and the columns of `C` vectors from `at`.
+/// `Y[i] += sign Σ_r A[i][r] X[r]` for `I` rows and one vector of columns from `at`.
 #[inline(always)]
-fn tile<T: Vector, const I: usize, const C: usize>(
+fn tile<T: Vector, const I: usize>(
     A: Small<'_>,
     first: usize,
     sign: f64,
@@ -27,40 +26,25 @@ fn tile<T: Vector, const I: usize, const C: usize>(
     columns: usize,
     at: usize,
 ) {
-    let mut acc = [[T::zero(); C]; I];
+    let mut acc = [T::zero(); I];
     let X = &X[..A.count * columns];
     for (r, x) in X.chunks_exact(columns).enumerate() {
-        let x = &x[at..at + C * T::N * LANES];
-        let mut b = [T::zero(); C];
-        for c in 0..C {
-            b[c] = T::load(&x[c * T::N * LANES..]);
-        }
+        let x = T::load(&x[at..]);
         for i in 0..I {
             let a = T::splat(A.data[(first + i) * A.down + r * A.across]);
-            for c in 0..C {
-                acc[i][c] = T::fma(a, b[c], acc[i][c]);
-            }
+            acc[i] = T::fma(a, x, acc[i]);
         }
     }
     let sign = T::splat(sign);
     for i in 0..I {
-        let y = &mut Y[(first + i) * columns + at..][..C * T::N * LANES];
-        for c in 0..C {
-            let y = &mut y[c * T::N * LANES..];
-            T::store(T::fma(sign, acc[i][c], T::load(y)), y);
-        }
+        let y = &mut Y[(first + i) * columns + at..];
+        T::store(T::fma(sign, acc[i], T::load(y)), y);
     }
 }
 
 /// `Y += sign A X`.
 #[inline(always)]
-fn add_times<S: Simd, W: Vector>(
-    A: Small<'_>,
-    sign: f64,
-    X: &[f64],
-    Y: &mut [f64],
-    columns: usize,
-) {
+fn add_times<S: Simd>(A: Small<'_>, sign: f64, X: &[f64], Y: &mut [f64], columns: usize) {
     let mut i = 0;
     while i < A.rows {
         // few shapes: each is compiled for every kernel and every instruction set
@@ -73,12 +57,12 @@ fn add_times<S: Simd, W: Vector>(
         while c < columns {
             let left = columns - c;
             match (rows, left > LANES) {
-                (6, true) => tile::<W, 6, 1>(A, i, sign, X, Y, columns, c),
-                (6, false) => tile::<One<S>, 6, 1>(A, i, sign, X, Y, columns, c),
-                (3, true) => tile::<W, 3, 1>(A, i, sign, X, Y, columns, c),
-                (3, false) => tile::<One<S>, 3, 1>(A, i, sign, X, Y, columns, c),
-                (_, true) => tile::<W, 1, 1>(A, i, sign, X, Y, columns, c),
-                (_, false) => tile::<One<S>, 1, 1>(A, i, sign, X, Y, columns, c),
+                (6, true) => tile::<Two<S>, 6>(A, i, sign, X, Y, columns, c),
+                (6, false) => tile::<One<S>, 6>(A, i, sign, X, Y, columns, c),
+                (3, true) => tile::<Two<S>, 3>(A, i, sign, X, Y, columns, c),
+                (3, false) => tile::<One<S>, 3>(A, i, sign, X, Y, columns, c),
+                (_, true) => tile::<Two<S>, 1>(A, i, sign, X, Y, columns, c),
+                (_, false) => tile::<One<S>, 1>(A, i, sign, X, Y, columns, c),
             }
             c += if left > LANES { 2 * LANES } else { LANES };
         }
@@ -86,14 +70,14 @@ fn add_times<S: Simd, W: Vector>(
     }
 }
 
-wide_kernel! {
+kernel! {
     /// `Y += sign A X`.
     add_product_many(A: Small<'_>, sign: f64, X: &[f64], Y: &mut [f64], columns: usize) {
-        add_times::<S, W>(A, sign, X, Y, columns);
+        add_times::<S>(A, sign, X, Y, columns);
     }
 }
 
-wide_kernel! {
+kernel! {
     /// `X ← H⁻¹ X` over the panels `first..last`; block `b` of `X` starts at row `row_of[b]`. `own` is scratch for the
     /// rows of one block.
     solve_many(
@@ -114,14 +98,14 @@ wide_kernel! {
             let at = row_of[panel.block as usize] as usize * columns;
             own.fill(0.0);
             let A = Small { data: inverse, down: stride, across: 1, rows: dim, count: dim };
-            add_times::<S, W>(A, 1.0, &X[at..], own, columns);
+            add_times::<S>(A, 1.0, &X[at..], own, columns);
             X[at..at + dim * columns].copy_from_slice(own);
             for column in &s.columns[panel.first_column as usize..panel.last_column as usize] {
                 let other = s.panels[column.panel as usize];
                 let to = row_of[other.block as usize] as usize * columns;
                 let (data, across) = (&H[column.at as usize..], column.stride as usize);
                 let A = Small { data, down: 1, across, rows: other.dim as usize, count: dim };
-                add_times::<S, W>(A, -1.0, own, &mut X[to..], columns);
+                add_times::<S>(A, -1.0, own, &mut X[to..], columns);
             }
         }
         for panel in s.panels[first..last].iter().rev() {
@@ -135,17 +119,17 @@ wide_kernel! {
                 let from = row_of[other.block as usize] as usize * columns;
                 let (data, down) = (&H[column.at as usize..], column.stride as usize);
                 let A = Small { data, down, across: 1, rows: dim, count: other.dim as usize };
-                add_times::<S, W>(A, -1.0, &X[from..], own, columns);
+                add_times::<S>(A, -1.0, &X[from..], own, columns);
             }
             let X = &mut X[at..at + dim * columns];
             X.fill(0.0);
             let A = Small { data: inverse, down: 1, across: stride, rows: dim, count: dim };
-            add_times::<S, W>(A, 1.0, own, X, columns);
+            add_times::<S>(A, 1.0, own, X, columns);
         }
     }
 }
 
-wide_kernel! {
+kernel! {
     /// `U += J X` of some cones, of which the first row of number `i` in `U` is `at[i]`.
     add_rows_many(
         p: &ConeProgram,
@@ -165,13 +149,13 @@ wide_kernel! {
                 let data = &p.J[(cone.J_at + side.column) as usize..];
                 let from = row_of[side.block as usize] as usize * columns;
                 let A = Small { data, down: width, across: 1, rows: k, count };
-                add_times::<S, W>(A, 1.0, &X[from..], U, columns);
+                add_times::<S>(A, 1.0, &X[from..], U, columns);
             }
         }
     }
 }
 
-wide_kernel! {
+kernel! {
     /// `X += Jᵀ T` of some cones.
     add_forces_many(
         p: &ConeProgram,
@@ -191,13 +175,13 @@ wide_kernel! {
                 let data = &p.J[(cone.J_at + side.column) as usize..];
                 let to = row_of[side.block as usize] as usize * columns;
                 let A = Small { data, down: 1, across: width, rows, count: k };
-                add_times::<S, W>(A, 1.0, T, &mut X[to..], columns);
+                add_times::<S>(A, 1.0, T, &mut X[to..], columns);
             }
         }
     }
 }
 
-wide_kernel! {
+kernel! {
     /// One round on the rows of some cones: `off += u`, `gap += G u`, `zeta −= rho gap`, `t = Gᵀ (zeta − rho gap) − bend off`,
     /// with matrices `G` and `bend` of each cone, one after another in `faces`. Without `rho` all `G` are zero, without
     /// `bends` all `bend`; `u` is used up.
@@ -231,12 +215,12 @@ wide_kernel! {
                     S::store(S::add(S::load(off), S::load(u)), off);
                 }
                 let A = Small { data: bend, down: k, across: 1, rows: k, count: k };
-                add_times::<S, W>(A, -1.0, off, t, columns);
+                add_times::<S>(A, -1.0, off, t, columns);
             }
             if rho > 0.0 {
                 let (gap, zeta) = (&mut gap[own.clone()], &mut zeta[own]);
                 let A = Small { data: G, down: k, across: 1, rows: k, count: k };
-                add_times::<S, W>(A, 1.0, u, gap, columns);
+                add_times::<S>(A, 1.0, u, gap, columns);
                 for ((z, u), gap) in lanes_mut(zeta).iter_mut().zip(lanes_mut(u)).zip(lanes(gap)) {
                     let gap = S::load(gap);
                     let new = S::fma(minus, gap, S::load(z));
@@ -244,16 +228,15 @@ wide_kernel! {
                     S::store(S::fma(minus, gap, new), u);
                 }
                 let A = Small { data: G, down: 1, across: k, rows: k, count: k };
-                add_times::<S, W>(A, 1.0, u, t, columns);
+                add_times::<S>(A, 1.0, u, t, columns);
             }
         }
     }
 }
 
-wide_kernel! {
+kernel! {
     /// The largest magnitude of each column of `X`, if above what is there. NaN stays.
     largest_many(X: &[f64], columns: usize, most: &mut [f64]) {
-        let _ = W::N;
         for row in X.chunks_exact(columns) {
             for (most, x) in lanes_mut(most).iter_mut().zip(lanes(row)) {
                 let (m, x) = (S::load(most), S::load(x));

@@ -67,8 +67,8 @@ macro_rules! kernel {
                 fn avx2($($arg: $type),*) $(-> $ret)? {
                     body::<$crate::cone::kernels::Avx2>($($arg),*)
                 }
-                if isa != $crate::cone::kernels::Isa::Portable {
-                    // SAFETY: others than `Isa::Portable` are only made by `detect`, on a machine that has both
+                if isa == $crate::cone::kernels::Isa::Avx2 {
+                    // SAFETY: `Isa::Avx2` is only made by `detect`, on a machine that has both
                     #[allow(unsafe_code)]
                     return unsafe { avx2($($arg),*) };
                 }

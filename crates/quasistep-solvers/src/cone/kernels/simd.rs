@@ -13,9 +13,6 @@ pub(crate) enum Isa {
     Portable,
     #[cfg(target_arch = "x86_64")]
     Avx2,
-    /// With the former: eight numbers at once where sizes allow.
-    #[cfg(target_arch = "x86_64")]
-    Avx512,
 }
 
 impl Isa {
@@ -27,9 +24,6 @@ impl Isa {
         #[cfg(target_arch = "x86_64")]
         if std::arch::is_x86_feature_detected!("avx2") && std::arch::is_x86_feature_detected!("fma")
         {
-            if std::arch::is_x86_feature_detected!("avx512f") {
-                return Self::Avx512;
-            }
             return Self::Avx2;
         }
         Self::Portable

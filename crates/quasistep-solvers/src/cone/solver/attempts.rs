@@ -7,7 +7,7 @@ use crate::cone::islands::{GIVE, LOST, Problem};
 use crate::cone::newton::{self, PENALTY, Start};
 use crate::cone::program::ConeProgram;
 use crate::cone::proof;
-use crate::{Method, Reason, Settings, Solution, Status};
+use crate::{Method, Methods, Reason, Settings, Solution, Status};
 
 /// Newton iterations after which an island has led nowhere from a warm start; fewer of a large one, where
 /// the interior point comes next, and of round cones, which the interior point is quick with.
@@ -21,9 +21,8 @@ const PATIENCE: u32 = 4;
 /// Where the interior point hands over to Newton's method, and where it ends when that led nowhere.
 const NEAR: f64 = 1e-9;
 const NEARER: f64 = 1e-13;
-/// Slacks at the end of a polish, as shares of that of touching rows: one may be found where the other is
-/// not, or not hold.
-const POLISHED: [f64; 2] = [0.1, 0.4];
+/// Slack at the end of a polish, as a share of that of touching rows.
+const POLISHED: f64 = 0.1;
 
 /// Whether a program may well have no answer where the interior point is lost, and the proof is not for the dense
 /// solver to look for: of what contradicts, it leaves out more.
@@ -101,15 +100,12 @@ impl ConeSolver {
             interior.solve(*isa, p, structure, island, Goal::mean(NEARER), 0.0);
         }
         newton.iterations += before + interior.iterations;
-        for share in POLISHED {
-            let Self { isa, structure, newton, interior, scaled, .. } = self;
-            let polished = structure.islands.iter().all(|island| {
-                let Interior { x, z, .. } = interior;
-                newton.polish(*isa, &scaled.program, structure, island, x, z, share)
-            });
-            if polished && self.accept_scaled(program, out) {
-                return self.settle(program, out);
-            }
+        let polished = structure.islands.iter().all(|island| {
+            let Interior { x, z, .. } = interior;
+            newton.polish(*isa, &scaled.program, structure, island, x, z, POLISHED)
+        });
+        if polished && self.accept_scaled(program, out) {
+            return self.settle(program, out);
         }
         self.newton.adopt(&self.scaled.program, &self.interior.x, &self.interior.z);
         self.accept_scaled(program, out) && self.settle(program, out)
@@ -120,15 +116,15 @@ impl ConeSolver {
     pub(super) fn interior_even(
         &mut self,
         program: &ConeProgram,
-        threads: u32,
+        settings: &Settings,
         out: &mut Solution,
     ) -> bool {
         out.method = Method::InteriorPoint;
         let Self { isa, structure, newton, interior, islands, .. } = self;
         let mut before = newton.iterations;
-        let may_end = may_prove_early(program);
+        let may_end = settings.methods.contains(Methods::PROOF) && may_prove_early(program);
         let problem = Problem { isa: *isa, p: program, s: structure, may_end };
-        let mut held = islands.hold(problem, threads, interior, newton);
+        let mut held = islands.hold(problem, settings.threads, interior, newton);
         if !held && may_end && interior.off > LOST {
             before += newton.iterations + interior.iterations;
             newton.iterations = before;
@@ -138,7 +134,7 @@ impl ConeSolver {
             out.method = Method::InteriorPoint;
             let Self { isa, structure, newton, interior, islands, .. } = self;
             let problem = Problem { isa: *isa, p: program, s: structure, may_end: false };
-            held = islands.hold(problem, threads, interior, newton);
+            held = islands.hold(problem, settings.threads, interior, newton);
         }
         let Self { newton, interior, .. } = self;
         newton.iterations += before + interior.iterations;
@@ -154,17 +150,12 @@ impl ConeSolver {
             out.dual_is_smallest_norm = true;
             return true;
         }
-        for share in POLISHED {
-            let Self { isa, structure, newton, interior, .. } = self;
-            let polished = structure.islands.iter().all(|island| {
-                let Interior { x, z, .. } = interior;
-                newton.polish(*isa, program, structure, island, x, z, share)
-            });
-            if polished && self.accept(program, out) {
-                return self.settle(program, out);
-            }
-        }
-        false
+        let Self { isa, structure, newton, interior, .. } = self;
+        let polished = structure.islands.iter().all(|island| {
+            let Interior { x, z, .. } = interior;
+            newton.polish(*isa, program, structure, island, x, z, POLISHED)
+        });
+        polished && self.accept(program, out) && self.settle(program, out)
     }
 
     /// A proof that there is no answer, where the interior point was lost; false if there is none.

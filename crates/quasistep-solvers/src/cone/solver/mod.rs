@@ -18,18 +18,17 @@ use crate::cone::scaled::Scaled;
 use crate::cone::sizes::Sizes;
 use crate::cone::small::Small;
 use crate::cone::structure::Structure;
-use crate::{Method, QpSolver, Reason, Residuals, Settings, Solution, Status};
+use crate::{Method, Methods, QpSolver, Reason, Residuals, Settings, Solution, Status};
 
 /// Newton iterations after which an island has led nowhere from a cold start.
 const COLD_ITERATIONS: u32 = 150;
 /// The same before an interior point that ends where Newton's method starts.
 const FIRST_ITERATIONS: u32 = 40;
 /// Variables up to which Newton's method starts anew and the dense solver comes before the interior
-/// point, and up to which the dense solver comes at all.
+/// point in units of the contacts.
 const FEW: usize = 100;
 /// The same up to which all digits come as soon as some.
 const FEWEST: usize = 32;
-const MANY: usize = 1500;
 /// Spread of the contacts' units up to which rows of a patch may contradict one another as much as in the
 /// caller's.
 const EVEN: f64 = 30.0;
@@ -145,13 +144,12 @@ impl ConeSolver {
     ) {
         self.budget.start(settings.work_limit);
         self.find(program, warm, settings, out);
-        out.work = self.budget.spent();
-        if out.status == Status::GaveUp
-            && out.reason == Some(Reason::Accuracy)
-            && self.budget.is_spent()
-        {
+        if self.budget.is_spent() {
+            // an answer of the last moment too: whether there is one would depend on the order of threads
+            reset(program, out);
             out.reason = Some(Reason::Work);
         }
+        out.work = self.budget.spent();
     }
 
     /// One method after another, until one has an answer.
@@ -163,6 +161,7 @@ impl ConeSolver {
         out: &mut Solution,
     ) {
         reset(program, out);
+        let may = |engine| settings.methods.contains(engine);
         let rest = if settings.rest > 0.0 { settings.rest } else { 0.0 };
         let dense_first = is_for_dense(program);
         // its forces are the smallest ones too: no answer that is only nearly one comes before it
@@ -174,7 +173,7 @@ impl ConeSolver {
         let warm = warm.filter(|w| w.z.len() == program.m && w.s.len() == program.m);
         self.structure.update(program);
         self.checking.reserve(program);
-        if Small::fits(program, &self.structure) {
+        if may(Methods::ACTIVE_SET) && Small::fits(program, &self.structure) {
             match self.active_set(program, warm, out) {
                 Ok(()) => return,
                 Err(why) => out.handed_over = Some(why),
@@ -188,21 +187,25 @@ impl ConeSolver {
         let accuracy = if settings.accuracy > 0.0 { settings.accuracy } else { 0.0 };
         // few variables: all digits come as soon, and with those of a similar answer sooner
         let few = program.n <= if warm.is_some() { FEW } else { FEWEST };
-        if accuracy > 0.0 && !few && self.nearly(program, accuracy, out) {
+        let near = accuracy > 0.0 && !few && may(Methods::INTERIOR_POINT);
+        if near && self.nearly(program, accuracy, settings.methods, out) {
             return;
         }
         self.newton.prepare(program, &self.structure);
         // rows with a cost for every variable: the interior point finds what takes Newton's method long
         let brief = dense_first && program.has_all_costs();
         let most = (brief && warm.is_none()).then_some(FIRST_ITERATIONS);
-        let found = self.newton(program, warm, most, out) && self.accept(program, out);
+        let found = may(Methods::NEWTON)
+            && self.newton(program, warm, most, out)
+            && self.accept(program, out);
         if found {
             out.dual_is_smallest_norm = true;
             return;
         }
         // like contacts: an interior point that ends where Newton's method starts
-        let even = self.sizes.spread(self.isa, program, &self.structure) <= EVEN
-            && self.interior_even(program, settings.threads, out);
+        let even = may(Methods::INTERIOR_POINT)
+            && self.sizes.spread(self.isa, program, &self.structure) <= EVEN
+            && self.interior_even(program, settings, out);
         if even {
             let solved = out.status == Status::Solved;
             if !solved || out.dual_is_smallest_norm || !dense_first {
@@ -211,38 +214,33 @@ impl ConeSolver {
             // its multipliers are some: the dense solver's are the smallest
             std::mem::swap(&mut self.kept, out);
             reset(program, out);
-            if !(self.fall_back(program, settings, out) && out.status == Status::Solved) {
+            let dense = may(Methods::DENSE) && self.fall_back(program, settings, out);
+            if !(dense && out.status == Status::Solved) {
                 std::mem::swap(&mut self.kept, out);
             }
             return;
         }
-        let again = program.n <= FEW && (warm.is_some() || brief);
+        let again = may(Methods::NEWTON) && program.n <= FEW && (warm.is_some() || brief);
         if again && self.newton(program, None, None, out) && self.accept(program, out) {
             out.method = if warm.is_some() { Method::RestartedNewton } else { Method::ColdNewton };
             out.dual_is_smallest_norm = true;
             return;
         }
-        if dense_first && self.fall_back(program, settings, out) {
+        if dense_first && may(Methods::DENSE) && self.fall_back(program, settings, out) {
             return;
         }
         self.rest = rest;
-        if self.interior(program, out) {
+        if may(Methods::SCALED_INTERIOR_POINT) && self.interior(program, out) {
             return;
         }
         let best = out.residuals;
         reset(program, out);
         out.method = Method::Fallback;
         out.iterations = self.newton.iterations;
-        if self.prover.prove(self.isa, program, &self.structure, out) {
+        if may(Methods::PROOF) && self.prover.prove(self.isa, program, &self.structure, out) {
             return;
         }
-        let rows_only = program.cones.iter().all(|c| !c.round);
-        let dense = rows_only && !dense_first && program.n <= MANY;
-        if dense && self.fall_back(program, settings, out) {
-            return;
-        }
-        reset(program, out);
-        if self.embedding(program, out) {
+        if may(Methods::EMBEDDING) && self.embedding(program, out) {
             return;
         }
         reset(program, out);

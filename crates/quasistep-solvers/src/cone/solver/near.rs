@@ -11,7 +11,7 @@ use crate::cone::program::{ConeProgram, LANES};
 use crate::cone::structure::{Island, Panel, Structure};
 use crate::cone::{kernels, second_order};
 use crate::kernels::{larger, max_abs};
-use crate::{Method, Solution, Status};
+use crate::{Method, Methods, Solution, Status};
 
 /// Mean product at which the interior point is asked whether it is near enough, as a share of the accuracy, and
 /// that for every time that it is not.
@@ -29,6 +29,7 @@ impl ConeSolver {
         &mut self,
         program: &ConeProgram,
         accuracy: f64,
+        methods: Methods,
         out: &mut Solution,
     ) -> bool {
         let Self { isa, structure, sizes, interior, .. } = self;
@@ -46,7 +47,8 @@ impl ConeSolver {
             let goal = Goal { mean: target, each: WITHIN * accuracy };
             interior.solve(*isa, program, structure, island, goal, 0.0);
         }
-        if self.interior.off > LOST && may_prove_early(program) {
+        let may_prove = methods.contains(Methods::PROOF) && may_prove_early(program);
+        if self.interior.off > LOST && may_prove {
             self.newton.iterations = self.interior.iterations;
             if self.prove_early(program, out) {
                 return true;

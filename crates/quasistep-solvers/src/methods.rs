@@ -1,0 +1,64 @@
+//! Which engines a solver may use.
+
+/// A set of the engines behind [`ConeSolver`](crate::ConeSolver), each of which can be left out.
+///
+/// With fewer of them more programs end without an answer, and none with a wrong one: every answer passes
+/// one check, whoever found it. [`Settings::methods`](crate::Settings::methods) takes a set.
+///
+/// ```
+/// use quasistep_solvers::Methods;
+///
+/// let set = Methods::ALL.without(Methods::PROOF);
+/// assert!(set.contains(Methods::NEWTON) && !set.contains(Methods::PROOF));
+/// ```
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Methods(u8);
+
+impl Methods {
+    /// No engine.
+    pub const NONE: Self = Self(0);
+    /// The active set for small programs.
+    pub const ACTIVE_SET: Self = Self(1);
+    /// Newton's method on the augmented Lagrangian, from a warm start or from the minimiser without rows.
+    pub const NEWTON: Self = Self(1 << 1);
+    /// The interior point in the caller's units, finished by Newton's method.
+    pub const INTERIOR_POINT: Self = Self(1 << 2);
+    /// The interior point in units of the contacts, finished by Newton's method.
+    pub const SCALED_INTERIOR_POINT: Self = Self(1 << 3);
+    /// The dense active set with a proximal term.
+    pub const DENSE: Self = Self(1 << 4);
+    /// Proofs that there is no answer, from programs that always have one.
+    pub const PROOF: Self = Self(1 << 5);
+    /// The homogeneous embedding in numbers of twice the digits.
+    pub const EMBEDDING: Self = Self(1 << 6);
+    /// Every engine.
+    pub const ALL: Self = Self((1 << 7) - 1);
+
+    /// The engines one by one, with their names.
+    pub const EACH: [(&'static str, Self); 7] = [
+        ("active set", Self::ACTIVE_SET),
+        ("Newton", Self::NEWTON),
+        ("interior point", Self::INTERIOR_POINT),
+        ("scaled interior point", Self::SCALED_INTERIOR_POINT),
+        ("dense active set", Self::DENSE),
+        ("proofs", Self::PROOF),
+        ("embedding", Self::EMBEDDING),
+    ];
+
+    /// True if all of `engines` are in the set.
+    pub const fn contains(self, engines: Self) -> bool {
+        self.0 & engines.0 == engines.0
+    }
+
+    /// The set and `engines`.
+    #[must_use]
+    pub const fn with(self, engines: Self) -> Self {
+        Self(self.0 | engines.0)
+    }
+
+    /// The set but for `engines`.
+    #[must_use]
+    pub const fn without(self, engines: Self) -> Self {
+        Self(self.0 & !engines.0)
+    }
+}
