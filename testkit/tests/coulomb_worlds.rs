@@ -317,7 +317,7 @@ fn a_rod_that_jams_is_named_and_gives_way_to_fallbacks() {
     assert!(recording.frames[1].q[belt].abs() < 1e-12, "{:?}", recording.frames[1].q);
 }
 
-/// The same rod on a joint that also lets it lean sideways, and a belt that drags it aside as well: a jam in space.
+/// The jammed rod on a joint that also lets it lean sideways, and a belt that drags it aside as well: a jam in space.
 const ROD_IN_SPACE: [(&str, &str); 3] = [
     (
         "models.rod.joint",

@@ -24,7 +24,7 @@ const SAME: f64 = 1e-7;
 /// speed where these all but cancel.
 const TERMS: f64 = 1e-10;
 const LARGEST: f64 = 1e-12;
-/// The same at the other solver's optimum.
+/// Errors at the other solver's optimum, as a share of the terms.
 const ANSWER: f64 = 1e-6;
 /// A rate, in m/s, that is rounding of configurations around a metre, over the step; and one that the other solver, which
 /// is told of no unit of rates, leaves where nothing moves: the cost of its optimum is that much too high.

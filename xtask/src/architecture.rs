@@ -29,7 +29,8 @@ pub fn check() -> Result<(), Failure> {
     println!("\n== architecture");
     doors()?;
     files()?;
-    paths()
+    paths("ARCHITECTURE.md")?;
+    paths("docs/glossary.md")
 }
 
 fn doors() -> Result<(), Failure> {
@@ -96,11 +97,11 @@ fn files() -> Result<(), Failure> {
     if complaints.is_empty() { Ok(()) } else { Err(Failure::new(complaints.join("\n"))) }
 }
 
-/// Every path that ARCHITECTURE.md puts in backticks exists.
-fn paths() -> Result<(), Failure> {
+/// Every path that a page puts in backticks exists.
+fn paths(page: &str) -> Result<(), Failure> {
     let root = root();
-    let text = std::fs::read_to_string(root.join("ARCHITECTURE.md"))
-        .map_err(|e| Failure::new(format!("ARCHITECTURE.md: {e}")))?;
+    let text = std::fs::read_to_string(root.join(page))
+        .map_err(|e| Failure::new(format!("{page}: {e}")))?;
     let mut seen = 0;
     let mut missing = Vec::new();
     for (number, line) in text.lines().enumerate() {
@@ -112,14 +113,13 @@ fn paths() -> Result<(), Failure> {
             if is_path {
                 seen += 1;
                 if !root.join(piece).exists() {
-                    missing
-                        .push(format!("ARCHITECTURE.md:{}: `{piece}` does not exist", number + 1));
+                    missing.push(format!("{page}:{}: `{piece}` does not exist", number + 1));
                 }
             }
         }
     }
     if seen == 0 {
-        return Err(Failure::new("ARCHITECTURE.md names no path: is it the right file?"));
+        return Err(Failure::new(format!("{page} names no path: is it the right file?")));
     }
     if missing.is_empty() { Ok(()) } else { Err(Failure::new(missing.join("\n"))) }
 }

@@ -11,7 +11,7 @@
 
 use crate::constraint::{AtStep, Constraint};
 use crate::lcs::{Reduced, Unit};
-use crate::problem::{Hardness, Limits, Problem};
+use crate::problem::{Limits, Problem, Relax};
 use crate::reach::Reach;
 use quasistep_solvers::{Choices, Miqp, Rows, Side};
 
@@ -27,28 +27,6 @@ const SPLITS: [u32; 3] = [0b01_0101, 0b00_0011, 0b00_1100];
 /// Modes of a pair.
 pub(crate) const IMPULSE_ZERO: u8 = 0;
 pub(crate) const ROW_ZERO: u8 = 1;
-
-/// Price of violating a hard bound while looking for the reason why it cannot be held.
-const EXPLAINING: f64 = 1e4;
-
-/// Which bounds may be violated at a price.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Relax {
-    Nothing,
-    Soft,
-    All,
-}
-
-impl Relax {
-    /// Price per unit, if these bounds may be violated now.
-    pub fn weight(self, limits: &Limits) -> Option<f64> {
-        match (self, limits.hardness) {
-            (Self::Nothing, _) | (Self::Soft, Hardness::Hard) => None,
-            (_, Hardness::Soft { weight }) => Some(weight),
-            (Self::All, Hardness::Hard) => Some(EXPLAINING),
-        }
-    }
-}
 
 /// Where a plan begins.
 #[derive(Clone, Copy, Debug)]
@@ -314,7 +292,7 @@ impl Horizon {
         self.b.len() as u32 - 1
     }
 
-    /// The same for a row of few entries; a violation that is allowed joins in.
+    /// Appends a row of few entries, with a variable for its violation if that is allowed.
     fn push_bound(
         &mut self,
         entries: &[(usize, f64)],

@@ -168,7 +168,7 @@ impl Unit {
     }
 }
 
-/// The same system on `r = (c, t)` per contact and `gamma_i` per pair: `x⁺ = A x + B u + C r + f`,
+/// A linear complementarity system in terms of `r = (c, t)` per contact and `gamma_i` per pair: `x⁺ = A x + B u + C r + f`,
 /// rows `w = D x⁺ + E r + a`.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Reduced {

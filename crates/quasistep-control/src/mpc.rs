@@ -4,10 +4,11 @@
 
 use crate::constraint::{AtStep, Constraint, Relaxed};
 use crate::error::ProblemError;
-use crate::horizon::{Horizon, Relax, Start};
+use crate::horizon::{Horizon, Start};
 use crate::lcs::{Lcs, Reduced, Unit};
 use crate::plan::{Plan, PlanStatus};
 use crate::problem::Problem;
+use crate::problem::Relax;
 use crate::reach::Reach;
 use crate::rollout::{Rollout, dot};
 use quasistep_solvers::{Hooks, MiqpSettings, MiqpSolution, MiqpSolver, MiqpStatus};

@@ -28,7 +28,7 @@ pub struct Problem {
 pub struct Cost {
     /// `n_x × n_x` row-major, symmetric, positive semidefinite; for the states `0 … N − 1`.
     pub Q: Vec<f64>,
-    /// The same for the last state.
+    /// Weight of the last state, of the shape of `Q`.
     pub Q_f: Vec<f64>,
     /// `n_u × n_u`, symmetric, positive semidefinite.
     pub R: Vec<f64>,
@@ -87,7 +87,7 @@ impl Limits {
         }
     }
 
-    /// The same bounds, soft.
+    /// These bounds, soft: each may be violated at this price per unit.
     pub fn soft(self, weight: f64) -> Self {
         Self { hardness: Hardness::Soft { weight }, ..self }
     }
@@ -221,4 +221,26 @@ fn is_semidefinite(M: &[f64], n: usize) -> bool {
         }
     }
     true
+}
+
+/// Price of violating a hard bound while looking for the reason why it cannot be held.
+const EXPLAINING: f64 = 1e4;
+
+/// Which bounds may be violated at a price.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Relax {
+    Nothing,
+    Soft,
+    All,
+}
+
+impl Relax {
+    /// Price per unit, if these bounds may be violated now.
+    pub fn weight(self, limits: &Limits) -> Option<f64> {
+        match (self, limits.hardness) {
+            (Self::Nothing, _) | (Self::Soft, Hardness::Hard) => None,
+            (_, Hardness::Soft { weight }) => Some(weight),
+            (Self::All, Hardness::Hard) => Some(EXPLAINING),
+        }
+    }
 }

@@ -7,9 +7,8 @@
 
 #![allow(non_snake_case)] // letters of MpcNote
 
-use crate::horizon::Relax;
 use crate::lcs::{Lcs, Reduced, Unit};
-use crate::problem::{Limits, Problem};
+use crate::problem::{Limits, Problem, Relax};
 
 /// Passes over one step.
 const PASSES: usize = 12;
@@ -66,7 +65,7 @@ impl Products {
 pub(crate) struct StepReach {
     /// State at the end of the step, bounds respected.
     pub x: Vec<(f64, f64)>,
-    /// The same if the bounds of its own entries were absent.
+    /// State at the end of the step if the bounds of its own entries were absent.
     pub x_unbounded: Vec<(f64, f64)>,
     /// Inputs of the step.
     pub u: Vec<(f64, f64)>,

@@ -9,7 +9,7 @@
 
 use crate::closest::{inside, segments};
 use crate::core::{Core, CoreFace};
-use crate::narrow_phase::Distance;
+use crate::distance::Distance;
 use crate::picture::View;
 use crate::separating_axis::lowest;
 use crate::tube::{Facing, LEVEL, Tube, square};
@@ -69,7 +69,10 @@ impl Best {
     /// Chooses the first of the flat normals that are equal up to rounding and whose features face
     /// one another, by its witness points. From here on others must beat it beyond rounding; where
     /// there is none, every digit counts.
-    pub fn settle(&mut self, witness: impl Fn(Vec3, f64) -> Witness) -> Option<Witness> {
+    pub fn choose_flat_normal(
+        &mut self,
+        witness: impl Fn(Vec3, f64) -> Witness,
+    ) -> Option<Witness> {
         for &(separation, normal) in &self.equals[..self.n_equals] {
             if separation > self.separation - self.bias {
                 let found = witness(normal, separation);
@@ -123,7 +126,7 @@ fn best_normal(tube: &Tube, core: &Core, enough: f64) -> (Vec3, f64) {
     if best.separation > enough {
         return (best.normal, best.separation);
     }
-    let proof = best.settle(|n, s| witness(tube, core, n, s));
+    let proof = best.choose_flat_normal(|n, s| witness(tube, core, n, s));
     if proof.is_some() && best.separation >= 0.0 {
         return (best.normal, best.separation);
     }

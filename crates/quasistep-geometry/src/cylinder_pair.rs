@@ -7,7 +7,7 @@
 use crate::climb::{Disc, climb};
 use crate::closest::segments;
 use crate::cylinder::{Best, Witness, square_to_both};
-use crate::narrow_phase::Distance;
+use crate::distance::Distance;
 use crate::picture::View;
 use crate::tube::{Facing, LEVEL, Tube, square};
 use quasistep_math::Vec3;
@@ -55,7 +55,7 @@ fn best_normal(a: &Tube, b: &Tube, enough: f64) -> (Vec3, f64) {
     if best.separation > enough {
         return (best.normal, best.separation);
     }
-    let proof = best.settle(|n, s| witness(a, b, n, s));
+    let proof = best.choose_flat_normal(|n, s| witness(a, b, n, s));
     if proof.is_some() && best.separation >= 0.0 {
         return (best.normal, best.separation);
     }

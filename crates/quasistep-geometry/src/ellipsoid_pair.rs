@@ -14,8 +14,8 @@ use crate::climb::{Disc, Peak, Round, climb};
 use crate::closest::inside;
 use crate::core::Core;
 use crate::cylinder::{Best, Witness, faces_edge, square_to_both};
+use crate::distance::Distance;
 use crate::ellipsoid::Ellipsoid;
-use crate::narrow_phase::Distance;
 use crate::separating_axis::lowest;
 use crate::tube::{Tube, square};
 use quasistep_math::Vec3;
@@ -55,7 +55,7 @@ pub(crate) fn core_distance(
     if best.separation > enough {
         return along(a, &best);
     }
-    let proof = best.settle(|n, s| {
+    let proof = best.choose_flat_normal(|n, s| {
         let p = a.support(n) + n * s;
         let is_on = |f: &&crate::core::CoreFace| f.normal.dot(n) < 0.0 && inside(core, f, p);
         let face = core.faces.iter().filter(|f| f.normal.cross(n).max_abs() <= 1e-9).find(is_on);
@@ -179,7 +179,7 @@ pub(crate) fn tube_distance(
         let p = a.support(n) + n * s;
         (p, p, tube.nearest(p).1.max(0.0))
     };
-    let proof = best.settle(witness);
+    let proof = best.choose_flat_normal(witness);
     if proof.is_some() && best.separation >= -a.least_bend() {
         return along(a, &best);
     }

@@ -1,7 +1,7 @@
 //! A half-space A against any other shape B: everything follows from heights above its plane.
 
 use crate::core::Core;
-use crate::narrow_phase::{ContactPoint, Distance, flip_point, single};
+use crate::distance::{ContactPoint, Distance, flip_point, single};
 use crate::patch::{Clipper, MAX_POINTS, SAME};
 use crate::round_patch::{self, Collector, Flat, on_flat};
 use crate::shape::Shape;

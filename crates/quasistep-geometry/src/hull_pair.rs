@@ -11,8 +11,9 @@
 
 use crate::closest::{Near, closest_among, inside};
 use crate::core::Core;
+use crate::core_pair::{self, at_least, core_distance, overlap};
+use crate::distance::{Distance, TOUCH};
 use crate::gjk::Stand;
-use crate::narrow_phase::{Distance, Searches, TOUCH, at_least, core_distance, overlap};
 use crate::separating_axis::{Arc, Axis, BIAS, Features, edge_axis, edges_meet, lowest};
 use quasistep_math::Vec3;
 
@@ -28,6 +29,7 @@ const TIE: f64 = 1e-13;
 /// Reusable memory of a search; holds no meaning.
 #[derive(Debug, Default)]
 pub(crate) struct Memory {
+    pub cores: core_pair::Memory,
     near: [Near; 2],
     /// Faces that may hold the closest point: separation in m, whether the other shape is B, and number.
     facing: Vec<(f64, bool, u32)>,
@@ -50,16 +52,16 @@ pub(crate) fn distance(
     b: &Core,
     stand: Option<Stand>,
     enough: f64,
-    searches: &mut Searches,
+    memory: &mut Memory,
 ) -> Distance {
     match stand {
-        Some(Stand::Apart { p_WCa, way, gap }) => apart(a, b, p_WCa, way, gap, enough, searches)
-            .unwrap_or_else(|| core_distance(a, b, enough, searches)),
-        Some(Stand::Meet { p_W, off }) => match meeting_axis(a, b, p_W, off, &mut searches.hulls) {
+        Some(Stand::Apart { p_WCa, way, gap }) => apart(a, b, p_WCa, way, gap, enough, memory)
+            .unwrap_or_else(|| core_distance(a, b, enough, &mut memory.cores)),
+        Some(Stand::Meet { p_W, off }) => match meeting_axis(a, b, p_W, off, memory) {
             Some(axis) => overlap(a, b, &axis),
-            None => core_distance(a, b, enough, searches),
+            None => core_distance(a, b, enough, &mut memory.cores),
         },
-        Some(Stand::Beyond { .. }) | None => core_distance(a, b, enough, searches),
+        Some(Stand::Beyond { .. }) | None => core_distance(a, b, enough, &mut memory.cores),
     }
 }
 
@@ -75,17 +77,17 @@ fn apart(
     way: Vec3,
     gap: f64,
     enough: f64,
-    searches: &mut Searches,
+    memory: &mut Memory,
 ) -> Option<Distance> {
     let distance = way.norm();
     let n_AB_W = way / distance;
     let reach = SHARE * gap + LEVEL * size(a, b);
-    let [near_a, near_b] = &mut searches.hulls.near;
+    let [near_a, near_b] = &mut memory.near;
     near_a.find(a, n_AB_W, reach, gap);
     near_b.find(b, -n_AB_W, reach, gap);
     // the best of the axes of faces that may hold the closest points
     let bias = BIAS * size(a, b);
-    let facing = &mut searches.hulls.facing;
+    let facing = &mut memory.facing;
     facing.clear();
     let mut best = f64::NEG_INFINITY;
     for (core, other, p_WC, other_is_b, near) in
@@ -123,7 +125,7 @@ fn apart(
     }
     let enough = enough.min(distance * (1.0 + TIE));
     let (p_WCa, p_WCb) =
-        closest_among(a, near_a, b, near_b, n_AB_W, enough, &mut searches.closest)?;
+        closest_among(a, near_a, b, near_b, n_AB_W, enough, &mut memory.cores.closest)?;
     let difference = p_WCb - p_WCa;
     let phi = difference.norm();
     let n_AB_W = difference.try_normalize().filter(|_| phi > TOUCH)?;
@@ -133,108 +135,141 @@ fn apart(
 /// The axis of least overlap of two cores that meet at `c`; `None` if that is not a point of both to rounding.
 fn meeting_axis(a: &Core, b: &Core, c: Vec3, off: f64, memory: &mut Memory) -> Option<Axis> {
     let bias = BIAS * size(a, b);
-    let Memory { under, faces, around, edges, axes, .. } = memory;
-    axes.clear();
-    let n_a = a.faces.len() as u32;
-    // the face that `c` is least under is a good one to begin with
-    let mut shallowest = (f64::NEG_INFINITY, 0);
-    let [under_a, under_b] = &mut *under;
-    for (core, under, first) in [(a, under_a, 0), (b, under_b, n_a)] {
-        under.clear();
-        for (face, k) in core.faces.iter().zip(first..) {
-            let depth = c.dot(face.normal) - face.offset;
-            if depth > shallowest.0 {
-                shallowest = (depth, k);
-            }
-            under.push(depth);
-        }
-    }
-    if shallowest.0 > off + bias {
+    memory.axes.clear();
+    let (depth, face) = memory.shallowest_face(a, b, c);
+    if depth > off + bias {
         return None;
     }
     let mut best = f64::NEG_INFINITY;
-    // the lowest corners of both along the axes that were looked at last
-    let mut low = [b.points[0], a.points[0]];
-    let mut try_face = |k: u32, best: &mut f64| {
-        let (core, other, sign, i) = if k < n_a { (a, b, 1.0, k) } else { (b, a, -1.0, k - n_a) };
-        let face = &core.faces[i as usize];
-        let known = &mut low[usize::from(k >= n_a)];
-        if known.dot(face.normal) - face.offset <= *best - bias {
-            return;
-        }
-        let (corner, height) = lowest_corner(other, face.normal);
-        *known = corner;
-        let separation = height - face.offset;
-        if separation > *best - bias {
-            let features = if sign > 0.0 { Features::FaceOfA(i) } else { Features::FaceOfB(i) };
-            axes.push((u64::from(k), Axis { separation, normal: face.normal * sign, features }));
-            *best = best.max(separation);
-        }
-    };
-    try_face(shallowest.1, &mut best);
-    faces.clear();
-    for (bound, k) in under[0].iter().chain(&under[1]).zip(0_u32..) {
-        if bound + off > best - bias {
-            faces.push(k);
-            if k != shallowest.1 {
-                try_face(k, &mut best);
+    memory.try_faces(a, b, face, (off, bias), &mut best);
+    memory.find_edges(a, b, |bound| bound + off > best - bias);
+    memory.try_edges(a, b, (off, bias), &mut best);
+    // the first of equals: faces of A, faces of B, edges
+    let equal = memory.axes.iter().filter(|(_, axis)| axis.separation >= best - bias);
+    equal.min_by_key(|(order, _)| *order).map(|(_, axis)| *axis)
+}
+
+impl Memory {
+    /// Depths of `c` under all faces (`under`); the least, and the number of that face.
+    fn shallowest_face(&mut self, a: &Core, b: &Core, c: Vec3) -> (f64, u32) {
+        let mut shallowest = (f64::NEG_INFINITY, 0);
+        let [under_a, under_b] = &mut self.under;
+        for (core, under, first) in [(a, under_a, 0), (b, under_b, a.faces.len() as u32)] {
+            under.clear();
+            for (face, k) in core.faces.iter().zip(first..) {
+                let depth = c.dot(face.normal) - face.offset;
+                if depth > shallowest.0 {
+                    shallowest = (depth, k);
+                }
+                under.push(depth);
             }
         }
+        shallowest
     }
-    for (of, core, first) in [(0, a, 0), (1, b, n_a)] {
-        let (list, under) = (&mut edges[of], &under[of]);
-        list.clear();
-        let mut push = |bound: f64, k: u32| {
-            if bound + off > best - bias {
-                list.push((bound, k, Arc::of(core, core.edges()[k as usize].faces)));
+
+    /// Normals of faces as axes, those of `first` before all others: the face that `c` is least under is a good one to begin
+    /// with. Keeps the faces whose bound lets them be the best (`faces`).
+    fn try_faces(
+        &mut self,
+        a: &Core,
+        b: &Core,
+        first: u32,
+        (off, bias): (f64, f64),
+        best: &mut f64,
+    ) {
+        let Self { under, faces, axes, .. } = self;
+        let n_a = a.faces.len() as u32;
+        // the lowest corners of both along the axes that were looked at last
+        let mut low = [b.points[0], a.points[0]];
+        let mut try_face = |k: u32, best: &mut f64| {
+            let (core, other, sign, i) =
+                if k < n_a { (a, b, 1.0, k) } else { (b, a, -1.0, k - n_a) };
+            let face = &core.faces[i as usize];
+            let known = &mut low[usize::from(k >= n_a)];
+            if known.dot(face.normal) - face.offset <= *best - bias {
+                return;
+            }
+            let (corner, height) = lowest_corner(other, face.normal);
+            *known = corner;
+            let separation = height - face.offset;
+            if separation > *best - bias {
+                let features = if sign > 0.0 { Features::FaceOfA(i) } else { Features::FaceOfB(i) };
+                let axis = Axis { separation, normal: face.normal * sign, features };
+                axes.push((u64::from(k), axis));
+                *best = best.max(separation);
             }
         };
-        if !core.is_solid() {
-            for k in 0..core.edges().len() as u32 {
-                push(0.0, k);
-            }
-        }
-        for f in faces.iter().filter_map(|f| f.checked_sub(first)) {
-            if f as usize >= core.faces.len() {
-                break;
-            }
-            around.clear();
-            core.edges_of(f, around);
-            for &k in &*around {
-                // each edge once: from the face that is nearer, or comes first
-                let [g, h] = core.edges()[k as usize].faces;
-                let across = if g == f { h } else { g };
-                let (here, there) = (under[f as usize], under[across as usize]);
-                if there < here || there == here && f <= across {
-                    push(here.min(0.0), k);
+        try_face(first, best);
+        faces.clear();
+        for (bound, k) in under[0].iter().chain(&under[1]).zip(0_u32..) {
+            if bound + off > *best - bias {
+                faces.push(k);
+                if k != first {
+                    try_face(k, best);
                 }
             }
         }
-        list.sort_unstable_by(|x, y| y.0.total_cmp(&x.0).then(x.1.cmp(&y.1)));
     }
-    let both_solid = a.is_solid() && b.is_solid();
-    let [of_a, of_b] = &*edges;
-    for &(bound_a, i, arc_a) in of_a {
-        for &(bound_b, j, arc_b) in of_b {
-            if bound_a + bound_b + off <= best - bias {
-                break;
+
+    /// Edges around the faces at hand whose bound `may_be_best`, highest first (`edges`).
+    fn find_edges(&mut self, a: &Core, b: &Core, may_be_best: impl Fn(f64) -> bool) {
+        let Self { under, faces, around, edges, .. } = self;
+        for (of, core, first) in [(0, a, 0), (1, b, a.faces.len() as u32)] {
+            let (list, under) = (&mut edges[of], &under[of]);
+            list.clear();
+            let mut push = |bound: f64, k: u32| {
+                if may_be_best(bound) {
+                    list.push((bound, k, Arc::of(core, core.edges()[k as usize].faces)));
+                }
+            };
+            if !core.is_solid() {
+                for k in 0..core.edges().len() as u32 {
+                    push(0.0, k);
+                }
             }
-            let (i, j) = (i as usize, j as usize);
-            let meet = if both_solid { arc_a.meets(&arc_b) } else { edges_meet(a, b, i, j) };
-            if meet
-                && let Some((separation, normal)) = edge_axis(a, b, i, j, best - bias)
-                && separation > best - bias
-            {
-                let features = Features::Edges(i as u32, j as u32);
-                let order = 1 << 62 | (i as u64) << 31 | j as u64;
-                axes.push((order, Axis { separation, normal, features }));
-                best = best.max(separation);
+            for f in faces.iter().filter_map(|f| f.checked_sub(first)) {
+                if f as usize >= core.faces.len() {
+                    break;
+                }
+                around.clear();
+                core.edges_of(f, around);
+                for &k in &*around {
+                    // each edge once: from the face that is nearer, or comes first
+                    let [g, h] = core.edges()[k as usize].faces;
+                    let across = if g == f { h } else { g };
+                    let (here, there) = (under[f as usize], under[across as usize]);
+                    if there < here || there == here && f <= across {
+                        push(here.min(0.0), k);
+                    }
+                }
+            }
+            list.sort_unstable_by(|x, y| y.0.total_cmp(&x.0).then(x.1.cmp(&y.1)));
+        }
+    }
+
+    /// Axes across an edge of A and one of B.
+    fn try_edges(&mut self, a: &Core, b: &Core, (off, bias): (f64, f64), best: &mut f64) {
+        let both_solid = a.is_solid() && b.is_solid();
+        let [of_a, of_b] = &self.edges;
+        for &(bound_a, i, arc_a) in of_a {
+            for &(bound_b, j, arc_b) in of_b {
+                if bound_a + bound_b + off <= *best - bias {
+                    break;
+                }
+                let (i, j) = (i as usize, j as usize);
+                let meet = if both_solid { arc_a.meets(&arc_b) } else { edges_meet(a, b, i, j) };
+                if meet
+                    && let Some((separation, normal)) = edge_axis(a, b, i, j, *best - bias)
+                    && separation > *best - bias
+                {
+                    let features = Features::Edges(i as u32, j as u32);
+                    let order = 1 << 62 | (i as u64) << 31 | j as u64;
+                    self.axes.push((order, Axis { separation, normal, features }));
+                    *best = best.max(separation);
+                }
             }
         }
     }
-    // the first of equals: faces of A, faces of B, edges
-    let equal = axes.iter().filter(|(_, axis)| axis.separation >= best - bias);
-    equal.min_by_key(|(order, _)| *order).map(|(_, axis)| *axis)
 }
 
 /// The first corner of those with the least `n · p`, and that.
@@ -246,10 +281,12 @@ fn lowest_corner(core: &Core, n: Vec3) -> (Vec3, f64) {
 
 #[cfg(test)]
 mod tests {
+    use super::Memory;
     use super::distance;
     use crate::core::Core;
+    use crate::core_pair::core_distance;
+    use crate::distance::TOUCH;
     use crate::gjk;
-    use crate::narrow_phase::{Searches, TOUCH, core_distance};
     use crate::polytope::Polytope;
     use crate::shape::Shape;
     use quasistep_math::{Pose, Quat, Vec3};
@@ -302,7 +339,8 @@ mod tests {
     #[test]
     fn the_features_that_matter_give_what_all_give() {
         let mut random = Random(3);
-        let (mut searches, mut slow) = (Searches::default(), Searches::default());
+        let mut memory = Memory::default();
+        let mut slow = crate::core_pair::Memory::default();
         let (mut core_a, mut core_b) = (Core::default(), Core::default());
         for case in 0..4000 {
             let size = [1e-3, 1.0, 1e3][case % 3];
@@ -323,7 +361,7 @@ mod tests {
             }
             let want = core_distance(&core_a, &core_b, f64::INFINITY, &mut slow);
             let stand = gjk::stand((&shapes[0], &X_WA), (&shapes[1], &X_WB), f64::INFINITY, TOUCH);
-            let got = distance(&core_a, &core_b, stand, f64::INFINITY, &mut searches);
+            let got = distance(&core_a, &core_b, stand, f64::INFINITY, &mut memory);
             let close = (got.phi - want.phi).abs() <= 1e-9 * size.max(1.0);
             assert!(close, "case {case}: {got:?} in place of {want:?} ({stand:?})");
             // of points that are nearer than this the way between them is rounding

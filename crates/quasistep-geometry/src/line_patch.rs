@@ -1,7 +1,7 @@
 //! Contact patches of lines: edges, capsules and sides of cylinders that lie along one another.
 
 use crate::core::Core;
-use crate::narrow_phase::{ContactPoint, Distance, single};
+use crate::distance::{ContactPoint, Distance, single};
 use crate::patch::SAME;
 use quasistep_math::Vec3;
 

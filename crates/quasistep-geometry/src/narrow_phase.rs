@@ -1,62 +1,17 @@
 //! Signed distance and contact patches of one pair of shapes.
 
-use crate::closest::{self, closest_points, crossing, foot};
-use crate::cloud::CloudMemory;
+use crate::cloud::memory::CloudMemory;
 use crate::core::Core;
+use crate::core_pair::core_distance;
+use crate::distance::{ContactPoint, Distance, TOUCH, flip_distance, flip_point, single};
 use crate::ellipsoid::Ellipsoid;
 use crate::gjk::{self, Stand};
 use crate::line_patch::along_edges;
 use crate::patch::Clipper;
-use crate::separating_axis::{self, Axis, Features, best_axis};
 use crate::shape::Shape;
 use crate::tube::Tube;
 use crate::{cylinder, cylinder_pair, ellipsoid_pair, half_space, hull_pair, round_patch};
 use quasistep_math::{Pose, Vec3};
-
-/// How far two shapes are apart.
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub struct Distance {
-    /// Signed distance, in m: > 0 apart, < 0 overlapping.
-    pub phi: f64,
-    /// Witness point on A, world frame, in m.
-    pub p_WCa: Vec3,
-    /// Witness point on B, world frame, in m.
-    pub p_WCb: Vec3,
-    /// Unit normal from A into B, world frame.
-    pub n_AB_W: Vec3,
-}
-
-impl Distance {
-    /// From the distance of two cores to that of the shapes around them.
-    fn with_radii(self, radius_a: f64, radius_b: f64) -> Self {
-        Self {
-            phi: self.phi - radius_a - radius_b,
-            p_WCa: self.p_WCa + self.n_AB_W * radius_a,
-            p_WCb: self.p_WCb - self.n_AB_W * radius_b,
-            n_AB_W: self.n_AB_W,
-        }
-    }
-}
-
-/// One point of a contact patch.
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub struct ContactPoint {
-    /// Signed distance at this point along the patch's normal, in m.
-    pub phi: f64,
-    /// Point on A, world frame, in m.
-    pub p_WCa: Vec3,
-    /// Point on B, world frame, in m.
-    pub p_WCb: Vec3,
-    /// Unit normal from A into B, world frame; the same for all points of a patch of flat features, each
-    /// point's own for a cloud.
-    pub n_AB_W: Vec3,
-    /// Identity of the pair of features, the same while they stay in contact, unique in its patch. For a
-    /// cloud the index of the point; for two clouds that of A's point, or 2³¹ more than that of B's.
-    pub feature: u32,
-}
-
-/// Feature of a patch that is a single point.
-pub(crate) const SINGLE: u32 = u32::MAX;
 
 /// Signed distance of A and B, apart or overlapping.
 ///
@@ -82,17 +37,9 @@ pub fn contact_patch(
 pub struct NarrowPhase {
     pub(crate) a: Core,
     pub(crate) b: Core,
-    searches: Searches,
+    hulls: hull_pair::Memory,
     clipper: Clipper,
     pub(crate) clouds: CloudMemory,
-}
-
-/// Memory of the searches for an axis and for closest points.
-#[derive(Debug, Default)]
-pub(crate) struct Searches {
-    axis: separating_axis::Memory,
-    pub closest: closest::Memory,
-    pub hulls: hull_pair::Memory,
 }
 
 impl NarrowPhase {
@@ -104,7 +51,7 @@ impl NarrowPhase {
     /// [`Shape::support`] in memory that is there: that of a cloud takes some.
     pub fn support(&mut self, shape: &Shape, d: Vec3) -> Option<Vec3> {
         match shape {
-            Shape::Cloud(cloud) => Some(cloud.support_with(d, &mut self.clouds)),
+            Shape::Cloud(cloud) => Some(cloud.support_with(d, &mut self.clouds.chooser)),
             _ => shape.support(d),
         }
     }
@@ -226,9 +173,9 @@ impl NarrowPhase {
         self.a.fill(a, X_WA);
         self.b.fill(b, X_WB);
         let core = if by_support {
-            hull_pair::distance(&self.a, &self.b, stand, reach, &mut self.searches)
+            hull_pair::distance(&self.a, &self.b, stand, reach, &mut self.hulls)
         } else {
-            core_distance(&self.a, &self.b, reach, &mut self.searches)
+            core_distance(&self.a, &self.b, reach, &mut self.hulls.cores)
         };
         let d = core.with_radii(radius_a, radius_b);
         if core.phi < reach { Ok(d) } else { Err(d) }
@@ -293,7 +240,6 @@ impl NarrowPhase {
 
     /// Appends the patch along the normal of a distance, nearer than `margin`. The cores of what is no cylinder are in
     /// memory: two as A's and B's, one as B's.
-    #[allow(clippy::too_many_arguments)] // two shapes at their poses, and their distance
     pub(crate) fn patch_at(
         &mut self,
         a: &Shape,
@@ -332,147 +278,4 @@ impl NarrowPhase {
             }
         }
     }
-}
-
-pub(crate) fn single(d: &Distance) -> ContactPoint {
-    ContactPoint { phi: d.phi, p_WCa: d.p_WCa, p_WCb: d.p_WCb, n_AB_W: d.n_AB_W, feature: SINGLE }
-}
-
-pub(crate) fn flip_distance(d: Distance) -> Distance {
-    Distance { phi: d.phi, p_WCa: d.p_WCb, p_WCb: d.p_WCa, n_AB_W: -d.n_AB_W }
-}
-
-pub(crate) fn flip_point(p: ContactPoint) -> ContactPoint {
-    ContactPoint { p_WCa: p.p_WCb, p_WCb: p.p_WCa, n_AB_W: -p.n_AB_W, ..p }
-}
-
-/// Below this a difference of witness points is mostly rounding, in m.
-pub(crate) const TOUCH: f64 = 1e-9;
-
-/// Signed distance of two cores; may stop at a lower bound once that exceeds `enough`.
-pub(crate) fn core_distance(a: &Core, b: &Core, enough: f64, searches: &mut Searches) -> Distance {
-    if !a.is_solid() && !b.is_solid() {
-        return thin_distance(a, b, enough, &mut searches.closest);
-    }
-    let axis = best_axis(a, b, enough, &mut searches.axis);
-    if axis.separation > enough {
-        return at_least(axis.separation, a, axis.normal);
-    }
-    if axis.separation <= 0.0 {
-        return overlap(a, b, &axis);
-    }
-    // apart: the axis tells the distance if its features really face one another
-    if let Some(facing) = facing(a, b, &axis) {
-        return facing;
-    }
-    let Some((p_WCa, p_WCb)) = closest_points(a, b, axis.normal, enough, &mut searches.closest)
-    else {
-        return at_least(enough, a, axis.normal);
-    };
-    let difference = p_WCb - p_WCa;
-    let distance = difference.norm();
-    match difference.try_normalize() {
-        // a normal from points this close would be noise; the axis is good to its own error
-        Some(n_AB_W) if distance > TOUCH => Distance { phi: distance, p_WCa, p_WCb, n_AB_W },
-        _ => {
-            let n_AB_W = axis.normal;
-            let p_WCb = p_WCa + n_AB_W * axis.separation;
-            Distance { phi: axis.separation, p_WCa, p_WCb, n_AB_W }
-        }
-    }
-}
-
-/// A lower bound of the distance from A.
-pub(crate) fn at_least(phi: f64, a: &Core, n_AB_W: Vec3) -> Distance {
-    let p_WCa = a.centre;
-    Distance { phi, p_WCa, p_WCb: p_WCa + n_AB_W * phi, n_AB_W }
-}
-
-/// Witness points of an overlap or a touch.
-pub(crate) fn overlap(a: &Core, b: &Core, axis: &Axis) -> Distance {
-    let (phi, n_AB_W) = (axis.separation, axis.normal);
-    match axis.features {
-        Features::FaceOfA(_) => {
-            let p_WCb = extreme(b, -n_AB_W);
-            Distance { phi, p_WCa: p_WCb - n_AB_W * phi, p_WCb, n_AB_W }
-        }
-        Features::FaceOfB(_) => {
-            let p_WCa = extreme(a, n_AB_W);
-            Distance { phi, p_WCa, p_WCb: p_WCa + n_AB_W * phi, n_AB_W }
-        }
-        Features::Edges(i, j) => {
-            let [p1, q1] = a.edges()[i as usize].vertices.map(|k| a.points[k as usize]);
-            let [p2, q2] = b.edges()[j as usize].vertices.map(|k| b.points[k as usize]);
-            let (p_WCa, _) = crossing(p1, q1, p2, q2);
-            Distance { phi, p_WCa, p_WCb: p_WCa + n_AB_W * phi, n_AB_W }
-        }
-    }
-}
-
-/// The distance along a face's normal, if a nearest corner stands above that face.
-pub(crate) fn facing(a: &Core, b: &Core, axis: &Axis) -> Option<Distance> {
-    let (phi, n_AB_W) = (axis.separation, axis.normal);
-    match axis.features {
-        Features::FaceOfA(k) => {
-            let p_WCb = extreme(b, -n_AB_W);
-            foot(a, &a.faces[k as usize], p_WCb, f64::INFINITY).map(|_| Distance {
-                phi,
-                p_WCa: p_WCb - n_AB_W * phi,
-                p_WCb,
-                n_AB_W,
-            })
-        }
-        Features::FaceOfB(k) => {
-            let p_WCa = extreme(a, n_AB_W);
-            foot(b, &b.faces[k as usize], p_WCa, f64::INFINITY).map(|_| Distance {
-                phi,
-                p_WCa,
-                p_WCb: p_WCa + n_AB_W * phi,
-                n_AB_W,
-            })
-        }
-        Features::Edges(..) => None,
-    }
-}
-
-/// The first corner that is farthest along `n`, to rounding.
-fn extreme(core: &Core, n: Vec3) -> Vec3 {
-    let mut best = core.points[0];
-    for p in &core.points[1..] {
-        if p.dot(n) > best.dot(n) + 1e-12 * (1.0 + best.dot(n).abs()) {
-            best = *p;
-        }
-    }
-    best
-}
-
-/// Points and segments against one another: no volume, so no depth.
-fn thin_distance(a: &Core, b: &Core, enough: f64, heights: &mut closest::Memory) -> Distance {
-    let between = b.centre - a.centre;
-    let axis = between.try_normalize().unwrap_or(Vec3::ZERO);
-    let Some((p_WCa, p_WCb)) = closest_points(a, b, axis, enough, heights) else {
-        return at_least(enough, a, axis);
-    };
-    let difference = p_WCb - p_WCa;
-    let distance = difference.norm();
-    if let Some(n_AB_W) = difference.try_normalize()
-        && distance > TOUCH
-    {
-        return Distance { phi: distance, p_WCa, p_WCb, n_AB_W };
-    }
-    // they meet: the normal is any direction across both
-    let direction = |core: &Core| match core.points[..] {
-        [p, q] => (q - p).try_normalize(),
-        _ => None,
-    };
-    let n_AB_W = match (direction(a), direction(b)) {
-        (Some(u), Some(w)) if u.cross(w).norm() > 1e-9 => {
-            u.cross(w).try_normalize().unwrap_or(Vec3::Z)
-        }
-        (Some(u), _) | (None, Some(u)) => u.any_orthogonal(),
-        (None, None) => Vec3::Z,
-    };
-    let n_AB_W = if n_AB_W.dot(between) < 0.0 { -n_AB_W } else { n_AB_W };
-    let phi = difference.dot(n_AB_W);
-    Distance { phi, p_WCa, p_WCb: p_WCa + n_AB_W * phi, n_AB_W }
 }

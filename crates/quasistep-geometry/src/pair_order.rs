@@ -7,8 +7,9 @@
 //! else: not on the world's axes, nor on units. Clouds stand in the order that they are given in, which the features of
 //! their points tell.
 
-use crate::narrow_phase::{ContactPoint, NarrowPhase, flip_distance, flip_point};
-use crate::{Distance, Shape};
+use crate::distance::{ContactPoint, Distance, flip_distance, flip_point};
+use crate::narrow_phase::NarrowPhase;
+use crate::shape::Shape;
 use quasistep_math::{Pose, Vec3};
 use std::cmp::Ordering;
 
@@ -107,7 +108,6 @@ impl NarrowPhase {
     ///
     /// False, and nothing is appended, if there is none: for a half-space, which has one normal, for a cloud, whose points
     /// have their own, for shapes that do not overlap, and for ways that are none.
-    #[allow(clippy::too_many_arguments)] // two shapes at their poses, and their ways
     pub fn contact_patch_along(
         &mut self,
         a: &Shape,

@@ -1,7 +1,7 @@
 //! Contact patches of flat features: the incident face clipped by the sides of the reference face.
 
 use crate::core::{Core, CoreFace};
-use crate::narrow_phase::ContactPoint;
+use crate::distance::ContactPoint;
 use quasistep_math::Vec3;
 
 /// Most points of a patch: eight is what two rectangles can have.

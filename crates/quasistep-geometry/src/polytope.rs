@@ -1,7 +1,7 @@
 //! Convex polytopes: the hull of a set of points, with planar faces as ordered loops.
 
-use crate::MassProperties;
-use crate::quickhull::{Triangle, quickhull};
+use crate::mass::MassProperties;
+use crate::quickhull::{FLAT, HullError, Triangle, quickhull};
 use quasistep_math::{Mat3, Vec3};
 
 /// A convex polytope in its own frame.
@@ -70,33 +70,6 @@ impl Face {
     }
 }
 
-/// Points have no convex hull with a volume.
-#[derive(Clone, Debug, PartialEq, thiserror::Error)]
-#[non_exhaustive]
-pub enum HullError {
-    /// Too few points.
-    #[error("{0} points were seen; a convex hull needs at least 4")]
-    TooFew(usize),
-    /// A coordinate is NaN or infinite.
-    #[error("point {index} is ({}, {}, {}); every coordinate must be finite", point.x, point.y, point.z)]
-    NotFinite {
-        /// Index of the point.
-        index: usize,
-        /// The point.
-        point: Vec3,
-    },
-    /// All points lie in a plane, on a line or in one spot.
-    #[error(
-        "the points are flat: {thickness:.1e} m thick over {extent:.1e} m; a solid needs a volume"
-    )]
-    Flat {
-        /// Smallest extent, in m.
-        thickness: f64,
-        /// Largest extent, in m.
-        extent: f64,
-    },
-}
-
 /// Points nearer to a plane than this share of the extent count as on it. Meshes in single precision
 /// scatter by 1e-7.
 pub(crate) const PLANAR: f64 = 1e-7;
@@ -104,9 +77,6 @@ pub(crate) const PLANAR: f64 = 1e-7;
 const FEW_CORNERS: usize = 32;
 /// Corners that are about equally far before all are looked at.
 const MOST_SEEN: usize = 64;
-/// A set of points thinner than this share of its extent is flat.
-pub(crate) const FLAT: f64 = 1e-6;
-
 impl Polytope {
     /// The convex hull of points, in m. Points inside, on edges and in faces are left out.
     ///

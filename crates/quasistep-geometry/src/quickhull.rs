@@ -4,8 +4,37 @@
 //! the hull; the triangles that it sees give way to a fan from it to their rim, which is found by walking from
 //! neighbour to neighbour. That costs n log n where points are spread evenly.
 
-use crate::polytope::{FLAT, HullError};
 use quasistep_math::Vec3;
+
+/// Points have no convex hull with a volume.
+#[derive(Clone, Debug, PartialEq, thiserror::Error)]
+#[non_exhaustive]
+pub enum HullError {
+    /// Too few points.
+    #[error("{0} points were seen; a convex hull needs at least 4")]
+    TooFew(usize),
+    /// A coordinate is NaN or infinite.
+    #[error("point {index} is ({}, {}, {}); every coordinate must be finite", point.x, point.y, point.z)]
+    NotFinite {
+        /// Index of the point.
+        index: usize,
+        /// The point.
+        point: Vec3,
+    },
+    /// All points lie in a plane, on a line or in one spot.
+    #[error(
+        "the points are flat: {thickness:.1e} m thick over {extent:.1e} m; a solid needs a volume"
+    )]
+    Flat {
+        /// Smallest extent, in m.
+        thickness: f64,
+        /// Largest extent, in m.
+        extent: f64,
+    },
+}
+
+/// A set of points thinner than this share of its extent is flat.
+pub(crate) const FLAT: f64 = 1e-6;
 
 /// A triangle of the hull.
 #[derive(Clone, Copy, Debug)]

@@ -8,8 +8,8 @@
 //! `cos(π / RIM_POINTS)` of the slope at which a disc would.
 
 use crate::core::{Core, CoreFace};
+use crate::distance::{ContactPoint, Distance, flip_point, single};
 use crate::line_patch::{Line, along, facing_edge};
-use crate::narrow_phase::{ContactPoint, Distance, flip_point, single};
 use crate::patch::{Clipper, SAME, aligned};
 use crate::tube::{LEVEL, Tube, square};
 use quasistep_math::Vec3;

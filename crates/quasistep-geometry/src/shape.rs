@@ -1,5 +1,6 @@
 use crate::broad_phase::Aabb;
-use crate::cloud::PointCloud;
+use crate::cloud::points::PointCloud;
+use crate::mass::MassProperties;
 use crate::polytope::Polytope;
 use quasistep_math::{Mat3, Pose, Vec3};
 use std::f64::consts::PI;
@@ -54,17 +55,6 @@ pub struct ShapeError {
     pub what: &'static str,
     /// Value seen.
     pub seen: f64,
-}
-
-/// Mass, centre and inertia of a solid.
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub struct MassProperties {
-    /// In kg.
-    pub mass: f64,
-    /// Centre of mass in the shape's frame, in m.
-    pub com: Vec3,
-    /// Inertia about the centre of mass, axes of the shape, in kg·m².
-    pub inertia: Mat3,
 }
 
 impl Shape {

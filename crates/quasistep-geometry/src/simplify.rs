@@ -1,8 +1,8 @@
 //! Hulls with fewer corners, and how much that takes off them, exactly.
 
 use crate::point::polytope_surface;
-use crate::polytope::{HullError, PLANAR, Polytope};
-use crate::quickhull::quickhull;
+use crate::polytope::{PLANAR, Polytope};
+use crate::quickhull::{HullError, quickhull};
 use quasistep_math::Vec3;
 
 impl Polytope {

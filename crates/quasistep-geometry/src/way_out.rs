@@ -11,7 +11,8 @@
 //! shapes. Across two directions it is the least of descents, each from a shift to the one along that touch's
 //! normal, which is never longer; they start at the nearest faces and at directions all around.
 
-use crate::narrow_phase::{ContactPoint, Distance, NarrowPhase};
+use crate::distance::{ContactPoint, Distance};
+use crate::narrow_phase::NarrowPhase;
 use crate::shape::Shape;
 use quasistep_math::{Pose, Vec3};
 use std::f64::consts::FRAC_1_SQRT_2;
@@ -57,7 +58,6 @@ struct Exit {
 
 impl NarrowPhase {
     /// [`contact_patch_along`](Self::contact_patch_along) of two shapes that stand in their order.
-    #[allow(clippy::too_many_arguments)] // two shapes at their poses, and their ways
     pub(crate) fn patch_along_in_order(
         &mut self,
         a: &Shape,

@@ -7,48 +7,9 @@
 //! The mass matrix is the composite-rigid-body one: the entry of two columns on one path is the
 //! inertia of everything outboard of the outer one, so each pair is visited once.
 
-use crate::{BodyInertia, Kinematics, Model};
-use quasistep_math::{Mat3, Pose, Vec3};
-
-/// Mass properties of a rigid assembly, in world axes.
-#[derive(Clone, Copy, Debug, Default)]
-pub(crate) struct RigidInertia {
-    mass: f64,
-    p_Wcm: Vec3,
-    /// About the centre of mass: an inertia about the world's origin would lose the digits of small
-    /// bodies far away.
-    I_cm_W: Mat3,
-}
-
-impl RigidInertia {
-    pub fn of_body(inertia: &BodyInertia, X_WB: &Pose) -> Self {
-        let mut I_cm_W = Mat3::ZERO;
-        if inertia.inertia != Mat3::ZERO {
-            let R = X_WB.rotation.to_matrix();
-            I_cm_W = R * inertia.inertia * R.transpose();
-        }
-        Self { mass: inertia.mass, p_Wcm: X_WB.transform_point(inertia.com), I_cm_W }
-    }
-
-    /// The two assemblies as one body (parallel axes).
-    pub fn weld(&self, other: &Self) -> Self {
-        if other.mass == 0.0 {
-            return *self;
-        }
-        if self.mass == 0.0 {
-            return *other;
-        }
-        let mass = self.mass + other.mass;
-        let d = other.p_Wcm - self.p_Wcm;
-        let reduced = self.mass * other.mass / mass;
-        let steiner = Mat3::diagonal([d.norm_squared(); 3]) + Mat3::outer(d, d) * -1.0;
-        Self {
-            mass,
-            p_Wcm: self.p_Wcm + d * (other.mass / mass),
-            I_cm_W: self.I_cm_W + other.I_cm_W + steiner * reduced,
-        }
-    }
-}
+use crate::{Kinematics, Model};
+use crate::rigid_inertia::RigidInertia;
+use quasistep_math::Vec3;
 
 impl Model {
     /// Adds the generalised force of gravity, `Σ Jᵀ m g` over bodies with `gravity == true`.

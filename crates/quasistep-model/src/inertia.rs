@@ -64,7 +64,8 @@ impl BodyInertia {
         }
         Ok(())
     }
-    /// The same mass with the nearest inertia, by the Frobenius norm, that a rigid body can have.
+
+    /// This mass with the nearest inertia, by the Frobenius norm, that a rigid body can have.
     ///
     /// The principal axes stay. The moments become `I_i = j_1 + j_2 + j_3 − j_i` of second moments
     /// `j_i = ∫ x_i² dm ≥ 0`, which are the least squares fit to the moments given.

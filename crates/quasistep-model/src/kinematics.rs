@@ -1,6 +1,6 @@
 //! Poses of all bodies and the spatial column of every joint rate, at one configuration.
 
-use crate::dynamics::RigidInertia;
+use crate::rigid_inertia::RigidInertia;
 use crate::{Body, JointKind, Model, WORLD};
 use quasistep_math::{Pose, Quat, Vec3};
 

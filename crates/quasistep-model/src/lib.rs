@@ -38,6 +38,7 @@ mod kinematics;
 mod manifold;
 mod model;
 mod motion;
+mod rigid_inertia;
 mod tangent;
 mod twist;
 

@@ -27,7 +27,7 @@ fn rates_by_difference(model: &Model, q: &[f64], v: &[f64], p_B: Vec3) -> Vec<(V
     at(STEP).iter().zip(&at(-STEP)).map(rate).collect()
 }
 
-/// The same from the columns.
+/// Angular velocity of each body and velocity of its point `p_B`, from the Jacobian columns.
 fn rates_by_columns(model: &Model, kin: &Kinematics, v: &[f64], p_B: Vec3) -> Vec<(Vec3, Vec3)> {
     let rate = |body: usize| {
         let p_W = kin.X_WB[body].transform_point(p_B);

@@ -84,15 +84,50 @@ fn steps_with_one_motion(mu3: &str) -> Result<f64, ReproduceError> {
 pub(crate) fn path_and_forces(context: &Context<'_>) -> Result<FigureResult, ReproduceError> {
     let glides = push(context, "round", 0.5, 0.0)?;
     let rubs = push(context, "round", 0.5, 0.5)?;
-    let t = &rubs.t;
-    let time = || Axis::linear("t (s)");
-    let place = || Axis::linear("x (m)").range(0.0, 1.05);
-    let wall = || Mark::Horizontal { y: 1.0, label: "wall".into() };
+    let (paths, mut rows) = paths(context)?;
+    let figure = Figure::new("Trinkle05 section 5: a fence pushes a particle (Model-DQC)")
+        .columns(2)
+        .panel(free_panel(&rubs.t, &glides))
+        .panel(unique_panel(&rubs))
+        .panel(paths)
+        .panel(forces_panel(&rubs));
+    rows.extend(rows_of(&rubs)?);
+    let csv = columns_csv(&[
+        ("t", rubs.t),
+        ("x_fence", rubs.fence),
+        ("x", rubs.x),
+        ("y", rubs.y),
+        ("normal_fence", rubs.normal),
+        ("friction_fence", rubs.rub),
+        ("friction_floor", rubs.drag),
+        ("x_without_friction", glides.x),
+    ]);
+    Ok(FigureResult {
+        files: vec![
+            context.write("trinkle05_sec5.svg", &figure.to_svg())?,
+            context.write("trinkle05_sec5.csv", &csv)?,
+        ],
+        rows,
+    })
+}
 
-    // without friction every place between fence and wall that a step can reach is a solution
+fn time() -> Axis {
+    Axis::linear("t (s)")
+}
+
+fn place() -> Axis {
+    Axis::linear("x (m)").range(0.0, 1.05)
+}
+
+fn wall() -> Mark {
+    Mark::Horizontal { y: 1.0, label: "wall".into() }
+}
+
+/// Without friction every place between fence and wall that a step can reach is a solution.
+fn free_panel(t: &[f64], glides: &Push) -> Panel {
     let edge = t.iter().zip(&glides.fence).map(|(t, x)| [*t, *x]);
     let all: Vec<[f64; 2]> = edge.chain([[7.0, 1.0], [0.0, 1.0], [0.0, 0.5]]).collect();
-    let free = Panel::new(time(), place())
+    Panel::new(time(), place())
         .title("floor without friction: the motion is not unique")
         .mark(Mark::Polygon {
             points: all,
@@ -102,14 +137,21 @@ pub(crate) fn path_and_forces(context: &Context<'_>) -> Result<FigureResult, Rep
         })
         .mark(wall())
         .series(Series::new("fence", t, &glides.fence).color(PALETTE[3]))
-        .series(Series::new("particle, one of them", t, &glides.x).color(PALETTE[0]));
-    let unique = Panel::new(time(), place())
+        .series(Series::new("particle, one of them", t, &glides.x).color(PALETTE[0]))
+}
+
+fn unique_panel(rubs: &Push) -> Panel {
+    let t = &rubs.t;
+    Panel::new(time(), place())
         .title("floor with friction 0.5: the motion is unique")
         .mark(wall())
         .series(Series::new("fence", t, &rubs.fence).color(PALETTE[3]))
         .series(Series::new("particle", t, &rubs.x).color(PALETTE[0]))
-        .series(Series::new("particle, y", t, &rubs.y).color(PALETTE[0]).line(Line::Dashed));
+        .series(Series::new("particle, y", t, &rubs.y).color(PALETTE[0]).line(Line::Dashed))
+}
 
+/// Paths by friction of the fence, and where they end.
+fn paths(context: &Context<'_>) -> Result<(Panel, Vec<Row>), ReproduceError> {
     let mut path = Panel::new(Axis::linear("x (m)"), Axis::linear("y (m)"))
         .title("paths on the floor by friction of the fence");
     let mut rows = Vec::new();
@@ -139,21 +181,21 @@ pub(crate) fn path_and_forces(context: &Context<'_>) -> Result<FigureResult, Rep
             "closed form: the pyramid moves it at 45° or 22.5°",
         ));
     }
+    Ok((path, rows))
+}
 
-    let forces = Panel::new(time().range(0.0, 2.0), Axis::linear("force (N)"))
+fn forces_panel(rubs: &Push) -> Panel {
+    let t = &rubs.t;
+    Panel::new(time().range(0.0, 2.0), Axis::linear("force (N)"))
         .title("forces on the particle, friction 0.5")
         .series(Series::new("fence, normal", t, &rubs.normal).line(Line::Steps))
         .series(Series::new("fence, friction", t, &rubs.rub).line(Line::Steps))
-        .series(Series::new("floor, friction", t, &rubs.drag).line(Line::Steps));
-    let figure = Figure::new("Trinkle05 section 5: a fence pushes a particle (Model-DQC)")
-        .columns(2)
-        .panel(free)
-        .panel(unique)
-        .panel(path)
-        .panel(forces);
+        .series(Series::new("floor, friction", t, &rubs.drag).line(Line::Steps))
+}
 
+fn rows_of(rubs: &Push) -> Result<[Row; 4], ReproduceError> {
     let greatest = rubs.normal.iter().fold(0.0_f64, |m, f| m.max(*f));
-    rows.extend([
+    Ok([
         Row::new(
             "x at the end, m",
             0.900_019_87,
@@ -178,22 +220,5 @@ pub(crate) fn path_and_forces(context: &Context<'_>) -> Result<FigureResult, Rep
             steps_with_one_motion("0.5")?,
             "§5.1.2",
         ),
-    ]);
-    let csv = columns_csv(&[
-        ("t", rubs.t),
-        ("x_fence", rubs.fence),
-        ("x", rubs.x),
-        ("y", rubs.y),
-        ("normal_fence", rubs.normal),
-        ("friction_fence", rubs.rub),
-        ("friction_floor", rubs.drag),
-        ("x_without_friction", glides.x),
-    ]);
-    Ok(FigureResult {
-        files: vec![
-            context.write("trinkle05_sec5.svg", &figure.to_svg())?,
-            context.write("trinkle05_sec5.csv", &csv)?,
-        ],
-        rows,
-    })
+    ])
 }

@@ -10,7 +10,7 @@ use quasistep_view::plot::{Axis, Figure, Line, Mark, PALETTE, Panel, Series};
 const MODE_TIMES: [(f64, &str); 3] =
     [(0.03, "separation to rolling"), (0.13, "rolling to sliding"), (0.23, "sliding to rolling")];
 
-/// The same scene with exact Coulomb friction, Pang21 (6).
+/// Change of the scene to exact Coulomb friction, Pang21 (6).
 const EXACT: [(&str, &str); 1] = [("step.formulation", "coulomb")];
 
 /// The contact of the ball with the body whose name ends like this.

@@ -32,7 +32,7 @@ pub struct ControlSection {
     pub weights: ControlWeights,
     /// Bounds of positions, one pair per dof; infinite where there is none.
     pub position: Vec<[f64; 2]>,
-    /// The same for velocities.
+    /// Bounds of velocities, one pair per dof; infinite where there is none.
     pub velocity: Vec<[f64; 2]>,
     /// Bounds of inputs, one pair per input.
     pub input: Vec<[f64; 2]>,

@@ -61,6 +61,7 @@ mod start_velocity;
 mod surface_tree;
 mod to_mjcf;
 mod words;
+mod world;
 
 pub use cloud::CloudReport;
 pub use contents::{Contents, counted, overlaps_in_words};

@@ -110,7 +110,7 @@ impl Scene {
         })
     }
 
-    /// The same scene after replacing more values by their dotted keys, as `--set` does. A file that
+    /// This scene after replacing more values by their dotted keys, as `--set` does. A file that
     /// it has read already is not read again.
     ///
     /// # Errors

@@ -1,26 +1,20 @@
 //! A scene: a system, where it starts, what drives it, how it is stepped.
 
-use crate::assembly::Assembly;
 use crate::cloud::CloudReport;
-use crate::collisions::Collisions;
 use crate::commands::{Commands, three};
-use crate::constraints;
 use crate::control::ControlSection;
 use crate::curve::{Curve, Grid};
 use crate::document::{At, Node, Numbers, with_extents};
-use crate::extents::Extents;
 use crate::facts::Fact;
-use crate::friction::SceneFriction;
 use crate::names::body_index;
 use crate::source::SceneSource;
+use crate::world::World;
 use quasistep::{
-    Certificate, Cone, Constraint, Fallback, Formulation, Inertia, Integration, PrescribedRate,
-    Role, Rotations, State, StepInput, StepParams, Substeps, System, SystemDef, TangentAxes,
-    Wrench,
+    Certificate, Cone, Fallback, Formulation, Inertia, Integration, PrescribedRate, Role,
+    Rotations, State, StepInput, StepParams, Substeps, System, TangentAxes, Wrench,
 };
 use quasistep_formats::SceneError;
 use quasistep_math::Vec3;
-use quasistep_model::{Model, WORLD};
 use quasistep_record::DrawnShape;
 use std::path::Path;
 use std::sync::Arc;
@@ -100,9 +94,6 @@ const STEP_KEYS: [&str; 18] = [
     "accuracy",
     "uniqueness",
 ];
-/// Dofs of bodies that hang together: a step stores some matrices of so many rows and columns, 32 MB each, and factors
-/// one in a second.
-const MAX_TREE_DOFS: usize = 2000;
 /// Version of the scene grammar that this crate reads.
 const FORMAT: f64 = 1.0;
 
@@ -134,83 +125,8 @@ impl Scene {
             );
         }
 
-        let friction = SceneFriction::read(map.get("friction"))?;
-        let mut assembly = Assembly::new(looks);
-        // numbers may use the boxes of the bodies above
-        let mut extents = Extents::default();
-        for (model, at) in map.need("models")?.entries()? {
-            assembly.add_models(model, &with_extents(&at, &extents), dir, friction.default)?;
-            extents.extend(std::mem::take(&mut assembly.extents));
-        }
-        let Assembly {
-            builder,
-            roles,
-            bodies,
-            geoms,
-            drawing,
-            start,
-            targets,
-            start_velocity,
-            mut warnings,
-            mut notes,
-            clouds,
-            instances,
-            instance_of,
-            never_touch,
-            masks,
-            pairs,
-            springs,
-            mut constraints,
-            ..
-        } = assembly;
-        let models = map.need("models")?;
-        let model = builder.build().map_err(|e| models.error(e.to_string()))?;
-        let mut q = model.neutral_q();
-        for (body, values) in start {
-            q[model.body(body).q.clone()].copy_from_slice(&values);
-        }
-        model.check_q(&q).map_err(|e| models.error(format!("start configuration: {e}")))?;
-        constraints::read(map.get("constraints"), &model, &q, &mut constraints)?;
-        check_trees(&model, &constraints).map_err(|why| models.error(why))?;
-        let geom_bodies: Vec<&str> = geoms.iter().map(|g| bodies[g.body].as_str()).collect();
-        let named =
-            pairs.iter().map(|p| (p.pair.0.min(p.pair.1), p.pair.0.max(p.pair.1))).collect();
-        let collisions = Collisions {
-            models: &instances,
-            instances: &instance_of,
-            never_touch: &never_touch,
-            masks: &masks,
-            named: &named,
-        };
-        let excluded =
-            collisions.excluded(map.get("collisions"), &geoms, &bodies, &mut warnings)?;
-        // what the scene says of a pair wins over what files say
-        let mut friction_exceptions = pairs;
-        friction_exceptions.extend(friction.exceptions(&geom_bodies)?);
-        let mut system = System::new(SystemDef {
-            model,
-            geoms,
-            roles,
-            instances: instance_of.clone(),
-            friction: friction.rule,
-            friction_exceptions,
-            excluded,
-            springs,
-            constraints,
-        })
-        .map_err(|e| models.error(e.to_string()))?;
-
-        let at = map.get("constraints").unwrap_or(models);
-        constraints::close(&system, &mut q, &mut notes).map_err(|why| at.error(why))?;
-        let mut told = q.clone();
-        for (body, target) in targets {
-            told[system.model().body(body).q.clone()].fill(target);
-        }
-        collisions.exclude_overlaps(&mut system, &q, &mut notes);
-        let mut v = vec![0.0; if start_velocity.is_empty() { 0 } else { system.model().n_v() }];
-        for (body, rates) in start_velocity {
-            v[system.model().body(body).v.clone()].copy_from_slice(&rates);
-        }
+        let World { system, q, v, told, extents, drawing, clouds, mut warnings, notes } =
+            World::read(&map, dir, looks)?;
         let (params, duration) = read_step(map.get("step"), map.get("gravity"))?;
         if !v.is_empty() && !params.formulation.carries_velocity() {
             warnings.push(format!(
@@ -308,33 +224,6 @@ impl Scene {
             });
         }
     }
-}
-
-/// Refuses bodies that hang together by more dofs than a step can take.
-fn check_trees(model: &Model, constraints: &[Constraint]) -> Result<(), String> {
-    let n = model.n_bodies();
-    let (mut root, mut dofs) = (vec![WORLD; n], vec![0; n]);
-    for i in 1..n {
-        let body = model.body(i);
-        root[i] = if body.parent == WORLD { i } else { root[body.parent] };
-    }
-    for constraint in constraints {
-        let moving: Vec<usize> = constraint.bodies().into_iter().filter(|b| *b != WORLD).collect();
-        for pair in moving.windows(2) {
-            let (a, b) = (root[pair[0]], root[pair[1]]);
-            root.iter_mut().filter(|r| **r == b).for_each(|r| *r = a);
-        }
-    }
-    for i in 1..n {
-        dofs[root[i]] += model.body(i).v.len();
-    }
-    let Some(large) = dofs.iter().position(|d| *d > MAX_TREE_DOFS) else { return Ok(()) };
-    Err(format!(
-        "{} dofs were seen in the bodies that hang on `{}`; a step takes {MAX_TREE_DOFS} that hang together, its time grows \
-         with their third power",
-        dofs[large],
-        model.body(large).name
-    ))
 }
 
 pub(crate) fn n_steps(duration: f64, h: f64) -> usize {

@@ -162,7 +162,7 @@ fn numbers_that_are_none_end_in_giving_up() {
     assert_eq!(problem.solve().status, Status::GaveUp);
 }
 
-/// The same bits again, and the same answer from any warm start.
+/// A second solve has the bits of the first, and every warm start leads to one answer.
 #[test]
 fn answers_do_not_depend_on_the_warm_start() {
     let mut s = Samples::new(11);

@@ -205,7 +205,7 @@ fn proofs_that_were_tampered_with_do_not_hold() {
     }
 }
 
-/// The same rod held down by a spring with a limit, in place of its weight.
+/// The rod of the jams held down by a spring with a limit, in place of its weight.
 #[test]
 fn springs_at_their_limit_take_part() {
     for (target, solvable) in [(-3.0, false), (3.0, true)] {

@@ -23,38 +23,64 @@ const BOXES: usize = 10;
 /// Rates by which the contacts of a face contradict one another, in m/s.
 const CONTRADICTION: f64 = 1e-9;
 
-/// Walls of 4 + 3 + 2 + 1 boxes that touch one another's faces; a plate pushes the first at `speed`. Variables of a
-/// box: its angular velocity and its velocity.
-fn pile(seed: u64, round: bool, speed: f64) -> Sample {
-    let mut s = Samples::new(seed);
-    let boxes = WALLS * BOXES;
-    let n = 6 * boxes;
-    let mut sample = Sample {
-        n,
-        P: vec![0.0; n * n],
-        c: vec![0.0; n],
-        force: MASS * 9.81 * H,
-        length: speed,
-        ..Sample::default()
-    };
-    sample.program.reset((0..boxes).map(|_| 6));
-    for k in 0..boxes {
-        for i in 0..6 {
-            let inertia = if i < 3 { INERTIA } else { MASS };
-            sample.program.P(k, i)[i] = inertia;
-            sample.P[(6 * k + i) * (n + 1)] = inertia;
-        }
-        sample.program.c(k)[5] = MASS * 9.81 * H;
-        sample.c[6 * k + 5] = MASS * 9.81 * H;
-    }
-    let layer = |place: usize| match place {
+/// Layer of a box of a wall, and its place there.
+fn layer(place: usize) -> (usize, usize) {
+    match place {
         0..4 => (0, place),
         4..7 => (1, place - 4),
         7..9 => (2, place - 7),
         _ => (3, 0),
-    };
-    // rectangles around `middle`, spanned by two sides, between two boxes or a box and the world
-    let mut face = |on: usize, off: Option<usize>, middle: [[f64; 3]; 2], axis: usize, b: f64| {
+    }
+}
+
+/// A rectangle by which two boxes touch, or a box and the world.
+struct Face {
+    on: usize,
+    off: Option<usize>,
+    /// Its middle in the frames of both.
+    middle: [[f64; 3]; 2],
+    /// Along the normal.
+    axis: usize,
+    /// Speed at which it must open, in m/s.
+    b: f64,
+}
+
+/// A pile that grows.
+struct Pile {
+    sample: Sample,
+    s: Samples,
+    round: bool,
+}
+
+impl Pile {
+    /// Free boxes, with their weight.
+    fn new(seed: u64, round: bool, speed: f64) -> Self {
+        let boxes = WALLS * BOXES;
+        let n = 6 * boxes;
+        let mut sample = Sample {
+            n,
+            P: vec![0.0; n * n],
+            c: vec![0.0; n],
+            force: MASS * 9.81 * H,
+            length: speed,
+            ..Sample::default()
+        };
+        sample.program.reset((0..boxes).map(|_| 6));
+        for k in 0..boxes {
+            for i in 0..6 {
+                let inertia = if i < 3 { INERTIA } else { MASS };
+                sample.program.P(k, i)[i] = inertia;
+                sample.P[(6 * k + i) * (n + 1)] = inertia;
+            }
+            sample.program.c(k)[5] = MASS * 9.81 * H;
+            sample.c[6 * k + 5] = MASS * 9.81 * H;
+        }
+        Self { sample, s: Samples::new(seed), round }
+    }
+
+    /// Adds the four corners of a face as contacts.
+    fn push_face(&mut self, face: &Face) {
+        let Face { off, axis, b, .. } = *face;
         let [first, second] = [(axis + 1) % 3, (axis + 2) % 3];
         // supports overlap by half a box along y
         let reach = |t: usize| if axis == 2 && off.is_some() && t == 1 { 0.5 } else { 1.0 };
@@ -63,73 +89,89 @@ fn pile(seed: u64, round: bool, speed: f64) -> Sample {
                 let sign = if corner >> side & 1 == 0 { 1.0 } else { -1.0 };
                 sign * HALF * (1.0 - 0.02 * s.uniform())
             };
-            let (a, c) = (at(0, &mut s) * reach(first), at(1, &mut s) * reach(second));
-            let mut J = vec![vec![0.0; n]; 3];
-            for (r, row) in J.iter_mut().enumerate() {
-                let mut d = [0.0; 3];
-                d[(axis + r) % 3] = 1.0;
-                for (side, block) in [(0, Some(on)), (1, off)] {
-                    let Some(block) = block else { continue };
-                    let sign = if side == 0 { 1.0 } else { -1.0 };
-                    let mut p = middle[side];
-                    p[first] += a;
-                    p[second] += c;
-                    for i in 0..3 {
-                        let (j, k) = ((i + 1) % 3, (i + 2) % 3);
-                        row[6 * block + i] = sign * (p[j] * d[k] - p[k] * d[j]);
-                        row[6 * block + 3 + i] = sign * d[i];
-                    }
-                }
-            }
-            let blocks: Vec<usize> = std::iter::once(on).chain(off).collect();
-            let list: Vec<u32> = blocks.iter().map(|b| *b as u32).collect();
-            let directions = [1.0, 0.0, 0.0, 1.0, -1.0, 0.0, 0.0, -1.0];
-            let friction = if round {
-                Friction::Round(&[MU, MU])
-            } else {
-                Friction::Diamond { mu: MU, directions: &directions, tangents: 2 }
-            };
-            let edges = if round {
-                Vec::new()
-            } else {
-                directions.chunks_exact(2).map(|d| vec![MU * d[0], MU * d[1]]).collect()
-            };
-            let offset = vec![b + CONTRADICTION * s.signed(), 0.0, 0.0];
-            let mut contact = sample.program.push_contact(friction, &list);
-            contact.b().copy_from_slice(&offset);
-            for (side, block) in blocks.iter().enumerate() {
-                for (r, row) in J.iter().enumerate() {
-                    contact.J(side, r).copy_from_slice(&row[6 * block..6 * block + 6]);
-                }
-            }
-            sample.contacts.push(Written { blocks, J, b: offset, edges, mu: MU });
+            let s = &mut self.s;
+            let place = [at(0, s) * reach(first), at(1, s) * reach(second)];
+            let J = self.rows(face, place);
+            self.push_contact(face, J, b);
         }
-    };
+    }
+
+    /// Jacobian of the corner at `place` on a face.
+    fn rows(&self, face: &Face, place: [f64; 2]) -> Vec<Vec<f64>> {
+        let Face { on, off, middle, axis, .. } = *face;
+        let mut J = vec![vec![0.0; self.sample.n]; 3];
+        for (r, row) in J.iter_mut().enumerate() {
+            let mut d = [0.0; 3];
+            d[(axis + r) % 3] = 1.0;
+            for (side, block) in [(0, Some(on)), (1, off)] {
+                let Some(block) = block else { continue };
+                let sign = if side == 0 { 1.0 } else { -1.0 };
+                let mut p = middle[side];
+                p[(axis + 1) % 3] += place[0];
+                p[(axis + 2) % 3] += place[1];
+                for i in 0..3 {
+                    let (j, k) = ((i + 1) % 3, (i + 2) % 3);
+                    row[6 * block + i] = sign * (p[j] * d[k] - p[k] * d[j]);
+                    row[6 * block + 3 + i] = sign * d[i];
+                }
+            }
+        }
+        J
+    }
+
+    fn push_contact(&mut self, face: &Face, J: Vec<Vec<f64>>, b: f64) {
+        let blocks: Vec<usize> = std::iter::once(face.on).chain(face.off).collect();
+        let list: Vec<u32> = blocks.iter().map(|b| *b as u32).collect();
+        let directions = [1.0, 0.0, 0.0, 1.0, -1.0, 0.0, 0.0, -1.0];
+        let (friction, edges) = if self.round {
+            (Friction::Round(&[MU, MU]), Vec::new())
+        } else {
+            let edges = directions.chunks_exact(2).map(|d| vec![MU * d[0], MU * d[1]]).collect();
+            (Friction::Diamond { mu: MU, directions: &directions, tangents: 2 }, edges)
+        };
+        let offset = vec![b + CONTRADICTION * self.s.signed(), 0.0, 0.0];
+        let mut contact = self.sample.program.push_contact(friction, &list);
+        contact.b().copy_from_slice(&offset);
+        for (side, block) in blocks.iter().enumerate() {
+            for (r, row) in J.iter().enumerate() {
+                contact.J(side, r).copy_from_slice(&row[6 * block..6 * block + 6]);
+            }
+        }
+        self.sample.contacts.push(Written { blocks, J, b: offset, edges, mu: MU });
+    }
+}
+
+/// Walls of 4 + 3 + 2 + 1 boxes that touch one another's faces; a plate pushes the first at `speed`. Variables of a
+/// box: its angular velocity and its velocity.
+fn pile(seed: u64, round: bool, speed: f64) -> Sample {
+    let mut pile = Pile::new(seed, round, speed);
     for wall in 0..WALLS {
         for place in 0..BOXES {
             let on = wall * BOXES + place;
             let (height, across) = layer(place);
             let below = [0.0, 0.0, -HALF];
             if height == 0 {
-                face(on, None, [below; 2], 2, 0.0);
+                pile.push_face(&Face { on, off: None, middle: [below; 2], axis: 2, b: 0.0 });
             } else {
                 for side in 0..2 {
-                    let under = (0..BOXES)
+                    let off = (0..BOXES)
                         .find(|k| layer(*k) == (height - 1, across + side))
                         .map(|k| wall * BOXES + k);
                     let y = if side == 0 { -0.5 * HALF } else { 0.5 * HALF };
-                    face(on, under, [[0.0, y, -HALF], [0.0, -y, HALF]], 2, 0.0);
+                    let middle = [[0.0, y, -HALF], [0.0, -y, HALF]];
+                    pile.push_face(&Face { on, off, middle, axis: 2, b: 0.0 });
                 }
             }
             let behind = [-HALF, 0.0, 0.0];
-            if wall == 0 {
-                face(on, None, [behind; 2], 0, speed);
+            pile.push_face(&if wall == 0 {
+                Face { on, off: None, middle: [behind; 2], axis: 0, b: speed }
             } else {
-                face(on, Some(on - BOXES), [behind, [HALF, 0.0, 0.0]], 0, 0.0);
-            }
+                let middle = [behind, [HALF, 0.0, 0.0]];
+                Face { on, off: Some(on - BOXES), middle, axis: 0, b: 0.0 }
+            });
         }
     }
-    sample
+    pile.sample
 }
 
 #[test]

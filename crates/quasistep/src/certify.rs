@@ -3,10 +3,37 @@
 use crate::certificate::Certificate;
 use crate::error::StepError;
 use crate::formulation::Cone;
+use crate::load::Load;
 use crate::params::StepParams;
-use crate::report::{JointForce, StepMethod};
+use crate::report::{JointForce, StepMethod, StepReport};
 use crate::system::{DampingOn, Role, System};
 use crate::workspace::Workspace;
+
+/// Sum of the forces on every dof, in N or N·m, and the largest of them.
+struct Balance<'a> {
+    on_dofs: &'a mut [f64],
+    largest: f64,
+}
+
+impl Balance<'_> {
+    /// A force along one dof.
+    fn add(&mut self, dof: usize, force: f64) {
+        self.on_dofs[dof] += force;
+        self.see(force);
+    }
+
+    /// The size of a force that is in the sum.
+    fn see(&mut self, force: f64) {
+        self.largest = self.largest.max(force.abs());
+    }
+}
+
+/// Raises `worst` to a residual; one that is NaN wins.
+fn raise(worst: &mut f64, residual: f64) {
+    if !(residual <= *worst) {
+        *worst = residual;
+    }
+}
 
 impl System {
     /// Fills effort and certificate of the report, and refuses a step that is not certified.
@@ -19,60 +46,76 @@ impl System {
         params: &StepParams,
     ) -> Result<(), StepError> {
         let h = params.time_step;
-        let Workspace {
-            report, load, contacts, problem, convex, coulomb, scan_next, balance, ..
-        } = work;
-        let exact = matches!(report.method, StepMethod::Coulomb(_));
         let mut certificate = Certificate::default();
+        let mut sum = std::mem::take(&mut work.balance);
+        sum.clear();
+        sum.extend_from_slice(&work.load.tau);
+        let largest = sum.iter().fold(0.0_f64, |m, t| m.max(t.abs()));
+        let mut balance = Balance { on_dofs: &mut sum, largest };
 
-        // sum of all forces on every dof, in N or N·m
-        balance.clear();
-        balance.extend_from_slice(&load.tau);
-        let mut scale = balance.iter().fold(0.0_f64, |m, t| m.max(t.abs()));
-        for (row, contact) in contacts.rows.iter().zip(&report.contacts) {
-            let f = contact.force_W();
-            let along = [contact.normal_force, f.dot(row.t1), f.dot(row.t2)];
-            for (dof, column) in contacts.columns_of(row) {
-                balance[dof] += column[0] * along[0] + column[1] * along[1] + column[2] * along[2];
-            }
-            if let Some(turning) = &row.turning {
-                let roll = contact.roll_torque_W;
-                let spin = contact.spin_torque_about_centre();
-                let about = [spin, roll.dot(turning.r1), roll.dot(turning.r2)];
-                for (dof, column) in contacts.turns_of(row, turning) {
-                    balance[dof] +=
-                        column[0] * about[0] + column[1] * about[1] + column[2] * about[2];
-                }
-            }
-            scale = scale.max(contact.normal_force.abs());
-
-            // the box holds along each tangent on its own
-            let sliding = match params.formulation.cone() {
-                Cone::Box => along[1].abs().max(along[2].abs()),
-                _ => contact.friction_force_W.norm(),
-            };
-            let lacking = contact.normal_force_needed(sliding) - contact.normal_force;
-            for excess in [lacking, -contact.normal_force] {
-                // written so that NaN wins
-                if !(excess <= certificate.cone_violation) {
-                    certificate.cone_violation = excess;
-                }
-            }
-            // the row promises phi + h v_n ≥ 0, or for an overlap the bounded recovery, less what gives way
-            let gives = row.friction.compliance * contact.normal_force;
-            let promised = contact.phi - h * row.gap_offset(params) - gives;
-            certificate.penetration = certificate.penetration.max(promised - contact.phi_next);
+        certify_contacts(work, params, &mut balance, &mut certificate);
+        let Workspace { report, load, problem, convex, coulomb, scan_next, .. } = &mut *work;
+        self.add_limits_and_damping(report, &mut balance);
+        let undissipated = self.certify_joint_friction(report, h, &mut balance, &mut certificate);
+        // without mass in the cost it subtracts nothing
+        problem.subtract_inertia(load, &report.v, h, balance.on_dofs);
+        add_springs_of_frames(load, report, h, &mut balance);
+        self.add_drives(load, report, h, &mut balance);
+        certificate.constraint = load.reduction.residual(&report.v, h);
+        self.report_constraints(&mut load.reduction, scan_next, balance.on_dofs, report);
+        for constraint in &report.constraints {
+            balance.see(constraint.largest_force());
         }
+        self.add_prescribed(report, &mut balance);
+        for spring in &load.cartesian {
+            let w = spring.wrench(spring.velocity(&report.v), h);
+            report.effort.extend(w.to_array());
+        }
+
+        for (dof, unbalanced) in balance.on_dofs.iter().enumerate() {
+            let worst = if self.is_turn(dof) {
+                &mut certificate.torque_balance
+            } else {
+                &mut certificate.force_balance
+            };
+            raise(worst, unbalanced.abs());
+        }
+        let of_program = if matches!(report.method, StepMethod::Coulomb(_)) {
+            let residuals = &coulomb.solution.residuals;
+            residuals.complementarity.max(residuals.dissipation.abs())
+        } else {
+            convex.solution.residuals.complementarity
+        };
+        certificate.complementarity = of_program.max(undissipated);
+        certificate.true_distance = scan_next.smallest_distance();
+        certificate.force_scale = balance.largest;
+        report.certificate = certificate;
+        work.balance = sum;
+        match certificate.complaint() {
+            None => Ok(()),
+            Some(why) => Err(StepError::NotSolved { iterations: work.report.iterations, why }),
+        }
+    }
+
+    fn add_limits_and_damping(&self, report: &StepReport, balance: &mut Balance<'_>) {
         for limit in &report.limits {
-            balance[limit.dof as usize] += limit.force;
-            scale = scale.max(limit.force.abs());
+            balance.add(limit.dof as usize, limit.force);
         }
         for (dof, damping) in self.model.damping().iter().enumerate() {
-            balance[dof] -= damping * report.v[dof];
+            balance.on_dofs[dof] -= damping * report.v[dof];
         }
+    }
+
+    /// Dry friction of joints, whether it is within its bounds; returns what it falls short of the largest dissipation, in J.
+    fn certify_joint_friction(
+        &self,
+        report: &mut StepReport,
+        h: f64,
+        balance: &mut Balance<'_>,
+        certificate: &mut Certificate,
+    ) -> f64 {
         // a prescribed joint has no row: where it moves its friction is known
-        let prescribed = self.commanded().iter().filter(|&&b| self.roles[b] == Role::Prescribed);
-        for dof in prescribed.flat_map(|&body| self.model.body(body).v.clone()) {
+        for (dof, _) in self.commanded_dofs().filter(|(dof, _)| self.is_prescribed(*dof)) {
             let (bound, v) = (self.model.friction()[dof], report.v[dof]);
             if bound > 0.0 {
                 let force = if v == 0.0 { 0.0 } else { -bound.copysign(v) };
@@ -84,97 +127,99 @@ impl System {
         for friction in &report.joint_friction {
             let dof = friction.dof as usize;
             let (bound, v) = (self.model.friction()[dof], report.v[dof]);
-            balance[dof] += friction.force;
-            scale = scale.max(friction.force.abs());
+            balance.add(dof, friction.force);
             certificate.cone_violation =
                 certificate.cone_violation.max(friction.force.abs() - bound);
             if self.variable_of_dof[dof].is_some() {
                 undissipated = undissipated.max((h * (bound * v.abs() + friction.force * v)).abs());
             }
         }
-        // without mass in the cost it subtracts nothing
-        problem.subtract_inertia(load, &report.v, h, balance);
+        undissipated
+    }
 
-        for spring in &load.cartesian {
-            let w = spring.wrench(spring.velocity(&report.v), h);
-            spring.generalised(w, |dof, force| balance[dof] += force);
-            scale = w.to_array().iter().fold(scale, |m, f| m.max(f.abs()));
-        }
-
+    /// Efforts of drives; those of prescribed dofs are known once the forces of constraints are.
+    fn add_drives(&self, load: &Load, report: &mut StepReport, h: f64, balance: &mut Balance<'_>) {
         report.effort.clear();
         report.saturated.clear();
-        for &body in self.commanded() {
-            for (k, dof) in self.model.body(body).v.clone().enumerate() {
-                let Role::Actuated(actuator) = &self.roles[body] else {
-                    // known once the forces of constraints are
-                    report.effort.push(0.0);
-                    continue;
-                };
-                let limit = actuator.effort_limit[k];
-                let stretch = load.dq_cmd[dof] - load.spring_at[dof] * h * report.v[dof];
-                let wanted = actuator.stiffness[k] * stretch;
-                let spring = wanted.clamp(-limit, limit);
-                if wanted.abs() > limit {
-                    report.saturated.push(dof as u32);
-                }
-                let rate = match actuator.damping_on {
-                    DampingOn::Velocity => -report.v[dof],
-                    DampingOn::CommandError => load.v_cmd[dof] - report.v[dof],
-                };
-                let effort = spring + actuator.damping[k] * rate;
-                balance[dof] += effort;
-                scale = scale.max(effort.abs());
-                report.effort.push(effort);
-            }
-        }
-        certificate.constraint = load.reduction.residual(&report.v, h);
-        self.report_constraints(load, scan_next, balance, report);
-        for constraint in &report.constraints {
-            scale = scale.max(constraint.largest_force());
-        }
-        // a prescribed motion takes whatever force it needs
-        let mut cmd = 0;
-        for &body in self.commanded() {
-            for dof in self.model.body(body).v.clone() {
-                if self.roles[body] == Role::Prescribed {
-                    let effort = -balance[dof];
-                    balance[dof] += effort;
-                    scale = scale.max(effort.abs());
-                    report.effort[cmd] = effort;
-                }
-                cmd += 1;
-            }
-        }
-
-        for spring in &load.cartesian {
-            let w = spring.wrench(spring.velocity(&report.v), h);
-            report.effort.extend(w.to_array());
-        }
-
-        for (dof, unbalanced) in balance.iter().enumerate() {
-            let worst = if self.is_turn(dof) {
-                &mut certificate.torque_balance
-            } else {
-                &mut certificate.force_balance
+        for (dof, _) in self.commanded_dofs() {
+            let body = self.body_of_dof[dof];
+            let Role::Actuated(actuator) = &self.roles[body] else {
+                report.effort.push(0.0);
+                continue;
             };
-            // written so that NaN wins
-            if !(unbalanced.abs() <= *worst) {
-                *worst = unbalanced.abs();
+            let k = dof - self.model.body(body).v.start;
+            let limit = actuator.effort_limit[k];
+            let stretch = load.dq_cmd[dof] - load.spring_at[dof] * h * report.v[dof];
+            let wanted = actuator.stiffness[k] * stretch;
+            let spring = wanted.clamp(-limit, limit);
+            if wanted.abs() > limit {
+                report.saturated.push(dof as u32);
+            }
+            let rate = match actuator.damping_on {
+                DampingOn::Velocity => -report.v[dof],
+                DampingOn::CommandError => load.v_cmd[dof] - report.v[dof],
+            };
+            let effort = spring + actuator.damping[k] * rate;
+            balance.add(dof, effort);
+            report.effort.push(effort);
+        }
+    }
+
+    /// A prescribed motion takes whatever force it needs.
+    fn add_prescribed(&self, report: &mut StepReport, balance: &mut Balance<'_>) {
+        for (dof, cmd) in self.commanded_dofs().filter(|(dof, _)| self.is_prescribed(*dof)) {
+            let effort = -balance.on_dofs[dof];
+            balance.add(dof, effort);
+            report.effort[cmd] = effort;
+        }
+    }
+}
+
+fn add_springs_of_frames(load: &Load, report: &StepReport, h: f64, balance: &mut Balance<'_>) {
+    for spring in &load.cartesian {
+        let w = spring.wrench(spring.velocity(&report.v), h);
+        spring.generalised(w, |dof, force| balance.on_dofs[dof] += force);
+        w.to_array().iter().for_each(|f| balance.see(*f));
+    }
+}
+
+/// Forces of contacts, whether they are in their cones, and whether their gaps are what the rows promise.
+fn certify_contacts(
+    work: &Workspace,
+    params: &StepParams,
+    balance: &mut Balance<'_>,
+    certificate: &mut Certificate,
+) {
+    let (contacts, h) = (&work.contacts, params.time_step);
+    for (row, contact) in contacts.rows.iter().zip(&work.report.contacts) {
+        let f = contact.force_W();
+        let along = [contact.normal_force, f.dot(row.t1), f.dot(row.t2)];
+        for (dof, column) in contacts.columns_of(row) {
+            balance.on_dofs[dof] +=
+                column[0] * along[0] + column[1] * along[1] + column[2] * along[2];
+        }
+        if let Some(turning) = &row.turning {
+            let roll = contact.roll_torque_W;
+            let spin = contact.spin_torque_about_centre();
+            let about = [spin, roll.dot(turning.r1), roll.dot(turning.r2)];
+            for (dof, column) in contacts.turns_of(row, turning) {
+                balance.on_dofs[dof] +=
+                    column[0] * about[0] + column[1] * about[1] + column[2] * about[2];
             }
         }
-        certificate.complementarity = if exact {
-            let residuals = &coulomb.solution.residuals;
-            residuals.complementarity.max(residuals.dissipation.abs())
-        } else {
-            convex.solution.residuals.complementarity
-        }
-        .max(undissipated);
-        certificate.true_distance = scan_next.smallest_distance();
-        certificate.force_scale = scale;
-        report.certificate = certificate;
-        match certificate.complaint() {
-            None => Ok(()),
-            Some(why) => Err(StepError::NotSolved { iterations: report.iterations, why }),
-        }
+        balance.see(contact.normal_force);
+
+        // the box holds along each tangent on its own
+        let sliding = match params.formulation.cone() {
+            Cone::Box => along[1].abs().max(along[2].abs()),
+            _ => contact.friction_force_W.norm(),
+        };
+        let lacking = contact.normal_force_needed(sliding) - contact.normal_force;
+        raise(&mut certificate.cone_violation, lacking);
+        raise(&mut certificate.cone_violation, -contact.normal_force);
+        // the row promises phi + h v_n ≥ 0, or for an overlap the bounded recovery, less what gives way
+        let gives = row.friction.compliance * contact.normal_force;
+        let promised = contact.phi - h * row.gap_offset(params) - gives;
+        certificate.penetration = certificate.penetration.max(promised - contact.phi_next);
     }
 }

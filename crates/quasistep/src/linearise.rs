@@ -43,7 +43,7 @@ pub struct LinearContact {
     pub tangents_W: Vec<Vec3>,
     /// Velocity of B against A along the normal is `J_n v`: `n_v` entries.
     pub J_n: Vec<f64>,
-    /// The same along each of `tangents_W`.
+    /// Velocity of B against A along each of `tangents_W` is one of these rows times `v`.
     pub J_t: Vec<Vec<f64>>,
     /// Friction coefficient.
     pub mu: f64,

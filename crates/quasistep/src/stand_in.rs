@@ -10,7 +10,7 @@
 use crate::error::StepError;
 use crate::formulation::Formulation;
 use crate::formulation::dynamic::{overlaps, without_recovery};
-use crate::formulation::problem::Law;
+use crate::formulation::program::Law;
 use crate::load::Drive;
 use crate::params::{Fallback, Inertia, StepParams};
 use crate::state::State;

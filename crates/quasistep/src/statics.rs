@@ -122,7 +122,10 @@ impl System {
     /// # Errors
     ///
     /// See [`StaticsError`]: parameters out of range, or no rest even without the wrench.
-    #[allow(clippy::too_many_arguments)] // a load, its bound and its precision beside those of a step
+    #[expect(
+        clippy::too_many_arguments,
+        reason = "a load, its bound and its precision beside those of a step"
+    )]
     pub fn largest_wrench(
         &self,
         state: &State,

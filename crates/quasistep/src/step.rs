@@ -1,9 +1,11 @@
-//! The main loop. Start reading here: [`System::step`] lists the stages of one time step.
+//! The main loop. Start reading here: `System::take_stages` lists the stages of one time step, `System::solve_rows` those of
+//! its program.
 
 use crate::cartesian;
 use crate::error::StepError;
 use crate::formulation::Where;
-use crate::formulation::problem::{Law, Posed};
+use crate::formulation::problem::Posed;
+use crate::formulation::program::Law;
 use crate::load::Drive;
 use crate::params::{Integration, StepParams};
 use crate::report::StepReport;
@@ -138,11 +140,10 @@ impl System {
         work.scan_next.update(self, &work.q_next, margin, &mut work.timer);
         work.timer.enter(Stage::Report); // 8
         self.certify(work, params)?;
-        Ok(self.hold_against_shapes(params, work))
+        Ok(self.check_motion(params, work))
     }
 
     /// Stages 3 to 6 with the Jacobians of one of the step's configurations; the answer is in the report.
-    #[allow(clippy::too_many_arguments)] // the main loop, which lists the data flow
     pub(crate) fn solve(
         &self,
         state: &State,
@@ -187,7 +188,6 @@ impl System {
     }
 
     /// Stages 4 to 6 with the contact rows at hand; from the last answer if `again`.
-    #[allow(clippy::too_many_arguments)] // the main loop, which lists the data flow
     fn solve_rows(
         &self,
         state: &State,
@@ -227,7 +227,7 @@ impl System {
     }
 
     /// What the motion of the last solve does that it must not.
-    pub(crate) fn hold_against_shapes(&self, params: &StepParams, work: &mut Workspace) -> Finding {
+    pub(crate) fn check_motion(&self, params: &StepParams, work: &mut Workspace) -> Finding {
         let Workspace { sweep, scan, scan_next, report, followed, .. } = work;
         sweep.press(&report.contacts);
         let v = self.followed(&report.v, params, followed);

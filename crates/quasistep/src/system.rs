@@ -146,7 +146,7 @@ pub struct System {
     pub(crate) block_of_variable: Vec<(u32, u32)>,
     /// Dofs with a variable and dry friction, ascending. Each has one more variable, in a block of its own after those
     /// of the trees.
-    pub(crate) rubbing: Vec<usize>,
+    pub(crate) friction_dofs: Vec<usize>,
 }
 
 impl System {
@@ -248,7 +248,7 @@ impl System {
             body_of_dof,
             block_dims: Vec::new(),
             block_of_variable: Vec::new(),
-            rubbing: Vec::new(),
+            friction_dofs: Vec::new(),
         };
         system.lay_out();
         Ok(system)
@@ -264,7 +264,7 @@ impl System {
             variable_of_dof,
             block_dims,
             block_of_variable,
-            rubbing,
+            friction_dofs,
             ..
         } = self;
         variable_of_dof.clear();
@@ -289,15 +289,15 @@ impl System {
                 block_dims.push(dim as usize);
             }
         }
-        rubbing.clear();
+        friction_dofs.clear();
         let rubs = |dof: &usize| variable_of_dof[*dof].is_some() && model.friction()[*dof] > 0.0;
-        rubbing.extend((0..model.n_v()).filter(rubs));
+        friction_dofs.extend((0..model.n_v()).filter(rubs));
         self.constraint_groups =
             held::groups(constraints, model, |dof| variable_of_dof[dof].is_some());
     }
 
-    /// The same system with springs of this stiffness, in N/m or N·m/rad, in place of prescribed motion;
-    /// `None` if nothing is prescribed. The same pairs touch.
+    /// This system with springs of this stiffness, in N/m or N·m/rad, in place of prescribed motion;
+    /// `None` if nothing is prescribed. Pairs that may touch are those of this system.
     pub(crate) fn compliant(&self, stiffness: f64) -> Option<Self> {
         let prescribed = |role: &&mut Role| **role == Role::Prescribed;
         let mut system = self.clone();
@@ -319,6 +319,10 @@ impl System {
     /// True for a dof of a passive joint: only these have inertia.
     pub(crate) fn is_passive(&self, dof: usize) -> bool {
         matches!(self.roles[self.body_of_dof[dof]], Role::Passive)
+    }
+
+    pub(crate) fn is_prescribed(&self, dof: usize) -> bool {
+        self.roles[self.body_of_dof[dof]] == Role::Prescribed
     }
 
     /// Joints and bodies.
@@ -399,6 +403,11 @@ impl System {
     /// Bodies whose joint is actuated or prescribed, ascending: the order of `q_cmd`.
     pub fn commanded(&self) -> &[usize] {
         &self.commanded
+    }
+
+    /// Dofs of commanded bodies with their places in `v_cmd`.
+    pub(crate) fn commanded_dofs(&self) -> impl Iterator<Item = (usize, usize)> + '_ {
+        self.commanded.iter().flat_map(|&body| self.model.body(body).v.clone()).zip(0..)
     }
 
     /// Length of `q_cmd`.

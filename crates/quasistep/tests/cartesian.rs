@@ -5,9 +5,9 @@ mod common;
 
 use common::{World, actuator, ball, slide, spring};
 use quasistep::{
-    BatchInput, BatchKeep, CartesianSpring, Cone, Formulation, Geom, Inertia, InputChange,
-    Integration, Matrix6, Mode, OutputChange, PairFriction, RestRule, Role, SpringAxes, State,
-    StepInput, StepParams, Surface, System, SystemDef, Wrench, damping_of_ratio,
+    BatchInput, BatchKeep, CartesianSpring, Cone, Derivatives, Formulation, Geom, Inertia,
+    InputChange, Integration, Matrix6, Mode, OutputChange, PairFriction, RestRule, Role,
+    SpringAxes, State, StepInput, StepParams, Surface, System, SystemDef, Wrench, damping_of_ratio,
     positive_semidefinite,
 };
 use quasistep_geometry::Shape;
@@ -471,20 +471,22 @@ fn dot(a: &[f64], b: &[f64]) -> f64 {
     a.iter().zip(b).map(|(a, b)| a * b).sum()
 }
 
-/// Derivatives by all that goes in, against differences of steps on the manifold: the hand on the floor and off it, its
-/// command some hundredths of a radian away, with and without a prescribed joint; products, their transposes and matrices.
-#[test]
-fn derivatives_are_those_of_differences() {
-    let K = coupled();
-    for (axes, prescribed, floor) in [
-        (SpringAxes::World, false, false),
-        (SpringAxes::Command, false, false),
-        (SpringAxes::World, true, true),
-        (SpringAxes::Command, true, true),
-    ] {
+/// A hand near the floor, its command some hundredths of a radian away.
+struct Told {
+    system: System,
+    state: State,
+    input: StepInput,
+    params: StepParams,
+    /// Pose that the hand is told, and where it stands in the command.
+    there: Pose,
+    at: usize,
+}
+
+impl Told {
+    fn new(axes: SpringAxes, prescribed: bool, floor: bool) -> Self {
+        let K = coupled();
         let arm = Arm { stiffness: 12.0, damping: 0.5, prescribed, floor, ..Arm::SOFT };
         let system = Arm { mass: 0.4, ..arm }.held(&K, &damping_of_ratio(&K, 0.3), axes);
-        let (n, m) = (system.model().n_v(), system.n_cmd_v());
         let mut q = BENT.to_vec();
         // the hand just above the floor
         q[1] = 1.45;
@@ -500,73 +502,101 @@ fn derivatives_are_those_of_differences() {
         let at = q_cmd.len() - 7;
         q_cmd[0] += 0.02;
         q_cmd[at..].copy_from_slice(&command(&there));
+        let n = system.model().n_v();
         let tau: Vec<f64> = (0..n).map(|k| 0.3 * (1.0 + k as f64).cos()).collect();
         let input = StepInput { q_cmd, tau, ..StepInput::default() };
-        let state = State::at_rest(0.0, q);
+        let params = StepParams {
+            inertia: Inertia::Mass,
+            gravity: [0.0, 0.0, -3.0],
+            ..params(Formulation::Anitescu { cone: Cone::Round })
+        };
+        Self { state: State::at_rest(0.0, q), system, input, params, there, at }
+    }
+
+    /// The next configuration with the inputs moved by `by change`.
+    fn moved(
+        &self,
+        change: &InputChange,
+        by: f64,
+        mode: Mode,
+        memory: &mut Derivatives,
+    ) -> Vec<f64> {
+        let (mut state, mut input) = (self.state.clone(), self.input.clone());
+        change.q.iter().zip(&mut state.q).for_each(|(d, q)| *q += by * d);
+        if !change.q_cmd.is_empty() {
+            let joints = change.q_cmd.iter().zip(&mut input.q_cmd[..self.at]);
+            joints.for_each(|(d, u)| *u += by * d);
+            let own = &change.q_cmd[self.at..];
+            let turn = Vec3::new(own[0], own[1], own[2]) * by;
+            let shift = Vec3::new(own[3], own[4], own[5]) * by;
+            let X = Pose::new(
+                Quat::from_rotation_vector(turn) * self.there.rotation,
+                self.there.translation + shift,
+            );
+            input.q_cmd[self.at..].copy_from_slice(&command(&X));
+        }
+        change.tau.iter().zip(&mut input.tau).for_each(|(d, t)| *t += by * d);
+        let time_step = self.params.time_step + by * change.time_step;
+        let params = StepParams { time_step, ..self.params.clone() };
+        self.system.differentiate(&state, &input, &params, mode, memory).unwrap();
+        memory.q_next().to_vec()
+    }
+
+    /// Unit changes of all inputs, with their columns of the matrices.
+    fn changes(&self, d: &mut Derivatives) -> Vec<(InputChange, Option<Vec<f64>>)> {
+        let (n, m) = (self.system.model().n_v(), self.system.n_cmd_v());
+        let (mut by_q, mut by_cmd) = (vec![0.0; n * n], vec![0.0; n * m]);
+        d.jacobian(&self.system, &mut by_q, &mut by_cmd).unwrap();
+        let unit =
+            |n: usize, at: usize| (0..n).map(|k| f64::from(u8::from(k == at))).collect::<Vec<_>>();
+        let mut changes = Vec::new();
+        for k in 0..n {
+            let column = (0..n).map(|i| by_q[i * n + k]).collect();
+            changes.push((InputChange { q: unit(n, k), ..InputChange::default() }, Some(column)));
+            changes.push((InputChange { tau: unit(n, k), ..InputChange::default() }, None));
+        }
+        for k in 0..m {
+            let column = (0..n).map(|i| by_cmd[i * m + k]).collect();
+            let q_cmd = unit(m, k);
+            changes.push((InputChange { q_cmd, ..InputChange::default() }, Some(column)));
+        }
+        changes.push((InputChange { time_step: 1.0, ..InputChange::default() }, None));
+        changes
+    }
+}
+
+/// Derivatives by all that goes in, against differences of steps on the manifold: the hand on the floor and off it, its
+/// command some hundredths of a radian away, with and without a prescribed joint; products, their transposes and matrices.
+#[test]
+fn derivatives_are_those_of_differences() {
+    for (axes, prescribed, floor) in [
+        (SpringAxes::World, false, false),
+        (SpringAxes::Command, false, false),
+        (SpringAxes::World, true, true),
+        (SpringAxes::Command, true, true),
+    ] {
+        let told = Told::new(axes, prescribed, floor);
+        let system = &told.system;
+        let n = system.model().n_v();
         for mode in [Mode::Exact, Mode::Smooth { kappa: 1e-3 }] {
-            let formulation = Formulation::Anitescu { cone: Cone::Round };
-            let params = StepParams {
-                inertia: Inertia::Mass,
-                gravity: [0.0, 0.0, -3.0],
-                ..params(formulation)
-            };
             let (mut d, mut d2) = (system.create_derivatives(), system.create_derivatives());
             d.set_warm_start(false);
             d2.set_warm_start(false);
-            let kinks = system.differentiate(&state, &input, &params, mode, &mut d).unwrap();
-            assert!(!kinks.any());
+            let kinks = system.differentiate(&told.state, &told.input, &told.params, mode, &mut d);
+            assert!(!kinks.unwrap().any());
             let pushed = d.report().contacts.iter().any(|c| c.normal_force > 0.1);
             assert_eq!(pushed, floor);
-            let (mut by_q, mut by_cmd) = (vec![0.0; n * n], vec![0.0; n * m]);
-            d.jacobian(&system, &mut by_q, &mut by_cmd).unwrap();
-            let e = 1e-4;
-            let mut moved = |change: &InputChange, by: f64| {
-                let (mut state, mut input) = (state.clone(), input.clone());
-                change.q.iter().zip(&mut state.q).for_each(|(d, q)| *q += by * d);
-                if !change.q_cmd.is_empty() {
-                    let joints = change.q_cmd.iter().zip(&mut input.q_cmd[..at]);
-                    joints.for_each(|(d, u)| *u += by * d);
-                    let own = &change.q_cmd[at..];
-                    let turn = Vec3::new(own[0], own[1], own[2]) * by;
-                    let shift = Vec3::new(own[3], own[4], own[5]) * by;
-                    let X = Pose::new(
-                        Quat::from_rotation_vector(turn) * there.rotation,
-                        there.translation + shift,
-                    );
-                    input.q_cmd[at..].copy_from_slice(&command(&X));
-                }
-                change.tau.iter().zip(&mut input.tau).for_each(|(d, t)| *t += by * d);
-                let time_step = params.time_step + by * change.time_step;
-                let params = StepParams { time_step, ..params.clone() };
-                system.differentiate(&state, &input, &params, mode, &mut d2).unwrap();
-                d2.q_next().to_vec()
-            };
-            let unit = |n: usize, at: usize| {
-                (0..n).map(|k| f64::from(u8::from(k == at))).collect::<Vec<f64>>()
-            };
-            let mut changes: Vec<(InputChange, Option<Vec<f64>>)> = Vec::new();
-            for k in 0..n {
-                let column = (0..n).map(|i| by_q[i * n + k]).collect();
-                let q = unit(n, k);
-                changes.push((InputChange { q, ..InputChange::default() }, Some(column)));
-                let tau = unit(n, k);
-                changes.push((InputChange { tau, ..InputChange::default() }, None));
-            }
-            for k in 0..m {
-                let column = (0..n).map(|i| by_cmd[i * m + k]).collect();
-                let q_cmd = unit(m, k);
-                changes.push((InputChange { q_cmd, ..InputChange::default() }, Some(column)));
-            }
-            changes.push((InputChange { time_step: 1.0, ..InputChange::default() }, None));
             let w: Vec<f64> = (0..n).map(|k| (1.0 + k as f64).sin()).collect();
             let weights = OutputChange { q_next: w.clone(), ..OutputChange::default() };
             let mut g = InputChange::default();
-            d.vjp(&system, &weights, &mut g).unwrap();
-            for (change, column) in changes {
+            d.vjp(system, &weights, &mut g).unwrap();
+            let e = 1e-4;
+            for (change, column) in told.changes(&mut d) {
                 let mut by = OutputChange::default();
-                d.jvp(&system, &change, false, &mut by).unwrap();
+                d.jvp(system, &change, false, &mut by).unwrap();
                 // fourth order, so that what is left is the solver's rounding
-                let [a, b, c, f] = [e, -e, 2.0 * e, -2.0 * e].map(|by| moved(&change, by));
+                let [a, b, c, f] =
+                    [e, -e, 2.0 * e, -2.0 * e].map(|by| told.moved(&change, by, mode, &mut d2));
                 for i in 0..n {
                     let want = (8.0 * (a[i] - b[i]) - (c[i] - f[i])) / (12.0 * e);
                     let got = by.q_next[i];

@@ -170,7 +170,7 @@ fn orders_of_the_drift_in_a_moving_hand() {
     assert!(midpoint.1 < 0.6 * euler.1, "{euler:?} {midpoint:?}");
 }
 
-/// The same bits from a fresh and from a used workspace with the warm start off, and the state
+/// A step has one set of bits, from a fresh and from a used workspace with the warm start off, and the state
 /// untouched where a step has no answer.
 #[test]
 fn midpoint_keeps_the_laws_of_a_step() {

@@ -306,7 +306,7 @@ fn pyramids_with_more_edges_hold_more_along_a_diagonal() {
     assert!(holds(six, hexagon - 0.01) && !holds(six, hexagon + 0.01));
 }
 
-/// The same step from a fresh and a used workspace: same bits with the warm start off.
+/// With the warm start off a step has one set of bits, from a fresh and from a used workspace.
 #[test]
 fn a_workspace_has_no_meaning() {
     let (system, start) = stack();

@@ -11,7 +11,7 @@ const BOX: f64 = 1e4;
 
 /// The least force to compare errors with, in natural units.
 const NO_FORCE: f64 = 1e-12;
-/// The same where the problem speaks of none: what is left is rounding of what was tried.
+/// The least force to compare errors with where the problem has no force: what is left is rounding of what was tried.
 const NO_FORCE_AT_ALL: f64 = 1e-6;
 /// Largest parts that curvature and speeds have in a force that errors are compared with, over that force:
 /// far along a direction that the cost hardly resists they cancel, and anything is little beside them.

@@ -1,4 +1,4 @@
-//! The same plan as a file for commercial and academic solvers, with a quadratic objective: LP or MPS.
+//! The program of a plan as a file for commercial and academic solvers, with a quadratic objective: LP or MPS.
 //!
 //! Nothing is condensed or reduced here: states, inputs and all of `gamma` stay variables, as in
 //! MpcNote (11), so that whoever reads the file sees the note's problem. Only pairs that reachability
@@ -11,11 +11,11 @@ mod mps;
 mod soft;
 
 use crate::error::ProblemError;
-use crate::horizon::Relax;
 use crate::lcs::{Reduced, Unit};
 use crate::mpc::Mpc;
 use crate::plan::Plan;
 use crate::problem::Problem;
+use crate::problem::Relax;
 use crate::reach::{StepReach, combine, contribution};
 
 /// How complementarity is written.
@@ -67,7 +67,7 @@ impl Mpc {
         Ok(self.export(x0, warm, integers)?.to_lp())
     }
 
-    /// The same as [`export_lp`](Self::export_lp) in free MPS format, with the sections `QUADOBJ`, and `SOS` or
+    /// What [`export_lp`](Self::export_lp) writes, in free MPS format, with the sections `QUADOBJ`, and `SOS` or
     /// `INDICATORS` where they are needed.
     ///
     /// # Errors

@@ -1,10 +1,10 @@
 //! Soft bounds in a file: a violation is a variable that joins the bound's row and the cost.
 
 use super::{Column, Sense, Writer};
-use crate::horizon::Relax;
 use crate::mpc::{Mpc, MpcSettings, Search};
 use crate::plan::{Plan, PlanStatus};
 use crate::problem::Limits;
+use crate::problem::Relax;
 
 impl Mpc {
     /// What [`plan`](Self::plan) relaxes from here: the soft bounds, if it is proven that no plan keeps them all.

@@ -2,7 +2,7 @@
 
 #![allow(clippy::inline_always)] // see `simd`
 
-use super::Choice;
+use super::choice::Choice;
 use super::field::Field;
 use super::frontier::Frontier;
 use super::search::{Farthest, Found, Nearest, search};
@@ -106,7 +106,6 @@ impl Chooser {
 
     /// The points that span a patch from its first one on, into `found`; with rivals of each if asked for.
     #[inline(always)]
-    #[allow(clippy::too_many_arguments)] // a cloud and a surface, where to start, and what is wanted
     fn spread<S: Simd, F: Field>(
         &mut self,
         tree: &Tree,
@@ -184,7 +183,8 @@ impl Chooser {
 mod tests {
     use super::*;
     use crate::PointCloud;
-    use crate::cloud::field::{BOX, MirrorField, Motion, PlaneField};
+    use crate::cloud::field::{Motion, PlaneField};
+    use crate::cloud::field_of_shape::{BOX, MirrorField};
     use crate::shape::Shape;
     use quasistep_math::{Pose, Quat, Vec3};
 

@@ -1,26 +1,15 @@
 //! Contact of a cloud with a shape: each chosen point against the surface.
 
-use super::choose::Chooser;
-use super::field::{
-    BOX, BallField, CAPSULE, CYLINDER, EllipsoidField, MirrorField, Motion, PlaneField,
-    PolytopeField,
-};
-use super::pair::Meeting;
+use super::choice::Choice;
+use super::field::{BallField, Motion, PlaneField};
+use super::field_of_shape::{BOX, CAPSULE, CYLINDER, EllipsoidField, MirrorField, PolytopeField};
+use super::memory::CloudMemory;
+use super::points::PointCloud;
 use super::simd::Isa;
-use super::{Choice, PointCloud};
-use crate::narrow_phase::{ContactPoint, Distance};
+use crate::distance::{ContactPoint, Distance};
 use crate::point::surface;
 use crate::shape::Shape;
 use quasistep_math::{Pose, Vec3};
-
-/// Reusable memory of queries with clouds; holds no meaning.
-#[derive(Debug, Default)]
-pub(crate) struct CloudMemory {
-    pub(super) chooser: Chooser,
-    planes: Vec<(Vec3, f64)>,
-    points: Vec<ContactPoint>,
-    pub(super) meetings: Vec<Meeting>,
-}
 
 impl CloudMemory {
     /// Signed distance of two shapes, at least one of them a cloud.
@@ -44,7 +33,6 @@ impl CloudMemory {
 
     /// Appends the chosen points of two shapes, at least one of them a cloud, that are nearer than
     /// `margin`; `choice` instead of the cloud's own if there is one.
-    #[allow(clippy::too_many_arguments)] // two shapes at their poses, and what is wanted
     pub fn choose(
         &mut self,
         a: &Shape,
@@ -93,7 +81,6 @@ impl CloudMemory {
     }
 
     /// A shape A and a cloud B.
-    #[allow(clippy::too_many_arguments)] // two shapes at their poses, and what is wanted
     fn shape(
         &mut self,
         shape: &Shape,

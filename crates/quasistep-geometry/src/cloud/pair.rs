@@ -8,26 +8,19 @@
 
 #![allow(clippy::inline_always)] // see `simd`
 
-use super::contact::CloudMemory;
-use super::field::{BallField, Field, Motion};
+use super::choice::Choice;
+use super::field::{Field, Motion};
+use super::memory::{CloudMemory, Meeting};
+use super::points::PointCloud;
 use super::search::{Found, neighbours};
 use super::simd::{Isa, LANES, Simd};
-use super::{Choice, PointCloud};
-use crate::narrow_phase::ContactPoint;
+use crate::distance::ContactPoint;
 use quasistep_math::{Pose, Vec3};
 
 /// Cosine of the angle between normals of neighbours above which there is no edge between them.
 const SMOOTH: f64 = 0.7;
 /// Marks the features of B's points.
 const OF_B: u32 = 1 << 31;
-
-/// A chosen point of one cloud and the other's point that it is near.
-#[derive(Clone, Copy, Debug)]
-pub(crate) struct Meeting {
-    /// Indices of A's and B's point.
-    pair: [u32; 2],
-    point: ContactPoint,
-}
 
 /// The surface that a cloud's points stand for.
 struct PlateField<'a> {
@@ -144,30 +137,8 @@ impl Field for PlateField<'_> {
     }
 }
 
-/// The distance between the points of a cloud with a surface: half of the points have their eighth
-/// neighbour nearer than this.
-pub(super) fn spacing(cloud: &PointCloud) -> f64 {
-    const NEIGHBOURS: usize = 8;
-    const SAMPLES: usize = 512;
-    let (tree, n) = (&cloud.tree, cloud.points.len());
-    let mut memory = CloudMemory::default();
-    let mut distances: Vec<f64> = (0..n as u32)
-        .step_by(n.div_ceil(SAMPLES))
-        .filter_map(|slot| {
-            let field = BallField { centre: tree.point(slot), radius: 0.0 };
-            // the nearest one is the point itself
-            let choice = Choice::Nearest { k: 1 + NEIGHBOURS as u32 };
-            memory.chooser.choose(Isa::detect(), tree, &field, 0.0, choice, f64::INFINITY);
-            memory.chooser.found.last().map(|found| found.phi)
-        })
-        .collect();
-    distances.sort_unstable_by(f64::total_cmp);
-    distances.get(distances.len() / 2).copied().unwrap_or(0.0)
-}
-
 impl CloudMemory {
     /// Appends the chosen points of two clouds.
-    #[allow(clippy::too_many_arguments)] // two clouds at their poses, and what is wanted
     pub(super) fn clouds(
         &mut self,
         a: &PointCloud,
@@ -196,7 +167,6 @@ impl CloudMemory {
     }
 
     /// Points of `cloud` against the surface of `other`.
-    #[allow(clippy::too_many_arguments)] // two clouds at their poses, and what is wanted
     fn meet(
         &mut self,
         cloud: &PointCloud,
@@ -255,7 +225,7 @@ impl CloudMemory {
             meetings.truncate(k);
             return;
         };
-        // the same as for one cloud, in the world frame and for a few points
+        // as for one cloud, but in the world frame and for a few points
         let at = |m: &Meeting| (m.point.p_WCa + m.point.p_WCb) * 0.5 - middle;
         let patch = &mut self.chooser.patch;
         // the same way up whichever cloud is A

@@ -83,7 +83,7 @@ impl Patch {
         self.enclose();
     }
 
-    /// The same with the gains that points would have if they were nearer, and farther out, by so much.
+    /// This patch with the gains that points would have if they were nearer, and farther out, by so much.
     pub fn shifted(&self, by: f64) -> Self {
         let mut to = self.clone();
         to.deepest += by;

@@ -1,8 +1,9 @@
 //! Motions by differences of the patch itself, for pairs that have no closed form yet: fourth order, good to
 //! about 1e-8 of a curvature radius of a centimetre or more.
 
-use super::{ContactMotion, MotionMap};
-use crate::narrow_phase::{ContactPoint, NarrowPhase};
+use super::map::{ContactMotion, MotionMap};
+use crate::distance::ContactPoint;
+use crate::narrow_phase::NarrowPhase;
 use crate::shape::Shape;
 use quasistep_math::{Mat3, Pose, Quat, Vec3};
 

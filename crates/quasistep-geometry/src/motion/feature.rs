@@ -9,8 +9,8 @@
 //! (`d = 0`) it stays regular as long as the tangents of both span the contact plane: a point on a face, two
 //! lines that cross.
 
-use super::{Change, ContactMotion};
-use crate::narrow_phase::ContactPoint;
+use super::map::{Change, ContactMotion};
+use crate::distance::ContactPoint;
 use quasistep_math::Vec3;
 
 /// What a shape is at a witness point, without the radius around it.

@@ -3,11 +3,11 @@
 //! An end stays with its own body; across from it stands the point of the other line at the same place along `u`, the
 //! first line's direction across the contact normal. See [`crate::line_patch::along`].
 
+use super::map::{Change, ContactMotion};
 use super::patch::HERE;
-use super::{Change, ContactMotion};
 use crate::core::Core;
+use crate::distance::ContactPoint;
 use crate::line_patch::{Line, facing_edge};
-use crate::narrow_phase::ContactPoint;
 use crate::patch::SAME;
 use quasistep_math::Vec3;
 

@@ -4,9 +4,9 @@
 //! Each is a point `p` that is carried by one body or slides along its edge or plane as the other body's side pushes
 //! it, and its height over the reference face along the contact normal.
 
-use super::{Change, ContactMotion};
+use super::map::{Change, ContactMotion};
 use crate::core::{Core, CoreFace};
-use crate::narrow_phase::ContactPoint;
+use crate::distance::ContactPoint;
 use crate::patch::{FLAT, SAME, aligned};
 use quasistep_math::Vec3;
 

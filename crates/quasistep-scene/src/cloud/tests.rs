@@ -178,7 +178,7 @@ fn npy(version: u8, descr: &str, fortran: bool) -> Vec<u8> {
     out
 }
 
-/// The same points in every format: a name, the ending, the bytes.
+/// One set of points in every format: a name, the ending, the bytes.
 fn files() -> Vec<(String, &'static str, Vec<u8>)> {
     let mut all = Vec::new();
     for format in ["ascii", "binary_little_endian", "binary_big_endian"] {

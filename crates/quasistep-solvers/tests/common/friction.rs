@@ -76,70 +76,63 @@ pub fn friction_problem(s: &mut Samples, r: &Recipe) -> Sample {
         dims.iter().scan(0, |at, d| Some(std::mem::replace(at, *at + d))).collect();
     let mut sample =
         Sample { n, P: vec![0.0; n * n], c: vec![0.0; n], force, length, ..Sample::default() };
-    let p = &mut sample.program;
-    p.reset(dims.iter().copied());
-    for (k, dim) in dims.iter().enumerate() {
+    sample.program.reset(dims.iter().copied());
+    for k in 0..bodies {
+        sample.draw_block(s, r, k, (dims[k], firsts[k]));
+    }
+    let count = 1 + s.below(r.contacts);
+    for _ in 0..count {
+        sample.draw_contact(s, r, &dims);
+    }
+    sample.widen(&dims, &firsts);
+    sample
+}
+
+impl Sample {
+    /// Cost of a block with `dim` variables from `first` on, massless or of random rank.
+    fn draw_block(&mut self, s: &mut Samples, r: &Recipe, k: usize, (dim, first): (usize, usize)) {
+        let (n, force, length) = (self.n, self.force, self.length);
         let massless = s.uniform() < r.massless;
         let mut M = vec![0.0; dim * dim];
         if !massless {
-            // of random rank
-            for _ in 0..=s.below(*dim) {
-                let g: Vec<f64> = (0..*dim).map(|_| s.signed()).collect();
-                for i in 0..*dim {
-                    for j in 0..*dim {
+            for _ in 0..=s.below(dim) {
+                let g: Vec<f64> = (0..dim).map(|_| s.signed()).collect();
+                for i in 0..dim {
+                    for j in 0..dim {
                         M[i * dim + j] += g[i] * g[j] * force / length;
                     }
                 }
             }
         }
-        for i in 0..*dim {
-            p.P(k, i).copy_from_slice(&M[i * dim..(i + 1) * dim]);
-            for j in 0..*dim {
-                sample.P[(firsts[k] + i) * n + firsts[k] + j] = M[i * dim + j];
+        for i in 0..dim {
+            self.program.P(k, i).copy_from_slice(&M[i * dim..(i + 1) * dim]);
+            for j in 0..dim {
+                self.P[(first + i) * n + first + j] = M[i * dim + j];
             }
             let c = if s.uniform() < 0.7 { force * s.signed() } else { 0.0 };
-            p.c(k)[i] = c;
-            sample.c[firsts[k] + i] = c;
+            self.program.c(k)[i] = c;
+            self.c[first + i] = c;
         }
     }
-    let count = 1 + s.below(r.contacts);
-    for _ in 0..count {
+
+    fn draw_contact(&mut self, s: &mut Samples, r: &Recipe, dims: &[usize]) {
         let kind = s.uniform();
-        let (a, b) = (s.below(bodies), s.below(bodies + 1));
+        let (a, b) = (s.below(dims.len()), s.below(dims.len() + 1));
         let mut blocks = vec![a];
-        if b < bodies && b != a {
+        if b < dims.len() && b != a {
             blocks.push(b);
         }
         let width: usize = blocks.iter().map(|b| dims[*b]).sum();
         let k = 1 + r.tangents;
         let few = s.uniform() < 0.5;
-        let mut J: Vec<Vec<f64>> = (0..k)
-            .map(|_| {
-                (0..width)
-                    .map(|_| {
-                        // few distinct values, so that rows depend on each other exactly
-                        if few { (s.below(3) as f64) - 1.0 } else { s.signed() }
-                    })
-                    .collect()
-            })
-            .collect();
-        let mut offset = vec![0.0; k];
-        let gap = s.uniform();
-        if gap > 0.6 {
-            offset[0] = -length * s.uniform();
-        } else if gap > 0.5 {
-            offset[0] = length * 0.3 * s.uniform();
-        }
-        if s.uniform() < 0.3 {
-            for b in &mut offset[1..] {
-                *b = length * s.signed();
-            }
-        }
+        // few distinct values, so that rows depend on each other exactly
+        let mut entry = || if few { (s.below(3) as f64) - 1.0 } else { s.signed() };
+        let mut J: Vec<Vec<f64>> = (0..k).map(|_| (0..width).map(|_| entry()).collect()).collect();
+        let offset = self.draw_offset(s, k);
         if kind < 0.3
-            && let Some(last) = sample.contacts.last()
+            && let Some(last) = self.contacts.last()
         {
-            // the other wall of a slot, or the same again
-            let last: &Written = last;
+            // the other wall of a slot, or one contact twice
             blocks.clone_from(&last.blocks);
             J.clone_from(&last.J);
             if kind < 0.15 {
@@ -147,6 +140,32 @@ pub fn friction_problem(s: &mut Samples, r: &Recipe) -> Sample {
             }
         }
         let mu = if s.uniform() < 0.15 { 0.0 } else { 1.5 * s.uniform() };
+        self.push_contact(r, dims, (blocks, J, offset, mu));
+    }
+
+    /// Offsets of `k` rows: open, closed or overlapping; some slide.
+    fn draw_offset(&self, s: &mut Samples, k: usize) -> Vec<f64> {
+        let mut offset = vec![0.0; k];
+        let gap = s.uniform();
+        if gap > 0.6 {
+            offset[0] = -self.length * s.uniform();
+        } else if gap > 0.5 {
+            offset[0] = self.length * 0.3 * s.uniform();
+        }
+        if s.uniform() < 0.3 {
+            for b in &mut offset[1..] {
+                *b = self.length * s.signed();
+            }
+        }
+        offset
+    }
+
+    fn push_contact(
+        &mut self,
+        r: &Recipe,
+        dims: &[usize],
+        (blocks, J, offset, mu): (Vec<usize>, Vec<Vec<f64>>, Vec<f64>, f64),
+    ) {
         let mut edges = Vec::new();
         let list: Vec<u32> = blocks.iter().map(|b| *b as u32).collect();
         let directions: Vec<f64> = if r.tangents == 1 {
@@ -169,7 +188,7 @@ pub fn friction_problem(s: &mut Samples, r: &Recipe) -> Sample {
             }
             Friction::Diamond { mu, directions: &directions, tangents: r.tangents }
         };
-        let mut contact = p.push_contact(friction, &list);
+        let mut contact = self.program.push_contact(friction, &list);
         contact.b().copy_from_slice(&offset);
         let mut from = 0;
         for (side, block) in blocks.iter().enumerate() {
@@ -178,14 +197,10 @@ pub fn friction_problem(s: &mut Samples, r: &Recipe) -> Sample {
             }
             from += dims[*block];
         }
-        sample.contacts.push(Written { blocks, J, b: offset, edges, mu });
+        self.contacts.push(Written { blocks, J, b: offset, edges, mu });
     }
-    sample.widen(&dims, &firsts);
-    sample
-}
 
-impl Sample {
-    /// The same with forces and lengths of other sizes.
+    /// This sample with forces and lengths of other sizes.
     pub fn in_units(&self, force: f64, length: f64) -> Self {
         let n = self.n;
         let mut other = self.clone();

@@ -53,7 +53,8 @@ impl Problem {
         QpSolver::new().solve(&self.qp(), warm, &Settings::default(), &mut out);
         out
     }
-    /// The same as one block, every row a cone of its own.
+
+    /// This program as one block, every row a cone of its own.
     pub fn cone_program(&self) -> ConeProgram {
         let mut program = ConeProgram::new();
         program.reset([self.n]);

@@ -75,7 +75,7 @@ impl Patches {
         Self { round, dims, roots, c, touching: patches, saturations }
     }
 
-    /// The same with every parameter moved by `h` times a random direction of a seed.
+    /// This program with every parameter moved by `h` times a random direction of a seed.
     pub fn moved(&self, seed: u64, h: f64) -> Self {
         let mut s = Samples::new(seed);
         let mut to = self.clone();

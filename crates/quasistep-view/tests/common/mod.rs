@@ -93,7 +93,7 @@ pub fn push() -> Recording {
     }
 }
 
-/// The same run with a scan in place of the box: `n` dots on a ball of radius 0.15 m. Only the floor is
+/// The run of [`push`] with a scan in place of the box: `n` dots on a ball of radius 0.15 m. Only the floor is
 /// there beside it.
 pub fn scan(n: usize, with_normals: bool) -> Recording {
     let mut recording = push();

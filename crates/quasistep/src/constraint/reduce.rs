@@ -10,9 +10,8 @@
 use super::eliminate::Elimination;
 use super::rows::{MOST_ROWS, recovered, size};
 use crate::error::StepError;
-use crate::formulation::problem::Program;
+use crate::formulation::program::Program;
 use crate::held::{CLOSED, Group};
-use crate::load::Load;
 use crate::params::StepParams;
 use crate::report::{ConstraintReport, StepReport};
 use crate::scan::Scan;
@@ -137,7 +136,8 @@ impl Reduction {
         for group in &system.constraint_groups {
             self.solve(system, group, v_known, h)?;
         }
-        self.followers.sort_by_key(|follower| follower.block);
+        // by block in the order in which they were found; a stable sort would take memory
+        self.followers.sort_unstable_by_key(|f| (f.block, f.first, f.last, f.dof));
         Ok(())
     }
 
@@ -443,7 +443,7 @@ impl System {
     /// at the end of the step.
     pub(crate) fn report_constraints(
         &self,
-        load: &mut Load,
+        reduction: &mut Reduction,
         end: &Scan,
         balance: &mut [f64],
         report: &mut StepReport,
@@ -452,8 +452,7 @@ impl System {
         if self.constraints.is_empty() {
             return;
         }
-        let mut lambda = std::mem::take(&mut load.reduction.by_row);
-        let reduction = &load.reduction;
+        let mut lambda = std::mem::take(&mut reduction.by_row);
         reduction.multipliers(balance, &mut lambda);
         for lambda in &mut lambda {
             *lambda = -*lambda;
@@ -476,6 +475,6 @@ impl System {
                 dependent,
             });
         }
-        load.reduction.by_row = lambda;
+        reduction.by_row = lambda;
     }
 }

@@ -8,16 +8,11 @@
 //! program as known motion does, and the rest goes through the sensitivity of the smaller program. `P` and `J` are those
 //! before that, `f` has what moves the forces `μ` of the constraints, which act at B's point.
 
-use super::{Derivatives, InputChange};
 use crate::constraint::Reduction;
 use crate::held::Held;
-use crate::system::System;
 use quasistep_math::Vec3;
 use quasistep_model::{SpatialForce, Twist, left_jacobian_inverse};
 use quasistep_solvers::ConeProgram;
-
-/// Distance to the bound of recovery, as a share of it, that counts as on it.
-const TIE: f64 = 1e-9;
 
 /// A constraint between two frames, or of joints, at an answer.
 #[derive(Clone, Debug)]
@@ -26,16 +21,16 @@ pub(super) struct ConstraintAt {
     pub first: usize,
     n_rows: usize,
     /// Bodies A and B; the world twice for a coupling.
-    bodies: [usize; 2],
+    pub bodies: [usize; 2],
     /// Where both frames are, in W.
-    p: [Vec3; 2],
+    pub p: [Vec3; 2],
     /// Errors of shift and turn, in m and rad.
-    error: [Vec3; 2],
+    pub error: [Vec3; 2],
     /// Share of them that is recovered, and the speed at which the rest is.
     recovery: [f64; 2],
     /// Impulse on B at its point, in N·s and N·m·s.
-    force: Vec3,
-    torque: Vec3,
+    pub force: Vec3,
+    pub torque: Vec3,
     /// Of a coupling.
     terms: Vec<(usize, f64)>,
 }
@@ -72,7 +67,7 @@ impl Recovery {
 }
 
 impl ConstraintAt {
-    fn new(held: &Held, reduction: &Reduction, k: usize, mu: &[f64]) -> Self {
+    pub fn new(held: &Held, reduction: &Reduction, k: usize, mu: &[f64]) -> Self {
         let e = &reduction.errors[k];
         let error = [Vec3::new(e[0], e[1], e[2]), Vec3::new(e[3], e[4], e[5])];
         let vec = |at: usize| Vec3::new(mu[at], mu[at + 1], mu[at + 2]);
@@ -259,115 +254,5 @@ fn each_entry(whole: &ConeProgram, reduction: &Reduction, mut each: impl FnMut(u
                 }
             }
         }
-    }
-}
-
-impl Derivatives {
-    /// Adds `s P x` to `to`, both over dofs, of all blocks in which something follows by constraints.
-    pub(super) fn add_cost(&self, system: &System, s: f64, x: &[f64], to: &mut [f64]) {
-        let whole = &self.work.problem.whole;
-        let mut last = None;
-        for follower in &self.work.load.reduction.followers {
-            let block = follower.block;
-            if last.replace(block) == Some(block) {
-                continue;
-            }
-            let dofs = self.matrices.trees.variables_of_block(system, block);
-            for (row, dof) in dofs.iter().enumerate() {
-                let P = whole.P_row(block, row).iter().zip(dofs);
-                to[*dof] += s * P.map(|(P, dof)| P * x[*dof]).sum::<f64>();
-            }
-        }
-        // springs below their limit
-        let stiff = self.springs.iter().filter(|spring| spring.limits && spring.limited.is_none());
-        for spring in stiff {
-            to[spring.dof] += s * self.time_step.powi(2) * spring.stiffness * x[spring.dof];
-        }
-    }
-
-    /// Constraints with their impulses at the answer: those that the program's balance leaves to what follows by them. Adds
-    /// them to the impulses on bodies.
-    pub(super) fn collect_constraints(&mut self, system: &System, most: f64) {
-        self.constraints.clear();
-        self.springs.clear();
-        if system.constraints.is_empty() {
-            return;
-        }
-        let work = &self.work;
-        let (whole, reduction, v) = (&work.problem.whole, &work.load.reduction, &work.report.v);
-        let mut balance = vec![0.0; v.len()];
-        self.add_cost(system, 1.0, v, &mut balance);
-        let mut pushed = vec![0.0; v.len()];
-        add_forces(whole, reduction, &self.z, &mut pushed);
-        for follower in &reduction.followers {
-            let c = whole.c_of(follower.block)[follower.at];
-            let springs = whole.saturations().iter().filter(|s| s.index == follower.variable);
-            let pull = springs.map(|s| s.gradient(v[follower.dof]));
-            balance[follower.dof] += c + pull.sum::<f64>() - pushed[follower.dof];
-        }
-        let mut mu = Vec::new();
-        reduction.multipliers(&balance, &mut mu);
-        let mut recovery = 0;
-        for (k, held) in system.constraints.iter().enumerate() {
-            let at = ConstraintAt::new(held, reduction, k, &mu);
-            for (error, bound) in at.error.iter().zip([most * self.time_step; 2]) {
-                recovery += u32::from((error.norm() / bound - 1.0).abs() <= TIE);
-            }
-            let [a, b] = at.bodies;
-            let force = SpatialForce::at(at.p[1], at.force, at.torque);
-            self.forces[b] += force;
-            self.forces[a] += force * -1.0;
-            self.constraints.push(at);
-        }
-        self.kinks.recovery += recovery;
-    }
-
-    /// Gradient by all that moves the rows of constraints, for weights on the velocities of what follows by them (`scratch.ties`)
-    /// and on the program's rows and forces, which are in the scratch too.
-    pub(super) fn constraint_gradient(&mut self, system: &System, out: &mut InputChange) {
-        if self.constraints.is_empty() {
-            return;
-        }
-        let (mut y, d) = (std::mem::take(&mut self.scratch.ties), &self.scratch.d);
-        let mut pulled = vec![0.0; y.len()];
-        self.add_cost(system, -1.0, d, &mut pulled);
-        let reduction = &self.work.load.reduction;
-        for follower in &reduction.followers {
-            y[follower.dof] += pulled[follower.dof];
-        }
-        add_forces(&self.work.problem.whole, reduction, &self.scratch.rows, &mut y);
-        reduction.multipliers(&y, &mut self.scratch.rates);
-        self.scratch.ties = y;
-        let Self { scratch: s, constraints, V, .. } = self;
-        let mut to = Weights {
-            motion: &mut s.dF,
-            dq: &mut s.a,
-            twist: &mut s.dF2,
-            known: &mut s.known,
-            time_step: &mut out.time_step,
-        };
-        gradient_of_rate_changes(constraints, V, Some(self.time_step), &s.rates, &mut to);
-        gradient_of_force_changes(constraints, &s.moves, &mut s.dF);
-    }
-
-    /// Adds the part of how rows turn, with the weights on twists of the least-norm rates in `to_W`.
-    pub(super) fn constraint_turn_gradient(&mut self, to_W: &mut [SpatialForce]) {
-        if self.constraints.is_empty() {
-            return;
-        }
-        let Self { scratch: s, constraints, W, work, .. } = self;
-        let mut y = vec![0.0; s.ties.len()];
-        let reduction = &work.load.reduction;
-        add_forces(&work.problem.whole, reduction, &s.turn, &mut y);
-        reduction.multipliers(&y, &mut s.rates);
-        let mut nothing = 0.0;
-        let mut to = Weights {
-            motion: &mut s.dF,
-            dq: &mut s.a,
-            twist: to_W,
-            known: &mut s.known,
-            time_step: &mut nothing,
-        };
-        gradient_of_rate_changes(constraints, W, None, &s.rates, &mut to);
     }
 }

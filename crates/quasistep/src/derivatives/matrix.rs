@@ -9,37 +9,14 @@
 //! configuration (`second.rs`), `T` the step on the manifold. A command acts through the springs' stretch, and through
 //! the rates of prescribed dofs that follow it: `Δq_cmd` gathers both, and gives its share to `q`.
 
-use super::second::{IDLE, Second};
-use super::trees::Trees;
-use super::{DerivativeError, Derivatives};
+use super::kinds::DerivativeError;
+use super::memory::{IDLE, Memory};
+use super::prepared::Derivatives;
 use crate::system::System;
 use quasistep_math::{Mat3, Vec3};
-use quasistep_solvers::Responses;
 
 /// Variables whose answers are found together, unless a block has more: what they need stays in the cache.
 const TOGETHER: usize = 48;
-
-/// What matrices are made of; keeps its memory.
-#[derive(Debug, Default)]
-pub(super) struct Memory {
-    pub trees: Trees,
-    second: Second,
-    responses: Responses,
-    /// Gradients by `q` and by `Δq_cmd`: a row for each place, a column for each variable at hand. Behind those by `Δq_cmd`
-    /// six rows for the command of each spring of a frame.
-    by_q: Vec<f64>,
-    by_change: Vec<f64>,
-    /// Blocks of the island at hand.
-    blocks: Vec<usize>,
-    /// Dofs of the variables at hand.
-    dofs: Vec<usize>,
-}
-
-impl Memory {
-    pub fn new(system: &System) -> Self {
-        Self { trees: Trees::new(system), ..Self::default() }
-    }
-}
 
 impl Derivatives {
     /// `∂q_next/∂q`, `n_v × n_v`, and `∂q_next/∂q_cmd`, `n_v × n_cmd_v`, row-major, both on the tangent spaces.

@@ -9,30 +9,16 @@
 //!
 //! so that derivatives are those of the second and, through `g`, those of the first one's normal impulses.
 
-use super::{DerivativeError, Derivatives, InputChange, OutputChange};
+use super::change::{InputChange, OutputChange};
+use super::kinds::DerivativeError;
+use super::prepared::{AreaAnswer, Derivatives, Pressure};
 use crate::area::{Area, Centre};
 use crate::contact::{AreaAt, ContactRows};
 use crate::system::System;
-use std::ops::Range;
 
 /// Share of an area's size by which centre and points are moved for differences to both sides: near the cube root of rounding,
 /// 6e-6, where rounding and curvature leave least, some 1e-10.
 const SMALL: f64 = 1e-6;
-
-/// The first program and what the second has of its loads.
-#[derive(Debug)]
-pub(super) struct Pressure {
-    first: Box<Derivatives>,
-    areas: Vec<AreaAnswer>,
-}
-
-#[derive(Debug)]
-struct AreaAnswer {
-    points: Range<usize>,
-    /// Changes of the centre along the tangents, in m, and of the logarithm of the spin radius for the normal impulse of each
-    /// point.
-    by_load: Vec<[f64; 3]>,
-}
 
 /// Changes of the centre of an area along the tangents, in m, and of the logarithm of its spin radius, by differences of
 /// `at`, from −1 to 1 times the step.
@@ -156,23 +142,7 @@ impl Pressure {
         let weights = OutputChange { normal, ..OutputChange::default() };
         let mut own = InputChange::default();
         self.first.vjp(system, &weights, &mut own)?;
-        for (to, own) in [
-            (&mut to.q, &own.q),
-            (&mut to.q_cmd, &own.q_cmd),
-            (&mut to.v_cmd, &own.v_cmd),
-            (&mut to.wrench, &own.wrench),
-            (&mut to.tau, &own.tau),
-            (&mut to.friction, &own.friction),
-            (&mut to.stiffness, &own.stiffness),
-            (&mut to.damping, &own.damping),
-            (&mut to.mass, &own.mass),
-            (&mut to.com, &own.com),
-            (&mut to.inertia, &own.inertia),
-            (&mut to.compliance, &own.compliance),
-        ] {
-            to.iter_mut().zip(own).for_each(|(to, own)| *to += own);
-        }
-        to.time_step += own.time_step;
+        to.add(system, self.first.n_contacts(), &own);
         Ok(())
     }
 
@@ -188,6 +158,32 @@ impl Pressure {
 }
 
 impl Derivatives {
+    /// Changes of centres and spin radii of areas (`areas`); none where no area follows its loads.
+    pub(super) fn change_of_areas(
+        &mut self,
+        system: &System,
+        change: &InputChange,
+    ) -> Result<(), DerivativeError> {
+        let Self { scratch: s, pressure, .. } = self;
+        s.areas.clear();
+        match pressure {
+            Some(pressure) => pressure.changes(system, change, &mut s.areas),
+            None => Ok(()),
+        }
+    }
+
+    /// For weights on centres and spin radii of areas (`areas`).
+    pub(super) fn gradient_of_areas(
+        &mut self,
+        system: &System,
+        out: &mut InputChange,
+    ) -> Result<(), DerivativeError> {
+        match &mut self.pressure {
+            Some(pressure) => pressure.add_gradient(system, &self.scratch.areas, out),
+            None => Ok(()),
+        }
+    }
+
     /// `∂q_next/∂q` and `∂q_next/∂q_cmd` column by column.
     pub(super) fn jacobian_by_columns(
         &mut self,

@@ -8,10 +8,8 @@
 //! at the rates `e`. Which dof has the largest entry, and which spring is the softest, does not change; of equal ones it is
 //! the first.
 
-use super::Derivatives;
-use super::chain::reset;
+use super::change::{InputChange, reset};
 use crate::system::System;
-use quasistep_model::{SpatialForce, Twist};
 
 /// The scale of passive mass at a step.
 #[derive(Clone, Debug, Default)]
@@ -23,74 +21,13 @@ pub(super) struct ScaleAt {
     /// `ε M v` of the passive dofs, over dofs, in N·s or N·m·s.
     pub impulse: Vec<f64>,
     /// `∂ log ε/∂q` of the tree of each dof, in 1/rad or 1/m.
-    log_by_q: Vec<f64>,
+    pub log_by_q: Vec<f64>,
     /// `∂ log ε/∂m` of the tree of each body, in 1/kg.
-    log_by_mass: Vec<f64>,
+    pub log_by_mass: Vec<f64>,
     /// Place of the softest spring among the commanded dofs, and its stiffness.
-    softest: Option<(usize, f64)>,
+    pub softest: Option<(usize, f64)>,
     /// `δ log ε`, or a weight on it, per tree.
     log: Vec<f64>,
-}
-
-impl Derivatives {
-    /// Scales the momenta at hand as the step's program does, and finds how the scale changes.
-    pub(super) fn collect_mass_scales(&mut self, system: &System) {
-        let (model, kin) = (&system.model, &self.work.scan.kin);
-        let (n_v, n_bodies) = (model.n_v(), model.n_bodies());
-        let scales = &self.work.problem.mass_scales.of_block;
-        let trees = &self.matrices.trees;
-        let at = &mut self.scale;
-        at.on = !scales.is_empty();
-        reset(&mut at.of_body, n_bodies, 1.0);
-        if !at.on {
-            self.momenta_gathered.clone_from(&self.momenta);
-            model.gather(&mut self.momenta_gathered);
-            return;
-        }
-        let of = |body: usize| {
-            trees.blocks[trees.of_body[body]]
-                .map(|(block, _)| scales[block])
-                .filter(|s| s.largest > 0.0)
-        };
-        let mut e = vec![0.0; n_v];
-        for (body, factor) in at.of_body.iter_mut().enumerate() {
-            let Some(scale) = of(body) else { continue };
-            *factor = scale.factor;
-            e[scale.dof] = 1.0;
-            self.momenta[body] = self.momenta[body] * scale.factor;
-        }
-        self.momenta_gathered.clone_from(&self.momenta);
-        model.gather(&mut self.momenta_gathered);
-        reset(&mut at.impulse, n_v, 0.0);
-        model.add_generalised(kin, &self.momenta_gathered, &mut at.impulse);
-        for dof in (0..n_v).filter(|&dof| !system.is_passive(dof)) {
-            at.impulse[dof] = 0.0;
-        }
-        at.softest =
-            system.softest_spring().and_then(|(K, dof)| trees.cmd_of_dof[dof].map(|cmd| (cmd, K)));
-
-        // −δ(V · p)/M_kk, with p the momenta of the twists V at the rates e
-        let (mut V, mut p) = (vec![Twist::ZERO; n_bodies], vec![SpatialForce::ZERO; n_bodies]);
-        model.twists(kin, &e, &mut V);
-        model.momenta(kin, &V, &mut p);
-        reset(&mut at.log_by_mass, n_bodies, 0.0);
-        let mut weights = vec![Twist::ZERO; n_bodies];
-        let (mut to_moves, mut to_twists) = (vec![SpatialForce::ZERO; n_bodies], p.clone());
-        for body in 0..n_bodies {
-            let by = of(body).map_or(0.0, |scale| -1.0 / scale.largest);
-            weights[body] = V[body] * by;
-            to_twists[body] = p[body] * by;
-            let mass = model.body(body).inertia.mass;
-            if mass > 0.0 {
-                at.log_by_mass[body] = by * V[body].dot(&p[body]) / mass;
-            }
-        }
-        reset(&mut at.log_by_q, n_v, 0.0);
-        model.gradient_of_momentum_changes(kin, &V, &weights, &mut to_moves, &mut to_twists);
-        model.gradient_of_twist_changes(kin, &e, &mut to_twists, &mut at.log_by_q, &mut to_moves);
-        model.gather(&mut to_moves);
-        model.add_generalised(kin, &to_moves, &mut at.log_by_q);
-    }
 }
 
 impl ScaleAt {
@@ -99,7 +36,7 @@ impl ScaleAt {
         &mut self,
         system: &System,
         trees: &[usize],
-        change: &super::InputChange,
+        change: &InputChange,
         h: f64,
         d: &mut [f64],
     ) {
@@ -125,7 +62,7 @@ impl ScaleAt {
         trees: &[usize],
         d: &[f64],
         h: f64,
-        to: &mut super::InputChange,
+        to: &mut InputChange,
         to_q: &mut [f64],
     ) {
         reset(&mut self.log, 1 + trees.iter().max().copied().unwrap_or(0), 0.0);

@@ -16,36 +16,16 @@
 //! Σ_k (S_c × S_k) v_k · w = S_c · ((V_B − V_c) ×* w) = S_c · (V_B ×* w) − (S_c × V_c) · w        k carried by c, on the path to B
 //! ```
 //!
-//! on `δq_c`. Rows of `F` are those of the program's forces, so these are the terms of `gradient.rs` for unit weights.
+//! on `δq_c`. Rows of `F` are those of the program's forces, so these are the gradients of contacts, loads, inertia and twists for unit weights.
 
 use super::contact::{ContactAt, FrameWeights};
+use super::memory::{IDLE, Second};
+use super::prepared::{Constants, Derivatives};
 use super::trees::Trees;
-use super::{Constants, Derivatives};
 use crate::formulation::edges::WAYS;
 use crate::system::System;
 use quasistep_math::{Mat3, Vec3};
 use quasistep_model::{Column, Kinematics, SpatialForce, Twist};
-
-/// A contact that does nothing.
-pub(super) const IDLE: usize = usize::MAX;
-
-/// `F` and `S` of one step.
-#[derive(Debug, Default)]
-pub(super) struct Second {
-    /// Per block and tree, `dim × n` of the tree, block after block.
-    F: Vec<f64>,
-    F_at: Vec<usize>,
-    /// Per block and tree, whether anything is there.
-    touched: Vec<bool>,
-    /// Per contact `ways × n` of the tree of A, then that of B.
-    pub S: Vec<f64>,
-    /// Of rates of prescribed dofs, likewise; empty if there are none, or the rates do not follow from `q`.
-    pub known: Vec<f64>,
-    pub S_at: Vec<usize>,
-    /// Per column `V_c`'s cross product `S_c × V_c`.
-    crossed: Vec<Twist>,
-    crossed_passive: Vec<Twist>,
-}
 
 /// Gradients by the motions of two bodies.
 type Two = [SpatialForce; 2];

@@ -7,6 +7,7 @@ pub(crate) mod coulomb;
 pub(crate) mod dynamic;
 pub(crate) mod edges;
 pub(crate) mod problem;
+pub(crate) mod program;
 pub(crate) mod recover;
 
 use std::fmt;

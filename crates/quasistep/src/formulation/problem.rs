@@ -1,9 +1,10 @@
-//! Stage 4: contacts, springs, weights and limits → a program of the solvers. The same for every
+//! Stage 4: contacts, springs, weights and limits → a program of the solvers, by one assembly for every
 //! formulation: they differ in what friction a contact is given.
 
 use crate::contact::{ContactRow, ContactRows};
+use crate::formulation::Cone;
 use crate::formulation::edges::{WAYS, Ways, push_edges};
-use crate::formulation::{Cone, Formulation};
+use crate::formulation::program::{Law, Program};
 use crate::load::Load;
 use crate::mass_scale::MassScales;
 use crate::params::{Inertia, StepParams};
@@ -11,10 +12,7 @@ use crate::row::RowKey;
 use crate::state::WarmRow;
 use crate::system::{DampingOn, Role, System};
 use quasistep_model::Kinematics;
-use quasistep_solvers::{
-    self as solvers, ConeMut, ConeProgram, Friction, FrictionProgram, Saturation,
-};
-use std::ops::Range;
+use quasistep_solvers::{self as solvers, ConeMut, ConeProgram, Saturation};
 
 /// `edge` of the keys of rows along a contact's tangents, from here on: their multipliers have any sign
 /// and say nothing on their own.
@@ -34,26 +32,6 @@ pub(crate) fn push_of_friction(edge: u32) -> f64 {
         1 => -1.0,
         PRESS => 0.0,
         _ => 1.0,
-    }
-}
-
-/// Friction of the program that a step solves.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub(crate) enum Law {
-    /// Anitescu's cones: a convex program.
-    #[default]
-    Convex,
-    /// Coulomb's law as it is.
-    Exact,
-}
-
-impl Law {
-    /// That of a formulation.
-    pub fn of(formulation: Formulation) -> Self {
-        match formulation {
-            Formulation::Anitescu { .. } => Self::Convex,
-            Formulation::Coulomb { .. } | Formulation::Dynamic { .. } => Self::Exact,
-        }
     }
 }
 
@@ -88,127 +66,13 @@ impl Posed<'_> {
     }
 }
 
-/// The solvers' program of one law, as the assembly writes it: blocks of variables with a cost, and contacts over them.
-#[derive(Debug, Default)]
-pub(crate) struct Program {
-    pub law: Law,
-    pub convex: ConeProgram,
-    pub friction: FrictionProgram,
-    /// Tangential parts of the edges of the contact at hand.
-    directions: Vec<f64>,
-}
-
-impl Program {
-    /// True if the multipliers of a contact are its forces row by row, false if they are those of edges.
-    fn has_forces(&self) -> bool {
-        self.law == Law::Exact
-    }
-
-    fn reset(&mut self, law: Law, dims: &[usize]) {
-        self.law = law;
-        match law {
-            Law::Convex => self.convex.reset(dims.iter().copied()),
-            Law::Exact => self.friction.reset(dims.iter().copied()),
-        }
-    }
-
-    pub fn P(&mut self, block: usize, row: usize) -> &mut [f64] {
-        match self.law {
-            Law::Convex => self.convex.P(block, row),
-            Law::Exact => self.friction.P(block, row),
-        }
-    }
-
-    pub fn c(&mut self, block: usize) -> &mut [f64] {
-        match self.law {
-            Law::Convex => self.convex.c(block),
-            Law::Exact => self.friction.c(block),
-        }
-    }
-
-    fn push_saturation(&mut self, saturation: Saturation) {
-        match self.law {
-            Law::Convex => self.convex.push_saturation(saturation),
-            Law::Exact => self.friction.push_saturation(saturation),
-        }
-    }
-
-    /// Adds a contact of `k` rows, the normal first, whose friction cone has these edges or this diagonal.
-    fn push(&mut self, cone: solvers::Cone<'_>, k: usize, blocks: &[u32]) -> ConeMut<'_> {
-        if self.law == Law::Convex {
-            return self.convex.push_cone(cone, k, blocks);
-        }
-        let friction = match cone {
-            _ if k == 1 => Friction::None,
-            solvers::Cone::Round(E) => Friction::Round(&E[1..]),
-            solvers::Cone::Edges(E) => {
-                self.directions.clear();
-                // an edge is (1, mu d_j)
-                self.directions.extend(E.chunks_exact(k).flat_map(|edge| &edge[1..]));
-                Friction::Diamond { mu: 1.0, directions: &self.directions, tangents: k - 1 }
-            }
-        };
-        self.friction.push_contact(friction, blocks)
-    }
-
-    /// Number of contacts and other rows with a cone.
-    pub fn n_cones(&self) -> usize {
-        self.relaxation().n_cones()
-    }
-
-    /// Number of blocks that one of them acts on.
-    pub fn n_sides(&self, cone: usize) -> usize {
-        self.relaxation().blocks_of(cone).count()
-    }
-
-    /// One of these blocks.
-    pub fn block_of(&self, cone: usize, side: usize) -> usize {
-        self.relaxation().blocks_of(cone).nth(side).expect("it has as many sides")
-    }
-
-    /// Number of springs with limited force.
-    pub fn n_saturations(&self) -> usize {
-        self.relaxation().saturations().len()
-    }
-
-    /// One of them, to change.
-    pub fn saturation_mut(&mut self, k: usize) -> &mut Saturation {
-        match self.law {
-            Law::Convex => self.convex.saturation_mut(k),
-            Law::Exact => self.friction.saturation_mut(k),
-        }
-    }
-
-    fn relaxation(&self) -> &ConeProgram {
-        match self.law {
-            Law::Convex => &self.convex,
-            Law::Exact => self.friction.relaxation(),
-        }
-    }
-
-    /// Jacobian and offset of one of them, to change.
-    pub fn cone_mut(&mut self, cone: usize) -> ConeMut<'_> {
-        match self.law {
-            Law::Convex => self.convex.cone_mut(cone),
-            Law::Exact => self.friction.contact_mut(cone),
-        }
-    }
-
-    /// Multipliers of a contact.
-    pub fn rows_of(&self, contact: usize) -> Range<usize> {
-        match self.law {
-            Law::Convex => self.convex.rows_of(contact),
-            Law::Exact => self.friction.rows_of(contact),
-        }
-    }
-}
-
 /// The step problem as the solvers see it, and the identity of its rows.
 #[derive(Debug, Default)]
 pub(crate) struct Problem {
     pub program: Program,
-    /// The convex program before what follows by constraints was put in terms of the rest; as it may be without any.
-    pub whole: ConeProgram,
+    /// The convex program before what follows by constraints was put in terms of the other dofs, if it is kept: derivatives
+    /// need it.
+    pub whole: Option<ConeProgram>,
     /// One per multiplier, ascending: contacts are sorted, limits follow.
     pub keys: Vec<RowKey>,
     /// What a unit of each multiplier pushes with along `n`, `t1`, `t2` and turns with about `n`,
@@ -219,7 +83,7 @@ pub(crate) struct Problem {
     /// What these are scaled by.
     pub mass_scales: MassScales,
     /// Contacts that give way, each with a variable of its own behind those of joints with friction.
-    pub giving: Vec<u32>,
+    pub compliant_contacts: Vec<u32>,
     /// Sizes of the blocks.
     dims: Vec<usize>,
     /// Edges of the contact at hand, and its `E`.
@@ -258,6 +122,73 @@ impl ContactRow {
     }
 }
 
+/// Blocks of variables that a contact moves, one or two and room for one more, how many they are, and what known rates move
+/// its rows with.
+fn movers(
+    posed: &Posed<'_>,
+    row: &ContactRow,
+    (ways, scales): (&Ways, [f64; WAYS]),
+) -> ([u32; 3], usize, [f64; WAYS]) {
+    let Posed { system, load, contacts, .. } = *posed;
+    let (mut blocks, mut n_blocks) = ([u32::MAX; 3], 0);
+    let mut known = [0.0; WAYS];
+    for (dof, column) in contacts.columns_of(row) {
+        if let Some(variable) = system.variable_of_dof[dof] {
+            let block = system.block_of_variable[variable as usize].0;
+            if !blocks[..n_blocks].contains(&block) {
+                blocks[n_blocks] = block;
+                n_blocks += 1;
+            }
+        } else {
+            for r in 0..ways.pushes {
+                known[r] += column[r] * load.v_known[dof];
+            }
+        }
+    }
+    if let Some(turning) = &row.turning {
+        for (dof, column) in contacts.turns_of(row, turning) {
+            for r in ways.pushes..ways.len() {
+                known[r] += scales[r] * column[ways.way(r) - 3] * load.v_known[dof];
+            }
+        }
+    }
+    // one order for all contacts of a pair of trees: they share one place in the factor
+    blocks[..n_blocks].sort_unstable();
+    (blocks, n_blocks, known)
+}
+
+/// The Jacobian of a contact of which `first` is the first block.
+fn write_rows(
+    posed: &Posed<'_>,
+    row: &ContactRow,
+    (ways, scales): (&Ways, [f64; WAYS]),
+    first: u32,
+    entry: &mut ConeMut<'_>,
+) {
+    let Posed { system, contacts, .. } = *posed;
+    let place = |dof: usize| {
+        let variable = system.variable_of_dof[dof]?;
+        let (block, at) = system.block_of_variable[variable as usize];
+        Some((usize::from(block != first), at as usize))
+    };
+    for (dof, column) in contacts.columns_of(row) {
+        let Some((side, at)) = place(dof) else { continue };
+        let (rows, stride) = entry.J_rows(side);
+        for r in 0..ways.pushes {
+            rows[r * stride + at] = column[r];
+        }
+    }
+    if let Some(turning) = &row.turning {
+        for (dof, column) in contacts.turns_of(row, turning) {
+            let Some((side, at)) = place(dof) else { continue };
+            let (rows, stride) = entry.J_rows(side);
+            for r in ways.pushes..ways.len() {
+                rows[r * stride + at] = scales[r] * column[ways.way(r) - 3];
+            }
+        }
+    }
+}
+
 impl Problem {
     /// Stage 4: fills the problem for one step.
     pub fn assemble(&mut self, posed: &Posed<'_>, law: Law) {
@@ -265,16 +196,17 @@ impl Problem {
         let cone = params.formulation.cone();
         self.dims.clear();
         self.dims.extend_from_slice(&system.block_dims);
-        self.giving.clear();
+        self.compliant_contacts.clear();
         let gives = |row: &ContactRow| row.friction.compliance > 0.0;
-        self.giving.extend((0..).zip(&contacts.rows).filter(|(_, row)| gives(row)).map(|(k, _)| k));
-        let n_own = system.rubbing.len() + self.giving.len();
+        self.compliant_contacts
+            .extend((0..).zip(&contacts.rows).filter(|(_, row)| gives(row)).map(|(k, _)| k));
+        let n_own = system.friction_dofs.len() + self.compliant_contacts.len();
         self.dims.resize(system.block_dims.len() + n_own, 1);
         self.program.reset(law, &self.dims);
         self.keys.clear();
         self.pushes.clear();
         self.assemble_cost(system, load, kin, params);
-        let mut own = (system.block_dims.len() + system.rubbing.len()) as u32;
+        let mut own = (system.block_dims.len() + system.friction_dofs.len()) as u32;
         for row in &contacts.rows {
             let compliance = row.friction.compliance;
             if compliance > 0.0 {
@@ -289,7 +221,9 @@ impl Problem {
         self.push_limits(system, q, params);
         self.push_joint_friction(system, params.time_step);
         if !load.reduction.is_empty() {
-            self.whole.clone_from(&self.program.convex);
+            if let Some(whole) = &mut self.whole {
+                whole.clone_from(&self.program.convex);
+            }
             load.reduction.reduce(&mut self.program);
         }
     }
@@ -383,14 +317,48 @@ impl Problem {
         }
     }
 
+    /// Adds a contact: its cone, its rows, and the identity of its multipliers. `own` is the block of the variable by which it
+    /// gives way.
     fn push_contact(&mut self, posed: &Posed<'_>, row: &ContactRow, cone: Cone, own: Option<u32>) {
-        let Posed { system, load, contacts, params, .. } = *posed;
-        let near = &row.near;
         let ways = Ways::of(row);
         let k = ways.len();
-        let round = cone == Cone::Round && k > 2;
         let scales: [f64; WAYS] =
             std::array::from_fn(|r| if r < k { ways.scale(row, r) } else { 1.0 });
+        let round = cone == Cone::Round && k > 2;
+        self.write_cone(row, (&ways, scales), cone, round);
+        self.push_multipliers(row, (&ways, scales), round);
+
+        let (mut blocks, mut n_blocks, mut known) = movers(posed, row, (&ways, scales));
+        known[0] += match posed.rebound_speed(row) {
+            0.0 => row.gap_offset(posed.params),
+            speed => row.gap_offset(posed.params).min(-speed),
+        };
+        if let Some(own) = own {
+            blocks[n_blocks] = own;
+            n_blocks += 1;
+        }
+        let blocks = &blocks[..n_blocks];
+        let shape =
+            if round { solvers::Cone::Round(&self.E) } else { solvers::Cone::Edges(&self.E) };
+        let mut entry = self.program.push(shape, k, blocks);
+        if own.is_some() {
+            entry.J(n_blocks - 1, 0)[0] = row.own_unit(posed.params.time_step);
+        }
+        for (b, known) in entry.b().iter_mut().zip(known) {
+            *b = -known;
+        }
+        write_rows(posed, row, (&ways, scales), blocks[0], &mut entry);
+    }
+
+    /// The cone of a contact over its rows: the radii of a round one, or its edges (`E`, `edges`).
+    fn write_cone(
+        &mut self,
+        row: &ContactRow,
+        (ways, scales): (&Ways, [f64; WAYS]),
+        cone: Cone,
+        round: bool,
+    ) {
+        let k = ways.len();
         self.edges.clear();
         self.E.clear();
         if round {
@@ -401,11 +369,19 @@ impl Problem {
                 self.E.extend((0..k).map(|r| edge[ways.way(r)] / scales[r]));
             }
         }
-        // multipliers along the rows, or of the edges
+    }
+
+    /// What the multipliers of a contact push with, along its rows or of its edges, and their keys.
+    fn push_multipliers(
+        &mut self,
+        row: &ContactRow,
+        (ways, scales): (&Ways, [f64; WAYS]),
+        round: bool,
+    ) {
         let by_row = round || self.program.has_forces();
-        let first_push = self.pushes.len();
+        let first = self.pushes.len();
         if by_row {
-            for r in 0..k {
+            for r in 0..ways.len() {
                 let mut push = [0.0; WAYS];
                 let share = if self.program.has_forces() { 1.0 } else { self.E[r] };
                 push[ways.way(r)] = share * scales[r];
@@ -414,73 +390,8 @@ impl Problem {
         } else {
             self.pushes.extend_from_slice(&self.edges);
         }
-        // the blocks that this contact moves: one or two
-        let (mut blocks, mut n_blocks) = ([u32::MAX; 3], 0);
-        let mut known = [0.0; WAYS];
-        for (dof, column) in contacts.columns_of(row) {
-            match system.variable_of_dof[dof] {
-                Some(variable) => {
-                    let block = system.block_of_variable[variable as usize].0;
-                    if !blocks[..n_blocks].contains(&block) {
-                        blocks[n_blocks] = block;
-                        n_blocks += 1;
-                    }
-                }
-                None => {
-                    for r in 0..ways.pushes {
-                        known[r] += column[r] * load.v_known[dof];
-                    }
-                }
-            }
-        }
-        if let Some(turning) = &row.turning {
-            for (dof, column) in contacts.turns_of(row, turning) {
-                for r in ways.pushes..k {
-                    known[r] += scales[r] * column[ways.way(r) - 3] * load.v_known[dof];
-                }
-            }
-        }
-        // one order for all contacts of a pair of trees: they share one place in the factor
-        blocks[..n_blocks].sort_unstable();
-        if let Some(own) = own {
-            blocks[n_blocks] = own;
-            n_blocks += 1;
-        }
-        let blocks = &blocks[..n_blocks];
-        let shape =
-            if round { solvers::Cone::Round(&self.E) } else { solvers::Cone::Edges(&self.E) };
-        let mut entry = self.program.push(shape, k, blocks);
-        let offset = row.gap_offset(params);
-        known[0] += match posed.rebound_speed(row) {
-            0.0 => offset,
-            speed => offset.min(-speed),
-        };
-        if own.is_some() {
-            entry.J(n_blocks - 1, 0)[0] = row.own_unit(params.time_step);
-        }
-        for (b, known) in entry.b().iter_mut().zip(known) {
-            *b = -known;
-        }
-        for (dof, column) in contacts.columns_of(row) {
-            let Some(variable) = system.variable_of_dof[dof] else { continue };
-            let (block, at) = system.block_of_variable[variable as usize];
-            let side = usize::from(block != blocks[0]);
-            let (rows, stride) = entry.J_rows(side);
-            for r in 0..ways.pushes {
-                rows[r * stride + at as usize] = column[r];
-            }
-        }
-        if let Some(turning) = &row.turning {
-            for (dof, column) in contacts.turns_of(row, turning) {
-                let Some(variable) = system.variable_of_dof[dof] else { continue };
-                let (block, at) = system.block_of_variable[variable as usize];
-                let (rows, stride) = entry.J_rows(usize::from(block != blocks[0]));
-                for r in ways.pushes..k {
-                    rows[r * stride + at as usize] = scales[r] * column[ways.way(r) - 3];
-                }
-            }
-        }
-        for j in 0..(self.pushes.len() - first_push) as u32 {
+        let near = &row.near;
+        for j in 0..(self.pushes.len() - first) as u32 {
             self.keys.push(RowKey::Contact {
                 geom_a: near.geom_a,
                 geom_b: near.geom_b,
@@ -512,9 +423,14 @@ impl Problem {
         }
     }
 
+    /// The program before it was put in terms of the other dofs, in a workspace that keeps it.
+    pub fn whole(&self) -> &ConeProgram {
+        self.whole.as_ref().expect("only derivatives ask, and theirs is kept")
+    }
+
     /// Variables of the program for a system with so many of its own.
     pub fn n_variables(&self, system: &System) -> usize {
-        system.block_of_variable.len() + system.rubbing.len() + self.giving.len()
+        system.block_of_variable.len() + system.friction_dofs.len() + self.compliant_contacts.len()
     }
 
     /// Dry friction of a joint is a contact that rubs along the joint, pressed by a known force on a variable `t` of
@@ -527,7 +443,7 @@ impl Problem {
     /// so that the balance of `t` says `beta_+ + beta_− = h tau_f`, and `beta_+ − beta_−` is the impulse on the joint: with
     /// edges as multipliers `t = |v|` and with exact friction `t = 0`, and the same friction of largest dissipation.
     fn push_joint_friction(&mut self, system: &System, h: f64) {
-        for (k, &dof) in system.rubbing.iter().enumerate() {
+        for (k, &dof) in system.friction_dofs.iter().enumerate() {
             let own = (system.block_dims.len() + k) as u32;
             self.program.c(own as usize)[0] = h * system.model.friction()[dof];
             let Some(variable) = system.variable_of_dof[dof] else { continue };

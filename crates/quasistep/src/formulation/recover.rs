@@ -2,7 +2,8 @@
 
 use crate::contact::{ContactRow, ContactRows};
 use crate::formulation::edges::WAYS;
-use crate::formulation::problem::{Posed, Problem, Program, limit_unit, push_of_friction};
+use crate::formulation::problem::{Posed, Problem, limit_unit, push_of_friction};
+use crate::formulation::program::Program;
 use crate::load::Load;
 use crate::report::{
     ContactMode, ContactReport, JointForce, SLIP_SPEED_THRESHOLD, SPIN_RATE_THRESHOLD, StepReport,

@@ -1,7 +1,8 @@
 //! Many targets, each from the last: continuous in the joints.
 
+use super::answer::{IkError, IkSettings};
 use super::search::Search;
-use super::{FrameTarget, IkError, IkSettings};
+use super::target::FrameTarget;
 use crate::System;
 use quasistep_math::Pose;
 use quasistep_model::Frame;
@@ -101,7 +102,7 @@ impl<'a> Follower<'a> {
             search.approach(&on_the_way, &mut next);
             let there = search.is_there(&on_the_way, &next);
             if there {
-                search.settle(&on_the_way, &mut next);
+                search.optimise_posture(&on_the_way, &mut next);
             }
             let (joint, by, moved) = search.largest_move(&q, &next);
             if there && moved <= JUMP {

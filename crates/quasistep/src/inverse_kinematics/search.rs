@@ -9,7 +9,8 @@
 //! `|e|²/2 + PRICE · (the largest shortfall of a distance)`. The posture then minimises `|q − q0|²/2` where the first
 //! order of the task stays as it is, and the task is restored after each step.
 
-use super::{FrameTarget, IkError, IkSettings, TooNear, argument};
+use super::answer::{IkError, IkSettings, TooNear, argument};
+use super::target::FrameTarget;
 use crate::contact::ContactRows;
 use crate::formulation::Cone;
 use crate::params::TangentAxes;
@@ -290,7 +291,7 @@ impl<'a> Search<'a> {
     }
 
     /// Moves a configuration that is at the target, along those that are, to the one nearest to `q0`.
-    pub fn settle(&mut self, target: &FrameTarget, q: &mut Vec<f64>) {
+    pub fn optimise_posture(&mut self, target: &FrameTarget, q: &mut Vec<f64>) {
         let mut radius = RADIUS;
         let mut away = self.away(q);
         let mut trial = q.clone();

@@ -4,39 +4,9 @@
 //! e = [ log(R_target R_WFᵀ),  (p_target − p_WF) / length ]          de/dt ≈ −J v,   d(|e|²/2)/dt = −eᵀ J v
 //! ```
 
-use super::{IkError, argument};
+use super::answer::{IkError, argument};
+use super::target::{FrameTarget, Orientation};
 use quasistep_math::{Pose, Quat, Vec3};
-
-/// Where a frame shall be, in the world.
-#[derive(Clone, Debug, PartialEq)]
-pub struct FrameTarget {
-    /// Of its origin, in m; `None` for anywhere.
-    pub position: Option<Vec3>,
-    /// Of its axes.
-    pub orientation: Orientation,
-}
-
-/// How the axes of a frame shall stand.
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub enum Orientation {
-    /// Anyhow.
-    Free,
-    /// Like this.
-    Fixed(Quat),
-    /// One axis of the frame points somewhere; it may turn about that.
-    Axis {
-        /// The axis, in the frame; any length but zero.
-        axis_F: Vec3,
-        /// Where it points, in the world; any length but zero.
-        direction_W: Vec3,
-    },
-}
-
-impl From<Pose> for FrameTarget {
-    fn from(X: Pose) -> Self {
-        Self { position: Some(X.translation), orientation: Orientation::Fixed(X.rotation) }
-    }
-}
 
 impl FrameTarget {
     pub(super) fn check(&self) -> Result<(), IkError> {

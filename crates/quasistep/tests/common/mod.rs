@@ -66,7 +66,6 @@ impl World {
     }
 
     /// A body whose joint is at `X_PF` in its parent.
-    #[allow(clippy::too_many_arguments)] // a body's definition
     pub fn placed_body(
         &mut self,
         name: &str,

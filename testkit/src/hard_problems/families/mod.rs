@@ -13,7 +13,7 @@ use world::World;
 /// What makes a problem hard.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Family {
-    /// The same contact, row or face many times over.
+    /// One contact, row or face many times over.
     Degenerate,
     /// Towers with masses up to ten thousand times apart.
     Stacked,

@@ -1,0 +1,223 @@
+//! Shapes as what a cloud's points are measured against.
+
+#![allow(clippy::inline_always)] // see `simd`
+
+use super::field::{Field, Motion, farthest_corner, nearest_corner};
+use super::simd::{LANES, Simd};
+use crate::point::{Surface, surface};
+use crate::polytope::Polytope;
+use crate::shape::Shape;
+use quasistep_math::Vec3;
+
+/// Outward normal of a shape at the point of its surface nearest to `p`, both in the frame of the tree.
+fn normal(motion: &Motion, shape: &Shape, p: Vec3) -> Vec3 {
+    // clouds have a field of their own
+    motion.direction(surface(shape, motion.point(p)).map_or(Vec3::Z, |s: Surface| s.normal))
+}
+
+/// A shape that is its own mirror image in its three planes: the distance is a function of the sizes of
+/// the coordinates and never falls as one of them grows, so that the corner of a box nearest to the
+/// middle gives the exact bound in the shape's frame.
+pub(crate) struct MirrorField<'a, const SHAPE: u8> {
+    pub shape: &'a Shape,
+    pub motion: Motion,
+    /// Half edges, or radius and half length in the first and the last.
+    pub size: [f64; 3],
+}
+
+pub(crate) const BOX: u8 = 0;
+pub(crate) const CAPSULE: u8 = 1;
+pub(crate) const CYLINDER: u8 = 2;
+
+impl<const SHAPE: u8> MirrorField<'_, SHAPE> {
+    /// Signed distance of a point with coordinates of these sizes.
+    #[inline(always)]
+    fn of_sizes<S: Simd>(&self, q: [S::V; 3]) -> S::V {
+        let (zero, size) = (S::splat(0.0), self.size);
+        let end = S::sub(q[2], S::splat(size[2]));
+        match SHAPE {
+            BOX => {
+                let d = [S::sub(q[0], S::splat(size[0])), S::sub(q[1], S::splat(size[1])), end];
+                let outside = S::norm([S::max(zero, d[0]), S::max(zero, d[1]), S::max(zero, d[2])]);
+                S::add(outside, S::min(zero, S::max(d[0], S::max(d[1], d[2]))))
+            }
+            CAPSULE => S::sub(S::norm([q[0], q[1], S::max(zero, end)]), S::splat(size[0])),
+            _ => {
+                let flat = S::sqrt(S::fma(q[0], q[0], S::mul(q[1], q[1])));
+                let side = S::sub(flat, S::splat(size[0]));
+                let outside = S::norm([S::max(zero, side), S::max(zero, end), zero]);
+                S::add(outside, S::min(zero, S::max(side, end)))
+            }
+        }
+    }
+}
+
+impl<const SHAPE: u8> Field for MirrorField<'_, SHAPE> {
+    #[inline(always)]
+    fn distance<S: Simd>(&self, p: [S::V; 3], _: f64) -> S::V {
+        let q = self.motion.coordinates::<S>(p);
+        self.of_sizes::<S>([S::abs(q[0]), S::abs(q[1]), S::abs(q[2])])
+    }
+
+    #[inline(always)]
+    fn bound<S: Simd>(&self, centre: [S::V; 3], half: [S::V; 3]) -> S::V {
+        let (centre, half) = (self.motion.coordinates::<S>(centre), self.motion.reach::<S>(half));
+        self.of_sizes::<S>(nearest_corner::<S>(centre, half))
+    }
+
+    #[inline(always)]
+    fn ceiling<S: Simd>(&self, centre: [S::V; 3], half: [S::V; 3]) -> S::V {
+        let (centre, half) = (self.motion.coordinates::<S>(centre), self.motion.reach::<S>(half));
+        self.of_sizes::<S>(farthest_corner::<S>(centre, half))
+    }
+
+    fn normal(&self, p: Vec3) -> Vec3 {
+        normal(&self.motion, self.shape, p)
+    }
+}
+
+/// An ellipsoid: its mirror images are itself, so that corners of boxes bound as for a [`MirrorField`]. The distance is the
+/// height above the tangent plane whose normal is the gradient of the gauge, or more.
+pub(crate) struct EllipsoidField<'a> {
+    pub shape: &'a Shape,
+    pub motion: Motion,
+    pub radii: [f64; 3],
+}
+
+impl EllipsoidField<'_> {
+    /// At most the signed distance of points of the shape's frame.
+    #[inline(always)]
+    fn at_least<S: Simd>(&self, q: [S::V; 3]) -> S::V {
+        let r = self.radii;
+        let slope = [
+            S::mul(q[0], S::splat(1.0 / (r[0] * r[0]))),
+            S::mul(q[1], S::splat(1.0 / (r[1] * r[1]))),
+            S::mul(q[2], S::splat(1.0 / (r[2] * r[2]))),
+        ];
+        let reach = S::norm([
+            S::mul(slope[0], S::splat(r[0])),
+            S::mul(slope[1], S::splat(r[1])),
+            S::mul(slope[2], S::splat(r[2])),
+        ]);
+        let along = S::fma(q[0], slope[0], S::fma(q[1], slope[1], S::mul(q[2], slope[2])));
+        let steep = S::norm(slope);
+        let least = S::splat(r[0].min(r[1]).min(r[2]));
+        let height = S::add(S::div(S::sub(along, reach), steep), least);
+        // the centre has no slope; of no number there is no distance
+        let height = S::sub(S::where_above(steep, S::splat(0.0), height), least);
+        S::fma(along, S::splat(0.0), height)
+    }
+
+    /// The signed distance of those points that are set in `wanted`; `phi` for the others.
+    #[inline(always)]
+    fn exactly<S: Simd>(&self, q: [S::V; 3], wanted: u32, phi: S::V) -> S::V {
+        if wanted == 0 {
+            return phi;
+        }
+        let mut phi = S::to_array(phi);
+        let q = [S::to_array(q[0]), S::to_array(q[1]), S::to_array(q[2])];
+        for l in 0..LANES {
+            if wanted >> l & 1 == 1 {
+                let p = Vec3::new(q[0][l], q[1][l], q[2][l]);
+                phi[l] = surface(self.shape, p).map_or(f64::INFINITY, |s| s.distance);
+            }
+        }
+        S::load(&phi)
+    }
+}
+
+impl Field for EllipsoidField<'_> {
+    #[inline(always)]
+    fn distance<S: Simd>(&self, p: [S::V; 3], below: f64) -> S::V {
+        let q = self.motion.coordinates::<S>(p);
+        let phi = self.at_least::<S>(q);
+        self.exactly::<S>(q, S::above(S::splat(below), phi), phi)
+    }
+
+    #[inline(always)]
+    fn bound<S: Simd>(&self, centre: [S::V; 3], half: [S::V; 3]) -> S::V {
+        let (centre, half) = (self.motion.coordinates::<S>(centre), self.motion.reach::<S>(half));
+        self.at_least::<S>(nearest_corner::<S>(centre, half))
+    }
+
+    #[inline(always)]
+    fn ceiling<S: Simd>(&self, centre: [S::V; 3], half: [S::V; 3]) -> S::V {
+        let (centre, half) = (self.motion.coordinates::<S>(centre), self.motion.reach::<S>(half));
+        let corner = farthest_corner::<S>(centre, half);
+        self.exactly::<S>(corner, (1 << LANES) - 1, corner[0])
+    }
+
+    fn normal(&self, p: Vec3) -> Vec3 {
+        normal(&self.motion, self.shape, p)
+    }
+}
+
+/// A convex polytope: the highest of its planes, and the exact distance where that is not it.
+pub(crate) struct PolytopeField<'a> {
+    shape: &'a Shape,
+    motion: Motion,
+    /// Normals in the frame of the tree, and heights of its origin.
+    planes: &'a [(Vec3, f64)],
+}
+
+impl<'a> PolytopeField<'a> {
+    pub fn new(
+        shape: &'a Shape,
+        polytope: &Polytope,
+        motion: Motion,
+        planes: &'a mut Vec<(Vec3, f64)>,
+    ) -> Self {
+        planes.clear();
+        let origin = motion.point(Vec3::ZERO);
+        planes.extend(
+            polytope
+                .faces()
+                .iter()
+                .map(|f| (motion.direction(f.normal()), origin.dot(f.normal()) - f.offset())),
+        );
+        Self { shape, motion, planes }
+    }
+}
+
+impl Field for PolytopeField<'_> {
+    #[inline(always)]
+    fn distance<S: Simd>(&self, p: [S::V; 3], below: f64) -> S::V {
+        let mut highest = S::splat(f64::NEG_INFINITY);
+        for (n, offset) in self.planes {
+            highest = S::max(highest, S::dot(n.to_array(), p, S::splat(*offset)));
+        }
+        let outside = S::above(highest, S::splat(0.0)) & S::above(S::splat(below), highest);
+        if outside == 0 {
+            return highest;
+        }
+        let mut phi = S::to_array(highest);
+        let p = [S::to_array(p[0]), S::to_array(p[1]), S::to_array(p[2])];
+        for l in 0..LANES {
+            if outside >> l & 1 == 1 {
+                let q = self.motion.point(Vec3::new(p[0][l], p[1][l], p[2][l]));
+                phi[l] = surface(self.shape, q).map_or(f64::INFINITY, |s| s.distance);
+            }
+        }
+        S::load(&phi)
+    }
+
+    #[inline(always)]
+    fn bound<S: Simd>(&self, centre: [S::V; 3], half: [S::V; 3]) -> S::V {
+        let mut highest = S::splat(f64::NEG_INFINITY);
+        for (n, offset) in self.planes {
+            let height = S::dot(n.to_array(), centre, S::splat(*offset));
+            let lowest = S::dot((-n.abs()).to_array(), half, height);
+            highest = S::max(highest, lowest);
+        }
+        highest
+    }
+
+    #[inline(always)]
+    fn ceiling<S: Simd>(&self, centre: [S::V; 3], half: [S::V; 3]) -> S::V {
+        S::add(self.distance::<S>(centre, f64::INFINITY), S::norm(half))
+    }
+
+    fn normal(&self, p: Vec3) -> Vec3 {
+        normal(&self.motion, self.shape, p)
+    }
+}

@@ -1,0 +1,142 @@
+//! Signed distance of two cores, from all pairs of features.
+
+use crate::closest::{self, closest_points, crossing, foot};
+use crate::core::Core;
+use crate::distance::{Distance, TOUCH};
+use crate::separating_axis::{self, Axis, Features, best_axis};
+use quasistep_math::Vec3;
+
+/// Memory of the searches for an axis and for closest points; holds no meaning.
+#[derive(Debug, Default)]
+pub(crate) struct Memory {
+    axis: separating_axis::Memory,
+    pub closest: closest::Memory,
+}
+
+/// Signed distance of two cores; may stop at a lower bound once that exceeds `enough`.
+pub(crate) fn core_distance(a: &Core, b: &Core, enough: f64, memory: &mut Memory) -> Distance {
+    if !a.is_solid() && !b.is_solid() {
+        return thin_distance(a, b, enough, &mut memory.closest);
+    }
+    let axis = best_axis(a, b, enough, &mut memory.axis);
+    if axis.separation > enough {
+        return at_least(axis.separation, a, axis.normal);
+    }
+    if axis.separation <= 0.0 {
+        return overlap(a, b, &axis);
+    }
+    // apart: the axis tells the distance if its features really face one another
+    if let Some(facing) = facing(a, b, &axis) {
+        return facing;
+    }
+    let Some((p_WCa, p_WCb)) = closest_points(a, b, axis.normal, enough, &mut memory.closest)
+    else {
+        return at_least(enough, a, axis.normal);
+    };
+    let difference = p_WCb - p_WCa;
+    let distance = difference.norm();
+    match difference.try_normalize() {
+        // a normal from points this close would be noise; the axis is good to its own error
+        Some(n_AB_W) if distance > TOUCH => Distance { phi: distance, p_WCa, p_WCb, n_AB_W },
+        _ => {
+            let n_AB_W = axis.normal;
+            let p_WCb = p_WCa + n_AB_W * axis.separation;
+            Distance { phi: axis.separation, p_WCa, p_WCb, n_AB_W }
+        }
+    }
+}
+
+/// A lower bound of the distance from A.
+pub(crate) fn at_least(phi: f64, a: &Core, n_AB_W: Vec3) -> Distance {
+    let p_WCa = a.centre;
+    Distance { phi, p_WCa, p_WCb: p_WCa + n_AB_W * phi, n_AB_W }
+}
+
+/// Witness points of an overlap or a touch.
+pub(crate) fn overlap(a: &Core, b: &Core, axis: &Axis) -> Distance {
+    let (phi, n_AB_W) = (axis.separation, axis.normal);
+    match axis.features {
+        Features::FaceOfA(_) => {
+            let p_WCb = extreme(b, -n_AB_W);
+            Distance { phi, p_WCa: p_WCb - n_AB_W * phi, p_WCb, n_AB_W }
+        }
+        Features::FaceOfB(_) => {
+            let p_WCa = extreme(a, n_AB_W);
+            Distance { phi, p_WCa, p_WCb: p_WCa + n_AB_W * phi, n_AB_W }
+        }
+        Features::Edges(i, j) => {
+            let [p1, q1] = a.edges()[i as usize].vertices.map(|k| a.points[k as usize]);
+            let [p2, q2] = b.edges()[j as usize].vertices.map(|k| b.points[k as usize]);
+            let (p_WCa, _) = crossing(p1, q1, p2, q2);
+            Distance { phi, p_WCa, p_WCb: p_WCa + n_AB_W * phi, n_AB_W }
+        }
+    }
+}
+
+/// The distance along a face's normal, if a nearest corner stands above that face.
+pub(crate) fn facing(a: &Core, b: &Core, axis: &Axis) -> Option<Distance> {
+    let (phi, n_AB_W) = (axis.separation, axis.normal);
+    match axis.features {
+        Features::FaceOfA(k) => {
+            let p_WCb = extreme(b, -n_AB_W);
+            foot(a, &a.faces[k as usize], p_WCb, f64::INFINITY).map(|_| Distance {
+                phi,
+                p_WCa: p_WCb - n_AB_W * phi,
+                p_WCb,
+                n_AB_W,
+            })
+        }
+        Features::FaceOfB(k) => {
+            let p_WCa = extreme(a, n_AB_W);
+            foot(b, &b.faces[k as usize], p_WCa, f64::INFINITY).map(|_| Distance {
+                phi,
+                p_WCa,
+                p_WCb: p_WCa + n_AB_W * phi,
+                n_AB_W,
+            })
+        }
+        Features::Edges(..) => None,
+    }
+}
+
+/// The first corner that is farthest along `n`, to rounding.
+fn extreme(core: &Core, n: Vec3) -> Vec3 {
+    let mut best = core.points[0];
+    for p in &core.points[1..] {
+        if p.dot(n) > best.dot(n) + 1e-12 * (1.0 + best.dot(n).abs()) {
+            best = *p;
+        }
+    }
+    best
+}
+
+/// Points and segments against one another: no volume, so no depth.
+fn thin_distance(a: &Core, b: &Core, enough: f64, heights: &mut closest::Memory) -> Distance {
+    let between = b.centre - a.centre;
+    let axis = between.try_normalize().unwrap_or(Vec3::ZERO);
+    let Some((p_WCa, p_WCb)) = closest_points(a, b, axis, enough, heights) else {
+        return at_least(enough, a, axis);
+    };
+    let difference = p_WCb - p_WCa;
+    let distance = difference.norm();
+    if let Some(n_AB_W) = difference.try_normalize()
+        && distance > TOUCH
+    {
+        return Distance { phi: distance, p_WCa, p_WCb, n_AB_W };
+    }
+    // they meet: the normal is any direction across both
+    let direction = |core: &Core| match core.points[..] {
+        [p, q] => (q - p).try_normalize(),
+        _ => None,
+    };
+    let n_AB_W = match (direction(a), direction(b)) {
+        (Some(u), Some(w)) if u.cross(w).norm() > 1e-9 => {
+            u.cross(w).try_normalize().unwrap_or(Vec3::Z)
+        }
+        (Some(u), _) | (None, Some(u)) => u.any_orthogonal(),
+        (None, None) => Vec3::Z,
+    };
+    let n_AB_W = if n_AB_W.dot(between) < 0.0 { -n_AB_W } else { n_AB_W };
+    let phi = difference.dot(n_AB_W);
+    Distance { phi, p_WCa, p_WCb: p_WCa + n_AB_W * phi, n_AB_W }
+}

@@ -1,0 +1,14 @@
+//! Mass of solids.
+
+use quasistep_math::{Mat3, Vec3};
+
+/// Mass, centre and inertia of a solid.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct MassProperties {
+    /// In kg.
+    pub mass: f64,
+    /// Centre of mass in the shape's frame, in m.
+    pub com: Vec3,
+    /// Inertia about the centre of mass, axes of the shape, in kg·m².
+    pub inertia: Mat3,
+}

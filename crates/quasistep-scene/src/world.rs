@@ -1,0 +1,142 @@
+//! From the models of a scene to its system and to where it starts.
+
+use crate::assembly::Assembly;
+use crate::cloud::CloudReport;
+use crate::collisions::Collisions;
+use crate::constraints;
+use crate::document::{Map, with_extents};
+use crate::extents::Extents;
+use crate::friction::SceneFriction;
+use quasistep::{Constraint, System, SystemDef};
+use quasistep_formats::SceneError;
+use quasistep_model::{Model, WORLD};
+use quasistep_record::DrawnShape;
+use std::path::Path;
+
+/// Dofs of bodies that hang together: a step stores some matrices of so many rows and columns, 32 MB each, and factors
+/// one in a second.
+const MAX_TREE_DOFS: usize = 2000;
+
+/// What the models of a scene are together.
+pub(crate) struct World {
+    pub system: System,
+    /// Configuration at the start, with closed loops.
+    pub q: Vec<f64>,
+    /// Velocity at the start; empty if the scene gives none.
+    pub v: Vec<f64>,
+    /// Configuration that drives pull to where no command tells.
+    pub told: Vec<f64>,
+    /// Boxes around bodies, which numbers of the scene may use.
+    pub extents: Extents,
+    pub drawing: Vec<DrawnShape>,
+    pub clouds: Vec<CloudReport>,
+    pub warnings: Vec<String>,
+    pub notes: Vec<String>,
+}
+
+impl World {
+    /// Reads models, friction, constraints and collisions, with the visuals of robots if `looks`.
+    pub fn read(map: &Map<'_>, dir: &Path, looks: bool) -> Result<Self, SceneError> {
+        let friction = SceneFriction::read(map.get("friction"))?;
+        let mut assembly = Assembly::new(looks);
+        // numbers may use the boxes of the bodies above
+        let mut extents = Extents::default();
+        for (model, at) in map.need("models")?.entries()? {
+            assembly.add_models(model, &with_extents(&at, &extents), dir, friction.default)?;
+            extents.extend(std::mem::take(&mut assembly.extents));
+        }
+        Self::build(map, &friction, assembly, extents)
+    }
+
+    fn build(
+        map: &Map<'_>,
+        friction: &SceneFriction<'_>,
+        assembly: Assembly,
+        extents: Extents,
+    ) -> Result<Self, SceneError> {
+        let Assembly { bodies, geoms, mut warnings, mut notes, mut constraints, .. } = assembly;
+        let models = map.need("models")?;
+        let model = assembly.builder.build().map_err(|e| models.error(e.to_string()))?;
+        let mut q = start_of(&model, &assembly.start).map_err(|why| models.error(why))?;
+        constraints::read(map.get("constraints"), &model, &q, &mut constraints)?;
+        check_trees(&model, &constraints).map_err(|why| models.error(why))?;
+        let pair = |a: usize, b: usize| (a.min(b), a.max(b));
+        let collisions = Collisions {
+            models: &assembly.instances,
+            instances: &assembly.instance_of,
+            never_touch: &assembly.never_touch,
+            masks: &assembly.masks,
+            named: &assembly.pairs.iter().map(|p| pair(p.pair.0, p.pair.1)).collect(),
+        };
+        let excluded =
+            collisions.excluded(map.get("collisions"), &geoms, &bodies, &mut warnings)?;
+        // what the scene says of a pair wins over what files say
+        let geom_bodies: Vec<&str> = geoms.iter().map(|g| bodies[g.body].as_str()).collect();
+        let mut friction_exceptions = assembly.pairs.clone();
+        friction_exceptions.extend(friction.exceptions(&geom_bodies)?);
+        let mut system = System::new(SystemDef {
+            model,
+            geoms,
+            roles: assembly.roles,
+            instances: assembly.instance_of.clone(),
+            friction: friction.rule,
+            friction_exceptions,
+            excluded,
+            springs: assembly.springs,
+            constraints,
+        })
+        .map_err(|e| models.error(e.to_string()))?;
+
+        let at = map.get("constraints").unwrap_or(models);
+        constraints::close(&system, &mut q, &mut notes).map_err(|why| at.error(why))?;
+        collisions.exclude_overlaps(&mut system, &q, &mut notes);
+        let mut told = q.clone();
+        for (body, target) in assembly.targets {
+            told[system.model().body(body).q.clone()].fill(target);
+        }
+        let n_v = if assembly.start_velocity.is_empty() { 0 } else { system.model().n_v() };
+        let mut v = vec![0.0; n_v];
+        for (body, rates) in assembly.start_velocity {
+            v[system.model().body(body).v.clone()].copy_from_slice(&rates);
+        }
+        let (drawing, clouds) = (assembly.drawing, assembly.clouds);
+        Ok(Self { system, q, v, told, extents, drawing, clouds, warnings, notes })
+    }
+}
+
+/// The neutral configuration with the start values of bodies' joints.
+fn start_of(model: &Model, start: &[(usize, Vec<f64>)]) -> Result<Vec<f64>, String> {
+    let mut q = model.neutral_q();
+    for (body, values) in start {
+        q[model.body(*body).q.clone()].copy_from_slice(values);
+    }
+    model.check_q(&q).map_err(|e| format!("start configuration: {e}"))?;
+    Ok(q)
+}
+
+/// Refuses bodies that hang together by more dofs than a step can take.
+fn check_trees(model: &Model, constraints: &[Constraint]) -> Result<(), String> {
+    let n = model.n_bodies();
+    let (mut root, mut dofs) = (vec![WORLD; n], vec![0; n]);
+    for i in 1..n {
+        let body = model.body(i);
+        root[i] = if body.parent == WORLD { i } else { root[body.parent] };
+    }
+    for constraint in constraints {
+        let moving: Vec<usize> = constraint.bodies().into_iter().filter(|b| *b != WORLD).collect();
+        for pair in moving.windows(2) {
+            let (a, b) = (root[pair[0]], root[pair[1]]);
+            root.iter_mut().filter(|r| **r == b).for_each(|r| *r = a);
+        }
+    }
+    for i in 1..n {
+        dofs[root[i]] += model.body(i).v.len();
+    }
+    let Some(large) = dofs.iter().position(|d| *d > MAX_TREE_DOFS) else { return Ok(()) };
+    Err(format!(
+        "{} dofs were seen in the bodies that hang on `{}`; a step takes {MAX_TREE_DOFS} that hang together, its time grows \
+         with their third power",
+        dofs[large],
+        model.body(large).name
+    ))
+}

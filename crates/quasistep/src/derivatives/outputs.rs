@@ -1,0 +1,112 @@
+//! The program's solution as outputs of the step: velocity, next configuration and impulses.
+
+use super::change::{InputChange, OutputChange, or_zero, reset};
+use super::prepared::{Constants, Derivatives};
+use crate::formulation::edges::WAYS;
+use crate::system::System;
+
+impl Derivatives {
+    /// Velocity and next configuration, from the solution (`dx`) and from what is known (`known`, `ties`, `b`).
+    pub(super) fn change_of_velocity(&mut self, system: &System, dh: f64, out: &mut OutputChange) {
+        let (model, h) = (&system.model, self.time_step);
+        let n_v = model.n_v();
+        let Self { scratch: s, work, .. } = self;
+        let v = &work.report.v;
+        out.v.clear();
+        out.v.extend(
+            system.variable_of_dof.iter().zip(&s.known).map(|(variable, known)| {
+                variable.map_or(*known, |variable| s.dx[variable as usize])
+            }),
+        );
+        let reduction = &work.load.reduction;
+        reduction.follow(&mut out.v);
+        reduction.followers.iter().for_each(|f| out.v[f.dof] += s.ties[f.dof]);
+        reset(&mut s.d, n_v, 0.0);
+        for ((hdv, dv), v) in s.d.iter_mut().zip(&out.v).zip(v) {
+            *hdv = h * dv + v * dh;
+        }
+        reset(&mut out.q_next, n_v, 0.0);
+        let Constants { rotations, followed, .. } = &self.constants;
+        system.follow_change(v, (*rotations, h), &mut s.d);
+        model.integrate_change(followed, h, &s.a, &s.d, &mut out.q_next);
+        for (dof, _) in system.commanded_dofs().filter(|(dof, _)| system.is_prescribed(*dof)) {
+            out.q_next[dof] = s.b[dof];
+        }
+    }
+
+    /// For weights on velocity and next configuration: those on the solution (`dx`), on what is known (`known`, `ties`), and by
+    /// the configuration (`a`) and the command (`b`).
+    pub(super) fn gradient_of_velocity(
+        &mut self,
+        system: &System,
+        weights: &OutputChange,
+        out: &mut InputChange,
+    ) {
+        let (model, h) = (&system.model, self.time_step);
+        let n_v = model.n_v();
+        let Self { scratch: s, work, .. } = self;
+        let v = &work.report.v;
+        or_zero(&weights.q_next, n_v, &mut s.dx);
+        for (dof, _) in system.commanded_dofs().filter(|(dof, _)| system.is_prescribed(*dof)) {
+            s.b[dof] += s.dx[dof];
+            s.dx[dof] = 0.0;
+        }
+        let Constants { rotations, followed, .. } = &self.constants;
+        model.integrate_gradient(followed, h, &s.dx, &mut s.a, &mut s.d);
+        system.follow_change(v, (*rotations, h), &mut s.d);
+        out.time_step += s.d.iter().zip(v).map(|(d, v)| d * v).sum::<f64>();
+        // `d`: weights on v
+        s.d.iter_mut().for_each(|d| *d *= h);
+        if !weights.v.is_empty() {
+            s.d.iter_mut().zip(&weights.v).for_each(|(d, w)| *d += w);
+        }
+        reset(&mut s.ties, n_v, 0.0);
+        let reduction = &work.load.reduction;
+        reduction.followers.iter().for_each(|f| s.ties[f.dof] = s.d[f.dof]);
+        reduction.gather(&mut s.d);
+        reset(&mut s.dx, self.x.len(), 0.0);
+        for (dof, variable) in system.variable_of_dof.iter().enumerate() {
+            match variable {
+                Some(variable) => s.dx[*variable as usize] = s.d[dof],
+                None => s.known[dof] = s.d[dof],
+            }
+        }
+    }
+
+    /// Impulses of contacts, from multipliers (`dz`), pushes (`push`) and frames (`frames`); none unless asked for.
+    pub(super) fn change_of_impulses(&mut self, impulses: bool, out: &mut OutputChange) {
+        let Self { scratch: s, work, .. } = self;
+        out.normal.clear();
+        out.impulse.clear();
+        if !impulses {
+            return;
+        }
+        for (contact, frame) in self.contacts.iter().zip(&s.frames) {
+            let mut dlambda = [0.0; WAYS];
+            for r in contact.rows.clone() {
+                for way in 0..WAYS {
+                    dlambda[way] +=
+                        s.dz[r] * work.problem.pushes[r][way] + self.z[r] * s.push[r][way];
+                }
+            }
+            let ((f, m), (df, dm)) = (contact.force(&dlambda), contact.force_change(frame));
+            out.normal.push(dlambda[0]);
+            out.impulse.extend((f + df).to_array());
+            out.impulse.extend((m + dm).to_array());
+        }
+    }
+
+    /// For weights on impulses: those on multipliers (`dz`).
+    pub(super) fn gradient_of_impulses(&mut self, weights: &OutputChange) {
+        let Self { scratch: s, work, .. } = self;
+        reset(&mut s.dz, self.z.len(), 0.0);
+        for (k, contact) in self.contacts.iter().enumerate() {
+            let (f, m) = weights.of_impulse(k);
+            let mut by = contact.along(f, m);
+            by[0] += weights.normal.get(k).copied().unwrap_or(0.0);
+            for r in contact.rows.clone() {
+                s.dz[r] = (0..WAYS).map(|w| by[w] * work.problem.pushes[r][w]).sum();
+            }
+        }
+    }
+}

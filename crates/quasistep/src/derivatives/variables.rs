@@ -1,0 +1,57 @@
+//! The balance of forces on dofs as that of the program's variables: those of dofs, those that press the friction of joints, and
+//! those of contacts that give way.
+
+use super::change::{InputChange, reset};
+use super::prepared::Derivatives;
+use crate::system::System;
+
+impl Derivatives {
+    /// Forces on dofs (`d`) → on variables (`forces`).
+    pub(super) fn change_of_variables(&mut self, system: &System, change: &InputChange) {
+        let (h, dh) = (self.time_step, change.time_step);
+        let Self { scratch: s, work, .. } = self;
+        reset(&mut s.forces, self.x.len(), 0.0);
+        for (variable, d) in system.variable_of_dof.iter().zip(&s.d) {
+            if let Some(variable) = variable {
+                s.forces[*variable as usize] = *d;
+            }
+        }
+        // c of the variable that presses a joint's friction is h tau_f
+        let pressing = s.forces.iter_mut().skip(system.block_of_variable.len());
+        for (d, &dof) in pressing.zip(&system.friction_dofs) {
+            *d = -dh * system.model.friction()[dof];
+        }
+        // a contact that gives way balances h² s/compliance with its impulse, in the unit √compliance/h of s
+        let first = system.block_of_variable.len() + system.friction_dofs.len();
+        for (d, &k) in s.forces[first..].iter_mut().zip(&work.problem.compliant_contacts) {
+            let contact = &self.contacts[k as usize];
+            let given = change.compliance.get(k as usize).copied().unwrap_or(0.0);
+            let by = given - contact.compliance * s.frames[k as usize].grow;
+            let unit = contact.compliance.sqrt() / h;
+            *d = unit * contact.lambda[0] * (by / contact.compliance - 2.0 * dh / h);
+        }
+    }
+
+    /// For weights on forces on variables (`forces`): those on dofs (`d`) and on the areas of points of foundations (`grow`).
+    pub(super) fn gradient_of_variables(&mut self, system: &System, out: &mut InputChange) {
+        let h = self.time_step;
+        let Self { scratch: s, work, .. } = self;
+        for (d, variable) in s.d.iter_mut().zip(&system.variable_of_dof) {
+            *d = variable.map_or(0.0, |variable| s.forces[variable as usize]);
+        }
+        work.load.reduction.follow(&mut s.d);
+        let pressing = s.forces.iter().skip(system.block_of_variable.len());
+        for (by, &dof) in pressing.zip(&system.friction_dofs) {
+            out.time_step -= by * system.model.friction()[dof];
+        }
+        reset(&mut s.grow, self.contacts.len(), 0.0);
+        let first = system.block_of_variable.len() + system.friction_dofs.len();
+        for (by, &k) in s.forces[first..].iter().zip(&work.problem.compliant_contacts) {
+            let contact = &self.contacts[k as usize];
+            let by = by * contact.compliance.sqrt() / h;
+            s.grow[k as usize] = -by * contact.lambda[0];
+            out.compliance[k as usize] = by * contact.lambda[0] / contact.compliance;
+            out.time_step -= by * 2.0 * contact.lambda[0] / h;
+        }
+    }
+}

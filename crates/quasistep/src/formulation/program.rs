@@ -1,0 +1,142 @@
+//! The solvers' program of either law of friction.
+
+use crate::formulation::Formulation;
+use quasistep_solvers::{
+    self as solvers, ConeMut, ConeProgram, Friction, FrictionProgram, Saturation,
+};
+use std::ops::Range;
+
+/// Friction of the program that a step solves.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(crate) enum Law {
+    /// Anitescu's cones: a convex program.
+    #[default]
+    Convex,
+    /// Coulomb's law as it is.
+    Exact,
+}
+
+impl Law {
+    /// That of a formulation.
+    pub fn of(formulation: Formulation) -> Self {
+        match formulation {
+            Formulation::Anitescu { .. } => Self::Convex,
+            Formulation::Coulomb { .. } | Formulation::Dynamic { .. } => Self::Exact,
+        }
+    }
+}
+
+/// The solvers' program of one law, as the assembly writes it: blocks of variables with a cost, and contacts over them.
+#[derive(Debug, Default)]
+pub(crate) struct Program {
+    pub law: Law,
+    pub convex: ConeProgram,
+    pub friction: FrictionProgram,
+    /// Tangential parts of the edges of the contact at hand.
+    directions: Vec<f64>,
+}
+
+impl Program {
+    /// True if the multipliers of a contact are its forces row by row, false if they are those of edges.
+    pub fn has_forces(&self) -> bool {
+        self.law == Law::Exact
+    }
+
+    pub fn reset(&mut self, law: Law, dims: &[usize]) {
+        self.law = law;
+        match law {
+            Law::Convex => self.convex.reset(dims.iter().copied()),
+            Law::Exact => self.friction.reset(dims.iter().copied()),
+        }
+    }
+
+    pub fn P(&mut self, block: usize, row: usize) -> &mut [f64] {
+        match self.law {
+            Law::Convex => self.convex.P(block, row),
+            Law::Exact => self.friction.P(block, row),
+        }
+    }
+
+    pub fn c(&mut self, block: usize) -> &mut [f64] {
+        match self.law {
+            Law::Convex => self.convex.c(block),
+            Law::Exact => self.friction.c(block),
+        }
+    }
+
+    pub fn push_saturation(&mut self, saturation: Saturation) {
+        match self.law {
+            Law::Convex => self.convex.push_saturation(saturation),
+            Law::Exact => self.friction.push_saturation(saturation),
+        }
+    }
+
+    /// Adds a contact of `k` rows, the normal first, whose friction cone has these edges or this diagonal.
+    pub fn push(&mut self, cone: solvers::Cone<'_>, k: usize, blocks: &[u32]) -> ConeMut<'_> {
+        if self.law == Law::Convex {
+            return self.convex.push_cone(cone, k, blocks);
+        }
+        let friction = match cone {
+            _ if k == 1 => Friction::None,
+            solvers::Cone::Round(E) => Friction::Round(&E[1..]),
+            solvers::Cone::Edges(E) => {
+                self.directions.clear();
+                // an edge is (1, mu d_j)
+                self.directions.extend(E.chunks_exact(k).flat_map(|edge| &edge[1..]));
+                Friction::Diamond { mu: 1.0, directions: &self.directions, tangents: k - 1 }
+            }
+        };
+        self.friction.push_contact(friction, blocks)
+    }
+
+    /// Number of contacts and other rows with a cone.
+    pub fn n_cones(&self) -> usize {
+        self.relaxation().n_cones()
+    }
+
+    /// Number of blocks that one of them acts on.
+    pub fn n_sides(&self, cone: usize) -> usize {
+        self.relaxation().blocks_of(cone).count()
+    }
+
+    /// One of these blocks.
+    pub fn block_of(&self, cone: usize, side: usize) -> usize {
+        self.relaxation().blocks_of(cone).nth(side).expect("it has as many sides")
+    }
+
+    /// Number of springs with limited force.
+    pub fn n_saturations(&self) -> usize {
+        self.relaxation().saturations().len()
+    }
+
+    /// One of them, to change.
+    pub fn saturation_mut(&mut self, k: usize) -> &mut Saturation {
+        match self.law {
+            Law::Convex => self.convex.saturation_mut(k),
+            Law::Exact => self.friction.saturation_mut(k),
+        }
+    }
+
+    fn relaxation(&self) -> &ConeProgram {
+        match self.law {
+            Law::Convex => &self.convex,
+            Law::Exact => self.friction.relaxation(),
+        }
+    }
+
+    /// Jacobian and offset of one of them, to change.
+    pub fn cone_mut(&mut self, cone: usize) -> ConeMut<'_> {
+        match self.law {
+            Law::Convex => self.convex.cone_mut(cone),
+            Law::Exact => self.friction.contact_mut(cone),
+        }
+    }
+
+    /// Multipliers of a contact.
+    pub fn rows_of(&self, contact: usize) -> Range<usize> {
+        match self.law {
+            Law::Convex => self.convex.rows_of(contact),
+            Law::Exact => self.friction.rows_of(contact),
+        }
+    }
+}

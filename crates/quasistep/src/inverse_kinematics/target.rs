@@ -1,0 +1,53 @@
+//! Where a frame shall be.
+
+use quasistep_math::{Pose, Quat, Vec3};
+use std::fmt;
+
+/// Where a frame shall be, in the world.
+#[derive(Clone, Debug, PartialEq)]
+pub struct FrameTarget {
+    /// Of its origin, in m; `None` for anywhere.
+    pub position: Option<Vec3>,
+    /// Of its axes.
+    pub orientation: Orientation,
+}
+
+/// How the axes of a frame shall stand.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum Orientation {
+    /// Anyhow.
+    Free,
+    /// Like this.
+    Fixed(Quat),
+    /// One axis of the frame points somewhere; it may turn about that.
+    Axis {
+        /// The axis, in the frame; any length but zero.
+        axis_F: Vec3,
+        /// Where it points, in the world; any length but zero.
+        direction_W: Vec3,
+    },
+}
+
+impl From<Pose> for FrameTarget {
+    fn from(X: Pose) -> Self {
+        Self { position: Some(X.translation), orientation: Orientation::Fixed(X.rotation) }
+    }
+}
+
+impl fmt::Display for FrameTarget {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let number = |x: f64| if x.abs() < 1e6 { format!("{x:.4}") } else { format!("{x:.4e}") };
+        let three = |v: Vec3| format!("[{}, {}, {}]", number(v.x), number(v.y), number(v.z));
+        let place = self.position.map(|p| format!("{} m", three(p)));
+        let axes = match self.orientation {
+            Orientation::Free => None,
+            Orientation::Fixed(q) => {
+                Some(format!("the quaternion [{:.4}, {:.4}, {:.4}, {:.4}]", q.w, q.x, q.y, q.z))
+            }
+            Orientation::Axis { axis_F, direction_W } => {
+                Some(format!("its axis {} along {}", three(axis_F), three(direction_W)))
+            }
+        };
+        f.write_str(&place.into_iter().chain(axes).collect::<Vec<_>>().join(" with "))
+    }
+}
