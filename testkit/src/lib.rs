@@ -4,6 +4,7 @@ pub mod clarabel_oracle;
 pub mod hard_problems;
 pub mod random_lcs;
 pub mod random_worlds;
+pub mod worlds;
 
 use quasistep_scene::Scene;
 use std::path::PathBuf;

@@ -231,7 +231,7 @@ pub fn follow(world: &RandomWorld) -> Course {
         course.steps += 1;
         course.substeps += substeps as usize;
         course.with_substeps += usize::from(substeps > 1);
-        course.wrong = wrong(system, &before, &work, params.max_overlap);
+        course.wrong = overlap_along(system, &before, &work, params.max_overlap);
         if course.wrong.is_some() {
             break;
         }
@@ -239,8 +239,14 @@ pub fn follow(world: &RandomWorld) -> Course {
     course
 }
 
-/// The first pair that overlaps along the motion by more than it may, in words.
-fn wrong(system: &System, before: &[f64], work: &Workspace, max_overlap: f64) -> Option<String> {
+/// The first pair that overlaps along the motion of the last step of `work`, which began at `before`, by more than it may, in
+/// words.
+pub fn overlap_along(
+    system: &System,
+    before: &[f64],
+    work: &Workspace,
+    max_overlap: f64,
+) -> Option<String> {
     let model = system.model();
     let parts: Vec<&[f64]> = work.motion().collect();
     let mut start = before.to_vec();

@@ -2,6 +2,7 @@
 
 mod architecture;
 mod circles;
+mod fuzz;
 mod licences;
 mod python;
 mod readme;
@@ -24,6 +25,10 @@ cargo xtask TASK
   portable   tests of solvers and geometry without vector instructions, as other machines run them
   ray        the same for a sweep on a local Ray cluster
   torch      the same for steps as functions of PyTorch, which is large
+  fuzz [--minutes N] [--cases N] [--seed S] [TARGET...]
+             random worlds, files, programs, Python calls and kills, judged; findings are cut down to small files
+  fuzz --coverage FORMAT [--minutes N]
+             a reader under coverage-guided fuzzing
   readme     run the README's first command and look at what it leaves
   robots [NAME...]
              fetch the public robots of scenes/robots from PyPI, and run these scenes
@@ -41,6 +46,7 @@ fn main() -> ExitCode {
         "lint" => lint(),
         "test" => test(),
         "python" => python::test(),
+        "fuzz" => fuzz::run(&std::env::args().skip(2).collect::<Vec<_>>()),
         "ray" => python::ray(),
         "torch" => python::torch(),
         "robots" => robots::run(&std::env::args().skip(2).collect::<Vec<_>>()),
@@ -71,6 +77,7 @@ fn ci() -> Result<(), Failure> {
     test()?;
     portable()?;
     python::test()?;
+    fuzz::ci()?;
     python::ray()?;
     readme::run_first_command()?;
     println!("\nall checks passed");

@@ -44,6 +44,23 @@ pub fn torch() -> Result<(), Failure> {
     command(&python, &["-m", "pytest", "-m", "torch"]).run("steps as functions of PyTorch")
 }
 
+/// The interpreter of an environment that has the package; what is installed there already is taken as it is.
+pub fn with_package() -> Result<String, Failure> {
+    let python = environment()?;
+    if command(&python, &["-c", "import quasistep"]).output().is_err() {
+        install("test")?;
+    }
+    Ok(python)
+}
+
+/// Kills during runs, batches and sweeps, so many of each.
+pub fn kills(count: u64) -> Result<(), Failure> {
+    let python = with_package()?;
+    command(&python, &["-m", "pytest", "python/tests/test_kills.py"])
+        .env("QUASISTEP_KILLS", count.to_string())
+        .run("kills at random moments")
+}
+
 /// An environment under target/ with a fresh wheel in it and these extras; its interpreter, and the wheel.
 fn install(extras: &str) -> Result<(String, PathBuf), Failure> {
     let (python, wheel) = (environment()?, release::wheel()?);

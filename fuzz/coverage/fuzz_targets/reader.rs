@@ -1,0 +1,23 @@
+//! One file of a format, `QUASISTEP_FORMAT`, whose other files are those of its seed.
+#![no_main]
+
+use fuzz::files::{self, Files};
+use libfuzzer_sys::fuzz_target;
+use std::sync::LazyLock;
+
+static SEED: LazyLock<(String, Files, String)> = LazyLock::new(|| {
+    let format = std::env::var("QUASISTEP_FORMAT").unwrap_or_default();
+    let seeds = files::seeds_of(&format);
+    assert!(!seeds.is_empty(), "QUASISTEP_FORMAT is {format:?}; valid are {:?}", files::formats());
+    let own = files::own_file(&format, &seeds[0]);
+    (format, seeds[0].clone(), own)
+});
+
+fuzz_target!(|bytes: &[u8]| {
+    let (format, seed, own) = &*SEED;
+    let mut files = seed.clone();
+    files.insert(own.clone(), bytes.to_vec());
+    if let Err(complaint) = files::read::read(format, &files) {
+        panic!("{complaint}");
+    }
+});

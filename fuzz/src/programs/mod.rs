@@ -1,0 +1,92 @@
+//! Random programs for every door of the solvers, judged from their own numbers.
+//!
+//! | door | drawn | an answer | no answer |
+//! |---|---|---|---|
+//! | `qp`, `socp` | dense convex programs with 1 to 8 variables, ranks, copies, scales | optimality conditions; Clarabel's cost | rays, Farkas' multipliers |
+//! | `cone` | the contact problems of [`testkit::hard_problems`] | the proofs there, and Clarabel | the same |
+//! | `lcp` | of friction, monotone, any | signs, products, equations | every case, by Clarabel |
+//! | `coulomb` | masses and contacts between them | balance, gaps, cones, dissipation | weights, directions |
+//! | `miqp` | programs with some choices | every combination, by Clarabel | the same |
+//!
+//! Answers that are given up are counted by their reason, and so are those that Clarabel solves.
+
+mod choices;
+mod clarabel_answer;
+mod convex;
+mod friction;
+mod hard;
+mod lcp;
+
+use crate::target::Verdict;
+use serde_json::Value;
+use testkit::hard_problems::Random;
+
+/// Doors, and how cases of each are drawn and judged.
+type Door = (&'static str, fn(&mut Random) -> Value, fn(&Value, &mut Verdict));
+const DOORS: [Door; 6] = [
+    ("qp", convex::draw_qp, convex::judge),
+    ("socp", convex::draw_socp, convex::judge),
+    ("cone", hard::draw, hard::judge),
+    ("lcp", lcp::draw, lcp::judge),
+    ("coulomb", friction::draw, friction::judge),
+    ("miqp", choices::draw, choices::judge),
+];
+
+/// The program of a seed; its door is the seed's remainder.
+pub fn draw(seed: u64) -> Value {
+    let (name, draw, _) = DOORS[(seed % DOORS.len() as u64) as usize];
+    let mut case = draw(&mut Random::new(seed));
+    case["door"] = Value::from(name);
+    case
+}
+
+/// Solves a program and judges the answer.
+pub fn judge(case: &Value) -> Verdict {
+    let mut verdict = Verdict::default();
+    if let Some((_, _, judge)) = DOORS.iter().find(|door| case["door"] == door.0) {
+        judge(case, &mut verdict);
+    }
+    verdict
+}
+
+/// Numbers of a case; none where it has none.
+fn numbers(value: &Value) -> Vec<f64> {
+    value.as_array().into_iter().flatten().filter_map(Value::as_f64).collect()
+}
+
+/// Rows of numbers, each cut or filled with zeros to `n`.
+fn rows(value: &Value, n: usize) -> Vec<Vec<f64>> {
+    let all = value.as_array().into_iter().flatten();
+    all.map(|row| {
+        let mut row = numbers(row);
+        row.resize(n, 0.0);
+        row
+    })
+    .collect()
+}
+
+fn times(row: &[f64], x: &[f64]) -> f64 {
+    row.iter().zip(x).map(|(a, x)| a * x).sum()
+}
+
+fn terms(row: &[f64], x: &[f64]) -> f64 {
+    row.iter().zip(x).map(|(a, x)| (a * x).abs()).sum()
+}
+
+/// `BᵀB`: whatever a shrunk `B` is, a convex cost.
+fn gram(n: usize, B: &[Vec<f64>]) -> Vec<Vec<f64>> {
+    let entry = |i: usize, j: usize| B.iter().map(|b| b[i] * b[j]).sum::<f64>();
+    (0..n).map(|i| (0..n).map(|j| entry(i, j)).collect()).collect()
+}
+
+/// A row of numbers: whole ones, which are often dependent, sparse ones, or any.
+fn entries(n: usize, random: &mut Random) -> Vec<f64> {
+    let kind = random.below(3);
+    (0..n)
+        .map(|_| match kind {
+            0 => random.below(5) as f64 - 2.0,
+            1 if random.chance(0.6) => 0.0,
+            _ => random.signed(),
+        })
+        .collect()
+}

@@ -1,0 +1,223 @@
+//! Balance of forces and torques on every dof, added up from the report and from masses, without the step's own rows.
+//!
+//! ```text
+//! Σ_contacts J_Bᵀ w − J_Aᵀ w + Σ_B J_Bᵀ m_B g + constraints + limits + drives + dry friction − D v = inertia
+//!
+//! inertia = 0                                 anitescu, coulomb: `inertia: none`
+//!           M_u v_u / h                       `inertia: mass`, passive dofs
+//!           M (v − v_0)/h + C(q, v_0) v_0     dynamic
+//! ```
+//!
+//! Drives are springs at the end of the step, `K (q_cmd − q − h v)`, recomputed; what a prescribed joint needs is not known
+//! otherwise, so its dofs are left out. Steps of the midpoint rule have their Jacobians in the middle of the step, which the
+//! report does not tell, as it does not tell where pairs meet that joined the step: they are judged by
+//! [`contacts`](super::contacts) alone.
+
+use super::Taken;
+use crate::target::Verdict;
+use quasistep::{
+    ConstraintKind, ContactReport, DampingOn, Formulation, Inertia, Integration, Role,
+};
+use quasistep_math::Vec3;
+
+/// Share of the largest force on any dof, or of the largest torque, that a step may leave: ten times what its certificate
+/// allows.
+const SHARE: f64 = 1e-6;
+/// Force of rounding per mass, in m/s²: where nothing pushes at all.
+const LEAST: f64 = 1e-9;
+
+/// Sums of forces on dofs, and of their sizes.
+struct Sums {
+    value: Vec<f64>,
+    terms: Vec<f64>,
+}
+
+impl Sums {
+    fn add(&mut self, dof: usize, force: f64) {
+        self.value[dof] += force;
+        self.terms[dof] += force.abs();
+    }
+}
+
+/// Blames a dof that is out of balance.
+pub fn judge(taken: &Taken<'_>, verdict: &mut Verdict) {
+    let Taken { scene, report, .. } = taken;
+    if scene.params.integration == Integration::Midpoint || report.n_joined > 0 {
+        verdict.count("steps without a sum of forces");
+        return;
+    }
+    let model = scene.system.model();
+    let n = model.n_v();
+    let mut sums = Sums { value: vec![0.0; n], terms: vec![0.0; n] };
+    loads(taken, &mut sums);
+    let known = drives(taken, &mut sums);
+    inertia(taken, &mut sums);
+    for (dof, damping) in model.damping().iter().enumerate() {
+        sums.add(dof, -damping * report.v[dof]);
+    }
+    for force in report.limits.iter().chain(&report.joint_friction) {
+        sums.add(force.dof as usize, force.force);
+    }
+    let turns = turns(taken);
+    // the largest torque and the largest force of the world: what a solver can be asked for
+    let mut scale = [LEAST * total_mass(taken), LEAST * total_mass(taken) * reach(taken)];
+    for dof in 0..n {
+        let k = usize::from(turns[dof]);
+        scale[k] = scale[k].max(sums.terms[dof]);
+    }
+    // a force far off is a torque, however small a body's own torques are
+    scale[1] = scale[1].max(scale[0] * reach(taken));
+    for dof in (0..n).filter(|&dof| known[dof]) {
+        let most = SHARE * scale[usize::from(turns[dof])];
+        if !(sums.value[dof].abs() <= most) {
+            let name = &model.dof_names()[dof];
+            let (value, terms) = (sums.value[dof], sums.terms[dof]);
+            let text = format!("{name}: {value:.2e} of {terms:.2e}, {most:.2e} are allowed");
+            verdict.blame("out of balance", text);
+        }
+    }
+    verdict.count("steps with a sum of forces");
+}
+
+/// Where a contact acts on A and on B: each at its own surface, halfway of the gap from what the report tells.
+pub fn witnesses(c: &ContactReport) -> [Vec3; 2] {
+    let half = c.n_AB_W * (0.5 * c.phi);
+    [c.p_W - half, c.p_W + half]
+}
+
+/// Contacts, weight, and constraints.
+fn loads(taken: &Taken<'_>, sums: &mut Sums) {
+    let Taken { scene, report, kin, input, .. } = taken;
+    let model = scene.system.model();
+    // a coupling has no place in the world
+    for (of, constraint) in report.constraints.iter().zip(scene.system.constraints()) {
+        if let ConstraintKind::Coupling { terms, .. } = &constraint.kind {
+            for &(body, factor) in terms {
+                model.body(body).v.clone().for_each(|dof| sums.add(dof, factor * of.multiplier));
+            }
+        }
+    }
+    let mut wrench = |body: usize, p_W: Vec3, force: Vec3, torque: Vec3| {
+        for &index in model.path(body) {
+            let column = &kin.columns[index as usize];
+            let at = column.v_Wo_W + column.w_W.cross(p_W);
+            sums.add(column.dof as usize, at.dot(force) + column.w_W.dot(torque));
+        }
+    };
+    for c in &report.contacts {
+        let [p_WCa, p_WCb] = witnesses(c);
+        let (f, t) = (c.force_W(), c.torque_W());
+        wrench(c.body_b as usize, p_WCb, f, t);
+        wrench(c.body_a as usize, p_WCa, f * -1.0, t * -1.0);
+    }
+    let g = Vec3::from(scene.params.gravity);
+    for (k, body) in model.bodies().iter().enumerate().skip(1) {
+        if body.gravity {
+            let p_Wcm = kin.X_WB[k].transform_point(body.inertia.com);
+            wrench(k, p_Wcm, g * body.inertia.mass, Vec3::ZERO);
+        }
+    }
+    for w in &input.wrenches {
+        let p_W = kin.X_WB[w.body].transform_point(w.p_B);
+        wrench(w.body, p_W, w.force_W, w.torque_W);
+    }
+    for (of, constraint) in report.constraints.iter().zip(scene.system.constraints()) {
+        let (ConstraintKind::Connect { a, b } | ConstraintKind::Weld { a, b }) = &constraint.kind
+        else {
+            continue;
+        };
+        wrench(b.body, of.p_W, of.force_W, of.torque_W);
+        wrench(a.body, of.p_W, of.force_W * -1.0, of.torque_W * -1.0);
+    }
+}
+
+/// Springs of actuated joints; which dofs' forces are all known.
+fn drives(taken: &Taken<'_>, sums: &mut Sums) -> Vec<bool> {
+    let Taken { scene, before, input, report, .. } = taken;
+    let (system, h) = (&scene.system, scene.params.time_step);
+    let model = system.model();
+    let mut known = vec![true; model.n_v()];
+    let (mut at, mut at_v) = (0, 0);
+    for &body in system.commanded() {
+        let (q, v) = (model.body(body).q.clone(), model.body(body).v.clone());
+        for (k, dof) in v.clone().enumerate() {
+            let own = match &system.roles()[body] {
+                // one number for the coordinate and its rate: its spring is what the command and the end of the step say
+                Role::Actuated(drive) if q.len() == 1 => {
+                    let stretch = input.q_cmd[at] - before.q[q.start] - h * report.v[dof];
+                    let spring = (drive.stiffness[k] * stretch)
+                        .clamp(-drive.effort_limit[k], drive.effort_limit[k]);
+                    let rate = match drive.damping_on {
+                        DampingOn::Velocity => -report.v[dof],
+                        DampingOn::CommandError => {
+                            input.v_cmd.get(at_v).copied().unwrap_or(0.0) - report.v[dof]
+                        }
+                    };
+                    // the stretch is a difference, which rounds as its parts do
+                    sums.terms[dof] +=
+                        drive.stiffness[k] * (input.q_cmd[at].abs() + before.q[q.start].abs());
+                    Some(spring + drive.damping[k] * rate)
+                }
+                Role::Actuated(_) => report.effort.get(at_v + k).copied(),
+                _ => None,
+            };
+            known[dof] = own.is_some();
+            sums.add(dof, own.unwrap_or(0.0));
+        }
+        at += q.len();
+        at_v += v.len();
+    }
+    known
+}
+
+/// What inertia takes, with the sign of a force on the dof.
+fn inertia(taken: &Taken<'_>, sums: &mut Sums) {
+    let Taken { scene, before, report, kin, .. } = taken;
+    let (model, h) = (scene.system.model(), scene.params.time_step);
+    match scene.params.formulation {
+        Formulation::Dynamic { .. } => {
+            let start = |dof: usize| before.v.get(dof).copied().unwrap_or(0.0);
+            model.mass_entries(kin, |i, j, m| sums.add(i, -m * (report.v[j] - start(j)) / h));
+            if before.v.len() == model.n_v() {
+                let mut tau = vec![0.0; model.n_v()];
+                model.velocity_force(kin, &before.v, &mut Vec::new(), &mut tau);
+                tau.into_iter().enumerate().for_each(|(dof, t)| sums.add(dof, t));
+            }
+        }
+        _ if scene.params.inertia == Inertia::Mass => {
+            let mut passive = vec![false; model.n_v()];
+            for (body, role) in model.bodies().iter().zip(scene.system.roles()) {
+                passive[body.v.clone()].fill(matches!(role, Role::Passive));
+            }
+            model.mass_entries(kin, |i, j, m| {
+                if passive[i] && passive[j] {
+                    sums.add(i, -m * report.v[j] / h);
+                }
+            });
+        }
+        _ => {}
+    }
+}
+
+/// Which dofs turn.
+fn turns(taken: &Taken<'_>) -> Vec<bool> {
+    let mut turns = vec![false; taken.scene.system.model().n_v()];
+    for column in &taken.kin.columns {
+        turns[column.dof as usize] |= column.w_W != Vec3::ZERO;
+    }
+    turns
+}
+
+fn total_mass(taken: &Taken<'_>) -> f64 {
+    taken.scene.system.model().bodies().iter().map(|b| b.inertia.mass).sum()
+}
+
+/// Largest lever arm of a contact about the bodies' origins, in m.
+fn reach(taken: &Taken<'_>) -> f64 {
+    let arm = |body: u32, p_W: Vec3| match body {
+        0 => 0.0,
+        _ => (p_W - taken.kin.X_WB[body as usize].translation).norm(),
+    };
+    let contacts = &taken.report.contacts;
+    contacts.iter().map(|c| arm(c.body_a, c.p_W).max(arm(c.body_b, c.p_W))).fold(0.0, f64::max)
+}

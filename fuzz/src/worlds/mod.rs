@@ -1,0 +1,174 @@
+//! Random worlds, stepped, and judged from what the steps report.
+//!
+//! | judge | holds | from |
+//! |---|---|---|
+//! | [`balance`] | forces and torques on every dof add up to what its inertia takes | report, masses, poses |
+//! | [`contacts`] | gaps after the step, cones, no force over a gap, friction against slip | report, poses |
+//! | `overlaps` | nothing overlaps along the motion | shapes, sampled densely |
+//! | `determinism` | a second run has the same bits | – |
+//! | [`symmetry`] | other names and another order, another place: the same motion, where there is one answer | – |
+//!
+//! Every error of a step is the world's answer or a step given up, by one of the named kinds; they are counted by cause.
+
+pub mod balance;
+pub mod contacts;
+pub mod symmetry;
+
+use crate::target::Verdict;
+use crate::worker::progress;
+use quasistep::{State, StepError, StepInput, StepReport};
+use quasistep_model::Kinematics;
+use quasistep_scene::Scene;
+use serde_json::Value;
+use std::path::Path;
+use testkit::random_worlds::overlap_along;
+
+/// Most steps of a world: a file of another source may ask for many.
+const MOST_STEPS: usize = 8;
+/// Most pairs of shapes that are sampled along their motion.
+const MOST_SAMPLED: usize = 30;
+
+/// One step and all that a judge looks at.
+pub struct Taken<'a> {
+    /// The world.
+    pub scene: &'a Scene,
+    /// State before.
+    pub before: &'a State,
+    /// What drove it.
+    pub input: &'a StepInput,
+    /// What it said.
+    pub report: &'a StepReport,
+    /// Poses and columns of all joints before the step.
+    pub kin: &'a Kinematics,
+}
+
+/// Steps a world and judges every step.
+pub fn judge(case: &Value) -> Verdict {
+    let mut verdict = Verdict::default();
+    let Some(scene) = load(case, &mut verdict) else { return verdict };
+    let first = run(&scene, &mut verdict, true);
+    if verdict.finding.is_some() {
+        return verdict;
+    }
+    let again = run(&scene, &mut Verdict::default(), false);
+    if first != again {
+        let at = first.iter().zip(&again).position(|(a, b)| a != b);
+        verdict.blame("two runs differ", format!("from entry {at:?} of their states on"));
+    }
+    symmetry::judge(case, &scene, &mut verdict);
+    verdict
+}
+
+/// The scene of a case; one that is refused is blamed.
+fn load(case: &Value, verdict: &mut Verdict) -> Option<Scene> {
+    match Scene::parse(&case.to_string(), "world.yml", "world", Path::new("."), &[]) {
+        Ok(scene) => Some(scene),
+        Err(error) => {
+            verdict
+                .blame(format!("refused: {}", without_numbers(&error.message)), error.to_string());
+            None
+        }
+    }
+}
+
+/// States and forces of all steps as bits; with `judged`, every step is.
+fn run(scene: &Scene, verdict: &mut Verdict, judged: bool) -> Vec<u64> {
+    let (system, params) = (&scene.system, &scene.params);
+    let mut work = system.create_workspace();
+    let mut kin = system.model().create_kinematics();
+    let mut state = scene.start.clone();
+    let mut input = StepInput::default();
+    let mut bits = Vec::new();
+    for _ in 0..scene.n_steps().min(MOST_STEPS) {
+        progress();
+        let before = state.clone();
+        scene.sample(quasistep::end_of_step(state.time, params.time_step), &mut input);
+        if let Err(error) = system.step_with(&mut state, &input, params, &mut work) {
+            count_error(&error, verdict);
+            if state != before {
+                verdict.blame("an error changed the state", error.to_string());
+            }
+            break;
+        }
+        let report = work.last_report();
+        let forces = report.contacts.iter().map(|c| c.normal_force);
+        bits.extend(state.q.iter().chain(&report.v).copied().chain(forces).map(f64::to_bits));
+        if !judged {
+            continue;
+        }
+        verdict.count("steps");
+        progress();
+        system.model().kinematics(&before.q, &mut kin);
+        let taken = Taken { scene, before: &before, input: &input, report, kin: &kin };
+        judge_step(&taken, verdict);
+        let geoms = system.geoms().len();
+        if geoms * geoms <= 2 * MOST_SAMPLED {
+            let wrong = overlap_along(system, &before.q, &work, params.max_overlap);
+            if let Some(wrong) = wrong {
+                verdict.blame("overlap along the motion", wrong);
+            }
+        }
+        if verdict.finding.is_some() {
+            break;
+        }
+    }
+    bits
+}
+
+fn judge_step(taken: &Taken<'_>, verdict: &mut Verdict) {
+    let report = taken.report;
+    let numbers = report.v.iter().chain(&report.effort);
+    let forces = report.contacts.iter().flat_map(|c| [c.normal_force, c.phi_next]);
+    if !numbers.copied().chain(forces).all(f64::is_finite) {
+        verdict.blame("not finite", "a speed, a force or a gap of a certified step");
+        return;
+    }
+    if let Some((stand_in, _)) = &report.fallback {
+        verdict.count(format!("steps by fallback {}", stand_in.name()));
+    } else if report.substeps > 1 {
+        // forces are those of the last substep, which began nobody knows where
+        verdict.count("steps in substeps");
+    } else {
+        balance::judge(taken, verdict);
+        contacts::judge(taken, verdict);
+    }
+}
+
+/// Counts an error by its kind, one that gives up by its cause too; blames what no step of a good scene may say.
+fn count_error(error: &StepError, verdict: &mut Verdict) {
+    let text = error.to_string();
+    let kind = match error {
+        StepError::Unsupported { .. } => "answer: unsupported".to_owned(),
+        StepError::Infeasible { crushed: true, .. } => "answer: crushed".to_owned(),
+        StepError::Infeasible { .. } => "answer: infeasible".to_owned(),
+        StepError::Jammed { .. } => "answer: jammed".to_owned(),
+        StepError::Constraints { .. } => "answer: constraints contradict".to_owned(),
+        StepError::Overlap { .. } => "given up: overlap".to_owned(),
+        StepError::Undecided { .. } => "given up: undecided".to_owned(),
+        StepError::NotSolved { why, .. } => format!("given up: {}", without_numbers(why)),
+        _ => {
+            verdict.blame("an error of no named kind", text.clone());
+            "an error of no named kind".to_owned()
+        }
+    };
+    verdict.count(kind);
+    if text.lines().count() != 1 || text.contains("NaN") {
+        verdict.blame("an error that people cannot read", text);
+    }
+}
+
+/// A sentence without what differs from case to case: numbers, and names in backticks.
+fn without_numbers(text: &str) -> String {
+    let mut out = String::new();
+    for (k, piece) in text.split('`').enumerate() {
+        if k % 2 == 1 {
+            out.push_str("`…`");
+            continue;
+        }
+        for word in piece.split_inclusive(' ') {
+            let number = word.starts_with(|c: char| c.is_ascii_digit() || c == '-');
+            out.push_str(if number { "… " } else { word });
+        }
+    }
+    out
+}

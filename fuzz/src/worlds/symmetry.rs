@@ -1,0 +1,166 @@
+//! One world has one answer where its answer is unique: under other names and in another order, and at another place.
+//!
+//! Unique is the motion of a convex step with inertia on every passive dof; what is not is counted as "not unique" and not
+//! compared. Only the first step is: later ones amplify rounding as the world does.
+
+use crate::target::Verdict;
+use crate::worker::progress;
+use quasistep::{Formulation, Inertia, StepInput};
+use quasistep_math::Pose;
+use quasistep_scene::Scene;
+use serde_json::{Map, Value, json};
+use std::collections::BTreeMap;
+use std::path::Path;
+
+/// Difference of poses as a share of how far bodies go and of their sizes: what a solver's tolerance leaves.
+const SHARE: f64 = 1e-6;
+
+/// Compares the first step of a world with that of its images.
+pub fn judge(case: &Value, scene: &Scene, verdict: &mut Verdict) {
+    let unique = matches!(scene.params.formulation, Formulation::Anitescu { .. })
+        && scene.params.inertia == Inertia::Mass
+        && scene
+            .system
+            .model()
+            .bodies()
+            .iter()
+            .skip(1)
+            .all(|b| b.v.is_empty() || b.inertia.mass > 0.0);
+    if !unique {
+        verdict.count("worlds whose answer may not be unique");
+        return;
+    }
+    let Some(own) = poses_after(scene) else { return };
+    for (what, image, offset) in [
+        ("other names and another order", renamed(case), [0.0; 3]),
+        ("another place", shifted(case, scene), shift_of(scene)),
+    ] {
+        progress();
+        let (Some(image), is_renamed) = (image, what.starts_with("other")) else { continue };
+        let parsed = Scene::parse(&image.to_string(), "world.yml", "world", Path::new("."), &[]);
+        let theirs = match parsed {
+            Ok(scene) => poses_after(&scene),
+            Err(error) => {
+                verdict.blame(format!("refused with {what}"), error.to_string());
+                return;
+            }
+        };
+        let Some(theirs) = theirs else {
+            verdict.count(format!("solved only without {what}"));
+            continue;
+        };
+        verdict.count(format!("worlds compared with {what}"));
+        let name = |name: &str| if is_renamed { rename(name) } else { name.to_owned() };
+        if let Some(text) = differs(scene, &own, &theirs, &name, offset) {
+            verdict.blame(format!("another motion with {what}"), text);
+            return;
+        }
+    }
+}
+
+/// Poses of all bodies after the first step, by name.
+fn poses_after(scene: &Scene) -> Option<BTreeMap<String, Pose>> {
+    let mut state = scene.start.clone();
+    let mut input = StepInput::default();
+    scene.sample(quasistep::end_of_step(state.time, scene.params.time_step), &mut input);
+    let mut work = scene.system.create_workspace();
+    scene.system.step_with(&mut state, &input, &scene.params, &mut work).ok()?;
+    let model = scene.system.model();
+    let mut kin = model.create_kinematics();
+    model.kinematics(&state.q, &mut kin);
+    Some(model.bodies().iter().map(|b| b.name.clone()).zip(kin.X_WB).collect())
+}
+
+fn differs(
+    scene: &Scene,
+    own: &BTreeMap<String, Pose>,
+    theirs: &BTreeMap<String, Pose>,
+    name: &dyn Fn(&str) -> String,
+    offset: [f64; 3],
+) -> Option<String> {
+    let model = scene.system.model();
+    let mut kin = model.create_kinematics();
+    model.kinematics(&scene.start.q, &mut kin);
+    let mut scale = size(scene);
+    for (body, start) in model.bodies().iter().zip(&kin.X_WB) {
+        scale = scale.max((own[&body.name].translation - start.translation).norm());
+    }
+    for body in model.bodies().iter().skip(1) {
+        let (a, b) = (own.get(&body.name)?, theirs.get(&name(&body.name))?);
+        let far = (a.translation + offset.into() - b.translation).norm();
+        let turned = (a.rotation.inverse() * b.rotation).to_rotation_vector().norm() * size(scene);
+        if !(far.max(turned) <= SHARE * scale) {
+            return Some(format!(
+                "{}: {far:.2e} m and {turned:.2e} m apart, of {scale:.2e} m",
+                body.name
+            ));
+        }
+    }
+    None
+}
+
+/// Thickness of the largest shape, in m.
+fn size(scene: &Scene) -> f64 {
+    let sizes = scene.system.geoms().iter().map(|g| g.shape.thickness());
+    sizes.filter(|s| s.is_finite()).fold(0.0, f64::max)
+}
+
+/// Letters and digits that sort the other way round: models change their order with their names.
+fn rename(body: &str) -> String {
+    let (model, link) = body.split_once('/').unwrap_or((body, ""));
+    let new = rename_model(model);
+    let link = if link == model { &new } else { link };
+    if body.contains('/') { format!("{new}/{link}") } else { new }
+}
+
+fn rename_model(model: &str) -> String {
+    let turned = |c: char| match c {
+        '0'..='9' => char::from(b'9' - (c as u8 - b'0')),
+        'a'..='z' => char::from(b'z' - (c as u8 - b'a')),
+        _ => c,
+    };
+    format!("m_{}", model.chars().map(turned).collect::<String>())
+}
+
+/// The world with its models in another order; `None` where one stands on another, or something names them.
+fn renamed(case: &Value) -> Option<Value> {
+    let models = case["models"].as_object()?;
+    if models.values().any(|m| m.get("parent").is_some()) || case.get("constraints").is_some() {
+        return None;
+    }
+    let mut image = case.clone();
+    let new: Map<String, Value> =
+        models.iter().map(|(name, model)| (rename_model(name), model.clone())).collect();
+    image["models"] = Value::Object(new);
+    for command in image.get_mut("commands").and_then(Value::as_array_mut).into_iter().flatten() {
+        let joint = command["joint"].as_str()?;
+        let (model, joint) = joint.split_once('.')?;
+        command["joint"] = json!(format!("{}.{joint}", rename_model(model)));
+    }
+    Some(image)
+}
+
+/// How far a world is shifted, in m: some of its own sizes, by numbers that round.
+fn shift_of(scene: &Scene) -> [f64; 3] {
+    let s = size(scene);
+    [3.7 * s, -2.3 * s, 1.1 * s]
+}
+
+/// The world elsewhere; `None` where something has a place of its own.
+fn shifted(case: &Value, scene: &Scene) -> Option<Value> {
+    let mut image = case.clone();
+    if case.get("constraints").is_some() {
+        return None;
+    }
+    for model in image.get_mut("models")?.as_object_mut()?.values_mut() {
+        let xyz: Vec<f64> = model["pose"]["xyz"]
+            .as_array()
+            .map_or_else(|| vec![0.0; 3], |xyz| xyz.iter().filter_map(Value::as_f64).collect());
+        if xyz.len() != 3 || model.get("parent").is_some() || model.get("start").is_some() {
+            return None;
+        }
+        let there: Vec<f64> = xyz.iter().zip(shift_of(scene)).map(|(x, d)| x + d).collect();
+        model["pose"]["xyz"] = json!(there);
+    }
+    Some(image)
+}

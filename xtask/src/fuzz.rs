@@ -1,0 +1,80 @@
+//! The fuzzer, and readers under coverage-guided fuzzing.
+
+use crate::python;
+use crate::task::{Failure, cargo, command, root};
+
+/// Coverage-guided fuzzing on stable Rust: LLVM's libFuzzer, without the sanitizers that need a nightly compiler and that
+/// code without `unsafe` has no use for.
+const CARGO_FUZZ: &str = "0.13.2";
+
+/// Kills of each kind without a number.
+const KILLS: u64 = 50;
+
+/// `cargo xtask fuzz [OPTION]... [TARGET]...`
+pub fn run(arguments: &[String]) -> Result<(), Failure> {
+    if let Some(at) = arguments.iter().position(|a| a == "--coverage") {
+        let format = arguments
+            .get(at + 1)
+            .ok_or_else(|| Failure::new("say which format: --coverage urdf"))?;
+        let minutes = value(arguments, "--minutes")?.unwrap_or(5.0);
+        return coverage(format, minutes);
+    }
+    let (kills, others): (Vec<&String>, Vec<&String>) =
+        arguments.iter().partition(|argument| *argument == "kills");
+    if !kills.is_empty() {
+        python::kills(value(arguments, "--cases")?.map_or(KILLS, |count| count as u64))?;
+        if others
+            .iter()
+            .all(|argument| argument.starts_with('-') || argument.parse::<f64>().is_ok())
+        {
+            return Ok(());
+        }
+    }
+    let mut all = vec!["run", "--quiet", "--locked", "-p", "fuzz", "--"];
+    all.extend(others.iter().map(|argument| argument.as_str()));
+    let interpreter;
+    if arguments.iter().any(|a| a == "python") && !arguments.iter().any(|a| a == "--interpreter") {
+        interpreter = python::with_package()?;
+        all.extend(["--interpreter", &interpreter]);
+    }
+    cargo(&all).run("random cases")
+}
+
+/// The part that `ci` runs: a fixed number of cases of each target, from the first seed on.
+pub fn ci() -> Result<(), Failure> {
+    run(&["worlds", "files", "programs", "python"].map(str::to_owned))
+}
+
+fn value(arguments: &[String], name: &str) -> Result<Option<f64>, Failure> {
+    let Some(at) = arguments.iter().position(|a| a == name) else { return Ok(None) };
+    let number = arguments.get(at + 1).and_then(|text| text.parse().ok());
+    number.map(Some).ok_or_else(|| Failure::new(format!("{name}: a number is needed")))
+}
+
+/// Lets libFuzzer change the seeds of a format, with the reader's coverage as its guide.
+fn coverage(format: &str, minutes: f64) -> Result<(), Failure> {
+    let tools = root().join("target/tools");
+    let program = tools.join("bin/cargo-fuzz");
+    if !program.is_file() {
+        let to = tools.display().to_string();
+        cargo(&["install", "cargo-fuzz", "--version", CARGO_FUZZ, "--locked", "--root", &to])
+            .run("installation of cargo-fuzz")?;
+    }
+    let corpus = root().join("target/fuzz/corpus").join(format);
+    std::fs::create_dir_all(&corpus)
+        .map_err(|e| Failure::new(format!("{}: {e}", corpus.display())))?;
+    let (corpus, time) =
+        (corpus.display().to_string(), format!("-max_total_time={}", 60.0 * minutes));
+    let artifacts = format!("-artifact_prefix={}/", root().join("target/fuzz").display());
+    let run = ["run", "--sanitizer", "none", "--fuzz-dir", "fuzz/coverage", "--target-dir"];
+    let mut all = run.map(str::to_owned).to_vec();
+    all.extend([root().join("target/coverage").display().to_string(), "reader".into(), corpus]);
+    // a file of some kB takes a millisecond; ten seconds is a hang, a gigabyte a flood
+    let limits = ["--", "-timeout=10", "-rss_limit_mb=1024", "-max_len=20000"];
+    all.extend(limits.map(str::to_owned));
+    all.extend([time, artifacts]);
+    let all: Vec<&str> = all.iter().map(String::as_str).collect();
+    command(&program.display().to_string(), &all)
+        .env("QUASISTEP_FORMAT", format)
+        .run(&format!("coverage-guided fuzzing of {format}"))
+}
