@@ -4,7 +4,12 @@
 //! cannot be built, the crate still builds, without the page; `write_page` then says why.
 //! `QUASISTEP_VIEWER_BUNDLE` may name a program that was built elsewhere. What is published has the built program in
 //! it, as `viewer.js` beside this file (`cargo xtask bundle` puts it there), and needs no npm.
+//!
+//! The program's hash stands beside it: the page's content security policy allows no other one.
 
+use base64::Engine;
+use base64::engine::general_purpose::STANDARD;
+use sha2::{Digest, Sha256};
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::Command;
@@ -39,8 +44,18 @@ fn main() {
             (String::new(), problem)
         }
     };
-    fs::write(out.join("viewer.js"), bundle).expect("OUT_DIR can be written");
+    let program = for_script_element(&bundle);
+    let hash = STANDARD.encode(Sha256::digest(&program));
+    fs::write(out.join("viewer.js"), program).expect("OUT_DIR can be written");
+    fs::write(out.join("viewer-hash.txt"), hash).expect("OUT_DIR can be written");
     fs::write(out.join("viewer-problem.txt"), problem).expect("OUT_DIR can be written");
+}
+
+/// A program as it stands inside a script element, byte by byte as browsers hash it: `</script` only ever stands in its
+/// strings, and browsers read every line end as a line feed.
+fn for_script_element(program: &str) -> String {
+    let program = program.replace("\r\n", "\n").replace('\r', "\n");
+    program.replace("</script", "<\\/script").replace("<!--", "<\\!--")
 }
 
 /// Copies `viewer` to `work`, installs what its lock file names, bundles; the bundle's text.

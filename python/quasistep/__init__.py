@@ -16,6 +16,7 @@ from ._core import CONTACT, SLIP_SPEED_THRESHOLD, StepParams, StepReport, WarmSt
 from ._load import from_dict, load, loads
 from ._records import (
     Certificate,
+    Checkpoint,
     DeterminedSum,
     Frame,
     HeldWrench,
@@ -75,6 +76,7 @@ __all__ = [
     "BatchWarning",
     "CONTACT",
     "Certificate",
+    "Checkpoint",
     "ConstraintError",
     "ControlRun",
     "DerivativeError",

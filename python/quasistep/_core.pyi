@@ -284,6 +284,7 @@ def run(
     q0: ArrayLike,
     v0: ArrayLike | None,
     t0: float,
+    warm: WarmStart | None,
     n_steps: int | None,
     duration: float | None,
     u: ArrayLike | None,

@@ -122,7 +122,8 @@ class _Hasher:
         if isinstance(value, type):
             return self._of_class(value)
         if isinstance(value, types.BuiltinFunctionType):
-            return _hash(kind, f"{value.__module__}.{value.__qualname__}".encode())
+            own = None if isinstance(value.__self__, types.ModuleType) else value.__self__
+            return self._all(kind, [f"{value.__module__}.{value.__qualname__}", own])
         if hasattr(value, "__wrapped__"):
             return self._all(kind, [value.__wrapped__])
         return self._of_pickle(value)

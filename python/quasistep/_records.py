@@ -9,6 +9,8 @@ if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
 
+    from ._core import WarmStart
+
 
 class Mode(IntEnum):
     """What a contact does during a step: the ``mode`` of a contact.
@@ -27,6 +29,40 @@ class Mode(IntEnum):
     SEPARATE = 0
     STICK = 1
     SLIDE = 2
+
+
+class Checkpoint(NamedTuple):
+    """Where a run goes on with the bits of one that was not interrupted: ``simulate(start=...)``.
+
+    Plain data that pickles. A step makes one as well: time and velocity at its end, and its
+    ``warm_start``.
+
+    Parameters
+    ----------
+    t : float
+        Time, in s.
+    q : ndarray, shape (n_q,)
+        Configuration.
+    velocity : ndarray, shape (n_v,) or (0,)
+        Velocity that the next step begins with; empty where a formulation carries none over.
+    warm : WarmStart or None
+        What the next step's solver starts from; without it the answer is the same to the solver's
+        tolerance.
+
+    Examples
+    --------
+    >>> system = qs.load("scenes/gripper_2d.yml")
+    >>> whole = system.simulate(duration=0.2)
+    >>> half = system.simulate(duration=0.1)
+    >>> rest = system.simulate(duration=0.1, start=half.checkpoint)
+    >>> bool((rest.q[-1] == whole.q[-1]).all())
+    True
+    """
+
+    t: float
+    q: NDArray[np.float64]
+    velocity: NDArray[np.float64]
+    warm: WarmStart | None
 
 
 class Certificate(NamedTuple):

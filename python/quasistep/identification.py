@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import csv
+import io
 import os
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -13,6 +14,7 @@ import numpy as np
 from . import _core
 from ._shapes import shaped
 from ._types import Array
+from ._whole import read_text
 from ._yaml import changes
 from .errors import QuasistepError
 
@@ -93,8 +95,7 @@ class Motion:
         --------
         >>> motion = qs.Motion.read(system, "push.csv")  # doctest: +SKIP
         """
-        with open(path, newline="", encoding="utf-8") as file:
-            rows = list(csv.reader(file))
+        rows = list(csv.reader(io.StringIO(read_text(path), newline="")))
         if len(rows) < 3:
             raise ValueError(f"{path}: {len(rows)} lines; a head, a row for the start and one for each step are needed")
         head = [name.strip() for name in rows[0]]

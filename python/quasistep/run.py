@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from ._records import Certificate
+from ._records import Certificate, Checkpoint
 from ._whole import write_whole
 
 if TYPE_CHECKING:
@@ -176,6 +176,13 @@ class Run(Pictured):
 
     def __repr__(self) -> str:
         return f"Run({self.system.name!r}, {len(self.t) - 1} steps to {self.t[-1]:g} s)"
+
+    @property
+    def checkpoint(self) -> Checkpoint:
+        """Where another run goes on with the same bits: ``system.simulate(start=run.checkpoint)``."""
+        return Checkpoint(
+            float(self.t[-1]), self.q[-1].copy(), self._arrays["velocity"], self._arrays["warm"]
+        )
 
     @cached_property
     def worst(self) -> Certificate:

@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from numpy.typing import ArrayLike
 
     from ._core import StepParams, StepReport, WarmStart
+    from ._records import Checkpoint
     from ._types import Array
 
 
@@ -102,6 +103,7 @@ class System(KinematicSystem, DifferentiableSystem):
         q0: ArrayLike | None = None,
         v0: ArrayLike | None = None,
         t0: float = 0.0,
+        start: Checkpoint | None = None,
         duration: float | None = None,
         V: ArrayLike | None = None,
         wrenches: Sequence[Wrench] | None = None,
@@ -124,6 +126,9 @@ class System(KinematicSystem, DifferentiableSystem):
             Velocity at the start, of a formulation that carries it over; the scene's by default.
         t0 : float
             Time at the start, in s.
+        start : Checkpoint, optional
+            In place of ``q0``, ``v0`` and ``t0``: where a run ended, ``run.checkpoint``. This one goes on
+            with the bits of a run that did not end there.
         duration : float, optional
             Simulated time, in s, of a run with the scene's own commands.
         V : array_like, shape (T, n_u_v), optional
@@ -169,9 +174,14 @@ class System(KinematicSystem, DifferentiableSystem):
             U = shaped("U", U, (None, self.n_u))
             n_steps = len(U)
             V = None if V is None else shaped("V", V, (n_steps, self.n_u_v))
-        start = self.q0 if q0 is None else q0
+        warm = None
+        if start is not None:
+            if q0 is not None or v0 is not None or t0 != 0.0:
+                raise ValueError("start was given with q0, v0 or t0; it says all of these")
+            t0, q0, v0, warm = start
+        q0 = self.q0 if q0 is None else q0
         recording, arrays, error = _core.run(
-            self, start, v0, t0, n_steps, duration, U, V, h, wrenches, params, progress
+            self, q0, v0, t0, warm, n_steps, duration, U, V, h, wrenches, params, progress
         )
         run = Run(self, recording, arrays, error)
         if error is not None and on_error == "raise":

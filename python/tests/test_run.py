@@ -2,6 +2,7 @@
 
 import csv
 import html
+import pickle
 import sys
 
 import numpy as np
@@ -134,3 +135,49 @@ def test_a_text_is_whole_or_as_it_was(gripper, tmp_path):
     assert [file.name for file in tmp_path.iterdir()] == ["page.html"]
     with pytest.raises(OSError):
         gripper.simulate().save_html(tmp_path / "missing" / "page.html")
+
+
+@pytest.mark.parametrize(
+    "set",
+    [
+        {"step.formulation": "anitescu", "step.cone": "round"},
+        {"step.formulation": "anitescu", "step.cone": 4},
+        {"step.formulation": "anitescu", "step.integration": "midpoint", "step.size": 0.02},
+        {"step.formulation": "coulomb"},
+        {"step.formulation": "dynamic", "step.size": 0.005},
+    ],
+)
+@pytest.mark.parametrize("scene", ["gripper_2d", "planar_push", "tunnel"])
+def test_a_run_that_goes_on_has_the_bits_of_one_that_did_not_end(scene, set):
+    system = qs.load(f"scenes/{scene}.yml", set={**set, "facts": []})
+    n, h = 20, system.h
+    whole = system.simulate(duration=n * h)
+    first = system.simulate(duration=7 * h)
+    # a checkpoint travels
+    rest = system.simulate(duration=(n - 7) * h, start=pickle.loads(pickle.dumps(first.checkpoint)))
+    for of in ("t", "q", "poses"):
+        np.testing.assert_array_equal(getattr(rest, of), getattr(whole, of)[7:])
+    for of in ("u", "v", "effort", "certificates"):
+        np.testing.assert_array_equal(getattr(rest, of), getattr(whole, of)[7:])
+    late = whole.contacts[whole.contacts["step"] > 7].copy()
+    late["step"] -= 7
+    np.testing.assert_array_equal(rest.contacts, late)
+    assert rest.checkpoint.t == whole.checkpoint.t
+    np.testing.assert_array_equal(rest.checkpoint.velocity, whole.checkpoint.velocity)
+    # a table of commands goes on as well, by single steps too
+    U = whole.u
+    some = system.simulate(U[:7], h=h)
+    rest = system.simulate(U[7:], h=h, start=some.checkpoint)
+    np.testing.assert_array_equal(rest.q, system.simulate(U, h=h).q[7:])
+    t, q, velocity, warm = some.checkpoint
+    v = velocity if len(velocity) else None
+    q, report = system.step(q, U[7], t=t, velocity=v, warm=warm)
+    np.testing.assert_array_equal(q, rest.q[1])
+    end = qs.Checkpoint(report.time, q, report.v if len(velocity) else velocity, report.warm_start)
+    np.testing.assert_array_equal(system.simulate(U[8:], h=h, start=end).q, rest.q[1:])
+
+
+def test_a_start_says_everything(gripper):
+    end = gripper.simulate(duration=0.05).checkpoint
+    with pytest.raises(ValueError, match="start was given with q0, v0 or t0"):
+        gripper.simulate(start=end, t0=1.0)

@@ -2,7 +2,9 @@
 //! friction as without.
 #![allow(missing_docs)]
 
-use quasistep::StepInput;
+use quasistep::{State, StepInput, WarmStart};
+use quasistep_scene::RunOptions;
+use std::ops::ControlFlow;
 use testkit::scene;
 
 /// Takes every step twice: in the memory of the run, and in fresh memory from a checkpoint.
@@ -52,5 +54,66 @@ fn every_step_resumes_with_the_same_bits() {
                 ],
             );
         }
+    }
+}
+
+/// A run in two parts, the second from the end of the first, has the frames of the run in one, bit for bit. Returns the most
+/// substeps of a step.
+fn goes_on(name: &str, changes: &[(&str, &str)], n_steps: usize) -> u32 {
+    let scene = scene(name, changes);
+    let run = |start: Option<(&State, &WarmStart)>, n_steps: usize| {
+        let options = RunOptions {
+            start: start.map(|(state, _)| state.clone()),
+            warm: start.map(|(_, warm)| warm),
+            n_steps: Some(n_steps),
+            ..RunOptions::default()
+        };
+        let mut substeps = 0;
+        let outcome = scene.run_with(&options, None, &mut |step| {
+            substeps = substeps.max(step.report.substeps);
+            ControlFlow::Continue(())
+        });
+        (outcome, substeps)
+    };
+    let (whole, substeps) = run(None, n_steps);
+    assert!(whole.recording.frames.len() > 2, "{name} {changes:?}: {:?}", whole.stopped);
+    for parts in [n_steps / 3, n_steps / 2] {
+        let (first, _) = run(None, parts);
+        let (rest, _) = run(Some((&first.state, &first.warm)), n_steps - parts);
+        let frames = &whole.recording.frames[parts.min(whole.recording.frames.len() - 1)..];
+        let at = format!("{name} {changes:?} after {parts} steps");
+        assert_eq!(rest.recording.frames.len(), frames.len(), "{at}");
+        // drives and contacts of the step before are no part of a start
+        for (went, again) in frames.iter().zip(&rest.recording.frames).skip(1) {
+            assert!(went == again, "{at}: they differ at t = {} s", went.t);
+        }
+        assert_eq!((&rest.state, &rest.warm), (&whole.state, &whole.warm), "{at}");
+    }
+    substeps
+}
+
+#[test]
+fn runs_go_on_with_the_same_bits() {
+    let formulations: [&[(&str, &str)]; 6] = [
+        &[("step.formulation", "anitescu"), ("step.cone", "round")],
+        &[("step.formulation", "anitescu"), ("step.cone", "4")],
+        &[("step.formulation", "anitescu"), ("step.integration", "midpoint")],
+        &[("step.formulation", "coulomb"), ("step.cone", "round")],
+        &[("step.formulation", "coulomb"), ("step.cone", "4")],
+        &[("step.formulation", "dynamic"), ("step.size", "0.005")],
+    ];
+    for name in ["gripper_2d", "planar_push", "four_bar_gripper", "tunnel", "bunny_grasp", "pinch"]
+    {
+        for changes in formulations {
+            let changes: Vec<_> = changes.iter().copied().chain([("facts", "[]")]).collect();
+            goes_on(name, &changes, 24);
+        }
+    }
+    // steps in several parts
+    for (name, formulation, size) in
+        [("tunnel", "anitescu", "0.25"), ("pebble", "coulomb", "0.1"), ("pebble", "dynamic", "0.1")]
+    {
+        let changes = [("step.formulation", formulation), ("step.size", size), ("facts", "[]")];
+        assert!(goes_on(name, &changes, 12) > 1, "{name} {formulation}");
     }
 }

@@ -20,9 +20,10 @@ window.addEventListener("error", (event) => {
   status.error = event.message;
 });
 
-const style = document.createElement("style");
-style.textContent = css;
-document.head.append(style);
+// the page's policy allows no style element
+const style = new CSSStyleSheet();
+style.replaceSync(css);
+document.adoptedStyleSheets = [style];
 document.body.insertAdjacentHTML("beforeend", layout);
 
 const $ = (id) => document.getElementById(id);

@@ -15,13 +15,13 @@ pub fn check(arguments: &CheckArgs, quiet: bool) -> Result<(), Failure> {
     let scene = Scene::load_with(&arguments.scene, &changes).map_err(Failure::usage)?;
     drop(loading);
     if !quiet {
-        println!("{}", scene.contents());
+        say!("{}", scene.contents());
         if arguments.tree || scene.source().is_model() {
-            println!("{}", scene.outline());
+            say!("{}", scene.outline());
         }
     }
     for warning in &scene.warnings {
-        eprintln!("warning: {warning}");
+        tell!("warning: {warning}");
     }
 
     // is the step problem well posed at the start? take one step and see
@@ -29,7 +29,7 @@ pub fn check(arguments: &CheckArgs, quiet: bool) -> Result<(), Failure> {
         Failure::world(format!("{}: the first step cannot be taken: {e}", scene.name))
     })?;
     if !quiet {
-        println!("{}", first.in_words(&scene));
+        say!("{}", first.in_words(&scene));
     }
     if let Some(configurations) = arguments.self_collision {
         tell_self_collisions(&scene.self_collisions(configurations as usize));
@@ -38,7 +38,7 @@ pub fn check(arguments: &CheckArgs, quiet: bool) -> Result<(), Failure> {
         let outlook = closed_loop::outlook(&scene, section)
             .map_err(|e| Failure::usage(format!("{}: mpc: {e}", section.place)))?;
         if !quiet {
-            println!("{outlook}");
+            say!("{outlook}");
         }
     }
     if arguments.uniqueness {
@@ -46,7 +46,7 @@ pub fn check(arguments: &CheckArgs, quiet: bool) -> Result<(), Failure> {
         uniqueness(&scene, quiet)?;
     }
     if !quiet {
-        println!("ok");
+        say!("ok");
     }
     Ok(())
 }
@@ -54,24 +54,19 @@ pub fn check(arguments: &CheckArgs, quiet: bool) -> Result<(), Failure> {
 /// What random configurations show, and the lines of a scene that follow from it.
 fn tell_self_collisions(found: &SelfCollisions) {
     let SelfCollisions { configurations, always, never, sometimes } = found;
-    println!("  of {configurations} random configurations, pairs of links overlap:");
-    println!(
-        "    always: {}, never: {}, sometimes: {}",
-        always.len(),
-        never.len(),
-        sometimes.len()
-    );
+    say!("  of {configurations} random configurations, pairs of links overlap:");
+    say!("    always: {}, never: {}, sometimes: {}", always.len(), never.len(), sometimes.len());
     for ([a, b], n) in sometimes {
-        println!("      {a} and {b}: {n} times");
+        say!("      {a} and {b}: {n} times");
     }
     if always.is_empty() && never.is_empty() {
         return;
     }
-    println!("# these pairs need no test: lines for a scene");
-    println!("collisions:\n  exclude:");
+    say!("# these pairs need no test: lines for a scene");
+    say!("collisions:\n  exclude:");
     for (pairs, why) in [(always, "always"), (never, "never")] {
         for [a, b] in pairs {
-            println!("    - [{a:?}, {b:?}]  # {why}");
+            say!("    - [{a:?}, {b:?}]  # {why}");
         }
     }
 }
@@ -105,8 +100,8 @@ fn uniqueness(scene: &Scene, quiet: bool) -> Result<(), Failure> {
 fn tell(span: &Span) {
     let Span { from, to, motion, forces } = span;
     if from == to {
-        println!("  at {from:.6} s: {motion}; {forces}");
+        say!("  at {from:.6} s: {motion}; {forces}");
     } else {
-        println!("  at {from:.6} to {to:.6} s: {motion}; {forces}");
+        say!("  at {from:.6} to {to:.6} s: {motion}; {forces}");
     }
 }

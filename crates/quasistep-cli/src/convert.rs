@@ -24,10 +24,10 @@ pub fn convert(arguments: &ConvertArgs, quiet: bool) -> Result<(), Failure> {
     let converted = scene.to_mjcf();
     new::write(&out, &converted.text)?;
     for lost in &converted.lost {
-        eprintln!("warning: {lost}");
+        tell!("warning: {lost}");
     }
     if !quiet {
-        println!("wrote {}", out.display());
+        say!("wrote {}", out.display());
     }
     Ok(())
 }

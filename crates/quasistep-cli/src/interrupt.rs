@@ -24,7 +24,7 @@ pub fn listen() {
         };
         // without a handler the signal ends the program: its files are readable all the same
         if let Err(e) = ctrlc::set_handler(ask) {
-            eprintln!("warning: Ctrl-C ends the run without its last files: {e}");
+            tell!("warning: Ctrl-C ends the run without its last files: {e}");
         }
     });
 }

@@ -5,6 +5,10 @@
 //! 2: the user's mistake (file, key, argument; nothing is written). 3: files could not be written; those of the run before
 //! are as they were. 130: interrupted, with whole files up to there.
 
+// its macros are for the others
+#[macro_use]
+mod say;
+
 mod check;
 mod clock;
 mod convert;
@@ -26,7 +30,6 @@ mod wait;
 use clap::{Args, CommandFactory, Parser, Subcommand};
 use failure::Failure;
 use output::Output;
-use std::io::Write as _;
 use std::path::PathBuf;
 use std::process::ExitCode;
 
@@ -310,26 +313,7 @@ struct SampleArgs {
     yes: bool,
 }
 
-/// Ends quietly where the reader of the output has gone, as `| head` does, and with an error where it takes no more.
-fn end_with_the_output() {
-    let other = std::panic::take_hook();
-    std::panic::set_hook(Box::new(move |info| {
-        match info.payload_as_str() {
-            Some(said) if said.starts_with("failed printing to std") => {
-                if said.contains("Broken pipe") {
-                    std::process::exit(0);
-                }
-                // where standard error is full, too, nobody is told
-                let _ = writeln!(std::io::stderr(), "error: {said}");
-                std::process::exit(1);
-            }
-            _ => other(info),
-        }
-    }));
-}
-
 fn main() -> ExitCode {
-    end_with_the_output();
     let cli = Cli::parse();
     let result = match &cli.command {
         Command::Run(arguments) => run::run(arguments, cli.quiet),
@@ -343,19 +327,17 @@ fn main() -> ExitCode {
         Command::Mpc(arguments) => mpc::mpc(arguments, cli.quiet),
         Command::Sample(arguments) => sample::sample(arguments, cli.quiet),
         Command::Completions { shell } => {
-            clap_complete::generate(
-                *shell,
-                &mut Cli::command(),
-                "quasistep",
-                &mut std::io::stdout(),
-            );
+            let mut text = Vec::new();
+            clap_complete::generate(*shell, &mut Cli::command(), "quasistep", &mut text);
+            say::out(format_args!("{}", String::from_utf8_lossy(&text)), "");
             Ok(())
         }
     };
-    match result {
+    let printed = say::end();
+    match result.and(printed) {
         Ok(()) => ExitCode::SUCCESS,
         Err(failure) => {
-            eprintln!("{failure}");
+            tell!("{failure}");
             failure.exit_code()
         }
     }

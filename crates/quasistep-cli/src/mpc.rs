@@ -27,9 +27,9 @@ pub fn mpc(arguments: &MpcArgs, quiet: bool) -> Result<(), Failure> {
     let dir = arguments.out.clone().unwrap_or_else(|| Path::new("out").join(&scene.name));
     let folder = RunFolder::open(&dir).map_err(Failure::usage)?;
     if !quiet {
-        println!("{}: {}", scene.name, scene.title);
+        say!("{}: {}", scene.name, scene.title);
         for warning in &scene.warnings {
-            eprintln!("warning: {warning}");
+            tell!("warning: {warning}");
         }
     }
     let bar = progress_bar(section.steps as u64, quiet);
@@ -88,7 +88,7 @@ fn export(
         .map_err(|e| Failure::usage(format!("{}: mpc: {e}", section.place)))?;
     write_text(file, &text)?;
     if !quiet {
-        println!("the first plan of {} is in {}", scene.name, file.display());
+        say!("the first plan of {} is in {}", scene.name, file.display());
     }
     Ok(())
 }
@@ -151,13 +151,13 @@ fn summary(scene: &Scene, section: &ControlSection, run: &LoopRun) -> Value {
 fn print_summary(section: &ControlSection, run: &LoopRun) {
     let (median_nodes, worst_nodes) = run.nodes();
     let (median_ms, p99_ms) = run.cpu_ms();
-    println!(
+    say!(
         "  {} of {} s, {} ahead: {median_ms:.2} ms of CPU a step (median; p99 {p99_ms:.2})",
         counted(run.steps.len(), "step", "steps"),
         section.time_step,
         counted(section.horizon, "step", "steps"),
     );
-    println!(
+    say!(
         "  {} of {} plans proven optimal, largest gap {:.1e}; {median_nodes} nodes (median; at most {worst_nodes})",
         run.proven(),
         run.steps.len(),
@@ -165,19 +165,19 @@ fn print_summary(section: &ControlSection, run: &LoopRun) {
     );
     let mut relaxed = run.steps.iter().filter(|s| !s.gave_way.is_empty());
     if let Some(first) = relaxed.next() {
-        println!(
+        say!(
             "  soft bounds gave way in {} plans, all in summary.json; in the first:",
             1 + relaxed.count()
         );
-        first.gave_way.iter().for_each(|bound| println!("    {bound}"));
+        first.gave_way.iter().for_each(|bound| say!("    {bound}"));
     }
     if let (Some(first), Some(last)) = (run.steps.first(), run.steps.last()) {
-        println!("  cost {:.6} at the start, {:.6} at the end", first.plan.cost, last.plan.cost);
+        say!("  cost {:.6} at the start, {:.6} at the end", first.plan.cost, last.plan.cost);
     }
     let error = run.worst_prediction_error();
-    println!("  the scene moved as predicted, but for {error:.1e} m or rad in a step at most");
+    say!("  the scene moved as predicted, but for {error:.1e} m or rad in a step at most");
     let ends = run.dofs.iter().zip(&run.x_end).zip(&run.goal).zip(&run.weighed);
     for (((dof, x), goal), _) in ends.filter(|(_, weighed)| **weighed) {
-        println!("  {dof}: {x:.5} at the end, goal {goal:.5}");
+        say!("  {dof}: {x:.5} at the end, goal {goal:.5}");
     }
 }

@@ -2,6 +2,7 @@
 
 use crate::NewArgs;
 use crate::failure::Failure;
+use quasistep_record::write_whole;
 use quasistep_scene::{FIRST_SCENE, Scene, scene_of_model};
 use std::io::Write;
 use std::path::Path;
@@ -20,13 +21,13 @@ pub fn new(arguments: &NewArgs, quiet: bool) -> Result<(), Failure> {
     let scene = Scene::parse(&text, &out.display().to_string(), "scene", folder, &[])
         .map_err(Failure::usage)?;
     for warning in &scene.warnings {
-        eprintln!("warning: {warning}");
+        tell!("warning: {warning}");
     }
     write(&out, &text)?;
     if !quiet {
-        println!("wrote {}; next:", out.display());
-        println!("  quasistep check {}", out.display());
-        println!("  quasistep run {}", out.display());
+        say!("wrote {}; next:", out.display());
+        say!("  quasistep check {}", out.display());
+        say!("  quasistep run {}", out.display());
     }
     Ok(())
 }
@@ -42,7 +43,9 @@ pub fn write(out: &Path, text: &str) -> Result<(), Failure> {
         };
         Failure::usage(format!("{}: {hint}", out.display()))
     };
+    if out.symlink_metadata().is_ok() {
+        return Err(fail(std::io::ErrorKind::AlreadyExists.into()));
+    }
     std::fs::create_dir_all(out.parent().unwrap_or(Path::new("."))).map_err(fail)?;
-    let mut file = std::fs::File::create_new(out).map_err(fail)?;
-    file.write_all(text.as_bytes()).map_err(fail)
+    write_whole(out, |file| file.write_all(text.as_bytes())).map_err(fail)
 }

@@ -75,7 +75,7 @@ impl Output {
         }
         // a build without npm has no page: the run is done all the same
         if !quasistep_view::has_page() {
-            eprintln!(
+            tell!(
                 "warning: no page was written: install npm, build again, then `quasistep view {}`",
                 dir.display()
             );
@@ -89,10 +89,10 @@ impl Output {
     pub fn tell(&self, dir: &Path, page: Option<&Path>, quiet: bool) {
         if quiet {
         } else if let Some(page) = page {
-            println!("files in {}; open the picture:", dir.display());
-            println!("{}", page.display());
+            say!("files in {}; open the picture:", dir.display());
+            say!("{}", page.display());
         } else {
-            println!("files in {}", dir.display());
+            say!("files in {}", dir.display());
         }
         if let Some(page) = page.filter(|_| self.open) {
             open(page);
@@ -104,7 +104,7 @@ impl Output {
 pub fn open(page: &Path) {
     let page = std::path::absolute(page).unwrap_or_else(|_| page.to_owned());
     if let Err(e) = open::that_detached(&page) {
-        eprintln!("warning: no program that opens {} was found: {e}", page.display());
+        tell!("warning: no program that opens {} was found: {e}", page.display());
     }
 }
 
@@ -115,7 +115,7 @@ pub fn read_for_pictures(path: &Path, quiet: bool) -> Result<Recording, Failure>
     drop(reading);
     let (recording, every) = read.map_err(Failure::usage)?;
     if every > 1 && !quiet {
-        println!("  pictures are drawn from one frame out of {every}; recording.qsr has all");
+        say!("  pictures are drawn from one frame out of {every}; recording.qsr has all");
     }
     Ok(recording)
 }
@@ -124,7 +124,7 @@ pub fn read_for_pictures(path: &Path, quiet: bool) -> Result<Recording, Failure>
 pub fn tell_end(recording: &Recording) {
     if let Finish::Stopped { reason } = &recording.finish {
         let end = recording.frames.last().map_or(0.0, |frame| frame.t);
-        println!("  the run ended early, at t = {end} s: {reason}");
+        say!("  the run ended early, at t = {end} s: {reason}");
     }
 }
 
@@ -172,7 +172,7 @@ pub fn write_page(recording: &Recording, page: &Path, quiet: bool) -> Result<(),
         quasistep_view::write_page(recording, page).map_err(Failure::files)?
     };
     if !left_out.is_empty() && !quiet {
-        println!("  {}, to stay within 20 MB; recording.qsr has all", left_out.join("; "));
+        say!("  {}, to stay within 20 MB; recording.qsr has all", left_out.join("; "));
     }
     Ok(())
 }

@@ -9,14 +9,14 @@ use quasistep_reproduce::{FIGURES, Figure};
 pub fn reproduce(arguments: &ReproduceArgs, quiet: bool) -> Result<(), Failure> {
     if arguments.list {
         for figure in &FIGURES {
-            println!("{:<18} {}", figure.name, figure.title);
+            say!("{:<18} {}", figure.name, figure.title);
         }
         return Ok(());
     }
     let wanted = select(&arguments.figures)?;
     for figure in wanted {
         if !quiet {
-            println!("{}: {}", figure.name, figure.title);
+            say!("{}: {}", figure.name, figure.title);
         }
         let simulating = Wait::new("simulating", quiet);
         let result = figure
@@ -24,9 +24,9 @@ pub fn reproduce(arguments: &ReproduceArgs, quiet: bool) -> Result<(), Failure> 
             .map_err(|e| Failure::world(format!("{}: {e}", figure.name)))?;
         drop(simulating);
         if !quiet {
-            print!("{}", result.table());
+            crate::say::out(format_args!("{}", result.table()), "");
             for file in &result.files {
-                println!("  {}", file.display());
+                say!("  {}", file.display());
             }
         }
     }

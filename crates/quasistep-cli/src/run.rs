@@ -87,15 +87,15 @@ fn load(arguments: &RunArgs, changes: &[(String, String)], quiet: bool) -> Resul
 }
 
 fn introduce(scene: &Scene) {
-    println!("{}: {}", scene.name, scene.title);
+    say!("{}: {}", scene.name, scene.title);
     for cloud in &scene.clouds {
-        println!("  cloud {cloud}");
+        say!("  cloud {cloud}");
     }
     for warning in &scene.warnings {
-        eprintln!("warning: {warning}");
+        tell!("warning: {warning}");
     }
     for line in overlaps_in_words(&scene.pairs_at_start().unwrap_or_default()) {
-        eprintln!("warning: {line}; it recovers at up to {} m/s", scene.params.max_recovery_speed);
+        tell!("warning: {line}; it recovers at up to {} m/s", scene.params.max_recovery_speed);
     }
 }
 
@@ -129,7 +129,7 @@ fn follow(
     let mut facts: Vec<FactWatch<'_>> =
         if watches_facts { scene.facts.iter().map(FactWatch::new).collect() } else { Vec::new() };
     let (mut failed, mut interrupted) = (None, false);
-    let (state, error) =
+    let (end, error) =
         scene.run_frames(&RunOptions::default(), Some(thread_cpu_ns), &mut |frame, step| {
             for fact in &mut facts {
                 fact.see(&head, &frame);
@@ -152,6 +152,7 @@ fn follow(
         cpu: (thread_cpu_ns() - cpu_start) as f64 * 1e-9,
     };
     bar.finish_and_clear();
+    let state = end.state;
     let stopped = stopped(error.as_ref(), interrupted);
     let end = stopped.as_ref().map_or(Finish::Done, |why| Finish::Stopped { reason: why.clone() });
     let written = failed.map_or_else(|| stream.finish(&end), Err);
@@ -202,7 +203,7 @@ fn print_summary(scene: &Scene, tally: &Tally, seconds: &Seconds) {
     let worst = tally.worst();
     let step = tally.step_us();
     let (unit, per_us) = if step.median < 1e4 { ("µs", 1.0) } else { ("ms", 1e-3) };
-    println!(
+    say!(
         "  {} of {} s in {:.2} s: {:.0} {unit} of CPU a step (median; p95 {:.0})",
         counted(tally.steps(), "step", "steps"),
         scene.params.time_step,
@@ -210,14 +211,14 @@ fn print_summary(scene: &Scene, tally: &Tally, seconds: &Seconds) {
         per_us * step.median,
         per_us * step.p95
     );
-    println!(
+    say!(
         "  {}, {} within {} m on average, {:.0} of them loaded",
         counted(scene.system.model().n_v(), "dof", "dofs"),
         counted(tally.mean_contacts().round() as usize, "contact", "contacts"),
         scene.params.contact_margin,
         tally.mean_loaded_contacts()
     );
-    println!(
+    say!(
         "  certified: forces balance to {:.1e} N and {:.1e} N·m, gaps hold to {:.1e} m; no shapes overlap by \
          more than {:.1e} m",
         worst.force_balance,
@@ -226,7 +227,7 @@ fn print_summary(scene: &Scene, tally: &Tally, seconds: &Seconds) {
         (-worst.true_distance).max(0.0)
     );
     if tally.substepped() > 0 {
-        println!(
+        say!(
             "  {} took substeps, up to {}, to keep to max_overlap ({} m)",
             counted(tally.substepped(), "step", "steps"),
             tally.most_substeps(),
@@ -235,25 +236,27 @@ fn print_summary(scene: &Scene, tally: &Tally, seconds: &Seconds) {
     }
     if tally.saturated_steps() > 0 {
         let steps = counted(tally.saturated_steps(), "step", "steps");
-        println!("  effort limits were reached in {steps}");
+        say!("  effort limits were reached in {steps}");
     }
     if scene.params.uniqueness {
         for (what, a) in [("motion", tally.motions()), ("forces", tally.forces())] {
-            println!(
+            say!(
                 "  {what}: unique in {} steps, not in {}, too close to call in {}",
-                a.unique, a.many, a.undecided
+                a.unique,
+                a.many,
+                a.undecided
             );
         }
     }
     let eased = tally.without_recovery();
     if eased > 0 {
-        println!(
+        say!(
             "  no answer was found to {}: the step of Anitescu and Potra, which recovers no overlap, stands in",
             counted(eased, "dynamic step", "dynamic steps")
         );
     }
     if tally.stand_ins() > eased {
-        println!(
+        say!(
             "  no answer with exact friction was found to {}: the fallback `{}` stands in",
             counted(tally.stand_ins() - eased, "step", "steps"),
             scene.params.fallback.name()
@@ -267,9 +270,9 @@ fn print_facts(results: &[FactResult]) {
         return;
     }
     let held = results.iter().filter(|r| r.ok).count();
-    println!("  facts: {held} of {} hold", results.len());
+    say!("  facts: {held} of {} hold", results.len());
     for result in results.iter().filter(|r| !r.ok) {
-        println!("    {}", result.text);
+        say!("    {}", result.text);
     }
 }
 

@@ -20,7 +20,7 @@ pub fn sample(arguments: &SampleArgs, quiet: bool) -> Result<(), Failure> {
         format!("{} points of {} of {}, in m", arguments.points, arguments.body, scene.name);
     write_ply(&file, &samples, &comment).map_err(Failure::usage)?;
     if !quiet {
-        println!("{} points with normals in {}", samples.points.len(), file.display());
+        say!("{} points with normals in {}", samples.points.len(), file.display());
     }
     Ok(())
 }

@@ -18,7 +18,7 @@ pub fn confirm(count: usize, many: usize, what: &str, yes: bool) -> Result<(), F
     if !(std::io::stdin().is_terminal() && std::io::stderr().is_terminal()) {
         return Err(refusal());
     }
-    eprint!("{size} {what}: is that meant? [y/N] ");
+    crate::say::aside(format_args!("{size} {what}: is that meant? [y/N] "), "");
     let _ = std::io::stderr().flush();
     let mut answer = String::new();
     let read = std::io::stdin().read_line(&mut answer);

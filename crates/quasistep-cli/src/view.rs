@@ -26,8 +26,8 @@ pub fn view(
         finished(what, out, csv, quiet)?
     };
     if !quiet {
-        println!("open the picture:");
-        println!("{}", page.display());
+        say!("open the picture:");
+        say!("{}", page.display());
     }
     if open_it {
         open(&page);
@@ -37,11 +37,12 @@ pub fn view(
 
 /// The page and the plots of a run, anew: of the finished one in a folder, else of one that was killed or goes on.
 fn finished(dir: &Path, out: Option<&Path>, csv: bool, quiet: bool) -> Result<PathBuf, Failure> {
+    RunFolder::settle_if_free(dir).map_err(Failure::files)?;
     let unfinished = RunFolder::unfinished(dir);
     let is_finished = dir.join("recording.qsr").is_file();
     if let Some(place) = unfinished.as_ref().filter(|_| !quiet) {
         let which = if is_finished { "a later run into this folder" } else { "the run" };
-        println!("{which} goes on, or was killed; its files are in {}", place.display());
+        say!("{which} goes on, or was killed; its files are in {}", place.display());
     }
     let dir = match &unfinished {
         Some(place) if !is_finished => place,
@@ -74,7 +75,7 @@ fn start_of(file: &Path, out: Option<&Path>, quiet: bool) -> Result<PathBuf, Fai
     let scene = Scene::load(file).map_err(Failure::usage)?;
     drop(reading);
     for warning in &scene.warnings {
-        eprintln!("warning: {warning}");
+        tell!("warning: {warning}");
     }
     let mut recording = scene.empty_recording(&scene.params);
     recording.frames.push(scene.frame(&scene.start, None));

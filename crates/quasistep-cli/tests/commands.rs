@@ -562,29 +562,76 @@ fn a_xacro_without_an_end_is_stopped() {
     }
 }
 
-/// `quasistep check … | head -1`, and a disk without room for what is printed.
+/// `quasistep check … | head -1`, and a disk without room for what is printed: no command panics, and none stops before its
+/// files are written.
 #[cfg(target_os = "linux")]
 #[test]
 fn output_that_nobody_takes_is_no_panic() {
     use std::process::{Command, Stdio};
-    let check = || {
-        let mut command = Command::new(env!("CARGO_BIN_EXE_quasistep"));
-        command.args(["check", "scenes/iiwa_stacking.yml", "--tree"]).current_dir(root());
-        command
-    };
-    let mut child =
-        check().stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().expect("it starts");
-    drop(child.stdout.take());
-    let ended = child.wait_with_output().expect("it ends");
-    let said = String::from_utf8_lossy(&ended.stderr).into_owned();
-    assert!(ended.status.success() && said.is_empty(), "{said}");
-
-    let full = std::fs::OpenOptions::new().write(true).open("/dev/full").expect("/dev/full");
-    let ended = check().stdout(full).output().expect("it ends");
-    let said = String::from_utf8_lossy(&ended.stderr).into_owned();
-    assert_eq!(ended.status.code(), Some(1), "{said}");
-    assert!(
-        said.starts_with("error: failed printing to stdout") && said.lines().count() == 1,
-        "{said}"
-    );
+    let folder = Folder::new("unheard");
+    std::fs::create_dir_all(&folder.0).unwrap();
+    let file = |name: &str| folder.0.join(name).display().to_string();
+    let commands = [
+        ("check scenes/iiwa_stacking.yml --tree".to_owned(), None),
+        ("check scenes/gripper_2d.yml --self-collision 10".into(), None),
+        (format!("run scenes/gripper_2d.yml -o {}", file("run")), Some("run/view.html")),
+        (format!("view {}", file("run")), Some("run/plots")),
+        (format!("view scenes/pinch.yml -o {}", file("view")), Some("view/start.html")),
+        (
+            format!("mpc scenes/point_robot.yml --set mpc.steps=2 -o {}", file("mpc")),
+            Some("mpc/mpc.csv"),
+        ),
+        (format!("new -o {}", file("new.yml")), Some("new.yml")),
+        (format!("convert scenes/pinch.yml -o {}", file("pinch.xml")), Some("pinch.xml")),
+        (
+            format!("sample scenes/planar_push.yml box -n 10 -o {}", file("box.ply")),
+            Some("box.ply"),
+        ),
+        ("reproduce --list".into(), None),
+        ("completions bash".into(), None),
+        ("--help".into(), None),
+        ("--version".into(), None),
+        ("run scenes/no_such_scene.yml".into(), None),
+    ];
+    let clean = || ["new.yml", "pinch.xml"].map(|name| std::fs::remove_file(folder.0.join(name)));
+    for (words, made) in commands {
+        let command = || {
+            let mut command = Command::new(env!("CARGO_BIN_EXE_quasistep"));
+            command.args(words.split(' ')).current_dir(root());
+            command
+        };
+        let code = if words.contains("no_such") { 2 } else { 0 };
+        let check = |said: &str| {
+            assert!(!said.contains("panicked"), "{words}: {said}");
+            let made = made.is_none_or(|name| folder.0.join(name).exists());
+            assert!(made, "{words}: its file is not there: {said}");
+            let _ = clean();
+        };
+        // a pipe whose reader has gone
+        for closes_errors in [false, true] {
+            let piped = command().stdout(Stdio::piped()).stderr(Stdio::piped()).spawn();
+            let mut child = piped.expect("it starts");
+            drop(child.stdout.take());
+            if closes_errors {
+                drop(child.stderr.take());
+            }
+            let ended = child.wait_with_output().expect("it ends");
+            let said = String::from_utf8_lossy(&ended.stderr).into_owned();
+            assert_eq!(ended.status.code(), Some(code), "{words}: {said}");
+            check(&said);
+        }
+        // a disk that is full
+        let full = || std::fs::OpenOptions::new().write(true).open("/dev/full").expect("/dev/full");
+        let ended = command().stdout(full()).output().expect("it ends");
+        let said = String::from_utf8_lossy(&ended.stderr).into_owned();
+        if code == 0 && !words.starts_with("--") {
+            assert_eq!(ended.status.code(), Some(1), "{words}: {said}");
+            let last = said.lines().last().unwrap_or_default();
+            assert!(last.starts_with("error: failed printing to stdout"), "{words}: {said}");
+        }
+        check(&said);
+        let ended = command().stdout(full()).stderr(full()).output().expect("it ends");
+        assert!(ended.status.code().is_some_and(|code| code < 3), "{words}: {ended:?}");
+        check("");
+    }
 }

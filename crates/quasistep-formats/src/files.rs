@@ -10,7 +10,8 @@
 use std::cell::RefCell;
 use std::collections::BTreeMap;
 use std::ffi::OsString;
-use std::io;
+use std::fs::File;
+use std::io::{self, Read};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -18,12 +19,22 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 /// Files by the path they were asked for; `None` for one that was looked for and not there.
 pub type Files = BTreeMap<PathBuf, Option<Arc<[u8]>>>;
 
+/// Bytes of a file: a cloud of ten million points with normals in double precision has 480 MB.
+pub const MOST_BYTES: u64 = 1 << 29;
+/// Bytes of a file that is read as text: the robots and scenes in public use have at most 10 MB. A tree of it takes some ten
+/// times as much.
+pub const MOST_TEXT: u64 = 1 << 26;
+/// Bytes of all files of a scene.
+const MOST_OF_SCENE: u64 = 1 << 30;
+
 /// What answers.
 struct Source {
     /// Files that are known.
     files: Files,
     /// Are others looked for on the disk?
     disk: bool,
+    /// Bytes of the files that were read.
+    bytes: u64,
 }
 
 thread_local! {
@@ -40,27 +51,59 @@ pub fn within<T>(files: Files, disk: bool, read: impl FnOnce() -> T) -> (T, File
             SOURCE.set(self.0.take());
         }
     }
-    let restore = Restore(SOURCE.replace(Some(Source { files, disk })));
+    let restore = Restore(SOURCE.replace(Some(Source { files, disk, bytes: 0 })));
     let result = read();
     let files = SOURCE.take().map(|source| source.files).unwrap_or_default();
     drop(restore);
     (result, files)
 }
 
-/// The bytes of a file.
-pub fn read(path: &Path) -> io::Result<Vec<u8>> {
+/// The bytes of a file, of which there are at most [`MOST_BYTES`].
+///
+/// # Errors
+///
+/// What the system says; what is no file, as a folder or a pipe; too many bytes.
+pub fn read(path: &Path) -> io::Result<Arc<[u8]>> {
     SOURCE.with_borrow_mut(|source| {
-        let Some(Source { files, disk }) = source else { return std::fs::read(path) };
-        match files.get(path) {
-            Some(Some(bytes)) => Ok(bytes.to_vec()),
-            None if *disk => {
-                let bytes = std::fs::read(path)?;
-                files.insert(path.to_owned(), Some(bytes.as_slice().into()));
-                Ok(bytes)
-            }
+        let Some(source) = source else { return from_disk(path, MOST_BYTES).map(Arc::from) };
+        match source.files.get(path) {
+            Some(Some(bytes)) => Ok(bytes.clone()),
+            None if source.disk => source.take(path),
             _ => Err(io::Error::new(io::ErrorKind::NotFound, "it is not among the scene's files")),
         }
     })
+}
+
+impl Source {
+    /// Reads a file from the disk, and keeps it.
+    fn take(&mut self, path: &Path) -> io::Result<Arc<[u8]>> {
+        let bytes: Arc<[u8]> = from_disk(path, MOST_BYTES)?.into();
+        self.bytes += bytes.len() as u64;
+        if self.bytes > MOST_OF_SCENE {
+            return Err(io::Error::other(format!(
+                "the files of a scene may have {MOST_OF_SCENE} bytes in all"
+            )));
+        }
+        self.files.insert(path.to_owned(), Some(bytes.clone()));
+        Ok(bytes)
+    }
+}
+
+/// The bytes of a file on the disk, which must be one: a pipe may never end, a device neither.
+fn from_disk(path: &Path, most: u64) -> io::Result<Vec<u8>> {
+    let about = std::fs::metadata(path)?;
+    if !about.is_file() {
+        let what = if about.is_dir() { "it is a folder" } else { "it is a pipe or a device" };
+        return Err(io::Error::new(io::ErrorKind::InvalidInput, what));
+    }
+    let too_long = || io::Error::other(format!("it has more than {most} bytes, which are read"));
+    if about.len() > most {
+        return Err(too_long());
+    }
+    let mut bytes = Vec::with_capacity(about.len() as usize + 1);
+    // it may have grown, and some files of the system tell no length
+    File::open(path)?.take(most + 1).read_to_end(&mut bytes)?;
+    if bytes.len() as u64 > most { Err(too_long()) } else { Ok(bytes) }
 }
 
 /// What is made from outside of the scene, the output of a program for one, under a name of its own:
@@ -68,7 +111,7 @@ pub fn read(path: &Path) -> io::Result<Vec<u8>> {
 pub fn made(name: &str, make: impl FnOnce() -> io::Result<Vec<u8>>) -> io::Result<Vec<u8>> {
     let path = Path::new(name);
     let known = SOURCE.with_borrow(|source| {
-        let Some(Source { files, disk }) = source else { return None };
+        let Some(Source { files, disk, .. }) = source else { return None };
         match files.get(path) {
             Some(known) => Some(known.clone()),
             None => (!disk).then_some(None),
@@ -107,27 +150,34 @@ fn made_text(name: &str, make: impl FnOnce() -> io::Result<OsString>) -> Option<
     String::from_utf8(bytes.ok()?).ok().map(OsString::from)
 }
 
-/// The text of a file.
+/// The text of a file, of which there are at most [`MOST_TEXT`] bytes.
+///
+/// # Errors
+///
+/// As of [`read`]; what is not UTF-8.
 pub fn read_to_string(path: &Path) -> io::Result<String> {
-    String::from_utf8(read(path)?)
+    let bytes = read(path)?;
+    if bytes.len() as u64 > MOST_TEXT {
+        let problem = format!("it has {} bytes; of a text {MOST_TEXT} are read", bytes.len());
+        return Err(io::Error::other(problem));
+    }
+    String::from_utf8(bytes.to_vec())
         .map_err(|_| io::Error::new(io::ErrorKind::InvalidData, "it is not UTF-8 text"))
 }
 
 /// True if there is such a file.
 pub fn is_file(path: &Path) -> bool {
     SOURCE.with_borrow_mut(|source| {
-        let Some(Source { files, disk }) = source else { return path.is_file() };
-        match files.get(path) {
+        let Some(source) = source else { return path.is_file() };
+        match source.files.get(path) {
             Some(known) => known.is_some(),
-            None if *disk && path.is_file() => {
+            None if source.disk && path.is_file() => {
                 // one that cannot be read is left to the reader's complaint
-                if let Ok(bytes) = std::fs::read(path) {
-                    files.insert(path.to_owned(), Some(bytes.into()));
-                }
+                let _ = source.take(path);
                 true
             }
             None => {
-                files.insert(path.to_owned(), None);
+                source.files.insert(path.to_owned(), None);
                 false
             }
         }
@@ -159,7 +209,7 @@ fn cache_folder() -> Option<PathBuf> {
 
 /// What was kept under a name; `None` if it is not there or cannot be read.
 pub fn kept(name: &str) -> Option<Vec<u8>> {
-    std::fs::read(cache_folder()?.join(name)).ok()
+    from_disk(&cache_folder()?.join(name), MOST_BYTES).ok()
 }
 
 /// Keeps bytes under a name, if there is a place that can be written. A reader sees all of them or none.

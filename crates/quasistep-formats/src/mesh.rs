@@ -9,6 +9,7 @@ use serde::Serialize;
 use serde::de::DeserializeOwned;
 use std::io;
 use std::path::{Component, Path, PathBuf};
+use std::sync::Arc;
 
 /// How far up a file's folders its package is looked for.
 const PACKAGE_DEPTH: usize = 12;
@@ -85,7 +86,7 @@ fn ending(path: &Path) -> Result<String, SceneError> {
     parse(path, &ending, &[], Want::Shape, &mut Textures::default(), &mut |_, _| ()).map(|_| ending)
 }
 
-fn bytes(path: &Path) -> Result<Vec<u8>, SceneError> {
+fn bytes(path: &Path) -> Result<Arc<[u8]>, SceneError> {
     files::read(path).map_err(|error| {
         let message = format!("does not exist or cannot be read: {error}");
         SceneError::in_file(path, Fault::whole(message))
@@ -145,5 +146,5 @@ fn reference(path: &Path, beside: &str) -> io::Result<Vec<u8>> {
     if !files::is_file(&file) {
         return Err(io::Error::new(io::ErrorKind::NotFound, "there is no such file"));
     }
-    files::read(&file)
+    files::read(&file).map(|bytes| bytes.to_vec())
 }

@@ -130,7 +130,7 @@ fn named_in_manifest(folder: &Path, package: &str) -> bool {
         return false;
     }
     let Ok(text) = files::read_to_string(&manifest) else { return false };
-    let Ok(document) = roxmltree::Document::parse(&text) else { return false };
+    let Ok(document) = quasistep_mesh::xml::parse(&text) else { return false };
     let name = document.root_element().children().find(|n| n.has_tag_name("name"));
     name.and_then(|n| n.text()).is_some_and(|name| name.trim() == package)
 }

@@ -10,8 +10,6 @@ use std::time::Duration;
 
 /// A robot takes `xacro` about a second; one that includes itself would never end.
 const LONGEST: Duration = Duration::from_secs(10);
-/// Bytes of an expanded robot; the largest in public use have 1 MB.
-const MOST_BYTES: u64 = 64 << 20;
 
 /// Ways to call it: the program, and the Python package where programs of packages are not on the path.
 const COMMANDS: [&[&str]; 2] =
@@ -73,7 +71,7 @@ fn run(command: &mut Command) -> io::Result<Vec<u8>> {
         let send = send.clone();
         std::thread::spawn(move || {
             let mut bytes = Vec::new();
-            let result = pipe.map_or(Ok(0), |p| p.take(MOST_BYTES).read_to_end(&mut bytes));
+            let result = pipe.map_or(Ok(0), |p| p.take(files::MOST_TEXT).read_to_end(&mut bytes));
             let _ = send.send((which, result.map(|_| bytes)));
         });
     }
@@ -83,8 +81,8 @@ fn run(command: &mut Command) -> io::Result<Vec<u8>> {
             io::Error::other(format!("it did not end within {} s", LONGEST.as_secs()))
         })?;
         outputs[which] = bytes?;
-        if outputs[which].len() as u64 == MOST_BYTES {
-            return Err(io::Error::other(format!("it wrote more than {} MB", MOST_BYTES >> 20)));
+        if outputs[which].len() as u64 == files::MOST_TEXT {
+            return Err(io::Error::other(format!("it wrote {} bytes and more", files::MOST_TEXT)));
         }
     }
     let [output, errors] = outputs;

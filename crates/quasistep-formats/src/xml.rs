@@ -3,13 +3,12 @@
 use crate::error::SceneError;
 use crate::spot::Spot;
 use quasistep_math::Pose;
-use roxmltree::{Document, Error, Node, ParsingOptions};
+use quasistep_mesh::xml::{check, parse, parse_checked};
+use roxmltree::{Document, Error, Node};
 use std::sync::Arc;
 
 /// Prefixes that a file may use without declaring them.
 const MOST_PREFIXES: usize = 32;
-/// Elements and attributes of a file; a robot of 10 000 links has some 200 000.
-const MOST_NODES: u32 = 4_000_000;
 
 /// A file's text without its comments, and where its lines begin.
 pub struct Source<'f> {
@@ -43,8 +42,11 @@ impl<'f> Source<'f> {
     /// Declares the prefixes that the text uses and does not declare: many files use those of
     /// extensions in this way.
     pub fn declare_prefixes(&mut self) {
+        if check(&self.text).is_err() {
+            return;
+        }
         for _ in 0..MOST_PREFIXES {
-            let Err(Error::UnknownNamespace(prefix, _)) = Document::parse(&self.text) else {
+            let Err(Error::UnknownNamespace(prefix, _)) = parse_checked(&self.text) else {
                 return;
             };
             let Some(at) = self.end_of_first_tag_name() else { return };
@@ -65,10 +67,8 @@ impl<'f> Source<'f> {
 
     /// The parsed text.
     pub fn parse(&self) -> Result<Document<'_>, SceneError> {
-        let options = ParsingOptions { nodes_limit: MOST_NODES, ..ParsingOptions::default() };
-        Document::parse_with_options(&self.text, options).map_err(|e| {
-            let line = Some(e.pos().row as usize);
-            SceneError::new(self.file, line, "", format!("not valid XML: {e}"))
+        parse(&self.text).map_err(|(line, message)| {
+            SceneError::new(self.file, Some(line), "", format!("not valid XML: {message}"))
         })
     }
 

@@ -4,6 +4,7 @@ use crate::error::{SceneError, list, unknown};
 use crate::spot::Spot;
 use saphyr_parser::{Event, Parser, Tag};
 use std::borrow::Cow;
+use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 
 /// A value with the line it stands on.
@@ -26,6 +27,25 @@ enum Kind {
 
 /// Collections nested deeper than this are no scene but an attack on the stack.
 const MAX_DEPTH: usize = 64;
+
+/// Values of a document, which take some 200 bytes each.
+const MAX_VALUES: usize = 2_000_000;
+
+/// A collection that has not ended.
+struct Open {
+    node: Node,
+    /// Of a map, the key whose value comes next, and its line.
+    pending: Option<(String, usize)>,
+    /// Of a map, the keys so far.
+    keys: BTreeSet<String>,
+}
+
+impl Open {
+    fn new(kind: Kind, line: usize, tag: Option<Cow<'_, Tag>>) -> Self {
+        let node = Node { tag: word(tag), ..Node::new(kind, line) };
+        Self { node, pending: None, keys: BTreeSet::new() }
+    }
+}
 
 /// A node with its dotted key and file: where readers stand.
 #[derive(Clone, Debug)]
@@ -70,9 +90,10 @@ impl Node {
         let fail = |line: usize, key: &str, message: String| {
             Err(SceneError::new(file, (!file.is_empty()).then_some(line), key, message))
         };
-        // open collections, innermost last; a map holds its pending key and the line of it
-        let mut open: Vec<(Node, Option<(String, usize)>)> = Vec::new();
+        // innermost last
+        let mut open: Vec<Open> = Vec::new();
         let mut root: Option<Node> = None;
+        let mut n_values = 0;
         for event in Parser::new_from_str(text) {
             let (event, span) = match event {
                 Ok(pair) => pair,
@@ -84,22 +105,24 @@ impl Node {
             if open.len() > MAX_DEPTH {
                 return fail(line, "", format!("nested deeper than {MAX_DEPTH}"));
             }
+            n_values += 1;
+            if n_values > MAX_VALUES {
+                return fail(line, "", format!("more than {MAX_VALUES} keys and values were seen"));
+            }
             let mut done = match event {
                 Event::Scalar(value, .., tag) => {
                     Node { tag: word(tag), ..Node::new(Kind::Scalar(value.into_owned()), line) }
                 }
                 Event::SequenceStart(.., tag) => {
-                    let list = Node::new(Kind::List(Vec::new()), line);
-                    open.push((Node { tag: word(tag), ..list }, None));
+                    open.push(Open::new(Kind::List(Vec::new()), line, tag));
                     continue;
                 }
                 Event::MappingStart(.., tag) => {
-                    let map = Node::new(Kind::Map(Vec::new()), line);
-                    open.push((Node { tag: word(tag), ..map }, None));
+                    open.push(Open::new(Kind::Map(Vec::new()), line, tag));
                     continue;
                 }
                 Event::SequenceEnd | Event::MappingEnd => match open.pop() {
-                    Some((node, _)) => node,
+                    Some(Open { node, .. }) => node,
                     None => continue,
                 },
                 Event::Alias(_) => {
@@ -118,7 +141,7 @@ impl Node {
                 }
                 _ => continue,
             };
-            let Some((parent, pending)) = open.last_mut() else {
+            let Some(Open { node: parent, pending, keys }) = open.last_mut() else {
                 root = Some(done);
                 continue;
             };
@@ -134,7 +157,7 @@ impl Node {
                     let Kind::Scalar(text) = done.kind else {
                         return fail(line, "", "a key that is no plain word was seen".into());
                     };
-                    if entries.iter().any(|(k, _)| *k == text) {
+                    if !keys.insert(text.clone()) {
                         return fail(line, &text, "the key is given twice; keep one".into());
                     }
                     *pending = Some((text, line));

@@ -33,6 +33,7 @@ pub mod ply;
 mod polygon;
 mod scalar;
 mod stl;
+pub mod xml;
 
 pub use fault::{Fault, Place};
 pub use image::Image;

@@ -4,7 +4,7 @@ use crate::arrays::{Array, Reduced, flat, pose, vector};
 use crate::error;
 use crate::params::StepParams;
 use crate::records::{self, Of};
-use crate::report;
+use crate::report::{self, WarmStart};
 use crate::system::{System, Wrenches, wall_ns};
 use numpy::PyArray1;
 use pyo3::exceptions::{PyOSError, PyValueError};
@@ -82,7 +82,7 @@ impl Watch {
 
 /// A run: its recording, its arrays by name, and the error that ended it, if one did.
 #[pyfunction]
-#[pyo3(signature = (system, q0, v0, t0, n_steps, duration, u, v, h, wrenches, params, progress))]
+#[pyo3(signature = (system, q0, v0, t0, warm, n_steps, duration, u, v, h, wrenches, params, progress))]
 #[allow(clippy::too_many_arguments, clippy::type_complexity)] // the Python front's one call
 pub fn run<'py>(
     py: Python<'py>,
@@ -90,6 +90,7 @@ pub fn run<'py>(
     q0: Array<'py>,
     v0: Option<Array<'py>>,
     t0: f64,
+    warm: Option<&WarmStart>,
     n_steps: Option<usize>,
     duration: Option<f64>,
     u: Option<Array<'py>>,
@@ -108,6 +109,7 @@ pub fn run<'py>(
             q: vector("q0", &q0)?,
             v: v0.map_or_else(|| Ok(system.scene.start.v.clone()), |v| vector("v0", &v))?,
         }),
+        warm: warm.map(|warm| &warm.inner),
         params: Some(params),
         n_steps,
         duration,
@@ -146,6 +148,8 @@ pub fn run<'py>(
     doubles("certificate", columns.certificate)?;
     arrays.set_item("stage_ns", PyArray1::from_vec(py, columns.stage_ns))?;
     arrays.set_item("contacts", records::array(py, columns.contacts, Of::Run)?)?;
+    doubles("velocity", outcome.state.v)?;
+    arrays.set_item("warm", WarmStart { inner: outcome.warm })?;
     Ok((Recording { inner: outcome.recording }, arrays, stopped))
 }
 

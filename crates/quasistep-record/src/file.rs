@@ -10,8 +10,11 @@ use crate::{
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
 use quasistep_math::{Pose, Quat, Vec3};
-use serde::{Deserialize, Serialize};
+use serde::de::{Error as _, SeqAccess, Visitor};
+use serde::{Deserialize, Deserializer, Serialize};
+use std::fmt;
 use std::io::{self, Write};
+use std::marker::PhantomData;
 use std::path::Path;
 use std::sync::Arc;
 
@@ -30,8 +33,11 @@ pub(crate) const END: u8 = b'E';
 const FRAMES_OF_BLOCK: usize = 100;
 /// A block ends early where its contacts are this many: some 10 MB before compression.
 const CONTACTS_OF_BLOCK: usize = 100_000;
-/// Most bytes of a block before compression, 1 GiB: what a spoilt length may make a reader set aside.
-pub(crate) const MOST_BYTES: u64 = 1 << 30;
+/// Most bytes of a block before compression: a frame of two million contacts, meshes of five million triangles. Its frames
+/// take up to six times as much memory.
+pub(crate) const MOST_BYTES: u64 = 1 << 28;
+/// Most names of a kind, as of bodies.
+const MOST_NAMES: usize = 1 << 20;
 
 /// All of a recording but its frames and its end.
 #[derive(Serialize, Deserialize)]
@@ -40,10 +46,15 @@ pub(crate) struct Head {
     scene: String,
     title: String,
     time_step: f64,
+    #[serde(deserialize_with = "names")]
     bodies: Vec<String>,
+    #[serde(deserialize_with = "names")]
     coordinates: Vec<String>,
+    #[serde(deserialize_with = "names")]
     dofs: Vec<String>,
+    #[serde(deserialize_with = "names")]
     commands: Vec<String>,
+    #[serde(deserialize_with = "names")]
     collision_shapes: Vec<String>,
     /// Pictures that shapes are painted with.
     images: Vec<HeadImage>,
@@ -86,8 +97,45 @@ struct HeadShape {
 #[derive(Default, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 struct Answers {
+    #[serde(deserialize_with = "of_block")]
     answers: Vec<Uniqueness>,
+    #[serde(deserialize_with = "of_block")]
     frames: Vec<Option<usize>>,
+}
+
+fn names<'de, D: Deserializer<'de>>(from: D) -> Result<Vec<String>, D::Error> {
+    at_most(from, MOST_NAMES)
+}
+
+fn of_block<'de, D: Deserializer<'de>, T: Deserialize<'de>>(from: D) -> Result<Vec<T>, D::Error> {
+    at_most(from, FRAMES_OF_BLOCK)
+}
+
+/// A list of at most so many: a few bytes of text may stand for many of memory.
+fn at_most<'de, D: Deserializer<'de>, T: Deserialize<'de>>(
+    from: D,
+    most: usize,
+) -> Result<Vec<T>, D::Error> {
+    struct AtMost<T>(usize, PhantomData<T>);
+    impl<'de, T: Deserialize<'de>> Visitor<'de> for AtMost<T> {
+        type Value = Vec<T>;
+
+        fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+            write!(f, "a list of at most {}", self.0)
+        }
+
+        fn visit_seq<A: SeqAccess<'de>>(self, mut items: A) -> Result<Vec<T>, A::Error> {
+            let mut list = Vec::new();
+            while let Some(item) = items.next_element()? {
+                if list.len() == self.0 {
+                    return Err(A::Error::invalid_length(list.len() + 1, &self));
+                }
+                list.push(item);
+            }
+            Ok(list)
+        }
+    }
+    from.deserialize_seq(AtMost(most, PhantomData))
 }
 
 /// Writes a recording frame by frame: what was written can be read, whatever becomes of the rest.
@@ -226,6 +274,14 @@ fn invalid(problem: impl Into<Box<dyn std::error::Error + Send + Sync>>) -> io::
 
 /// Kind, length before and after compression, bytes.
 fn write_block(out: &mut impl Write, kind: u8, bytes: &[u8]) -> io::Result<()> {
+    // no reader would take it
+    if bytes.len() as u64 > MOST_BYTES {
+        let what = if kind == HEAD { "what is drawn takes" } else { "a frame takes" };
+        return Err(invalid(format!(
+            "{what} {} bytes; at most {MOST_BYTES} are recorded",
+            bytes.len()
+        )));
+    }
     let packed = compress(bytes)?;
     out.write_all(&[kind])?;
     for length in [bytes.len(), packed.len()] {
@@ -285,6 +341,9 @@ pub(crate) fn unpack(
 ) -> Result<Vec<Frame>, String> {
     let mut from = Unpacker::new(bytes);
     let n = from.words(1)?[0];
+    if n > FRAMES_OF_BLOCK {
+        return Err(format!("{n} frames; at most {FRAMES_OF_BLOCK} are read"));
+    }
     // frame 0 ends no step
     let n_steps = if is_first { n.saturating_sub(1) } else { n };
     let per = |count: usize, each: usize| count.saturating_mul(each);
@@ -305,6 +364,16 @@ pub(crate) fn unpack(
         [] => Answers::default(),
         text => serde_json::from_slice(text).map_err(|e| format!("uniqueness: {e}"))?,
     };
+    // an answer is told once, and copied to each of its frames
+    let sizes: Result<Vec<usize>, _> =
+        said.answers.iter().map(|a| serde_json::to_string(a).map(|text| text.len())).collect();
+    let sizes = sizes.map_err(|e| format!("uniqueness: {e}"))?;
+    let copied: usize = said.frames.iter().flatten().filter_map(|k| sizes.get(*k)).sum();
+    if copied as u64 > MOST_BYTES {
+        return Err(format!(
+            "uniqueness: {copied} bytes for all frames; at most {MOST_BYTES} are read"
+        ));
+    }
     let answer = |i: usize| match said.frames.get(i).copied().flatten() {
         Some(k) => said
             .answers

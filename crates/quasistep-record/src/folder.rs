@@ -1,6 +1,7 @@
 //! The folder of a run: one writer at a time, and the files of the run before are whole until all of the new ones are.
 
 use crate::RecordError;
+use crate::whole::is_draft;
 use std::fs::{self, File, OpenOptions, TryLockError};
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
@@ -40,6 +41,7 @@ impl RunFolder {
         fs::create_dir_all(dir).map_err(|e| fail(dir, e))?;
         let folder = Self { dir: dir.to_owned(), is_new, _lock: lock(dir)? };
         let place = folder.place();
+        folder.settle()?;
         remove_files(&place).map_err(|e| fail(&place, e))?;
         fs::create_dir_all(&place).map_err(|e| fail(&place, e))?;
         Ok(folder)
@@ -56,7 +58,8 @@ impl RunFolder {
         place.join(RECORDING).is_file().then_some(place)
     }
 
-    /// Removes the files of the run before, and moves the new ones to where they belong.
+    /// Removes the files of the run before, and moves the new ones to where they belong. Whenever this is stopped, the folder
+    /// has the recording of one of the two, whole, and no file of the other one beside it that the next call would leave.
     ///
     /// # Errors
     ///
@@ -64,28 +67,57 @@ impl RunFolder {
     pub fn publish(self) -> Result<(), RecordError> {
         let fail = |path: &Path, e| RecordError::io(path, e);
         let (dir, place) = (&self.dir, self.place());
-        // in a folder without a recording such files are somebody else's
+        // in a folder without a recording such files are somebody else's: it goes last
         if dir.join(RECORDING).is_file() {
-            remove_files(dir).map_err(|e| fail(dir, e))?;
+            remove_drawn(dir).map_err(|e| fail(dir, e))?;
         }
-        // the recording first: all others can be made from it
-        for name in [RECORDING].iter().chain(&OTHERS) {
-            let (from, to) = (place.join(name), dir.join(name));
-            if from.is_file() {
-                fs::rename(&from, &to).map_err(|e| fail(&to, e))?;
-            }
-        }
-        let (from, to) = (place.join(PLOTS), dir.join(PLOTS));
-        let plots = pictures(&from).map_err(|e| fail(&from, e))?;
-        if !plots.is_empty() {
-            fs::create_dir_all(&to).map_err(|e| fail(&to, e))?;
-        }
-        for plot in plots {
-            let to = to.join(plot.file_name().unwrap_or_default());
-            fs::rename(&plot, &to).map_err(|e| fail(&to, e))?;
-        }
-        Ok(())
+        move_file(&place, dir, Path::new(RECORDING))?;
+        self.settle()
     }
+
+    /// Moves what stands with a recording that was moved already.
+    fn settle(&self) -> Result<(), RecordError> {
+        let (dir, place) = (&self.dir, self.place());
+        if place.join(RECORDING).is_file() || !dir.join(RECORDING).is_file() {
+            return Ok(());
+        }
+        for name in OTHERS {
+            move_file(&place, dir, Path::new(name))?;
+        }
+        let plots = pictures(&place.join(PLOTS)).map_err(|e| RecordError::io(&place, e))?;
+        if !plots.is_empty() {
+            let to = dir.join(PLOTS);
+            fs::create_dir_all(&to).map_err(|e| RecordError::io(&to, e))?;
+        }
+        plots.iter().try_for_each(|plot| {
+            move_file(&place, dir, &Path::new(PLOTS).join(plot.file_name().unwrap_or_default()))
+        })
+    }
+
+    /// Ends what a run that was killed while it published has left to do; nothing, if there is none.
+    ///
+    /// # Errors
+    ///
+    /// [`RecordError::Io`] as of [`publish`](Self::publish).
+    pub fn settle_if_free(dir: &Path) -> Result<(), RecordError> {
+        if !dir.join(UNFINISHED).is_dir() || !dir.join(RECORDING).is_file() {
+            return Ok(());
+        }
+        match lock(dir) {
+            Ok(lock) => Self { dir: dir.to_owned(), is_new: false, _lock: lock }.settle(),
+            // a run that goes on, or a folder that is only read
+            Err(_) => Ok(()),
+        }
+    }
+}
+
+/// Moves a file from one folder to another, if it is there.
+fn move_file(place: &Path, dir: &Path, name: &Path) -> Result<(), RecordError> {
+    let (from, to) = (place.join(name), dir.join(name));
+    if from.is_file() {
+        fs::rename(&from, &to).map_err(|e| RecordError::io(&to, e))?;
+    }
+    Ok(())
 }
 
 impl Drop for RunFolder {
@@ -100,26 +132,40 @@ impl Drop for RunFolder {
     }
 }
 
-/// Removes the files of a run from a folder, which need not be there; others stay.
+/// Removes the files of a run from a folder, which need not be there, and what writers that were killed left of them; others
+/// stay.
 fn remove_files(dir: &Path) -> io::Result<()> {
-    let files = [RECORDING].iter().chain(&OTHERS).map(|name| dir.join(name));
-    for file in files.chain(pictures(&dir.join(PLOTS))?) {
-        match fs::remove_file(&file) {
-            Err(e) if e.kind() != io::ErrorKind::NotFound => return Err(e),
-            _ => {}
-        }
+    remove_drawn(dir)?;
+    for folder in [dir, &dir.join(PLOTS)] {
+        entries(folder)?.iter().filter(|file| is_draft(file)).try_for_each(|file| remove(file))?;
     }
-    Ok(())
+    remove(&dir.join(RECORDING))
+}
+
+/// Removes all files of a run but its recording.
+fn remove_drawn(dir: &Path) -> io::Result<()> {
+    let files = OTHERS.iter().map(|name| dir.join(name));
+    files.chain(pictures(&dir.join(PLOTS))?).try_for_each(|file| remove(&file))
+}
+
+fn remove(file: &Path) -> io::Result<()> {
+    match fs::remove_file(file) {
+        Err(e) if e.kind() != io::ErrorKind::NotFound => Err(e),
+        _ => Ok(()),
+    }
 }
 
 /// The pictures in a folder, which need not be there.
 fn pictures(dir: &Path) -> io::Result<Vec<PathBuf>> {
+    let mut files = entries(dir)?;
+    files.retain(|file| file.extension().is_some_and(|e| e == "svg"));
+    Ok(files)
+}
+
+/// What is in a folder, which need not be there.
+fn entries(dir: &Path) -> io::Result<Vec<PathBuf>> {
     match fs::read_dir(dir) {
-        Ok(list) => {
-            let files: io::Result<Vec<PathBuf>> = list.map(|entry| Ok(entry?.path())).collect();
-            let is_picture = |file: &PathBuf| file.extension().is_some_and(|e| e == "svg");
-            Ok(files?.into_iter().filter(is_picture).collect())
-        }
+        Ok(list) => list.map(|entry| Ok(entry?.path())).collect(),
         Err(e) if e.kind() == io::ErrorKind::NotFound => Ok(Vec::new()),
         Err(e) => Err(e),
     }

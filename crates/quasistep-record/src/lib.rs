@@ -8,7 +8,8 @@
 //! # The file `recording.qsr`
 //!
 //! Eight bytes `quasirec`, the version as u32, then blocks. A block is its kind (one byte), its length before and after
-//! compression (u64 each), and its bytes, compressed with zlib. All numbers are little endian. Version 7:
+//! compression (u64 each; at most 256 MB before), and its bytes, compressed with zlib. All numbers are little endian.
+//! A block has at most 100 frames. Version 7:
 //!
 //! | kind | content before compression |
 //! |------|----------------------------|

@@ -28,7 +28,14 @@ impl RecordingReader<BufReader<File>> {
     ///
     /// Every variant of [`RecordError`]; each names the file and what was seen.
     pub fn open(path: &Path) -> Result<Self, RecordError> {
-        let file = File::open(path).map_err(|e| RecordError::io(path, e))?;
+        let open = || {
+            // a pipe may never begin
+            if !std::fs::metadata(path)?.is_file() {
+                return Err(io::Error::new(io::ErrorKind::InvalidInput, "it is no file"));
+            }
+            File::open(path)
+        };
+        let file = open().map_err(|e| RecordError::io(path, e))?;
         Self::new(BufReader::new(file), path)
     }
 }
@@ -129,7 +136,7 @@ impl Recording {
     ///
     /// Every variant of [`RecordError`]; each names the file and what was seen.
     pub fn read(path: &Path) -> Result<Self, RecordError> {
-        Ok(read_all(RecordingReader::open(path)?, usize::MAX)?.0)
+        whole(RecordingReader::open(path)?, path)
     }
 
     /// Reads a `recording.qsr` into at most about so many bytes of frames: all of them, or every second, fourth, … and the
@@ -148,8 +155,21 @@ impl Recording {
     ///
     /// As [`Recording::read`].
     pub fn from_bytes(bytes: &[u8], path: &Path) -> Result<Self, RecordError> {
-        Ok(read_all(RecordingReader::new(bytes, path)?, usize::MAX)?.0)
+        whole(RecordingReader::new(bytes, path)?, path)
     }
+}
+
+/// Memory of the frames of a recording that is read whole, in bytes: a few megabytes of file may stand for it.
+const MOST_MEMORY: usize = 8 << 30;
+
+/// All frames, if the memory that they take is allowed.
+fn whole<R: Read>(reader: RecordingReader<R>, path: &Path) -> Result<Recording, RecordError> {
+    let (recording, every) = read_all(reader, MOST_MEMORY)?;
+    if every > 1 {
+        let problem = format!("its frames take more than {MOST_MEMORY} bytes of memory");
+        return Err(RecordError::malformed(path, &problem));
+    }
+    Ok(recording)
 }
 
 fn read_all<R: Read>(
@@ -240,6 +260,12 @@ fn next_block(from: &mut impl Read) -> Result<Option<Block>, Trouble> {
     if length > MOST_BYTES {
         let problem = format!("{length} bytes; at most {MOST_BYTES} are read");
         return Err(Trouble::Spoilt(problem));
+    }
+    // compression may add a little
+    if n_packed > MOST_BYTES + MOST_BYTES / 1000 + 1000 {
+        return Err(Trouble::Spoilt(format!(
+            "{n_packed} packed bytes; at most {MOST_BYTES} are read"
+        )));
     }
     let n = usize::try_from(n_packed).unwrap_or(usize::MAX);
     let Some(packed) = exactly(from, n).map_err(Trouble::Io)? else { return Ok(None) };

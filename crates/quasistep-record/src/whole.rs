@@ -46,3 +46,9 @@ fn beside(place: &Path) -> PathBuf {
     let name = place.file_name().unwrap_or_default().to_string_lossy();
     place.with_file_name(format!(".{name}.{}-{count}.part", std::process::id()))
 }
+
+/// Whether a file has such a name: what a writer that was killed has left.
+pub(crate) fn is_draft(file: &Path) -> bool {
+    let name = file.file_name().unwrap_or_default().to_string_lossy();
+    name.starts_with('.') && name.ends_with(".part")
+}

@@ -9,7 +9,7 @@ use quasistep_record::{
     write_states_csv, write_whole,
 };
 use std::io::Write as _;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 /// A file of this test alone, removed at the end.
 struct Scratch(PathBuf);
@@ -644,4 +644,85 @@ fn uniqueness_is_kept_step_by_step() {
     let mut early = recording;
     early.frames[0].uniqueness = Some(answer(1));
     assert!(early.check().unwrap_err().contains("1 answers on uniqueness; expected 0"));
+}
+
+/// A block of a version 7 file: kind, lengths, packed bytes.
+fn block(kind: u8, bytes: &[u8]) -> Vec<u8> {
+    let packed = quasistep_record::compress(bytes).unwrap();
+    let lengths = [bytes.len() as u64, packed.len() as u64];
+    [&[kind][..], &lengths[0].to_le_bytes(), &lengths[1].to_le_bytes(), &packed].concat()
+}
+
+/// A few bytes that stand for many are refused before they are many.
+#[test]
+fn files_that_grow_without_end_are_refused() {
+    let whole = sample().to_bytes().unwrap();
+    // magic, version, and the block of the head with its own 17 bytes
+    let n_packed = u64::from_le_bytes(*whole[21..].first_chunk().unwrap()) as usize;
+    let head = &whole[..12 + 17 + n_packed];
+    let refused = |bytes: &[u8]| {
+        let start = std::time::Instant::now();
+        let error = Recording::from_bytes(bytes, Path::new("r")).unwrap_err().to_string();
+        assert!(start.elapsed().as_secs() < 20);
+        error
+    };
+    let frames = [&10_000_000_u32.to_le_bytes()[..], &[0; 1000]].concat();
+    let said = refused(&[head, &block(b'D', &frames)].concat());
+    assert!(said.contains("10000000 frames; at most 100"), "{said}");
+    let mut large = block(b'D', &frames);
+    large[1..9].copy_from_slice(&((1_u64 << 28) + 1).to_le_bytes());
+    let said = refused(&[head, &large].concat());
+    assert!(said.contains("268435457 bytes; at most 268435456"), "{said}");
+    large = block(b'D', &frames);
+    large[9..17].copy_from_slice(&(1_u64 << 40).to_le_bytes());
+    let said = refused(&[head, &large].concat());
+    assert!(said.contains("packed bytes; at most"), "{said}");
+    let names = format!(
+        "{{\"scene\":\"\",\"title\":\"\",\"time_step\":1,\"bodies\":[{}\"\"]}}",
+        "\"\",".repeat(2_000_000)
+    );
+    let said = refused(&[&whole[..12], &block(b'H', names.as_bytes())].concat());
+    assert!(said.contains("a list of at most 1048576"), "{said}");
+}
+
+/// A pipe has no end, and a folder no bytes.
+#[cfg(unix)]
+#[test]
+fn what_is_no_file_is_refused_at_once() {
+    let pipe = std::env::temp_dir().join(format!("quasistep-record-pipe-{}", std::process::id()));
+    assert!(std::process::Command::new("mkfifo").arg(&pipe).status().unwrap().success());
+    for path in [pipe.as_path(), Path::new("/dev/zero"), Path::new("/")] {
+        let error = Recording::read(path).unwrap_err().to_string();
+        assert!(error.contains("it is no file"), "{error}");
+    }
+    std::fs::remove_file(pipe).unwrap();
+}
+
+/// A run that was killed when its recording had been moved, and the files drawn from it had not.
+#[test]
+fn a_move_that_was_killed_is_ended() {
+    let dir = Scratch::new("settled");
+    let place = dir.0.join("unfinished");
+    std::fs::create_dir_all(place.join("plots")).unwrap();
+    for (file, text) in [
+        (dir.0.join("recording.qsr"), "new"),
+        (place.join("mpc.csv"), "new"),
+        (place.join("plots/joints.svg"), "new"),
+    ] {
+        std::fs::write(file, text).unwrap();
+    }
+    RunFolder::settle_if_free(&dir.0).unwrap();
+    assert!(dir.0.join("mpc.csv").is_file() && dir.0.join("plots/joints.svg").is_file());
+    assert!(!place.exists() && !dir.0.join(".lock").exists());
+    // a later run that was killed keeps its files where they are
+    std::fs::create_dir_all(&place).unwrap();
+    std::fs::write(place.join("recording.qsr"), "later").unwrap();
+    std::fs::write(place.join("mpc.csv"), "later").unwrap();
+    RunFolder::settle_if_free(&dir.0).unwrap();
+    assert_eq!(std::fs::read(dir.0.join("mpc.csv")).unwrap(), b"new");
+    // the next one clears them up, with what a writer left that was killed
+    std::fs::write(place.join(".view.html.1-0.part"), "cut").unwrap();
+    drop(RunFolder::open(&dir.0).unwrap());
+    assert!(!place.exists());
+    std::fs::remove_dir_all(&dir.0).unwrap();
 }

@@ -38,6 +38,9 @@ const BODY_KEYS: [&str; 11] = [
     "start_velocity",
 ];
 
+/// Bodies of a scene, and shapes: who may touch whom is a bit for every two, and takes a second to find out.
+const MOST_PARTS: usize = 20_000;
+
 impl Assembly {
     /// Adds one entry of `models:`, a model or its copies; paths are relative to `dir`.
     pub fn add_models(
@@ -49,11 +52,24 @@ impl Assembly {
     ) -> Result<(), SceneError> {
         check_name("model", name, at)?;
         let Some(repeat) = at.entry("repeat") else {
-            return self.add_model(name, at, dir, surface);
+            self.add_model(name, at, dir, surface)?;
+            return self.check_size(at);
         };
         for replica in Repeat::read(&repeat)?.replicas(name) {
             let replica = replica?;
             self.add_model(&replica.name, &of_replica(at, &replica), dir, surface)?;
+            self.check_size(at)?;
+        }
+        Ok(())
+    }
+
+    fn check_size(&self, at: &At<'_>) -> Result<(), SceneError> {
+        for (count, what) in [(self.bodies.len(), "bodies"), (self.geoms.len(), "shapes")] {
+            if count > MOST_PARTS {
+                return Err(at.error(format!(
+                    "{count} {what} were seen up to here; a scene has at most {MOST_PARTS}"
+                )));
+            }
         }
         Ok(())
     }

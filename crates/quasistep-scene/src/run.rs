@@ -2,7 +2,8 @@
 
 use crate::scene::{Scene, n_steps};
 use quasistep::{
-    ContactMode, State, StepError, StepInput, StepParams, StepReport, Uniqueness, Workspace, Wrench,
+    Checkpoint, ContactMode, State, StepError, StepInput, StepParams, StepReport, Uniqueness,
+    WarmStart, Workspace, Wrench,
 };
 use quasistep_math::Pose;
 use quasistep_record::{Contact, ContactKey, Finish, Frame, Mode, Recording};
@@ -26,6 +27,8 @@ pub struct RunStep<'a> {
 pub struct RunOptions<'a> {
     /// Where it starts.
     pub start: Option<State>,
+    /// What its first step starts from: with that of a [`RunOutcome`] and its state, the run goes on with the same bits.
+    pub warm: Option<&'a WarmStart>,
     /// How it is stepped.
     pub params: Option<StepParams>,
     /// Simulated time, in s; not read if the number of steps is given.
@@ -46,6 +49,8 @@ pub struct RunOutcome {
     pub recording: Recording,
     /// State at the end.
     pub state: State,
+    /// What the next step would start from.
+    pub warm: WarmStart,
     /// Why it ended early, if a step could not be taken.
     pub stopped: Option<StepError>,
 }
@@ -91,28 +96,30 @@ impl Scene {
         let params = options.params.as_ref().unwrap_or(&self.params);
         let mut recording = self.empty_recording(params);
         let frames = &mut recording.frames;
-        let (state, stopped) = self.run_frames(options, clock, &mut |frame, step| {
+        let (end, stopped) = self.run_frames(options, clock, &mut |frame, step| {
             frames.push(frame);
             step.map_or(ControlFlow::Continue(()), &mut *observer)
         });
         if let Some(error) = &stopped {
             recording.finish = Finish::Stopped { reason: error.to_string() };
         }
-        RunOutcome { recording, state, stopped }
+        let Checkpoint { state, rows } = end;
+        RunOutcome { recording, state, warm: WarmStart { rows }, stopped }
     }
 
     /// [`run_with`](Self::run_with) without keeping its frames: `sink` gets each as it comes, first that of the start, with
-    /// the step that ended there, and may stop. Returns the state at the end and why a step could not be taken.
+    /// the step that ended there, and may stop. Returns where the next step would start and why a step could not be taken.
     pub fn run_frames(
         &self,
         options: &RunOptions<'_>,
         clock: Option<fn() -> u64>,
         sink: &mut dyn FnMut(Frame, Option<&RunStep<'_>>) -> ControlFlow<()>,
-    ) -> (State, Option<StepError>) {
+    ) -> (Checkpoint, Option<StepError>) {
         let system = &self.system;
         let params = options.params.as_ref().unwrap_or(&self.params);
         let mut work = system.create_workspace();
         work.set_clock(clock);
+        work.start_from(options.warm);
         let mut state = options.start.clone().unwrap_or_else(|| self.start.clone());
         if !params.formulation.carries_velocity() {
             state.v.clear();
@@ -121,7 +128,7 @@ impl Scene {
         }
         let mut input = StepInput::default();
         if sink(self.frame(&state, None), None).is_break() {
-            return (state, None);
+            return (work.checkpoint(&state), None);
         }
         let h = params.time_step;
         for index in 1..=self.n_steps_with(options) {
@@ -149,10 +156,10 @@ impl Scene {
                         break;
                     }
                 }
-                Err(error) => return (state, Some(error)),
+                Err(error) => return (work.checkpoint(&state), Some(error)),
             }
         }
-        (state, None)
+        (work.checkpoint(&state), None)
     }
 
     /// Number of steps of a run with these options, at least one.

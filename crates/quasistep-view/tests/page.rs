@@ -27,8 +27,20 @@ fn chromium() -> PathBuf {
 static ONE: Mutex<()> = Mutex::new(());
 
 /// Opens `page#hash` without a window, lets it run for 10 s of its own time, and returns what the
-/// browser printed.
+/// browser printed. The page must have no complaint.
 fn browse(dir: &Scratch, page: &Path, hash: &str, flags: &[&str]) -> Output {
+    let output = browse_any(dir, page, hash, flags);
+    let said = String::from_utf8_lossy(&output.stderr);
+    let complaints: Vec<&str> = said
+        .lines()
+        .filter(|l| l.contains("CONSOLE") && !l.contains("GPU stall due to ReadPixels"))
+        .collect();
+    assert!(complaints.is_empty(), "the page complains: {complaints:#?}");
+    output
+}
+
+/// [`browse`] of a page that may complain.
+fn browse_any(dir: &Scratch, page: &Path, hash: &str, flags: &[&str]) -> Output {
     assert!(
         quasistep_view::has_page(),
         "the page was not built: install Node.js with npm, or set QUASISTEP_VIEWER_BUNDLE"
@@ -56,12 +68,7 @@ fn browse(dir: &Scratch, page: &Path, hash: &str, flags: &[&str]) -> Output {
         .output()
         .unwrap_or_else(|e| panic!("{}: {e}", chromium().display()));
     let said = String::from_utf8_lossy(&output.stderr);
-    let complaints: Vec<&str> = said
-        .lines()
-        .filter(|l| l.contains("CONSOLE") && !l.contains("GPU stall due to ReadPixels"))
-        .collect();
     assert!(output.status.success(), "{said}");
-    assert!(complaints.is_empty(), "the page complains: {complaints:#?}");
     output
 }
 
@@ -255,6 +262,37 @@ fn the_page_is_self_contained() {
     assert!(
         dom.contains("<h1 id=\"title\">A finger pushes a box &lt;/script&gt;&lt;b&gt;&amp;</h1>")
     );
+}
+
+/// Whatever is put into a page beside its program does not run, and nothing is fetched.
+#[test]
+fn the_page_runs_its_own_program_alone() {
+    let (dir, page) = written("policy");
+    let text = std::fs::read_to_string(&page).unwrap();
+    std::fs::write(dir.file("fetched.js"), "document.documentElement.dataset.fetched = 1;")
+        .unwrap();
+    let intruders = "<script>document.documentElement.dataset.inline = 1</script>\n\
+         <script src=\"fetched.js\"></script>\n\
+         <img src=\"data:,\" onerror=\"document.documentElement.dataset.handler = 1\">\n\
+         <style>html { --styled: 1 }</style>\n</body>";
+    let start = text.find("<meta http-equiv").unwrap();
+    let policy = &text[start..=start + text[start..].find('>').unwrap()];
+    assert!(policy.contains("default-src 'none'") && policy.contains("script-src 'sha256-"));
+    assert!(start < text.find("<script").unwrap());
+    for (with_policy, seen) in [(true, None), (false, Some("1"))] {
+        let text = text.replace("</body>", intruders);
+        let text = if with_policy { text } else { text.replace(policy, "") };
+        std::fs::write(&page, text).unwrap();
+        let flags = ["--dump-dom", "--allow-file-access-from-files"];
+        let output = browse_any(&dir, &page, "t=2", &flags);
+        let dom = String::from_utf8(output.stdout).unwrap();
+        for name in ["data-inline", "data-fetched", "data-handler"] {
+            assert_eq!(attribute(&dom, name), seen, "{name}");
+        }
+        // the page's own program works in either
+        assert_eq!(attribute(&dom, "data-status"), Some("ready"), "{dom:.300}");
+        assert_eq!(attribute(&dom, "data-time"), Some("2"));
+    }
 }
 
 /// Where WebGL is missing the page says so, and the rest works.

@@ -181,7 +181,7 @@ pub(super) fn locate(places: &Places<'_>, uri: &str) -> Result<PathBuf, String> 
         return places.find(&format!("{folder}/model.sdf")).map_err(|_| why);
     };
     let text = files::read_to_string(&config).map_err(|e| e.to_string())?;
-    let document = roxmltree::Document::parse(&text).map_err(|e| e.to_string())?;
+    let document = quasistep_mesh::xml::parse(&text).map_err(|(_, message)| message)?;
     let version = |node: &roxmltree::Node<'_, '_>| super::version(node.attribute("version"));
     let sdf = document.root_element().children().filter(|n| n.has_tag_name("sdf"));
     let newest = sdf.max_by_key(version).and_then(|n| n.text());

@@ -11,7 +11,7 @@ use crate::{Fault, MAX_DEPTH, MAX_NODES, Mesh, Want};
 use effect::Look;
 use geometry::{Geometry, Source};
 use quasistep_math::{Mat3, Quat, Vec3};
-use roxmltree::{Document, Node};
+use roxmltree::Node;
 use std::cell::RefCell;
 use std::collections::BTreeMap;
 use std::rc::Rc;
@@ -26,9 +26,8 @@ struct Dae<'a> {
 
 pub(crate) fn read(bytes: &[u8], want: Want, open: &mut Opener<'_>) -> Result<Mesh, Fault> {
     let text = String::from_utf8_lossy(bytes);
-    let document = Document::parse(&text).map_err(|e| {
-        let place = crate::Place::Line(e.pos().row as usize);
-        Fault::new(place, format!("not a .dae file: {e}"))
+    let document = crate::xml::parse(&text).map_err(|(line, message)| {
+        Fault::new(crate::Place::Line(line), format!("not a .dae file: {message}"))
     })?;
     let root = document.root_element();
     if root.tag_name().name() != "COLLADA" {

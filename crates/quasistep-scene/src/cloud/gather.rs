@@ -3,6 +3,9 @@
 use quasistep_math::Vec3;
 use quasistep_mesh::{Fault, Place, ply};
 
+/// Points of a cloud: 100 bytes each while it is made, and some seconds for all.
+pub(crate) const MOST_POINTS: usize = 10_000_000;
+
 /// Points as a file holds them, in its frame and unit.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub(crate) struct FilePoints {
@@ -36,6 +39,11 @@ pub(super) struct Gather {
     no_direction: Option<(Place, usize)>,
 }
 
+/// What is said of a file with more points.
+pub(super) fn too_many() -> String {
+    format!("more than {MOST_POINTS} points were seen, which are read; thin the cloud out")
+}
+
 impl ply::Rows for Gather {
     fn wants_normals(&self) -> bool {
         Self::wants_normals(self)
@@ -62,6 +70,7 @@ impl Gather {
 
     /// Makes room; the caller has held `count` against the length of the file.
     pub fn reserve(&mut self, count: usize, normals: bool) {
+        let count = count.min(MOST_POINTS);
         self.found.points.reserve_exact(count);
         self.found.rows.reserve_exact(count);
         if normals && self.options.normals {
@@ -82,9 +91,9 @@ impl Gather {
         place: impl Fn() -> Place,
     ) -> Result<(), Fault> {
         let number = self.found.n_read;
-        let Ok(row) = u32::try_from(number) else {
-            return Err(Fault::new(place(), "more than 2^32 points were seen; at most that many"));
-        };
+        if number == MOST_POINTS {
+            return Err(Fault::new(place(), too_many()));
+        }
         self.found.n_read += 1;
         let normal = normal.filter(|_| self.options.normals);
         let point = Vec3::from(point);
@@ -114,7 +123,7 @@ impl Gather {
             self.normals.push(unit.unwrap_or(Vec3::ZERO));
         }
         self.found.points.push(point);
-        self.found.rows.push(row);
+        self.found.rows.push(number as u32);
         Ok(())
     }
 

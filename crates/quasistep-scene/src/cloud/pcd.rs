@@ -2,7 +2,7 @@
 //!
 //! The viewpoint of the sensor in the header is not used: points are in the sensor's frame.
 
-use super::gather::Gather;
+use super::gather::{Gather, MOST_POINTS, too_many};
 use quasistep_mesh::{Fault, Lines, Place, Scalar, number, shown, words};
 
 #[derive(Debug, Default)]
@@ -262,6 +262,14 @@ fn read_compressed(
         let message = format!("{whole} bytes cannot be {n} points of {stride} bytes");
         return Err(Fault::byte(start + 4, message));
     }
+    if layout.n > MOST_POINTS || whole > MOST_PLAIN {
+        let message = if layout.n > MOST_POINTS {
+            too_many()
+        } else {
+            format!("{whole} bytes of unpacked points were promised; {MOST_PLAIN} are read")
+        };
+        return Err(Fault::byte(start + 4, message));
+    }
     if whole > packed.saturating_mul(LZF_MOST) {
         let message = format!("{packed} packed bytes cannot become the {whole} promised");
         return Err(Fault::byte(start, message));
@@ -280,6 +288,9 @@ fn read_compressed(
     }
     Ok(())
 }
+
+/// Bytes of all points when they are unpacked: as many as a file may have.
+const MOST_PLAIN: usize = quasistep_formats::files::MOST_BYTES as usize;
 
 /// Three bytes of LZF stand for at most 264 plain ones.
 const LZF_MOST: usize = 88;

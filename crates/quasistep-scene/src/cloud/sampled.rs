@@ -1,14 +1,14 @@
 //! `sample:` of a cloud: points spread over shapes or a mesh, without a file.
 
-use super::gather::FilePoints;
+use super::gather::{FilePoints, MOST_POINTS};
 use crate::document::At;
 use crate::shapes::{pieces, read_mesh};
 use quasistep_formats::SceneError;
 use quasistep_geometry::{Samples, sample_surface, sample_triangles};
 use std::path::Path;
 
-/// Most points that a scene may make: enough for a dense scan, some hundred megabytes.
-const MOST: u64 = 20_000_000;
+/// Most points that a scene may make: as many as of a file.
+const MOST: u64 = MOST_POINTS as u64;
 
 /// Reads `sample: {points: n, shapes: [...]}` or `sample: {points: n, mesh: {file, scale}}`.
 pub(super) fn read(at: &At<'_>, dir: &Path) -> Result<FilePoints, SceneError> {

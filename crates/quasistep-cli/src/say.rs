@@ -1,0 +1,46 @@
+//! Words for people, on standard output and standard error. Where nobody takes them, as behind `| head`, the work goes on.
+
+use crate::failure::Failure;
+use std::fmt;
+use std::io::{self, Write};
+use std::sync::{Mutex, PoisonError};
+
+/// Why standard output takes no more.
+static LOST: Mutex<Option<io::Error>> = Mutex::new(None);
+
+/// Prints a line on standard output.
+macro_rules! say {
+    ($($words:tt)*) => { $crate::say::out(format_args!($($words)*), "\n") };
+}
+
+/// Prints a line on standard error.
+macro_rules! tell {
+    ($($words:tt)*) => { $crate::say::aside(format_args!($($words)*), "\n") };
+}
+
+/// Prints on standard output.
+pub fn out(words: fmt::Arguments<'_>, end: &str) {
+    let mut lost = LOST.lock().unwrap_or_else(PoisonError::into_inner);
+    if lost.is_none()
+        && let Err(e) = write!(io::stdout().lock(), "{words}{end}")
+    {
+        *lost = Some(e);
+    }
+}
+
+/// Prints on standard error; where that is full or closed, nobody can be told.
+pub fn aside(words: fmt::Arguments<'_>, end: &str) {
+    let _ = write!(io::stderr().lock(), "{words}{end}");
+}
+
+/// What was printed stands where it belongs, or its reader has gone.
+pub fn end() -> Result<(), Failure> {
+    let flushed = io::stdout().lock().flush().err();
+    let lost = LOST.lock().unwrap_or_else(PoisonError::into_inner).take().or(flushed);
+    match lost {
+        Some(e) if e.kind() != io::ErrorKind::BrokenPipe => {
+            Err(Failure::world(format!("failed printing to stdout: {e}")))
+        }
+        _ => Ok(()),
+    }
+}

@@ -1,0 +1,151 @@
+//! Runs that are killed at random moments: what was whole stays, and nothing of them is left behind the next run.
+//!
+//! `QUASISTEP_KILLS=500 cargo test -p quasistep-cli --test kills` kills as often; a few times by default.
+#![cfg(unix)]
+#![allow(missing_docs)]
+
+mod common;
+
+use common::{Folder, ends, quasistep, root};
+use quasistep_record::{Finish, Recording};
+use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
+use std::time::{Duration, Instant};
+
+/// Two scenes whose runs leave different files.
+const RUNS: [&[&str]; 2] = [
+    &["run", "scenes/gripper_2d.yml", "--csv"],
+    &["run", "scenes/planar_push.yml", "--duration", "1", "--step", "0.02"],
+];
+
+fn kills() -> u64 {
+    std::env::var("QUASISTEP_KILLS").map_or(8, |n| n.parse().expect("QUASISTEP_KILLS is a number"))
+}
+
+/// Numbers from 0 to 1, the same ones in every run (Knuth's MMIX generator).
+struct Random(u64);
+
+impl Random {
+    fn next(&mut self) -> f64 {
+        self.0 = self.0.wrapping_mul(6364136223846793005).wrapping_add(1442695040888963407);
+        (self.0 >> 11) as f64 / (1_u64 << 53) as f64
+    }
+}
+
+/// Files by their names within a folder; those in `unfinished` are left out.
+fn contents(dir: &Path) -> BTreeMap<PathBuf, Vec<u8>> {
+    fn collect(root: &Path, dir: &Path, all: &mut BTreeMap<PathBuf, Vec<u8>>) {
+        for entry in std::fs::read_dir(dir).into_iter().flatten() {
+            let path = entry.unwrap().path();
+            if path.is_dir() {
+                if path.file_name().unwrap() != "unfinished" {
+                    collect(root, &path, all);
+                }
+            } else if path.file_name().unwrap() != ".lock" {
+                let name = path.strip_prefix(root).unwrap().to_owned();
+                all.insert(name, std::fs::read(&path).unwrap());
+            }
+        }
+    }
+    let mut all = BTreeMap::new();
+    collect(dir, dir, &mut all);
+    all
+}
+
+/// What a run leaves that nothing disturbs, and how long it takes.
+fn undisturbed(arguments: &[&str]) -> (BTreeMap<PathBuf, Vec<u8>>, Duration) {
+    let out = Folder::new("kills-undisturbed");
+    let start = Instant::now();
+    ends(&quasistep(&[arguments, &["-o", out.text()]].concat()), 0);
+    (contents(&out.0), start.elapsed())
+}
+
+/// The files of a folder are those of one run: its recording, and of the others none that is cut off or another run's.
+fn check_folder(dir: &Path, known: &[BTreeMap<PathBuf, Vec<u8>>], at: &str) {
+    let seen = contents(dir);
+    let Some(recording) = seen.get(Path::new("recording.qsr")) else {
+        assert!(seen.is_empty(), "{at}: files without a recording: {:?}", seen.keys());
+        return;
+    };
+    let run = known.iter().find(|files| files[Path::new("recording.qsr")] == *recording);
+    let run = run.unwrap_or_else(|| panic!("{at}: the recording is none of the runs'"));
+    for (name, bytes) in &seen {
+        let whole = run.get(name).unwrap_or_else(|| panic!("{at}: {name:?} is of another run"));
+        // its times are measured
+        if name == Path::new("summary.json") {
+            let scene = |bytes| {
+                serde_json::from_slice::<serde_json::Value>(bytes).unwrap()["scene"].clone()
+            };
+            assert_eq!(scene(bytes), scene(whole), "{at}");
+        } else {
+            assert!(bytes == whole, "{at}: {name:?} is not whole");
+        }
+    }
+}
+
+/// What a killed run wrote can be read as far as it goes.
+fn check_unfinished(dir: &Path, at: &str) {
+    let path = dir.join("unfinished/recording.qsr");
+    if !path.is_file() {
+        return;
+    }
+    match Recording::read(&path) {
+        Ok(recording) => assert!(
+            recording.finish == Finish::Done || !recording.frames.is_empty(),
+            "{at}: {:?}",
+            recording.finish
+        ),
+        // killed before its first frames
+        Err(e) => assert!(std::fs::metadata(&path).unwrap().len() < 100_000, "{at}: {e}"),
+    }
+}
+
+#[test]
+fn killed_runs_lose_and_mix_nothing() {
+    let (known, times): (Vec<_>, Vec<_>) = RUNS.iter().map(|run| undisturbed(run)).unzip();
+    let out = Folder::new("kills");
+    let mut random = Random(1);
+    for k in 0..kills() {
+        let which = usize::from(random.next() < 0.5);
+        let at = format!("kill {k}, of {}", RUNS[which][1]);
+        let mut run = Command::new(env!("CARGO_BIN_EXE_quasistep"))
+            .args(RUNS[which])
+            .args(["-o", out.text()])
+            .current_dir(root())
+            .stdout(Stdio::null())
+            .stderr(Stdio::null())
+            .spawn()
+            .unwrap();
+        if random.next() < 0.5 {
+            std::thread::sleep(times[which].mul_f64(1.1 * random.next()));
+        } else {
+            // among the last files, or while they are moved
+            let last = out
+                .0
+                .join("unfinished")
+                .join(["plots", "view.html"][usize::from(random.next() < 0.7)]);
+            while !last.exists() && run.try_wait().unwrap().is_none() {
+                std::thread::yield_now();
+            }
+            std::thread::sleep(Duration::from_micros((2000.0 * random.next()) as u64));
+        }
+        run.kill().unwrap();
+        run.wait().unwrap();
+        check_folder(&out.0, &known, &at);
+        check_unfinished(&out.0, &at);
+        if random.next() < 0.1 && out.0.join("recording.qsr").exists() {
+            let (said, errors) = ends(&quasistep(&["view", out.text()]), 0);
+            assert!(said.contains("view.html") && errors.is_empty(), "{at}: {errors}");
+            check_folder(&out.0, &known, &at);
+        }
+    }
+    for (run, files) in RUNS.iter().zip(&known) {
+        ends(&quasistep(&[run, &["-o", out.text()][..]].concat()), 0);
+        let names = |files: &BTreeMap<PathBuf, Vec<u8>>| files.keys().cloned().collect::<Vec<_>>();
+        assert_eq!(names(&contents(&out.0)), names(files), "of another run");
+        check_folder(&out.0, &known, "after all");
+        assert!(out.read("summary.json").contains("\"finished\": true"));
+        assert!(!out.0.join("unfinished").exists() && !out.0.join(".lock").exists());
+    }
+}
