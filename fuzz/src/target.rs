@@ -20,7 +20,7 @@ pub struct Target {
 /// All targets of this program.
 pub const TARGETS: [Target; 4] = [
     Target { name: "worlds", draw: testkit::worlds::world, judge: Some(worlds::judge), cases: 60 },
-    Target { name: "files", draw: files::draw, judge: Some(files::judge), cases: 4000 },
+    Target { name: "files", draw: files::draw, judge: Some(files::judge), cases: 20000 },
     Target { name: "programs", draw: programs::draw, judge: Some(programs::judge), cases: 1500 },
     Target { name: "python", draw: python_calls::draw, judge: None, cases: 200 },
 ];

@@ -35,9 +35,17 @@ def to_json(value: Any) -> str:
     return json.dumps(plain(value), ensure_ascii=False)
 
 
+def mapping(value: Mapping[str, Any], what: str) -> Mapping[str, Any]:
+    """The value if it is a mapping; else an error that says what `what` must be."""
+    if not hasattr(value, "items"):
+        raise TypeError(f"`{what}` is a {type(value).__name__}; it must be a dict of values by name")
+    return value
+
+
 def changes(set: Mapping[str, Any]) -> list[tuple[str, str]]:
     """Values by their dotted keys as pairs of texts, as `--set` takes them."""
-    return [(key, value if isinstance(value, str) else to_json(value)) for key, value in set.items()]
+    pairs = mapping(set, "set").items()
+    return [(key, value if isinstance(value, str) else to_json(value)) for key, value in pairs]
 
 
 def to_yaml(tree: Any, indent: int = 0) -> str:

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any, SupportsIndex
 import numpy as np
 
 from . import _core
+from ._yaml import mapping
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
@@ -190,7 +191,7 @@ class NamedSystem(_core.System):
         array([-0.2 ,  0.02])
         """
         q = np.array(self.q0 if base is None else base, dtype=float)
-        for name, value in values.items():
+        for name, value in mapping(values, "values").items():
             q[self.coordinates.index(name)] = value
         return q
 
@@ -214,7 +215,7 @@ class NamedSystem(_core.System):
         array([0.1 , 0.02])
         """
         u = self.commanded(self.q0) if base is None else np.array(base, dtype=float)
-        for name, value in values.items():
+        for name, value in mapping(values, "values").items():
             u[self.commands.index(name)] = value
         return u
 

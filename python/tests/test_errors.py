@@ -123,3 +123,10 @@ def test_words_of_parameters_go_both_ways(words):
     params = qs.StepParams(**words)
     assert {key: params[key] for key in words} == words
     assert qs.StepParams(**params.asdict()) == params
+
+
+@pytest.mark.parametrize("values", [None, -1, b"x", object(), np.zeros(3)])
+def test_what_is_no_mapping_is_named(push, values):
+    for call in (push.with_, push.q_vector, push.u_vector):
+        with pytest.raises(TypeError, match="it must be a dict of values by name"):
+            call(values)

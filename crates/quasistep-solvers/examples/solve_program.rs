@@ -4,7 +4,8 @@
 //!
 //! A line on standard input is one program, `min 1/2 xᵀPx + cᵀx` with `A x ≥ b`, its last rows in second-order cones of the
 //! sizes `cones`; `P` (both triangles) and `A` are lists of rows, each `[columns, values]`. `door` is `qp`, the dense
-//! `QpSolver`, or `socp`. Each is answered by one line of JSON: `status`, `x`, `z`, wall time in s.
+//! `QpSolver`, or `socp`. Each is answered by one line of JSON: `status`, `x`, `z`, the least wall time in s of up to five solves within a
+//! tenth of a second.
 #![allow(non_snake_case)] // P and A are the letters of the solvers
 
 use quasistep_solvers::{Qp, QpSolver, RowCone, Rows, Settings, Socp, SocpSolver, Solution};
@@ -44,13 +45,28 @@ fn rows(value: &Value) -> Rows {
     rows
 }
 
+/// The least of a few runs, in s: a machine that does other things too is slow now and then.
+fn least_time(mut run: impl FnMut()) -> f64 {
+    let begin = Instant::now();
+    let mut least = f64::INFINITY;
+    for _ in 0..5 {
+        let start = Instant::now();
+        run();
+        least = least.min(start.elapsed().as_secs_f64());
+        if begin.elapsed().as_secs_f64() > 0.1 {
+            break;
+        }
+    }
+    least
+}
+
 fn answer(line: &str) -> Result<Value, Box<dyn Error>> {
     let program: Value = serde_json::from_str(line)?;
     let (c, b) = (numbers(&program["c"]), numbers(&program["b"]));
     let (P, A) = (rows(&program["P"]), rows(&program["A"]));
     let n = c.len();
     let mut out = Solution::default();
-    let start = Instant::now();
+    let least;
     if program["door"] == "qp" {
         let mut dense = vec![0.0; n * n];
         for i in 0..n {
@@ -58,16 +74,19 @@ fn answer(line: &str) -> Result<Value, Box<dyn Error>> {
             columns.iter().zip(values).for_each(|(j, v)| dense[i * n + *j as usize] = *v);
         }
         let qp = Qp { n, P: &dense, c: &c, A: &A, b: &b, saturations: &[] };
-        QpSolver::new().solve(&qp, &[], &Settings::default(), &mut out);
+        least = least_time(|| {
+            QpSolver::new().solve(&qp, &[], &Settings::default(), &mut out);
+        });
     } else {
         let sizes: Vec<usize> =
             numbers(&program["cones"]).into_iter().map(|k| k as usize).collect();
         let mut cones = vec![RowCone::Nonnegative(b.len() - sizes.iter().sum::<usize>())];
         cones.extend(sizes.into_iter().map(RowCone::SecondOrder));
         let socp = Socp { n, P: &P, c: &c, A: &A, b: &b, cones: &cones, saturations: &[] };
-        SocpSolver::new().solve(&socp, None, &Settings::default(), &mut out);
+        least = least_time(|| {
+            SocpSolver::new().solve(&socp, None, &Settings::default(), &mut out);
+        });
     }
-    let seconds = start.elapsed().as_secs_f64();
     let status = format!("{:?}", out.status);
-    Ok(json!({"status": status, "x": out.x, "z": out.z, "seconds": seconds}))
+    Ok(json!({"status": status, "x": out.x, "z": out.z, "seconds": least}))
 }
