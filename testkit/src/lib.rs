@@ -4,6 +4,8 @@ pub mod clarabel_oracle;
 pub mod hard_problems;
 pub mod random_lcs;
 pub mod random_worlds;
+pub mod still_worlds;
+pub mod symmetry;
 pub mod worlds;
 
 use quasistep_scene::Scene;

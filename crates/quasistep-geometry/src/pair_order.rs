@@ -34,20 +34,16 @@ pub(crate) fn is_exchanged(a: &Shape, X_WA: &Pose, b: &Shape, X_WB: &Pose) -> bo
 fn compare(a: &Shape, b: &Shape) -> Ordering {
     let larger =
         |a: &[f64; 3], b: &[f64; 3]| first_of(a.iter().zip(b).map(|(x, y)| x.total_cmp(y)));
-    match (a, b) {
-        (Shape::Polytope(a), Shape::Polytope(b)) => {
-            if std::sync::Arc::ptr_eq(a, b) {
-                return Ordering::Equal;
-            }
-            let (a, b) = (a.vertices(), b.vertices());
-            let corners = a.iter().zip(b).map(|(p, q)| larger(&p.to_array(), &q.to_array()));
-            a.len().cmp(&b.len()).then_with(|| first_of(corners))
+    if let (Shape::Polytope(a), Shape::Polytope(b)) = (a, b) {
+        if std::sync::Arc::ptr_eq(a, b) {
+            return Ordering::Equal;
         }
-        _ => {
-            let ((kind_a, size_a), (kind_b, size_b)) = (measure(a), measure(b));
-            kind_a.cmp(&kind_b).then_with(|| larger(&size_a, &size_b))
-        }
+        let (a, b) = (a.vertices(), b.vertices());
+        let corners = a.iter().zip(b).map(|(p, q)| larger(&p.to_array(), &q.to_array()));
+        return a.len().cmp(&b.len()).then_with(|| first_of(corners));
     }
+    let ((kind_a, size_a), (kind_b, size_b)) = (measure(a), measure(b));
+    kind_a.cmp(&kind_b).then_with(|| larger(&size_a, &size_b))
 }
 
 /// The first difference.

@@ -1,0 +1,188 @@
+//! Random small worlds at rest or nearly so: shapes flush on a table or on one another, askew, apart or a little into one
+//! another, and pushers that come from the side.
+#![allow(non_snake_case)] // monogram notation of frames
+
+use crate::hard_problems::Random;
+use crate::symmetry::World;
+use quasistep::{
+    Actuator, Cone, Formulation, Geom, Inertia, Integration, PairFriction, Role, State, StepInput,
+    StepParams, Surface, System, SystemDef,
+};
+use quasistep_geometry::{Polytope, Shape};
+use quasistep_math::{Pose, Quat, Vec3};
+use quasistep_model::{BodyDef, BodyInertia, JointKind, ModelBuilder, WORLD};
+use std::sync::Arc;
+
+/// Steps that a world takes.
+const STEPS: usize = 8;
+
+/// The formulations that a world can be stepped with, by name.
+pub const FORMULATIONS: [&str; 4] = ["anitescu", "coulomb", "dynamic", "midpoint"];
+
+fn shape(random: &mut Random, size: f64) -> Shape {
+    let edge = |random: &mut Random| size * random.between(0.3, 1.0);
+    match random.below(7) {
+        0 => Shape::Sphere { radius: 0.5 * edge(random) },
+        1 => Shape::Box { half: [0.5 * size, 0.5 * size, 0.5 * size] },
+        2 => Shape::Box { half: [0.5 * edge(random), 0.5 * edge(random), 0.5 * edge(random)] },
+        3 => Shape::Capsule { radius: 0.2 * edge(random), half_length: 0.3 * edge(random) },
+        4 => Shape::Cylinder { radius: 0.4 * edge(random), half_length: 0.4 * edge(random) },
+        5 => Shape::Ellipsoid { radii: [0, 1, 2].map(|_| 0.5 * edge(random)) },
+        _ => {
+            let points: Vec<Vec3> = (0..random.count(6, 20))
+                .map(|_| Vec3::from(random.direction()) * (0.5 * edge(random)))
+                .collect();
+            Polytope::from_points(&points).map_or(Shape::Sphere { radius: 0.4 * size }, |hull| {
+                Shape::Polytope(Arc::new(hull))
+            })
+        }
+    }
+}
+
+/// How a body lies: upright at any yaw, on its side, or askew.
+fn rotation(random: &mut Random) -> Quat {
+    let angle = if random.chance(0.5) { 0.0 } else { random.between(-3.0, 3.0) };
+    let yaw = Quat::from_axis_angle(Vec3::Z, angle);
+    match random.below(4) {
+        0 => yaw * Quat::from_axis_angle(Vec3::X, std::f64::consts::FRAC_PI_2),
+        1 => yaw * Quat::from_axis_angle(Vec3::from(random.direction()), random.between(0.0, 3.0)),
+        _ => yaw,
+    }
+}
+
+/// The world of a seed: 2 to 5 bodies of a size between 1 cm and 1 m in one or two piles on a plane or a table, and up to two
+/// pushers that move; `formulation` is one of [`FORMULATIONS`].
+///
+/// # Panics
+///
+/// If a world cannot be built, which none is meant to be.
+pub fn still_world(seed: u64, formulation: &str, cone: Cone) -> World {
+    let random = &mut Random::new(seed);
+    let size = random.decade(-2.0, 0.0);
+    let h = random.pick(&[0.01, 0.05]);
+    let mut builder = ModelBuilder::new();
+    let (mut roles, mut geoms) = (vec![Role::Passive], Vec::new());
+    let mut q: Vec<f64> = Vec::new();
+    let mu = random.pick(&[0.0, 0.3, 0.8]);
+    let floor = random.chance(0.5);
+    geoms.push(Geom {
+        name: "floor".into(),
+        body: WORLD,
+        X_BG: Pose::from_translation(if floor { Vec3::ZERO } else { Vec3::Z * -size }),
+        shape: if floor {
+            Shape::HalfSpace
+        } else {
+            Shape::Box { half: [5.0 * size, 5.0 * size, size] }
+        },
+        surface: Surface::sliding(mu),
+    });
+    let mut body = |name: String, joint, X_PF, shape: Shape, mu, role: Role, q0: &[f64]| {
+        let inertia = shape.mass_properties(800.0).expect("a solid");
+        let body = builder.add_body(BodyDef {
+            joint_name: name.clone(),
+            name: name.clone(),
+            parent: WORLD,
+            X_PF,
+            joint,
+            inertia: BodyInertia { mass: inertia.mass, com: inertia.com, inertia: inertia.inertia },
+            limits: None,
+            mimic: None,
+            gravity: joint == JointKind::Free,
+        });
+        let body = body.expect("a body");
+        q.extend(q0);
+        roles.push(role);
+        geoms.push(Geom { name, body, X_BG: Pose::IDENTITY, shape, surface: Surface::sliding(mu) });
+    };
+    // piles: each body on the highest point of the one below
+    let n_bodies = random.count(2, 5);
+    let mut tops = [0.0, 0.0];
+    for k in 0..n_bodies {
+        let pile = random.below(2);
+        let (shape, turn) = (shape(random, size), rotation(random));
+        let box_around = shape.aabb(&Pose::new(turn, Vec3::ZERO));
+        let gap = random.pick(&[0.0, 0.0, 0.002, -0.002]) * size;
+        let aside = random.pick(&[0.0, 0.1]) * size;
+        let at = Vec3::new(
+            (pile as f64) * 1.2 * size + aside * random.signed(),
+            aside * random.signed(),
+            tops[pile] + gap - box_around.min.z,
+        );
+        tops[pile] = at.z + box_around.max.z;
+        let q0: Vec<f64> = turn.to_array().into_iter().chain(at.to_array()).collect();
+        let mu = random.pick(&[0.3, 0.8]);
+        body(format!("b{k}"), JointKind::Free, Pose::IDENTITY, shape, mu, Role::Passive, &q0);
+    }
+    let n_pushers = random.below(3);
+    // no two of them from the same side: shapes in one place part along any normal
+    let first_side = random.below(3);
+    for k in 0..n_pushers {
+        let (way, at) = match (first_side + k) % 3 {
+            0 => (Vec3::X, Vec3::new(-1.3 * size, 0.0, 0.4 * size)),
+            1 => (-Vec3::X, Vec3::new(2.5 * size, 0.1 * size * random.signed(), 0.4 * size)),
+            _ => (Vec3::Y, Vec3::new(0.0, -1.3 * size, 0.5 * size)),
+        };
+        let radius = 0.15 * size;
+        let shape = match random.below(3) {
+            0 => Shape::Sphere { radius },
+            1 => Shape::Box { half: [radius; 3] },
+            _ => Shape::Capsule { radius: 0.5 * radius, half_length: radius },
+        };
+        let role = if random.chance(0.2) {
+            Role::Prescribed
+        } else {
+            let stiffness = 800.0 * size * size * 9.81 * random.decade(0.0, 2.0);
+            Role::Actuated(Actuator {
+                stiffness: vec![stiffness],
+                damping: vec![0.0],
+                effort_limit: vec![f64::INFINITY],
+                ..Actuator::default()
+            })
+        };
+        let turn = if random.chance(0.5) { rotation(random) } else { Quat::IDENTITY };
+        let axis = turn.inverse().rotate(way);
+        let joint = JointKind::Prismatic { axis };
+        body(format!("p{k}"), joint, Pose::new(turn, at), shape, 0.5, role, &[0.0]);
+    }
+    let model = builder.build().expect("a model");
+    let system = System::new(SystemDef {
+        model,
+        instances: (0..roles.len() as u32).collect(),
+        geoms,
+        roles,
+        springs: Vec::new(),
+        constraints: Vec::new(),
+        friction: PairFriction::default(),
+        friction_exceptions: Vec::new(),
+        excluded: Vec::new(),
+    })
+    .expect("a system");
+    let params = StepParams {
+        time_step: h,
+        formulation: match formulation {
+            "coulomb" => Formulation::Coulomb { cone },
+            "dynamic" => Formulation::Dynamic { cone },
+            _ => Formulation::Anitescu { cone },
+        },
+        inertia: Inertia::Mass,
+        integration: if formulation == "midpoint" {
+            Integration::Midpoint
+        } else {
+            Integration::Euler
+        },
+        uniqueness: matches!(formulation, "coulomb" | "dynamic"),
+        ..StepParams::default()
+    };
+    let step = 0.05 * size;
+    let input = |k: usize| StepInput {
+        q_cmd: (0..system.n_cmd()).map(|_| step * (k + 1) as f64).collect(),
+        ..StepInput::default()
+    };
+    let inputs: Vec<StepInput> = (0..STEPS).map(input).collect();
+    let start = State {
+        time: 0.0,
+        q,
+        v: if formulation == "dynamic" { vec![0.0; system.model().n_v()] } else { Vec::new() },
+    };
+    World::new(&system, &start, &params, &inputs)
+}

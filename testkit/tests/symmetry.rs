@@ -1,0 +1,126 @@
+//! A world has one answer, however it is told: with bodies and shapes in another order and with other names, with A and B of
+//! every pair exchanged, shifted, turned, mirrored, or in other units. `docs/symmetry.md` says what is known to differ.
+#![allow(missing_docs)]
+
+use quasistep::Cone;
+use quasistep_math::{Quat, Vec3};
+use std::ops::ControlFlow;
+use testkit::scene;
+use testkit::still_worlds::{FORMULATIONS, still_world};
+use testkit::symmetry::{Change, World};
+
+/// Motions that differ by less are one, as a share of the largest shape or in rad: what rounding grows to in a few steps.
+const SAME: f64 = 1e-6;
+/// Random worlds for each formulation and cone; the variable `SYMMETRY_WORLDS` asks for more.
+const WORLDS: u64 = 10;
+/// One world in so many may differ for a cause that `docs/symmetry.md` tells; none of the first [`WORLDS`] does.
+const KNOWN: u64 = 20;
+
+fn changes(cone: Cone) -> Vec<Change> {
+    let axis = Vec3::new(0.3, 0.5, 0.8).try_normalize().unwrap();
+    let all = [
+        Change::Order(1),
+        Change::Exchanged,
+        Change::Shifted(Vec3::new(3.0, -2.0, 1.0)),
+        Change::Lengths(1000.0),
+        Change::Masses(1000.0),
+        Change::Turned(Quat::from_axis_angle(axis, 1.1)),
+        Change::Mirrored,
+    ];
+    all.into_iter().filter(|c| cone == Cone::Round || c.keeps_pyramids()).collect()
+}
+
+#[test]
+fn random_worlds_move_alike_however_they_are_told() {
+    let asked = std::env::var("SYMMETRY_WORLDS").ok().map(|n| n.parse().expect("a number"));
+    let count: u64 = asked.unwrap_or(WORLDS);
+    let mut failed = Vec::new();
+    for formulation in FORMULATIONS {
+        for cone in [Cone::Round, Cone::Pyramid(4)] {
+            let changes = changes(cone);
+            let (mut apart, mut ended) = (vec![0; changes.len()], vec![0; changes.len()]);
+            let mut steps = 0;
+            for seed in 0..count {
+                let world = still_world(seed, formulation, cone);
+                let told = world.run(None);
+                steps += told.unique;
+                for (k, change) in changes.iter().enumerate() {
+                    let other = world.run(Some(*change));
+                    let (worst, step) = told.difference(&other, SAME);
+                    let ends = step.is_none() && told.stopped != other.stopped;
+                    apart[k] += u64::from(step.is_some());
+                    ended[k] += u64::from(ends);
+                    if step.is_some() || ends {
+                        let stops = [&told.stopped, &other.stopped];
+                        println!("world {seed}, {change:?}: {worst:.1e}, step {step:?}, {stops:?}");
+                    }
+                }
+            }
+            println!("{formulation}, {cone:?}, {count} worlds, {steps} steps");
+            println!("  apart {apart:?}, ended otherwise {ended:?}");
+            assert!(steps as u64 > 5 * count, "{formulation}: {steps} steps prove little");
+            if apart.iter().chain(&ended).any(|n| n * KNOWN > count) {
+                failed.push((formulation, cone, apart, ended));
+            }
+        }
+    }
+    assert!(failed.is_empty(), "{failed:?}");
+}
+
+/// Shipped scenes with round cones.
+const SCENES: [&str; 5] = ["pinch", "box_pivot", "tunnel", "gripper_2d", "planar_push"];
+/// Areas follow forces, and exact forces that bodies share between sticking contacts are not unique: a turned world ends at others.
+const SHARED: f64 = 5e-3;
+/// Steps of a scene; the variable `SYMMETRY_STEPS` asks for more.
+const STEPS: usize = 15;
+
+#[test]
+fn shipped_scenes_move_alike_however_they_are_told() {
+    let asked = std::env::var("SYMMETRY_STEPS").ok().map(|n| n.parse().expect("a number"));
+    let steps = asked.unwrap_or(STEPS);
+    let mut failed = Vec::new();
+    for name in SCENES {
+        for formulation in FORMULATIONS {
+            let (law, integration) = match formulation {
+                "midpoint" => ("anitescu", "midpoint"),
+                law => (law, "euler"),
+            };
+            let set = [
+                ("step.cone", "round"),
+                ("step.formulation", law),
+                ("step.integration", integration),
+            ];
+            let scene = scene(name, &set);
+            let mut inputs = Vec::new();
+            scene.run(None, &mut |step| {
+                inputs.push(step.input.clone());
+                if inputs.len() < steps {
+                    ControlFlow::Continue(())
+                } else {
+                    ControlFlow::Break(())
+                }
+            });
+            let mut params = scene.params.clone();
+            params.uniqueness = law != "anitescu";
+            let mut start = scene.start.clone();
+            start.v.clear();
+            let world = World::new(&scene.system, &start, &params, &inputs);
+            let told = world.run(None);
+            for change in changes(Cone::Round) {
+                let other = world.run(Some(change));
+                let shared = law != "anitescu" && matches!(change, Change::Turned(_));
+                let (worst, step) = told.difference(&other, if shared { SHARED } else { SAME });
+                let stops = [&told.stopped, &other.stopped];
+                let unique = told.unique.min(other.unique);
+                let line = format!(
+                    "{name}, {formulation}, {change:?}: {worst:.1e} in {unique} steps, {stops:?}"
+                );
+                println!("{line}");
+                if step.is_some() || stops[0] != stops[1] {
+                    failed.push(line);
+                }
+            }
+        }
+    }
+    assert!(failed.is_empty(), "{failed:#?}");
+}
