@@ -1,5 +1,6 @@
 //! Recorded sequences of step problems, `benches/recorded/*.npz`; its README describes the format.
 
+use quasistep::StepInput;
 use quasistep_solvers::{Cone, ConeProgram};
 use std::fs::File;
 use std::io::BufReader;
@@ -135,4 +136,21 @@ impl Sequence {
             keys.push((a, b, same as u32));
         }
     }
+}
+
+/// The problems of every `nth` step of a shipped scene at which no spring carries its limit.
+pub fn scene_problems(name: &str, nth: usize) -> Vec<ConeProgram> {
+    let scene = testkit::scene(name, &[]);
+    let (mut state, mut work) = (scene.start.clone(), scene.system.create_workspace());
+    let (mut input, mut out) = (StepInput::default(), Vec::new());
+    for k in 1..=scene.n_steps() {
+        scene.sample(k as f64 * scene.params.time_step, &mut input);
+        if scene.system.step_with(&mut state, &input, &scene.params, &mut work).is_err() {
+            break;
+        }
+        if k % nth == 0 && work.last_solution().saturated.iter().all(|s| *s == 0) {
+            out.push(work.last_problem().clone());
+        }
+    }
+    out
 }

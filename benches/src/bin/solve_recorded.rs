@@ -11,9 +11,8 @@
 //! cold; steps at which a spring carries its limit are left out. `length SEQUENCE` says how many
 //! problems there are, and `data scene:NAME PROBLEM` gives the numbers of one.
 
-use benches::recorded::{Key, Sequence};
+use benches::recorded::{Key, Sequence, scene_problems};
 use benches::thread_cpu_ns;
-use quasistep::StepInput;
 use quasistep_solvers::{
     ConeProgram, ConeSolver, DenseProgram, Settings, Solution, Status, WarmStart,
 };
@@ -120,7 +119,7 @@ impl Server {
             if !testkit::SCENES.contains(&scene) {
                 return Err(format!("there is no scene `{scene}`").into());
             }
-            self.scenes.entry(name.to_owned()).or_insert_with(|| record(scene));
+            self.scenes.entry(name.to_owned()).or_insert_with(|| scene_problems(scene, 10));
         } else if !self.sequences.contains_key(name) {
             let path = Path::new(env!("CARGO_MANIFEST_DIR")).join(format!("recorded/{name}.npz"));
             if !path.is_file() {
@@ -186,23 +185,6 @@ impl Server {
         self.known.push((problem, Answer { solution, keys, rows }));
         (least, warmed)
     }
-}
-
-/// The problems of every tenth step at which no spring carries its limit.
-fn record(name: &str) -> Vec<ConeProgram> {
-    let scene = testkit::scene(name, &[]);
-    let (mut state, mut work) = (scene.start.clone(), scene.system.create_workspace());
-    let (mut input, mut out) = (StepInput::default(), Vec::new());
-    for k in 1..=scene.n_steps() {
-        scene.sample(k as f64 * scene.params.time_step, &mut input);
-        if scene.system.step_with(&mut state, &input, &scene.params, &mut work).is_err() {
-            break;
-        }
-        if k % 10 == 0 && work.last_solution().saturated.iter().all(|s| *s == 0) {
-            out.push(work.last_problem().clone());
-        }
-    }
-    out
 }
 
 /// `min 1/2 vᵀPv + qᵀv, A v ≥ c` with the springs in the cost; matrices as rows, columns and values.

@@ -97,13 +97,4 @@ impl Scaled {
             }
         }
     }
-
-    /// Slacks of the scaled program in the caller's units.
-    pub fn unscale_slacks(&self, s: &mut [f64]) {
-        for (cone, row) in self.program.cones.iter().zip(&self.row) {
-            for s in &mut s[cone.at as usize..(cone.at + cone.stride_z) as usize] {
-                *s /= row;
-            }
-        }
-    }
 }

@@ -407,6 +407,11 @@ impl Newton {
     pub fn adopt(&mut self, p: &ConeProgram, x: &[f64], z: &[f64]) {
         self.x.copy_from_slice(x);
         self.lambda.copy_from_slice(z);
+        self.find_limits(p);
+    }
+
+    /// Which springs are beyond their limits at the answer at hand.
+    pub fn find_limits(&mut self, p: &ConeProgram) {
         for (k, spring) in p.saturations.iter().enumerate() {
             let stretch = self.x[self.spring_at[k] as usize] - spring.target;
             self.limited[k] = spring.stiffness * stretch.abs() > spring.limit;

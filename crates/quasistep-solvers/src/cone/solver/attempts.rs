@@ -1,6 +1,6 @@
 //! One attempt of every algorithm.
 
-use super::{COLD_ITERATIONS, ConeSolver, FEW, Near, WarmStart, is_for_dense, reset};
+use super::{COLD_ITERATIONS, ConeSolver, FEW, WarmStart, is_for_dense, reset};
 use crate::cone::embedding::{self, End};
 use crate::cone::interior::{Goal, Interior};
 use crate::cone::islands::{GIVE, LOST, Problem};
@@ -14,12 +14,11 @@ use crate::{Method, Methods, Reason, Settings, Solution, Status};
 const WARM_ITERATIONS: u32 = 60;
 const ROUND_WARM_ITERATIONS: u32 = 24;
 const MANY_WARM_ITERATIONS: u32 = 15;
-/// The same from an interior point in the caller's units, at a minimiser.
+/// Newton iterations from the end of an interior point in the caller's units, which is near a minimiser.
 const EVEN_ITERATIONS: u32 = 15;
 /// Steps in a row that a warm start of a large island may crawl before the interior point comes.
 const PATIENCE: u32 = 4;
-/// Where the interior point hands over to Newton's method, and where it ends when that led nowhere.
-const NEAR: f64 = 1e-9;
+/// Mean product at which the interior point in units of the contacts ends, as a share of force times speed.
 const NEARER: f64 = 1e-13;
 /// Slack at the end of a polish, as a share of that of touching rows.
 const POLISHED: f64 = 0.1;
@@ -66,43 +65,20 @@ impl ConeSolver {
         true
     }
 
-    /// The interior point in units of the program's own, and Newton's method from where it ends: in the
-    /// caller's units, in the program's own; if both lead nowhere, the interior point's own end.
+    /// The interior point in units of the contacts; its end, with all digits where Newton's method adds them.
     pub(super) fn interior(&mut self, program: &ConeProgram, out: &mut Solution) -> bool {
         out.method = Method::InteriorPoint;
         let Self { isa, structure, newton, interior, scaled, .. } = self;
         scaled.fill(program, structure);
-        let before = newton.iterations;
-        interior.prepare(&scaled.program, structure);
-        for island in &structure.islands {
-            let give = if island.cones > 0 { GIVE } else { 0.0 };
-            interior.solve(*isa, &scaled.program, structure, island, Goal::mean(NEAR), give);
-        }
-        let iterations = before + interior.iterations;
-        self.near.copy(&self.interior);
-        self.near.unscale(&self.scaled);
-        if self.newton_from_near(program, iterations, WARM_ITERATIONS) && self.accept(program, out)
-        {
-            out.dual_is_smallest_norm = true;
-            return true;
-        }
-        self.near.copy(&self.interior);
-        let scaled = std::mem::take(&mut self.scaled);
-        let finished = self.newton_from_near(&scaled.program, iterations, WARM_ITERATIONS);
-        self.scaled = scaled;
-        if finished && self.accept_scaled(program, out) {
-            return self.settle(program, out);
-        }
-        let Self { isa, structure, newton, interior, scaled, .. } = self;
-        let p = &scaled.program;
+        let (p, before) = (&scaled.program, newton.iterations);
+        interior.prepare(p, structure);
         newton.prepare(p, structure);
         for island in &structure.islands {
             interior.solve(*isa, p, structure, island, Goal::mean(NEARER), 0.0);
         }
-        newton.iterations += before + interior.iterations;
+        newton.iterations = before + interior.iterations;
         let polished = structure.islands.iter().all(|island| {
-            let Interior { x, z, .. } = interior;
-            newton.polish(*isa, &scaled.program, structure, island, x, z, POLISHED)
+            newton.polish(*isa, p, structure, island, &interior.x, &interior.z, POLISHED)
         });
         if polished && self.accept_scaled(program, out) {
             return self.settle(program, out);
@@ -142,11 +118,17 @@ impl ConeSolver {
             out.dual_is_smallest_norm = true;
             return true;
         }
-        let Self { interior, near, .. } = self;
-        near.copy(interior);
-        let iterations = before + interior.iterations;
-        if self.newton_from_near(program, iterations, EVEN_ITERATIONS) && self.accept(program, out)
-        {
+        let Self { isa, structure, newton, interior, .. } = self;
+        newton.prepare(program, structure);
+        newton.iterations = before + interior.iterations;
+        let finished = structure.islands.iter().all(|island| {
+            newton.clear(structure, island);
+            let Interior { x, z, s, .. } = &*interior;
+            let start = Start::Inside { x, z, s };
+            newton.solve(*isa, program, structure, island, start, PENALTY, EVEN_ITERATIONS)
+                == newton::End::Solved
+        });
+        if finished && self.accept(program, out) {
             out.dual_is_smallest_norm = true;
             return true;
         }
@@ -170,18 +152,6 @@ impl ConeSolver {
             out.handed_over = why;
         }
         proven
-    }
-
-    /// Newton's method from `near` on every island; false if one led nowhere.
-    fn newton_from_near(&mut self, p: &ConeProgram, iterations: u32, most: u32) -> bool {
-        let Self { isa, structure, newton, near, .. } = self;
-        newton.prepare(p, structure);
-        newton.iterations = iterations;
-        structure.islands.iter().all(|island| {
-            newton.clear(structure, island);
-            let start = Start::Inside { x: &near.x, z: &near.z, s: &near.s };
-            newton.solve(*isa, p, structure, island, start, PENALTY, most) == newton::End::Solved
-        })
     }
 
     /// The embedding in numbers of twice the digits; false if its answer is none.
@@ -238,11 +208,9 @@ impl ConeSolver {
         match self.answer.status {
             Status::GaveUp => return false,
             Status::Solved => {
-                let Near { x, z, .. } = &mut self.near;
-                x.clear();
-                x.resize(program.n_padded, 0.0);
-                z.clear();
-                z.resize(program.m_padded, 0.0);
+                let (x, z) = self.newton.answer_mut();
+                x.fill(0.0);
+                z.fill(0.0);
                 for b in &program.blocks {
                     let (at, from) = (b.at as usize, b.first as usize);
                     x[at..at + b.dim as usize]
@@ -253,7 +221,7 @@ impl ConeSolver {
                     z[at..at + c.m as usize]
                         .copy_from_slice(&self.answer.z[from..from + c.m as usize]);
                 }
-                self.newton.adopt(program, &self.near.x, &self.near.z);
+                self.newton.find_limits(program);
                 if !self.accept(program, out) {
                     return false;
                 }

@@ -63,7 +63,6 @@ pub struct ConeSolver {
     dense: QpSolver,
     answer: Solution,
     kept: Solution,
-    near: Near,
     flat: DenseProgram,
     g: Vec<f64>,
     /// Forces of the springs; empty without springs.
@@ -71,28 +70,6 @@ pub struct ConeSolver {
     /// Slack that is nothing to the caller, [`Settings::rest`].
     rest: f64,
     budget: Budget,
-}
-
-/// A point inside the cones near the answer, in padded layout.
-#[derive(Debug, Default)]
-struct Near {
-    x: Vec<f64>,
-    z: Vec<f64>,
-    s: Vec<f64>,
-}
-
-impl Near {
-    fn copy(&mut self, from: &Interior) {
-        self.x.clone_from(&from.x);
-        self.z.clone_from(&from.z);
-        self.s.clone_from(&from.s);
-    }
-
-    /// From the units of the scaled program to those of the caller's.
-    fn unscale(&mut self, scaled: &Scaled) {
-        scaled.unscale(&mut self.x, &mut self.z);
-        scaled.unscale_slacks(&mut self.s);
-    }
 }
 
 impl Default for ConeSolver {
@@ -118,7 +95,6 @@ impl ConeSolver {
             dense: QpSolver::new(),
             answer: Solution::default(),
             kept: Solution::default(),
-            near: Near::default(),
             flat: DenseProgram::default(),
             g: Vec::new(),
             springs: Vec::new(),
