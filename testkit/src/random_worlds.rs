@@ -92,6 +92,7 @@ fn rotation(random: &mut Random) -> Quat {
 /// # Panics
 ///
 /// If a world cannot be built, which none is meant to be.
+#[expect(clippy::too_many_lines, reason = "draws every part of a world, each after those it needs")]
 pub fn random_world(seed: u64) -> RandomWorld {
     let random = &mut Random::new(seed);
     let size = random.decade(-3.0, 0.0);

@@ -11,7 +11,7 @@
 
 use crate::constraint::{AtStep, Constraint};
 use crate::lcs::{Reduced, Unit};
-use crate::problem::{Limits, Problem, Relax};
+use crate::problem::{Problem, Relax};
 use crate::reach::Reach;
 use quasistep_solvers::{Choices, Miqp, Rows, Side};
 

@@ -7,8 +7,8 @@
 //! The mass matrix is the composite-rigid-body one: the entry of two columns on one path is the
 //! inertia of everything outboard of the outer one, so each pair is visited once.
 
-use crate::{Kinematics, Model};
 use crate::rigid_inertia::RigidInertia;
+use crate::{Kinematics, Model};
 use quasistep_math::Vec3;
 
 impl Model {
