@@ -14,7 +14,7 @@ const NEARER: f64 = 1e-14;
 const NEAREST: f64 = 1e-18;
 const SETS: [u32; 2] = [3, 10];
 /// What rows give way for: its answer is then the one of the smallest forces.
-pub(crate) const GIVE: f64 = 1e-7;
+const GIVE: f64 = 1e-7;
 /// Error of an end of the interior point, as a share of forces and speeds, from which a program that lacks costs may
 /// well have no answer.
 pub(crate) const LOST: f64 = 1e-6;

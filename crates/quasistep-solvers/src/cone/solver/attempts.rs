@@ -3,7 +3,7 @@
 use super::{COLD_ITERATIONS, ConeSolver, FEW, WarmStart, is_for_dense, reset};
 use crate::cone::embedding::{self, End};
 use crate::cone::interior::{Goal, Interior};
-use crate::cone::islands::{GIVE, LOST, Problem};
+use crate::cone::islands::{LOST, Problem};
 use crate::cone::newton::{self, PENALTY, Start};
 use crate::cone::program::ConeProgram;
 use crate::cone::proof;
