@@ -1,6 +1,7 @@
 """Parameters from recorded motions."""
 
 import os
+
 import numpy as np
 import pytest
 
