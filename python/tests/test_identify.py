@@ -1,5 +1,7 @@
 """Parameters from recorded motions."""
 
+import os
+
 import numpy as np
 import pytest
 
@@ -183,3 +185,16 @@ def test_numbers_without_derivatives_are_told_and_fitted_by_differences() -> Non
         start.with_({"step.formulation": "coulomb"}), [qs.Motion(run.q, run.u)], {"stiffness": FOUND["stiffness"]}
     )
     assert found.values["stiffness"] == pytest.approx(600, rel=1e-3)
+
+
+def test_a_pipe_is_no_table(push, tmp_path):
+    pipe = tmp_path / "pipe.csv"
+    os.mkfifo(pipe)
+    for path in (pipe, tmp_path, "/dev/zero"):
+        with pytest.raises(ValueError, match="a folder, a pipe or a device"):
+            qs.Motion.read(push, path)
+    huge = tmp_path / "huge.csv"
+    with huge.open("wb") as file:
+        file.truncate(1 << 40)
+    with pytest.raises(ValueError, match="at most 67108864 are read"):
+        qs.Motion.read(push, huge)

@@ -40,7 +40,6 @@ pub fn check(text: &str) -> Result<(), (usize, String)> {
         match (byte, quote) {
             (b'"' | b'\'', None) => quote = Some(byte),
             (_, Some(open)) if byte == open => quote = None,
-            (_, Some(_)) => {}
             (b'=', None) => {
                 attributes += 1;
                 if attributes > MOST_ATTRIBUTES {
