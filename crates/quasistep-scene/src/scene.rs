@@ -80,7 +80,7 @@ const KEYS: [&str; 13] = [
     "mpc",
     "facts",
 ];
-const STEP_KEYS: [&str; 18] = [
+const STEP_KEYS: [&str; 19] = [
     "size",
     "duration",
     "formulation",
@@ -98,6 +98,7 @@ const STEP_KEYS: [&str; 18] = [
     "prescribed_rate",
     "integration",
     "accuracy",
+    "work_limit",
     "uniqueness",
 ];
 /// Dofs of bodies that hang together: a step stores some matrices of so many rows and columns, 32 MB each, and factors
@@ -394,6 +395,9 @@ pub(crate) fn read_step(
             let (seen, most) = (params.accuracy, Certificate::RELATIVE_TOLERANCE);
             return Err(at.error(format!("{seen:e} was seen; it must be from 0 to {most:e}")));
         }
+    }
+    if let Some(at) = map.get("work_limit") {
+        params.work_limit = (at.positive_up_to_infinity("multiply-adds")?.ceil()) as u64;
     }
     if let Some(at) = map.get("inertia") {
         params.inertia = at.word(&[("none", Inertia::None), ("mass", Inertia::Mass)])?;
