@@ -46,7 +46,7 @@ fn main() {
         return;
     }
     println!(
-        "{:<16}{:>6}{:>11}{:>11}{:>7}{:>12}{:>11}{:>7}   newton, path, fixed point, lemke, pyramid, cases",
+        "{:<16}{:>6}{:>11}{:>11}{:>7}{:>12}{:>11}{:>7}   newton, continuation, fixed point, lemke, cases",
         "scene", "cone", "convex µs", "exact µs", "ratio", "its solve", "its solve", "ratio"
     );
     let wanted: Vec<String> = std::env::args().skip(1).filter(|a| !a.starts_with("--")).collect();
@@ -66,10 +66,9 @@ fn main() {
             let count = |method| exact.tally.coulomb_steps(method);
             let newton = count(CoulombMethod::WarmNewton) + count(CoulombMethod::Newton);
             let rest = [
-                CoulombMethod::Path,
+                CoulombMethod::Continuation,
                 CoulombMethod::FixedPoint,
                 CoulombMethod::Lemke,
-                CoulombMethod::Pyramid,
                 CoulombMethod::Cases,
             ]
             .map(count);

@@ -3,6 +3,8 @@
 //! other languages, and `hard_problems`, the long test of the solver.
 
 pub mod clouds;
+pub mod friction_methods;
+pub mod friction_suite;
 pub mod recorded;
 
 /// CPU time that this thread has used, in ns.

@@ -1,10 +1,25 @@
 //! Recorded sequences of step problems, `benches/recorded/*.npz`; its README describes the format.
 
 use quasistep::StepInput;
-use quasistep_solvers::{Cone, ConeProgram};
+use quasistep_solvers::{Cone, ConeMut, ConeProgram, Friction, FrictionProgram};
 use std::fs::File;
 use std::io::BufReader;
 use std::path::Path;
+
+/// Tangential parts of the edges of a pyramid, over their coefficients: two directions of slip, and spin.
+const EDGES: [[f64; 3]; 6] = [
+    [1.0, 0.0, 0.0],
+    [0.0, 1.0, 0.0],
+    [-1.0, 0.0, 0.0],
+    [0.0, -1.0, 0.0],
+    [0.0, 0.0, 1.0],
+    [0.0, 0.0, -1.0],
+];
+
+/// Those of a contact of so many rows.
+fn edges_of(k: usize) -> &'static [[f64; 3]] {
+    if k == 4 { &EDGES } else { &EDGES[..4] }
+}
 
 /// A sequence of problems over the same blocks.
 pub struct Sequence {
@@ -77,60 +92,105 @@ impl Sequence {
     /// Builds problem `t`; without mass all blocks but the last are free of cost.
     pub fn build(&self, t: usize, mass: bool, round: bool, program: &mut ConeProgram) {
         program.reset(self.blocks.iter().copied());
+        self.costs(t, mass, |block, row, values| match row {
+            Some(row) => program.P(block, row).copy_from_slice(values),
+            None => program.c(block).iter_mut().zip(values).for_each(|(c, b)| *c = -b),
+        });
+        for contact in self.contacts_of(t) {
+            let (k, [mu, mu_spin]) = self.friction(contact);
+            let mut edges = Vec::new();
+            for edge in edges_of(k) {
+                let scale = [mu, mu, mu_spin];
+                edges.push(1.0);
+                edges.extend(edge.iter().zip(scale).take(k - 1).map(|(e, mu)| e * mu));
+            }
+            let ellipsoid = [1.0, mu, mu, mu_spin];
+            let cone = if round { Cone::Round(&ellipsoid[..k]) } else { Cone::Edges(&edges) };
+            let sides = self.sides(contact);
+            self.fill(contact, k, program.push_cone(cone, k, &sides));
+        }
+    }
+
+    /// Builds problem `t` with exact friction; without mass all blocks but the last are free of cost.
+    pub fn build_friction(&self, t: usize, mass: bool, round: bool, program: &mut FrictionProgram) {
+        program.reset(self.blocks.iter().copied());
+        self.costs(t, mass, |block, row, values| match row {
+            Some(row) => program.P(block, row).copy_from_slice(values),
+            None => program.c(block).iter_mut().zip(values).for_each(|(c, b)| *c = -b),
+        });
+        for contact in self.contacts_of(t) {
+            let (k, [mu, mu_spin]) = self.friction(contact);
+            let radii = [mu, mu, mu_spin];
+            let mut directions = Vec::new();
+            for edge in edges_of(k) {
+                let scale = [1.0, 1.0, mu_spin / mu];
+                directions.extend(edge.iter().zip(scale).take(k - 1).map(|(e, unit)| e * unit));
+            }
+            let friction = if round {
+                Friction::Round(&radii[..k - 1])
+            } else {
+                Friction::Diamond { mu, directions: &directions, tangents: k - 1 }
+            };
+            let sides = self.sides(contact);
+            self.fill(contact, k, program.push_contact(friction, &sides));
+        }
+    }
+
+    /// The linear cost of each block, then the rows of its matrix: block, row, numbers.
+    fn costs(&self, t: usize, mass: bool, mut write: impl FnMut(usize, Option<usize>, &[f64])) {
         let (n_blocks, d) = (self.blocks.len(), self.largest);
         let mut first = t * self.n();
         for (b, &dim) in self.blocks.iter().enumerate() {
-            program.c(b).iter_mut().zip(&self.linear[first..]).for_each(|(c, b)| *c = -b);
+            write(b, None, &self.linear[first..first + dim]);
             first += dim;
             if mass || b + 1 == n_blocks {
                 for i in 0..dim {
                     let at = ((t * n_blocks + b) * d + i) * d;
-                    program.P(b, i).copy_from_slice(&self.cost[at..at + dim]);
+                    write(b, Some(i), &self.cost[at..at + dim]);
                 }
             }
         }
+    }
+
+    /// Contacts of problem `t`, among those of all.
+    fn contacts_of(&self, t: usize) -> std::ops::Range<usize> {
         let start: usize = self.contacts[..t].iter().sum();
-        for contact in start..start + self.contacts[t] {
-            let pair = &self.pairs[2 * contact..2 * contact + 2];
-            let [k, mu, mu_spin, c] = [0, 1, 2, 3].map(|i| self.parameters[4 * contact + i]);
-            let k = k as usize;
-            let sides: Vec<u32> = pair.iter().filter(|b| **b >= 0).map(|b| *b as u32).collect();
-            let edges = [
-                [1.0, mu, 0.0, 0.0],
-                [1.0, 0.0, mu, 0.0],
-                [1.0, -mu, 0.0, 0.0],
-                [1.0, 0.0, -mu, 0.0],
-                [1.0, 0.0, 0.0, mu_spin],
-                [1.0, 0.0, 0.0, -mu_spin],
-            ];
-            let mut flat = Vec::new();
-            for edge in &edges[..if k == 4 { 6 } else { 4 }] {
-                flat.extend_from_slice(&edge[..k]);
+        start..start + self.contacts[t]
+    }
+
+    /// Blocks of a contact.
+    fn sides(&self, contact: usize) -> Vec<u32> {
+        let pair = &self.pairs[2 * contact..2 * contact + 2];
+        pair.iter().filter(|b| **b >= 0).map(|b| *b as u32).collect()
+    }
+
+    /// Rows of a contact, and its coefficients.
+    fn friction(&self, contact: usize) -> (usize, [f64; 2]) {
+        let [k, mu, mu_spin] = [0, 1, 2].map(|i| self.parameters[4 * contact + i]);
+        (k as usize, [mu, mu_spin])
+    }
+
+    /// Writes Jacobian and offset of a contact.
+    fn fill(&self, contact: usize, k: usize, mut rows: ConeMut<'_>) {
+        rows.b()[0] = self.parameters[4 * contact + 3];
+        let mut side = 0;
+        for (j, &block) in self.pairs[2 * contact..2 * contact + 2].iter().enumerate() {
+            if block < 0 {
+                continue;
             }
-            let ellipsoid = [1.0, mu, mu, mu_spin];
-            let cone = if round { Cone::Round(&ellipsoid[..k]) } else { Cone::Edges(&flat) };
-            let mut cone = program.push_cone(cone, k, &sides);
-            cone.b()[0] = c;
-            let mut side = 0;
-            for (j, &block) in pair.iter().enumerate() {
-                if block < 0 {
-                    continue;
-                }
-                let dim = self.blocks[block as usize];
-                for r in 0..k {
-                    let at = ((contact * 2 + j) * 4 + r) * d;
-                    cone.J(side, r).copy_from_slice(&self.jacobians[at..at + dim]);
-                }
-                side += 1;
+            let dim = self.blocks[block as usize];
+            for r in 0..k {
+                let at = ((contact * 2 + j) * 4 + r) * self.largest;
+                rows.J(side, r).copy_from_slice(&self.jacobians[at..at + dim]);
             }
+            side += 1;
         }
     }
 
     /// Identities of the contacts of problem `t`, in order.
     pub fn keys(&self, t: usize, keys: &mut Vec<Key>) {
-        let start: usize = self.contacts[..t].iter().sum();
         keys.clear();
-        for contact in start..start + self.contacts[t] {
+        for contact in self.contacts_of(t) {
             let (a, b) = (self.pairs[2 * contact], self.pairs[2 * contact + 1]);
             let same = keys.iter().filter(|k| (k.0, k.1) == (a, b)).count();
             keys.push((a, b, same as u32));

@@ -224,7 +224,8 @@ class JammedError(StepError):
 
 
 class UndecidedError(StepError):
-    """Neither a solution with exact Coulomb friction nor a proof that there is none was found.
+    """Neither a solution with exact Coulomb friction nor a proof that there is none was found, or the step's
+    ``work_limit`` ended before.
 
     Examples
     --------

@@ -330,9 +330,10 @@ const ROD_IN_SPACE: [(&str, &str); 3] = [
     ("commands", "[{joint: belt.x, expr: 0.1*t}, {joint: belt.y, expr: 0.03*t}]"),
 ];
 
-/// Round cones have no linear complementarity problem to prove a jam by: their proof goes by sectors of slip.
+/// Round cones that slip along a line have a linear complementarity problem to prove a jam by. In space they have none: their jam
+/// ends as undecided, and gives way to the same fallbacks.
 #[test]
-fn round_cones_jam_with_a_proof_too() {
+fn round_cones_that_jam_end_in_words_too() {
     for space in [false, true] {
         let rod = |mu: &str, more: &[(&str, &str)]| {
             let mut changes = vec![("step.cone", "round")];
@@ -341,10 +342,14 @@ fn round_cones_jam_with_a_proof_too() {
             rod(mu, &changes)
         };
         let error = stopped(&rod("1", &[]));
-        let StepError::Jammed { pairs, .. } = &error else { panic!("{space}: {error}") };
-        assert_eq!(pairs.len(), 1);
         let text = error.to_string();
-        assert!(text.contains("`belt/belt` and `rod/rod` touch"), "{text}");
+        if space {
+            assert!(matches!(error, StepError::Undecided { limited: false, .. }), "{text}");
+        } else {
+            let StepError::Jammed { pairs, .. } = &error else { panic!("{text}") };
+            assert_eq!(pairs.len(), 1);
+            assert!(text.contains("`belt/belt` and `rod/rod` touch"), "{text}");
+        }
         // friction below the tangent of the lean, and a belt that drags the tip out from under the hinge
         assert_eq!(stand_ins(&rod("0.4", &[]), Fallback::None).0, 0);
         let outwards = if space {

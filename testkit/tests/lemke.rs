@@ -4,8 +4,8 @@
 
 use quasistep::StepInput;
 use quasistep_solvers::{
-    CoulombSettings, CoulombSolution, CoulombSolver, Lcp, LcpOutcome, LcpSolution, LcpSolver,
-    Outcome,
+    CoulombMethods, CoulombSettings, CoulombSolution, CoulombSolver, Lcp, LcpOutcome, LcpSolution,
+    LcpSolver, Outcome,
 };
 use testkit::scene;
 
@@ -35,7 +35,7 @@ fn no_attempt_comes_to_the_bound_of_its_pivots() {
     // the search through cases is not Lemke's method
     cold.budget = Some(1);
     let (mut warm, mut solution) = (CoulombSolver::new(), CoulombSolution::default());
-    let settings = CoulombSettings { newton: false, cases: 1 };
+    let settings = CoulombSettings { methods: CoulombMethods::LEMKE, ..CoulombSettings::default() };
     let (mut seen, mut cold_solved, mut warm_solved) = (0, 0, 0);
     for (name, seconds) in SCENES {
         let mut changes = vec![("step.formulation", "coulomb"), ("step.cone", "4")];

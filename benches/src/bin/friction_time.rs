@@ -116,7 +116,7 @@ fn program(case: &Case, k: usize, p: &mut FrictionProgram) {
 
 fn main() {
     println!(
-        "scene                          convex us   exact us   ratio   methods (warm, newton, path, fixed point, lemke, other), unsolved"
+        "scene                          convex us   exact us   ratio   methods (warm, newton, continuation, fixed point, lemke, cases), unsolved"
     );
     for scene in [Scene::Stack(1), Scene::Stack(10), Scene::Row(1), Scene::Row(3), Scene::Row(10)] {
         for round in [false, true] {
@@ -160,10 +160,11 @@ fn run(case: &Case) {
             methods[match out.method {
                 CoulombMethod::WarmNewton => 0,
                 CoulombMethod::Newton => 1,
-                CoulombMethod::Path => 2,
+                CoulombMethod::Continuation => 2,
+                CoulombMethod::Relaxation => unreachable!("a proof"),
                 CoulombMethod::FixedPoint => 3,
                 CoulombMethod::Lemke => 4,
-                CoulombMethod::Pyramid | CoulombMethod::Cases => 5,
+                CoulombMethod::Cases => 5,
             }] += 1;
         } else {
             unsolved += 1;

@@ -1,6 +1,6 @@
 //! What every engine of the solvers earns, as a table for `docs/solvers.md`:
 //!
-//! `cargo run --release -p benches --bin methods -- cone`
+//! `cargo run --release -p benches --bin methods -- cone`, and `coulomb` for exact friction
 //!
 //! Each problem is solved with all engines, with each one alone, and without each one. Problems are those of the
 //! recorded sequences and of the steps of all scenes, cold and warm, and hard problems, every answer to
@@ -31,6 +31,8 @@ struct Arguments {
 enum Driver {
     /// Cone programs
     Cone,
+    /// Exact friction
+    Coulomb,
 }
 
 /// Code of the engines of cone programs, in the order of [`Methods::EACH`].
@@ -233,5 +235,6 @@ fn main() {
     let every = every.max(1);
     match driver {
         Driver::Cone => print(&[recorded(every), scenes(every), hard(count)]),
+        Driver::Coulomb => print!("{}", benches::friction_methods::table()),
     }
 }

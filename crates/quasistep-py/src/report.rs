@@ -40,7 +40,7 @@ struct Data {
     joint_friction: Vec<(u32, f64)>,
     saturated: Vec<u32>,
     certificate: [f64; 8],
-    counts: [usize; 6],
+    counts: [usize; 7],
     method: String,
     smallest_norm: bool,
     fallback: Option<(String, String)>,
@@ -92,6 +92,7 @@ impl StepReport {
                 report.iterations as usize,
                 report.substeps as usize,
                 report.n_joined,
+                report.work as usize,
             ],
             method: match report.method {
                 StepMethod::Convex(method) => format!("{method:?}"),
@@ -229,6 +230,12 @@ impl StepReport {
     #[getter]
     fn iterations(&self) -> usize {
         self.data.counts[3]
+    }
+
+    /// Multiply-adds of the solvers in all programs of the step, counted from sizes: the same on every machine.
+    #[getter]
+    fn work(&self) -> usize {
+        self.data.counts[6]
     }
 
     /// The algorithm that gave the answer.

@@ -74,7 +74,7 @@ const KEYS: [&str; 13] = [
     "mpc",
     "facts",
 ];
-const STEP_KEYS: [&str; 18] = [
+const STEP_KEYS: [&str; 19] = [
     "size",
     "duration",
     "formulation",
@@ -92,6 +92,7 @@ const STEP_KEYS: [&str; 18] = [
     "prescribed_rate",
     "integration",
     "accuracy",
+    "work_limit",
     "uniqueness",
 ];
 /// Version of the scene grammar that this crate reads.
@@ -283,6 +284,9 @@ pub(crate) fn read_step(
             let (seen, most) = (params.accuracy, Certificate::RELATIVE_TOLERANCE);
             return Err(at.error(format!("{seen:e} was seen; it must be from 0 to {most:e}")));
         }
+    }
+    if let Some(at) = map.get("work_limit") {
+        params.work_limit = (at.positive_up_to_infinity("multiply-adds")?.ceil()) as u64;
     }
     if let Some(at) = map.get("inertia") {
         params.inertia = at.word(&[("none", Inertia::None), ("mass", Inertia::Mass)])?;

@@ -29,6 +29,7 @@ pub fn step_words(params: &StepParams) -> Vec<(&'static str, String)> {
         fallback,
         fallback_stiffness,
         accuracy,
+        work_limit,
         uniqueness,
     } = params;
     let inertia = match inertia {
@@ -72,6 +73,10 @@ pub fn step_words(params: &StepParams) -> Vec<(&'static str, String)> {
         ("fallback", fallback.name().into()),
         ("fallback_stiffness", fallback_stiffness.to_string()),
         ("accuracy", accuracy.to_string()),
+        (
+            "work_limit",
+            if *work_limit == u64::MAX { ".inf".into() } else { work_limit.to_string() },
+        ),
         ("uniqueness", uniqueness.to_string()),
         ("gravity", format!("{gravity:?}")),
     ]

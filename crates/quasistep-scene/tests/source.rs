@@ -100,6 +100,7 @@ fn step_words_go_both_ways() {
         fallback: Fallback::Proximal,
         fallback_stiffness: 250.0,
         accuracy: 1e-8,
+        work_limit: 3_000_000_000,
         uniqueness: true,
     };
     let coulomb = StepParams {
@@ -108,6 +109,7 @@ fn step_words_go_both_ways() {
         contact_margin: f64::INFINITY,
         max_overlap: f64::INFINITY,
         max_recovery_speed: f64::INFINITY,
+        work_limit: u64::MAX,
         ..StepParams::default()
     };
     for params in [StepParams::default(), round, coulomb] {

@@ -95,7 +95,7 @@
 //!
 //! A [`FrictionProgram`] is a cone program whose contacts obey Coulomb's law instead of its convex relaxation.
 //! It may have no solution, or many, and says so: [`CoulombSolver`] ends with an answer that is checked contact
-//! by contact, with a [`Refutation`], or undecided; [`Uniqueness`] tells whether another motion or other forces
+//! by contact, with a [`Refutation`], or undecided, at the latest where its work is spent; [`Uniqueness`] tells whether another motion or other forces
 //! would do as well. Start reading in `coulomb/solver.rs`, and for pyramids in `lcp/solver.rs`.
 //!
 //! This crate knows nothing of shapes, bodies or time steps.
@@ -120,10 +120,10 @@ pub use cone::program::{Cone, ConeMut, ConeProgram};
 pub use cone::sensitivity::{ChangeAt, Kinks, Relaxed, Responses, Sensitivity, SensitivityError};
 pub use cone::solver::{ConeSolver, WarmStart};
 pub use coulomb::forces::Forces;
-pub use coulomb::jam::{Contradiction, ModeProof};
+pub use coulomb::methods::CoulombMethods;
 pub use coulomb::program::{Friction, FrictionProgram};
 pub use coulomb::solution::{
-    CoulombMethod, CoulombResiduals, CoulombSolution, JamProof, Mode, Outcome, Refutation,
+    CoulombMethod, CoulombResiduals, CoulombSolution, Mode, Outcome, Refutation,
 };
 pub use coulomb::solver::{CoulombSettings, CoulombSolver, CoulombWarm};
 pub use coulomb::uniqueness::{Motion, Uniqueness};

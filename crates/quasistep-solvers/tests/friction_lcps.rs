@@ -7,8 +7,8 @@ mod common;
 use common::Samples;
 use common::friction::{Dense, Recipe, check_lcp, dense, friction_problem};
 use quasistep_solvers::{
-    JamProof, Lcp, LcpOutcome, LcpSolution, LcpSolver, Qp, QpSolver, Refutation, Rows, Settings,
-    Solution, Status,
+    Lcp, LcpOutcome, LcpSolution, LcpSolver, Qp, QpSolver, Refutation, Rows, Settings, Solution,
+    Status,
 };
 
 /// Counts of outcomes.
@@ -45,7 +45,6 @@ fn survey(seed: u64, count: usize, recipe: &Recipe) -> Tally {
             LcpOutcome::Unsolvable => {
                 tally.unsolvable += 1;
                 let proof = out.proof.clone().expect("unsolvable comes with a proof");
-                let proof = JamProof::Pairs(proof);
                 let refutation = Refutation::Jammed { proof, contacts: Vec::new() };
                 let check = sample.check_refutation(&refutation);
                 assert_eq!(check, Ok(()), "seed {seed}, sample {k}");

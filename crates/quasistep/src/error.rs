@@ -90,12 +90,17 @@ pub enum StepError {
         /// Joints whose limits take part.
         joints: Vec<String>,
     },
-    /// Neither a solution with exact Coulomb friction nor a proof that there is none was found.
+    /// Neither a solution nor a proof that there is none was found: with exact Coulomb friction, or within the work that
+    /// the step may take.
     Undecided {
         /// Convex programs solved.
         convex: u32,
         /// Pivots of Lemke's method.
         pivots: u32,
+        /// Multiply-adds of the program that is undecided.
+        work: u64,
+        /// True if [`StepParams::work_limit`](crate::StepParams::work_limit) ended it.
+        limited: bool,
     },
     /// The world's answer: constraints cannot be kept.
     Constraints {
@@ -178,12 +183,26 @@ impl fmt::Display for StepError {
                      with `step.fallback`"
                 )
             }
-            Self::Undecided { convex, pivots } => write!(
-                f,
-                "exact Coulomb friction: neither a solution nor a proof that there is none was found \
-                 ({convex} convex programs, {pivots} pivots); let something stand in with \
-                 `step.fallback`"
-            ),
+            Self::Undecided { convex, pivots, work, limited } => {
+                let tried = format!(
+                    "{convex} convex programs, {pivots} pivots, {:.1e} multiply-adds",
+                    *work as f64
+                );
+                if *limited {
+                    write!(
+                        f,
+                        "undecided: the work of the step ended before there was a solution or a proof that \
+                         there is none ({tried}); allow more with `step.work_limit`"
+                    )?;
+                } else {
+                    write!(
+                        f,
+                        "undecided: neither a solution with exact Coulomb friction nor a proof that there \
+                         is none was found ({tried})"
+                    )?;
+                }
+                f.write_str(", or let something stand in with `step.fallback`")
+            }
             Self::Constraints { names, why } => {
                 write!(
                     f,

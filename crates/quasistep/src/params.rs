@@ -52,6 +52,11 @@ pub struct StepParams {
     /// largest one count as none, and where contacts are redundant speeds are known to fewer digits than balance is.
     /// Read by [`Formulation::Anitescu`]; derivatives are those of the exact step. Default 0.
     pub accuracy: f64,
+    /// Most work of a step, in multiply-adds of its solvers, counted from sizes: the same on every machine. All programs of
+    /// a step count, substeps, what stands in and uniqueness included, and one may take half of what is left. Beyond it
+    /// the step ends as [`StepError::Undecided`](crate::StepError::Undecided); [`StepReport::work`](crate::StepReport::work) is what a step took.
+    /// ≥ 1; `u64::MAX`: no limit. Default 1e10, some seconds.
+    pub work_limit: u64,
     /// Whether each step with exact Coulomb friction also says if its answer is the only one, in
     /// [`StepReport::uniqueness`](crate::StepReport::uniqueness); it costs some dense programs. Default false.
     pub uniqueness: bool,
@@ -202,6 +207,7 @@ impl Default for StepParams {
             fallback: Fallback::None,
             fallback_stiffness: 1000.0,
             accuracy: 0.0,
+            work_limit: 10_000_000_000,
             uniqueness: false,
         }
     }
@@ -251,6 +257,13 @@ impl StepParams {
                 name: "accuracy",
                 seen: format!("{}", self.accuracy),
                 rule: format!("from 0 to {:e}", Certificate::RELATIVE_TOLERANCE),
+            });
+        }
+        if self.work_limit == 0 {
+            return Err(ParamError {
+                name: "work_limit",
+                seen: "0".into(),
+                rule: "≥ 1 multiply-adds".into(),
             });
         }
         if !self.gravity.iter().all(|g| g.is_finite()) {

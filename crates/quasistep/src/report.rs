@@ -198,6 +198,9 @@ pub struct StepReport {
     pub n_candidates: usize,
     /// Iterations of the solver.
     pub iterations: u32,
+    /// Multiply-adds of the solvers in all programs of the step, counted from sizes: the same on every machine. At most
+    /// [`StepParams::work_limit`](crate::StepParams::work_limit).
+    pub work: u64,
     /// The algorithm that gave the answer.
     pub method: StepMethod,
     /// What stands in for a step that has no solution with exact Coulomb friction, and why that has none;

@@ -70,6 +70,7 @@ impl System {
         work.timer.reset();
         work.report.fallback = None;
         work.report.uniqueness = None;
+        work.work_left = params.work_limit;
         self.take_substeps(state, input, params, work)?;
 
         // nothing above touched `state`
@@ -83,8 +84,11 @@ impl System {
         std::mem::swap(&mut work.scan, &mut work.scan_next);
         work.remember(params);
         if params.uniqueness {
-            work.report.uniqueness = self.uniqueness(work);
+            let (answer, spent) = self.ask_uniqueness(work);
+            work.report.uniqueness = answer;
+            work.work_left -= spent;
         }
+        work.report.work = params.work_limit - work.work_left;
         work.timer.stop();
         work.report.stage_ns = work.timer.spent_ns;
         Ok(&work.report)
@@ -202,7 +206,9 @@ impl System {
         if again {
             work.remember_solve(params);
         }
-        let Workspace { scan, scan_mid, load, contacts, problem, convex, coulomb, .. } = work;
+        let Workspace {
+            scan, scan_mid, load, contacts, problem, convex, coulomb, work_left, ..
+        } = work;
         let kin = if place == Where::Start { &scan.kin } else { &scan_mid.kin };
         let rebound = work.rebound;
         let posed = Posed { system: self, q: &state.q, load, contacts, kin, params, rebound };
@@ -215,8 +221,8 @@ impl System {
         problem.assemble(&posed, law);
         work.timer.enter(Stage::Solve); // 5
         match law {
-            Law::Convex => convex.solve(problem, &posed, known)?,
-            Law::Exact => coulomb.solve(problem, &posed, known)?,
+            Law::Convex => convex.solve(problem, &posed, known, work_left)?,
+            Law::Exact => coulomb.solve(problem, &posed, known, work_left)?,
         }
         work.timer.enter(Stage::Recover); // 6
         match law {

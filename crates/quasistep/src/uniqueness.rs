@@ -20,15 +20,21 @@ impl System {
     ///
     /// Costs some dense quadratic programs of the size of the step.
     pub fn uniqueness(&self, work: &Workspace) -> Option<Uniqueness> {
+        self.ask_uniqueness(work).0
+    }
+
+    /// The answer, and its work: at most half of what the step has left.
+    pub(crate) fn ask_uniqueness(&self, work: &Workspace) -> (Option<Uniqueness>, u64) {
         let (program, solution) = (&work.problem.program.friction, &work.coulomb.solution);
         let asked = matches!(work.report.method, StepMethod::Coulomb(_))
             && work.report.fallback.is_none()
             && solution.outcome == Outcome::Solved
             && program.n() == work.problem.n_variables(self);
         if !asked {
-            return None;
+            return (None, 0);
         }
         let mut check = Check::new();
+        check.limit_work(work.work_left / 2);
         let motion = match check.motion(program, solution) {
             Motion::Unique => MotionUniqueness::Unique,
             Motion::Unknown => MotionUniqueness::Unknown,
@@ -40,7 +46,7 @@ impl System {
         let forces = self.shared_forces(work, &check.forces(program, solution));
         let text =
             format!("{}; {}", self.motion_in_words(&motion), self.forces_in_words(work, &forces));
-        Some(Uniqueness { motion, forces, text })
+        (Some(Uniqueness { motion, forces, text }), check.work())
     }
 
     fn shared_forces(&self, work: &Workspace, forces: &Forces) -> ForceUniqueness {

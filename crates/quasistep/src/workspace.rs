@@ -60,6 +60,8 @@ pub struct Workspace {
     pub(crate) meetings: Vec<Meeting>,
     /// Sum of forces on every dof.
     pub(crate) balance: Vec<f64>,
+    /// Multiply-adds that the solvers may still take in the step at hand.
+    pub(crate) work_left: u64,
     pub(crate) timer: Timer,
     /// Springs in place of prescribed motion, once they were needed.
     pub(crate) compliant: Option<Box<Compliant>>,
@@ -88,6 +90,7 @@ impl System {
             parts: Vec::new(),
             meetings: Vec::new(),
             balance: Vec::new(),
+            work_left: 0,
             timer: Timer::default(),
             compliant: None,
         }

@@ -2,7 +2,7 @@
 
 use crate::coulomb::law::row_terms;
 use crate::coulomb::program::FrictionProgram;
-use crate::coulomb::solution::{JamProof, Refutation};
+use crate::coulomb::solution::Refutation;
 
 /// What may be left where a proof says zero, as a share of the terms.
 const CANCELS: f64 = 1e-9;
@@ -15,8 +15,7 @@ impl Refutation {
         match self {
             Self::Crushed { weights } => crushed(program, weights),
             Self::Unsupported { direction } => unsupported(program, direction),
-            Self::Jammed { proof: JamProof::Modes(proof), .. } => proof.holds(program),
-            Self::Jammed { proof: JamProof::Pairs(proof), .. } => {
+            Self::Jammed { proof, .. } => {
                 let mut lcp = crate::Lcp::new();
                 program.lcp(&mut lcp) && proof.holds(&lcp)
             }

@@ -83,6 +83,11 @@ impl Uniqueness {
             return Forces::default();
         }
         let spans = spans(&generators);
+        // an orthonormal basis of as many vectors as it has entries
+        let count = spans.len() as u64;
+        if !self.work.spend(2 * count * count * count) {
+            return Forces::default();
+        }
         let exchange = |y: Vec<f64>| {
             let mut exchange = vec![0.0; p.rows];
             for (y, g) in y.iter().zip(&spans) {
@@ -118,7 +123,7 @@ impl Uniqueness {
             self.c.resize(n, 0.0);
             works.clear();
             for (g, weight) in generators.iter().zip(&weights) {
-                let work = self.work(p, g);
+                let work = self.effect(p, g);
                 self.begin();
                 self.columns.extend(0..n as u32);
                 self.columns.retain(|i| work[*i as usize] != 0.0);
@@ -131,7 +136,7 @@ impl Uniqueness {
             }
             if !self.project() {
                 failures += 1;
-                if failures == FAILURES {
+                if failures == FAILURES || self.work.is_spent() {
                     return false;
                 }
                 continue;
@@ -157,7 +162,7 @@ impl Uniqueness {
     }
 
     /// What a generator works along every variable, of length one; zero where nothing is left but rounding.
-    fn work(&self, p: &FrictionProgram, g: &Generator) -> Vec<f64> {
+    fn effect(&self, p: &FrictionProgram, g: &Generator) -> Vec<f64> {
         let (mut work, mut terms) = (vec![0.0; p.n()], vec![0.0; p.n()]);
         for (r, e) in g.entries.iter().enumerate().take(p.contacts[g.contact].k as usize) {
             for (first, J) in p.row(g.contact, r) {

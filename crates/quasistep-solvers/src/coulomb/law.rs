@@ -2,7 +2,7 @@
 
 use crate::coulomb::polytope::{Hull, MOST};
 use crate::coulomb::program::{Contact, FrictionProgram, Shape};
-use crate::coulomb::solution::{CoulombResiduals, CoulombSolution, Mode};
+use crate::coulomb::solution::{CoulombResiduals, CoulombSolution, Mode, Outcome};
 
 /// Error that an answer may have, as a share of the terms that a number is the sum of.
 const TERMS: f64 = 1e-11;
@@ -111,18 +111,27 @@ impl Law {
         }
     }
 
-    /// True if `out.x` and `out.lambda` are an answer of the program this is prepared for; then what follows from them is in
-    /// `out`, else part of it may be. Of contacts that `contradict` one another less is asked.
-    pub fn judge(
+    /// Takes a point and its forces for the answer if the law holds there; true if it does. Of contacts that
+    /// `contradict` one another less is asked. Unless it holds, `out` has numbers without meaning.
+    pub fn accept(
         &mut self,
         p: &FrictionProgram,
+        x: &[f64],
+        lambda: &[f64],
         contradict: bool,
         out: &mut CoulombSolution,
     ) -> bool {
-        self.examine(p, contradict, true, out)
+        out.x.copy_from_slice(x);
+        out.lambda.copy_from_slice(lambda);
+        let holds = self.examine(p, contradict, true, out);
+        if holds {
+            out.outcome = Outcome::Solved;
+        }
+        holds
     }
 
-    /// The same, to the end even if they are none unless it shall `stop`.
+    /// Whether `out.x` and `out.lambda` are an answer of the program this is prepared for, and what follows from them into
+    /// `out`; shall it `stop` at the first contact that is none, the rest is left out.
     fn examine(
         &mut self,
         p: &FrictionProgram,

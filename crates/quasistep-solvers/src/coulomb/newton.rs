@@ -8,78 +8,84 @@
 //!
 //! (P. Alart and A. Curnier, "A mixed formulation for frictional contact problems prone to Newton like
 //! solution methods", Computer Methods in Applied Mechanics and Engineering 92 (1991) 353–375). With the
-//! multipliers on the right held at a centre, the balance is an equation for `x` alone,
+//! multipliers on the right held at an estimate, the balance is an equation for `x` alone,
 //!
 //! ```text
 //! P x + c + ∇huber + delta (x − x_c) = Jᵀ Pi(lambda_c − rho (J x − b)),
 //! ```
 //!
 //! piecewise linear for pyramids, and as sparse as the blocks are coupled. Newton's method solves it in a
-//! few steps where the start knows who sticks; then the centre moves to its answer, which takes a
-//! thousandth of a percent of the distance each time: the exact law holds after two or three. Neither
+//! few steps where the start knows who sticks; then its forces are the next estimate, as in every method of
+//! multipliers. An update leaves 1e-5 of the error: the exact law holds after two or three. Neither
 //! redundant contacts nor bodies without curvature need anything special. Where friction makes the
-//! equation unsolvable, or the modes run in circles, the same from soft contacts to hard ones
-//! ([`Newton::harden`]) still gets there as a rule, else in smaller paces ([`Newton::climb`]); else the caller has
-//! other means. Forces that drift on from
-//! centre to centre are those of redundant contacts whose gaps contradict one another by little.
+//! equation unsolvable, or the modes run in circles, a continuation in the penalty from soft contacts to hard ones
+//! ([`Newton::continue_from`]) still gets there as a rule; else the caller has other means. Forces that drift on from
+//! update to update are those of redundant contacts whose gaps contradict one another by little.
 
-mod ahead;
-mod climb;
+mod breakpoints;
+mod continuation;
 mod finish;
-mod kinks;
+mod homotopy;
 mod project;
 mod regions;
 mod step;
 
+use crate::budget::Budget;
 use crate::coulomb::factor::Factor;
 use crate::coulomb::hessian::{self, Part};
-use crate::coulomb::newton::kinks::Line;
+use crate::coulomb::law::Law;
+use crate::coulomb::methods::CoulombMethods;
+use crate::coulomb::newton::homotopy::Homotopy;
 use crate::coulomb::polytope::{Hull, MOST};
 use crate::coulomb::program::{FrictionProgram, Shape, dot_short};
+use crate::coulomb::solution::CoulombSolution;
 
 /// Penalty of a contact, over the stiffness with which the bodies resist it.
 const PENALTY: f64 = 1e5;
-/// Curvature that holds every variable near its centre, over a curvature of one in scaled variables.
-const HOLD: f64 = 1e-5;
+/// Weight of the proximal term, over a curvature of one in scaled variables: it holds variables that nothing resists.
+const PROXIMAL: f64 = 1e-5;
 /// Imbalance at which an equation counts as solved, as a share of the largest term.
 const SOLVED: f64 = 1e-13;
-/// The same for one that does not shrink any more.
+/// Imbalance, as a share of the largest term, at which an equation that does not shrink any more counts as solved.
 const STALLED: f64 = 1e-9;
 /// Imbalance that is rounding, as a share of the largest force.
 const ROUNDING: f64 = 1e-15;
-/// The same for the first centre, of which nothing else is asked.
+/// Imbalance, as a share of the largest term, at which the first equation counts as solved: the next one is another.
 const ROUGH: f64 = 1e-5;
-/// Change of the forces from centre to centre, as a share of the largest, at which the law may hold, and at which
-/// nothing more will come.
+/// Change of the forces in an update, as a share of the largest, at which the law may hold, and at which nothing more
+/// will come.
 const LITTLE: f64 = 1e-7;
 const REACHED: f64 = 1e-13;
-/// Most Newton steps in all, but for one per contact, most without a new centre, and most centres.
+/// Most Newton steps in all, but for one per contact, most of one equation, and most updates of the multipliers.
 const STEPS: u32 = 200;
-const STEPS_PER_CENTRE: u32 = 20;
-const CENTRES: u32 = 20;
-/// The first penalty on the way from soft to hard contacts, its growth, the share of the largest term at which
-/// an equation on the way counts as solved, and the shortest share of a step.
-const SOFT: f64 = 1.0;
-const HARDER: f64 = 10.0;
+const STEPS_PER_UPDATE: u32 = 20;
+const UPDATES: u32 = 20;
+/// Penalty for fast slips, where the usual one turns rounding of their rates into forces: along the bisector of two edges
+/// of a pyramid, where two of its forces tie, friction is the difference of two such numbers. An update leaves 1e-2 of the
+/// error instead of 1e-5, and a thousandth of the rounding.
+const CALM: f64 = 1e2;
+/// Growth of the penalty on the way from soft to hard contacts, the share of the largest term at which an equation
+/// on the way counts as solved, and the shortest share of a step.
+const GROWTH: f64 = 10.0;
 const SETTLED: f64 = 1e-8;
 const SHORTEST: f64 = 1e-3;
 /// The penalty that sorts out contacts which contradict one another: there a rate of 1e-11 of the speeds, which counts
 /// as contradiction, moves forces by a hundredth of those that such speeds take.
-/// Rounding of a rate turns into this share of the penalty: an equation counts as solved there. Most centres there, to
-/// which a quarter of the contacts comes: as many as jumps, since a centre between two shows where the next one leads.
-const HARDEST: f64 = 1e9;
+/// Rounding of a rate turns into this share of the penalty: an equation counts as solved there. Most updates there, to
+/// which a quarter of the contacts comes: as many as extrapolations, since each needs an update to show where it leads.
+const LARGEST_PENALTY: f64 = 1e9;
 const NOISE: f64 = 1e-16;
-const PRESSES: u32 = JUMPS;
-/// Most times that forces which drift are sent on, and how far: over the largest force. Beyond, they run away.
-const JUMPS: u32 = 40;
+const STIFF_UPDATES: u32 = EXTRAPOLATIONS;
+/// Most extrapolations of forces that drift, and how far they may go, over the largest force: beyond, they run away.
+const EXTRAPOLATIONS: u32 = 40;
 const FARTHEST: f64 = 10.0;
 /// Steps that may go without the least imbalance so far.
 const PATIENCE: u32 = 6;
-/// The same in whole steps among more contacts than this, where those that change what they do hardly settle so.
+/// Steps without search along the line that may go so, among more contacts than this: there modes hardly settle.
 const HASTE: u32 = 1;
 const MANY_CONTACTS: usize = 100;
-/// The letter of a round contact that slips: its derivative is new at every point. Pyramids of more
-/// directions than there are letters count as such.
+/// Mode of a round contact that slips: its derivative is new at every point. Pyramids of more directions than there are
+/// numbers for faces count as such.
 const CURVED: u32 = u32::MAX;
 
 /// Memory of Newton's method.
@@ -91,9 +97,9 @@ pub(crate) struct Newton {
     pub D: Vec<f64>,
     /// Penalties of normal and tangential rows, per contact, for a penalty of one.
     stiffness: Vec<[f64; 2]>,
-    /// Units of the rows, and what the rates are multiplied by in augmented forces for a penalty of one.
+    /// Units of the rows, and weights of the rates in augmented forces for a penalty of one.
     unit: Vec<f64>,
-    give: Vec<f64>,
+    weight: Vec<f64>,
     /// Largest known force in scaled variables.
     load: f64,
     /// Penalty of a contact, over the stiffness with which the bodies resist it.
@@ -102,7 +108,7 @@ pub(crate) struct Newton {
     /// Forces in the caller's units.
     pub lambda: Vec<f64>,
     x_c: Vec<f64>,
-    /// Augmented forces, their projections and the centre, tangential ones over their units.
+    /// Augmented forces, their projections and the multiplier estimates, tangential ones over their units.
     a: Vec<f64>,
     z: Vec<f64>,
     z_c: Vec<f64>,
@@ -121,19 +127,34 @@ pub(crate) struct Newton {
     lambda_found: Vec<f64>,
     drift_found: Vec<f64>,
     a_found: Vec<f64>,
-    /// Change of the forces from the last centre to this one.
+    /// Change of the forces in the last update.
     drift: Vec<f64>,
     dx: Vec<f64>,
     da: Vec<f64>,
     columns: Vec<f64>,
     saturated: Vec<i8>,
-    line: Line,
+    homotopy: Homotopy,
     /// Squared imbalance that the last equation left, over that which it began with.
     left: f64,
     pub steps: u32,
-    /// Kinks in all.
-    pub kinks: u32,
-    budget: u32,
+    /// Breakpoints of homotopies in all.
+    pub breakpoints: u32,
+    /// Steps at which a run ends.
+    last_step: u32,
+    methods: CoulombMethods,
+    work: Budget,
+    cost: Cost,
+}
+
+/// Multiply-adds of the parts of a Newton step.
+#[derive(Clone, Copy, Debug, Default)]
+struct Cost {
+    /// The matrix and its factors.
+    factor: u64,
+    /// A solve with them.
+    solve: u64,
+    /// A product of all rows, or of the cost, with a vector.
+    rows: u64,
 }
 
 /// Where to start: forces and rates of a similar point.
@@ -144,11 +165,22 @@ pub(crate) struct Start<'a> {
 }
 
 impl Newton {
-    /// Order of elimination, units and penalties.
-    pub fn prepare(&mut self, p: &FrictionProgram) {
+    /// Order of elimination, units and penalties. Of the `methods` those of Newton are used.
+    pub fn prepare(&mut self, p: &FrictionProgram, methods: CoulombMethods, work: &Budget) {
         let (n, rows) = (p.n(), p.rows);
         self.steps = 0;
+        self.methods = methods;
+        self.work = work.clone();
         self.factor.analyse(&p.cones);
+        self.cost = self.factor.structure.islands.iter().map(|island| island.work).fold(
+            Cost { rows: p.cones.P.len() as u64, ..Cost::default() },
+            // two triangular factors in the place of one
+            |sum, work| Cost {
+                factor: sum.factor + 2 * work.factor,
+                solve: sum.solve + work.solve,
+                rows: sum.rows + work.rows,
+            },
+        );
         for (v, n) in [
             (&mut self.D, n),
             (&mut self.columns, n),
@@ -193,8 +225,38 @@ impl Newton {
         self.saturated.resize(p.cones.saturations.len(), 0);
         self.units(p);
         self.factor.scale(&p.cones, &self.D);
-        self.kinks = 0;
-        self.line.prepare(p, &self.D);
+        self.breakpoints = 0;
+        self.homotopy.prepare(p, &self.D);
+        self.homotopy.known &= methods.has(CoulombMethods::HOMOTOPY);
+    }
+
+    /// From forces and rates in whole steps, until the law accepts a point and its forces; true if it did.
+    pub fn find(
+        &mut self,
+        p: &FrictionProgram,
+        start: Start<'_>,
+        law: &mut Law,
+        out: &mut CoulombSolution,
+    ) -> bool {
+        let mut holds = |x: &[f64], lambda: &[f64], drifts| law.accept(p, x, lambda, drifts, out);
+        let found = self.methods.has(CoulombMethods::NEWTON) && self.solve(p, start, &mut holds);
+        out.newton = self.steps;
+        found
+    }
+
+    /// From forces and soft contacts to hard ones, until the law accepts a point and its forces; true if it did.
+    pub fn continue_from(
+        &mut self,
+        p: &FrictionProgram,
+        lambda: &[f64],
+        law: &mut Law,
+        out: &mut CoulombSolution,
+    ) -> bool {
+        let mut holds = |x: &[f64], lambda: &[f64], drifts| law.accept(p, x, lambda, drifts, out);
+        let found = self.methods.has(CoulombMethods::CONTINUATION)
+            && self.continuation(p, lambda, &mut holds);
+        out.newton = self.steps;
+        found
     }
 
     fn units(&mut self, p: &FrictionProgram) {
@@ -247,12 +309,12 @@ impl Newton {
             self.stiffness.push([stiffness(row(0)), stiffness(tangent)]);
         }
         self.unit.clear();
-        self.give.clear();
+        self.weight.clear();
         for (contact, stiffness) in p.contacts.iter().zip(&self.stiffness) {
             self.unit.push(1.0);
             self.unit.extend_from_slice(p.units_of(contact));
-            self.give.push(stiffness[0]);
-            self.give.extend(p.units_of(contact).iter().map(|unit| unit * stiffness[1]));
+            self.weight.push(stiffness[0]);
+            self.weight.extend(p.units_of(contact).iter().map(|unit| unit * stiffness[1]));
         }
         self.load = 0.0;
         for block in &p.cones.blocks {
@@ -265,7 +327,7 @@ impl Newton {
 
     /// Solves from `start`, in whole steps, until `holds` accepts a point and its forces, of which it is told
     /// whether they drift; true if it did.
-    pub fn solve(
+    fn solve(
         &mut self,
         p: &FrictionProgram,
         start: Start<'_>,
@@ -284,51 +346,22 @@ impl Newton {
         }
         self.direct(p);
         self.advance(1.0);
-        self.rest(p, false, holds)
-    }
-
-    /// Like [`solve`](Self::solve), from forces and perhaps a point, from soft contacts to hard ones and never uphill: slower,
-    /// and hardly ever in circles.
-    pub fn harden(
-        &mut self,
-        p: &FrictionProgram,
-        lambda: &[f64],
-        x: Option<&[f64]>,
-        holds: &mut impl FnMut(&[f64], &[f64], bool) -> bool,
-    ) -> bool {
-        self.begin(lambda);
-        if let Some(x) = x {
-            self.x.copy_from_slice(x);
-            self.x_c.copy_from_slice(x);
-        }
-        self.penalty = SOFT;
-        while self.penalty < PENALTY {
-            self.augment(p);
-            if self.equation(p, SETTLED, true).is_none() {
-                return false;
-            }
-            self.recentre();
-            self.penalty *= HARDER;
-            self.factored.clear();
-        }
-        self.penalty = PENALTY;
-        self.augment(p);
-        self.rest(p, true, holds)
+        self.update(p, false, holds)
     }
 
     /// From rest: where the motion is not unique, it is near the least.
     fn begin(&mut self, lambda: &[f64]) {
         self.x.fill(0.0);
         self.x_c.fill(0.0);
-        self.line.kept = None;
-        self.budget = self.steps + STEPS + self.stiffness.len() as u32;
+        self.homotopy.kept = None;
+        self.last_step = self.steps + STEPS + self.stiffness.len() as u32;
         self.factored.clear();
         for ((z_c, lambda), unit) in self.z_c.iter_mut().zip(lambda).zip(&self.unit) {
             *z_c = if *unit > 0.0 { lambda / unit } else { 0.0 };
         }
     }
 
-    /// Solves the equation of the present centre to an imbalance of so small a share of its largest term: whether
+    /// Solves the equation of the present multipliers to an imbalance of so small a share of its largest term: whether
     /// that is rounding; none if it runs in circles.
     fn equation(&mut self, p: &FrictionProgram, share: f64, search: bool) -> Option<bool> {
         self.project(p);
@@ -339,7 +372,7 @@ impl Newton {
         end
     }
 
-    /// The same from its imbalance and its largest term.
+    /// Newton's steps of an equation from its imbalance and its largest term; what [`equation`](Self::equation) returns.
     fn descend(
         &mut self,
         p: &FrictionProgram,
@@ -351,8 +384,8 @@ impl Newton {
         let (mut last, mut least, mut failures) = (f64::INFINITY, f64::INFINITY, 0);
         let many = self.stiffness.len() > MANY_CONTACTS;
         let patience = if many && !search { HASTE } else { PATIENCE };
-        for _ in 0..STEPS_PER_CENTRE {
-            if !error.is_finite() || self.steps >= self.budget {
+        for _ in 0..STEPS_PER_UPDATE {
+            if !error.is_finite() || self.steps >= self.last_step || self.work.is_spent() {
                 return None;
             }
             // rounding ends what does not shrink any more
@@ -382,7 +415,7 @@ impl Newton {
                 (error, size) = self.imbalance(p);
             }
             if length <= SHORTEST && error > STALLED * size {
-                // at a kink from which no step leads down
+                // at a corner from which no step leads down
                 return None;
             }
         }
@@ -394,26 +427,30 @@ impl Newton {
         if self.factor.done && self.factored == self.modes && !self.modes.contains(&CURVED) {
             return true;
         }
-        self.line.kept = None;
+        self.homotopy.kept = None;
+        if !self.work.spend(self.cost.factor) {
+            return false;
+        }
         self.assemble(p);
         self.factored.clone_from(&self.modes);
         self.factor.factor()
     }
 
-    /// Augmented forces of the present point and centre.
+    /// Augmented forces of the present point and multipliers.
     fn augment(&mut self, p: &FrictionProgram) {
+        self.work.spend(self.cost.rows);
         p.rates(&self.x, &mut self.u);
         let u = std::mem::take(&mut self.u);
         self.augment_with(&u);
         self.u = u;
     }
 
-    /// Augmented forces of such rates and the present centre.
+    /// Augmented forces of such rates and the present multipliers.
     fn augment_with(&mut self, u: &[f64]) {
-        let Self { a, z_c, give, penalty, .. } = self;
+        let Self { a, z_c, weight, penalty, .. } = self;
         self.whole.fill(true);
-        for (((a, z_c), give), u) in a.iter_mut().zip(z_c).zip(give).zip(u) {
-            *a = *z_c - *penalty * *give * u;
+        for (((a, z_c), weight), u) in a.iter_mut().zip(z_c).zip(weight).zip(u) {
+            *a = *z_c - *penalty * *weight * u;
         }
     }
 
@@ -424,6 +461,7 @@ impl Newton {
 
     /// The balance into `g`; its largest entry and largest term in scaled variables.
     fn imbalance(&mut self, p: &FrictionProgram) -> (f64, f64) {
+        self.work.spend(self.cost.rows);
         let Self { x, g, D, x_c, z, lambda, unit, .. } = self;
         for ((lambda, unit), z) in lambda.iter_mut().zip(unit).zip(z.iter()) {
             *lambda = *unit * z;
@@ -440,7 +478,7 @@ impl Newton {
         }
         let mut error = 0.0_f64;
         for j in 0..g.len() {
-            g[j] += HOLD * (x[j] - x_c[j]) / (D[j] * D[j]);
+            g[j] += PROXIMAL * (x[j] - x_c[j]) / (D[j] * D[j]);
             error = error.max((g[j] * D[j]).abs());
         }
         for (k, spring) in p.cones.saturations.iter().enumerate() {

@@ -5,9 +5,6 @@ use crate::cone::program::ConeData;
 use crate::coulomb::products::{add_rows, rows_times, terms_of_rows, whole_rows_times};
 use crate::{Cone, ConeMut, ConeProgram, Reason, Saturation};
 
-/// Sides of the polygon around a disc.
-const SIDES: u32 = 16;
-
 /// Bodies in balance under contacts with exact Coulomb friction.
 ///
 /// Find `x` and a force `lambda_i = (lambda_n, lambda_t)` for every contact with
@@ -266,62 +263,6 @@ impl FrictionProgram {
     /// Entries of `u` and `lambda` that belong to a contact.
     pub fn rows_of(&self, contact: usize) -> std::ops::Range<usize> {
         self.contacts[contact].rows()
-    }
-
-    /// Becomes `p` with polytopes around its round cones.
-    pub(crate) fn circumscribe(&mut self, p: &FrictionProgram) {
-        self.reset(p.cones.blocks.iter().map(|b| b.dim as usize));
-        self.cones.P.clone_from(&p.cones.P);
-        self.cones.c.clone_from(&p.cones.c);
-        self.cones.saturations.clone_from(&p.cones.saturations);
-        let mut directions = Vec::new();
-        for (i, contact) in p.contacts.iter().enumerate() {
-            let (tangents, units) = (contact.tangents(), p.units_of(contact));
-            directions.clear();
-            match contact.shape {
-                Shape::Polytope(_) => {
-                    for vertex in p.vertices_of(contact).chunks_exact(tangents.max(1)) {
-                        directions.extend(vertex.iter().zip(units).map(|(v, unit)| v * unit));
-                    }
-                }
-                Shape::Round if tangents == 2 => {
-                    let radius = (std::f64::consts::PI / f64::from(SIDES)).cos().recip();
-                    for j in 0..SIDES {
-                        let angle = std::f64::consts::TAU * f64::from(j) / f64::from(SIDES);
-                        let (sin, cos) = angle.sin_cos();
-                        directions.extend([radius * cos * units[0], radius * sin * units[1]]);
-                    }
-                }
-                Shape::Round => {
-                    for r in 0..tangents {
-                        for sign in [1.0, -1.0] {
-                            let radius = sign * (tangents as f64).sqrt();
-                            directions.extend(
-                                (0..tangents).map(|t| if t == r { radius * units[t] } else { 0.0 }),
-                            );
-                        }
-                    }
-                }
-            }
-            let friction = if tangents == 0 {
-                Friction::None
-            } else {
-                Friction::Diamond { mu: 1.0, directions: &directions, tangents }
-            };
-            let cone = p.cone_of(i);
-            let sides = p.cones.sides_of(cone);
-            let blocks: Vec<u32> = sides.iter().map(|side| side.block).collect();
-            let mut to = self.push_contact(friction, &blocks);
-            to.b().copy_from_slice(&p.cones.b[cone.b_at as usize..][..contact.k as usize]);
-            for (s, side) in sides.iter().enumerate() {
-                for r in 0..contact.k as usize {
-                    let from = cone.J_at as usize + r * cone.width as usize + side.column as usize;
-                    let row = to.J(s, r);
-                    let dim = row.len();
-                    row.copy_from_slice(&p.cones.J[from..from + dim]);
-                }
-            }
-        }
     }
 
     /// Units of the tangential rows of a contact: the largest friction force along each.

@@ -12,6 +12,7 @@
 //! `0 ≤ p ⊥ limit − k (x − target − p + m) ≥ 0` and likewise for `m`.
 
 use crate::coulomb::program::{Contact, FrictionProgram, Shape};
+use crate::coulomb::units::Units;
 use crate::lcp::problem::Lcp;
 
 /// Whether every friction set is a polytope.
@@ -40,33 +41,45 @@ fn first_pairs(p: &FrictionProgram, firsts: &mut Vec<u32>) {
     firsts.push(pairs);
 }
 
+/// Rows of the problem.
+pub(crate) fn size(p: &FrictionProgram) -> usize {
+    let mut firsts = Vec::new();
+    first_pairs(p, &mut firsts);
+    p.n() + firsts[p.contacts.len()] as usize + 2 * limited(p).count()
+}
+
 /// Springs that have a limit to speak of.
 fn limited(p: &FrictionProgram) -> impl Iterator<Item = &crate::Saturation> {
     p.cones.saturations.iter().filter(|s| s.stiffness > 0.0 && s.limit.is_finite())
 }
 
-/// Writes the problem; `firsts` gets the first pair of every contact.
-pub(crate) fn write(p: &FrictionProgram, lcp: &mut Lcp, firsts: &mut Vec<u32>) {
+/// Writes the problem in such units; `firsts` gets the first pair of every contact.
+///
+/// With `x = length x'` and `beta = force beta'`, balance over `force` and rates over `length`, rows of Jacobians stay what
+/// they are.
+pub(crate) fn write(p: &FrictionProgram, units: Units, lcp: &mut Lcp, firsts: &mut Vec<u32>) {
     let n = p.n();
+    let Units { force, length } = units;
+    let softness = length / force;
     first_pairs(p, firsts);
     let of_contacts = firsts[p.contacts.len()] as usize;
     lcp.reset(n, of_contacts + 2 * limited(p).count());
     for (k, block) in p.cones.blocks.iter().enumerate() {
         let (first, at) = (block.first as usize, block.at as usize);
         for i in 0..block.dim as usize {
-            lcp.row(first + i)[first..first + block.dim as usize]
-                .copy_from_slice(p.cones.P_row(k, i));
-            lcp.q()[first + i] = p.cones.c[at + i];
+            let row = &mut lcp.row(first + i)[first..first + block.dim as usize];
+            row.iter_mut().zip(p.cones.P_row(k, i)).for_each(|(to, P)| *to = P * softness);
+            lcp.q()[first + i] = p.cones.c[at + i] / force;
         }
     }
     for (i, contact) in p.contacts.iter().enumerate() {
         let normal = n + firsts[i] as usize;
-        add_row(p, lcp, i, 0, 1.0, normal);
+        add_row(p, length, lcp, i, 0, 1.0, normal);
         let gamma = n + firsts[i + 1] as usize - 1;
         for (j, v) in directions(p, contact).enumerate() {
             let at = normal + 1 + j;
             for (t, (v, unit)) in v.iter().zip(p.units_of(contact)).enumerate() {
-                add_row(p, lcp, i, t + 1, v * unit, at);
+                add_row(p, length, lcp, i, t + 1, v * unit, at);
             }
             lcp.row(at)[gamma] = 1.0;
             lcp.row(gamma)[at] = -1.0;
@@ -77,14 +90,15 @@ pub(crate) fn write(p: &FrictionProgram, lcp: &mut Lcp, firsts: &mut Vec<u32>) {
     }
     let mut at = n + of_contacts;
     for spring in &p.cones.saturations {
-        let (i, k) = (spring.index as usize, spring.stiffness);
+        let (i, k) = (spring.index as usize, spring.stiffness * softness);
+        let (target, limit) = (spring.target / length, spring.limit / force);
         lcp.row(i)[i] += k;
-        lcp.q()[i] -= k * spring.target;
+        lcp.q()[i] -= k * target;
         if k > 0.0 && spring.limit.is_finite() {
             for sign in [1.0, -1.0] {
                 lcp.row(i)[at] = -sign * k;
                 lcp.row(at)[i] = -sign * k;
-                lcp.q()[at] = spring.limit + sign * k * spring.target;
+                lcp.q()[at] = limit + sign * k * target;
                 at += 1;
             }
             let (plus, minus) = (at - 2, at - 1);
@@ -97,11 +111,19 @@ pub(crate) fn write(p: &FrictionProgram, lcp: &mut Lcp, firsts: &mut Vec<u32>) {
 }
 
 /// Adds `f` times a row of a contact to row `at` of the problem, and to column `at` of the balance.
-fn add_row(p: &FrictionProgram, lcp: &mut Lcp, contact: usize, row: usize, f: f64, at: usize) {
+fn add_row(
+    p: &FrictionProgram,
+    length: f64,
+    lcp: &mut Lcp,
+    contact: usize,
+    row: usize,
+    f: f64,
+    at: usize,
+) {
     if f == 0.0 {
         return;
     }
-    lcp.q()[at] -= f * p.b(contact, row);
+    lcp.q()[at] -= f * p.b(contact, row) / length;
     for (first, J) in p.row(contact, row) {
         for (k, J) in J.iter().enumerate() {
             if *J != 0.0 {
@@ -175,6 +197,17 @@ pub(crate) fn active_pairs(
             active.push(at + 1);
         }
         at += 2;
+    }
+}
+
+/// Turns multipliers of the problem's rows in such units into those of its rows in the caller's, up to a factor.
+pub(crate) fn rows_in_units(p: &FrictionProgram, units: Units, firsts: &[u32], y: &mut [f64]) {
+    let Units { force, length } = units;
+    for (i, contact) in p.contacts.iter().enumerate() {
+        let last = firsts[i + 1] as usize - usize::from(directions(p, contact).next().is_some());
+        for y in &mut y[p.n()..][firsts[i] as usize..last] {
+            *y *= force / length;
+        }
     }
 }
 

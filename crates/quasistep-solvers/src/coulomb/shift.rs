@@ -8,46 +8,17 @@
 //! where the fixed point over `lambda_n` of (29) has slope `−mu²`: it needs no damping there. Contacts
 //! that drive one another may still make it creep or swing, so its steps are watched and scaled.
 
+use crate::budget::Budget;
 use crate::coulomb::law;
 use crate::coulomb::program::FrictionProgram;
-use crate::{Cone, ConeProgram, ConeSolver, Settings, Solution, WarmStart};
+use crate::coulomb::units::Units;
+use crate::{Cone, ConeProgram, ConeSolver, Reason, Settings, Solution, WarmStart};
 
 /// Bounds of the share of a step.
 const LEAST_SHARE: f64 = 0.05;
 const MOST_SHARE: f64 = 10.0;
-/// Sizes of forces and rates that need no other unit.
-const MODERATE: f64 = 1e4;
 /// Change of the shifts that is none, as a share of the largest.
 const STILL: f64 = 1e-13;
-
-/// Units in which forces and rates of a program are of moderate size, where those of the caller are far from
-/// it: 1, or a power of two.
-#[derive(Clone, Copy, Debug)]
-struct Units {
-    force: f64,
-    length: f64,
-}
-
-impl Default for Units {
-    fn default() -> Self {
-        Self { force: 1.0, length: 1.0 }
-    }
-}
-
-impl Units {
-    fn of(p: &FrictionProgram) -> Self {
-        let largest = |v: &[f64]| v.iter().fold(0.0_f64, |m, v| m.max(v.abs()));
-        let (c, b, P) = (largest(&p.cones.c), largest(&p.cones.b), largest(&p.cones.P));
-        // whichever is missing follows from the stiffness
-        let length = if b > 0.0 || P == 0.0 { b } else { c / P };
-        let force = if c > 0.0 { c } else { P * length };
-        let unit = |size: f64| {
-            let moderate = size == 0.0 || (1.0 / MODERATE..=MODERATE).contains(&size);
-            if moderate || !size.is_finite() { 1.0 } else { size.log2().round().exp2() }
-        };
-        Self { force: unit(force), length: unit(length) }
-    }
-}
 
 /// Memory of the fixed point.
 #[derive(Debug, Default)]
@@ -68,11 +39,18 @@ pub(crate) struct Shift {
     normals: ConeProgram,
     /// Convex programs solved.
     pub solved: u32,
+    budget: Budget,
+}
+
+/// Counts the work of a solve within this one. Where that ended for want of work nothing is left.
+pub(crate) fn spend(budget: &Budget, work: u64, reason: Option<Reason>) {
+    budget.spend(work + u64::from(reason == Some(Reason::Work)));
 }
 
 impl Shift {
     /// No shift: the relaxation.
-    pub fn start(&mut self, p: &FrictionProgram) {
+    pub fn start(&mut self, p: &FrictionProgram, budget: &Budget) {
+        self.budget = budget.clone();
         self.units = Units::of(p);
         for v in [&mut self.gamma, &mut self.missing] {
             v.clear();
@@ -112,7 +90,9 @@ impl Shift {
         }
         let program = if shifted || scaled { &self.program } else { &p.cones };
         let warm = (self.z.len() == program.m).then_some(WarmStart { z: &self.z, s: &self.s });
-        self.solver.solve(program, warm, &Settings::default(), &mut self.answer);
+        let settings = Settings { work_limit: self.budget.left(), ..Settings::default() };
+        self.solver.solve(program, warm, &settings, &mut self.answer);
+        spend(&self.budget, self.answer.work, self.answer.reason);
         self.solved += 1;
         if self.answer.status == crate::Status::Solved {
             self.z.clone_from(&self.answer.z);
@@ -204,7 +184,9 @@ impl Shift {
                 to.copy_from_slice(&J[side.column as usize..][..dim]);
             }
         }
-        self.solver.solve(&self.normals, None, &Settings::default(), &mut self.answer);
+        let settings = Settings { work_limit: self.budget.left(), ..Settings::default() };
+        self.solver.solve(&self.normals, None, &settings, &mut self.answer);
+        spend(&self.budget, self.answer.work, self.answer.reason);
         self.solved += 1;
         self.answer.x.iter_mut().for_each(|x| *x *= self.units.length);
         self.answer.status == crate::Status::Solved

@@ -1,7 +1,6 @@
 //! The answer, how good it is, and the proof where there is none.
 
 use crate::Reason;
-use crate::coulomb::jam::ModeProof;
 use crate::lcp::proof::Proof;
 
 /// How a solve ended.
@@ -38,16 +37,16 @@ pub enum CoulombMethod {
     WarmNewton,
     /// Newton's method from the convex relaxation.
     Newton,
-    /// Newton's method from the end of the path around the corners of the law.
-    Path,
+    /// Newton's method with penalties that grow from soft contacts to hard ones, from either of these.
+    Continuation,
+    /// The convex relaxation has no answer, which proves that the program has none.
+    Relaxation,
     /// The fixed point over convex programs with shifted gaps, finished by Newton's method where that got
     /// there.
     FixedPoint,
     /// Lemke's method, from the contacts that are active in the relaxation.
     Lemke,
-    /// Newton's method from the answer with pyramids around the round cones.
-    Pyramid,
-    /// Every case tried, with Newton's method from there for round cones, or a proof that there is no answer.
+    /// The search through all cases of a pyramid's complementarity problem.
     Cases,
 }
 
@@ -72,7 +71,8 @@ pub struct CoulombResiduals {
 pub struct CoulombSolution {
     /// How it ended.
     pub outcome: Outcome,
-    /// Why the data cannot be worked on, if it cannot.
+    /// Why the data cannot be worked on, if it cannot; [`Reason::Work`] where the limit of work left the
+    /// program undecided.
     pub reason: Option<Reason>,
     /// Length `n`. Zero unless solved. Where it is not unique, one near 0; see
     /// [`Uniqueness`](crate::Uniqueness).
@@ -94,6 +94,9 @@ pub struct CoulombSolution {
     pub newton: u32,
     /// Convex programs solved.
     pub convex: u32,
+    /// Multiply-adds of factorisations, triangular solves, pivots and products with the rows, counted from their
+    /// sizes: the same number on every machine. At most [`CoulombSettings::work_limit`](crate::CoulombSettings::work_limit).
+    pub work: u64,
     /// Pivots of Lemke's method, all attempts together, and most of one: at most three times the number of
     /// rows of the complementarity problem.
     pub pivots: u32,
@@ -120,24 +123,15 @@ pub enum Refutation {
         /// The direction `d`.
         direction: Vec<f64>,
     },
-    /// Gaps and forces can each be met, but not together: every way in which the contacts may be open, stick
-    /// or slip is refuted.
+    /// Gaps and forces can each be met, but not together: every way in which the contacts of pyramids may be open,
+    /// stick or slip is refuted.
     Jammed {
-        /// One refutation for each case.
-        proof: JamProof,
+        /// One refutation for each case, by the pairs of the linear complementarity problem that
+        /// [`FrictionProgram::lcp`](crate::FrictionProgram::lcp) writes.
+        proof: Proof,
         /// Contacts that appear in one of them, ascending.
         contacts: Vec<u32>,
     },
-}
-
-/// How a jam is proven.
-#[derive(Clone, Debug, PartialEq)]
-pub enum JamProof {
-    /// Pyramids: by the pairs of the linear complementarity problem that
-    /// [`FrictionProgram::lcp`](crate::FrictionProgram::lcp) writes.
-    Pairs(Proof),
-    /// Round cones: by what contacts do, and sectors of directions in which they slip.
-    Modes(ModeProof),
 }
 
 impl CoulombSolution {
@@ -157,7 +151,7 @@ impl CoulombSolution {
         self.modes.resize(contacts, Mode::Open);
         self.residuals = CoulombResiduals::default();
         self.method = CoulombMethod::default();
-        (self.newton, self.convex) = (0, 0);
+        (self.newton, self.convex, self.work) = (0, 0, 0);
         (self.pivots, self.longest) = (0, 0);
         self.refutation = None;
     }

@@ -1,35 +1,25 @@
-//! The driver: which algorithm, from where, and whether its answer holds.
+//! The driver: which method, from where, and whether its answer holds.
 
-mod cases;
-
-use crate::coulomb::central::Central;
+use crate::budget::Budget;
 use crate::coulomb::law::Law;
+use crate::coulomb::methods::CoulombMethods;
 use crate::coulomb::newton::{Newton, Start};
 use crate::coulomb::program::FrictionProgram;
 use crate::coulomb::pyramid;
-use crate::coulomb::shift::Shift;
+use crate::coulomb::shift::{self, Shift};
 use crate::coulomb::solution::{CoulombMethod, CoulombSolution, Outcome, Refutation};
-use crate::lcp::problem::{Lcp, LcpSolution};
+use crate::coulomb::units::Units;
+use crate::lcp::problem::{Lcp, LcpOutcome, LcpSolution};
+use crate::lcp::proof::Proof;
 use crate::lcp::solver::LcpSolver;
-use crate::{Status, WarmStart};
+use crate::{Reason, Settings, Status, WarmStart};
 
-/// Convex programs of the fixed point.
-const ROUNDS: u32 = 100;
-/// Those before Lemke's method, and those that Newton's method follows whether or not they have settled.
-const FEW_ROUNDS: u32 = 4;
-const POLISHED: u32 = 12;
-/// Forces and rates at the start of a path, over the largest: one may be lost where another arrives.
-const STARTS: [f64; 3] = [0.1, 1.0, 0.01];
-/// Contacts above which small paces and the path come before places between the relaxation and the similar program,
-/// and before the fixed point: among so many hardly any of those arrives.
-const MANY_CONTACTS: usize = 100;
-/// Shares of the path's first `kappa` from which Newton's method tries its luck.
-const PATH: [f64; 4] = [1e-3, 1e-6, 1e-9, 1e-12];
-/// Where Newton's method starts between the relaxation and the similar program, and beyond.
-const PLACES: [f64; 8] = [0.0, 0.5, 0.25, 0.75, 0.9, 0.1, -1.0, 2.0];
-/// Pairs up to which Lemke's method keeps its dense tableau, and up to which the search through cases is
-/// worth its time where nothing else decided.
-const MANY_PAIRS: usize = 2000;
+/// Most convex programs of the fixed point. It contracts by `mu²/(1 + mu²)` where contacts do not drive one another:
+/// within so many Newton's method finds the answer from there, or does not.
+const ROUNDS: u32 = 12;
+/// Rows of the complementarity problem up to which Lemke's method keeps its dense tableau: 32 MB.
+const MOST_ROWS: usize = 2000;
+/// Pairs up to which the search through cases is worth its time: half of them double its cases.
 const FEW_PAIRS: usize = 60;
 
 /// Forces and rates of a similar program, in the rows of this one.
@@ -48,35 +38,34 @@ pub struct CoulombWarm<'a> {
 /// Knobs of the solver.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct CoulombSettings {
-    /// Whether Newton's method comes first. Without, pyramids go to Lemke's method at once.
-    pub newton: bool,
-    /// Linear programs that the search through the cases may solve, where nothing else decided; 0 leaves
-    /// them undecided. Default 600.
+    /// Methods that may be tried. Default all.
+    pub methods: CoulombMethods,
+    /// Most work of a solve, in multiply-adds as [`CoulombSolution::work`] counts them; beyond it the solve ends
+    /// undecided, for [`Reason::Work`](crate::Reason::Work). Default that of [`Settings`](crate::Settings).
+    pub work_limit: u64,
+    /// Linear programs that the search through cases may solve. Default 600.
     pub cases: u32,
 }
 
 impl Default for CoulombSettings {
     fn default() -> Self {
-        Self { newton: true, cases: 600 }
+        let work_limit = Settings::default().work_limit;
+        Self { methods: CoulombMethods::ALL, work_limit, cases: 600 }
     }
 }
 
 /// Solver for [`FrictionProgram`]s and its memory; holds no meaning between calls.
 ///
-/// In this order, until one decides; every answer is checked against Coulomb's law, contact by contact,
-/// from the program's own data:
+/// In this order, until one decides or the work is spent; every answer is checked against Coulomb's law, contact by
+/// contact, from the program's own data:
 ///
-/// 1. Newton's method on the law itself, from a similar answer if there is one; if that runs in circles, again
-///    with contacts that start soft and harden in paces as small as it takes;
-/// 2. the convex relaxation of Anitescu, and Newton's method from there, all ways; if it has no answer, the proof
-///    that the program has none: known forces that no contact can meet, gaps that contradict;
-/// 3. a few steps of the fixed point over convex programs with shifted gaps, Newton's method after each;
-/// 4. paths along which the corners of the law are rounded off less and less, followed also where they turn back, and
-///    Newton's method from places on them; among more than a hundred contacts this comes before 3;
-/// 5. for pyramids Lemke's method, from the contacts active there; for round cones the same on pyramids around
-///    them, which Newton's method rounds off; then more of the fixed point;
-/// 6. for few contacts every case: a solution, or the proof that they are jammed; for round cones with sectors of
-///    directions of slip, halved until each is decided.
+/// 1. Newton's method on the law itself from a similar answer, if there is one; if that runs in circles, with
+///    penalties that grow from soft contacts to hard ones;
+/// 2. the convex relaxation of Anitescu. If it has no answer, the proof that the program has none: known forces that no
+///    contact can meet, gaps that contradict. Else Newton's method from its answer, both ways;
+/// 3. the fixed point over convex programs with shifted gaps, and Newton's method after each;
+/// 4. for pyramids Lemke's method from the contacts that are active in the relaxation, then every case: an answer, or
+///    the proof that there is none.
 ///
 /// ```
 /// use quasistep_solvers::{CoulombSolution, CoulombSolver, Friction, FrictionProgram, Outcome};
@@ -102,19 +91,19 @@ impl Default for CoulombSettings {
 /// ```
 #[derive(Debug, Default)]
 pub struct CoulombSolver {
+    methods: CoulombMethods,
+    budget: Budget,
     law: Law,
     newton: Newton,
     shift: Shift,
-    central: Central,
     lcp: Lcp,
+    /// First pair of each contact in the complementarity problem.
     firsts: Vec<u32>,
     lemke: LcpSolver,
     answer: LcpSolution,
     active: Vec<u32>,
-    /// Forces to start from.
-    start: Vec<f64>,
-    /// Pyramids around round cones, their solver and its answer.
-    around: Option<Box<(FrictionProgram, CoulombSolver, CoulombSolution)>>,
+    /// Forces of a solution of it, in the rows of the program.
+    forces: Vec<f64>,
 }
 
 impl FrictionProgram {
@@ -124,7 +113,7 @@ impl FrictionProgram {
     pub fn lcp(&self, lcp: &mut Lcp) -> bool {
         let polyhedral = pyramid::is_polyhedral(self);
         if polyhedral {
-            pyramid::write(self, lcp, &mut Vec::new());
+            pyramid::write(self, Units::default(), lcp, &mut Vec::new());
         }
         polyhedral
     }
@@ -150,176 +139,65 @@ impl CoulombSolver {
             out.reason = Some(reason);
             return;
         }
-        self.start.clear();
-        self.start.resize(p.rows, 0.0);
+        self.methods = settings.methods;
+        self.budget.start(settings.work_limit);
         self.law.prepare(p);
-        self.newton.prepare(p);
-        let many = p.contacts.len() > MANY_CONTACTS;
-        if settings.newton
-            && let Some(w) = warm.filter(|w| fits(p, w))
-        {
-            let mut found = self.newton(p, Some(w), out);
-            if !found {
-                self.start.copy_from_slice(w.lambda);
-                found = self.climb(p, out);
-            }
-            if found {
-                out.method = CoulombMethod::WarmNewton;
-                return;
-            }
-        }
-        self.shift.start(p);
-        if let Some(w) = warm.and_then(|w| w.relaxed) {
-            self.shift.warm(w.z, w.s);
-        }
-        if self.relax(p, out) {
-            return;
-        }
-        let related = self.shift.answer.status == Status::Solved;
-        if related {
-            self.shift.close(p);
-            if settings.newton && self.newton(p, None, out) {
-                out.method = CoulombMethod::Newton;
-                return;
-            }
-        }
-        if many && related && settings.newton {
-            self.start.copy_from_slice(&self.shift.lambda);
-            if self.climb(p, out) {
-                out.method = CoulombMethod::Newton;
-                return;
-            }
-            if STARTS.iter().any(|start| self.path(p, *start, out)) {
-                out.method = CoulombMethod::Path;
-                return;
-            }
-        }
-        if related && settings.newton {
-            // from the relaxation, then from places between it and the similar program
-            let similar = warm.filter(|w| fits(p, w));
-            let mut found = false;
-            let places = if similar.is_some() { &PLACES[..] } else { &PLACES[..1] };
-            for share in places {
-                for (k, start) in self.start.iter_mut().enumerate() {
-                    let before = similar.map_or(0.0, |w| w.lambda[k]);
-                    *start = (1.0 - share) * self.shift.lambda[k] + share * before;
-                }
-                found = self.harden(p, out);
-                if found {
-                    break;
-                }
-            }
-            if !found && !many {
-                self.start.copy_from_slice(&self.shift.lambda);
-                found = self.climb(p, out);
-            }
-            if found {
-                out.method = CoulombMethod::Newton;
-                return;
-            }
-        }
-        if related && settings.newton && self.fixed_point(p, 0..FEW_ROUNDS, out) {
-            return;
-        }
-        if !many
-            && related
-            && settings.newton
-            && STARTS.iter().any(|start| self.path(p, *start, out))
-        {
-            out.method = CoulombMethod::Path;
-            return;
-        }
-        let pyramids = pyramid::is_polyhedral(p);
-        if pyramids {
-            pyramid::write(p, &mut self.lcp, &mut self.firsts);
-            if self.lcp.size() <= MANY_PAIRS && self.lemke(p, related, 1, out) {
-                return;
-            }
-        }
-        if !pyramids && self.circumscribe(p, out) {
-            return;
-        }
-        if self.shift.answer.status == Status::Solved
-            && self.fixed_point(p, FEW_ROUNDS..ROUNDS, out)
-        {
-            return;
-        }
-        if pyramids && settings.cases > 1 && self.lcp.n_pairs() <= FEW_PAIRS {
-            self.lemke(p, related, settings.cases, out);
-        }
-        if !pyramids && settings.cases > 1 && self.sectors(p, settings.cases, out) {
-            return;
-        }
-        if out.outcome == Outcome::GaveUp {
+        self.newton.prepare(p, self.methods, &self.budget);
+        let similar = warm.filter(|warm| fits(p, warm));
+        let decided = similar.is_some_and(|similar| self.from_similar(p, similar, out))
+            || self.relax(p, warm.and_then(|warm| warm.relaxed), out)
+            || self.from_relaxation(p, out)
+            || self.fixed_point(p, out)
+            || self.lemke(p, settings.cases, out);
+        if !decided {
             give_up(p, out);
+            out.reason = self.budget.is_spent().then_some(Reason::Work);
         }
+        out.work = self.budget.spent();
     }
 
-    /// Newton's method from `warm`, or from the last convex answer; true if its end is an answer.
-    fn newton(
+    /// Newton's method from a similar answer; true if it found one.
+    fn from_similar(
         &mut self,
         p: &FrictionProgram,
-        warm: Option<CoulombWarm<'_>>,
+        similar: CoulombWarm<'_>,
         out: &mut CoulombSolution,
     ) -> bool {
-        let Self { newton, shift, law, .. } = self;
-        let start = match warm {
-            Some(w) => Start { lambda: w.lambda, u: w.u },
-            None => Start { lambda: &shift.lambda, u: &shift.u },
-        };
-        let mut holds = |x: &[f64], lambda: &[f64], drifts| accept(law, p, x, lambda, drifts, out);
-        let found = newton.solve(p, start, &mut holds);
-        out.newton = newton.steps;
-        found
+        out.method = CoulombMethod::WarmNewton;
+        let Self { newton, law, .. } = self;
+        let CoulombWarm { lambda, u, .. } = similar;
+        newton.find(p, Start { lambda, u }, law, out) || {
+            out.method = CoulombMethod::Continuation;
+            newton.continue_from(p, lambda, law, out)
+        }
     }
 
-    /// Newton's method from the forces in `start`, over softer contacts; true if its end is an answer.
-    fn harden(&mut self, p: &FrictionProgram, out: &mut CoulombSolution) -> bool {
-        let Self { newton, law, start, .. } = self;
-        let mut holds = |x: &[f64], lambda: &[f64], drifts| accept(law, p, x, lambda, drifts, out);
-        let found = newton.harden(p, start, None, &mut holds);
-        out.newton = newton.steps;
-        found
-    }
-
-    /// Newton's method from the forces in `start`, as [`harden`](Self::harden) but in smaller paces; true if its end is
-    /// an answer.
-    fn climb(&mut self, p: &FrictionProgram, out: &mut CoulombSolution) -> bool {
-        let Self { newton, law, start, .. } = self;
-        let mut holds = |x: &[f64], lambda: &[f64], drifts| accept(law, p, x, lambda, drifts, out);
-        let found = newton.climb(p, start, &mut holds);
-        out.newton = newton.steps;
-        found
-    }
-
-    /// Down the path around the corners of the law, from the relaxation and so large a share of its largest force and
-    /// rate more, and Newton's method from there; true if its end is an answer.
-    fn path(&mut self, p: &FrictionProgram, start: f64, out: &mut CoulombSolution) -> bool {
-        if !self.central.start(p, &self.shift.answer.x, &self.shift.lambda, start) {
+    /// Newton's method from the answer of the relaxation; true if it found one.
+    fn from_relaxation(&mut self, p: &FrictionProgram, out: &mut CoulombSolution) -> bool {
+        if self.shift.answer.status != Status::Solved {
             return false;
         }
-        let first = self.central.kappa;
-        for share in PATH {
-            let Newton { factor, D, .. } = &mut self.newton;
-            let there = self.central.follow(p, D, factor, share * first)
-                || self.central.wind(p, D, factor, share * first);
-            self.central.publish(p);
-            let Self { newton, central, law, .. } = self;
-            let start = Start { lambda: &central.lambda, u: &central.rates };
-            let mut holds =
-                |x: &[f64], lambda: &[f64], drifts| accept(law, p, x, lambda, drifts, out);
-            let found = newton.solve(p, start, &mut holds)
-                || newton.harden(p, &central.lambda, Some(&central.x), &mut holds);
-            out.newton = newton.steps;
-            if found || !there {
-                return found;
-            }
+        out.method = CoulombMethod::Newton;
+        let Self { newton, law, shift, .. } = self;
+        shift.close(p);
+        newton.find(p, Start { lambda: &shift.lambda, u: &shift.u }, law, out) || {
+            out.method = CoulombMethod::Continuation;
+            newton.continue_from(p, &shift.lambda, law, out)
         }
-        false
     }
 
     /// Solves the relaxation; true if it proved that there is no answer.
-    fn relax(&mut self, p: &FrictionProgram, out: &mut CoulombSolution) -> bool {
+    fn relax(
+        &mut self,
+        p: &FrictionProgram,
+        similar: Option<WarmStart<'_>>,
+        out: &mut CoulombSolution,
+    ) -> bool {
+        self.shift.start(p, &self.budget);
+        if let Some(WarmStart { z, s }) = similar {
+            self.shift.warm(z, s);
+        }
+        out.method = CoulombMethod::Relaxation;
         self.shift.solve(p);
         out.convex = self.shift.solved;
         match self.shift.answer.status {
@@ -351,60 +229,98 @@ impl CoulombSolver {
     }
 
     /// Convex programs with shifted gaps, Newton's method after each; true if that found an answer.
-    fn fixed_point(
-        &mut self,
-        p: &FrictionProgram,
-        rounds: std::ops::Range<u32>,
-        out: &mut CoulombSolution,
-    ) -> bool {
-        for round in rounds {
-            p.rates(&self.shift.answer.x, &mut self.shift.u);
-            let still = self.shift.update(p);
-            self.shift.solve(p);
-            out.convex = self.shift.solved;
-            if self.shift.answer.status != Status::Solved {
+    fn fixed_point(&mut self, p: &FrictionProgram, out: &mut CoulombSolution) -> bool {
+        if !self.methods.has(CoulombMethods::FIXED_POINT) {
+            return false;
+        }
+        out.method = CoulombMethod::FixedPoint;
+        let Self { newton, law, shift, .. } = self;
+        for _ in 0..ROUNDS {
+            if shift.answer.status != Status::Solved {
                 return false;
             }
-            if still {
-                // the answer itself, before its polish
-                out.x.copy_from_slice(&self.shift.answer.x);
-                out.lambda.copy_from_slice(&self.shift.lambda);
-                if self.law.judge(p, false, out) {
-                    (out.outcome, out.method) = (Outcome::Solved, CoulombMethod::FixedPoint);
-                    return true;
-                }
+            p.rates(&shift.answer.x, &mut shift.u);
+            let still = shift.update(p);
+            shift.solve(p);
+            out.convex = shift.solved;
+            // the answer itself, before Newton's method polishes it
+            if shift.answer.status == Status::Solved
+                && still
+                && law.accept(p, &shift.answer.x, &shift.lambda, false, out)
+            {
+                return true;
             }
-            if round < POLISHED || round % 8 == 0 || still {
-                self.shift.close(p);
-                if self.newton(p, None, out) {
-                    out.method = CoulombMethod::FixedPoint;
-                    return true;
-                }
+            shift.close(p);
+            let start = Start { lambda: &shift.lambda, u: &shift.u };
+            if newton.find(p, start, law, out) {
+                return true;
             }
             if still {
-                break;
+                return false;
             }
         }
         false
     }
-}
 
-/// Takes a point and its forces if the law holds, or almost where forces drift; true if it does.
-fn accept(
-    law: &mut Law,
-    p: &FrictionProgram,
-    x: &[f64],
-    lambda: &[f64],
-    drifts: bool,
-    out: &mut CoulombSolution,
-) -> bool {
-    out.x.copy_from_slice(x);
-    out.lambda.copy_from_slice(lambda);
-    let holds = law.judge(p, drifts, out);
-    if holds {
-        out.outcome = Outcome::Solved;
+    /// Lemke's method for pyramids, then the search through cases with so many linear programs; true if one decided.
+    fn lemke(&mut self, p: &FrictionProgram, cases: u32, out: &mut CoulombSolution) -> bool {
+        let wanted = self.methods.has(CoulombMethods::LEMKE) && pyramid::is_polyhedral(p);
+        if !wanted || pyramid::size(p) > MOST_ROWS {
+            return false;
+        }
+        let Self { budget, law, shift, lcp, firsts, lemke, answer, active, forces, .. } = self;
+        let units = Units::of(p);
+        pyramid::write(p, units, lcp, firsts);
+        active.clear();
+        if shift.answer.status == Status::Solved {
+            let (x, lambda, u) = (&shift.answer.x, &shift.lambda, &shift.u);
+            pyramid::active_pairs(p, firsts, x, lambda, u, active);
+        }
+        let search = self.methods.has(CoulombMethods::CASES) && lcp.n_pairs() <= FEW_PAIRS;
+        lemke.budget = Some(if search { cases.max(1) } else { 1 });
+        lemke.work_limit = Some(budget.left());
+        lemke.solve(lcp, active, answer);
+        shift::spend(budget, answer.work, answer.reason);
+        out.pivots += answer.pivots;
+        out.longest = out.longest.max(answer.longest);
+        out.method = match answer.outcome {
+            LcpOutcome::Solved if answer.cases <= 1 => CoulombMethod::Lemke,
+            _ => CoulombMethod::Cases,
+        };
+        match answer.outcome {
+            LcpOutcome::Solved => {
+                forces.resize(p.rows, 0.0);
+                pyramid::forces(p, firsts, &answer.z, forces);
+                forces.iter_mut().for_each(|force| *force *= units.force);
+                answer.x.iter_mut().for_each(|x| *x *= units.length);
+                law.accept(p, &answer.x, forces, false, out)
+            }
+            LcpOutcome::Unsolvable => {
+                let mut proof = answer.proof.take().unwrap_or_default();
+                for case in &mut proof.cases {
+                    pyramid::rows_in_units(p, units, firsts, &mut case.y);
+                }
+                let contacts = self.blamed(&proof);
+                refute(p, Refutation::Jammed { proof, contacts }, out)
+            }
+            LcpOutcome::Undecided | LcpOutcome::GaveUp => false,
+        }
     }
-    holds
+
+    /// Contacts that appear in a proof.
+    fn blamed(&self, proof: &Proof) -> Vec<u32> {
+        let free = self.lcp.n_free();
+        let mut contacts: Vec<u32> = proof
+            .cases
+            .iter()
+            .flat_map(|case| case.y.iter().enumerate().skip(free))
+            .filter(|(_, y)| **y != 0.0)
+            .filter_map(|(i, _)| pyramid::contact_of(&self.firsts, (i - free) as u32))
+            .collect();
+        contacts.sort_unstable();
+        contacts.dedup();
+        contacts
+    }
 }
 
 /// Takes a proof that holds; true if it does.

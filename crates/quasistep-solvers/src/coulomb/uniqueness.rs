@@ -23,7 +23,9 @@
 //! of its negative: two small quadratic programs decide. The paper's (32) misses the fourth row from below: a
 //! block that leans on its friction with all of it may start to slide.
 
+use crate::budget::Budget;
 use crate::coulomb::program::{FrictionProgram, Shape};
+use crate::coulomb::shift;
 use crate::coulomb::solution::CoulombSolution;
 use crate::{Qp, QpSolver, Rows, Settings, Solution, Status};
 
@@ -65,6 +67,7 @@ pub struct Uniqueness {
     P: Vec<f64>,
     pub(crate) c: Vec<f64>,
     pub(crate) unit: Vec<f64>,
+    pub(crate) work: Budget,
 }
 
 /// Whether the motion is unique for (29) at its normal forces.
@@ -82,9 +85,20 @@ pub enum Motion {
 }
 
 impl Uniqueness {
-    /// A check without memory yet.
+    /// A check without memory yet, and without a limit of its work.
     pub fn new() -> Self {
         Self::default()
+    }
+
+    /// Starts to count work anew. What needs more than so much, in multiply-adds as [`Solution::work`](crate::Solution::work)
+    /// counts them, is too close to call.
+    pub fn limit_work(&mut self, limit: u64) {
+        self.work.start(limit);
+    }
+
+    /// Work since then.
+    pub fn work(&self) -> u64 {
+        self.work.spent()
     }
 
     /// Whether the motion of `solution`, a solved answer of `p`, is the only one at its normal forces.
@@ -117,7 +131,7 @@ impl Uniqueness {
             } else {
                 failures += 1;
             }
-            if failures == FAILURES {
+            if failures == FAILURES || self.work.is_spent() {
                 return Motion::Unknown;
             }
             if silent == SILENT {
@@ -137,7 +151,9 @@ impl Uniqueness {
         self.b.clear();
         self.b.resize(self.rows.len(), 0.0);
         let qp = Qp { n, P: &self.P, c: &self.c, A: &self.rows, b: &self.b, saturations: &[] };
-        self.solver.solve(&qp, &[], &Settings::default(), &mut self.answer);
+        let settings = Settings { work_limit: self.work.left(), ..Settings::default() };
+        self.solver.solve(&qp, &[], &settings, &mut self.answer);
+        shift::spend(&self.work, self.answer.work, self.answer.reason);
         self.answer.status == Status::Solved
     }
 

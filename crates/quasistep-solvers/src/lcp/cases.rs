@@ -5,10 +5,11 @@
 //! zero. A branch ends with a solution or with Farkas' multipliers, so that the whole either solves the
 //! problem or refutes it, if it ends within its budget.
 
+use crate::budget::Budget;
 use crate::lcp::problem::Lcp;
 use crate::lcp::proof::{Case, PairSide, Proof};
 use crate::lcp::scaling::Scaled;
-use crate::{Qp, QpSolver, Rows, Settings, Solution, Status};
+use crate::{Qp, QpSolver, Reason, Rows, Settings, Solution, Status};
 
 /// Product of a pair, in scaled data, from which on it splits.
 const APART: f64 = 1e-12;
@@ -43,6 +44,7 @@ pub(crate) struct Cases {
     pub active: Vec<u32>,
     pub proof: Proof,
     pub solved: u32,
+    pub work: Budget,
 }
 
 impl Cases {
@@ -66,15 +68,15 @@ impl Cases {
     }
 
     fn branch(&mut self, original: &Lcp, scaled: &Scaled, budget: u32) -> Found {
-        if self.solved >= budget {
+        if self.solved >= budget || self.work.is_spent() {
             return Found::Open;
         }
-        self.solved += 1;
         let lcp = &scaled.lcp;
         self.build(lcp);
         let n = lcp.size();
-        let qp = Qp { n, P: &self.P, c: &self.c, A: &self.rows, b: &self.b, saturations: &[] };
-        self.solver.solve(&qp, &[], &Settings::default(), &mut self.answer);
+        let mut answer = std::mem::take(&mut self.answer);
+        self.nearest(n, &mut answer);
+        self.answer = answer;
         match self.answer.status {
             Status::Infeasible => {
                 if self.refute(original, scaled) {
@@ -146,10 +148,8 @@ impl Cases {
         }
         self.build(lcp);
         let n = lcp.size();
-        let qp = Qp { n, P: &self.P, c: &self.c, A: &self.rows, b: &self.b, saturations: &[] };
         let mut answer = Solution::default();
-        self.solver.solve(&qp, &[], &Settings::default(), &mut answer);
-        self.solved += 1;
+        self.nearest(n, &mut answer);
         let found = answer.status == Status::Solved;
         if found {
             self.v.clone_from(&answer.x);
@@ -178,14 +178,21 @@ impl Cases {
             return;
         }
         self.b.iter_mut().for_each(|b| *b /= largest);
-        let qp = Qp { n, P: &self.P, c: &self.c, A: &self.rows, b: &self.b, saturations: &[] };
-        self.solver.solve(&qp, &[], &Settings::default(), answer);
-        self.solved += 1;
+        self.nearest(n, answer);
         if answer.status == Status::Solved {
             for (v, d) in self.v.iter_mut().zip(&answer.x) {
                 *v += largest * d;
             }
         }
+    }
+
+    /// The point of the polyhedron at hand that is nearest to the origin.
+    fn nearest(&mut self, n: usize, answer: &mut Solution) {
+        let qp = Qp { n, P: &self.P, c: &self.c, A: &self.rows, b: &self.b, saturations: &[] };
+        let settings = Settings { work_limit: self.work.left(), ..Settings::default() };
+        self.solver.solve(&qp, &[], &settings, answer);
+        self.work.spend(answer.work + u64::from(answer.reason == Some(Reason::Work)));
+        self.solved += 1;
     }
 
     /// The polyhedron of the present case as rows `A v ≥ b`.

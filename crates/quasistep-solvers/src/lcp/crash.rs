@@ -97,6 +97,10 @@ impl Crash {
             }
             // two at a time only where nothing enters alone with a good pivot
             if size < 1e-3 {
+                let pending = self.pending.len() as u64;
+                if !t.work.spend(pending * pending) {
+                    return;
+                }
                 for (k, &i) in self.pending.iter().enumerate() {
                     for (l, &j) in self.pending[..k].iter().enumerate() {
                         let both = measure(t, i, j);

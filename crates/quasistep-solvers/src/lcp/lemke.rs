@@ -65,7 +65,8 @@ impl Lemke {
         let mut driving = t.complement(t.basic[r] as usize);
         t.pivot(r, t.place(z0));
         loop {
-            if t.pivots >= limit || !t.refresh(lcp) {
+            // terms of all rows, beside those of the pivot itself
+            if t.pivots >= limit || !t.work.spend((n * t.width()) as u64) || !t.refresh(lcp) {
                 return End::Stopped;
             }
             self.snap(lcp, t);

@@ -149,7 +149,8 @@ pub struct LcpResiduals {
 pub struct LcpSolution {
     /// How it ended.
     pub outcome: LcpOutcome,
-    /// Why the data cannot be worked on, if it cannot.
+    /// Why the data cannot be worked on, if it cannot; [`Reason::Work`] where the limit of work left the
+    /// problem undecided.
     pub reason: Option<Reason>,
     /// Free variables. Zero unless solved.
     pub x: Vec<f64>,
@@ -167,6 +168,9 @@ pub struct LcpSolution {
     pub longest: u32,
     /// Linear programs solved by the search through cases.
     pub cases: u32,
+    /// Multiply-adds of pivots, factorisations and products, counted from their sizes: the same number on every machine,
+    /// at most [`LcpSolver::work_limit`](crate::LcpSolver::work_limit).
+    pub work: u64,
     /// If unsolvable, why.
     pub proof: Option<Proof>,
 }
@@ -182,7 +186,7 @@ impl LcpSolution {
         }
         self.residuals = LcpResiduals::default();
         self.method = LcpMethod::default();
-        (self.pivots, self.longest, self.cases) = (0, 0, 0);
+        (self.pivots, self.longest, self.cases, self.work) = (0, 0, 0, 0);
         self.proof = None;
     }
 }

@@ -1,12 +1,13 @@
 //! The driver: which attempt, from where, and whether its answer holds.
 
-use crate::Reason;
+use crate::budget::Budget;
 use crate::lcp::cases::{Cases, Found};
 use crate::lcp::crash::{Crash, NoBasis};
 use crate::lcp::lemke::{End, Lemke};
 use crate::lcp::problem::{Lcp, LcpMethod, LcpOutcome, LcpResiduals, LcpSolution};
 use crate::lcp::scaling::Scaled;
 use crate::lcp::tableau::Tableau;
+use crate::{Reason, Settings};
 
 /// Error that an answer may have, as a share of the terms of each row.
 const TERMS: f64 = 1e-12;
@@ -40,6 +41,10 @@ pub struct LcpSolver {
     /// Linear programs that the search through cases may solve; `None` for 600, 1 for none but the proof
     /// of step 3.
     pub budget: Option<u32>,
+    /// Most work of a solve, in multiply-adds as [`LcpSolution::work`] counts them; beyond it the solve ends undecided,
+    /// for [`Reason::Work`]. `None` for that of [`Settings`].
+    pub work_limit: Option<u64>,
+    work: Budget,
 }
 
 impl LcpSolver {
@@ -50,6 +55,18 @@ impl LcpSolver {
 
     /// Solves `lcp` into `out`; `active` are pairs that are thought to have `z_i > 0`, in any order.
     pub fn solve(&mut self, lcp: &Lcp, active: &[u32], out: &mut LcpSolution) {
+        self.work.start(self.work_limit.unwrap_or(Settings::default().work_limit));
+        self.tableau.work = self.work.clone();
+        self.cases.work = self.work.clone();
+        self.decide(lcp, active, out);
+        out.work = self.work.spent();
+        if out.outcome == LcpOutcome::Undecided && self.work.is_spent() {
+            out.reason = Some(Reason::Work);
+        }
+    }
+
+    /// All attempts, in their order.
+    fn decide(&mut self, lcp: &Lcp, active: &[u32], out: &mut LcpSolution) {
         out.reset(lcp);
         if !lcp.is_finite() {
             out.reason = Some(Reason::NotFinite);
@@ -84,6 +101,9 @@ impl LcpSolver {
     /// One run of Lemke's method; true if it found a solution.
     fn attempt(&mut self, lcp: &Lcp, active: &[u32], cover: u32, out: &mut LcpSolution) -> bool {
         let Self { scaled, tableau, crash, lemke, .. } = self;
+        if !tableau.work.spend((lcp.size() * lcp.size()) as u64) {
+            return false;
+        }
         tableau.start(&scaled.lcp);
         let first = crash.run(tableau, active);
         let before = tableau.pivots;
@@ -109,6 +129,9 @@ impl LcpSolver {
 
     /// Lemke's method with `x = p − m`, both with a pair of their own: nothing needs to be eliminated.
     fn attempt_split(&mut self, lcp: &Lcp, out: &mut LcpSolution) -> bool {
+        if self.work.is_spent() {
+            return false;
+        }
         let mut memory = self.split.take().unwrap_or_default();
         let (twice, twice_scaled) = &mut *memory;
         let (n, free) = (lcp.size(), lcp.free);

@@ -7,6 +7,7 @@
 //! Variable `i < N` is row `i` of the problem, `w_i` (or an equation's residual, held at 0), variable
 //! `N + i` is its column, `z_i` or `x_i`, and `2 N` the artificial `z_0` of Lemke's method.
 
+use crate::budget::Budget;
 use crate::kernels::axpy;
 use crate::lcp::problem::Lcp;
 
@@ -29,6 +30,7 @@ pub(crate) struct Tableau {
     cover: Vec<f64>,
     pub pivots: u32,
     since: u32,
+    pub work: Budget,
     wanted: Vec<bool>,
     column: Vec<f64>,
 }
@@ -95,6 +97,7 @@ impl Tableau {
     /// Exchanges the basic variable of row `r` and the other of column `c`.
     pub fn pivot(&mut self, r: usize, c: usize) {
         let width = self.width();
+        self.work.spend((self.n * width) as u64);
         let f = self.T[r * width + c].recip();
         let (before, rest) = self.T.split_at_mut(r * width);
         let (row, after) = rest.split_at_mut(width);
@@ -163,6 +166,10 @@ impl Tableau {
         self.fill(lcp);
         let mut done = true;
         loop {
+            if !self.work.spend((n * width) as u64) {
+                done = false;
+                break;
+            }
             // the largest entry among rows to leave and columns to enter
             let (mut best, mut at) = (0.0_f64, (0, 0));
             let mut left = false;
@@ -219,6 +226,7 @@ impl Tableau {
     pub fn refine(&mut self, lcp: &Lcp, v: &mut Vec<f64>) {
         let n = self.n;
         for round in 0..4 {
+            self.work.spend(2 * (n * n) as u64);
             v.clear();
             v.resize(n, 0.0);
             for r in 0..n {

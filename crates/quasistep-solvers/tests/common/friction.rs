@@ -2,7 +2,7 @@
 
 use super::Samples;
 use quasistep_solvers::{
-    CoulombSolution, Friction, FrictionProgram, JamProof, Lcp, LcpSolution, PairSide, Refutation,
+    CoulombSolution, Friction, FrictionProgram, Lcp, LcpSolution, PairSide, Refutation,
 };
 
 /// What a sample may contain.
@@ -373,10 +373,7 @@ impl Sample {
                     }
                 }
             }
-            Refutation::Jammed { proof: JamProof::Modes(proof), .. } => {
-                super::modes::check(self, proof)?;
-            }
-            Refutation::Jammed { proof: JamProof::Pairs(proof), .. } => {
+            Refutation::Jammed { proof, .. } => {
                 let mut lcp = Lcp::new();
                 assert!(self.program.lcp(&mut lcp));
                 let Dense { M, q, free } = dense(&mut lcp);

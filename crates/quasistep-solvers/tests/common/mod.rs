@@ -5,7 +5,6 @@
 
 pub mod friction;
 pub mod hard;
-pub mod modes;
 pub mod patches;
 
 use quasistep_solvers::{

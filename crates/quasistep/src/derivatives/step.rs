@@ -96,6 +96,7 @@ impl System {
         out.ready = false;
         let work = &mut out.work;
         work.timer.reset();
+        work.work_left = params.work_limit;
         work.scan.update(self, &state.q, params.contact_margin, &mut work.timer);
         self.solve(state, input, params, Law::Convex, Where::Start, true, work)?;
         work.remember(params);

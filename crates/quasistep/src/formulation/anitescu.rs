@@ -24,7 +24,7 @@ use crate::formulation::problem::{Posed, Problem};
 use crate::formulation::recover::Answer;
 use crate::report::{StepMethod, StepReport};
 use crate::state::WarmRow;
-use quasistep_solvers::{ConeSolver, Settings, Solution, Status, WarmStart};
+use quasistep_solvers::{ConeSolver, Reason, Settings, Solution, Status, WarmStart};
 
 /// Motion in a step that is none, in m or rad: what distances are exact to. Rows of a patch contradict
 /// one another by the square of its tilt, so that a resting box that is 4e-7 rad askew cannot keep all four
@@ -43,12 +43,14 @@ pub(crate) struct ConvexWork {
 }
 
 impl ConvexWork {
-    /// Stage 5: solves the assembled problem, from `rows` of a similar one if there are some.
+    /// Stage 5: solves the assembled problem, from `rows` of a similar one if there are some, with half of the work that is
+    /// left; the rest is for what may stand in.
     pub fn solve(
         &mut self,
         problem: &Problem,
         posed: &Posed<'_>,
         rows: Option<&[WarmRow]>,
+        work_left: &mut u64,
     ) -> Result<(), StepError> {
         let Posed { system, contacts, load, params, .. } = *posed;
         let Self { solver, settings, solution, warm_z, warm_s } = self;
@@ -58,7 +60,9 @@ impl ConvexWork {
         });
         settings.rest = REST / params.time_step;
         settings.accuracy = params.accuracy;
+        settings.work_limit = *work_left / 2;
         solver.solve(&problem.program.convex, start, settings, solution);
+        *work_left -= solution.work.min(*work_left);
         match solution.status {
             Status::Solved => Ok(()),
             Status::Unbounded => Err(blame::unsupported(system, &load.reduction, &solution.ray)),
@@ -66,6 +70,12 @@ impl ConvexWork {
                 let keys = &problem.keys;
                 Err(blame::infeasible(system, contacts, keys, &solution.certificate, false))
             }
+            Status::GaveUp if solution.reason == Some(Reason::Work) => Err(StepError::Undecided {
+                convex: 1,
+                pivots: 0,
+                work: solution.work,
+                limited: true,
+            }),
             Status::GaveUp => Err(StepError::NotSolved {
                 iterations: solution.iterations,
                 why: solution.reason.map_or("no reason".into(), |reason| reason.to_string()),

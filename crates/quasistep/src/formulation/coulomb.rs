@@ -22,7 +22,7 @@ use crate::formulation::recover::Answer;
 use crate::report::{StepMethod, StepReport};
 use crate::state::WarmRow;
 use quasistep_solvers::{
-    CoulombSettings, CoulombSolution, CoulombSolver, CoulombWarm, Outcome, Refutation,
+    CoulombSettings, CoulombSolution, CoulombSolver, CoulombWarm, Outcome, Reason, Refutation,
 };
 
 /// Memory of the formulation: solver, its answer, and what it starts from.
@@ -36,25 +36,27 @@ pub(crate) struct CoulombWork {
 }
 
 impl CoulombWork {
-    /// Stage 5: solves the assembled problem, from `rows` of a similar one if there are some.
+    /// Stage 5: solves the assembled problem, from `rows` of a similar one if there are some, with half of the work that is
+    /// left; the rest is for what may stand in.
     pub fn solve(
         &mut self,
         problem: &Problem,
         posed: &Posed<'_>,
         rows: Option<&[WarmRow]>,
+        work_left: &mut u64,
     ) -> Result<(), StepError> {
         let Self { solver, settings, solution, lambda, u } = self;
         let start = rows.map(|rows| {
             problem.start_from(rows, lambda, u);
             CoulombWarm { lambda, u, relaxed: None }
         });
+        settings.work_limit = *work_left / 2;
         solver.solve(&problem.program.friction, start, settings, solution);
+        *work_left -= solution.work.min(*work_left);
         match solution.outcome {
             Outcome::Solved => Ok(()),
             Outcome::Unsolvable => Err(refused(posed, problem, solution)),
-            Outcome::Undecided => {
-                Err(StepError::Undecided { convex: solution.convex, pivots: solution.pivots })
-            }
+            Outcome::Undecided => Err(undecided(solution)),
             Outcome::GaveUp => Err(StepError::NotSolved {
                 iterations: solution.newton,
                 why: solution.reason.map_or("no reason".into(), |reason| reason.to_string()),
@@ -98,6 +100,16 @@ fn refused(posed: &Posed<'_>, problem: &Problem, solution: &CoulombSolution) -> 
             let (pairs, joints) = blame::blamed(system, contacts, &problem.keys, &weights);
             StepError::Jammed { pairs, joints }
         }
-        None => StepError::Undecided { convex: solution.convex, pivots: solution.pivots },
+        None => undecided(solution),
+    }
+}
+
+/// What was tried without an answer or a proof.
+fn undecided(solution: &CoulombSolution) -> StepError {
+    StepError::Undecided {
+        convex: solution.convex,
+        pivots: solution.pivots,
+        work: solution.work,
+        limited: solution.reason == Some(Reason::Work),
     }
 }

@@ -1,13 +1,13 @@
-//! From one centre to the next, until the law holds.
+//! Updates of the multipliers, until the law holds.
 
 use super::{
-    CENTRES, FARTHEST, FrictionProgram, HARDER, HARDEST, HOLD, JUMPS, LITTLE, NOISE, Newton,
-    PENALTY, PRESSES, REACHED, ROUGH, SETTLED, SOLVED,
+    CALM, EXTRAPOLATIONS, FARTHEST, FrictionProgram, GROWTH, LARGEST_PENALTY, LITTLE, NOISE,
+    Newton, PENALTY, PROXIMAL, REACHED, ROUGH, SETTLED, SOLVED, STIFF_UPDATES, UPDATES,
 };
 
 impl Newton {
-    /// Moves the centre until the law holds.
-    pub(super) fn rest(
+    /// Updates the multipliers until the law holds.
+    pub(super) fn update(
         &mut self,
         p: &FrictionProgram,
         search: bool,
@@ -15,20 +15,20 @@ impl Newton {
     ) -> bool {
         let mut share = ROUGH;
         let mut last = f64::INFINITY;
-        let mut jumps = 0;
-        let mut pressed = false;
-        // whether the last centre may be an answer, up to what one more takes away
+        let mut extrapolations = 0;
+        let (mut calmed, mut stiffened) = (false, false);
+        // whether the last update may be an answer, up to what one more takes away
         let mut near = false;
-        for _ in 0..CENTRES + JUMPS {
+        for _ in 0..UPDATES + EXTRAPOLATIONS {
             let Some(exact) = self.equation(p, share, search) else {
                 return near && holds(&self.x_found, &self.lambda_found, false);
             };
             share = SOLVED;
             let held = (0..self.x.len())
-                .map(|j| (HOLD * (self.x[j] - self.x_c[j]) / self.D[j]).abs())
+                .map(|j| (PROXIMAL * (self.x[j] - self.x_c[j]) / self.D[j]).abs())
                 .fold(0.0, f64::max);
-            let (change, force) = self.recentre();
-            // forces that change on and on are those of contacts that contradict one another
+            let (change, force) = self.update_multipliers();
+            // forces that drift are those of contacts that contradict one another
             let stays = change > 0.5 * last;
             let little = change <= LITTLE * force;
             let drifts = !little && stays;
@@ -50,17 +50,27 @@ impl Newton {
                     return true;
                 }
                 near = false;
-                if change <= REACHED * force && held == 0.0 {
-                    return false;
-                }
-                if stays && !pressed {
-                    pressed = true;
-                    self.press(p);
+                if little && !calmed {
+                    // forces stand still and the law does not hold: what is left is rounding
+                    calmed = true;
+                    self.set_penalty(p, CALM);
                     last = f64::INFINITY;
                     continue;
                 }
-                if stays && jumps < JUMPS && self.jump(p, FARTHEST * force / change) {
-                    jumps += 1;
+                if change <= REACHED * force && held == 0.0 {
+                    return false;
+                }
+                if stays && !stiffened {
+                    stiffened = true;
+                    self.stiffen(p);
+                    last = f64::INFINITY;
+                    continue;
+                }
+                if stays
+                    && extrapolations < EXTRAPOLATIONS
+                    && self.extrapolate(p, FARTHEST * force / change)
+                {
+                    extrapolations += 1;
                     last = f64::INFINITY;
                     continue;
                 }
@@ -73,40 +83,43 @@ impl Newton {
         false
     }
 
-    /// Contacts that contradict one another by little sort themselves out where they are much harder: there the little
-    /// moves forces as far as they have to go. What rounding makes of it is left to the next centres.
-    pub(super) fn press(&mut self, p: &FrictionProgram) {
+    /// Contacts that contradict one another by little sort themselves out at a much larger penalty: there the little
+    /// moves forces as far as they have to go. What rounding makes of it is left to the next updates.
+    pub(super) fn stiffen(&mut self, p: &FrictionProgram) {
         let mut last = f64::INFINITY;
-        for _ in 0..PRESSES + p.contacts.len() as u32 / 4 {
-            if self.penalty < HARDEST {
-                self.penalty *= HARDER;
-                self.factored.clear();
-                self.augment(p);
+        for _ in 0..STIFF_UPDATES + p.contacts.len() as u32 / 4 {
+            if self.penalty < LARGEST_PENALTY {
+                self.set_penalty(p, GROWTH * self.penalty);
                 last = f64::INFINITY;
             }
             if self.equation(p, SETTLED.max(NOISE * self.penalty), true).is_none() {
                 break;
             }
-            let (change, force) = self.recentre();
-            let hardest = self.penalty >= HARDEST;
+            let (change, force) = self.update_multipliers();
+            let hardest = self.penalty >= LARGEST_PENALTY;
             if hardest && change <= LITTLE * force {
                 break;
             }
             if !(hardest && change > 0.5 * last) {
                 last = change;
                 self.augment(p);
-            } else if self.jump(p, FARTHEST * force / change) {
+            } else if self.extrapolate(p, FARTHEST * force / change) {
                 last = f64::INFINITY;
             } else {
                 break;
             }
         }
-        self.penalty = PENALTY;
+        self.set_penalty(p, PENALTY);
+    }
+
+    /// Goes on with another penalty.
+    fn set_penalty(&mut self, p: &FrictionProgram, penalty: f64) {
+        self.penalty = penalty;
         self.factored.clear();
         self.augment(p);
     }
 
-    /// One more centre, at which what is left is rounding; the last point if that is no better.
+    /// One more update, after which what is left is rounding; the last point if that is no better.
     pub(super) fn polish(
         &mut self,
         p: &FrictionProgram,
@@ -117,7 +130,7 @@ impl Newton {
         self.lambda_found.copy_from_slice(&self.lambda);
         self.augment(p);
         if self.equation(p, SOLVED, search).is_some() {
-            self.recentre();
+            self.update_multipliers();
             self.publish();
             if holds(&self.x, &self.lambda, false) {
                 return true;
@@ -126,8 +139,8 @@ impl Newton {
         holds(&self.x_found, &self.lambda_found, false)
     }
 
-    /// Moves the centre to the present point; the largest change of a force, and the largest force.
-    pub(super) fn recentre(&mut self) -> (f64, f64) {
+    /// Makes the present point and its forces the next estimates; the largest change of a force, and the largest force.
+    pub(super) fn update_multipliers(&mut self) -> (f64, f64) {
         self.x_c.copy_from_slice(&self.x);
         let (mut change, mut force) = (0.0_f64, 0.0_f64);
         for ((z, z_c), drift) in self.z.iter().zip(&mut self.z_c).zip(&mut self.drift) {
@@ -139,9 +152,9 @@ impl Newton {
         (change, force)
     }
 
-    /// Forces that drift go on to where a contact opens, slips or sticks: the centre moves there at once. False if
-    /// nothing stops them before `farthest` times their last change.
-    pub(super) fn jump(&mut self, p: &FrictionProgram, farthest: f64) -> bool {
+    /// Extrapolates forces that drift to where a contact opens, slips or sticks. False if nothing stops them before
+    /// `farthest` times their last change.
+    pub(super) fn extrapolate(&mut self, p: &FrictionProgram, farthest: f64) -> bool {
         self.augment(p);
         self.project(p);
         let contacts = p.contacts.len();
@@ -154,6 +167,7 @@ impl Newton {
                 crate::kernels::axpy(to - gone, &this.drift, v);
             }
             gone = to;
+            this.work.spend(this.cost.rows);
             this.project(p);
             this.modes[..contacts] == this.lasting
         };
@@ -171,8 +185,10 @@ impl Newton {
         true
     }
 
-    /// The forces that the balance was solved with, in the caller's units.
+    /// The forces that the balance was solved with, in the caller's units, for the law to judge.
     pub(super) fn publish(&mut self) {
+        // the check of the law that follows
+        self.work.spend(4 * self.cost.rows);
         for ((lambda, unit), z_c) in self.lambda.iter_mut().zip(&self.unit).zip(&self.z_c) {
             *lambda = unit * z_c;
         }

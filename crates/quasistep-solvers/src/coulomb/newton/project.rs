@@ -17,7 +17,7 @@ impl Newton {
                 for (r, at) in rows.clone().enumerate().skip(1) {
                     let along = |(first, J): (usize, &[f64])| dot_short(J, &self.x[first..]);
                     let rate = p.row(i, r).map(along).sum::<f64>() - p.b(i, r);
-                    self.a[at] = self.z_c[at] - self.penalty * self.give[at] * rate;
+                    self.a[at] = self.z_c[at] - self.penalty * self.weight[at] * rate;
                 }
             }
             let (a, z) = (&self.a[rows.clone()], &mut self.z[rows]);
@@ -29,10 +29,10 @@ impl Newton {
                 self.modes[i] = 0;
                 continue;
             }
-            if self.line.known {
+            if self.homotopy.known {
                 // pieces have numbers above zero, and it is the last one as a rule
-                let region = self.line.regions.find(i, a, self.modes[i] as u16);
-                dz.copy_from_slice(&self.line.regions.region(i, region).matrix[..k * k]);
+                let region = self.homotopy.regions.find(i, a, self.modes[i] as u16);
+                dz.copy_from_slice(&self.homotopy.regions.region(i, region).matrix[..k * k]);
                 for (z, row) in z.iter_mut().zip(dz.chunks_exact(k)) {
                     *z = dot_short(row, a);
                 }

@@ -1,6 +1,6 @@
 //! One step of Newton's method: its matrix and its direction.
 
-use super::{FrictionProgram, HOLD, MOST, Newton, Part, dot_short, hessian};
+use super::{FrictionProgram, MOST, Newton, PROXIMAL, Part, dot_short, hessian};
 
 impl Newton {
     /// Subtracts from `g` what the derivative says of the difference between the augmented forces of
@@ -11,7 +11,7 @@ impl Newton {
             let k = contact.k as usize;
             let mut change = [0.0; MOST + 1];
             for (r, at) in contact.rows().enumerate() {
-                let a = self.z_c[at] - self.penalty * self.give[at] * self.u[at];
+                let a = self.z_c[at] - self.penalty * self.weight[at] * self.u[at];
                 change[r] = a - self.a[at];
                 self.a[at] = a;
             }
@@ -33,7 +33,7 @@ impl Newton {
     /// `H = P + springs + delta + Jᵀ rho Pi' J` in scaled variables.
     pub(super) fn assemble(&mut self, p: &FrictionProgram) {
         let Self { factor, saturated, dz, dz_at, modes, stiffness, penalty, .. } = self;
-        hessian::assemble(p, factor, HOLD, saturated, |i| {
+        hessian::assemble(p, factor, PROXIMAL, saturated, |i| {
             let k = p.contacts[i].k as usize;
             let rho = stiffness[i].map(|stiffness| *penalty * stiffness);
             (modes[i] != 0).then(|| Part { matrix: &dz[dz_at[i]..][..k * k], rho })
@@ -43,6 +43,7 @@ impl Newton {
     /// Newton's direction into `dx`, and that of the augmented forces into `da`: of contacts without force the normal
     /// ones, which is all that it takes to see who closes.
     pub(super) fn direct(&mut self, p: &FrictionProgram) {
+        self.work.spend(self.cost.solve + self.cost.rows);
         for ((dx, g), D) in self.dx.iter_mut().zip(&self.g).zip(&self.D) {
             *dx = -g * D;
         }
@@ -53,8 +54,8 @@ impl Newton {
         self.whole.clear();
         self.whole.extend(self.modes[..p.contacts.len()].iter().map(|mode| *mode != 0));
         p.whole_changes(&self.dx, &self.whole, &mut self.da);
-        for (da, give) in self.da.iter_mut().zip(&self.give) {
-            *da *= -self.penalty * give;
+        for (da, weight) in self.da.iter_mut().zip(&self.weight) {
+            *da *= -self.penalty * weight;
         }
     }
 

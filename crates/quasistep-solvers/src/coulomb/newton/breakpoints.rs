@@ -1,4 +1,4 @@
-//! What ends a piece of the line: augmented forces of contacts along its direction.
+//! The next breakpoint of the homotopy: augmented forces of contacts along its direction.
 //!
 //! Most contacts of a heap are open, and few of them near to closing. Where the sizes of what their bodies do are enough to
 //! know that they stay open, nothing more of them is worked out.
@@ -11,7 +11,7 @@ use crate::cone::kernels::kernel;
 use crate::coulomb::products::times;
 
 /// End of a piece: how far it is, the contact that changes what it does there, and the number of the plane; no contact
-/// where the line itself ends.
+/// where the path itself ends.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct End {
     pub length: f64,
@@ -19,11 +19,11 @@ pub(crate) struct End {
     pub exit: usize,
 }
 
-/// What augmented forces depend on along the line.
+/// What augmented forces depend on along the path.
 pub(crate) struct Along<'a> {
     pub penalty: f64,
-    /// What rates are multiplied by for a penalty of one, and what is taken off.
-    pub give: &'a [f64],
+    /// Weights of the rates for a penalty of one, and what is taken off.
+    pub weight: &'a [f64],
     pub e: &'a [f64],
     /// Length of the last piece, by which augmented forces have to move first.
     pub gone: f64,
@@ -36,7 +36,7 @@ pub(crate) struct Along<'a> {
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Reach {
     factors: [f64; 2],
-    /// The same for augmented forces, and what is taken off.
+    /// Bounds of the augmented normal force, and what is taken off it.
     bounds: [f64; 2],
     e: f64,
     blocks: [u32; 2],
@@ -67,10 +67,10 @@ kernel! {
                 3 => times::<S, 3, false>(&p.cones, cone, 0, y, &mut du),
                 k => (0..k).for_each(|r| times::<S, 1, false>(&p.cones, cone, r, y, &mut du[r..])),
             }
-            let others = along.give[rows.clone()].iter().zip(&along.e[rows]).zip(&du);
-            for ((a, da), ((give, e), du)) in a.iter_mut().zip(da.iter_mut()).zip(others) {
+            let others = along.weight[rows.clone()].iter().zip(&along.e[rows]).zip(&du);
+            for ((a, da), ((weight, e), du)) in a.iter_mut().zip(da.iter_mut()).zip(others) {
                 *a += along.gone * *da;
-                *da = -along.sign * (along.penalty * give * du + e);
+                *da = -along.sign * (along.penalty * weight * du + e);
             }
             if let Some((length, exit)) = regions.leave::<S>(i, *at, a, da, end.length) {
                 *end = End { length, contact: i, exit };
@@ -80,8 +80,8 @@ kernel! {
 }
 
 kernel! {
-    /// The same for open contacts: bounds of their normal forces, and those that close. Most are known not to by the sizes
-    /// of what their bodies do.
+    /// Finds the first open contact that closes before `end`. Most are known not to by bounds of their normal forces, from
+    /// the sizes of what their bodies do.
     next_open(
         p: &FrictionProgram,
         regions: &Regions,
@@ -110,7 +110,7 @@ kernel! {
             if room < 0.0 && room + slope * end.length < 0.0 {
                 continue;
             }
-            let (e, rho) = (reach.e, along.penalty * along.give[at]);
+            let (e, rho) = (reach.e, along.penalty * along.weight[at]);
             let (mut u, mut du) = (-p.b(i, 0), 0.0);
             for (first, J) in p.row(i, 0) {
                 u += dot_short(J, &x[first..]);
@@ -126,7 +126,7 @@ kernel! {
 }
 
 impl Reach {
-    /// That of a contact, for sizes in units `D` of the variables.
+    /// The bound of a contact, for sizes in units `D` of the variables.
     pub fn new(p: &FrictionProgram, contact: usize, D: &[f64]) -> Self {
         let mut reach = Self { row: p.contacts[contact].first, ..Self::default() };
         let sides = p.cones.sides_of(p.cone_of(contact));

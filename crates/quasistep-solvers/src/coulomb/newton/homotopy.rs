@@ -1,35 +1,35 @@
-//! From the answer with softer contacts to the next one, from kink to kink.
+//! A piecewise linear homotopy from the answer at one penalty to the next one, from breakpoint to breakpoint.
 //!
-//! What harder contacts and a new centre add to the augmented forces of an answer, and what they leave of its balance, is
-//! taken off it little by little,
+//! What a larger penalty and other multipliers add to the augmented forces of an answer, and what they leave of its
+//! balance, is taken off little by little,
 //!
 //! ```text
 //! P x + c + delta (x − x_c) − Jᵀ Pi(lambda_c − rho (J x − b) + t e) = t r,      t = 1 … 0
 //! ```
 //!
 //! with `e` and `r` such that the answer solves this at `t = 1`: there contacts stick and slip as they did. Its solutions
-//! are a line of straight pieces. Where one ends a single contact changes what it does, and the matrix by one of rank
-//! one: a solve with factors that stay, instead of new ones. The line may turn back, where the determinant changes its sign, and is
+//! are a path of straight pieces. Where one ends a single contact changes what it does, and the matrix by one of rank
+//! one: a solve with factors that stay, instead of new ones. The path may turn back, where the determinant changes its sign, and is
 //! followed there too: that is how it gets around corners at which Newton's method goes back and forth. (J. Katzenelson,
 //! "An algorithm for solving nonlinear resistor networks", Bell System Technical Journal 44 (1965) 1605–1620.)
 
-use super::ahead::{Along, End, Reach, next_closed, next_open};
+use super::breakpoints::{Along, End, Reach, next_closed, next_open};
 use super::regions::{OPEN, ROWS, Regions};
-use super::{FrictionProgram, HOLD, Newton, Part, dot_short, hessian};
+use super::{FrictionProgram, Newton, PROXIMAL, Part, dot_short, hessian};
 use crate::cone::kernels::Isa;
 use crate::coulomb::products::{Change, along, take_off};
 
-/// Kinks after which a line that has come no nearer to its end is given up, the share of what was left that counts as
-/// nearer, and how far back it may turn.
+/// Breakpoints after which a path that has come no nearer to its end is given up, the share of what was left that counts
+/// as nearer, and how far back it may turn.
 const PATIENCE: u32 = 60;
 const NEARER: f64 = 0.99;
 const FARTHEST: f64 = 2.0;
-/// Kinks with the same factors.
+/// Breakpoints with the same factors.
 const KEPT: usize = 64;
 
-/// Memory of the line.
+/// Memory of the homotopy.
 #[derive(Debug, Default)]
-pub(super) struct Line {
+pub(super) struct Homotopy {
     pub regions: Regions,
     /// Whether all contacts have pieces that are known.
     pub known: bool,
@@ -56,8 +56,8 @@ pub(super) struct Line {
 }
 
 impl Newton {
-    /// Goes from the answer of another centre or penalty, whose augmented forces are still there (tangential ones of open
-    /// contacts may be any: they have no part in it), to that of the present ones; false if the line does not lead there.
+    /// Goes from the answer of other multipliers or another penalty, whose augmented forces are still there (tangential ones
+    /// of open contacts may be any: they have no part in it), to that of the present ones; false if the path does not lead there.
     /// The rates may be `rated` already. Counts as a step for every factor, and for the one that it starts with.
     pub(super) fn follow(&mut self, p: &FrictionProgram, rated: bool) -> bool {
         if !rated {
@@ -67,28 +67,32 @@ impl Newton {
         let (mut share, mut sign) = (1.0, 1.0);
         let (mut count, mut least, mut least_at) = (0, 1.0, 0);
         let mut gone = 0.0;
-        self.line.da.clear();
-        self.line.da.resize(p.rows, 0.0);
-        if self.line.kept == Some(self.penalty) {
+        self.homotopy.da.clear();
+        self.homotopy.da.resize(p.rows, 0.0);
+        if self.homotopy.kept == Some(self.penalty) {
             self.steps += 1;
             self.head(p);
         } else if !self.renew(p) {
             return false;
         }
         loop {
+            let changes = self.homotopy.changes.len() * self.x.len();
+            if !self.work.spend(self.cost.solve + self.cost.rows + changes as u64) {
+                return false;
+            }
             let rest = if sign > 0.0 { share } else { f64::INFINITY };
             let End { length, contact, exit } = self.next(p, gone, rest, share, sign);
             if !length.is_finite() {
                 return false;
             }
-            crate::kernels::axpy(sign * length, &self.line.y, &mut self.x);
+            crate::kernels::axpy(sign * length, &self.homotopy.y, &mut self.x);
             if length == rest {
                 return self.x.iter().all(|x| x.is_finite());
             }
             gone = length;
             share -= sign * length;
             count += 1;
-            self.kinks += 1;
+            self.breakpoints += 1;
             if share < NEARER * least {
                 (least, least_at) = (share, count);
             }
@@ -99,7 +103,7 @@ impl Newton {
             if self.cross(p, contact, exit) {
                 sign = -sign;
             }
-            if self.line.changes.len() >= KEPT && !self.renew(p) {
+            if self.homotopy.changes.len() >= KEPT && !self.renew(p) {
                 return false;
             }
         }
@@ -107,53 +111,56 @@ impl Newton {
 
     /// The pieces at the present augmented forces, and what has to go.
     fn set_out(&mut self, p: &FrictionProgram) {
-        let Self { line, a, x, x_c, D, z_c, u, give, unit, penalty, lambda, .. } = self;
-        line.closed.clear();
-        line.e.clear();
-        let now = z_c.iter().zip(give.iter()).zip(u.iter());
-        line.e.extend(a.iter().zip(now).map(|(a, ((z_c, give), u))| a - z_c + *penalty * give * u));
+        let Self { homotopy, a, x, x_c, D, z_c, u, weight, unit, penalty, lambda, .. } = self;
+        homotopy.closed.clear();
+        homotopy.e.clear();
+        let now = z_c.iter().zip(weight.iter()).zip(u.iter());
+        homotopy.e.extend(
+            a.iter().zip(now).map(|(a, ((z_c, weight), u))| a - z_c + *penalty * weight * u),
+        );
         for (i, contact) in p.contacts.iter().enumerate() {
             let (k, rows) = (contact.k as usize, contact.rows());
-            let region = line.regions.find(i, &a[rows.clone()], line.at[i]);
-            if region != line.at[i] {
-                line.at[i] = region;
-                line.kept = None;
+            let region = homotopy.regions.find(i, &a[rows.clone()], homotopy.at[i]);
+            if region != homotopy.at[i] {
+                homotopy.at[i] = region;
+                homotopy.kept = None;
             }
-            line.closed.push(region != OPEN);
-            line.reaches[i].set_out(*penalty * give[rows.start], line.e[rows.start]);
-            let matrix = &line.regions.region(i, region).matrix;
+            homotopy.closed.push(region != OPEN);
+            homotopy.reaches[i].set_out(*penalty * weight[rows.start], homotopy.e[rows.start]);
+            let matrix = &homotopy.regions.region(i, region).matrix;
             for (r, at) in rows.clone().enumerate() {
                 lambda[at] = unit[at] * dot_short(&matrix[r * k..(r + 1) * k], &a[rows.clone()]);
             }
         }
-        line.r.clear();
-        line.r.resize(x.len(), 0.0);
-        p.gradient(x, &mut line.r);
-        p.add_forces(-1.0, lambda, &mut line.r);
+        homotopy.r.clear();
+        homotopy.r.resize(x.len(), 0.0);
+        p.gradient(x, &mut homotopy.r);
+        p.add_forces(-1.0, lambda, &mut homotopy.r);
         for j in 0..x.len() {
-            line.r[j] += HOLD * (x[j] - x_c[j]) / (D[j] * D[j]);
+            homotopy.r[j] += PROXIMAL * (x[j] - x_c[j]) / (D[j] * D[j]);
         }
     }
 
     /// New factors of the present pieces, and the direction.
     fn renew(&mut self, p: &FrictionProgram) -> bool {
-        let Self { line, factor, saturated, stiffness, penalty, .. } = self;
-        line.kept = None;
-        hessian::assemble(p, factor, HOLD, saturated, |i| {
+        self.work.spend(self.cost.factor + self.cost.solve);
+        let Self { homotopy, factor, saturated, stiffness, penalty, .. } = self;
+        homotopy.kept = None;
+        hessian::assemble(p, factor, PROXIMAL, saturated, |i| {
             let k = p.contacts[i].k as usize;
-            let region = line.at[i];
+            let region = homotopy.at[i];
             let rho = stiffness[i].map(|stiffness| *penalty * stiffness);
-            let matrix = &line.regions.region(i, region).matrix[..k * k];
+            let matrix = &homotopy.regions.region(i, region).matrix[..k * k];
             (region != OPEN).then_some(Part { matrix, rho })
         });
         self.steps += 1;
         if !factor.factor() {
             return false;
         }
-        line.changes.clear();
-        line.h.clear();
-        line.q.clear();
-        line.kept = Some(*penalty);
+        homotopy.changes.clear();
+        homotopy.h.clear();
+        homotopy.q.clear();
+        homotopy.kept = Some(*penalty);
         self.factored.clear();
         self.head(p);
         true
@@ -161,35 +168,35 @@ impl Newton {
 
     /// The direction by the factors and what has changed since.
     fn head(&mut self, p: &FrictionProgram) {
-        let Self { line, factor, D, lambda, unit, .. } = self;
+        let Self { homotopy, factor, D, lambda, unit, .. } = self;
         for (i, contact) in p.contacts.iter().enumerate() {
             let (k, rows) = (contact.k as usize, contact.rows());
-            let matrix = &line.regions.region(i, line.at[i]).matrix;
+            let matrix = &homotopy.regions.region(i, homotopy.at[i]).matrix;
             for (r, at) in rows.clone().enumerate() {
-                let e = &line.e[rows.clone()];
+                let e = &homotopy.e[rows.clone()];
                 lambda[at] = unit[at] * dot_short(&matrix[r * k..(r + 1) * k], e);
             }
         }
-        line.by_share.clear();
-        line.by_share.extend(line.r.iter().map(|r| -r));
-        p.add_forces(-1.0, lambda, &mut line.by_share);
-        line.y.clear();
-        let scaled = line.by_share.iter().zip(D.iter()).map(|(b, D)| b * D);
-        line.y.extend(scaled);
-        factor.solve(&p.cones, &mut line.y);
-        for (y, D) in line.y.iter_mut().zip(D.iter()) {
+        homotopy.by_share.clear();
+        homotopy.by_share.extend(homotopy.r.iter().map(|r| -r));
+        p.add_forces(-1.0, lambda, &mut homotopy.by_share);
+        homotopy.y.clear();
+        let scaled = homotopy.by_share.iter().zip(D.iter()).map(|(b, D)| b * D);
+        homotopy.y.extend(scaled);
+        factor.solve(&p.cones, &mut homotopy.y);
+        for (y, D) in homotopy.y.iter_mut().zip(D.iter()) {
             *y *= D;
         }
-        take_off(Isa::detect(), p, &line.changes, &line.q, &line.h, &mut line.y);
+        take_off(Isa::detect(), p, &homotopy.changes, &homotopy.q, &homotopy.h, &mut homotopy.y);
     }
 
     /// End of the next piece, no further than `rest`. Augmented forces are those of where the last piece started, which has
     /// `gone` so far.
     fn next(&mut self, p: &FrictionProgram, gone: f64, rest: f64, share: f64, sign: f64) -> End {
-        let Self { line, a, x, z_c, give, penalty, D, .. } = self;
-        let Line { regions, at, closed, reaches, sizes, e, y, da, .. } = line;
+        let Self { homotopy, a, x, z_c, weight, penalty, D, .. } = self;
+        let Homotopy { regions, at, closed, reaches, sizes, e, y, da, .. } = homotopy;
         let isa = Isa::detect();
-        let along = Along { penalty: *penalty, give, e, gone, share, sign };
+        let along = Along { penalty: *penalty, weight, e, gone, share, sign };
         let mut end = End { length: rest, contact: usize::MAX, exit: 0 };
         next_closed(isa, p, regions, at, &along, y, a, da, &mut end);
         sizes.clear();
@@ -204,25 +211,25 @@ impl Newton {
 
     /// The augmented forces of a contact at the end of a piece.
     fn arrive(&mut self, p: &FrictionProgram, contact: usize, length: f64, share: f64) {
-        let Self { line, a, x, z_c, give, penalty, .. } = self;
+        let Self { homotopy, a, x, z_c, weight, penalty, .. } = self;
         for at in p.contacts[contact].rows() {
-            a[at] += length * line.da[at];
-            line.da[at] = 0.0;
+            a[at] += length * homotopy.da[at];
+            homotopy.da[at] = 0.0;
         }
-        if line.at[contact] != OPEN {
+        if homotopy.at[contact] != OPEN {
             return;
         }
         for (r, at) in p.contacts[contact].rows().enumerate().skip(1) {
             let rate = p.row(contact, r).map(|(first, J)| dot_short(J, &x[first..])).sum::<f64>()
                 - p.b(contact, r);
-            a[at] = z_c[at] - *penalty * give[at] * rate + share * line.e[at];
+            a[at] = z_c[at] - *penalty * weight[at] * rate + share * homotopy.e[at];
         }
     }
 
-    /// Into the piece behind a plane; whether the line turns there.
+    /// Into the piece behind a plane; whether the path turns there.
     fn cross(&mut self, p: &FrictionProgram, contact: usize, exit: usize) -> bool {
-        let Self { line, factor, D, a, give, unit, penalty, .. } = self;
-        let Line { regions, at, closed, e, y, h, q, changes, .. } = line;
+        let Self { homotopy, factor, D, a, weight, unit, penalty, .. } = self;
+        let Homotopy { regions, at, closed, e, y, h, q, changes, .. } = homotopy;
         let data = &p.contacts[contact];
         let (k, rows, n) = (data.k as usize, data.rows(), y.len());
         let plane = regions.exit(exit);
@@ -243,7 +250,7 @@ impl Newton {
         h.resize(h_at + n, 0.0);
         for r in 0..k {
             let row = rows.start + r;
-            let (w, g) = (unit[row] * w[r], give[row] * g[r]);
+            let (w, g) = (unit[row] * w[r], weight[row] * g[r]);
             let mut to = q_at;
             for (first, J) in p.row(contact, r) {
                 if r == 0 {
@@ -274,8 +281,8 @@ impl Newton {
     }
 }
 
-impl Line {
-    /// Whether this program has lines to follow, in such units of the variables.
+impl Homotopy {
+    /// Finds out whether the pieces of all contacts are known, and takes the units `D` of the variables.
     pub fn prepare(&mut self, p: &FrictionProgram, D: &[f64]) {
         self.kept = None;
         self.known = p.n() > 0 && p.cones.saturations.is_empty() && self.regions.update(p);
@@ -314,6 +321,8 @@ impl Line {
 mod tests {
     use super::*;
     use crate::Friction;
+    use crate::budget::Budget;
+    use crate::coulomb::methods::CoulombMethods;
 
     /// A weight on two points, pushed, and a second one on it: the first slides, the second sticks.
     fn program() -> FrictionProgram {
@@ -340,14 +349,14 @@ mod tests {
     fn a_line_ends_at_the_answer_with_harder_contacts() {
         let p = program();
         let mut newton = Newton::default();
-        newton.prepare(&p);
-        assert!(newton.line.known);
+        newton.prepare(&p, CoulombMethods::ALL, &Budget::default());
+        assert!(newton.homotopy.known);
         newton.begin(&vec![0.0; p.rows]);
         newton.penalty = 1.0;
         newton.augment(&p);
         assert!(newton.equation(&p, 1e-12, true).is_some());
         for _ in 0..6 {
-            newton.recentre();
+            newton.update_multipliers();
             newton.penalty *= 20.0;
             assert!(newton.follow(&p, false));
             newton.augment(&p);
@@ -356,8 +365,8 @@ mod tests {
             assert_eq!(newton.steps, before, "Newton's method has nothing left to do");
         }
         // sliding starts, and the points that are higher open
-        assert!(newton.kinks >= 2, "{}", newton.kinks);
-        newton.recentre();
+        assert!(newton.breakpoints >= 2, "{}", newton.breakpoints);
+        newton.update_multipliers();
         assert!((newton.z[0] - 4.0).abs() < 1e-6 && newton.z[2].abs() < 1e-6);
     }
 }

@@ -1,52 +1,52 @@
-//! From soft contacts to the hardest, in as small paces as it takes.
+//! Penalty continuation: from soft contacts to the hardest, in as small paces as it takes.
 //!
-//! Every centre is a step of the method of multipliers: it brings the forces nearer to those of hard contacts
-//! whatever the penalty is, and the larger the penalty the more. So an equation that cannot be solved is not the end:
-//! what came near enough to its answer is a centre all the same, and where nothing did contacts get softer again, and the
-//! next centres come nearer before they harden. Many bodies that rest on one another with more contacts than they need
-//! are solved this way: by Newton's method where contacts are soft, then, where their pieces are known, along the line from
-//! one answer to the next.
+//! Every update of the multipliers brings the forces nearer to those of hard contacts, whatever the penalty is, and the
+//! larger the penalty the more. So an equation that cannot be solved is not the end: what came near enough to its answer
+//! gives an update all the same, and where nothing did the penalty falls, and the next updates come nearer before it grows.
+//! Many bodies that rest on one another with more contacts than they need are solved this way: by Newton's method where
+//! contacts are soft, then, where the pieces of their law are known, by a homotopy from one answer to the next.
 
 use super::{
-    FARTHEST, FrictionProgram, HARDER, HARDEST, LITTLE, NOISE, Newton, PENALTY, SETTLED, SOLVED,
+    CALM, FARTHEST, FrictionProgram, GROWTH, LARGEST_PENALTY, LITTLE, NOISE, Newton, PENALTY,
+    SETTLED, SOLVED,
 };
 
 /// Most steps, and those for each contact: it may have to change what it does more than once.
 const STEPS: u32 = 200;
 const STEPS_PER_CONTACT: u32 = 6;
-/// Most kinks for each contact.
-const KINKS_PER_CONTACT: u32 = 30;
+/// Most breakpoints of homotopies for each contact.
+const BREAKPOINTS_PER_CONTACT: u32 = 30;
 /// The first penalty.
 const SOFT: f64 = 100.0;
-/// First and largest growth of the penalty where the line from the last answer is followed: centres cost more there than
-/// the kinks between them.
+/// First and largest growth of the penalty where a homotopy leads from the last answer on: updates cost more there than
+/// the breakpoints between them.
 const BENT: f64 = 20.0;
 const MOST_BENT: f64 = 30.0;
 /// Imbalance at which an equation on the way to the hardest contacts counts as solved, as a share of the largest term:
 /// the next one is another.
 const PASSED: f64 = 1e-3;
-/// Kinks on the way to the usual penalty up to which the law may hold there: more come from contacts that contradict one
-/// another.
+/// Breakpoints on the way to the usual penalty up to which the law may hold there: more come from contacts that
+/// contradict one another.
 const FEW: u32 = 10;
-/// Steps of an equation that was easy, after which contacts may harden.
+/// Steps of an equation that was easy, after which the penalty may grow.
 const EASY: u32 = 5;
 /// Least growth of the penalty, and growth of that growth from one pace to the next: a failure takes its square root.
 const GENTLEST: f64 = 1.5;
 const RECOVERY: f64 = 1.2;
 /// Penalty below which an equation is no easier: contacts are then a thousand times softer than bodies are heavy.
 const SOFTEST: f64 = 1e-3;
-/// Share of its squared imbalance with which an equation that cannot be solved still gives a centre, and how often in a row.
+/// Share of its squared imbalance with which an equation that cannot be solved still gives an update, and how often in a row.
 const NEARER: f64 = 0.5;
 const UNSOLVED: u32 = 2;
-/// Most centres between two jumps.
+/// Most updates between two extrapolations.
 const MOST_WAITING: u32 = 4;
-/// Centres with the usual penalty in which the law holds where it will: each leaves 1e-5 of what the last one did.
+/// Updates with the usual penalty after which the law holds where it will: each leaves 1e-5 of what the last one did.
 const ENOUGH: u32 = 2;
 
 impl Newton {
-    /// Like [`harden`](Self::harden), but slower where the way is steep, and up to contacts so hard that those which
-    /// contradict one another sort themselves out.
-    pub fn climb(
+    /// From forces and soft contacts to hard ones, never uphill, and up to contacts so hard that those which contradict
+    /// one another sort themselves out.
+    pub(super) fn continuation(
         &mut self,
         p: &FrictionProgram,
         lambda: &[f64],
@@ -56,29 +56,33 @@ impl Newton {
         // whether the usual penalty has been tried
         let mut usual = false;
         let contacts = p.contacts.len() as u32;
-        self.budget = self.steps + STEPS + STEPS_PER_CONTACT * contacts;
-        let most_kinks = self.kinks + KINKS_PER_CONTACT * contacts;
-        let known = self.line.known;
+        self.last_step = self.steps + STEPS + STEPS_PER_CONTACT * contacts;
+        let most_breakpoints = self.breakpoints + BREAKPOINTS_PER_CONTACT * contacts;
+        let known = self.homotopy.known;
         self.penalty = SOFT;
-        let (mut growth, fastest) = if known { (BENT, MOST_BENT) } else { (HARDER, HARDER) };
+        let (mut growth, fastest) = if known { (BENT, MOST_BENT) } else { (GROWTH, GROWTH) };
         let mut last = f64::INFINITY;
         let (mut drifting, mut wait) = (0, 1);
         let (mut failed, mut unsolved) = (false, 0);
         // penalty of the last answer, while there is one to start from, and whether the present rates are its own
         let mut reached = f64::INFINITY;
         let mut rated = false;
-        while self.steps < self.budget && self.kinks < most_kinks && self.penalty > SOFTEST {
-            let (before, kinks) = (self.steps, self.kinks);
-            let settled = if self.penalty < HARDEST { PASSED } else { SETTLED };
+        while self.steps < self.last_step
+            && self.breakpoints < most_breakpoints
+            && self.penalty > SOFTEST
+            && !self.work.is_spent()
+        {
+            let (before, breakpoints) = (self.steps, self.breakpoints);
+            let settled = if self.penalty < LARGEST_PENALTY { PASSED } else { SETTLED };
             let share = settled.max(NOISE * self.penalty);
             let bent = known && self.penalty >= reached;
             let lost = bent && !self.follow(p, rated);
             if lost {
                 // perhaps for what has become of its factors
-                self.line.kept = None;
+                self.homotopy.kept = None;
             }
             rated = false;
-            let kinks = self.kinks - kinks;
+            let breakpoints = self.breakpoints - breakpoints;
             let there = self.steps;
             if !lost {
                 self.augment(p);
@@ -87,7 +91,7 @@ impl Newton {
                 unsolved = 0;
             } else if !lost && self.left < NEARER && unsolved < UNSOLVED {
                 unsolved += 1;
-                self.recentre();
+                self.update_multipliers();
                 last = f64::INFINITY;
                 continue;
             } else {
@@ -95,46 +99,46 @@ impl Newton {
                 reached = f64::INFINITY;
                 self.x.copy_from_slice(&self.x_c);
                 // as far back as it came, and further where that was not enough
-                self.penalty /= if failed { HARDER } else { growth };
+                self.penalty /= if failed { GROWTH } else { growth };
                 failed = true;
                 self.factored.clear();
                 growth = growth.sqrt().max(GENTLEST);
                 (drifting, last) = (0, f64::INFINITY);
                 continue;
             }
-            let (change, force) = self.recentre();
+            let (change, force) = self.update_multipliers();
             reached = self.penalty;
             rated = self.steps == there;
             failed = false;
             if self.penalty == PENALTY && !usual {
                 // hard enough, unless contacts contradict one another
                 usual = true;
-                if kinks <= FEW {
-                    if self.settle(p, false, holds) {
+                if breakpoints <= FEW {
+                    if self.check_law(p, false, holds) {
                         return true;
                     }
                     rated = false;
                 }
             }
-            if self.penalty < HARDEST {
+            if self.penalty < LARGEST_PENALTY {
                 if self.steps - before <= EASY {
                     self.penalty =
-                        (self.penalty * growth).min(if usual { HARDEST } else { PENALTY });
+                        (self.penalty * growth).min(if usual { LARGEST_PENALTY } else { PENALTY });
                     self.factored.clear();
                     growth = (RECOVERY * growth).min(fastest);
                 }
                 continue;
             }
-            // where contacts still change what they do the next centre may do without
-            let drifts = kinks == 0 && change > 0.5 * last;
+            // where contacts still change what they do the next update may do without
+            let drifts = breakpoints == 0 && change > 0.5 * last;
             last = change;
             drifting = if drifts { drifting + 1 } else { 0 };
-            // jumps may lead from one to the other and back: more and more of the way is gone on foot
+            // extrapolations may lead from one to the other and back: more and more updates come between them
             if drifting >= wait || change <= LITTLE * force {
-                if self.settle(p, drifts, holds) {
+                if self.check_law(p, drifts, holds) {
                     return true;
                 }
-                if !(drifts && self.jump(p, FARTHEST * force / change)) {
+                if !(drifts && self.extrapolate(p, FARTHEST * force / change)) {
                     return false;
                 }
                 rated = false;
@@ -145,9 +149,9 @@ impl Newton {
         false
     }
 
-    /// The law at centres with the usual penalty, where the balance holds to rounding; if it does not hold, back to the
-    /// present centre.
-    fn settle(
+    /// Whether the law holds after updates with the usual penalty, where the balance holds to rounding; if it does not,
+    /// back to the present multipliers.
+    fn check_law(
         &mut self,
         p: &FrictionProgram,
         drifts: bool,
@@ -159,12 +163,16 @@ impl Newton {
         self.lambda_found.copy_from_slice(&self.z_c);
         self.a_found.copy_from_slice(&self.a);
         self.drift_found.copy_from_slice(&self.drift);
-        for _ in 0..ENOUGH {
+        for update in 0..2 * ENOUGH {
+            if update == ENOUGH {
+                self.penalty = CALM;
+                self.factored.clear();
+            }
             self.augment(p);
             if self.equation(p, SOLVED, true).is_none() {
                 break;
             }
-            self.recentre();
+            self.update_multipliers();
             self.publish();
             if holds(&self.x, &self.lambda, false) || drifts && holds(&self.x, &self.lambda, true) {
                 return true;

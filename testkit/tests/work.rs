@@ -1,0 +1,67 @@
+//! Steps end within their budget of work, whatever the world: with an answer, or in words.
+#![allow(missing_docs)]
+
+use quasistep::{StepError, StepInput, StepParams};
+use quasistep_scene::Scene;
+use std::path::PathBuf;
+
+fn world(name: &str) -> Scene {
+    let file = PathBuf::from(env!("CARGO_MANIFEST_DIR")).join(format!("tests/data/{name}.yml"));
+    Scene::load_with(&file, &[]).unwrap_or_else(|error| panic!("{error}"))
+}
+
+/// Work of every step, and how the run ended.
+fn run(scene: &Scene, work_limit: u64) -> (Vec<u64>, Option<StepError>) {
+    let params = StepParams { work_limit, ..scene.params.clone() };
+    let mut work = scene.system.create_workspace();
+    let (mut state, mut input) = (scene.start.clone(), StepInput::default());
+    let mut steps = Vec::new();
+    for index in 1..=scene.n_steps() {
+        scene.sample(index as f64 * params.time_step, &mut input);
+        match scene.system.step_with(&mut state, &input, &params, &mut work) {
+            Ok(report) => steps.push(report.work),
+            Err(error) => return (steps, Some(error)),
+        }
+    }
+    (steps, None)
+}
+
+/// Steps of these worlds took from 18 s to more than a minute.
+#[test]
+fn steps_of_hard_worlds_end_within_their_work() {
+    for name in ["tree_of_twenty_links", "pile_of_thirty"] {
+        let scene = world(name);
+        for limit in [100_000_000, 1_000_000_000] {
+            let start = std::time::Instant::now();
+            let (steps, end) = run(&scene, limit);
+            eprintln!("{name}, {limit:e}: {steps:?} {end:?}, {:?}", start.elapsed());
+            assert!(steps.iter().all(|work| *work <= limit), "{name}: {steps:?} of {limit}");
+            assert!(
+                matches!(end, None | Some(StepError::Undecided { .. })),
+                "{name}, {limit}: {end:?}"
+            );
+        }
+    }
+}
+
+/// Work is the same number every time, and a limit that it just meets changes nothing.
+#[test]
+fn work_is_counted_alike_every_time() {
+    for (name, changes) in [
+        ("gripper_2d", vec![("step.formulation", "coulomb")]),
+        ("planar_push", vec![("step.uniqueness", "true"), ("step.formulation", "coulomb")]),
+        ("pinch", vec![]),
+    ] {
+        let scene = testkit::scene(name, &changes);
+        let (steps, end) = run(&scene, u64::MAX);
+        assert_eq!(end, None, "{name}");
+        assert!(steps.iter().any(|work| *work > 0), "{name}");
+        assert_eq!(run(&scene, u64::MAX).0, steps, "{name}");
+        let most = steps.iter().max().copied().unwrap_or_default();
+        // one program may take half of what is left
+        let (limited, end) = run(&scene, 2 * most + 2);
+        assert_eq!((limited, end), (steps, None), "{name}");
+        let (_, end) = run(&scene, most / 100);
+        assert!(matches!(end, Some(StepError::Undecided { limited: true, .. })), "{name}: {end:?}");
+    }
+}
