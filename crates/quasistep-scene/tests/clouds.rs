@@ -388,7 +388,7 @@ fn mistakes_have_a_place() {
     wrong("{unit: mm}", "", &["`file` is missing", "`sample`"]);
     wrong("{file: brick.xyz, sample: {points: 9}}", ".sample", &["`file` and `sample`"]);
     wrong("{sample: {points: 9}}", ".sample", &["one of `shapes` and `mesh`"]);
-    wrong("{sample: {points: 0, shapes: []}}", ".sample.points", &["1 to 20000000"]);
+    wrong("{sample: {points: 0, shapes: []}}", ".sample.points", &["1 to 10000000"]);
     wrong("{sample: {points: 9, shapes: [{half_space: {}}]}}", ".sample.shapes", &["no surface"]);
     let of = |option: &str| format!("{{file: brick.xyz, {option}}}");
     wrong(&of("zzz: 1"), ".zzz", &["unknown key `zzz`"]);
