@@ -98,6 +98,9 @@ pub(crate) struct AreaAt {
     pub follows: bool,
 }
 
+/// Columns of one contact, each with its dof: rates in m/s along the normal and both tangents for a unit rate of that dof.
+pub(crate) type Columns = Vec<(usize, [f64; 3])>;
+
 /// All contact rows of a step, as sparse columns `(dof, [J_n, J_t1, J_t2])`.
 #[derive(Debug, Default)]
 pub(crate) struct ContactRows {

@@ -14,7 +14,7 @@
 //! Friction can wedge what could part, too: an arm that swings along a face hardly moves along its normal. Where rows have
 //! no answer every overlap is given its way out, before that is an error.
 
-use crate::contact::{ContactRow, ContactRows, PLANAR_TOLERANCE};
+use crate::contact::{Columns, ContactRow, ContactRows, PLANAR_TOLERANCE};
 use crate::error::StepError;
 use crate::formulation::Where;
 use crate::formulation::problem::gap_offset;
@@ -72,7 +72,7 @@ impl System {
 
     /// Opens what no motion of the variables can open along its normal.
     fn open_stuck(&self, params: &StepParams, place: Where, work: &mut Workspace) {
-        let mut stuck = self.stuck(params, &work.contacts, &work.load);
+        let mut stuck = self.stuck(params, &work.contacts, &work.load, &mut work.columns);
         if stuck.is_empty() {
             return;
         }
@@ -82,7 +82,7 @@ impl System {
                 break;
             }
             self.update_contacts(params, place, work);
-            stuck = self.stuck(params, &work.contacts, &work.load);
+            stuck = self.stuck(params, &work.contacts, &work.load, &mut work.columns);
             if stuck.is_empty() {
                 return;
             }
@@ -100,13 +100,19 @@ impl System {
     }
 
     /// Pairs whose overlap no motion of the variables can open.
-    fn stuck(&self, params: &StepParams, contacts: &ContactRows, load: &Load) -> Vec<Deep> {
+    fn stuck(
+        &self,
+        params: &StepParams,
+        contacts: &ContactRows,
+        load: &Load,
+        memory: &mut Columns,
+    ) -> Vec<Deep> {
         let mut stuck = Vec::new();
         for rows in contacts.rows.chunk_by(|x, y| pair(x) == pair(y)) {
             let mut demanding = rows.iter().filter(|row| demands(params, contacts, load, row));
             // rows that one and the same dof opens and closes
             let mut sole: Option<(usize, bool)> = None;
-            let found = demanding.find(|row| match self.openers(contacts, load, row) {
+            let found = demanding.find(|row| match self.openers(contacts, load, row, memory) {
                 Openers::None => true,
                 Openers::Many => false,
                 Openers::One { dof, forwards } => {
@@ -122,9 +128,15 @@ impl System {
     }
 
     /// The variables that open a contact.
-    fn openers(&self, contacts: &ContactRows, load: &Load, row: &ContactRow) -> Openers {
+    fn openers(
+        &self,
+        contacts: &ContactRows,
+        load: &Load,
+        row: &ContactRow,
+        columns: &mut Columns,
+    ) -> Openers {
         if !load.reduction.is_empty() {
-            let columns = self.free_columns(contacts, load, row);
+            self.free_columns(contacts, load, row, columns);
             return Openers::among(|| columns.iter().map(|(dof, c)| (*dof, c)));
         }
         Openers::among(|| {
@@ -139,18 +151,20 @@ impl System {
         contacts: &ContactRows,
         load: &Load,
         row: &ContactRow,
-    ) -> Vec<(usize, [f64; 3])> {
+        out: &mut Columns,
+    ) {
         let columns = contacts.columns_of(row);
         let variable = columns.filter(|(dof, _)| self.variable_of_dof[*dof].is_some());
-        let mut columns = variable.map(|(dof, c)| (dof, *c)).collect();
-        load.reduction.put(&mut columns);
-        columns
+        out.clear();
+        out.extend(variable.map(|(dof, c)| (dof, *c)));
+        load.reduction.put(out);
     }
 
     /// The pair of a contact, with its relative velocities for a unit rate of each variable, in m/s.
     fn deep(&self, contacts: &ContactRows, load: &Load, row: &ContactRow) -> Deep {
         let n = row.near.point.n_AB_W;
-        let columns = self.free_columns(contacts, load, row);
+        let mut columns = Columns::new();
+        self.free_columns(contacts, load, row, &mut columns);
         let ways =
             columns.into_iter().map(|(_, c)| n * c[0] + row.t1 * c[1] + row.t2 * c[2]).collect();
         Deep { pair: pair(row), ways }

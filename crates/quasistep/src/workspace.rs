@@ -1,6 +1,6 @@
 //! Memory of a step: no meaning, only capacity, a warm start and a stopwatch.
 
-use crate::contact::ContactRows;
+use crate::contact::{Columns, ContactRows};
 use crate::formulation::anitescu::ConvexWork;
 use crate::formulation::coulomb::CoulombWork;
 use crate::formulation::problem::Problem;
@@ -60,6 +60,8 @@ pub struct Workspace {
     pub(crate) meetings: Vec<Meeting>,
     /// Sum of forces on every dof.
     pub(crate) balance: Vec<f64>,
+    /// Memory of the search for overlaps that no motion opens.
+    pub(crate) columns: Columns,
     /// Multiply-adds that the solvers may still take in the step at hand.
     pub(crate) work_left: u64,
     pub(crate) timer: Timer,
@@ -90,6 +92,7 @@ impl System {
             parts: Vec::new(),
             meetings: Vec::new(),
             balance: Vec::new(),
+            columns: Vec::new(),
             work_left: 0,
             timer: Timer::default(),
             compliant: None,

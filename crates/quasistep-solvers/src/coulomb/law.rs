@@ -356,19 +356,28 @@ pub(crate) fn speed_of(p: &FrictionProgram, contact: usize, terms: impl Fn(usize
 }
 
 /// What speeds of contacts are compared with: the largest at `x`, or where the cost alone would take each
-/// variable. At rest `x` is rounding, which must not pass for slip.
+/// variable; one without a cost of its own goes as far as the fastest of the others. At rest `x` is rounding, which
+/// must not pass for slip.
 pub(crate) fn speed_scale(p: &FrictionProgram, x: &[f64]) -> f64 {
     let n = p.n();
     let mut unit = vec![0.0; n];
     let (mut c, mut g) = (vec![0.0; n], vec![0.0; n]);
     p.gradient(&unit, &mut c);
-    let mut free = vec![0.0; n];
+    let (mut free, mut costless) = (vec![0.0; n], Vec::new());
     for j in 0..n {
         unit[j] = 1.0;
         p.gradient(&unit, &mut g);
         unit[j] = 0.0;
         let own = g[j] - c[j];
-        free[j] = if own > 0.0 { c[j] / own } else { 0.0 };
+        if own > 0.0 {
+            free[j] = c[j] / own;
+        } else {
+            costless.push(j);
+        }
+    }
+    let fastest = x.iter().chain(&free).fold(0.0_f64, |most, x| most.max(x.abs()));
+    for j in costless {
+        free[j] = fastest;
     }
     let each = |x: &[f64]| {
         let speed = |i| speed_of(p, i, |r| row_terms(p, i, r, x));
