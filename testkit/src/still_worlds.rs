@@ -56,6 +56,7 @@ fn rotation(random: &mut Random) -> Quat {
 /// # Panics
 ///
 /// If a world cannot be built, which none is meant to be.
+#[expect(clippy::too_many_lines, reason = "a table of shapes, places and drives, drawn in turn")]
 pub fn still_world(seed: u64, formulation: &str, cone: Cone) -> World {
     let random = &mut Random::new(seed);
     let size = random.decade(-2.0, 0.0);

@@ -71,7 +71,8 @@ fn check_folder(dir: &Path, known: &[BTreeMap<PathBuf, Vec<u8>>], at: &str) {
     let run = known.iter().find(|files| files[Path::new("recording.qsr")] == *recording);
     let run = run.unwrap_or_else(|| panic!("{at}: the recording is none of the runs'"));
     for (name, bytes) in &seen {
-        let whole = run.get(name).unwrap_or_else(|| panic!("{at}: {name:?} is of another run"));
+        let whole =
+            run.get(name).unwrap_or_else(|| panic!("{at}: {} is of another run", name.display()));
         // its times are measured
         if name == Path::new("summary.json") {
             let scene = |bytes| {
@@ -79,7 +80,7 @@ fn check_folder(dir: &Path, known: &[BTreeMap<PathBuf, Vec<u8>>], at: &str) {
             };
             assert_eq!(scene(bytes), scene(whole), "{at}");
         } else {
-            assert!(bytes == whole, "{at}: {name:?} is not whole");
+            assert!(bytes == whole, "{at}: {} is not whole", name.display());
         }
     }
 }

@@ -144,9 +144,9 @@ impl CoulombSolver {
         self.law.prepare(p);
         self.newton.prepare(p, self.methods, &self.budget);
         let similar = warm.filter(|warm| fits(p, warm));
-        let decided = similar.is_some_and(|similar| self.from_similar(p, similar, out))
+        let decided = similar.is_some_and(|similar| self.start_at_similar(p, similar, out))
             || self.relax(p, warm.and_then(|warm| warm.relaxed), out)
-            || self.from_relaxation(p, out)
+            || self.start_at_relaxation(p, out)
             || self.fixed_point(p, out)
             || self.lemke(p, settings.cases, out);
         if !decided {
@@ -157,7 +157,7 @@ impl CoulombSolver {
     }
 
     /// Newton's method from a similar answer; true if it found one.
-    fn from_similar(
+    fn start_at_similar(
         &mut self,
         p: &FrictionProgram,
         similar: CoulombWarm<'_>,
@@ -173,7 +173,7 @@ impl CoulombSolver {
     }
 
     /// Newton's method from the answer of the relaxation; true if it found one.
-    fn from_relaxation(&mut self, p: &FrictionProgram, out: &mut CoulombSolution) -> bool {
+    fn start_at_relaxation(&mut self, p: &FrictionProgram, out: &mut CoulombSolution) -> bool {
         if self.shift.answer.status != Status::Solved {
             return false;
         }
@@ -291,7 +291,9 @@ impl CoulombSolver {
             LcpOutcome::Solved => {
                 forces.resize(p.rows, 0.0);
                 pyramid::forces(p, firsts, &answer.z, forces);
-                forces.iter_mut().for_each(|force| *force *= units.force);
+                for force in forces.iter_mut() {
+                    *force *= units.force;
+                }
                 answer.x.iter_mut().for_each(|x| *x *= units.length);
                 law.accept(p, &answer.x, forces, false, out)
             }

@@ -53,7 +53,8 @@ impl LeastWork {
         Status::Solved
     }
 
-    /// One more variable per contact that rubs, above its work: `tau ≥ h(u_t)`.
+    /// One more variable per contact that rubs, above its work: `tau ≥ lambda_n h(u_t)`. The force stands in the rows, so that
+    /// a contact that hardly pushes has small rows, and a cost like that of all others.
     fn build(&mut self, p: &FrictionProgram, lambda_n: &[f64]) {
         let q = &mut self.program;
         let rubs = |i: usize| lambda_n[i] > 0.0 && p.contacts[i].tangents() > 0;
@@ -92,7 +93,7 @@ impl LeastWork {
             if !rubs(i) {
                 continue;
             }
-            q.c(work)[0] = lambda_n[i];
+            q.c(work)[0] = 1.0;
             list.push(work as u32);
             work += 1;
             E.clear();
@@ -114,11 +115,12 @@ impl LeastWork {
             let mut friction = q.push_cone(shape, k, &list);
             friction.J(sides.len(), 0)[0] = 1.0;
             for r in 1..k {
-                friction.b()[r] = p.b(i, r);
+                friction.b()[r] = lambda_n[i] * p.b(i, r);
                 for (s, side) in sides.iter().enumerate() {
                     let row = friction.J(s, r);
                     let dim = row.len();
-                    row.copy_from_slice(&J(r, side.column)[..dim]);
+                    let from = &J(r, side.column)[..dim];
+                    row.iter_mut().zip(from).for_each(|(to, J)| *to = lambda_n[i] * J);
                 }
             }
         }
@@ -140,14 +142,16 @@ impl LeastWork {
             match contact.shape {
                 Shape::Round => {
                     for t in 0..d {
-                        self.lambda[first + 1 + t] = units[t] * self.answer.z[at + 1 + t];
+                        self.lambda[first + 1 + t] =
+                            lambda_n[i] * units[t] * self.answer.z[at + 1 + t];
                     }
                     at += d + 1;
                 }
                 Shape::Polytope(_) => {
                     for v in p.vertices_of(contact).chunks_exact(d) {
                         for t in 0..d {
-                            self.lambda[first + 1 + t] += units[t] * v[t] * self.answer.z[at];
+                            self.lambda[first + 1 + t] +=
+                                lambda_n[i] * units[t] * v[t] * self.answer.z[at];
                         }
                         at += 1;
                     }
