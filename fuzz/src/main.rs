@@ -61,7 +61,9 @@ fn main() -> ExitCode {
     let done = chosen.and_then(|chosen| match &arguments.replay {
         Some(file) => replay(file),
         None if arguments.print => {
-            chosen.iter().for_each(|t| println!("{:#}", (t.draw)(arguments.seed)));
+            for t in &chosen {
+                println!("{:#}", (t.draw)(arguments.seed));
+            }
             Ok(true)
         }
         None => run(&arguments, &chosen),

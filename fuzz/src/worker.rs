@@ -168,7 +168,7 @@ impl Worker {
                 let mut verdict = Verdict::default();
                 match why {
                     RecvTimeoutError::Timeout => {
-                        verdict.blame("hang", "no answer, and no CPU time")
+                        verdict.blame("hang", "no answer, and no CPU time");
                     }
                     RecvTimeoutError::Disconnected => {
                         verdict.blame("process died", status);

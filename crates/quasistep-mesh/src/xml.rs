@@ -62,7 +62,8 @@ mod tests {
     #[test]
     fn attributes_are_counted_by_element() {
         let element = |n: usize, rest: &str| {
-            let all: String = (0..n).map(|k| format!(" a{k}='> = \"'")).collect();
+            let all: String =
+                (0..n).map(|k| format!(" a{k}='> = \"'")).collect::<Vec<_>>().concat();
             format!("<r>\n<a{all}>{rest}</a></r>")
         };
         let many = element(1000, "<b c='d'/>");

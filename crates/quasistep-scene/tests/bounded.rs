@@ -192,7 +192,7 @@ fn long_lists_of_small_things_are_read_or_refused_soon() {
             path
         };
         let said = refused(&path);
-        assert!(said.contains(words), "{name}: {:.300}", said);
+        assert!(said.contains(words), "{name}: {said:.300}");
     }
 }
 
@@ -203,8 +203,10 @@ fn a_chain_of_three_thousand_links_is_told_soon() {
     let chain = |kind: &str| {
         let body = "<inertial><mass value='1'/><inertia ixx='1e-2' iyy='1e-2' izz='1e-2' ixy='0' ixz='0' iyz='0'/></inertial>\
              <collision><geometry><sphere radius='0.01'/></geometry></collision>";
-        let links: String =
-            (0..3000).map(|i| format!("<link name='l{i}'>{body}</link>\n")).collect();
+        let links: String = (0..3000)
+            .map(|i| format!("<link name='l{i}'>{body}</link>\n"))
+            .collect::<Vec<_>>()
+            .concat();
         let joints: String = (1..3000)
             .map(|i| {
                 format!(
@@ -213,7 +215,8 @@ fn a_chain_of_three_thousand_links_is_told_soon() {
                     i - 1
                 )
             })
-            .collect();
+            .collect::<Vec<_>>()
+            .concat();
         format!("<robot name='chain'>{links}{joints}</robot>")
     };
     let said = refused(&folder.write("hinges.urdf", chain("revolute")));
