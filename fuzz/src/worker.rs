@@ -1,6 +1,6 @@
 //! The process that judges: one line of JSON in, a case or its seed, one line out, a verdict.
 //!
-//! A case may panic, which its verdict says; it may use up its [`STEP_LIMIT`] or the [`MEMORY`] of the process, which ends
+//! A case may panic, which its verdict says; it may use up its [`STEP_LIMIT`] or the `MEMORY` of the process, which ends
 //! the process with a verdict or without one. The [`Worker`] at the other end of the pipe starts another one then.
 
 use crate::target::{Target, Verdict, target};
