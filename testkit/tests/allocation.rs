@@ -36,21 +36,19 @@ fn a_warm_step_allocates_nothing() {
                 let step = system.step_with(&mut state, &input, params, &mut work);
                 let taken = counting::calls() - before;
                 let report = step.unwrap_or_else(|why| panic!("{name}: {why}"));
-                // where Newton's method fails, a proof is searched for, and a proof is new data; that the continuation takes
-                // memory too is a known defect
+                // where Newton's method fails, a proof is searched for, and a proof is new data
                 let searched = matches!(
                     report.method,
-                    StepMethod::Coulomb(
-                        CoulombMethod::Lemke | CoulombMethod::Cases | CoulombMethod::Continuation
-                    )
+                    StepMethod::Coulomb(CoulombMethod::Lemke | CoulombMethod::Cases)
                 );
                 allocations += if searched { 0 } else { taken };
             }
         }
-        assert_eq!(
-            allocations,
-            0,
-            "{name}, {}: allocations in {} warm steps",
+        // a known defect, the only one: its first step is by the continuation, which takes memory
+        let known = if (name, way.1) == ("robots/peg_in_hole", "midpoint") { 6 } else { 0 };
+        assert!(
+            allocations <= known,
+            "{name}, {}: {allocations} allocations in {} warm steps",
             way.1,
             scene.n_steps()
         );

@@ -11,7 +11,7 @@ use testkit::hard_problems::Random;
 
 /// Share of the largest force, of the largest speed, or of their product, that an answer may be off by.
 const SHARE: f64 = 1e-6;
-/// The same of refutations, which are exact but for rounding.
+/// Share of its own terms that a refutation may be off by: it is exact but for rounding.
 const PROOF: f64 = 1e-8;
 /// Edges of the pyramid, along its rows.
 const EDGES: [f64; 8] = [1.0, 0.0, -1.0, 0.0, 0.0, 1.0, 0.0, -1.0];
