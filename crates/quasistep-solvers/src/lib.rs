@@ -114,6 +114,7 @@ mod miqp;
 mod qp;
 mod rows;
 mod socp;
+mod tolerances;
 
 pub use cone::dense_form::DenseProgram;
 pub use cone::program::{Cone, ConeMut, ConeProgram};
