@@ -241,7 +241,7 @@ pub fn follow(world: &RandomWorld) -> Course {
 }
 
 /// The first pair that overlaps along the motion of the last step of `work`, which began at `before`, by more than it may, in
-/// words.
+/// words. Surfaces that give way may overlap as far as the forces of the step press them in.
 pub fn overlap_along(
     system: &System,
     before: &[f64],
@@ -256,6 +256,11 @@ pub fn overlap_along(
     let mut narrow = NarrowPhase::new();
     let geoms = system.geoms();
     let mut limits: Vec<f64> = Vec::new();
+    let contacts = &work.last_report().contacts;
+    let pressed_in = |i: usize, j: usize| {
+        let of_pair = contacts.iter().filter(|c| (c.geom_a as usize, c.geom_b as usize) == (i, j));
+        of_pair.map(|c| c.friction.compliance * c.normal_force).fold(0.0, f64::max)
+    };
     let pairs: Vec<(usize, usize)> = (0..geoms.len())
         .flat_map(|i| (i + 1..geoms.len()).map(move |j| (i, j)))
         .filter(|&(i, j)| system.may_touch(i, j))
@@ -287,7 +292,8 @@ pub fn overlap_along(
                     // a deep one may leave along a curve, in each part of the motion
                     let deep = phi < -allowed - ROUNDING;
                     let deeper = 2.0_f64.powi(parts.len() as i32);
-                    limits.push(if deep { deeper * phi } else { -allowed } - ROUNDING);
+                    let limit = if deep { deeper * phi } else { -allowed };
+                    limits.push(limit - pressed_in(i, j) - ROUNDING);
                 } else if !(phi >= limits[k]) {
                     return Some(format!(
                         "{} and {} overlap {:.3e} m deep at {s:.3} of a motion; {:.3e} m are allowed",
