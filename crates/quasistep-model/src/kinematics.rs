@@ -92,6 +92,21 @@ impl Model {
         let (leader, scale, offset) = leader(&self.bodies, body);
         place(body, &X_WF, &q[leader.q.clone()], scale, offset)
     }
+
+    /// Poses `X_WB` of all bodies at `q` (length `n_q`), one after another, with the bits of
+    /// [`kinematics`](Self::kinematics).
+    ///
+    /// # Panics
+    ///
+    /// If `q` is shorter than `n_q` or `X_WB` shorter than `n_bodies`.
+    pub fn poses(&self, q: &[f64], X_WB: &mut [Pose]) {
+        X_WB[WORLD] = Pose::IDENTITY;
+        for (i, body) in self.bodies.iter().enumerate().skip(1) {
+            let X_WF = X_WB[body.parent] * body.X_PF;
+            let (leader, scale, offset) = leader(&self.bodies, body);
+            X_WB[i] = place(body, &X_WF, &q[leader.q.clone()], scale, offset);
+        }
+    }
 }
 
 /// The body whose coordinate moves this one's joint, with the factor and the offset on it.

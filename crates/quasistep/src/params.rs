@@ -52,8 +52,8 @@ pub struct StepParams {
     /// largest one count as none, and where contacts are redundant speeds are known to fewer digits than balance is.
     /// Read by [`Formulation::Anitescu`]; derivatives are those of the exact step. Default 0.
     pub accuracy: f64,
-    /// Most work of a step, in multiply-adds of its solvers, counted from sizes: the same on every machine. All programs of
-    /// a step count, substeps, what stands in and uniqueness included, and one may take half of what is left. Beyond it
+    /// Most work of a step, in multiply-adds of its solvers, counted from sizes, and of distances along its motion, 1000 each:
+    /// the same on every machine. All programs of a step count, substeps, what stands in and uniqueness included, and one may take half of what is left. Beyond it
     /// the step ends as [`StepError::Undecided`](crate::StepError::Undecided); [`StepReport::work`](crate::StepReport::work) is what a step took.
     /// ≥ 1; `u64::MAX`: no limit. Default 1e10, some seconds.
     pub work_limit: u64,

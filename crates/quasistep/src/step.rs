@@ -144,7 +144,7 @@ impl System {
         work.scan_next.update(self, &work.q_next, margin, &mut work.timer);
         work.timer.enter(Stage::Report); // 8
         self.certify(work, params)?;
-        Ok(self.check_motion(params, work))
+        self.check_motion(params, work)
     }
 
     /// Stages 3 to 6 with the Jacobians of one of the step's configurations; the answer is in the report.
@@ -233,15 +233,23 @@ impl System {
     }
 
     /// What the motion of the last solve does that it must not.
-    pub(crate) fn check_motion(&self, params: &StepParams, work: &mut Workspace) -> Finding {
-        let Workspace { sweep, scan, scan_next, report, followed, .. } = work;
+    pub(crate) fn check_motion(
+        &self,
+        params: &StepParams,
+        work: &mut Workspace,
+    ) -> Result<Finding, StepError> {
+        let Workspace { sweep, scan, scan_next, report, followed, work_left, .. } = work;
         sweep.press(&report.contacts);
         let v = self.followed(&report.v, params, followed);
-        let mut found = sweep.look(self, scan, scan_next, v, params);
+        let found = sweep.look(self, scan, scan_next, v, params, work_left);
+        let limit = params.work_limit;
+        let Some(mut found) = found else {
+            return Err(StepError::Undecided { convex: 1, pivots: 0, work: limit, limited: true });
+        };
         if found.first.is_none() {
             found.first = sweep.open_force(self, scan_next, report, params);
         }
-        found
+        Ok(found)
     }
 
     /// Rows of the near points of one of the step's configurations.

@@ -62,7 +62,7 @@ pub struct Workspace {
     pub(crate) balance: Vec<f64>,
     /// Memory of the search for overlaps that no motion opens.
     pub(crate) columns: Columns,
-    /// Multiply-adds that the solvers may still take in the step at hand.
+    /// Multiply-adds that solvers and distances along the motion may still take in the step at hand.
     pub(crate) work_left: u64,
     pub(crate) timer: Timer,
     /// Springs in place of prescribed motion, once they were needed.

@@ -62,7 +62,7 @@ impl System {
         if mode == Mode::Exact {
             let work = &mut out.work;
             work.scan_next.update(self, &work.q_next, params.contact_margin, &mut work.timer);
-            if let Some(breach) = self.check_motion(params, work).first {
+            if let Some(breach) = self.check_motion(params, work)?.first {
                 let h = params.time_step;
                 return Err(DerivativeError::Substeps(self.overlap(&breach, 0.0, h)));
             }
