@@ -14,6 +14,7 @@
 //! [`contacts`](super::contacts) alone.
 
 use super::Taken;
+use super::symmetry::size;
 use crate::target::Verdict;
 use quasistep::{
     ConstraintKind, ContactReport, DampingOn, Formulation, Inertia, Integration, Role,
@@ -25,6 +26,8 @@ use quasistep_math::Vec3;
 const SHARE: f64 = 1e-6;
 /// Force of rounding per mass, in m/s²: where nothing pushes at all.
 const LEAST: f64 = 1e-9;
+/// Rounding of a place, as a share of the sizes around: springs and inertia make forces of it.
+const ROUNDING: f64 = 16.0 * f64::EPSILON;
 
 /// Sums of forces on dofs, and of their sizes.
 struct Sums {
@@ -67,8 +70,17 @@ pub fn judge(taken: &Taken<'_>, verdict: &mut Verdict) {
     }
     // a force far off is a torque, however small a body's own torques are
     scale[1] = scale[1].max(scale[0] * reach(taken));
+    // what a rounded place is in forces: of the stiffest drive, and of momentum that changes within a step
+    let h = scene.params.time_step;
+    let drives = scene.system.roles().iter().fold(0.0_f64, |most, role| match role {
+        Role::Actuated(drive) => drive.stiffness.iter().fold(most, |m, k| m.max(*k)),
+        _ => most,
+    });
+    let far = size(scene).max(reach(taken));
+    let rounding = ROUNDING * far * (drives + total_mass(taken) / (h * h));
     for dof in (0..n).filter(|&dof| known[dof]) {
-        let most = SHARE * scale[usize::from(turns[dof])];
+        let turning = turns[dof];
+        let most = SHARE * scale[usize::from(turning)] + rounding * if turning { far } else { 1.0 };
         if !(sums.value[dof].abs() <= most) {
             let name = &model.dof_names()[dof];
             let (value, terms) = (sums.value[dof], sums.terms[dof]);

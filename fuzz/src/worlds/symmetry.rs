@@ -100,7 +100,7 @@ fn differs(
 }
 
 /// Thickness of the largest shape, in m.
-fn size(scene: &Scene) -> f64 {
+pub(super) fn size(scene: &Scene) -> f64 {
     let sizes = scene.system.geoms().iter().map(|g| g.shape.thickness());
     sizes.filter(|s| s.is_finite()).fold(0.0, f64::max)
 }
