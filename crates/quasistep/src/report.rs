@@ -120,7 +120,11 @@ impl ContactReport {
         let Friction { mu, mu_spin, mu_roll, .. } = self.friction;
         let share = |load: f64, coefficient| if load == 0.0 { 0.0 } else { load / coefficient };
         let slide = share(sliding, mu);
-        let spin = share(self.spin_torque_about_centre(), mu_spin);
+        // a difference: where nothing resists turning its rounding is all there is
+        let spin = self.spin_torque_about_centre();
+        let terms = self.spin_torque.abs() + self.lever_W.norm() * self.friction_force_W.norm();
+        let spin = if spin.abs() <= 8.0 * f64::EPSILON * terms { 0.0 } else { spin };
+        let spin = share(spin, mu_spin);
         let roll = share(self.roll_torque_W.norm(), mu_roll);
         Vec3::new(slide, spin, roll).norm()
     }
