@@ -22,23 +22,17 @@
 //! ([`Newton::continue_from`]) still gets there as a rule; else the caller has other means. Forces that drift on from
 //! update to update are those of redundant contacts whose gaps contradict one another by little.
 
-mod breakpoints;
 mod continuation;
 mod finish;
-mod homotopy;
 mod project;
-mod regions;
-mod step;
 
 use crate::budget::Budget;
-use crate::coulomb::factor::Factor;
-use crate::coulomb::hessian::{self, Part};
+use crate::coulomb::factor::{Factor, Part, assemble};
 use crate::coulomb::law::Law;
-use crate::coulomb::methods::CoulombMethods;
-use crate::coulomb::newton::homotopy::Homotopy;
 use crate::coulomb::polytope::{Hull, MOST};
 use crate::coulomb::program::{FrictionProgram, Shape, dot_short};
 use crate::coulomb::solution::CoulombSolution;
+use crate::coulomb::solver::CoulombMethods;
 
 /// Penalty of a contact, over the stiffness with which the bodies resist it.
 const PENALTY: f64 = 1e5;
@@ -133,12 +127,9 @@ pub(crate) struct Newton {
     da: Vec<f64>,
     columns: Vec<f64>,
     saturated: Vec<i8>,
-    homotopy: Homotopy,
     /// Squared imbalance that the last equation left, over that which it began with.
     left: f64,
     pub steps: u32,
-    /// Breakpoints of homotopies in all.
-    pub breakpoints: u32,
     /// Steps at which a run ends.
     last_step: u32,
     methods: CoulombMethods,
@@ -225,9 +216,6 @@ impl Newton {
         self.saturated.resize(p.cones.saturations.len(), 0);
         self.units(p);
         self.factor.scale(&p.cones, &self.D);
-        self.breakpoints = 0;
-        self.homotopy.prepare(p, &self.D);
-        self.homotopy.known &= methods.has(CoulombMethods::HOMOTOPY);
     }
 
     /// From forces and rates in whole steps, until the law accepts a point and its forces; true if it did.
@@ -353,7 +341,6 @@ impl Newton {
     fn begin(&mut self, lambda: &[f64]) {
         self.x.fill(0.0);
         self.x_c.fill(0.0);
-        self.homotopy.kept = None;
         self.last_step = self.steps + STEPS + self.stiffness.len() as u32;
         self.factored.clear();
         for ((z_c, lambda), unit) in self.z_c.iter_mut().zip(lambda).zip(&self.unit) {
@@ -427,7 +414,6 @@ impl Newton {
         if self.factor.done && self.factored == self.modes && !self.modes.contains(&CURVED) {
             return true;
         }
-        self.homotopy.kept = None;
         if !self.work.spend(self.cost.factor) {
             return false;
         }

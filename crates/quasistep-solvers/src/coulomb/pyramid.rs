@@ -12,7 +12,7 @@
 //! `0 ≤ p ⊥ limit − k (x − target − p + m) ≥ 0` and likewise for `m`.
 
 use crate::coulomb::program::{Contact, FrictionProgram, Shape};
-use crate::coulomb::units::Units;
+use crate::coulomb::relaxation::Units;
 use crate::lcp::problem::Lcp;
 
 /// Whether every friction set is a polytope.

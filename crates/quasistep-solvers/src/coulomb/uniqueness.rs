@@ -25,7 +25,7 @@
 
 use crate::budget::Budget;
 use crate::coulomb::program::{FrictionProgram, Shape};
-use crate::coulomb::shift;
+use crate::coulomb::relaxation;
 use crate::coulomb::solution::CoulombSolution;
 use crate::{Qp, QpSolver, Rows, Settings, Solution, Status};
 
@@ -153,7 +153,7 @@ impl Uniqueness {
         let qp = Qp { n, P: &self.P, c: &self.c, A: &self.rows, b: &self.b, saturations: &[] };
         let settings = Settings { work_limit: self.work.left(), ..Settings::default() };
         self.solver.solve(&qp, &[], &settings, &mut self.answer);
-        shift::spend(&self.work, self.answer.work, self.answer.reason);
+        relaxation::spend(&self.work, self.answer.work, self.answer.reason);
         self.answer.status == Status::Solved
     }
 

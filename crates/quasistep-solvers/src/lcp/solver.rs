@@ -2,10 +2,10 @@
 
 use crate::budget::Budget;
 use crate::lcp::cases::{Cases, Found};
-use crate::lcp::crash::{Crash, NoBasis};
+use crate::lcp::lemke::{Crash, NoBasis};
 use crate::lcp::lemke::{End, Lemke};
+use crate::lcp::problem::Scaled;
 use crate::lcp::problem::{Lcp, LcpMethod, LcpOutcome, LcpResiduals, LcpSolution};
-use crate::lcp::scaling::Scaled;
 use crate::lcp::tableau::Tableau;
 use crate::{Reason, Settings};
 
