@@ -29,7 +29,11 @@ const METHODS: [(&str, CoulombMethods, &[&str]); 4] = [
             "lcp/problem.rs",
         ],
     ),
-    ("search through cases", CoulombMethods::CASES, &["lcp/cases.rs", "coulomb/jam.rs"]),
+    (
+        "search through cases",
+        CoulombMethods::CASES,
+        &["lcp/cases.rs", "lcp/polyhedron.rs", "coulomb/jam.rs"],
+    ),
 ];
 
 /// How the programs of the suite ended.
@@ -85,9 +89,10 @@ pub fn table() -> String {
     let items = suite();
     let all = run(&items, CoulombMethods::ALL);
     let mut text = String::new();
-    let mut groups: BTreeMap<&str, [usize; 4]> = BTreeMap::new();
+    let mut groups: BTreeMap<&str, ([usize; 4], f64)> = BTreeMap::new();
     for (item, end) in items.iter().zip(&all.ends) {
-        let count = groups.entry(item.group).or_default();
+        let (count, seconds) = groups.entry(item.group).or_default();
+        *seconds += end.seconds;
         count[match end.outcome {
             Outcome::Solved => 0,
             Outcome::Unsolvable if end.jammed => 2,
@@ -95,9 +100,12 @@ pub fn table() -> String {
             Outcome::Undecided | Outcome::GaveUp => 3,
         }] += 1;
     }
-    text += "| programs | solved | refuted by the relaxation | proven to jam | undecided |\n|---|---|---|---|---|\n";
-    for (group, [solved, refuted, jammed, undecided]) in &groups {
-        let _ = writeln!(text, "| {group} | {solved} | {refuted} | {jammed} | {undecided} |");
+    text += "| programs | solved | refuted by the relaxation | proven to jam | undecided | time |\n|---|---|---|---|---|---|\n";
+    for (group, ([solved, refuted, jammed, undecided], seconds)) in &groups {
+        let _ = writeln!(
+            text,
+            "| {group} | {solved} | {refuted} | {jammed} | {undecided} | {seconds:.2} s |"
+        );
     }
     text += "\n| method | last to work on | their time | undecided without it | time without it | lines |\n|---|---|---|---|---|---|\n";
     for (name, method, files) in METHODS {

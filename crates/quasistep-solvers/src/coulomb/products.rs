@@ -7,41 +7,29 @@ use crate::cone::program::{ConeData, ConeProgram, LANES};
 use crate::coulomb::program::Contact;
 
 kernel! {
-    /// `u = J x − b` of all contacts.
-    rows_times(p: &ConeProgram, contacts: &[Contact], x: &[f64], u: &mut [f64]) {
-        for (contact, cone) in contacts.iter().zip(&p.cones) {
-            let u = &mut u[contact.rows()];
-            match u.len() {
-                3 => times::<S, 3, false>(p, cone, 0, x, u),
-                4 => times::<S, 4, false>(p, cone, 0, x, u),
-                k => (0..k).for_each(|r| times::<S, 1, false>(p, cone, r, x, &mut u[r..])),
-            }
-            for (u, b) in u.iter_mut().zip(&p.b[cone.b_at as usize..]) {
-                *u -= b;
-            }
-        }
-    }
-}
-
-kernel! {
-    /// `u = J x` of all contacts, but of those that are not `whole` in the normal row alone, and 0 in the others.
-    whole_rows_times(
+    /// `u = J x + share b` of all contacts, but of those that are not `whole`, if this is said of any, in the normal row alone,
+    /// and 0 in the others.
+    rows_times(
         p: &ConeProgram,
         contacts: &[Contact],
         whole: &[bool],
+        share: f64,
         x: &[f64],
         u: &mut [f64],
     ) {
-        for ((contact, cone), whole) in contacts.iter().zip(&p.cones).zip(whole) {
+        for (i, (contact, cone)) in contacts.iter().zip(&p.cones).enumerate() {
             let u = &mut u[contact.rows()];
             match u.len() {
-                _ if !whole => {
+                _ if whole.get(i) == Some(&false) => {
                     times::<S, 1, false>(p, cone, 0, x, u);
                     u[1..].fill(0.0);
                 }
                 3 => times::<S, 3, false>(p, cone, 0, x, u),
                 4 => times::<S, 4, false>(p, cone, 0, x, u),
                 k => (0..k).for_each(|r| times::<S, 1, false>(p, cone, r, x, &mut u[r..])),
+            }
+            for (u, b) in u.iter_mut().zip(&p.b[cone.b_at as usize..]) {
+                *u += share * b;
             }
         }
     }

@@ -7,10 +7,8 @@
 use crate::budget::Budget;
 use crate::coulomb::law;
 use crate::coulomb::program::FrictionProgram;
+use crate::tolerances::friction::MODERATE;
 use crate::{Cone, ConeProgram, ConeSolver, Reason, Settings, Solution, Status, WarmStart};
-
-/// Sizes of forces and rates that need no other unit: up to so much, and down to its inverse.
-const MODERATE: f64 = 1e4;
 
 /// Units in which forces and rates of a program are of moderate size, where those of the caller are far from
 /// it: 1, or a power of two.
@@ -59,6 +57,8 @@ pub(crate) struct Relaxation {
     /// Forces and rates of the answer, in the rows of the friction program.
     pub lambda: Vec<f64>,
     pub u: Vec<f64>,
+    /// Blocks of the contact at hand.
+    blocks: Vec<u32>,
     /// Convex programs solved.
     pub solved: u32,
     budget: Budget,
@@ -145,14 +145,15 @@ impl Relaxation {
     /// The gaps alone: the point nearest to rest in scaled variables that satisfies them, or weights that prove there is none.
     /// True if there is a point, in `answer.x`.
     pub fn normals(&mut self, p: &FrictionProgram) -> bool {
-        let q = &mut self.program;
+        let Self { program: q, blocks, .. } = self;
         q.reset(p.cones.blocks.iter().map(|b| b.dim as usize));
         for (i, _) in p.contacts.iter().enumerate() {
             let cone = p.cone_of(i);
             let sides = p.cones.sides_of(cone);
-            let blocks: Vec<u32> = sides.iter().map(|side| side.block).collect();
+            blocks.clear();
+            blocks.extend(sides.iter().map(|side| side.block));
             let J = &p.cones.J[cone.J_at as usize..];
-            let mut row = q.push_cone(Cone::Edges(&[1.0]), 1, &blocks);
+            let mut row = q.push_cone(Cone::Edges(&[1.0]), 1, blocks);
             row.b()[0] = p.b(i, 0) / self.units.length;
             for (s, side) in sides.iter().enumerate() {
                 let to = row.J(s, 0);

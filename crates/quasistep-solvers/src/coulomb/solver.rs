@@ -8,7 +8,7 @@ use crate::coulomb::program::FrictionProgram;
 use crate::coulomb::pyramid;
 use crate::coulomb::relaxation::{self, Relaxation, Units};
 use crate::coulomb::solution::{CoulombMethod, CoulombSolution, Outcome, Refutation};
-use crate::lcp::cases::Proof;
+use crate::lcp::problem::Proof;
 use crate::lcp::problem::{Lcp, LcpOutcome, LcpSolution};
 use crate::lcp::solver::LcpSolver;
 use crate::{Reason, Settings, Status, WarmStart};
@@ -107,7 +107,7 @@ impl Default for CoulombSettings {
 ///    penalties that grow from soft contacts to hard ones;
 /// 2. the convex relaxation of Anitescu. If it has no answer, the proof that the program has none: known forces that no
 ///    contact can meet, gaps that contradict. Else Newton's method from its answer, both ways;
-/// 3. for pyramids Lemke's method from the contacts that are active in the relaxation;
+/// 3. for pyramids Lemke's method;
 /// 4. all that contacts may do, case by case: an answer, or the proof that there is none. Directions in which round contacts
 ///    slip are told apart by arcs that are halved.
 ///
@@ -145,7 +145,6 @@ pub struct CoulombSolver {
     firsts: Vec<u32>,
     lemke: LcpSolver,
     answer: LcpSolution,
-    active: Vec<u32>,
     /// Forces of a solution of it, in the rows of the program.
     forces: Vec<f64>,
 }
@@ -264,18 +263,13 @@ impl CoulombSolver {
         if !wanted || pyramid::size(p) > MOST_ROWS {
             return false;
         }
-        let Self { budget, law, relaxation, lcp, firsts, lemke, answer, active, forces, .. } = self;
+        let Self { budget, law, lcp, firsts, lemke, answer, forces, .. } = self;
         let units = Units::of(p);
         pyramid::write(p, units, lcp, firsts);
-        active.clear();
-        if relaxation.answer.status == Status::Solved {
-            let Relaxation { answer, lambda, u, .. } = relaxation;
-            pyramid::active_pairs(p, firsts, &answer.x, lambda, u, active);
-        }
         let search = self.methods.has(CoulombMethods::CASES) && lcp.n_pairs() <= FEW_PAIRS;
         lemke.budget = Some(if search { cases.max(1) } else { 1 });
         lemke.work_limit = Some(budget.left());
-        lemke.solve(lcp, active, answer);
+        lemke.solve(lcp, &[], answer);
         relaxation::spend(budget, answer.work, answer.reason);
         out.pivots += answer.pivots;
         out.longest = out.longest.max(answer.longest);

@@ -27,12 +27,9 @@ use crate::budget::Budget;
 use crate::coulomb::program::{FrictionProgram, Shape};
 use crate::coulomb::relaxation;
 use crate::coulomb::solution::CoulombSolution;
+use crate::tolerances::friction::{NONE, ZERO_MOTION};
 use crate::{Qp, QpSolver, Rows, Settings, Solution, Status};
 
-/// Gap, slip, or distance from the limit of friction that is none, as a share of what it is compared with.
-const NONE: f64 = 1e-9;
-/// Length of a projection that is zero, as a share of the vector's.
-const ZERO: f64 = 1e-7;
 /// Vectors that must have projections of zero, and their negatives, too.
 const SILENT: usize = 2;
 /// Programs that may fail.
@@ -121,7 +118,7 @@ impl Uniqueness {
                 }
                 let size = self.c.iter().map(|c| c * c).sum::<f64>().sqrt();
                 let length = self.answer.x.iter().map(|d| d * d).sum::<f64>().sqrt();
-                if length > ZERO * size {
+                if length > ZERO_MOTION * size {
                     return Motion::Free { direction: self.direction() };
                 }
             }

@@ -11,13 +11,7 @@
 
 use crate::lcp::problem::Lcp;
 use crate::lcp::tableau::Tableau;
-
-/// Value that is rounding, as a share of its terms.
-const ROUNDING: f64 = 1e-12;
-/// Least entry of the ratio test, as a share of the largest of its column.
-const LEAST: f64 = 1e-9;
-/// Difference of two ratios that is none, as a share of what they are made of.
-const TIE: f64 = 1e-11;
+use crate::tolerances::complementarity::{CONSTANT, LEAST, LEAST_FIRST, ROUNDING, TIE};
 
 /// How an attempt ended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -156,11 +150,6 @@ impl Lemke {
 fn nonnegative(t: &Tableau) -> bool {
     (0..t.n).all(|r| t.q[r] >= 0.0 || t.unbounded(t.basic[r] as usize))
 }
-
-/// Least pivot, in scaled data whose entries are around one.
-const LEAST_FIRST: f64 = 1e-8;
-/// Least value of a constant that counts, likewise.
-const CONSTANT: f64 = 1e-10;
 
 /// Why there is no first basis.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -2,6 +2,7 @@
 
 pub(crate) mod cases;
 pub(crate) mod lemke;
+pub(crate) mod polyhedron;
 pub(crate) mod problem;
 pub(crate) mod solver;
 pub(crate) mod tableau;

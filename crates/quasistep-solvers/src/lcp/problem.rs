@@ -1,7 +1,7 @@
 //! The problem, the units in which it is solved, and its answer.
 
 use crate::Reason;
-use crate::lcp::cases::Proof;
+use crate::tolerances::complementarity::ROUNDING;
 
 /// A mixed linear complementarity problem.
 ///
@@ -127,8 +127,6 @@ pub enum LcpMethod {
     Lemke,
     /// Lemke's method with another covering vector than the first.
     OtherCover,
-    /// Lemke's method with every free variable as the difference of two others.
-    Split,
     /// Every case tried.
     Cases,
 }
@@ -142,6 +140,42 @@ pub struct LcpResiduals {
     pub sign: f64,
     /// `|w_i z_i|`.
     pub complementarity: f64,
+}
+
+/// Which of the two variables of a pair a case holds at zero.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum PairSide {
+    /// `w_i = 0`.
+    W,
+    /// `z_i = 0`.
+    Z,
+}
+
+/// One case, and its contradiction.
+///
+/// `y` has one entry per row of the problem, in the caller's units: of any sign for equations and for rows
+/// with `w_i` held at zero, else `≥ 0`. Its combination of the rows has no free variable, no positive
+/// coefficient of any `z_i` that the case leaves free to grow, and a negative constant:
+///
+/// ```text
+/// 0 ≤ yᵀ (0, w) = (Mᵀ y)ᵀ (x, z) + qᵀ y < 0
+/// ```
+#[derive(Clone, Debug, PartialEq)]
+pub struct Case {
+    /// Pairs held, in the order in which the search split them.
+    pub held: Vec<(u32, PairSide)>,
+    /// The multipliers.
+    pub y: Vec<f64>,
+}
+
+/// Proof that a problem has no solution.
+///
+/// One case without held pairs means that the rows, `w ≥ 0` and `z ≥ 0` alone contradict one another: Farkas'
+/// proof. Otherwise every solution would lie in one of the cases, each of which contradicts itself.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Proof {
+    /// The cases, in the order of the search.
+    pub cases: Vec<Case>,
 }
 
 /// Answer of a solve. Reuse one value: its memory is kept.
@@ -193,8 +227,6 @@ impl LcpSolution {
 
 /// Sweeps over rows and columns.
 const SWEEPS: usize = 4;
-/// Entries that are rounding, as a share of the largest of their row: cosines of right angles.
-const ROUNDING: f64 = 1e-12;
 
 /// A problem in units of its own: `w = row w'`, `(x, z) = size column (x', z')`, with factors that are
 /// powers of two, so that no digit changes.

@@ -9,24 +9,14 @@ use super::{
     CALM, FARTHEST, FrictionProgram, GROWTH, LARGEST_PENALTY, LITTLE, NOISE, Newton, PENALTY,
     SETTLED, SOLVED,
 };
+use crate::tolerances::newton_of_friction::{GENTLEST, NEARER, PASSED, RECOVERY, SOFT, SOFTEST};
 
 /// Most steps, and those for each contact: it may have to change what it does more than once.
 const STEPS: u32 = 200;
 const STEPS_PER_CONTACT: u32 = 6;
-/// The first penalty.
-const SOFT: f64 = 100.0;
-/// Imbalance at which an equation on the way to the hardest contacts counts as solved, as a share of the largest term:
-/// the next one is another.
-const PASSED: f64 = 1e-3;
 /// Steps of an equation that was easy, after which the penalty may grow.
 const EASY: u32 = 5;
-/// Least growth of the penalty, and growth of that growth from one pace to the next: a failure takes its square root.
-const GENTLEST: f64 = 1.5;
-const RECOVERY: f64 = 1.2;
-/// Penalty below which an equation is no easier: contacts are then a thousand times softer than bodies are heavy.
-const SOFTEST: f64 = 1e-3;
 /// Share of its squared imbalance with which an equation that cannot be solved still gives an update, and how often in a row.
-const NEARER: f64 = 0.5;
 const UNSOLVED: u32 = 2;
 /// Most updates between two extrapolations.
 const MOST_WAITING: u32 = 4;
