@@ -46,7 +46,7 @@ fn main() {
         return;
     }
     println!(
-        "{:<16}{:>6}{:>11}{:>11}{:>7}{:>12}{:>11}{:>7}   newton, continuation, fixed point, lemke, cases",
+        "{:<16}{:>6}{:>11}{:>11}{:>7}{:>12}{:>11}{:>7}   newton, continuation, lemke, cases",
         "scene", "cone", "convex µs", "exact µs", "ratio", "its solve", "its solve", "ratio"
     );
     let wanted: Vec<String> = std::env::args().skip(1).filter(|a| !a.starts_with("--")).collect();
@@ -65,13 +65,8 @@ fn main() {
             let [Some(convex), Some(exact)] = best else { continue };
             let count = |method| exact.tally.coulomb_steps(method);
             let newton = count(CoulombMethod::WarmNewton) + count(CoulombMethod::Newton);
-            let rest = [
-                CoulombMethod::Continuation,
-                CoulombMethod::FixedPoint,
-                CoulombMethod::Lemke,
-                CoulombMethod::Cases,
-            ]
-            .map(count);
+            let rest = [CoulombMethod::Continuation, CoulombMethod::Lemke, CoulombMethod::Cases]
+                .map(count);
             let end = if exact.finished { "" } else { "   stopped" };
             println!(
                 "{name:<16}{cone:>6}{:>11.1}{:>11.1}{:>7.2}{:>12.1}{:>11.1}{:>7.2}   {newton} {rest:?}{end}",

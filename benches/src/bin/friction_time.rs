@@ -116,7 +116,7 @@ fn program(case: &Case, k: usize, p: &mut FrictionProgram) {
 
 fn main() {
     println!(
-        "scene                          convex us   exact us   ratio   methods (warm, newton, continuation, fixed point, lemke, cases), unsolved"
+        "scene                          convex us   exact us   ratio   methods (warm, newton, continuation, lemke, cases), unsolved"
     );
     for scene in [Scene::Stack(1), Scene::Stack(10), Scene::Row(1), Scene::Row(3), Scene::Row(10)] {
         for round in [false, true] {
@@ -133,7 +133,7 @@ fn run(case: &Case) {
     let (mut z, mut s) = (Vec::new(), Vec::new());
     let (mut lambda, mut u) = (Vec::new(), Vec::new());
     let (mut convex_ns, mut exact_ns) = (Vec::new(), Vec::new());
-    let mut methods = [0; 6];
+    let mut methods = [0; 5];
     let mut unsolved = 0;
     let mut p = FrictionProgram::new();
     for k in 0..STEPS {
@@ -162,9 +162,8 @@ fn run(case: &Case) {
                 CoulombMethod::Newton => 1,
                 CoulombMethod::Continuation => 2,
                 CoulombMethod::Relaxation => unreachable!("a proof"),
-                CoulombMethod::FixedPoint => 3,
-                CoulombMethod::Lemke => 4,
-                CoulombMethod::Cases => 5,
+                CoulombMethod::Lemke => 3,
+                CoulombMethod::Cases => 4,
             }] += 1;
         } else {
             unsolved += 1;

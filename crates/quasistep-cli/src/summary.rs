@@ -93,7 +93,6 @@ pub fn summary(
             "coulomb": {
                 "newton": newton,
                 "continuation": tally.coulomb_steps(CoulombMethod::Continuation),
-                "fixed_point": tally.coulomb_steps(CoulombMethod::FixedPoint),
                 "lemke": tally.coulomb_steps(CoulombMethod::Lemke),
                 "cases": tally.coulomb_steps(CoulombMethod::Cases),
                 "stand_ins": tally.stand_ins(),

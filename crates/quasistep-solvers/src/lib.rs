@@ -121,17 +121,17 @@ pub use cone::program::{Cone, ConeMut, ConeProgram};
 pub use cone::sensitivity::{ChangeAt, Kinks, Relaxed, Responses, Sensitivity, SensitivityError};
 pub use cone::solver::{ConeSolver, WarmStart};
 pub use coulomb::forces::Forces;
-pub use coulomb::methods::CoulombMethods;
 pub use coulomb::program::{Friction, FrictionProgram};
 pub use coulomb::solution::{
-    CoulombMethod, CoulombResiduals, CoulombSolution, Mode, Outcome, Refutation,
+    CoulombMethod, CoulombResiduals, CoulombSolution, JamCase, JamPart, Mode, Outcome, Refutation,
 };
-pub use coulomb::solver::{CoulombSettings, CoulombSolver, CoulombWarm};
+pub use coulomb::solver::{CoulombMethods, CoulombSettings, CoulombSolver, CoulombWarm};
 pub use coulomb::uniqueness::{Motion, Uniqueness};
 pub use coulomb::work::LeastWork;
 pub use dense::solver::QpSolver;
-pub use lcp::problem::{Lcp, LcpMethod, LcpOutcome, LcpResiduals, LcpSolution};
-pub use lcp::proof::{Case, PairSide, Proof};
+pub use lcp::problem::{
+    Case, Lcp, LcpMethod, LcpOutcome, LcpResiduals, LcpSolution, PairSide, Proof,
+};
 pub use lcp::solver::LcpSolver;
 pub use methods::Methods;
 pub use miqp::{

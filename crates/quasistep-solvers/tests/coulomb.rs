@@ -16,7 +16,7 @@ struct Tally {
     solved: u32,
     unsolvable: u32,
     undecided: u32,
-    methods: [u32; 7],
+    methods: [u32; 6],
     kinds: [u32; 3],
 }
 
@@ -41,7 +41,7 @@ fn survey(seed: u64, count: usize, recipe: &Recipe) -> Tally {
                 tally.kinds[match refutation {
                     Refutation::Crushed { .. } => 0,
                     Refutation::Unsupported { .. } => 1,
-                    Refutation::Jammed { .. } => 2,
+                    Refutation::Jammed { .. } | Refutation::JammedRound { .. } => 2,
                 }] += 1;
                 let check = sample.check_refutation(refutation);
                 assert_eq!(check, Ok(()), "seed {seed}, sample {k}");
@@ -69,7 +69,7 @@ fn pyramids_end_with_proof() {
         // many pyramids at once would take more cases than the budget allows
         assert!(tally.undecided <= 6, "{tally:?}");
         // Newton's method, from the relaxation or a shifted one, is what solves most of them
-        let newton: u32 = tally.methods[..5].iter().sum();
+        let newton: u32 = tally.methods[..4].iter().sum();
         assert!(10 * newton >= 8 * tally.solved, "{tally:?}");
     }
 }
@@ -91,8 +91,9 @@ fn round_cones_end_with_proof() {
             // segments, like pyramids
             assert!(tally.undecided <= 3, "{tally:?}");
         } else {
-            // of these matrices without meaning one in ten jams, which nothing proves for round cones
-            assert!(tally.undecided <= 45, "{tally:?}");
+            // of these matrices without meaning one in ten jams
+            assert!(tally.undecided <= 18, "{tally:?}");
+            assert!(tally.kinds[2] >= 20, "{tally:?}");
         }
     }
 }

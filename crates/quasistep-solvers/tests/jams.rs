@@ -103,7 +103,7 @@ fn solve(p: &FrictionProgram) -> CoulombSolution {
 #[test]
 fn one_contact_agrees_with_every_direction_tried() {
     let mut s = Samples::new(12);
-    let (mut solved, mut jammed, mut other, mut lost, mut doubtful) = (0, 0, 0, 0, 0);
+    let (mut solved, mut jammed, mut lost, mut doubtful) = (0, 0, 0, 0);
     for k in 0..2000 {
         let one = One::draw(&mut s);
         let p = one.program();
@@ -111,20 +111,19 @@ fn one_contact_agrees_with_every_direction_tried() {
         match (out.outcome, one.has_answer()) {
             (Outcome::Solved, Some(true)) => solved += 1,
             (Outcome::Unsolvable, Some(false)) => {
-                assert!(out.refutation.expect("a proof").holds(&p));
-                other += 1;
+                let refutation = out.refutation.expect("a proof");
+                assert!(refutation.holds(&p));
+                jammed += i32::from(matches!(refutation, Refutation::JammedRound { .. }));
             }
-            // nothing proves a jam of round cones
-            (Outcome::Undecided, Some(false)) => jammed += 1,
-            (Outcome::Undecided, Some(true)) => {
-                eprintln!("sample {k} is undecided and has an answer: {one:?}");
+            (Outcome::Undecided, Some(answer)) => {
+                eprintln!("sample {k} is undecided, its answer {answer}: {one:?}");
                 lost += 1;
             }
             (_, None) => doubtful += 1,
             wrong => panic!("sample {k}: {wrong:?}: {one:?}"),
         }
     }
-    eprintln!("{solved} solved, {jammed} jammed, {other} proofs, {lost} lost, {doubtful} doubtful");
+    eprintln!("{solved} solved, {jammed} jammed, {lost} lost, {doubtful} doubtful");
     assert!(lost <= 20, "{lost} lost");
     assert!(doubtful <= 100, "the oracle doubts {doubtful}");
     assert!(solved > 500 && jammed > 100);
@@ -160,12 +159,13 @@ fn a_leaning_rod_jams_and_its_neighbours_do_not() {
     for (dims, round) in [(1, false), (2, false), (1, true), (2, true)] {
         let p = rod(dims, round, 1.0, [-0.1, 0.03]);
         let out = solve(&p);
-        let expected = if round { Outcome::Undecided } else { Outcome::Unsolvable };
-        assert_eq!(out.outcome, expected, "{dims} {round}: {out:?}");
-        if let Some(refutation) = &out.refutation {
-            assert!(refutation.holds(&p));
-            let Refutation::Jammed { contacts, .. } = refutation else { panic!("{refutation:?}") };
-            assert_eq!(contacts, &[0]);
+        assert_eq!(out.outcome, Outcome::Unsolvable, "{dims} {round}: {out:?}");
+        let refutation = out.refutation.as_ref().expect("a proof");
+        assert!(refutation.holds(&p));
+        match refutation {
+            Refutation::Jammed { contacts, .. } if !round => assert_eq!(contacts, &[0]),
+            Refutation::JammedRound { contacts, .. } if round => assert_eq!(contacts, &[0]),
+            _ => panic!("{refutation:?}"),
         }
         // less friction than the lean, or a belt that drags the tip outwards
         for (mu, belt) in [(0.4, [-0.1, 0.03]), (1.0, [0.1, 0.03]), (1.0, [0.0, 0.0])] {
@@ -173,8 +173,7 @@ fn a_leaning_rod_jams_and_its_neighbours_do_not() {
             let other = solve(&neighbour);
             assert_eq!(other.outcome, Outcome::Solved, "{dims} {round} {mu} {belt:?}: {other:?}");
             // and the proof does not hold for it
-            let holds = out.refutation.as_ref().is_some_and(|proof| proof.holds(&neighbour));
-            assert!(!holds, "{dims} {mu} {belt:?}");
+            assert!(!refutation.holds(&neighbour), "{dims} {mu} {belt:?}");
         }
     }
 }
@@ -196,6 +195,33 @@ fn proofs_that_were_tampered_with_do_not_hold() {
         for f in [-1.0, 0.0, f64::NAN] {
             let mut wrong = proof.clone();
             wrong.cases[k].y.iter_mut().for_each(|y| *y *= f);
+            assert!(!holds(wrong), "{k}, {f}");
+        }
+    }
+}
+
+#[test]
+fn proofs_of_round_contacts_that_were_tampered_with_do_not_hold() {
+    let p = rod(2, true, 1.0, [-0.1, 0.03]);
+    let Some(Refutation::JammedRound { cases, contacts }) = solve(&p).refutation else {
+        panic!("a rod that jams")
+    };
+    let holds = |cases| Refutation::JammedRound { cases, contacts: contacts.clone() }.holds(&p);
+    assert!(holds(cases.clone()) && cases.len() > 4);
+    for k in 0..cases.len() {
+        let mut fewer = cases.clone();
+        fewer.remove(k);
+        assert!(!holds(fewer), "{k}");
+        // splits that are missing, and contacts that there are not
+        let mut wrong = cases.clone();
+        wrong[k].parts.pop();
+        assert!(!holds(wrong), "{k}");
+        let mut wrong = cases.clone();
+        wrong[k].parts[0].0 = 7;
+        assert!(!holds(wrong), "{k}");
+        for f in [-1.0, 0.0, f64::NAN] {
+            let mut wrong = cases.clone();
+            wrong[k].y.iter_mut().for_each(|y| *y *= f);
             assert!(!holds(wrong), "{k}, {f}");
         }
     }

@@ -224,6 +224,6 @@ fn unproven(
             (!(fall < 0.0 && spring <= PROOF && back >= -PROOF))
                 .then(|| format!("fall {fall:.2e}, spring {spring:.2e}, contacts {back:.2e}"))
         }
-        Refutation::Jammed { .. } => None,
+        Refutation::Jammed { .. } | Refutation::JammedRound { .. } => None,
     }
 }

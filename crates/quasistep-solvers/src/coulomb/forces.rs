@@ -17,15 +17,8 @@ use crate::coulomb::program::{FrictionProgram, Shape};
 use crate::coulomb::solution::CoulombSolution;
 use crate::coulomb::uniqueness::{FAILURES, Uniqueness, general_position};
 use crate::kernels::{axpy, dot};
+use crate::tolerances::friction::{DEPENDENT, NONE, SHARE, ZERO_EXCHANGE};
 
-/// Gap, slip, or force that is none, as a share of the largest.
-const NONE: f64 = 1e-9;
-/// Length of a motion that is zero, over that of what it is nearest to.
-const ZERO: f64 = 1e-6;
-/// Work that is some, as a share of the most.
-const SHARE: f64 = 1e-3;
-/// Rest of a row of length one that others say but for rounding.
-const DEPENDENT: f64 = 1e-10;
 /// Directions of a round cone that touches without force.
 const SIDES: usize = 16;
 
@@ -142,7 +135,7 @@ impl Uniqueness {
                 continue;
             }
             let d = &self.answer.x;
-            if dot(d, d).sqrt() <= ZERO * (one_way as f64).sqrt() {
+            if dot(d, d).sqrt() <= ZERO_EXCHANGE * (one_way as f64).sqrt() {
                 return true;
             }
             let along: Vec<f64> = works.iter().map(|work| dot(work, d)).collect();

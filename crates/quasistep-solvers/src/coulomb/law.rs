@@ -3,22 +3,7 @@
 use crate::coulomb::polytope::{Hull, MOST};
 use crate::coulomb::program::{Contact, FrictionProgram, Shape};
 use crate::coulomb::solution::{CoulombResiduals, CoulombSolution, Mode, Outcome};
-
-/// Error that an answer may have, as a share of the terms that a number is the sum of.
-const TERMS: f64 = 1e-11;
-/// The same, as a share of the largest force or speed of all contacts: what is left where the terms of
-/// one number all cancel.
-const LARGEST: f64 = 1e-13;
-
-/// Rate of a closed contact, as a share of the largest speed: redundant contacts contradict one another by
-/// what poses are rounded to, over the time step.
-const CONTRADICTION: f64 = 1e-11;
-/// What is left of forces in balance, as a share of their terms.
-const REST: f64 = 1e-15;
-/// Forces and rates, over those that the data suggest, up to which they count in full.
-const PROPORTION: f64 = 1e4;
-/// The same above which forces are no answer: beside them nothing balances to a digit.
-const WITHOUT_END: f64 = 1e10;
+use crate::tolerances::friction::{CONTRADICTION, LARGEST, PROPORTION, REST, TERMS, WITHOUT_END};
 
 /// Memory of the checks.
 #[derive(Debug, Default)]

@@ -1,19 +1,16 @@
 //! Programs of bodies that rub: exact Coulomb friction, which no convex program has.
 
-pub(crate) mod existence;
 pub(crate) mod factor;
 pub(crate) mod forces;
-pub(crate) mod hessian;
+pub(crate) mod jam;
 pub(crate) mod law;
-pub(crate) mod methods;
 pub(crate) mod newton;
 pub(crate) mod polytope;
 pub(crate) mod products;
 pub(crate) mod program;
 pub(crate) mod pyramid;
-pub(crate) mod shift;
+pub(crate) mod relaxation;
 pub(crate) mod solution;
 pub(crate) mod solver;
 pub(crate) mod uniqueness;
-pub(crate) mod units;
 pub(crate) mod work;

@@ -22,63 +22,29 @@
 //! ([`Newton::continue_from`]) still gets there as a rule; else the caller has other means. Forces that drift on from
 //! update to update are those of redundant contacts whose gaps contradict one another by little.
 
-mod breakpoints;
 mod continuation;
 mod finish;
-mod homotopy;
 mod project;
-mod regions;
-mod step;
 
 use crate::budget::Budget;
-use crate::coulomb::factor::Factor;
-use crate::coulomb::hessian::{self, Part};
+use crate::coulomb::factor::{Factor, Part, assemble};
 use crate::coulomb::law::Law;
-use crate::coulomb::methods::CoulombMethods;
-use crate::coulomb::newton::homotopy::Homotopy;
 use crate::coulomb::polytope::{Hull, MOST};
 use crate::coulomb::program::{FrictionProgram, Shape, dot_short};
 use crate::coulomb::solution::CoulombSolution;
+use crate::coulomb::solver::CoulombMethods;
+use crate::tolerances::newton_of_friction::{
+    CALM, FARTHEST, GROWTH, LARGEST_PENALTY, LITTLE, NOISE, PENALTY, PROXIMAL, REACHED, ROUGH,
+    ROUNDING, SETTLED, SHORTEST, SOLVED, STALLED,
+};
 
-/// Penalty of a contact, over the stiffness with which the bodies resist it.
-const PENALTY: f64 = 1e5;
-/// Weight of the proximal term, over a curvature of one in scaled variables: it holds variables that nothing resists.
-const PROXIMAL: f64 = 1e-5;
-/// Imbalance at which an equation counts as solved, as a share of the largest term.
-const SOLVED: f64 = 1e-13;
-/// Imbalance, as a share of the largest term, at which an equation that does not shrink any more counts as solved.
-const STALLED: f64 = 1e-9;
-/// Imbalance that is rounding, as a share of the largest force.
-const ROUNDING: f64 = 1e-15;
-/// Imbalance, as a share of the largest term, at which the first equation counts as solved: the next one is another.
-const ROUGH: f64 = 1e-5;
-/// Change of the forces in an update, as a share of the largest, at which the law may hold, and at which nothing more
-/// will come.
-const LITTLE: f64 = 1e-7;
-const REACHED: f64 = 1e-13;
 /// Most Newton steps in all, but for one per contact, most of one equation, and most updates of the multipliers.
 const STEPS: u32 = 200;
 const STEPS_PER_UPDATE: u32 = 20;
 const UPDATES: u32 = 20;
-/// Penalty for fast slips, where the usual one turns rounding of their rates into forces: along the bisector of two edges
-/// of a pyramid, where two of its forces tie, friction is the difference of two such numbers. An update leaves 1e-2 of the
-/// error instead of 1e-5, and a thousandth of the rounding.
-const CALM: f64 = 1e2;
-/// Growth of the penalty on the way from soft to hard contacts, the share of the largest term at which an equation
-/// on the way counts as solved, and the shortest share of a step.
-const GROWTH: f64 = 10.0;
-const SETTLED: f64 = 1e-8;
-const SHORTEST: f64 = 1e-3;
-/// The penalty that sorts out contacts which contradict one another: there a rate of 1e-11 of the speeds, which counts
-/// as contradiction, moves forces by a hundredth of those that such speeds take.
-/// Rounding of a rate turns into this share of the penalty: an equation counts as solved there. Most updates there, to
-/// which a quarter of the contacts comes: as many as extrapolations, since each needs an update to show where it leads.
-const LARGEST_PENALTY: f64 = 1e9;
-const NOISE: f64 = 1e-16;
-const STIFF_UPDATES: u32 = EXTRAPOLATIONS;
-/// Most extrapolations of forces that drift, and how far they may go, over the largest force: beyond, they run away.
+/// Most extrapolations of forces that drift, and most updates at the largest penalty, but for one for each fourth contact: an
+/// extrapolation needs an update to show where it leads.
 const EXTRAPOLATIONS: u32 = 40;
-const FARTHEST: f64 = 10.0;
 /// Steps that may go without the least imbalance so far.
 const PATIENCE: u32 = 6;
 /// Steps without search along the line that may go so, among more contacts than this: there modes hardly settle.
@@ -133,12 +99,9 @@ pub(crate) struct Newton {
     da: Vec<f64>,
     columns: Vec<f64>,
     saturated: Vec<i8>,
-    homotopy: Homotopy,
     /// Squared imbalance that the last equation left, over that which it began with.
     left: f64,
     pub steps: u32,
-    /// Breakpoints of homotopies in all.
-    pub breakpoints: u32,
     /// Steps at which a run ends.
     last_step: u32,
     methods: CoulombMethods,
@@ -225,9 +188,6 @@ impl Newton {
         self.saturated.resize(p.cones.saturations.len(), 0);
         self.units(p);
         self.factor.scale(&p.cones, &self.D);
-        self.breakpoints = 0;
-        self.homotopy.prepare(p, &self.D);
-        self.homotopy.known &= methods.has(CoulombMethods::HOMOTOPY);
     }
 
     /// From forces and rates in whole steps, until the law accepts a point and its forces; true if it did.
@@ -353,7 +313,6 @@ impl Newton {
     fn begin(&mut self, lambda: &[f64]) {
         self.x.fill(0.0);
         self.x_c.fill(0.0);
-        self.homotopy.kept = None;
         self.last_step = self.steps + STEPS + self.stiffness.len() as u32;
         self.factored.clear();
         for ((z_c, lambda), unit) in self.z_c.iter_mut().zip(lambda).zip(&self.unit) {
@@ -427,7 +386,6 @@ impl Newton {
         if self.factor.done && self.factored == self.modes && !self.modes.contains(&CURVED) {
             return true;
         }
-        self.homotopy.kept = None;
         if !self.work.spend(self.cost.factor) {
             return false;
         }

@@ -5,14 +5,10 @@
 //! It ends after finitely many steps with a *corral*: affinely independent vertices whose hull has
 //! the point in its relative interior, which is what Newton's method needs to know of it.
 
+use crate::tolerances::friction::{INSIDE, PRODUCT_ROUNDING};
+
 /// Most dimensions: a contact has at most seven tangential rows.
 pub(crate) const MOST: usize = 7;
-
-/// Rounding of products of the points, as a share of the largest.
-const ROUNDING: f64 = 1e-14;
-
-/// Distance from the polytope that is none, as a share of its size.
-const INSIDE: f64 = 1e-12;
 
 /// The pyramid of four edges along the tangents, in the units of their rows.
 const DIAMOND: [f64; 8] = [1.0, 0.0, 0.0, 1.0, -1.0, 0.0, 0.0, -1.0];
@@ -222,7 +218,7 @@ impl Hull {
         self.size = 1;
         self.corral[0] = nearest;
         self.weights[0] = 1.0;
-        let rounding = ROUNDING * largest;
+        let rounding = PRODUCT_ROUNDING * largest;
         // every major step lowers the distance, so it ends; the bound is for rounding
         for _ in 0..10 * (count + d) {
             let x = self.mean(&seen);

@@ -1,7 +1,7 @@
 //! The answer, how good it is, and the proof where there is none.
 
 use crate::Reason;
-use crate::lcp::proof::Proof;
+use crate::lcp::problem::Proof;
 
 /// How a solve ended.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -41,12 +41,9 @@ pub enum CoulombMethod {
     Continuation,
     /// The convex relaxation has no answer, which proves that the program has none.
     Relaxation,
-    /// The fixed point over convex programs with shifted gaps, finished by Newton's method where that got
-    /// there.
-    FixedPoint,
-    /// Lemke's method, from the contacts that are active in the relaxation.
+    /// Lemke's method.
     Lemke,
-    /// The search through all cases of a pyramid's complementarity problem.
+    /// The search through all that contacts may do, for an answer or a proof.
     Cases,
 }
 
@@ -132,6 +129,40 @@ pub enum Refutation {
         /// Contacts that appear in one of them, ascending.
         contacts: Vec<u32>,
     },
+    /// Gaps and forces can each be met, but not together: every way in which contacts, some of them round, may be open,
+    /// stick or slip, direction by direction, is refuted.
+    JammedRound {
+        /// One refutation for each case.
+        cases: Vec<JamCase>,
+        /// Contacts that the cases tell apart, ascending.
+        contacts: Vec<u32>,
+    },
+}
+
+/// What a case lets a contact do.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum JamPart {
+    /// Anything.
+    Any,
+    /// No force.
+    Open,
+    /// No gap.
+    Closed,
+    /// Neither gap nor slip.
+    Stick,
+    /// Slip in a direction between these two angles of its tangential rows over their friction, in rad, against
+    /// the whole of the friction.
+    Slip(f64, f64),
+}
+
+/// One refuted case.
+#[derive(Clone, Debug, PartialEq)]
+pub struct JamCase {
+    /// The splits that lead to it: a contact and its part.
+    pub parts: Vec<(u32, JamPart)>,
+    /// Farkas' multipliers of the rows of its linear program: balance of each variable, then the rates of each contact
+    /// that the part says something of.
+    pub y: Vec<f64>,
 }
 
 impl CoulombSolution {

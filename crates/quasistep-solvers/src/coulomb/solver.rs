@@ -1,22 +1,18 @@
 //! The driver: which method, from where, and whether its answer holds.
 
 use crate::budget::Budget;
+use crate::coulomb::jam::{self, Found, Search};
 use crate::coulomb::law::Law;
-use crate::coulomb::methods::CoulombMethods;
 use crate::coulomb::newton::{Newton, Start};
 use crate::coulomb::program::FrictionProgram;
 use crate::coulomb::pyramid;
-use crate::coulomb::shift::{self, Shift};
+use crate::coulomb::relaxation::{self, Relaxation, Units};
 use crate::coulomb::solution::{CoulombMethod, CoulombSolution, Outcome, Refutation};
-use crate::coulomb::units::Units;
+use crate::lcp::problem::Proof;
 use crate::lcp::problem::{Lcp, LcpOutcome, LcpSolution};
-use crate::lcp::proof::Proof;
 use crate::lcp::solver::LcpSolver;
 use crate::{Reason, Settings, Status, WarmStart};
 
-/// Most convex programs of the fixed point. It contracts by `mu²/(1 + mu²)` where contacts do not drive one another:
-/// within so many Newton's method finds the answer from there, or does not.
-const ROUNDS: u32 = 12;
 /// Rows of the complementarity problem up to which Lemke's method keeps its dense tableau: 32 MB.
 const MOST_ROWS: usize = 2000;
 /// Pairs up to which the search through cases is worth its time: half of them double its cases.
@@ -33,6 +29,54 @@ pub struct CoulombWarm<'a> {
     pub u: &'a [f64],
     /// Multipliers and slacks of a similar relaxation, should it come to that.
     pub relaxed: Option<WarmStart<'a>>,
+}
+
+/// A set of methods of [`CoulombSolver`](crate::CoulombSolver), to see what each is worth: the convex relaxation
+/// with its proofs, and the check of every answer, belong to all of them.
+///
+/// ```
+/// use quasistep_solvers::CoulombMethods;
+///
+/// let all_but_lemke = CoulombMethods::ALL.without(CoulombMethods::LEMKE);
+/// assert!(all_but_lemke.has(CoulombMethods::NEWTON) && !all_but_lemke.has(CoulombMethods::LEMKE));
+/// ```
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct CoulombMethods(u8);
+
+impl CoulombMethods {
+    /// None of them.
+    pub const NONE: Self = Self(0);
+    /// Newton's method on the law, from a similar answer and from the relaxation.
+    pub const NEWTON: Self = Self(1);
+    /// Newton's method with penalties that grow from soft contacts to hard ones.
+    pub const CONTINUATION: Self = Self(1 << 1);
+    /// Lemke's method, for pyramids.
+    pub const LEMKE: Self = Self(1 << 2);
+    /// The search through all that contacts may do: an answer or a proof.
+    pub const CASES: Self = Self(1 << 3);
+    /// All of them.
+    pub const ALL: Self = Self((1 << 4) - 1);
+
+    /// Whether all of `others` are in the set.
+    pub const fn has(self, others: Self) -> bool {
+        self.0 & others.0 == others.0
+    }
+
+    /// The set with `others`.
+    pub const fn with(self, others: Self) -> Self {
+        Self(self.0 | others.0)
+    }
+
+    /// The set without `others`.
+    pub const fn without(self, others: Self) -> Self {
+        Self(self.0 & !others.0)
+    }
+}
+
+impl Default for CoulombMethods {
+    fn default() -> Self {
+        Self::ALL
+    }
 }
 
 /// Knobs of the solver.
@@ -63,9 +107,9 @@ impl Default for CoulombSettings {
 ///    penalties that grow from soft contacts to hard ones;
 /// 2. the convex relaxation of Anitescu. If it has no answer, the proof that the program has none: known forces that no
 ///    contact can meet, gaps that contradict. Else Newton's method from its answer, both ways;
-/// 3. the fixed point over convex programs with shifted gaps, and Newton's method after each;
-/// 4. for pyramids Lemke's method from the contacts that are active in the relaxation, then every case: an answer, or
-///    the proof that there is none.
+/// 3. for pyramids Lemke's method;
+/// 4. all that contacts may do, case by case: an answer, or the proof that there is none. Directions in which round contacts
+///    slip are told apart by arcs that are halved.
 ///
 /// ```
 /// use quasistep_solvers::{CoulombSolution, CoulombSolver, Friction, FrictionProgram, Outcome};
@@ -95,13 +139,12 @@ pub struct CoulombSolver {
     budget: Budget,
     law: Law,
     newton: Newton,
-    shift: Shift,
+    relaxation: Relaxation,
     lcp: Lcp,
     /// First pair of each contact in the complementarity problem.
     firsts: Vec<u32>,
     lemke: LcpSolver,
     answer: LcpSolution,
-    active: Vec<u32>,
     /// Forces of a solution of it, in the rows of the program.
     forces: Vec<f64>,
 }
@@ -147,8 +190,8 @@ impl CoulombSolver {
         let decided = similar.is_some_and(|similar| self.start_at_similar(p, similar, out))
             || self.relax(p, warm.and_then(|warm| warm.relaxed), out)
             || self.start_at_relaxation(p, out)
-            || self.fixed_point(p, out)
-            || self.lemke(p, settings.cases, out);
+            || self.lemke(p, settings.cases, out)
+            || self.search(p, settings.cases, out);
         if !decided {
             give_up(p, out);
             out.reason = self.budget.is_spent().then_some(Reason::Work);
@@ -163,26 +206,12 @@ impl CoulombSolver {
         similar: CoulombWarm<'_>,
         out: &mut CoulombSolution,
     ) -> bool {
-        out.method = CoulombMethod::WarmNewton;
         let Self { newton, law, .. } = self;
         let CoulombWarm { lambda, u, .. } = similar;
+        out.method = CoulombMethod::WarmNewton;
         newton.find(p, Start { lambda, u }, law, out) || {
             out.method = CoulombMethod::Continuation;
             newton.continue_from(p, lambda, law, out)
-        }
-    }
-
-    /// Newton's method from the answer of the relaxation; true if it found one.
-    fn start_at_relaxation(&mut self, p: &FrictionProgram, out: &mut CoulombSolution) -> bool {
-        if self.shift.answer.status != Status::Solved {
-            return false;
-        }
-        out.method = CoulombMethod::Newton;
-        let Self { newton, law, shift, .. } = self;
-        shift.close(p);
-        newton.find(p, Start { lambda: &shift.lambda, u: &shift.u }, law, out) || {
-            out.method = CoulombMethod::Continuation;
-            newton.continue_from(p, &shift.lambda, law, out)
         }
     }
 
@@ -193,73 +222,39 @@ impl CoulombSolver {
         similar: Option<WarmStart<'_>>,
         out: &mut CoulombSolution,
     ) -> bool {
-        self.shift.start(p, &self.budget);
-        if let Some(WarmStart { z, s }) = similar {
-            self.shift.warm(z, s);
-        }
+        let Self { relaxation, budget, .. } = self;
         out.method = CoulombMethod::Relaxation;
-        self.shift.solve(p);
-        out.convex = self.shift.solved;
-        match self.shift.answer.status {
+        relaxation.start(p, similar, budget);
+        let mut crushed = false;
+        // cones may contradict one another where gaps do not
+        if relaxation.answer.status == Status::Infeasible {
+            crushed = !relaxation.normals(p) && relaxation.answer.status == Status::Infeasible;
+            if relaxation.answer.status == Status::Solved {
+                relaxation.widen(p);
+            }
+        }
+        out.convex = relaxation.solved;
+        let answer = &relaxation.answer;
+        match answer.status {
+            Status::Infeasible if crushed => {
+                refute(p, Refutation::Crushed { weights: answer.certificate.clone() }, out)
+            }
             Status::Unbounded => {
-                let direction = self.shift.answer.ray.clone();
-                refute(p, Refutation::Unsupported { direction }, out)
+                refute(p, Refutation::Unsupported { direction: answer.ray.clone() }, out)
             }
-            Status::Infeasible => {
-                // cones may contradict one another where gaps do not
-                let feasible = self.shift.normals(p);
-                out.convex = self.shift.solved;
-                if !feasible && self.shift.answer.status == Status::Infeasible {
-                    let weights = self.shift.answer.certificate.clone();
-                    return refute(p, Refutation::Crushed { weights }, out);
-                }
-                if feasible {
-                    self.shift.widen(p);
-                    self.shift.solve(p);
-                    out.convex = self.shift.solved;
-                    if self.shift.answer.status == Status::Unbounded {
-                        let direction = self.shift.answer.ray.clone();
-                        return refute(p, Refutation::Unsupported { direction }, out);
-                    }
-                }
-                false
-            }
-            Status::Solved | Status::GaveUp => false,
+            _ => false,
         }
     }
 
-    /// Convex programs with shifted gaps, Newton's method after each; true if that found an answer.
-    fn fixed_point(&mut self, p: &FrictionProgram, out: &mut CoulombSolution) -> bool {
-        if !self.methods.has(CoulombMethods::FIXED_POINT) {
-            return false;
-        }
-        out.method = CoulombMethod::FixedPoint;
-        let Self { newton, law, shift, .. } = self;
-        for _ in 0..ROUNDS {
-            if shift.answer.status != Status::Solved {
-                return false;
-            }
-            p.rates(&shift.answer.x, &mut shift.u);
-            let still = shift.update(p);
-            shift.solve(p);
-            out.convex = shift.solved;
-            // the answer itself, before Newton's method polishes it
-            if shift.answer.status == Status::Solved
-                && still
-                && law.accept(p, &shift.answer.x, &shift.lambda, false, out)
-            {
-                return true;
-            }
-            shift.close(p);
-            let start = Start { lambda: &shift.lambda, u: &shift.u };
-            if newton.find(p, start, law, out) {
-                return true;
-            }
-            if still {
-                return false;
-            }
-        }
-        false
+    /// Newton's method from the answer of the relaxation; true if it found one.
+    fn start_at_relaxation(&mut self, p: &FrictionProgram, out: &mut CoulombSolution) -> bool {
+        let Self { newton, law, relaxation: Relaxation { answer, lambda, u, .. }, .. } = self;
+        out.method = CoulombMethod::Newton;
+        answer.status == Status::Solved
+            && (newton.find(p, Start { lambda, u }, law, out) || {
+                out.method = CoulombMethod::Continuation;
+                newton.continue_from(p, lambda, law, out)
+            })
     }
 
     /// Lemke's method for pyramids, then the search through cases with so many linear programs; true if one decided.
@@ -268,19 +263,14 @@ impl CoulombSolver {
         if !wanted || pyramid::size(p) > MOST_ROWS {
             return false;
         }
-        let Self { budget, law, shift, lcp, firsts, lemke, answer, active, forces, .. } = self;
+        let Self { budget, law, lcp, firsts, lemke, answer, forces, .. } = self;
         let units = Units::of(p);
         pyramid::write(p, units, lcp, firsts);
-        active.clear();
-        if shift.answer.status == Status::Solved {
-            let (x, lambda, u) = (&shift.answer.x, &shift.lambda, &shift.u);
-            pyramid::active_pairs(p, firsts, x, lambda, u, active);
-        }
         let search = self.methods.has(CoulombMethods::CASES) && lcp.n_pairs() <= FEW_PAIRS;
         lemke.budget = Some(if search { cases.max(1) } else { 1 });
         lemke.work_limit = Some(budget.left());
-        lemke.solve(lcp, active, answer);
-        shift::spend(budget, answer.work, answer.reason);
+        lemke.solve(lcp, &[], answer);
+        relaxation::spend(budget, answer.work, answer.reason);
         out.pivots += answer.pivots;
         out.longest = out.longest.max(answer.longest);
         out.method = match answer.outcome {
@@ -306,6 +296,24 @@ impl CoulombSolver {
                 refute(p, Refutation::Jammed { proof, contacts }, out)
             }
             LcpOutcome::Undecided | LcpOutcome::GaveUp => false,
+        }
+    }
+
+    /// The search through all that contacts may do, some of which are round, with so many linear programs; true if it decided.
+    fn search(&mut self, p: &FrictionProgram, programs: u32, out: &mut CoulombSolution) -> bool {
+        let Self { budget, law, newton, .. } = self;
+        if !self.methods.has(CoulombMethods::CASES) || pyramid::is_polyhedral(p) {
+            return false;
+        }
+        let Some(mut search) = Search::new(p, programs, budget) else { return false };
+        out.method = CoulombMethod::Cases;
+        match search.run(&mut |lambda, u| newton.find(p, Start { lambda, u }, law, out)) {
+            Found::Point => true,
+            Found::Nothing(cases) => {
+                let contacts = jam::blamed(&cases);
+                refute(p, Refutation::JammedRound { cases, contacts }, out)
+            }
+            Found::Open => false,
         }
     }
 

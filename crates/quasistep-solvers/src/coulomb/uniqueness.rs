@@ -25,14 +25,11 @@
 
 use crate::budget::Budget;
 use crate::coulomb::program::{FrictionProgram, Shape};
-use crate::coulomb::shift;
+use crate::coulomb::relaxation;
 use crate::coulomb::solution::CoulombSolution;
+use crate::tolerances::friction::{NONE, ZERO_MOTION};
 use crate::{Qp, QpSolver, Rows, Settings, Solution, Status};
 
-/// Gap, slip, or distance from the limit of friction that is none, as a share of what it is compared with.
-const NONE: f64 = 1e-9;
-/// Length of a projection that is zero, as a share of the vector's.
-const ZERO: f64 = 1e-7;
 /// Vectors that must have projections of zero, and their negatives, too.
 const SILENT: usize = 2;
 /// Programs that may fail.
@@ -121,7 +118,7 @@ impl Uniqueness {
                 }
                 let size = self.c.iter().map(|c| c * c).sum::<f64>().sqrt();
                 let length = self.answer.x.iter().map(|d| d * d).sum::<f64>().sqrt();
-                if length > ZERO * size {
+                if length > ZERO_MOTION * size {
                     return Motion::Free { direction: self.direction() };
                 }
             }
@@ -153,7 +150,7 @@ impl Uniqueness {
         let qp = Qp { n, P: &self.P, c: &self.c, A: &self.rows, b: &self.b, saturations: &[] };
         let settings = Settings { work_limit: self.work.left(), ..Settings::default() };
         self.solver.solve(&qp, &[], &settings, &mut self.answer);
-        shift::spend(&self.work, self.answer.work, self.answer.reason);
+        relaxation::spend(&self.work, self.answer.work, self.answer.reason);
         self.answer.status == Status::Solved
     }
 

@@ -10,16 +10,17 @@
 //! program. Without `lambda_n` known the map from it to the multipliers is a fixed point that Trinkle05's
 //! theorem names and that this crate does not need: a pushed body gives it the slope `−mu²`.
 
+use crate::budget::Budget;
 use crate::coulomb::law::support;
 use crate::coulomb::program::{FrictionProgram, Shape};
-use crate::{Cone, ConeProgram, ConeSolver, Settings, Solution, Status};
+use crate::coulomb::relaxation::Relaxation;
+use crate::{ConeMut, Friction, Status};
 
 /// Solver of (29) and its memory.
 #[derive(Debug, Default)]
 pub struct LeastWork {
-    program: ConeProgram,
-    solver: ConeSolver,
-    answer: Solution,
+    program: FrictionProgram,
+    relaxation: Relaxation,
     /// Least cost up to a constant: `1/2 xᵀ P x + …` as above.
     pub cost: f64,
     /// The minimiser, length `n`.
@@ -42,24 +43,35 @@ impl LeastWork {
             return Status::GaveUp;
         }
         self.build(p, lambda_n);
-        self.solver.solve(&self.program, None, &Settings::default(), &mut self.answer);
-        if self.answer.status != Status::Solved {
-            return self.answer.status;
+        self.relaxation.start(&self.program, None, &Budget::default());
+        let Relaxation { answer, lambda: forces, .. } = &self.relaxation;
+        if answer.status != Status::Solved {
+            return answer.status;
         }
         self.x.clear();
-        self.x.extend_from_slice(&self.answer.x[..p.n()]);
-        self.read(p, lambda_n);
+        self.x.extend_from_slice(&answer.x[..p.n()]);
+        self.lambda.clear();
+        let mut forces = forces.iter();
+        for (contact, lambda_n) in p.contacts.iter().zip(lambda_n) {
+            self.lambda.extend(forces.next());
+            if *lambda_n > 0.0 && contact.tangents() > 0 {
+                // beside friction stands the force that presses, of one
+                let friction = forces.by_ref().skip(1).take(contact.tangents());
+                self.lambda.extend(friction.map(|force| lambda_n * force));
+            }
+            self.lambda.resize(contact.rows().end, 0.0);
+        }
         self.cost = p.work(&self.x, lambda_n);
         Status::Solved
     }
 
-    /// One more variable per contact that rubs, above its work: `tau ≥ lambda_n h(u_t)`. The force stands in the rows, so that
+    /// The program whose relaxation is (29): contacts without friction, and for each that rubs a second one on a variable of its
+    /// own above the work, `tau ≥ lambda_n h(u_t)`, which a force of one presses. The normal force stands in the rows, so that
     /// a contact that hardly pushes has small rows, and a cost like that of all others.
     fn build(&mut self, p: &FrictionProgram, lambda_n: &[f64]) {
         let q = &mut self.program;
-        let rubs = |i: usize| lambda_n[i] > 0.0 && p.contacts[i].tangents() > 0;
-        let blocks = p.cones.blocks.len();
-        let works = (0..p.contacts.len()).filter(|i| rubs(*i)).count();
+        let rubs = |i: &usize| lambda_n[*i] > 0.0 && p.contacts[*i].tangents() > 0;
+        let works = (0..p.contacts.len()).filter(rubs).count();
         let dims = p.cones.blocks.iter().map(|b| b.dim as usize);
         q.reset(dims.chain(std::iter::repeat_n(1, works)));
         for (k, block) in p.cones.blocks.iter().enumerate() {
@@ -72,91 +84,36 @@ impl LeastWork {
         for spring in &p.cones.saturations {
             q.push_saturation(*spring);
         }
-        let (mut list, mut E) = (Vec::new(), Vec::new());
-        let mut work = blocks;
+        let (mut work, mut directions) = (p.cones.blocks.len(), Vec::new());
         for (i, contact) in p.contacts.iter().enumerate() {
-            let cone = p.cone_of(i);
-            let sides = p.cones.sides_of(cone);
-            let (width, k) = (cone.width as usize, contact.k as usize);
-            list.clear();
-            list.extend(sides.iter().map(|s| s.block));
-            let J = |r: usize, column: u32| {
-                &p.cones.J[cone.J_at as usize + r * width + column as usize..]
+            let mut blocks: Vec<u32> =
+                p.cones.sides_of(p.cone_of(i)).iter().map(|side| side.block).collect();
+            let copy = |to: &mut ConeMut<'_>, row: usize, f: f64| {
+                to.b()[row] = f * p.b(i, row);
+                for (side, (_, J)) in p.row(i, row).enumerate() {
+                    to.J(side, row).iter_mut().zip(J).for_each(|(to, J)| *to = f * J);
+                }
             };
-            let mut normal = q.push_cone(Cone::Edges(&[1.0]), 1, &list);
-            normal.b()[0] = p.b(i, 0);
-            for (s, side) in sides.iter().enumerate() {
-                let row = normal.J(s, 0);
-                let dim = row.len();
-                row.copy_from_slice(&J(0, side.column)[..dim]);
-            }
-            if !rubs(i) {
+            copy(&mut q.push_contact(Friction::None, &blocks), 0, 1.0);
+            if !rubs(&i) {
                 continue;
             }
+            let (tangents, units) = (contact.tangents(), p.units_of(contact));
+            let friction = if contact.shape == Shape::Round {
+                Friction::Round(units)
+            } else {
+                directions.clear();
+                let vertices = p.vertices_of(contact).chunks_exact(tangents);
+                directions
+                    .extend(vertices.flat_map(|v| v.iter().zip(units).map(|(v, unit)| v * unit)));
+                Friction::Diamond { mu: 1.0, directions: &directions, tangents }
+            };
             q.c(work)[0] = 1.0;
-            list.push(work as u32);
+            blocks.push(work as u32);
             work += 1;
-            E.clear();
-            let units = p.units_of(contact);
-            let shape = match contact.shape {
-                Shape::Round => {
-                    E.push(1.0);
-                    E.extend_from_slice(units);
-                    Cone::Round(&E)
-                }
-                Shape::Polytope(_) => {
-                    for v in p.vertices_of(contact).chunks_exact(k - 1) {
-                        E.push(1.0);
-                        E.extend(v.iter().zip(units).map(|(v, unit)| v * unit));
-                    }
-                    Cone::Edges(&E)
-                }
-            };
-            let mut friction = q.push_cone(shape, k, &list);
-            friction.J(sides.len(), 0)[0] = 1.0;
-            for r in 1..k {
-                friction.b()[r] = lambda_n[i] * p.b(i, r);
-                for (s, side) in sides.iter().enumerate() {
-                    let row = friction.J(s, r);
-                    let dim = row.len();
-                    let from = &J(r, side.column)[..dim];
-                    row.iter_mut().zip(from).for_each(|(to, J)| *to = lambda_n[i] * J);
-                }
-            }
-        }
-    }
-
-    fn read(&mut self, p: &FrictionProgram, lambda_n: &[f64]) {
-        self.lambda.clear();
-        self.lambda.resize(p.rows, 0.0);
-        let mut at = 0;
-        for (i, contact) in p.contacts.iter().enumerate() {
-            let first = contact.first as usize;
-            self.lambda[first] = self.answer.z[at];
-            at += 1;
-            if !(lambda_n[i] > 0.0 && contact.tangents() > 0) {
-                continue;
-            }
-            let d = contact.tangents();
-            let units = p.units_of(contact);
-            match contact.shape {
-                Shape::Round => {
-                    for t in 0..d {
-                        self.lambda[first + 1 + t] =
-                            lambda_n[i] * units[t] * self.answer.z[at + 1 + t];
-                    }
-                    at += d + 1;
-                }
-                Shape::Polytope(_) => {
-                    for v in p.vertices_of(contact).chunks_exact(d) {
-                        for t in 0..d {
-                            self.lambda[first + 1 + t] +=
-                                lambda_n[i] * units[t] * v[t] * self.answer.z[at];
-                        }
-                        at += 1;
-                    }
-                }
-            }
+            let mut pressed = q.push_contact(friction, &blocks);
+            pressed.J(blocks.len() - 1, 0)[0] = 1.0;
+            (1..=tangents).for_each(|row| copy(&mut pressed, row, lambda_n[i]));
         }
     }
 }

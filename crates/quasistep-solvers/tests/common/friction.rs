@@ -373,6 +373,11 @@ impl Sample {
                     }
                 }
             }
+            Refutation::JammedRound { .. } => {
+                if !r.holds(&self.program) {
+                    return Err("a case is not refuted".into());
+                }
+            }
             Refutation::Jammed { proof, .. } => {
                 let mut lcp = Lcp::new();
                 assert!(self.program.lcp(&mut lcp));

@@ -95,7 +95,10 @@ fn refused(posed: &Posed<'_>, problem: &Problem, solution: &CoulombSolution) -> 
             let weights = spread(&|contact| weights[contact]);
             blame::infeasible(system, contacts, &problem.keys, &weights, true)
         }
-        Some(Refutation::Jammed { contacts: jammed, .. }) => {
+        Some(
+            Refutation::Jammed { contacts: jammed, .. }
+            | Refutation::JammedRound { contacts: jammed, .. },
+        ) => {
             let weights = spread(&|contact| f64::from(jammed.contains(&(contact as u32))));
             let (pairs, joints) = blame::blamed(system, contacts, &problem.keys, &weights);
             StepError::Jammed { pairs, joints }

@@ -18,16 +18,13 @@
 //! | `w`  | 1 where an edge is active; for round cones a marker |
 //! | `D`  | derivative of the projection of a round cone        |
 //!
-//! Here is the way from a start to an answer; [`steps`] minimises for a given `z`, [`project`] makes
+//! Here is the way from a start to an answer; [`steps`] minimises for a given `z`, [`island`] makes
 //! multipliers of slacks, [`finish`] and [`settle`] find the last digits.
 
 mod finish;
-mod project;
-mod rows;
+mod island;
 mod settle;
-mod start;
 mod steps;
-mod work;
 
 use crate::budget::Budget;
 use crate::cone::aligned::Aligned;
@@ -35,7 +32,7 @@ use crate::cone::kernels::{self, Isa, Products};
 use crate::cone::program::ConeProgram;
 use crate::cone::structure::{Group, Island, Structure};
 use crate::qp::Saturation;
-use work::Work;
+use island::Work;
 
 /// `rho` over the largest diagonal entry of the cost of an island.
 pub(crate) const PENALTY: f64 = 1e8;

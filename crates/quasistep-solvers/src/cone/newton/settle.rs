@@ -1,8 +1,10 @@
-//! The last digits where round cones slide, and those of a point inside the cones.
+//! The last digits: where round cones slide, of a point inside the cones, and on the rows that carry force at the end of an
+//! interior point, which knows nearly all of them.
 
-use super::work::Work;
+use super::finish::{DRIFT, Round, SHARED};
+use super::island::Work;
 use super::{Newton, ROUNDS};
-use super::{PENALTIES_ROUND, REST, SHIFT, TOUCHING};
+use super::{PENALTIES_ROUND, PENALTY, REST, SHIFT, SOFTER, Start, TOUCHING};
 use crate::cone::kernels::{self, Isa};
 use crate::cone::program::ConeProgram;
 use crate::cone::structure::{Island, Structure};
@@ -11,6 +13,10 @@ use crate::cone::structure::{Island, Structure};
 const MULTIPLY_ITERATIONS: u32 = 100;
 /// Most of such steps.
 const SETTLE_STEPS: u32 = 20;
+/// Sets from which rows that contradict one another are sorted out.
+const MANY_SETS: u32 = 10;
+/// Solves for a set of rows.
+const HOLD_ROUNDS: u32 = 4;
 
 impl Newton {
     /// Last steps where round cones slide: their slack is no zero, and `rho` times its rounding is in
@@ -129,5 +135,142 @@ impl Newton {
             }
         }
         false
+    }
+
+    /// Whether [`hold`](Self::hold) is for an island: edges only, and a cost for every variable.
+    pub fn can_hold(&self, isa: Isa, p: &ConeProgram, s: &Structure, island: &Island) -> bool {
+        let work = Work::new(isa, p, s, island);
+        !work.round && !self.scale(&work).1
+    }
+
+    /// The answer on the rows that carry force at a point inside the cones, in padded layout, or on at most
+    /// `sets` others near them; false if that is none.
+    #[allow(clippy::too_many_arguments)] // one caller, which lists what it tries
+    pub fn hold(
+        &mut self,
+        isa: Isa,
+        p: &ConeProgram,
+        s: &Structure,
+        island: &Island,
+        start: Start<'_>,
+        sets: u32,
+    ) -> bool {
+        let work = Work::new(isa, p, s, island);
+        let (scale, _) = self.scale(&work);
+        let rho = PENALTY * scale;
+        self.start(&work, start, scale, rho);
+        self.hold_rows(&work, SOFTER[1] * rho, work.speed(), work.force() / scale, sets)
+    }
+
+    /// Takes over the answer on an island.
+    pub fn take_island(&mut self, from: &Self, p: &ConeProgram, s: &Structure, island: &Island) {
+        for panel in &s.panels[island.first_panel as usize..island.last_panel as usize] {
+            let at = panel.x_at as usize..(panel.x_at + panel.dim) as usize;
+            self.x[at.clone()].copy_from_slice(&from.x[at]);
+        }
+        for group in &s.groups[island.first_group as usize..island.last_group as usize] {
+            for cone in &p.cones[group.first_cone as usize..group.last_cone as usize] {
+                let at = cone.at as usize..(cone.at + cone.stride_z) as usize;
+                self.lambda[at.clone()].copy_from_slice(&from.lambda[at]);
+            }
+        }
+        for (k, panel) in self.spring_panel.iter().enumerate() {
+            if (island.first_panel..island.last_panel).contains(panel) {
+                self.limited[k] = from.limited[k];
+            }
+        }
+    }
+
+    /// The answer on the rows in `w`: rows that would pull let go, rows that would overlap close, until none
+    /// does. False if that does not end.
+    ///
+    /// Unlike in a minimisation, rounding on rows with hardly any force changes nothing: a row lets go for
+    /// its force, not for the sign of its slack. With every set the forces are built from zero, so that they
+    /// are the ones of smallest norm.
+    fn hold_rows(
+        &mut self,
+        work: &Work<'_>,
+        rho: f64,
+        speed: f64,
+        natural: f64,
+        most: u32,
+    ) -> bool {
+        if !self.hold_anew(work, rho) {
+            return false;
+        }
+        let (mut best, mut sets) = (f64::INFINITY, 0);
+        for _ in 0..HOLD_ROUNDS * (most + 1) {
+            let Round { size, left, least, force } = self.round(work, rho, speed);
+            let slack = (TOUCHING * size).max(REST * natural);
+            if !left.is_finite() {
+                return false;
+            }
+            let touching = left <= slack;
+            if !touching && left <= 0.1 * best {
+                best = left;
+                self.take_linear(work, rho);
+                continue;
+            }
+            if !touching && most < MANY_SETS {
+                // rows that contradict one another: the point must be nearer
+                return false;
+            }
+            let below = if !touching || rho * left <= SHARED * force {
+                self.take_linear(work, rho)
+            } else {
+                self.balance(work, rho, force)
+            };
+            let mut same = self.limits_stay(work);
+            if below < -DRIFT * force {
+                for span in work.spans() {
+                    for i in span {
+                        if self.w[i] > 0.0 && !(self.lambda[i] > 0.0) {
+                            (self.w[i], same) = (0.0, false);
+                        }
+                    }
+                }
+            }
+            if least < -slack {
+                for span in work.spans() {
+                    for i in span {
+                        if self.w[i] == 0.0 && self.u[i] < -slack {
+                            (self.w[i], same) = (1.0, false);
+                        }
+                    }
+                }
+            }
+            if same && touching {
+                return true;
+            }
+            if !same {
+                sets += 1;
+                best = f64::INFINITY;
+                if sets > most || !self.hold_anew(work, rho) {
+                    return false;
+                }
+            }
+        }
+        false
+    }
+
+    /// Forces of zero, and the factor for the rows in `w`.
+    fn hold_anew(&mut self, work: &Work<'_>, rho: f64) -> bool {
+        for span in work.spans() {
+            self.lambda[span].fill(0.0);
+        }
+        self.factor(work, rho, 0.0)
+    }
+
+    /// Puts every spring on its side of its limit; true if all were.
+    fn limits_stay(&mut self, work: &Work<'_>) -> bool {
+        let mut same = true;
+        for k in 0..work.p.saturations.len() {
+            if work.has(self.spring_panel[k]) {
+                let limited = self.is_limited(work, k);
+                same &= limited == self.limited[k];
+                self.limited[k] = limited;
+            }
+        }
+        same
     }
 }

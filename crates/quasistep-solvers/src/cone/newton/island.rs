@@ -1,0 +1,302 @@
+//! An island as the iteration sees it: what it reads, where it starts, and multipliers from slacks.
+
+use super::{Newton, Start};
+use crate::cone::kernels::{self, Isa, lanes, lanes_mut};
+use crate::cone::program::{ConeData, ConeProgram, LANES, padded};
+use crate::cone::second_order;
+use crate::cone::structure::{Counts, Group, Island, Panel, Structure};
+use crate::kernels::larger;
+
+/// Change of the derivative of a round cone, as a share of one, below which it counts as settled: the
+/// rounds that follow gain the digits that are left.
+const TURN: f64 = 1e-6;
+
+/// The program, its structure, and which parts of both are the island's.
+pub(super) struct Work<'a> {
+    pub isa: Isa,
+    pub p: &'a ConeProgram,
+    pub s: &'a Structure,
+    pub panels: &'a [Panel],
+    pub groups: &'a [Group],
+    pub spans: &'a [(u32, u32)],
+    pub round: bool,
+    pub range: (usize, usize),
+    pub counts: Counts,
+}
+
+impl<'a> Work<'a> {
+    pub fn new(isa: Isa, p: &'a ConeProgram, s: &'a Structure, island: &Island) -> Self {
+        Self {
+            isa,
+            p,
+            s,
+            panels: &s.panels[island.first_panel as usize..island.last_panel as usize],
+            groups: &s.groups[island.first_group as usize..island.last_group as usize],
+            spans: &s.spans[island.first_span as usize..island.last_span as usize],
+            round: island.round,
+            range: (island.first_panel as usize, island.last_panel as usize),
+            counts: island.work,
+        }
+    }
+
+    /// Ranges of the island's entries in a padded `z`.
+    pub fn spans(&self) -> impl Iterator<Item = std::ops::Range<usize>> + use<'a> {
+        self.spans.iter().map(|(first, end)| *first as usize..*end as usize)
+    }
+
+    pub fn cones(&self) -> impl Iterator<Item = &'a ConeData> {
+        let p = self.p;
+        self.groups.iter().flat_map(move |g| &p.cones[g.first_cone as usize..g.last_cone as usize])
+    }
+
+    /// Sum of products over the island's entries of two padded vectors.
+    pub fn dot(&self, a: &[f64], b: &[f64]) -> f64 {
+        let entries = self.panels.iter().flat_map(|p| p.x_at as usize..(p.x_at + p.dim) as usize);
+        entries.map(|i| a[i] * b[i]).sum()
+    }
+
+    /// Largest offset of a row: the speeds that the data speak of.
+    pub fn speed(&self) -> f64 {
+        // lane by lane: one number after another, each would wait for the one before
+        let mut most = [0.0; LANES];
+        for group in self.groups {
+            let (a, b) = (group.first_cone as usize, group.last_cone as usize - 1);
+            let (a, b) = (&self.p.cones[a], &self.p.cones[b]);
+            let end = b.b_at as usize + padded(b.k as usize);
+            for b in lanes(&self.p.b[a.b_at as usize..end]) {
+                for (most, b) in most.iter_mut().zip(b) {
+                    *most = larger(*most, b.abs());
+                }
+            }
+        }
+        most.into_iter().fold(0.0, f64::max)
+    }
+
+    /// Largest entry of the linear cost, springs included. Not of the multipliers: those grow without
+    /// end where rows contradict one another.
+    pub fn force(&self) -> f64 {
+        let mut force = 0.0_f64;
+        for panel in self.panels {
+            for c in &self.p.c[panel.x_at as usize..(panel.x_at + panel.dim) as usize] {
+                force = force.max(c.abs());
+            }
+        }
+        self.p.saturations.iter().fold(force, |f, s| f.max(s.gradient(0.0).abs()))
+    }
+
+    pub fn has(&self, panel: u32) -> bool {
+        (self.range.0..self.range.1).contains(&(panel as usize))
+    }
+}
+
+impl Newton {
+    /// Largest diagonal entry of the cost, and whether a diagonal entry is nothing beside it.
+    pub(super) fn scale(&self, work: &Work<'_>) -> (f64, bool) {
+        let (mut largest, mut least) = (0.0_f64, f64::INFINITY);
+        for panel in work.panels {
+            let block = &work.p.blocks[panel.block as usize];
+            for i in 0..block.dim as usize {
+                let mut d = work.p.P[block.P_at as usize + i * (block.stride as usize + 1)];
+                for (k, spring) in work.p.saturations.iter().enumerate() {
+                    if self.spring_at[k] as usize == block.at as usize + i {
+                        d += spring.stiffness;
+                    }
+                }
+                largest = largest.max(d);
+                least = least.min(d);
+            }
+        }
+        if largest > 0.0 { (largest, least <= 1e-12 * largest) } else { (1.0, true) }
+    }
+
+    /// Fills `w`, `D` and the point to start from.
+    pub(super) fn start(&mut self, work: &Work<'_>, start: Start<'_>, scale: f64, rho: f64) {
+        match start {
+            Start::Inside { x, z, s } => {
+                self.start_at(work, x);
+                for cone in work.cones() {
+                    let (at, m) = (cone.at as usize, cone.m as usize);
+                    let (z, s) = (&z[at..at + m], &s[at..at + m]);
+                    if cone.round {
+                        let t = &mut self.lambda[at..at + m];
+                        second_order::complement(z, s, scale, rho, t);
+                        let stride = cone.stride_z as usize;
+                        let D = &mut self.D[cone.E_at as usize..][..m * stride];
+                        self.w[at] = second_order::project_derivative(t, stride, D);
+                    } else {
+                        for i in 0..m {
+                            self.w[at + i] = if z[i] > scale * s[i] { 1.0 } else { 0.0 };
+                        }
+                    }
+                }
+            }
+            Start::Carried { x, rows } => {
+                self.start_at(work, x);
+                for span in work.spans() {
+                    self.w[span.clone()].copy_from_slice(&rows[span]);
+                }
+            }
+            Start::Warm { z, s } => {
+                for cone in work.cones() {
+                    let (at, from, m) = (cone.at as usize, cone.first as usize, cone.m as usize);
+                    let (z, s) = (&z[from..from + m], &s[from..from + m]);
+                    if cone.round {
+                        let t = &mut self.lambda[at..at + m];
+                        for i in 0..m {
+                            t[i] = z[i] - rho * s[i];
+                        }
+                        let stride = cone.stride_z as usize;
+                        let D = &mut self.D[cone.E_at as usize..][..m * stride];
+                        self.w[at] = second_order::project_derivative(t, stride, D);
+                    } else {
+                        for i in 0..m {
+                            self.w[at + i] = if z[i] > 0.0 { 1.0 } else { 0.0 };
+                        }
+                    }
+                }
+                self.slacks_at_zero(work);
+            }
+            Start::Cold => {
+                kernels::slacks(work.isa, work.p, work.groups, &self.x, &mut self.u);
+                self.project(work, rho);
+            }
+        }
+    }
+
+    /// A point with its slacks, and which of the springs are at their limits.
+    fn start_at(&mut self, work: &Work<'_>, x: &[f64]) {
+        for panel in work.panels {
+            let at = panel.x_at as usize..(panel.x_at + panel.dim) as usize;
+            self.x[at.clone()].copy_from_slice(&x[at]);
+        }
+        for (k, spring) in work.p.saturations.iter().enumerate() {
+            if work.has(self.spring_panel[k]) {
+                let stretch = self.x[self.spring_at[k] as usize] - spring.target;
+                self.limited[k] = spring.stiffness * stretch.abs() > spring.limit;
+            }
+        }
+        kernels::slacks(work.isa, work.p, work.groups, &self.x, &mut self.u);
+    }
+
+    /// `u = −E b`.
+    fn slacks_at_zero(&mut self, work: &Work<'_>) {
+        for cone in work.cones() {
+            let (at, stride) = (cone.at as usize, cone.stride_z as usize);
+            let u = &mut self.u[at..at + stride];
+            u.fill(0.0);
+            let b = &work.p.b[cone.b_at as usize..][..cone.k as usize];
+            for (r, b) in b.iter().enumerate().filter(|(_, b)| **b != 0.0) {
+                let E = &work.p.E[cone.E_at as usize + r * stride..][..stride];
+                for (u, E) in u.iter_mut().zip(E) {
+                    *u -= b * E;
+                }
+            }
+        }
+    }
+
+    /// `lambda = D (z − rho u)`: the projection as its derivative sees it. At the point where the
+    /// derivative was taken they are the same.
+    pub(super) fn lambda_linear(&mut self, work: &Work<'_>, rho: f64) {
+        if !work.round {
+            for span in work.spans() {
+                let [w, z, u] = [&self.w, &self.z, &self.u].map(|v| &v[span.clone()]);
+                for (((lambda, w), z), u) in self.lambda[span].iter_mut().zip(w).zip(z).zip(u) {
+                    *lambda = w * (z - rho * u);
+                }
+            }
+            return;
+        }
+        for cone in work.cones() {
+            let (at, m, stride) = (cone.at as usize, cone.m as usize, cone.stride_z as usize);
+            if cone.round {
+                let D = &self.D[cone.E_at as usize..][..m * stride];
+                let [z, u] = [&self.z, &self.u].map(|v| &v[at..at + m]);
+                let lambda = &mut self.lambda[at..at + m];
+                second_order::by_rows!(m, m, {
+                    for i in 0..m {
+                        let row = &D[i * padded(m)..][..m];
+                        lambda[i] = (0..m).map(|j| row[j] * (z[j] - rho * u[j])).sum();
+                    }
+                });
+            } else {
+                for i in at..at + stride {
+                    self.lambda[i] = self.w[i] * (self.z[i] - rho * self.u[i]);
+                }
+            }
+        }
+    }
+
+    /// `lambda = Π(z − rho u)` with its derivative; true if an edge changed sides, a round cone
+    /// turned, or a spring came to or off its limit.
+    pub(super) fn project(&mut self, work: &Work<'_>, rho: f64) -> bool {
+        let mut changed = false;
+        self.turned = 0.0;
+        if !work.round {
+            for span in work.spans() {
+                let [z, u] = [&self.z, &self.u].map(|v| &v[span.clone()]);
+                let (lambda, w) = (&mut self.lambda[span.clone()], &mut self.w[span]);
+                let mut turned = [0.0; LANES];
+                let all = lanes(z).iter().zip(lanes(u)).zip(lanes_mut(lambda)).zip(lanes_mut(w));
+                for (((z, u), lambda), w) in all {
+                    for l in 0..LANES {
+                        let t = z[l] - rho * u[l];
+                        let active = if t > 0.0 { 1.0 } else { 0.0 };
+                        lambda[l] = if t > 0.0 { t } else { 0.0 };
+                        turned[l] += (w[l] - active) * (w[l] - active);
+                        w[l] = active;
+                    }
+                }
+                self.turned += turned.iter().sum::<f64>();
+            }
+        }
+        changed |= self.turned > 0.0;
+        for cone in work.cones().filter(|_| work.round) {
+            let (at, m, stride) = (cone.at as usize, cone.m as usize, cone.stride_z as usize);
+            if cone.round {
+                let D = &mut self.D[cone.E_at as usize..][..m * stride];
+                let corner = D[0];
+                let old = self.w[at];
+                let [z, u] = [&self.z, &self.u].map(|v| &v[at..at + m]);
+                let lambda = &mut self.lambda[at..at + m];
+                self.w[at] = second_order::by_rows!(m, m, {
+                    let mut t = [0.0; kernels::MAX_ROUND];
+                    let t = &mut t[..m];
+                    for i in 0..m {
+                        t[i] = z[i] - rho * u[i];
+                    }
+                    second_order::project(t, &mut lambda[..m]);
+                    second_order::project_derivative(t, padded(m), &mut D[..m * padded(m)])
+                });
+                if corner != D[0] {
+                    self.turned += m as f64;
+                }
+                let same = corner == D[0] && (D[0] != 0.5 || (old - self.w[at]).abs() <= TURN);
+                changed |= !same;
+            } else {
+                let z = &self.z[at..at + stride];
+                let u = &self.u[at..at + stride];
+                let lambda = &mut self.lambda[at..at + stride];
+                let w = &mut self.w[at..at + stride];
+                for i in 0..stride {
+                    let t = z[i] - rho * u[i];
+                    let active = if t > 0.0 { 1.0 } else { 0.0 };
+                    lambda[i] = t.max(0.0);
+                    if w[i] != active {
+                        self.turned += 1.0;
+                        changed = true;
+                    }
+                    w[i] = active;
+                }
+            }
+        }
+        for (k, spring) in work.p.saturations.iter().enumerate() {
+            if work.has(self.spring_panel[k]) {
+                let force = spring.stiffness * (self.x[self.spring_at[k] as usize] - spring.target);
+                let limited = force.abs() > spring.limit;
+                changed |= limited != self.limited[k];
+                self.limited[k] = limited;
+            }
+        }
+        changed
+    }
+}

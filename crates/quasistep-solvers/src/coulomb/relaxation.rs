@@ -1,0 +1,171 @@
+//! The convex relaxation of exact friction, in units in which its numbers are of moderate size.
+//!
+//! Coulomb's law is `lambda ∈ K ⊥ (u_n + h(u_t), u_t) ∈ K*` (G. De Saxcé and Z.-Q. Feng, "The bipotential
+//! method", Mathematical and Computer Modelling 28 (1998) 225–245): the relaxation leaves out `h(u_t)`, by which sliding
+//! contacts float there.
+
+use crate::budget::Budget;
+use crate::coulomb::law;
+use crate::coulomb::program::FrictionProgram;
+use crate::tolerances::friction::MODERATE;
+use crate::{Cone, ConeProgram, ConeSolver, Reason, Settings, Solution, Status, WarmStart};
+
+/// Units in which forces and rates of a program are of moderate size, where those of the caller are far from
+/// it: 1, or a power of two.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Units {
+    pub force: f64,
+    pub length: f64,
+}
+
+impl Default for Units {
+    fn default() -> Self {
+        Self { force: 1.0, length: 1.0 }
+    }
+}
+
+impl Units {
+    /// Those of a program.
+    pub fn of(p: &FrictionProgram) -> Self {
+        let largest = |v: &[f64]| v.iter().fold(0.0_f64, |m, v| m.max(v.abs()));
+        let (c, b, P) = (largest(&p.cones.c), largest(&p.cones.b), largest(&p.cones.P));
+        // whichever is missing follows from the stiffness
+        let length = if b > 0.0 || P == 0.0 { b } else { c / P };
+        let force = if c > 0.0 { c } else { P * length };
+        let unit = |size: f64| {
+            let moderate = size == 0.0 || (1.0 / MODERATE..=MODERATE).contains(&size);
+            if moderate || !size.is_finite() { 1.0 } else { size.log2().round().exp2() }
+        };
+        Self { force: unit(force), length: unit(length) }
+    }
+}
+
+/// Counts the work of a solve within another one. Where that ended for want of work nothing is left.
+pub(crate) fn spend(budget: &Budget, work: u64, reason: Option<Reason>) {
+    budget.spend(work + u64::from(reason == Some(Reason::Work)));
+}
+
+/// Memory of the relaxation.
+#[derive(Debug, Default)]
+pub(crate) struct Relaxation {
+    units: Units,
+    solver: ConeSolver,
+    program: ConeProgram,
+    pub answer: Solution,
+    z: Vec<f64>,
+    s: Vec<f64>,
+    /// Forces and rates of the answer, in the rows of the friction program.
+    pub lambda: Vec<f64>,
+    pub u: Vec<f64>,
+    /// Blocks of the contact at hand.
+    blocks: Vec<u32>,
+    /// Convex programs solved.
+    pub solved: u32,
+    budget: Budget,
+}
+
+impl Relaxation {
+    /// Solves the relaxation, from multipliers and slacks of a similar one if there are any.
+    pub fn start(&mut self, p: &FrictionProgram, similar: Option<WarmStart<'_>>, budget: &Budget) {
+        self.budget = budget.clone();
+        self.units = Units::of(p);
+        self.solved = 0;
+        for v in [&mut self.lambda, &mut self.u] {
+            v.clear();
+            v.resize(p.rows, 0.0);
+        }
+        let Units { force, length } = self.units;
+        for (to, from, unit) in [
+            (&mut self.z, similar.map(|similar| similar.z), force),
+            (&mut self.s, similar.map(|similar| similar.s), length),
+        ] {
+            to.clear();
+            to.extend(from.unwrap_or_default().iter().map(|v| v / unit));
+        }
+        self.solve(p, false);
+    }
+
+    /// Solves the relaxation whose gaps are wider by `h(u_t)` at the point of the gaps alone, under which it has a point.
+    pub fn widen(&mut self, p: &FrictionProgram) {
+        p.rates(&self.answer.x, &mut self.u);
+        self.z.clear();
+        self.solve(p, true);
+    }
+
+    fn solve(&mut self, p: &FrictionProgram, widened: bool) {
+        let Units { force, length } = self.units;
+        let other = widened || force != 1.0 || length != 1.0;
+        if other {
+            let q = &mut self.program;
+            q.copy(&p.cones);
+            for (contact, cone) in p.contacts.iter().zip(&p.cones.cones).filter(|_| widened) {
+                let h = law::support(p, contact, &self.u[contact.rows()][1..]);
+                q.b[cone.b_at as usize] -= h.max(0.0);
+            }
+            q.P.iter_mut().for_each(|v| *v *= length / force);
+            q.c.iter_mut().for_each(|v| *v /= force);
+            q.b.iter_mut().for_each(|v| *v /= length);
+            for spring in &mut q.saturations {
+                spring.stiffness *= length / force;
+                spring.target /= length;
+                spring.limit /= force;
+            }
+        }
+        let program = if other { &self.program } else { &p.cones };
+        let warm = (self.z.len() == program.m).then_some(WarmStart { z: &self.z, s: &self.s });
+        let settings = Settings { work_limit: self.budget.left(), ..Settings::default() };
+        self.solver.solve(program, warm, &settings, &mut self.answer);
+        spend(&self.budget, self.answer.work, self.answer.reason);
+        self.solved += 1;
+        if self.answer.status == Status::Solved {
+            self.answer.x.iter_mut().for_each(|x| *x *= length);
+            self.answer.z.iter_mut().for_each(|z| *z *= force);
+            self.read(p);
+        }
+    }
+
+    /// Forces and rates of the answer; of the rates of contacts that push without the boundary layer, so that sliding ones
+    /// count as closed.
+    fn read(&mut self, p: &FrictionProgram) {
+        p.rates(&self.answer.x, &mut self.u);
+        for (i, contact) in p.contacts.iter().enumerate() {
+            let cone = p.cone_of(i);
+            let z = &self.answer.z[cone.first as usize..(cone.first + cone.m) as usize];
+            for (r, at) in contact.rows().enumerate() {
+                let E = &p.cones.E[cone.E_at as usize + r * cone.stride_z as usize..];
+                self.lambda[at] = z.iter().zip(E).map(|(z, E)| z * E).sum();
+            }
+            let at = contact.first as usize;
+            let h = law::support(p, contact, &self.u[contact.rows()][1..]);
+            let closed = self.lambda[at] > 0.0;
+            self.u[at] = if closed { 0.0 } else { (self.u[at] - h).max(0.0) };
+        }
+    }
+
+    /// The gaps alone: the point nearest to rest in scaled variables that satisfies them, or weights that prove there is none.
+    /// True if there is a point, in `answer.x`.
+    pub fn normals(&mut self, p: &FrictionProgram) -> bool {
+        let Self { program: q, blocks, .. } = self;
+        q.reset(p.cones.blocks.iter().map(|b| b.dim as usize));
+        for (i, _) in p.contacts.iter().enumerate() {
+            let cone = p.cone_of(i);
+            let sides = p.cones.sides_of(cone);
+            blocks.clear();
+            blocks.extend(sides.iter().map(|side| side.block));
+            let J = &p.cones.J[cone.J_at as usize..];
+            let mut row = q.push_cone(Cone::Edges(&[1.0]), 1, blocks);
+            row.b()[0] = p.b(i, 0) / self.units.length;
+            for (s, side) in sides.iter().enumerate() {
+                let to = row.J(s, 0);
+                let dim = to.len();
+                to.copy_from_slice(&J[side.column as usize..][..dim]);
+            }
+        }
+        let settings = Settings { work_limit: self.budget.left(), ..Settings::default() };
+        self.solver.solve(q, None, &settings, &mut self.answer);
+        spend(&self.budget, self.answer.work, self.answer.reason);
+        self.solved += 1;
+        self.answer.x.iter_mut().for_each(|x| *x *= self.units.length);
+        self.answer.status == Status::Solved
+    }
+}

@@ -1,0 +1,128 @@
+//! A polyhedron: its point nearest to the origin, or multipliers that prove that it is empty.
+
+use crate::budget::Budget;
+use crate::tolerances::{CANCELS, CLEAR, NO_MULTIPLIER};
+use crate::{Qp, QpSolver, Reason, Rows, Settings, Solution, Status};
+
+/// Rows `A v = b` and `A v ≥ b`; the first `free` variables have any sign, the others are `≥ 0`.
+#[derive(Debug, Default)]
+pub(crate) struct Polyhedron {
+    pub free: usize,
+    pub columns: usize,
+    /// The rows; entries that are missing at their ends are zero.
+    A: Vec<Vec<f64>>,
+    b: Vec<f64>,
+    equal: Vec<bool>,
+}
+
+/// What [`Polyhedron::nearest`] finds.
+#[derive(Debug)]
+pub(crate) enum Nearest {
+    /// The point.
+    Point(Vec<f64>),
+    /// Multipliers of the rows by which there is none, up to rounding.
+    Refuted(Vec<f64>),
+    /// Neither: the work is spent, or numbers are too close to call.
+    Unknown,
+}
+
+impl Polyhedron {
+    /// One without rows.
+    pub fn new(free: usize, columns: usize) -> Self {
+        Self { free, columns, ..Self::default() }
+    }
+
+    /// Adds a variable `≥ 0`, and returns its place.
+    pub fn push_column(&mut self) -> usize {
+        self.columns += 1;
+        self.columns - 1
+    }
+
+    /// Adds a row without entries, an equation or a bound from below, and returns its place.
+    pub fn push_row(&mut self, b: f64, equal: bool) -> usize {
+        self.A.push(Vec::new());
+        self.b.push(b);
+        self.equal.push(equal);
+        self.A.len() - 1
+    }
+
+    /// Adds to an entry.
+    pub fn add(&mut self, row: usize, column: usize, v: f64) {
+        let row = &mut self.A[row];
+        row.resize(row.len().max(column + 1), 0.0);
+        row[column] += v;
+    }
+
+    /// Adds to the right side of a row.
+    pub fn add_constant(&mut self, row: usize, b: f64) {
+        self.b[row] += b;
+    }
+
+    /// Whether `y` proves that there is no point (Farkas): `yᵀA` is zero for free variables and not above it for others, while
+    /// `yᵀb > 0`.
+    pub fn is_refuted_by(&self, y: &[f64]) -> bool {
+        if y.len() != self.A.len() {
+            return false;
+        }
+        let signs =
+            y.iter().zip(&self.equal).all(|(y, equal)| y.is_finite() && (*equal || *y >= 0.0));
+        let mut sums = vec![(0.0, 0.0); self.columns];
+        let (mut value, mut size) = (0.0, 0.0);
+        for ((row, b), y) in self.A.iter().zip(&self.b).zip(y) {
+            value += y * b;
+            size += (y * b).abs();
+            for ((sum, terms), A) in sums.iter_mut().zip(row) {
+                *sum += y * A;
+                *terms += (y * A).abs();
+            }
+        }
+        let cancels = |(j, (sum, terms)): (usize, &(f64, f64))| {
+            *sum <= CANCELS * terms && (j >= self.free || *sum >= -CANCELS * terms)
+        };
+        signs && value > CLEAR * size && sums.iter().enumerate().all(cancels)
+    }
+
+    /// The point nearest to the origin.
+    pub fn nearest(&self, solver: &mut QpSolver, budget: &Budget) -> Nearest {
+        let n = self.columns;
+        let (mut rows, mut b, mut of) = (Rows::new(), Vec::new(), Vec::new());
+        for (i, row) in self.A.iter().enumerate() {
+            let columns: Vec<u32> =
+                (0..row.len() as u32).filter(|j| row[*j as usize] != 0.0).collect();
+            for sign in [1.0, -1.0].into_iter().take(1 + usize::from(self.equal[i])) {
+                let values: Vec<f64> = columns.iter().map(|j| sign * row[*j as usize]).collect();
+                rows.push(&columns, &values);
+                b.push(sign * self.b[i]);
+                of.push((i, sign));
+            }
+        }
+        for j in self.free..n {
+            rows.push(&[j as u32], &[1.0]);
+            b.push(0.0);
+        }
+        let (mut P, c) = (vec![0.0; n * n], vec![0.0; n]);
+        P.iter_mut().step_by(n + 1).for_each(|diagonal| *diagonal = 1.0);
+        let qp = Qp { n, P: &P, c: &c, A: &rows, b: &b, saturations: &[] };
+        let settings = Settings { work_limit: budget.left(), ..Settings::default() };
+        let mut answer = Solution::default();
+        solver.solve(&qp, &[], &settings, &mut answer);
+        budget.spend(answer.work + u64::from(answer.reason == Some(Reason::Work)));
+        match answer.status {
+            Status::Solved => Nearest::Point(answer.x),
+            Status::Infeasible => {
+                let mut y = vec![0.0; self.A.len()];
+                for ((i, sign), value) in of.iter().zip(&answer.certificate) {
+                    y[*i] += sign * value;
+                }
+                let largest = y.iter().fold(0.0_f64, |m, y| m.max(y.abs()));
+                for (y, equal) in y.iter_mut().zip(&self.equal) {
+                    if y.abs() <= NO_MULTIPLIER * largest || (!equal && *y < 0.0) {
+                        *y = 0.0;
+                    }
+                }
+                Nearest::Refuted(y)
+            }
+            Status::Unbounded | Status::GaveUp => Nearest::Unknown,
+        }
+    }
+}
