@@ -1,14 +1,12 @@
 //! Which choice to branch on: friction signs before contacts before sliding, as the splits say, and
 //! among equals the one whose halves cost most.
 
-use super::node::{Begin, End};
 use super::problem::{Miqp, bits};
 use super::search::{Search, settle};
-use super::solver::{Hooks, MiqpLimit, MiqpSettings};
+use super::{Hooks, MiqpLimit, MiqpSettings};
+use crate::active_set::{Begin, End};
 use crate::kernels::max_abs;
-
-/// A demand violated by less than this share of its terms holds.
-const HOLDS: f64 = 1e-9;
+use crate::tolerances::HOLDS;
 
 /// Smallest gain of a half that counts in a product of two.
 const LEAST_GAIN: f64 = 1e-12;
@@ -201,7 +199,8 @@ impl Search {
         let cutoff = self.cutoff(settings);
         if cutoff < f64::INFINITY {
             let rows = miqp.choices.rows(choice);
-            let lower = self.slots[at].peek(&self.data, &self.trial_sides, rows, settings.reach);
+            let limits = self.limits(cutoff, settings);
+            let lower = self.slots[at].peek(&self.data, &self.trial_sides, rows, &limits);
             if lower >= cutoff {
                 self.close(lower);
                 return Half::Closed;
@@ -209,9 +208,10 @@ impl Search {
         }
         self.qps += 1;
         self.trial.copy_from(&self.slots[at]);
+        let limits = self.limits(cutoff, settings);
         let (data, sides) = (&self.data, &self.trial_sides);
-        let end =
-            settle(&mut self.trial, data, sides, Begin::Trial, cutoff, settings, self.max_pivots);
+        let gap = settings.absolute_gap;
+        let end = settle(&mut self.trial, data, sides, Begin::Trial, &limits, gap);
         let lower = self.trial.lower(&self.data, settings.reach);
         match end {
             End::Solved if lower < cutoff => Half::Open(lower),
@@ -220,7 +220,7 @@ impl Search {
                 Half::Closed
             }
             End::Infeasible { row } => {
-                self.note_trial_conflict(row);
+                self.note_conflict(|s| &s.trial, row);
                 Half::Closed
             }
             End::Pivots => Half::Open(f64::NEG_INFINITY),
@@ -254,7 +254,7 @@ impl Search {
                 if let End::Infeasible { row } =
                     self.settle(0, Begin::Child, f64::INFINITY, settings)
                 {
-                    self.note_conflict(0, row);
+                    self.note_conflict(|s| &s.slots[0], row);
                     return;
                 }
                 if self.slots[0].lower(&self.data, settings.reach) >= self.cutoff(settings) {

@@ -1,20 +1,18 @@
 //! Feasible points: modes fixed, one QP, and what the caller makes of its answer.
 
 use super::branch::share;
-use super::node::{Begin, End};
 use super::problem::{Miqp, bits};
 use super::search::{Search, settle};
-use super::solver::{Hooks, MiqpSettings};
+use super::{Hooks, MiqpSettings};
+use crate::active_set::{Begin, End};
 use crate::kernels::max_abs;
+use crate::tolerances::HOLDS;
 
 /// Most proposals in a row.
 const PROPOSALS: usize = 20;
 
 /// Most passes of switching modes at a point.
 const SWITCHES: usize = 20;
-
-/// A demand violated by less than this share of its terms holds.
-const HOLDS: f64 = 1e-9;
 
 impl Search {
     /// Starts until one leads to an answer; if none does, proposals from the relaxation and from what they lead to.
@@ -92,16 +90,9 @@ impl Search {
         self.write_fixed_sides(miqp);
         self.qps += 1;
         // no cutoff: the answer is where the next proposal comes from
+        let limits = self.limits(f64::INFINITY, settings);
         let (data, sides) = (&self.data, &self.fixed_sides);
-        let end = settle(
-            &mut self.fixed,
-            data,
-            sides,
-            Begin::Anew,
-            f64::INFINITY,
-            settings,
-            self.max_pivots,
-        );
+        let end = settle(&mut self.fixed, data, sides, Begin::Anew, &limits, settings.absolute_gap);
         if end != End::Solved || self.fixed.any_passed_over && !self.fixed_holds() {
             return None;
         }
@@ -122,7 +113,7 @@ impl Search {
         let (x, b) = (&self.fixed.x, &self.data.rows.b);
         let size = max_abs(x).max(self.fixed.size);
         let violation = |i: usize| self.fixed_sides[i].violation(self.data.slack(i, x));
-        (0..self.data.m).all(|i| violation(i) <= HOLDS * (size + b[i].abs()))
+        (0..self.data.m()).all(|i| violation(i) <= HOLDS * (size + b[i].abs()))
     }
 
     /// Steps into neighbouring modes: those that the best point satisfies as well, without a

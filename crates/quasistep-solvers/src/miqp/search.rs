@@ -7,11 +7,11 @@
 //! A child goes on from its own trial, made when its parent looked for a choice to branch on.
 
 use super::branch::{Pick, Trial};
-use super::node::{Begin, End, Node};
-use super::problem::{Miqp, Side, bits};
-use super::rows::Data;
-use super::solver::{Hooks, MiqpLimit, MiqpSettings, MiqpSolution, MiqpStatus};
+use super::problem::{Miqp, bits};
+use super::{Hooks, MiqpLimit, MiqpSettings, MiqpSolution, MiqpStatus};
+use crate::active_set::{ActiveSet, Begin, End, Limits, Program, Side};
 use crate::qp::Reason;
+use crate::tolerances::{NO_CURVATURE, NODE_DEPENDENT, NODE_PROXIMAL, PROOF};
 
 /// Most moves of the proximal centre at one node.
 const ROUNDS: usize = 6;
@@ -48,17 +48,17 @@ pub(super) struct Best {
 /// Memory of the search.
 #[derive(Debug, Default)]
 pub(super) struct Search {
-    pub data: Data,
+    pub data: Program,
     /// Solved nodes by depth: a child starts from its parent's factors.
-    pub slots: Vec<Node>,
-    pub trial: Node,
+    pub slots: Vec<ActiveSet>,
+    pub trial: ActiveSet,
     /// Both halves of the pick under trial, and of the best pick so far.
-    pub halves: [Node; 2],
-    pub best_halves: [Node; 2],
+    pub halves: [ActiveSet; 2],
+    pub best_halves: [ActiveSet; 2],
     /// By the parent's depth, the half that is looked at second.
-    waiting: Vec<Node>,
+    waiting: Vec<ActiveSet>,
     /// Factors of the last problem with fixed modes.
-    pub fixed: Node,
+    pub fixed: ActiveSet,
     /// Demands, rows of the present node.
     pub sides: Vec<Side>,
     pub trial_sides: Vec<Side>,
@@ -87,7 +87,25 @@ pub(super) struct Search {
 
 impl Search {
     pub fn prepare(&mut self, miqp: &Miqp<'_>) -> Result<(), Reason> {
-        self.data.build(miqp)
+        let (p, n) = (&mut self.data, miqp.n);
+        p.clear(n);
+        p.c[..n].copy_from_slice(miqp.c);
+        for (i, row) in miqp.P.chunks_exact(n.max(1)).enumerate() {
+            p.P_mut(i)[..n].copy_from_slice(row);
+        }
+        p.push_rows(miqp.A, miqp.b, |_| 1.0);
+        // variables without curvature to rely on get some
+        let mean = (0..n).map(|i| p.P(i)[i].abs()).sum::<f64>() / n.max(1) as f64;
+        let lift = |_, own: f64, pivot: f64| {
+            let own = own.abs();
+            if pivot > NO_CURVATURE * own {
+                return Some(0.0);
+            }
+            let size = [own, mean, 1.0].into_iter().find(|s| *s > 0.0).unwrap_or(1.0);
+            let convex = pivot >= -NO_CURVATURE * own.max(mean);
+            convex.then_some(NODE_PROXIMAL * size + (-pivot).max(0.0))
+        };
+        p.factor(lift).map_err(|_| Reason::NotConvex)
     }
 
     pub fn run(
@@ -170,23 +188,23 @@ impl Search {
         self.modes.resize(miqp.choices.len(), 0);
         self.tried.clear();
         self.conflicting.clear();
-        self.conflicting.resize(self.data.m, false);
+        self.conflicting.resize(self.data.m(), false);
         self.proven = f64::INFINITY;
         self.first = f64::INFINITY;
         self.limit = None;
         self.qps = 0;
         self.max_pivots = match settings.max_pivots {
-            0 => 500 + 20 * (self.data.n + self.data.m) as u64,
+            0 => 500 + 20 * (self.data.n + self.data.m()) as u64,
             given => given,
         };
         if self.slots.is_empty() {
-            self.slots.push(Node::default());
+            self.slots.push(ActiveSet::default());
         }
         let halves = self.halves.iter_mut().chain(&mut self.best_halves);
         let others = [&mut self.trial, &mut self.fixed].into_iter().chain(halves);
         for node in self.slots.iter_mut().chain(&mut self.waiting).chain(others) {
             node.pivots = 0;
-            node.reserve(&self.data);
+            node.reserve(self.data.n, self.data.m());
         }
     }
 
@@ -210,7 +228,7 @@ impl Search {
         let end = self.settle(0, Begin::Anew, f64::INFINITY, settings);
         match end {
             End::Infeasible { row } => {
-                self.note_conflict(0, row);
+                self.note_conflict(|s| &s.slots[0], row);
                 f64::INFINITY
             }
             End::Pivots => {
@@ -227,8 +245,18 @@ impl Search {
     /// Solves slot `at` for `sides`, and moves the proximal centre until it no longer counts.
     pub fn settle(&mut self, at: usize, begin: Begin, cutoff: f64, settings: &MiqpSettings) -> End {
         self.qps += 1;
+        let limits = self.limits(cutoff, settings);
         let node = &mut self.slots[at];
-        settle(node, &self.data, &self.sides, begin, cutoff, settings, self.max_pivots)
+        settle(node, &self.data, &self.sides, begin, &limits, settings.absolute_gap)
+    }
+
+    pub fn limits(&self, cutoff: f64, settings: &MiqpSettings) -> Limits {
+        Limits {
+            dependent: NODE_DEPENDENT,
+            cutoff,
+            reach: settings.reach,
+            max_pivots: self.max_pivots,
+        }
     }
 
     pub fn cutoff(&self, settings: &MiqpSettings) -> f64 {
@@ -240,26 +268,15 @@ impl Search {
         self.proven = self.proven.min(bound);
     }
 
-    pub fn note_conflict(&mut self, slot: usize, row: u32) {
-        let node = &self.slots[slot];
-        self.conflicting[row as usize] = true;
-        let largest = crate::kernels::max_abs(&node.factors.r);
-        for (&i, r) in node.working.iter().zip(&node.factors.r) {
-            if r.abs() > 1e-9 * largest {
-                self.conflicting[i as usize] = true;
-            }
+    /// Marks the rows that contradict each other in a set.
+    pub fn note_conflict(&mut self, set: impl Fn(&Self) -> &ActiveSet, row: u32) {
+        let mut conflicting = std::mem::take(&mut self.conflicting);
+        let set = set(self);
+        let largest = crate::kernels::max_abs(&set.factors.r);
+        for (i, factor) in set.contradiction(row) {
+            conflicting[i as usize] |= i == row || factor.abs() > PROOF * largest;
         }
-    }
-
-    /// The same for the trial node.
-    pub fn note_trial_conflict(&mut self, row: u32) {
-        self.conflicting[row as usize] = true;
-        let largest = crate::kernels::max_abs(&self.trial.factors.r);
-        for (&i, r) in self.trial.working.iter().zip(&self.trial.factors.r) {
-            if r.abs() > 1e-9 * largest {
-                self.conflicting[i as usize] = true;
-            }
-        }
+        self.conflicting = conflicting;
     }
 
     fn push(&mut self, bound: f64, parent: usize, from: Origin) {
@@ -315,7 +332,7 @@ impl Search {
             match self.settle(at, Begin::Child, self.cutoff(settings), settings) {
                 End::Solved => {}
                 End::Cut => return self.close(self.slots[at].lower(&self.data, settings.reach)),
-                End::Infeasible { row } => return self.note_conflict(at, row),
+                End::Infeasible { row } => return self.note_conflict(|s| &s.slots[at], row),
                 End::Pivots => {
                     self.inaccurate();
                     return self.close(bound);
@@ -395,7 +412,7 @@ impl Search {
             out.modes.extend_from_slice(&self.best.modes);
             self.modes.copy_from_slice(&self.best.modes);
             self.write_fixed_sides(miqp);
-            out.violation = (0..self.data.m)
+            out.violation = (0..self.data.m())
                 .map(|i| self.fixed_sides[i].violation(self.data.slack(i, &self.best.x)))
                 .fold(0.0, f64::max);
             return match self.limit {
@@ -408,7 +425,7 @@ impl Search {
             Some(limit) => MiqpStatus::Unknown(limit),
             None if self.proven < f64::INFINITY => MiqpStatus::Unknown(MiqpLimit::Accuracy),
             None => {
-                let rows = (0..self.data.m as u32).filter(|&i| self.conflicting[i as usize]);
+                let rows = (0..self.data.m() as u32).filter(|&i| self.conflicting[i as usize]);
                 out.conflict.extend(rows);
                 MiqpStatus::Infeasible
             }
@@ -444,33 +461,32 @@ impl Search {
 }
 
 /// Makes sure that there is a node at a place.
-fn grow(nodes: &mut Vec<Node>, at: usize, data: &Data) {
+fn grow(nodes: &mut Vec<ActiveSet>, at: usize, data: &Program) {
     while nodes.len() <= at {
-        let mut node = Node::default();
-        node.reserve(data);
+        let mut node = ActiveSet::default();
+        node.reserve(data.n, data.m());
         nodes.push(node);
     }
 }
 
 /// Solves a node and moves its proximal centre until its bound is as good as its cost.
 pub(super) fn settle(
-    node: &mut Node,
-    data: &Data,
+    node: &mut ActiveSet,
+    data: &Program,
     sides: &[Side],
     begin: Begin,
-    cutoff: f64,
-    settings: &MiqpSettings,
-    max_pivots: u64,
+    limits: &Limits,
+    gap: f64,
 ) -> End {
-    let mut end = node.solve(data, sides, begin, cutoff, settings.reach, max_pivots);
+    let mut end = node.solve(data, sides, begin, limits);
     if data.singular {
         for _ in 0..ROUNDS {
-            let doubt = data.cost(&node.x) - node.lower(data, settings.reach);
-            if end != End::Solved || doubt <= 0.01 * settings.absolute_gap {
+            let doubt = data.cost(&node.x) - node.lower(data, limits.reach);
+            if end != End::Solved || doubt <= 0.01 * gap {
                 break;
             }
             node.recenter(data);
-            end = node.solve(data, sides, Begin::Anew, cutoff, settings.reach, max_pivots);
+            end = node.solve(data, sides, Begin::Anew, limits);
         }
     }
     end

@@ -38,7 +38,6 @@ mod data;
 mod linear;
 mod responses;
 mod smooth;
-mod tangent;
 
 pub use active::Kinks;
 pub use responses::Responses;

@@ -9,7 +9,7 @@
 //! - [`support`] takes a set of rows that push, of any rank, for the right one, and finds `x` and the
 //!   smallest multipliers on it without iterating. A few rows may then change sides, all at once. It is for
 //!   warm starts, mostly right at once, and the end of every solve.
-//! - [`pivots`] is a dual active set from nothing: it moves row by row, and cannot cycle.
+//! - [`pivots`] finds a set from nothing, by the dual active set of dense programs.
 //!
 //! | code | meaning                                                              |
 //! |------|----------------------------------------------------------------------|
@@ -145,13 +145,14 @@ fn solve<S: Simd, const C: usize>(
     let mut warm = warm;
     loop {
         small.clear_set(p);
-        let (made, most) = if let Some(z) = warm {
+        let most = if let Some(z) = warm {
             small.take_pushing::<S>(p, z);
-            (0, WARM_ROUNDS)
+            WARM_ROUNDS
         } else {
-            (small.pivots::<S, C>(isa, p, s, &y0)?, LAST_ROUNDS)
+            small.pivots::<S, C>(isa, p, s, &y0)?;
+            LAST_ROUNDS
         };
-        let end = small.rounds::<S, C>(isa, p, s, &y0, made, most);
+        let end = small.rounds::<S, C>(isa, p, s, &y0, most);
         if end.is_ok() || warm.take().is_none() {
             return end;
         }
@@ -172,8 +173,8 @@ impl Small {
         grow(&mut self.b, p.m_padded, 0.0);
         self.rows.reserve(p.m_padded.saturating_sub(self.rows.len()));
         self.support.reserve(p.m_padded, C);
-        self.pivoting.reserve(C);
         self.extremes.clear();
+        self.extremes.reserve(p.blocks.len());
 
         // −L⁻¹ c, springs as if without limits
         let mut y0 = [[0.0; LANES]; C];
@@ -401,26 +402,6 @@ fn dot<S: Simd, const C: usize>(a: &[Lane; C], b: &[Lane; C]) -> f64 {
         acc = S::fma(S::load(&a[c]), S::load(&b[c]), acc);
     }
     S::sum(acc)
-}
-
-/// `y += s a`.
-#[inline(always)]
-fn add<S: Simd, const C: usize>(s: f64, a: &[Lane; C], y: &mut [Lane; C]) {
-    let s = S::splat(s);
-    for c in 0..C {
-        S::store(S::fma(s, S::load(&a[c]), S::load(&y[c])), &mut y[c]);
-    }
-}
-
-/// Vector `i` of many.
-#[inline(always)]
-fn vector<const C: usize>(all: &[Lane], i: usize) -> &[Lane; C] {
-    all[i * C..].first_chunk().expect("vectors are whole")
-}
-
-#[inline(always)]
-fn vector_mut<const C: usize>(all: &mut [Lane], i: usize) -> &mut [Lane; C] {
-    all[i * C..].first_chunk_mut().expect("vectors are whole")
 }
 
 /// The row that is there in a padded `z`.

@@ -14,7 +14,7 @@ use super::gram::{apply, gram, invert};
 use super::whiten::Whitening;
 use super::{
     LANES, NO_MULTIPLIER, ROUNDING, ROUNDING_OF_FREE, Row, Small, TOUCHING, dot, grow, largest,
-    row_at,
+    row_at, whitened_row,
 };
 use crate::cone::kernels::{Isa, Lane, Simd, lanes};
 use crate::cone::program::ConeProgram;
@@ -158,8 +158,7 @@ fn load<S: Simd, const C: usize>(v: &[Lane; C]) -> [S::V; C] {
 }
 
 impl Small {
-    /// Solves on the set at hand, lets rows change sides, and again, until none does. So many rows of the set
-    /// are `made` already.
+    /// Solves on the set at hand, lets rows change sides, and again, until none does.
     #[inline(always)]
     pub(super) fn rounds<S: Simd, const C: usize>(
         &mut self,
@@ -167,9 +166,10 @@ impl Small {
         p: &ConeProgram,
         s: &Structure,
         y0: &[Lane; C],
-        mut made: usize,
         most: u32,
     ) -> Result<(), HandOver> {
+        // rows of the set that are whitened already
+        let mut made = 0;
         for _ in 0..most {
             self.iterations += 1;
             self.make_rows::<S, C>(p, made);
@@ -446,7 +446,7 @@ impl Small {
                 let slack = self.u[at as usize];
                 let joins = slack < -least || {
                     let pushes = self.product_along(p, row) > NO_MULTIPLIER * push;
-                    if slack.abs() <= rounding || self.depends(p, row, C, rank) {
+                    if slack.abs() <= rounding || self.depends::<S, C>(p, row, rank) {
                         pushes
                     } else {
                         slack < 0.0
@@ -479,15 +479,15 @@ impl Small {
     }
 
     /// Whether a row is in the span of the set.
-    fn depends(&self, p: &ConeProgram, row: Row, lanes: usize, rank: usize) -> bool {
-        let n = lanes * LANES;
-        let mut rest = [0.0; LANES * super::MOST_LANES];
-        self.whitening.row(p, row, &mut rest);
-        let rest = &mut rest[..n];
+    #[inline(always)]
+    fn depends<S: Simd, const C: usize>(&self, p: &ConeProgram, row: Row, rank: usize) -> bool {
+        let mut rest = [[0.0; LANES]; C];
+        whitened_row::<S, C>(&self.whitening, p, row, &mut rest);
+        let rest = rest.as_flattened_mut();
         let whole = kernels::dot(rest, rest);
-        for (q, nu) in self.support.Q.as_flattened().chunks_exact(n).zip(&self.support.nu[..rank]) {
-            let share = kernels::dot(rest, q) / nu;
-            kernels::axpy(-share, q, rest);
+        for (q, nu) in self.support.Q.as_chunks::<C>().0.iter().zip(&self.support.nu[..rank]) {
+            let share = kernels::dot(rest, q.as_flattened()) / nu;
+            kernels::axpy(-share, q.as_flattened(), rest);
         }
         kernels::dot(rest, rest) <= DEPENDENT * whole
     }

@@ -1,9 +1,7 @@
 //! Variables in which the cost of every block is the unit matrix.
 
-use super::Row;
 use crate::cone::kernels::{Lane, Simd, lanes, lanes_mut};
 use crate::cone::program::{Block, ConeProgram, LANES};
-use crate::kernels::axpy;
 
 /// The inverses of the factors of all blocks, `P = L Lᵀ` with springs in `P`: kept while a block's cost is
 /// the same.
@@ -240,27 +238,6 @@ impl Whitening {
         for (k, b) in p.blocks.iter().enumerate() {
             let at = b.at as usize / LANES;
             by_lanes!(b, forth, S, (self, k), &a[at..], &mut to[at..]);
-        }
-    }
-
-    /// The whitened row, without haste; `to` is zero where the row has no block.
-    pub fn row(&self, p: &ConeProgram, row: Row, to: &mut [f64]) {
-        let cone = &p.cones[row.cone as usize];
-        let E = &p.E[(cone.E_at + row.edge) as usize..];
-        for side in p.sides_of(cone) {
-            let block = &p.blocks[side.block as usize];
-            let stride = block.stride as usize;
-            let columns = &self.columns[self.first[side.block as usize] as usize..];
-            let columns = columns.as_flattened();
-            let to = &mut to[block.at as usize..][..stride];
-            for j in 0..block.dim as usize {
-                let J = |r: usize| {
-                    p.J[cone.J_at as usize + r * cone.width as usize + side.column as usize + j]
-                };
-                let a: f64 =
-                    (0..cone.k as usize).map(|r| E[r * cone.stride_z as usize] * J(r)).sum();
-                axpy(a, &columns[j * stride..][..stride], to);
-            }
         }
     }
 }

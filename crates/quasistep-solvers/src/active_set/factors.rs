@@ -1,4 +1,4 @@
-//! The factors of a working set that both dual active sets share, and one pivot's letters.
+//! The factors of a working set, and one pivot's letters.
 //!
 //! ```text
 //! J Jᵀ = H⁻¹        Jᵀ N = [R; 0]        N: the rows of the working set, as columns
@@ -18,11 +18,10 @@
 
 #![allow(non_snake_case)] // J and R are the letters of the paper
 
-pub(crate) mod kernels;
-
+use super::kernels;
 use crate::cone::kernels::Isa;
 use crate::cone::program::LANES;
-use crate::kernels::{dot, solve_lower_transposed, sparse_dot, zeros};
+use crate::kernels::{dot, solve_lower_transposed, zeros};
 
 #[derive(Debug)]
 pub(crate) struct ActiveFactors {
@@ -72,14 +71,6 @@ impl ActiveFactors {
             let column = &mut self.J[j * self.stride..j * self.stride + n];
             column[j] = 1.0;
             solve_lower_transposed(L, n, first, j, column);
-        }
-    }
-
-    /// An empty working set of `H = I`.
-    pub fn start_identity(&mut self, n: usize) {
-        self.clear(n);
-        for j in 0..n {
-            self.J[j * self.stride + j] = 1.0;
         }
     }
 
@@ -135,20 +126,7 @@ impl ActiveFactors {
     /// `|d₂|²` and `|d|²`.
     pub fn direction(&mut self, from: usize, a: &[f64]) -> (f64, f64) {
         kernels::columns_times(self.isa, &self.J, self.stride, from, a, &mut self.d[..self.n]);
-        self.lengths()
-    }
-
-    /// The same for a sparse row.
-    pub fn sparse_direction(&mut self, columns: &[u32], values: &[f64]) -> (f64, f64) {
-        let J = self.J.chunks_exact(self.stride.max(1));
-        for (d, J_j) in self.d.iter_mut().zip(J) {
-            *d = sparse_dot(columns, values, J_j);
-        }
-        self.lengths()
-    }
-
-    fn lengths(&self) -> (f64, f64) {
-        let (d1, d2) = self.d.split_at(self.q);
+        let (d1, d2) = self.d[..self.n].split_at(self.q);
         let (bound, free) = (dot(d1, d1), dot(d2, d2));
         (free, free + bound)
     }
