@@ -117,7 +117,6 @@ mod socp;
 mod tolerances;
 
 pub use active_set::Side;
-pub use cone::dense_form::DenseProgram;
 pub use cone::program::{Cone, ConeMut, ConeProgram};
 pub use cone::sensitivity::{ChangeAt, Kinks, Relaxed, Responses, Sensitivity, SensitivityError};
 pub use cone::solver::{ConeSolver, WarmStart};
@@ -130,7 +129,7 @@ pub use coulomb::solution::{
 pub use coulomb::solver::{CoulombSettings, CoulombSolver, CoulombWarm};
 pub use coulomb::uniqueness::{Motion, Uniqueness};
 pub use coulomb::work::LeastWork;
-pub use dense::QpSolver;
+pub use dense::{DenseProgram, QpSolver};
 pub use lcp::problem::{Lcp, LcpMethod, LcpOutcome, LcpResiduals, LcpSolution};
 pub use lcp::proof::{Case, PairSide, Proof};
 pub use lcp::solver::LcpSolver;

@@ -112,3 +112,13 @@ pub(crate) const NEARLY_PUSHING: f64 = 1e-6;
 
 /// Residual, as a share of the largest force, at which multipliers of the smallest norm count as verified.
 pub(crate) const VERIFIED: f64 = 1e-11;
+
+/// Choices that are tried out before one is branched on.
+pub(crate) const CANDIDATES: usize = 8;
+
+/// Multiplier and slack, as shares of the largest force and of the terms of a slack, below which both count as zero for a
+/// derivative: ten times what rows of a patch may contradict one another by in an answer.
+pub(crate) const TIE: f64 = 1e-7;
+
+/// `rho A H⁻¹ Aᵀ` of a row: a few where it is a combination of held ones, 1e5 and more where not.
+pub(crate) const HELD: f64 = 300.0;

@@ -23,7 +23,7 @@ use crate::cone::kernels::Isa;
 use crate::cone::program::LANES;
 use crate::kernels::{dot, solve_lower_transposed, zeros};
 
-#[derive(Debug)]
+#[derive(Debug, Default)]
 pub(crate) struct ActiveFactors {
     isa: Isa,
     n: usize,
@@ -38,24 +38,6 @@ pub(crate) struct ActiveFactors {
     pub r: Vec<f64>,
     t: Vec<f64>,
     w: Vec<f64>,
-}
-
-impl Default for ActiveFactors {
-    fn default() -> Self {
-        Self {
-            isa: Isa::detect(),
-            n: 0,
-            q: 0,
-            stride: 0,
-            J: Vec::new(),
-            R: Vec::new(),
-            d: Vec::new(),
-            step: Vec::new(),
-            r: Vec::new(),
-            t: Vec::new(),
-            w: Vec::new(),
-        }
-    }
 }
 
 /// Length of a vector of `n` numbers in whole lanes.
@@ -190,65 +172,33 @@ impl ActiveFactors {
         self.q -= 1;
     }
 
-    /// `x` and `u` of the working set taken as equalities with gradient `g` at 0, from the factors alone; `levels`
-    /// are those of the working rows.
-    pub fn equality_point(
+    /// Moves `x` and `u` by the Newton step of the working set's equalities that cancels the residuals `sign r_d` (of
+    /// `−H x − g + Nᵀu`) and `r_p` (of `b − N x`). `r_d` may be as long as the variables or as whole lanes.
+    pub fn correct(
         &mut self,
-        g: &[f64],
-        levels: impl Iterator<Item = f64>,
+        sign: f64,
+        r_d: &[f64],
+        r_p: impl Iterator<Item = f64>,
         x: &mut [f64],
-        u: &mut Vec<f64>,
+        u: &mut [f64],
     ) {
         self.w.clear();
-        self.w.extend(levels);
+        self.w.extend(r_p);
         kernels::solve_upper_transposed(self.isa, &self.R, self.stride, &mut self.w);
-        self.t_times(g);
-        self.d.copy_from_slice(&self.t);
-        for (d, w) in self.d.iter_mut().zip(&self.w) {
-            *d += w;
+        // t = Jᵀ r_d
+        self.step.fill(0.0);
+        self.step.iter_mut().zip(&r_d[..self.n]).for_each(|(s, r)| *s = sign * r);
+        let (t, n) = (&mut self.t, self.n);
+        kernels::columns_times(self.isa, &self.J, self.stride, 0, &self.step, &mut t[..n]);
+        for ((d, w), t) in self.d.iter_mut().zip(&self.w).zip(&mut *t) {
+            *d = w - *t;
+            *t = *w;
         }
-        self.solve_r();
-        u.clear();
-        u.extend_from_slice(&self.r);
-        // J [w; −t]
-        for t in &mut self.t {
-            *t = -*t;
-        }
-        self.t[..self.q].copy_from_slice(&self.w);
-        x.fill(0.0);
-        self.add_all(x);
-    }
-
-    /// Moves `x` and `u` by the Newton step of the working set's equalities that cancels the residuals `r_d` (of
-    /// `−H x − g + Nᵀu`) and `r_p` (of `b − N x`).
-    pub fn correct(&mut self, r_d: &[f64], r_p: &[f64], x: &mut [f64], u: &mut [f64]) {
-        self.w.clear();
-        self.w.extend_from_slice(r_p);
-        kernels::solve_upper_transposed(self.isa, &self.R, self.stride, &mut self.w);
-        self.t_times(r_d);
-        for ((d, w), t) in self.d.iter_mut().zip(&self.w).zip(&self.t) {
-            *d = w - t;
-        }
-        self.t[..self.q].copy_from_slice(&self.w);
-        self.add_all(x);
+        // x += J [w; t₂]
+        self.step.fill(0.0);
+        kernels::add_columns(self.isa, &self.J, self.stride, 0, &t[..n], &mut self.step);
+        x.iter_mut().zip(&self.step).for_each(|(x, s)| *x += s);
         self.solve_r();
         u.iter_mut().zip(&self.r).for_each(|(u, r)| *u += r);
-    }
-
-    /// `t = Jᵀ v`; `v` may be as long as the variables or as whole lanes.
-    fn t_times(&mut self, v: &[f64]) {
-        // step is free between pivots
-        self.step[..self.n].copy_from_slice(&v[..self.n]);
-        self.step[self.n..].fill(0.0);
-        let t = &mut self.t[..self.n];
-        kernels::columns_times(self.isa, &self.J, self.stride, 0, &self.step, t);
-    }
-
-    /// `x += J t`.
-    fn add_all(&mut self, x: &mut [f64]) {
-        self.step.fill(0.0);
-        let t = &self.t[..self.n];
-        kernels::add_columns(self.isa, &self.J, self.stride, 0, t, &mut self.step);
-        x.iter_mut().zip(&self.step).for_each(|(x, s)| *x += s);
     }
 }

@@ -18,54 +18,16 @@
 #![allow(non_snake_case)] // J and R are the letters of the paper
 
 mod factors;
-mod kernels;
+pub(crate) mod kernels;
 mod program;
 
 pub(crate) use factors::{ActiveFactors, padded};
-pub(crate) use program::Program;
 pub use program::Side;
+pub(crate) use program::{Begin, End, Limits, Program};
 
 use crate::kernels::{axpy, dot, max_abs, zeros};
 use crate::tolerances::{EXPENSIVE_ROW, NO_MULTIPLIER, PROOF, ROW_NOISE, SMALL_VIOLATION, TURNS};
 use program::{Violated, worst};
-
-/// How a solve ended.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum End {
-    /// `x` is the minimiser.
-    Solved,
-    /// The cost passed the cutoff; [`ActiveSet::lower`] is a lower bound all the same.
-    Cut,
-    /// A row contradicts the working set; `r` holds the combination.
-    Infeasible { row: u32 },
-    /// Too many pivots, or too much work: nothing is known beyond [`ActiveSet::lower`] before the call.
-    Pivots,
-}
-
-/// Where a solve begins.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Begin {
-    /// From the factors at hand, without the rows that pull.
-    Anew,
-    /// From the end of a program that demands no more: `x` and `u` belong to the factors, and all working rows keep
-    /// their side.
-    Child,
-    /// As [`Child`](Self::Child), for the bound alone.
-    Trial,
-}
-
-/// Where a solve may end.
-#[derive(Clone, Copy, Debug)]
-pub(crate) struct Limits {
-    /// Squared sine of the angle to the span of the working set, in the metric of the cost, below which a row depends
-    /// on it. Rounding leaves about 1e-28, geometry of poor digits 1e-18.
-    pub dependent: f64,
-    /// A cost above this is not of interest.
-    pub cutoff: f64,
-    /// How far from `x` points matter, in the unit of the variables.
-    pub reach: f64,
-    pub max_pivots: u64,
-}
 
 /// Working set, point and multipliers; goes on from where it is.
 #[derive(Debug, Default)]
@@ -481,7 +443,10 @@ impl ActiveSet {
     fn equality_point(&mut self, p: &Program) {
         let level = |(&i, s): (&u32, &f64)| s * p.rows.b[i as usize];
         let levels = self.working.iter().zip(&self.sign).map(level);
-        self.factors.equality_point(&self.g, levels.clone(), &mut self.x, &mut self.u);
+        self.x.fill(0.0);
+        self.u.clear();
+        self.u.resize(self.working.len(), 0.0);
+        self.factors.correct(-1.0, &self.g, levels.clone(), &mut self.x, &mut self.u);
         // (P + Δ) x + g = N u, so the cost is 1/2 (g·x + u·b)
         let pull: f64 = levels.zip(&self.u).map(|(level, u)| u * level).sum();
         self.value = 0.5 * (dot(&self.g, &self.x) + pull);

@@ -143,28 +143,27 @@ impl UnitRows {
         for (&c, v) in columns.iter().zip(values) {
             self.row[c as usize] += v * scale(c as usize);
         }
-        self.push_row(least..most, b);
+        self.push_row(least..most, b, NEAR);
     }
 
-    /// Appends the row of these values with level `b`, both divided by its length.
+    /// Appends the row of these values with level `b`, both divided by its length. It is not compared with others.
     pub fn push_dense(&mut self, values: &[f64], b: f64) {
         self.row[..values.len()].copy_from_slice(values);
         let least = values.iter().position(|v| *v != 0.0).unwrap_or(0);
         let most = values.iter().rposition(|v| *v != 0.0).map_or(0, |i| i + 1);
-        self.push_row(least..most, b);
+        self.push_row(least..most, b, 0);
     }
 
-    /// Appends what is in `row`, zero outside `used`.
-    fn push_row(&mut self, used: Range<usize>, b: f64) {
+    /// Appends what is in `row`, zero outside `used`, looking for one like it among so many before it.
+    fn push_row(&mut self, used: Range<usize>, b: f64, near: usize) {
         let length = dot(&self.row[used.clone()], &self.row[used.clone()]).sqrt();
         let length = if length > 0.0 && length.is_finite() { length } else { 1.0 };
         let first = self.row[used.clone()].iter().find(|v| **v != 0.0);
         let sense = if first.is_some_and(|v| *v < 0.0) { -1.0 } else { 1.0 };
-        for v in &mut self.row[used.clone()] {
-            *v = sense * *v / length;
-        }
+        let scale = sense / length;
+        self.row[used.clone()].iter_mut().for_each(|v| *v *= scale);
         let from = used.start / LANES * LANES;
-        let vector = self.vector(from, padded(used.end) - from);
+        let vector = self.vector(from, padded(used.end) - from, near);
         self.row[used].fill(0.0);
         let b = b / length;
         self.rows.push(UnitRow { span: self.spans[vector], vector: vector as u32, sense, b });
@@ -173,13 +172,13 @@ impl UnitRows {
     }
 
     /// Number of the vector in `row`, or of the one like it.
-    fn vector(&mut self, from: usize, len: usize) -> usize {
+    fn vector(&mut self, from: usize, len: usize, near: usize) -> usize {
         let row = &self.row[from..from + len];
         let at = self.values.len() as u32;
         let span = Span { from: from as u32, len: len as u32, at };
         let alike =
             |s: &Span| s.from == span.from && s.len == span.len && self.values[s.stored()] == *row;
-        let known = self.spans.iter().rev().take(NEAR).position(alike);
+        let known = self.spans.iter().rev().take(near).position(alike);
         if let Some(back) = known {
             return self.spans.len() - 1 - back;
         }
@@ -273,7 +272,7 @@ kernel! {
 }
 
 /// Unit rows, and the cost `1/2 xᵀ(P + Δ)x + (c − Δ x̂)ᵀx` with `Δ = diag(delta) ≥ 0`.
-#[derive(Debug)]
+#[derive(Debug, Default)]
 pub(crate) struct Program {
     pub isa: Isa,
     pub n: usize,
@@ -289,23 +288,6 @@ pub(crate) struct Program {
     /// First non-zero of each row of `P` up to its diagonal.
     pub first: Vec<u32>,
     pub budget: Budget,
-}
-
-impl Default for Program {
-    fn default() -> Self {
-        Self {
-            isa: Isa::detect(),
-            n: 0,
-            rows: UnitRows::default(),
-            P: Vec::new(),
-            c: Vec::new(),
-            delta: Vec::new(),
-            singular: false,
-            L: Vec::new(),
-            first: Vec::new(),
-            budget: Budget::default(),
-        }
-    }
 }
 
 impl Program {
@@ -372,6 +354,11 @@ impl Program {
         Ok(())
     }
 
+    /// Pivots after which rounding is to blame.
+    pub fn most_pivots(&self) -> u64 {
+        500 + 50 * (self.n + self.m()) as u64
+    }
+
     /// Multiply-adds of a look at all rows.
     pub fn pricing_work(&self) -> u64 {
         self.rows.values.len() as u64
@@ -408,4 +395,42 @@ impl Program {
     pub fn cost(&self, x: &[f64]) -> f64 {
         cost(self.isa, &self.P, padded(self.n), &self.c, x)
     }
+}
+
+/// How a solve ended.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum End {
+    /// `x` is the minimiser.
+    Solved,
+    /// The cost passed the cutoff; [`ActiveSet::lower`](super::ActiveSet::lower) is a lower bound all the same.
+    Cut,
+    /// A row contradicts the working set; `r` holds the combination.
+    Infeasible { row: u32 },
+    /// Too many pivots, or too much work: nothing is known beyond [`ActiveSet::lower`](super::ActiveSet::lower) before the call.
+    Pivots,
+}
+
+/// Where a solve begins.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Begin {
+    /// From the factors at hand, without the rows that pull.
+    Anew,
+    /// From the end of a program that demands no more: `x` and `u` belong to the factors, and all working rows keep
+    /// their side.
+    Child,
+    /// As [`Child`](Self::Child), for the bound alone.
+    Trial,
+}
+
+/// Where a solve may end.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Limits {
+    /// Squared sine of the angle to the span of the working set, in the metric of the cost, below which a row depends
+    /// on it. Rounding leaves about 1e-28, geometry of poor digits 1e-18.
+    pub dependent: f64,
+    /// A cost above this is not of interest.
+    pub cutoff: f64,
+    /// How far from `x` points matter, in the unit of the variables.
+    pub reach: f64,
+    pub max_pivots: u64,
 }

@@ -1,16 +1,17 @@
 //! Dense programs: the dual active set from a warm start, and a proof for every way a problem can end.
 
+mod form;
 mod proximal;
-mod scaling;
 mod smallest_norm;
 
+pub use form::DenseProgram;
+
 use crate::active_set::{Limits, Program};
-use crate::budget::Budget;
 use crate::kernels::{max_abs, zeros};
 use crate::tolerances::{NO_FORCE, TOUCHING, TOUCHING_OF_POINT};
 use crate::{Method, Qp, Reason, Residuals, Settings, Solution, Status};
+use form::Column;
 use proximal::{End, Proximal};
-use scaling::Column;
 use smallest_norm::SmallestNorm;
 
 /// One way to try a problem.
@@ -35,7 +36,7 @@ const ATTEMPTS: [Attempt; 4] = [
 ];
 
 /// Memory of the solver. Holds no meaning: a fresh one gives the same bits as a used one.
-#[derive(Debug)]
+#[derive(Debug, Default)]
 pub struct QpSolver {
     columns: Vec<Column>,
     program: Program,
@@ -45,26 +46,6 @@ pub struct QpSolver {
     smallest_norm: SmallestNorm,
     warm: Vec<u32>,
     g: Vec<f64>,
-    budget: Budget,
-}
-
-impl Default for QpSolver {
-    fn default() -> Self {
-        let budget = Budget::default();
-        let mut solver = Self {
-            columns: Vec::new(),
-            program: Program::default(),
-            V: Vec::new(),
-            proximal: Proximal::default(),
-            smallest_norm: SmallestNorm::default(),
-            warm: Vec::new(),
-            g: Vec::new(),
-            budget,
-        };
-        solver.program.budget = solver.budget.clone();
-        solver.smallest_norm.budget = solver.budget.clone();
-        solver
-    }
 }
 
 impl QpSolver {
@@ -83,7 +64,8 @@ impl QpSolver {
     /// Every input has an answer: bad data end in [`Status::GaveUp`] with a [`Reason`].
     pub fn solve(&mut self, qp: &Qp<'_>, warm: &[u32], settings: &Settings, out: &mut Solution) {
         reset(qp, out);
-        self.budget.start(settings.work_limit);
+        self.program.budget.start(settings.work_limit);
+        self.smallest_norm.budget.clone_from(&self.program.budget);
         if let Err(reason) = qp.check() {
             return give_up(reason, out);
         }
@@ -94,16 +76,16 @@ impl QpSolver {
             if attempt.warm && warm.is_empty() {
                 continue;
             }
-            let result = self.attempt(qp, rows, &attempt, settings, out);
+            let result = self.attempt(qp, rows, &attempt, out);
             out.iterations += spent;
-            out.work = self.budget.spent();
+            out.work = self.program.budget.spent();
             match result {
                 Ok(()) => return,
                 Err(why) => {
                     spent = out.iterations;
                     reset(qp, out);
                     reason = why;
-                    if self.budget.is_spent() {
+                    if self.program.budget.is_spent() {
                         reason = Reason::Work;
                     }
                     if matches!(reason, Reason::NotConvex | Reason::Work) {
@@ -113,7 +95,7 @@ impl QpSolver {
             }
         }
         out.iterations = spent;
-        out.work = self.budget.spent();
+        out.work = self.program.budget.spent();
         give_up(reason, out);
     }
 
@@ -122,7 +104,6 @@ impl QpSolver {
         qp: &Qp<'_>,
         warm: &[u32],
         attempt: &Attempt,
-        settings: &Settings,
         out: &mut Solution,
     ) -> Result<(), Reason> {
         let m = qp.b.len();
@@ -131,17 +112,12 @@ impl QpSolver {
         self.warm.reserve(m + qp.n);
         self.warm.extend(warm.iter().filter(|&&i| (i as usize) < m));
         loop {
-            scaling::build(qp, &self.columns, &mut self.program, &mut self.V)?;
-            let size = self.program.n + self.program.m();
-            let max_pivots = match settings.max_pivots {
-                0 => 500 + 50 * size as u64,
-                given => u64::from(given),
-            };
+            form::build(qp, &self.columns, &mut self.program, &mut self.V)?;
             let limits = Limits {
                 dependent: attempt.dependent,
                 cutoff: f64::INFINITY,
                 reach: 10.0 * max_abs(&self.program.rows.b),
-                max_pivots,
+                max_pivots: self.program.most_pivots(),
             };
             let end = self.proximal.solve(&mut self.program, &self.warm, &limits);
             out.iterations += self.proximal.set.pivots as u32 + self.proximal.rounds;

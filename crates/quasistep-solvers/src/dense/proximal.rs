@@ -228,7 +228,7 @@ impl Proximal {
                 // rounding over rho would only stir flat directions
                 r_d.fill(0.0);
             }
-            set.factors.correct(r_d, r_p, &mut set.x, &mut set.u);
+            set.factors.correct(1.0, r_d, r_p.iter().copied(), &mut set.x, &mut set.u);
         }
         let pull = POLISHED_PULL * max_abs(&set.u);
         set.rows_hold(p) && set.u.iter().all(|u| *u >= -pull)

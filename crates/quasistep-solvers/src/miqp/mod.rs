@@ -20,15 +20,11 @@ pub struct MiqpSettings {
     pub absolute_gap: f64,
     /// Most nodes; 0 for no limit (the default). With 1, the root's bound and what the proposals find.
     pub max_nodes: u64,
-    /// Choices that are tried out before one is branched on, ≥ 1. Default 8.
-    pub candidates: usize,
     /// Try every half of every choice at the root, and drop those that cannot win. Default true.
     pub probing: bool,
     /// Answers further than this from a node's, in a variable that the cost does not place, are
     /// not covered by the bound. Default 1e3, in units of the variables.
     pub reach: f64,
-    /// Most pivots of one node; 0 (the default) means `500 + 20 (n + rows)`.
-    pub max_pivots: u64,
     /// Most work of a search, in multiply-adds as [`MiqpSolution::work`] counts them. Default `u64::MAX`, no
     /// limit.
     pub work_limit: u64,
@@ -36,15 +32,7 @@ pub struct MiqpSettings {
 
 impl Default for MiqpSettings {
     fn default() -> Self {
-        Self {
-            absolute_gap: 1e-9,
-            max_nodes: 0,
-            candidates: 8,
-            probing: true,
-            reach: 1e3,
-            max_pivots: 0,
-            work_limit: u64::MAX,
-        }
+        Self { absolute_gap: 1e-9, max_nodes: 0, probing: true, reach: 1e3, work_limit: u64::MAX }
     }
 }
 
@@ -197,18 +185,17 @@ impl MiqpSolver {
         hooks: &mut Hooks<'_>,
         out: &mut MiqpSolution,
     ) {
-        zeros(&mut out.x, miqp.n);
-        out.modes.clear();
-        out.conflict.clear();
-        (out.cost, out.first) = (f64::INFINITY, f64::INFINITY);
-        (out.bound, out.root) = (f64::NEG_INFINITY, f64::NEG_INFINITY);
-        (out.violation, out.nodes, out.qps, out.pivots) = (0.0, 0, 0, 0);
-        out.work = 0;
-        out.root_infeasible = false;
+        let (mut x, mut modes) = (std::mem::take(&mut out.x), std::mem::take(&mut out.modes));
+        let mut conflict = std::mem::take(&mut out.conflict);
+        zeros(&mut x, miqp.n);
+        modes.clear();
+        conflict.clear();
+        *out = MiqpSolution { x, modes, conflict, ..MiqpSolution::default() };
         if let Err(reason) = miqp.check().and_then(|()| self.search.prepare(miqp)) {
             out.status = MiqpStatus::Failed(reason);
             return;
         }
-        out.status = self.search.run(miqp, settings, hooks, out);
+        self.search.settings = *settings;
+        out.status = self.search.run(miqp, hooks, out);
     }
 }

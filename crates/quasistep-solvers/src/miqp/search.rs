@@ -48,6 +48,7 @@ pub(super) struct Best {
 /// Memory of the search.
 #[derive(Debug, Default)]
 pub(super) struct Search {
+    pub settings: MiqpSettings,
     pub data: Program,
     /// Solved nodes by depth: a child starts from its parent's factors.
     pub slots: Vec<ActiveSet>,
@@ -82,7 +83,6 @@ pub(super) struct Search {
     pub limit: Option<MiqpLimit>,
     pub first: f64,
     pub qps: u64,
-    pub max_pivots: u64,
 }
 
 impl Search {
@@ -111,35 +111,34 @@ impl Search {
     pub fn run(
         &mut self,
         miqp: &Miqp<'_>,
-        settings: &MiqpSettings,
         hooks: &mut Hooks<'_>,
         out: &mut MiqpSolution,
     ) -> MiqpStatus {
-        self.data.budget.start(settings.work_limit);
-        self.reset(miqp, settings);
-        let root = self.solve_root(miqp, settings);
+        self.data.budget.start(self.settings.work_limit);
+        self.reset(miqp);
+        let root = self.solve_root(miqp);
         out.root = root;
         if root < f64::INFINITY && self.limit.is_none() {
-            self.propose_at_root(miqp, settings, hooks);
-            let mut unprobed = settings.probing && self.best.cost == f64::INFINITY;
-            if settings.probing {
-                self.probe(miqp, settings, hooks);
+            self.propose_at_root(miqp, hooks);
+            let mut unprobed = self.settings.probing && self.best.cost == f64::INFINITY;
+            if self.settings.probing {
+                self.probe(miqp, hooks);
             }
             self.push(root, 0, Origin::Parent);
             while let Some(node) = self.open.pop() {
                 self.pop_masks(miqp);
-                if node.bound >= self.cutoff(settings) {
+                if node.bound >= self.cutoff() {
                     self.close(node.bound);
-                } else if !miqp.choices.is_empty() && self.over(out.nodes, settings, hooks) {
+                } else if !miqp.choices.is_empty() && self.over(out.nodes, hooks) {
                     self.close(node.bound);
                     break;
                 } else {
                     out.nodes += 1;
-                    self.explore(miqp, settings, hooks, node, out.nodes);
+                    self.explore(miqp, hooks, node, out.nodes);
                 }
                 if unprobed && self.best.cost < f64::INFINITY && !self.open.is_empty() {
                     unprobed = false;
-                    self.begin_again(miqp, settings, hooks, root);
+                    self.begin_again(miqp, hooks, root);
                 }
             }
             // what is left of the tree
@@ -151,23 +150,17 @@ impl Search {
             self.close(root);
         }
         out.root_infeasible = root == f64::INFINITY;
-        self.write(miqp, settings, out)
+        self.write(miqp, out)
     }
 
     /// Leaves a tree that was begun without an answer to measure by, and probes the root with the one it has found.
-    fn begin_again(
-        &mut self,
-        miqp: &Miqp<'_>,
-        settings: &MiqpSettings,
-        hooks: &mut Hooks<'_>,
-        root: f64,
-    ) {
+    fn begin_again(&mut self, miqp: &Miqp<'_>, hooks: &mut Hooks<'_>, root: f64) {
         self.open.clear();
         self.open_masks.clear();
         self.proven = f64::INFINITY;
         self.allow_all(miqp);
         self.write_sides(miqp);
-        self.probe(miqp, settings, hooks);
+        self.probe(miqp, hooks);
         self.push(root, 0, Origin::Parent);
     }
 
@@ -177,7 +170,7 @@ impl Search {
         self.masks.extend((0..miqp.choices.len()).map(|k| miqp.choices.all(k)));
     }
 
-    fn reset(&mut self, miqp: &Miqp<'_>, settings: &MiqpSettings) {
+    fn reset(&mut self, miqp: &Miqp<'_>) {
         self.allow_all(miqp);
         self.open.clear();
         self.open_masks.clear();
@@ -193,10 +186,6 @@ impl Search {
         self.first = f64::INFINITY;
         self.limit = None;
         self.qps = 0;
-        self.max_pivots = match settings.max_pivots {
-            0 => 500 + 20 * (self.data.n + self.data.m()) as u64,
-            given => given,
-        };
         if self.slots.is_empty() {
             self.slots.push(ActiveSet::default());
         }
@@ -221,11 +210,11 @@ impl Search {
     }
 
     /// Bound of the relaxation, in slot 0; infinite if it has no point.
-    fn solve_root(&mut self, miqp: &Miqp<'_>, settings: &MiqpSettings) -> f64 {
+    fn solve_root(&mut self, miqp: &Miqp<'_>) -> f64 {
         self.write_sides(miqp);
         self.slots[0].start(&self.data);
         self.fixed.copy_from(&self.slots[0]);
-        let end = self.settle(0, Begin::Anew, f64::INFINITY, settings);
+        let end = self.settle(0, Begin::Anew, f64::INFINITY);
         match end {
             End::Infeasible { row } => {
                 self.note_conflict(|s| &s.slots[0], row);
@@ -237,30 +226,30 @@ impl Search {
             }
             _ => {
                 self.fixed.copy_from(&self.slots[0]);
-                self.slots[0].lower(&self.data, settings.reach)
+                self.slots[0].lower(&self.data, self.settings.reach)
             }
         }
     }
 
     /// Solves slot `at` for `sides`, and moves the proximal centre until it no longer counts.
-    pub fn settle(&mut self, at: usize, begin: Begin, cutoff: f64, settings: &MiqpSettings) -> End {
+    pub fn settle(&mut self, at: usize, begin: Begin, cutoff: f64) -> End {
         self.qps += 1;
-        let limits = self.limits(cutoff, settings);
+        let limits = self.limits(cutoff);
         let node = &mut self.slots[at];
-        settle(node, &self.data, &self.sides, begin, &limits, settings.absolute_gap)
+        settle(node, &self.data, &self.sides, begin, &limits, self.settings.absolute_gap)
     }
 
-    pub fn limits(&self, cutoff: f64, settings: &MiqpSettings) -> Limits {
+    pub fn limits(&self, cutoff: f64) -> Limits {
         Limits {
             dependent: NODE_DEPENDENT,
             cutoff,
-            reach: settings.reach,
-            max_pivots: self.max_pivots,
+            reach: self.settings.reach,
+            max_pivots: self.data.most_pivots(),
         }
     }
 
-    pub fn cutoff(&self, settings: &MiqpSettings) -> f64 {
-        self.best.cost - settings.absolute_gap
+    pub fn cutoff(&self) -> f64 {
+        self.best.cost - self.settings.absolute_gap
     }
 
     /// Counts a lower bound of points that will not be looked at again.
@@ -299,8 +288,8 @@ impl Search {
         matches!(self.limit, Some(MiqpLimit::Stopped | MiqpLimit::Work))
     }
 
-    fn over(&mut self, nodes: u64, settings: &MiqpSettings, hooks: &mut Hooks<'_>) -> bool {
-        if settings.max_nodes > 0 && nodes >= settings.max_nodes {
+    fn over(&mut self, nodes: u64, hooks: &mut Hooks<'_>) -> bool {
+        if self.settings.max_nodes > 0 && nodes >= self.settings.max_nodes {
             self.limit = Some(MiqpLimit::Nodes);
             return true;
         }
@@ -308,14 +297,7 @@ impl Search {
     }
 
     /// Solves one node; closes it or puts its two halves on the stack, the better one on top.
-    fn explore(
-        &mut self,
-        miqp: &Miqp<'_>,
-        settings: &MiqpSettings,
-        hooks: &mut Hooks<'_>,
-        node: Open,
-        number: u64,
-    ) {
+    fn explore(&mut self, miqp: &Miqp<'_>, hooks: &mut Hooks<'_>, node: Open, number: u64) {
         let Open { mut bound, parent, from } = node;
         let at = parent + 1;
         self.make_slot(at);
@@ -329,22 +311,24 @@ impl Search {
         }
         loop {
             self.write_sides(miqp);
-            match self.settle(at, Begin::Child, self.cutoff(settings), settings) {
+            match self.settle(at, Begin::Child, self.cutoff()) {
                 End::Solved => {}
-                End::Cut => return self.close(self.slots[at].lower(&self.data, settings.reach)),
+                End::Cut => {
+                    return self.close(self.slots[at].lower(&self.data, self.settings.reach));
+                }
                 End::Infeasible { row } => return self.note_conflict(|s| &s.slots[at], row),
                 End::Pivots => {
                     self.inaccurate();
                     return self.close(bound);
                 }
             }
-            bound = bound.max(self.slots[at].lower(&self.data, settings.reach));
-            if bound >= self.cutoff(settings) {
+            bound = bound.max(self.slots[at].lower(&self.data, self.settings.reach));
+            if bound >= self.cutoff() {
                 return self.close(bound);
             }
-            self.find_picks(miqp, settings, at);
+            self.find_picks(miqp, at);
             if self.picks.is_empty() {
-                if self.finish_leaf(miqp, settings, at) || bound >= self.cutoff(settings) {
+                if self.finish_leaf(miqp, at) || bound >= self.cutoff() {
                     return self.close(bound);
                 }
                 self.find_any_pick(miqp);
@@ -354,12 +338,12 @@ impl Search {
                 }
             } else if number.is_power_of_two() || self.best.cost == f64::INFINITY {
                 // the best answer is mostly found by the first ones
-                self.propose_from(miqp, settings, hooks, at);
-                if bound >= self.cutoff(settings) {
+                self.propose_from(miqp, hooks, at);
+                if bound >= self.cutoff() {
                     return self.close(bound);
                 }
             }
-            match self.try_out(miqp, settings, hooks, at, bound) {
+            match self.try_out(miqp, hooks, at, bound) {
                 Trial::Closed => return,
                 Trial::Reduced => {}
                 Trial::Stopped => return self.close(bound),
@@ -392,12 +376,7 @@ impl Search {
         place.ended
     }
 
-    fn write(
-        &mut self,
-        miqp: &Miqp<'_>,
-        settings: &MiqpSettings,
-        out: &mut MiqpSolution,
-    ) -> MiqpStatus {
+    fn write(&mut self, miqp: &Miqp<'_>, out: &mut MiqpSolution) -> MiqpStatus {
         out.qps = self.qps;
         out.work = self.data.budget.spent();
         let halves = self.halves.iter().chain(&self.best_halves);
@@ -416,7 +395,7 @@ impl Search {
                 .map(|i| self.fixed_sides[i].violation(self.data.slack(i, &self.best.x)))
                 .fold(0.0, f64::max);
             return match self.limit {
-                _ if out.cost - out.bound <= settings.absolute_gap => MiqpStatus::Optimal,
+                _ if out.cost - out.bound <= self.settings.absolute_gap => MiqpStatus::Optimal,
                 Some(limit) => MiqpStatus::Feasible(limit),
                 None => MiqpStatus::Feasible(MiqpLimit::Accuracy),
             };

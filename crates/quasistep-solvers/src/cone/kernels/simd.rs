@@ -15,6 +15,12 @@ pub(crate) enum Isa {
     Avx2,
 }
 
+impl Default for Isa {
+    fn default() -> Self {
+        Self::detect()
+    }
+}
+
 impl Isa {
     /// The best this machine has.
     pub fn detect() -> Self {

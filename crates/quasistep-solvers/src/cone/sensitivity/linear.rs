@@ -15,6 +15,7 @@ use crate::cone::aligned::Aligned;
 use crate::cone::kernels::{self, Isa, Products};
 use crate::cone::program::{ConeData, ConeProgram, MAX_ROWS};
 use crate::cone::structure::{Group, Structure};
+use crate::tolerances::TIE;
 
 /// `rho` over the largest diagonal entry of the cost.
 const PENALTY: f64 = 1e5;
@@ -175,7 +176,7 @@ fn times(cone: &ConeData, diagonal: &[f64], matrix: &[f64], v: &mut [f64]) {
 }
 
 /// The factor and its scratch; vectors over padded `x` and padded `z`.
-#[derive(Debug)]
+#[derive(Debug, Default)]
 pub(super) struct Linear {
     pub isa: Isa,
     pub structure: Structure,
@@ -195,25 +196,6 @@ pub(super) struct Linear {
 }
 
 impl Linear {
-    pub fn new() -> Self {
-        Self {
-            isa: Isa::detect(),
-            structure: Structure::default(),
-            rho: 0.0,
-            H: Aligned::default(),
-            W: Aligned::default(),
-            products: Products::default(),
-            w: Vec::new(),
-            D: Vec::new(),
-            springs: Vec::new(),
-            r: Vec::new(),
-            step: Vec::new(),
-            u: Vec::new(),
-            curved: Vec::new(),
-            off: Vec::new(),
-        }
-    }
-
     /// Takes the sizes of a program, and its graph.
     pub fn prepare(&mut self, p: &ConeProgram) {
         self.structure.update(p);
@@ -237,6 +219,26 @@ impl Linear {
 
     fn groups(&self) -> &[Group] {
         &self.structure.groups
+    }
+
+    /// Takes the stiffness of every spring, 0 where it is `limited`, of which it tells the number and the force at `x`.
+    /// Returns how many just reach their limit.
+    pub fn set_springs(
+        &mut self,
+        p: &ConeProgram,
+        x: &[f64],
+        limited: impl Fn(usize, f64) -> bool,
+    ) -> u32 {
+        self.springs.clear();
+        let mut ties = 0;
+        for (k, spring) in p.saturations.iter().enumerate() {
+            let at = p.padded_index(spring.index);
+            let force = (spring.stiffness * (x[at] - spring.target)).abs();
+            self.springs.push((at, if limited(k, force) { 0.0 } else { spring.stiffness }));
+            let tie = (force - spring.limit).abs() <= TIE * spring.limit;
+            ties += u32::from(tie && spring.stiffness > 0.0);
+        }
+        ties
     }
 
     /// Largest diagonal entry of cost and springs, 1 if there is none.

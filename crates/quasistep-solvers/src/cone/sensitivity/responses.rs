@@ -32,7 +32,7 @@ const STEADY: f64 = 1e-9;
 /// What forces and rows of one island do to some of its variables. Filled by [`Sensitivity::respond`]; keeps its memory.
 #[derive(Debug, Default)]
 pub struct Responses {
-    isa: Option<kernels::Isa>,
+    isa: kernels::Isa,
     /// Padded.
     columns: usize,
     /// Per block its first row in `x`, [`NONE`] for those of other islands.
@@ -97,11 +97,9 @@ impl Responses {
     }
 
     fn add(&self, A: &[f64], count: usize, from: &[f64], to: &mut [f64]) {
-        let (Some(isa), Some(rows)) = (self.isa, to.len().checked_div(self.columns)) else {
-            return;
-        };
+        let Some(rows) = to.len().checked_div(self.columns) else { return };
         let A = Small { data: A, down: 1, across: rows, rows, count };
-        kernels::add_product_many(isa, A, 1.0, from, to, self.columns);
+        kernels::add_product_many(self.isa, A, 1.0, from, to, self.columns);
     }
 
     /// Lays out the rows of an island and takes the faces of its cones.
@@ -213,7 +211,6 @@ impl Sensitivity {
             return Err(SensitivityError::Dimensions);
         }
         let Self { p, linear, active, .. } = self;
-        out.isa = Some(linear.isa);
         out.columns = padded(variables.len());
         out.lay_out(p, linear, island, active);
         if variables.end * out.columns > out.x.len() {

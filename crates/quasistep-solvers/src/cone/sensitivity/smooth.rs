@@ -29,13 +29,13 @@
 //! The method is Newton's on `P x + c + ∇huber = Aᵀ z`, `s = A x − E b`, `s ∘ z = kappa/n_d e`, with Nesterov and
 //! Todd's scaling for round cones.
 
+use super::active::Kinks;
 use super::linear::{Faces, largest};
 use super::{Sensitivity, SensitivityError};
 use crate::Solution;
-use crate::cone::kernels::{self, Isa};
+use crate::cone::kernels;
 use crate::cone::program::{ConeData, ConeProgram};
 use crate::cone::second_order::norm;
-use crate::cone::sensitivity::active::{Kinks, TIE};
 
 /// Iterations of one start.
 const ITERATIONS: u32 = 150;
@@ -128,7 +128,9 @@ impl Sensitivity {
         kernels::unpad(self.linear.isa, &self.p, &self.z, &mut out.z);
         kernels::unpad(self.linear.isa, &self.p, &self.s, &mut out.s);
         // the factor of the answer itself
-        self.kinks_of_springs();
+        let Self { p, linear, active, x, .. } = self;
+        let springs = linear.set_springs(p, x, |k, force| force > p.saturations[k].limit);
+        active.kinks = Kinks { springs, ..Kinks::default() };
         self.weigh();
         if !self.linear.factor(&self.p, &self.active.faces) {
             return Err(SensitivityError::NotUnique);
@@ -138,7 +140,7 @@ impl Sensitivity {
     }
 
     fn prepare_relaxed(&mut self) {
-        let Self { p, relaxed: m, linear, .. } = self;
+        let Self { p, relaxed: m, .. } = self;
         for v in [&mut m.live, &mut m.gap, &mut m.dz, &mut m.t] {
             v.clear();
             v.resize(p.m_padded, 0.0);
@@ -149,10 +151,6 @@ impl Sensitivity {
             let share = if cone.round { 1.0 } else { 1.0 / f64::from(cone.m) };
             m.live[cone.at as usize..(cone.at + cone.m) as usize].fill(share);
         }
-        linear.springs.clear();
-        for s in &p.saturations {
-            linear.springs.push((p.padded_index(s.index), s.stiffness));
-        }
     }
 
     /// A point with all products as they should be, near an answer.
@@ -161,9 +159,7 @@ impl Sensitivity {
         for v in [&mut *x, &mut *z] {
             v.fill(0.0);
         }
-        for spring in linear.springs.iter_mut().zip(&p.saturations) {
-            spring.0.1 = spring.1.stiffness;
-        }
+        linear.set_springs(p, x, |_, _| false);
         if let Some(answer) = answer {
             p.pad_x(&answer.x, x);
             p.pad_z(&answer.z, z);
@@ -259,12 +255,11 @@ impl Sensitivity {
         linear.cost_times(p, x, pull);
         let mut force = largest(pull).max(largest(&p.c));
         pull.iter_mut().zip(&p.c).for_each(|(pull, c)| *pull += c);
-        for (spring, now) in p.saturations.iter().zip(&mut linear.springs) {
-            let own = spring.gradient(x[now.0]);
+        linear.set_springs(p, x, |k, force| force > p.saturations[k].limit);
+        for (spring, (at, _)) in p.saturations.iter().zip(&linear.springs) {
+            let own = spring.gradient(x[*at]);
             force = force.max(own.abs());
-            pull[now.0] += own;
-            let limited = spring.stiffness * (x[now.0] - spring.target).abs() > spring.limit;
-            now.1 = if limited { 0.0 } else { spring.stiffness };
+            pull[*at] += own;
         }
         g.iter_mut().zip(&*z).for_each(|(g, z)| *g = -z);
         linear.add_forces(p, g, pull);
@@ -307,7 +302,7 @@ impl Sensitivity {
         let Self { p, linear, active, z, s, .. } = self;
         let Faces { curve, curve_round, .. } = &mut active.faces;
         let groups = &linear.structure.groups;
-        kernels::weights(Isa::detect(), p, groups, 0.0, s, z, curve, curve_round);
+        kernels::weights(linear.isa, p, groups, 0.0, s, z, curve, curve_round);
     }
 
     /// One step towards `s ∘ z = mu e`; returns its length.
@@ -316,7 +311,7 @@ impl Sensitivity {
         let Memory { live, gap, dz, t, pull, .. } = relaxed;
         let Faces { curve: w, curve_round: D, .. } = &active.faces;
         let groups = &linear.structure.groups;
-        let isa = Isa::detect();
+        let isa = linear.isa;
         for v in [&mut *ds, &mut *dz] {
             v.fill(0.0);
         }
@@ -329,17 +324,6 @@ impl Sensitivity {
         x.iter_mut().zip(&*f).for_each(|(x, d)| *x += alpha * d);
         kernels::advance(isa, p, groups, alpha, ds, dz, s, z, gap);
         alpha
-    }
-
-    fn kinks_of_springs(&mut self) {
-        let Self { p, linear, active, x, .. } = self;
-        active.kinks = Kinks::default();
-        for (spring, now) in p.saturations.iter().zip(&mut linear.springs) {
-            let force = spring.stiffness * (x[now.0] - spring.target).abs();
-            now.1 = if force > spring.limit { 0.0 } else { spring.stiffness };
-            let tie = (force - spring.limit).abs() <= TIE * spring.limit;
-            active.kinks.springs += u32::from(tie && spring.stiffness > 0.0);
-        }
     }
 }
 

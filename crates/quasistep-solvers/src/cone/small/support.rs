@@ -10,11 +10,13 @@
 //! Pivoting by the longest remainder keeps `|C_ik| ≤ 1`, so that `CᵀC` is well conditioned whatever the
 //! rank of the rows, and its inverse comes without pivoting.
 
-use super::gram::{apply, gram, invert};
-use super::whiten::Whitening;
+use super::whiten::{Whitening, whitened_row};
 use super::{
     LANES, NO_MULTIPLIER, ROUNDING, ROUNDING_OF_FREE, Row, Small, TOUCHING, dot, grow, largest,
-    row_at, whitened_row,
+    row_at,
+};
+use crate::active_set::kernels::{
+    Longest, apply, gram, invert, load, products, products_of_rows, square_of,
 };
 use crate::cone::kernels::{Isa, Lane, Simd, lanes};
 use crate::cone::program::ConeProgram;
@@ -89,72 +91,6 @@ impl Scratch {
         }
         whitening.back_all::<S>(p, &direction, &mut self.along);
     }
-}
-
-/// The longest remainder so far of each lane, squared, and its row.
-struct Longest<S: Simd> {
-    square: S::V,
-    row: S::V,
-    next: S::V,
-}
-
-impl<S: Simd> Longest<S> {
-    #[inline(always)]
-    fn new() -> Self {
-        Self { square: S::zero(), row: S::zero(), next: S::load(&[0.0, 1.0, 2.0, 3.0]) }
-    }
-
-    /// Takes the next four rows into account.
-    #[inline(always)]
-    fn take(&mut self, squares: S::V) {
-        let more = S::sub(squares, self.square);
-        self.row = S::select(more, self.next, self.row);
-        self.square = S::max(squares, self.square);
-        self.next = S::add(self.next, S::splat(LANES as f64));
-    }
-
-    /// None if all are nothing.
-    #[inline(always)]
-    fn row(&self) -> Option<usize> {
-        let (squares, rows) = (S::to_array(self.square), S::to_array(self.row));
-        let (mut square, mut row) = (0.0, 0.0);
-        for l in 0..LANES {
-            if squares[l] > square {
-                (square, row) = (squares[l], rows[l]);
-            }
-        }
-        (square > 0.0).then_some(row as usize)
-    }
-}
-
-/// Products of four rows with a vector.
-#[inline(always)]
-fn products<S: Simd, const C: usize>(rows: &[[Lane; C]], q: &[S::V; C]) -> S::V {
-    let mut dots = [S::zero(); LANES];
-    for l in 0..LANES {
-        for c in 0..C {
-            dots[l] = S::fma(S::load(&rows[l][c]), q[c], dots[l]);
-        }
-    }
-    S::sums(dots)
-}
-
-#[inline(always)]
-fn square_of<S: Simd, const C: usize>(q: &[S::V; C]) -> f64 {
-    let mut square = S::zero();
-    for c in 0..C {
-        square = S::fma(q[c], q[c], square);
-    }
-    S::sum(square)
-}
-
-#[inline(always)]
-fn load<S: Simd, const C: usize>(v: &[Lane; C]) -> [S::V; C] {
-    let mut out = [S::zero(); C];
-    for c in 0..C {
-        out[c] = S::load(&v[c]);
-    }
-    out
 }
 
 impl Small {
@@ -309,7 +245,7 @@ impl Small {
             longest = Longest::new();
             let all = rows.iter().zip(squares.iter_mut()).zip(least.iter()).zip(column);
             for (((rows, squares), least), column) in all {
-                let products = products::<S, C>(rows, &q);
+                let products = products_of_rows::<S, C>(rows, &q);
                 let shares = S::mul(products, share);
                 S::store(shares, column);
                 let left = S::fma(S::mul(minus, shares), products, S::load(squares));
@@ -352,7 +288,7 @@ impl Small {
         let (rows, rest) = self.B.as_chunks::<C>().0[..count].as_chunks::<LANES>();
         let (offsets, last) = self.b[..count].as_chunks::<LANES>();
         for ((rows, b), slack) in rows.iter().zip(offsets).zip(z.iter_mut()) {
-            S::store(S::sub(S::load(b), products::<S, C>(rows, &start)), slack);
+            S::store(S::sub(S::load(b), products_of_rows::<S, C>(rows, &start)), slack);
         }
         if let Some(slacks) = z.get_mut(rows.len()) {
             *slacks = [0.0; LANES];
@@ -363,7 +299,7 @@ impl Small {
         let mut right = [[0.0; LANES]; W];
         for w in 0..W {
             let four = &columns[w * LANES * fours..][..LANES * fours];
-            S::store(super::gram::products::<S>(four, z), &mut right[w]);
+            S::store(products::<S>(four, z), &mut right[w]);
         }
         gram::<S, W>(columns, fours, rank, M);
         invert::<S, W>(M, rank);

@@ -1,4 +1,4 @@
-//! A program in units that are alike, its limited springs spelled out.
+//! Forms of a dense program: from a cone program, and in units that are alike, its limited springs spelled out.
 //!
 //! ```text
 //! x = V x̃,   P̃ = V P V,   c̃ = V c,   Ã = R A V,   b̃ = R b
@@ -15,8 +15,81 @@
 #![allow(non_snake_case)] // P, A, V, R are the letters of the problem
 
 use crate::active_set::Program;
+use crate::cone::program::ConeProgram;
 use crate::kernels::zeros;
-use crate::{Qp, Reason};
+use crate::{Qp, Reason, Rows, Saturation};
+
+/// A cone program without round cones as a dense one, which owns its data.
+#[derive(Clone, Debug, Default)]
+pub struct DenseProgram {
+    n: usize,
+    P: Vec<f64>,
+    c: Vec<f64>,
+    A: Rows,
+    b: Vec<f64>,
+    saturations: Vec<Saturation>,
+    columns: Vec<u32>,
+    values: Vec<f64>,
+}
+
+impl DenseProgram {
+    /// The program, for a solver.
+    pub fn qp(&self) -> Qp<'_> {
+        Qp {
+            n: self.n,
+            P: &self.P,
+            c: &self.c,
+            A: &self.A,
+            b: &self.b,
+            saturations: &self.saturations,
+        }
+    }
+
+    /// Makes this the dense form of `p`. Round cones count as the rows of `E (J x − b)`, each ≥ 0.
+    pub fn fill(&mut self, p: &ConeProgram) {
+        let n = p.n;
+        self.n = n;
+        self.P.clear();
+        self.P.resize(n * n, 0.0);
+        self.c.clear();
+        for block in &p.blocks {
+            let (dim, stride, first) =
+                (block.dim as usize, block.stride as usize, block.first as usize);
+            for i in 0..dim {
+                let row = &p.P[block.P_at as usize + i * stride..][..dim];
+                self.P[(first + i) * n + first..][..dim].copy_from_slice(row);
+            }
+            self.c.extend_from_slice(&p.c[block.at as usize..][..dim]);
+        }
+        self.A.clear();
+        self.b.clear();
+        for cone in &p.cones {
+            let (k, stride_z) = (cone.k as usize, cone.stride_z as usize);
+            for j in 0..cone.m as usize {
+                self.columns.clear();
+                self.values.clear();
+                let edge = |r: usize| p.E[cone.E_at as usize + r * stride_z + j];
+                for side in p.sides_of(cone) {
+                    let block = &p.blocks[side.block as usize];
+                    for i in 0..block.dim {
+                        let at = cone.J_at + side.column + i;
+                        let value: f64 = (0..k)
+                            .map(|r| edge(r) * p.J[at as usize + r * cone.width as usize])
+                            .sum();
+                        if value != 0.0 {
+                            self.columns.push(block.first + i);
+                            self.values.push(value);
+                        }
+                    }
+                }
+                self.A.push(&self.columns, &self.values);
+                self.b.push((0..k).map(|r| edge(r) * p.b[cone.b_at as usize + r]).sum());
+            }
+        }
+        self.saturations.clear();
+        self.saturations.extend_from_slice(&p.saturations);
+    }
+}
 
 /// Slack column of a spring that carries its limit.
 #[derive(Clone, Copy, Debug)]
