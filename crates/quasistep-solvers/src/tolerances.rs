@@ -122,3 +122,71 @@ pub(crate) const TIE: f64 = 1e-7;
 
 /// `rho A H⁻¹ Aᵀ` of a row: a few where it is a combination of held ones, 1e5 and more where not.
 pub(crate) const HELD: f64 = 300.0;
+
+/// Sets of rows that are tried from a warm start before the dual active set.
+pub(crate) const WARM_SETS: u32 = 3;
+
+/// Sets of rows that are tried from where the dual active set ends.
+pub(crate) const COLD_SETS: u32 = 8;
+
+/// Slack of touching rows of a contact, as a share of the speeds of the data and the answer: rows contradict one another
+/// by less.
+pub(crate) const CONTACT_TOUCHING: f64 = 9e-9;
+
+/// Slack of a contact that is rounding, as a share of the speeds without rows, of which slacks are differences.
+pub(crate) const SPEED_ROUNDING_OF_FREE: f64 = 4e-16;
+
+/// Slack of a contact that is rounding, as a share of the speeds of the data and the answer.
+pub(crate) const SPEED_ROUNDING: f64 = 1e-12;
+
+/// Squared remainder of a row, as a share of its own square, below which it depends on the rows of its set.
+pub(crate) const SET_DEPENDENT: f64 = 1e-12;
+
+/// Squared remainder of a row, as a share of its own square, below which it is freed of the others twice: it is a small
+/// difference.
+pub(crate) const SMALL_DIFFERENCE: f64 = 1e-2;
+
+/// Rounds of refinement of a point of contacts where digits are lost.
+pub(crate) const REFINEMENTS: u32 = 2;
+
+/// Slack of a contact that is nothing after refinement, as a share of the speeds without rows.
+pub(crate) const NO_SPEED: f64 = 1e-24;
+
+/// Pivot, as a share of its diagonal entry, above which a block of the cost counts as definite: below, digits are lost
+/// that the answer needs.
+pub(crate) const DEFINITE: f64 = 1e-10;
+
+/// Pivot of `CᵀC` below which a row takes no part in the multipliers of the smallest norm.
+pub(crate) const GRAM_SINGULAR: f64 = 1e-12;
+
+/// Penalty of rows that stay, over the largest diagonal entry of the cost, for derivatives.
+pub(crate) const DERIVATIVE_PENALTY: f64 = 1e5;
+
+/// Pivot, as a share of the largest entry of the cost, that counts as none for derivatives: the rounding of a sum with the
+/// penalty's terms.
+pub(crate) const DERIVATIVE_PIVOT: f64 = 1e-12;
+
+/// Change of a derivative, as a share of the whole, after which rounding is all that is left.
+pub(crate) const DERIVATIVE_SETTLED: f64 = 1e-15;
+
+/// Change of a derivative, as a share of the whole, that rounding may be the cause of.
+pub(crate) const DERIVATIVE_ROUNDING: f64 = 1e-10;
+
+/// Change of a row, as a share of its terms, that rows which are combinations of others may have: poses of bodies at rest
+/// on one another are known to 1e-12 m, which turns rows by 1e-9.
+pub(crate) const ROWS_APART: f64 = 1e-8;
+
+/// Change of a derivative, as a share of the whole, below which the changes of rounds fall as they did in the last one.
+pub(crate) const DERIVATIVE_STEADY: f64 = 1e-9;
+
+/// Share of the way to the boundary that a step of the relaxed program takes.
+pub(crate) const BARRIER_STEP: f64 = 0.95;
+
+/// Errors of a relaxed program, as shares of the terms of each equation, at which it is solved.
+pub(crate) const BARRIER_REACHED: f64 = 1e-14;
+
+/// Errors of a relaxed program, as shares of the terms of each equation, that are good enough where rounding ends it.
+pub(crate) const BARRIER_GOOD: f64 = 1e-12;
+
+/// Smallest gain of a half of a choice that counts in a product of two.
+pub(crate) const LEAST_GAIN: f64 = 1e-12;

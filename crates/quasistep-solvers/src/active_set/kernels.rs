@@ -8,6 +8,7 @@
 
 use crate::cone::kernels::{Lane, Simd, kernel, lanes, lanes_mut};
 use crate::cone::program::LANES;
+use crate::tolerances::GRAM_SINGULAR;
 
 kernel! {
     /// `out_j = a · M_j[from..]` for the columns `j` that `out` has room for; `from` and the length of `a` are whole lanes.
@@ -163,9 +164,6 @@ pub(crate) fn product<S: Simd>(a: &[Lane], b: &[Lane]) -> f64 {
     S::sum(S::add(even, odd))
 }
 
-/// Pivot of `CᵀC` below which a row takes no part.
-const SINGULAR: f64 = 1e-12;
-
 /// Products of four columns with another, all of as many lanes.
 #[inline(always)]
 pub(crate) fn products<S: Simd>(four: &[Lane], other: &[Lane]) -> S::V {
@@ -209,7 +207,7 @@ pub(crate) fn invert<S: Simd, const W: usize>(M: &mut [Lane], rank: usize) {
         for at in 0..LANES.min(rank.saturating_sub(lane * LANES)) {
             let k = lane * LANES + at;
             let pivot = M[k * W + lane][at];
-            let singular = pivot <= SINGULAR;
+            let singular = pivot <= GRAM_SINGULAR;
             let inverse = if singular { 0.0 } else { 1.0 / pivot };
             let mut unit = [0.0; LANES];
             unit[at] = 1.0;

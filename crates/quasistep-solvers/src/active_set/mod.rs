@@ -42,8 +42,7 @@ pub(crate) struct ActiveSet {
     /// Rows of the working set, and those passed over.
     passed: Vec<bool>,
     pub any_passed_over: bool,
-    /// Rows that have been in a working set on the way here: the others are looked at only when none
-    /// of these is violated.
+    /// Rows that have been in a working set on the way here: others are looked at when none of these is violated.
     awake: Vec<bool>,
     /// Largest variable of any minimiser on the way here: what rounding is measured against. The
     /// present point may be 0.
@@ -246,7 +245,10 @@ impl ActiveSet {
         let mut fresh = bound_only;
         if begin == Begin::Anew {
             for k in (0..self.working.len()).rev() {
-                if !allowed(sides[self.working[k] as usize], self.sign[k]) {
+                let side = sides[self.working[k] as usize];
+                if self.sign[k] > 0.0 && !side.below_forbidden()
+                    || self.sign[k] < 0.0 && !side.above_forbidden()
+                {
                     self.drop(k);
                 }
             }
@@ -470,9 +472,7 @@ impl ActiveSet {
             }
         }
     }
-}
 
-impl ActiveSet {
     /// Whether a row is of the working set or was passed over.
     pub fn has_taken(&self, row: usize) -> bool {
         self.passed[row]
@@ -496,9 +496,4 @@ impl ActiveSet {
         let working = self.working.iter().zip(&self.sign).zip(&self.factors.r);
         std::iter::once((row, 1.0)).chain(working.map(|((&i, sign), r)| (i, -r * sign)))
     }
-}
-
-/// True if a row that came in with this sign may stay.
-fn allowed(side: Side, sign: f64) -> bool {
-    if sign > 0.0 { side.below_forbidden() } else { side.above_forbidden() }
 }

@@ -6,10 +6,7 @@ use super::search::{Search, settle};
 use super::{Hooks, MiqpLimit};
 use crate::active_set::{ActiveSet, Begin, End, Program};
 use crate::kernels::max_abs;
-use crate::tolerances::{CANDIDATES, HOLDS};
-
-/// Smallest gain of a half that counts in a product of two.
-const LEAST_GAIN: f64 = 1e-12;
+use crate::tolerances::{CANDIDATES, HOLDS, LEAST_GAIN};
 
 /// A choice that might be branched on.
 #[derive(Clone, Copy, Debug)]

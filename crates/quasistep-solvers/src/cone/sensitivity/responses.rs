@@ -22,12 +22,8 @@ use super::linear::{Linear, ROUNDS, Rounds};
 use super::{Sensitivity, SensitivityError};
 use crate::cone::kernels::{self, Small};
 use crate::cone::program::{ConeProgram, padded};
+use crate::tolerances::{DERIVATIVE_SETTLED, DERIVATIVE_STEADY};
 use std::ops::Range;
-
-/// Share of the whole that all later rounds together may still change.
-const SETTLED: f64 = 1e-15;
-/// Share below which the changes of rounds fall as they did in the last one.
-const STEADY: f64 = 1e-9;
 
 /// What forces and rows of one island do to some of its variables. Filled by [`Sensitivity::respond`]; keeps its memory.
 #[derive(Debug, Default)]
@@ -287,7 +283,9 @@ impl Responses {
                 change = change.max(share(change_z, size_z));
             }
             // rounds gain the same share of what is left once all but the slowest are done
-            if change <= SETTLED || change <= STEADY && change * (change / last) <= SETTLED {
+            if change <= DERIVATIVE_SETTLED
+                || change <= DERIVATIVE_STEADY && change * (change / last) <= DERIVATIVE_SETTLED
+            {
                 break;
             }
             last = change;

@@ -36,17 +36,13 @@ use crate::Solution;
 use crate::cone::kernels;
 use crate::cone::program::{ConeData, ConeProgram};
 use crate::cone::second_order::norm;
+use crate::tolerances::{BARRIER_GOOD, BARRIER_REACHED, BARRIER_STEP};
 
 /// Iterations of one start.
 const ITERATIONS: u32 = 150;
-/// Share of the way to the boundary that a step takes.
-const STEP: f64 = 0.95;
 /// `kappa` at the start of each try over the one asked for, and how fast it falls.
 const STARTS: [f64; 4] = [1.0, 1e2, 1e5, 1e9];
 const FALL: f64 = 0.2;
-/// Errors, as shares of the terms of each equation: reached, and good enough where rounding ends it.
-const REACHED: f64 = 1e-14;
-const GOOD: f64 = 1e-12;
 /// Iterations without progress after which rounding has taken over.
 const STALLED: u32 = 4;
 
@@ -219,7 +215,7 @@ impl Sensitivity {
             } else {
                 since += 1;
             }
-            if best <= REACHED || best <= GOOD && since >= STALLED {
+            if best <= BARRIER_REACHED || best <= BARRIER_GOOD && since >= STALLED {
                 break;
             }
             if !error.is_finite() {
@@ -239,7 +235,7 @@ impl Sensitivity {
             }
         }
         out.error = best;
-        if !(best <= GOOD) {
+        if !(best <= BARRIER_GOOD) {
             return Err(SensitivityError::NotInside);
         }
         for (from, to) in self.relaxed.best.iter().zip([&mut self.x, &mut self.z, &mut self.s]) {
@@ -320,7 +316,7 @@ impl Sensitivity {
         kernels::subtract_forces(isa, p, groups, t, f);
         linear.invert(f);
         let blocked = kernels::directions(isa, p, groups, 0.0, f, s, z, gap, t, w, D, ds, dz);
-        let alpha = (STEP / blocked.max(1e-6)).min(1.0);
+        let alpha = (BARRIER_STEP / blocked.max(1e-6)).min(1.0);
         x.iter_mut().zip(&*f).for_each(|(x, d)| *x += alpha * d);
         kernels::advance(isa, p, groups, alpha, ds, dz, s, z, gap);
         alpha

@@ -30,26 +30,16 @@ use crate::cone::program::{ConeProgram, LANES};
 use crate::cone::structure::Structure;
 use crate::kernels::max_abs;
 use crate::qp::HandOver;
-use crate::tolerances::{COLD_PIVOTS, CONTACT_DEPENDENT, PASSED};
+use crate::tolerances::{
+    COLD_PIVOTS, COLD_SETS, CONTACT_DEPENDENT, CONTACT_TOUCHING, PASSED, SPEED_ROUNDING,
+    SPEED_ROUNDING_OF_FREE, WARM_SETS,
+};
 use whiten::{Whitening, rows_of_cone, whitened_row};
 
 /// Most lanes of a padded `x`, of a block, and most entries of a padded `z`.
 const MOST_LANES: usize = 8;
 const MOST_LANES_OF_BLOCK: usize = 4;
 const MOST_ROWS: usize = 512;
-/// Sets that are tried from a warm start before the pivots, and after them.
-const WARM_ROUNDS: u32 = 3;
-const LAST_ROUNDS: u32 = 8;
-/// Slack of touching rows, as a share of the speeds of the data and the answer: rows contradict one
-/// another by less.
-const TOUCHING: f64 = 9e-9;
-/// Slack that is rounding, likewise, and as a share of the speeds without rows, of which slacks are
-/// differences.
-const ROUNDING: f64 = 1e-12;
-const ROUNDING_OF_FREE: f64 = 4e-16;
-/// Multiplier that is nothing, as a share of the largest.
-const NO_MULTIPLIER: f64 = 1e-13;
-
 /// A row of the set: its cone, its edge, and where it is in a padded `z`.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Row {
@@ -148,10 +138,10 @@ fn solve<S: Simd, const C: usize>(
         small.clear_set(p);
         let most = if let Some(z) = warm {
             small.take_pushing::<S>(p, z);
-            WARM_ROUNDS
+            WARM_SETS
         } else {
             small.pivots::<S, C>(isa, p, s, &y0)?;
-            LAST_ROUNDS
+            COLD_SETS
         };
         let end = small.rounds::<S, C>(isa, p, s, &y0, most);
         if end.is_ok() || warm.take().is_none() {
@@ -393,8 +383,8 @@ impl Small {
 
     /// Makes the set that of the working rows, and of all that touch: those too that contradict these by rounding.
     fn take_touching(&mut self, p: &ConeProgram, size: f64) {
-        let touching = (TOUCHING * size).max(PASSED * self.free);
-        let rounding = (ROUNDING * size).max(ROUNDING_OF_FREE * self.free);
+        let touching = (CONTACT_TOUCHING * size).max(PASSED * self.free);
+        let rounding = (SPEED_ROUNDING * size).max(SPEED_ROUNDING_OF_FREE * self.free);
         let Cold { program, set, .. } = &mut self.pivoting;
         let mut i = 0;
         for (k, cone) in p.cones.iter().enumerate() {

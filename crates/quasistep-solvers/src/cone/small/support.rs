@@ -11,10 +11,7 @@
 //! rank of the rows, and its inverse comes without pivoting.
 
 use super::whiten::{Whitening, whitened_row};
-use super::{
-    LANES, NO_MULTIPLIER, ROUNDING, ROUNDING_OF_FREE, Row, Small, TOUCHING, dot, grow, largest,
-    row_at,
-};
+use super::{LANES, Row, Small, dot, grow, largest, row_at};
 use crate::active_set::kernels::{
     Longest, apply, gram, invert, load, products, products_of_rows, square_of,
 };
@@ -23,15 +20,10 @@ use crate::cone::program::ConeProgram;
 use crate::cone::structure::Structure;
 use crate::kernels;
 use crate::qp::HandOver;
-
-/// Squared remainder of a row, as a share of the row's own, below which the row depends on others.
-const DEPENDENT: f64 = 1e-12;
-/// The same below which the remainder is freed of the others twice: it is a small difference.
-const SMALL_DIFFERENCE: f64 = 1e-2;
-/// Rounds of refinement where digits are lost, and slack that is nothing then, as a share of the speeds
-/// without rows.
-const REFINEMENTS: u32 = 2;
-const NOTHING: f64 = 1e-24;
+use crate::tolerances::{
+    CONTACT_TOUCHING, NO_MULTIPLIER, NO_SPEED, REFINEMENTS, SET_DEPENDENT, SMALL_DIFFERENCE,
+    SPEED_ROUNDING, SPEED_ROUNDING_OF_FREE,
+};
 
 /// Memory of [`Small::rounds`]. Rows of the set come four at a time, the last ones zero.
 #[derive(Debug, Default)]
@@ -116,7 +108,7 @@ impl Small {
             let mut size = self.size::<S>();
             // slow beside the speeds without rows: a small difference, whose digits are in the slacks
             let mut left = REFINEMENTS;
-            while left > 0 && ROUNDING_OF_FREE * self.free > ROUNDING * size {
+            while left > 0 && SPEED_ROUNDING_OF_FREE * self.free > SPEED_ROUNDING * size {
                 left -= 1;
                 self.refine::<C>(rank, &mut y);
                 self.evaluate::<S, C>(isa, p, s, &y);
@@ -129,7 +121,7 @@ impl Small {
             let joined = self.find_joining::<S, C>(p, rank, size, push);
             if pulls == 0 && joined == 0 {
                 let held = self.extremes.iter().fold(0.0_f64, |m, e| m.max(e.held));
-                if held > (TOUCHING * size).max(NOTHING * self.free) {
+                if held > (CONTACT_TOUCHING * size).max(NO_SPEED * self.free) {
                     return Err(HandOver::Contradiction);
                 }
                 return if self.springs_hold(p) { Ok(()) } else { Err(HandOver::Saturated) };
@@ -187,7 +179,7 @@ impl Small {
         let (squares, least) = (&mut squares[..fours], &mut least[..fours]);
         let (Q, _) = Q.as_chunks_mut::<C>();
         let mut longest = Longest::<S>::new();
-        let share = S::splat(DEPENDENT);
+        let share = S::splat(SET_DEPENDENT);
         for ((rows, squares), least) in rows.iter().zip(squares.iter_mut()).zip(least.iter_mut()) {
             let mut dots = [S::zero(); LANES];
             for l in 0..LANES {
@@ -217,7 +209,7 @@ impl Small {
                 }
             }
             let mut square = square_of::<S, C>(&q);
-            if square * DEPENDENT < SMALL_DIFFERENCE * least[four][lane] {
+            if square * SET_DEPENDENT < SMALL_DIFFERENCE * least[four][lane] {
                 let rest = q;
                 for ((own, nu), column) in Q.iter().zip(&*nu).zip(before.chunks_exact_mut(fours)) {
                     let mut along = S::zero();
@@ -360,8 +352,8 @@ impl Small {
         push: f64,
     ) -> usize {
         self.support.candidates.clear();
-        let least = (TOUCHING * size).max(NOTHING * self.free);
-        let rounding = (ROUNDING * size).max(ROUNDING_OF_FREE * self.free);
+        let least = (CONTACT_TOUCHING * size).max(NO_SPEED * self.free);
+        let rounding = (SPEED_ROUNDING * size).max(SPEED_ROUNDING_OF_FREE * self.free);
         let touching = least.max(rounding);
         let far = S::splat(-1e300);
         let limit = S::splat(touching);
@@ -425,7 +417,7 @@ impl Small {
             let share = kernels::dot(rest, q.as_flattened()) / nu;
             kernels::axpy(-share, q.as_flattened(), rest);
         }
-        kernels::dot(rest, rest) <= DEPENDENT * whole
+        kernels::dot(rest, rest) <= SET_DEPENDENT * whole
     }
 
     /// Pulling rows leave, candidates join; returns how many rows are made already.

@@ -6,6 +6,7 @@
 use super::Row;
 use crate::cone::kernels::{Lane, Simd, lanes, lanes_mut};
 use crate::cone::program::{Block, ConeData, ConeProgram, LANES, MAX_ROWS};
+use crate::tolerances::DEFINITE;
 
 /// The inverses of the factors of all blocks, `P = L Lᵀ` with springs in `P`: kept while a block's cost is
 /// the same.
@@ -28,10 +29,6 @@ pub(crate) struct Whitening {
     /// Whether each block is definite.
     definite: Vec<bool>,
 }
-
-/// Pivot, as a share of its diagonal entry, above which a block counts as definite: below, digits are lost
-/// that the answer needs.
-const DEFINITE: f64 = 1e-10;
 
 /// Calls a method of [`Whitening`] on a block with its lanes as a constant.
 macro_rules! by_lanes {
