@@ -143,19 +143,28 @@ impl UnitRows {
         for (&c, v) in columns.iter().zip(values) {
             self.row[c as usize] += v * scale(c as usize);
         }
-        self.push_row(least..most, b, NEAR);
+        self.push_row(least..most, b);
     }
 
-    /// Appends the row of these values with level `b`, both divided by its length. It is not compared with others.
+    /// Appends the row of these values, whole lanes, with level `b`, both divided by its length.
     pub fn push_dense(&mut self, values: &[f64], b: f64) {
-        self.row[..values.len()].copy_from_slice(values);
-        let least = values.iter().position(|v| *v != 0.0).unwrap_or(0);
-        let most = values.iter().rposition(|v| *v != 0.0).map_or(0, |i| i + 1);
-        self.push_row(least..most, b, 0);
+        let length = dot(values, values).sqrt();
+        let length = if length > 0.0 && length.is_finite() { length } else { 1.0 };
+        let (at, len) = (self.values.len() as u32, values.len() as u32);
+        self.values.extend(values.iter().map(|v| v / length));
+        self.spans.push(Span { from: 0, len, at });
+        self.push_unit(self.spans.len() - 1, 1.0, length, b);
     }
 
-    /// Appends what is in `row`, zero outside `used`, looking for one like it among so many before it.
-    fn push_row(&mut self, used: Range<usize>, b: f64, near: usize) {
+    fn push_unit(&mut self, vector: usize, sense: f64, length: f64, b: f64) {
+        let b = b / length;
+        self.rows.push(UnitRow { span: self.spans[vector], vector: vector as u32, sense, b });
+        self.length.push(length);
+        self.b.push(b);
+    }
+
+    /// Appends what is in `row`, zero outside `used`.
+    fn push_row(&mut self, used: Range<usize>, b: f64) {
         let length = dot(&self.row[used.clone()], &self.row[used.clone()]).sqrt();
         let length = if length > 0.0 && length.is_finite() { length } else { 1.0 };
         let first = self.row[used.clone()].iter().find(|v| **v != 0.0);
@@ -163,22 +172,19 @@ impl UnitRows {
         let scale = sense / length;
         self.row[used.clone()].iter_mut().for_each(|v| *v *= scale);
         let from = used.start / LANES * LANES;
-        let vector = self.vector(from, padded(used.end) - from, near);
+        let vector = self.vector(from, padded(used.end) - from);
         self.row[used].fill(0.0);
-        let b = b / length;
-        self.rows.push(UnitRow { span: self.spans[vector], vector: vector as u32, sense, b });
-        self.length.push(length);
-        self.b.push(b);
+        self.push_unit(vector, sense, length, b);
     }
 
     /// Number of the vector in `row`, or of the one like it.
-    fn vector(&mut self, from: usize, len: usize, near: usize) -> usize {
+    fn vector(&mut self, from: usize, len: usize) -> usize {
         let row = &self.row[from..from + len];
         let at = self.values.len() as u32;
         let span = Span { from: from as u32, len: len as u32, at };
         let alike =
             |s: &Span| s.from == span.from && s.len == span.len && self.values[s.stored()] == *row;
-        let known = self.spans.iter().rev().take(near).position(alike);
+        let known = self.spans.iter().rev().take(NEAR).position(alike);
         if let Some(back) = known {
             return self.spans.len() - 1 - back;
         }

@@ -9,7 +9,7 @@
 //! - [`support`] takes a set of rows that push, of any rank, for the right one, and finds `x` and the
 //!   smallest multipliers on it without iterating. A few rows may then change sides, all at once. It is for
 //!   warm starts, mostly right at once, and the end of every solve.
-//! - From nothing the dual active set of dense programs finds one, with the whitened rows.
+//! - Where that leads nowhere, and from nothing, the dual active set of dense programs finds one, with the whitened rows.
 //!
 //! | code | meaning                                                              |
 //! |------|----------------------------------------------------------------------|
@@ -32,7 +32,7 @@ use crate::kernels::max_abs;
 use crate::qp::HandOver;
 use crate::tolerances::{
     COLD_PIVOTS, COLD_SETS, CONTACT_DEPENDENT, CONTACT_TOUCHING, PASSED, SPEED_ROUNDING,
-    SPEED_ROUNDING_OF_FREE, WARM_SETS,
+    SPEED_ROUNDING_OF_FREE, WARM_INDEPENDENT, WARM_SETS,
 };
 use whiten::{Whitening, rows_of_cone, whitened_row};
 
@@ -133,18 +133,18 @@ fn solve<S: Simd, const C: usize>(
     warm: Option<&[f64]>,
 ) -> Result<(), HandOver> {
     let y0 = small.start::<S, C>(p);
-    let mut warm = warm;
+    let mut set = warm;
     loop {
         small.clear_set(p);
-        let most = if let Some(z) = warm {
+        let most = if let Some(z) = set {
             small.take_pushing::<S>(p, z);
             WARM_SETS
         } else {
-            small.pivots::<S, C>(isa, p, s, &y0)?;
+            small.pivots::<S, C>(isa, p, s, &y0, warm)?;
             COLD_SETS
         };
         let end = small.rounds::<S, C>(isa, p, s, &y0, most);
-        if end.is_ok() || warm.take().is_none() {
+        if end.is_ok() || set.take().is_none() {
             return end;
         }
     }
@@ -319,8 +319,8 @@ struct Cold {
 }
 
 impl Small {
-    /// Pivots from the minimiser without rows, and from an empty set. At the end the set is that of all rows
-    /// that touch.
+    /// Pivots from the rows that push in a similar problem, or from none. At the end the set is that of all rows that
+    /// touch.
     #[inline(always)]
     fn pivots<S: Simd, const C: usize>(
         &mut self,
@@ -328,11 +328,16 @@ impl Small {
         p: &ConeProgram,
         s: &Structure,
         y0: &[Lane; C],
+        warm: Option<&[f64]>,
     ) -> Result<(), HandOver> {
         self.whiten_all::<S, C>(p, y0);
         let Cold { program, set, sides } = &mut self.pivoting;
         set.start(program);
         set.pivots = 0;
+        if let Some(z) = warm {
+            let pushing = (0..z.len() as u32).filter(|&i| z[i as usize] > 0.0);
+            set.add_independent(program, pushing, WARM_INDEPENDENT);
+        }
         sides.clear();
         sides.resize(program.m(), Side::AtLeast);
         let limits = Limits {
