@@ -48,7 +48,7 @@ const CODE: [&[&str]; 7] = [
         "cone/islands.rs",
     ],
     &["cone/scaled.rs"],
-    &["dense", "cone/dense_form.rs"],
+    &["active_set", "dense"],
     &["cone/proof.rs", "cone/proof"],
     &["cone/embedding"],
 ];

@@ -65,13 +65,13 @@ pub(crate) fn zeros(v: &mut Vec<f64>, n: usize) {
 /// Lower Cholesky factor inside the envelope of a symmetric matrix.
 ///
 /// `M` is `n × n` row-major, of which only the entries `M[i][first[i]..=i]` are read and
-/// overwritten by `L`; outside the envelope both are zero. Returns the index of the first pivot
-/// that is not above its `least`, if there is one; the factor is then unfinished.
+/// overwritten by `L`; outside the envelope both are zero. `accept` returns what to take for a pivot. Returns the index
+/// of the first pivot for which it returns none, if there is one; the factor is then unfinished.
 pub(crate) fn cholesky(
     M: &mut [f64],
     n: usize,
     first: &[u32],
-    least: impl Fn(usize) -> f64,
+    mut accept: impl FnMut(usize, f64) -> Option<f64>,
 ) -> Result<(), usize> {
     for i in 0..n {
         let (done, rest) = M.split_at_mut(i * n);
@@ -85,11 +85,7 @@ pub(crate) fn cholesky(
             row[j] = v;
             pivot -= v * v;
         }
-        if pivot > least(i) {
-            row[i] = pivot.sqrt();
-        } else {
-            return Err(i);
-        }
+        row[i] = accept(i, pivot).ok_or(i)?.sqrt();
     }
     Ok(())
 }

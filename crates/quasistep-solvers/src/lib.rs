@@ -60,13 +60,13 @@
 //!
 //! # How
 //!
-//! - [`QpSolver`] is Goldfarb and Idnani's dual active set within a proximal point method; start
-//!   reading in `dense/solver.rs`. It has a proof for every ending.
+//! - [`QpSolver`] is Goldfarb and Idnani's dual active set (`active_set`) within a proximal point method; start
+//!   reading in `dense/mod.rs`. It has a proof for every ending.
 //! - [`ConeSolver`] tries in this order, and [`Solution::method`] says what it took; start reading in
 //!   `cone/solver`:
 //!   1. up to about 32 variables, with a definite cost and without second-order cones, an active set: the
-//!      rows that push in a similar problem, mostly right at once, else a dual method from nothing
-//!      (`cone/small`); [`Solution::handed_over`] says why it left a program to the others;
+//!      rows that push in a similar problem, mostly right at once (`cone/small`), else the dual active set from
+//!      nothing; [`Solution::handed_over`] says why it left a program to the others;
 //!   2. a semismooth Newton method on the augmented Lagrangian, from the active set of a similar
 //!      problem if there is one (`cone/newton`), and an exact finish on the active set found;
 //!   3. a Mehrotra interior point with Nesterov and Todd's scaling for second-order cones
@@ -85,8 +85,8 @@
 //!   (`cone/kernels`); the interior point sweeps over cones of like shape four at a time (`cone/batches.rs`).
 //!   Parts of the program that no cone connects are solved apart.
 //!
-//! - [`MiqpSolver`] is a branch and bound on modes; start reading in `miqp/search.rs`. Its nodes are a
-//!   dense dual active set that goes on from the parent's factors, its lower bound holds whenever
+//! - [`MiqpSolver`] is a branch and bound on modes; start reading in `miqp/search.rs`. Its nodes are
+//!   dual active sets that go on from the parent's factors, its lower bound holds whenever
 //!   it stops, and a choice never becomes a big number.
 //!
 //! A cone has at most eight rows.
@@ -102,7 +102,7 @@
 #![allow(non_snake_case)] // P, A, E, J, H, U are the letters of the literature
 #![expect(clippy::too_many_lines, reason = "a few drivers of engines are yet to be taken apart")]
 
-mod active_factors;
+mod active_set;
 mod budget;
 mod cone;
 mod coulomb;
@@ -116,7 +116,7 @@ mod rows;
 mod socp;
 mod tolerances;
 
-pub use cone::dense_form::DenseProgram;
+pub use active_set::Side;
 pub use cone::program::{Cone, ConeMut, ConeProgram};
 pub use cone::sensitivity::{ChangeAt, Kinks, Relaxed, Responses, Sensitivity, SensitivityError};
 pub use cone::solver::{ConeSolver, WarmStart};
@@ -128,7 +128,7 @@ pub use coulomb::solution::{
 pub use coulomb::solver::{CoulombMethods, CoulombSettings, CoulombSolver, CoulombWarm};
 pub use coulomb::uniqueness::{Motion, Uniqueness};
 pub use coulomb::work::LeastWork;
-pub use dense::solver::QpSolver;
+pub use dense::{DenseProgram, QpSolver};
 pub use lcp::problem::{
     Case, Lcp, LcpMethod, LcpOutcome, LcpResiduals, LcpSolution, PairSide, Proof,
 };
@@ -136,7 +136,6 @@ pub use lcp::solver::LcpSolver;
 pub use methods::Methods;
 pub use miqp::{
     Choices, Hooks, Miqp, MiqpLimit, MiqpSettings, MiqpSolution, MiqpSolver, MiqpStatus, Propose,
-    Side,
 };
 pub use qp::{HandOver, Method, Qp, Reason, Residuals, Saturation, Settings, Solution, Status};
 pub use rows::Rows;

@@ -95,7 +95,7 @@ pub enum Reason {
     NotSymmetric,
     /// `P` has a direction of negative curvature, or a saturation a negative stiffness or limit.
     NotConvex,
-    /// [`Settings::max_pivots`] was reached.
+    /// Rows came and went more often than in any program that ends.
     Pivots,
     /// [`Settings::work_limit`] was reached.
     Work,
@@ -235,8 +235,6 @@ pub struct Settings {
     /// ends with [`Reason::Work`]. Default 1e10, some seconds on one core: a cold start of the largest recorded
     /// pile (200 boxes, round cones) takes 6e8.
     pub work_limit: u64,
-    /// Most pivots of one solve; 0 (the default) means `500 + 50 (n + rows)`.
-    pub max_pivots: u32,
     /// Slack of a row that is nothing to the caller, in the unit that all rows of the program share;
     /// 0 (the default) if they share none. Used by [`ConeSolver`](crate::ConeSolver): where nothing
     /// moves and there is no cost, no other number tells what is small.
@@ -264,7 +262,6 @@ impl Default for Settings {
     fn default() -> Self {
         Self {
             work_limit: 10_000_000_000,
-            max_pivots: 0,
             rest: 0.0,
             threads: 0,
             accuracy: 0.0,

@@ -89,14 +89,6 @@ impl Rows {
         self.values.reserve(other.values.len());
     }
 
-    /// Multiplies row `i` by `s`.
-    pub(crate) fn scale_row(&mut self, i: usize, s: f64) {
-        let range = self.starts[i]..self.starts[i + 1];
-        for v in &mut self.values[range] {
-            *v *= s;
-        }
-    }
-
     /// Appends a row, each value times the factor of its column; factors 0 drop out.
     pub(crate) fn push_scaled(
         &mut self,

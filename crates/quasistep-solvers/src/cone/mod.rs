@@ -3,7 +3,6 @@
 pub(crate) mod aligned;
 mod batches;
 mod check;
-pub(crate) mod dense_form;
 mod embedding;
 pub(crate) mod interior;
 mod islands;

@@ -19,20 +19,7 @@
 use crate::Rows;
 use crate::budget::Budget;
 use crate::kernels::{cholesky, dot, max_abs, solve_lower, solve_lower_transposed, zeros};
-
-/// Added to the unit diagonal of `M`: directions in which the present rows cannot push become
-/// long steps, which the line search cuts where new rows start to push. Rounding of the residual
-/// over the first ridge, 1e-7, stays below what counts as nearly pushing.
-const RIDGES: [f64; 3] = [1e-9, 1e-12, 1e-14];
-
-/// Rows whose force is above minus this share of the largest take part in the last, exact solve.
-const NEARLY: f64 = 1e-6;
-
-/// A force above minus this share of the largest is zero.
-const ROUNDING: f64 = 1e-13;
-
-/// Residual, as a share of the largest force, at which the answer counts as verified.
-const VERIFIED: f64 = 1e-11;
+use crate::tolerances::{NEARLY_PUSHING, NO_MULTIPLIER, RIDGES, VERIFIED};
 
 #[derive(Debug, Default)]
 pub(crate) struct SmallestNorm {
@@ -128,7 +115,7 @@ impl SmallestNorm {
     fn polish(&mut self, n: usize, ridge: f64) -> bool {
         let top = self.By.iter().fold(0.0_f64, |m, v| m.max(*v));
         for (pushes, v) in self.pushes.iter_mut().zip(&self.By) {
-            *pushes = *v > -NEARLY * top;
+            *pushes = *v > -NEARLY_PUSHING * top;
         }
         for _ in 0..30 {
             // directions in which no row pushes do not reach By: a small ridge does no harm
@@ -160,7 +147,7 @@ impl SmallestNorm {
             }
             let mut pulls = false;
             for k in 0..self.rows.len() {
-                if self.pushes[k] && self.By[k] < -ROUNDING * top {
+                if self.pushes[k] && self.By[k] < -NO_MULTIPLIER * top {
                     self.pushes[k] = false;
                     pulls = true;
                 }
@@ -244,7 +231,8 @@ impl SmallestNorm {
         for i in 0..n {
             self.M[i * (n + 1)] += ridge;
         }
-        cholesky(&mut self.M, n, &self.first, |_| 0.1 * ridge).is_ok()
+        cholesky(&mut self.M, n, &self.first, |_, pivot| (pivot > 0.1 * ridge).then_some(pivot))
+            .is_ok()
     }
 
     /// `B y`, the rows that push and the residual `F = g − Bᵀ max(0, B y)`.

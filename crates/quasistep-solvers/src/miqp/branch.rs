@@ -1,17 +1,12 @@
 //! Which choice to branch on: friction signs before contacts before sliding, as the splits say, and
 //! among equals the one whose halves cost most.
 
-use super::node::{Begin, End};
 use super::problem::{Miqp, bits};
 use super::search::{Search, settle};
-use super::solver::{Hooks, MiqpLimit, MiqpSettings};
+use super::{Hooks, MiqpLimit};
+use crate::active_set::{ActiveSet, Begin, End, Program};
 use crate::kernels::max_abs;
-
-/// A demand violated by less than this share of its terms holds.
-const HOLDS: f64 = 1e-9;
-
-/// Smallest gain of a half that counts in a product of two.
-const LEAST_GAIN: f64 = 1e-12;
+use crate::tolerances::{CANDIDATES, HOLDS, LEAST_GAIN};
 
 /// A choice that might be branched on.
 #[derive(Clone, Copy, Debug)]
@@ -44,9 +39,11 @@ enum Half {
     Closed,
 }
 
-/// Slacks as shares of what their rounding is measured by.
-pub(super) fn share(slack: &mut [f64], b: &[f64], size: f64) {
-    for (s, b) in slack.iter_mut().zip(b) {
+/// Slacks at a node's point, as shares of what their rounding is measured by.
+pub(super) fn write_shares(data: &Program, node: &ActiveSet, slack: &mut Vec<f64>) {
+    let size = max_abs(&node.x).max(node.size);
+    data.slacks(&node.x, slack);
+    for (s, b) in slack.iter_mut().zip(&data.rows.b) {
         let terms = size + b.abs();
         *s = if terms > 0.0 { *s / terms } else { 0.0 };
     }
@@ -55,10 +52,7 @@ pub(super) fn share(slack: &mut [f64], b: &[f64], size: f64) {
 impl Search {
     /// Writes `slack` at the point of a slot.
     pub fn write_slack(&mut self, at: usize) {
-        let x = &self.slots[at].x;
-        let size = max_abs(x).max(self.slots[at].size);
-        self.data.slacks(x, &mut self.slack);
-        share(&mut self.slack, &self.data.rows.b, size);
+        write_shares(&self.data, &self.slots[at], &mut self.slack);
     }
 
     /// How far the present point is from a mode: 0 where all its demands hold.
@@ -77,7 +71,7 @@ impl Search {
     }
 
     /// Choices that the point of a slot leaves undecided, best first.
-    pub fn find_picks(&mut self, miqp: &Miqp<'_>, settings: &MiqpSettings, at: usize) {
+    pub fn find_picks(&mut self, miqp: &Miqp<'_>, at: usize) {
         self.write_slack(at);
         self.picks.clear();
         for choice in 0..self.masks.len() {
@@ -94,7 +88,7 @@ impl Search {
                 .then(b.distance.total_cmp(&a.distance))
                 .then(a.choice.cmp(&b.choice))
         });
-        self.picks.truncate(settings.candidates.max(1));
+        self.picks.truncate(CANDIDATES);
     }
 
     /// The first split both of whose halves move the present point; else the first that moves it
@@ -139,7 +133,6 @@ impl Search {
     pub fn try_out(
         &mut self,
         miqp: &Miqp<'_>,
-        settings: &MiqpSettings,
         hooks: &mut Hooks<'_>,
         at: usize,
         bound: f64,
@@ -157,7 +150,7 @@ impl Search {
             let mut bounds = [bound; 2];
             let mut closed = [false; 2];
             for h in 0..2 {
-                match self.try_half(miqp, settings, at, pick.choice, halves[h]) {
+                match self.try_half(miqp, at, pick.choice, halves[h]) {
                     Half::Open(lower) => bounds[h] = lower.max(bound),
                     Half::Closed => closed[h] = true,
                 }
@@ -184,24 +177,18 @@ impl Search {
     }
 
     /// One half of a choice, tried from the factors of a slot.
-    fn try_half(
-        &mut self,
-        miqp: &Miqp<'_>,
-        settings: &MiqpSettings,
-        at: usize,
-        choice: usize,
-        mask: u32,
-    ) -> Half {
+    fn try_half(&mut self, miqp: &Miqp<'_>, at: usize, choice: usize, mask: u32) -> Half {
         self.trial_sides.clear();
         self.trial_sides.extend_from_slice(&self.sides);
         for (k, &row) in miqp.choices.rows(choice).iter().enumerate() {
             let side = &mut self.trial_sides[row as usize];
             *side = side.and(miqp.choices.common(choice, mask, k));
         }
-        let cutoff = self.cutoff(settings);
+        let cutoff = self.cutoff();
         if cutoff < f64::INFINITY {
             let rows = miqp.choices.rows(choice);
-            let lower = self.slots[at].peek(&self.data, &self.trial_sides, rows, settings.reach);
+            let limits = self.limits(cutoff);
+            let lower = self.slots[at].peek(&self.data, &self.trial_sides, rows, &limits);
             if lower >= cutoff {
                 self.close(lower);
                 return Half::Closed;
@@ -209,10 +196,11 @@ impl Search {
         }
         self.qps += 1;
         self.trial.copy_from(&self.slots[at]);
+        let limits = self.limits(cutoff);
         let (data, sides) = (&self.data, &self.trial_sides);
-        let end =
-            settle(&mut self.trial, data, sides, Begin::Trial, cutoff, settings, self.max_pivots);
-        let lower = self.trial.lower(&self.data, settings.reach);
+        let gap = self.settings.absolute_gap;
+        let end = settle(&mut self.trial, data, sides, Begin::Trial, &limits, gap);
+        let lower = self.trial.lower(&self.data, self.settings.reach);
         match end {
             End::Solved if lower < cutoff => Half::Open(lower),
             End::Solved | End::Cut => {
@@ -220,7 +208,7 @@ impl Search {
                 Half::Closed
             }
             End::Infeasible { row } => {
-                self.note_trial_conflict(row);
+                self.note_conflict(|s| &s.trial, row);
                 Half::Closed
             }
             End::Pivots => Half::Open(f64::NEG_INFINITY),
@@ -232,7 +220,7 @@ impl Search {
     ///
     /// The furthest from the root's point first: it is the likeliest to close, and what it leaves moves the root to
     /// where the others close sooner. Halves that hold the best answer come last, for they cost no more than that.
-    pub fn probe(&mut self, miqp: &Miqp<'_>, settings: &MiqpSettings, hooks: &mut Hooks<'_>) {
+    pub fn probe(&mut self, miqp: &Miqp<'_>, hooks: &mut Hooks<'_>) {
         if self.best.cost == f64::INFINITY {
             return;
         }
@@ -244,20 +232,18 @@ impl Search {
                 return;
             }
             self.probed[choice] |= split;
-            if let Half::Closed = self.try_half(miqp, settings, 0, choice, half) {
+            if let Half::Closed = self.try_half(miqp, 0, choice, half) {
                 self.masks[choice] &= !half;
                 self.write_sides(miqp);
                 if self.mask_violation(miqp, choice, self.masks[choice]) <= HOLDS {
                     // the root's point stays where it is
                     continue;
                 }
-                if let End::Infeasible { row } =
-                    self.settle(0, Begin::Child, f64::INFINITY, settings)
-                {
-                    self.note_conflict(0, row);
+                if let End::Infeasible { row } = self.settle(0, Begin::Child, f64::INFINITY) {
+                    self.note_conflict(|s| &s.slots[0], row);
                     return;
                 }
-                if self.slots[0].lower(&self.data, settings.reach) >= self.cutoff(settings) {
+                if self.slots[0].lower(&self.data, self.settings.reach) >= self.cutoff() {
                     return;
                 }
                 self.write_slack(0);

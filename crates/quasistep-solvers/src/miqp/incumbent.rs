@@ -1,11 +1,12 @@
 //! Feasible points: modes fixed, one QP, and what the caller makes of its answer.
 
-use super::branch::share;
-use super::node::{Begin, End};
+use super::Hooks;
+use super::branch::write_shares;
 use super::problem::{Miqp, bits};
 use super::search::{Search, settle};
-use super::solver::{Hooks, MiqpSettings};
+use crate::active_set::{Begin, End};
 use crate::kernels::max_abs;
+use crate::tolerances::HOLDS;
 
 /// Most proposals in a row.
 const PROPOSALS: usize = 20;
@@ -13,23 +14,15 @@ const PROPOSALS: usize = 20;
 /// Most passes of switching modes at a point.
 const SWITCHES: usize = 20;
 
-/// A demand violated by less than this share of its terms holds.
-const HOLDS: f64 = 1e-9;
-
 impl Search {
     /// Starts until one leads to an answer; if none does, proposals from the relaxation and from what they lead to.
-    pub fn propose_at_root(
-        &mut self,
-        miqp: &Miqp<'_>,
-        settings: &MiqpSettings,
-        hooks: &mut Hooks<'_>,
-    ) {
+    pub fn propose_at_root(&mut self, miqp: &Miqp<'_>, hooks: &mut Hooks<'_>) {
         for start in hooks.starts {
             let fits = start.len() == self.modes.len()
                 && start.iter().enumerate().all(|(c, &m)| (m as usize) < miqp.choices.modes(c));
             if fits && !self.enough(hooks) {
                 self.modes.copy_from_slice(start);
-                self.improve(miqp, settings, hooks);
+                self.improve(miqp, hooks);
             }
             if self.best.cost < f64::INFINITY {
                 return;
@@ -37,21 +30,15 @@ impl Search {
         }
         self.write_slack(0);
         self.nearest_modes(miqp);
-        self.improve(miqp, settings, hooks);
-        self.propose_from(miqp, settings, hooks, 0);
+        self.improve(miqp, hooks);
+        self.propose_from(miqp, hooks, 0);
     }
 
     /// Asks for modes at the point of a slot.
-    pub fn propose_from(
-        &mut self,
-        miqp: &Miqp<'_>,
-        settings: &MiqpSettings,
-        hooks: &mut Hooks<'_>,
-        at: usize,
-    ) {
+    pub fn propose_from(&mut self, miqp: &Miqp<'_>, hooks: &mut Hooks<'_>, at: usize) {
         let Some(propose) = hooks.propose.as_mut() else { return };
         if propose(&self.slots[at].x[..miqp.n], &mut self.modes) && self.modes_fit(miqp) {
-            self.improve(miqp, settings, hooks);
+            self.improve(miqp, hooks);
         }
     }
 
@@ -65,7 +52,7 @@ impl Search {
     }
 
     /// Fixes `modes`, asks for better ones at the answer, and so on while they change.
-    fn improve(&mut self, miqp: &Miqp<'_>, settings: &MiqpSettings, hooks: &mut Hooks<'_>) {
+    fn improve(&mut self, miqp: &Miqp<'_>, hooks: &mut Hooks<'_>) {
         for _ in 0..PROPOSALS {
             if self.modes == self.tried || self.enough(hooks) {
                 return;
@@ -73,10 +60,10 @@ impl Search {
             self.tried.clear();
             self.tried.extend_from_slice(&self.modes);
             let before = self.best.cost;
-            let Some(cost) = self.try_modes(miqp, settings) else { return };
+            let Some(cost) = self.try_modes(miqp) else { return };
             let better = cost < before;
             if better {
-                self.switch(miqp, settings, hooks);
+                self.switch(miqp, hooks);
             }
             let Some(propose) = hooks.propose.as_mut() else { return };
             let x = if better { &self.best.x } else { &self.fixed.x };
@@ -88,20 +75,14 @@ impl Search {
 
     /// Solves for `modes`; keeps the point if it is the best. None if it has no point, or none
     /// that could be the best.
-    fn try_modes(&mut self, miqp: &Miqp<'_>, settings: &MiqpSettings) -> Option<f64> {
+    fn try_modes(&mut self, miqp: &Miqp<'_>) -> Option<f64> {
         self.write_fixed_sides(miqp);
         self.qps += 1;
         // no cutoff: the answer is where the next proposal comes from
+        let limits = self.limits(f64::INFINITY);
         let (data, sides) = (&self.data, &self.fixed_sides);
-        let end = settle(
-            &mut self.fixed,
-            data,
-            sides,
-            Begin::Anew,
-            f64::INFINITY,
-            settings,
-            self.max_pivots,
-        );
+        let end =
+            settle(&mut self.fixed, data, sides, Begin::Anew, &limits, self.settings.absolute_gap);
         if end != End::Solved || self.fixed.any_passed_over && !self.fixed_holds() {
             return None;
         }
@@ -122,19 +103,19 @@ impl Search {
         let (x, b) = (&self.fixed.x, &self.data.rows.b);
         let size = max_abs(x).max(self.fixed.size);
         let violation = |i: usize| self.fixed_sides[i].violation(self.data.slack(i, x));
-        (0..self.data.m).all(|i| violation(i) <= HOLDS * (size + b[i].abs()))
+        (0..self.data.m()).all(|i| violation(i) <= HOLDS * (size + b[i].abs()))
     }
 
     /// Steps into neighbouring modes: those that the best point satisfies as well, without a
     /// demand that pulls at the point (a multiplier of the wrong sign).
-    fn switch(&mut self, miqp: &Miqp<'_>, settings: &MiqpSettings, hooks: &mut Hooks<'_>) {
+    fn switch(&mut self, miqp: &Miqp<'_>, hooks: &mut Hooks<'_>) {
         for _ in 0..SWITCHES {
             if self.stopped(hooks) || !self.write_switched(miqp) {
                 break;
             }
             let before = self.best.cost;
-            let cost = self.try_modes(miqp, settings);
-            if cost.is_none_or(|cost| cost >= before - 0.1 * settings.absolute_gap) {
+            let cost = self.try_modes(miqp);
+            if cost.is_none_or(|cost| cost >= before - 0.1 * self.settings.absolute_gap) {
                 break;
             }
         }
@@ -145,9 +126,7 @@ impl Search {
     /// Writes `modes` with every pulling demand given up where another mode allows; false if
     /// there is none.
     fn write_switched(&mut self, miqp: &Miqp<'_>) -> bool {
-        let size = max_abs(&self.fixed.x).max(self.fixed.size);
-        self.data.slacks(&self.fixed.x, &mut self.slack);
-        share(&mut self.slack, &self.data.rows.b, size);
+        write_shares(&self.data, &self.fixed, &mut self.slack);
         let largest = max_abs(&self.fixed.u);
         let mut changed = false;
         for choice in 0..self.modes.len() {
@@ -176,13 +155,13 @@ impl Search {
     }
 
     /// Fixes the modes that a node's minimiser satisfies; true if that closes the node.
-    pub fn finish_leaf(&mut self, miqp: &Miqp<'_>, settings: &MiqpSettings, at: usize) -> bool {
+    pub fn finish_leaf(&mut self, miqp: &Miqp<'_>, at: usize) -> bool {
         self.nearest_modes(miqp);
         self.tried.clear();
         self.tried.extend_from_slice(&self.modes);
-        let lower = self.slots[at].lower(&self.data, settings.reach);
-        if let Some(cost) = self.try_modes(miqp, settings) {
-            return cost <= lower + settings.absolute_gap;
+        let lower = self.slots[at].lower(&self.data, self.settings.reach);
+        if let Some(cost) = self.try_modes(miqp) {
+            return cost <= lower + self.settings.absolute_gap;
         }
         // fixed on their level, the rows contradict by rounding; if nothing is left to choose the
         // node's own point is the answer

@@ -2,63 +2,7 @@
 
 #![allow(non_snake_case)] // P and A are the letters of quadratic programming
 
-use crate::{Reason, Rows};
-
-/// On which side of its level a row must lie.
-///
-/// Sides are sets of demands: [`Equal`](Self::Equal) is `AtLeast` and `AtMost` together.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-#[repr(u8)]
-pub enum Side {
-    /// No demand.
-    #[default]
-    Free = 0,
-    /// `a·x ≥ b`.
-    AtLeast = 1,
-    /// `a·x ≤ b`.
-    AtMost = 2,
-    /// `a·x = b`.
-    Equal = 3,
-}
-
-impl Side {
-    fn from_bits(bits: u8) -> Self {
-        match bits & 3 {
-            0 => Self::Free,
-            1 => Self::AtLeast,
-            2 => Self::AtMost,
-            _ => Self::Equal,
-        }
-    }
-
-    /// Both demands at once.
-    pub fn and(self, other: Self) -> Self {
-        Self::from_bits(self as u8 | other as u8)
-    }
-
-    /// What two alternatives have in common.
-    pub(crate) fn common(self, other: Self) -> Self {
-        Self::from_bits(self as u8 & other as u8)
-    }
-
-    pub(crate) fn below_forbidden(self) -> bool {
-        self as u8 & 1 != 0
-    }
-
-    pub(crate) fn above_forbidden(self) -> bool {
-        self as u8 & 2 != 0
-    }
-
-    /// How far a slack `s = a·x − b` is on a forbidden side, ≥ 0.
-    pub(crate) fn violation(self, s: f64) -> f64 {
-        match self {
-            Self::Free => 0.0,
-            Self::AtLeast => (-s).max(0.0),
-            Self::AtMost => s.max(0.0),
-            Self::Equal => s.abs(),
-        }
-    }
-}
+use crate::{Reason, Rows, Side};
 
 /// A convex quadratic program with choices, borrowed from its owner.
 ///

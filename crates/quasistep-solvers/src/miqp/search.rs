@@ -7,11 +7,11 @@
 //! A child goes on from its own trial, made when its parent looked for a choice to branch on.
 
 use super::branch::{Pick, Trial};
-use super::node::{Begin, End, Node};
-use super::problem::{Miqp, Side, bits};
-use super::rows::Data;
-use super::solver::{Hooks, MiqpLimit, MiqpSettings, MiqpSolution, MiqpStatus};
+use super::problem::{Miqp, bits};
+use super::{Hooks, MiqpLimit, MiqpSettings, MiqpSolution, MiqpStatus};
+use crate::active_set::{ActiveSet, Begin, End, Limits, Program, Side};
 use crate::qp::Reason;
+use crate::tolerances::{NO_CURVATURE, NODE_DEPENDENT, NODE_PROXIMAL, PROOF};
 
 /// Most moves of the proximal centre at one node.
 const ROUNDS: usize = 6;
@@ -48,17 +48,18 @@ pub(super) struct Best {
 /// Memory of the search.
 #[derive(Debug, Default)]
 pub(super) struct Search {
-    pub data: Data,
+    pub settings: MiqpSettings,
+    pub data: Program,
     /// Solved nodes by depth: a child starts from its parent's factors.
-    pub slots: Vec<Node>,
-    pub trial: Node,
+    pub slots: Vec<ActiveSet>,
+    pub trial: ActiveSet,
     /// Both halves of the pick under trial, and of the best pick so far.
-    pub halves: [Node; 2],
-    pub best_halves: [Node; 2],
+    pub halves: [ActiveSet; 2],
+    pub best_halves: [ActiveSet; 2],
     /// By the parent's depth, the half that is looked at second.
-    waiting: Vec<Node>,
+    waiting: Vec<ActiveSet>,
     /// Factors of the last problem with fixed modes.
-    pub fixed: Node,
+    pub fixed: ActiveSet,
     /// Demands, rows of the present node.
     pub sides: Vec<Side>,
     pub trial_sides: Vec<Side>,
@@ -82,46 +83,62 @@ pub(super) struct Search {
     pub limit: Option<MiqpLimit>,
     pub first: f64,
     pub qps: u64,
-    pub max_pivots: u64,
 }
 
 impl Search {
     pub fn prepare(&mut self, miqp: &Miqp<'_>) -> Result<(), Reason> {
-        self.data.build(miqp)
+        let (p, n) = (&mut self.data, miqp.n);
+        p.clear(n);
+        p.c[..n].copy_from_slice(miqp.c);
+        for (i, row) in miqp.P.chunks_exact(n.max(1)).enumerate() {
+            p.P_mut(i)[..n].copy_from_slice(row);
+        }
+        p.push_rows(miqp.A, miqp.b, |_| 1.0);
+        // variables without curvature to rely on get some
+        let mean = (0..n).map(|i| p.P(i)[i].abs()).sum::<f64>() / n.max(1) as f64;
+        let lift = |_, own: f64, pivot: f64| {
+            let own = own.abs();
+            if pivot > NO_CURVATURE * own {
+                return Some(0.0);
+            }
+            let size = [own, mean, 1.0].into_iter().find(|s| *s > 0.0).unwrap_or(1.0);
+            let convex = pivot >= -NO_CURVATURE * own.max(mean);
+            convex.then_some(NODE_PROXIMAL * size + (-pivot).max(0.0))
+        };
+        p.factor(lift).map_err(|_| Reason::NotConvex)
     }
 
     pub fn run(
         &mut self,
         miqp: &Miqp<'_>,
-        settings: &MiqpSettings,
         hooks: &mut Hooks<'_>,
         out: &mut MiqpSolution,
     ) -> MiqpStatus {
-        self.data.budget.start(settings.work_limit);
-        self.reset(miqp, settings);
-        let root = self.solve_root(miqp, settings);
+        self.data.budget.start(self.settings.work_limit);
+        self.reset(miqp);
+        let root = self.solve_root(miqp);
         out.root = root;
         if root < f64::INFINITY && self.limit.is_none() {
-            self.propose_at_root(miqp, settings, hooks);
-            let mut unprobed = settings.probing && self.best.cost == f64::INFINITY;
-            if settings.probing {
-                self.probe(miqp, settings, hooks);
+            self.propose_at_root(miqp, hooks);
+            let mut unprobed = self.settings.probing && self.best.cost == f64::INFINITY;
+            if self.settings.probing {
+                self.probe(miqp, hooks);
             }
             self.push(root, 0, Origin::Parent);
             while let Some(node) = self.open.pop() {
                 self.pop_masks(miqp);
-                if node.bound >= self.cutoff(settings) {
+                if node.bound >= self.cutoff() {
                     self.close(node.bound);
-                } else if !miqp.choices.is_empty() && self.over(out.nodes, settings, hooks) {
+                } else if !miqp.choices.is_empty() && self.over(out.nodes, hooks) {
                     self.close(node.bound);
                     break;
                 } else {
                     out.nodes += 1;
-                    self.explore(miqp, settings, hooks, node, out.nodes);
+                    self.explore(miqp, hooks, node, out.nodes);
                 }
                 if unprobed && self.best.cost < f64::INFINITY && !self.open.is_empty() {
                     unprobed = false;
-                    self.begin_again(miqp, settings, hooks, root);
+                    self.begin_again(miqp, hooks, root);
                 }
             }
             // what is left of the tree
@@ -133,23 +150,17 @@ impl Search {
             self.close(root);
         }
         out.root_infeasible = root == f64::INFINITY;
-        self.write(miqp, settings, out)
+        self.write(miqp, out)
     }
 
     /// Leaves a tree that was begun without an answer to measure by, and probes the root with the one it has found.
-    fn begin_again(
-        &mut self,
-        miqp: &Miqp<'_>,
-        settings: &MiqpSettings,
-        hooks: &mut Hooks<'_>,
-        root: f64,
-    ) {
+    fn begin_again(&mut self, miqp: &Miqp<'_>, hooks: &mut Hooks<'_>, root: f64) {
         self.open.clear();
         self.open_masks.clear();
         self.proven = f64::INFINITY;
         self.allow_all(miqp);
         self.write_sides(miqp);
-        self.probe(miqp, settings, hooks);
+        self.probe(miqp, hooks);
         self.push(root, 0, Origin::Parent);
     }
 
@@ -159,7 +170,7 @@ impl Search {
         self.masks.extend((0..miqp.choices.len()).map(|k| miqp.choices.all(k)));
     }
 
-    fn reset(&mut self, miqp: &Miqp<'_>, settings: &MiqpSettings) {
+    fn reset(&mut self, miqp: &Miqp<'_>) {
         self.allow_all(miqp);
         self.open.clear();
         self.open_masks.clear();
@@ -170,23 +181,19 @@ impl Search {
         self.modes.resize(miqp.choices.len(), 0);
         self.tried.clear();
         self.conflicting.clear();
-        self.conflicting.resize(self.data.m, false);
+        self.conflicting.resize(self.data.m(), false);
         self.proven = f64::INFINITY;
         self.first = f64::INFINITY;
         self.limit = None;
         self.qps = 0;
-        self.max_pivots = match settings.max_pivots {
-            0 => 500 + 20 * (self.data.n + self.data.m) as u64,
-            given => given,
-        };
         if self.slots.is_empty() {
-            self.slots.push(Node::default());
+            self.slots.push(ActiveSet::default());
         }
         let halves = self.halves.iter_mut().chain(&mut self.best_halves);
         let others = [&mut self.trial, &mut self.fixed].into_iter().chain(halves);
         for node in self.slots.iter_mut().chain(&mut self.waiting).chain(others) {
             node.pivots = 0;
-            node.reserve(&self.data);
+            node.reserve(self.data.n, self.data.m());
         }
     }
 
@@ -203,14 +210,14 @@ impl Search {
     }
 
     /// Bound of the relaxation, in slot 0; infinite if it has no point.
-    fn solve_root(&mut self, miqp: &Miqp<'_>, settings: &MiqpSettings) -> f64 {
+    fn solve_root(&mut self, miqp: &Miqp<'_>) -> f64 {
         self.write_sides(miqp);
         self.slots[0].start(&self.data);
         self.fixed.copy_from(&self.slots[0]);
-        let end = self.settle(0, Begin::Anew, f64::INFINITY, settings);
+        let end = self.settle(0, Begin::Anew, f64::INFINITY);
         match end {
             End::Infeasible { row } => {
-                self.note_conflict(0, row);
+                self.note_conflict(|s| &s.slots[0], row);
                 f64::INFINITY
             }
             End::Pivots => {
@@ -219,20 +226,30 @@ impl Search {
             }
             _ => {
                 self.fixed.copy_from(&self.slots[0]);
-                self.slots[0].lower(&self.data, settings.reach)
+                self.slots[0].lower(&self.data, self.settings.reach)
             }
         }
     }
 
     /// Solves slot `at` for `sides`, and moves the proximal centre until it no longer counts.
-    pub fn settle(&mut self, at: usize, begin: Begin, cutoff: f64, settings: &MiqpSettings) -> End {
+    pub fn settle(&mut self, at: usize, begin: Begin, cutoff: f64) -> End {
         self.qps += 1;
+        let limits = self.limits(cutoff);
         let node = &mut self.slots[at];
-        settle(node, &self.data, &self.sides, begin, cutoff, settings, self.max_pivots)
+        settle(node, &self.data, &self.sides, begin, &limits, self.settings.absolute_gap)
     }
 
-    pub fn cutoff(&self, settings: &MiqpSettings) -> f64 {
-        self.best.cost - settings.absolute_gap
+    pub fn limits(&self, cutoff: f64) -> Limits {
+        Limits {
+            dependent: NODE_DEPENDENT,
+            cutoff,
+            reach: self.settings.reach,
+            max_pivots: self.data.most_pivots(),
+        }
+    }
+
+    pub fn cutoff(&self) -> f64 {
+        self.best.cost - self.settings.absolute_gap
     }
 
     /// Counts a lower bound of points that will not be looked at again.
@@ -240,26 +257,15 @@ impl Search {
         self.proven = self.proven.min(bound);
     }
 
-    pub fn note_conflict(&mut self, slot: usize, row: u32) {
-        let node = &self.slots[slot];
-        self.conflicting[row as usize] = true;
-        let largest = crate::kernels::max_abs(&node.factors.r);
-        for (&i, r) in node.working.iter().zip(&node.factors.r) {
-            if r.abs() > 1e-9 * largest {
-                self.conflicting[i as usize] = true;
-            }
+    /// Marks the rows that contradict each other in a set.
+    pub fn note_conflict(&mut self, set: impl Fn(&Self) -> &ActiveSet, row: u32) {
+        let mut conflicting = std::mem::take(&mut self.conflicting);
+        let set = set(self);
+        let largest = crate::kernels::max_abs(&set.factors.r);
+        for (i, factor) in set.contradiction(row) {
+            conflicting[i as usize] |= i == row || factor.abs() > PROOF * largest;
         }
-    }
-
-    /// The same for the trial node.
-    pub fn note_trial_conflict(&mut self, row: u32) {
-        self.conflicting[row as usize] = true;
-        let largest = crate::kernels::max_abs(&self.trial.factors.r);
-        for (&i, r) in self.trial.working.iter().zip(&self.trial.factors.r) {
-            if r.abs() > 1e-9 * largest {
-                self.conflicting[i as usize] = true;
-            }
-        }
+        self.conflicting = conflicting;
     }
 
     fn push(&mut self, bound: f64, parent: usize, from: Origin) {
@@ -282,8 +288,8 @@ impl Search {
         matches!(self.limit, Some(MiqpLimit::Stopped | MiqpLimit::Work))
     }
 
-    fn over(&mut self, nodes: u64, settings: &MiqpSettings, hooks: &mut Hooks<'_>) -> bool {
-        if settings.max_nodes > 0 && nodes >= settings.max_nodes {
+    fn over(&mut self, nodes: u64, hooks: &mut Hooks<'_>) -> bool {
+        if self.settings.max_nodes > 0 && nodes >= self.settings.max_nodes {
             self.limit = Some(MiqpLimit::Nodes);
             return true;
         }
@@ -291,14 +297,7 @@ impl Search {
     }
 
     /// Solves one node; closes it or puts its two halves on the stack, the better one on top.
-    fn explore(
-        &mut self,
-        miqp: &Miqp<'_>,
-        settings: &MiqpSettings,
-        hooks: &mut Hooks<'_>,
-        node: Open,
-        number: u64,
-    ) {
+    fn explore(&mut self, miqp: &Miqp<'_>, hooks: &mut Hooks<'_>, node: Open, number: u64) {
         let Open { mut bound, parent, from } = node;
         let at = parent + 1;
         self.make_slot(at);
@@ -312,22 +311,24 @@ impl Search {
         }
         loop {
             self.write_sides(miqp);
-            match self.settle(at, Begin::Child, self.cutoff(settings), settings) {
+            match self.settle(at, Begin::Child, self.cutoff()) {
                 End::Solved => {}
-                End::Cut => return self.close(self.slots[at].lower(&self.data, settings.reach)),
-                End::Infeasible { row } => return self.note_conflict(at, row),
+                End::Cut => {
+                    return self.close(self.slots[at].lower(&self.data, self.settings.reach));
+                }
+                End::Infeasible { row } => return self.note_conflict(|s| &s.slots[at], row),
                 End::Pivots => {
                     self.inaccurate();
                     return self.close(bound);
                 }
             }
-            bound = bound.max(self.slots[at].lower(&self.data, settings.reach));
-            if bound >= self.cutoff(settings) {
+            bound = bound.max(self.slots[at].lower(&self.data, self.settings.reach));
+            if bound >= self.cutoff() {
                 return self.close(bound);
             }
-            self.find_picks(miqp, settings, at);
+            self.find_picks(miqp, at);
             if self.picks.is_empty() {
-                if self.finish_leaf(miqp, settings, at) || bound >= self.cutoff(settings) {
+                if self.finish_leaf(miqp, at) || bound >= self.cutoff() {
                     return self.close(bound);
                 }
                 self.find_any_pick(miqp);
@@ -337,12 +338,12 @@ impl Search {
                 }
             } else if number.is_power_of_two() || self.best.cost == f64::INFINITY {
                 // the best answer is mostly found by the first ones
-                self.propose_from(miqp, settings, hooks, at);
-                if bound >= self.cutoff(settings) {
+                self.propose_from(miqp, hooks, at);
+                if bound >= self.cutoff() {
                     return self.close(bound);
                 }
             }
-            match self.try_out(miqp, settings, hooks, at, bound) {
+            match self.try_out(miqp, hooks, at, bound) {
                 Trial::Closed => return,
                 Trial::Reduced => {}
                 Trial::Stopped => return self.close(bound),
@@ -375,12 +376,7 @@ impl Search {
         place.ended
     }
 
-    fn write(
-        &mut self,
-        miqp: &Miqp<'_>,
-        settings: &MiqpSettings,
-        out: &mut MiqpSolution,
-    ) -> MiqpStatus {
+    fn write(&mut self, miqp: &Miqp<'_>, out: &mut MiqpSolution) -> MiqpStatus {
         out.qps = self.qps;
         out.work = self.data.budget.spent();
         let halves = self.halves.iter().chain(&self.best_halves);
@@ -395,11 +391,11 @@ impl Search {
             out.modes.extend_from_slice(&self.best.modes);
             self.modes.copy_from_slice(&self.best.modes);
             self.write_fixed_sides(miqp);
-            out.violation = (0..self.data.m)
+            out.violation = (0..self.data.m())
                 .map(|i| self.fixed_sides[i].violation(self.data.slack(i, &self.best.x)))
                 .fold(0.0, f64::max);
             return match self.limit {
-                _ if out.cost - out.bound <= settings.absolute_gap => MiqpStatus::Optimal,
+                _ if out.cost - out.bound <= self.settings.absolute_gap => MiqpStatus::Optimal,
                 Some(limit) => MiqpStatus::Feasible(limit),
                 None => MiqpStatus::Feasible(MiqpLimit::Accuracy),
             };
@@ -408,7 +404,7 @@ impl Search {
             Some(limit) => MiqpStatus::Unknown(limit),
             None if self.proven < f64::INFINITY => MiqpStatus::Unknown(MiqpLimit::Accuracy),
             None => {
-                let rows = (0..self.data.m as u32).filter(|&i| self.conflicting[i as usize]);
+                let rows = (0..self.data.m() as u32).filter(|&i| self.conflicting[i as usize]);
                 out.conflict.extend(rows);
                 MiqpStatus::Infeasible
             }
@@ -444,33 +440,32 @@ impl Search {
 }
 
 /// Makes sure that there is a node at a place.
-fn grow(nodes: &mut Vec<Node>, at: usize, data: &Data) {
+fn grow(nodes: &mut Vec<ActiveSet>, at: usize, data: &Program) {
     while nodes.len() <= at {
-        let mut node = Node::default();
-        node.reserve(data);
+        let mut node = ActiveSet::default();
+        node.reserve(data.n, data.m());
         nodes.push(node);
     }
 }
 
 /// Solves a node and moves its proximal centre until its bound is as good as its cost.
 pub(super) fn settle(
-    node: &mut Node,
-    data: &Data,
+    node: &mut ActiveSet,
+    data: &Program,
     sides: &[Side],
     begin: Begin,
-    cutoff: f64,
-    settings: &MiqpSettings,
-    max_pivots: u64,
+    limits: &Limits,
+    gap: f64,
 ) -> End {
-    let mut end = node.solve(data, sides, begin, cutoff, settings.reach, max_pivots);
+    let mut end = node.solve(data, sides, begin, limits);
     if data.singular {
         for _ in 0..ROUNDS {
-            let doubt = data.cost(&node.x) - node.lower(data, settings.reach);
-            if end != End::Solved || doubt <= 0.01 * settings.absolute_gap {
+            let doubt = data.cost(&node.x) - node.lower(data, limits.reach);
+            if end != End::Solved || doubt <= 0.01 * gap {
                 break;
             }
             node.recenter(data);
-            end = node.solve(data, sides, Begin::Anew, cutoff, settings.reach, max_pivots);
+            end = node.solve(data, sides, Begin::Anew, limits);
         }
     }
     end

@@ -30,7 +30,7 @@ pub(crate) use batch::step::{
 };
 pub(crate) use batch::{G_at, batch_forces, batch_rows};
 pub(crate) use cones::{
-    add_forces, force_power, least_slack, rates, rows_of_group, slacks, subtract_forces, unpad,
+    add_forces, force_power, rates, rows_of_group, slacks, subtract_forces, unpad,
 };
 pub(crate) use factor::factor;
 pub(crate) use hessian::{Products, add_cones, add_products, cost_times, start_hessian};

@@ -15,6 +15,12 @@ pub(crate) enum Isa {
     Avx2,
 }
 
+impl Default for Isa {
+    fn default() -> Self {
+        Self::detect()
+    }
+}
+
 impl Isa {
     /// The best this machine has.
     pub fn detect() -> Self {
@@ -54,8 +60,6 @@ pub(crate) trait Simd {
     fn div(a: Self::V, b: Self::V) -> Self::V;
     /// `b` where `a` is NaN.
     fn max(a: Self::V, b: Self::V) -> Self::V;
-    /// `b` where `a` is NaN.
-    fn min(a: Self::V, b: Self::V) -> Self::V;
     /// `b` where `a > 0`, else 0.
     fn where_positive(a: Self::V, b: Self::V) -> Self::V;
     /// `a` where `by > 0`, else `b`.
@@ -152,10 +156,6 @@ impl Simd for Portable {
         each(|l| if a[l] > b[l] { a[l] } else { b[l] })
     }
     #[inline(always)]
-    fn min(a: Lane, b: Lane) -> Lane {
-        each(|l| if a[l] < b[l] { a[l] } else { b[l] })
-    }
-    #[inline(always)]
     fn where_positive(a: Lane, b: Lane) -> Lane {
         each(|l| if a[l] > 0.0 { b[l] } else { 0.0 })
     }
@@ -203,7 +203,7 @@ mod avx2 {
     use std::arch::x86_64::{
         __m256d, _CMP_GT_OQ, _mm256_add_pd, _mm256_and_pd, _mm256_andnot_pd, _mm256_blendv_pd,
         _mm256_cmp_pd, _mm256_div_pd, _mm256_fmadd_pd, _mm256_hadd_pd, _mm256_loadu_pd,
-        _mm256_max_pd, _mm256_min_pd, _mm256_movemask_pd, _mm256_mul_pd, _mm256_permute_pd,
+        _mm256_max_pd, _mm256_movemask_pd, _mm256_mul_pd, _mm256_permute_pd,
         _mm256_permute2f128_pd, _mm256_permute4x64_pd, _mm256_set1_pd, _mm256_setzero_pd,
         _mm256_sqrt_pd, _mm256_storeu_pd, _mm256_sub_pd, _mm256_unpackhi_pd, _mm256_unpacklo_pd,
     };
@@ -269,11 +269,6 @@ mod avx2 {
         fn max(a: __m256d, b: __m256d) -> __m256d {
             // SAFETY: see `Avx2`; the instruction gives its second operand where one is NaN
             unsafe { _mm256_max_pd(a, b) }
-        }
-        #[inline(always)]
-        fn min(a: __m256d, b: __m256d) -> __m256d {
-            // SAFETY: see `Avx2`; the instruction gives its second operand where one is NaN
-            unsafe { _mm256_min_pd(a, b) }
         }
         #[inline(always)]
         fn where_positive(a: __m256d, b: __m256d) -> __m256d {

@@ -4,12 +4,7 @@ use super::linear::{Faces, Linear, largest};
 use crate::Solution;
 use crate::cone::program::{ConeData, ConeProgram};
 use crate::cone::second_order::norm;
-
-/// Multiplier and slack, as shares of the largest force and of the terms of a slack, below which both count
-/// as zero: ten times what rows of a patch may contradict one another by in an answer.
-pub(super) const TIE: f64 = 1e-7;
-/// `rho A H⁻¹ Aᵀ` of a row: a few where it is a combination of held ones, 1e5 and more where not.
-const HELD: f64 = 300.0;
+use crate::tolerances::{HELD, TIE};
 
 /// Where strict complementarity fails, so that the answer has derivatives to one side only.
 ///
@@ -76,15 +71,7 @@ impl Active {
         self.ties.clear();
         self.held.clear();
         self.kinks = Kinks::default();
-        linear.springs.clear();
-        for (k, spring) in p.saturations.iter().enumerate() {
-            let at = p.padded_index(spring.index);
-            let limited = answer.saturated[k] != 0;
-            linear.springs.push((at, if limited { 0.0 } else { spring.stiffness }));
-            let force = (spring.stiffness * (x[at] - spring.target)).abs();
-            let tie = (force - spring.limit).abs() <= TIE * spring.limit;
-            self.kinks.springs += u32::from(tie && spring.stiffness > 0.0);
-        }
+        self.kinks.springs = linear.set_springs(p, x, |k, _| answer.saturated[k] != 0);
         let scale = linear.scale(p);
         let structure = &linear.structure;
         for island in &structure.islands {

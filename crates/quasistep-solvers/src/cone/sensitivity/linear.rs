@@ -15,22 +15,15 @@ use crate::cone::aligned::Aligned;
 use crate::cone::kernels::{self, Isa, Products};
 use crate::cone::program::{ConeData, ConeProgram, MAX_ROWS};
 use crate::cone::structure::{Group, Structure};
+use crate::tolerances::{
+    DERIVATIVE_PENALTY, DERIVATIVE_PIVOT, DERIVATIVE_ROUNDING, DERIVATIVE_SETTLED, ROWS_APART, TIE,
+};
 
-/// `rho` over the largest diagonal entry of the cost.
-const PENALTY: f64 = 1e5;
 /// Most rounds of multipliers.
 pub(super) const ROUNDS: u32 = 400;
-/// Pivot, as a share of the largest entry of the cost, that counts as none: the rounding of a sum with
-/// the penalty's terms.
-const NO_PIVOT: f64 = 1e-12;
-/// Change, as a share of the whole, after which rounding is all that is left.
-const SETTLED: f64 = 1e-15;
 /// Rounds that may pass without a smaller change than ever before: the first one may be small by chance, where the
 /// start balances all but the rows.
 const STALLED: u32 = 4;
-
-/// Change, as a share of the whole, that rounding may be the cause of.
-const ROUNDING: f64 = 1e-10;
 
 /// Watches the changes of rounds of multipliers.
 pub(super) struct Rounds {
@@ -50,7 +43,7 @@ impl Rounds {
             return false;
         }
         self.since += 1;
-        self.since >= STALLED || change.is_nan() || change <= ROUNDING * size
+        self.since >= STALLED || change.is_nan() || change <= DERIVATIVE_ROUNDING * size
     }
 }
 
@@ -175,7 +168,7 @@ fn times(cone: &ConeData, diagonal: &[f64], matrix: &[f64], v: &mut [f64]) {
 }
 
 /// The factor and its scratch; vectors over padded `x` and padded `z`.
-#[derive(Debug)]
+#[derive(Debug, Default)]
 pub(super) struct Linear {
     pub isa: Isa,
     pub structure: Structure,
@@ -195,25 +188,6 @@ pub(super) struct Linear {
 }
 
 impl Linear {
-    pub fn new() -> Self {
-        Self {
-            isa: Isa::detect(),
-            structure: Structure::default(),
-            rho: 0.0,
-            H: Aligned::default(),
-            W: Aligned::default(),
-            products: Products::default(),
-            w: Vec::new(),
-            D: Vec::new(),
-            springs: Vec::new(),
-            r: Vec::new(),
-            step: Vec::new(),
-            u: Vec::new(),
-            curved: Vec::new(),
-            off: Vec::new(),
-        }
-    }
-
     /// Takes the sizes of a program, and its graph.
     pub fn prepare(&mut self, p: &ConeProgram) {
         self.structure.update(p);
@@ -239,6 +213,26 @@ impl Linear {
         &self.structure.groups
     }
 
+    /// Takes the stiffness of every spring, 0 where it is `limited`, of which it tells the number and the force at `x`.
+    /// Returns how many just reach their limit.
+    pub fn set_springs(
+        &mut self,
+        p: &ConeProgram,
+        x: &[f64],
+        limited: impl Fn(usize, f64) -> bool,
+    ) -> u32 {
+        self.springs.clear();
+        let mut ties = 0;
+        for (k, spring) in p.saturations.iter().enumerate() {
+            let at = p.padded_index(spring.index);
+            let force = (spring.stiffness * (x[at] - spring.target)).abs();
+            self.springs.push((at, if limited(k, force) { 0.0 } else { spring.stiffness }));
+            let tie = (force - spring.limit).abs() <= TIE * spring.limit;
+            ties += u32::from(tie && spring.stiffness > 0.0);
+        }
+        ties
+    }
+
     /// Largest diagonal entry of cost and springs, 1 if there is none.
     pub fn scale(&self, p: &ConeProgram) -> f64 {
         let mut scale = 0.0_f64;
@@ -254,7 +248,7 @@ impl Linear {
     /// Factors `P' + rho Aᵀ Pi A`; false if it is not definite.
     pub fn factor(&mut self, p: &ConeProgram, faces: &Faces) -> bool {
         let scale = self.scale(p);
-        self.rho = if faces.any { PENALTY * scale } else { 0.0 };
+        self.rho = if faces.any { DERIVATIVE_PENALTY * scale } else { 0.0 };
         for (w, (pi, c)) in self.w.iter_mut().zip(faces.pi.iter().zip(&faces.curve)) {
             *w = self.rho * pi + c;
         }
@@ -276,7 +270,7 @@ impl Linear {
         }
         let groups = &s.groups[..s.islands.last().map_or(0, |island| island.last_group as usize)];
         kernels::add_cones(*isa, p, groups, &s.targets, 1.0, w, D, products, H);
-        kernels::factor(*isa, s, 0, last, NO_PIVOT * scale, H, W).is_ok()
+        kernels::factor(*isa, s, 0, last, DERIVATIVE_PIVOT * scale, H, W).is_ok()
     }
 
     /// `x ← (P' + rho Aᵀ Pi A)⁻¹ x`.
@@ -334,7 +328,7 @@ impl Linear {
             self.rows(p, &step, &mut u);
             faces.project(p, &mut u);
             g.iter_mut().zip(&u).for_each(|(g, u)| *g -= u);
-            if change <= SETTLED * largest(x) {
+            if change <= DERIVATIVE_SETTLED * largest(x) {
                 break;
             }
         }
@@ -383,7 +377,7 @@ impl Linear {
                 off.iter_mut().zip(&u).for_each(|(v, u)| *v += u);
                 zeta.iter_mut().zip(&off).for_each(|(z, v)| *z -= self.rho * v);
             }
-            if change <= SETTLED * largest(x) {
+            if change <= DERIVATIVE_SETTLED * largest(x) {
                 break;
             }
         }
@@ -405,7 +399,6 @@ impl Linear {
 /// `off`, a change of a row of a cone, or 0 if that is so little of the terms of `A x` that rows which are combinations of
 /// others have as much: poses of bodies at rest on one another are known to 1e-12 m, which turns rows by 1e-9.
 pub(super) fn beyond_rounding(p: &ConeProgram, index: usize, off: f64, x: &[f64]) -> f64 {
-    const SHARE: f64 = 1e-8;
     if off == 0.0 {
         return 0.0;
     }
@@ -420,7 +413,7 @@ pub(super) fn beyond_rounding(p: &ConeProgram, index: usize, off: f64, x: &[f64]
             terms += most * J.iter().zip(&x[at..]).map(|(J, x)| (J * x).abs()).sum::<f64>();
         }
     }
-    if off > SHARE * terms { off } else { 0.0 }
+    if off > ROWS_APART * terms { off } else { 0.0 }
 }
 
 /// Largest magnitude; NaN is left out.

@@ -38,7 +38,6 @@ mod data;
 mod linear;
 mod responses;
 mod smooth;
-mod tangent;
 
 pub use active::Kinks;
 pub use responses::Responses;
@@ -122,7 +121,7 @@ pub struct ChangeAt<'a> {
 /// sensitivity.forward(&change, &mut dx, &mut dz).unwrap();
 /// assert!((dx[0] - 1.0).abs() < 1e-14 && (dz[0] - 2.0).abs() < 1e-14);
 /// ```
-#[derive(Debug)]
+#[derive(Debug, Default)]
 pub struct Sensitivity {
     p: ConeProgram,
     linear: Linear,
@@ -146,33 +145,10 @@ pub struct Sensitivity {
     relaxed: smooth::Memory,
 }
 
-impl Default for Sensitivity {
-    fn default() -> Self {
-        Self::new()
-    }
-}
-
 impl Sensitivity {
     /// Without memory yet.
     pub fn new() -> Self {
-        Self {
-            p: ConeProgram::new(),
-            linear: Linear::new(),
-            active: Active::default(),
-            ready: false,
-            has_w: false,
-            x: Vec::new(),
-            w: Vec::new(),
-            f: Vec::new(),
-            dx: Vec::new(),
-            z: Vec::new(),
-            s: Vec::new(),
-            ds: Vec::new(),
-            g: Vec::new(),
-            zeta: Vec::new(),
-            e: Vec::new(),
-            relaxed: smooth::Memory::default(),
-        }
+        Self::default()
     }
 
     /// Takes a program's sizes and a copy of its numbers.

@@ -22,17 +22,13 @@ use super::linear::{Linear, ROUNDS, Rounds};
 use super::{Sensitivity, SensitivityError};
 use crate::cone::kernels::{self, Small};
 use crate::cone::program::{ConeProgram, padded};
+use crate::tolerances::{DERIVATIVE_SETTLED, DERIVATIVE_STEADY};
 use std::ops::Range;
-
-/// Share of the whole that all later rounds together may still change.
-const SETTLED: f64 = 1e-15;
-/// Share below which the changes of rounds fall as they did in the last one.
-const STEADY: f64 = 1e-9;
 
 /// What forces and rows of one island do to some of its variables. Filled by [`Sensitivity::respond`]; keeps its memory.
 #[derive(Debug, Default)]
 pub struct Responses {
-    isa: Option<kernels::Isa>,
+    isa: kernels::Isa,
     /// Padded.
     columns: usize,
     /// Per block its first row in `x`, [`NONE`] for those of other islands.
@@ -97,11 +93,9 @@ impl Responses {
     }
 
     fn add(&self, A: &[f64], count: usize, from: &[f64], to: &mut [f64]) {
-        let (Some(isa), Some(rows)) = (self.isa, to.len().checked_div(self.columns)) else {
-            return;
-        };
+        let Some(rows) = to.len().checked_div(self.columns) else { return };
         let A = Small { data: A, down: 1, across: rows, rows, count };
-        kernels::add_product_many(isa, A, 1.0, from, to, self.columns);
+        kernels::add_product_many(self.isa, A, 1.0, from, to, self.columns);
     }
 
     /// Lays out the rows of an island and takes the faces of its cones.
@@ -213,7 +207,6 @@ impl Sensitivity {
             return Err(SensitivityError::Dimensions);
         }
         let Self { p, linear, active, .. } = self;
-        out.isa = Some(linear.isa);
         out.columns = padded(variables.len());
         out.lay_out(p, linear, island, active);
         if variables.end * out.columns > out.x.len() {
@@ -290,7 +283,9 @@ impl Responses {
                 change = change.max(share(change_z, size_z));
             }
             // rounds gain the same share of what is left once all but the slowest are done
-            if change <= SETTLED || change <= STEADY && change * (change / last) <= SETTLED {
+            if change <= DERIVATIVE_SETTLED
+                || change <= DERIVATIVE_STEADY && change * (change / last) <= DERIVATIVE_SETTLED
+            {
                 break;
             }
             last = change;

@@ -29,24 +29,20 @@
 //! The method is Newton's on `P x + c + ∇huber = Aᵀ z`, `s = A x − E b`, `s ∘ z = kappa/n_d e`, with Nesterov and
 //! Todd's scaling for round cones.
 
+use super::active::Kinks;
 use super::linear::{Faces, largest};
 use super::{Sensitivity, SensitivityError};
 use crate::Solution;
-use crate::cone::kernels::{self, Isa};
+use crate::cone::kernels;
 use crate::cone::program::{ConeData, ConeProgram};
 use crate::cone::second_order::norm;
-use crate::cone::sensitivity::active::{Kinks, TIE};
+use crate::tolerances::{BARRIER_GOOD, BARRIER_REACHED, BARRIER_STEP};
 
 /// Iterations of one start.
 const ITERATIONS: u32 = 150;
-/// Share of the way to the boundary that a step takes.
-const STEP: f64 = 0.95;
 /// `kappa` at the start of each try over the one asked for, and how fast it falls.
 const STARTS: [f64; 4] = [1.0, 1e2, 1e5, 1e9];
 const FALL: f64 = 0.2;
-/// Errors, as shares of the terms of each equation: reached, and good enough where rounding ends it.
-const REACHED: f64 = 1e-14;
-const GOOD: f64 = 1e-12;
 /// Iterations without progress after which rounding has taken over.
 const STALLED: u32 = 4;
 
@@ -128,7 +124,9 @@ impl Sensitivity {
         kernels::unpad(self.linear.isa, &self.p, &self.z, &mut out.z);
         kernels::unpad(self.linear.isa, &self.p, &self.s, &mut out.s);
         // the factor of the answer itself
-        self.kinks_of_springs();
+        let Self { p, linear, active, x, .. } = self;
+        let springs = linear.set_springs(p, x, |k, force| force > p.saturations[k].limit);
+        active.kinks = Kinks { springs, ..Kinks::default() };
         self.weigh();
         if !self.linear.factor(&self.p, &self.active.faces) {
             return Err(SensitivityError::NotUnique);
@@ -138,7 +136,7 @@ impl Sensitivity {
     }
 
     fn prepare_relaxed(&mut self) {
-        let Self { p, relaxed: m, linear, .. } = self;
+        let Self { p, relaxed: m, .. } = self;
         for v in [&mut m.live, &mut m.gap, &mut m.dz, &mut m.t] {
             v.clear();
             v.resize(p.m_padded, 0.0);
@@ -149,10 +147,6 @@ impl Sensitivity {
             let share = if cone.round { 1.0 } else { 1.0 / f64::from(cone.m) };
             m.live[cone.at as usize..(cone.at + cone.m) as usize].fill(share);
         }
-        linear.springs.clear();
-        for s in &p.saturations {
-            linear.springs.push((p.padded_index(s.index), s.stiffness));
-        }
     }
 
     /// A point with all products as they should be, near an answer.
@@ -161,9 +155,7 @@ impl Sensitivity {
         for v in [&mut *x, &mut *z] {
             v.fill(0.0);
         }
-        for spring in linear.springs.iter_mut().zip(&p.saturations) {
-            spring.0.1 = spring.1.stiffness;
-        }
+        linear.set_springs(p, x, |_, _| false);
         if let Some(answer) = answer {
             p.pad_x(&answer.x, x);
             p.pad_z(&answer.z, z);
@@ -223,7 +215,7 @@ impl Sensitivity {
             } else {
                 since += 1;
             }
-            if best <= REACHED || best <= GOOD && since >= STALLED {
+            if best <= BARRIER_REACHED || best <= BARRIER_GOOD && since >= STALLED {
                 break;
             }
             if !error.is_finite() {
@@ -243,7 +235,7 @@ impl Sensitivity {
             }
         }
         out.error = best;
-        if !(best <= GOOD) {
+        if !(best <= BARRIER_GOOD) {
             return Err(SensitivityError::NotInside);
         }
         for (from, to) in self.relaxed.best.iter().zip([&mut self.x, &mut self.z, &mut self.s]) {
@@ -259,12 +251,11 @@ impl Sensitivity {
         linear.cost_times(p, x, pull);
         let mut force = largest(pull).max(largest(&p.c));
         pull.iter_mut().zip(&p.c).for_each(|(pull, c)| *pull += c);
-        for (spring, now) in p.saturations.iter().zip(&mut linear.springs) {
-            let own = spring.gradient(x[now.0]);
+        linear.set_springs(p, x, |k, force| force > p.saturations[k].limit);
+        for (spring, (at, _)) in p.saturations.iter().zip(&linear.springs) {
+            let own = spring.gradient(x[*at]);
             force = force.max(own.abs());
-            pull[now.0] += own;
-            let limited = spring.stiffness * (x[now.0] - spring.target).abs() > spring.limit;
-            now.1 = if limited { 0.0 } else { spring.stiffness };
+            pull[*at] += own;
         }
         g.iter_mut().zip(&*z).for_each(|(g, z)| *g = -z);
         linear.add_forces(p, g, pull);
@@ -307,7 +298,7 @@ impl Sensitivity {
         let Self { p, linear, active, z, s, .. } = self;
         let Faces { curve, curve_round, .. } = &mut active.faces;
         let groups = &linear.structure.groups;
-        kernels::weights(Isa::detect(), p, groups, 0.0, s, z, curve, curve_round);
+        kernels::weights(linear.isa, p, groups, 0.0, s, z, curve, curve_round);
     }
 
     /// One step towards `s ∘ z = mu e`; returns its length.
@@ -316,7 +307,7 @@ impl Sensitivity {
         let Memory { live, gap, dz, t, pull, .. } = relaxed;
         let Faces { curve: w, curve_round: D, .. } = &active.faces;
         let groups = &linear.structure.groups;
-        let isa = Isa::detect();
+        let isa = linear.isa;
         for v in [&mut *ds, &mut *dz] {
             v.fill(0.0);
         }
@@ -325,21 +316,10 @@ impl Sensitivity {
         kernels::subtract_forces(isa, p, groups, t, f);
         linear.invert(f);
         let blocked = kernels::directions(isa, p, groups, 0.0, f, s, z, gap, t, w, D, ds, dz);
-        let alpha = (STEP / blocked.max(1e-6)).min(1.0);
+        let alpha = (BARRIER_STEP / blocked.max(1e-6)).min(1.0);
         x.iter_mut().zip(&*f).for_each(|(x, d)| *x += alpha * d);
         kernels::advance(isa, p, groups, alpha, ds, dz, s, z, gap);
         alpha
-    }
-
-    fn kinks_of_springs(&mut self) {
-        let Self { p, linear, active, x, .. } = self;
-        active.kinks = Kinks::default();
-        for (spring, now) in p.saturations.iter().zip(&mut linear.springs) {
-            let force = spring.stiffness * (x[now.0] - spring.target).abs();
-            now.1 = if force > spring.limit { 0.0 } else { spring.stiffness };
-            let tie = (force - spring.limit).abs() <= TIE * spring.limit;
-            active.kinks.springs += u32::from(tie && spring.stiffness > 0.0);
-        }
     }
 }
 

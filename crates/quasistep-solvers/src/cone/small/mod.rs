@@ -9,7 +9,7 @@
 //! - [`support`] takes a set of rows that push, of any rank, for the right one, and finds `x` and the
 //!   smallest multipliers on it without iterating. A few rows may then change sides, all at once. It is for
 //!   warm starts, mostly right at once, and the end of every solve.
-//! - [`pivots`] is a dual active set from nothing: it moves row by row, and cannot cycle.
+//! - Where that leads nowhere, and from nothing, the dual active set of dense programs finds one, with the whitened rows.
 //!
 //! | code | meaning                                                              |
 //! |------|----------------------------------------------------------------------|
@@ -21,34 +21,25 @@
 // parts of a kernel must be compiled with its instructions, so they must be inside it
 #![allow(clippy::inline_always)]
 
-mod gram;
-pub(crate) mod pivots;
 pub(crate) mod support;
 pub(crate) mod whiten;
 
-use crate::cone::kernels::{Extremes, Isa, Lane, Simd, kernel, lanes, verdict};
-use crate::cone::program::{ConeData, ConeProgram, LANES, MAX_ROWS};
+use crate::active_set::{ActiveSet, Begin, End, Limits, Program, Side};
+use crate::cone::kernels::{Extremes, Isa, Lane, Simd, kernel, lanes, slacks, verdict};
+use crate::cone::program::{ConeProgram, LANES};
 use crate::cone::structure::Structure;
+use crate::kernels::max_abs;
 use crate::qp::HandOver;
-use whiten::Whitening;
+use crate::tolerances::{
+    COLD_PIVOTS, COLD_SETS, CONTACT_DEPENDENT, CONTACT_TOUCHING, PASSED, SPEED_ROUNDING,
+    SPEED_ROUNDING_OF_FREE, WARM_INDEPENDENT, WARM_SETS,
+};
+use whiten::{Whitening, rows_of_cone, whitened_row};
 
 /// Most lanes of a padded `x`, of a block, and most entries of a padded `z`.
 const MOST_LANES: usize = 8;
 const MOST_LANES_OF_BLOCK: usize = 4;
 const MOST_ROWS: usize = 512;
-/// Sets that are tried from a warm start before the pivots, and after them.
-const WARM_ROUNDS: u32 = 3;
-const LAST_ROUNDS: u32 = 8;
-/// Slack of touching rows, as a share of the speeds of the data and the answer: rows contradict one
-/// another by less.
-const TOUCHING: f64 = 9e-9;
-/// Slack that is rounding, likewise, and as a share of the speeds without rows, of which slacks are
-/// differences.
-const ROUNDING: f64 = 1e-12;
-const ROUNDING_OF_FREE: f64 = 4e-16;
-/// Multiplier that is nothing, as a share of the largest.
-const NO_MULTIPLIER: f64 = 1e-13;
-
 /// A row of the set: its cone, its edge, and where it is in a padded `z`.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Row {
@@ -77,7 +68,7 @@ pub(crate) struct Small {
     b: Vec<f64>,
     B: Vec<Lane>,
     support: support::Scratch,
-    pivoting: pivots::Scratch,
+    pivoting: Cold,
     pub iterations: u32,
 }
 
@@ -142,17 +133,18 @@ fn solve<S: Simd, const C: usize>(
     warm: Option<&[f64]>,
 ) -> Result<(), HandOver> {
     let y0 = small.start::<S, C>(p);
-    let mut warm = warm;
+    let mut set = warm;
     loop {
         small.clear_set(p);
-        let (made, most) = if let Some(z) = warm {
+        let most = if let Some(z) = set {
             small.take_pushing::<S>(p, z);
-            (0, WARM_ROUNDS)
+            WARM_SETS
         } else {
-            (small.pivots::<S, C>(isa, p, s, &y0)?, LAST_ROUNDS)
+            small.pivots::<S, C>(isa, p, s, &y0, warm)?;
+            COLD_SETS
         };
-        let end = small.rounds::<S, C>(isa, p, s, &y0, made, most);
-        if end.is_ok() || warm.take().is_none() {
+        let end = small.rounds::<S, C>(isa, p, s, &y0, most);
+        if end.is_ok() || set.take().is_none() {
             return end;
         }
     }
@@ -172,8 +164,8 @@ impl Small {
         grow(&mut self.b, p.m_padded, 0.0);
         self.rows.reserve(p.m_padded.saturating_sub(self.rows.len()));
         self.support.reserve(p.m_padded, C);
-        self.pivoting.reserve(C);
         self.extremes.clear();
+        self.extremes.reserve(p.blocks.len());
 
         // −L⁻¹ c, springs as if without limits
         let mut y0 = [[0.0; LANES]; C];
@@ -284,115 +276,6 @@ impl Small {
     }
 }
 
-/// Whitened rows of one cone and their offsets, by way of its Jacobian of `K` rows.
-#[inline(always)]
-fn rows_of_cone<'a, S: Simd, const C: usize, const K: usize>(
-    whitening: &Whitening,
-    p: &ConeProgram,
-    cone: &ConeData,
-    rows: impl Iterator<Item = ((&'a mut [Lane; C], &'a mut f64), &'a Row)>,
-) {
-    let stride_z = cone.stride_z as usize;
-    let E = &p.E[cone.E_at as usize..][..K * stride_z];
-    let b: &[f64; K] = p.b[cone.b_at as usize..].first_chunk().expect("a lane at least");
-    let mut whitened = [[[0.0; LANES]; C]; K];
-    let width = cone.width as usize;
-    let J = &p.J[cone.J_at as usize..][..K * width];
-    for side in p.sides_of(cone) {
-        let block = &p.blocks[side.block as usize];
-        let J = &J[side.column as usize..];
-        let (at, dim) = (block.at as usize / LANES, block.dim as usize);
-        let own = (side.block as usize, dim, at);
-        match block.stride as usize / LANES {
-            1 => whitening.jacobian::<S, 1, C, K>(own, J, width, &mut whitened),
-            2 => whitening.jacobian::<S, 2, C, K>(own, J, width, &mut whitened),
-            3 => whitening.jacobian::<S, 3, C, K>(own, J, width, &mut whitened),
-            _ => whitening.jacobian::<S, 4, C, K>(own, J, width, &mut whitened),
-        }
-    }
-    for ((to, offset), row) in rows {
-        let (mut a, mut sum) = ([S::zero(); C], 0.0);
-        for r in 0..K {
-            let e = E[r * stride_z + row.edge as usize];
-            sum += e * b[r];
-            let e = S::splat(e);
-            for c in 0..C {
-                a[c] = S::fma(e, S::load(&whitened[r][c]), a[c]);
-            }
-        }
-        *offset = sum;
-        for c in 0..C {
-            S::store(a[c], &mut to[c]);
-        }
-    }
-}
-
-/// `to = L⁻¹ a` of a row `a = Jᵀ e`, and its offset `e·b`.
-#[inline(always)]
-fn whitened_row<S: Simd, const C: usize>(
-    whitening: &Whitening,
-    p: &ConeProgram,
-    row: Row,
-    to: &mut [Lane; C],
-) -> f64 {
-    let cone = &p.cones[row.cone as usize];
-    let (k, stride_z) = (cone.k as usize, cone.stride_z as usize);
-    let E = &p.E[cone.E_at as usize..][..k * stride_z];
-    let b = &p.b[cone.b_at as usize..][..k];
-    let (mut e, mut offset) = ([0.0; MAX_ROWS], 0.0);
-    for r in 0..k {
-        e[r] = E[r * stride_z + row.edge as usize];
-        offset += e[r] * b[r];
-    }
-    *to = [[0.0; LANES]; C];
-    let J = lanes(&p.J[cone.J_at as usize..]);
-    let width = cone.width as usize / LANES;
-    for side in p.sides_of(cone) {
-        let block = &p.blocks[side.block as usize];
-        let J = &J[side.column as usize / LANES..];
-        let to = &mut to[block.at as usize / LANES..];
-        let (e, side) = (&e[..k], (side.block as usize, block.at as usize / LANES));
-        match block.stride as usize / LANES {
-            1 => side_of_row::<S, 1>(whitening, side, e, J, width, to),
-            2 => side_of_row::<S, 2>(whitening, side, e, J, width, to),
-            3 => side_of_row::<S, 3>(whitening, side, e, J, width, to),
-            _ => side_of_row::<S, 4>(whitening, side, e, J, width, to),
-        }
-    }
-    offset
-}
-
-/// The part of a whitened row that belongs to one block of `L` lanes: the block's number and first lane.
-#[inline(always)]
-fn side_of_row<S: Simd, const L: usize>(
-    whitening: &Whitening,
-    (block, at): (usize, usize),
-    e: &[f64],
-    J: &[Lane],
-    width: usize,
-    to: &mut [Lane],
-) {
-    let mut a = [S::zero(); L];
-    for (r, e) in e.iter().enumerate() {
-        let e = S::splat(*e);
-        let J = &J[r * width..][..L];
-        for l in 0..L {
-            a[l] = S::fma(e, S::load(&J[l]), a[l]);
-        }
-    }
-    if let Some(diagonal) = whitening.diagonal(block, at) {
-        for l in 0..L {
-            S::store(S::mul(S::load(&diagonal[l]), a[l]), &mut to[l]);
-        }
-        return;
-    }
-    let mut flat = [[0.0; LANES]; L];
-    for l in 0..L {
-        S::store(a[l], &mut flat[l]);
-    }
-    whitening.forth::<S, L>(block, &flat, to.first_chunk_mut().expect("the lanes of a block"));
-}
-
 /// Lane by lane product of two vectors, summed.
 #[inline(always)]
 fn dot<S: Simd, const C: usize>(a: &[Lane; C], b: &[Lane; C]) -> f64 {
@@ -401,26 +284,6 @@ fn dot<S: Simd, const C: usize>(a: &[Lane; C], b: &[Lane; C]) -> f64 {
         acc = S::fma(S::load(&a[c]), S::load(&b[c]), acc);
     }
     S::sum(acc)
-}
-
-/// `y += s a`.
-#[inline(always)]
-fn add<S: Simd, const C: usize>(s: f64, a: &[Lane; C], y: &mut [Lane; C]) {
-    let s = S::splat(s);
-    for c in 0..C {
-        S::store(S::fma(s, S::load(&a[c]), S::load(&y[c])), &mut y[c]);
-    }
-}
-
-/// Vector `i` of many.
-#[inline(always)]
-fn vector<const C: usize>(all: &[Lane], i: usize) -> &[Lane; C] {
-    all[i * C..].first_chunk().expect("vectors are whole")
-}
-
-#[inline(always)]
-fn vector_mut<const C: usize>(all: &mut [Lane], i: usize) -> &mut [Lane; C] {
-    all[i * C..].first_chunk_mut().expect("vectors are whole")
 }
 
 /// The row that is there in a padded `z`.
@@ -445,4 +308,101 @@ fn largest<S: Simd>(v: &[f64]) -> f64 {
     }
     let most = S::to_array(most);
     most[0].max(most[1]).max(most[2].max(most[3]))
+}
+
+/// Memory of [`Small::pivots`].
+#[derive(Debug, Default)]
+struct Cold {
+    program: Program,
+    set: ActiveSet,
+    sides: Vec<Side>,
+}
+
+impl Small {
+    /// Pivots from the rows that push in a similar problem, or from none. At the end the set is that of all rows that
+    /// touch.
+    #[inline(always)]
+    fn pivots<S: Simd, const C: usize>(
+        &mut self,
+        isa: Isa,
+        p: &ConeProgram,
+        s: &Structure,
+        y0: &[Lane; C],
+        warm: Option<&[f64]>,
+    ) -> Result<(), HandOver> {
+        self.whiten_all::<S, C>(p, y0);
+        let Cold { program, set, sides } = &mut self.pivoting;
+        set.start(program);
+        set.pivots = 0;
+        if let Some(z) = warm {
+            let pushing = (0..z.len() as u32).filter(|&i| z[i as usize] > 0.0);
+            set.add_independent(program, pushing, WARM_INDEPENDENT);
+        }
+        sides.clear();
+        sides.resize(program.m(), Side::AtLeast);
+        let limits = Limits {
+            dependent: CONTACT_DEPENDENT,
+            cutoff: f64::INFINITY,
+            reach: 10.0 * max_abs(&program.rows.b),
+            max_pivots: 2 * p.n as u64 + COLD_PIVOTS,
+        };
+        let end = set.solve(program, sides, Begin::Anew, &limits);
+        self.iterations += set.pivots as u32;
+        match end {
+            End::Solved | End::Cut => {}
+            End::Infeasible { .. } => return Err(HandOver::Contradiction),
+            End::Pivots => return Err(HandOver::Pivots),
+        }
+        self.whitening.back_all::<S>(p, lanes(&set.x), &mut self.x);
+        slacks(isa, p, &s.groups, &self.x, &mut self.u);
+        let size = largest::<S>(&p.b).max(largest::<S>(&self.x));
+        if !size.is_finite() {
+            return Err(HandOver::Numbers);
+        }
+        self.take_touching(p, size);
+        Ok(())
+    }
+
+    /// Writes the rows of all cones as a program with unit cost.
+    #[inline(always)]
+    fn whiten_all<S: Simd, const C: usize>(&mut self, p: &ConeProgram, y0: &[Lane; C]) {
+        for (k, cone) in p.cones.iter().enumerate() {
+            for edge in 0..cone.m {
+                self.rows.push(Row { cone: k as u32, edge, at: cone.at + edge });
+            }
+        }
+        self.make_rows::<S, C>(p, 0);
+        let program = &mut self.pivoting.program;
+        program.clear(p.n_padded);
+        for (i, y) in y0.as_flattened()[..p.n_padded].iter().enumerate() {
+            program.P_mut(i)[i] = 1.0;
+            program.c[i] = -y;
+        }
+        let rows = self.B.as_chunks::<C>().0;
+        for (row, b) in rows.iter().zip(&self.b).take(self.rows.len()) {
+            program.rows.push_dense(&row.as_flattened()[..p.n_padded], *b);
+        }
+        program.factor(|_, _, _| Some(0.0)).expect("the unit matrix is definite");
+        self.rows.clear();
+    }
+
+    /// Makes the set that of the working rows, and of all that touch: those too that contradict these by rounding.
+    fn take_touching(&mut self, p: &ConeProgram, size: f64) {
+        let touching = (CONTACT_TOUCHING * size).max(PASSED * self.free);
+        let rounding = (SPEED_ROUNDING * size).max(SPEED_ROUNDING_OF_FREE * self.free);
+        let Cold { program, set, .. } = &mut self.pivoting;
+        let mut i = 0;
+        for (k, cone) in p.cones.iter().enumerate() {
+            for edge in 0..cone.m {
+                let at = cone.at + edge;
+                let slack = self.u[at as usize];
+                let depends = |set: &mut ActiveSet| set.depends(program, i, CONTACT_DEPENDENT);
+                if set.has_taken(i) || slack <= rounding || slack <= touching && depends(set) {
+                    self.rows.push(Row { cone: k as u32, edge, at });
+                    self.w[at as usize] = 1.0;
+                }
+                i += 1;
+            }
+        }
+    }
 }

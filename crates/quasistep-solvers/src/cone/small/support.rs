@@ -10,26 +10,20 @@
 //! Pivoting by the longest remainder keeps `|C_ik| ≤ 1`, so that `CᵀC` is well conditioned whatever the
 //! rank of the rows, and its inverse comes without pivoting.
 
-use super::gram::{apply, gram, invert};
-use super::whiten::Whitening;
-use super::{
-    LANES, NO_MULTIPLIER, ROUNDING, ROUNDING_OF_FREE, Row, Small, TOUCHING, dot, grow, largest,
-    row_at,
+use super::whiten::{Whitening, whitened_row};
+use super::{LANES, Row, Small, dot, grow, largest, row_at};
+use crate::active_set::kernels::{
+    Longest, apply, gram, invert, load, products, products_of_rows, square_of,
 };
 use crate::cone::kernels::{Isa, Lane, Simd, lanes};
 use crate::cone::program::ConeProgram;
 use crate::cone::structure::Structure;
 use crate::kernels;
 use crate::qp::HandOver;
-
-/// Squared remainder of a row, as a share of the row's own, below which the row depends on others.
-const DEPENDENT: f64 = 1e-12;
-/// The same below which the remainder is freed of the others twice: it is a small difference.
-const SMALL_DIFFERENCE: f64 = 1e-2;
-/// Rounds of refinement where digits are lost, and slack that is nothing then, as a share of the speeds
-/// without rows.
-const REFINEMENTS: u32 = 2;
-const NOTHING: f64 = 1e-24;
+use crate::tolerances::{
+    CONTACT_TOUCHING, NO_MULTIPLIER, NO_SPEED, REFINEMENTS, SET_DEPENDENT, SMALL_DIFFERENCE,
+    SPEED_ROUNDING, SPEED_ROUNDING_OF_FREE,
+};
 
 /// Memory of [`Small::rounds`]. Rows of the set come four at a time, the last ones zero.
 #[derive(Debug, Default)]
@@ -91,75 +85,8 @@ impl Scratch {
     }
 }
 
-/// The longest remainder so far of each lane, squared, and its row.
-struct Longest<S: Simd> {
-    square: S::V,
-    row: S::V,
-    next: S::V,
-}
-
-impl<S: Simd> Longest<S> {
-    #[inline(always)]
-    fn new() -> Self {
-        Self { square: S::zero(), row: S::zero(), next: S::load(&[0.0, 1.0, 2.0, 3.0]) }
-    }
-
-    /// Takes the next four rows into account.
-    #[inline(always)]
-    fn take(&mut self, squares: S::V) {
-        let more = S::sub(squares, self.square);
-        self.row = S::select(more, self.next, self.row);
-        self.square = S::max(squares, self.square);
-        self.next = S::add(self.next, S::splat(LANES as f64));
-    }
-
-    /// None if all are nothing.
-    #[inline(always)]
-    fn row(&self) -> Option<usize> {
-        let (squares, rows) = (S::to_array(self.square), S::to_array(self.row));
-        let (mut square, mut row) = (0.0, 0.0);
-        for l in 0..LANES {
-            if squares[l] > square {
-                (square, row) = (squares[l], rows[l]);
-            }
-        }
-        (square > 0.0).then_some(row as usize)
-    }
-}
-
-/// Products of four rows with a vector.
-#[inline(always)]
-fn products<S: Simd, const C: usize>(rows: &[[Lane; C]], q: &[S::V; C]) -> S::V {
-    let mut dots = [S::zero(); LANES];
-    for l in 0..LANES {
-        for c in 0..C {
-            dots[l] = S::fma(S::load(&rows[l][c]), q[c], dots[l]);
-        }
-    }
-    S::sums(dots)
-}
-
-#[inline(always)]
-fn square_of<S: Simd, const C: usize>(q: &[S::V; C]) -> f64 {
-    let mut square = S::zero();
-    for c in 0..C {
-        square = S::fma(q[c], q[c], square);
-    }
-    S::sum(square)
-}
-
-#[inline(always)]
-fn load<S: Simd, const C: usize>(v: &[Lane; C]) -> [S::V; C] {
-    let mut out = [S::zero(); C];
-    for c in 0..C {
-        out[c] = S::load(&v[c]);
-    }
-    out
-}
-
 impl Small {
-    /// Solves on the set at hand, lets rows change sides, and again, until none does. So many rows of the set
-    /// are `made` already.
+    /// Solves on the set at hand, lets rows change sides, and again, until none does.
     #[inline(always)]
     pub(super) fn rounds<S: Simd, const C: usize>(
         &mut self,
@@ -167,9 +94,10 @@ impl Small {
         p: &ConeProgram,
         s: &Structure,
         y0: &[Lane; C],
-        mut made: usize,
         most: u32,
     ) -> Result<(), HandOver> {
+        // rows of the set that are whitened already
+        let mut made = 0;
         for _ in 0..most {
             self.iterations += 1;
             self.make_rows::<S, C>(p, made);
@@ -180,7 +108,7 @@ impl Small {
             let mut size = self.size::<S>();
             // slow beside the speeds without rows: a small difference, whose digits are in the slacks
             let mut left = REFINEMENTS;
-            while left > 0 && ROUNDING_OF_FREE * self.free > ROUNDING * size {
+            while left > 0 && SPEED_ROUNDING_OF_FREE * self.free > SPEED_ROUNDING * size {
                 left -= 1;
                 self.refine::<C>(rank, &mut y);
                 self.evaluate::<S, C>(isa, p, s, &y);
@@ -193,7 +121,7 @@ impl Small {
             let joined = self.find_joining::<S, C>(p, rank, size, push);
             if pulls == 0 && joined == 0 {
                 let held = self.extremes.iter().fold(0.0_f64, |m, e| m.max(e.held));
-                if held > (TOUCHING * size).max(NOTHING * self.free) {
+                if held > (CONTACT_TOUCHING * size).max(NO_SPEED * self.free) {
                     return Err(HandOver::Contradiction);
                 }
                 return if self.springs_hold(p) { Ok(()) } else { Err(HandOver::Saturated) };
@@ -251,7 +179,7 @@ impl Small {
         let (squares, least) = (&mut squares[..fours], &mut least[..fours]);
         let (Q, _) = Q.as_chunks_mut::<C>();
         let mut longest = Longest::<S>::new();
-        let share = S::splat(DEPENDENT);
+        let share = S::splat(SET_DEPENDENT);
         for ((rows, squares), least) in rows.iter().zip(squares.iter_mut()).zip(least.iter_mut()) {
             let mut dots = [S::zero(); LANES];
             for l in 0..LANES {
@@ -281,7 +209,7 @@ impl Small {
                 }
             }
             let mut square = square_of::<S, C>(&q);
-            if square * DEPENDENT < SMALL_DIFFERENCE * least[four][lane] {
+            if square * SET_DEPENDENT < SMALL_DIFFERENCE * least[four][lane] {
                 let rest = q;
                 for ((own, nu), column) in Q.iter().zip(&*nu).zip(before.chunks_exact_mut(fours)) {
                     let mut along = S::zero();
@@ -309,7 +237,7 @@ impl Small {
             longest = Longest::new();
             let all = rows.iter().zip(squares.iter_mut()).zip(least.iter()).zip(column);
             for (((rows, squares), least), column) in all {
-                let products = products::<S, C>(rows, &q);
+                let products = products_of_rows::<S, C>(rows, &q);
                 let shares = S::mul(products, share);
                 S::store(shares, column);
                 let left = S::fma(S::mul(minus, shares), products, S::load(squares));
@@ -352,7 +280,7 @@ impl Small {
         let (rows, rest) = self.B.as_chunks::<C>().0[..count].as_chunks::<LANES>();
         let (offsets, last) = self.b[..count].as_chunks::<LANES>();
         for ((rows, b), slack) in rows.iter().zip(offsets).zip(z.iter_mut()) {
-            S::store(S::sub(S::load(b), products::<S, C>(rows, &start)), slack);
+            S::store(S::sub(S::load(b), products_of_rows::<S, C>(rows, &start)), slack);
         }
         if let Some(slacks) = z.get_mut(rows.len()) {
             *slacks = [0.0; LANES];
@@ -363,7 +291,7 @@ impl Small {
         let mut right = [[0.0; LANES]; W];
         for w in 0..W {
             let four = &columns[w * LANES * fours..][..LANES * fours];
-            S::store(super::gram::products::<S>(four, z), &mut right[w]);
+            S::store(products::<S>(four, z), &mut right[w]);
         }
         gram::<S, W>(columns, fours, rank, M);
         invert::<S, W>(M, rank);
@@ -424,8 +352,8 @@ impl Small {
         push: f64,
     ) -> usize {
         self.support.candidates.clear();
-        let least = (TOUCHING * size).max(NOTHING * self.free);
-        let rounding = (ROUNDING * size).max(ROUNDING_OF_FREE * self.free);
+        let least = (CONTACT_TOUCHING * size).max(NO_SPEED * self.free);
+        let rounding = (SPEED_ROUNDING * size).max(SPEED_ROUNDING_OF_FREE * self.free);
         let touching = least.max(rounding);
         let far = S::splat(-1e300);
         let limit = S::splat(touching);
@@ -446,7 +374,7 @@ impl Small {
                 let slack = self.u[at as usize];
                 let joins = slack < -least || {
                     let pushes = self.product_along(p, row) > NO_MULTIPLIER * push;
-                    if slack.abs() <= rounding || self.depends(p, row, C, rank) {
+                    if slack.abs() <= rounding || self.depends::<S, C>(p, row, rank) {
                         pushes
                     } else {
                         slack < 0.0
@@ -479,17 +407,17 @@ impl Small {
     }
 
     /// Whether a row is in the span of the set.
-    fn depends(&self, p: &ConeProgram, row: Row, lanes: usize, rank: usize) -> bool {
-        let n = lanes * LANES;
-        let mut rest = [0.0; LANES * super::MOST_LANES];
-        self.whitening.row(p, row, &mut rest);
-        let rest = &mut rest[..n];
+    #[inline(always)]
+    fn depends<S: Simd, const C: usize>(&self, p: &ConeProgram, row: Row, rank: usize) -> bool {
+        let mut rest = [[0.0; LANES]; C];
+        whitened_row::<S, C>(&self.whitening, p, row, &mut rest);
+        let rest = rest.as_flattened_mut();
         let whole = kernels::dot(rest, rest);
-        for (q, nu) in self.support.Q.as_flattened().chunks_exact(n).zip(&self.support.nu[..rank]) {
-            let share = kernels::dot(rest, q) / nu;
-            kernels::axpy(-share, q, rest);
+        for (q, nu) in self.support.Q.as_chunks::<C>().0.iter().zip(&self.support.nu[..rank]) {
+            let share = kernels::dot(rest, q.as_flattened()) / nu;
+            kernels::axpy(-share, q.as_flattened(), rest);
         }
-        kernels::dot(rest, rest) <= DEPENDENT * whole
+        kernels::dot(rest, rest) <= SET_DEPENDENT * whole
     }
 
     /// Pulling rows leave, candidates join; returns how many rows are made already.

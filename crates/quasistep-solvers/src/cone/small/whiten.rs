@@ -1,9 +1,12 @@
-//! Variables in which the cost of every block is the unit matrix.
+//! Variables in which the cost of every block is the unit matrix, and rows in them.
+
+// parts of a kernel must be compiled with its instructions, so they must be inside it
+#![allow(clippy::inline_always)]
 
 use super::Row;
 use crate::cone::kernels::{Lane, Simd, lanes, lanes_mut};
-use crate::cone::program::{Block, ConeProgram, LANES};
-use crate::kernels::axpy;
+use crate::cone::program::{Block, ConeData, ConeProgram, LANES, MAX_ROWS};
+use crate::tolerances::DEFINITE;
 
 /// The inverses of the factors of all blocks, `P = L Lᵀ` with springs in `P`: kept while a block's cost is
 /// the same.
@@ -26,10 +29,6 @@ pub(crate) struct Whitening {
     /// Whether each block is definite.
     definite: Vec<bool>,
 }
-
-/// Pivot, as a share of its diagonal entry, above which a block counts as definite: below, digits are lost
-/// that the answer needs.
-const DEFINITE: f64 = 1e-10;
 
 /// Calls a method of [`Whitening`] on a block with its lanes as a constant.
 macro_rules! by_lanes {
@@ -242,25 +241,113 @@ impl Whitening {
             by_lanes!(b, forth, S, (self, k), &a[at..], &mut to[at..]);
         }
     }
+}
 
-    /// The whitened row, without haste; `to` is zero where the row has no block.
-    pub fn row(&self, p: &ConeProgram, row: Row, to: &mut [f64]) {
-        let cone = &p.cones[row.cone as usize];
-        let E = &p.E[(cone.E_at + row.edge) as usize..];
-        for side in p.sides_of(cone) {
-            let block = &p.blocks[side.block as usize];
-            let stride = block.stride as usize;
-            let columns = &self.columns[self.first[side.block as usize] as usize..];
-            let columns = columns.as_flattened();
-            let to = &mut to[block.at as usize..][..stride];
-            for j in 0..block.dim as usize {
-                let J = |r: usize| {
-                    p.J[cone.J_at as usize + r * cone.width as usize + side.column as usize + j]
-                };
-                let a: f64 =
-                    (0..cone.k as usize).map(|r| E[r * cone.stride_z as usize] * J(r)).sum();
-                axpy(a, &columns[j * stride..][..stride], to);
-            }
+/// Whitened rows of one cone and their offsets, by way of its Jacobian of `K` rows.
+#[inline(always)]
+pub(super) fn rows_of_cone<'a, S: Simd, const C: usize, const K: usize>(
+    whitening: &Whitening,
+    p: &ConeProgram,
+    cone: &ConeData,
+    rows: impl Iterator<Item = ((&'a mut [Lane; C], &'a mut f64), &'a Row)>,
+) {
+    let stride_z = cone.stride_z as usize;
+    let E = &p.E[cone.E_at as usize..][..K * stride_z];
+    let b: &[f64; K] = p.b[cone.b_at as usize..].first_chunk().expect("a lane at least");
+    let mut whitened = [[[0.0; LANES]; C]; K];
+    let width = cone.width as usize;
+    let J = &p.J[cone.J_at as usize..][..K * width];
+    for side in p.sides_of(cone) {
+        let block = &p.blocks[side.block as usize];
+        let J = &J[side.column as usize..];
+        let (at, dim) = (block.at as usize / LANES, block.dim as usize);
+        let own = (side.block as usize, dim, at);
+        match block.stride as usize / LANES {
+            1 => whitening.jacobian::<S, 1, C, K>(own, J, width, &mut whitened),
+            2 => whitening.jacobian::<S, 2, C, K>(own, J, width, &mut whitened),
+            3 => whitening.jacobian::<S, 3, C, K>(own, J, width, &mut whitened),
+            _ => whitening.jacobian::<S, 4, C, K>(own, J, width, &mut whitened),
         }
     }
+    for ((to, offset), row) in rows {
+        let (mut a, mut sum) = ([S::zero(); C], 0.0);
+        for r in 0..K {
+            let e = E[r * stride_z + row.edge as usize];
+            sum += e * b[r];
+            let e = S::splat(e);
+            for c in 0..C {
+                a[c] = S::fma(e, S::load(&whitened[r][c]), a[c]);
+            }
+        }
+        *offset = sum;
+        for c in 0..C {
+            S::store(a[c], &mut to[c]);
+        }
+    }
+}
+
+/// `to = L⁻¹ a` of a row `a = Jᵀ e`, and its offset `e·b`.
+#[inline(always)]
+pub(super) fn whitened_row<S: Simd, const C: usize>(
+    whitening: &Whitening,
+    p: &ConeProgram,
+    row: Row,
+    to: &mut [Lane; C],
+) -> f64 {
+    let cone = &p.cones[row.cone as usize];
+    let (k, stride_z) = (cone.k as usize, cone.stride_z as usize);
+    let E = &p.E[cone.E_at as usize..][..k * stride_z];
+    let b = &p.b[cone.b_at as usize..][..k];
+    let (mut e, mut offset) = ([0.0; MAX_ROWS], 0.0);
+    for r in 0..k {
+        e[r] = E[r * stride_z + row.edge as usize];
+        offset += e[r] * b[r];
+    }
+    *to = [[0.0; LANES]; C];
+    let J = lanes(&p.J[cone.J_at as usize..]);
+    let width = cone.width as usize / LANES;
+    for side in p.sides_of(cone) {
+        let block = &p.blocks[side.block as usize];
+        let J = &J[side.column as usize / LANES..];
+        let to = &mut to[block.at as usize / LANES..];
+        let (e, side) = (&e[..k], (side.block as usize, block.at as usize / LANES));
+        match block.stride as usize / LANES {
+            1 => side_of_row::<S, 1>(whitening, side, e, J, width, to),
+            2 => side_of_row::<S, 2>(whitening, side, e, J, width, to),
+            3 => side_of_row::<S, 3>(whitening, side, e, J, width, to),
+            _ => side_of_row::<S, 4>(whitening, side, e, J, width, to),
+        }
+    }
+    offset
+}
+
+/// The part of a whitened row that belongs to one block of `L` lanes: the block's number and first lane.
+#[inline(always)]
+fn side_of_row<S: Simd, const L: usize>(
+    whitening: &Whitening,
+    (block, at): (usize, usize),
+    e: &[f64],
+    J: &[Lane],
+    width: usize,
+    to: &mut [Lane],
+) {
+    let mut a = [S::zero(); L];
+    for (r, e) in e.iter().enumerate() {
+        let e = S::splat(*e);
+        let J = &J[r * width..][..L];
+        for l in 0..L {
+            a[l] = S::fma(e, S::load(&J[l]), a[l]);
+        }
+    }
+    if let Some(diagonal) = whitening.diagonal(block, at) {
+        for l in 0..L {
+            S::store(S::mul(S::load(&diagonal[l]), a[l]), &mut to[l]);
+        }
+        return;
+    }
+    let mut flat = [[0.0; LANES]; L];
+    for l in 0..L {
+        S::store(a[l], &mut flat[l]);
+    }
+    whitening.forth::<S, L>(block, &flat, to.first_chunk_mut().expect("the lanes of a block"));
 }

@@ -7,7 +7,6 @@ mod near;
 
 use crate::budget::Budget;
 use crate::cone::check::Memory;
-use crate::cone::dense_form::DenseProgram;
 use crate::cone::interior::Interior;
 use crate::cone::islands::Islands;
 use crate::cone::kernels::Isa;
@@ -18,7 +17,9 @@ use crate::cone::scaled::Scaled;
 use crate::cone::sizes::Sizes;
 use crate::cone::small::Small;
 use crate::cone::structure::Structure;
-use crate::{Method, Methods, QpSolver, Reason, Residuals, Settings, Solution, Status};
+use crate::{
+    DenseProgram, Method, Methods, QpSolver, Reason, Residuals, Settings, Solution, Status,
+};
 
 /// Newton iterations after which an island has led nowhere from a cold start.
 const COLD_ITERATIONS: u32 = 150;

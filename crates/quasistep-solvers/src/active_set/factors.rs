@@ -1,4 +1,4 @@
-//! The factors of a working set that both dual active sets share, and one pivot's letters.
+//! The factors of a working set, and one pivot's letters.
 //!
 //! ```text
 //! J Jᵀ = H⁻¹        Jᵀ N = [R; 0]        N: the rows of the working set, as columns
@@ -18,13 +18,12 @@
 
 #![allow(non_snake_case)] // J and R are the letters of the paper
 
-pub(crate) mod kernels;
-
+use super::kernels;
 use crate::cone::kernels::Isa;
 use crate::cone::program::LANES;
-use crate::kernels::{dot, solve_lower_transposed, sparse_dot, zeros};
+use crate::kernels::{dot, solve_lower_transposed, zeros};
 
-#[derive(Debug)]
+#[derive(Debug, Default)]
 pub(crate) struct ActiveFactors {
     isa: Isa,
     n: usize,
@@ -41,24 +40,6 @@ pub(crate) struct ActiveFactors {
     w: Vec<f64>,
 }
 
-impl Default for ActiveFactors {
-    fn default() -> Self {
-        Self {
-            isa: Isa::detect(),
-            n: 0,
-            q: 0,
-            stride: 0,
-            J: Vec::new(),
-            R: Vec::new(),
-            d: Vec::new(),
-            step: Vec::new(),
-            r: Vec::new(),
-            t: Vec::new(),
-            w: Vec::new(),
-        }
-    }
-}
-
 /// Length of a vector of `n` numbers in whole lanes.
 pub(crate) fn padded(n: usize) -> usize {
     n.next_multiple_of(LANES)
@@ -72,14 +53,6 @@ impl ActiveFactors {
             let column = &mut self.J[j * self.stride..j * self.stride + n];
             column[j] = 1.0;
             solve_lower_transposed(L, n, first, j, column);
-        }
-    }
-
-    /// An empty working set of `H = I`.
-    pub fn start_identity(&mut self, n: usize) {
-        self.clear(n);
-        for j in 0..n {
-            self.J[j * self.stride + j] = 1.0;
         }
     }
 
@@ -135,20 +108,7 @@ impl ActiveFactors {
     /// `|d₂|²` and `|d|²`.
     pub fn direction(&mut self, from: usize, a: &[f64]) -> (f64, f64) {
         kernels::columns_times(self.isa, &self.J, self.stride, from, a, &mut self.d[..self.n]);
-        self.lengths()
-    }
-
-    /// The same for a sparse row.
-    pub fn sparse_direction(&mut self, columns: &[u32], values: &[f64]) -> (f64, f64) {
-        let J = self.J.chunks_exact(self.stride.max(1));
-        for (d, J_j) in self.d.iter_mut().zip(J) {
-            *d = sparse_dot(columns, values, J_j);
-        }
-        self.lengths()
-    }
-
-    fn lengths(&self) -> (f64, f64) {
-        let (d1, d2) = self.d.split_at(self.q);
+        let (d1, d2) = self.d[..self.n].split_at(self.q);
         let (bound, free) = (dot(d1, d1), dot(d2, d2));
         (free, free + bound)
     }
@@ -212,65 +172,33 @@ impl ActiveFactors {
         self.q -= 1;
     }
 
-    /// `x` and `u` of the working set taken as equalities with gradient `g` at 0, from the factors alone; `levels`
-    /// are those of the working rows.
-    pub fn equality_point(
+    /// Moves `x` and `u` by the Newton step of the working set's equalities that cancels the residuals `sign r_d` (of
+    /// `−H x − g + Nᵀu`) and `r_p` (of `b − N x`). `r_d` may be as long as the variables or as whole lanes.
+    pub fn correct(
         &mut self,
-        g: &[f64],
-        levels: impl Iterator<Item = f64>,
+        sign: f64,
+        r_d: &[f64],
+        r_p: impl Iterator<Item = f64>,
         x: &mut [f64],
-        u: &mut Vec<f64>,
+        u: &mut [f64],
     ) {
         self.w.clear();
-        self.w.extend(levels);
+        self.w.extend(r_p);
         kernels::solve_upper_transposed(self.isa, &self.R, self.stride, &mut self.w);
-        self.t_times(g);
-        self.d.copy_from_slice(&self.t);
-        for (d, w) in self.d.iter_mut().zip(&self.w) {
-            *d += w;
+        // t = Jᵀ r_d
+        self.step.fill(0.0);
+        self.step.iter_mut().zip(&r_d[..self.n]).for_each(|(s, r)| *s = sign * r);
+        let (t, n) = (&mut self.t, self.n);
+        kernels::columns_times(self.isa, &self.J, self.stride, 0, &self.step, &mut t[..n]);
+        for ((d, w), t) in self.d.iter_mut().zip(&self.w).zip(&mut *t) {
+            *d = w - *t;
+            *t = *w;
         }
-        self.solve_r();
-        u.clear();
-        u.extend_from_slice(&self.r);
-        // J [w; −t]
-        for t in &mut self.t {
-            *t = -*t;
-        }
-        self.t[..self.q].copy_from_slice(&self.w);
-        x.fill(0.0);
-        self.add_all(x);
-    }
-
-    /// Moves `x` and `u` by the Newton step of the working set's equalities that cancels the residuals `r_d` (of
-    /// `−H x − g + Nᵀu`) and `r_p` (of `b − N x`).
-    pub fn correct(&mut self, r_d: &[f64], r_p: &[f64], x: &mut [f64], u: &mut [f64]) {
-        self.w.clear();
-        self.w.extend_from_slice(r_p);
-        kernels::solve_upper_transposed(self.isa, &self.R, self.stride, &mut self.w);
-        self.t_times(r_d);
-        for ((d, w), t) in self.d.iter_mut().zip(&self.w).zip(&self.t) {
-            *d = w - t;
-        }
-        self.t[..self.q].copy_from_slice(&self.w);
-        self.add_all(x);
+        // x += J [w; t₂]
+        self.step.fill(0.0);
+        kernels::add_columns(self.isa, &self.J, self.stride, 0, &t[..n], &mut self.step);
+        x.iter_mut().zip(&self.step).for_each(|(x, s)| *x += s);
         self.solve_r();
         u.iter_mut().zip(&self.r).for_each(|(u, r)| *u += r);
-    }
-
-    /// `t = Jᵀ v`; `v` may be as long as the variables or as whole lanes.
-    fn t_times(&mut self, v: &[f64]) {
-        // step is free between pivots
-        self.step[..self.n].copy_from_slice(&v[..self.n]);
-        self.step[self.n..].fill(0.0);
-        let t = &mut self.t[..self.n];
-        kernels::columns_times(self.isa, &self.J, self.stride, 0, &self.step, t);
-    }
-
-    /// `x += J t`.
-    fn add_all(&mut self, x: &mut [f64]) {
-        self.step.fill(0.0);
-        let t = &self.t[..self.n];
-        kernels::add_columns(self.isa, &self.J, self.stride, 0, t, &mut self.step);
-        x.iter_mut().zip(&self.step).for_each(|(x, s)| *x += s);
     }
 }

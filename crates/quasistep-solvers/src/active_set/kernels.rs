@@ -1,5 +1,5 @@
-//! Inner loops of the factors: whole columns, in lanes. Columns begin at multiples of `stride`, a multiple of the lane
-//! width, and are zero beyond their length, so that no loop has a rest.
+//! Inner loops of the active sets: whole columns, in lanes. Columns begin at multiples of `stride`, a multiple of the lane
+//! width, and are zero beyond their length, so that no loop has a rest. At the end `CᵀC` of few columns and its inverse.
 
 #![allow(non_snake_case)]
 // J, M and R are the letters of the literature
@@ -8,6 +8,7 @@
 
 use crate::cone::kernels::{Lane, Simd, kernel, lanes, lanes_mut};
 use crate::cone::program::LANES;
+use crate::tolerances::GRAM_SINGULAR;
 
 kernel! {
     /// `out_j = a · M_j[from..]` for the columns `j` that `out` has room for; `from` and the length of `a` are whole lanes.
@@ -161,4 +162,159 @@ pub(crate) fn product<S: Simd>(a: &[Lane], b: &[Lane]) -> f64 {
         even = S::fma(S::load(a), S::load(b), even);
     }
     S::sum(S::add(even, odd))
+}
+
+/// Products of four columns with another, all of as many lanes.
+#[inline(always)]
+pub(crate) fn products<S: Simd>(four: &[Lane], other: &[Lane]) -> S::V {
+    let n = other.len();
+    let (first, last) = four.split_at(2 * n);
+    let ((a, b), (c, d)) = (first.split_at(n), last.split_at(n));
+    let mut dots = [S::zero(); LANES];
+    for ((((a, b), c), d), v) in a.iter().zip(b).zip(c).zip(d).zip(other) {
+        let v = S::load(v);
+        dots[0] = S::fma(S::load(a), v, dots[0]);
+        dots[1] = S::fma(S::load(b), v, dots[1]);
+        dots[2] = S::fma(S::load(c), v, dots[2]);
+        dots[3] = S::fma(S::load(d), v, dots[3]);
+    }
+    S::sums(dots)
+}
+
+/// `M = CᵀC` of `W` lanes, from the columns of `C`, of `n` lanes each.
+#[inline(always)]
+pub(crate) fn gram<S: Simd, const W: usize>(
+    columns: &[Lane],
+    n: usize,
+    rank: usize,
+    M: &mut [Lane],
+) {
+    for (k, row) in M.chunks_exact_mut(W).take(rank).enumerate() {
+        let own = &columns[k * n..][..n];
+        for (w, out) in row.iter_mut().enumerate() {
+            let four = &columns[w * LANES * n..][..LANES * n];
+            S::store(products::<S>(four, own), out);
+        }
+    }
+}
+
+/// `M ← M⁻¹` of a definite matrix, by Gauss and Jordan's method. Where a pivot is nothing, row and column
+/// become zero: that row of `Q` takes no part.
+#[inline(always)]
+pub(crate) fn invert<S: Simd, const W: usize>(M: &mut [Lane], rank: usize) {
+    let M = &mut M[..rank * W];
+    for lane in 0..W {
+        for at in 0..LANES.min(rank.saturating_sub(lane * LANES)) {
+            let k = lane * LANES + at;
+            let pivot = M[k * W + lane][at];
+            let singular = pivot <= GRAM_SINGULAR;
+            let inverse = if singular { 0.0 } else { 1.0 / pivot };
+            let mut unit = [0.0; LANES];
+            unit[at] = 1.0;
+            let unit = S::load(&unit);
+            let scale = S::splat(inverse);
+            let mut row = [S::zero(); W];
+            for c in 0..W {
+                row[c] = S::mul(scale, S::load(&M[k * W + c]));
+            }
+            // column k of the others becomes minus itself over the pivot: one more in this lane
+            let old = row[lane];
+            let one = S::splat(if singular { 1.0 } else { inverse });
+            row[lane] = S::fma(one, unit, old);
+            for other in M.chunks_exact_mut(W) {
+                let factor = S::splat(-other[lane][at]);
+                for c in 0..W {
+                    S::store(S::fma(factor, row[c], S::load(&other[c])), &mut other[c]);
+                }
+            }
+            let corner = S::splat(if singular { 0.0 } else { inverse - 1.0 });
+            row[lane] = S::fma(corner, unit, old);
+            for c in 0..W {
+                S::store(row[c], &mut M[k * W + c]);
+            }
+        }
+    }
+}
+
+/// `M v`.
+#[inline(always)]
+pub(crate) fn apply<S: Simd, const W: usize>(M: &[Lane], rank: usize, v: &[Lane; W]) -> [Lane; W] {
+    let mut out = [S::zero(); W];
+    for (M, v) in M.chunks_exact(W).zip(&v.as_flattened()[..rank]) {
+        let s = S::splat(*v);
+        for c in 0..W {
+            out[c] = S::fma(s, S::load(&M[c]), out[c]);
+        }
+    }
+    let mut flat = [[0.0; LANES]; W];
+    for c in 0..W {
+        S::store(out[c], &mut flat[c]);
+    }
+    flat
+}
+
+/// The longest remainder so far of each lane, squared, and its row.
+pub(crate) struct Longest<S: Simd> {
+    square: S::V,
+    row: S::V,
+    next: S::V,
+}
+
+impl<S: Simd> Longest<S> {
+    #[inline(always)]
+    pub fn new() -> Self {
+        Self { square: S::zero(), row: S::zero(), next: S::load(&[0.0, 1.0, 2.0, 3.0]) }
+    }
+
+    /// Takes the next four rows into account.
+    #[inline(always)]
+    pub fn take(&mut self, squares: S::V) {
+        let more = S::sub(squares, self.square);
+        self.row = S::select(more, self.next, self.row);
+        self.square = S::max(squares, self.square);
+        self.next = S::add(self.next, S::splat(LANES as f64));
+    }
+
+    /// None if all are nothing.
+    #[inline(always)]
+    pub fn row(&self) -> Option<usize> {
+        let (squares, rows) = (S::to_array(self.square), S::to_array(self.row));
+        let (mut square, mut row) = (0.0, 0.0);
+        for l in 0..LANES {
+            if squares[l] > square {
+                (square, row) = (squares[l], rows[l]);
+            }
+        }
+        (square > 0.0).then_some(row as usize)
+    }
+}
+
+/// Products of four rows with a vector.
+#[inline(always)]
+pub(crate) fn products_of_rows<S: Simd, const C: usize>(rows: &[[Lane; C]], q: &[S::V; C]) -> S::V {
+    let mut dots = [S::zero(); LANES];
+    for l in 0..LANES {
+        for c in 0..C {
+            dots[l] = S::fma(S::load(&rows[l][c]), q[c], dots[l]);
+        }
+    }
+    S::sums(dots)
+}
+
+#[inline(always)]
+pub(crate) fn square_of<S: Simd, const C: usize>(q: &[S::V; C]) -> f64 {
+    let mut square = S::zero();
+    for c in 0..C {
+        square = S::fma(q[c], q[c], square);
+    }
+    S::sum(square)
+}
+
+#[inline(always)]
+pub(crate) fn load<S: Simd, const C: usize>(v: &[Lane; C]) -> [S::V; C] {
+    let mut out = [S::zero(); C];
+    for c in 0..C {
+        out[c] = S::load(&v[c]);
+    }
+    out
 }

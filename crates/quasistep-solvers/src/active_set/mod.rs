@@ -1,62 +1,37 @@
-//! One node: Goldfarb and Idnani's dual active set on rows with sides.
+//! Goldfarb and Idnani's dual active set: one for contacts, dense programs and the nodes of the branch and bound.
 //!
 //! ```text
 //! min 1/2 xᵀ(P + Δ)x + (c − Δ x̂)ᵀx     s.t.  a_i·x  ≥, ≤, = or free of  b_i
 //! ```
 //!
-//! Its letters are in `active_factors`; `u` are the multipliers, ≥ 0 but for rows that must be equal.
+//! Its letters are in `factors`; `u` are the multipliers, ≥ 0 but for rows that must be equal.
 //!
-//! A child's rows demand more than its parent's, never less: the parent's working set and multipliers
-//! stay dual feasible, and the child goes on from there. The cost only rises on the way, so a
-//! node may be left as soon as its cost passes what is known: that cost is a lower bound.
+//! Every row that enters with `d₂ ≠ 0` raises the dual cost, and only finitely many working sets exist: the method
+//! cannot cycle, however degenerate the rows are. Rounding is met by a fresh `x` from the factors before an answer is
+//! believed, a threshold of dependence, and a limit on pivots; rows that are equal but for rounding, and take turns in
+//! the working set, soon count as holding.
+//!
+//! A program whose rows demand more than those of another, never less, may go on from its working set and multipliers:
+//! they stay dual feasible. The cost only rises on the way, so that the search may end as soon as the cost passes what
+//! is known: that cost is a lower bound.
 
 #![allow(non_snake_case)] // J and R are the letters of the paper
 
-use super::problem::Side;
-use super::rows::{Data, FEASIBLE, Violated, worst};
-use crate::active_factors::{ActiveFactors, padded};
+mod factors;
+pub(crate) mod kernels;
+mod program;
+
+pub(crate) use factors::{ActiveFactors, padded};
+pub use program::Side;
+pub(crate) use program::{Begin, End, Limits, Program};
+
 use crate::kernels::{axpy, dot, max_abs, zeros};
+use crate::tolerances::{EXPENSIVE_ROW, NO_MULTIPLIER, PROOF, ROW_NOISE, SMALL_VIOLATION, TURNS};
+use program::{Violated, worst};
 
-/// Squared sine of the angle to the span of the working set, in the metric of the cost, below which a
-/// row depends on it. Rounding leaves about 1e-28.
-const DEPENDENT: f64 = 1e-18;
-
-/// Rows that contradict each other by less than this share do so by rounding: one is passed over,
-/// which can only lower the cost.
-const NOISE: f64 = 1e-9;
-
-/// ... also when holding the row would take multipliers so many times larger than all others.
-const EXPENSIVE: f64 = 1e4;
-
-/// Share of the largest multiplier taken for zero.
-const NO_MULTIPLIER: f64 = 1e-13;
-
-/// How a node ended.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum End {
-    /// `x` is the minimiser.
-    Solved,
-    /// The cost passed the cutoff; [`Node::lower`] is a lower bound all the same.
-    Cut,
-    /// A row contradicts the working set; `r` holds the combination.
-    Infeasible { row: u32 },
-    /// Too many pivots, or too much work: nothing is known beyond [`Node::lower`] before the call.
-    Pivots,
-}
-
-/// Where a node begins.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Begin {
-    /// From the factors at hand, without the rows that pull.
-    Anew,
-    /// As its parent's copy: `x` and `u` belong to the factors, and all working rows keep their side.
-    Child,
-    /// The same, for the bound alone.
-    Trial,
-}
-
+/// Working set, point and multipliers; goes on from where it is.
 #[derive(Debug, Default)]
-pub(crate) struct Node {
+pub(crate) struct ActiveSet {
     n: usize,
     pub factors: ActiveFactors,
     pub working: Vec<u32>,
@@ -67,8 +42,7 @@ pub(crate) struct Node {
     /// Rows of the working set, and those passed over.
     passed: Vec<bool>,
     pub any_passed_over: bool,
-    /// Rows that have been in a working set on the way here: the others are looked at only when none
-    /// of these is violated.
+    /// Rows that have been in a working set on the way here: others are looked at when none of these is violated.
     awake: Vec<bool>,
     /// Largest variable of any minimiser on the way here: what rounding is measured against. The
     /// present point may be 0.
@@ -77,7 +51,8 @@ pub(crate) struct Node {
     value: f64,
     /// `c − Δ x̂`.
     g: Vec<f64>,
-    center: Vec<f64>,
+    /// `x̂`.
+    pub center: Vec<f64>,
     /// Rows with a demand that are awake, and those that were not when the solve began.
     near: Vec<u32>,
     far: Vec<u32>,
@@ -86,34 +61,38 @@ pub(crate) struct Node {
     pub ended: bool,
 }
 
-impl Node {
-    /// The unconstrained minimiser, with an empty working set.
-    pub fn start(&mut self, p: &Data) {
-        let n = p.n;
-        self.n = n;
-        self.factors.start(n, &p.L, &p.first);
+impl ActiveSet {
+    /// The unconstrained minimiser, with an empty working set and the proximal centre at 0.
+    pub fn start(&mut self, p: &Program) {
+        self.n = p.n;
+        self.awake.clear();
+        self.awake.resize(p.m(), false);
+        self.size = 0.0;
+        for v in [&mut self.x, &mut self.center] {
+            zeros(v, padded(p.n));
+        }
+        self.g.clear();
+        self.g.extend_from_slice(&p.c);
+        self.refactor(p);
+    }
+
+    /// Takes a new factor of the cost, with an empty working set.
+    pub fn refactor(&mut self, p: &Program) {
+        self.factors.start(p.n, &p.L, &p.first);
         self.working.clear();
         self.sign.clear();
         self.u.clear();
         self.passed.clear();
-        self.passed.resize(p.m, false);
-        self.awake.clear();
-        self.awake.resize(p.m, false);
+        self.passed.resize(p.m(), false);
         self.any_passed_over = false;
-        self.size = 0.0;
-        for v in [&mut self.x, &mut self.center] {
-            zeros(v, padded(n));
-        }
-        self.make_room(p.m);
-        self.g.clear();
-        self.g.extend_from_slice(&p.c);
-        self.value = 0.0;
+        self.reserve(p.n, p.m());
+        self.write_gradient(p);
         self.equality_point(p);
     }
 
-    /// Memory for a problem of this size, so that it does not matter which node a search takes for what.
-    pub fn reserve(&mut self, p: &Data) {
-        let (n, m) = (p.n, p.m);
+    /// Memory for any working set of a program of this size, so that no pivot allocates, and that it does not matter
+    /// which set a search takes for what.
+    pub fn reserve(&mut self, n: usize, m: usize) {
         self.factors.reserve(n);
         for v in [&mut self.x, &mut self.g, &mut self.center] {
             v.reserve(padded(n).saturating_sub(v.len()));
@@ -129,18 +108,7 @@ impl Node {
         }
     }
 
-    /// Room for any working set, so that a pivot never allocates.
-    fn make_room(&mut self, m: usize) {
-        for v in [&mut self.u, &mut self.sign] {
-            v.reserve((self.n + 1).saturating_sub(v.len()));
-        }
-        for (v, most) in [(&mut self.working, self.n + 1), (&mut self.near, m), (&mut self.far, m)]
-        {
-            v.reserve(most.saturating_sub(v.len()));
-        }
-    }
-
-    /// Takes over another node's factors and point.
+    /// Takes over another set's factors and point.
     pub fn copy_from(&mut self, other: &Self) {
         self.n = other.n;
         self.factors.copy_from(&other.factors);
@@ -163,15 +131,15 @@ impl Node {
         self.any_passed_over = other.any_passed_over;
         self.value = other.value;
         self.size = other.size;
-        self.make_room(other.passed.len());
+        self.reserve(other.n, other.passed.len());
     }
 
-    /// A lower bound of the cost without the proximal term over all points of this node that are
+    /// A lower bound of the cost without the proximal term over all points of this program that are
     /// no further than `reach` from `x`, in every variable that has a proximal term.
     ///
     /// With `g` the gradient of the cost, `g + Δ(x − x̂) = Nᵀu`; so for every feasible `y`,
     /// `cost(y) ≥ cost(x) + g·(y − x) ≥ cost(x) − Σ δ_i |x_i − x̂_i| reach`.
-    pub fn lower(&self, p: &Data, reach: f64) -> f64 {
+    pub fn lower(&self, p: &Program, reach: f64) -> f64 {
         if !p.singular {
             return self.value;
         }
@@ -186,20 +154,20 @@ impl Node {
         cost - reach * doubt
     }
 
-    /// A lower bound for a child that demands `sides`, more than this node on `rows` alone, from one dual step, which is
-    /// not taken.
-    pub fn peek(&mut self, p: &Data, sides: &[Side], rows: &[u32], reach: f64) -> f64 {
-        let known = self.lower(p, reach);
+    /// A lower bound where `sides` demand more than was solved for on `rows` alone, from one dual step, which is not
+    /// taken.
+    pub fn peek(&mut self, p: &Program, sides: &[Side], rows: &[u32], limits: &Limits) -> f64 {
+        let known = self.lower(p, limits.reach);
         self.near.clear();
         self.far.clear();
         self.near.extend(rows.iter().filter(|&&i| sides[i as usize] != Side::Free));
-        let Some(Violated { row, sign, slack }) = self.most_violated(p, sides) else {
+        let Some(Violated { row, sign, slack }) = self.most_violated(p, sides, 1.0) else {
             return known;
         };
         let (free, all) = self.direction(p, row, sign);
         self.factors.solve_r();
         let (t_dual, _) = self.blocking(sides);
-        let independent = self.working.len() < self.n && free > DEPENDENT * all;
+        let independent = self.working.len() < self.n && free > limits.dependent * all;
         let t = if independent { t_dual.min(-slack / free) } else { t_dual };
         if t == f64::INFINITY {
             return known;
@@ -215,14 +183,18 @@ impl Node {
                 dual += 0.5 * p.delta[i] * (center * center - moved * moved);
                 doubt += p.delta[i] * moved.abs();
             }
-            dual -= reach * doubt;
+            dual -= limits.reach * doubt;
         }
         known.max(dual)
     }
 
     /// Moves the proximal centre to `x`.
-    pub fn recenter(&mut self, p: &Data) {
+    pub fn recenter(&mut self, p: &Program) {
         self.center.copy_from_slice(&self.x);
+        self.write_gradient(p);
+    }
+
+    fn write_gradient(&mut self, p: &Program) {
         for i in 0..self.n {
             self.g[i] = p.c[i] - p.delta[i] * self.center[i];
         }
@@ -242,38 +214,41 @@ impl Node {
         }
     }
 
+    /// Puts rows into an empty working set as far as their squared sines to it are above `least`; their multipliers are
+    /// unknown until the next solve, which begins anew.
+    pub fn add_independent(&mut self, p: &Program, rows: impl Iterator<Item = u32>, least: f64) {
+        for row in rows.map(|row| row as usize) {
+            if self.working.len() == self.n {
+                return;
+            }
+            if row < self.passed.len() && !self.passed[row] {
+                let (free, all) = self.direction(p, row, 1.0);
+                if free > least * all {
+                    self.factors.primal_step();
+                    self.add(row, 1.0, free, 0.0);
+                }
+            }
+        }
+    }
+
     /// Solves for `sides`, from the factors at hand.
-    pub fn solve(
-        &mut self,
-        p: &Data,
-        sides: &[Side],
-        begin: Begin,
-        cutoff: f64,
-        reach: f64,
-        max_pivots: u64,
-    ) -> End {
-        let end = self.pivot_to_end(p, sides, begin, cutoff, reach, max_pivots);
+    pub fn solve(&mut self, p: &Program, sides: &[Side], begin: Begin, limits: &Limits) -> End {
+        let end = self.pivot_to_end(p, sides, begin, limits);
         self.ended = end == End::Solved;
         end
     }
 
-    fn pivot_to_end(
-        &mut self,
-        p: &Data,
-        sides: &[Side],
-        begin: Begin,
-        cutoff: f64,
-        reach: f64,
-        max_pivots: u64,
-    ) -> End {
-        let last = self.pivots + max_pivots;
-        let work = p.pivot_work();
+    fn pivot_to_end(&mut self, p: &Program, sides: &[Side], begin: Begin, limits: &Limits) -> End {
+        let last = self.pivots + limits.max_pivots;
         // a bound needs no better point than one reached by adding up steps
         let bound_only = begin == Begin::Trial;
         let mut fresh = bound_only;
         if begin == Begin::Anew {
             for k in (0..self.working.len()).rev() {
-                if !allowed(sides[self.working[k] as usize], self.sign[k]) {
+                let side = sides[self.working[k] as usize];
+                if self.sign[k] > 0.0 && !side.below_forbidden()
+                    || self.sign[k] < 0.0 && !side.above_forbidden()
+                {
                     self.drop(k);
                 }
             }
@@ -287,12 +262,15 @@ impl Node {
             self.dual_feasible_point(p, sides);
             fresh = true;
         }
-        self.list_rows(sides);
+        self.list_rows(sides, begin == Begin::Anew);
+        // entries of rows whose violation may be rounding
+        let mut small_entries = 0_u32;
         loop {
-            if self.value > cutoff && self.lower(p, reach) > cutoff {
+            if self.value > limits.cutoff && self.lower(p, limits.reach) > limits.cutoff {
                 return End::Cut;
             }
-            match self.most_violated(p, sides) {
+            let patience = f64::from(1u32 << (small_entries / TURNS).min(16));
+            match self.most_violated(p, sides, patience) {
                 None if fresh => {
                     self.size = self.size.max(max_abs(&self.x));
                     return End::Solved;
@@ -301,46 +279,50 @@ impl Node {
                     // believe no answer that was only reached by adding up steps
                     self.dual_feasible_point(p, sides);
                     fresh = true;
+                    self.pivots += 1;
                 }
                 Some(wanted) => {
                     fresh = bound_only;
-                    if let Some(end) = self.enter(p, sides, wanted, reach, last) {
+                    let level = p.rows.b[wanted.row].abs();
+                    small_entries +=
+                        u32::from(wanted.slack > -SMALL_VIOLATION * (max_abs(&self.x) + level));
+                    if let Some(end) = self.enter(p, sides, wanted, limits, last) {
                         return end;
                     }
                 }
             }
-            if self.pivots > last || !p.budget.spend(work) {
+            if self.pivots > last || !p.budget.spend(p.pricing_work()) {
                 return End::Pivots;
             }
         }
     }
 
-    /// Sorts the rows with a demand by whether they are awake.
-    fn list_rows(&mut self, sides: &[Side]) {
+    /// Sorts the rows with a demand by whether they are awake, or lists all of them as if they were.
+    fn list_rows(&mut self, sides: &[Side], all: bool) {
         self.near.clear();
         self.far.clear();
         for (i, (side, awake)) in sides.iter().zip(&self.awake).enumerate() {
             if *side != Side::Free {
-                if *awake { &mut self.near } else { &mut self.far }.push(i as u32);
+                if all || *awake { &mut self.near } else { &mut self.far }.push(i as u32);
             }
         }
     }
 
     /// The most violated row of those listed, awake ones first.
-    fn most_violated(&self, p: &Data, sides: &[Side]) -> Option<Violated> {
-        let least = FEASIBLE * max_abs(&self.x).max(self.size);
-        [&self.near, &self.far]
-            .into_iter()
-            .find_map(|list| worst(p.isa, &p.rows, sides, list, &self.passed, &self.x, least))
+    fn most_violated(&self, p: &Program, sides: &[Side], patience: f64) -> Option<Violated> {
+        let size = max_abs(&self.x).max(self.size);
+        [&self.near, &self.far].into_iter().find_map(|list| {
+            worst(p.isa, &p.rows, sides, list, &self.passed, &self.x, size, patience)
+        })
     }
 
     /// Brings one violated row into the working set, dropping those that block it.
     fn enter(
         &mut self,
-        p: &Data,
+        p: &Program,
         sides: &[Side],
         wanted: Violated,
-        reach: f64,
+        limits: &Limits,
         last: u64,
     ) -> Option<End> {
         let Violated { row, sign, mut slack } = wanted;
@@ -353,12 +335,12 @@ impl Node {
             let (free, all) = self.direction(p, row, sign);
             self.factors.solve_r();
             let (t_dual, leaves) = self.blocking(sides);
-            let independent = self.working.len() < self.n && free > DEPENDENT * all;
+            let independent = self.working.len() < self.n && free > limits.dependent * all;
             let t_primal = if independent { (-slack).max(0.0) / free } else { f64::INFINITY };
             let t = t_dual.min(t_primal);
-            let noise = NOISE * (max_abs(&self.x).max(self.size) + p.rows.b[row].abs());
-            let pointless = t > EXPENSIVE * max_abs(&self.g).max(max_abs(&self.u));
-            if t == f64::INFINITY && self.contradicts(p, sides, wanted, reach) {
+            let noise = ROW_NOISE * (max_abs(&self.x).max(self.size) + p.rows.b[row].abs());
+            let pointless = t > EXPENSIVE_ROW * max_abs(&self.g).max(max_abs(&self.u));
+            if t == f64::INFINITY && self.contradicts(p, sides, wanted, limits.reach) {
                 return Some(End::Infeasible { row: row as u32 });
             }
             if t == f64::INFINITY || pointless && slack > -noise {
@@ -383,20 +365,21 @@ impl Node {
     }
 
     /// True if no point within `reach` of `x` gives a row all it wants while the working rows hold, though each of
-    /// them is off by what counts as rounding.
+    /// them is off by what counts as rounding, and if the proof is one of all points but for rounding.
     ///
     /// With `a = Σ r_k a_k + e`, and `r_k ≤ 0` where a row is not an equality, points that hold the working rows have
     /// `a·y ≤ Σ r_k b_k + e·y` (Farkas). Levels are compared, for `x` may be far off. Many of them
     /// are differences of numbers as large as the point is, so 0 is only as good as `size` lets it be; taken
     /// at its word it closes nodes that hold the best answer.
-    fn contradicts(&mut self, p: &Data, sides: &[Side], wanted: Violated, reach: f64) -> bool {
+    fn contradicts(&mut self, p: &Program, sides: &[Side], wanted: Violated, reach: f64) -> bool {
         let Violated { row, sign, .. } = wanted;
         let size = max_abs(&self.x).max(self.size);
         let rest = &mut self.factors.step;
         rest.fill(0.0);
+        let mut weight = 0.0;
         let mut add = |i: usize, factor: f64| {
-            let (from, a, sense) = p.rows.row(i);
-            axpy(sense * factor, a, &mut rest[from..from + a.len()]);
+            p.add_row(i, factor, rest);
+            weight += factor.abs();
             (factor * p.rows.b[i], factor.abs() * (size + p.rows.b[i].abs()))
         };
         let (mut margin, mut terms) = add(row, sign);
@@ -409,8 +392,8 @@ impl Node {
                 terms += own;
             }
         }
-        let rest: f64 = self.factors.step.iter().map(|v| v.abs()).sum();
-        margin > NOISE * terms + rest * (size + reach)
+        let sum: f64 = rest.iter().map(|v| v.abs()).sum();
+        max_abs(rest) <= PROOF * weight && margin > PROOF * terms + sum * (size + reach)
     }
 
     /// How far the dual can go, and the place of the row that stops it; ties go to the lowest row.
@@ -429,7 +412,7 @@ impl Node {
     }
 
     /// Writes `d = sign Jᵀ a`; returns `|d₂|²` and `|d|²`.
-    fn direction(&mut self, p: &Data, i: usize, sign: f64) -> (f64, f64) {
+    fn direction(&mut self, p: &Program, i: usize, sign: f64) -> (f64, f64) {
         let (from, a, sense) = p.rows.row(i);
         let lengths = self.factors.direction(from, a);
         if sense * sign < 0.0 {
@@ -445,7 +428,7 @@ impl Node {
         self.sign.push(sign);
         self.u.push(u);
         self.passed[row] = true;
-        if !std::mem::replace(&mut self.awake[row], true) {
+        if !std::mem::replace(&mut self.awake[row], true) && !self.far.is_empty() {
             self.near.push(row as u32);
         }
     }
@@ -459,17 +442,20 @@ impl Node {
     }
 
     /// `x`, `u` and the cost of the working set taken as equalities, from the factors alone.
-    fn equality_point(&mut self, p: &Data) {
+    fn equality_point(&mut self, p: &Program) {
         let level = |(&i, s): (&u32, &f64)| s * p.rows.b[i as usize];
         let levels = self.working.iter().zip(&self.sign).map(level);
-        self.factors.equality_point(&self.g, levels.clone(), &mut self.x, &mut self.u);
+        self.x.fill(0.0);
+        self.u.clear();
+        self.u.resize(self.working.len(), 0.0);
+        self.factors.correct(-1.0, &self.g, levels.clone(), &mut self.x, &mut self.u);
         // (P + Δ) x + g = N u, so the cost is 1/2 (g·x + u·b)
         let pull: f64 = levels.zip(&self.u).map(|(level, u)| u * level).sum();
         self.value = 0.5 * (dot(&self.g, &self.x) + pull);
     }
 
     /// [`equality_point`](Self::equality_point), without the rows that pull.
-    fn dual_feasible_point(&mut self, p: &Data, sides: &[Side]) {
+    fn dual_feasible_point(&mut self, p: &Program, sides: &[Side]) {
         loop {
             self.equality_point(p);
             let zero = NO_MULTIPLIER * max_abs(&self.u);
@@ -486,9 +472,28 @@ impl Node {
             }
         }
     }
-}
 
-/// True if a row that came in with this sign may stay.
-fn allowed(side: Side, sign: f64) -> bool {
-    if sign > 0.0 { side.below_forbidden() } else { side.above_forbidden() }
+    /// Whether a row is of the working set or was passed over.
+    pub fn has_taken(&self, row: usize) -> bool {
+        self.passed[row]
+    }
+
+    /// Whether the squared sine of a row to the working set is at most `least`.
+    pub fn depends(&mut self, p: &Program, row: usize, least: f64) -> bool {
+        let (free, all) = self.direction(p, row, 1.0);
+        free <= least * all
+    }
+
+    /// True if no row that is not passed over is violated by more than a few times the rounding of its slack.
+    pub fn rows_hold(&self, p: &Program) -> bool {
+        let size = max_abs(&self.x);
+        let holds = |i| p.slack(i, &self.x) >= -10.0 * p.rounding(i, &self.x, size);
+        (0..p.m()).filter(|&i| !self.passed[i]).all(holds)
+    }
+
+    /// The combination of rows that [`End::Infeasible`] found: each with a factor, ≥ 0 but for equalities.
+    pub fn contradiction(&self, row: u32) -> impl Iterator<Item = (u32, f64)> {
+        let working = self.working.iter().zip(&self.sign).zip(&self.factors.r);
+        std::iter::once((row, 1.0)).chain(working.map(|((&i, sign), r)| (i, -r * sign)))
+    }
 }

@@ -1,0 +1,442 @@
+//! A program as the active set reads it: unit rows, packed over the lanes they span, and a factor of the cost.
+
+#![allow(non_snake_case)]
+// P, L and J are the letters of the literature
+// a kernel's parts must be compiled with its instructions, so they must be inside it
+#![allow(clippy::inline_always)]
+
+use super::factors::padded;
+use super::kernels::product;
+use crate::Rows;
+use crate::budget::Budget;
+use crate::cone::kernels::{Isa, kernel, lanes};
+use crate::cone::program::LANES;
+use crate::kernels::{axpy, cholesky, dot, zeros};
+use crate::tolerances::{ROW_ROUNDING, ROW_ROUNDING_OF_POINT};
+use std::ops::Range;
+
+/// Rows whose vectors are the same but for their sense stand near one another: bounds of one quantity from both sides.
+const NEAR: usize = 32;
+
+/// On which side of its level a row must lie.
+///
+/// Sides are sets of demands: [`Equal`](Self::Equal) is `AtLeast` and `AtMost` together.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[repr(u8)]
+pub enum Side {
+    /// No demand.
+    #[default]
+    Free = 0,
+    /// `a·x ≥ b`.
+    AtLeast = 1,
+    /// `a·x ≤ b`.
+    AtMost = 2,
+    /// `a·x = b`.
+    Equal = 3,
+}
+
+impl Side {
+    fn from_bits(bits: u8) -> Self {
+        match bits & 3 {
+            0 => Self::Free,
+            1 => Self::AtLeast,
+            2 => Self::AtMost,
+            _ => Self::Equal,
+        }
+    }
+
+    /// Both demands at once.
+    pub fn and(self, other: Self) -> Self {
+        Self::from_bits(self as u8 | other as u8)
+    }
+
+    /// What two alternatives have in common.
+    pub(crate) fn common(self, other: Self) -> Self {
+        Self::from_bits(self as u8 & other as u8)
+    }
+
+    pub(crate) fn below_forbidden(self) -> bool {
+        self as u8 & 1 != 0
+    }
+
+    pub(crate) fn above_forbidden(self) -> bool {
+        self as u8 & 2 != 0
+    }
+
+    /// How far a slack `s = a·x − b` is on a forbidden side, ≥ 0.
+    pub(crate) fn violation(self, s: f64) -> f64 {
+        match self {
+            Self::Free => 0.0,
+            Self::AtLeast => (-s).max(0.0),
+            Self::AtMost => s.max(0.0),
+            Self::Equal => s.abs(),
+        }
+    }
+}
+/// Rows of length one. Vectors of variables are as long as whole lanes, zeros at the end.
+#[derive(Debug, Default)]
+pub(crate) struct UnitRows {
+    /// What rows that differ in sense and level alone share, whole lanes of each.
+    values: Vec<f64>,
+    spans: Vec<Span>,
+    rows: Vec<UnitRow>,
+    pub b: Vec<f64>,
+    /// Length of each row before scaling; 1 for a row of zeros.
+    pub length: Vec<f64>,
+    row: Vec<f64>,
+}
+
+/// Whole lanes `from..from + len` of a vector, zero elsewhere, and where they lie.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+struct Span {
+    from: u32,
+    len: u32,
+    at: u32,
+}
+
+impl Span {
+    #[inline(always)]
+    fn here(self) -> Range<usize> {
+        self.from as usize..(self.from + self.len) as usize
+    }
+
+    #[inline(always)]
+    fn stored(self) -> Range<usize> {
+        self.at as usize..(self.at + self.len) as usize
+    }
+}
+
+/// All that a scan reads of a row besides its vector's numbers: side by side in memory.
+#[derive(Clone, Copy, Debug)]
+struct UnitRow {
+    span: Span,
+    vector: u32,
+    /// +1 or −1.
+    sense: f64,
+    b: f64,
+}
+
+/// A row that is on a forbidden side.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Violated {
+    pub row: usize,
+    /// +1 where it is wanted at least at its level, −1 at most.
+    pub sign: f64,
+    /// How far it is from its level in that sense, < 0.
+    pub slack: f64,
+}
+
+impl UnitRows {
+    fn clear(&mut self, n: usize) {
+        self.values.clear();
+        self.spans.clear();
+        self.rows.clear();
+        self.b.clear();
+        self.length.clear();
+        zeros(&mut self.row, padded(n));
+    }
+
+    /// Appends `Σ values_k scale(columns_k) x[columns_k]` with level `b`, both divided by the row's length.
+    pub fn push(&mut self, columns: &[u32], values: &[f64], scale: impl Fn(usize) -> f64, b: f64) {
+        let least = columns.iter().min().map_or(0, |&c| c as usize);
+        let most = columns.iter().max().map_or(0, |&c| c as usize + 1);
+        for (&c, v) in columns.iter().zip(values) {
+            self.row[c as usize] += v * scale(c as usize);
+        }
+        self.push_row(least..most, b);
+    }
+
+    /// Appends the row of these values, whole lanes, with level `b`, both divided by its length.
+    pub fn push_dense(&mut self, values: &[f64], b: f64) {
+        let length = dot(values, values).sqrt();
+        let length = if length > 0.0 && length.is_finite() { length } else { 1.0 };
+        let (at, len) = (self.values.len() as u32, values.len() as u32);
+        self.values.extend(values.iter().map(|v| v / length));
+        self.spans.push(Span { from: 0, len, at });
+        self.push_unit(self.spans.len() - 1, 1.0, length, b);
+    }
+
+    fn push_unit(&mut self, vector: usize, sense: f64, length: f64, b: f64) {
+        let b = b / length;
+        self.rows.push(UnitRow { span: self.spans[vector], vector: vector as u32, sense, b });
+        self.length.push(length);
+        self.b.push(b);
+    }
+
+    /// Appends what is in `row`, zero outside `used`.
+    fn push_row(&mut self, used: Range<usize>, b: f64) {
+        let length = dot(&self.row[used.clone()], &self.row[used.clone()]).sqrt();
+        let length = if length > 0.0 && length.is_finite() { length } else { 1.0 };
+        let first = self.row[used.clone()].iter().find(|v| **v != 0.0);
+        let sense = if first.is_some_and(|v| *v < 0.0) { -1.0 } else { 1.0 };
+        let scale = sense / length;
+        self.row[used.clone()].iter_mut().for_each(|v| *v *= scale);
+        let from = used.start / LANES * LANES;
+        let vector = self.vector(from, padded(used.end) - from);
+        self.row[used].fill(0.0);
+        self.push_unit(vector, sense, length, b);
+    }
+
+    /// Number of the vector in `row`, or of the one like it.
+    fn vector(&mut self, from: usize, len: usize) -> usize {
+        let row = &self.row[from..from + len];
+        let at = self.values.len() as u32;
+        let span = Span { from: from as u32, len: len as u32, at };
+        let alike =
+            |s: &Span| s.from == span.from && s.len == span.len && self.values[s.stored()] == *row;
+        let known = self.spans.iter().rev().take(NEAR).position(alike);
+        if let Some(back) = known {
+            return self.spans.len() - 1 - back;
+        }
+        self.spans.push(span);
+        self.values.extend_from_slice(row);
+        self.spans.len() - 1
+    }
+
+    /// `|b_i| + Σ_j |a_ij x_j|`: what rounding of a slack is measured against.
+    #[inline(always)]
+    pub fn terms(&self, i: usize, x: &[f64]) -> f64 {
+        let UnitRow { span, b, .. } = self.rows[i];
+        let a = &self.values[span.stored()];
+        b.abs() + a.iter().zip(&x[span.here()]).map(|(a, x)| (a * x).abs()).sum::<f64>()
+    }
+
+    /// Where a row's vector begins, its lanes, and its sense.
+    #[inline(always)]
+    pub fn row(&self, i: usize) -> (usize, &[f64], f64) {
+        let UnitRow { span, sense, .. } = self.rows[i];
+        (span.from as usize, &self.values[span.stored()], sense)
+    }
+}
+
+kernel! {
+    /// The row of `list` that is furthest on a side that `sides` forbid, among those not passed over. Violations up to
+    /// `rounding` of the sizes that cancel in a slack, or of `size`, are none.
+    worst(
+        rows: &UnitRows,
+        sides: &[Side],
+        list: &[u32],
+        passed: &[bool],
+        x: &[f64],
+        size: f64,
+        rounding: f64,
+    ) -> Option<Violated> {
+        let least = rounding * ROW_ROUNDING_OF_POINT * size;
+        let mut worst = -least;
+        let mut pick = None;
+        let (mut last, mut along) = (u32::MAX, 0.0);
+        for &row in list {
+            let i = row as usize;
+            if passed[i] {
+                continue;
+            }
+            let UnitRow { span, vector, sense, b } = rows.rows[i];
+            // the two sides of one quantity follow one another
+            if vector != last {
+                last = vector;
+                along = product::<S>(lanes(&rows.values[span.stored()]), lanes(&x[span.here()]));
+            }
+            let s = sense * along - b;
+            let (sign, slack) = match sides[i] {
+                Side::AtLeast => (1.0, s),
+                Side::AtMost => (-1.0, -s),
+                _ => (if s < 0.0 { 1.0 } else { -1.0 }, -s.abs()),
+            };
+            if slack < worst && slack < -least - rounding * ROW_ROUNDING * rows.terms(i, x) {
+                worst = slack;
+                pick = Some(Violated { row: i, sign, slack });
+            }
+        }
+        pick
+    }
+}
+
+kernel! {
+    /// Slacks of all rows.
+    slacks(rows: &UnitRows, x: &[f64], out: &mut Vec<f64>) {
+        out.clear();
+        let (mut last, mut along) = (u32::MAX, 0.0);
+        for &UnitRow { span, vector, sense, b } in &rows.rows {
+            if vector != last {
+                last = vector;
+                along = product::<S>(lanes(&rows.values[span.stored()]), lanes(&x[span.here()]));
+            }
+            out.push(sense * along - b);
+        }
+    }
+}
+
+kernel! {
+    /// `1/2 xᵀPx + cᵀx`; columns of `P` are `stride` apart.
+    cost(P: &[f64], stride: usize, c: &[f64], x: &[f64]) -> f64 {
+        let mut sum = 0.0;
+        for ((x_i, c_i), P_i) in x.iter().zip(c).zip(P.chunks_exact(stride.max(1))) {
+            sum += x_i * (0.5 * product::<S>(lanes(P_i), lanes(x)) + c_i);
+        }
+        sum
+    }
+}
+
+/// Unit rows, and the cost `1/2 xᵀ(P + Δ)x + (c − Δ x̂)ᵀx` with `Δ = diag(delta) ≥ 0`.
+#[derive(Debug, Default)]
+pub(crate) struct Program {
+    pub isa: Isa,
+    pub n: usize,
+    pub rows: UnitRows,
+    /// Without Δ; rows as long as whole lanes.
+    P: Vec<f64>,
+    pub c: Vec<f64>,
+    pub delta: Vec<f64>,
+    /// Some entry of `delta` is not zero: the cost alone does not place every variable.
+    pub singular: bool,
+    /// `P + Δ = L Lᵀ`, `n × n`.
+    pub L: Vec<f64>,
+    /// First non-zero of each row of `P` up to its diagonal.
+    pub first: Vec<u32>,
+    pub budget: Budget,
+}
+
+impl Program {
+    /// A program of `n` variables without cost or rows.
+    pub fn clear(&mut self, n: usize) {
+        self.n = n;
+        self.rows.clear(n);
+        zeros(&mut self.P, n * padded(n));
+        zeros(&mut self.c, padded(n));
+        zeros(&mut self.delta, n);
+        self.singular = false;
+    }
+
+    /// Appends rows; see [`UnitRows::push`].
+    pub fn push_rows(&mut self, A: &Rows, b: &[f64], scale: impl Fn(usize) -> f64) {
+        for (i, &b) in b.iter().enumerate() {
+            let (columns, values) = A.row(i);
+            self.rows.push(columns, values, &scale, b);
+        }
+    }
+
+    /// Number of rows.
+    pub fn m(&self) -> usize {
+        self.rows.b.len()
+    }
+
+    /// Row `i` of `P`, as long as whole lanes.
+    pub fn P(&self, i: usize) -> &[f64] {
+        &self.P[i * padded(self.n)..][..padded(self.n)]
+    }
+
+    pub fn P_mut(&mut self, i: usize) -> &mut [f64] {
+        let stride = padded(self.n);
+        &mut self.P[i * stride..][..stride]
+    }
+
+    /// Factors `P + Δ`. What `lift` returns for a variable, its diagonal entry and its pivot is added to both, and a pivot
+    /// for which it returns none ends the factorisation.
+    ///
+    /// # Errors
+    ///
+    /// The variable of that pivot.
+    pub fn factor(
+        &mut self,
+        mut lift: impl FnMut(usize, f64, f64) -> Option<f64>,
+    ) -> Result<(), usize> {
+        let n = self.n;
+        self.budget.spend((n * n * (n + 1)) as u64 / 2);
+        self.L.clear();
+        self.first.clear();
+        for i in 0..n {
+            let row = &self.P[i * padded(n)..][..n];
+            self.first.push(row[..i].iter().position(|v| *v != 0.0).unwrap_or(i) as u32);
+            self.L.extend_from_slice(row);
+            self.L[i * n + i] += self.delta[i];
+        }
+        let (delta, P, stride) = (&mut self.delta, &self.P, padded(n));
+        cholesky(&mut self.L, n, &self.first, |i, pivot| {
+            let more = lift(i, P[i * stride + i], pivot)?;
+            delta[i] += more;
+            Some(pivot + more)
+        })?;
+        self.singular = self.delta.iter().any(|d| *d > 0.0);
+        Ok(())
+    }
+
+    /// Pivots after which rounding is to blame.
+    pub fn most_pivots(&self) -> u64 {
+        500 + 50 * (self.n + self.m()) as u64
+    }
+
+    /// Multiply-adds of a look at all rows.
+    pub fn pricing_work(&self) -> u64 {
+        self.rows.values.len() as u64
+    }
+
+    /// Multiply-adds of one pivot: a direction and a change of the factors.
+    pub fn pivot_work(&self) -> u64 {
+        4 * (self.n * self.n) as u64
+    }
+
+    /// `a_i·x − b_i` of the unit row.
+    pub fn slack(&self, i: usize, x: &[f64]) -> f64 {
+        let (from, a, sense) = self.rows.row(i);
+        sense * dot(a, &x[from..from + a.len()]) - self.rows.b[i]
+    }
+
+    /// `y += factor a_i`; `y` is as long as whole lanes.
+    pub fn add_row(&self, i: usize, factor: f64, y: &mut [f64]) {
+        let (from, a, sense) = self.rows.row(i);
+        axpy(sense * factor, a, &mut y[from..from + a.len()]);
+    }
+
+    /// What may be rounding of a row's slack: a share of the sizes that cancel in it, and of the point's.
+    pub fn rounding(&self, i: usize, x: &[f64], size: f64) -> f64 {
+        ROW_ROUNDING * self.rows.terms(i, x) + ROW_ROUNDING_OF_POINT * size
+    }
+
+    /// Slacks of all unit rows.
+    pub fn slacks(&self, x: &[f64], out: &mut Vec<f64>) {
+        slacks(self.isa, &self.rows, x, out);
+    }
+
+    /// `1/2 xᵀPx + cᵀx`, without the proximal term.
+    pub fn cost(&self, x: &[f64]) -> f64 {
+        cost(self.isa, &self.P, padded(self.n), &self.c, x)
+    }
+}
+
+/// How a solve ended.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum End {
+    /// `x` is the minimiser.
+    Solved,
+    /// The cost passed the cutoff; [`ActiveSet::lower`](super::ActiveSet::lower) is a lower bound all the same.
+    Cut,
+    /// A row contradicts the working set; `r` holds the combination.
+    Infeasible { row: u32 },
+    /// Too many pivots, or too much work: nothing is known beyond [`ActiveSet::lower`](super::ActiveSet::lower) before the call.
+    Pivots,
+}
+
+/// Where a solve begins.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Begin {
+    /// From the factors at hand, without the rows that pull.
+    Anew,
+    /// From the end of a program that demands no more: `x` and `u` belong to the factors, and all working rows keep
+    /// their side.
+    Child,
+    /// As [`Child`](Self::Child), for the bound alone.
+    Trial,
+}
+
+/// Where a solve may end.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Limits {
+    /// Squared sine of the angle to the span of the working set, in the metric of the cost, below which a row depends
+    /// on it. Rounding leaves about 1e-28, geometry of poor digits 1e-18.
+    pub dependent: f64,
+    /// A cost above this is not of interest.
+    pub cutoff: f64,
+    /// How far from `x` points matter, in the unit of the variables.
+    pub reach: f64,
+    pub max_pivots: u64,
+}

@@ -1,0 +1,188 @@
+//! Forms of a dense program: from a cone program, and in units that are alike, its limited springs spelled out.
+//!
+//! ```text
+//! x = V x̃,   P̃ = V P V,   c̃ = V c,   Ã = R A V,   b̃ = R b
+//! ```
+//! `V` makes the diagonal of `P̃` one. Variables without curvature are scaled by their largest
+//! coefficient, with one common factor that lets them share rows with curved ones on equal terms.
+//! `R` makes every row of `Ã` a unit vector.
+//!
+//! A spring at its limit gets a slack column `s ≥ 0` per side that is needed,
+//! `1/2 k (x − target ∓ s)² + limit s`: the epigraph form of the Huber cost. Each such column
+//! makes one side of the cost exact and leaves the other above the true cost, so that the
+//! problems form a falling sequence with the true one at its end.
+
+#![allow(non_snake_case)] // P, A, V, R are the letters of the problem
+
+use crate::active_set::Program;
+use crate::cone::program::ConeProgram;
+use crate::kernels::zeros;
+use crate::{Qp, Reason, Rows, Saturation};
+
+/// A cone program without round cones as a dense one, which owns its data.
+#[derive(Clone, Debug, Default)]
+pub struct DenseProgram {
+    n: usize,
+    P: Vec<f64>,
+    c: Vec<f64>,
+    A: Rows,
+    b: Vec<f64>,
+    saturations: Vec<Saturation>,
+    columns: Vec<u32>,
+    values: Vec<f64>,
+}
+
+impl DenseProgram {
+    /// The program, for a solver.
+    pub fn qp(&self) -> Qp<'_> {
+        Qp {
+            n: self.n,
+            P: &self.P,
+            c: &self.c,
+            A: &self.A,
+            b: &self.b,
+            saturations: &self.saturations,
+        }
+    }
+
+    /// Makes this the dense form of `p`. Round cones count as the rows of `E (J x − b)`, each ≥ 0.
+    pub fn fill(&mut self, p: &ConeProgram) {
+        let n = p.n;
+        self.n = n;
+        self.P.clear();
+        self.P.resize(n * n, 0.0);
+        self.c.clear();
+        for block in &p.blocks {
+            let (dim, stride, first) =
+                (block.dim as usize, block.stride as usize, block.first as usize);
+            for i in 0..dim {
+                let row = &p.P[block.P_at as usize + i * stride..][..dim];
+                self.P[(first + i) * n + first..][..dim].copy_from_slice(row);
+            }
+            self.c.extend_from_slice(&p.c[block.at as usize..][..dim]);
+        }
+        self.A.clear();
+        self.b.clear();
+        for cone in &p.cones {
+            let (k, stride_z) = (cone.k as usize, cone.stride_z as usize);
+            for j in 0..cone.m as usize {
+                self.columns.clear();
+                self.values.clear();
+                let edge = |r: usize| p.E[cone.E_at as usize + r * stride_z + j];
+                for side in p.sides_of(cone) {
+                    let block = &p.blocks[side.block as usize];
+                    for i in 0..block.dim {
+                        let at = cone.J_at + side.column + i;
+                        let value: f64 = (0..k)
+                            .map(|r| edge(r) * p.J[at as usize + r * cone.width as usize])
+                            .sum();
+                        if value != 0.0 {
+                            self.columns.push(block.first + i);
+                            self.values.push(value);
+                        }
+                    }
+                }
+                self.A.push(&self.columns, &self.values);
+                self.b.push((0..k).map(|r| edge(r) * p.b[cone.b_at as usize + r]).sum());
+            }
+        }
+        self.saturations.clear();
+        self.saturations.extend_from_slice(&p.saturations);
+    }
+}
+
+/// Slack column of a spring that carries its limit.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Column {
+    /// Which saturation.
+    pub saturation: usize,
+    /// 1 for `x > target`, −1 for `x < target`.
+    pub side: f64,
+}
+
+/// Writes the scaled program, with its slack columns after the variables and their rows `s ≥ 0` after the rows, and `V`.
+pub(super) fn build(
+    qp: &Qp<'_>,
+    columns: &[Column],
+    p: &mut Program,
+    V: &mut Vec<f64>,
+) -> Result<(), Reason> {
+    p.clear(qp.n + columns.len());
+    p.c[..qp.n].copy_from_slice(qp.c);
+    for (i, row) in qp.P.chunks_exact(qp.n.max(1)).enumerate() {
+        p.P_mut(i)[..qp.n].copy_from_slice(row);
+    }
+    add_springs(qp, columns, p);
+    find_units(qp, p, V)?;
+    for i in 0..p.n {
+        p.c[i] *= V[i];
+        for (P, v) in p.P_mut(i).iter_mut().zip(&*V) {
+            *P *= V[i] * v;
+        }
+    }
+    p.push_rows(qp.A, qp.b, |i| V[i]);
+    for a in qp.n..p.n {
+        p.rows.push(&[a as u32], &[1.0], |_| 1.0, 0.0);
+    }
+    Ok(())
+}
+
+/// Adds `1/2 k (x − target − Σ side s)² + limit Σ s` for every spring.
+fn add_springs(qp: &Qp<'_>, columns: &[Column], p: &mut Program) {
+    for (k, s) in qp.saturations.iter().enumerate() {
+        let i = s.index as usize;
+        p.P_mut(i)[i] += s.stiffness;
+        p.c[i] -= s.stiffness * s.target;
+        let own = |j: &usize| columns[*j].saturation == k;
+        for j in (0..columns.len()).filter(own) {
+            let (a, side) = (qp.n + j, columns[j].side);
+            p.P_mut(i)[a] -= side * s.stiffness;
+            p.P_mut(a)[i] -= side * s.stiffness;
+            p.c[a] += s.limit + side * s.stiffness * s.target;
+            for l in (0..columns.len()).filter(own) {
+                p.P_mut(a)[qp.n + l] += side * columns[l].side * s.stiffness;
+            }
+        }
+    }
+}
+
+/// Writes `V`.
+fn find_units(qp: &Qp<'_>, p: &Program, V: &mut Vec<f64>) -> Result<(), Reason> {
+    zeros(V, p.n);
+    let curved = |i: usize| p.P(i)[i] > 0.0;
+    for i in 0..p.n {
+        if curved(i) {
+            V[i] = 1.0 / p.P(i)[i].sqrt();
+        } else if p.P(i).iter().any(|v| *v != 0.0) {
+            // a zero on the diagonal of a convex cost empties its row
+            return Err(Reason::NotConvex);
+        }
+    }
+    // the largest coefficient of each flat variable becomes 1
+    let rows = || (0..qp.b.len()).map(|r| qp.A.row(r));
+    let entries = |(columns, values)| std::iter::zip::<&[u32], &[f64]>(columns, values);
+    for (&i, v) in rows().flat_map(entries).filter(|(i, _)| !curved(**i as usize)) {
+        V[i as usize] = V[i as usize].max(v.abs());
+    }
+    for i in (0..p.n).filter(|&i| !curved(i)) {
+        V[i] = if V[i] > 0.0 { 1.0 / V[i] } else { 1.0 };
+    }
+    // a common factor: rows that touch both kinds see coefficients of one size
+    let (mut log_sum, mut count) = (0.0, 0.0);
+    for row in rows() {
+        let (mut of_curved, mut of_flat) = (0.0_f64, 0.0_f64);
+        for (&i, v) in entries(row) {
+            let most = if curved(i as usize) { &mut of_curved } else { &mut of_flat };
+            *most = most.max((v * V[i as usize]).abs());
+        }
+        if of_curved > 0.0 && of_flat > 0.0 {
+            log_sum += (of_curved / of_flat).ln();
+            count += 1.0;
+        }
+    }
+    if count > 0.0 {
+        let factor = f64::exp(log_sum / count);
+        (0..p.n).filter(|&i| !curved(i)).for_each(|i| V[i] *= factor);
+    }
+    Ok(())
+}
