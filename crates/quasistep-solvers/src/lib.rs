@@ -123,9 +123,10 @@ pub use cone::solver::{ConeSolver, WarmStart};
 pub use coulomb::forces::Forces;
 pub use coulomb::program::{Friction, FrictionProgram};
 pub use coulomb::solution::{
-    CoulombMethod, CoulombResiduals, CoulombSolution, JamCase, JamPart, Mode, Outcome, Refutation,
+    CoulombMethod, CoulombMethods, CoulombResiduals, CoulombSolution, JamCase, JamPart, Mode,
+    Outcome, Refutation,
 };
-pub use coulomb::solver::{CoulombMethods, CoulombSettings, CoulombSolver, CoulombWarm};
+pub use coulomb::solver::{CoulombSettings, CoulombSolver, CoulombWarm};
 pub use coulomb::uniqueness::{Motion, Uniqueness};
 pub use coulomb::work::LeastWork;
 pub use dense::{DenseProgram, QpSolver};

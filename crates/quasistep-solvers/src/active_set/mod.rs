@@ -262,7 +262,7 @@ impl ActiveSet {
             self.dual_feasible_point(p, sides);
             fresh = true;
         }
-        self.list_rows(sides, begin == Begin::Anew);
+        self.list_rows(sides, !self.awake.contains(&true));
         // entries of rows whose violation may be rounding
         let mut small_entries = 0_u32;
         loop {

@@ -31,8 +31,7 @@ use crate::coulomb::factor::{Factor, Part, assemble};
 use crate::coulomb::law::Law;
 use crate::coulomb::polytope::{Hull, MOST};
 use crate::coulomb::program::{FrictionProgram, Shape, dot_short};
-use crate::coulomb::solution::CoulombSolution;
-use crate::coulomb::solver::CoulombMethods;
+use crate::coulomb::solution::{CoulombMethods, CoulombSolution};
 use crate::tolerances::newton_of_friction::{
     CALM, FARTHEST, GROWTH, LARGEST_PENALTY, LITTLE, NOISE, PENALTY, PROXIMAL, REACHED, ROUGH,
     ROUNDING, SETTLED, SHORTEST, SOLVED, STALLED,

@@ -1,4 +1,4 @@
-//! The answer, how good it is, and the proof where there is none.
+//! The methods, their answer, how good it is, and the proof where there is none.
 
 use crate::Reason;
 use crate::lcp::problem::Proof;
@@ -45,6 +45,54 @@ pub enum CoulombMethod {
     Lemke,
     /// The search through all that contacts may do, for an answer or a proof.
     Cases,
+}
+
+/// A set of methods of [`CoulombSolver`](crate::CoulombSolver), to see what each is worth: the convex relaxation
+/// with its proofs, and the check of every answer, belong to all of them.
+///
+/// ```
+/// use quasistep_solvers::CoulombMethods;
+///
+/// let all_but_lemke = CoulombMethods::ALL.without(CoulombMethods::LEMKE);
+/// assert!(all_but_lemke.has(CoulombMethods::NEWTON) && !all_but_lemke.has(CoulombMethods::LEMKE));
+/// ```
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct CoulombMethods(u8);
+
+impl CoulombMethods {
+    /// None of them.
+    pub const NONE: Self = Self(0);
+    /// Newton's method on the law, from a similar answer and from the relaxation.
+    pub const NEWTON: Self = Self(1);
+    /// Newton's method with penalties that grow from soft contacts to hard ones.
+    pub const CONTINUATION: Self = Self(1 << 1);
+    /// Lemke's method, for pyramids.
+    pub const LEMKE: Self = Self(1 << 2);
+    /// The search through all that contacts may do: an answer or a proof.
+    pub const CASES: Self = Self(1 << 3);
+    /// All of them.
+    pub const ALL: Self = Self((1 << 4) - 1);
+
+    /// Whether all of `others` are in the set.
+    pub const fn has(self, others: Self) -> bool {
+        self.0 & others.0 == others.0
+    }
+
+    /// The set with `others`.
+    pub const fn with(self, others: Self) -> Self {
+        Self(self.0 | others.0)
+    }
+
+    /// The set without `others`.
+    pub const fn without(self, others: Self) -> Self {
+        Self(self.0 & !others.0)
+    }
+}
+
+impl Default for CoulombMethods {
+    fn default() -> Self {
+        Self::ALL
+    }
 }
 
 /// Worst errors of a solution by the program's own data, each the largest over its entries, in the

@@ -1,7 +1,7 @@
 //! From the first minimiser to the answer on its active set.
 
 use super::Newton;
-use super::island::Work;
+use super::work::Work;
 use super::{EXACT, NOISE, REST, TOUCHING};
 use crate::cone::kernels::{self, lanes, lanes_mut};
 use crate::cone::program::LANES;

@@ -25,6 +25,7 @@ mod finish;
 mod island;
 mod settle;
 mod steps;
+mod work;
 
 use crate::budget::Budget;
 use crate::cone::aligned::Aligned;
@@ -32,7 +33,7 @@ use crate::cone::kernels::{self, Isa, Products};
 use crate::cone::program::ConeProgram;
 use crate::cone::structure::{Group, Island, Structure};
 use crate::qp::Saturation;
-use island::Work;
+use work::Work;
 
 /// `rho` over the largest diagonal entry of the cost of an island.
 pub(crate) const PENALTY: f64 = 1e8;

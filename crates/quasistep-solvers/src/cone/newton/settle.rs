@@ -2,7 +2,7 @@
 //! interior point, which knows nearly all of them.
 
 use super::finish::{DRIFT, Round, SHARED};
-use super::island::Work;
+use super::work::Work;
 use super::{Newton, ROUNDS};
 use super::{PENALTIES_ROUND, PENALTY, REST, SHIFT, SOFTER, Start, TOUCHING};
 use crate::cone::kernels::{self, Isa};

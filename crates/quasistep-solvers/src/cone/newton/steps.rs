@@ -1,6 +1,6 @@
 //! One Newton step, and steps until the active set stays.
 
-use super::island::Work;
+use super::work::Work;
 use super::{CRAWL, Kept, MOVED, Newton};
 use crate::cone::kernels::{self, lanes};
 use crate::cone::program::LANES;
