@@ -130,9 +130,8 @@ pub use coulomb::solver::{CoulombSettings, CoulombSolver, CoulombWarm};
 pub use coulomb::uniqueness::{Motion, Uniqueness};
 pub use coulomb::work::LeastWork;
 pub use dense::{DenseProgram, QpSolver};
-pub use lcp::problem::{
-    Case, Lcp, LcpMethod, LcpOutcome, LcpResiduals, LcpSolution, PairSide, Proof,
-};
+pub use lcp::problem::{Lcp, LcpMethod, LcpOutcome, LcpResiduals, LcpSolution};
+pub use lcp::proof::{Case, PairSide, Proof};
 pub use lcp::solver::LcpSolver;
 pub use methods::Methods;
 pub use miqp::{

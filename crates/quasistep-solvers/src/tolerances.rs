@@ -104,24 +104,6 @@ pub(crate) mod friction {
     pub(crate) const DEPENDENT: f64 = 1e-10;
 }
 
-/// Linear complementarity problems.
-pub(crate) mod complementarity {
-    /// Value that is rounding, as a share of its terms.
-    pub(crate) const ROUNDING: f64 = 1e-12;
-    /// Least entry of the ratio test, as a share of the largest of its column.
-    pub(crate) const LEAST: f64 = 1e-9;
-    /// Difference of two ratios that is none, as a share of what they are made of.
-    pub(crate) const TIE: f64 = 1e-11;
-    /// Least pivot, in scaled data whose entries are around one.
-    pub(crate) const LEAST_FIRST: f64 = 1e-8;
-    /// Least value of a constant that counts, in scaled data whose entries are around one.
-    pub(crate) const CONSTANT: f64 = 1e-10;
-    /// Error that an answer may have, as a share of the terms of each row.
-    pub(crate) const TERMS: f64 = 1e-12;
-    /// Error that an answer may have in scaled units, for rows whose terms all but vanish.
-    pub(crate) const SCALED: f64 = 1e-15;
-}
-
 // Active sets, branch and bound, derivatives.
 
 /// Rounding of a unit row's slack, as a share of `|b_i| + Σ |a_ij x_j|`, the sizes that cancel in it.

@@ -2,6 +2,7 @@
 
 pub(crate) mod factor;
 pub(crate) mod forces;
+pub(crate) mod hessian;
 pub(crate) mod jam;
 pub(crate) mod law;
 pub(crate) mod newton;

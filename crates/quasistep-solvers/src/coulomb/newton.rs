@@ -22,13 +22,19 @@
 //! ([`Newton::continue_from`]) still gets there as a rule; else the caller has other means. Forces that drift on from
 //! update to update are those of redundant contacts whose gaps contradict one another by little.
 
+mod breakpoints;
 mod continuation;
 mod finish;
+mod homotopy;
 mod project;
+mod regions;
+mod step;
 
 use crate::budget::Budget;
-use crate::coulomb::factor::{Factor, Part, assemble};
+use crate::coulomb::factor::Factor;
+use crate::coulomb::hessian::{self, Part};
 use crate::coulomb::law::Law;
+use crate::coulomb::newton::homotopy::Homotopy;
 use crate::coulomb::polytope::{Hull, MOST};
 use crate::coulomb::program::{FrictionProgram, Shape, dot_short};
 use crate::coulomb::solution::{CoulombMethods, CoulombSolution};
@@ -41,8 +47,10 @@ use crate::tolerances::newton_of_friction::{
 const STEPS: u32 = 200;
 const STEPS_PER_UPDATE: u32 = 20;
 const UPDATES: u32 = 20;
-/// Most extrapolations of forces that drift, and most updates at the largest penalty, but for one for each fourth contact: an
-/// extrapolation needs an update to show where it leads.
+/// Most updates at the largest penalty, but for one for each fourth contact: an extrapolation needs an update to show where
+/// it leads.
+const STIFF_UPDATES: u32 = EXTRAPOLATIONS;
+/// Most extrapolations of forces that drift.
 const EXTRAPOLATIONS: u32 = 40;
 /// Steps that may go without the least imbalance so far.
 const PATIENCE: u32 = 6;
@@ -98,9 +106,12 @@ pub(crate) struct Newton {
     da: Vec<f64>,
     columns: Vec<f64>,
     saturated: Vec<i8>,
+    homotopy: Homotopy,
     /// Squared imbalance that the last equation left, over that which it began with.
     left: f64,
     pub steps: u32,
+    /// Breakpoints of homotopies in all.
+    pub breakpoints: u32,
     /// Steps at which a run ends.
     last_step: u32,
     methods: CoulombMethods,
@@ -187,6 +198,9 @@ impl Newton {
         self.saturated.resize(p.cones.saturations.len(), 0);
         self.units(p);
         self.factor.scale(&p.cones, &self.D);
+        self.breakpoints = 0;
+        self.homotopy.prepare(p, &self.D);
+        self.homotopy.known &= methods.has(CoulombMethods::HOMOTOPY);
     }
 
     /// From forces and rates in whole steps, until the law accepts a point and its forces; true if it did.
@@ -312,6 +326,7 @@ impl Newton {
     fn begin(&mut self, lambda: &[f64]) {
         self.x.fill(0.0);
         self.x_c.fill(0.0);
+        self.homotopy.kept = None;
         self.last_step = self.steps + STEPS + self.stiffness.len() as u32;
         self.factored.clear();
         for ((z_c, lambda), unit) in self.z_c.iter_mut().zip(lambda).zip(&self.unit) {
@@ -385,6 +400,7 @@ impl Newton {
         if self.factor.done && self.factored == self.modes && !self.modes.contains(&CURVED) {
             return true;
         }
+        self.homotopy.kept = None;
         if !self.work.spend(self.cost.factor) {
             return false;
         }

@@ -2,7 +2,7 @@
 
 use crate::cone::kernels::Isa;
 use crate::cone::program::ConeData;
-use crate::coulomb::products::{add_rows, rows_times, terms_of_rows};
+use crate::coulomb::products::{add_rows, rows_times, terms_of_rows, whole_rows_times};
 use crate::{Cone, ConeMut, ConeProgram, Reason, Saturation};
 
 /// Bodies in balance under contacts with exact Coulomb friction.
@@ -303,7 +303,7 @@ impl FrictionProgram {
 
     /// `u = J x − b`.
     pub(crate) fn rates(&self, x: &[f64], u: &mut [f64]) {
-        rows_times(Isa::detect(), &self.cones, &self.contacts, &[], -1.0, x, u);
+        rows_times(Isa::detect(), &self.cones, &self.contacts, x, u);
     }
 
     /// Sums of the magnitudes of the terms of `u = J x − b`.
@@ -313,7 +313,7 @@ impl FrictionProgram {
 
     /// `u = J x`, but of contacts that are not `whole` in the normal row alone, and 0 in the others.
     pub(crate) fn whole_changes(&self, x: &[f64], whole: &[bool], u: &mut [f64]) {
-        rows_times(Isa::detect(), &self.cones, &self.contacts, whole, 0.0, x, u);
+        whole_rows_times(Isa::detect(), &self.cones, &self.contacts, whole, x, u);
     }
 
     /// `g += s Jᵀ lambda`.

@@ -134,6 +134,72 @@ fn add_row(
     }
 }
 
+/// Pairs that are active where these forces act at these rates.
+pub(crate) fn active_pairs(
+    p: &FrictionProgram,
+    firsts: &[u32],
+    x: &[f64],
+    lambda: &[f64],
+    u: &[f64],
+    active: &mut Vec<u32>,
+) {
+    active.clear();
+    let force = p.contacts.iter().fold(0.0_f64, |m, c| m.max(lambda[c.first as usize]));
+    let largest = u.iter().fold(0.0_f64, |m, u| m.max(u.abs()));
+    for (i, contact) in p.contacts.iter().enumerate() {
+        let at = contact.first as usize;
+        if lambda[at] <= 1e-9 * force {
+            continue;
+        }
+        let normal = firsts[i];
+        active.push(normal);
+        let last = firsts[i + 1] - 1;
+        if last == normal {
+            continue;
+        }
+        let units = p.units_of(contact);
+        let tangents = at + 1..at + contact.k as usize;
+        let (lambda_t, u_t) = (&lambda[tangents.clone()], &u[tangents]);
+        let along = |v: &[f64], of: &[f64], power: i32| -> f64 {
+            v.iter().zip(of).zip(units).map(|((v, w), m)| v * w * m.powi(power)).sum()
+        };
+        let h = directions(p, contact).map(|v| -along(v, u_t, 1)).fold(0.0, f64::max);
+        if h > 1e-9 * largest {
+            active.push(last);
+            for (j, v) in directions(p, contact).enumerate() {
+                if -along(v, u_t, 1) >= h - 1e-9 * largest {
+                    active.push(normal + 1 + j as u32);
+                    break;
+                }
+            }
+            continue;
+        }
+        // a sticking contact: directions along its friction, and as many as hold it
+        let first = active.len();
+        for (j, v) in directions(p, contact).enumerate() {
+            let pull: f64 = v.iter().zip(lambda_t).map(|(v, l)| v * l).sum();
+            if pull > 1e-9 * force && active.len() - first < contact.tangents() {
+                active.push(normal + 1 + j as u32);
+            }
+        }
+        for j in 0..last - normal - 1 {
+            if active.len() - first < contact.tangents() && !active.contains(&(normal + 1 + j)) {
+                active.push(normal + 1 + j);
+            }
+        }
+    }
+    let mut at = firsts[p.contacts.len()];
+    for spring in limited(p) {
+        let force = spring.stiffness * (x[spring.index as usize] - spring.target);
+        if force > spring.limit {
+            active.push(at);
+        } else if force < -spring.limit {
+            active.push(at + 1);
+        }
+        at += 2;
+    }
+}
+
 /// Turns multipliers of the problem's rows in such units into those of its rows in the caller's, up to a factor.
 pub(crate) fn rows_in_units(p: &FrictionProgram, units: Units, firsts: &[u32], y: &mut [f64]) {
     let Units { force, length } = units;

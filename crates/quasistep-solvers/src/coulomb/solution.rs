@@ -1,7 +1,7 @@
 //! The methods, their answer, how good it is, and the proof where there is none.
 
 use crate::Reason;
-use crate::lcp::problem::Proof;
+use crate::lcp::proof::Proof;
 
 /// How a solve ended.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -70,8 +70,10 @@ impl CoulombMethods {
     pub const LEMKE: Self = Self(1 << 2);
     /// The search through all that contacts may do: an answer or a proof.
     pub const CASES: Self = Self(1 << 3);
+    /// Homotopies from one answer of the continuation to the next; of no use without it.
+    pub const HOMOTOPY: Self = Self(1 << 4);
     /// All of them.
-    pub const ALL: Self = Self((1 << 4) - 1);
+    pub const ALL: Self = Self((1 << 5) - 1);
 
     /// Whether all of `others` are in the set.
     pub const fn has(self, others: Self) -> bool {

@@ -10,8 +10,8 @@ use crate::coulomb::relaxation::{self, Relaxation, Units};
 use crate::coulomb::solution::{
     CoulombMethod, CoulombMethods, CoulombSolution, Outcome, Refutation,
 };
-use crate::lcp::problem::Proof;
 use crate::lcp::problem::{Lcp, LcpOutcome, LcpSolution};
+use crate::lcp::proof::Proof;
 use crate::lcp::solver::LcpSolver;
 use crate::{Reason, Settings, Status, WarmStart};
 
@@ -64,8 +64,9 @@ impl Default for CoulombSettings {
 ///    penalties that grow from soft contacts to hard ones;
 /// 2. the convex relaxation of Anitescu. If it has no answer, the proof that the program has none: known forces that no
 ///    contact can meet, gaps that contradict. Else Newton's method from its answer, both ways;
-/// 3. Newton's method from relaxations whose gaps are wider by what sliding contacts float in the one before;
-/// 4. for pyramids Lemke's method;
+/// 3. Newton's method from relaxations whose gaps are wider by what sliding contacts float in the one before, then with growing
+///    penalties from contacts without forces;
+/// 4. for pyramids Lemke's method from the contacts that are active in the relaxation;
 /// 5. all that contacts may do, case by case: an answer, or the proof that there is none. Directions in which round contacts
 ///    slip are told apart by arcs that are halved.
 ///
@@ -103,6 +104,7 @@ pub struct CoulombSolver {
     firsts: Vec<u32>,
     lemke: LcpSolver,
     answer: LcpSolution,
+    active: Vec<u32>,
     /// Forces of a solution of it, in the rows of the program.
     forces: Vec<f64>,
 }
@@ -149,6 +151,7 @@ impl CoulombSolver {
             || self.relax(p, warm.and_then(|warm| warm.relaxed), out)
             || self.start_at_relaxation(p, out)
             || self.fixed_point(p, out)
+            || self.start_at_nothing(p, out)
             || self.lemke(p, settings.cases, out)
             || self.search(p, settings.cases, out);
         if !decided {
@@ -216,6 +219,15 @@ impl CoulombSolver {
             })
     }
 
+    /// The continuation from contacts without forces; true if it found an answer.
+    fn start_at_nothing(&mut self, p: &FrictionProgram, out: &mut CoulombSolution) -> bool {
+        let Self { newton, law, forces, .. } = self;
+        out.method = CoulombMethod::Continuation;
+        forces.clear();
+        forces.resize(p.rows, 0.0);
+        newton.continue_from(p, forces, law, out)
+    }
+
     /// Newton's method from relaxations whose gaps are wider by what sliding contacts float in the last one; true if it found an
     /// answer.
     fn fixed_point(&mut self, p: &FrictionProgram, out: &mut CoulombSolution) -> bool {
@@ -238,13 +250,18 @@ impl CoulombSolver {
         if !wanted || pyramid::size(p) > MOST_ROWS {
             return false;
         }
-        let Self { budget, law, lcp, firsts, lemke, answer, forces, .. } = self;
+        let Self { budget, law, relaxation, lcp, firsts, lemke, answer, active, forces, .. } = self;
         let units = Units::of(p);
         pyramid::write(p, units, lcp, firsts);
+        active.clear();
+        if relaxation.answer.status == Status::Solved {
+            let Relaxation { answer, lambda, u, .. } = relaxation;
+            pyramid::active_pairs(p, firsts, &answer.x, lambda, u, active);
+        }
         let search = self.methods.has(CoulombMethods::CASES) && lcp.n_pairs() <= FEW_PAIRS;
         lemke.budget = Some(if search { cases.max(1) } else { 1 });
         lemke.work_limit = Some(budget.left());
-        lemke.solve(lcp, &[], answer);
+        lemke.solve(lcp, active, answer);
         relaxation::spend(budget, answer.work, answer.reason);
         out.pivots += answer.pivots;
         out.longest = out.longest.max(answer.longest);

@@ -5,11 +5,14 @@
 //! zero. A branch ends with a solution or with Farkas' multipliers, so that the whole either solves the
 //! problem or refutes it, if it ends within its budget.
 
-use crate::QpSolver;
 use crate::budget::Budget;
-use crate::lcp::polyhedron::{Nearest, Polyhedron};
-use crate::lcp::problem::{Case, Lcp, PairSide, Proof, Scaled};
-use crate::tolerances::APART;
+use crate::lcp::problem::Lcp;
+use crate::lcp::proof::{Case, PairSide, Proof};
+use crate::lcp::scaling::Scaled;
+use crate::{Qp, QpSolver, Reason, Rows, Settings, Solution, Status};
+
+/// Product of a pair, in scaled data, from which on it splits.
+const APART: f64 = 1e-12;
 
 /// How a search ended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -26,8 +29,17 @@ pub(crate) enum Found {
 #[derive(Debug, Default)]
 pub(crate) struct Cases {
     solver: QpSolver,
+    answer: Solution,
+    rows: Rows,
+    b: Vec<f64>,
+    P: Vec<f64>,
+    c: Vec<f64>,
+    /// Row of the problem and sign, per row of the QP; none for bounds of `z`.
+    of: Vec<Option<(u32, f64)>>,
     held: Vec<Option<PairSide>>,
     path: Vec<(u32, PairSide)>,
+    columns: Vec<u32>,
+    values: Vec<f64>,
     pub v: Vec<f64>,
     pub active: Vec<u32>,
     pub proof: Proof,
@@ -35,30 +47,23 @@ pub(crate) struct Cases {
     pub work: Budget,
 }
 
-/// A problem without complementarity, but for the pairs that are held.
-fn polyhedron(lcp: &Lcp, held: &[Option<PairSide>]) -> Polyhedron {
-    let (n, free) = (lcp.size(), lcp.free);
-    let mut at = Polyhedron::new(free, n);
-    for i in 0..n {
-        let row = at.push_row(-lcp.q[i], i < free || held[i - free] == Some(PairSide::W));
-        for j in (0..n).filter(|j| *j < free || held[j - free] != Some(PairSide::Z)) {
-            if lcp.entry(i, j) != 0.0 {
-                at.add(row, j, lcp.entry(i, j));
-            }
-        }
-    }
-    at
-}
-
 impl Cases {
     /// Searches with at most `budget` programs; `original` is the problem in the caller's units, in which
     /// proofs must hold.
     pub fn search(&mut self, original: &Lcp, scaled: &Scaled, budget: u32) -> Found {
+        let n = scaled.lcp.size();
         self.held.clear();
         self.held.resize(scaled.lcp.pairs, None);
         self.path.clear();
         self.proof.cases.clear();
         self.solved = 0;
+        self.P.clear();
+        self.P.resize(n * n, 0.0);
+        for i in 0..n {
+            self.P[i * n + i] = 1.0;
+        }
+        self.c.clear();
+        self.c.resize(n, 0.0);
         self.branch(original, scaled, budget)
     }
 
@@ -67,25 +72,46 @@ impl Cases {
             return Found::Open;
         }
         let lcp = &scaled.lcp;
-        self.solved += 1;
-        let (point, infeasible) =
-            match polyhedron(lcp, &self.held).nearest(&mut self.solver, &self.work) {
-                Nearest::Point(point) => (point, false),
-                Nearest::Refuted(y) if self.refute(original, scaled, &y) => return Found::Nothing,
+        self.build(lcp);
+        let n = lcp.size();
+        let mut answer = std::mem::take(&mut self.answer);
+        self.nearest(n, &mut answer);
+        self.answer = answer;
+        match self.answer.status {
+            Status::Infeasible => {
+                if self.refute(original, scaled) {
+                    return Found::Nothing;
+                }
                 // too close to call as it is; a deeper case may be clearer
-                Nearest::Refuted(_) => (vec![0.0; lcp.size()], true),
-                Nearest::Unknown => return Found::Open,
-            };
-        let mut split = self.worst(lcp, &point, if infeasible { -1.0 } else { APART });
-        if split.is_none() {
-            if self.settle(lcp, &point) {
+                self.answer.x.clear();
+                self.answer.x.resize(n, 0.0);
+            }
+            Status::Solved => {}
+            Status::Unbounded | Status::GaveUp => return Found::Open,
+        }
+        let infeasible = self.answer.status == Status::Infeasible;
+        // the pair that is most undecided
+        let (mut split, mut largest) = (None, if infeasible { -1.0 } else { APART });
+        for k in (0..lcp.pairs).filter(|k| self.held[*k].is_none()) {
+            let product = self.larger(lcp, k).1;
+            if product > largest {
+                (split, largest) = (Some(k), product);
+            }
+        }
+        if split.is_none() && !infeasible {
+            if self.settle(lcp) {
                 return Found::Point;
             }
             // products that look like zero are not: the largest of them
-            split = self.worst(lcp, &point, -1.0);
+            for k in (0..lcp.pairs).filter(|k| self.held[*k].is_none()) {
+                let product = self.larger(lcp, k).1;
+                if split.is_none() || product > largest {
+                    (split, largest) = (Some(k), product);
+                }
+            }
         }
         let Some(k) = split else { return Found::Open };
-        let side = nearer(lcp, k, &point).0;
+        let side = self.larger(lcp, k).0;
         let mut open = false;
         let other = if side == PairSide::W { PairSide::Z } else { PairSide::W };
         for side in [side, other] {
@@ -103,93 +129,127 @@ impl Cases {
         if open { Found::Open } else { Found::Nothing }
     }
 
-    /// The pair that is not held with the largest product above `least` at a point.
-    fn worst(&self, lcp: &Lcp, point: &[f64], least: f64) -> Option<usize> {
-        let (mut worst, mut most) = (None, least);
-        for k in (0..lcp.pairs).filter(|k| self.held[*k].is_none()) {
-            let product = nearer(lcp, k, point).1;
-            if product > most {
-                (worst, most) = (Some(k), product);
-            }
-        }
-        worst
+    /// Which side of a pair is nearer to zero at the last point, and the product of both.
+    fn larger(&self, lcp: &Lcp, k: usize) -> (PairSide, f64) {
+        let i = lcp.free + k;
+        let z = self.answer.x[i].max(0.0);
+        let w = lcp.value(i, &self.answer.x).0.max(0.0);
+        (if z > w { PairSide::W } else { PairSide::Z }, z * w)
     }
 
-    /// Holds every pair on the side that is nearer to zero; true if there is a point then, in `v`.
-    fn settle(&mut self, lcp: &Lcp, point: &[f64]) -> bool {
-        let side = |k: usize| self.held[k].unwrap_or_else(|| nearer(lcp, k, point).0);
-        let held: Vec<_> = (0..lcp.pairs).map(|k| Some(side(k))).collect();
+    /// Holds every pair on the side that is nearer to zero; true if there is a point then, in `v`. The
+    /// last point stays in `answer` if not.
+    fn settle(&mut self, lcp: &Lcp) -> bool {
+        let held = self.held.clone();
+        for k in 0..lcp.pairs {
+            if self.held[k].is_none() {
+                self.held[k] = Some(self.larger(lcp, k).0);
+            }
+        }
+        self.build(lcp);
+        let n = lcp.size();
+        let mut answer = Solution::default();
+        self.nearest(n, &mut answer);
+        let found = answer.status == Status::Solved;
+        if found {
+            self.v.clone_from(&answer.x);
+            self.refine(n, &mut answer);
+            self.active.clear();
+            let held = self.held.iter().enumerate().filter(|(_, side)| **side == Some(PairSide::W));
+            self.active.extend(held.map(|(k, _)| k as u32));
+            for (k, side) in self.held.iter().enumerate() {
+                if *side == Some(PairSide::Z) {
+                    self.v[lcp.free + k] = 0.0;
+                }
+            }
+        }
+        self.held = held;
+        found
+    }
+
+    /// Adds to `v` the least correction that the rows ask for, in units of the largest violation.
+    fn refine(&mut self, n: usize, answer: &mut Solution) {
+        let mut largest = 0.0_f64;
+        for (r, b) in self.b.iter_mut().enumerate() {
+            *b -= self.rows.dot(r, &self.v);
+            largest = largest.max(*b);
+        }
+        if !(largest > 0.0) {
+            return;
+        }
+        self.b.iter_mut().for_each(|b| *b /= largest);
+        self.nearest(n, answer);
+        if answer.status == Status::Solved {
+            for (v, d) in self.v.iter_mut().zip(&answer.x) {
+                *v += largest * d;
+            }
+        }
+    }
+
+    /// The point of the polyhedron at hand that is nearest to the origin.
+    fn nearest(&mut self, n: usize, answer: &mut Solution) {
+        let qp = Qp { n, P: &self.P, c: &self.c, A: &self.rows, b: &self.b, saturations: &[] };
+        let settings = Settings { work_limit: self.work.left(), ..Settings::default() };
+        self.solver.solve(&qp, &[], &settings, answer);
+        self.work.spend(answer.work + u64::from(answer.reason == Some(Reason::Work)));
         self.solved += 1;
-        let nearest = polyhedron(lcp, &held).nearest(&mut self.solver, &self.work);
-        let Nearest::Point(v) = nearest else { return false };
-        self.v = v;
-        self.active.clear();
-        for (k, side) in held.iter().enumerate() {
-            if *side == Some(PairSide::Z) {
-                self.v[lcp.free + k] = 0.0;
-            } else {
-                self.active.push(k as u32);
-            }
-        }
-        true
     }
 
-    /// Takes multipliers of the scaled rows as a case, if it contradicts itself by the original data.
-    fn refute(&mut self, original: &Lcp, scaled: &Scaled, y: &[f64]) -> bool {
-        let y = y.iter().zip(&scaled.row).map(|(y, row)| y / row).collect();
+    /// The polyhedron of the present case as rows `A v ≥ b`.
+    fn build(&mut self, lcp: &Lcp) {
+        let (n, free) = (lcp.size(), lcp.free);
+        self.rows.clear();
+        self.b.clear();
+        self.of.clear();
+        for i in 0..n {
+            let held = if i < free { Some(PairSide::W) } else { self.held[i - free] };
+            self.columns.clear();
+            self.values.clear();
+            for j in 0..n {
+                let gone = j >= free && self.held[j - free] == Some(PairSide::Z);
+                if lcp.entry(i, j) != 0.0 && !gone {
+                    self.columns.push(j as u32);
+                    self.values.push(lcp.entry(i, j));
+                }
+            }
+            self.rows.push(&self.columns, &self.values);
+            self.b.push(-lcp.q[i]);
+            self.of.push(Some((i as u32, 1.0)));
+            if held == Some(PairSide::W) {
+                self.values.iter_mut().for_each(|v| *v = -*v);
+                self.rows.push(&self.columns, &self.values);
+                self.b.push(lcp.q[i]);
+                self.of.push(Some((i as u32, -1.0)));
+            }
+            if i >= free && held != Some(PairSide::Z) {
+                self.rows.push(&[i as u32], &[1.0]);
+                self.b.push(0.0);
+                self.of.push(None);
+            }
+        }
+    }
+
+    /// Turns the multipliers of the infeasible program into a case, if it contradicts by the original data.
+    fn refute(&mut self, original: &Lcp, scaled: &Scaled) -> bool {
+        let mut y = vec![0.0; original.size()];
+        for (of, value) in self.of.iter().zip(&self.answer.certificate) {
+            if let Some((i, sign)) = of {
+                y[*i as usize] += sign * value;
+            }
+        }
+        let largest = y.iter().fold(0.0_f64, |m, y| m.max(y.abs()));
+        for (k, y) in y.iter_mut().enumerate() {
+            let free = k < original.free || self.held[k - original.free] == Some(PairSide::W);
+            if y.abs() <= 1e-13 * largest || (!free && *y < 0.0) {
+                *y = 0.0;
+            }
+            *y /= scaled.row[k];
+        }
         let case = Case { held: self.path.clone(), y };
         let holds = case.contradicts(original);
         if holds {
             self.proof.cases.push(case);
         }
         holds
-    }
-}
-
-/// Which side of a pair is nearer to zero at a point, and the product of both.
-fn nearer(lcp: &Lcp, k: usize, point: &[f64]) -> (PairSide, f64) {
-    let i = lcp.free + k;
-    let z = point[i].max(0.0);
-    let w = lcp.value(i, point).0.max(0.0);
-    (if z > w { PairSide::W } else { PairSide::Z }, z * w)
-}
-
-impl Proof {
-    /// Whether the cases cover everything and each contradicts itself, from the problem's own numbers.
-    pub fn holds(&self, lcp: &Lcp) -> bool {
-        let all: Vec<&Case> = self.cases.iter().collect();
-        covers(&all, 0) && self.cases.iter().all(|case| case.contradicts(lcp))
-    }
-}
-
-/// Whether cases that agree on their first `depth` held pairs cover everything that these leave.
-fn covers(cases: &[&Case], depth: usize) -> bool {
-    match cases {
-        [] => false,
-        [only] if only.held.len() == depth => true,
-        [first, ..] => {
-            let Some((pair, _)) = first.held.get(depth) else { return false };
-            let at = |case: &&Case| case.held.get(depth).copied();
-            if cases.iter().any(|case| at(case).is_none_or(|(p, _)| p != *pair)) {
-                return false;
-            }
-            [PairSide::W, PairSide::Z].iter().all(|side| {
-                let part: Vec<&Case> =
-                    cases.iter().filter(|c| at(c) == Some((*pair, *side))).copied().collect();
-                covers(&part, depth + 1)
-            })
-        }
-    }
-}
-
-impl Case {
-    /// Whether the combination of the problem's rows contradicts itself.
-    pub fn contradicts(&self, lcp: &Lcp) -> bool {
-        let mut held = vec![None; lcp.pairs];
-        for (pair, side) in &self.held {
-            let Some(held) = held.get_mut(*pair as usize) else { return false };
-            *held = Some(*side);
-        }
-        polyhedron(lcp, &held).is_refuted_by(&self.y)
     }
 }

@@ -4,14 +4,16 @@
 //! 681–689; R. W. Cottle, J.-S. Pang, R. E. Stone, "The Linear Complementarity Problem" (1992), section 4.4
 //! and, for the lexicographic order, 4.9. It starts from any complementary basis: the perturbation is that
 //! of the variables basic there, so that no basis can come back.
-//!
-//! The first basis has all free variables in it, and those pairs that are thought to be active: by principal pivots only, of one
-//! pair or of two, so that every basis on the way is complementary. Two at once are what a body without curvature needs: it
-//! enters together with a contact that holds it.
 
 use crate::lcp::problem::Lcp;
 use crate::lcp::tableau::Tableau;
-use crate::tolerances::complementarity::{CONSTANT, LEAST, LEAST_FIRST, ROUNDING, TIE};
+
+/// Value that is rounding, as a share of its terms.
+const ROUNDING: f64 = 1e-12;
+/// Least entry of the ratio test, as a share of the largest of its column.
+const LEAST: f64 = 1e-9;
+/// Difference of two ratios that is none, as a share of what they are made of.
+const TIE: f64 = 1e-11;
 
 /// How an attempt ended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -149,134 +151,4 @@ impl Lemke {
 
 fn nonnegative(t: &Tableau) -> bool {
     (0..t.n).all(|r| t.q[r] >= 0.0 || t.unbounded(t.basic[r] as usize))
-}
-
-/// Why there is no first basis.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum NoBasis {
-    /// An equation without variables, `0 = 1`.
-    Contradiction,
-    /// An equation that no pair of rows can hold.
-    Unpaired,
-}
-
-/// Memory of the search.
-#[derive(Debug, Default)]
-pub(crate) struct Crash {
-    pending: Vec<usize>,
-    left: Vec<usize>,
-}
-
-impl Crash {
-    /// Brings `t`, at its first basis, to one with all free variables basic, and as many of `hints` as fit.
-    pub fn run(&mut self, t: &mut Tableau, hints: &[u32]) -> Result<(), NoBasis> {
-        let (n, free) = (t.n, t.free);
-        self.pending.clear();
-        self.pending.extend(0..free);
-        self.pending.extend(hints.iter().map(|h| free + *h as usize).filter(|h| *h < n));
-        self.pending.sort_unstable();
-        self.pending.dedup();
-        self.exchange_all(t);
-        // free variables that are left look for any partner
-        let left = &mut self.left;
-        left.clear();
-        left.extend((0..free).filter(|i| t.is_basic(*i)));
-        while !left.is_empty() {
-            let mut best = (LEAST_FIRST, 0, 0);
-            for (k, &i) in left.iter().enumerate() {
-                for j in free..n {
-                    if t.is_basic(j) {
-                        let size = measure(t, i, j);
-                        if size > best.0 {
-                            best = (size, k, j);
-                        }
-                    }
-                }
-            }
-            let (size, k, j) = best;
-            if size == LEAST_FIRST {
-                break;
-            }
-            exchange_two(t, left[k], j);
-            left.swap_remove(k);
-            // a variable may enter alone now
-            left.retain(|&i| {
-                let alone = t.at(t.place(i), t.place(i + n)).abs() > LEAST_FIRST;
-                if alone {
-                    t.exchange(i);
-                }
-                !alone
-            });
-        }
-        for &i in left.iter() {
-            let r = t.place(i);
-            let held = (0..t.width()).any(|c| {
-                // neither the residuals of equations, which are zero, nor z_0
-                let v = t.other[c] as usize;
-                v >= free && v < 2 * n && t.at(r, c).abs() > LEAST_FIRST
-            });
-            if held {
-                return Err(NoBasis::Unpaired);
-            }
-            if t.q[r].abs() > CONSTANT {
-                return Err(NoBasis::Contradiction);
-            }
-        }
-        Ok(())
-    }
-
-    /// Exchanges pending pairs, alone or two at a time, the largest pivots first.
-    fn exchange_all(&mut self, t: &mut Tableau) {
-        let n = t.n;
-        loop {
-            let (mut size, mut at) = (LEAST_FIRST, None);
-            for (k, &i) in self.pending.iter().enumerate() {
-                let own = t.at(t.place(i), t.place(i + n)).abs();
-                if own > size {
-                    (size, at) = (own, Some((k, k)));
-                }
-            }
-            // two at a time only where nothing enters alone with a good pivot
-            if size < 1e-3 {
-                let pending = self.pending.len() as u64;
-                if !t.work.spend(pending * pending) {
-                    return;
-                }
-                for (k, &i) in self.pending.iter().enumerate() {
-                    for (l, &j) in self.pending[..k].iter().enumerate() {
-                        let both = measure(t, i, j);
-                        if both > size {
-                            (size, at) = (both, Some((k, l)));
-                        }
-                    }
-                }
-            }
-            let Some((k, l)) = at else { return };
-            let i = self.pending[k];
-            if k == l {
-                t.exchange(i);
-                self.pending.swap_remove(k);
-            } else {
-                exchange_two(t, i, self.pending[l]);
-                // the later one first
-                self.pending.swap_remove(k);
-                self.pending.swap_remove(l);
-            }
-        }
-    }
-}
-
-/// Geometric middle of the two pivots that bring pairs `i` and `j` in.
-fn measure(t: &Tableau, i: usize, j: usize) -> f64 {
-    let (ri, rj, ci, cj) = (t.place(i), t.place(j), t.place(i + t.n), t.place(j + t.n));
-    let (a, b) = (t.at(ri, cj), t.at(rj, ci));
-    if a.abs() <= LEAST_FIRST {
-        return 0.0;
-    }
-    (a * b - t.at(ri, ci) * t.at(rj, cj)).abs().sqrt()
-}
-
-fn exchange_two(t: &mut Tableau, i: usize, j: usize) {
-    t.pivot(t.place(i), t.place(j + t.n));
-    t.pivot(t.place(j), t.place(i + t.n));
 }

@@ -1,7 +1,7 @@
-//! The problem, the units in which it is solved, and its answer.
+//! The problem and its answer.
 
 use crate::Reason;
-use crate::tolerances::complementarity::ROUNDING;
+use crate::lcp::proof::Proof;
 
 /// A mixed linear complementarity problem.
 ///
@@ -127,6 +127,8 @@ pub enum LcpMethod {
     Lemke,
     /// Lemke's method with another covering vector than the first.
     OtherCover,
+    /// Lemke's method with every free variable as the difference of two others.
+    Split,
     /// Every case tried.
     Cases,
 }
@@ -140,42 +142,6 @@ pub struct LcpResiduals {
     pub sign: f64,
     /// `|w_i z_i|`.
     pub complementarity: f64,
-}
-
-/// Which of the two variables of a pair a case holds at zero.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub enum PairSide {
-    /// `w_i = 0`.
-    W,
-    /// `z_i = 0`.
-    Z,
-}
-
-/// One case, and its contradiction.
-///
-/// `y` has one entry per row of the problem, in the caller's units: of any sign for equations and for rows
-/// with `w_i` held at zero, else `≥ 0`. Its combination of the rows has no free variable, no positive
-/// coefficient of any `z_i` that the case leaves free to grow, and a negative constant:
-///
-/// ```text
-/// 0 ≤ yᵀ (0, w) = (Mᵀ y)ᵀ (x, z) + qᵀ y < 0
-/// ```
-#[derive(Clone, Debug, PartialEq)]
-pub struct Case {
-    /// Pairs held, in the order in which the search split them.
-    pub held: Vec<(u32, PairSide)>,
-    /// The multipliers.
-    pub y: Vec<f64>,
-}
-
-/// Proof that a problem has no solution.
-///
-/// One case without held pairs means that the rows, `w ≥ 0` and `z ≥ 0` alone contradict one another: Farkas'
-/// proof. Otherwise every solution would lie in one of the cases, each of which contradicts itself.
-#[derive(Clone, Debug, Default, PartialEq)]
-pub struct Proof {
-    /// The cases, in the order of the search.
-    pub cases: Vec<Case>,
 }
 
 /// Answer of a solve. Reuse one value: its memory is kept.
@@ -223,62 +189,4 @@ impl LcpSolution {
         (self.pivots, self.longest, self.cases, self.work) = (0, 0, 0, 0);
         self.proof = None;
     }
-}
-
-/// Sweeps over rows and columns.
-const SWEEPS: usize = 4;
-
-/// A problem in units of its own: `w = row w'`, `(x, z) = size column (x', z')`, with factors that are
-/// powers of two, so that no digit changes.
-#[derive(Debug, Default)]
-pub(crate) struct Scaled {
-    pub lcp: Lcp,
-    pub row: Vec<f64>,
-    pub column: Vec<f64>,
-    pub size: f64,
-}
-
-impl Scaled {
-    /// Every row and column of `M` gets a geometric middle of one, and `q` a largest entry of one.
-    pub fn fill(&mut self, lcp: &Lcp) {
-        let n = lcp.size();
-        self.lcp.clone_from(lcp);
-        for v in [&mut self.row, &mut self.column] {
-            v.clear();
-            v.resize(n, 1.0);
-        }
-        for _ in 0..SWEEPS {
-            for i in 0..n {
-                let row = &self.lcp.M[i * n..(i + 1) * n];
-                let f = middle(row.iter().copied());
-                self.row[i] *= f;
-                self.lcp.M[i * n..(i + 1) * n].iter_mut().for_each(|v| *v /= f);
-            }
-            for j in 0..n {
-                let f = middle(self.lcp.M.iter().skip(j).step_by(n).copied());
-                self.column[j] /= f;
-                self.lcp.M.iter_mut().skip(j).step_by(n).for_each(|v| *v /= f);
-            }
-        }
-        let mut largest = 0.0_f64;
-        for (q, f) in self.lcp.q.iter_mut().zip(&self.row) {
-            *q /= f;
-            largest = largest.max(q.abs());
-        }
-        self.size = if largest > 0.0 { power_of_two(largest) } else { 1.0 };
-        self.lcp.q.iter_mut().for_each(|q| *q /= self.size);
-    }
-}
-
-/// Geometric middle between the largest entry and the least that is not rounding beside it; 1 if all are
-/// zero.
-fn middle(v: impl Iterator<Item = f64> + Clone) -> f64 {
-    let largest = v.clone().fold(0.0_f64, |m, v| m.max(v.abs()));
-    let counts = v.map(f64::abs).filter(|v| *v > ROUNDING * largest);
-    let least = counts.fold(largest, f64::min);
-    if largest > 0.0 { power_of_two(least.sqrt() * largest.sqrt()) } else { 1.0 }
-}
-
-fn power_of_two(v: f64) -> f64 {
-    v.log2().round().clamp(-500.0, 500.0).exp2()
 }

@@ -2,13 +2,17 @@
 
 use crate::budget::Budget;
 use crate::lcp::cases::{Cases, Found};
-use crate::lcp::lemke::{Crash, End, Lemke, NoBasis};
-use crate::lcp::problem::Scaled;
+use crate::lcp::crash::{Crash, NoBasis};
+use crate::lcp::lemke::{End, Lemke};
 use crate::lcp::problem::{Lcp, LcpMethod, LcpOutcome, LcpResiduals, LcpSolution};
+use crate::lcp::scaling::Scaled;
 use crate::lcp::tableau::Tableau;
-use crate::tolerances::complementarity::{SCALED, TERMS};
 use crate::{Reason, Settings};
 
+/// Error that an answer may have, as a share of the terms of each row.
+const TERMS: f64 = 1e-12;
+/// The same in scaled units, for rows whose terms all but vanish.
+const SCALED: f64 = 1e-15;
 /// Linear programs that the search through cases may solve.
 const CASES: u32 = 600;
 /// Covering vectors tried in all, after the first.
@@ -23,7 +27,7 @@ const COVERS: u32 = 4;
 /// 2. Lemke's method from there, then from the start, each with lexicographic ties, at most
 ///    `3 (free + pairs)` pivots in one attempt, and bases computed anew from the problem's own data;
 /// 3. Farkas' multipliers of the rows without complementarity: a proof that there is no solution;
-/// 4. Lemke's method with other covering vectors;
+/// 4. Lemke's method with other covering vectors, and with free variables split in two;
 /// 5. every case, for as long as the budget lasts: a solution, or a proof.
 #[derive(Debug, Default)]
 pub struct LcpSolver {
@@ -33,6 +37,7 @@ pub struct LcpSolver {
     lemke: Lemke,
     cases: Cases,
     v: Vec<f64>,
+    split: Option<Box<(Lcp, Scaled)>>,
     /// Linear programs that the search through cases may solve; `None` for 600, 1 for none but the proof
     /// of step 3.
     pub budget: Option<u32>,
@@ -81,6 +86,9 @@ impl LcpSolver {
                 return;
             }
         }
+        if lcp.free > 0 && self.attempt_split(lcp, out) {
+            return;
+        }
         if budget > 1 && self.search(lcp, budget, out) {
             return;
         }
@@ -117,6 +125,70 @@ impl LcpSolver {
             _ => LcpMethod::OtherCover,
         };
         self.accept(lcp, out)
+    }
+
+    /// Lemke's method with `x = p − m`, both with a pair of their own: nothing needs to be eliminated.
+    fn attempt_split(&mut self, lcp: &Lcp, out: &mut LcpSolution) -> bool {
+        if self.work.is_spent() {
+            return false;
+        }
+        let mut memory = self.split.take().unwrap_or_default();
+        let (twice, twice_scaled) = &mut *memory;
+        let (n, free) = (lcp.size(), lcp.free);
+        twice.reset(0, n + free);
+        let place = |i: usize| if i < free { i } else { i + free };
+        for i in 0..n {
+            let (q, to) = (lcp.q[i], place(i));
+            twice.q()[to] = q;
+            for j in 0..n {
+                let v = lcp.entry(i, j);
+                twice.row(to)[place(j)] = v;
+                if j < free {
+                    twice.row(to)[j + free] = -v;
+                }
+            }
+            if i < free {
+                twice.q()[i + free] = -q;
+                let width = n + free;
+                let (upper, lower) = twice.M.split_at_mut((i + free) * width);
+                for (lower, upper) in lower[..width].iter_mut().zip(&upper[i * width..]) {
+                    *lower = -upper;
+                }
+            }
+        }
+        twice_scaled.fill(twice);
+        let mut solved = false;
+        for cover in 0..2 {
+            let t = &mut self.tableau;
+            t.start(&twice_scaled.lcp);
+            let end =
+                self.lemke.run(&twice_scaled.lcp, t, limit(&twice_scaled.lcp), covering(cover));
+            out.pivots += t.pivots;
+            if end != End::Solved {
+                continue;
+            }
+            t.refine(&twice_scaled.lcp, &mut self.v);
+            let value = |j: usize| self.v[j] * twice_scaled.size * twice_scaled.column[j];
+            let point: Vec<f64> = (0..n)
+                .map(|j| if j < free { value(j) - value(j + free) } else { value(j + free) })
+                .enumerate()
+                .map(|(j, v)| v / (self.scaled.size * self.scaled.column[j]))
+                .collect();
+            // the same pairs in the problem itself give more digits, where they make a basis
+            let active: Vec<u32> = (0..lcp.pairs as u32)
+                .filter(|k| self.tableau.is_basic(n + 3 * free + *k as usize))
+                .collect();
+            solved = self.attempt(lcp, &active, 0, out) || {
+                self.v = point;
+                self.accept(lcp, out)
+            };
+            if solved {
+                out.method = LcpMethod::Split;
+                break;
+            }
+        }
+        self.split = Some(memory);
+        solved
     }
 
     /// Every case, at most `budget` of them; true if that decided.

@@ -3,7 +3,8 @@
 //! Every update of the multipliers brings the forces nearer to those of hard contacts, whatever the penalty is, and the
 //! larger the penalty the more. So an equation that cannot be solved is not the end: what came near enough to its answer
 //! gives an update all the same, and where nothing did the penalty falls, and the next updates come nearer before it grows.
-//! Many bodies that rest on one another with more contacts than they need are solved this way.
+//! Many bodies that rest on one another with more contacts than they need are solved this way: by Newton's method where
+//! contacts are soft, then, where the pieces of their law are known, by a homotopy from one answer to the next.
 
 use super::{
     CALM, FARTHEST, FrictionProgram, GROWTH, LARGEST_PENALTY, LITTLE, NOISE, Newton, PENALTY,
@@ -14,9 +15,18 @@ use crate::tolerances::newton_of_friction::{GENTLEST, NEARER, PASSED, RECOVERY, 
 /// Most steps, and those for each contact: it may have to change what it does more than once.
 const STEPS: u32 = 200;
 const STEPS_PER_CONTACT: u32 = 6;
+/// Most breakpoints of homotopies for each contact.
+const BREAKPOINTS_PER_CONTACT: u32 = 30;
+/// First and largest growth of the penalty where a homotopy leads from the last answer on: updates cost more there than
+/// the breakpoints between them.
+const BENT: f64 = 20.0;
+const MOST_BENT: f64 = 30.0;
+/// Breakpoints on the way to the usual penalty up to which the law may hold there: more come from contacts that
+/// contradict one another.
+const FEW: u32 = 10;
 /// Steps of an equation that was easy, after which the penalty may grow.
 const EASY: u32 = 5;
-/// Share of its squared imbalance with which an equation that cannot be solved still gives an update, and how often in a row.
+/// How often in a row an equation that cannot be solved still gives an update.
 const UNSOLVED: u32 = 2;
 /// Most updates between two extrapolations.
 const MOST_WAITING: u32 = 4;
@@ -33,53 +43,84 @@ impl Newton {
         holds: &mut impl FnMut(&[f64], &[f64], bool) -> bool,
     ) -> bool {
         self.begin(lambda);
-        self.last_step = self.steps + STEPS + STEPS_PER_CONTACT * p.contacts.len() as u32;
-        self.penalty = SOFT;
         // whether the usual penalty has been tried
         let mut usual = false;
-        let mut growth = GROWTH;
+        let contacts = p.contacts.len() as u32;
+        self.last_step = self.steps + STEPS + STEPS_PER_CONTACT * contacts;
+        let most_breakpoints = self.breakpoints + BREAKPOINTS_PER_CONTACT * contacts;
+        let known = self.homotopy.known;
+        self.penalty = SOFT;
+        let (mut growth, fastest) = if known { (BENT, MOST_BENT) } else { (GROWTH, GROWTH) };
         let mut last = f64::INFINITY;
         let (mut drifting, mut wait) = (0, 1);
         let (mut failed, mut unsolved) = (false, 0);
-        while self.steps < self.last_step && self.penalty > SOFTEST && !self.work.is_spent() {
-            let before = self.steps;
-            let hardest = self.penalty >= LARGEST_PENALTY;
-            let share = if hardest { SETTLED } else { PASSED }.max(NOISE * self.penalty);
-            self.augment(p);
-            if self.equation(p, share, true).is_none() {
-                (drifting, last) = (0, f64::INFINITY);
-                if self.left < NEARER && unsolved < UNSOLVED {
-                    unsolved += 1;
-                    self.update_multipliers();
-                    continue;
-                }
-                // as far back as it came, and further where that was not enough
+        // penalty of the last answer, while there is one to start from, and whether the present rates are its own
+        let mut reached = f64::INFINITY;
+        let mut rated = false;
+        while self.steps < self.last_step
+            && self.breakpoints < most_breakpoints
+            && self.penalty > SOFTEST
+            && !self.work.is_spent()
+        {
+            let (before, breakpoints) = (self.steps, self.breakpoints);
+            let settled = if self.penalty < LARGEST_PENALTY { PASSED } else { SETTLED };
+            let share = settled.max(NOISE * self.penalty);
+            let bent = known && self.penalty >= reached;
+            let lost = bent && !self.follow(p, rated);
+            if lost {
+                // perhaps for what has become of its factors
+                self.homotopy.kept = None;
+            }
+            rated = false;
+            let breakpoints = self.breakpoints - breakpoints;
+            let there = self.steps;
+            if !lost {
+                self.augment(p);
+            }
+            if !lost && self.equation(p, share, true).is_some() {
+                unsolved = 0;
+            } else if !lost && self.left < NEARER && unsolved < UNSOLVED {
+                unsolved += 1;
+                self.update_multipliers();
+                last = f64::INFINITY;
+                continue;
+            } else {
+                unsolved = 0;
+                reached = f64::INFINITY;
                 self.x.copy_from_slice(&self.x_c);
+                // as far back as it came, and further where that was not enough
                 self.penalty /= if failed { GROWTH } else { growth };
+                failed = true;
                 self.factored.clear();
                 growth = growth.sqrt().max(GENTLEST);
-                (failed, unsolved) = (true, 0);
+                (drifting, last) = (0, f64::INFINITY);
                 continue;
             }
-            (failed, unsolved) = (false, 0);
             let (change, force) = self.update_multipliers();
+            reached = self.penalty;
+            rated = self.steps == there;
+            failed = false;
             if self.penalty == PENALTY && !usual {
                 // hard enough, unless contacts contradict one another
                 usual = true;
-                if self.check_law(p, false, holds) {
-                    return true;
+                if breakpoints <= FEW {
+                    if self.check_law(p, false, holds) {
+                        return true;
+                    }
+                    rated = false;
                 }
             }
-            if !hardest {
+            if self.penalty < LARGEST_PENALTY {
                 if self.steps - before <= EASY {
-                    let most = if usual { LARGEST_PENALTY } else { PENALTY };
-                    self.penalty = (self.penalty * growth).min(most);
+                    self.penalty =
+                        (self.penalty * growth).min(if usual { LARGEST_PENALTY } else { PENALTY });
                     self.factored.clear();
-                    growth = (RECOVERY * growth).min(GROWTH);
+                    growth = (RECOVERY * growth).min(fastest);
                 }
                 continue;
             }
-            let drifts = change > 0.5 * last;
+            // where contacts still change what they do the next update may do without
+            let drifts = breakpoints == 0 && change > 0.5 * last;
             last = change;
             drifting = if drifts { drifting + 1 } else { 0 };
             // extrapolations may lead from one to the other and back: more and more updates come between them
@@ -90,6 +131,7 @@ impl Newton {
                 if !(drifts && self.extrapolate(p, FARTHEST * force / change)) {
                     return false;
                 }
+                rated = false;
                 (drifting, last) = (0, f64::INFINITY);
                 wait = (2 * wait).min(MOST_WAITING);
             }

@@ -2,7 +2,7 @@
 
 use super::{
     CALM, EXTRAPOLATIONS, FARTHEST, FrictionProgram, GROWTH, LARGEST_PENALTY, LITTLE, NOISE,
-    Newton, PENALTY, PROXIMAL, REACHED, ROUGH, SETTLED, SOLVED, UPDATES,
+    Newton, PENALTY, PROXIMAL, REACHED, ROUGH, SETTLED, SOLVED, STIFF_UPDATES, UPDATES,
 };
 
 impl Newton {
@@ -87,7 +87,7 @@ impl Newton {
     /// moves forces as far as they have to go. What rounding makes of it is left to the next updates.
     pub(super) fn stiffen(&mut self, p: &FrictionProgram) {
         let mut last = f64::INFINITY;
-        for _ in 0..EXTRAPOLATIONS + p.contacts.len() as u32 / 4 {
+        for _ in 0..STIFF_UPDATES + p.contacts.len() as u32 / 4 {
             if self.penalty < LARGEST_PENALTY {
                 self.set_penalty(p, GROWTH * self.penalty);
                 last = f64::INFINITY;

@@ -1,6 +1,6 @@
-//! One step: forces as projections of augmented ones, how they turn with them, and the direction that follows.
+//! Forces as projections of augmented ones, and how they turn with them.
 
-use super::{CURVED, FrictionProgram, MOST, Newton, PROXIMAL, Part, Shape, assemble, dot_short};
+use super::{CURVED, FrictionProgram, MOST, Newton, Shape, dot_short};
 
 impl Newton {
     /// `z = Pi(a)`, its derivative, and the modes.
@@ -27,6 +27,16 @@ impl Newton {
             if open {
                 z.fill(0.0);
                 self.modes[i] = 0;
+                continue;
+            }
+            if self.homotopy.known {
+                // pieces have numbers above zero, and it is the last one as a rule
+                let region = self.homotopy.regions.find(i, a, self.modes[i] as u16);
+                dz.copy_from_slice(&self.homotopy.regions.region(i, region).matrix[..k * k]);
+                for (z, row) in z.iter_mut().zip(dz.chunks_exact(k)) {
+                    *z = dot_short(row, a);
+                }
+                self.modes[i] = region.into();
                 continue;
             }
             z[0] = r;
@@ -98,67 +108,5 @@ impl Newton {
                 }
             }
         }
-    }
-
-    /// Subtracts from `g` what the derivative says of the difference between the augmented forces of
-    /// `x` and those started from, which it replaces by the former.
-    pub(super) fn add_inconsistency(&mut self, p: &FrictionProgram) {
-        p.rates(&self.x, &mut self.u);
-        for (i, contact) in p.contacts.iter().enumerate() {
-            let k = contact.k as usize;
-            let mut change = [0.0; MOST + 1];
-            for (r, at) in contact.rows().enumerate() {
-                let a = self.z_c[at] - self.penalty * self.weight[at] * self.u[at];
-                change[r] = a - self.a[at];
-                self.a[at] = a;
-            }
-            let dz = &self.dz[self.dz_at[i]..][..k * k];
-            for r in 0..k {
-                let force = self.unit[contact.first as usize + r]
-                    * dot_short(&dz[r * k..(r + 1) * k], &change);
-                if force != 0.0 {
-                    for (first, J) in p.row(i, r) {
-                        for (g, J) in self.g[first..].iter_mut().zip(J) {
-                            *g -= force * J;
-                        }
-                    }
-                }
-            }
-        }
-    }
-
-    /// `H = P + springs + delta + Jᵀ rho Pi' J` in scaled variables.
-    pub(super) fn assemble(&mut self, p: &FrictionProgram) {
-        let Self { factor, saturated, dz, dz_at, modes, stiffness, penalty, .. } = self;
-        assemble(p, factor, PROXIMAL, saturated, |i| {
-            let k = p.contacts[i].k as usize;
-            let rho = stiffness[i].map(|stiffness| *penalty * stiffness);
-            (modes[i] != 0).then(|| Part { matrix: &dz[dz_at[i]..][..k * k], rho })
-        });
-    }
-
-    /// Newton's direction into `dx`, and that of the augmented forces into `da`: of contacts without force the normal
-    /// ones, which is all that it takes to see who closes.
-    pub(super) fn direct(&mut self, p: &FrictionProgram) {
-        self.work.spend(self.cost.solve + self.cost.rows);
-        for ((dx, g), D) in self.dx.iter_mut().zip(&self.g).zip(&self.D) {
-            *dx = -g * D;
-        }
-        self.factor.solve(&p.cones, &mut self.dx);
-        for (dx, D) in self.dx.iter_mut().zip(&self.D) {
-            *dx *= D;
-        }
-        self.whole.clear();
-        self.whole.extend(self.modes[..p.contacts.len()].iter().map(|mode| *mode != 0));
-        p.whole_changes(&self.dx, &self.whole, &mut self.da);
-        for (da, weight) in self.da.iter_mut().zip(&self.weight) {
-            *da *= -self.penalty * weight;
-        }
-    }
-
-    /// Goes a share of the direction.
-    pub(super) fn advance(&mut self, share: f64) {
-        crate::kernels::axpy(share, &self.dx, &mut self.x);
-        crate::kernels::axpy(share, &self.da, &mut self.a);
     }
 }

@@ -1,0 +1,150 @@
+//! The next breakpoint of the homotopy: augmented forces of contacts along its direction.
+//!
+//! Most contacts of a heap are open, and few of them near to closing. Where the sizes of what their bodies do are enough to
+//! know that they stay open, nothing more of them is worked out.
+
+#![allow(clippy::inline_always)] // parts of a kernel must be compiled with its instructions
+
+use super::regions::{OPEN, ROWS, Regions};
+use super::{FrictionProgram, dot_short};
+use crate::cone::kernels::kernel;
+use crate::coulomb::products::times;
+
+/// End of a piece: how far it is, the contact that changes what it does there, and the number of the plane; no contact
+/// where the path itself ends.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct End {
+    pub length: f64,
+    pub contact: usize,
+    pub exit: usize,
+}
+
+/// What augmented forces depend on along the path.
+pub(crate) struct Along<'a> {
+    pub penalty: f64,
+    /// Weights of the rates for a penalty of one, and what is taken off.
+    pub weight: &'a [f64],
+    pub e: &'a [f64],
+    /// Length of the last piece, by which augmented forces have to move first.
+    pub gone: f64,
+    /// What is left to take off, and whether it falls or rises.
+    pub share: f64,
+    pub sign: f64,
+}
+
+/// A bound of the rate of a contact's normal row: the sum over its bodies of a factor times the size of the direction.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct Reach {
+    factors: [f64; 2],
+    /// Bounds of the augmented normal force, and what is taken off it.
+    bounds: [f64; 2],
+    e: f64,
+    blocks: [u32; 2],
+    row: u32,
+}
+
+kernel! {
+    /// Moves augmented forces of closed contacts, finds how they change next, and the first of them that leaves its piece
+    /// before `end`.
+    next_closed(
+        p: &FrictionProgram,
+        regions: &Regions,
+        at: &[u16],
+        along: &Along<'_>,
+        y: &[f64],
+        a: &mut [f64],
+        da: &mut [f64],
+        end: &mut End,
+    ) {
+        for (i, ((contact, cone), at)) in p.contacts.iter().zip(&p.cones.cones).zip(at).enumerate() {
+            if *at == OPEN {
+                continue;
+            }
+            let rows = contact.rows();
+            let (a, da) = (&mut a[rows.clone()], &mut da[rows.clone()]);
+            let mut du = [0.0; ROWS];
+            match a.len() {
+                3 => times::<S, 3, false>(&p.cones, cone, 0, y, &mut du),
+                k => (0..k).for_each(|r| times::<S, 1, false>(&p.cones, cone, r, y, &mut du[r..])),
+            }
+            let others = along.weight[rows.clone()].iter().zip(&along.e[rows]).zip(&du);
+            for ((a, da), ((weight, e), du)) in a.iter_mut().zip(da.iter_mut()).zip(others) {
+                *a += along.gone * *da;
+                *da = -along.sign * (along.penalty * weight * du + e);
+            }
+            if let Some((length, exit)) = regions.leave::<S>(i, *at, a, da, end.length) {
+                *end = End { length, contact: i, exit };
+            }
+        }
+    }
+}
+
+kernel! {
+    /// Finds the first open contact that closes before `end`. Most are known not to by bounds of their normal forces, from
+    /// the sizes of what their bodies do.
+    next_open(
+        p: &FrictionProgram,
+        regions: &Regions,
+        closed: &[bool],
+        reaches: &[Reach],
+        sizes: &[f64],
+        along: &Along<'_>,
+        x: &[f64],
+        y: &[f64],
+        z_c: &[f64],
+        a: &mut [f64],
+        da: &mut [f64],
+        end: &mut End,
+    ) {
+        for (i, (reach, closed)) in reaches.iter().zip(closed).enumerate() {
+            if *closed {
+                continue;
+            }
+            let at = reach.row as usize;
+            let [first, second] = reach.blocks.map(|block| sizes[block as usize]);
+            let bound = reach.bounds[0] * first + reach.bounds[1] * second;
+            let room = a[at] + along.gone * da[at];
+            let slope = bound - along.sign * reach.e;
+            a[at] = room;
+            da[at] = slope;
+            if room < 0.0 && room + slope * end.length < 0.0 {
+                continue;
+            }
+            let (e, rho) = (reach.e, along.penalty * along.weight[at]);
+            let (mut u, mut du) = (-p.b(i, 0), 0.0);
+            for (first, J) in p.row(i, 0) {
+                u += dot_short(J, &x[first..]);
+                du += dot_short(J, &y[first..]);
+            }
+            a[at] = (z_c[at] - rho * u + along.share * e).min(0.0);
+            da[at] = -along.sign * (rho * du + e);
+            if da[at] > 0.0 && -a[at] < da[at] * end.length {
+                *end = End { length: -a[at] / da[at], contact: i, exit: regions.closing(i) };
+            }
+        }
+    }
+}
+
+impl Reach {
+    /// The bound of a contact, for sizes in units `D` of the variables.
+    pub fn new(p: &FrictionProgram, contact: usize, D: &[f64]) -> Self {
+        let mut reach = Self { row: p.contacts[contact].first, ..Self::default() };
+        let sides = p.cones.sides_of(p.cone_of(contact));
+        for (k, ((first, J), side)) in p.row(contact, 0).zip(sides).enumerate() {
+            let squares = J.iter().zip(&D[first..]).map(|(J, D)| (J * D).powi(2));
+            if k < 2 {
+                reach.factors[k] = squares.sum::<f64>().sqrt();
+                reach.blocks[k] = side.block;
+            } else {
+                reach.factors[0] = f64::INFINITY;
+            }
+        }
+        reach
+    }
+
+    /// Takes the contact's penalty, and what is taken off its normal force.
+    pub fn set_out(&mut self, rho: f64, e: f64) {
+        self.bounds = self.factors.map(|factor| rho * factor);
+        self.e = e;
+    }
+}

@@ -1,0 +1,67 @@
+//! One step of Newton's method: its matrix and its direction.
+
+use super::{FrictionProgram, MOST, Newton, PROXIMAL, Part, dot_short, hessian};
+
+impl Newton {
+    /// Subtracts from `g` what the derivative says of the difference between the augmented forces of
+    /// `x` and those started from, which it replaces by the former.
+    pub(super) fn add_inconsistency(&mut self, p: &FrictionProgram) {
+        p.rates(&self.x, &mut self.u);
+        for (i, contact) in p.contacts.iter().enumerate() {
+            let k = contact.k as usize;
+            let mut change = [0.0; MOST + 1];
+            for (r, at) in contact.rows().enumerate() {
+                let a = self.z_c[at] - self.penalty * self.weight[at] * self.u[at];
+                change[r] = a - self.a[at];
+                self.a[at] = a;
+            }
+            let dz = &self.dz[self.dz_at[i]..][..k * k];
+            for r in 0..k {
+                let force = self.unit[contact.first as usize + r]
+                    * dot_short(&dz[r * k..(r + 1) * k], &change);
+                if force != 0.0 {
+                    for (first, J) in p.row(i, r) {
+                        for (g, J) in self.g[first..].iter_mut().zip(J) {
+                            *g -= force * J;
+                        }
+                    }
+                }
+            }
+        }
+    }
+
+    /// `H = P + springs + delta + Jᵀ rho Pi' J` in scaled variables.
+    pub(super) fn assemble(&mut self, p: &FrictionProgram) {
+        let Self { factor, saturated, dz, dz_at, modes, stiffness, penalty, .. } = self;
+        hessian::assemble(p, factor, PROXIMAL, saturated, |i| {
+            let k = p.contacts[i].k as usize;
+            let rho = stiffness[i].map(|stiffness| *penalty * stiffness);
+            (modes[i] != 0).then(|| Part { matrix: &dz[dz_at[i]..][..k * k], rho })
+        });
+    }
+
+    /// Newton's direction into `dx`, and that of the augmented forces into `da`: of contacts without force the normal
+    /// ones, which is all that it takes to see who closes.
+    pub(super) fn direct(&mut self, p: &FrictionProgram) {
+        self.work.spend(self.cost.solve + self.cost.rows);
+        for ((dx, g), D) in self.dx.iter_mut().zip(&self.g).zip(&self.D) {
+            *dx = -g * D;
+        }
+        self.factor.solve(&p.cones, &mut self.dx);
+        for (dx, D) in self.dx.iter_mut().zip(&self.D) {
+            *dx *= D;
+        }
+        self.whole.clear();
+        self.whole.extend(self.modes[..p.contacts.len()].iter().map(|mode| *mode != 0));
+        p.whole_changes(&self.dx, &self.whole, &mut self.da);
+        for (da, weight) in self.da.iter_mut().zip(&self.weight) {
+            *da *= -self.penalty * weight;
+        }
+    }
+
+    /// Goes a share of the direction.
+    pub(super) fn advance(&mut self, share: f64) {
+        crate::kernels::axpy(share, &self.dx, &mut self.x);
+        crate::kernels::axpy(share, &self.da, &mut self.a);
+    }
+}
