@@ -126,6 +126,16 @@ const KNOWN: &[Known] = &[
     },
     Known {
         folder: "crates/quasistep-solvers",
+        files: &["coulomb::newton", "coulomb::newton::breakpoints", "coulomb::newton::homotopy"],
+        reason: "engines that call one another; no new file may join them",
+    },
+    Known {
+        folder: "crates/quasistep-solvers",
+        files: &["lcp::problem", "lcp::proof"],
+        reason: "engines that call one another; no new file may join them",
+    },
+    Known {
+        folder: "crates/quasistep-solvers",
         files: &["miqp", "miqp::branch", "miqp::search"],
         reason: "engines that call one another; no new file may join them",
     },
