@@ -266,7 +266,7 @@ pub(crate) const DERIVATIVE_PIVOT: f64 = 1e-12;
 pub(crate) const DERIVATIVE_SETTLED: f64 = 1e-15;
 
 /// Change of a derivative, as a share of the whole, that rounding may be the cause of.
-pub(crate) const DERIVATIVE_ROUNDING: f64 = 1e-10;
+pub(crate) const DERIVATIVE_ROUNDING: f64 = 1e-13;
 
 /// Change of a row, as a share of its terms, that rows which are combinations of others may have: poses of bodies at rest
 /// on one another are known to 1e-12 m, which turns rows by 1e-9.
