@@ -232,7 +232,7 @@ pub struct Residuals {
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Settings {
     /// Most work of one solve, in multiply-adds as [`Solution::work`] counts them. A solve that needs more
-    /// ends with [`Reason::Work`]. Default 1e10, some seconds on one core: a cold start of the largest recorded
+    /// ends with [`Reason::Work`]. Default 5e10, some seconds on one core: a cold start of the largest recorded
     /// pile (200 boxes, round cones) takes 6e8.
     pub work_limit: u64,
     /// Slack of a row that is nothing to the caller, in the unit that all rows of the program share;
@@ -261,7 +261,7 @@ pub struct Settings {
 impl Default for Settings {
     fn default() -> Self {
         Self {
-            work_limit: 10_000_000_000,
+            work_limit: 50_000_000_000,
             rest: 0.0,
             threads: 0,
             accuracy: 0.0,

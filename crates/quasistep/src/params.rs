@@ -52,10 +52,10 @@ pub struct StepParams {
     /// largest one count as none, and where contacts are redundant speeds are known to fewer digits than balance is.
     /// Read by [`Formulation::Anitescu`]; derivatives are those of the exact step. Default 0.
     pub accuracy: f64,
-    /// Most work of a step, in multiply-adds of its solvers, counted from sizes, and of distances along its motion, 1000 each:
+    /// Most work of a step, in multiply-adds of its solvers, counted from sizes, and of distances along its motion, 10000 each:
     /// the same on every machine. All programs of a step count, substeps, what stands in and uniqueness included, and one may take half of what is left. Beyond it
     /// the step ends as [`StepError::Undecided`](crate::StepError::Undecided); [`StepReport::work`](crate::StepReport::work) is what a step took.
-    /// ≥ 1; `u64::MAX`: no limit. Default 1e10, some seconds.
+    /// ≥ 1; `u64::MAX`: no limit. Default 5e10, some seconds.
     pub work_limit: u64,
     /// Whether each step with exact Coulomb friction also says if its answer is the only one, in
     /// [`StepReport::uniqueness`](crate::StepReport::uniqueness); it costs some dense programs. Default false.
@@ -207,7 +207,7 @@ impl Default for StepParams {
             fallback: Fallback::None,
             fallback_stiffness: 1000.0,
             accuracy: 0.0,
-            work_limit: 10_000_000_000,
+            work_limit: 50_000_000_000,
             uniqueness: false,
         }
     }

@@ -34,9 +34,10 @@ const MOST_SAMPLES: u32 = 1000;
 /// Halvings of a motion whose places keep the poses of all bodies for the next pair, and how many places these are.
 const KEPT_HALVINGS: u32 = 4;
 const KEPT_PLACES: usize = (1 << KEPT_HALVINGS) - 1;
-/// Work of a distance between two shapes, and of the pose of a body, in multiply-adds: some 0.5 µs and 20 ns.
-const DISTANCE_WORK: u64 = 1000;
-const POSE_WORK: u64 = 50;
+/// Work of a distance between two shapes, and of the pose of a body, in multiply-adds of solvers that take as long: some 0.8 µs
+/// and 40 ns.
+const DISTANCE_WORK: u64 = 10_000;
+const POSE_WORK: u64 = 500;
 /// What rounding may add to an overlap, in m: distances are exact to this.
 const ROUNDING: f64 = 1e-9;
 /// Normals of a half-space that differ by less are one.
