@@ -1,7 +1,8 @@
 //! Every robot file of the wheel `example-robot-data`, which `cargo xtask robots` fetches.
 #![allow(missing_docs)]
 
-use quasistep_scene::Scene;
+use quasistep_scene::{RunOptions, Scene};
+use std::ops::ControlFlow::Continue;
 use std::path::{Path, PathBuf};
 use std::sync::Mutex;
 
@@ -22,12 +23,19 @@ const WRONG: [(&str, &str, &str); 2] = [
     ),
 ];
 
-/// Loads a robot's file as it is and takes the first step of the scene that stands for it.
+/// Loads a robot's file as it is, takes the first step of the scene that stands for it and the first steps of it with exact
+/// friction.
 fn try_out(path: &Path) -> Result<(), String> {
     let scene = Scene::load_with(path, &[]).map_err(|e| e.to_string())?;
     let first = scene.first_step().map_err(|e| format!("the first step cannot be taken: {e}"))?;
     if let Some(complaint) = first.report.certificate.complaint() {
         return Err(format!("the first step has no certificate: {complaint}"));
+    }
+    let exact = [("step.formulation".to_owned(), "coulomb".to_owned())];
+    let exact = Scene::load_with(path, &exact).map_err(|e| e.to_string())?;
+    let options = RunOptions { n_steps: Some(20), ..RunOptions::default() };
+    if let Some(error) = exact.run_with(&options, None, &mut |_| Continue(())).stopped {
+        return Err(format!("with exact friction: {error}"));
     }
     match scene.warnings.iter().find(|w| w.lines().count() != 1 || !w.contains(": ")) {
         Some(warning) => Err(format!("a warning that is no line with a place: {warning:?}")),

@@ -1,9 +1,7 @@
-//! Tolerances and limits of the solvers: symbol, unit, formula, range, and what fails when one is ten times larger or
-//! smaller.
+//! Tolerances of exact friction, active sets and derivatives: what each is a share of, and why. Those of the other engines stand
+//! beside them.
 
-// Interior point, proofs, the test of optimality.
-
-// Newton's methods, exact friction, complementarity problems.
+// Exact friction.
 
 /// Entry of a sum that a proof says is zero, as a share of its terms; at most 1e-9, from which on a proof of
 /// unsupported forces would hold against a spring of that share.

@@ -30,6 +30,9 @@ pub(crate) struct Sizes {
     pub speed: f64,
     /// Largest force that may be one.
     pub most: f64,
+    /// Largest term of the balance of a variable, over the square root of its curvature: what displacements that are
+    /// weighed by their stiffness are rounded to.
+    pub load: f64,
 }
 
 /// `h(u_t) = max { −lᵀ u_t : l ∈ F }`.
@@ -138,9 +141,11 @@ impl Law {
         // balance, variable by variable
         self.balance(p, x, lambda);
         let sizes = self.sizes(p, lambda);
-        for ((g, terms), column) in self.g.iter().zip(&self.terms).zip(&self.columns) {
+        let variables = self.g.iter().zip(&self.terms).zip(&self.columns).zip(&self.curvature);
+        for (((g, terms), column), curvature) in variables {
             r.balance = r.balance.max(g.abs());
-            holds &= g.abs() <= TERMS * terms + LARGEST * column * sizes.force;
+            let rounding = column * sizes.force + curvature.sqrt() * sizes.load;
+            holds &= g.abs() <= TERMS * terms + LARGEST * rounding;
         }
         self.at_rest(p, sizes.force);
         for (i, contact) in p.contacts.iter().enumerate() {
@@ -191,6 +196,12 @@ impl Law {
     /// data suggest: an answer that ran away is none.
     fn sizes(&self, p: &FrictionProgram, lambda: &[f64]) -> Sizes {
         let mut sizes = Sizes { most: f64::INFINITY, ..Sizes::default() };
+        sizes.load = self
+            .own
+            .iter()
+            .zip(&self.curvature)
+            .filter(|(_, curvature)| **curvature > 0.0)
+            .fold(0.0, |most, (own, curvature)| most.max(own / curvature.sqrt()));
         let mut offset = 0.0_f64;
         for (i, contact) in p.contacts.iter().enumerate() {
             sizes.force = sizes.force.max(lambda[contact.first as usize].abs());

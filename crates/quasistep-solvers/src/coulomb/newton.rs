@@ -296,6 +296,10 @@ impl Newton {
                 self.load = self.load.max((c * D).abs());
             }
         }
+        for spring in &p.cones.saturations {
+            let pull = (spring.stiffness * spring.target).abs().min(spring.limit);
+            self.load = self.load.max(pull * self.D[spring.index as usize]);
+        }
     }
 
     /// Solves from `start`, in whole steps, until `holds` accepts a point and its forces, of which it is told
