@@ -4,7 +4,9 @@
 mod common;
 
 use common::{Samples, random_hull};
-use quasistep_geometry::{Choice, ContactMotion, ContactPoint, NarrowPhase, PointCloud, Shape};
+use quasistep_geometry::{
+    Choice, ContactMotion, ContactPoint, NarrowPhase, PointCloud, Polytope, Shape,
+};
 use quasistep_math::{Pose, Quat, Vec3};
 use std::sync::Arc;
 
@@ -235,6 +237,54 @@ fn parallel_lines_are_a_kink() {
     narrow.contact_motions(&cube, &X_A, &rod, &X_B, 0.02, &points, &mut motions);
     assert_eq!(points.len(), 2);
     assert!(motions.iter().all(|m| m.kink), "{motions:?}");
+}
+
+/// A ball exactly above an edge: one way its normal stays that of the face, the other way it turns about the edge.
+#[test]
+fn a_ball_exactly_above_an_edge_is_a_kink() {
+    let mut narrow = NarrowPhase::new();
+    let ball = Shape::Sphere { radius: 0.1 };
+    let half = [0.2, 0.3, 0.15];
+    let corners: Vec<Vec3> = (0..8)
+        .map(|k| Vec3::from([0, 1, 2].map(|j| if k >> j & 1 == 1 { half[j] } else { -half[j] })))
+        .collect();
+    let cube = Shape::Box { half };
+    let hull = Shape::Polytope(Arc::new(Polytope::from_points(&corners).unwrap()));
+    let tube = Shape::Cylinder { radius: 0.2, half_length: 0.15 };
+    let rod = Shape::Capsule { radius: 0.05, half_length: 0.1 };
+    // the ball's centre, and a way that leads off the feature on one side and stays on it on the other
+    let edge = (Vec3::new(0.2, 0.03, 0.25), Vec3::X);
+    let corner = (Vec3::new(0.2, 0.3, 0.25), Vec3::new(1.0, 2.0, 0.0));
+    let end_of_edge = (Vec3::new(0.2 + 0.06, 0.3, 0.15 + 0.08), Vec3::Y);
+    let rim = (Vec3::new(0.12, 0.16, 0.25), Vec3::new(3.0, 4.0, 0.0));
+    let end_of_rod = (Vec3::new(0.15, 0.0, 0.1), Vec3::Z);
+    let cases = [
+        (&cube, edge),
+        (&cube, corner),
+        (&cube, end_of_edge),
+        (&hull, edge),
+        (&hull, corner),
+        (&hull, end_of_edge),
+        (&tube, rim),
+        (&rod, end_of_rod),
+    ];
+    let X_A = Pose::new(Quat::from_axis_angle(Vec3::Y, 0.4), Vec3::new(0.3, -0.2, 0.1));
+    for (shape, (centre, off)) in cases {
+        for (shift, expected) in [(0.0, true), (1e-6, false), (-1e-6, false)] {
+            let X_B = Pose::new(Quat::IDENTITY, X_A.transform_point(centre + off * shift));
+            for swapped in [false, true] {
+                let (mut a, mut b) = ((shape, X_A), (&ball, X_B));
+                if swapped {
+                    std::mem::swap(&mut a, &mut b);
+                }
+                let (mut points, mut motions) = (Vec::new(), Vec::new());
+                narrow.contact_patch(a.0, &a.1, b.0, &b.1, 0.02, &mut points);
+                narrow.contact_motions(a.0, &a.1, b.0, &b.1, 0.02, &points, &mut motions);
+                assert_eq!(motions.len(), 1);
+                assert_eq!(motions[0].kink, expected, "{shape:?} {centre:?} {shift}");
+            }
+        }
+    }
 }
 
 /// The edge of a box lies level, or nearly so, on a narrower face: turned about the normal it is nearest to one of the

@@ -100,7 +100,6 @@
 //!
 //! This crate knows nothing of shapes, bodies or time steps.
 #![allow(non_snake_case)] // P, A, E, J, H, U are the letters of the literature
-#![expect(clippy::too_many_lines, reason = "a few drivers of engines are yet to be taken apart")]
 
 mod active_set;
 mod budget;

@@ -279,6 +279,35 @@ fn a_kink_is_flagged_and_has_the_side_that_is_promised() {
     assert!(apart(&by_u, &one_sided) < 1e-9 && apart(&by_u, &[1.0, 0.0]) < 1e-12, "{by_u:?}");
 }
 
+/// A ball without friction exactly above the edge of a box rests when it is moved one way and rolls off the other way.
+#[test]
+fn a_ball_exactly_above_an_edge_has_a_kink() {
+    let mut world = World::new();
+    world.shape(WORLD, Shape::Box { half: [0.2, 0.3, 0.15] }, [0.0; 3], 0.0);
+    let free = world.body("ball", WORLD, JointKind::Free, 1.0, Role::Passive);
+    world.shape(free, ball(0.05), [0.0; 3], 0.0);
+    let system = world.build();
+    let step = |x: f64| {
+        let mut out = system.create_derivatives();
+        let state = State::at_rest(0.0, vec![1.0, 0.0, 0.0, 0.0, x, 0.0, 0.2]);
+        let params = params(0.05, Cone::Round);
+        let input = StepInput::default();
+        system.differentiate(&state, &input, &params, Mode::Exact, &mut out).unwrap();
+        out
+    };
+    let moved = |d: f64| (step(0.2 + d).q_next()[4] - step(0.2).q_next()[4]) / d;
+    // inwards the ball goes along; outwards the normal turns by d / 0.05 m, and the weight pushes it on
+    assert!(
+        (moved(-1e-6) - 1.0).abs() < 1e-6 && moved(1e-6) > 1.4,
+        "{} {}",
+        moved(-1e-6),
+        moved(1e-6)
+    );
+    let (at, beside) = (step(0.2).kinks(), step(0.2 - 1e-6).kinks());
+    assert!(at.features == 1 && beside.features == 0, "{at:?} {beside:?}");
+    assert!(at.only_of_geometry(), "{at:?}");
+}
+
 #[test]
 fn misuse_is_an_error() {
     let system = linear_pusher();

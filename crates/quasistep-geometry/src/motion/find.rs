@@ -3,12 +3,14 @@
 use super::feature::Feature;
 use crate::climb::Round;
 use crate::ellipsoid::Ellipsoid;
-use crate::polytope::Polytope;
+use crate::polytope::{Face, Polytope};
 use crate::shape::Shape;
 use quasistep_math::{Pose, Vec3};
 
 /// Sine of an angle, and a length over the shape's size, that rounding makes.
 const SAME: f64 = 1e-9;
+/// How far corners of hulls scatter about their faces, over the shape's size.
+const SCATTER: f64 = 1e-7;
 
 /// The feature of a shape at `p_W` of its surface, where the outward normal of the contact is `out_W`.
 pub(super) fn feature(shape: &Shape, X: &Pose, p_W: Vec3, out_W: Vec3) -> Feature {
@@ -113,10 +115,7 @@ fn rim(radius: f64, z: f64, p: Vec3) -> Feature {
 fn of_polytope(polytope: &Polytope, p: Vec3, out: Vec3) -> Feature {
     let corner = |v: u32| polytope.vertices()[v as usize];
     let size = polytope.vertices().iter().fold(0.0_f64, |s, v| s.max(v.max_abs()));
-    let level = |f: &crate::polytope::Face| {
-        f.normal().dot(out) > 0.0 && f.normal().cross(out).max_abs() <= SAME
-    };
-    if let Some(face) = polytope.faces().iter().find(|f| level(f)) {
+    if let Some(face) = polytope.faces().iter().find(|f| is_level(f, out)) {
         return Feature::plane(p, face.normal());
     }
     for edge in polytope.edges() {
@@ -126,12 +125,59 @@ fn of_polytope(polytope: &Polytope, p: Vec3, out: Vec3) -> Feature {
         let at = (p - u).dot(along);
         let beside = (p - u - along * at).norm();
         let inside = at > SAME * size && at < length - SAME * size;
-        // corners of hulls scatter about their faces by more than rounding
-        if along.dot(out).abs() <= SAME && inside && beside <= 100.0 * SAME * size {
+        if along.dot(out).abs() <= SAME && inside && beside <= SCATTER * size {
             return Feature::line(p, along, Vec3::ZERO, 0.0);
         }
     }
     Feature::point(p, 0.0)
+}
+
+/// True where the smallest motion takes the nearest point to another feature, where the normal turns otherwise: from a face to
+/// one of its edges, from an edge or a side to its end.
+pub(super) fn is_between_features(shape: &Shape, X: &Pose, p_W: Vec3, out_W: Vec3) -> bool {
+    let out = X.rotation.inverse().rotate(out_W);
+    let p = X.inverse_transform_point(p_W);
+    match shape {
+        Shape::Capsule { radius, half_length } => {
+            let z = (p - out * *radius).z;
+            out.z.abs() <= SAME && z.abs() >= half_length * (1.0 - SAME)
+        }
+        Shape::Box { half } => {
+            let half = Vec3::from(half.to_owned());
+            let at_end = |k: usize| p[k].abs() >= half[k] - SAME * half.max_abs();
+            (0..3).any(|k| out[k].abs() <= SAME && at_end(k))
+        }
+        Shape::Cylinder { radius, half_length } => {
+            let little = SAME * radius.max(*half_length);
+            let on_rim = p.x.hypot(p.y) >= radius - little && p.z.abs() >= half_length - little;
+            on_rim && (out.x.hypot(out.y) <= SAME || out.z.abs() <= SAME)
+        }
+        Shape::Polytope(polytope) => is_between_edges(polytope, p, out),
+        Shape::Sphere { .. } | Shape::HalfSpace | Shape::Ellipsoid { .. } | Shape::Cloud(_) => {
+            false
+        }
+    }
+}
+
+fn is_between_edges(polytope: &Polytope, p: Vec3, out: Vec3) -> bool {
+    let corner = |v: u32| polytope.vertices()[v as usize];
+    let size = polytope.vertices().iter().fold(0.0_f64, |s, v| s.max(v.max_abs()));
+    polytope.edges().iter().any(|edge| {
+        let [u, w] = edge.vertices.map(corner);
+        let length = (w - u).norm();
+        let along = (w - u) / length;
+        let at = (p - u).dot(along);
+        let nearest = u + along * at.clamp(0.0, length);
+        if along.dot(out).abs() > SAME || (p - nearest).norm() > SCATTER * size {
+            return false;
+        }
+        let is_end = at <= SAME * size || at >= length - SAME * size;
+        is_end || edge.faces.iter().any(|f| is_level(&polytope.faces()[*f as usize], out))
+    })
+}
+
+fn is_level(face: &Face, out: Vec3) -> bool {
+    face.normal().dot(out) > 0.0 && face.normal().cross(out).max_abs() <= SAME
 }
 
 trait CopySign {

@@ -128,7 +128,13 @@ impl NarrowPhase {
         };
         let [on_a, on_b] = single(point.p_WCa, point.p_WCb, point.n_AB_W);
         if is_single(a, b, point) {
-            return Some(feature::motion(&on_a, &on_b, point));
+            let motion = feature::motion(&on_a, &on_b, point);
+            // all corners of a shape that lies on a half-space touch it, each carried by the shape
+            let carried = [a, b].iter().any(|shape| matches!(shape, Shape::HalfSpace));
+            let kink = !carried
+                && (find::is_between_features(a, X_WA, point.p_WCa, point.n_AB_W)
+                    || find::is_between_features(b, X_WB, point.p_WCb, -point.n_AB_W));
+            return Some(ContactMotion { kink: kink || motion.kink, ..motion });
         }
         match (a, b) {
             (Shape::Cylinder { radius, half_length }, _) if on_b.is_plane() => {

@@ -295,27 +295,7 @@ impl Interior {
                 return Outcome::Stuck(best);
             }
             self.iterations += 1;
-            // predictor: straight at the answer
-            for spring in self.springs.iter_mut().filter(|s| work.has(s.panel)) {
-                let [a, b] = spring.margins();
-                spring.t = [spring.over * a, spring.under * b];
-            }
-            self.start_direction(work);
-            kernels::batch_predictor(
-                work.isa,
-                work.p,
-                work.batches,
-                work.E,
-                self.give,
-                &self.s_in,
-                &self.z_in,
-                &self.gap,
-                &mut self.w,
-                &mut self.D,
-                &mut self.t,
-                &mut self.products.G,
-                &mut self.dx,
-            );
+            self.predict(work);
             if !self.factor(work, shift) {
                 return Outcome::Stuck(best);
             }
@@ -366,6 +346,30 @@ impl Interior {
             sum = self.advance(work, alpha);
         }
         Outcome::Stuck(best)
+    }
+
+    /// Matrices and right sides of the predictor: straight at the answer.
+    fn predict(&mut self, work: &Work<'_>) {
+        for spring in self.springs.iter_mut().filter(|s| work.has(s.panel)) {
+            let [a, b] = spring.margins();
+            spring.t = [spring.over * a, spring.under * b];
+        }
+        self.start_direction(work);
+        kernels::batch_predictor(
+            work.isa,
+            work.p,
+            work.batches,
+            work.E,
+            self.give,
+            &self.s_in,
+            &self.z_in,
+            &self.gap,
+            &mut self.w,
+            &mut self.D,
+            &mut self.t,
+            &mut self.products.G,
+            &mut self.dx,
+        );
     }
 
     /// Puts what pulls, and what springs add, in the place of the direction; forces of the rows are still to be

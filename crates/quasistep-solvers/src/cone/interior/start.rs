@@ -16,13 +16,22 @@ const PUSH: f64 = 1.5;
 impl Interior {
     /// The point of least squares between cost and cones, pushed inside the cones.
     pub(super) fn start(&mut self, work: &Work<'_>, scale: f64) -> bool {
-        let p = work.p;
-        self.sizes.measure(work.isa, p, work.panels, work.groups, scale);
+        self.weigh(work, scale);
+        if !self.least_squares(work, scale) {
+            return false;
+        }
+        let reach = self.push_inside(work);
+        self.release_springs(work, reach);
+        true
+    }
+
+    /// Weights of the rows: a share of the forces that stop what a contact moves.
+    fn weigh(&mut self, work: &Work<'_>, scale: f64) {
+        self.sizes.measure(work.isa, work.p, work.panels, work.groups, scale);
         for batch in work.batches {
             let m = batch.shape.m as usize;
             let soft = if batch.shape.round { SOFT_ROUND } else { SOFT };
             let mut weights = [scale; LANES];
-            // a share of the forces that stop what the contact moves
             for (weight, cone) in weights.iter_mut().zip(&batch.cones[..batch.count as usize]) {
                 let size = self.sizes.of[*cone as usize];
                 *weight = if size > 0.0 { soft / (size * size) } else { scale };
@@ -36,6 +45,12 @@ impl Interior {
                 }
             }
         }
+    }
+
+    /// The least cost of the variables and of the squared gaps by their weights, springs without limit, into `x`, and its gaps
+    /// into `gap`; false if the matrix has no factor.
+    fn least_squares(&mut self, work: &Work<'_>, scale: f64) -> bool {
+        let p = work.p;
         for spring in self.springs.iter_mut().filter(|s| work.has(s.panel)) {
             // as if without limit
             (spring.over, spring.under, spring.force) = (0.0, 0.0, 0.0);
@@ -66,7 +81,11 @@ impl Interior {
         let (first, last) = work.range;
         kernels::solve(work.isa, work.s, first, last, &self.H, &self.W, &mut self.x);
         self.slacks(work);
-        // s = A x − b and z = −w s, each moved into the cones
+        true
+    }
+
+    /// `s = A x − b` and `z = −w s`, each moved into the cones; the size of the gaps.
+    fn push_inside(&mut self, work: &Work<'_>) -> f64 {
         let (mut least, mut most) = (f64::INFINITY, f64::NEG_INFINITY);
         self.each_cone(work, |u, round| {
             if round {
@@ -118,7 +137,12 @@ impl Interior {
                 }
             }
         }
-        // limited springs at rest, with room on both sides
+        reach
+    }
+
+    /// Limited springs at rest, with room on both sides, and what pulls at the variables.
+    fn release_springs(&mut self, work: &Work<'_>, reach: f64) {
+        let p = work.p;
         kernels::cost_times(work.isa, p, work.panels, &self.x, &mut self.pull);
         for panel in work.panels {
             let at = panel.x_at as usize..(panel.x_at + panel.dim) as usize;
@@ -138,7 +162,6 @@ impl Interior {
             self.pull[spring.at as usize] += spring.force;
         }
         kernels::batch_forces(work.isa, p, work.batches, work.E, &self.z_in, &mut self.pull);
-        true
     }
 
     /// `gap = A x − b`.

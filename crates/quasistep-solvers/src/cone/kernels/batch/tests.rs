@@ -106,6 +106,23 @@ fn assert_near(p: &ConeProgram, batches: &[Batch], got: &[Lane], expected: &[f64
     }
 }
 
+/// Right side of the predictor, cone by cone.
+fn towards_answer(p: &ConeProgram, w: &[f64], D: &[f64], [s, z, gap]: [&[f64]; 3]) -> Vec<f64> {
+    let mut t = vec![0.0; p.m_padded];
+    for cone in &p.cones {
+        let (at, m, stride) = (cone.at as usize, cone.m as usize, cone.stride_z as usize);
+        for i in 0..m {
+            t[at + i] = if cone.round {
+                let D = &D[cone.E_at as usize + i * stride..][..m];
+                z[at + i] + D.iter().zip(&gap[at..]).map(|(d, g)| d * g).sum::<f64>()
+            } else {
+                w[at + i] * (s[at + i] + gap[at + i])
+            };
+        }
+    }
+    t
+}
+
 #[test]
 fn batches_are_as_cone_by_cone() {
     let p = program();
@@ -141,18 +158,7 @@ fn batches_are_as_cone_by_cone() {
 
         // towards the answer
         kernels::weights(isa, &p, groups, give, &s, &z, &mut w, &mut D);
-        let mut t = vec![0.0; p.m_padded];
-        for cone in &p.cones {
-            let (at, m, stride) = (cone.at as usize, cone.m as usize, cone.stride_z as usize);
-            for i in 0..m {
-                t[at + i] = if cone.round {
-                    let D = &D[cone.E_at as usize + i * stride..][..m];
-                    z[at + i] + D.iter().zip(&gap[at..]).map(|(d, g)| d * g).sum::<f64>()
-                } else {
-                    w[at + i] * (s[at + i] + gap[at + i])
-                };
-            }
-        }
+        let mut t = towards_answer(&p, &w, &D, [&s, &z, &gap]);
         let mut g = x.clone();
         kernels::subtract_forces(isa, &p, groups, &t, &mut g);
         let mut w_in = vec![[0.0; LANES]; all.rows];
