@@ -9,7 +9,7 @@
 use crate::budget::Budget;
 use crate::coulomb::law;
 use crate::coulomb::program::FrictionProgram;
-use crate::tolerances::friction::MODERATE;
+use crate::tolerances::MODERATE;
 use crate::{Cone, ConeProgram, ConeSolver, Reason, Settings, Solution, Status, WarmStart};
 
 /// Units in which forces and rates of a program are of moderate size, where those of the caller are far from

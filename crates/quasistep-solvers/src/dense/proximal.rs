@@ -21,8 +21,9 @@ use crate::Reason;
 use crate::active_set::{ActiveSet, Begin, End as SetEnd, Limits, Program, Side};
 use crate::kernels::{dot, max_abs, zeros};
 use crate::tolerances::{
-    NO_FORCE, POLISHED_PULL, PROXIMAL, PROXIMAL_CONVERGED, PROXIMAL_LEAST, PROXIMAL_STALLED, RAY,
-    SINGULAR_PIVOT, STEP_ROUNDING, TOUCHING_INDEPENDENT, WARM_INDEPENDENT,
+    MODERATE, NO_FORCE, POLISHED_PULL, PROOF, PROXIMAL, PROXIMAL_CONVERGED, PROXIMAL_FALL,
+    PROXIMAL_LEAST, PROXIMAL_STALLED, REFINED, SINGULAR_PIVOT, STEP_ROUNDING, TOUCHING_INDEPENDENT,
+    WARM_INDEPENDENT,
 };
 
 pub(super) enum End {
@@ -160,7 +161,7 @@ impl Proximal {
                 if self.rho <= PROXIMAL_LEAST {
                     break;
                 }
-                self.rho *= 1e-2;
+                self.rho *= PROXIMAL_FALL;
                 self.warm.clone_from(&self.set.working);
                 if let Err(reason) = self.factor(p) {
                     return End::GaveUp(reason);
@@ -181,7 +182,7 @@ impl Proximal {
     /// subgradients, which is such a direction.
     fn falls_without_end(&self, p: &Program) -> bool {
         let d = &self.ray;
-        let unit = RAY * max_abs(d);
+        let unit = PROOF * max_abs(d);
         (0..p.n).all(|i| dot(p.P(i), d).abs() <= unit)
             && (0..p.m()).all(|i| p.slack(i, d) + p.rows.b[i] >= -unit)
             && dot(&p.c, d) < 0.0
@@ -220,7 +221,7 @@ impl Proximal {
             }
             let error = (max_abs(r_d) / size_d.max(f64::MIN_POSITIVE))
                 .max(max_abs(r_p) / size_p.max(f64::MIN_POSITIVE));
-            if error <= 1e-16 || error > 0.5 * last {
+            if error <= REFINED || error > 0.5 * last {
                 break;
             }
             last = error;
@@ -244,5 +245,5 @@ fn first_rho(p: &Program, singular: &[bool]) -> f64 {
         *most = most.max(c.abs());
     }
     let balance = if force > 0.0 && distance > 0.0 { force / distance } else { 1.0 };
-    PROXIMAL * balance.clamp(1e-4, 1e4)
+    PROXIMAL * balance.clamp(MODERATE.recip(), MODERATE)
 }

@@ -31,7 +31,7 @@ use crate::cone::structure::Structure;
 use crate::kernels::max_abs;
 use crate::qp::HandOver;
 use crate::tolerances::{
-    COLD_PIVOTS, COLD_SETS, CONTACT_DEPENDENT, CONTACT_TOUCHING, PASSED, SPEED_ROUNDING,
+    COLD_PIVOTS, COLD_SETS, CONTACT_DEPENDENT, CONTACT_TOUCHING, PASSED, REACH, SPEED_ROUNDING,
     SPEED_ROUNDING_OF_FREE, WARM_INDEPENDENT, WARM_SETS,
 };
 use whiten::{Whitening, rows_of_cone, whitened_row};
@@ -343,7 +343,7 @@ impl Small {
         let limits = Limits {
             dependent: CONTACT_DEPENDENT,
             cutoff: f64::INFINITY,
-            reach: 10.0 * max_abs(&program.rows.b),
+            reach: REACH * max_abs(&program.rows.b),
             max_pivots: 2 * p.n as u64 + COLD_PIVOTS,
         };
         let end = set.solve(program, sides, Begin::Anew, &limits);
