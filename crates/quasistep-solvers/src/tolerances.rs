@@ -74,6 +74,14 @@ pub(crate) mod newton_of_friction {
     pub(crate) const GENTLEST: f64 = 1.5;
     /// Factor of the growth of the penalty after each equation that was easy.
     pub(crate) const RECOVERY: f64 = 1.2;
+    /// First and largest growth of the penalty where a homotopy leads from the last answer on: updates cost more there than the
+    /// breakpoints between them.
+    pub(crate) const GROWTH_BY_HOMOTOPY: f64 = 20.0;
+    pub(crate) const GROWTH_BY_HOMOTOPY_MOST: f64 = 30.0;
+    /// Share of what was left of a homotopy that counts as nearer to its end.
+    pub(crate) const HOMOTOPY_NEARER: f64 = 0.99;
+    /// How far a homotopy may turn back, over its whole length.
+    pub(crate) const HOMOTOPY_FARTHEST: f64 = 2.0;
     /// Penalty below which an equation is no easier: contacts are then a thousand times softer than bodies are heavy.
     pub(crate) const SOFTEST: f64 = 1e-3;
     /// Share of its squared imbalance with which an equation that cannot be solved still gives an update.
