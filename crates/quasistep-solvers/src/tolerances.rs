@@ -3,7 +3,8 @@
 
 // Of all engines.
 
-/// What is rounding in a computed number, as a share of its terms: some thousand operations of 2e-16.
+/// What is rounding in a computed number, as a share of its terms, or of the largest number of its kind: some thousand
+/// operations of 2e-16.
 pub(crate) const ROUNDING: f64 = 1e-12;
 
 /// Sizes of forces and speeds that need no other unit: up to so much, and down to its inverse. Products of two of them lose no
@@ -31,8 +32,6 @@ pub(crate) const APART: f64 = 1e-12;
 pub(crate) mod newton_of_friction {
     /// Penalty of a contact, over the stiffness with which the bodies resist it.
     pub(crate) const PENALTY: f64 = 1e5;
-    /// Weight of the proximal term, over a curvature of one in scaled variables: it holds variables that nothing resists.
-    pub(crate) const PROXIMAL: f64 = 1e-5;
     /// Imbalance at which an equation counts as solved, as a share of the largest term.
     pub(crate) const SOLVED: f64 = 1e-13;
     /// Imbalance, as a share of the largest term, at which an equation that does not shrink any more counts as solved.
@@ -150,9 +149,6 @@ pub(crate) const EXPENSIVE_ROW: f64 = 10.0;
 /// gap that is left, curvature and slopes of rows along a ray.
 pub(crate) const PROOF: f64 = 1e-9;
 
-/// Squared sine above which a row of a warm start joins the working set.
-pub(crate) const WARM_INDEPENDENT: f64 = 1e-12;
-
 /// Squared sine above which a row that only touches joins the working set: an error of its level must not be magnified
 /// much.
 pub(crate) const TOUCHING_INDEPENDENT: f64 = 1e-4;
@@ -160,8 +156,8 @@ pub(crate) const TOUCHING_INDEPENDENT: f64 = 1e-4;
 /// Pivot of a cost with unit diagonal below which its block counts as singular.
 pub(crate) const SINGULAR_PIVOT: f64 = 1e-8;
 
-/// First weight of the proximal term, relative to unit curvature: small enough to converge in a few rounds, large enough
-/// that rounding over it stays below 1e-10.
+/// First weight of the proximal term, which holds variables that nothing resists, over a curvature of one in scaled variables:
+/// small enough to converge in a few rounds, large enough that rounding over it stays below 1e-10.
 pub(crate) const PROXIMAL: f64 = 1e-5;
 
 /// Factor of the weight of the proximal term after rounds that do not converge.
@@ -170,9 +166,7 @@ pub(crate) const PROXIMAL_FALL: f64 = 1e-2;
 /// Error of a point on its working set, as a share of the largest term, that no refinement makes smaller: half of the last digit.
 pub(crate) const REFINED: f64 = 1e-16;
 
-/// Acceptable imbalance of an answer, as a share of the largest force in scaled units; ten times as much where the working set
-/// is short of rows that nearly depend on others, and what is accepted at last.
-pub(crate) const BALANCED: f64 = 1e-12;
+/// Imbalance of an answer, as a share of the largest force in scaled units, that is accepted at last: [`ROUNDING`] before.
 pub(crate) const BALANCED_AT_LAST: f64 = 1e-8;
 
 /// Acceptable violation, as a share of the largest variable and of the row's level in scaled units: twice [`ROW_NOISE`]. And
@@ -295,7 +289,8 @@ pub(crate) const SPEED_ROUNDING_OF_FREE: f64 = 4e-16;
 /// Slack of a contact that is rounding, as a share of the speeds of the data and the answer.
 pub(crate) const SPEED_ROUNDING: f64 = 1e-12;
 
-/// Squared remainder of a row, as a share of its own square, below which it depends on the rows of its set.
+/// Squared remainder of a row, as a share of its own square, below which it depends on the rows of its set, and does not join a
+/// working set from a warm start.
 pub(crate) const SET_DEPENDENT: f64 = 1e-12;
 
 /// Squared remainder of a row, as a share of its own square, below which it is freed of the others twice: it is a small
@@ -384,8 +379,6 @@ pub(crate) mod newton_of_cones {
     pub(crate) const NOISE_AT_REST: f64 = 1e-16;
     /// Slack by which touching rows may contradict one another where all is at rest, as a share of the natural speed.
     pub(crate) const TOUCHING_AT_REST: f64 = 5e-13;
-    /// Diagonal entry of the cost, as a share of the largest of its island, that is none.
-    pub(crate) const NO_COST: f64 = 1e-12;
     /// Diagonal shift of islands with such entries, as a share of the largest one.
     pub(crate) const SHIFT: f64 = 1e-7;
     /// Largest penalty beside that shift: where rows contradict one another a stiffer one leaves more of them to be sorted out.
@@ -417,10 +410,6 @@ pub(crate) mod newton_of_cones {
     pub(crate) const LINE_SEARCH_SLOPE: f64 = 1e-3;
     /// Largest slack of active rows, as a share of that in the round before, after which another round pays.
     pub(crate) const WORTH_A_ROUND: f64 = 0.1;
-    /// Imbalance of forces, as a share of the largest, of which one more round makes nothing.
-    pub(crate) const BALANCED: f64 = 1e-12;
-    /// Multiplier below zero, as a share of the largest, that is none.
-    pub(crate) const DRIFT: f64 = 1e-12;
     /// Forces that rows take up for contradicting one another, as a share of the largest, up to which they may stay: by so much
     /// rows that share a load differ from the smallest norm.
     pub(crate) const SHARED: f64 = 1e-6;

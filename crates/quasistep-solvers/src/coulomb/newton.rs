@@ -38,10 +38,11 @@ use crate::coulomb::newton::homotopy::Homotopy;
 use crate::coulomb::polytope::{Hull, MOST};
 use crate::coulomb::program::{FrictionProgram, Shape, dot_short};
 use crate::coulomb::solution::{CoulombMethods, CoulombSolution};
+use crate::tolerances::PROXIMAL;
 use crate::tolerances::interior::PROGRESS;
 use crate::tolerances::newton_of_friction::{
-    CALM, FARTHEST, GROWTH, LARGEST_PENALTY, LITTLE, NOISE, PENALTY, PROXIMAL, REACHED, ROUGH,
-    ROUNDING, SETTLED, SHORTEST, SOLVED, STALLED,
+    CALM, FARTHEST, GROWTH, LARGEST_PENALTY, LITTLE, NOISE, PENALTY, REACHED, ROUGH, ROUNDING,
+    SETTLED, SHORTEST, SOLVED, STALLED,
 };
 
 /// Most Newton steps in all, but for one per contact, most of one equation, and most updates of the multipliers.

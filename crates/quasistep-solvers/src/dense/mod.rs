@@ -9,8 +9,8 @@ pub use form::DenseProgram;
 use crate::active_set::{Limits, Program};
 use crate::kernels::{max_abs, zeros};
 use crate::tolerances::{
-    BALANCED, BALANCED_AT_LAST, FEASIBLE, FEASIBLE_AT_LAST, NO_FORCE, NODE_DEPENDENT, REACH,
-    ROUNDING, SET_DEPENDENT, TOUCHING, TOUCHING_OF_POINT,
+    BALANCED_AT_LAST, FEASIBLE, FEASIBLE_AT_LAST, NO_FORCE, NODE_DEPENDENT, REACH, ROUNDING,
+    SET_DEPENDENT, TOUCHING, TOUCHING_OF_POINT,
 };
 use crate::{Method, Qp, Reason, Residuals, Settings, Solution, Status};
 use form::Column;
@@ -32,12 +32,12 @@ struct Attempt {
 /// The ways, in order. Rows that are nearly dependent spoil the digits of a working set; each
 /// later way is stricter about what it lets in, and the last is less strict about the outcome.
 const ATTEMPTS: [Attempt; 4] = [
-    Attempt { warm: true, dependent: NODE_DEPENDENT, balanced: BALANCED, feasible: FEASIBLE },
-    Attempt { warm: false, dependent: NODE_DEPENDENT, balanced: BALANCED, feasible: FEASIBLE },
+    Attempt { warm: true, dependent: NODE_DEPENDENT, balanced: ROUNDING, feasible: FEASIBLE },
+    Attempt { warm: false, dependent: NODE_DEPENDENT, balanced: ROUNDING, feasible: FEASIBLE },
     Attempt {
         warm: false,
         dependent: SET_DEPENDENT,
-        balanced: 10.0 * BALANCED,
+        balanced: 10.0 * ROUNDING,
         feasible: FEASIBLE,
     },
     Attempt {

@@ -22,8 +22,8 @@ use crate::active_set::{ActiveSet, Begin, End as SetEnd, Limits, Program, Side};
 use crate::kernels::{dot, max_abs, zeros};
 use crate::tolerances::{
     MODERATE, NO_FORCE, POLISHED_PULL, PROOF, PROXIMAL, PROXIMAL_CONVERGED, PROXIMAL_FALL,
-    PROXIMAL_LEAST, PROXIMAL_STALLED, REFINED, SINGULAR_PIVOT, STEP_ROUNDING, TOUCHING_INDEPENDENT,
-    WARM_INDEPENDENT,
+    PROXIMAL_LEAST, PROXIMAL_STALLED, REFINED, SET_DEPENDENT, SINGULAR_PIVOT, STEP_ROUNDING,
+    TOUCHING_INDEPENDENT,
 };
 
 pub(super) enum End {
@@ -71,7 +71,7 @@ impl Proximal {
             return End::GaveUp(reason);
         }
         self.set.start(p);
-        self.set.add_independent(p, warm.iter().copied(), WARM_INDEPENDENT);
+        self.set.add_independent(p, warm.iter().copied(), SET_DEPENDENT);
         for _ in 0..6 {
             match self.converge(p, limits) {
                 End::Solved => {}
@@ -167,7 +167,7 @@ impl Proximal {
                     return End::GaveUp(reason);
                 }
                 self.set.refactor(p);
-                self.set.add_independent(p, self.warm.iter().copied(), WARM_INDEPENDENT);
+                self.set.add_independent(p, self.warm.iter().copied(), SET_DEPENDENT);
                 last = f64::INFINITY;
                 continue;
             }

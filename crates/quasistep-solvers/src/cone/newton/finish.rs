@@ -5,10 +5,8 @@ use super::work::Work;
 use crate::cone::kernels::{self, lanes, lanes_mut};
 use crate::cone::program::LANES;
 use crate::kernels::larger;
-use crate::tolerances::newton_of_cones::{
-    BALANCED, DRIFT, NOISE_AT_REST, SHARED, TOUCHING_AT_REST, WORTH_A_ROUND,
-};
-use crate::tolerances::{CONTACT_TOUCHING, SPEED_ROUNDING};
+use crate::tolerances::newton_of_cones::{NOISE_AT_REST, SHARED, TOUCHING_AT_REST, WORTH_A_ROUND};
+use crate::tolerances::{CONTACT_TOUCHING, ROUNDING, SPEED_ROUNDING};
 
 /// Rounds of a finish.
 const FINISH_ROUNDS: u32 = 8;
@@ -60,7 +58,7 @@ impl Newton {
             } else {
                 self.balance(work, rho, force)
             };
-            if below >= -DRIFT * force {
+            if below >= -ROUNDING * force {
                 return true;
             }
             // rows that would pull let go
@@ -158,7 +156,7 @@ impl Newton {
         let mut old = f64::INFINITY;
         for _ in 0..BALANCE_ROUNDS {
             let off = kernels::largest(work.isa, work.panels, &self.Pd);
-            if !(off > BALANCED * force) {
+            if !(off > ROUNDING * force) {
                 break;
             }
             self.iterations += 1;

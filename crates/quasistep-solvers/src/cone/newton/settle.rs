@@ -8,10 +8,10 @@ use super::{Newton, ROUNDS};
 use crate::cone::kernels::{self, Isa};
 use crate::cone::program::ConeProgram;
 use crate::cone::structure::{Island, Structure};
-use crate::tolerances::CONTACT_TOUCHING;
 use crate::tolerances::newton_of_cones::{
-    DRIFT, PENALTIES_ROUND, PENALTY, SHARED, SHIFT, SOFTER, TOUCHING_AT_REST, WORTH_A_ROUND,
+    PENALTIES_ROUND, PENALTY, SHARED, SHIFT, SOFTER, TOUCHING_AT_REST, WORTH_A_ROUND,
 };
+use crate::tolerances::{CONTACT_TOUCHING, ROUNDING};
 
 /// Steps of all rounds of multipliers with a small penalty.
 const MULTIPLY_ITERATIONS: u32 = 100;
@@ -226,7 +226,7 @@ impl Newton {
                 self.balance(work, rho, force)
             };
             let mut same = self.limits_stay(work);
-            if below < -DRIFT * force {
+            if below < -ROUNDING * force {
                 for span in work.spans() {
                     for i in span {
                         if self.w[i] > 0.0 && !(self.lambda[i] > 0.0) {
