@@ -11,13 +11,23 @@ use std::fmt::Write;
 use std::path::Path;
 
 /// The methods in the order in which they are tried, and where they stand in `crates/quasistep-solvers/src`.
-const METHODS: [(&str, CoulombMethods, &[&str]); 4] = [
+const METHODS: [(&str, CoulombMethods, &[&str]); 5] = [
     (
         "Newton's method",
         CoulombMethods::NEWTON,
         &["coulomb/newton.rs", "coulomb/newton/finish.rs", "coulomb/newton/project.rs"],
     ),
     ("penalty continuation", CoulombMethods::CONTINUATION, &["coulomb/newton/continuation.rs"]),
+    (
+        "homotopy between answers of the continuation",
+        CoulombMethods::HOMOTOPY,
+        &[
+            "coulomb/newton/homotopy.rs",
+            "coulomb/newton/breakpoints.rs",
+            "coulomb/newton/regions.rs",
+            "coulomb/products.rs",
+        ],
+    ),
     (
         "Lemke's method",
         CoulombMethods::LEMKE,

@@ -3,6 +3,7 @@
 #![allow(non_snake_case)] // P and A are the letters of quadratic programming
 
 use crate::kernels::dot;
+use crate::tolerances::SYMMETRIC;
 use crate::{Methods, Rows};
 
 /// A convex quadratic program, borrowed from its owner.
@@ -340,7 +341,7 @@ impl Qp<'_> {
                 // compared on the scale of the diagonal: |P_ij| ≤ √(P_ii P_jj) in a convex cost
                 if a != b {
                     let scale = self.P[i * n + i].sqrt() * self.P[j * n + j].sqrt();
-                    if (a - b).abs() > 1e-9 * scale {
+                    if (a - b).abs() > SYMMETRIC * scale {
                         return Err(Reason::NotSymmetric);
                     }
                 }

@@ -26,7 +26,9 @@ pub use program::Side;
 pub(crate) use program::{Begin, End, Limits, Program};
 
 use crate::kernels::{axpy, dot, max_abs, zeros};
-use crate::tolerances::{EXPENSIVE_ROW, NO_MULTIPLIER, PROOF, ROW_NOISE, SMALL_VIOLATION, TURNS};
+use crate::tolerances::{
+    EXPENSIVE_ROW, HELD_ROUNDING, NO_MULTIPLIER, PROOF, ROW_NOISE, SMALL_VIOLATION, TURNS,
+};
 use program::{Violated, worst};
 
 /// Working set, point and multipliers; goes on from where it is.
@@ -487,7 +489,7 @@ impl ActiveSet {
     /// True if no row that is not passed over is violated by more than a few times the rounding of its slack.
     pub fn rows_hold(&self, p: &Program) -> bool {
         let size = max_abs(&self.x);
-        let holds = |i| p.slack(i, &self.x) >= -10.0 * p.rounding(i, &self.x, size);
+        let holds = |i| p.slack(i, &self.x) >= -HELD_ROUNDING * p.rounding(i, &self.x, size);
         (0..p.m()).filter(|&i| !self.passed[i]).all(holds)
     }
 

@@ -6,18 +6,10 @@ use crate::cone::kernels::Isa;
 use crate::cone::newton::{Newton, Start};
 use crate::cone::program::ConeProgram;
 use crate::cone::structure::{Island, Structure};
+use crate::tolerances::interior::{COMPLIANCE, LOST, PRODUCT, PRODUCT_LEAST};
 
-/// Mean product at which the rows that carry force are tried, or Newton's method has to find out which round cones
-/// slide, as a share of force times speed; where they were not yet clear; and how many sets of rows are tried then
-/// and then.
-const NEARER: f64 = 1e-14;
-const NEAREST: f64 = 1e-18;
+/// Sets of rows that are tried at the first end of the interior point, and at the second.
 const SETS: [u32; 2] = [3, 10];
-/// What rows give way for: its answer is then the one of the smallest forces.
-const GIVE: f64 = 1e-7;
-/// Error of an end of the interior point, as a share of forces and speeds, from which a program that lacks costs may
-/// well have no answer.
-pub(crate) const LOST: f64 = 1e-6;
 /// Cones of the second largest island from which a thread is worth its start.
 const WORTH_A_THREAD: u32 = 100;
 
@@ -52,8 +44,8 @@ impl Problem<'_> {
     /// that is none; the point is in `interior` all the same.
     fn hold(self, island: &Island, interior: &mut Interior, newton: &mut Newton) -> bool {
         let Self { isa, p, s, may_end } = self;
-        let give = if island.cones > 0 { GIVE } else { 0.0 };
-        let end = interior.solve(isa, p, s, island, Goal::mean(NEARER), give);
+        let give = if island.cones > 0 { COMPLIANCE } else { 0.0 };
+        let end = interior.solve(isa, p, s, island, Goal::mean(PRODUCT), give);
         if may_end && matches!(end, Outcome::Stuck(error) if error > LOST) {
             return false;
         }
@@ -65,7 +57,7 @@ impl Problem<'_> {
             newton.hold(isa, p, s, island, Start::Carried { x, rows: carries }, sets)
         };
         hold(interior, SETS[0]) || {
-            interior.go_on(isa, p, s, island, Goal::mean(NEAREST), give);
+            interior.go_on(isa, p, s, island, Goal::mean(PRODUCT_LEAST), give);
             hold(interior, SETS[1])
         }
     }

@@ -22,10 +22,6 @@ use crate::cone::units::Units;
 use crate::{Solution, Status};
 use std::ops::Range;
 
-/// Errors that a proof may have, as a share of its terms.
-const PROVEN: f64 = 1e-9;
-/// What it proves must be larger than this share of its terms.
-const CLEAR: f64 = 1e-6;
 const ITERATIONS: u32 = 300;
 
 /// Memory for proofs; grows when the first is asked for.

@@ -131,7 +131,7 @@ impl Scaling {
         let m = s.len();
         let det = |v: &[f64]| {
             let n = norm(&v[1..]);
-            ((v[0] - n) * (v[0] + n)).max(1e-300).sqrt()
+            ((v[0] - n) * (v[0] + n)).max(f64::MIN_POSITIVE).sqrt()
         };
         let (a, b) = (det(s), det(z));
         let dot: f64 = s.iter().zip(z).map(|(s, z)| s * z).sum();
@@ -184,7 +184,7 @@ impl Scaling {
         }
         let l = &self.lambda;
         let size = norm(&l[1..m]);
-        let det = ((l[0] - size) * (l[0] + size)).max(1e-300);
+        let det = ((l[0] - size) * (l[0] + size)).max(f64::MIN_POSITIVE);
         let along: f64 = (1..m).map(|i| l[i] * product[i]).sum();
         let mut quotient = [0.0; MAX];
         quotient[0] = (l[0] * product[0] - along) / det;

@@ -10,13 +10,9 @@
 use crate::cone::kernels::{Lane, lanes, lanes_mut};
 use crate::cone::program::{ConeData, ConeProgram, LANES};
 use crate::cone::structure::{Group, Island, Panel, Structure};
+use crate::tolerances::units::{ALIKE, BY_CHANCE};
 use std::ops::Range;
 
-/// Least of the largest entries that a body has at its contacts, as a share of the largest of all, where all rows
-/// come in one unit: some direction of a free body always has more.
-const ALIKE: f64 = 0.3;
-/// Entry that is there by chance, as a share of the largest of its body: no contact touches such a variable.
-const ROUNDING: f64 = 1e-15;
 /// Passes over the contacts that reach all of an island, most often two; then those that even out.
 const PASSES: usize = 64;
 const EVENING: usize = 2;
@@ -145,7 +141,7 @@ impl Units {
         }
         for panel in panels {
             let of_body = &mut variable[padded(p, panel)];
-            let rounding = ROUNDING * of_body.iter().fold(0.0_f64, |m, v| m.max(*v));
+            let rounding = BY_CHANCE * of_body.iter().fold(0.0_f64, |m, v| m.max(*v));
             for v in of_body {
                 *v = if *v > rounding { 1.0 / *v } else { 0.0 };
             }

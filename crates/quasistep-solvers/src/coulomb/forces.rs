@@ -44,14 +44,14 @@ impl Forces {
         // most are zero
         let some: Vec<_> = weights.iter().enumerate().filter(|(_, w)| **w != 0.0).collect();
         let along = |e: &[f64]| -> f64 { some.iter().map(|(k, w)| *w * e[*k]).sum() };
-        self.known && self.exchanges.iter().all(|e| along(e).abs() <= 1e-6 * size)
+        self.known && self.exchanges.iter().all(|e| along(e).abs() <= ZERO_EXCHANGE * size)
     }
 
     /// Contacts of `program` whose forces take part in an exchange, ascending.
     pub fn contacts(&self, program: &FrictionProgram) -> Vec<u32> {
         let takes_part = |i: &usize| {
             let rows = program.rows_of(*i);
-            self.exchanges.iter().any(|e| e[rows.clone()].iter().any(|v| v.abs() > 1e-6))
+            self.exchanges.iter().any(|e| e[rows.clone()].iter().any(|v| v.abs() > ZERO_EXCHANGE))
         };
         (0..program.n_contacts()).filter(takes_part).map(|i| i as u32).collect()
     }

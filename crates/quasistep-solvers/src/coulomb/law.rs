@@ -156,7 +156,7 @@ impl Law {
             let (lambda_n, u_n) = (lambda[at], u[at]);
             let floor = rounding * sizes.speed + self.rest(p, i);
             let slack = TERMS * self.rates[at] + floor;
-            let idle = 1e-11 * sizes.force;
+            let idle = TERMS * sizes.force;
             r.overlap = r.overlap.max(-u_n);
             r.complementarity = r.complementarity.max((lambda_n * u_n).abs());
             holds &= lambda_n <= sizes.most;

@@ -38,9 +38,11 @@ use crate::coulomb::newton::homotopy::Homotopy;
 use crate::coulomb::polytope::{Hull, MOST};
 use crate::coulomb::program::{FrictionProgram, Shape, dot_short};
 use crate::coulomb::solution::{CoulombMethods, CoulombSolution};
+use crate::tolerances::PROXIMAL;
+use crate::tolerances::interior::PROGRESS;
 use crate::tolerances::newton_of_friction::{
-    CALM, FARTHEST, GROWTH, LARGEST_PENALTY, LITTLE, NOISE, PENALTY, PROXIMAL, REACHED, ROUGH,
-    ROUNDING, SETTLED, SHORTEST, SOLVED, STALLED,
+    CALM, FARTHEST, GROWTH, LARGEST_PENALTY, LITTLE, NOISE, PENALTY, REACHED, ROUGH, ROUNDING,
+    SETTLED, SHORTEST, SOLVED, STALLED,
 };
 
 /// Most Newton steps in all, but for one per contact, most of one equation, and most updates of the multipliers.
@@ -370,7 +372,7 @@ impl Newton {
             if error <= share * size || stalls {
                 return Some(stalls || error <= SOLVED * size);
             }
-            failures = if error < 0.9 * least { 0 } else { failures + 1 };
+            failures = if error < PROGRESS * least { 0 } else { failures + 1 };
             if failures > patience {
                 return None;
             }

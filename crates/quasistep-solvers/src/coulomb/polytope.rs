@@ -5,7 +5,7 @@
 //! It ends after finitely many steps with a *corral*: affinely independent vertices whose hull has
 //! the point in its relative interior, which is what Newton's method needs to know of it.
 
-use crate::tolerances::friction::{INSIDE, PRODUCT_ROUNDING};
+use crate::tolerances::friction::{DEPENDENT, INSIDE, PRODUCT_ROUNDING};
 
 /// Most dimensions: a contact has at most seven tangential rows.
 pub(crate) const MOST: usize = 7;
@@ -310,7 +310,7 @@ impl Hull {
         for k in 0..m {
             let pivot = (k..m).max_by(|a, b| G[*a][k].abs().total_cmp(&G[*b][k].abs()))?;
             G.swap(k, pivot);
-            if !(G[k][k].abs() > 1e-14 * size) {
+            if !(G[k][k].abs() > PRODUCT_ROUNDING * size) {
                 return None;
             }
             for a in k + 1..m {
@@ -353,7 +353,7 @@ impl Hull {
                 }
             }
             let norm: f64 = v.iter().map(|v| v * v).sum();
-            if norm > 1e-20 * before {
+            if norm > DEPENDENT * DEPENDENT * before {
                 let scale = norm.sqrt().recip();
                 self.basis[self.dim] = all.map(|v| v * scale);
                 self.dim += 1;

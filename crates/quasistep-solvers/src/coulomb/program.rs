@@ -3,6 +3,7 @@
 use crate::cone::kernels::Isa;
 use crate::cone::program::ConeData;
 use crate::coulomb::products::{add_rows, rows_times, terms_of_rows, whole_rows_times};
+use crate::tolerances::friction::NONE;
 use crate::{Cone, ConeMut, ConeProgram, Reason, Saturation};
 
 /// Bodies in balance under contacts with exact Coulomb friction.
@@ -361,11 +362,11 @@ fn balanced(vertices: &[f64], tangents: usize) -> bool {
     }
     // their mean is such a point, and 0 for directions that are spread evenly
     let sum = |t: usize| vertices.iter().skip(t).step_by(tangents).sum::<f64>();
-    if (0..tangents).all(|t| sum(t).abs() <= 1e-9) {
+    if (0..tangents).all(|t| sum(t).abs() <= NONE) {
         return true;
     }
     hull.project(vertices, tangents, 1.0, &[0.0; 7][..tangents], &mut point[..tangents]);
-    point[..tangents].iter().all(|v| v.abs() <= 1e-9)
+    point[..tangents].iter().all(|v| v.abs() <= NONE)
 }
 
 #[cfg(test)]

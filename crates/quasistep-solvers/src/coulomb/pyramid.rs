@@ -14,6 +14,7 @@
 use crate::coulomb::program::{Contact, FrictionProgram, Shape};
 use crate::coulomb::relaxation::Units;
 use crate::lcp::problem::Lcp;
+use crate::tolerances::friction::NONE;
 
 /// Whether every friction set is a polytope.
 pub(crate) fn is_polyhedral(p: &FrictionProgram) -> bool {
@@ -148,7 +149,7 @@ pub(crate) fn active_pairs(
     let largest = u.iter().fold(0.0_f64, |m, u| m.max(u.abs()));
     for (i, contact) in p.contacts.iter().enumerate() {
         let at = contact.first as usize;
-        if lambda[at] <= 1e-9 * force {
+        if lambda[at] <= NONE * force {
             continue;
         }
         let normal = firsts[i];
@@ -164,10 +165,10 @@ pub(crate) fn active_pairs(
             v.iter().zip(of).zip(units).map(|((v, w), m)| v * w * m.powi(power)).sum()
         };
         let h = directions(p, contact).map(|v| -along(v, u_t, 1)).fold(0.0, f64::max);
-        if h > 1e-9 * largest {
+        if h > NONE * largest {
             active.push(last);
             for (j, v) in directions(p, contact).enumerate() {
-                if -along(v, u_t, 1) >= h - 1e-9 * largest {
+                if -along(v, u_t, 1) >= h - NONE * largest {
                     active.push(normal + 1 + j as u32);
                     break;
                 }
@@ -178,7 +179,7 @@ pub(crate) fn active_pairs(
         let first = active.len();
         for (j, v) in directions(p, contact).enumerate() {
             let pull: f64 = v.iter().zip(lambda_t).map(|(v, l)| v * l).sum();
-            if pull > 1e-9 * force && active.len() - first < contact.tangents() {
+            if pull > NONE * force && active.len() - first < contact.tangents() {
                 active.push(normal + 1 + j as u32);
             }
         }

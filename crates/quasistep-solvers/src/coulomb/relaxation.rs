@@ -2,14 +2,12 @@
 //!
 //! Coulomb's law is `lambda ∈ K ⊥ (u_n + h(u_t), u_t) ∈ K*` (G. De Saxcé and Z.-Q. Feng, "The bipotential
 //! method", Mathematical and Computer Modelling 28 (1998) 225–245): the relaxation leaves out `h(u_t)`, by which sliding
-//! contacts float there. With gaps that are wider by `h(u_t)` of the answer before it is the fixed point of F. Cadoux,
-//! "Analyse convexe et optimisation pour la dynamique non-régulière" (thesis, Grenoble 2009), which contracts by
-//! `mu²/(1 + mu²)` where contacts do not drive one another.
+//! contacts float there. Where cones contradict one another and gaps do not, gaps that are wider by `h(u_t)` leave a point.
 
 use crate::budget::Budget;
 use crate::coulomb::law;
 use crate::coulomb::program::FrictionProgram;
-use crate::tolerances::friction::MODERATE;
+use crate::tolerances::MODERATE;
 use crate::{Cone, ConeProgram, ConeSolver, Reason, Settings, Solution, Status, WarmStart};
 
 /// Units in which forces and rates of a program are of moderate size, where those of the caller are far from
@@ -87,8 +85,7 @@ impl Relaxation {
         self.solve(p, false);
     }
 
-    /// Solves the relaxation whose gaps are wider by `h(u_t)` at the last answer, or at the point of the gaps alone, under which
-    /// it has a point.
+    /// Solves the relaxation whose gaps are wider by `h(u_t)` at the point of the gaps alone, with which it has a point.
     pub fn widen(&mut self, p: &FrictionProgram) {
         p.rates(&self.answer.x, &mut self.u);
         self.solve(p, true);
@@ -120,8 +117,6 @@ impl Relaxation {
         spend(&self.budget, self.answer.work, self.answer.reason);
         self.solved += 1;
         if self.answer.status == Status::Solved {
-            self.z.clone_from(&self.answer.z);
-            self.s.clone_from(&self.answer.s);
             self.answer.x.iter_mut().for_each(|x| *x *= length);
             self.answer.z.iter_mut().for_each(|z| *z *= force);
             self.read(p);

@@ -15,9 +15,6 @@ use crate::lcp::proof::Proof;
 use crate::lcp::solver::LcpSolver;
 use crate::{Reason, Settings, Status, WarmStart};
 
-/// Most relaxations with wider gaps. Each leaves `mu²/(1 + mu²)` of the error where contacts do not drive one another: within
-/// so many Newton's method finds the answer from there, or does not.
-const ROUNDS: u32 = 12;
 /// Rows of the complementarity problem up to which Lemke's method keeps its dense tableau: 32 MB.
 const MOST_ROWS: usize = 2000;
 /// Pairs up to which the search through cases is worth its time: half of them double its cases.
@@ -62,10 +59,10 @@ impl Default for CoulombSettings {
 ///
 /// 1. Newton's method on the law itself from a similar answer, if there is one; if that runs in circles, with
 ///    penalties that grow from soft contacts to hard ones;
-/// 2. the convex relaxation of Anitescu. If it has no answer, the proof that the program has none: known forces that no
-///    contact can meet, gaps that contradict. Else Newton's method from its answer, both ways;
-/// 3. Newton's method from relaxations whose gaps are wider by what sliding contacts float in the one before, then with growing
-///    penalties from contacts without forces;
+/// 2. the convex relaxation of Anitescu, with wider gaps where its cones contradict one another and gaps do not. If it has no
+///    answer, the proof that the program has none: known forces that no contact can meet, gaps that contradict. Else Newton's
+///    method from its answer, both ways;
+/// 3. Newton's method with growing penalties from contacts without forces;
 /// 4. for pyramids Lemke's method from the contacts that are active in the relaxation;
 /// 5. all that contacts may do, case by case: an answer, or the proof that there is none. Directions in which round contacts
 ///    slip are told apart by arcs that are halved.
@@ -150,7 +147,6 @@ impl CoulombSolver {
         let decided = similar.is_some_and(|similar| self.start_at_similar(p, similar, out))
             || self.relax(p, warm.and_then(|warm| warm.relaxed), out)
             || self.start_at_relaxation(p, out)
-            || self.fixed_point(p, out)
             || self.start_at_nothing(p, out)
             || self.lemke(p, settings.cases, out)
             || self.search(p, settings.cases, out);
@@ -226,22 +222,6 @@ impl CoulombSolver {
         forces.clear();
         forces.resize(p.rows, 0.0);
         newton.continue_from(p, forces, law, out)
-    }
-
-    /// Newton's method from relaxations whose gaps are wider by what sliding contacts float in the last one; true if it found an
-    /// answer.
-    fn fixed_point(&mut self, p: &FrictionProgram, out: &mut CoulombSolution) -> bool {
-        let Self { newton, law, relaxation, .. } = self;
-        out.method = CoulombMethod::Newton;
-        (0..ROUNDS).any(|_| {
-            if relaxation.answer.status != Status::Solved {
-                return false;
-            }
-            relaxation.widen(p);
-            out.convex = relaxation.solved;
-            let Relaxation { answer, lambda, u, .. } = &*relaxation;
-            answer.status == Status::Solved && newton.find(p, Start { lambda, u }, law, out)
-        })
     }
 
     /// Lemke's method for pyramids, then the search through cases with so many linear programs; true if one decided.

@@ -27,7 +27,7 @@ use crate::budget::Budget;
 use crate::coulomb::program::{FrictionProgram, Shape};
 use crate::coulomb::relaxation;
 use crate::coulomb::solution::CoulombSolution;
-use crate::tolerances::friction::{NONE, ZERO_MOTION};
+use crate::tolerances::friction::{INSIDE, NONE, ZERO_MOTION};
 use crate::{Qp, QpSolver, Rows, Settings, Solution, Status};
 
 /// Vectors that must have projections of zero, and their negatives, too.
@@ -308,7 +308,7 @@ impl Uniqueness {
 
     /// Ends the row at hand: `≥ 0`, or `= 0`. Rows of rounding's size say nothing.
     pub(crate) fn push(&mut self, equal: bool) {
-        if !self.values.iter().any(|v| v.abs() > 1e-12) {
+        if !self.values.iter().any(|v| v.abs() > INSIDE) {
             return;
         }
         self.rows.push(&self.columns, &self.values);

@@ -8,7 +8,10 @@ pub use form::DenseProgram;
 
 use crate::active_set::{Limits, Program};
 use crate::kernels::{max_abs, zeros};
-use crate::tolerances::{NO_FORCE, TOUCHING, TOUCHING_OF_POINT};
+use crate::tolerances::{
+    BALANCED_AT_LAST, FEASIBLE, FEASIBLE_AT_LAST, NO_FORCE, NODE_DEPENDENT, REACH, ROUNDING,
+    SET_DEPENDENT, TOUCHING, TOUCHING_OF_POINT,
+};
 use crate::{Method, Qp, Reason, Residuals, Settings, Solution, Status};
 use form::Column;
 use proximal::{End, Proximal};
@@ -29,10 +32,20 @@ struct Attempt {
 /// The ways, in order. Rows that are nearly dependent spoil the digits of a working set; each
 /// later way is stricter about what it lets in, and the last is less strict about the outcome.
 const ATTEMPTS: [Attempt; 4] = [
-    Attempt { warm: true, dependent: 1e-18, balanced: 1e-12, feasible: 2e-10 },
-    Attempt { warm: false, dependent: 1e-18, balanced: 1e-12, feasible: 2e-10 },
-    Attempt { warm: false, dependent: 1e-12, balanced: 1e-11, feasible: 2e-10 },
-    Attempt { warm: false, dependent: 1e-18, balanced: 1e-8, feasible: 1e-9 },
+    Attempt { warm: true, dependent: NODE_DEPENDENT, balanced: ROUNDING, feasible: FEASIBLE },
+    Attempt { warm: false, dependent: NODE_DEPENDENT, balanced: ROUNDING, feasible: FEASIBLE },
+    Attempt {
+        warm: false,
+        dependent: SET_DEPENDENT,
+        balanced: 10.0 * ROUNDING,
+        feasible: FEASIBLE,
+    },
+    Attempt {
+        warm: false,
+        dependent: NODE_DEPENDENT,
+        balanced: BALANCED_AT_LAST,
+        feasible: FEASIBLE_AT_LAST,
+    },
 ];
 
 /// Memory of the solver. Holds no meaning: a fresh one gives the same bits as a used one.
@@ -116,7 +129,7 @@ impl QpSolver {
             let limits = Limits {
                 dependent: attempt.dependent,
                 cutoff: f64::INFINITY,
-                reach: 10.0 * max_abs(&self.program.rows.b),
+                reach: REACH * max_abs(&self.program.rows.b),
                 max_pivots: self.program.most_pivots(),
             };
             let end = self.proximal.solve(&mut self.program, &self.warm, &limits);
@@ -170,7 +183,7 @@ impl QpSolver {
             let force = s.stiffness * (x[s.index as usize] - s.target);
             let side = force.signum();
             let known = self.columns[..before].iter().any(|c| c.saturation == k && c.side == side);
-            if force.abs() > s.limit * (1.0 + 1e-12) && !known {
+            if force.abs() > s.limit * (1.0 + ROUNDING) && !known {
                 self.columns.push(Column { saturation: k, side });
             }
         }

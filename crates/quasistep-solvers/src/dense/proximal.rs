@@ -21,8 +21,9 @@ use crate::Reason;
 use crate::active_set::{ActiveSet, Begin, End as SetEnd, Limits, Program, Side};
 use crate::kernels::{dot, max_abs, zeros};
 use crate::tolerances::{
-    NO_FORCE, POLISHED_PULL, PROXIMAL, PROXIMAL_CONVERGED, PROXIMAL_LEAST, PROXIMAL_STALLED, RAY,
-    SINGULAR_PIVOT, STEP_ROUNDING, TOUCHING_INDEPENDENT, WARM_INDEPENDENT,
+    MODERATE, NO_FORCE, POLISHED_PULL, PROOF, PROXIMAL, PROXIMAL_CONVERGED, PROXIMAL_FALL,
+    PROXIMAL_LEAST, PROXIMAL_STALLED, REFINED, SET_DEPENDENT, SINGULAR_PIVOT, STEP_ROUNDING,
+    TOUCHING_INDEPENDENT,
 };
 
 pub(super) enum End {
@@ -70,7 +71,7 @@ impl Proximal {
             return End::GaveUp(reason);
         }
         self.set.start(p);
-        self.set.add_independent(p, warm.iter().copied(), WARM_INDEPENDENT);
+        self.set.add_independent(p, warm.iter().copied(), SET_DEPENDENT);
         for _ in 0..6 {
             match self.converge(p, limits) {
                 End::Solved => {}
@@ -160,13 +161,13 @@ impl Proximal {
                 if self.rho <= PROXIMAL_LEAST {
                     break;
                 }
-                self.rho *= 1e-2;
+                self.rho *= PROXIMAL_FALL;
                 self.warm.clone_from(&self.set.working);
                 if let Err(reason) = self.factor(p) {
                     return End::GaveUp(reason);
                 }
                 self.set.refactor(p);
-                self.set.add_independent(p, self.warm.iter().copied(), WARM_INDEPENDENT);
+                self.set.add_independent(p, self.warm.iter().copied(), SET_DEPENDENT);
                 last = f64::INFINITY;
                 continue;
             }
@@ -181,7 +182,7 @@ impl Proximal {
     /// subgradients, which is such a direction.
     fn falls_without_end(&self, p: &Program) -> bool {
         let d = &self.ray;
-        let unit = RAY * max_abs(d);
+        let unit = PROOF * max_abs(d);
         (0..p.n).all(|i| dot(p.P(i), d).abs() <= unit)
             && (0..p.m()).all(|i| p.slack(i, d) + p.rows.b[i] >= -unit)
             && dot(&p.c, d) < 0.0
@@ -220,7 +221,7 @@ impl Proximal {
             }
             let error = (max_abs(r_d) / size_d.max(f64::MIN_POSITIVE))
                 .max(max_abs(r_p) / size_p.max(f64::MIN_POSITIVE));
-            if error <= 1e-16 || error > 0.5 * last {
+            if error <= REFINED || error > 0.5 * last {
                 break;
             }
             last = error;
@@ -244,5 +245,5 @@ fn first_rho(p: &Program, singular: &[bool]) -> f64 {
         *most = most.max(c.abs());
     }
     let balance = if force > 0.0 && distance > 0.0 { force / distance } else { 1.0 };
-    PROXIMAL * balance.clamp(1e-4, 1e4)
+    PROXIMAL * balance.clamp(MODERATE.recip(), MODERATE)
 }

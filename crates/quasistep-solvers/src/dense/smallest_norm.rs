@@ -19,7 +19,10 @@
 use crate::Rows;
 use crate::budget::Budget;
 use crate::kernels::{cholesky, dot, max_abs, solve_lower, solve_lower_transposed, zeros};
-use crate::tolerances::{NEARLY_PUSHING, NO_MULTIPLIER, RIDGES, VERIFIED};
+use crate::tolerances::{
+    FLAT, NEAR_FIRST, NEAR_LEAST, NEAR_NEXT, NEARLY_PUSHING, NO_MULTIPLIER, RIDGE_PIVOT, RIDGES,
+    RIDGES_OF_POLISH, VERIFIED,
+};
 
 #[derive(Debug, Default)]
 pub(crate) struct SmallestNorm {
@@ -71,7 +74,7 @@ impl SmallestNorm {
         self.By.fill(0.0);
         self.pushes.fill(true);
         self.F.copy_from_slice(&self.g);
-        let mut near = 1e-6;
+        let mut near = NEAR_FIRST;
         for _ in 0..40 {
             if !self.factor(n, ridge) {
                 return false;
@@ -91,8 +94,8 @@ impl SmallestNorm {
                     return true;
                 }
                 // too early: come nearer first
-                near *= 1e-2;
-                if near < 1e-13 {
+                near *= NEAR_NEXT;
+                if near < NEAR_LEAST {
                     return false;
                 }
                 self.y.clone_from(&self.saved);
@@ -119,7 +122,7 @@ impl SmallestNorm {
         }
         for _ in 0..30 {
             // directions in which no row pushes do not reach By: a small ridge does no harm
-            if ![1e-3, 1e-2, 1e-1, 1.0].iter().any(|f| self.factor(n, f * ridge)) {
+            if !RIDGES_OF_POLISH.iter().any(|f| self.factor(n, f * ridge)) {
                 return false;
             }
             self.y.fill(0.0);
@@ -231,8 +234,10 @@ impl SmallestNorm {
         for i in 0..n {
             self.M[i * (n + 1)] += ridge;
         }
-        cholesky(&mut self.M, n, &self.first, |_, pivot| (pivot > 0.1 * ridge).then_some(pivot))
-            .is_ok()
+        cholesky(&mut self.M, n, &self.first, |_, pivot| {
+            (pivot > RIDGE_PIVOT * ridge).then_some(pivot)
+        })
+        .is_ok()
     }
 
     /// `B y`, the rows that push and the residual `F = g − Bᵀ max(0, B y)`.
@@ -268,7 +273,7 @@ impl SmallestNorm {
             // rounding: the residual decides
             return 1.0;
         }
-        if self.slope(1.0, down).abs() <= 1e-9 * start.abs() {
+        if self.slope(1.0, down).abs() <= FLAT * start.abs() {
             return 1.0;
         }
         // the slope is increasing and linear between the places where rows start or cease to push

@@ -9,10 +9,8 @@ use crate::budget::Budget;
 use crate::lcp::problem::Lcp;
 use crate::lcp::proof::{Case, PairSide, Proof};
 use crate::lcp::scaling::Scaled;
+use crate::tolerances::{APART, NO_MULTIPLIER};
 use crate::{Qp, QpSolver, Reason, Rows, Settings, Solution, Status};
-
-/// Product of a pair, in scaled data, from which on it splits.
-const APART: f64 = 1e-12;
 
 /// How a search ended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -240,7 +238,7 @@ impl Cases {
         let largest = y.iter().fold(0.0_f64, |m, y| m.max(y.abs()));
         for (k, y) in y.iter_mut().enumerate() {
             let free = k < original.free || self.held[k - original.free] == Some(PairSide::W);
-            if y.abs() <= 1e-13 * largest || (!free && *y < 0.0) {
+            if y.abs() <= NO_MULTIPLIER * largest || (!free && *y < 0.0) {
                 *y = 0.0;
             }
             *y /= scaled.row[k];

@@ -4,11 +4,7 @@
 //! once are what a body without curvature needs: it enters together with a contact that holds it.
 
 use crate::lcp::tableau::Tableau;
-
-/// Least pivot, in scaled data whose entries are around one.
-const LEAST: f64 = 1e-8;
-/// Least value of a constant that counts, likewise.
-const CONSTANT: f64 = 1e-10;
+use crate::tolerances::lcp::{CONSTANT, PIVOT, WEAK};
 
 /// Why there is no first basis.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -41,7 +37,7 @@ impl Crash {
         left.clear();
         left.extend((0..free).filter(|i| t.is_basic(*i)));
         while !left.is_empty() {
-            let mut best = (LEAST, 0, 0);
+            let mut best = (PIVOT, 0, 0);
             for (k, &i) in left.iter().enumerate() {
                 for j in free..n {
                     if t.is_basic(j) {
@@ -53,14 +49,14 @@ impl Crash {
                 }
             }
             let (size, k, j) = best;
-            if size == LEAST {
+            if size == PIVOT {
                 break;
             }
             exchange_two(t, left[k], j);
             left.swap_remove(k);
             // a variable may enter alone now
             left.retain(|&i| {
-                let alone = t.at(t.place(i), t.place(i + n)).abs() > LEAST;
+                let alone = t.at(t.place(i), t.place(i + n)).abs() > PIVOT;
                 if alone {
                     t.exchange(i);
                 }
@@ -72,7 +68,7 @@ impl Crash {
             let held = (0..t.width()).any(|c| {
                 // neither the residuals of equations, which are zero, nor z_0
                 let v = t.other[c] as usize;
-                v >= free && v < 2 * n && t.at(r, c).abs() > LEAST
+                v >= free && v < 2 * n && t.at(r, c).abs() > PIVOT
             });
             if held {
                 return Err(NoBasis::Unpaired);
@@ -88,7 +84,7 @@ impl Crash {
     fn exchange_all(&mut self, t: &mut Tableau) {
         let n = t.n;
         loop {
-            let (mut size, mut at) = (LEAST, None);
+            let (mut size, mut at) = (PIVOT, None);
             for (k, &i) in self.pending.iter().enumerate() {
                 let own = t.at(t.place(i), t.place(i + n)).abs();
                 if own > size {
@@ -96,7 +92,7 @@ impl Crash {
                 }
             }
             // two at a time only where nothing enters alone with a good pivot
-            if size < 1e-3 {
+            if size < WEAK {
                 let pending = self.pending.len() as u64;
                 if !t.work.spend(pending * pending) {
                     return;
@@ -129,7 +125,7 @@ impl Crash {
 fn measure(t: &Tableau, i: usize, j: usize) -> f64 {
     let (ri, rj, ci, cj) = (t.place(i), t.place(j), t.place(i + t.n), t.place(j + t.n));
     let (a, b) = (t.at(ri, cj), t.at(rj, ci));
-    if a.abs() <= LEAST {
+    if a.abs() <= PIVOT {
         return 0.0;
     }
     (a * b - t.at(ri, ci) * t.at(rj, cj)).abs().sqrt()

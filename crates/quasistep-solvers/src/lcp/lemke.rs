@@ -7,13 +7,8 @@
 
 use crate::lcp::problem::Lcp;
 use crate::lcp::tableau::Tableau;
-
-/// Value that is rounding, as a share of its terms.
-const ROUNDING: f64 = 1e-12;
-/// Least entry of the ratio test, as a share of the largest of its column.
-const LEAST: f64 = 1e-9;
-/// Difference of two ratios that is none, as a share of what they are made of.
-const TIE: f64 = 1e-11;
+use crate::tolerances::ROUNDING;
+use crate::tolerances::lcp::{ENTRY, LEXICOGRAPHIC_TIE, TIE, WEAK};
 
 /// How an attempt ended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -104,7 +99,7 @@ impl Lemke {
                 continue;
             }
             let a = if covers { t.at(r, c) } else { -t.at(r, c) };
-            if !(a > LEAST * largest) || !(a > 0.0) {
+            if !(a > ENTRY * largest) || !(a > 0.0) {
                 continue;
             }
             let Some(b) = best else {
@@ -141,7 +136,7 @@ impl Lemke {
                 }
             };
             let (x, y) = (part(r) * a_b, part(b) * a);
-            if (x - y).abs() > 1e-10 * x.abs().max(y.abs()).max(1e-3 * a.max(a_b)) {
+            if (x - y).abs() > LEXICOGRAPHIC_TIE * x.abs().max(y.abs()).max(WEAK * a.max(a_b)) {
                 return x < y;
             }
         }

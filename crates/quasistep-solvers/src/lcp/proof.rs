@@ -1,11 +1,7 @@
 //! Why a problem has no solution: cases that cover everything, and what contradicts in each.
 
 use crate::lcp::problem::Lcp;
-
-/// What of a column may be left where it should cancel, as a share of its terms.
-const CANCELS: f64 = 1e-10;
-/// What the constants must leave over, as a share of their terms.
-const CLEAR: f64 = 1e-6;
+use crate::tolerances::{CANCELS, CLEAR};
 
 /// Which of the two variables of a pair a case holds at zero.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]

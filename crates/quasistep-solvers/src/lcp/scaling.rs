@@ -1,11 +1,10 @@
 //! Units in which all rows and columns are alike.
 
 use crate::lcp::problem::Lcp;
+use crate::tolerances::ROUNDING;
 
 /// Sweeps over rows and columns.
 const SWEEPS: usize = 4;
-/// Entries that are rounding, as a share of the largest of their row: cosines of right angles.
-const ROUNDING: f64 = 1e-12;
 
 /// A problem in units of its own: `w = row w'`, `(x, z) = size column (x', z')`, with factors that are
 /// powers of two, so that no digit changes.

@@ -7,12 +7,10 @@ use crate::lcp::lemke::{End, Lemke};
 use crate::lcp::problem::{Lcp, LcpMethod, LcpOutcome, LcpResiduals, LcpSolution};
 use crate::lcp::scaling::Scaled;
 use crate::lcp::tableau::Tableau;
+use crate::tolerances::ROUNDING;
+use crate::tolerances::lcp::SCALED;
 use crate::{Reason, Settings};
 
-/// Error that an answer may have, as a share of the terms of each row.
-const TERMS: f64 = 1e-12;
-/// The same in scaled units, for rows whose terms all but vanish.
-const SCALED: f64 = 1e-15;
 /// Linear programs that the search through cases may solve.
 const CASES: u32 = 600;
 /// Covering vectors tried in all, after the first.
@@ -236,7 +234,7 @@ impl LcpSolver {
         let mut r = LcpResiduals::default();
         for i in 0..n {
             let (value, terms) = lcp.value(i, v);
-            let rounding = TERMS * terms + SCALED * scaled.size * scaled.row[i];
+            let rounding = ROUNDING * terms + SCALED * scaled.size * scaled.row[i];
             if !(value.abs() <= f64::MAX) {
                 return false;
             }

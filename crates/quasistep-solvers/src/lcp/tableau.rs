@@ -10,6 +10,7 @@
 use crate::budget::Budget;
 use crate::kernels::axpy;
 use crate::lcp::problem::Lcp;
+use crate::tolerances::lcp::SINGULAR;
 
 /// Pivots after which the tableau is computed anew from the problem's own data.
 const FRESH: u32 = 40;
@@ -188,7 +189,7 @@ impl Tableau {
             if !left {
                 break;
             }
-            if !(best > 1e-13) {
+            if !(best > SINGULAR) {
                 done = false;
                 break;
             }

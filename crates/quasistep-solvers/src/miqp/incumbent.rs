@@ -6,7 +6,7 @@ use super::problem::{Miqp, bits};
 use super::search::{Search, settle};
 use crate::active_set::{Begin, End};
 use crate::kernels::max_abs;
-use crate::tolerances::HOLDS;
+use crate::tolerances::{HOLDS, WORTH_A_SWITCH};
 
 /// Most proposals in a row.
 const PROPOSALS: usize = 20;
@@ -115,7 +115,8 @@ impl Search {
             }
             let before = self.best.cost;
             let cost = self.try_modes(miqp);
-            if cost.is_none_or(|cost| cost >= before - 0.1 * self.settings.absolute_gap) {
+            if cost.is_none_or(|cost| cost >= before - WORTH_A_SWITCH * self.settings.absolute_gap)
+            {
                 break;
             }
         }
@@ -144,7 +145,7 @@ impl Search {
                     let side = miqp.sides[row as usize].and(demand);
                     pull += self.fixed.pull(row, side);
                 }
-                if pull > best && pull > 1e-9 * largest {
+                if pull > best && pull > HOLDS * largest {
                     best = pull;
                     self.modes[choice] = other as u8;
                     changed = true;

@@ -2,6 +2,7 @@
 
 #![allow(non_snake_case)] // P and A are the letters of quadratic programming
 
+use crate::tolerances::SYMMETRIC;
 use crate::{Reason, Rows, Side};
 
 /// A convex quadratic program with choices, borrowed from its owner.
@@ -61,7 +62,7 @@ impl Miqp<'_> {
         for i in 0..n {
             for j in 0..i {
                 let size = self.P[i * n + i].abs().max(self.P[j * n + j].abs());
-                if (self.P[i * n + j] - self.P[j * n + i]).abs() > 1e-9 * size {
+                if (self.P[i * n + j] - self.P[j * n + i]).abs() > SYMMETRIC * size {
                     return Err(Reason::NotSymmetric);
                 }
             }

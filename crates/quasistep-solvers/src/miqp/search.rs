@@ -11,7 +11,7 @@ use super::problem::{Miqp, bits};
 use super::{Hooks, MiqpLimit, MiqpSettings, MiqpSolution, MiqpStatus};
 use crate::active_set::{ActiveSet, Begin, End, Limits, Program, Side};
 use crate::qp::Reason;
-use crate::tolerances::{NO_CURVATURE, NODE_DEPENDENT, NODE_PROXIMAL, PROOF};
+use crate::tolerances::{DOUBT, NO_CURVATURE, NODE_DEPENDENT, NODE_PROXIMAL, PROOF};
 
 /// Most moves of the proximal centre at one node.
 const ROUNDS: usize = 6;
@@ -461,7 +461,7 @@ pub(super) fn settle(
     if data.singular {
         for _ in 0..ROUNDS {
             let doubt = data.cost(&node.x) - node.lower(data, limits.reach);
-            if end != End::Solved || doubt <= 0.01 * gap {
+            if end != End::Solved || doubt <= DOUBT * gap {
                 break;
             }
             node.recenter(data);

@@ -3,10 +3,8 @@
 use super::State;
 use super::form::{Form, Row};
 use super::twice::{ONE, Twice, ZERO, dot};
+use crate::tolerances::embedding::{LEAST_PIVOT, SHIFT};
 
-/// Diagonal shift of the cost, taken back by refinement; and the least pivot, as a share of its diagonal.
-const SHIFT: f64 = 1e-22;
-const LEAST_PIVOT: f64 = 1e-30;
 const REFINEMENTS: usize = 2;
 
 /// A solution of the linear system: `x` and `z`.

@@ -20,6 +20,9 @@ use crate::budget::Budget;
 use crate::cone::program::ConeProgram;
 use crate::cone::structure::Structure;
 use crate::cone::units::Units;
+use crate::tolerances::embedding::{IDLE, PROVEN, SOLVED};
+use crate::tolerances::interior::{SHORTEST, STEP};
+use crate::tolerances::{CLEAR, MODERATE, NO_FORCE, NO_MULTIPLIER, PROOF};
 use cones::{Scaling, longest_step, product, quotient};
 use form::Form;
 use linear::{add_transposed, times};
@@ -30,21 +33,6 @@ const MOST_VARIABLES: usize = 250;
 const ITERATIONS: u32 = 120;
 /// Multiply-adds of `f64` that one of twice the digits costs.
 const TWICE: u64 = 16;
-/// Errors of an answer, as shares of the largest offset and force: `f64` has no more digits.
-const SOLVED: f64 = 1e-17;
-/// Errors of a proof, as shares of what it proves.
-const PROVEN: f64 = 1e-11;
-/// Multipliers outside their cones, as a share of the largest: rounding.
-const ROUNDING: f64 = 1e-14;
-/// Share of the way to the border.
-const NEARLY: f64 = 0.99;
-/// Step that leads nowhere, and how many end it.
-const NOWHERE: f64 = 1e-6;
-
-/// The same for one that is rounded.
-const ROUNDED: f64 = 1e-9;
-/// Fall of the cost along a ray, as a share of the largest force and speed.
-const FALLS: f64 = 1e-6;
 
 /// How it ended; points in padded layout.
 #[derive(Debug)]
@@ -85,13 +73,13 @@ pub(crate) fn solve(
                 round(&mut state.x);
                 let mut ray = Vec::new();
                 form.write_x(&state.x, ONE, &mut ray, p.n_padded);
-                return is_ray(&form, &state.x, ROUNDED).then_some(End::Ray(largest_one(ray)?));
+                return is_ray(&form, &state.x, PROOF).then_some(End::Ray(largest_one(ray)?));
             }
             Verdict::Infeasible => {
                 round(&mut state.z);
                 let mut y = Vec::new();
                 form.write_z(p, &state.z, ONE, &mut y);
-                let proven = contradicts(&form, &state.z, ROUNDED);
+                let proven = contradicts(&form, &state.z, PROOF);
                 return proven.then_some(End::Multipliers(largest_one(y)?));
             }
         }
@@ -262,11 +250,11 @@ impl State {
                 sigma = left * left * left;
             }
         }
-        let length = Twice::new((NEARLY * length).min(1.0));
+        let length = Twice::new((STEP * length).min(1.0));
         if !(length.round() > 0.0) {
             return false;
         }
-        self.nowhere = if length.round() < NOWHERE { self.nowhere + 1 } else { 0 };
+        self.nowhere = if length.round() < SHORTEST { self.nowhere + 1 } else { 0 };
         for (v, d) in [(&mut self.x, &dx), (&mut self.s, &ds), (&mut self.z, &dz)] {
             for (v, d) in v.iter_mut().zip(d) {
                 *v += length * *d;
@@ -315,7 +303,7 @@ impl State {
         d_tau: Twice,
         d_kappa: Twice,
     ) -> f64 {
-        let mut length = 1.0 / NEARLY;
+        let mut length = 1.0 / STEP;
         for rows in &form.cones {
             let at = rows.first..rows.last;
             for (v, d) in [(&self.s, ds), (&self.z, dz)] {
@@ -334,7 +322,7 @@ impl State {
     fn renormalise(&mut self) {
         let size = largest(&self.x).max(largest(&self.z)).max(largest(&self.s));
         let size = size.max(self.tau.round()).max(self.kappa.round());
-        if size > 0.0 && size.is_finite() && !(1e-3..1e3).contains(&size) {
+        if size > 0.0 && size.is_finite() && !(MODERATE.recip()..MODERATE).contains(&size) {
             let by = 2.0_f64.powi(-(size.log2().floor() as i32));
             for v in [&mut self.x, &mut self.s, &mut self.z] {
                 for v in v.iter_mut() {
@@ -352,7 +340,7 @@ impl State {
         for rows in &form.cones {
             let at = rows.first..rows.last;
             let [s, z] = [&self.s, &self.z].map(|v| largest(&v[at.clone()]));
-            if z <= 1e-13 * force && z < 1e-3 * s {
+            if z <= NO_MULTIPLIER * force && z < IDLE * s {
                 self.z[at].fill(ZERO);
             }
         }
@@ -376,14 +364,14 @@ fn contradicts(form: &Form, z: &[Twice], share: f64) -> bool {
     add_transposed(&form.A, z, &mut force);
     let (left, size) = (force.iter().map(|v| v.round().abs()).sum::<f64>(), largest(z));
     let outside = form.cones.iter().map(|rows| cones::outside(rows, &z[rows.first..rows.last]));
-    left <= share * push && outside.fold(0.0, f64::max) <= ROUNDING * size
+    left <= share * push && outside.fold(0.0, f64::max) <= NO_FORCE * size
 }
 
 /// Whether the cost falls for ever along `x`.
 fn is_ray(form: &Form, x: &[Twice], share: f64) -> bool {
     let slope = -dot(&form.c, x).round();
     let (size, n) = (largest(x), form.n());
-    if !(slope > FALLS * largest(&form.c) * size) {
+    if !(slope > CLEAR * largest(&form.c) * size) {
         return false;
     }
     let mut bend = vec![ZERO; n];

@@ -4,17 +4,11 @@ use super::work::Work;
 use super::{Interior, longest};
 use crate::cone::kernels;
 use crate::cone::structure::Panel;
+use crate::tolerances::interior::{LONG, LONGER, PRODUCTS, WORTH};
 
 /// Numbers in an island's factor from which directions after the corrector's are cheap beside it, and how many look
 /// for a longer step then.
 const CENTERINGS: [(u32, u32); 2] = [(40_000, 3), (8_000, 2)];
-/// What they add to the step, and the share of that which must come for another one.
-const LONGER: f64 = 0.3;
-const WORTH: f64 = 0.1;
-/// Step that is long enough.
-const LONG: f64 = 0.92;
-/// Products at the end of the longer step, over the mean that is aimed at: what is below or above is moved.
-const PRODUCTS: [f64; 2] = [0.1, 10.0];
 
 impl Interior {
     /// The corrector's direction, or one that lets a longer step by moving the products that end it:

@@ -32,6 +32,7 @@ use crate::cone::program::{ConeProgram, LANES};
 use crate::cone::sizes::Sizes;
 use crate::cone::structure::{Island, Structure};
 use crate::kernels::max_abs;
+use crate::tolerances::interior::{PROGRESS, RUNAWAY, SHIFT, SHORTEST, STEP, STEP_MOST};
 pub(crate) use goal::Goal;
 use spring::Spring;
 use work::Work;
@@ -40,15 +41,9 @@ use work::Work;
 const STALLED: u32 = 2;
 /// Iterations before an island counts as stuck.
 const ITERATIONS: u32 = 60;
-/// Share of the way to the boundary that a step takes, and the most of it where the predictor gets almost all
-/// products down: their mean falls by what is left of the way. Round cones keep to the first.
-const STEP: f64 = 0.99;
-const STEP_MOST: f64 = 0.9999;
 /// Power of the mean product after the predictor, as a share of that before: the share to aim at.
 const CENTER: i32 = 5;
 const CENTER_ROUND: i32 = 3;
-/// Diagonal shift towards the last `x`, as a share of the largest diagonal entry of the cost.
-const SHIFT: f64 = 1e-9;
 
 /// Memory, shared by all islands; vectors over padded `x`, and over rows as the batches have them.
 #[derive(Debug, Default)]
@@ -286,12 +281,12 @@ impl Interior {
             {
                 return Outcome::Reached;
             }
-            if now < 0.9 * best {
+            if now < PROGRESS * best {
                 (best, since) = (now, 0);
             } else {
                 since += 1;
             }
-            if since > STALLED || !now.is_finite() || size > 1e12 * speed {
+            if since > STALLED || !now.is_finite() || size > RUNAWAY * speed {
                 return Outcome::Stuck(best);
             }
             self.iterations += 1;
@@ -331,7 +326,7 @@ impl Interior {
             let share = if work.round { STEP } else { (1.0 - aim / mu).clamp(STEP, STEP_MOST) };
             let alpha = (share * longest).min(1.0);
             // written so that NaN ends here, with the point still good
-            if !(alpha > 1e-6 && kernels::all_finite(work.isa, work.panels, &self.dx)) {
+            if !(alpha > SHORTEST && kernels::all_finite(work.isa, work.panels, &self.dx)) {
                 return Outcome::Stuck(best);
             }
             [size, pull] = kernels::advance_variables(
@@ -494,7 +489,7 @@ impl Interior {
 
 /// Longest step inside.
 fn longest(reach: &Reach) -> f64 {
-    1.0 / reach.blocked.max(1e-6)
+    1.0 / reach.blocked.max(SHORTEST)
 }
 
 #[cfg(test)]

@@ -1,17 +1,10 @@
 //! Where the interior point starts.
 
-use super::{Interior, SHIFT, Work};
+use super::{Interior, Work};
 use crate::cone::batches::span;
 use crate::cone::program::{LANES, MAX_ROWS};
 use crate::cone::{kernels, second_order};
-
-/// Weight of an edge's slack, as a share of the least mass that its contact moves: between 1e-4 and 10 the one with
-/// the fewest iterations on recorded problems. The same of a round cone's.
-const SOFT: f64 = 0.03;
-const SOFT_ROUND: f64 = 0.1;
-/// Slacks, as a share of the largest overlap, and multipliers likewise, that every row has at the start.
-const ROOM: f64 = 1.1;
-const PUSH: f64 = 1.5;
+use crate::tolerances::interior::{INSIDE, PUSH, ROOM, SHIFT, SOFT, SOFT_ROUND};
 
 impl Interior {
     /// The point of least squares between cost and cones, pushed inside the cones.
@@ -99,9 +92,9 @@ impl Interior {
             // no cones
             (least, most) = (1.0, -1.0);
         }
-        let reach = least.abs().max(most.abs()).max(Self::speed(work)).max(1e-300);
-        let mut up = (-ROOM * least).max(1e-4 * reach);
-        let mut down = (PUSH * most).max(1e-4 * reach);
+        let reach = least.abs().max(most.abs()).max(Self::speed(work)).max(f64::MIN_POSITIVE);
+        let mut up = (-ROOM * least).max(INSIDE * reach);
+        let mut down = (PUSH * most).max(INSIDE * reach);
         let (mut dot, mut sum_s, mut sum_z) = (0.0, 0.0, 0.0);
         self.each_cone(work, |u, round| {
             for (i, u) in u.iter().enumerate() {

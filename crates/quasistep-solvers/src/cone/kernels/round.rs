@@ -97,7 +97,7 @@ pub(super) struct Scaling<S: Simd> {
 impl<S: Simd> Scaling<S> {
     #[inline(always)]
     pub fn new(s: &[S::V; LANES], z: &[S::V; LANES]) -> Self {
-        let least = S::splat(1e-300);
+        let least = S::splat(f64::MIN_POSITIVE);
         let a = S::sqrt(S::max(determinant::<S>(s), least));
         let b = S::sqrt(S::max(determinant::<S>(z), least));
         let (half, one) = (S::splat(0.5), S::splat(1.0));
@@ -197,7 +197,7 @@ impl<S: Simd> Scaling<S> {
         for i in 1..LANES {
             product[i] = S::fma(a[0], b[i], S::mul(b[0], a[i]));
         }
-        let det = S::max(determinant::<S>(&l), S::splat(1e-300));
+        let det = S::max(determinant::<S>(&l), S::splat(f64::MIN_POSITIVE));
         let along = dot_tail::<S>(&l, &product);
         let mut quotient = [S::zero(); LANES];
         quotient[0] = S::div(S::sub(S::mul(l[0], product[0]), along), det);

@@ -2,20 +2,16 @@
 
 use super::Newton;
 use super::work::Work;
-use super::{EXACT, NOISE, REST, TOUCHING};
 use crate::cone::kernels::{self, lanes, lanes_mut};
 use crate::cone::program::LANES;
 use crate::kernels::larger;
+use crate::tolerances::newton_of_cones::{NOISE_AT_REST, SHARED, TOUCHING_AT_REST, WORTH_A_ROUND};
+use crate::tolerances::{CONTACT_TOUCHING, ROUNDING, SPEED_ROUNDING};
 
 /// Rounds of a finish.
 const FINISH_ROUNDS: u32 = 8;
-/// Rounds of forces towards their balance, and the imbalance that one more round makes nothing of.
+/// Rounds of forces towards their balance.
 const BALANCE_ROUNDS: u32 = 16;
-const BALANCED_ENOUGH: f64 = 1e-12;
-/// Force that is nothing, as a share of the largest.
-pub(super) const DRIFT: f64 = 1e-12;
-/// Force by which rows that share a load may differ from the smallest norm, likewise.
-pub(super) const SHARED: f64 = 1e-6;
 
 /// What a solve on the active rows has led to.
 pub(super) struct Round {
@@ -40,12 +36,12 @@ impl Newton {
         let mut best = f64::INFINITY;
         for round in 0..FINISH_ROUNDS {
             let Round { size, left, least, force } = self.round(work, rho, speed);
-            let slack = (TOUCHING * size).max(REST * natural);
+            let slack = (CONTACT_TOUCHING * size).max(TOUCHING_AT_REST * natural);
             // written so that NaN fails
-            let exact = (EXACT * size).max(NOISE * natural);
+            let exact = (SPEED_ROUNDING * size).max(NOISE_AT_REST * natural);
             // the first round leaves a share of what was off at the start, 1e-5 of it where rows nearly depend on one
             // another; after a second one the answer does not depend on the start. More of them move such rows apart
-            if round == 0 && left > exact || !(left <= slack) && left <= 0.1 * best {
+            if round == 0 && left > exact || !(left <= slack) && left <= WORTH_A_ROUND * best {
                 best = left;
                 // the same set of rows, from the forces that they have now
                 self.take_linear(work, rho);
@@ -62,7 +58,7 @@ impl Newton {
             } else {
                 self.balance(work, rho, force)
             };
-            if below >= -DRIFT * force {
+            if below >= -ROUNDING * force {
                 return true;
             }
             // rows that would pull let go
@@ -160,7 +156,7 @@ impl Newton {
         let mut old = f64::INFINITY;
         for _ in 0..BALANCE_ROUNDS {
             let off = kernels::largest(work.isa, work.panels, &self.Pd);
-            if !(off > BALANCED_ENOUGH * force) {
+            if !(off > ROUNDING * force) {
                 break;
             }
             self.iterations += 1;

@@ -5,10 +5,8 @@ use super::{Newton, Start};
 use crate::cone::kernels::{self, lanes, lanes_mut};
 use crate::cone::program::{LANES, padded};
 use crate::cone::second_order;
-
-/// Change of the derivative of a round cone, as a share of one, below which it counts as settled: the
-/// rounds that follow gain the digits that are left.
-const TURN: f64 = 1e-6;
+use crate::tolerances::ROUNDING;
+use crate::tolerances::newton_of_cones::TURN;
 
 impl Newton {
     /// Largest diagonal entry of the cost, and whether a diagonal entry is nothing beside it.
@@ -27,7 +25,7 @@ impl Newton {
                 least = least.min(d);
             }
         }
-        if largest > 0.0 { (largest, least <= 1e-12 * largest) } else { (1.0, true) }
+        if largest > 0.0 { (largest, least <= ROUNDING * largest) } else { (1.0, true) }
     }
 
     /// Fills `w`, `D` and the point to start from.

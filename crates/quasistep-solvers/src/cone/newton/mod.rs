@@ -33,48 +33,19 @@ use crate::cone::kernels::{self, Isa, Products};
 use crate::cone::program::ConeProgram;
 use crate::cone::structure::{Group, Island, Structure};
 use crate::qp::Saturation;
+use crate::tolerances::newton_of_cones::{
+    ASTRAY, CENTRE_NEAR, CENTRE_STILL, NOISE_AT_REST, PENALTIES_ROUND, PENALTY_SHIFTED, SHIFT,
+    SOFTER, TOUCHING_AT_REST, TURNED,
+};
+use crate::tolerances::{CONTACT_TOUCHING, SPEED_ROUNDING};
 use work::Work;
 
-/// `rho` over the largest diagonal entry of the cost of an island.
-pub(crate) const PENALTY: f64 = 1e8;
-/// The same for the last steps where round cones are, each with the imbalance at the end as a share of
-/// the largest multiplier.
-const PENALTIES_ROUND: [(f64, f64); 2] = [(1e4, 1e-12), (1e6, 1e-10)];
-/// Shares of the penalty on the way to the whole of it.
-const SOFTER: [f64; 3] = [1e-3, 1e-1, 1.0];
 /// Iterations that a warm start may take at the whole penalty: what takes more is quicker by way of softer ones.
 const FEW: u32 = 8;
-/// Slacks of active rows, as a share of the impulse over the cost's scale, at the end.
-const EXACT: f64 = 1e-12;
-/// Rows that contradict one another by less than this share of the same count as touching all
-/// alike: the digits of the data end there, and a vertex of such rows means nothing.
-const TOUCHING: f64 = 9e-9;
 /// Rounds before an island counts as stuck.
 const ROUNDS: u32 = 60;
-/// Slack that is rounding where all is at rest, as a share of the speed that the forces would give.
-const NOISE: f64 = 1e-16;
-/// Contradictions of touching rows where all is at rest, likewise.
-const REST: f64 = 5e-13;
-/// Step, as a share of the whole, that is a crawl: many rows are in each other's way, and each such step lets
-/// only few of them change sides.
-const CRAWL: f64 = 1e-3;
-/// Rows that a step from a warm start turns, as a share of all, from which it is left for the interior point,
-/// and rows from which that is so: fewer are found by Newton's method all the same.
-const TURNED: f64 = 0.3;
+/// Rows from which a warm start whose steps turn many of them is left: fewer are found by Newton's method all the same.
 const TOO_MANY: u32 = 300;
-/// The same of a step that turns more rows than the one before and moves bodies by more than a share of the speeds
-/// around: near the answer every step turns fewer. On recorded and simulated piles starts that led somewhere turned
-/// below 0.01 so, those that led nowhere above 0.03.
-const ASTRAY: f64 = 0.02;
-const MOVED: f64 = 1e-6;
-/// Diagonal shift on blocks without cost, as a share of the largest diagonal entry of the island, and the penalty
-/// beside it: where rows contradict one another a stiffer one leaves more of them to be sorted out.
-const SHIFT: f64 = 1e-7;
-const PENALTY_SHIFTED: f64 = 1e7;
-/// How far the proximal centre may be behind at the end, as a share of the speeds around; and where rows contradict
-/// one another, by more than that.
-const STILL: f64 = 1e-11;
-const CALM: f64 = 1e-9;
 
 /// What an assembled Hessian stands for, but for active rows and limited springs.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -205,7 +176,7 @@ impl Newton {
     }
 
     /// Solves one island; the answer is in its entries of `x`, `z` and `u`. `penalty` is relative to
-    /// the scale of the cost, [`PENALTY`] if all is well.
+    /// the scale of the cost, that of the tolerances if all is well.
     #[allow(clippy::too_many_arguments)] // one caller, which lists what it tries
     pub fn solve(
         &mut self,
@@ -266,16 +237,16 @@ impl Newton {
             let error = self.error(&work, rho);
             let x_size = self.x_size(&work);
             let moved = if singular { self.moved(&work) } else { 0.0 };
-            let still = moved <= STILL * speed.max(x_size);
-            let calm = moved <= CALM * speed.max(x_size);
+            let still = moved <= CENTRE_STILL * speed.max(x_size);
+            let calm = moved <= CENTRE_NEAR * speed.max(x_size);
             let stuck = !(error <= 0.5 * best) && calm;
             let near = best < f64::INFINITY
                 && calm
-                && error <= (TOUCHING * speed.max(x_size)).max(REST * natural);
+                && error <= (CONTACT_TOUCHING * speed.max(x_size)).max(TOUCHING_AT_REST * natural);
             best = best.min(error);
-            let exact = error <= (EXACT * speed.max(x_size)).max(NOISE * natural);
+            let exact = error <= (SPEED_ROUNDING * speed.max(x_size)).max(NOISE_AT_REST * natural);
             if exact && still || near {
-                let slack = (TOUCHING * speed.max(x_size)).max(REST * natural);
+                let slack = (CONTACT_TOUCHING * speed.max(x_size)).max(TOUCHING_AT_REST * natural);
                 let [(penalty, balanced), _] = PENALTIES_ROUND;
                 if round && !self.settle_with(&work, penalty * scale, shift, slack, balanced) {
                     return End::GaveUp;
@@ -381,7 +352,7 @@ impl Newton {
         let mut budget = max_iterations;
         for _ in 0..ROUNDS {
             if !self.minimise(&work, 1.0, SHIFT * scale, false, &mut budget)
-                || self.moved(&work) <= EXACT * self.x_size(&work)
+                || self.moved(&work) <= SPEED_ROUNDING * self.x_size(&work)
             {
                 break;
             }

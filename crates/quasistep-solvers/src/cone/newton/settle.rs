@@ -1,13 +1,17 @@
 //! The last digits: where round cones slide, of a point inside the cones, and on the rows that carry force at the end of an
 //! interior point, which knows nearly all of them.
 
-use super::finish::{DRIFT, Round, SHARED};
+use super::Start;
+use super::finish::Round;
 use super::work::Work;
 use super::{Newton, ROUNDS};
-use super::{PENALTIES_ROUND, PENALTY, REST, SHIFT, SOFTER, Start, TOUCHING};
 use crate::cone::kernels::{self, Isa};
 use crate::cone::program::ConeProgram;
 use crate::cone::structure::{Island, Structure};
+use crate::tolerances::newton_of_cones::{
+    PENALTIES_ROUND, PENALTY, SHARED, SHIFT, SOFTER, TOUCHING_AT_REST, WORTH_A_ROUND,
+};
+use crate::tolerances::{CONTACT_TOUCHING, ROUNDING};
 
 /// Steps of all rounds of multipliers with a small penalty.
 const MULTIPLY_ITERATIONS: u32 = 100;
@@ -105,7 +109,8 @@ impl Newton {
         self.take_center(&work);
         kernels::slacks(isa, p, work.groups, &self.x, &mut self.u);
         let speed = work.speed();
-        let slack = (TOUCHING * speed.max(self.x_size(&work))).max(REST * work.force() / scale);
+        let slack = (CONTACT_TOUCHING * speed.max(self.x_size(&work)))
+            .max(TOUCHING_AT_REST * work.force() / scale);
         let shift = if singular { SHIFT * scale } else { 0.0 };
         self.settle_round(&work, scale, shift, share * slack)
             || self.multiply(&work, PENALTIES_ROUND[0].0 * scale, shift, share * slack)
@@ -201,12 +206,12 @@ impl Newton {
         let (mut best, mut sets) = (f64::INFINITY, 0);
         for _ in 0..HOLD_ROUNDS * (most + 1) {
             let Round { size, left, least, force } = self.round(work, rho, speed);
-            let slack = (TOUCHING * size).max(REST * natural);
+            let slack = (CONTACT_TOUCHING * size).max(TOUCHING_AT_REST * natural);
             if !left.is_finite() {
                 return false;
             }
             let touching = left <= slack;
-            if !touching && left <= 0.1 * best {
+            if !touching && left <= WORTH_A_ROUND * best {
                 best = left;
                 self.take_linear(work, rho);
                 continue;
@@ -221,7 +226,7 @@ impl Newton {
                 self.balance(work, rho, force)
             };
             let mut same = self.limits_stay(work);
-            if below < -DRIFT * force {
+            if below < -ROUNDING * force {
                 for span in work.spans() {
                     for i in span {
                         if self.w[i] > 0.0 && !(self.lambda[i] > 0.0) {

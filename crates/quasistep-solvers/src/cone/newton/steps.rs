@@ -1,18 +1,15 @@
 //! One Newton step, and steps until the active set stays.
 
 use super::work::Work;
-use super::{CRAWL, Kept, MOVED, Newton};
+use super::{Kept, Newton};
 use crate::cone::kernels::{self, lanes};
 use crate::cone::program::LANES;
+use crate::tolerances::newton_of_cones::{
+    CRAWL, LINE_SEARCH_SLOPE, MOVED, NO_STEP, SLOPE_ROUNDING,
+};
 
-/// Rounding of a sum, as a share of its terms.
-const ROUNDING: f64 = 1e-13;
-/// Step, as a share of the speeds that the data speak of, that moves nothing.
-const STILL: f64 = 1e-15;
 /// Changes of an assembled Hessian before rounding is swept out.
 const KEPT_CHANGES: u32 = 8;
-/// The line search is left when the slope is this share of the slope at its start.
-const SLOPE: f64 = 1e-3;
 
 impl Newton {
     /// Newton's method until the active set stays. `linear` says that the first step is to be taken
@@ -102,7 +99,8 @@ impl Newton {
         kernels::rates(work.isa, work.p, work.groups, &self.d, &mut self.rates);
         // what is left of the slope may be rounding of the terms that it is the sum of
         let moves = kernels::largest(work.isa, work.panels, &self.d);
-        let whole = whole || slope.abs() <= ROUNDING * terms || moves <= STILL * self.reference;
+        let whole =
+            whole || slope.abs() <= SLOPE_ROUNDING * terms || moves <= NO_STEP * self.reference;
         let tau = if whole { 1.0 } else { self.line_search(work, rho, shift, slope) };
         self.crawled = if tau < CRAWL { self.crawled + 1 } else { 0 };
         if self.crawled > self.patience {
@@ -306,7 +304,7 @@ impl Newton {
                 kernels::force_power(work.isa, work.p, work.groups, rho, tau, z, u, rates);
             [value - power, bend - power_bend]
         };
-        let enough = SLOPE * slope.abs();
+        let enough = LINE_SEARCH_SLOPE * slope.abs();
         let [mut f, mut bend] = at(1.0);
         if f <= enough {
             return 1.0;

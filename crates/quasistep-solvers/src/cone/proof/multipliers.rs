@@ -1,14 +1,12 @@
 //! Multipliers that no point can satisfy.
 
-use super::{CLEAR, ITERATIONS, PROVEN, Prover, add_cones, outside, scale_cones};
+use super::{ITERATIONS, Prover, add_cones, outside, scale_cones};
 use crate::Solution;
 use crate::cone::kernels::{self, Isa};
 use crate::cone::program::ConeProgram;
 use crate::cone::structure::Structure;
 use crate::kernels::max_abs;
-
-/// Violation that is none, as a share of the largest, in units of the contacts.
-const ROUNDING: f64 = 1e-14;
+use crate::tolerances::{CLEAR, NO_FORCE, PROOF};
 
 impl Prover {
     /// Looks for multipliers that contradict, and writes them; false if there are none.
@@ -40,7 +38,7 @@ impl Prover {
             newton
                 .multipliers()
                 .iter()
-                .map(|y| if y.abs() > ROUNDING * largest { *y } else { 0.0 }),
+                .map(|y| if y.abs() > NO_FORCE * largest { *y } else { 0.0 }),
         );
         for (cone, row) in p.cones.iter().zip(&units.row) {
             let row = if *row > 0.0 { *row } else { 1.0 };
@@ -55,7 +53,7 @@ impl Prover {
         terms.resize(p.n_padded, 0.0);
         for cone in &p.cones {
             let y = &y[cone.at as usize..][..cone.m as usize];
-            if outside(cone.round, y) > PROVEN * max_abs(y) {
+            if outside(cone.round, y) > PROOF * max_abs(y) {
                 return false;
             }
             for r in 0..cone.k as usize {
@@ -82,7 +80,7 @@ impl Prover {
         g.clear();
         g.resize(p.n_padded, 0.0);
         kernels::add_forces(isa, p, &s.groups, y, g);
-        if g.iter().zip(terms.iter()).any(|(g, t)| g.abs() > PROVEN * t) {
+        if g.iter().zip(terms.iter()).any(|(g, t)| g.abs() > PROOF * t) {
             return false;
         }
         out.certificate.clear();

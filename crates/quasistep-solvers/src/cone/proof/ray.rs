@@ -1,15 +1,14 @@
 //! A direction in which the cost falls without end.
 
-use super::{CLEAR, ITERATIONS, PROVEN, Prover, add_cones, outside, scale_cones, variables};
+use super::{ITERATIONS, Prover, add_cones, outside, scale_cones, variables};
 use crate::cone::kernels::{self, Isa};
-use crate::cone::newton::{End, PENALTY, Start};
+use crate::cone::newton::{End, Start};
 use crate::cone::program::{Cone, ConeData, ConeProgram, MAX_ROWS};
 use crate::cone::structure::{Island, Structure};
 use crate::kernels::max_abs;
+use crate::tolerances::newton_of_cones::PENALTY;
+use crate::tolerances::{CLEAR, PROOF, STIFF_LIMIT};
 use crate::{Saturation, Solution};
-
-/// Stiffness of the springs that stand for limits, in units of the largest force over speed one.
-const STIFF: f64 = 1e4;
 
 impl Prover {
     /// Looks for a ray and writes it; false if there is none. Islands along which nothing is proven rest.
@@ -69,7 +68,7 @@ impl Prover {
         for spring in springs() {
             q.push_saturation(Saturation {
                 index: spring.index,
-                stiffness: STIFF,
+                stiffness: STIFF_LIMIT,
                 target: 0.0,
                 limit: spring.limit * unit[p.padded_index(spring.index)] / force,
             });
@@ -110,7 +109,7 @@ impl Prover {
             return false;
         }
         for at in variables(p, s, island) {
-            let rests = |i: usize| x[i].abs() <= PROVEN * natural * unit[i];
+            let rests = |i: usize| x[i].abs() <= PROOF * natural * unit[i];
             if at.clone().all(rests) {
                 x[at].fill(0.0);
             }
@@ -130,7 +129,7 @@ impl Prover {
             if spring.limit.is_finite() {
                 slope += spring.limit * d;
                 terms += spring.limit * d;
-            } else if d > PROVEN * size.min(natural * unit[at]) {
+            } else if d > PROOF * size.min(natural * unit[at]) {
                 return false;
             }
         }
@@ -146,7 +145,7 @@ impl Prover {
                 let value: f64 = row.iter().zip(&x[block.at as usize..]).map(|(a, b)| a * b).sum();
                 let unit = &unit[block.at as usize..];
                 let around = row.iter().zip(unit).fold(0.0, |m: f64, (a, u)| m.max((a * u).abs()));
-                if value.abs() > PROVEN * (max_abs(row) * size).min(around * natural) {
+                if value.abs() > PROOF * (max_abs(row) * size).min(around * natural) {
                     return false;
                 }
             }
@@ -157,7 +156,7 @@ impl Prover {
         groups.iter().flat_map(|g| g.first_cone as usize..g.last_cone as usize).all(|k| {
             let cone = &p.cones[k];
             let out = outside(cone.round, &u[cone.at as usize..][..cone.m as usize]);
-            out <= PROVEN * terms_of(p, cone, |i| x[i])
+            out <= PROOF * terms_of(p, cone, |i| x[i])
         })
     }
 }

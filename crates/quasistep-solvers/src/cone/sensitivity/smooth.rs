@@ -36,13 +36,14 @@ use crate::Solution;
 use crate::cone::kernels;
 use crate::cone::program::{ConeData, ConeProgram};
 use crate::cone::second_order::norm;
-use crate::tolerances::{BARRIER_GOOD, BARRIER_REACHED, BARRIER_STEP};
+use crate::tolerances::interior::SHORTEST;
+use crate::tolerances::{
+    BARRIER_FALL, BARRIER_GOOD, BARRIER_LONG, BARRIER_PRODUCT, BARRIER_REACHED, BARRIER_SHORTEST,
+    BARRIER_STARTS, BARRIER_STEP, NATURAL_FORCE,
+};
 
 /// Iterations of one start.
 const ITERATIONS: u32 = 150;
-/// `kappa` at the start of each try over the one asked for, and how fast it falls.
-const STARTS: [f64; 4] = [1.0, 1e2, 1e5, 1e9];
-const FALL: f64 = 0.2;
 /// Iterations without progress after which rounding has taken over.
 const STALLED: u32 = 4;
 
@@ -105,7 +106,7 @@ impl Sensitivity {
         self.prepare_relaxed();
         let mut end = Err(SensitivityError::NotInside);
         out.iterations = 0;
-        for (over, warm) in STARTS.iter().flat_map(|over| [(over, true), (over, false)]) {
+        for (over, warm) in BARRIER_STARTS.iter().flat_map(|over| [(over, true), (over, false)]) {
             if warm && start.is_none() {
                 continue;
             }
@@ -227,11 +228,11 @@ impl Sensitivity {
             }
             out.iterations += 1;
             let alpha = self.newton_step(kappa * over);
-            if !(alpha > 1e-12) {
+            if !(alpha > BARRIER_SHORTEST) {
                 return Err(SensitivityError::NotInside);
             }
-            if alpha > 0.3 {
-                over = (over * FALL).max(1.0);
+            if alpha > BARRIER_LONG {
+                over = (over * BARRIER_FALL).max(1.0);
             }
         }
         out.error = best;
@@ -273,7 +274,7 @@ impl Sensitivity {
                     worst = worst.max((s[0] * z[i] + z[0] * s[i]).abs());
                 }
                 // rounding of the terms, which cancel near the boundary
-                off = off.max(worst / kappa.max(1e-2 * s[0] * z[0]));
+                off = off.max(worst / kappa.max(BARRIER_PRODUCT * s[0] * z[0]));
             } else {
                 for ((z, s), live) in z.iter().zip(s).zip(&live[at..]) {
                     off = off.max((z * s / (kappa * live) - 1.0).abs());
@@ -286,7 +287,7 @@ impl Sensitivity {
                 *gap -= s;
             }
         }
-        force = force.max(largest(z) * 1e-3);
+        force = force.max(largest(z) * NATURAL_FORCE);
         let share = |v: f64, of: f64| if v == 0.0 { 0.0 } else { v / of };
         let sum = x.iter().chain(&*z).map(|v| v * 0.0).sum::<f64>();
         share(largest(pull), force).max(share(largest(gap), speed)).max(off) + sum
@@ -316,7 +317,7 @@ impl Sensitivity {
         kernels::subtract_forces(isa, p, groups, t, f);
         linear.invert(f);
         let blocked = kernels::directions(isa, p, groups, 0.0, f, s, z, gap, t, w, D, ds, dz);
-        let alpha = (BARRIER_STEP / blocked.max(1e-6)).min(1.0);
+        let alpha = (BARRIER_STEP / blocked.max(SHORTEST)).min(1.0);
         x.iter_mut().zip(&*f).for_each(|(x, d)| *x += alpha * d);
         kernels::advance(isa, p, groups, alpha, ds, dz, s, z, gap);
         alpha

@@ -31,8 +31,8 @@ use crate::cone::structure::Structure;
 use crate::kernels::max_abs;
 use crate::qp::HandOver;
 use crate::tolerances::{
-    COLD_PIVOTS, COLD_SETS, CONTACT_DEPENDENT, CONTACT_TOUCHING, PASSED, SPEED_ROUNDING,
-    SPEED_ROUNDING_OF_FREE, WARM_INDEPENDENT, WARM_SETS,
+    COLD_PIVOTS, COLD_SETS, CONTACT_DEPENDENT, CONTACT_TOUCHING, PASSED, REACH, SET_DEPENDENT,
+    SPEED_ROUNDING, SPEED_ROUNDING_OF_FREE, WARM_SETS,
 };
 use whiten::{Whitening, rows_of_cone, whitened_row};
 
@@ -336,14 +336,14 @@ impl Small {
         set.pivots = 0;
         if let Some(z) = warm {
             let pushing = (0..z.len() as u32).filter(|&i| z[i as usize] > 0.0);
-            set.add_independent(program, pushing, WARM_INDEPENDENT);
+            set.add_independent(program, pushing, SET_DEPENDENT);
         }
         sides.clear();
         sides.resize(program.m(), Side::AtLeast);
         let limits = Limits {
             dependent: CONTACT_DEPENDENT,
             cutoff: f64::INFINITY,
-            reach: 10.0 * max_abs(&program.rows.b),
+            reach: REACH * max_abs(&program.rows.b),
             max_pivots: 2 * p.n as u64 + COLD_PIVOTS,
         };
         let end = set.solve(program, sides, Begin::Anew, &limits);

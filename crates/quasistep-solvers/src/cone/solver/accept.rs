@@ -3,9 +3,10 @@
 use super::{COLD_ITERATIONS, ConeSolver, FEW, reset};
 use crate::cone::check::{self, Point};
 use crate::cone::kernels;
-use crate::cone::newton::{self, Newton, PENALTY, Start};
+use crate::cone::newton::{self, Newton, Start};
 use crate::cone::program::ConeProgram;
 use crate::kernels::max_abs;
+use crate::tolerances::newton_of_cones::PENALTY;
 use crate::{Residuals, Solution, Status};
 
 impl ConeSolver {

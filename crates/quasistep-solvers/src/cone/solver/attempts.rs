@@ -3,10 +3,12 @@
 use super::{COLD_ITERATIONS, ConeSolver, FEW, WarmStart, is_for_dense, reset};
 use crate::cone::embedding::{self, End};
 use crate::cone::interior::{Goal, Interior};
-use crate::cone::islands::{LOST, Problem};
-use crate::cone::newton::{self, PENALTY, Start};
+use crate::cone::islands::Problem;
+use crate::cone::newton::{self, Start};
 use crate::cone::program::ConeProgram;
 use crate::cone::proof;
+use crate::tolerances::interior::{LOST, PRODUCT_IN_UNITS};
+use crate::tolerances::newton_of_cones::{PENALTY, POLISHED};
 use crate::{Method, Methods, Reason, Settings, Solution, Status};
 
 /// Newton iterations after which an island has led nowhere from a warm start; fewer of a large one, where
@@ -18,10 +20,6 @@ const MANY_WARM_ITERATIONS: u32 = 15;
 const EVEN_ITERATIONS: u32 = 15;
 /// Steps in a row that a warm start of a large island may crawl before the interior point comes.
 const PATIENCE: u32 = 4;
-/// Mean product at which the interior point in units of the contacts ends, as a share of force times speed.
-const NEARER: f64 = 1e-13;
-/// Slack at the end of a polish, as a share of that of touching rows.
-const POLISHED: f64 = 0.1;
 
 /// Whether a program may well have no answer where the interior point is lost, and the proof is not for the dense
 /// solver to look for: of what contradicts, it leaves out more.
@@ -74,7 +72,7 @@ impl ConeSolver {
         interior.prepare(p, structure);
         newton.prepare(p, structure);
         for island in &structure.islands {
-            interior.solve(*isa, p, structure, island, Goal::mean(NEARER), 0.0);
+            interior.solve(*isa, p, structure, island, Goal::mean(PRODUCT_IN_UNITS), 0.0);
         }
         newton.iterations = before + interior.iterations;
         let polished = structure.islands.iter().all(|island| {

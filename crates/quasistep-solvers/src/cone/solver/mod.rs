@@ -17,6 +17,7 @@ use crate::cone::scaled::Scaled;
 use crate::cone::sizes::Sizes;
 use crate::cone::small::Small;
 use crate::cone::structure::Structure;
+use crate::tolerances::interior::EVEN;
 use crate::{
     DenseProgram, Method, Methods, QpSolver, Reason, Residuals, Settings, Solution, Status,
 };
@@ -30,9 +31,6 @@ const FIRST_ITERATIONS: u32 = 40;
 const FEW: usize = 100;
 /// The same up to which all digits come as soon as some.
 const FEWEST: usize = 32;
-/// Spread of the contacts' units up to which rows of a patch may contradict one another as much as in the
-/// caller's.
-const EVEN: f64 = 30.0;
 
 /// Multipliers and slacks of a similar problem, in the layout of this one's `z`.
 ///

@@ -1,26 +1,20 @@
 //! Answers to a given accuracy, where not all digits are asked for.
 
+use super::ConeSolver;
 use super::attempts::may_prove_early;
-use super::{ConeSolver, EVEN};
 use crate::cone::check;
 use crate::cone::interior::{Goal, Interior};
-use crate::cone::islands::LOST;
 use crate::cone::kernels::lanes;
 use crate::cone::newton::Newton;
 use crate::cone::program::{ConeProgram, LANES};
 use crate::cone::structure::{Island, Panel, Structure};
 use crate::cone::{kernels, second_order};
 use crate::kernels::{larger, max_abs};
+use crate::tolerances::interior::{EVEN, LOST, PRODUCT_FIRST, PRODUCT_NEXT, WITHIN};
 use crate::{Method, Methods, Solution, Status};
 
-/// Mean product at which the interior point is asked whether it is near enough, as a share of the accuracy, and
-/// that for every time that it is not.
-const PRODUCT: f64 = 0.3;
-const CLOSER: f64 = 0.1;
+/// How often the interior point is asked whether it is near enough, after the first time.
 const TIMES: u32 = 3;
-/// Share of the accuracy within which everything is when the interior point ends without being asked: the rest is
-/// for rounding between its numbers and those of the answer.
-const WITHIN: f64 = 0.9;
 
 impl ConeSolver {
     /// The interior point's own end, or a proof that there is no answer where it was lost; false if it is neither
@@ -42,7 +36,7 @@ impl ConeSolver {
             return false;
         }
         interior.prepare(program, structure);
-        let mut target = PRODUCT * accuracy;
+        let mut target = PRODUCT_FIRST * accuracy;
         for island in &structure.islands {
             let goal = Goal { mean: target, each: WITHIN * accuracy };
             interior.solve(*isa, program, structure, island, goal, 0.0);
@@ -57,7 +51,7 @@ impl ConeSolver {
         for time in 0..=TIMES {
             self.read_interior(program, out);
             let mut near = true;
-            target *= CLOSER;
+            target *= PRODUCT_NEXT;
             for i in 0..self.structure.islands.len() {
                 let Self { isa, structure, interior, newton, g, checking, .. } = self;
                 let island = &structure.islands[i];

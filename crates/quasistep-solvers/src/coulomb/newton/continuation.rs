@@ -10,17 +10,15 @@ use super::{
     CALM, FARTHEST, FrictionProgram, GROWTH, LARGEST_PENALTY, LITTLE, NOISE, Newton, PENALTY,
     SETTLED, SOLVED,
 };
-use crate::tolerances::newton_of_friction::{GENTLEST, NEARER, PASSED, RECOVERY, SOFT, SOFTEST};
+use crate::tolerances::newton_of_friction::{
+    GENTLEST, GROWTH_BY_HOMOTOPY, GROWTH_BY_HOMOTOPY_MOST, NEARER, PASSED, RECOVERY, SOFT, SOFTEST,
+};
 
 /// Most steps, and those for each contact: it may have to change what it does more than once.
 const STEPS: u32 = 200;
 const STEPS_PER_CONTACT: u32 = 6;
 /// Most breakpoints of homotopies for each contact.
 const BREAKPOINTS_PER_CONTACT: u32 = 30;
-/// First and largest growth of the penalty where a homotopy leads from the last answer on: updates cost more there than
-/// the breakpoints between them.
-const BENT: f64 = 20.0;
-const MOST_BENT: f64 = 30.0;
 /// Breakpoints on the way to the usual penalty up to which the law may hold there: more come from contacts that
 /// contradict one another.
 const FEW: u32 = 10;
@@ -50,7 +48,8 @@ impl Newton {
         let most_breakpoints = self.breakpoints + BREAKPOINTS_PER_CONTACT * contacts;
         let known = self.homotopy.known;
         self.penalty = SOFT;
-        let (mut growth, fastest) = if known { (BENT, MOST_BENT) } else { (GROWTH, GROWTH) };
+        let (mut growth, fastest) =
+            if known { (GROWTH_BY_HOMOTOPY, GROWTH_BY_HOMOTOPY_MOST) } else { (GROWTH, GROWTH) };
         let mut last = f64::INFINITY;
         let (mut drifting, mut wait) = (0, 1);
         let (mut failed, mut unsolved) = (false, 0);

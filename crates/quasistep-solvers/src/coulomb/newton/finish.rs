@@ -4,6 +4,7 @@ use super::{
     CALM, EXTRAPOLATIONS, FARTHEST, FrictionProgram, GROWTH, LARGEST_PENALTY, LITTLE, NOISE,
     Newton, PENALTY, PROXIMAL, REACHED, ROUGH, SETTLED, SOLVED, STIFF_UPDATES, UPDATES,
 };
+use crate::tolerances::newton_of_friction::BRACKET;
 
 impl Newton {
     /// Updates the multipliers until the law holds.
@@ -177,7 +178,7 @@ impl Newton {
                 return false;
             }
         }
-        while high - low > 1e-3 * high {
+        while high - low > BRACKET * high {
             let middle = 0.5 * (low + high);
             if go(self, middle) { low = middle } else { high = middle }
         }

@@ -18,12 +18,10 @@ use super::regions::{OPEN, ROWS, Regions};
 use super::{FrictionProgram, Newton, PROXIMAL, Part, dot_short, hessian};
 use crate::cone::kernels::Isa;
 use crate::coulomb::products::{Change, along, take_off};
+use crate::tolerances::newton_of_friction::{HOMOTOPY_FARTHEST, HOMOTOPY_NEARER};
 
-/// Breakpoints after which a path that has come no nearer to its end is given up, the share of what was left that counts
-/// as nearer, and how far back it may turn.
+/// Breakpoints after which a path that has come no nearer to its end is given up.
 const PATIENCE: u32 = 60;
-const NEARER: f64 = 0.99;
-const FARTHEST: f64 = 2.0;
 /// Breakpoints with the same factors.
 const KEPT: usize = 64;
 
@@ -93,10 +91,10 @@ impl Newton {
             share -= sign * length;
             count += 1;
             self.breakpoints += 1;
-            if share < NEARER * least {
+            if share < HOMOTOPY_NEARER * least {
                 (least, least_at) = (share, count);
             }
-            if count > least_at + PATIENCE || share > FARTHEST {
+            if count > least_at + PATIENCE || share > HOMOTOPY_FARTHEST {
                 return false;
             }
             self.arrive(p, contact, length, share);
