@@ -13,6 +13,27 @@ use std::time::{Duration, Instant};
 
 /// Findings of one kind that are cut down; of more only the seeds are told.
 const SHRUNK: usize = 3;
+/// Wall time from one line of progress to the next.
+const PROGRESS: Duration = Duration::from_secs(10);
+/// What must not be among worlds, and how the kinds of its findings begin: rows of the table, also where nothing was found.
+const CLASSES: [(&str, &[&str]); 5] = [
+    ("panics, hangs and deaths", &["panic", "hang", "process died"]),
+    ("uncertified", &["uncertified"]),
+    ("wrong certificates", &WRONG),
+    ("beyond their budget", &["beyond its budget"]),
+    ("other findings", &[]),
+];
+/// What the judges of steps find, whatever the certificate says.
+const WRONG: [&str; 8] = [
+    "not finite",
+    "out of balance",
+    "a contact pulls",
+    "friction beyond its cone",
+    "friction not against the slip",
+    "a gap closes too far",
+    "a force over a gap",
+    "overlap along the motion",
+];
 /// Wall time for cutting down one finding.
 const PATIENCE: Duration = Duration::from_mins(1);
 
@@ -23,6 +44,10 @@ pub struct Plan {
     pub seed: u64,
     /// Number of cases, if it is not time that ends them.
     pub cases: Option<u64>,
+    /// Number of steps of worlds, if it is not a number of cases that ends them.
+    pub steps: Option<u64>,
+    /// One case in so many is compared with others.
+    pub compare: u64,
     /// Wall time, if it is not a number of cases that ends them.
     pub time: Option<Duration>,
     /// Worker processes at a time.
@@ -42,8 +67,6 @@ pub struct Outcome {
     pub counts: BTreeMap<String, u64>,
     /// Findings by kind: seed and text of each.
     pub findings: BTreeMap<String, Vec<(u64, String)>>,
-    /// Files of those that were cut down.
-    pub files: Vec<PathBuf>,
     /// Most memory of a worker, in bytes.
     pub peak: u64,
 }
@@ -55,34 +78,45 @@ pub struct Outcome {
 /// A worker cannot be started, or a finding cannot be written.
 pub fn run(target: &Target, plan: &Plan) -> io::Result<Outcome> {
     let end = plan.time.map(|time| Instant::now() + time);
-    let cases = match (plan.cases, plan.time) {
-        (Some(cases), _) => cases,
-        (None, Some(_)) => u64::MAX,
-        (None, None) => target.cases,
+    let cases = match plan.cases {
+        Some(cases) => cases,
+        None if plan.time.is_some() || plan.steps.is_some() => u64::MAX,
+        None => target.cases,
     };
+    let told = Mutex::new(Instant::now());
     let (next, outcome) = (AtomicU64::new(0), Mutex::new(Outcome::default()));
     let results: Vec<io::Result<()>> = std::thread::scope(|scope| {
         let run_one = || -> io::Result<()> {
             let mut worker = Worker::new(plan.worker.clone());
             loop {
                 let k = next.fetch_add(1, Ordering::Relaxed);
-                if k >= cases || end.is_some_and(|end| Instant::now() > end) {
+                let enough = plan.steps.is_some_and(|steps| lock(&outcome).steps() >= steps);
+                if k >= cases || enough || end.is_some_and(|end| Instant::now() > end) {
                     break;
                 }
                 let seed = plan.seed.wrapping_add(k);
                 // another program's worker does not draw
                 let task = match target.judge {
-                    Some(_) => json!({"target": target.name, "seed": seed}),
+                    Some(_) => {
+                        let compare = k.is_multiple_of(plan.compare.max(1));
+                        json!({"target": target.name, "seed": seed, "compare": compare})
+                    }
                     None => json!({"target": target.name, "case": (target.draw)(seed)}),
                 };
                 let verdict = worker.ask(&task)?;
-                if let Some((place, finding)) = note(&outcome, seed, verdict) {
-                    let file = cut_down(target, plan, seed, place, &finding, &mut worker)?;
-                    lock(&outcome).files.push(file);
+                let mut outcome = lock(&outcome);
+                outcome.peak = outcome.peak.max(worker.peak);
+                outcome.note(seed, verdict);
+                let mut told = lock(&told);
+                if told.elapsed() > PROGRESS {
+                    *told = Instant::now();
+                    // who ends the run by a key still has the table
+                    std::fs::create_dir_all(&plan.out)?;
+                    let table = plan.out.join(target.name).with_extension("md");
+                    std::fs::write(table, outcome.table(target) + "\n")?;
+                    eprintln!("{}", outcome.line());
                 }
             }
-            let mut outcome = lock(&outcome);
-            outcome.peak = outcome.peak.max(worker.peak);
             Ok(())
         };
         let threads: Vec<_> = (0..plan.jobs.max(1)).map(|_| scope.spawn(run_one)).collect();
@@ -92,25 +126,29 @@ pub fn run(target: &Target, plan: &Plan) -> io::Result<Outcome> {
     Ok(outcome.into_inner().unwrap_or_else(std::sync::PoisonError::into_inner))
 }
 
-fn lock(outcome: &Mutex<Outcome>) -> std::sync::MutexGuard<'_, Outcome> {
-    outcome.lock().unwrap_or_else(std::sync::PoisonError::into_inner)
+fn lock<T>(of: &Mutex<T>) -> std::sync::MutexGuard<'_, T> {
+    of.lock().unwrap_or_else(std::sync::PoisonError::into_inner)
 }
 
-/// Counts a verdict; returns a finding that is to be cut down, and its number among those of its kind.
-fn note(outcome: &Mutex<Outcome>, seed: u64, verdict: Verdict) -> Option<(usize, Finding)> {
-    let mut outcome = lock(outcome);
-    outcome.cases += 1;
-    for (what, n) in verdict.counts {
-        *outcome.counts.entry(what).or_default() += n;
+/// Cuts down the first findings of each kind; their files.
+///
+/// # Errors
+///
+/// A worker cannot be started, or a finding cannot be written.
+pub fn cut_down(target: &Target, plan: &Plan, outcome: &Outcome) -> io::Result<Vec<PathBuf>> {
+    let mut worker = Worker::new(plan.worker.clone());
+    let mut files = Vec::new();
+    for (kind, alike) in &outcome.findings {
+        for (place, (seed, text)) in alike.iter().take(SHRUNK).enumerate() {
+            let finding = Finding { kind: kind.clone(), text: text.clone() };
+            files.push(cut_down_one(target, plan, *seed, place + 1, &finding, &mut worker)?);
+        }
     }
-    let finding = verdict.finding?;
-    let alike = outcome.findings.entry(finding.kind.clone()).or_default();
-    alike.push((seed, finding.text.clone()));
-    (alike.len() <= SHRUNK).then_some((alike.len(), finding))
+    Ok(files)
 }
 
 /// Writes the smallest case of a finding's kind; its file.
-fn cut_down(
+fn cut_down_one(
     target: &Target,
     plan: &Plan,
     seed: u64,
@@ -151,13 +189,48 @@ fn cut_down(
 }
 
 impl Outcome {
+    /// Counts a verdict.
+    fn note(&mut self, seed: u64, verdict: Verdict) {
+        self.cases += 1;
+        for (what, n) in verdict.counts {
+            *self.counts.entry(what).or_default() += n;
+        }
+        if let Some(Finding { kind, text }) = verdict.finding {
+            self.findings.entry(kind).or_default().push((seed, text));
+        }
+    }
+
+    fn steps(&self) -> u64 {
+        self.counts.get("steps").copied().unwrap_or(0)
+    }
+
+    fn found(&self) -> usize {
+        self.findings.values().map(Vec::len).sum()
+    }
+
+    fn line(&self) -> String {
+        format!("{} cases, {} steps, {} findings", self.cases, self.steps(), self.found())
+    }
+
+    /// Findings whose kind begins in one of these ways; without any, those that no class names.
+    fn of_class(&self, begins: &[&str]) -> usize {
+        let is = |kind: &str, begins: &[&str]| begins.iter().any(|b| kind.starts_with(b));
+        let others = |kind: &str| !CLASSES.iter().any(|(_, begins)| is(kind, begins));
+        let mine = |kind: &str| is(kind, begins) || begins.is_empty() && others(kind);
+        self.findings.iter().filter(|(kind, _)| mine(kind)).map(|(_, alike)| alike.len()).sum()
+    }
+
     /// A table of what happened.
     pub fn table(&self, target: &Target) -> String {
         let mut lines = vec![format!("| {}: {} cases | count |", target.name, self.cases)];
         lines.push("|---|---|".into());
         lines.extend(self.counts.iter().map(|(what, n)| format!("| {what} | {n} |")));
-        let found: usize = self.findings.values().map(Vec::len).sum();
-        lines.push(format!("| **findings** | {found} |"));
+        if target.name == "worlds" {
+            let class =
+                |(name, begins): (&str, &[&str])| format!("| {name} | {} |", self.of_class(begins));
+            lines.extend(CLASSES.map(class));
+        }
+        lines.push(format!("| **findings** | {} |", self.found()));
         lines.push(format!("| most memory of a worker, MB | {} |", self.peak / 1_000_000));
         for (kind, alike) in &self.findings {
             let seeds: Vec<String> =

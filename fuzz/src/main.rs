@@ -20,6 +20,12 @@ struct Arguments {
     /// Number of cases of each target
     #[arg(long)]
     cases: Option<u64>,
+    /// Number of steps of worlds, after which no more are drawn
+    #[arg(long)]
+    steps: Option<u64>,
+    /// Compares one case in so many with a second run and with its images; findings always are
+    #[arg(long, default_value_t = 1, value_parser = clap::value_parser!(u64).range(1..))]
+    compare: u64,
     /// First seed
     #[arg(long, default_value_t = 0)]
     seed: u64,
@@ -84,6 +90,8 @@ fn run(arguments: &Arguments, chosen: &[Target]) -> Result<bool, String> {
     let plan = Plan {
         seed: arguments.seed,
         cases: arguments.cases,
+        steps: arguments.steps,
+        compare: arguments.compare,
         time: arguments.minutes.map(|minutes| Duration::from_secs_f64(60.0 * minutes)),
         jobs: arguments.jobs,
         out: arguments.out.clone(),
@@ -96,9 +104,10 @@ fn run(arguments: &Arguments, chosen: &[Target]) -> Result<bool, String> {
             let script = concat!(env!("CARGO_MANIFEST_DIR"), "/python_calls.py");
             plan.worker = vec![arguments.interpreter.clone(), "-B".into(), script.into()];
         }
-        let outcome = campaign::run(target, &plan).map_err(|e| format!("{}: {e}", target.name))?;
+        let failed = |e: std::io::Error| format!("{}: {e}", target.name);
+        let outcome = campaign::run(target, &plan).map_err(failed)?;
         println!("\n{}", outcome.table(target));
-        for file in &outcome.files {
+        for file in campaign::cut_down(target, &plan, &outcome).map_err(failed)? {
             println!("cut down: {}", file.display());
         }
         clean &= outcome.findings.is_empty();
@@ -116,7 +125,7 @@ fn replay(file: &std::path::Path) -> Result<bool, String> {
     // a scene stands for its case
     let case = whole.get("case").unwrap_or(&whole);
     worker::keep_panics();
-    let verdict = worker::judge(&target, case);
+    let verdict = worker::judge(&target, case, true);
     println!("{:#}", verdict.to_json());
     Ok(verdict.finding.is_none())
 }

@@ -12,7 +12,8 @@ pub struct Target {
     /// The case of a seed.
     pub draw: fn(u64) -> Value,
     /// What becomes of a case; `None` where another program's worker judges.
-    pub judge: Option<fn(&Value) -> Verdict>,
+    /// With `false` a judge leaves out what takes more time than the case itself: second runs, images.
+    pub judge: Option<fn(&Value, bool) -> Verdict>,
     /// Cases of a run that says neither a number nor a time: those of CI, some ten CPU seconds.
     pub cases: u64,
 }
@@ -20,8 +21,18 @@ pub struct Target {
 /// All targets of this program.
 pub const TARGETS: [Target; 4] = [
     Target { name: "worlds", draw: testkit::worlds::world, judge: Some(worlds::judge), cases: 60 },
-    Target { name: "files", draw: files::draw, judge: Some(files::judge), cases: 20000 },
-    Target { name: "programs", draw: programs::draw, judge: Some(programs::judge), cases: 1500 },
+    Target {
+        name: "files",
+        draw: files::draw,
+        judge: Some(|case, _| files::judge(case)),
+        cases: 20000,
+    },
+    Target {
+        name: "programs",
+        draw: programs::draw,
+        judge: Some(|case, _| programs::judge(case)),
+        cases: 1500,
+    },
     Target { name: "python", draw: python_calls::draw, judge: None, cases: 200 },
 ];
 

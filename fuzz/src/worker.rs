@@ -36,11 +36,16 @@ pub fn progress() {
     LAST.store(cpu_ns(), Ordering::Relaxed);
 }
 
-/// Judges a case; a panic becomes a finding.
-pub fn judge(target: &Target, case: &Value) -> Verdict {
+/// CPU time since the judge last said that it goes on.
+pub fn spent() -> Duration {
+    Duration::from_nanos(cpu_ns().saturating_sub(LAST.load(Ordering::Relaxed)))
+}
+
+/// Judges a case, with `compare` beside others too; a panic becomes a finding.
+pub fn judge(target: &Target, case: &Value, compare: bool) -> Verdict {
     let Some(judge) = target.judge else { return Verdict::default() };
     progress();
-    catch_unwind(AssertUnwindSafe(|| judge(case))).unwrap_or_else(|_| {
+    catch_unwind(AssertUnwindSafe(|| judge(case, compare))).unwrap_or_else(|_| {
         let mut verdict = Verdict::default();
         let text = PANIC.lock().map(|text| text.clone()).unwrap_or_default();
         // a smaller case panics at the same place, and may say other numbers
@@ -82,7 +87,7 @@ pub fn serve() {
                 Some(seed) => (target.draw)(seed),
                 None => task["case"].clone(),
             };
-            judge(&target, &case)
+            judge(&target, &case, task["compare"] != json!(false))
         });
         let mut answer = verdict.to_json();
         answer["peak"] = json!(peak_bytes());
@@ -94,8 +99,7 @@ pub fn serve() {
 fn watch() {
     loop {
         std::thread::sleep(Duration::from_millis(50));
-        let spent = cpu_ns().saturating_sub(LAST.load(Ordering::Relaxed));
-        if spent > STEP_LIMIT.as_nanos() as u64 {
+        if spent() > STEP_LIMIT {
             let mut verdict = Verdict::default();
             verdict.blame("hang", format!("more than {} CPU seconds", STEP_LIMIT.as_secs()));
             say(&verdict.to_json());

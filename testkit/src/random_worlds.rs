@@ -241,7 +241,8 @@ pub fn follow(world: &RandomWorld) -> Course {
 }
 
 /// The first pair that overlaps along the motion of the last step of `work`, which began at `before`, by more than it may, in
-/// words. Surfaces that give way may overlap as far as the forces of the step press them in.
+/// words. Surfaces that give way may overlap as far as the forces of the step press them in; in substeps as far as they like,
+/// since only the last one's forces are known.
 pub fn overlap_along(
     system: &System,
     before: &[f64],
@@ -257,11 +258,12 @@ pub fn overlap_along(
     let geoms = system.geoms();
     let mut limits: Vec<f64> = Vec::new();
     let contacts = &work.last_report().contacts;
-    // of substeps only the last one's forces are known: those before it may press twice as much
-    let times = if parts.len() > 1 { 2.0 } else { 1.0 };
     let pressed_in = |i: usize, j: usize| {
+        if parts.len() > 1 && [i, j].iter().any(|&k| geoms[k].surface.compliance > 0.0) {
+            return f64::INFINITY;
+        }
         let of_pair = contacts.iter().filter(|c| (c.geom_a as usize, c.geom_b as usize) == (i, j));
-        of_pair.map(|c| times * c.friction.compliance * c.normal_force).fold(0.0, f64::max)
+        of_pair.map(|c| c.friction.compliance * c.normal_force).fold(0.0, f64::max)
     };
     let pairs: Vec<(usize, usize)> = (0..geoms.len())
         .flat_map(|i| (i + 1..geoms.len()).map(move |j| (i, j)))

@@ -26,12 +26,17 @@ const GAP: f64 = 1e-8;
 const GAP_SHARE: f64 = 1e-7;
 /// Share of the largest power of friction that it may fall short of.
 const POWER: f64 = 1e-5;
+/// Rounding of a place, as a share of the sizes around: over the time step a slip that is none.
+const ROUNDING: f64 = 1e-13;
+/// A force that is none, in N: a speck of dust weighs a million million times as much.
+const NO_FORCE: f64 = 1e-24;
 
 /// Scales that errors are judged beside.
 struct Scales {
     force: f64,
     gap: f64,
     slip: f64,
+    no_slip: f64,
 }
 
 /// Blames the first contact that breaks a law.
@@ -43,10 +48,14 @@ pub fn judge(taken: &Taken<'_>, verdict: &mut Verdict) {
         .map(|body| h * velocity(taken, body, taken.kin.X_WB[body].translation).norm());
     let size = scene.system.geoms().iter().map(|g| size_of(&g.shape)).fold(0.0, f64::max);
     let slips = report.contacts.iter().map(|c| relative(taken, c).norm());
+    let far = moved.fold(size, f64::max);
+    // an answer that may be off is so beside the speeds that weight alone would make
+    let fall = h * h * Vec3::from(params.gravity).norm();
     let scales = Scales {
-        force: report.contacts.iter().map(|c| c.normal_force).fold(0.0, f64::max),
-        gap: GAP + GAP_SHARE * moved.fold(size, f64::max),
+        force: report.contacts.iter().map(|c| c.normal_force).fold(NO_FORCE, f64::max),
+        gap: GAP + GAP_SHARE * far + params.accuracy * fall,
         slip: slips.fold(0.0, f64::max),
+        no_slip: ROUNDING * far / h,
     };
     for contact in &report.contacts {
         if let Some((kind, text)) = wrong(taken, contact, &scales) {
@@ -127,7 +136,8 @@ fn wrong(taken: &Taken<'_>, c: &ContactReport, scales: &Scales) -> Option<(&'sta
         return Some(("a force over a gap", text));
     }
     let short = f_t.dot(v_t) + mu * f_n * v_t.norm();
-    if exact && cone == Cone::Round && short > POWER * scales.force * scales.slip * mu.max(1.0) {
+    let most = scales.force * (POWER * scales.slip + scales.no_slip) * mu.max(1.0);
+    if exact && cone == Cone::Round && short > most {
         let text = format!("{short:.2e} W short at {f_n:.2e} N, slip {:.2e} m/s", v_t.norm());
         return Some(("friction not against the slip", text));
     }

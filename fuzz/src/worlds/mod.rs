@@ -5,9 +5,11 @@
 //! | [`balance`] | forces and torques on every dof add up to what its inertia takes | report, masses, poses |
 //! | [`contacts`] | gaps after the step, cones, no force over a gap, friction against slip | report, poses |
 //! | `overlaps` | nothing overlaps along the motion | shapes, sampled densely |
+//! | `uncertified`, `budget` | the certificate has no complaint; work and CPU time keep to `work_limit` | report, a clock |
 //! | `determinism` | a second run has the same bits | – |
 //! | [`symmetry`] | other names and another order, another place: the same motion, where there is one answer | – |
 //!
+//! The last two take longer than the run itself: one world in so many is held to them, as the command line says.
 //! Every error of a step is the world's answer or a step given up, by one of the named kinds; they are counted by cause.
 
 pub mod balance;
@@ -15,18 +17,24 @@ pub mod contacts;
 pub mod symmetry;
 
 use crate::target::Verdict;
-use crate::worker::progress;
+use crate::worker::{progress, spent};
 use quasistep::{State, StepError, StepInput, StepReport};
 use quasistep_model::Kinematics;
 use quasistep_scene::Scene;
 use serde_json::Value;
 use std::path::Path;
+use std::time::Duration;
 use testkit::random_worlds::overlap_along;
 
 /// Most steps of a world: a file of another source may ask for many.
-const MOST_STEPS: usize = 8;
+const MOST_STEPS: usize = testkit::worlds::STEPS;
 /// Most pairs of shapes that are sampled along their motion.
 const MOST_SAMPLED: usize = 30;
+
+/// CPU time of a step beside its solvers' work, and of a multiply-add: ten times what both take on a slow core. A step that takes
+/// more does something that its budget does not count.
+const OUTSIDE: Duration = Duration::from_secs(1);
+const MULTIPLY_ADD_NS: u64 = 2;
 
 /// One step and all that a judge looks at.
 pub struct Taken<'a> {
@@ -42,14 +50,16 @@ pub struct Taken<'a> {
     pub kin: &'a Kinematics,
 }
 
-/// Steps a world and judges every step.
-pub fn judge(case: &Value) -> Verdict {
+/// Steps a world and judges every step; with `compare` also the run beside a second one, and the first step beside those of images.
+pub fn judge(case: &Value, compare: bool) -> Verdict {
     let mut verdict = Verdict::default();
     let Some(scene) = load(case, &mut verdict) else { return verdict };
+    verdict.count("worlds");
     let first = run(&scene, &mut verdict, true);
-    if verdict.finding.is_some() {
+    if verdict.finding.is_some() || !compare {
         return verdict;
     }
+    verdict.count("worlds run twice");
     let again = run(&scene, &mut Verdict::default(), false);
     if first != again {
         let at = first.iter().zip(&again).position(|(a, b)| a != b);
@@ -80,11 +90,20 @@ fn run(scene: &Scene, verdict: &mut Verdict, judged: bool) -> Vec<u64> {
     let mut input = StepInput::default();
     let mut bits = Vec::new();
     for _ in 0..scene.n_steps().min(MOST_STEPS) {
-        progress();
         let before = state.clone();
         scene.sample(quasistep::end_of_step(state.time, params.time_step), &mut input);
-        if let Err(error) = system.step_with(&mut state, &input, params, &mut work) {
-            count_error(&error, verdict);
+        progress();
+        let taken = system.step_with(&mut state, &input, params, &mut work).map(drop);
+        let most =
+            OUTSIDE + Duration::from_nanos(params.work_limit.saturating_mul(MULTIPLY_ADD_NS));
+        if judged && spent() > most {
+            let text = format!("{:.1?} of CPU, {most:.1?} are allowed", spent());
+            verdict.blame("beyond its budget", text);
+        }
+        if let Err(error) = taken {
+            if judged {
+                count_error(&error, verdict);
+            }
             if state != before {
                 verdict.blame("an error changed the state", error.to_string());
             }
@@ -98,6 +117,13 @@ fn run(scene: &Scene, verdict: &mut Verdict, judged: bool) -> Vec<u64> {
         }
         verdict.count("steps");
         progress();
+        if report.work > params.work_limit {
+            let text = format!("{} multiply-adds of {}", report.work, params.work_limit);
+            verdict.blame("beyond its budget", text);
+        }
+        if let Some(complaint) = report.certificate.complaint() {
+            verdict.blame("uncertified", complaint);
+        }
         system.model().kinematics(&before.q, &mut kin);
         let taken = Taken { scene, before: &before, input: &input, report, kin: &kin };
         judge_step(&taken, verdict);
