@@ -1,5 +1,6 @@
 //! Units in which all rows and columns are alike.
 
+use crate::budget::Budget;
 use crate::lcp::problem::Lcp;
 use crate::tolerances::ROUNDING;
 
@@ -14,29 +15,35 @@ pub(crate) struct Scaled {
     pub row: Vec<f64>,
     pub column: Vec<f64>,
     pub size: f64,
+    /// Largest and least entry of each column that is not rounding.
+    largest: Vec<f64>,
+    least: Vec<f64>,
 }
 
 impl Scaled {
-    /// Every row and column of `M` gets a geometric middle of one, and `q` a largest entry of one.
-    pub fn fill(&mut self, lcp: &Lcp) {
+    /// Every row and column of `M` gets a geometric middle of one, and `q` a largest entry of one. False if `work` does not last
+    /// for it.
+    pub fn fill(&mut self, lcp: &Lcp, work: &Budget) -> bool {
         let n = lcp.size();
+        // three passes over all entries for the rows, three for the columns
+        if !work.spend((6 * SWEEPS * n * n) as u64) {
+            return false;
+        }
         self.lcp.clone_from(lcp);
         for v in [&mut self.row, &mut self.column] {
             v.clear();
             v.resize(n, 1.0);
         }
         for _ in 0..SWEEPS {
-            for i in 0..n {
-                let row = &self.lcp.M[i * n..(i + 1) * n];
-                let f = middle(row.iter().copied());
-                self.row[i] *= f;
-                self.lcp.M[i * n..(i + 1) * n].iter_mut().for_each(|v| *v /= f);
+            for (i, unit) in self.row.iter_mut().enumerate() {
+                let row = &mut self.lcp.M[i * n..(i + 1) * n];
+                let largest = row.iter().fold(0.0_f64, |m, v| m.max(v.abs()));
+                let least = row.iter().fold(largest, |m, v| lesser(m, *v, largest));
+                let f = middle(largest, least);
+                *unit *= f;
+                row.iter_mut().for_each(|v| *v /= f);
             }
-            for j in 0..n {
-                let f = middle(self.lcp.M.iter().skip(j).step_by(n).copied());
-                self.column[j] /= f;
-                self.lcp.M.iter_mut().skip(j).step_by(n).for_each(|v| *v /= f);
-            }
+            self.scale_columns();
         }
         let mut largest = 0.0_f64;
         for (q, f) in self.lcp.q.iter_mut().zip(&self.row) {
@@ -45,15 +52,42 @@ impl Scaled {
         }
         self.size = if largest > 0.0 { power_of_two(largest) } else { 1.0 };
         self.lcp.q.iter_mut().for_each(|q| *q /= self.size);
+        true
+    }
+
+    /// Goes over all columns at once, row by row, in the order of memory.
+    fn scale_columns(&mut self) {
+        let Self { lcp, column, largest, least, .. } = self;
+        let n = column.len();
+        largest.clear();
+        largest.resize(n, 0.0);
+        for row in (0..n).map(|i| &lcp.M[i * n..(i + 1) * n]) {
+            largest.iter_mut().zip(row).for_each(|(m, v)| *m = m.max(v.abs()));
+        }
+        least.clone_from(largest);
+        for row in (0..n).map(|i| &lcp.M[i * n..(i + 1) * n]) {
+            let all = least.iter_mut().zip(row).zip(&*largest);
+            all.for_each(|((m, v), largest)| *m = lesser(*m, *v, *largest));
+        }
+        let factors = largest;
+        for (f, (least, unit)) in factors.iter_mut().zip(least.iter().zip(column)) {
+            *f = middle(*f, *least);
+            *unit /= *f;
+        }
+        for i in 0..n {
+            let row = &mut lcp.M[i * n..(i + 1) * n];
+            row.iter_mut().zip(&*factors).for_each(|(v, f)| *v /= f);
+        }
     }
 }
 
-/// Geometric middle between the largest entry and the least that is not rounding beside it; 1 if all are
-/// zero.
-fn middle(v: impl Iterator<Item = f64> + Clone) -> f64 {
-    let largest = v.clone().fold(0.0_f64, |m, v| m.max(v.abs()));
-    let counts = v.map(f64::abs).filter(|v| *v > ROUNDING * largest);
-    let least = counts.fold(largest, f64::min);
+/// The least entry so far, with one more that counts if it is not rounding beside the largest.
+fn lesser(least: f64, v: f64, largest: f64) -> f64 {
+    if v.abs() > ROUNDING * largest { least.min(v.abs()) } else { least }
+}
+
+/// Geometric middle between the largest and the least entry; 1 if all are zero.
+fn middle(largest: f64, least: f64) -> f64 {
     if largest > 0.0 { power_of_two(least.sqrt() * largest.sqrt()) } else { 1.0 }
 }
 

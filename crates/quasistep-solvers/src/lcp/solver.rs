@@ -70,7 +70,10 @@ impl LcpSolver {
             out.reason = Some(Reason::NotFinite);
             return;
         }
-        self.scaled.fill(lcp);
+        if !self.scaled.fill(lcp, &self.work) {
+            out.outcome = LcpOutcome::Undecided;
+            return;
+        }
         let warm = !active.is_empty() && self.attempt(lcp, active, 0, out);
         if warm || self.attempt(lcp, &[], 0, out) {
             return;
@@ -154,9 +157,9 @@ impl LcpSolver {
                 }
             }
         }
-        twice_scaled.fill(twice);
+        let enough = twice_scaled.fill(twice, &self.work);
         let mut solved = false;
-        for cover in 0..2 {
+        for cover in if enough { 0..2 } else { 0..0 } {
             let t = &mut self.tableau;
             t.start(&twice_scaled.lcp);
             let end =
