@@ -7,7 +7,6 @@ use quasistep::{
 };
 use quasistep_math::Pose;
 use quasistep_record::{Contact, ContactKey, Finish, Frame, Mode, Recording};
-use std::collections::BTreeMap;
 use std::ops::ControlFlow;
 
 /// One step of a run, shown to the observer after it was taken.
@@ -189,18 +188,11 @@ impl Scene {
     ///
     /// A start that is no configuration.
     pub fn pairs_at_start(&self) -> Result<Vec<NearestPair>, StepError> {
-        let params = &self.params;
-        let near = self.system.linearise(&self.start.q, params.gravity, params.contact_margin)?;
-        let mut distances: BTreeMap<(usize, usize), f64> = BTreeMap::new();
-        for contact in &near.contacts {
-            let [a, b] = [contact.geom_a, contact.geom_b].map(|g| self.system.geoms()[g].body);
-            let least = distances.entry((a, b)).or_insert(contact.phi);
-            *least = least.min(contact.phi);
-        }
+        let near = self.system.near_pairs(&self.start.q, self.params.contact_margin)?;
         let name = |body: usize| self.system.model().body(body).name.clone();
-        let mut pairs: Vec<NearestPair> = distances
+        let mut pairs: Vec<NearestPair> = near
             .into_iter()
-            .map(|((a, b), distance)| NearestPair { a: name(a), b: name(b), distance })
+            .map(|([a, b], distance)| NearestPair { a: name(a), b: name(b), distance })
             .collect();
         pairs.sort_by(|x, y| x.distance.total_cmp(&y.distance));
         Ok(pairs)

@@ -211,7 +211,11 @@ fn certify_contacts(
 
         // the box holds along each tangent on its own
         let sliding = match params.formulation.cone() {
-            Cone::Box => along[1].abs().max(along[2].abs()),
+            // of friction alone: the normal force has rounding along them, which no friction of zero holds
+            Cone::Box => {
+                let [t1, t2] = [row.t1, row.t2].map(|t| contact.friction_force_W.dot(t).abs());
+                t1.max(t2)
+            }
             _ => contact.friction_force_W.norm(),
         };
         let lacking = contact.normal_force_needed(sliding) - contact.normal_force;

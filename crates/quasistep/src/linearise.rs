@@ -8,6 +8,7 @@ use crate::scan::Scan;
 use crate::system::System;
 use crate::timer::Timer;
 use quasistep_math::{Pose, Vec3};
+use std::collections::BTreeMap;
 
 /// A system about one configuration, to first order.
 #[derive(Clone, Debug)]
@@ -62,6 +63,38 @@ impl System {
         gravity: [f64; 3],
         margin: f64,
     ) -> Result<Linearisation, StepError> {
+        let scan = self.scan_at(q, margin)?;
+        let mut rows = ContactRows::default();
+        // tangents of points: areas have no pyramids
+        rows.update_corners(self, &scan, Cone::Pyramid(4));
+        let n_v = self.model.n_v();
+        let mut mass = vec![0.0; n_v * n_v];
+        self.model.mass_matrix(&scan.kin, &mut mass);
+        let mut gravity_force = vec![0.0; n_v];
+        self.model.gravity_force(&scan.kin, gravity.into(), &mut gravity_force);
+        let contacts = rows.rows.iter().map(|row| linear_contact(&rows, row, n_v)).collect();
+        Ok(Linearisation { n_v, X_WB: scan.kin.X_WB, mass, gravity_force, contacts })
+    }
+
+    /// Pairs of bodies that are nearer than `margin` (in m) at `q`, by their indices, with their least signed distance, in m;
+    /// ascending.
+    ///
+    /// # Errors
+    ///
+    /// A wrong length, or numbers that are no configuration.
+    pub fn near_pairs(&self, q: &[f64], margin: f64) -> Result<Vec<([usize; 2], f64)>, StepError> {
+        let scan = self.scan_at(q, margin)?;
+        let mut pairs = BTreeMap::new();
+        for ((a, b), distance) in scan.distances() {
+            let bodies = [a, b].map(|geom| self.geoms[geom as usize].body);
+            let least = pairs.entry(bodies).or_insert(distance);
+            *least = distance.min(*least);
+        }
+        Ok(pairs.into_iter().collect())
+    }
+
+    /// What is near at a configuration.
+    fn scan_at(&self, q: &[f64], margin: f64) -> Result<Scan, StepError> {
         let (got, want) = (q.len(), self.model.n_q());
         if got != want {
             return Err(StepError::Length { what: "q", got, want });
@@ -75,16 +108,7 @@ impl System {
         }
         let mut scan = Scan::new(self);
         scan.update(self, q, margin, &mut Timer::default());
-        let mut rows = ContactRows::default();
-        // tangents of points: areas have no pyramids
-        rows.update_corners(self, &scan, Cone::Pyramid(4));
-        let n_v = self.model.n_v();
-        let mut mass = vec![0.0; n_v * n_v];
-        self.model.mass_matrix(&scan.kin, &mut mass);
-        let mut gravity_force = vec![0.0; n_v];
-        self.model.gravity_force(&scan.kin, gravity.into(), &mut gravity_force);
-        let contacts = rows.rows.iter().map(|row| linear_contact(&rows, row, n_v)).collect();
-        Ok(Linearisation { n_v, X_WB: scan.kin.X_WB, mass, gravity_force, contacts })
+        Ok(scan)
     }
 }
 

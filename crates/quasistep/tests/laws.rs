@@ -306,6 +306,48 @@ fn pyramids_with_more_edges_hold_more_along_a_diagonal() {
     assert!(holds(six, hexagon - 0.01) && !holds(six, hexagon + 0.01));
 }
 
+/// A normal that is no axis has rounding along the tangents, which counts as no friction.
+#[test]
+fn without_friction_balls_slide_off_one_another_under_every_cone() {
+    let mut world = World::new();
+    world.shape(WORLD, ball(0.1), [0.0; 3], 0.0);
+    let falling = world.body("falling", WORLD, JointKind::Free, 1.0, Role::Passive);
+    world.shape(falling, ball(0.05), [0.0; 3], 0.7);
+    let system = world.build();
+    for cone in [Cone::Round, Cone::Pyramid(4), Cone::Box] {
+        for formulation in [Formulation::Anitescu { cone }, Formulation::Coulomb { cone }] {
+            let params = StepParams { formulation, ..massive(0.01) };
+            for k in 0..20 {
+                let n = Vec3::new(0.3 + 0.01 * f64::from(k), 0.2, 1.0).try_normalize().unwrap();
+                let p = n * 0.15;
+                let mut state = State::at_rest(0.0, vec![1.0, 0.0, 0.0, 0.0, p.x, p.y, p.z]);
+                let mut work = system.create_workspace();
+                let report = system.step(&mut state, &[], &params, &mut work).unwrap();
+                assert!((report.contacts[0].normal_force - 10.0 * n.z).abs() < 1e-9);
+            }
+        }
+    }
+}
+
+#[test]
+fn near_pairs_are_those_of_the_linearisation() {
+    let (system, state) = stack();
+    let linear = system.linearise(&state.q, [0.0; 3], 0.5).unwrap();
+    let pairs = system.near_pairs(&state.q, 0.5).unwrap();
+    assert!(pairs.len() > 1);
+    for (bodies, distance) in &pairs {
+        let of_pair = linear
+            .contacts
+            .iter()
+            .filter(|c| [c.geom_a, c.geom_b].map(|geom| system.geoms()[geom].body) == *bodies);
+        assert_eq!(of_pair.map(|c| c.phi).reduce(f64::min), Some(*distance));
+    }
+    let points = |bodies: &[usize; 2]| pairs.iter().any(|(pair, _)| pair == bodies);
+    let body = |geom: usize| system.geoms()[geom].body;
+    assert!(linear.contacts.iter().all(|c| points(&[body(c.geom_a), body(c.geom_b)])));
+    assert!(system.near_pairs(&state.q[1..], 0.5).is_err());
+}
+
 /// With the warm start off a step has one set of bits, from a fresh and from a used workspace.
 #[test]
 fn a_workspace_has_no_meaning() {
