@@ -286,10 +286,6 @@ pub(crate) const COLD_SETS: u32 = 8;
 /// digits that data of the size of poses do not have. Ten times larger, recorded programs take 9 % more work.
 pub(crate) const CONTACT_TOUCHING: f64 = 9e-9;
 
-/// Slack of touching rows of a small program's working set, likewise: a thousand roundings. Rows that contradict one another by more
-/// are left to Newton's method, which spreads what is left over them.
-pub(crate) const SET_TOUCHING: f64 = 9e-12;
-
 /// Slack of a contact that is rounding, as a share of the speeds without rows, of which slacks are differences.
 pub(crate) const SPEED_ROUNDING_OF_FREE: f64 = 4e-16;
 

@@ -31,7 +31,7 @@ use crate::cone::structure::Structure;
 use crate::kernels::max_abs;
 use crate::qp::HandOver;
 use crate::tolerances::{
-    COLD_PIVOTS, COLD_SETS, CONTACT_DEPENDENT, PASSED, REACH, SET_DEPENDENT, SET_TOUCHING,
+    COLD_PIVOTS, COLD_SETS, CONTACT_DEPENDENT, CONTACT_TOUCHING, PASSED, REACH, SET_DEPENDENT,
     SPEED_ROUNDING, SPEED_ROUNDING_OF_FREE, WARM_SETS,
 };
 use whiten::{Whitening, rows_of_cone, whitened_row};
@@ -388,7 +388,7 @@ impl Small {
 
     /// Makes the set that of the working rows, and of all that touch: those too that contradict these by rounding.
     fn take_touching(&mut self, p: &ConeProgram, size: f64) {
-        let touching = (SET_TOUCHING * size).max(PASSED * self.free);
+        let touching = (CONTACT_TOUCHING * size).max(PASSED * self.free);
         let rounding = (SPEED_ROUNDING * size).max(SPEED_ROUNDING_OF_FREE * self.free);
         let Cold { program, set, .. } = &mut self.pivoting;
         let mut i = 0;

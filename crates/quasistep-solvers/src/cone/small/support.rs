@@ -21,7 +21,7 @@ use crate::cone::structure::Structure;
 use crate::kernels;
 use crate::qp::HandOver;
 use crate::tolerances::{
-    NO_MULTIPLIER, NO_SPEED, REFINEMENTS, SET_DEPENDENT, SET_TOUCHING, SMALL_DIFFERENCE,
+    CONTACT_TOUCHING, NO_MULTIPLIER, NO_SPEED, REFINEMENTS, SET_DEPENDENT, SMALL_DIFFERENCE,
     SPEED_ROUNDING, SPEED_ROUNDING_OF_FREE,
 };
 
@@ -121,7 +121,7 @@ impl Small {
             let joined = self.find_joining::<S, C>(p, rank, size, push);
             if pulls == 0 && joined == 0 {
                 let held = self.extremes.iter().fold(0.0_f64, |m, e| m.max(e.held));
-                if held > (SET_TOUCHING * size).max(NO_SPEED * self.free) {
+                if held > (CONTACT_TOUCHING * size).max(NO_SPEED * self.free) {
                     return Err(HandOver::Contradiction);
                 }
                 return if self.springs_hold(p) { Ok(()) } else { Err(HandOver::Saturated) };
@@ -352,7 +352,7 @@ impl Small {
         push: f64,
     ) -> usize {
         self.support.candidates.clear();
-        let least = (SET_TOUCHING * size).max(NO_SPEED * self.free);
+        let least = (CONTACT_TOUCHING * size).max(NO_SPEED * self.free);
         let rounding = (SPEED_ROUNDING * size).max(SPEED_ROUNDING_OF_FREE * self.free);
         let touching = least.max(rounding);
         let far = S::splat(-1e300);
