@@ -67,7 +67,8 @@ impl NarrowPhase {
                 differences::contact_motions(self, shapes, poses, margin, points, out);
                 return;
             };
-            out.push(motion);
+            let kink = motion.kink || is_between_features(shapes, poses, point);
+            out.push(ContactMotion { kink, ..motion });
         }
     }
 
@@ -128,13 +129,7 @@ impl NarrowPhase {
         };
         let [on_a, on_b] = single(point.p_WCa, point.p_WCb, point.n_AB_W);
         if is_single(a, b, point) {
-            let motion = feature::motion(&on_a, &on_b, point);
-            // all corners of a shape that lies on a half-space touch it, each carried by the shape
-            let carried = [a, b].iter().any(|shape| matches!(shape, Shape::HalfSpace));
-            let kink = !carried
-                && (find::is_between_features(a, X_WA, point.p_WCa, point.n_AB_W)
-                    || find::is_between_features(b, X_WB, point.p_WCb, -point.n_AB_W));
-            return Some(ContactMotion { kink: kink || motion.kink, ..motion });
+            return Some(feature::motion(&on_a, &on_b, point));
         }
         match (a, b) {
             (Shape::Cylinder { radius, half_length }, _) if on_b.is_plane() => {
@@ -190,6 +185,20 @@ impl NarrowPhase {
         patch::motion(&self.a, &self.b, point, &d_normal)
             .or_else(|| line::motion(&self.a, &self.b, point, of_lines, &d_normal))
     }
+}
+
+/// True for a single point that the smallest motion takes to another feature of a shape. All corners of a shape that lies on a
+/// half-space touch it, each carried by the shape.
+fn is_between_features(
+    [a, b]: [&Shape; 2],
+    [X_WA, X_WB]: [&Pose; 2],
+    point: &ContactPoint,
+) -> bool {
+    let n = point.n_AB_W;
+    is_single(a, b, point)
+        && ![a, b].iter().any(|shape| matches!(shape, Shape::HalfSpace))
+        && (find::is_between_features(a, X_WA, point.p_WCa, n)
+            || find::is_between_features(b, X_WB, point.p_WCb, -n))
 }
 
 /// True for a point whose features are those of its own witness points.
