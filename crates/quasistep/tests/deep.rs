@@ -328,7 +328,9 @@ fn what_cannot_be_opened_is_named() {
 /// all of what is left of its overlap.
 #[test]
 fn derivatives_follow_the_face_that_is_taken() {
-    let system = world(slide(Vec3::X), ball(0.1), [0.4, 0.5, 0.1], [0.0; 3], cube(0.5));
+    // as deep below the face along y, but not exactly beside the edge, which is a kink
+    let at = [0.4, 0.5 - 1e-6, 0.1];
+    let system = world(slide(Vec3::X), ball(0.1), at, [0.0; 3], cube(0.5));
     let p = params(formulations()[0]);
     let next = |q: f64| {
         let mut state = State::at_rest(0.0, vec![q]);

@@ -6,7 +6,7 @@
 
 use crate::cone::kernels::{self, Allowed, Extremes, Isa};
 use crate::cone::program::{ConeData, ConeProgram, LANES, MAX_ROWS};
-use crate::cone::structure::{Island, Panel, Structure};
+use crate::cone::structure::{Group, Island, Panel, Structure};
 use crate::cone::units::{self, Units};
 
 /// Slack that a row may have where it should be zero or more, as a share of its terms.
@@ -113,10 +113,22 @@ pub(crate) fn clearly_holds(
         && e.pull <= 0.0
         && e.push <= SQUEEZE * e.force
         && e.imbalance <= CLEARLY_BALANCED * e.force;
-    if !sane || e.outside <= slack && e.held <= slack {
-        return sane;
-    }
     let groups = &s.groups[island.first_group as usize..island.last_group as usize];
+    let panels = &s.panels[island.first_panel as usize..island.last_panel as usize];
+    // what no contact touches balances beside its own forces, not beside those of the island
+    let balanced = |panel: &Panel| {
+        (0..panel.dim).all(|i| {
+            let at = (panel.x_at + i) as usize;
+            point.g[at].abs() <= BALANCE * p.c[at].abs()
+                || is_touched(p, groups, panel.block, i as usize, ROUNDING * e.longest)
+        })
+    };
+    if !(sane && panels.iter().all(balanced)) {
+        return false;
+    }
+    if e.outside <= slack && e.held <= slack {
+        return true;
+    }
     let hold = |by_size: f64| {
         // other sums than those of `row_holds`: a little less is sure to be no more
         let allowed = Allowed { of_terms: SURE * ROW, by_size, anyway: slack };
@@ -132,6 +144,23 @@ pub(crate) fn clearly_holds(
     } else {
         hold(0.0)
     }
+}
+
+/// Whether a contact moves variable `i` of a block by more than `least`.
+fn is_touched(p: &ConeProgram, groups: &[Group], block: u32, i: usize, least: f64) -> bool {
+    groups.iter().any(|group| {
+        // all cones of a group are over the same blocks
+        let cones = &p.cones[group.first_cone as usize..group.last_cone as usize];
+        let Some(side) = p.sides_of(&cones[0]).iter().find(|side| side.block == block) else {
+            return false;
+        };
+        cones.iter().any(|cone| {
+            (0..cone.k as usize).any(|r| {
+                let at = cone.J_at as usize + r * cone.width as usize + side.column as usize + i;
+                units::edge(p, cone, r, cone.stride_z as usize) * p.J[at].abs() > least
+            })
+        })
+    })
 }
 
 /// Largest magnitude; NaN is left out.
