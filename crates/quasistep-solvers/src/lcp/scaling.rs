@@ -41,7 +41,9 @@ impl Scaled {
                 let least = row.iter().fold(largest, |m, v| lesser(m, *v, largest));
                 let f = middle(largest, least);
                 *unit *= f;
-                row.iter_mut().for_each(|v| *v /= f);
+                for v in row {
+                    *v /= f;
+                }
             }
             self.scale_columns();
         }
