@@ -101,7 +101,8 @@ pub(crate) mod friction {
     /// Rate of a closed contact, as a share of the largest speed: redundant contacts contradict one another by
     /// what poses are rounded to, over the time step.
     pub(crate) const CONTRADICTION: f64 = 1e-11;
-    /// What is left of forces in balance, as a share of their terms.
+    /// What is left of forces in balance, as a share of their terms; or of the force that the data suggest, where no contact
+    /// pushes: rounding. Without the latter no answer of a body that nothing resists, pushed by one finger, holds.
     pub(crate) const REST: f64 = 1e-15;
     /// Forces and rates, over those that the data suggest, up to which they count in full.
     pub(crate) const PROPORTION: f64 = 1e4;

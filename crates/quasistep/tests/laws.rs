@@ -329,6 +329,36 @@ fn without_friction_balls_slide_off_one_another_under_every_cone() {
     }
 }
 
+/// Nothing resists a ball without mass: one finger pushes it without force, and without friction it does not turn by the
+/// rounding of its lever arm.
+#[test]
+fn a_ball_without_mass_gives_way_to_a_finger_under_every_law() {
+    for mu in [0.0, 0.5] {
+        let mut world = World::new();
+        let axis = Vec3::new(0.8, 0.5, 0.3).try_normalize().unwrap();
+        let finger = world.body("finger", WORLD, slide(axis), 0.0, spring(100.0));
+        world.shape(finger, ball(0.04), [0.1, 0.08, 0.03], mu);
+        let free = world.body("ball", WORLD, JointKind::Free, 0.0, Role::Passive);
+        world.shape(free, ball(0.05), [0.0; 3], mu);
+        let system = world.build();
+        for cone in [Cone::Round, Cone::Pyramid(4)] {
+            for formulation in [Formulation::Anitescu { cone }, Formulation::Coulomb { cone }] {
+                let params = StepParams { formulation, gravity: [0.0; 3], ..params(0.05) };
+                let start = vec![0.0, 1.0, 0.0, 0.0, 0.0, 0.3, 0.2, 0.1];
+                let mut state = State::at_rest(0.0, start);
+                let mut work = system.create_workspace();
+                for k in 1..=40 {
+                    let command = [0.01 * f64::from(k)];
+                    let report = system.step(&mut state, &command, &params, &mut work).unwrap();
+                    assert!(report.contacts.iter().all(|c| c.normal_force < 1e-9));
+                }
+                assert!((state.q[0] - 0.4).abs() < 1e-9 && state.q[5] > 0.4, "{:?}", state.q);
+                assert!(mu > 0.0 || (state.q[1] - 1.0).abs() < 1e-12, "{:?}", state.q);
+            }
+        }
+    }
+}
+
 #[test]
 fn near_pairs_are_those_of_the_linearisation() {
     let (system, state) = stack();

@@ -28,6 +28,8 @@ pub(crate) struct Sizes {
     /// Largest force of a contact, and largest term of a rate.
     pub force: f64,
     pub speed: f64,
+    /// Largest force that the data suggest. Where no contact pushes, the forces of contacts are its rounding.
+    pub known: f64,
     /// Largest force that may be one.
     pub most: f64,
     /// Largest term of the balance of a variable, over the square root of its curvature: what displacements that are
@@ -144,8 +146,9 @@ impl Law {
         let variables = self.g.iter().zip(&self.terms).zip(&self.columns).zip(&self.curvature);
         for (((g, terms), column), curvature) in variables {
             r.balance = r.balance.max(g.abs());
-            let rounding = column * sizes.force + curvature.sqrt() * sizes.load;
-            holds &= g.abs() <= TERMS * terms + LARGEST * rounding;
+            let largest = column * sizes.force + curvature.sqrt() * sizes.load;
+            let noise = REST * column * sizes.known;
+            holds &= g.abs() <= TERMS * terms + LARGEST * largest + noise;
         }
         self.at_rest(p, sizes.force);
         for (i, contact) in p.contacts.iter().enumerate() {
@@ -234,6 +237,7 @@ impl Law {
         }
         if force > 0.0 {
             sizes.force = sizes.force.min(PROPORTION * force);
+            sizes.known = force;
             sizes.most = WITHOUT_END * force;
         }
         if speed > 0.0 {

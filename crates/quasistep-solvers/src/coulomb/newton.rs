@@ -44,6 +44,7 @@ use crate::tolerances::newton_of_friction::{
     CALM, FARTHEST, GROWTH, LARGEST_PENALTY, LITTLE, NOISE, PENALTY, REACHED, ROUGH, ROUNDING,
     SETTLED, SHORTEST, SOLVED, STALLED,
 };
+use crate::tolerances::units::BY_CHANCE;
 
 /// Most Newton steps in all, but for one per contact, most of one equation, and most updates of the multipliers.
 const STEPS: u32 = 200;
@@ -252,6 +253,15 @@ impl Newton {
                         *column = column.max((unit * J).abs());
                     }
                 }
+            }
+        }
+        // a lever arm that is rounding moves nothing
+        for block in &p.cones.blocks {
+            let columns = &mut self.columns[block.first as usize..][..block.dim as usize];
+            let rounding =
+                BY_CHANCE * columns.iter().fold(0.0_f64, |most, column| most.max(*column));
+            for column in columns.iter_mut().filter(|column| **column <= rounding) {
+                *column = 0.0;
             }
         }
         // a variable without curvature counts like the most mobile one that has some

@@ -35,9 +35,9 @@ pub enum CoulombMethod {
     /// Newton's method from the answer of a similar program.
     #[default]
     WarmNewton,
-    /// Newton's method from the convex relaxation.
+    /// Newton's method from the convex relaxation; or the relaxation's own answer, where the law holds for it.
     Newton,
-    /// Newton's method with penalties that grow from soft contacts to hard ones, from either of these.
+    /// Newton's method with penalties that grow from soft contacts to hard ones, from either of these or from no forces.
     Continuation,
     /// The convex relaxation has no answer, which proves that the program has none.
     Relaxation,

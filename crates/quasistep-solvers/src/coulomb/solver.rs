@@ -61,7 +61,7 @@ impl Default for CoulombSettings {
 ///    penalties that grow from soft contacts to hard ones;
 /// 2. the convex relaxation of Anitescu, with wider gaps where its cones contradict one another and gaps do not. If it has no
 ///    answer, the proof that the program has none: known forces that no contact can meet, gaps that contradict. Else Newton's
-///    method from its answer, both ways;
+///    method from its answer, or that answer itself where the law holds for it, or with growing penalties;
 /// 3. Newton's method with growing penalties from contacts without forces;
 /// 4. for pyramids Lemke's method from the contacts that are active in the relaxation;
 /// 5. all that contacts may do, case by case: an answer, or the proof that there is none. Directions in which round contacts
@@ -204,15 +204,19 @@ impl CoulombSolver {
         }
     }
 
-    /// Newton's method from the answer of the relaxation; true if it found one.
+    /// Newton's method from the answer of the relaxation, or that answer itself where the law holds for it, as where nothing slides;
+    /// true if there was one.
     fn start_at_relaxation(&mut self, p: &FrictionProgram, out: &mut CoulombSolution) -> bool {
+        let newtons = self.methods.has(CoulombMethods::NEWTON);
         let Self { newton, law, relaxation: Relaxation { answer, lambda, u, .. }, .. } = self;
         out.method = CoulombMethod::Newton;
         answer.status == Status::Solved
-            && (newton.find(p, Start { lambda, u }, law, out) || {
-                out.method = CoulombMethod::Continuation;
-                newton.continue_from(p, lambda, law, out)
-            })
+            && (newton.find(p, Start { lambda, u }, law, out)
+                || newtons && law.accept(p, &answer.x, lambda, false, out)
+                || {
+                    out.method = CoulombMethod::Continuation;
+                    newton.continue_from(p, lambda, law, out)
+                })
     }
 
     /// The continuation from contacts without forces; true if it found an answer.
