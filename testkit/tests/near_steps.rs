@@ -2,7 +2,9 @@
 #![allow(missing_docs)]
 
 use quasistep::{ContactMode, Derivatives, StepInput, StepParams, StepReport, Workspace};
+use quasistep_scene::Scene;
 use quasistep_solvers::Residuals;
+use std::path::Path;
 use testkit::scene;
 
 /// From every state of the pile's run: the step to 1e-8 is certified, is as near as it was asked to be, and
@@ -96,4 +98,45 @@ fn derivatives_have_all_digits_whatever_a_step_may_be_off_by() {
         out.report().v.clone()
     };
     assert_eq!(next(0.0), next(1e-7));
+}
+
+/// A slide is told to go 30 m further: its spring has 2e5 N in the data and next to none in the end, beside which the balance is
+/// judged. It pushes a row of boxes, or nothing at all while balls fall.
+#[test]
+fn a_command_far_away_does_not_hide_other_forces() {
+    const BODIES: usize = 7;
+    let head = "gravity: [0, 0, -9.81]
+step: {size: 0.01, duration: 0.3, cone: 4, inertia: mass, contact_margin: 0.02, accuracy: 1.0e-8}
+commands: [{joint: slide.x, constant: 30}]
+models:
+  floor: {joint: fixed, friction: 0.5, shape: {half_space: {}}}
+  slide:
+    joint: [{slide: x, axis: [1, 0, 0], stiffness: 7110}]
+    gravity: false
+    friction: 0.5
+    pose: {xyz: [-1.1, 0, 0.6]}
+    shape: {box: {size: [1, 1, 1]}}
+";
+    let row = |i| {
+        format!(
+            "  b{i}: {{mass: 1, friction: 0.5, pose: {{xyz: [{i}, 0, 0.3]}}, shape: {{box: {{size: [0.9, 0.6, 0.6]}}}}}}\n"
+        )
+    };
+    let fall = |i| {
+        format!(
+            "  b{i}: {{mass: 1, pose: {{xyz: [{i}, 9, 5]}}, shape: {{sphere: {{radius: 0.2}}}}}}\n"
+        )
+    };
+    let texts = [(0..BODIES).map(row).collect::<String>(), (0..BODIES).map(fall).collect()];
+    for text in texts.map(|bodies| format!("{head}{bodies}")) {
+        let scene = Scene::parse(&text, "scene.yml", "scene", Path::new("."), &[]).unwrap();
+        let (mut state, mut work) = (scene.start.clone(), scene.system.create_workspace());
+        let mut input = StepInput::default();
+        for k in 1..=scene.n_steps() {
+            scene.sample(k as f64 * scene.params.time_step, &mut input);
+            if let Err(e) = scene.system.step_with(&mut state, &input, &scene.params, &mut work) {
+                panic!("step {k}: {e}");
+            }
+        }
+    }
 }

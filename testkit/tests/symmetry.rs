@@ -23,6 +23,7 @@ fn changes(cone: Cone) -> Vec<Change> {
         Change::Exchanged,
         Change::Shifted(Vec3::new(3.0, -2.0, 1.0)),
         Change::Lengths(1000.0),
+        Change::Lengths(1e-3),
         Change::Masses(1000.0),
         Change::Turned(Quat::from_axis_angle(axis, 1.1)),
         Change::Mirrored,

@@ -19,16 +19,7 @@ kernel! {
         let done = fours.len() * LANES;
         for (k, out) in fours.iter_mut().enumerate() {
             let j = k * LANES;
-            let (c0, c1, c2, c3) = (column(j), column(j + 1), column(j + 2), column(j + 3));
-            let mut sums = [S::zero(); LANES];
-            for ((((a, c0), c1), c2), c3) in a.iter().zip(c0).zip(c1).zip(c2).zip(c3) {
-                let a = S::load(a);
-                sums[0] = S::fma(a, S::load(c0), sums[0]);
-                sums[1] = S::fma(a, S::load(c1), sums[1]);
-                sums[2] = S::fma(a, S::load(c2), sums[2]);
-                sums[3] = S::fma(a, S::load(c3), sums[3]);
-            }
-            S::store(S::sums(sums), out);
+            S::store(products::<S>([column(j), column(j + 1), column(j + 2), column(j + 3)], a), out);
         }
         for (k, out) in rest.iter_mut().enumerate() {
             *out = product::<S>(a, column(done + k));
@@ -166,10 +157,7 @@ pub(crate) fn product<S: Simd>(a: &[Lane], b: &[Lane]) -> f64 {
 
 /// Products of four columns with another, all of as many lanes.
 #[inline(always)]
-pub(crate) fn products<S: Simd>(four: &[Lane], other: &[Lane]) -> S::V {
-    let n = other.len();
-    let (first, last) = four.split_at(2 * n);
-    let ((a, b), (c, d)) = (first.split_at(n), last.split_at(n));
+pub(crate) fn products<S: Simd>([a, b, c, d]: [&[Lane]; LANES], other: &[Lane]) -> S::V {
     let mut dots = [S::zero(); LANES];
     for ((((a, b), c), d), v) in a.iter().zip(b).zip(c).zip(d).zip(other) {
         let v = S::load(v);
@@ -179,6 +167,14 @@ pub(crate) fn products<S: Simd>(four: &[Lane], other: &[Lane]) -> S::V {
         dots[3] = S::fma(S::load(d), v, dots[3]);
     }
     S::sums(dots)
+}
+
+/// The same number of lanes, one column after another.
+#[inline(always)]
+pub(crate) fn quarters(four: &[Lane]) -> [&[Lane]; LANES] {
+    let (first, last) = four.split_at(four.len() / 2);
+    let ((a, b), (c, d)) = (first.split_at(first.len() / 2), last.split_at(last.len() / 2));
+    [a, b, c, d]
 }
 
 /// `M = CᵀC` of `W` lanes, from the columns of `C`, of `n` lanes each.
@@ -193,7 +189,7 @@ pub(crate) fn gram<S: Simd, const W: usize>(
         let own = &columns[k * n..][..n];
         for (w, out) in row.iter_mut().enumerate() {
             let four = &columns[w * LANES * n..][..LANES * n];
-            S::store(products::<S>(four, own), out);
+            S::store(products::<S>(quarters(four), own), out);
         }
     }
 }

@@ -6,10 +6,10 @@
 #![allow(clippy::inline_always)]
 
 use super::factors::padded;
-use super::kernels::product;
+use super::kernels::{product, products};
 use crate::Rows;
 use crate::budget::Budget;
-use crate::cone::kernels::{Isa, kernel, lanes};
+use crate::cone::kernels::{Isa, Lane, Simd, kernel, lanes};
 use crate::cone::program::LANES;
 use crate::kernels::{axpy, cholesky, dot, zeros};
 use crate::tolerances::{ROW_ROUNDING, ROW_ROUNDING_OF_POINT};
@@ -151,7 +151,8 @@ impl UnitRows {
         let length = dot(values, values).sqrt();
         let length = if length > 0.0 && length.is_finite() { length } else { 1.0 };
         let (at, len) = (self.values.len() as u32, values.len() as u32);
-        self.values.extend(values.iter().map(|v| v / length));
+        let scale = 1.0 / length;
+        self.values.extend(values.iter().map(|v| v * scale));
         self.spans.push(Span { from: 0, len, at });
         self.push_unit(self.spans.len() - 1, 1.0, length, b);
     }
@@ -201,6 +202,34 @@ impl UnitRows {
         b.abs() + a.iter().zip(&x[span.here()]).map(|(a, x)| (a * x).abs()).sum::<f64>()
     }
 
+    /// Slacks of up to four rows, zeros for those that are missing.
+    #[inline(always)]
+    fn four_slacks<S: Simd>(&self, four: &[u32], x: &[f64]) -> Lane {
+        let row = |i: u32| &self.rows[i as usize];
+        let vector = |row: &UnitRow| lanes(&self.values[row.span.stored()]);
+        let mut out = [0.0; LANES];
+        if let &[a, b, c, d] = four {
+            let four = [row(a), row(b), row(c), row(d)];
+            let UnitRow { span, .. } = four[0];
+            if four.iter().all(|row| (row.span.from, row.span.len) == (span.from, span.len)) {
+                let along = products::<S>(four.map(vector), lanes(&x[span.here()]));
+                let (sense, b) = (four.map(|row| row.sense), four.map(|row| -row.b));
+                S::store(S::fma(along, S::load(&sense), S::load(&b)), &mut out);
+                return out;
+            }
+        }
+        // the two sides of one quantity follow one another
+        let (mut last, mut along) = (u32::MAX, 0.0);
+        for (out, i) in out.iter_mut().zip(four) {
+            let UnitRow { span, vector: own, sense, b } = *row(*i);
+            if own != last {
+                (last, along) = (own, product::<S>(vector(row(*i)), lanes(&x[span.here()])));
+            }
+            *out = sense * along - b;
+        }
+        out
+    }
+
     /// Where a row's vector begins, its lanes, and its sense.
     #[inline(always)]
     pub fn row(&self, i: usize) -> (usize, &[f64], f64) {
@@ -224,27 +253,22 @@ kernel! {
         let least = rounding * ROW_ROUNDING_OF_POINT * size;
         let mut worst = -least;
         let mut pick = None;
-        let (mut last, mut along) = (u32::MAX, 0.0);
-        for &row in list {
-            let i = row as usize;
-            if passed[i] {
-                continue;
-            }
-            let UnitRow { span, vector, sense, b } = rows.rows[i];
-            // the two sides of one quantity follow one another
-            if vector != last {
-                last = vector;
-                along = product::<S>(lanes(&rows.values[span.stored()]), lanes(&x[span.here()]));
-            }
-            let s = sense * along - b;
-            let (sign, slack) = match sides[i] {
-                Side::AtLeast => (1.0, s),
-                Side::AtMost => (-1.0, -s),
-                _ => (if s < 0.0 { 1.0 } else { -1.0 }, -s.abs()),
-            };
-            if slack < worst && slack < -least - rounding * ROW_ROUNDING * rows.terms(i, x) {
-                worst = slack;
-                pick = Some(Violated { row: i, sign, slack });
+        for four in list.chunks(LANES) {
+            for (&row, s) in four.iter().zip(rows.four_slacks::<S>(four, x)) {
+                let i = row as usize;
+                let (sign, slack) = match sides[i] {
+                    Side::AtLeast => (1.0, s),
+                    Side::AtMost => (-1.0, -s),
+                    _ => (if s < 0.0 { 1.0 } else { -1.0 }, -s.abs()),
+                };
+                // first what few rows pass
+                if slack < worst
+                    && !passed[i]
+                    && slack < -least - rounding * ROW_ROUNDING * rows.terms(i, x)
+                {
+                    worst = slack;
+                    pick = Some(Violated { row: i, sign, slack });
+                }
             }
         }
         pick
@@ -424,7 +448,8 @@ pub(crate) enum Begin {
     /// From the end of a program that demands no more: `x` and `u` belong to the factors, and all working rows keep
     /// their side.
     Child,
-    /// As [`Child`](Self::Child), for the bound alone.
+    /// As [`Child`](Self::Child), where a point that is a sum of steps will do: for the bound alone, or for a working set
+    /// from which the caller makes the point anew.
     Trial,
 }
 

@@ -4,6 +4,7 @@ use super::{Interior, Work};
 use crate::cone::batches::span;
 use crate::cone::program::{LANES, MAX_ROWS};
 use crate::cone::{kernels, second_order};
+use crate::tolerances::REFINEMENTS;
 use crate::tolerances::interior::{INSIDE, PUSH, ROOM, SHIFT, SOFT, SOFT_ROUND};
 
 impl Interior {
@@ -15,7 +16,25 @@ impl Interior {
         }
         let reach = self.push_inside(work);
         self.release_springs(work, reach);
+        if work.batches.is_empty() && !self.springs.iter().any(|s| work.has(s.panel) && s.limited())
+        {
+            self.refine(work, reach);
+        }
         true
+    }
+
+    /// Takes what the shift of the matrix has left out of balance out of `x`, where there are no rows: the minimiser to all digits.
+    fn refine(&mut self, work: &Work<'_>, reach: f64) {
+        let (first, last) = work.range;
+        for _ in 0..REFINEMENTS {
+            self.start_direction(work);
+            kernels::solve(work.isa, work.s, first, last, &self.H, &self.W, &mut self.dx);
+            for panel in work.panels {
+                let at = panel.x_at as usize..(panel.x_at + panel.dim) as usize;
+                self.x[at.clone()].iter_mut().zip(&self.dx[at]).for_each(|(x, dx)| *x += dx);
+            }
+            self.release_springs(work, reach);
+        }
     }
 
     /// Weights of the rows: a share of the forces that stop what a contact moves.

@@ -334,9 +334,11 @@ impl Small {
         let Cold { program, set, sides } = &mut self.pivoting;
         set.start(program);
         set.pivots = 0;
+        let mut begin = Begin::Trial;
         if let Some(z) = warm {
             let pushing = (0..z.len() as u32).filter(|&i| z[i as usize] > 0.0);
             set.add_independent(program, pushing, SET_DEPENDENT);
+            begin = Begin::Anew;
         }
         sides.clear();
         sides.resize(program.m(), Side::AtLeast);
@@ -346,7 +348,7 @@ impl Small {
             reach: REACH * max_abs(&program.rows.b),
             max_pivots: 2 * p.n as u64 + COLD_PIVOTS,
         };
-        let end = set.solve(program, sides, Begin::Anew, &limits);
+        let end = set.solve(program, sides, begin, &limits);
         self.iterations += set.pivots as u32;
         match end {
             End::Solved | End::Cut => {}

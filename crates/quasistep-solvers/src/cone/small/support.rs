@@ -13,7 +13,7 @@
 use super::whiten::{Whitening, whitened_row};
 use super::{LANES, Row, Small, dot, grow, largest, row_at};
 use crate::active_set::kernels::{
-    Longest, apply, gram, invert, load, products, products_of_rows, square_of,
+    Longest, apply, gram, invert, load, products, products_of_rows, quarters, square_of,
 };
 use crate::cone::kernels::{Isa, Lane, Simd, lanes};
 use crate::cone::program::ConeProgram;
@@ -291,7 +291,7 @@ impl Small {
         let mut right = [[0.0; LANES]; W];
         for w in 0..W {
             let four = &columns[w * LANES * fours..][..LANES * fours];
-            S::store(products::<S>(four, z), &mut right[w]);
+            S::store(products::<S>(quarters(four), z), &mut right[w]);
         }
         gram::<S, W>(columns, fours, rank, M);
         invert::<S, W>(M, rank);

@@ -64,6 +64,8 @@ pub struct ConeSolver {
     kept: Solution,
     flat: DenseProgram,
     g: Vec<f64>,
+    /// Forces of cost and springs at a point of the interior point.
+    net: Vec<f64>,
     /// Forces of the springs; empty without springs.
     springs: Vec<f64>,
     /// Slack that is nothing to the caller, [`Settings::rest`].
@@ -96,6 +98,7 @@ impl ConeSolver {
             kept: Solution::default(),
             flat: DenseProgram::default(),
             g: Vec::new(),
+            net: Vec::new(),
             springs: Vec::new(),
             rest: 0.0,
             budget: Budget::default(),

@@ -10,6 +10,7 @@ use crate::cone::program::{ConeProgram, LANES};
 use crate::cone::structure::{Island, Panel, Structure};
 use crate::cone::{kernels, second_order};
 use crate::kernels::{larger, max_abs};
+use crate::tolerances::ROUNDING;
 use crate::tolerances::interior::{EVEN, LOST, PRODUCT_FIRST, PRODUCT_NEXT, WITHIN};
 use crate::{Method, Methods, Solution, Status};
 
@@ -53,10 +54,11 @@ impl ConeSolver {
             let mut near = true;
             target *= PRODUCT_NEXT;
             for i in 0..self.structure.islands.len() {
-                let Self { isa, structure, interior, newton, g, checking, .. } = self;
+                let Self { isa, structure, interior, newton, g, net, checking, .. } = self;
                 let island = &structure.islands[i];
-                if is_near(program, structure, island, interior, newton, g, accuracy)
-                    && is_near_by_contacts(program, structure, island, g, accuracy, checking)
+                let forces = Forces { off: g, net };
+                if is_near(program, structure, island, interior, newton, forces, accuracy)
+                    && is_near_by_contacts(program, structure, island, forces, accuracy, checking)
                 {
                     continue;
                 }
@@ -77,7 +79,7 @@ impl ConeSolver {
 
     /// Takes the point of the interior point, with slacks, imbalance and residuals of the program's own.
     fn read_interior(&mut self, program: &ConeProgram, out: &mut Solution) {
-        let Self { isa, structure, newton, interior, g, springs, .. } = self;
+        let Self { isa, structure, newton, interior, g, net, springs, .. } = self;
         newton.prepare(program, structure);
         newton.adopt(program, &interior.x, &interior.z);
         g.clear();
@@ -99,6 +101,7 @@ impl ConeSolver {
             g[at] += spring.gradient(newton.x[at]);
             out.saturated[k] = newton.saturated(k, spring);
         }
+        net.clone_from(g);
         kernels::subtract_forces(*isa, program, groups, newton.multipliers(), g);
         kernels::unpad(*isa, program, newton.multipliers(), &mut out.z);
         kernels::unpad(*isa, program, &newton.u, &mut out.s);
@@ -107,34 +110,42 @@ impl ConeSolver {
     }
 }
 
-/// Whether on an island balance, rows and products are off by little beside its forces and speeds; `g` is what is
-/// out of balance.
+/// What is out of balance, and the forces of cost and springs, which contacts balance, in padded layout. The latter are
+/// what an error is compared with: far from its command a spring may have a force in the data that it has not at the end.
+#[derive(Clone, Copy)]
+struct Forces<'a> {
+    off: &'a [f64],
+    net: &'a [f64],
+}
+
+/// Whether on an island balance, rows and products are off by little beside its forces and speeds.
 fn is_near(
     program: &ConeProgram,
     s: &Structure,
     island: &Island,
     interior: &Interior,
     newton: &Newton,
-    g: &[f64],
+    Forces { off, net }: Forces<'_>,
     accuracy: f64,
 ) -> bool {
     let z = newton.multipliers();
     let panels = &s.panels[island.first_panel as usize..island.last_panel as usize];
     let variables = || panels.iter().flat_map(|p| p.x_at as usize..(p.x_at + p.dim) as usize);
     let scale = interior.scale(program, panels);
-    let (mut force, mut imbalance, mut sum) = (0.0_f64, 0.0_f64, 0.0);
-    // the same with every variable measured by its own cost, whatever its unit
-    let (mut own_force, mut own_imbalance) = (0.0_f64, 0.0_f64);
+    let (mut force, mut most, mut imbalance, mut sum) = (0.0_f64, 0.0_f64, 0.0_f64, 0.0);
+    // each variable measured by its own cost, whatever its unit
+    let (mut own_force, mut own_most, mut own_imbalance) = (0.0_f64, 0.0_f64, 0.0_f64);
     for panel in panels {
         let block = &program.blocks[panel.block as usize];
         for i in 0..block.dim {
             let cost = program.P[(block.P_at + i * (block.stride + 1)) as usize];
             let root = if cost > 0.0 { cost } else { scale }.sqrt();
-            let (c, g) = (program.c[(block.at + i) as usize].abs(), g[(block.at + i) as usize]);
-            (force, imbalance) = (force.max(c), imbalance.max(g.abs()));
-            own_force = own_force.max(c / root);
-            own_imbalance = own_imbalance.max(g.abs() / root);
-            sum += g;
+            let at = (block.at + i) as usize;
+            let (c, net) = (program.c[at].abs(), net[at].abs());
+            (force, most, imbalance) = (force.max(c), most.max(net), imbalance.max(off[at].abs()));
+            (own_force, own_most) = (own_force.max(c / root), own_most.max(net / root));
+            own_imbalance = own_imbalance.max(off[at].abs() / root);
+            sum += off[at];
         }
     }
     for (k, spring) in program.saturations.iter().enumerate() {
@@ -180,8 +191,8 @@ fn is_near(
     speed = larger(speed, fast);
     // NaN, too, is in the sum
     sum.is_finite()
-        && imbalance <= accuracy * force
-        && own_imbalance <= accuracy * own_force
+        && imbalance <= accuracy * most + ROUNDING * force
+        && own_imbalance <= accuracy * own_most + ROUNDING * own_force
         && outside <= accuracy * speed
         && pull <= accuracy * force
         && product <= accuracy * force * speed
@@ -193,7 +204,7 @@ fn is_near_by_contacts(
     program: &ConeProgram,
     s: &Structure,
     island: &Island,
-    g: &[f64],
+    Forces { off, net }: Forces<'_>,
     accuracy: f64,
     checking: &mut check::Memory,
 ) -> bool {
@@ -206,21 +217,13 @@ fn is_near_by_contacts(
         return true;
     }
     let units = checking.units_of(program, s, island);
-    let (mut force, mut imbalance) = (0.0_f64, 0.0_f64);
+    let (mut force, mut most, mut imbalance) = (0.0_f64, 0.0_f64, 0.0_f64);
     for panel in panels {
         for i in panel.x_at as usize..(panel.x_at + panel.dim) as usize {
             force = force.max(units[i] * program.c[i].abs());
-            imbalance = imbalance.max(units[i] * g[i].abs());
+            most = most.max(units[i] * net[i].abs());
+            imbalance = imbalance.max(units[i] * off[i].abs());
         }
     }
-    for spring in &program.saturations {
-        // not of another island, which has other units
-        if (island.first_panel..island.last_panel)
-            .contains(&s.panel_of_block[program.block_of(spring.index)])
-        {
-            let unit = units[program.padded_index(spring.index)];
-            force = force.max(unit * spring.gradient(0.0).abs());
-        }
-    }
-    imbalance <= accuracy * force
+    imbalance <= accuracy * most + ROUNDING * force
 }
