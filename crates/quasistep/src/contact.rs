@@ -34,6 +34,9 @@ use std::ops::Range;
 /// Rounding leaves about 1e-32; a real lever arm of a micrometre gives 1e-12.
 pub(crate) const PLANAR_TOLERANCE: f64 = 1e-20;
 
+/// Share of the terms of an entry of a Jacobian below which it is their rounding.
+const RATE_ROUNDING: f64 = 4.0 * f64::EPSILON;
+
 /// Normals of an area differ by no more than this.
 const FLAT: f64 = 1e-9;
 /// Share of the distance of points from one another that is across their normal below which they are no area.
@@ -482,8 +485,13 @@ impl ContactRows {
         for &index in system.model.path(body) {
             let column = &scan.kin.columns[index as usize];
             let velocity = (column.v_Wo_W + column.w_W.cross(p_WC)) * sign;
-            let entry = basis.axes.map(|axis| axis.dot(velocity));
-            let turn = || basis.axes.map(|axis| axis.dot(column.w_W) * sign);
+            // bodies without mass would move far along a lever arm or a slope that is rounding
+            let clear =
+                |rate: f64, terms: f64| if rate.abs() > RATE_ROUNDING * terms { rate } else { 0.0 };
+            let turns = column.w_W.max_abs();
+            let terms = column.v_Wo_W.max_abs() + turns * p_WC.max_abs();
+            let entry = basis.axes.map(|axis| clear(axis.dot(velocity), terms));
+            let turn = || basis.axes.map(|axis| clear(axis.dot(column.w_W) * sign, turns));
             let slot = &mut self.slot[column.dof as usize];
             if *slot == u32::MAX {
                 *slot = (self.dofs.len() - basis.columns_from) as u32;
