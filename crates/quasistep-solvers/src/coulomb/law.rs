@@ -3,7 +3,8 @@
 use crate::coulomb::polytope::{Hull, MOST};
 use crate::coulomb::program::{Contact, FrictionProgram, Shape};
 use crate::coulomb::solution::{CoulombResiduals, CoulombSolution, Mode, Outcome};
-use crate::tolerances::friction::{CONTRADICTION, LARGEST, PROPORTION, REST, TERMS, WITHOUT_END};
+use crate::tolerances::DIVERGED;
+use crate::tolerances::friction::{CONTRADICTION, LARGEST, PROPORTION, REST, TERMS};
 
 /// Memory of the checks.
 #[derive(Debug, Default)]
@@ -238,7 +239,7 @@ impl Law {
         if force > 0.0 {
             sizes.force = sizes.force.min(PROPORTION * force);
             sizes.known = force;
-            sizes.most = WITHOUT_END * force;
+            sizes.most = DIVERGED * force;
         }
         if speed > 0.0 {
             sizes.speed = sizes.speed.min(PROPORTION * speed);

@@ -236,7 +236,7 @@ impl Hull {
             self.corral[self.size] = best;
             self.weights[self.size] = 0.0;
             self.size += 1;
-            while !self.settle(&seen) {}
+            while !self.minor_cycle(&seen) {}
         }
     }
 
@@ -252,7 +252,7 @@ impl Hull {
     }
 
     /// Towards the nearest point of the corral's affine hull: there, true; else a vertex left, false.
-    fn settle<const D: usize>(&mut self, seen: &impl Fn(usize) -> [f64; D]) -> bool {
+    fn minor_cycle<const D: usize>(&mut self, seen: &impl Fn(usize) -> [f64; D]) -> bool {
         let n = self.size;
         let Some(target) = self.affine(seen) else {
             // dependent to rounding: the newcomer adds nothing

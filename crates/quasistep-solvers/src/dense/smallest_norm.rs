@@ -20,8 +20,8 @@ use crate::Rows;
 use crate::budget::Budget;
 use crate::kernels::{cholesky, dot, max_abs, solve_lower, solve_lower_transposed, zeros};
 use crate::tolerances::{
-    FLAT, NEAR_FIRST, NEAR_LEAST, NEAR_NEXT, NEARLY_PUSHING, NO_MULTIPLIER, RIDGE_PIVOT, RIDGES,
-    RIDGES_OF_POLISH, VERIFIED,
+    EXACT_SOLVE_FIRST, EXACT_SOLVE_LEAST, EXACT_SOLVE_NEXT, FLAT, NEARLY_PUSHING, NO_MULTIPLIER,
+    RIDGE_PIVOT, RIDGES, RIDGES_OF_POLISH, VERIFIED,
 };
 
 #[derive(Debug, Default)]
@@ -74,7 +74,7 @@ impl SmallestNorm {
         self.By.fill(0.0);
         self.pushes.fill(true);
         self.F.copy_from_slice(&self.g);
-        let mut near = NEAR_FIRST;
+        let mut near = EXACT_SOLVE_FIRST;
         for _ in 0..40 {
             if !self.factor(n, ridge) {
                 return false;
@@ -94,8 +94,8 @@ impl SmallestNorm {
                     return true;
                 }
                 // too early: come nearer first
-                near *= NEAR_NEXT;
-                if near < NEAR_LEAST {
+                near *= EXACT_SOLVE_NEXT;
+                if near < EXACT_SOLVE_LEAST {
                     return false;
                 }
                 self.y.clone_from(&self.saved);

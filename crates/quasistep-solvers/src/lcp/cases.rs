@@ -97,7 +97,7 @@ impl Cases {
             }
         }
         if split.is_none() && !infeasible {
-            if self.settle(lcp) {
+            if self.round_pairs(lcp) {
                 return Found::Point;
             }
             // products that look like zero are not: the largest of them
@@ -137,7 +137,7 @@ impl Cases {
 
     /// Holds every pair on the side that is nearer to zero; true if there is a point then, in `v`. The
     /// last point stays in `answer` if not.
-    fn settle(&mut self, lcp: &Lcp) -> bool {
+    fn round_pairs(&mut self, lcp: &Lcp) -> bool {
         let held = self.held.clone();
         for k in 0..lcp.pairs {
             if self.held[k].is_none() {

@@ -2,7 +2,7 @@
 //! among equals the one whose halves cost most.
 
 use super::problem::{Miqp, bits};
-use super::search::{Search, settle};
+use super::search::{Search, solve_proximal};
 use super::{Hooks, MiqpLimit};
 use crate::active_set::{ActiveSet, Begin, End, Program};
 use crate::kernels::max_abs;
@@ -199,7 +199,7 @@ impl Search {
         let limits = self.limits(cutoff);
         let (data, sides) = (&self.data, &self.trial_sides);
         let gap = self.settings.absolute_gap;
-        let end = settle(&mut self.trial, data, sides, Begin::Trial, &limits, gap);
+        let end = solve_proximal(&mut self.trial, data, sides, Begin::Trial, &limits, gap);
         let lower = self.trial.lower(&self.data, self.settings.reach);
         match end {
             End::Solved if lower < cutoff => Half::Open(lower),
@@ -239,7 +239,8 @@ impl Search {
                     // the root's point stays where it is
                     continue;
                 }
-                if let End::Infeasible { row } = self.settle(0, Begin::Child, f64::INFINITY) {
+                if let End::Infeasible { row } = self.solve_proximal(0, Begin::Child, f64::INFINITY)
+                {
                     self.note_conflict(|s| &s.slots[0], row);
                     return;
                 }

@@ -3,7 +3,7 @@
 use super::Hooks;
 use super::branch::write_shares;
 use super::problem::{Miqp, bits};
-use super::search::{Search, settle};
+use super::search::{Search, solve_proximal};
 use crate::active_set::{Begin, End};
 use crate::kernels::max_abs;
 use crate::tolerances::{HOLDS, WORTH_A_SWITCH};
@@ -81,8 +81,14 @@ impl Search {
         // no cutoff: the answer is where the next proposal comes from
         let limits = self.limits(f64::INFINITY);
         let (data, sides) = (&self.data, &self.fixed_sides);
-        let end =
-            settle(&mut self.fixed, data, sides, Begin::Anew, &limits, self.settings.absolute_gap);
+        let end = solve_proximal(
+            &mut self.fixed,
+            data,
+            sides,
+            Begin::Anew,
+            &limits,
+            self.settings.absolute_gap,
+        );
         if end != End::Solved || self.fixed.any_passed_over && !self.fixed_holds() {
             return None;
         }

@@ -214,7 +214,7 @@ impl Search {
         self.write_sides(miqp);
         self.slots[0].start(&self.data);
         self.fixed.copy_from(&self.slots[0]);
-        let end = self.settle(0, Begin::Anew, f64::INFINITY);
+        let end = self.solve_proximal(0, Begin::Anew, f64::INFINITY);
         match end {
             End::Infeasible { row } => {
                 self.note_conflict(|s| &s.slots[0], row);
@@ -232,11 +232,11 @@ impl Search {
     }
 
     /// Solves slot `at` for `sides`, and moves the proximal centre until it no longer counts.
-    pub fn settle(&mut self, at: usize, begin: Begin, cutoff: f64) -> End {
+    pub fn solve_proximal(&mut self, at: usize, begin: Begin, cutoff: f64) -> End {
         self.qps += 1;
         let limits = self.limits(cutoff);
         let node = &mut self.slots[at];
-        settle(node, &self.data, &self.sides, begin, &limits, self.settings.absolute_gap)
+        solve_proximal(node, &self.data, &self.sides, begin, &limits, self.settings.absolute_gap)
     }
 
     pub fn limits(&self, cutoff: f64) -> Limits {
@@ -311,7 +311,7 @@ impl Search {
         }
         loop {
             self.write_sides(miqp);
-            match self.settle(at, Begin::Child, self.cutoff()) {
+            match self.solve_proximal(at, Begin::Child, self.cutoff()) {
                 End::Solved => {}
                 End::Cut => {
                     return self.close(self.slots[at].lower(&self.data, self.settings.reach));
@@ -449,7 +449,7 @@ fn grow(nodes: &mut Vec<ActiveSet>, at: usize, data: &Program) {
 }
 
 /// Solves a node and moves its proximal centre until its bound is as good as its cost.
-pub(super) fn settle(
+pub(super) fn solve_proximal(
     node: &mut ActiveSet,
     data: &Program,
     sides: &[Side],

@@ -18,7 +18,7 @@
 //! | `over`, `under` | how far a limited spring is stretched beyond its limit, upwards and downwards |
 
 mod goal;
-mod lengthen;
+mod gondzio;
 mod sizes;
 mod spring;
 mod start;
@@ -61,7 +61,7 @@ pub(crate) struct Interior {
     dz: Vec<Lane>,
     ds: Vec<Lane>,
     t: Vec<Lane>,
-    /// `z/(s + give z)` of edges.
+    /// `z/(s + compliance z)` of edges.
     w: Vec<Lane>,
     /// `W⁻²` of round cones.
     D: Vec<Lane>,
@@ -78,8 +78,8 @@ pub(crate) struct Interior {
     last_dz: Vec<Lane>,
     /// Largest entry of `gap` of the island at hand.
     largest_gap: f64,
-    /// What a row gives way for a unit of force: `A x − b + give z = s`.
-    give: f64,
+    /// What a row gives way for a unit of force: `A x − b + compliance z = s`.
+    compliance: f64,
     /// Whether the iteration at hand has taken a step.
     stepped: bool,
     /// Largest error at the end of an island that got stuck, of those begun since the sizes were taken: as a share
@@ -159,7 +159,7 @@ impl Interior {
     }
 
     /// Iterates on one island until `goal` is reached, or nothing moves. The point is in the island's entries of `x`, `s` and `z`. A row gives
-    /// way by `give` over the scale of the cost.
+    /// way by `compliance` over the scale of the cost.
     pub fn solve(
         &mut self,
         isa: Isa,
@@ -167,12 +167,12 @@ impl Interior {
         s: &Structure,
         island: &Island,
         goal: Goal,
-        give: f64,
+        compliance: f64,
     ) -> Outcome {
         let batches = std::mem::take(&mut self.batches);
         let work = Work::new(isa, p, s, island, &batches);
         let scale = self.scale(p, work.panels);
-        self.give = give / scale;
+        self.compliance = compliance / scale;
         let started = self.start(&work, scale);
         self.stepped = false;
         let end =
@@ -209,12 +209,12 @@ impl Interior {
         s: &Structure,
         island: &Island,
         goal: Goal,
-        give: f64,
+        compliance: f64,
     ) -> Outcome {
         let batches = std::mem::take(&mut self.batches);
         let work = Work::new(isa, p, s, island, &batches);
         let scale = self.scale(p, work.panels);
-        self.give = give / scale;
+        self.compliance = compliance / scale;
         // another island may have come between
         let gap = self.gap[span(work.batches)].as_flattened();
         self.largest_gap = max_abs(gap);
@@ -310,7 +310,7 @@ impl Interior {
                 work.p,
                 work.batches,
                 work.E,
-                self.give,
+                self.compliance,
                 aim,
                 &self.s_in,
                 &self.z_in,
@@ -322,7 +322,7 @@ impl Interior {
                 &mut self.t,
                 &mut self.dx,
             );
-            let longest = self.lengthen(work, aim);
+            let longest = self.gondzio_correction(work, aim);
             let share = if work.round { STEP } else { (1.0 - aim / mu).clamp(STEP, STEP_MOST) };
             let alpha = (share * longest).min(1.0);
             // written so that NaN ends here, with the point still good
@@ -355,7 +355,7 @@ impl Interior {
             work.p,
             work.batches,
             work.E,
-            self.give,
+            self.compliance,
             &self.s_in,
             &self.z_in,
             &self.gap,
@@ -390,7 +390,7 @@ impl Interior {
             work.p,
             work.batches,
             work.E,
-            self.give,
+            self.compliance,
             &self.dx,
             &self.s_in,
             &self.z_in,

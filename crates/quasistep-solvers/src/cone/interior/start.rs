@@ -123,9 +123,9 @@ impl Interior {
                     }
                     let u = self.gap[at][l];
                     let (s, z) = (u + e * up, self.w[at][l] * (-u + e * down));
-                    let give = if batch.shape.round { 0.0 } else { self.give * z };
+                    let yielded = if batch.shape.round { 0.0 } else { self.compliance * z };
                     (self.s_in[at][l], self.z_in[at][l]) = (s, z);
-                    self.gap[at][l] = u - s + give;
+                    self.gap[at][l] = u - s + yielded;
                     self.largest_gap = self.largest_gap.max(self.gap[at][l].abs());
                 }
             }

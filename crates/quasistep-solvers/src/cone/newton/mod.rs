@@ -208,9 +208,9 @@ impl Newton {
         let mut few = FEW.min(budget);
         budget -= few;
         let first = rho * stages[stages.len() - 1];
-        let settled = warm && self.minimise(&work, first, shift, true, &mut few);
+        let converged = warm && self.minimise(&work, first, shift, true, &mut few);
         budget += few;
-        if settled {
+        if converged {
             stages = &[];
         } else if warm && self.is_lost(&work) {
             return End::GaveUp;
@@ -248,7 +248,8 @@ impl Newton {
             if exact && still || near {
                 let slack = (CONTACT_TOUCHING * speed.max(x_size)).max(TOUCHING_AT_REST * natural);
                 let [(penalty, balanced), _] = PENALTIES_ROUND;
-                if round && !self.settle_with(&work, penalty * scale, shift, slack, balanced) {
+                if round && !self.finish_at_penalty(&work, penalty * scale, shift, slack, balanced)
+                {
                     return End::GaveUp;
                 }
                 return End::Solved;

@@ -16,17 +16,17 @@ use crate::tolerances::{CONTACT_TOUCHING, ROUNDING};
 /// Steps of all rounds of multipliers with a small penalty.
 const MULTIPLY_ITERATIONS: u32 = 100;
 /// Most of such steps.
-const SETTLE_STEPS: u32 = 20;
+const FINISH_STEPS: u32 = 20;
 /// Sets from which rows that contradict one another are sorted out.
 const MANY_SETS: u32 = 10;
 /// Solves for a set of rows.
-const HOLD_ROUNDS: u32 = 4;
+const CROSSOVER_ROUNDS: u32 = 4;
 
 impl Newton {
     /// Last steps where round cones slide: their slack is no zero, and `rho` times its rounding is in
     /// their force. A small penalty has small rounding, and the answer is the same for any; a larger one
     /// still works where the steps of the small one lead away.
-    pub(super) fn settle_round(
+    pub(super) fn finish_round_cones(
         &mut self,
         work: &Work<'_>,
         scale: f64,
@@ -41,7 +41,7 @@ impl Newton {
             self.saved_z[all.clone()].copy_from_slice(&self.lambda[all]);
         }
         for (penalty, balanced) in PENALTIES_ROUND {
-            if self.settle_with(work, penalty * scale, shift, slack, balanced) {
+            if self.finish_at_penalty(work, penalty * scale, shift, slack, balanced) {
                 return true;
             }
             for panel in work.panels {
@@ -56,7 +56,7 @@ impl Newton {
         false
     }
 
-    pub(super) fn settle_with(
+    pub(super) fn finish_at_penalty(
         &mut self,
         work: &Work<'_>,
         rho: f64,
@@ -64,7 +64,7 @@ impl Newton {
         slack: f64,
         balanced: f64,
     ) -> bool {
-        for _ in 0..SETTLE_STEPS {
+        for _ in 0..FINISH_STEPS {
             let mut size = work.force();
             for span in work.spans() {
                 for i in span {
@@ -112,7 +112,7 @@ impl Newton {
         let slack = (CONTACT_TOUCHING * speed.max(self.x_size(&work)))
             .max(TOUCHING_AT_REST * work.force() / scale);
         let shift = if singular { SHIFT * scale } else { 0.0 };
-        self.settle_round(&work, scale, shift, share * slack)
+        self.finish_round_cones(&work, scale, shift, share * slack)
             || self.multiply(&work, PENALTIES_ROUND[0].0 * scale, shift, share * slack)
     }
 
@@ -142,8 +142,14 @@ impl Newton {
         false
     }
 
-    /// Whether [`hold`](Self::hold) is for an island: edges only, and a cost for every variable.
-    pub fn can_hold(&self, isa: Isa, p: &ConeProgram, s: &Structure, island: &Island) -> bool {
+    /// Whether [`crossover`](Self::crossover) is for an island: edges only, and a cost for every variable.
+    pub fn can_cross_over(
+        &self,
+        isa: Isa,
+        p: &ConeProgram,
+        s: &Structure,
+        island: &Island,
+    ) -> bool {
         let work = Work::new(isa, p, s, island);
         !work.round && !self.scale(&work).1
     }
@@ -151,7 +157,7 @@ impl Newton {
     /// The answer on the rows that carry force at a point inside the cones, in padded layout, or on at most
     /// `sets` others near them; false if that is none.
     #[allow(clippy::too_many_arguments)] // one caller, which lists what it tries
-    pub fn hold(
+    pub fn crossover(
         &mut self,
         isa: Isa,
         p: &ConeProgram,
@@ -164,7 +170,7 @@ impl Newton {
         let (scale, _) = self.scale(&work);
         let rho = PENALTY * scale;
         self.start(&work, start, scale, rho);
-        self.hold_rows(&work, SOFTER[1] * rho, work.speed(), work.force() / scale, sets)
+        self.crossover_from(&work, SOFTER[1] * rho, work.speed(), work.force() / scale, sets)
     }
 
     /// Takes over the answer on an island.
@@ -192,7 +198,7 @@ impl Newton {
     /// Unlike in a minimisation, rounding on rows with hardly any force changes nothing: a row lets go for
     /// its force, not for the sign of its slack. With every set the forces are built from zero, so that they
     /// are the ones of smallest norm.
-    fn hold_rows(
+    fn crossover_from(
         &mut self,
         work: &Work<'_>,
         rho: f64,
@@ -200,11 +206,11 @@ impl Newton {
         natural: f64,
         most: u32,
     ) -> bool {
-        if !self.hold_anew(work, rho) {
+        if !self.restart_forces(work, rho) {
             return false;
         }
         let (mut best, mut sets) = (f64::INFINITY, 0);
-        for _ in 0..HOLD_ROUNDS * (most + 1) {
+        for _ in 0..CROSSOVER_ROUNDS * (most + 1) {
             let Round { size, left, least, force } = self.round(work, rho, speed);
             let slack = (CONTACT_TOUCHING * size).max(TOUCHING_AT_REST * natural);
             if !left.is_finite() {
@@ -250,7 +256,7 @@ impl Newton {
             if !same {
                 sets += 1;
                 best = f64::INFINITY;
-                if sets > most || !self.hold_anew(work, rho) {
+                if sets > most || !self.restart_forces(work, rho) {
                     return false;
                 }
             }
@@ -259,7 +265,7 @@ impl Newton {
     }
 
     /// Forces of zero, and the factor for the rows in `w`.
-    fn hold_anew(&mut self, work: &Work<'_>, rho: f64) -> bool {
+    fn restart_forces(&mut self, work: &Work<'_>, rho: f64) -> bool {
         for span in work.spans() {
             self.lambda[span].fill(0.0);
         }

@@ -31,11 +31,11 @@ impl Newton {
             if linear {
                 self.lambda_linear(work, rho);
             }
-            let (settled, sane) = self.step(work, rho, shift, linear);
+            let (converged, sane) = self.step(work, rho, shift, linear);
             if !sane {
                 return false;
             }
-            if settled {
+            if converged {
                 return true;
             }
             linear = false;
@@ -51,11 +51,11 @@ impl Newton {
         budget: &mut u32,
     ) -> bool {
         self.lambda_linear(work, rho);
-        let (settled, sane) = self.step(work, rho, shift, true);
+        let (converged, sane) = self.step(work, rho, shift, true);
         if !sane {
             return false;
         }
-        settled || self.minimise(work, rho, shift, false, budget)
+        converged || self.minimise(work, rho, shift, false, budget)
     }
 
     /// One Newton step with the factor at hand. Returns whether the active set stayed through a

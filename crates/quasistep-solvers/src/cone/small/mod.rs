@@ -25,7 +25,7 @@ pub(crate) mod support;
 pub(crate) mod whiten;
 
 use crate::active_set::{ActiveSet, Begin, End, Limits, Program, Side};
-use crate::cone::kernels::{Extremes, Isa, Lane, Simd, kernel, lanes, slacks, verdict};
+use crate::cone::kernels::{Isa, KktNorms, Lane, Simd, kernel, kkt_norms, lanes, slacks};
 use crate::cone::program::{ConeProgram, LANES};
 use crate::cone::structure::Structure;
 use crate::kernels::max_abs;
@@ -60,8 +60,8 @@ pub(crate) struct Small {
     springs: Vec<f64>,
     /// Largest speed without rows.
     free: f64,
-    /// Extremes of every island at the answer.
-    pub extremes: Vec<Extremes>,
+    /// KKT residual norms of every island at the answer.
+    pub kkt_norms: Vec<KktNorms>,
     w: Vec<f64>,
     rows: Vec<Row>,
     /// Offsets of the rows of the set.
@@ -164,8 +164,8 @@ impl Small {
         grow(&mut self.b, p.m_padded, 0.0);
         self.rows.reserve(p.m_padded.saturating_sub(self.rows.len()));
         self.support.reserve(p.m_padded, C);
-        self.extremes.clear();
-        self.extremes.reserve(p.blocks.len());
+        self.kkt_norms.clear();
+        self.kkt_norms.reserve(p.blocks.len());
 
         // −L⁻¹ c, springs as if without limits
         let mut y0 = [[0.0; LANES]; C];
@@ -249,7 +249,7 @@ impl Small {
         }
     }
 
-    /// `x = L⁻ᵀ y`, then slacks, imbalance and extremes.
+    /// `x = L⁻ᵀ y`, then slacks, residual of stationarity and KKT residual norms.
     #[inline(always)]
     fn evaluate<S: Simd, const C: usize>(
         &mut self,
@@ -266,12 +266,12 @@ impl Small {
                 self.springs[at] += spring.gradient(self.x[at]);
             }
         }
-        self.extremes.clear();
+        self.kkt_norms.clear();
         for island in &s.islands {
             let groups = &s.groups[island.first_group as usize..island.last_group as usize];
             let panels = &s.panels[island.first_panel as usize..island.last_panel as usize];
             let Self { x, z, u, g, springs, .. } = self;
-            self.extremes.push(verdict(isa, p, groups, panels, springs, x, z, u, g));
+            self.kkt_norms.push(kkt_norms(isa, p, groups, panels, springs, x, z, u, g));
         }
     }
 }

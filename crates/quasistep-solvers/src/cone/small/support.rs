@@ -115,12 +115,12 @@ impl Small {
                 size = self.size::<S>();
             }
             // written so that NaN fails
-            if !(self.extremes.iter().all(|e| e.finite) && size.is_finite()) {
+            if !(self.kkt_norms.iter().all(|e| e.finite) && size.is_finite()) {
                 return Err(HandOver::Numbers);
             }
             let joined = self.find_joining::<S, C>(p, rank, size, push);
             if pulls == 0 && joined == 0 {
-                let held = self.extremes.iter().fold(0.0_f64, |m, e| m.max(e.held));
+                let held = self.kkt_norms.iter().fold(0.0_f64, |m, e| m.max(e.held));
                 if held > (CONTACT_TOUCHING * size).max(NO_SPEED * self.free) {
                     return Err(HandOver::Contradiction);
                 }
@@ -156,7 +156,7 @@ impl Small {
     #[inline(always)]
     fn size<S: Simd>(&self) -> f64 {
         let size = largest::<S>(&self.x);
-        self.extremes.iter().fold(size, |m, e| m.max(e.offset))
+        self.kkt_norms.iter().fold(size, |m, e| m.max(e.offset))
     }
 
     fn springs_hold(&self, p: &ConeProgram) -> bool {

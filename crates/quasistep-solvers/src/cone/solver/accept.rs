@@ -18,7 +18,7 @@ impl ConeSolver {
     }
 
     /// From an answer to the one of the smallest multipliers, if Newton's method finds it; true.
-    pub(super) fn settle(&mut self, program: &ConeProgram, out: &mut Solution) -> bool {
+    pub(super) fn take_smallest_norm(&mut self, program: &ConeProgram, out: &mut Solution) -> bool {
         let method = out.method;
         std::mem::swap(&mut self.answer, out);
         let mut found = false;
@@ -91,14 +91,14 @@ impl ConeSolver {
                     &structure.groups[island.first_group as usize..island.last_group as usize];
                 let panels =
                     &structure.panels[island.first_panel as usize..island.last_panel as usize];
-                let e = kernels::verdict(*isa, program, groups, panels, springs, x, z, u, g);
+                let e = kernels::kkt_norms(*isa, program, groups, panels, springs, x, z, u, g);
                 let point = Point { x, u, z, g };
                 clear &= check::clearly_holds(*isa, program, structure, island, point, &e);
                 let r = &mut out.residuals;
-                r.stationarity = r.stationarity.max(e.imbalance);
-                r.primal = r.primal.max(e.outside);
-                r.dual = r.dual.max(e.pull);
-                r.complementarity = r.complementarity.max(e.product);
+                r.stationarity = r.stationarity.max(e.stationarity);
+                r.primal = r.primal.max(e.primal);
+                r.dual = r.dual.max(e.dual);
+                r.complementarity = r.complementarity.max(e.complementarity);
             }
         } else {
             kernels::slacks(*isa, program, &structure.groups, &newton.x, &mut newton.u);

@@ -79,10 +79,10 @@ impl ConeSolver {
             newton.polish(*isa, p, structure, island, &interior.x, &interior.z, POLISHED)
         });
         if polished && self.accept_scaled(program, out) {
-            return self.settle(program, out);
+            return self.take_smallest_norm(program, out);
         }
         self.newton.adopt(&self.scaled.program, &self.interior.x, &self.interior.z);
-        self.accept_scaled(program, out) && self.settle(program, out)
+        self.accept_scaled(program, out) && self.take_smallest_norm(program, out)
     }
 
     /// The interior point in the caller's units, where all contacts have like ones. Its rows give way by as
@@ -98,8 +98,8 @@ impl ConeSolver {
         let mut before = newton.iterations;
         let may_end = settings.methods.contains(Methods::PROOF) && may_prove_early(program);
         let problem = Problem { isa: *isa, p: program, s: structure, may_end };
-        let mut held = islands.hold(problem, settings.threads, interior, newton);
-        if !held && may_end && interior.off > LOST {
+        let mut solved = islands.solve(problem, settings.threads, interior, newton);
+        if !solved && may_end && interior.off > LOST {
             before += newton.iterations + interior.iterations;
             newton.iterations = before;
             if self.prove_early(program, out) {
@@ -108,11 +108,11 @@ impl ConeSolver {
             out.method = Method::InteriorPoint;
             let Self { isa, structure, newton, interior, islands, .. } = self;
             let problem = Problem { isa: *isa, p: program, s: structure, may_end: false };
-            held = islands.hold(problem, settings.threads, interior, newton);
+            solved = islands.solve(problem, settings.threads, interior, newton);
         }
         let Self { newton, interior, .. } = self;
         newton.iterations += before + interior.iterations;
-        if held && self.accept(program, out) {
+        if solved && self.accept(program, out) {
             out.dual_is_smallest_norm = true;
             return true;
         }
@@ -135,7 +135,7 @@ impl ConeSolver {
             let Interior { x, z, .. } = interior;
             newton.polish(*isa, program, structure, island, x, z, POLISHED)
         });
-        polished && self.accept(program, out) && self.settle(program, out)
+        polished && self.accept(program, out) && self.take_smallest_norm(program, out)
     }
 
     /// A proof that there is no answer, where the interior point was lost; false if there is none.
@@ -164,7 +164,7 @@ impl ConeSolver {
                     return false;
                 }
                 out.method = Method::Embedding;
-                return self.settle(program, out);
+                return self.take_smallest_norm(program, out);
             }
             Some(End::Ray(x)) => {
                 out.status = Status::Unbounded;

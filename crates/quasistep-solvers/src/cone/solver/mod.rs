@@ -17,7 +17,7 @@ use crate::cone::scaled::Scaled;
 use crate::cone::sizes::Sizes;
 use crate::cone::small::Small;
 use crate::cone::structure::Structure;
-use crate::tolerances::interior::EVEN;
+use crate::tolerances::units::EVEN;
 use crate::{
     DenseProgram, Method, Methods, QpSolver, Reason, Residuals, Settings, Solution, Status,
 };
@@ -163,7 +163,7 @@ impl ConeSolver {
         // few variables: all digits come as soon, and with those of a similar answer sooner
         let few = program.n <= if warm.is_some() { FEW } else { FEWEST };
         let near = accuracy > 0.0 && !few && may(Methods::INTERIOR_POINT);
-        if near && self.nearly(program, accuracy, settings.methods, out) {
+        if near && self.approximate(program, accuracy, settings.methods, out) {
             return;
         }
         self.newton.prepare(program, &self.structure);

@@ -10,7 +10,8 @@ use crate::cone::program::{ConeProgram, LANES};
 use crate::cone::structure::{Island, Panel, Structure};
 use crate::cone::{kernels, second_order};
 use crate::kernels::{larger, max_abs};
-use crate::tolerances::interior::{EVEN, LOST, PRODUCT_FIRST, PRODUCT_NEXT, WITHIN};
+use crate::tolerances::interior::{LOST, PRODUCT_FIRST, PRODUCT_NEXT, WITHIN};
+use crate::tolerances::units::EVEN;
 use crate::{Method, Methods, Solution, Status};
 
 /// How often the interior point is asked whether it is near enough, after the first time.
@@ -19,7 +20,7 @@ const TIMES: u32 = 3;
 impl ConeSolver {
     /// The interior point's own end, or a proof that there is no answer where it was lost; false if it is neither
     /// near enough nor that.
-    pub(super) fn nearly(
+    pub(super) fn approximate(
         &mut self,
         program: &ConeProgram,
         accuracy: f64,
@@ -55,8 +56,8 @@ impl ConeSolver {
             for i in 0..self.structure.islands.len() {
                 let Self { isa, structure, interior, newton, g, checking, .. } = self;
                 let island = &structure.islands[i];
-                if is_near(program, structure, island, interior, newton, g, accuracy)
-                    && is_near_by_contacts(program, structure, island, g, accuracy, checking)
+                if is_accurate(program, structure, island, interior, newton, g, accuracy)
+                    && is_accurate_in_units(program, structure, island, g, accuracy, checking)
                 {
                     continue;
                 }
@@ -109,7 +110,7 @@ impl ConeSolver {
 
 /// Whether on an island balance, rows and products are off by little beside its forces and speeds; `g` is what is
 /// out of balance.
-fn is_near(
+fn is_accurate(
     program: &ConeProgram,
     s: &Structure,
     island: &Island,
@@ -189,7 +190,7 @@ fn is_near(
 
 /// Whether balance holds, too, with variables in units of the contacts, where some have no cost of their own to be
 /// measured by.
-fn is_near_by_contacts(
+fn is_accurate_in_units(
     program: &ConeProgram,
     s: &Structure,
     island: &Island,
