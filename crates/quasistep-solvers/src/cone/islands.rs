@@ -8,7 +8,7 @@ use crate::cone::program::ConeProgram;
 use crate::cone::structure::{Island, Structure};
 use crate::tolerances::interior::{COMPLIANCE, LOST, PRODUCT, PRODUCT_LEAST};
 
-/// Sets of rows that are tried at the first end of the interior point, and at the second.
+/// Most active sets of a crossover, after the first end of the interior point and after the second.
 const SETS: [u32; 2] = [3, 10];
 /// Cones of the second largest island from which a thread is worth its start.
 const WORTH_A_THREAD: u32 = 100;
@@ -29,19 +29,19 @@ pub(crate) struct Islands {
     pub budget: Budget,
 }
 
-/// What the islands are of.
+/// The program that the islands belong to.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Problem<'a> {
     pub isa: Isa,
     pub p: &'a ConeProgram,
     pub s: &'a Structure,
-    /// Whether to leave an island at the interior point's end where it is lost, [`LOST`].
+    /// Whether to skip the crossover of an island whose interior point got stuck with an error above [`LOST`].
     pub may_end: bool,
 }
 
 impl Problem<'_> {
-    /// The interior point on an island, and the answer on the rows that carry force at its end. False if
-    /// that is none; the point is in `interior` all the same.
+    /// Interior point on an island, then crossover to an active set. False if the crossover fails; the interior point is in
+    /// `interior` all the same.
     fn solve(self, island: &Island, interior: &mut Interior, newton: &mut Newton) -> bool {
         let Self { isa, p, s, may_end } = self;
         let compliance = if island.cones > 0 { COMPLIANCE } else { 0.0 };
@@ -64,7 +64,7 @@ impl Problem<'_> {
 }
 
 impl Islands {
-    /// Every island of a problem, on up to `threads` threads; false if one has no answer. Points and
+    /// Solves every island of a problem on up to `threads` threads; false if a crossover failed. Points and
     /// answers are in `interior` and `newton`, with the same bits whatever the threads.
     pub fn solve(
         &mut self,

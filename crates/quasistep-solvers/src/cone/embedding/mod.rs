@@ -5,7 +5,7 @@
 //! P x + c tau − Aᵀ z = 0,   A x − b tau = s ∈ K,   −cᵀ x + bᵀ z − xᵀ P x / tau = kappa ≥ 0
 //! ```
 //!
-//! has a solution for every program: with `tau > 0` an answer, with `kappa > 0` multipliers that contradict
+//! has a solution for every program: with `tau > 0` an answer, with `kappa > 0` Farkas multipliers
 //! (`bᵀ z > 0`) or a ray (`cᵀ x < 0`). An interior point method follows it, with Nesterov and Todd's scaling
 //! and Mehrotra's predictor (Goulart and Chen, Clarabel, arXiv:2405.12762). With 32 digits, masses or units
 //! 10^12 apart leave as many as `f64` has where all are alike. It is slow, some milliseconds for few bodies,
@@ -28,7 +28,7 @@ use form::Form;
 use linear::{add_transposed, times};
 use twice::{ONE, Twice, ZERO, dot};
 
-/// Most variables, springs' included.
+/// Most variables, those of Huber terms included.
 const MOST_VARIABLES: usize = 250;
 const ITERATIONS: u32 = 120;
 /// Multiply-adds of `f64` that one of twice the digits costs.
@@ -66,10 +66,10 @@ pub(crate) fn solve(
         *iterations += 1;
         match state.verdict(&form) {
             Verdict::Open if state.step(&form) => {}
-            // the last point may do
+            // the last point may be good enough
             Verdict::Solved | Verdict::Open => break,
             Verdict::Unbounded => {
-                // what is given away is proven, not what it was rounded from
+                // prove the rounded vector, which the caller gets
                 round(&mut state.x);
                 let mut ray = Vec::new();
                 form.write_x(&state.x, ONE, &mut ray, p.n_padded);
@@ -154,7 +154,7 @@ impl State {
         }
     }
 
-    /// Residuals, and what the point proves.
+    /// Computes the residuals, and what the point proves.
     fn verdict(&mut self, form: &Form) -> Verdict {
         let Self { x, s, z, tau, rx, rz, Px, .. } = self;
         times(&form.P, x, Px);
@@ -334,7 +334,7 @@ impl State {
         }
     }
 
-    /// Multipliers that are nothing beside the forces, where their slack is something, become zero.
+    /// Sets multipliers to zero that are rounding beside the forces and small beside their slack.
     fn drop_idle(&mut self, form: &Form) {
         let force = largest(&self.z);
         for rows in &form.cones {
@@ -354,7 +354,7 @@ fn round(v: &mut [Twice]) {
     }
 }
 
-/// Whether no `x` of any likely size satisfies `zᵀ (A x − b) ≥ 0`.
+/// Whether `z` is a Farkas certificate for all `x` of reasonable size: `zᵀ (A x − b) < 0`.
 fn contradicts(form: &Form, z: &[Twice], share: f64) -> bool {
     let push = dot(&form.b, z).round();
     if !(push > 0.0) {

@@ -1,4 +1,4 @@
-//! Longer steps.
+//! Gondzio's multiple centrality corrections: longer steps from one factor.
 
 use super::work::Work;
 use super::{Interior, longest};
@@ -6,13 +6,13 @@ use crate::cone::kernels;
 use crate::cone::structure::Panel;
 use crate::tolerances::interior::{GONDZIO_ADD, GONDZIO_ENOUGH, GONDZIO_GAIN, GONDZIO_PRODUCTS};
 
-/// Numbers in an island's factor from which directions after the corrector's are cheap beside it, and how many look
-/// for a longer step then.
+/// Most corrections of a step, by the size of the island's factor: above so many numbers, so many. A solve must be cheap beside the
+/// factorisation.
 const CORRECTIONS: [(u32, u32); 2] = [(40_000, 3), (8_000, 2)];
 
 impl Interior {
-    /// The corrector's direction, or one that lets a longer step by moving the products that end it:
-    /// Gondzio's. Returns its longest step inside.
+    /// Computes the corrector's direction, and improves it by Gondzio's corrections while they lengthen the step. `aim` is the target
+    /// of the products. Returns the longest step that stays inside.
     pub(super) fn gondzio_correction(&mut self, work: &Work<'_>, aim: f64) -> f64 {
         let mut far = longest(&self.direction(work));
         let size = work.panels.iter().map(Panel::len).sum::<u32>();

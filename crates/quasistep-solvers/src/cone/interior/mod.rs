@@ -8,12 +8,12 @@
 //! Each iteration solves `(P + Aᵀ W⁻² A) dx = …` twice with one factor, block by block in the order
 //! of [`Structure`]; `W⁻²` is `z/s` on edges and Nesterov and Todd's scaling on round cones. The
 //! number of iterations hardly grows with the problem. It ends near the middle of the set of
-//! answers, off by 1e-4 of a speed where rows are degenerate: Newton's method finishes what it began.
+//! answers, off by 1e-4 of a speed where rows are degenerate: a crossover or Newton's method adds the last digits.
 //!
 //! | code       | meaning                                                                 |
 //! |------------|-------------------------------------------------------------------------|
 //! | `gap`      | `A x − b − s`, shrinks by `1 − alpha` each iteration                      |
-//! | `pull`     | `P x + c + ∇huber − Aᵀ z`, likewise                                       |
+//! | `pull`     | `P x + c + ∇huber − Aᵀ z`, shrinks by `1 − alpha` each iteration          |
 //! | `t`        | `dz = −t − W⁻² A dx`                                                    |
 //! | `over`, `under` | how far a limited spring is stretched beyond its limit, upwards and downwards |
 
@@ -41,7 +41,7 @@ use work::Work;
 const STALLED: u32 = 2;
 /// Iterations before an island counts as stuck.
 const ITERATIONS: u32 = 60;
-/// Power of the mean product after the predictor, as a share of that before: the share to aim at.
+/// Exponent of the centring parameter: `sigma = (mu after the predictor / mu before)^CENTER`.
 const CENTER: i32 = 5;
 const CENTER_ROUND: i32 = 3;
 
@@ -52,7 +52,7 @@ pub(crate) struct Interior {
     /// The point's multipliers and slacks, over padded `z`: written when an iteration ends.
     pub z: Vec<f64>,
     pub s: Vec<f64>,
-    /// Likewise, one for every edge that is to carry force.
+    /// One for every edge predicted active, over padded `z`: written when an iteration ends.
     pub carries: Vec<f64>,
     batches: Batches,
     z_in: Vec<Lane>,
@@ -78,12 +78,11 @@ pub(crate) struct Interior {
     last_dz: Vec<Lane>,
     /// Largest entry of `gap` of the island at hand.
     largest_gap: f64,
-    /// What a row gives way for a unit of force: `A x − b + compliance z = s`.
+    /// Displacement of a row per unit of its force: `A x − b + compliance z = s`.
     compliance: f64,
     /// Whether the iteration at hand has taken a step.
     stepped: bool,
-    /// Largest error at the end of an island that got stuck, of those begun since the sizes were taken: as a share
-    /// of its forces and speeds.
+    /// Largest error among the islands that got stuck since [`prepare`](Self::prepare), as a share of their forces and speeds.
     pub off: f64,
     pub iterations: u32,
     pub budget: Budget,
@@ -92,9 +91,9 @@ pub(crate) struct Interior {
 /// How an island's iteration ended.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) enum Outcome {
-    /// Where it was to end.
+    /// The goal is reached.
     Reached,
-    /// Nothing moved any more; the least error seen, as a share of forces and speeds.
+    /// No more progress; the least error seen, as a share of forces and speeds.
     Stuck(f64),
 }
 
@@ -105,7 +104,7 @@ impl Interior {
             v.clear();
             v.resize(p.n_padded, 0.0);
         }
-        // padding: no force, and room
+        // padding: zero multiplier, positive slack
         for (v, padding) in [(&mut self.z, 0.0), (&mut self.s, 1.0), (&mut self.carries, 0.0)] {
             v.clear();
             v.resize(p.m_padded, padding);
@@ -158,8 +157,8 @@ impl Interior {
         self.off = 0.0;
     }
 
-    /// Iterates on one island until `goal` is reached, or nothing moves. The point is in the island's entries of `x`, `s` and `z`. A row gives
-    /// way by `compliance` over the scale of the cost.
+    /// Iterates on one island until `goal` is reached or progress ends. The point is in the island's entries of `x`, `s` and `z`.
+    /// Rows have a compliance of `compliance` over the scale of the cost.
     pub fn solve(
         &mut self,
         isa: Isa,
@@ -186,7 +185,7 @@ impl Interior {
         end
     }
 
-    /// Takes over the point of an island.
+    /// Copies the point of an island from another memory.
     pub fn take_island(&mut self, from: &Self, p: &ConeProgram, s: &Structure, island: &Island) {
         for panel in &s.panels[island.first_panel as usize..island.last_panel as usize] {
             let at = panel.x_at as usize..(panel.x_at + panel.dim) as usize;
@@ -234,12 +233,11 @@ impl Interior {
         spread(work.p, work.batches, &self.z_in, &mut self.z);
     }
 
-    /// Tells edges that are to carry force from others: near the answer the force of the former stays while their
-    /// slack goes, and the other way round, `dz / z > ds / s` for the last step, whatever the units (Tapia). `scale`
-    /// compares slacks with forces where there was none.
+    /// Predicts the active edges by Tapia's indicators: near the answer multipliers of active ones stay while slacks vanish, so that
+    /// `dz / z > ds / s` for the last step, whatever the units. Where there was no step, `scale` compares slacks with forces.
     fn write_carries(&mut self, work: &Work<'_>, scale: Option<f64>) {
         if work.round {
-            // nobody asks
+            // nobody reads the prediction
             return;
         }
         let Self { s_in, z_in, ds, dz, t, .. } = self;
@@ -343,7 +341,7 @@ impl Interior {
         Outcome::Stuck(best)
     }
 
-    /// Matrices and right sides of the predictor: straight at the answer.
+    /// Matrices and right sides of the predictor, the affine-scaling direction.
     fn predict(&mut self, work: &Work<'_>) {
         for spring in self.springs.iter_mut().filter(|s| work.has(s.panel)) {
             let [a, b] = spring.margins();
@@ -367,8 +365,7 @@ impl Interior {
         );
     }
 
-    /// Puts what pulls, and what springs add, in the place of the direction; forces of the rows are still to be
-    /// taken off.
+    /// Writes the right side without the rows' forces in the place of the direction: residual of stationarity and Huber terms.
     fn start_direction(&mut self, work: &Work<'_>) {
         for panel in work.panels {
             for i in panel.x_at as usize..(panel.x_at + panel.dim) as usize {
@@ -380,7 +377,7 @@ impl Interior {
         }
     }
 
-    /// Solves for `dx`, whose right side is in its place, `ds` and `dz`.
+    /// Solves for `dx`, in whose place the right side is, then `ds` and `dz`.
     fn direction(&mut self, work: &Work<'_>) -> Reach {
         self.budget.spend(work.counts.solve + 3 * work.counts.rows);
         let (first, last) = work.range;
@@ -414,7 +411,7 @@ impl Interior {
         reach
     }
 
-    /// Sum of the products.
+    /// Sum of the complementarity products, those of Huber terms included.
     fn sum_of_products(&self, work: &Work<'_>) -> f64 {
         let rows = span(work.batches);
         let (s, z) = (&self.s_in[rows.clone()], &self.z_in[rows]);
@@ -422,13 +419,13 @@ impl Interior {
         rows.sum::<f64>() + self.spring_products(work, 0.0)
     }
 
-    /// The same after a step of `alpha`, from what it is now.
+    /// Sum of the complementarity products after a step of `alpha`, where `sum` is the present one.
     fn products_ahead(&self, work: &Work<'_>, sum: f64, reach: &Reach, alpha: f64) -> f64 {
         let springs = self.spring_products(work, alpha) - self.spring_products(work, 0.0);
         sum + alpha * (reach.cross + alpha * reach.square) + springs
     }
 
-    /// What limited springs add to that.
+    /// Complementarity products of Huber terms after a step of `alpha`.
     fn spring_products(&self, work: &Work<'_>, alpha: f64) -> f64 {
         let mut total = 0.0;
         for spring in self.springs.iter().filter(|s| work.has(s.panel) && s.limited()) {
@@ -462,7 +459,7 @@ impl Interior {
         total + self.spring_products(work, 0.0)
     }
 
-    /// The factor, with the matrices `G` of all cones at hand.
+    /// Assembles and factors `P + Aᵀ W⁻² A + shift` from the matrices `G` of all cones.
     fn factor(&mut self, work: &Work<'_>, shift: f64) -> bool {
         if !self.budget.spend(work.counts.factor + 3 * work.counts.rows) {
             return false;
@@ -487,7 +484,7 @@ impl Interior {
     }
 }
 
-/// Longest step inside.
+/// Longest step that stays inside all cones.
 fn longest(reach: &Reach) -> f64 {
     1.0 / reach.blocked.max(SHORTEST)
 }

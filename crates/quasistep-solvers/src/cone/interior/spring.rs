@@ -1,4 +1,4 @@
-//! Springs with limited force.
+//! Huber terms: springs with limited force.
 
 /// A spring with limited force as two bounds: `force = k (x − target − over + under)`,
 /// `−limit ≤ force ≤ limit`, `over (limit − force) = under (limit + force) = 0`.
@@ -14,7 +14,7 @@ pub(super) struct Spring {
     pub force: f64,
     pub over: f64,
     pub under: f64,
-    /// Right sides of the two products.
+    /// Right sides of the two complementarity equations.
     pub t: [f64; 2],
     pub change: [f64; 3],
     pub last_change: [f64; 3],
@@ -30,7 +30,7 @@ impl Spring {
         [self.limit - self.force, self.limit + self.force]
     }
 
-    /// Stiffness that is left while the bounds push back.
+    /// Curvature of the term with its two bounds eliminated.
     pub fn stiffness(&self) -> f64 {
         if !self.limited() {
             return self.stiffness;
@@ -39,7 +39,7 @@ impl Spring {
         1.0 / (1.0 / self.stiffness + self.over / a + self.under / b)
     }
 
-    /// Force that its bounds add at `dx = 0`.
+    /// Force of the term at `dx = 0` with its two bounds eliminated.
     pub fn offset(&self) -> f64 {
         if !self.limited() {
             return 0.0;

@@ -7,7 +7,7 @@ use crate::cone::{kernels, second_order};
 use crate::tolerances::interior::{INSIDE, PUSH, ROOM, SHIFT, SOFT, SOFT_ROUND};
 
 impl Interior {
-    /// The point of least squares between cost and cones, pushed inside the cones.
+    /// Starting point: a least-squares solution, shifted into the cones.
     pub(super) fn start(&mut self, work: &Work<'_>, scale: f64) -> bool {
         self.weigh(work, scale);
         if !self.least_squares(work, scale) {

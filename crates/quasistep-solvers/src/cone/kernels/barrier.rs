@@ -120,8 +120,8 @@ kernel! {
 }
 
 kernel! {
-    /// `dz = −t − W⁻² A dx`, `ds = A dx + gap + compliance dz`; returns the inverse of the longest step inside, or a
-    /// negative number.
+    /// `dz = −t − W⁻² A dx`, `ds = A dx + gap + compliance dz`; returns the inverse of the longest step that stays inside, not
+    /// positive if nothing blocks it.
     directions(
         p: &ConeProgram,
         groups: &[Group],

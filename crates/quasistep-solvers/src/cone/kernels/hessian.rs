@@ -232,7 +232,7 @@ fn matrix<S: Simd, const K: usize>(
     }
 }
 
-/// The same for any number of rows, each padded.
+/// `G = rho E W Eᵀ` of one cone with any number of rows, each padded.
 #[inline(always)]
 fn matrix_any<S: Simd>(
     p: &ConeProgram,

@@ -1,5 +1,5 @@
-//! The last digits: where round cones slide, of a point inside the cones, and on the rows that carry force at the end of an
-//! interior point, which knows nearly all of them.
+//! The last digits: where round cones slide, of a point inside the cones, and by a crossover from the end of an interior point to
+//! the active set near it.
 
 use super::Start;
 use super::finish::Round;
@@ -13,19 +13,19 @@ use crate::tolerances::newton_of_cones::{
 };
 use crate::tolerances::{CONTACT_TOUCHING, ROUNDING};
 
-/// Steps of all rounds of multipliers with a small penalty.
+/// Most Newton steps of [`Newton::multiply`].
 const MULTIPLY_ITERATIONS: u32 = 100;
-/// Most of such steps.
+/// Most Newton steps of [`Newton::finish_at_penalty`].
 const FINISH_STEPS: u32 = 20;
-/// Sets from which rows that contradict one another are sorted out.
+/// A crossover with at least so many sets goes on where rows contradict one another.
 const MANY_SETS: u32 = 10;
-/// Solves for a set of rows.
+/// Solves for each active set of a crossover.
 const CROSSOVER_ROUNDS: u32 = 4;
 
 impl Newton {
-    /// Last steps where round cones slide: their slack is no zero, and `rho` times its rounding is in
-    /// their force. A small penalty has small rounding, and the answer is the same for any; a larger one
-    /// still works where the steps of the small one lead away.
+    /// Last steps where round cones slide: their slack is not zero, and their force contains `rho` times its rounding. A small
+    /// penalty has little of it, and the answer does not depend on the penalty; a larger one converges where the small one
+    /// diverges.
     pub(super) fn finish_round_cones(
         &mut self,
         work: &Work<'_>,
@@ -84,7 +84,7 @@ impl Newton {
         false
     }
 
-    /// Digits for a point inside the cones near the answer, from its own multipliers; true if they came.
+    /// Improves a point inside the cones near the answer, from its own multipliers; true if it converged.
     /// `share` is the slack at the end over that of touching rows.
     #[allow(clippy::too_many_arguments)] // one caller, which lists what it tries
     pub fn polish(
@@ -116,8 +116,8 @@ impl Newton {
             || self.multiply(&work, PENALTIES_ROUND[0].0 * scale, shift, share * slack)
     }
 
-    /// Rounds of the method of multipliers with a small penalty, each down to its minimum: slower than
-    /// single steps, and they lead nowhere else.
+    /// Method of multipliers with a small penalty, each round down to its minimum: slower than
+    /// single steps, and never diverging.
     pub(super) fn multiply(&mut self, work: &Work<'_>, rho: f64, shift: f64, slack: f64) -> bool {
         let mut budget = MULTIPLY_ITERATIONS;
         for _ in 0..ROUNDS {
@@ -142,7 +142,7 @@ impl Newton {
         false
     }
 
-    /// Whether [`crossover`](Self::crossover) is for an island: edges only, and a cost for every variable.
+    /// Whether [`crossover`](Self::crossover) applies to an island: edges only, and a cost for every variable.
     pub fn can_cross_over(
         &self,
         isa: Isa,
@@ -154,8 +154,8 @@ impl Newton {
         !work.round && !self.scale(&work).1
     }
 
-    /// The answer on the rows that carry force at a point inside the cones, in padded layout, or on at most
-    /// `sets` others near them; false if that is none.
+    /// Crossover from a point inside the cones, in padded layout, to the answer on an active set: the one predicted there, or at most
+    /// `sets` others near it. False if none of them is optimal.
     #[allow(clippy::too_many_arguments)] // one caller, which lists what it tries
     pub fn crossover(
         &mut self,
@@ -173,7 +173,7 @@ impl Newton {
         self.crossover_from(&work, SOFTER[1] * rho, work.speed(), work.force() / scale, sets)
     }
 
-    /// Takes over the answer on an island.
+    /// Copies the answer on an island from another memory.
     pub fn take_island(&mut self, from: &Self, p: &ConeProgram, s: &Structure, island: &Island) {
         for panel in &s.panels[island.first_panel as usize..island.last_panel as usize] {
             let at = panel.x_at as usize..(panel.x_at + panel.dim) as usize;
@@ -192,12 +192,12 @@ impl Newton {
         }
     }
 
-    /// The answer on the rows in `w`: rows that would pull let go, rows that would overlap close, until none
-    /// does. False if that does not end.
+    /// Active-set iterations from the rows in `w`: rows with a negative multiplier leave, violated ones join, until none
+    /// does. False after `most` sets.
     ///
-    /// Unlike in a minimisation, rounding on rows with hardly any force changes nothing: a row lets go for
-    /// its force, not for the sign of its slack. With every set the forces are built from zero, so that they
-    /// are the ones of smallest norm.
+    /// Unlike in a minimisation, rounding on rows with hardly any force changes nothing: a row leaves for
+    /// its multiplier, not for the sign of its slack. Each set starts from zero forces, and so ends at the
+    /// smallest-norm multipliers.
     fn crossover_from(
         &mut self,
         work: &Work<'_>,
@@ -223,7 +223,7 @@ impl Newton {
                 continue;
             }
             if !touching && most < MANY_SETS {
-                // rows that contradict one another: the point must be nearer
+                // rows contradict one another: needs a point nearer to the answer
                 return false;
             }
             let below = if !touching || rho * left <= SHARED * force {
@@ -264,7 +264,7 @@ impl Newton {
         false
     }
 
-    /// Forces of zero, and the factor for the rows in `w`.
+    /// Sets all forces to zero, and factors for the rows in `w`.
     fn restart_forces(&mut self, work: &Work<'_>, rho: f64) -> bool {
         for span in work.spans() {
             self.lambda[span].fill(0.0);
@@ -272,7 +272,7 @@ impl Newton {
         self.factor(work, rho, 0.0)
     }
 
-    /// Puts every spring on its side of its limit; true if all were.
+    /// Updates which Huber terms are at their limits; true if none changed.
     fn limits_stay(&mut self, work: &Work<'_>) -> bool {
         let mut same = true;
         for k in 0..work.p.saturations.len() {

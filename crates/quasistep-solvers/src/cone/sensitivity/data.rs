@@ -150,7 +150,7 @@ pub(super) fn forces(
     }
 }
 
-/// Whether a spring of some stiffness that has this one at the answer carries its limit.
+/// Whether a spring of some `stiffness` carries its limit, where `now` is its curvature at the answer.
 fn at_limit(stiffness: f64, now: f64) -> bool {
     stiffness > 0.0 && now == 0.0
 }
@@ -249,8 +249,8 @@ fn add_outer(
 }
 
 impl ConeProgram {
-    /// Becomes a change of `program`: its blocks, cones and springs, every number zero. Allocates nothing
-    /// where the memory at hand is large enough.
+    /// Becomes a change of `program`: its blocks, cones and springs, every number zero. Allocates only
+    /// where it has less memory than that needs.
     ///
     /// Fill in what changes by [`P`](Self::P), [`c`](Self::c), [`cone_mut`](Self::cone_mut),
     /// [`E_mut`](Self::E_mut) and [`saturation_mut`](Self::saturation_mut).

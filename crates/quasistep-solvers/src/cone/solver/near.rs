@@ -1,4 +1,4 @@
-//! Answers to a given accuracy, where not all digits are asked for.
+//! Approximate answers, to the accuracy that the caller asks for.
 
 use super::ConeSolver;
 use super::attempts::may_prove_early;
@@ -14,12 +14,12 @@ use crate::tolerances::interior::{LOST, PRODUCT_FIRST, PRODUCT_NEXT, WITHIN};
 use crate::tolerances::units::EVEN;
 use crate::{Method, Methods, Solution, Status};
 
-/// How often the interior point is asked whether it is near enough, after the first time.
+/// Most times that the interior point goes on after its end has failed the check.
 const TIMES: u32 = 3;
 
 impl ConeSolver {
-    /// The interior point's own end, or a proof that there is no answer where it was lost; false if it is neither
-    /// near enough nor that.
+    /// Takes the interior point's own end for an answer, or a certificate that there is none where it got stuck; false if the end
+    /// fails the check and there is no certificate.
     pub(super) fn approximate(
         &mut self,
         program: &ConeProgram,
@@ -31,7 +31,7 @@ impl ConeSolver {
         if !(sizes.spread(*isa, program, structure) <= EVEN) {
             return false;
         }
-        // rows of no variable hold or do not: that is for the others to say
+        // rows without variables, feasible or not, are left to the other methods
         if structure.islands.last().is_none_or(|i| i.last_group as usize != structure.groups.len())
         {
             return false;
@@ -76,7 +76,7 @@ impl ConeSolver {
         false
     }
 
-    /// Takes the point of the interior point, with slacks, imbalance and residuals of the program's own.
+    /// Copies the interior point's end, and computes slacks, stationarity and residuals from the program itself.
     fn read_interior(&mut self, program: &ConeProgram, out: &mut Solution) {
         let Self { isa, structure, newton, interior, g, springs, .. } = self;
         newton.prepare(program, structure);
@@ -108,8 +108,8 @@ impl ConeSolver {
     }
 }
 
-/// Whether on an island balance, rows and products are off by little beside its forces and speeds; `g` is what is
-/// out of balance.
+/// Whether the KKT residuals of an island are within `accuracy` of its forces and speeds; `g` is the residual of
+/// stationarity.
 fn is_accurate(
     program: &ConeProgram,
     s: &Structure,
@@ -124,7 +124,7 @@ fn is_accurate(
     let variables = || panels.iter().flat_map(|p| p.x_at as usize..(p.x_at + p.dim) as usize);
     let scale = interior.scale(program, panels);
     let (mut force, mut imbalance, mut sum) = (0.0_f64, 0.0_f64, 0.0);
-    // the same with every variable measured by its own cost, whatever its unit
+    // largest force and residual over the root of each variable's curvature, whatever its unit
     let (mut own_force, mut own_imbalance) = (0.0_f64, 0.0_f64);
     for panel in panels {
         let block = &program.blocks[panel.block as usize];
@@ -144,8 +144,8 @@ fn is_accurate(
             own_force = own_force.max(spring.gradient(0.0).abs() / scale.sqrt());
         }
     }
-    // what hardly moves is measured by what its forces could do; of next to no mass they could do anything,
-    // which is believed up to one of the caller's units
+    // the reference speed is at least the natural one; where there is hardly any curvature that is too large, and
+    // counts up to one of the caller's units
     let mut speed = (force / scale).min(1.0);
     // lane by lane: one number after another, each would wait for the one before
     let [mut fast, mut outside, mut pull, mut product] = [[0.0; LANES]; 4];
@@ -179,7 +179,7 @@ fn is_accurate(
     let [fast, outside, pull, product] =
         [fast, outside, pull, product].map(|v| v.into_iter().fold(0.0, larger));
     speed = larger(speed, fast);
-    // NaN, too, is in the sum
+    // the sum is not finite if any number is not
     sum.is_finite()
         && imbalance <= accuracy * force
         && own_imbalance <= accuracy * own_force
@@ -188,8 +188,8 @@ fn is_accurate(
         && product <= accuracy * force * speed
 }
 
-/// Whether balance holds, too, with variables in units of the contacts, where some have no cost of their own to be
-/// measured by.
+/// Whether stationarity is within `accuracy` with variables in units of the contacts, too; checked where some variable has no
+/// cost.
 fn is_accurate_in_units(
     program: &ConeProgram,
     s: &Structure,
@@ -215,7 +215,7 @@ fn is_accurate_in_units(
         }
     }
     for spring in &program.saturations {
-        // not of another island, which has other units
+        // only springs of this island, whose units these are
         if (island.first_panel..island.last_panel)
             .contains(&s.panel_of_block[program.block_of(spring.index)])
         {

@@ -1,4 +1,4 @@
-//! What a step of the interior point is made of: matrices, right sides, directions.
+//! Parts of a step of the interior point: matrices, right sides, directions.
 
 use super::{E_of, G_at, J_times, by_size, edge, forces_of, own, own_mut, take_forces};
 use crate::cone::batches::{Batch, LIVE, Shape};
@@ -7,7 +7,7 @@ use crate::cone::kernels::{Lane, Simd, kernel, lanes, lanes_mut};
 use crate::cone::program::{ConeProgram, LANES, MAX_ROWS, padded};
 use crate::cone::second_order;
 
-/// Most entries of round cones that are computed side by side.
+/// Most entries of a round cone that are kept in registers.
 const NARROW: usize = LANES;
 
 /// Entries of round cones, zero beyond the last.
@@ -149,7 +149,7 @@ fn matrix_of<S: Simd>(
 }
 
 kernel! {
-    /// What the step towards the answer is made of: `w = z / (s + compliance z)` and `t = w (s + gap)` of edges,
+    /// The predictor: `w = z / (s + compliance z)` and `t = w (s + gap)` of edges,
     /// `D = W⁻²` and `t = z + D gap` of round cones, the matrices `G = E W Eᵀ`, and `g −= Jᵀ Eᵀ t`.
     batch_predictor(
         p: &ConeProgram,
@@ -335,8 +335,8 @@ fn correct<S: Simd>(
 }
 
 kernel! {
-    /// Moves the right side `t` so that the products at the end of a longer step come out between the bounds:
-    /// Gondzio's correctors. Round cones are left as they are. And `g −= Jᵀ Eᵀ t`.
+    /// Gondzio's correction: changes the right side `t` of edges so that their products after a step of `alpha` lie between the
+    /// bounds, then `g −= Jᵀ Eᵀ t`. Round cones keep their `t`.
     batch_gondzio(
         p: &ConeProgram,
         batches: &[Batch],
@@ -367,7 +367,7 @@ kernel! {
                     let (s, z) = (S::load(&s[j]), S::load(&z[j]));
                     let product =
                         S::mul(S::fma(alpha, S::load(&ds[j]), s), S::fma(alpha, S::load(&dz[j]), z));
-                    // what lies above `high` comes down by `high` at the most
+                    // a product above `high` is lowered by `high` at the most
                     let below = S::max(S::fma(minus, product, low), S::zero());
                     let above = S::max(S::fma(minus, high, product), S::zero());
                     let less = S::mul(minus, S::max(S::mul(minus, above), S::mul(minus, high)));
@@ -381,12 +381,12 @@ kernel! {
     }
 }
 
-/// How far a direction goes, and what it does to the products.
+/// Longest step along a direction, and how it changes the products.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Reach {
-    /// Inverse of the longest step inside, or a negative number.
+    /// Inverse of the longest step that stays inside; not positive if nothing blocks it.
     pub blocked: f64,
-    /// `Σ (s dz + z ds)` and `Σ ds dz`.
+    /// `Σ (s dz + z ds)`; below it `Σ ds dz`.
     pub cross: f64,
     pub square: f64,
 }
@@ -426,7 +426,8 @@ kernel! {
     }
 }
 
-/// Largest ratios so far, as numerators and denominators: no division per row. Those of round cones, and sums.
+/// Largest ratios `−ds / s` and `−dz / z` of edges so far, as numerators and denominators to save a division per row; the largest
+/// of round cones; and the sums of [`Reach`].
 struct Tally<S: Simd> {
     most_s: S::V,
     over_s: S::V,
@@ -488,7 +489,7 @@ fn direct<S: Simd>(
             let z = entries::<S>(z, m);
             let ds = entries::<S>(&*ds, m);
             let dz = entries::<S>(&*dz, m);
-            // cones that are none stand still at the tip of the dual cone
+            // padding keeps z = 0
             let live = S::load(&LIVE[batch.count as usize]);
             let far = S::max(round::blocked::<S>(&s, &ds), round::blocked::<S>(&z, &dz));
             tally.round = S::max(S::select(live, far, minus), tally.round);
@@ -514,7 +515,7 @@ fn direct<S: Simd>(
         S::store(d, &mut ds[j]);
         tally.cross = S::fma(s, e, S::fma(z, d, tally.cross));
         tally.square = S::fma(d, e, tally.square);
-        // cones that are none: z = dz = 0 is no more than any ratio
+        // padding: z = dz = 0 is no larger than any ratio
         let more = S::fma(S::mul(minus, tally.most_s), s, S::mul(b, tally.over_s));
         tally.most_s = S::select(more, b, tally.most_s);
         tally.over_s = S::select(more, s, tally.over_s);
