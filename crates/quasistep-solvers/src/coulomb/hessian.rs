@@ -1,4 +1,4 @@
-//! The matrix of a Newton step: curvature of the cost, and what contacts add to it.
+//! The matrix of a Newton step: curvature of the cost and of the contacts.
 
 use crate::cone::kernels::{Isa, add_part};
 use crate::cone::program::MAX_ROWS;
@@ -9,12 +9,12 @@ use crate::coulomb::program::FrictionProgram;
 pub(crate) struct Part<'a> {
     /// `k × k`.
     pub matrix: &'a [f64],
-    /// Of the normal and of tangential columns.
+    /// Penalties of the normal and of the tangential columns.
     pub rho: [f64; 2],
 }
 
-/// `H = D (P + springs + Jᵀ part J) D + hold` into `factor`, which has the units `D`; springs count that are not
-/// `saturated`, contacts that have a part.
+/// Writes `H = D (P + springs + Jᵀ part J) D + hold I` to `factor`, which has the units `D`, with the springs that are not
+/// `saturated` and the contacts that have a part.
 pub(crate) fn assemble<'a>(
     p: &FrictionProgram,
     factor: &mut Factor,

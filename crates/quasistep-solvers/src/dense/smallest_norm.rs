@@ -28,7 +28,7 @@ use crate::tolerances::{
 pub(crate) struct SmallestNorm {
     /// Rows without slack, ascending: the caller fills it.
     pub rows: Vec<u32>,
-    /// The rows with columns scaled by `D`.
+    /// Rows without slack, with columns scaled by `D`.
     B: Rows,
     D: Vec<f64>,
     g: Vec<f64>,
@@ -58,7 +58,7 @@ impl SmallestNorm {
             }
             return true;
         }
-        // a small ridge is needed only where rows of very different size meet
+        // smaller ridges are for rows of very different size
         if RIDGES.iter().any(|ridge| self.newton(n, *ridge, largest)) {
             for (k, &i) in self.rows.iter().enumerate() {
                 z[i as usize] = self.By[k].max(0.0);
@@ -93,7 +93,7 @@ impl SmallestNorm {
                 if self.polish(n, ridge) && max_abs(&self.F) <= VERIFIED * largest {
                     return true;
                 }
-                // too early: come nearer first
+                // too early: converge further first
                 near *= EXACT_SOLVE_NEXT;
                 if near < EXACT_SOLVE_LEAST {
                     return false;
@@ -113,8 +113,8 @@ impl SmallestNorm {
         solve_lower_transposed(&self.M, n, &self.first, n - 1, &mut self.step);
     }
 
-    /// Solves `Bᵀ B y = g` over the rows that push or nearly do, dropping those that would pull;
-    /// leaves their forces in `By`, zeros elsewhere, and the residual in `F`.
+    /// Solves `Bᵀ B y = g` exactly over the rows that push or nearly do, dropping those with a negative force;
+    /// leaves the forces in `By`, zeros elsewhere, and the residual in `F`.
     fn polish(&mut self, n: usize, ridge: f64) -> bool {
         let top = self.By.iter().fold(0.0_f64, |m, v| m.max(*v));
         for (pushes, v) in self.pushes.iter_mut().zip(&self.By) {
@@ -168,7 +168,7 @@ impl SmallestNorm {
         false
     }
 
-    /// Scaled rows, resultant, envelope of `M`, and the start `y = 0` with all rows pushing.
+    /// Prepares scaled rows, resultant, envelope of `M`, and the start `y = 0` with all rows pushing.
     fn prepare(&mut self, n: usize, A: &Rows, z: &[f64]) {
         zeros(&mut self.D, n);
         zeros(&mut self.g, n);
@@ -195,7 +195,7 @@ impl SmallestNorm {
             self.B.push_scaled(columns, values, |c| self.D[c as usize]);
         }
         let m = self.rows.len();
-        // room for any choice of rows: a later solve of this size allocates nothing
+        // reserve for any choice of rows: a later solve of this size allocates nothing
         for v in [&mut self.By, &mut self.Bs] {
             v.clear();
             v.reserve(A.len());
@@ -214,7 +214,7 @@ impl SmallestNorm {
         self.F.extend_from_slice(&self.g);
     }
 
-    /// `M = Σ B_k B_kᵀ` over the rows that push, plus the ridge, factored.
+    /// Factors `M = Σ B_k B_kᵀ + ridge I` over the rows that push.
     fn factor(&mut self, n: usize, ridge: f64) -> bool {
         if !self.budget.spend((n * n * n) as u64 / 6 + self.B.entries()) {
             return false;
@@ -240,7 +240,7 @@ impl SmallestNorm {
         .is_ok()
     }
 
-    /// `B y`, the rows that push and the residual `F = g − Bᵀ max(0, B y)`.
+    /// Computes `B y`, the rows that push, and the residual `F = g − Bᵀ max(0, B y)`.
     fn evaluate(&mut self) {
         self.F.copy_from_slice(&self.g);
         for k in 0..self.rows.len() {

@@ -1,4 +1,4 @@
-//! A polyhedron: its point nearest to the origin, or multipliers that prove that it is empty.
+//! A polyhedron: its point nearest to the origin, or a Farkas certificate that it is empty.
 
 use crate::budget::Budget;
 use crate::tolerances::{CANCELS, CLEAR, NO_MULTIPLIER};
@@ -20,14 +20,14 @@ pub(crate) struct Polyhedron {
 pub(crate) enum Nearest {
     /// The point.
     Point(Vec<f64>),
-    /// Multipliers of the rows by which there is none, up to rounding.
+    /// Farkas multipliers of the rows, up to rounding.
     Refuted(Vec<f64>),
-    /// Neither: the work is spent, or numbers are too close to call.
+    /// Neither: the work is spent, or rounding left it undecided.
     Unknown,
 }
 
 impl Polyhedron {
-    /// One without rows.
+    /// A polyhedron without rows.
     pub fn new(free: usize, columns: usize) -> Self {
         Self { free, columns, ..Self::default() }
     }

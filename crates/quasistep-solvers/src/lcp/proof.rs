@@ -1,4 +1,4 @@
-//! Why a problem has no solution: cases that cover everything, and what contradicts in each.
+//! Proof that a problem has no solution: cases that cover everything, each with a Farkas certificate.
 
 use crate::lcp::problem::Lcp;
 use crate::tolerances::{CANCELS, CLEAR};
