@@ -256,7 +256,7 @@ pub(crate) const RIDGES_OF_POLISH: [f64; 4] = [1e-3, 1e-2, 1e-1, 1.0];
 pub(crate) const RIDGE_PIVOT: f64 = 0.1;
 
 /// Residual of the smallest-norm dual, as a share of the largest force, at which the exact solve is first tried; factor of that
-/// residual after each failure; and residual below which it is no more tried.
+/// residual after each failure; and residual below which it is not tried again.
 pub(crate) const EXACT_SOLVE_FIRST: f64 = 1e-6;
 pub(crate) const EXACT_SOLVE_NEXT: f64 = 1e-2;
 pub(crate) const EXACT_SOLVE_LEAST: f64 = 1e-13;
@@ -558,7 +558,7 @@ pub(crate) mod check {
     pub(crate) const QUICK_ALIKE: f64 = 0.5;
     /// Share of [`ROW`] that the quick test allows: it adds terms in another order.
     pub(crate) const QUICK_SHARE: f64 = 0.999;
-    /// Speed of the quick test, the largest slack or offset, over that of the whole check: at most so much.
+    /// Largest ratio of the quick test's speed, the largest slack or offset, to that of the whole check.
     pub(crate) const QUICK_SPEED: f64 = 10.0;
 }
 

@@ -53,8 +53,8 @@ impl Problem<'_> {
             return false;
         }
         let mut crossover = |interior: &Interior, sets| {
-            let Interior { x, carries, .. } = interior;
-            newton.crossover(isa, p, s, island, Start::Carried { x, rows: carries }, sets)
+            let Interior { x, active, .. } = interior;
+            newton.crossover(isa, p, s, island, Start::Predicted { x, active }, sets)
         };
         crossover(interior, SETS[0]) || {
             interior.go_on(isa, p, s, island, Goal::mean(PRODUCT_LEAST), compliance);

@@ -34,7 +34,7 @@ pub(crate) struct Structure {
     scratch: Scratch,
 }
 
-/// Consecutive cones over the same blocks, with as many rows in their Jacobians and as many lanes of edges.
+/// Consecutive cones over the same blocks, with equal numbers of rows in their Jacobians and of lanes of edges.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Group {
     pub first_cone: u32,

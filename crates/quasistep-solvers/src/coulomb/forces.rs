@@ -76,7 +76,7 @@ impl Uniqueness {
             return Forces::default();
         }
         let spans = spans(&generators);
-        // an orthonormal basis of as many vectors as it has entries
+        // cost of a full orthonormal basis
         let count = spans.len() as u64;
         if !self.work.spend(2 * count * count * count) {
             return Forces::default();

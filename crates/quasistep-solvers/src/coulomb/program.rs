@@ -70,7 +70,7 @@ pub enum Friction<'a> {
 pub(crate) enum Shape {
     /// A ball in tangential rows over their units.
     Round,
-    /// A polytope with so many vertices, in tangential rows over their units.
+    /// A polytope with this number of vertices, in tangential rows over their units.
     Polytope(u32),
 }
 

@@ -39,7 +39,7 @@ pub struct CoulombSettings {
     /// Methods that may be tried. Default all.
     pub methods: CoulombMethods,
     /// Most work of a solve, in multiply-adds as [`CoulombSolution::work`] counts them; beyond it the solve ends
-    /// undecided, for [`Reason::Work`](crate::Reason::Work). Default that of [`Settings`](crate::Settings).
+    /// undecided, for [`Reason::Work`]. Default that of [`Settings`].
     pub work_limit: u64,
     /// Linear programs that the search through cases may solve. Default 600.
     pub cases: u32,

@@ -8,7 +8,7 @@
 //! ```
 //!
 //! `h'` being the directional derivative. With `P x + c = Jᵀ lambda` the last line is a sum over contacts of
-//! terms none of which is negative, so that each must vanish, and what is left is linear:
+//! terms none of which is negative, so that each must vanish, which leaves linear conditions:
 //!
 //! | contact                          | condition on `d`                                              |
 //! |----------------------------------|---------------------------------------------------------------|

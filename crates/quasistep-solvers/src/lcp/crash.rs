@@ -23,7 +23,7 @@ pub(crate) struct Crash {
 }
 
 impl Crash {
-    /// Brings `t`, at its first basis, to one with all free variables basic, and as many of `hints` as fit.
+    /// Brings `t`, at its first basis, to one with all free variables basic, and those of `hints` active that pivots allow.
     pub fn run(&mut self, t: &mut Tableau, hints: &[u32]) -> Result<(), NoBasis> {
         let (n, free) = (t.n, t.free);
         self.pending.clear();

@@ -6,13 +6,12 @@ use crate::cone::kernels;
 use crate::cone::structure::Panel;
 use crate::tolerances::interior::{GONDZIO_ADD, GONDZIO_ENOUGH, GONDZIO_GAIN, GONDZIO_PRODUCTS};
 
-/// Most corrections of a step, by the size of the island's factor: above so many numbers, so many. A solve must be cheap beside the
-/// factorisation.
+/// Most corrections of a step, by the least number of entries in the island's factor: only beside a large one is a solve cheap.
 const CORRECTIONS: [(u32, u32); 2] = [(40_000, 3), (8_000, 2)];
 
 impl Interior {
-    /// Computes the corrector's direction, and improves it by Gondzio's corrections while they lengthen the step. `aim` is the target
-    /// of the products. Returns the longest step that stays inside.
+    /// Computes the corrector's direction, and adds Gondzio's corrections while they allow a longer step. `aim` is the target of the
+    /// products. Returns the longest step that stays inside.
     pub(super) fn gondzio_correction(&mut self, work: &Work<'_>, aim: f64) -> f64 {
         let mut far = longest(&self.direction(work));
         let size = work.panels.iter().map(Panel::len).sum::<u32>();

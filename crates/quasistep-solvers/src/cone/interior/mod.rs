@@ -19,8 +19,8 @@
 
 mod goal;
 mod gondzio;
+mod huber;
 mod sizes;
-mod spring;
 mod start;
 mod work;
 
@@ -34,7 +34,7 @@ use crate::cone::structure::{Island, Structure};
 use crate::kernels::max_abs;
 use crate::tolerances::interior::{PROGRESS, RUNAWAY, SHIFT, SHORTEST, STEP, STEP_MOST};
 pub(crate) use goal::Goal;
-use spring::Spring;
+use huber::HuberTerm;
 use work::Work;
 
 /// Iterations without progress after which rounding has taken over.
@@ -53,7 +53,7 @@ pub(crate) struct Interior {
     pub z: Vec<f64>,
     pub s: Vec<f64>,
     /// One for every edge predicted active, over padded `z`: written when an iteration ends.
-    pub carries: Vec<f64>,
+    pub active: Vec<f64>,
     batches: Batches,
     z_in: Vec<Lane>,
     s_in: Vec<Lane>,
@@ -70,17 +70,17 @@ pub(crate) struct Interior {
     H: Aligned,
     W: Aligned,
     products: Products,
-    springs: Vec<Spring>,
+    springs: Vec<HuberTerm>,
     sizes: Sizes,
     /// A direction to come back to.
     last_dx: Vec<f64>,
     last_ds: Vec<Lane>,
     last_dz: Vec<Lane>,
-    /// Largest entry of `gap` of the island at hand.
+    /// Largest entry of `gap` on the present island.
     largest_gap: f64,
     /// Displacement of a row per unit of its force: `A x − b + compliance z = s`.
     compliance: f64,
-    /// Whether the iteration at hand has taken a step.
+    /// Whether the present iteration has taken a step.
     stepped: bool,
     /// Largest error among the islands that got stuck since [`prepare`](Self::prepare), as a share of their forces and speeds.
     pub off: f64,
@@ -105,7 +105,7 @@ impl Interior {
             v.resize(p.n_padded, 0.0);
         }
         // padding: zero multiplier, positive slack
-        for (v, padding) in [(&mut self.z, 0.0), (&mut self.s, 1.0), (&mut self.carries, 0.0)] {
+        for (v, padding) in [(&mut self.z, 0.0), (&mut self.s, 1.0), (&mut self.active, 0.0)] {
             v.clear();
             v.resize(p.m_padded, padding);
         }
@@ -143,14 +143,14 @@ impl Interior {
             let i = spring.index - p.blocks[block].first;
             let panel = s.panel_of_block[block];
             let at = &s.panels[panel as usize];
-            self.springs.push(Spring {
+            self.springs.push(HuberTerm {
                 at: p.blocks[block].at + i,
                 H_at: at.at + i * (at.stride() + 1),
                 panel,
                 stiffness: if spring.limit > 0.0 { spring.stiffness } else { 0.0 },
                 limit: spring.limit,
                 target: spring.target,
-                ..Spring::default()
+                ..HuberTerm::default()
             });
         }
         self.iterations = 0;
@@ -180,7 +180,7 @@ impl Interior {
             self.off = self.off.max(error);
         }
         self.write_rows(&work);
-        self.write_carries(&work, if self.stepped { None } else { Some(scale) });
+        self.write_active(&work, if self.stepped { None } else { Some(scale) });
         self.batches = batches;
         end
     }
@@ -221,7 +221,7 @@ impl Interior {
         let end = self.iterate(&work, scale, goal);
         self.write_rows(&work);
         if self.stepped {
-            self.write_carries(&work, None);
+            self.write_active(&work, None);
         }
         self.batches = batches;
         end
@@ -235,7 +235,7 @@ impl Interior {
 
     /// Predicts the active edges by Tapia's indicators: near the answer multipliers of active ones stay while slacks vanish, so that
     /// `dz / z > ds / s` for the last step, whatever the units. Where there was no step, `scale` compares slacks with forces.
-    fn write_carries(&mut self, work: &Work<'_>, scale: Option<f64>) {
+    fn write_active(&mut self, work: &Work<'_>, scale: Option<f64>) {
         if work.round {
             // nobody reads the prediction
             return;
@@ -244,14 +244,14 @@ impl Interior {
         for i in span(work.batches) {
             for l in 0..LANES {
                 let (s, z) = (s_in[i][l], z_in[i][l]);
-                let carries = match scale {
+                let active = match scale {
                     None => s * dz[i][l] > z * ds[i][l],
                     Some(scale) => z > scale * s,
                 };
-                t[i][l] = if carries { 1.0 } else { 0.0 };
+                t[i][l] = if active { 1.0 } else { 0.0 };
             }
         }
-        spread(work.p, work.batches, t, &mut self.carries);
+        spread(work.p, work.batches, t, &mut self.active);
     }
 
     fn iterate(&mut self, work: &Work<'_>, scale: f64, goal: Goal) -> Outcome {

@@ -116,7 +116,7 @@ impl Interior {
                 let e = if batch.shape.round && j > 0 { 0.0 } else { 1.0 };
                 for l in 0..LANES {
                     if l >= batch.count as usize {
-                        // a cone that is none: room, and no force
+                        // padding: positive slack, zero multiplier
                         (self.s_in[at][l], self.z_in[at][l]) = (e, 0.0);
                         self.gap[at][l] = 0.0;
                         continue;

@@ -110,7 +110,7 @@ fn rows_fixed<S: Simd, const K: usize, const C: usize, const PER: usize>(
     }
 }
 
-/// Lanes of a cone's edges: as many as the constant says, unless that is zero.
+/// Lanes of a cone's edges: the constant `PER`, unless that is zero.
 #[inline(always)]
 fn lanes_of_edges<const PER: usize>(cone: &ConeData) -> usize {
     if PER == 0 { cone.stride_z as usize / LANES } else { PER }

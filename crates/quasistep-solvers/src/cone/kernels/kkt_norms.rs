@@ -393,7 +393,7 @@ mod tests {
         }
     }
 
-    /// A number that is none is seen wherever it is, also among multipliers of cones that do not push.
+    /// A NaN is seen wherever it is, also among multipliers of cones that do not push.
     #[test]
     fn what_is_no_number_is_seen() {
         let mut numbers = Numbers(8);

@@ -129,7 +129,7 @@ fn invert_six<W: Vector>(A: &mut [f64; 48], inverse: &mut [f64; 48]) -> Option<i
         if value < 0.0 {
             sign = -sign;
         }
-        // rows above that are not taken yet: as many exchanges of neighbours
+        // sign of the permutation: one exchange of neighbours for every row above that is not taken yet
         for r in 0..pivot {
             if !taken[r] {
                 sign = -sign;

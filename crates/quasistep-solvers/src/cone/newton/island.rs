@@ -49,10 +49,10 @@ impl Newton {
                     }
                 }
             }
-            Start::Carried { x, rows } => {
+            Start::Predicted { x, active } => {
                 self.start_at(work, x);
                 for span in work.spans() {
-                    self.w[span.clone()].copy_from_slice(&rows[span]);
+                    self.w[span.clone()].copy_from_slice(&active[span]);
                 }
             }
             Start::Warm { z, s } => {

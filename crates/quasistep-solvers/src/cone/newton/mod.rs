@@ -126,7 +126,7 @@ pub(crate) enum Start<'a> {
     /// A point inside the cones near the answer, in padded layout.
     Inside { x: &'a [f64], z: &'a [f64], s: &'a [f64] },
     /// A point near the answer, and one for every edge predicted active, in padded layout; no round cones.
-    Carried { x: &'a [f64], rows: &'a [f64] },
+    Predicted { x: &'a [f64], active: &'a [f64] },
 }
 
 impl Newton {
@@ -368,7 +368,7 @@ impl Newton {
         }
     }
 
-    /// The answer at hand, `x` and multipliers.
+    /// The present answer, `x` and multipliers.
     pub fn answer_mut(&mut self) -> (&mut [f64], &mut [f64]) {
         (&mut self.x, &mut self.lambda)
     }

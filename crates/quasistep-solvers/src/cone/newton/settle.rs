@@ -17,7 +17,7 @@ use crate::tolerances::{CONTACT_TOUCHING, ROUNDING};
 const MULTIPLY_ITERATIONS: u32 = 100;
 /// Most Newton steps of [`Newton::finish_at_penalty`].
 const FINISH_STEPS: u32 = 20;
-/// A crossover with at least so many sets goes on where rows contradict one another.
+/// Least number of sets of a crossover that goes on where rows contradict one another.
 const MANY_SETS: u32 = 10;
 /// Solves for each active set of a crossover.
 const CROSSOVER_ROUNDS: u32 = 4;

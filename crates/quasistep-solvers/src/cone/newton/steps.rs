@@ -12,8 +12,8 @@ use crate::tolerances::newton_of_cones::{
 const KEPT_CHANGES: u32 = 8;
 
 impl Newton {
-    /// Newton's method until the active set stays. `linear` says that the first step is to be taken
-    /// whole with the active set at hand, whatever it does to the cost.
+    /// Newton's method until the active set stays. With `linear` the first step is a full one on the present
+    /// active set, without line search.
     pub(super) fn minimise(
         &mut self,
         work: &Work<'_>,

@@ -27,7 +27,7 @@
 //!
 //! **Dependent rows.** Changes that keep dependent rows dependent (a body that moves as one) have the
 //! derivative given. Others pull rows apart that were one: only one of them pushes after, and the answer
-//! has a kink. The choice made is the least-squares one, as if rows gave way alike; what is left is returned.
+//! has a kink. The choice made is the least-squares one, as if all rows had one compliance; its residual is returned.
 //!
 //! **Ties.** [`Kinks`] counts rows without strict complementarity and names the choice made.
 //!

@@ -78,13 +78,13 @@ impl Responses {
         self.row_of_cone[cone] != NONE
     }
 
-    /// `to += Aᵀ x` with the rows of a block of the island; `A` has as many rows and, side by side, as many columns as `to` has rows.
+    /// `to += Aᵀ x` with the rows of a block of the island. `A` has `dim` rows of as many columns as `to` has rows.
     pub fn add_by_forces(&self, block: usize, dim: usize, A: &[f64], to: &mut [f64]) {
         let from = self.row_of_block[block] as usize * self.columns;
         self.add(A, dim, &self.x[from..], to);
     }
 
-    /// `to += Aᵀ z` with the rows of a cone.
+    /// `to += Aᵀ z` with the rows of a cone. `A` has `k` rows of as many columns as `to` has rows.
     pub fn add_by_rows(&self, cone: usize, k: usize, A: &[f64], to: &mut [f64]) {
         if self.row_of_cone[cone] != NONE {
             let from = self.row_of_cone[cone] as usize * self.columns;

@@ -3,7 +3,7 @@
 /// A spring with limited force as two bounds: `force = k (x − target − over + under)`,
 /// `−limit ≤ force ≤ limit`, `over (limit − force) = under (limit + force) = 0`.
 #[derive(Clone, Copy, Debug, Default)]
-pub(super) struct Spring {
+pub(super) struct HuberTerm {
     /// Padded index of the variable, and where its diagonal entry is in `H`.
     pub at: u32,
     pub H_at: u32,
@@ -20,7 +20,7 @@ pub(super) struct Spring {
     pub last_change: [f64; 3],
 }
 
-impl Spring {
+impl HuberTerm {
     pub fn limited(&self) -> bool {
         self.limit.is_finite() && self.stiffness > 0.0
     }
