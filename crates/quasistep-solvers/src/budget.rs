@@ -48,7 +48,7 @@ impl Budget {
         self.0.spent.load(Ordering::Relaxed).min(self.0.limit.load(Ordering::Relaxed))
     }
 
-    /// What is left.
+    /// Work that is left until the limit.
     pub fn left(&self) -> u64 {
         self.0.limit.load(Ordering::Relaxed) - self.spent()
     }

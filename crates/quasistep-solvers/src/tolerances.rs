@@ -1,11 +1,12 @@
 //! Tolerances of all engines: what each is a share of, and why. Caps of iterations stand beside their loops.
 //!
 //! What a constant costs when it is ten times larger or smaller is said where it was measured: on 216 recorded cone programs, on
-//! the first 800 hard ones of `testkit`, or on the random and recorded programs with friction of `benches`. Work counts multiply-adds.
+//! the first 800 hard ones of `testkit`, or on the random and recorded programs with friction of `benches`. Work counts
+//! multiply-adds.
 
 // Of all engines.
 
-/// What is rounding in a computed number, as a share of its terms, or of the largest number of its kind: some thousand
+/// Rounding of a computed number, as a share of its terms, or of the largest number of its kind: some thousand
 /// operations of 2e-16.
 pub(crate) const ROUNDING: f64 = 1e-12;
 
@@ -65,7 +66,7 @@ pub(crate) mod newton_of_friction {
     /// Penalty for redundant contacts whose gaps contradict one another. A rate of 1e-11 of the speeds, the most that counts as
     /// contradiction, moves forces there by a hundredth of those that such speeds take.
     pub(crate) const LARGEST_PENALTY: f64 = 1e9;
-    /// Residual over the largest term and over the penalty that rounding of the rates leaves: no equation can be solved to less.
+    /// Residual that rounding of the rates leaves, over the largest term and the penalty: no equation can be solved to less.
     pub(crate) const NOISE: f64 = 1e-16;
     /// Width of the bracket around the point where a contact opens, slips or sticks, as a share of the way there. The next update
     /// goes on from that point, so that no more digits are needed.
@@ -103,8 +104,8 @@ pub(crate) mod friction {
     /// Acceptable error of a residual, as a share of the terms that it is the sum of; and normal force that counts as zero, as a
     /// share of the largest.
     pub(crate) const TERMS: f64 = 1e-11;
-    /// Acceptable error of a residual, as a share of the largest force or speed of all contacts: what is left where all terms of
-    /// one residual are zero.
+    /// Acceptable error of a residual, as a share of the largest force or speed of all contacts: for residuals whose own terms are
+    /// all small.
     pub(crate) const LARGEST: f64 = 1e-13;
     /// Largest normal rate of a closed contact, as a share of the largest speed: redundant contacts contradict one another by the
     /// rounding of poses over the time step.

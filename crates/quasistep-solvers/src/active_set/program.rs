@@ -51,7 +51,7 @@ impl Side {
         Self::from_bits(self as u8 | other as u8)
     }
 
-    /// What two alternatives have in common.
+    /// The demands that both sides have in common.
     pub(crate) fn common(self, other: Self) -> Self {
         Self::from_bits(self as u8 & other as u8)
     }

@@ -26,7 +26,7 @@ pub(crate) struct Batch {
     pub x: [[u32; 2]; LANES],
 }
 
-/// What the cones of a batch share.
+/// Common shape of the cones of a batch.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Shape {
     pub round: bool,

@@ -116,7 +116,7 @@ pub(crate) fn rest_is_feasible(p: &ConeProgram) -> bool {
     })
 }
 
-/// How far a point is outside its cone.
+/// Violation of a cone by a point, negative inside.
 fn outside(round: bool, v: &[f64]) -> f64 {
     if round {
         v[1..].iter().map(|v| v * v).sum::<f64>().sqrt() - v[0]

@@ -5,7 +5,7 @@ use crate::cone::program::MAX_ROWS;
 use crate::coulomb::factor::Factor;
 use crate::coulomb::program::FrictionProgram;
 
-/// How the force of a contact falls with its rates: `matrix diag(rho_n, rho_t, …)`, both in the units of its rows.
+/// Minus the derivative of a contact's force by its rates: `matrix diag(rho_n, rho_t, …)`, in the units of its rows.
 pub(crate) struct Part<'a> {
     /// `k × k`.
     pub matrix: &'a [f64],

@@ -120,8 +120,8 @@ impl Law {
         holds
     }
 
-    /// Whether `out.x` and `out.lambda` are an answer of the prepared program; writes rates, modes and residuals to `out`. With `stop` it
-    /// returns at the first violation.
+    /// Whether `out.x` and `out.lambda` are an answer of the prepared program; writes rates, modes and residuals to `out`. With
+    /// `stop` it returns at the first violation.
     fn examine(
         &mut self,
         p: &FrictionProgram,

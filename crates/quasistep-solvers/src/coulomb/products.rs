@@ -76,7 +76,8 @@ kernel! {
     }
 }
 
-/// Rank-one change of an inverse, `H⁻¹ ← H⁻¹ − over h qᵀ H⁻¹`; the entries of `q` in the blocks of `contact` begin at `first`.
+/// Rank-one change of an inverse, `H⁻¹ ← H⁻¹ − over h qᵀ H⁻¹`. The entries of `q` in the blocks of `contact` begin at `first`, all
+/// others are zero.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Change {
     pub contact: usize,

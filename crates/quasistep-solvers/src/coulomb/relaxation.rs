@@ -141,8 +141,8 @@ impl Relaxation {
         }
     }
 
-    /// Solves for the gaps alone: the smallest feasible `x` in scaled variables, into `answer.x`, or Farkas multipliers. True if there
-    /// is one.
+    /// Solves for the gaps alone: the smallest feasible `x` in scaled variables, into `answer.x`, or Farkas multipliers. True if
+    /// there is a feasible one.
     pub fn normals(&mut self, p: &FrictionProgram) -> bool {
         let Self { program: q, blocks, z, .. } = self;
         z.clear();

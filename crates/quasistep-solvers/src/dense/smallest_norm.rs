@@ -1,4 +1,4 @@
-//! Of all optimal multipliers, those of the smallest Euclidean norm.
+//! Smallest-norm multipliers: of all optimal ones those of the smallest Euclidean norm.
 //!
 //! ```text
 //! min 1/2 |z|²   s.t.   Bᵀ z = g,  z ≥ 0            B: the rows without slack

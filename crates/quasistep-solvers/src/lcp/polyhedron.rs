@@ -15,7 +15,7 @@ pub(crate) struct Polyhedron {
     equal: Vec<bool>,
 }
 
-/// What [`Polyhedron::nearest`] finds.
+/// Result of [`Polyhedron::nearest`].
 #[derive(Debug)]
 pub(crate) enum Nearest {
     /// The point.

@@ -3,7 +3,7 @@
 use crate::lcp::problem::Lcp;
 use crate::tolerances::{CANCELS, CLEAR};
 
-/// Which of the two variables of a pair a case holds at zero.
+/// The variable of a pair that a case holds at zero.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum PairSide {
     /// `w_i = 0`.

@@ -128,7 +128,7 @@ impl LcpSolver {
         self.accept(lcp, out)
     }
 
-    /// Lemke's method with free variables split as `x = p − m`, `p` and `m` in pairs of their own: no basis needs to be found first.
+    /// Lemke's method with free variables split as `x = p − m`, `p` and `m` in pairs of their own: it needs no first basis.
     fn attempt_split(&mut self, lcp: &Lcp, out: &mut LcpSolution) -> bool {
         if self.work.is_spent() {
             return false;

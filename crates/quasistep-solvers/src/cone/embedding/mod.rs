@@ -34,7 +34,7 @@ const ITERATIONS: u32 = 120;
 /// Multiply-adds of `f64` that one of twice the digits costs.
 const TWICE: u64 = 16;
 
-/// How it ended; points in padded layout.
+/// Result of the embedding; points in padded layout.
 #[derive(Debug)]
 pub(crate) enum End {
     /// The best point seen.

@@ -183,8 +183,8 @@ kernel! {
 
 kernel! {
     /// One round of multipliers on the rows of some cones: `off += u`, `gap += G u`, `zeta −= rho gap`,
-    /// `t = Gᵀ (zeta − rho gap) − bend off`. The matrices `G` and `bend` of each cone follow one another in `faces`. All `G` are zero if
-    /// `rho` is, all `bend` if `bends` is false; `u` is scratch afterwards.
+    /// `t = Gᵀ (zeta − rho gap) − bend off`. The matrices `G` and `bend` of each cone follow one another in `faces`. All `G` are
+    /// zero if `rho` is, all `bend` if `bends` is false; `u` is scratch afterwards.
     press_many(
         p: &ConeProgram,
         cones: &[u32],

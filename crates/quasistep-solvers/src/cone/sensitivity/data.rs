@@ -1,4 +1,5 @@
-//! Changes and gradients of a program's data, in the layout of the program itself; what a change does to rows and forces at a fixed answer, and the transposes.
+//! Changes and gradients of a program's data, in the layout of the program itself: the effect of a change on slacks and balance
+//! at a fixed answer, and its transpose.
 //!
 //! ```text
 //! δs = δE (J x − b) + E (δJ x − δb)        δf = −δP x − δc − δ∇huber + δJᵀ Eᵀ z + Jᵀ δEᵀ z

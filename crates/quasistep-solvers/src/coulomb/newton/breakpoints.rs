@@ -44,8 +44,8 @@ pub(crate) struct Reach {
 }
 
 kernel! {
-    /// Moves the augmented forces of closed contacts to the breakpoint, computes their next directions, and finds the first that leaves
-    /// its linear piece before `end`.
+    /// Moves the augmented forces of closed contacts to the breakpoint, computes their next directions, and finds the first that
+    /// leaves its linear piece before `end`.
     next_closed(
         p: &FrictionProgram,
         regions: &Regions,
