@@ -81,7 +81,7 @@ impl Scaling {
     }
 }
 
-/// Violation of a cone by a point, negative inside.
+/// Violation of a cone by a point, ≥ 0.
 pub(super) fn outside(rows: &Rows, v: &[Twice]) -> f64 {
     if rows.round {
         (dot(&v[1..], &v[1..]).sqrt() - v[0]).round().max(0.0)
