@@ -49,7 +49,7 @@ impl Problem<'_> {
         if may_end && matches!(end, Outcome::Stuck(error) if error > LOST) {
             return false;
         }
-        if !newton.can_cross_over(isa, p, s, island) {
+        if !newton.can_cross(isa, p, s, island) {
             return false;
         }
         let mut crossover = |interior: &Interior, sets| {

@@ -2,7 +2,7 @@
 //! halves raise the bound most.
 
 use super::problem::{Miqp, bits};
-use super::search::{Search, solve_proximal};
+use super::search::{Search, solve};
 use super::{Hooks, MiqpLimit};
 use crate::active_set::{ActiveSet, Begin, End, Program};
 use crate::kernels::max_abs;
@@ -199,7 +199,7 @@ impl Search {
         let limits = self.limits(cutoff);
         let (data, sides) = (&self.data, &self.trial_sides);
         let gap = self.settings.absolute_gap;
-        let end = solve_proximal(&mut self.trial, data, sides, Begin::Trial, &limits, gap);
+        let end = solve(&mut self.trial, data, sides, Begin::Trial, &limits, gap);
         let lower = self.trial.lower(&self.data, self.settings.reach);
         match end {
             End::Solved if lower < cutoff => Half::Open(lower),

@@ -3,7 +3,7 @@
 use super::Hooks;
 use super::branch::write_shares;
 use super::problem::{Miqp, bits};
-use super::search::{Search, solve_proximal};
+use super::search::{Search, solve};
 use crate::active_set::{Begin, End};
 use crate::kernels::max_abs;
 use crate::tolerances::{HOLDS, WORTH_A_SWITCH};
@@ -81,14 +81,8 @@ impl Search {
         // no cutoff: the next proposal starts from the answer
         let limits = self.limits(f64::INFINITY);
         let (data, sides) = (&self.data, &self.fixed_sides);
-        let end = solve_proximal(
-            &mut self.fixed,
-            data,
-            sides,
-            Begin::Anew,
-            &limits,
-            self.settings.absolute_gap,
-        );
+        let end =
+            solve(&mut self.fixed, data, sides, Begin::Anew, &limits, self.settings.absolute_gap);
         if end != End::Solved || self.fixed.any_passed_over && !self.fixed_holds() {
             return None;
         }

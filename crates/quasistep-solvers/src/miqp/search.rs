@@ -236,7 +236,7 @@ impl Search {
         self.qps += 1;
         let limits = self.limits(cutoff);
         let node = &mut self.slots[at];
-        solve_proximal(node, &self.data, &self.sides, begin, &limits, self.settings.absolute_gap)
+        solve(node, &self.data, &self.sides, begin, &limits, self.settings.absolute_gap)
     }
 
     pub fn limits(&self, cutoff: f64) -> Limits {
@@ -449,7 +449,7 @@ fn grow(nodes: &mut Vec<ActiveSet>, at: usize, data: &Program) {
 }
 
 /// Proximal point method on a node, until its lower bound is nearly its cost.
-pub(super) fn solve_proximal(
+pub(super) fn solve(
     node: &mut ActiveSet,
     data: &Program,
     sides: &[Side],

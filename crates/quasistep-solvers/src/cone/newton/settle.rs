@@ -143,13 +143,7 @@ impl Newton {
     }
 
     /// Whether [`crossover`](Self::crossover) applies to an island: edges only, and a cost for every variable.
-    pub fn can_cross_over(
-        &self,
-        isa: Isa,
-        p: &ConeProgram,
-        s: &Structure,
-        island: &Island,
-    ) -> bool {
+    pub fn can_cross(&self, isa: Isa, p: &ConeProgram, s: &Structure, island: &Island) -> bool {
         let work = Work::new(isa, p, s, island);
         !work.round && !self.scale(&work).1
     }
