@@ -1,4 +1,4 @@
-//! Work of a solve, and the limit of it.
+//! Work of a solve, and its limit.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -25,20 +25,20 @@ impl Default for Budget {
 }
 
 impl Budget {
-    /// Forgets what was spent.
+    /// Starts again from zero, with a limit.
     pub fn start(&self, limit: u64) {
         self.0.spent.store(0, Ordering::Relaxed);
         self.0.limit.store(limit, Ordering::Relaxed);
     }
 
-    /// Counts some work; false if all is spent with it.
+    /// Adds work; false if the sum exceeds the limit.
     pub fn spend(&self, work: u64) -> bool {
         // 2^64 multiply-adds take a century: no sum wraps
         let before = self.0.spent.fetch_add(work, Ordering::Relaxed);
         before.saturating_add(work) <= self.0.limit.load(Ordering::Relaxed)
     }
 
-    /// Whether more was asked for than there was.
+    /// Whether the sum of all work exceeds the limit.
     pub fn is_spent(&self) -> bool {
         self.0.spent.load(Ordering::Relaxed) > self.0.limit.load(Ordering::Relaxed)
     }
@@ -48,7 +48,7 @@ impl Budget {
         self.0.spent.load(Ordering::Relaxed).min(self.0.limit.load(Ordering::Relaxed))
     }
 
-    /// What is left.
+    /// Work that is left until the limit.
     pub fn left(&self) -> u64 {
         self.0.limit.load(Ordering::Relaxed) - self.spent()
     }

@@ -29,7 +29,7 @@
 //! # What is promised
 //!
 //! - **A status for every input.** [`Status::Unbounded`] comes with a ray, [`Status::Infeasible`]
-//!   with Farkas' multipliers, [`Status::GaveUp`] with a [`Reason`]. Nothing panics on numbers.
+//!   with a Farkas certificate, [`Status::GaveUp`] with a [`Reason`]. No number makes it panic.
 //! - **`x` where it is unique** is refined on its active set with the problem's own data. Where
 //!   it is not unique (a flat direction of the cost that no active row stops) it is the point
 //!   nearest to 0 in scaled variables: those in which the diagonal of `P`, springs included, is 1,
@@ -37,8 +37,8 @@
 //!   the variables of singular diagonal blocks of `P` count in that distance, and it is least up
 //!   to about 1e-5 of its size.
 //! - **Rows hold** to about 1e-13 of their terms. Only rows that contradict each other by less
-//!   than about 1e-8 of the variables' size, so that holding them would take multipliers out of all
-//!   proportion, count as measured with that error: one of them stays violated by it. Every answer
+//!   than about 1e-8 of the variables' size, so that holding them would need huge
+//!   multipliers, count as data with that error: one of them stays violated by it. Every answer
 //!   is checked against the caller's own numbers, row by row and variable by variable, each by its
 //!   own terms, before it is called solved.
 //! - **`z` of the smallest Euclidean norm**, in the caller's units, among all optimal
@@ -54,29 +54,29 @@
 //! | contacts: cost in blocks, cones over small Jacobians | [`ConeProgram`], [`ConeSolver`]  |
 //! | QP with a dense cost                                | [`Qp`], [`QpSolver`]             |
 //! | QP or second-order cone program of sparse data      | [`Socp`], [`SocpSolver`]         |
-//! | QP whose rows choose: complementarity, modes        | [`Miqp`], [`MiqpSolver`]         |
+//! | QP with disjunctions: complementarity, modes        | [`Miqp`], [`MiqpSolver`]         |
 //! | contacts with exact Coulomb friction                | [`FrictionProgram`], [`CoulombSolver`] |
 //! | mixed linear complementarity problem                | [`Lcp`], [`LcpSolver`]           |
 //!
 //! # How
 //!
 //! - [`QpSolver`] is Goldfarb and Idnani's dual active set (`active_set`) within a proximal point method; start
-//!   reading in `dense/mod.rs`. It has a proof for every ending.
-//! - [`ConeSolver`] tries in this order, and [`Solution::method`] says what it took; start reading in
+//!   reading in `dense/mod.rs`. It has a certificate for every ending.
+//! - [`ConeSolver`] tries in this order, and [`Solution::method`] says which gave the answer; start reading in
 //!   `cone/solver`:
 //!   1. up to about 32 variables, with a definite cost and without second-order cones, an active set: the
-//!      rows that push in a similar problem, mostly right at once (`cone/small`), else the dual active set from
-//!      nothing; [`Solution::handed_over`] says why it left a program to the others;
+//!      rows that push in a similar problem, mostly right at once (`cone/small`), else the dual active set from a
+//!      cold start; [`Solution::handed_over`] says why it left a program to the others;
 //!   2. a semismooth Newton method on the augmented Lagrangian, from the active set of a similar
 //!      problem if there is one (`cone/newton`), and an exact finish on the active set found;
 //!   3. a Mehrotra interior point with Nesterov and Todd's scaling for second-order cones
-//!      (`cone/interior`), whose end the one before finishes; straight away for cold programs of more
-//!      than a hundred variables. Where fewer digits do, [`Settings::accuracy`], its own end is the answer, and
+//!      (`cone/interior`), finished by a crossover or by Newton's method; at once for cold programs of more
+//!      than a hundred variables. Where fewer digits suffice, [`Settings::accuracy`], its own end is the answer, and
 //!      it comes first;
 //!   4. up to a hundred variables, without second-order cones, the dense solver; then the interior point in units of
 //!      the contacts;
-//!   5. a proof that there is no answer: a ray, or multipliers that contradict (`cone/proof.rs`); where a variable
-//!      has no cost of its own, as soon as the interior point is lost;
+//!   5. a proof that there is no answer: a ray or a Farkas certificate (`cone/proof.rs`); where a variable
+//!      has no cost of its own, as soon as the interior point gets stuck;
 //!   6. a homogeneous embedding in numbers of twice the digits, some milliseconds slow, for what is too
 //!      ill-conditioned for the others (`cone/embedding`).
 //!
@@ -86,17 +86,17 @@
 //!   Parts of the program that no cone connects are solved apart.
 //!
 //! - [`MiqpSolver`] is a branch and bound on modes; start reading in `miqp/search.rs`. Its nodes are
-//!   dual active sets that go on from the parent's factors, its lower bound holds whenever
-//!   it stops, and a choice never becomes a big number.
+//!   dual active sets that start from the parent's factors, its lower bound holds whenever
+//!   it stops, and it needs no big-M.
 //!
 //! A cone has at most eight rows.
 //!
 //! # Exact friction
 //!
 //! A [`FrictionProgram`] is a cone program whose contacts obey Coulomb's law instead of its convex relaxation.
-//! It may have no solution, or many, and says so: [`CoulombSolver`] ends with an answer that is checked contact
-//! by contact, with a [`Refutation`], or undecided, at the latest where its work is spent; [`Uniqueness`] tells whether another motion or other forces
-//! would do as well. Start reading in `coulomb/solver.rs`, and for pyramids in `lcp/solver.rs`.
+//! It may have no solution, or many: [`CoulombSolver`] ends with an answer that is checked contact
+//! by contact, with a [`Refutation`], or undecided, at the latest where its work is spent; [`Uniqueness`] tells whether
+//! another motion or other forces are answers too. Start reading in `coulomb/solver.rs`, and for pyramids in `lcp/solver.rs`.
 //!
 //! This crate knows nothing of shapes, bodies or time steps.
 #![allow(non_snake_case)] // P, A, E, J, H, U are the letters of the literature

@@ -2,8 +2,8 @@
 
 /// A set of the engines behind [`ConeSolver`](crate::ConeSolver), each of which can be left out.
 ///
-/// With fewer of them more programs end without an answer, and none with a wrong one: every answer passes
-/// one check, whoever found it. [`Settings::methods`](crate::Settings::methods) takes a set.
+/// With fewer of them more programs end without an answer, and none with a wrong one: every answer of every
+/// engine passes one check. [`Settings::methods`](crate::Settings::methods) takes a set.
 ///
 /// ```
 /// use quasistep_solvers::Methods;
@@ -27,7 +27,7 @@ impl Methods {
     pub const SCALED_INTERIOR_POINT: Self = Self(1 << 3);
     /// The dense active set with a proximal term.
     pub const DENSE: Self = Self(1 << 4);
-    /// Proofs that there is no answer, from programs that always have one.
+    /// Certificates of infeasibility and unboundedness, from auxiliary programs.
     pub const PROOF: Self = Self(1 << 5);
     /// The homogeneous embedding in numbers of twice the digits.
     pub const EMBEDDING: Self = Self(1 << 6);
@@ -50,13 +50,13 @@ impl Methods {
         self.0 & engines.0 == engines.0
     }
 
-    /// The set and `engines`.
+    /// The union of the set and `engines`.
     #[must_use]
     pub const fn with(self, engines: Self) -> Self {
         Self(self.0 | engines.0)
     }
 
-    /// The set but for `engines`.
+    /// The set without `engines`.
     #[must_use]
     pub const fn without(self, engines: Self) -> Self {
         Self(self.0 & !engines.0)

@@ -1,4 +1,4 @@
-//! The problem, the answer, and how good the answer is.
+//! The problem, the answer and its residuals.
 
 #![allow(non_snake_case)] // P and A are the letters of quadratic programming
 
@@ -60,7 +60,7 @@ impl Saturation {
         (self.stiffness * (x - self.target)).min(self.limit).max(-self.limit)
     }
 
-    /// The cost at `x`, zero at rest.
+    /// The cost at `x`, zero at the target.
     pub fn cost(&self, x: f64) -> f64 {
         let e = x - self.target;
         if self.stiffness * e.abs() <= self.limit {
@@ -78,7 +78,7 @@ pub enum Status {
     Solved,
     /// The cost falls without end along [`Solution::ray`].
     Unbounded,
-    /// No `x` satisfies all rows: [`Solution::certificate`] proves it.
+    /// No `x` satisfies all rows, as [`Solution::certificate`] proves.
     Infeasible,
     /// No answer; [`Solution::reason`] says why.
     #[default]
@@ -96,7 +96,7 @@ pub enum Reason {
     NotSymmetric,
     /// `P` has a direction of negative curvature, or a saturation a negative stiffness or limit.
     NotConvex,
-    /// Rows came and went more often than in any program that ends.
+    /// The limit of pivots was reached.
     Pivots,
     /// [`Settings::work_limit`] was reached.
     Work,
@@ -126,7 +126,7 @@ impl std::fmt::Display for Reason {
 pub struct Solution {
     /// How it ended.
     pub status: Status,
-    /// Why there is no answer, if there is none.
+    /// Why the solve gave up, if it did.
     pub reason: Option<Reason>,
     /// The minimiser, length `n`; where it is not unique, the one described in the crate's page.
     /// Zero unless solved.
@@ -143,9 +143,9 @@ pub struct Solution {
     /// If infeasible, multipliers `y ≥ 0` of the rows with `Aᵀy = 0` and `bᵀy > 0`, largest
     /// entry 1; else empty.
     pub certificate: Vec<f64>,
-    /// How far `x` and `z` are off, by the original data; zero unless solved.
+    /// Residuals of `x` and `z` by the original data; zero unless solved.
     pub residuals: Residuals,
-    /// Rows that came or went, plus proximal iterations and re-solves for saturations.
+    /// Iterations or pivots of all methods, proximal rounds and re-solves for saturations included.
     pub iterations: u32,
     /// Multiply-adds of factorisations, triangular solves and products with the rows, counted from their
     /// sizes: the same number on every machine, at most [`Settings::work_limit`].
@@ -159,7 +159,7 @@ pub struct Solution {
     /// Independent rows that hold `x` in place, ascending: the best warm start of a similar
     /// problem.
     pub working: Vec<u32>,
-    /// Which algorithm gave the answer, and why.
+    /// The algorithm behind the answer.
     pub method: Method,
     /// Why the active set for small programs, if it was tried, left this one to others.
     pub handed_over: Option<HandOver>,
@@ -173,25 +173,25 @@ pub enum Method {
     ActiveSet,
     /// The active set for small cone programs, from the rows that push in a similar problem.
     WarmActiveSet,
-    /// The active set for small cone programs, from nothing.
+    /// The active set for small cone programs, from a cold start.
     ColdActiveSet,
     /// Newton's method, from the active set of a similar problem.
     WarmNewton,
-    /// Newton's method from the unconstrained minimiser: nothing similar was known.
+    /// Newton's method from the unconstrained minimiser, without a warm start.
     ColdNewton,
-    /// Newton's method from the unconstrained minimiser: the warm start led nowhere.
+    /// Newton's method from the unconstrained minimiser, after the warm start failed.
     RestartedNewton,
-    /// The interior point, finished by Newton's method where that got there.
+    /// The interior point, finished by a crossover or Newton's method where that converged.
     InteriorPoint,
-    /// The dense dual active set, or a proof that there is no answer: what came before did not get
-    /// there.
+    /// The dense dual active set, or a certificate that there is no answer, after the methods for contacts
+    /// failed.
     Fallback,
-    /// An interior point in numbers of twice the digits, or a proof from it: nothing else got there.
+    /// The homogeneous embedding in numbers of twice the digits, or a certificate from it, after all others failed.
     Embedding,
 }
 
 impl Method {
-    /// Whether the methods made for contacts did not get there.
+    /// Whether the methods for contacts failed.
     pub fn is_fallback(self) -> bool {
         matches!(self, Self::Fallback | Self::Embedding)
     }
@@ -202,11 +202,11 @@ impl Method {
 pub enum HandOver {
     /// The cost is not definite.
     Singular,
-    /// A number is none, or the answer is a small difference of large ones.
+    /// A number is not finite, or the answer is a small difference of large ones.
     Numbers,
-    /// Pivots piled up.
+    /// Too many pivots.
     Pivots,
-    /// Rows went to and fro between pushing and idle.
+    /// Rows cycle between active and inactive.
     Rounds,
     /// Rows contradict one another by more than rounding.
     Contradiction,
@@ -229,31 +229,31 @@ pub struct Residuals {
     pub complementarity: f64,
 }
 
-/// Knobs of the solver.
+/// Settings of the solvers.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Settings {
     /// Most work of one solve, in multiply-adds as [`Solution::work`] counts them. A solve that needs more
     /// ends with [`Reason::Work`]. Default 5e10, some seconds on one core: a cold start of the largest recorded
     /// pile (200 boxes, round cones) takes 6e8.
     pub work_limit: u64,
-    /// Slack of a row that is nothing to the caller, in the unit that all rows of the program share;
-    /// 0 (the default) if they share none. Used by [`ConeSolver`](crate::ConeSolver): where nothing
-    /// moves and there is no cost, no other number tells what is small.
+    /// Absolute primal tolerance: violation of a row that counts as zero, in the unit that all rows of the program share;
+    /// 0 (the default) if they share none. Used by [`ConeSolver`](crate::ConeSolver): where all speeds and
+    /// costs are zero, there is nothing to compare a violation with.
     pub rest: f64,
     /// Most threads for islands, blocks that no cone ties to other blocks: 0 (the default) and 1 solve one
     /// after another. Used by [`ConeSolver`](crate::ConeSolver) where the interior point is, for islands of
-    /// 100 cones and more; the answer has the same bits for any number. A solve on several threads
+    /// 100 cones and more; the bits of the answer do not depend on it. A solve on several threads
     /// allocates.
     pub threads: u32,
-    /// How far an answer may be off on every island, without unit: balance and signs of forces as a share of
-    /// its largest force, rows as a share of its largest speed, products as a share of both; its speed is at
-    /// least that force over its largest curvature. Balance holds, too, where every force is measured over the
+    /// Relative KKT tolerance of an approximate answer, on every island: stationarity and dual residuals as a share of
+    /// its largest force, primal ones as a share of its largest speed, products as a share of both; its speed is at
+    /// least that force over its largest curvature. Stationarity also holds with every force over the
     /// root of its variable's own curvature, whatever the units of variables. 0 (the default) asks for all
-    /// digits, on the exact active set and with the smallest multipliers. Used by
-    /// [`ConeSolver`](crate::ConeSolver) for more than 32 variables, or 100 with a warm start, where its
-    /// interior point ends near the middle of the set of answers: that is sooner, and a poor warm start. Where
-    /// rows are degenerate speeds are known to far fewer digits than balance is. If that end is not as near as
-    /// asked for, all digits are found.
+    /// digits, on the exact active set and with the smallest-norm multipliers. Used by
+    /// [`ConeSolver`](crate::ConeSolver) for more than 32 variables, or 100 with a warm start: its
+    /// interior point ends near the middle of the set of answers, which is faster and a poor warm start. Where
+    /// rows are degenerate, speeds have far fewer correct digits than the balance. If the interior point does not reach the
+    /// tolerance, an exact answer is found instead.
     pub accuracy: f64,
     /// Engines that [`ConeSolver`](crate::ConeSolver) may use; all of them by default.
     pub methods: Methods,
@@ -310,7 +310,7 @@ impl Qp<'_> {
         r
     }
 
-    /// What is wrong with the data, short of `P` being indefinite.
+    /// Checks the data, except whether `P` is semidefinite.
     pub(crate) fn check(&self) -> Result<(), Reason> {
         let n = self.n;
         let fits = n.checked_mul(n) == Some(self.P.len())

@@ -20,7 +20,7 @@ impl Rows {
         Self::default()
     }
 
-    /// Forgets all rows and keeps the memory.
+    /// Removes all rows and keeps the memory.
     pub fn clear(&mut self) {
         self.starts.clear();
         self.columns.clear();
@@ -82,7 +82,7 @@ impl Rows {
         }
     }
 
-    /// Room for as many rows and entries as `other` has.
+    /// Reserves memory for as many rows and entries as `other` has.
     pub(crate) fn reserve_like(&mut self, other: &Rows) {
         self.starts.reserve(other.starts.len());
         self.columns.reserve(other.columns.len());

@@ -5,12 +5,12 @@ use crate::cone::solver::{ConeSolver, WarmStart};
 use crate::qp::{Reason, Saturation, Settings, Solution, Status};
 use crate::rows::Rows;
 
-/// Consecutive rows of `A x − b`, and where they must lie.
+/// Cone of consecutive rows of `A x − b`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum RowCone {
-    /// So many rows, each at least 0.
+    /// This number of rows, each at least 0.
     Nonnegative(usize),
-    /// `s_0 ≥ ‖(s_1, …)‖` over so many rows, 8 at the most.
+    /// `s_0 ≥ ‖(s_1, …)‖` over this number of rows, 8 at the most.
     SecondOrder(usize),
 }
 

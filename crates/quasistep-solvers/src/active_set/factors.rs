@@ -1,4 +1,4 @@
-//! The factors of a working set, and one pivot's letters.
+//! The factors of a working set, and the vectors of a pivot.
 //!
 //! ```text
 //! J Jᵀ = H⁻¹        Jᵀ N = [R; 0]        N: the rows of the working set, as columns
@@ -27,9 +27,9 @@ use crate::kernels::{dot, solve_lower_transposed, zeros};
 pub(crate) struct ActiveFactors {
     isa: Isa,
     n: usize,
-    /// Working rows.
+    /// Number of working rows.
     q: usize,
-    /// Numbers from one column to the next: `n` in whole lanes. Vectors of length `n` have as many, zeros at the end.
+    /// Distance of columns: `n` in whole lanes. Vectors of `n` numbers are padded with zeros to it.
     stride: usize,
     J: Vec<f64>,
     R: Vec<f64>,
@@ -40,7 +40,7 @@ pub(crate) struct ActiveFactors {
     w: Vec<f64>,
 }
 
-/// Length of a vector of `n` numbers in whole lanes.
+/// `n` rounded up to whole lanes.
 pub(crate) fn padded(n: usize) -> usize {
     n.next_multiple_of(LANES)
 }
@@ -92,7 +92,7 @@ impl ActiveFactors {
         }
     }
 
-    /// Takes over another's factors.
+    /// Copies another's factors.
     pub fn copy_from(&mut self, other: &Self) {
         (self.n, self.q, self.stride) = (other.n, other.q, other.stride);
         self.J.clear();
@@ -104,7 +104,7 @@ impl ActiveFactors {
         self.make_room();
     }
 
-    /// Writes `d = Jᵀ a` of a row that is `a` in the whole lanes from `from` on, and zero elsewhere; returns
+    /// Writes `d = Jᵀ a` of a row that is `a` in the whole lanes from `from` on and zero elsewhere; returns
     /// `|d₂|²` and `|d|²`.
     pub fn direction(&mut self, from: usize, a: &[f64]) -> (f64, f64) {
         kernels::columns_times(self.isa, &self.J, self.stride, from, a, &mut self.d[..self.n]);
@@ -113,14 +113,14 @@ impl ActiveFactors {
         (free, free + bound)
     }
 
-    /// Writes `step`.
+    /// Writes the primal direction `step = J₂ d₂`.
     pub fn primal_step(&mut self) {
         self.step.fill(0.0);
         let d2 = &self.d[self.q..self.n];
         kernels::add_columns(self.isa, &self.J, self.stride, self.q, d2, &mut self.step);
     }
 
-    /// Writes `r`.
+    /// Writes minus the dual direction, `r = R⁻¹ d₁`.
     pub fn solve_r(&mut self) {
         self.r.clear();
         self.r.extend_from_slice(&self.d[..self.q]);
@@ -147,7 +147,7 @@ impl ActiveFactors {
         self.q += 1;
     }
 
-    /// Takes the `k`-th working row out.
+    /// Drops the `k`-th working row.
     pub fn drop(&mut self, k: usize) {
         let (q, stride) = (self.q, self.stride);
         for j in k..q - 1 {

@@ -1,5 +1,5 @@
-//! Inner loops of the active sets: whole columns, in lanes. Columns begin at multiples of `stride`, a multiple of the lane
-//! width, and are zero beyond their length, so that no loop has a rest. At the end `CᵀC` of few columns and its inverse.
+//! Inner loops of the active sets, on whole columns in lanes. Columns begin at multiples of `stride`, a multiple of the lane
+//! width, and are padded with zeros, so that no loop has a remainder. At the end `CᵀC` of few columns and its inverse.
 
 #![allow(non_snake_case)]
 // J, M and R are the letters of the literature
@@ -89,7 +89,7 @@ kernel! {
             let (from, to) = (block * LANES, r.len().min((block + 1) * LANES));
             let mut values = [0.0; LANES];
             for k in (from..to).rev() {
-                // a division that does not wait for the numbers before it
+                // the division does not depend on the entries before it
                 let value = r[k] * (1.0 / R[k * stride + k]);
                 r[k] = value;
                 values[k - from] = value;
@@ -97,7 +97,7 @@ kernel! {
                     r[i] -= value * R[k * stride + i];
                 }
             }
-            // what the block's columns have above it
+            // the part of the block's columns above the block
             let above = &mut r[..from];
             if to - from == LANES {
                 let column = |k: usize| lanes(&R[k * stride..][..from]);
@@ -194,7 +194,7 @@ pub(crate) fn gram<S: Simd, const W: usize>(
     }
 }
 
-/// `M ← M⁻¹` of a definite matrix, by Gauss and Jordan's method. Where a pivot is nothing, row and column
+/// `M ← M⁻¹` of a definite matrix, by Gauss and Jordan's method. Where a pivot counts as zero, row and column
 /// become zero: that row of `Q` takes no part.
 #[inline(always)]
 pub(crate) fn invert<S: Simd, const W: usize>(M: &mut [Lane], rank: usize) {
@@ -249,7 +249,7 @@ pub(crate) fn apply<S: Simd, const W: usize>(M: &[Lane], rank: usize, v: &[Lane;
     flat
 }
 
-/// The longest remainder so far of each lane, squared, and its row.
+/// Pivot search: the largest squared remainder so far of each lane, and its row.
 pub(crate) struct Longest<S: Simd> {
     square: S::V,
     row: S::V,
@@ -271,7 +271,7 @@ impl<S: Simd> Longest<S> {
         self.next = S::add(self.next, S::splat(LANES as f64));
     }
 
-    /// None if all are nothing.
+    /// The row of the largest remainder; `None` if all are zero.
     #[inline(always)]
     pub fn row(&self) -> Option<usize> {
         let (squares, rows) = (S::to_array(self.square), S::to_array(self.row));

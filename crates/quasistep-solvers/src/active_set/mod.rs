@@ -4,16 +4,16 @@
 //! min 1/2 xᵀ(P + Δ)x + (c − Δ x̂)ᵀx     s.t.  a_i·x  ≥, ≤, = or free of  b_i
 //! ```
 //!
-//! Its letters are in `factors`; `u` are the multipliers, ≥ 0 but for rows that must be equal.
+//! Its letters are in `factors`; `u` are the multipliers, ≥ 0 except of equalities.
 //!
 //! Every row that enters with `d₂ ≠ 0` raises the dual cost, and only finitely many working sets exist: the method
-//! cannot cycle, however degenerate the rows are. Rounding is met by a fresh `x` from the factors before an answer is
-//! believed, a threshold of dependence, and a limit on pivots; rows that are equal but for rounding, and take turns in
-//! the working set, soon count as holding.
+//! cannot cycle, however degenerate the rows are. Against rounding, `x` is recomputed from the factors before it is
+//! accepted, dependence has a threshold, and pivots have a limit; the tolerance of rows that are equal up to rounding and
+//! take turns in the working set grows.
 //!
-//! A program whose rows demand more than those of another, never less, may go on from its working set and multipliers:
-//! they stay dual feasible. The cost only rises on the way, so that the search may end as soon as the cost passes what
-//! is known: that cost is a lower bound.
+//! A program whose rows demand more than those of another, never less, may start from the other's working set and multipliers,
+//! which stay dual feasible. The dual cost only rises on the way and is a lower bound, so that the search may end as soon as it
+//! passes a cutoff.
 
 #![allow(non_snake_case)] // J and R are the letters of the paper
 
@@ -31,7 +31,7 @@ use crate::tolerances::{
 };
 use program::{Violated, worst};
 
-/// Working set, point and multipliers; goes on from where it is.
+/// Working set, point and multipliers; a solve starts from the present ones.
 #[derive(Debug, Default)]
 pub(crate) struct ActiveSet {
     n: usize,
@@ -41,21 +41,20 @@ pub(crate) struct ActiveSet {
     sign: Vec<f64>,
     pub u: Vec<f64>,
     pub x: Vec<f64>,
-    /// Rows of the working set, and those passed over.
+    /// Whether each row is in the working set or passed over.
     passed: Vec<bool>,
     pub any_passed_over: bool,
-    /// Rows that have been in a working set on the way here: others are looked at when none of these is violated.
+    /// Whether each row was in a working set before: others are priced when none of these is violated.
     awake: Vec<bool>,
-    /// Largest variable of any minimiser on the way here: what rounding is measured against. The
-    /// present point may be 0.
+    /// Largest variable of all minimisers so far, which rounding is measured against: the present point may be 0.
     pub size: f64,
-    /// Cost with the proximal term at `x`, a dual value.
+    /// Dual cost: the cost with the proximal term at `x`.
     value: f64,
-    /// `c − Δ x̂`.
+    /// Gradient at zero, `c − Δ x̂`.
     g: Vec<f64>,
-    /// `x̂`.
+    /// Proximal centre `x̂`.
     pub center: Vec<f64>,
-    /// Rows with a demand that are awake, and those that were not when the solve began.
+    /// Rows with a demand: those that were awake when the solve began, then the others.
     near: Vec<u32>,
     far: Vec<u32>,
     pub pivots: u64,
@@ -64,7 +63,7 @@ pub(crate) struct ActiveSet {
 }
 
 impl ActiveSet {
-    /// The unconstrained minimiser, with an empty working set and the proximal centre at 0.
+    /// Starts from the unconstrained minimiser, with an empty working set and the proximal centre at 0.
     pub fn start(&mut self, p: &Program) {
         self.n = p.n;
         self.awake.clear();
@@ -92,8 +91,8 @@ impl ActiveSet {
         self.equality_point(p);
     }
 
-    /// Memory for any working set of a program of this size, so that no pivot allocates, and that it does not matter
-    /// which set a search takes for what.
+    /// Reserves memory for any working set of a program of this size, so that no pivot allocates, whichever set a search
+    /// copies into it.
     pub fn reserve(&mut self, n: usize, m: usize) {
         self.factors.reserve(n);
         for v in [&mut self.x, &mut self.g, &mut self.center] {
@@ -110,7 +109,7 @@ impl ActiveSet {
         }
     }
 
-    /// Takes over another set's factors and point.
+    /// Copies another set's factors and point.
     pub fn copy_from(&mut self, other: &Self) {
         self.n = other.n;
         self.factors.copy_from(&other.factors);
@@ -156,8 +155,8 @@ impl ActiveSet {
         cost - reach * doubt
     }
 
-    /// A lower bound where `sides` demand more than was solved for on `rows` alone, from one dual step, which is not
-    /// taken.
+    /// A lower bound for `sides` that differ from the solved ones in stricter demands on `rows` alone, from one dual step, which is
+    /// not taken.
     pub fn peek(&mut self, p: &Program, sides: &[Side], rows: &[u32], limits: &Limits) -> f64 {
         let known = self.lower(p, limits.reach);
         self.near.clear();
@@ -176,7 +175,7 @@ impl ActiveSet {
         }
         let mut dual = self.value - t * slack - 0.5 * t * t * free;
         if p.singular {
-            // as in `lower`, where the step leads
+            // the bound of `lower` at the end of the step
             self.factors.primal_step();
             let mut doubt = 0.0;
             for i in 0..self.n {
@@ -202,7 +201,7 @@ impl ActiveSet {
         }
     }
 
-    /// How hard a row pulls at `x` against `side`: its multiplier where that side would let go.
+    /// Multiplier of a row with the wrong sign for `side`, as a positive number: dropping the demand would lower the cost.
     pub fn pull(&self, row: u32, side: Side) -> f64 {
         let Some(k) = self.working.iter().position(|&i| i == row) else { return 0.0 };
         // gradient of the cost along the row
@@ -216,8 +215,8 @@ impl ActiveSet {
         }
     }
 
-    /// Puts rows into an empty working set as far as their squared sines to it are above `least`; their multipliers are
-    /// unknown until the next solve, which begins anew.
+    /// Adds the rows to an empty working set whose squared sines to it are above `least`. Their multipliers are
+    /// unknown until the next solve with [`Begin::Anew`].
     pub fn add_independent(&mut self, p: &Program, rows: impl Iterator<Item = u32>, least: f64) {
         for row in rows.map(|row| row as usize) {
             if self.working.len() == self.n {
@@ -233,7 +232,7 @@ impl ActiveSet {
         }
     }
 
-    /// Solves for `sides`, from the factors at hand.
+    /// Solves for `sides`, from the present factors.
     pub fn solve(&mut self, p: &Program, sides: &[Side], begin: Begin, limits: &Limits) -> End {
         let end = self.pivot_to_end(p, sides, begin, limits);
         self.ended = end == End::Solved;
@@ -242,7 +241,7 @@ impl ActiveSet {
 
     fn pivot_to_end(&mut self, p: &Program, sides: &[Side], begin: Begin, limits: &Limits) -> End {
         let last = self.pivots + limits.max_pivots;
-        // a bound needs no better point than one reached by adding up steps
+        // a bound does not need a recomputed point
         let bound_only = begin == Begin::Trial;
         let mut fresh = bound_only;
         if begin == Begin::Anew {
@@ -265,7 +264,7 @@ impl ActiveSet {
             fresh = true;
         }
         self.list_rows(sides, !self.awake.contains(&true));
-        // entries of rows whose violation may be rounding
+        // number of entries of rows whose violation may be rounding
         let mut small_entries = 0_u32;
         loop {
             if self.value > limits.cutoff && self.lower(p, limits.reach) > limits.cutoff {
@@ -278,7 +277,7 @@ impl ActiveSet {
                     return End::Solved;
                 }
                 None => {
-                    // believe no answer that was only reached by adding up steps
+                    // recompute the point, which is a sum of steps, before it is accepted
                     self.dual_feasible_point(p, sides);
                     fresh = true;
                     self.pivots += 1;
@@ -299,7 +298,7 @@ impl ActiveSet {
         }
     }
 
-    /// Sorts the rows with a demand by whether they are awake, or lists all of them as if they were.
+    /// Lists the rows with a demand, awake ones apart; with `all` every row counts as awake.
     fn list_rows(&mut self, sides: &[Side], all: bool) {
         self.near.clear();
         self.far.clear();
@@ -318,7 +317,7 @@ impl ActiveSet {
         })
     }
 
-    /// Brings one violated row into the working set, dropping those that block it.
+    /// Adds one violated row to the working set, dropping those that block it.
     fn enter(
         &mut self,
         p: &Program,
@@ -366,8 +365,8 @@ impl ActiveSet {
         }
     }
 
-    /// True if no point within `reach` of `x` gives a row all it wants while the working rows hold, though each of
-    /// them is off by what counts as rounding, and if the proof is one of all points but for rounding.
+    /// Checks a Farkas certificate: true if no point within `reach` of `x` satisfies the row and the working rows, even with
+    /// rounding of each of them, and if the certificate excludes all other points up to rounding.
     ///
     /// With `a = Σ r_k a_k + e`, and `r_k ≤ 0` where a row is not an equality, points that hold the working rows have
     /// `a·y ≤ Σ r_k b_k + e·y` (Farkas). Levels are compared, for `x` may be far off. Many of them
@@ -387,7 +386,7 @@ impl ActiveSet {
         let (mut margin, mut terms) = add(row, sign);
         for (k, &i) in self.working.iter().enumerate() {
             let r = self.factors.r[k];
-            // what is positive by rounding proves nothing, and is left to the rest
+            // a factor that is positive by rounding proves nothing: leave its row to the remainder
             if r < 0.0 || sides[i as usize] == Side::Equal {
                 let (level, own) = add(i as usize, -r * self.sign[k]);
                 margin += level;
@@ -398,7 +397,7 @@ impl ActiveSet {
         max_abs(rest) <= PROOF * weight && margin > PROOF * terms + sum * (size + reach)
     }
 
-    /// How far the dual can go, and the place of the row that stops it; ties go to the lowest row.
+    /// Longest dual step, and the place of the working row that blocks it; ties go to the lowest row.
     fn blocking(&self, sides: &[Side]) -> (f64, usize) {
         let zero = NO_MULTIPLIER * max_abs(&self.factors.r);
         let (mut t, mut leaves) = (f64::INFINITY, 0);
@@ -423,7 +422,7 @@ impl ActiveSet {
         lengths
     }
 
-    /// Appends the row whose `d` and `step` are known.
+    /// Adds the row whose `d` and `step` are known to the working set.
     fn add(&mut self, row: usize, sign: f64, free: f64, u: f64) {
         self.factors.add(free);
         self.working.push(row as u32);
@@ -443,7 +442,7 @@ impl ActiveSet {
         self.passed[row as usize] = false;
     }
 
-    /// `x`, `u` and the cost of the working set taken as equalities, from the factors alone.
+    /// Recomputes `x`, `u` and the cost of the working set as equalities, from the factors alone.
     fn equality_point(&mut self, p: &Program) {
         let level = |(&i, s): (&u32, &f64)| s * p.rows.b[i as usize];
         let levels = self.working.iter().zip(&self.sign).map(level);
@@ -456,7 +455,7 @@ impl ActiveSet {
         self.value = 0.5 * (dot(&self.g, &self.x) + pull);
     }
 
-    /// [`equality_point`](Self::equality_point), without the rows that pull.
+    /// [`equality_point`](Self::equality_point), after dropping rows with a multiplier of the wrong sign.
     fn dual_feasible_point(&mut self, p: &Program, sides: &[Side]) {
         loop {
             self.equality_point(p);
@@ -475,7 +474,7 @@ impl ActiveSet {
         }
     }
 
-    /// Whether a row is of the working set or was passed over.
+    /// Whether a row is in the working set or was passed over.
     pub fn has_taken(&self, row: usize) -> bool {
         self.passed[row]
     }
@@ -493,7 +492,7 @@ impl ActiveSet {
         (0..p.m()).filter(|&i| !self.passed[i]).all(holds)
     }
 
-    /// The combination of rows that [`End::Infeasible`] found: each with a factor, ≥ 0 but for equalities.
+    /// Farkas certificate of [`End::Infeasible`]: rows with factors, ≥ 0 except of equalities.
     pub fn contradiction(&self, row: u32) -> impl Iterator<Item = (u32, f64)> {
         let working = self.working.iter().zip(&self.sign).zip(&self.factors.r);
         std::iter::once((row, 1.0)).chain(working.map(|((&i, sign), r)| (i, -r * sign)))

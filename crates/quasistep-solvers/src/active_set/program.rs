@@ -1,4 +1,4 @@
-//! A program as the active set reads it: unit rows, packed over the lanes they span, and a factor of the cost.
+//! The program of the active set: unit rows, packed over the lanes that they span, and a factor of the cost.
 
 #![allow(non_snake_case)]
 // P, L and J are the letters of the literature
@@ -15,7 +15,8 @@ use crate::kernels::{axpy, cholesky, dot, zeros};
 use crate::tolerances::{ROW_ROUNDING, ROW_ROUNDING_OF_POINT};
 use std::ops::Range;
 
-/// Rows whose vectors are the same but for their sense stand near one another: bounds of one quantity from both sides.
+/// Number of preceding rows in which a row with equal or opposite vector is looked for: bounds of one quantity from both sides
+/// stand near one another.
 const NEAR: usize = 32;
 
 /// On which side of its level a row must lie.
@@ -50,7 +51,7 @@ impl Side {
         Self::from_bits(self as u8 | other as u8)
     }
 
-    /// What two alternatives have in common.
+    /// The demands that both sides have in common.
     pub(crate) fn common(self, other: Self) -> Self {
         Self::from_bits(self as u8 & other as u8)
     }
@@ -63,7 +64,7 @@ impl Side {
         self as u8 & 2 != 0
     }
 
-    /// How far a slack `s = a·x − b` is on a forbidden side, ≥ 0.
+    /// Violation of a slack `s = a·x − b`, ≥ 0.
     pub(crate) fn violation(self, s: f64) -> f64 {
         match self {
             Self::Free => 0.0,
@@ -76,7 +77,7 @@ impl Side {
 /// Rows of length one. Vectors of variables are as long as whole lanes, zeros at the end.
 #[derive(Debug, Default)]
 pub(crate) struct UnitRows {
-    /// What rows that differ in sense and level alone share, whole lanes of each.
+    /// Vectors in whole lanes; rows that differ in sense and level alone share one.
     values: Vec<f64>,
     spans: Vec<Span>,
     rows: Vec<UnitRow>,
@@ -86,7 +87,7 @@ pub(crate) struct UnitRows {
     row: Vec<f64>,
 }
 
-/// Whole lanes `from..from + len` of a vector, zero elsewhere, and where they lie.
+/// A vector that is zero outside the whole lanes `from..from + len`, and its place in `values`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 struct Span {
     from: u32,
@@ -106,7 +107,7 @@ impl Span {
     }
 }
 
-/// All that a scan reads of a row besides its vector's numbers: side by side in memory.
+/// The scalars of a row that pricing reads, side by side in memory.
 #[derive(Clone, Copy, Debug)]
 struct UnitRow {
     span: Span,
@@ -116,13 +117,13 @@ struct UnitRow {
     b: f64,
 }
 
-/// A row that is on a forbidden side.
+/// A violated row.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Violated {
     pub row: usize,
-    /// +1 where it is wanted at least at its level, −1 at most.
+    /// +1 for a violated `≥`, −1 for `≤`.
     pub sign: f64,
-    /// How far it is from its level in that sense, < 0.
+    /// Slack in that sense, < 0.
     pub slack: f64,
 }
 
@@ -164,7 +165,7 @@ impl UnitRows {
         self.b.push(b);
     }
 
-    /// Appends what is in `row`, zero outside `used`.
+    /// Appends the scratch `row`, which is zero outside `used`.
     fn push_row(&mut self, used: Range<usize>, b: f64) {
         let length = dot(&self.row[used.clone()], &self.row[used.clone()]).sqrt();
         let length = if length > 0.0 && length.is_finite() { length } else { 1.0 };
@@ -178,7 +179,7 @@ impl UnitRows {
         self.push_unit(vector, sense, length, b);
     }
 
-    /// Number of the vector in `row`, or of the one like it.
+    /// Number of the vector in the scratch `row`: a new one, or an equal or opposite one that is there already.
     fn vector(&mut self, from: usize, len: usize) -> usize {
         let row = &self.row[from..from + len];
         let at = self.values.len() as u32;
@@ -218,7 +219,7 @@ impl UnitRows {
                 return out;
             }
         }
-        // the two sides of one quantity follow one another
+        // both bounds of one quantity follow one another
         let (mut last, mut along) = (u32::MAX, 0.0);
         for (out, i) in out.iter_mut().zip(four) {
             let UnitRow { span, vector: own, sense, b } = *row(*i);
@@ -230,7 +231,7 @@ impl UnitRows {
         out
     }
 
-    /// Where a row's vector begins, its lanes, and its sense.
+    /// First entry of a row's vector, its lanes, and its sense.
     #[inline(always)]
     pub fn row(&self, i: usize) -> (usize, &[f64], f64) {
         let UnitRow { span, sense, .. } = self.rows[i];
@@ -239,8 +240,8 @@ impl UnitRows {
 }
 
 kernel! {
-    /// The row of `list` that is furthest on a side that `sides` forbid, among those not passed over. Violations up to
-    /// `rounding` of the sizes that cancel in a slack, or of `size`, are none.
+    /// Pricing: the most violated row of `list`, among those not passed over. Violations up to the rounding of the terms of a slack,
+    /// or of `size`, count as zero.
     worst(
         rows: &UnitRows,
         sides: &[Side],
@@ -307,7 +308,7 @@ pub(crate) struct Program {
     pub isa: Isa,
     pub n: usize,
     pub rows: UnitRows,
-    /// Without Δ; rows as long as whole lanes.
+    /// Cost without Δ; rows as long as whole lanes.
     P: Vec<f64>,
     pub c: Vec<f64>,
     pub delta: Vec<f64>,
@@ -354,12 +355,12 @@ impl Program {
         &mut self.P[i * stride..][..stride]
     }
 
-    /// Factors `P + Δ`. What `lift` returns for a variable, its diagonal entry and its pivot is added to both, and a pivot
-    /// for which it returns none ends the factorisation.
+    /// Factors `P + Δ`. `lift` gets a variable, its diagonal entry and its pivot; what it returns is added to both, and `None` ends
+    /// the factorisation.
     ///
     /// # Errors
     ///
-    /// The variable of that pivot.
+    /// The variable whose pivot `lift` refuses.
     pub fn factor(
         &mut self,
         mut lift: impl FnMut(usize, f64, f64) -> Option<f64>,
@@ -384,12 +385,12 @@ impl Program {
         Ok(())
     }
 
-    /// Pivots after which rounding is to blame.
+    /// Most pivots of a solve: more come from rounding.
     pub fn most_pivots(&self) -> u64 {
         500 + 50 * (self.n + self.m()) as u64
     }
 
-    /// Multiply-adds of a look at all rows.
+    /// Multiply-adds of pricing all rows.
     pub fn pricing_work(&self) -> u64 {
         self.rows.values.len() as u64
     }
@@ -411,7 +412,7 @@ impl Program {
         axpy(sense * factor, a, &mut y[from..from + a.len()]);
     }
 
-    /// What may be rounding of a row's slack: a share of the sizes that cancel in it, and of the point's.
+    /// Rounding of a row's slack: a share of its terms, and of the point's size.
     pub fn rounding(&self, i: usize, x: &[f64], size: f64) -> f64 {
         ROW_ROUNDING * self.rows.terms(i, x) + ROW_ROUNDING_OF_POINT * size
     }
@@ -434,26 +435,26 @@ pub(crate) enum End {
     Solved,
     /// The cost passed the cutoff; [`ActiveSet::lower`](super::ActiveSet::lower) is a lower bound all the same.
     Cut,
-    /// A row contradicts the working set; `r` holds the combination.
+    /// A row contradicts the working set; `r` holds the Farkas certificate.
     Infeasible { row: u32 },
-    /// Too many pivots, or too much work: nothing is known beyond [`ActiveSet::lower`](super::ActiveSet::lower) before the call.
+    /// Too many pivots, or too much work: only [`ActiveSet::lower`](super::ActiveSet::lower) before the call is known.
     Pivots,
 }
 
-/// Where a solve begins.
+/// Start of a solve.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Begin {
-    /// From the factors at hand, without the rows that pull.
+    /// From the present factors, without rows of a multiplier with the wrong sign.
     Anew,
-    /// From the end of a program that demands no more: `x` and `u` belong to the factors, and all working rows keep
+    /// From the answer of a program that demands no more: `x` and `u` belong to the factors, and all working rows keep
     /// their side.
     Child,
-    /// As [`Child`](Self::Child), where a point that is a sum of steps will do: for the bound alone, or for a working set
-    /// from which the caller makes the point anew.
+    /// Like [`Child`](Self::Child), where a point that is a sum of steps will do: for the lower bound alone, or for a working set
+    /// from which the caller computes the point.
     Trial,
 }
 
-/// Where a solve may end.
+/// Limits and tolerances of a solve.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Limits {
     /// Squared sine of the angle to the span of the working set, in the metric of the cost, below which a row depends
@@ -461,7 +462,7 @@ pub(crate) struct Limits {
     pub dependent: f64,
     /// A cost above this is not of interest.
     pub cutoff: f64,
-    /// How far from `x` points matter, in the unit of the variables.
+    /// Distance from `x` within which points matter, in the unit of the variables.
     pub reach: f64,
     pub max_pivots: u64,
 }

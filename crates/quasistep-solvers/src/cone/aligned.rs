@@ -1,11 +1,11 @@
-//! Numbers that begin with a line of the cache: none of their vectors of eight is then in two lines.
+//! Vectors aligned to cache lines: no eight numbers from a multiple of eight lie in two lines.
 
 use std::ops::{Deref, DerefMut};
 
-/// Numbers of a line.
+/// Numbers in a cache line.
 pub(crate) const LINE: usize = 8;
 
-/// A vector whose first number is the first of a line, and that knows how to grow.
+/// A growing vector whose first number is the first of a cache line.
 #[derive(Debug, Default)]
 pub(crate) struct Aligned {
     all: Vec<f64>,
@@ -18,11 +18,11 @@ impl Aligned {
         self.len = 0;
     }
 
-    /// Becomes `len` long; what is new is zero.
+    /// Becomes `len` long; new entries are zero.
     pub fn resize(&mut self, len: usize) {
         if self.at + len > self.all.len() {
             let mut all = vec![0.0; len.max(2 * self.all.len()) + LINE];
-            // more than `LINE` where no address is known: no line then, and as right
+            // more than `LINE` where no address is known: not aligned then, and still correct
             let at = all.as_ptr().align_offset(LINE * size_of::<f64>()).min(LINE);
             all[at..at + self.len].copy_from_slice(self);
             (self.all, self.at) = (all, at);

@@ -6,11 +6,11 @@ use crate::cone::program::{ConeData, ConeProgram, LANES};
 use crate::cone::structure::{Island, Structure};
 use std::ops::Range;
 
-/// Four cones with as many rows each, over blocks of like sizes; the last ones are none where there are fewer.
+/// Four cones with the same number of rows, over blocks of the same sizes; where there are fewer, the last ones are padding.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Batch {
     pub shape: Shape,
-    /// The first cone stands in for those that are none.
+    /// Numbers of the cones; padding repeats the first.
     pub cones: [u32; LANES],
     pub count: u32,
     /// First of its `m` entries in a vector over rows.
@@ -26,14 +26,14 @@ pub(crate) struct Batch {
     pub x: [[u32; 2]; LANES],
 }
 
-/// What the cones of a batch share.
+/// Common shape of the cones of a batch.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Shape {
     pub round: bool,
     /// Rows of `J`, and of `E`.
     pub k: u32,
     pub m: u32,
-    /// Lanes of the sides; none of cones with more than two.
+    /// Lanes of the one or two sides; `None` for cones with more.
     pub sides: Option<[u32; 2]>,
 }
 
@@ -64,7 +64,7 @@ pub(crate) struct Batches {
     open: Vec<u32>,
 }
 
-/// One on the lanes of a batch's cones, by their number.
+/// By the number of cones in a batch: one in their lanes, zero in those of the padding.
 pub(crate) const LIVE: [Lane; LANES + 1] =
     [[0.0; LANES], [1.0, 0.0, 0.0, 0.0], [1.0, 1.0, 0.0, 0.0], [1.0, 1.0, 1.0, 0.0], [1.0; LANES]];
 

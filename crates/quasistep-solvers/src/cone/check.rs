@@ -1,66 +1,21 @@
-//! Whether an answer holds, row by row and variable by variable, against the terms of each and against
-//! the forces and speeds around.
+//! The check of an answer: KKT residuals row by row and variable by variable, beside the terms of each and beside
+//! the forces and speeds of the island.
 //!
 //! Rows and variables of one problem may have any units: an error says nothing beside a number of
 //! another row, unless both are in units of the island's contacts ([`Units`]).
 
-use crate::cone::kernels::{self, Allowed, Extremes, Isa};
+use crate::cone::kernels::{self, Allowed, Isa, KktNorms};
 use crate::cone::program::{ConeData, ConeProgram, LANES, MAX_ROWS};
 use crate::cone::structure::{Group, Island, Panel, Structure};
 use crate::cone::units::{self, Units};
-
-/// Slack that a row may have where it should be zero or more, as a share of its terms.
-const ROW: f64 = 1e-8;
-/// The same as a share of the speeds around, in units of the contacts: rows of a patch contradict one
-/// another by so much. Less where the caller's rows come in many units: those of the contacts are then
-/// known only roughly.
-const TOUCHING: f64 = 1e-8;
-const TOUCHING_UNEVEN: f64 = 1e-9;
-/// What of it is rounding.
-const ROUNDING: f64 = 1e-12;
-/// Largest slack of an island over the speeds around, both of which the two looks measure differently.
-const QUICK: f64 = 10.0;
-/// Share of its terms' sizes that is left of an edge whose rows of the Jacobian cancel, below which it is
-/// measured by what is left.
-pub(crate) const THIN: f64 = 0.1;
-/// Ratio of the largest and the least row above which the quick look does not trust its units.
-const ONE_UNIT: f64 = 1e3;
-/// Slack where nothing moves, as a share of the speed that the forces of cost and springs would give to the
-/// heaviest body; where the caller's rows are alike, that is believed up to one of its units.
-const AT_REST: f64 = 5e-13;
-const AT_REST_UNEVEN: f64 = 1e-16;
-/// Slack where there is no cost at all and so no speed to compare with: as a share of the speed that the
-/// forces would give to the heaviest body of all, and in the caller's unit.
-const REST_OF_ALL: f64 = 2e-12;
-const REST_WITHOUT_COST: f64 = 1e-18;
-/// Largest forces of contacts, over those of cost and springs, that errors are compared with; and largest
-/// parts of the cost's own forces over what is left of them: along a direction that the cost hardly resists
-/// the parts grow without end, and beside them no force would count.
-const SQUEEZE: f64 = 1e5;
-/// The same above which multipliers are no answer: they are the mark of rows that cannot hold.
-const WITHOUT_END: f64 = 1e10;
-/// Imbalance of a variable, as a share of the forces around in units of the contacts; of its own terms where
-/// no contact touches it.
-const BALANCE: f64 = 3e-9;
-/// Imbalance of a variable that no contact touches and that has hardly any force of its own, as a share of the
-/// forces on its block.
-const IMBALANCE_OF_REST: f64 = 1e-14;
-/// Imbalance in the caller's units and slack, as a share of the speeds, that are no question where those of
-/// the contacts need not be found: rows and variables there are within [`ONE_UNIT`] of one another.
-const CLEARLY_BALANCED: f64 = 1e-11;
-const CLEARLY_TOUCHING: f64 = 5e-10;
-/// The same where every contact's normal moves all bodies that it touches nearly alike, this much at least
-/// of the most, as a share of the offsets: units are then no question at all.
-const CLOSELY_TOUCHING: f64 = 4e-9;
-const CLOSE: f64 = 0.5;
-/// Ratio of the rows' units above which the problem counts as uneven.
-const EVEN: f64 = 30.0;
-/// Share of what a row may be off that is believed from sums in another order.
-const SURE: f64 = 0.999;
-/// Multiplier that is nothing, as a share of the largest force around.
-const IDLE: f64 = 1e-8;
-/// Product of slack and multiplier that is nothing, as a share of that force and the speeds around.
-const PRODUCT: f64 = 1e-14;
+use crate::tolerances::check::{
+    AT_REST_WITHOUT_COST, BALANCE, BALANCE_ROUNDING, CANCELLED, CONE, FORCE_RATIO, IDLE,
+    ISLAND_WITHOUT_COST, PRODUCT, QUICK_ALIKE, QUICK_BALANCE, QUICK_SHARE, QUICK_SPEED,
+    QUICK_SPREAD, QUICK_TOUCHING, QUICK_TOUCHING_ALIKE, ROW, TOUCHING, TOUCHING_UNEVEN,
+};
+use crate::tolerances::newton_of_cones::{NOISE_AT_REST, TOUCHING_AT_REST};
+use crate::tolerances::units::EVEN;
+use crate::tolerances::{DIVERGED, ROUNDING};
 
 /// A point in padded layout: `x`, `u = A x − b`, multipliers, `g = P x + c + ∇huber − Aᵀ z`.
 #[derive(Clone, Copy, Debug)]
@@ -71,51 +26,52 @@ pub(crate) struct Point<'a> {
     pub g: &'a [f64],
 }
 
-/// Memory of [`holds`].
+/// Memory of [`holds`]. Sums are over the terms of stationarity, one entry for each padded variable.
 #[derive(Debug, Default)]
 pub(crate) struct Memory {
     units: Units,
-    /// Sums of the magnitudes of every variable's forces: cost and springs, contacts.
+    /// `|c_i| + Σ_j |P_ij x_j| + |∇huber_i|`.
     own: Vec<f64>,
+    /// `Σ |J_ri f_r|` over the contacts' forces `f`.
     pushes: Vec<f64>,
-    /// The same of cost and springs, the product of curvature and speeds as one force.
+    /// `|c_i| + |Σ_j P_ij x_j| + |∇huber_i|`.
     felt: Vec<f64>,
 }
 
-/// What errors on an island are compared with, in units of its contacts.
+/// Sizes that errors on an island are compared with, in units of its contacts.
 #[derive(Clone, Copy, Debug, Default)]
 struct Around {
     speed: f64,
     force: f64,
     touching: f64,
-    /// Slack where nothing moves.
+    /// Violation that counts as zero where all speeds are zero.
     at_rest: f64,
-    /// Slack that is nothing in the caller's unit.
+    /// Violation that counts as zero, in the caller's unit.
     nothing: f64,
-    /// Multiplier that is no answer.
+    /// Multiplier above which rows are inconsistent.
     without_end: f64,
 }
 
-/// True only if [`holds`] is, for an island of pyramids whose extremes these are: what most answers pass,
-/// without a look at every row, or with a quick one.
+/// A quick sufficient test for [`holds`], from the KKT residual norms `e` of an island of pyramids. Most answers pass it, often
+/// without a sweep over the rows.
 pub(crate) fn clearly_holds(
     isa: Isa,
     p: &ConeProgram,
     s: &Structure,
     island: &Island,
     point: Point<'_>,
-    e: &Extremes,
+    e: &KktNorms,
 ) -> bool {
     let speed = e.offset.max(e.speed);
     let slack = ROUNDING * speed;
     let sane = e.finite
-        && e.longest <= ONE_UNIT * e.shortest
-        && e.pull <= 0.0
-        && e.push <= SQUEEZE * e.force
-        && e.imbalance <= CLEARLY_BALANCED * e.force;
+        && e.longest <= QUICK_SPREAD * e.shortest
+        && e.dual <= 0.0
+        && e.push <= FORCE_RATIO * e.force
+        && e.stationarity <= QUICK_BALANCE * e.force;
     let groups = &s.groups[island.first_group as usize..island.last_group as usize];
     let panels = &s.panels[island.first_panel as usize..island.last_panel as usize];
-    // what no contact touches balances beside its own forces, not beside those of the island
+    // a variable without contacts is measured by its own forces, not by those of the island
     let balanced = |panel: &Panel| {
         (0..panel.dim).all(|i| {
             let at = (panel.x_at + i) as usize;
@@ -126,20 +82,20 @@ pub(crate) fn clearly_holds(
     if !(sane && panels.iter().all(balanced)) {
         return false;
     }
-    if e.outside <= slack && e.held <= slack {
+    if e.primal <= slack && e.held <= slack {
         return true;
     }
     let hold = |by_size: f64| {
-        // other sums than those of `row_holds`: a little less is sure to be no more
-        let allowed = Allowed { of_terms: SURE * ROW, by_size, anyway: slack };
+        // `row_holds` adds in another order: allow a little less than it does
+        let allowed = Allowed { of_terms: QUICK_SHARE * ROW, by_size, anyway: slack };
         kernels::rows_hold(isa, p, groups, allowed, point.x, point.z, point.u)
     };
     if e.longest > 0.0 {
-        let clearly = CLEARLY_TOUCHING * speed * e.shortest / e.longest;
-        let closely = CLOSELY_TOUCHING * e.offset;
+        let clearly = QUICK_TOUCHING * speed * e.shortest / e.longest;
+        let closely = QUICK_TOUCHING_ALIKE * e.offset;
         hold(clearly / e.longest)
             || closely > clearly
-                && kernels::thinnest(p, groups) >= CLOSE * e.longest
+                && kernels::thinnest(p, groups) >= QUICK_ALIKE * e.longest
                 && hold(closely / e.longest)
     } else {
         hold(0.0)
@@ -168,8 +124,8 @@ fn largest(v: &[f64]) -> f64 {
     v.iter().fold(0.0, |m, v| m.max(v.abs()))
 }
 
-/// True if the point is optimal to the digits that its terms have; slacks of `nothing` in the caller's
-/// unit are none.
+/// True if the point is optimal to the digits that its terms have; violations up to `nothing`, in the caller's unit, count as
+/// zero.
 pub(crate) fn holds(
     p: &ConeProgram,
     s: &Structure,
@@ -177,7 +133,7 @@ pub(crate) fn holds(
     nothing: f64,
     memory: &mut Memory,
 ) -> bool {
-    // rows of no variable hold or do not
+    // rows without variables have a fixed slack
     let alone = s.islands.last().map_or(0, |island| island.last_group as usize);
     let around = Around { nothing, without_end: f64::INFINITY, ..Around::default() };
     let all_alone = s.groups[alone..].iter().all(|group| {
@@ -230,13 +186,13 @@ impl Memory {
         }
     }
 
-    /// Units of the variables of an island, in which its contacts are alike; zero of those that none touches.
+    /// Units of an island's variables in which its contacts are alike; zero for variables that no contact touches.
     pub fn units_of(&mut self, p: &ConeProgram, s: &Structure, island: &Island) -> &[f64] {
         self.units.fill(p, s, island);
         &self.units.variable
     }
 
-    /// Sums of the magnitudes of all variables' forces.
+    /// Fills `own`, `pushes` and `felt`.
     fn sum_forces(&mut self, p: &ConeProgram, point: Point<'_>) {
         let Self { own, pushes, felt, .. } = self;
         for v in [&mut *own, &mut *felt] {
@@ -284,8 +240,8 @@ impl Memory {
         }
     }
 
-    /// Whether `g` on variable `i`, which no contact touches, is little beside its own forces, and beside those on
-    /// its block, each measured by its own curvature; or rounding of those, where it has hardly any of its own.
+    /// Whether the residual `g` of variable `i`, which no contact touches, is small beside its own forces and beside those on its
+    /// block, each over the root of its curvature; or is rounding of the latter.
     fn is_balanced(&self, p: &ConeProgram, panel: &Panel, i: usize, g: f64) -> bool {
         let block = &p.blocks[panel.block as usize];
         let root = |at: usize| {
@@ -303,8 +259,8 @@ impl Memory {
         let around = felt * own;
         // without curvature of its own it is compared with its own forces alone
         let balanced =
-            g <= BALANCE * self.own[i] && (!(own > 0.0) || g <= BALANCE * SQUEEZE * around);
-        balanced || g <= IMBALANCE_OF_REST * around
+            g <= BALANCE * self.own[i] && (!(own > 0.0) || g <= BALANCE * FORCE_RATIO * around);
+        balanced || g <= BALANCE_ROUNDING * around
     }
 
     fn survey(
@@ -335,7 +291,7 @@ impl Memory {
                 }
             }
         }
-        let force = force.min(SQUEEZE * whole);
+        let force = force.min(FORCE_RATIO * whole);
         for spring in &p.saturations {
             let block = p.block_of(spring.index);
             if (island.first_panel..island.last_panel).contains(&s.panel_of_block[block]) {
@@ -363,29 +319,30 @@ impl Memory {
             }
         }
         let natural = if stiff > 0.0 { force / stiff } else { 0.0 };
-        // of an island without any cost, by the heaviest body of all
+        // an island without cost is measured by the largest curvature of the program
         let rest = if stiff > 0.0 {
             0.0
         } else if heaviest > 0.0 {
-            REST_OF_ALL * raw_force / heaviest
+            ISLAND_WITHOUT_COST * raw_force / heaviest
         } else {
-            REST_WITHOUT_COST
+            AT_REST_WITHOUT_COST
         };
         let even = longest <= EVEN * shortest;
-        let at_rest = if even { AT_REST * natural.min(shortest) } else { AT_REST_UNEVEN * natural };
+        let at_rest =
+            if even { TOUCHING_AT_REST * natural.min(shortest) } else { NOISE_AT_REST * natural };
         Around {
             speed,
             at_rest,
-            // multipliers without end: nothing is small beside them
-            force: force.max(all.max(push).min(SQUEEZE * force)),
+            // multipliers that diverge must not make every error look small
+            force: force.max(all.max(push).min(FORCE_RATIO * force)),
             touching: if even { TOUCHING } else { TOUCHING_UNEVEN },
             nothing: nothing.max(rest),
-            without_end: if even { WITHOUT_END * force } else { f64::INFINITY },
+            without_end: if even { DIVERGED * force } else { f64::INFINITY },
         }
     }
 }
 
-/// Whether a cone and its multipliers hold; `unit` is that of its rows.
+/// Whether slacks and multipliers of a cone are feasible and complementary; `unit` is that of its rows, 0 for rows of zeros.
 fn row_holds(
     p: &ConeProgram,
     cone: &ConeData,
@@ -396,7 +353,7 @@ fn row_holds(
     let rows = cone.at as usize..(cone.at + cone.m) as usize;
     let (u, z) = (&point.u[rows.clone()], &point.z[rows]);
     let norm = |v: &[f64]| v.iter().map(|v| v * v).sum::<f64>().sqrt();
-    // in the caller's units; of rows of zeros there is none
+    // in the caller's units; rows of zeros have none
     let force = around.force * unit;
     let [speed, at_rest] =
         [around.speed, around.at_rest].map(|v| if unit > 0.0 { v / unit } else { 0.0 });
@@ -404,18 +361,18 @@ fn row_holds(
         error.outside <= slack && (idle || error.product <= slack * error.push)
     };
     let near = |error: &Error, own: f64, terms: f64| {
-        // a multiplier that is nothing may have any slack
+        // a multiplier that counts as zero may have any slack
         let idle = error.push * own <= IDLE * force;
         let slack = around.nothing + at_rest * own + ROW * terms;
         fits(error, slack, idle)
             || fits(error, slack + around.touching * speed * own, idle)
-            // slack and multiplier may both be nearly nothing
+            // slack and multiplier may both be small
             || error.outside <= slack && error.product <= PRODUCT * around.force * around.speed
     };
     let mut all = Error { outside: f64::NEG_INFINITY, ..Error::default() };
     if cone.round {
         // written so that NaN fails
-        if !(norm(&z[1..]) <= z[0] * (1.0 + 1e-9) + 1e-12 * force) {
+        if !(norm(&z[1..]) <= z[0] * (1.0 + CONE) + ROUNDING * force) {
             return false;
         }
         let dot: f64 = u.iter().zip(z).map(|(u, z)| u * z).sum();
@@ -430,7 +387,7 @@ fn row_holds(
             all.push = all.push.max(*z);
         }
     }
-    // nothing balances to a digit beside multipliers without end
+    // multipliers that diverge belong to inconsistent rows
     if unit > 0.0 && all.push > around.without_end * unit {
         return false;
     }
@@ -446,23 +403,23 @@ fn row_holds(
         let [size, terms_of_edge] = terms.of_edge(p, cone, j);
         let own = if terms.size > 0.0 { size / terms.size } else { 0.0 };
         let left = left_of_edge(p, cone, j);
-        // of one that is nothing at all, rounding: its own, and what the quick look takes for that
-        let rounding = ROUNDING / ROW * (terms_of_edge + QUICK * speed);
+        // an edge that cancels is allowed rounding: its own, and what the quick test counts as such
+        let rounding = ROUNDING / ROW * (terms_of_edge + QUICK_SPEED * speed);
         let terms = (terms_of_edge * left).max(if left < 1.0 { rounding } else { 0.0 });
         near(&Error { outside: -u, product: (u * z).abs(), push: *z }, own * left, terms)
     })
 }
 
-/// Whether a cone touches so few variables that the rows of its Jacobian can cancel in all of them.
+/// Whether a cone touches so few variables that the terms of `E J` can cancel in all of them.
 pub(crate) fn may_cancel(p: &ConeProgram, cone: &ConeData) -> bool {
     let dims = p.sides_of(cone).iter().map(|side| p.blocks[side.block as usize].dim as usize);
     cone.k > 1 && dims.sum::<usize>() <= LANES
 }
 
-/// Share of an edge's terms that is left where they cancel; one unless that is little.
+/// Largest entry of edge `j` of `E J` over that of its sums of magnitudes; one unless the terms cancel.
 ///
-/// On a slider whose way an edge is normal to, `E J` is next to nothing though `E` and `J` are not: what
-/// is little beside them moves the slider far.
+/// An edge normal to a slider's axis has an `E J` near zero though `E` and `J` are not: an error that is small beside them moves
+/// the slider far.
 fn left_of_edge(p: &ConeProgram, cone: &ConeData, j: usize) -> f64 {
     if !may_cancel(p, cone) {
         return 1.0;
@@ -479,10 +436,10 @@ fn left_of_edge(p: &ConeProgram, cone: &ConeData, j: usize) -> f64 {
         left = left.max(sum.abs());
         all = all.max(parts);
     }
-    if left < THIN * all { left / all } else { 1.0 }
+    if left < CANCELLED * all { left / all } else { 1.0 }
 }
 
-/// What a row or a cone is off: by how much it is outside, its product, and the multiplier.
+/// Residuals of a row or a cone: violation, complementarity product, and the multiplier that they belong to.
 #[derive(Default)]
 struct Error {
     outside: f64,
@@ -490,12 +447,11 @@ struct Error {
     push: f64,
 }
 
-/// What the slacks of a cone are made of: for every row of its Jacobian the largest entry, and the sum of
-/// the magnitudes of offset and Jacobian times speeds.
+/// Terms of a cone's slacks: for every row of its Jacobian the largest entry, and `|b_r| + Σ |J_ri x_i|`.
 struct Terms {
     entry: [f64; MAX_ROWS],
     sum: [f64; MAX_ROWS],
-    /// Size of its largest edge.
+    /// Largest size of an edge, see [`of_edge`](Self::of_edge).
     size: f64,
 }
 
@@ -520,7 +476,7 @@ impl Terms {
         terms
     }
 
-    /// Of edge `j` its size, that is its largest entry times one of the Jacobian, and its largest term.
+    /// Size of edge `j`, its largest `|E_rj J_ri|` at most, and its largest term `|E_rj| (|b_r| + Σ |J_ri x_i|)`.
     fn of_edge(&self, p: &ConeProgram, cone: &ConeData, j: usize) -> [f64; 2] {
         let (mut size, mut terms) = (0.0_f64, 0.0_f64);
         for r in 0..cone.k as usize {

@@ -8,7 +8,7 @@ use crate::cone::program::ConeProgram;
 use crate::cone::structure::{Island, Structure};
 use crate::tolerances::interior::{COMPLIANCE, LOST, PRODUCT, PRODUCT_LEAST};
 
-/// Sets of rows that are tried at the first end of the interior point, and at the second.
+/// Most active sets of a crossover, after the first end of the interior point and after the second.
 const SETS: [u32; 2] = [3, 10];
 /// Cones of the second largest island from which a thread is worth its start.
 const WORTH_A_THREAD: u32 = 100;
@@ -29,44 +29,44 @@ pub(crate) struct Islands {
     pub budget: Budget,
 }
 
-/// What the islands are of.
+/// The program that the islands belong to.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Problem<'a> {
     pub isa: Isa,
     pub p: &'a ConeProgram,
     pub s: &'a Structure,
-    /// Whether to leave an island at the interior point's end where it is lost, [`LOST`].
+    /// Whether to skip the crossover of an island whose interior point got stuck with an error above [`LOST`].
     pub may_end: bool,
 }
 
 impl Problem<'_> {
-    /// The interior point on an island, and the answer on the rows that carry force at its end. False if
-    /// that is none; the point is in `interior` all the same.
-    fn hold(self, island: &Island, interior: &mut Interior, newton: &mut Newton) -> bool {
+    /// Interior point on an island, then crossover to an active set. False if the crossover fails; the interior point is in
+    /// `interior` all the same.
+    fn solve(self, island: &Island, interior: &mut Interior, newton: &mut Newton) -> bool {
         let Self { isa, p, s, may_end } = self;
-        let give = if island.cones > 0 { COMPLIANCE } else { 0.0 };
-        let end = interior.solve(isa, p, s, island, Goal::mean(PRODUCT), give);
+        let compliance = if island.cones > 0 { COMPLIANCE } else { 0.0 };
+        let end = interior.solve(isa, p, s, island, Goal::mean(PRODUCT), compliance);
         if may_end && matches!(end, Outcome::Stuck(error) if error > LOST) {
             return false;
         }
-        if !newton.can_hold(isa, p, s, island) {
+        if !newton.can_cross(isa, p, s, island) {
             return false;
         }
-        let mut hold = |interior: &Interior, sets| {
-            let Interior { x, carries, .. } = interior;
-            newton.hold(isa, p, s, island, Start::Carried { x, rows: carries }, sets)
+        let mut crossover = |interior: &Interior, sets| {
+            let Interior { x, active, .. } = interior;
+            newton.crossover(isa, p, s, island, Start::Predicted { x, active }, sets)
         };
-        hold(interior, SETS[0]) || {
-            interior.go_on(isa, p, s, island, Goal::mean(PRODUCT_LEAST), give);
-            hold(interior, SETS[1])
+        crossover(interior, SETS[0]) || {
+            interior.go_on(isa, p, s, island, Goal::mean(PRODUCT_LEAST), compliance);
+            crossover(interior, SETS[1])
         }
     }
 }
 
 impl Islands {
-    /// Every island of a problem, on up to `threads` threads; false if one has no answer. Points and
+    /// Solves every island of a problem on up to `threads` threads; false if a crossover failed. Points and
     /// answers are in `interior` and `newton`, with the same bits whatever the threads.
-    pub fn hold(
+    pub fn solve(
         &mut self,
         problem: Problem<'_>,
         threads: u32,
@@ -79,11 +79,11 @@ impl Islands {
         let large = s.islands.iter().filter(|island| island.cones >= WORTH_A_THREAD).count();
         let threads = large.min(threads as usize);
         if threads <= 1 {
-            let mut held = true;
+            let mut solved = true;
             for island in &s.islands {
-                held &= problem.hold(island, interior, newton);
+                solved &= problem.solve(island, interior, newton);
             }
-            return held;
+            return solved;
         }
         self.share(s, threads);
         let Self { workers, thread_of, .. } = self;
@@ -93,14 +93,14 @@ impl Islands {
             islands.filter(move |(_, t)| **t as usize == thread).map(|(island, _)| island)
         };
         let work = |thread: usize, interior: &mut Interior, newton: &mut Newton| {
-            let mut held = true;
+            let mut solved = true;
             for island in own(thread) {
-                held &= problem.hold(island, interior, newton);
+                solved &= problem.solve(island, interior, newton);
             }
-            held
+            solved
         };
         let work = &work;
-        let held = std::thread::scope(|scope| {
+        let solved = std::thread::scope(|scope| {
             let others: Vec<_> = workers
                 .iter_mut()
                 .enumerate()
@@ -113,11 +113,11 @@ impl Islands {
                     })
                 })
                 .collect();
-            let mut held = work(0, interior, newton);
+            let mut solved = work(0, interior, newton);
             for other in others {
-                held &= other.join().unwrap_or(false);
+                solved &= other.join().unwrap_or(false);
             }
-            held
+            solved
         });
         for (k, worker) in workers.iter().enumerate() {
             for island in own(k + 1) {
@@ -128,7 +128,7 @@ impl Islands {
             interior.iterations += worker.interior.iterations;
             newton.iterations += worker.newton.iterations;
         }
-        held
+        solved
     }
 
     /// Gives every island, the largest first, to the thread with the least work.

@@ -30,13 +30,13 @@ pub struct ConeProgram {
     pub(crate) blocks: Vec<Block>,
     /// Blocks of the cost, `dim × stride` row-major each, padding zero.
     pub(crate) P: Vec<f64>,
-    /// Padded.
+    /// Linear cost, padded.
     pub(crate) c: Vec<f64>,
     pub(crate) cones: Vec<ConeData>,
     pub(crate) sides: Vec<Side>,
     /// Per cone `k` rows, each with the padded columns of all sides one after another.
     pub(crate) J: Aligned,
-    /// Padded.
+    /// Offsets, padded.
     pub(crate) b: Vec<f64>,
     /// Per cone `Eᵀ`, `k × stride_z` row-major, padding zero.
     pub(crate) E: Vec<f64>,
@@ -137,8 +137,8 @@ impl ConeProgram {
         Self::default()
     }
 
-    /// Forgets everything and starts with blocks of these sizes, at no cost. Those that cones act on have at least one
-    /// variable: else there is no answer, for [`Reason::Dimensions`].
+    /// Removes everything and starts with blocks of these sizes and zero cost. A block that a cone acts on needs at least one
+    /// variable, else the solve ends with [`Reason::Dimensions`].
     pub fn reset(&mut self, dims: impl IntoIterator<Item = usize>) {
         self.blocks.clear();
         self.cones.clear();
@@ -167,7 +167,7 @@ impl ConeProgram {
         self.c.resize(self.n_padded, 0.0);
     }
 
-    /// Becomes a copy of `other`, in the memory at hand.
+    /// Becomes a copy of `other`, and keeps its memory.
     pub(crate) fn copy(&mut self, other: &Self) {
         self.blocks.clone_from(&other.blocks);
         self.P.clone_from(&other.P);
@@ -241,7 +241,7 @@ impl ConeProgram {
             self.sides.push(Side { block, column: width });
             width += self.blocks[block as usize].stride;
         }
-        // rows of whole lines begin with one; those of a group follow one another all the same
+        // a row of whole cache lines begins at one; the rows of a group stay contiguous
         let J_at = if width.is_multiple_of(LINE as u32) {
             self.J.len().next_multiple_of(LINE)
         } else {
@@ -325,7 +325,7 @@ impl ConeProgram {
 }
 
 impl ConeProgram {
-    /// What is wrong with the sizes and the springs.
+    /// Checks sizes and Huber terms.
     pub(crate) fn check_sizes(&self) -> Result<(), Reason> {
         let too_many = self.cones.iter().any(|c| c.k as usize > MAX_ROWS);
         let nothing = self.sides.iter().any(|side| self.blocks[side.block as usize].dim == 0);
@@ -338,7 +338,7 @@ impl ConeProgram {
         Ok(())
     }
 
-    /// What is wrong with the numbers, short of `P` being indefinite.
+    /// Checks that all numbers are finite.
     pub(crate) fn check_numbers(&self) -> Result<(), Reason> {
         // a product with zero is zero unless a number is not finite
         let finite = |v: &[f64]| {
@@ -365,7 +365,7 @@ impl ConeProgram {
     /// Residuals of `z` and `s` as members of their cones; stationarity is left out.
     pub(crate) fn cone_residuals(&self, z: &[f64], s: &[f64]) -> Residuals {
         let mut r = Residuals::default();
-        // how far a point is outside its round cone
+        // distance outside a round cone
         let outside = |v: &[f64]| v[1..].iter().map(|x| x * x).sum::<f64>().sqrt() - v[0];
         for cone in &self.cones {
             let rows = cone.first as usize..(cone.first + cone.m) as usize;

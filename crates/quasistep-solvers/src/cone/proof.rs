@@ -1,8 +1,8 @@
-//! Proofs that a program has no answer: a ray along which the cost falls without end, or multipliers
-//! that no point can satisfy.
+//! Certificates that a program has no answer: a ray along which the cost falls without end, or Farkas multipliers
+//! of inconsistent rows.
 //!
-//! Each comes from a program that always has an answer, over the same blocks and cones in units of the contacts; what it
-//! proves is checked in the caller's:
+//! Each comes from a program that always has an answer, over the same blocks and cones in units of the contacts; the
+//! certificate is then checked in the caller's units:
 //!
 //! - **ray**: the point of the cone of all `d` with `P d = 0`, `A d ∈ K` that is nearest to `−c`; with limited
 //!   springs, which pull back with their limit, the one where `1/2 |d|² + cᵀd + Σ limit |d_k|` is least. Unless it
@@ -43,13 +43,13 @@ pub(crate) struct Prover {
 }
 
 impl Prover {
-    /// Counts its work with that of others.
+    /// Counts its work in a budget shared with other engines.
     pub fn share(&mut self, budget: &Budget) {
         self.newton.budget = budget.clone();
     }
 
-    /// Looks for either proof and writes it to `out`, with the status; false if there is none. That the program
-    /// has no point at all comes first, unless rest is one. `s` is the structure of `p`.
+    /// Looks for a certificate and writes it to `out`, with the status; false if it finds none. Infeasibility comes first,
+    /// unless `x = 0` is feasible. `s` is the structure of `p`.
     pub fn prove(&mut self, isa: Isa, p: &ConeProgram, s: &Structure, out: &mut Solution) -> bool {
         self.measure(p, s);
         if !rest_is_feasible(p) && self.infeasible(isa, p, s, out) {
@@ -63,13 +63,13 @@ impl Prover {
         false
     }
 
-    /// Measures all variables in units of their contacts; what no contact touches by its cost beside those of its body
-    /// that one does, or else like the rest of its island.
+    /// Finds units of all variables: those of the contacts; for a variable without contacts by its curvature beside that of its
+    /// block's others that have some, or else of the rest of its island.
     fn measure(&mut self, p: &ConeProgram, s: &Structure) {
         let Self { units, unit, .. } = self;
         unit.clear();
         unit.resize(p.n_padded, 1.0);
-        // rows of no variable are on no island: none keeps what it had in another program
+        // rows without variables are on no island: clear what another program left there
         units.row.fill(0.0);
         for island in &s.islands {
             units.fill(p, s, island);
@@ -116,7 +116,7 @@ pub(crate) fn rest_is_feasible(p: &ConeProgram) -> bool {
     })
 }
 
-/// How far a point is outside its cone.
+/// Violation of a cone by a point, negative inside.
 fn outside(round: bool, v: &[f64]) -> f64 {
     if round {
         v[1..].iter().map(|v| v * v).sum::<f64>().sqrt() - v[0]
@@ -160,7 +160,7 @@ fn add_cones(
     }
 }
 
-/// Puts the cones from `first` on in units of variables and rows.
+/// Scales the cones from `first` on by units of variables and rows.
 fn scale_cones(q: &mut ConeProgram, first: usize, unit: &[f64], row: &[f64]) {
     let ConeProgram { cones, sides, blocks, J, b, .. } = q;
     for (cone, row) in cones[first..].iter().zip(row) {

@@ -1,4 +1,4 @@
-//! The same program in units of its own: for problems whose variables and rows have scales of their own.
+//! A cone program in units of the contacts, for variables and rows of very different sizes.
 
 use crate::cone::program::ConeProgram;
 use crate::cone::structure::Structure;

@@ -3,7 +3,7 @@
 // parts of kernels, and to be compiled for one number of rows
 #![allow(clippy::inline_always)]
 
-/// Evaluates something for a number of rows, as a constant where it is a common one: contacts without and with
+/// Evaluates an expression with the number of rows as a constant where it is a common one: contacts without and with
 /// spin.
 macro_rules! by_rows {
     ($m:expr, $rows:ident, $body:expr) => {
@@ -95,7 +95,7 @@ pub(crate) fn norm(v: &[f64]) -> f64 {
     v.iter().map(|v| v * v).sum::<f64>().sqrt()
 }
 
-/// Inverse of the longest `alpha` for which `v + alpha dv` stays in the cone; negative if none ends it.
+/// Inverse of the longest `alpha` for which `v + alpha dv` stays in the cone; negative if nothing blocks it.
 pub(crate) fn blocked(v: &[f64], dv: &[f64]) -> f64 {
     // in the frame where v is the unit: the boundary is where the least eigenvalue of dv crosses −1
     let size = norm(&v[1..]);
@@ -195,7 +195,7 @@ impl Scaling {
     }
 }
 
-/// `z − rho s` for a nearly complementary pair: what is small beside the other counts as zero.
+/// `z − rho s` for a nearly complementary pair: the one that is small beside the other counts as zero.
 pub(crate) fn complement(z: &[f64], s: &[f64], scale: f64, rho: f64, t: &mut [f64]) {
     let (nz, ns) = (norm(&z[1..]), norm(&s[1..]));
     if z[0] - nz > scale * (s[0] + ns) {

@@ -1,4 +1,4 @@
-//! How large the Jacobians of cones are, every variable measured by its own cost.
+//! Sizes of the cones' Jacobians in units in which the diagonal of the cost is one.
 
 use crate::cone::kernels::{self, Isa};
 use crate::cone::program::ConeProgram;
@@ -6,14 +6,14 @@ use crate::cone::structure::{Group, Panel, Structure};
 
 #[derive(Debug, Default)]
 pub(crate) struct Sizes {
-    /// One over the cost of every variable.
+    /// Inverse of every variable's diagonal entry in the cost.
     inverse: Vec<f64>,
-    /// Per cone, the largest entry of its Jacobian over the root of the cost of the entry's variable.
+    /// Per cone, its largest `|J_ri| / √P_ii`.
     pub of: Vec<f64>,
 }
 
 impl Sizes {
-    /// Measures the cones of some groups over some panels; `scale` is for variables without cost.
+    /// Measures the cones of some groups over some panels; variables without cost have the diagonal entry `scale`.
     pub fn measure(
         &mut self,
         isa: Isa,
@@ -37,7 +37,7 @@ impl Sizes {
         kernels::row_sizes(isa, p, groups, &self.inverse, &mut self.of);
     }
 
-    /// Ratio of the largest and the least size of a cone.
+    /// Largest over least size of a cone, rows of zeros left out.
     pub fn spread(&mut self, isa: Isa, p: &ConeProgram, s: &Structure) -> f64 {
         let mut scale = 0.0_f64;
         for block in &p.blocks {

@@ -1,4 +1,4 @@
-//! What depends on the contact graph alone: islands of blocks, elimination order, fill.
+//! Symbolic analysis, which depends on the contact graph alone: islands of blocks, elimination order, fill.
 //!
 //! Consecutive steps mostly have the same graph, so this is kept until the graph changes.
 
@@ -12,16 +12,16 @@ use std::collections::BinaryHeap;
 /// Runs of consecutive cones of one shape over the same blocks, islands, and the layout of the factor.
 #[derive(Debug, Default)]
 pub(crate) struct Structure {
-    /// What this was built for: block sizes, then the sides of every group.
+    /// Key of the graph: block sizes, then the sides of every group.
     key: Vec<u32>,
     next_key: Vec<u32>,
-    /// In the order of the islands.
+    /// Groups in the order of the islands.
     pub groups: Vec<Group>,
     pub targets: Vec<Target>,
     pub islands: Vec<Island>,
-    /// Runs of entries in a padded `z`, island by island.
+    /// Ranges of a padded `z`, island by island.
     pub spans: Vec<(u32, u32)>,
-    /// In elimination order, islands one after another.
+    /// Panels in elimination order, islands one after another.
     pub panels: Vec<Panel>,
     pub panel_of_block: Vec<u32>,
     pub columns: Vec<Column>,
@@ -34,12 +34,12 @@ pub(crate) struct Structure {
     scratch: Scratch,
 }
 
-/// Consecutive cones over the same blocks, with as many rows in their Jacobians and as many lanes of edges.
+/// Consecutive cones over the same blocks, with equal numbers of rows in their Jacobians and of lanes of edges.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Group {
     pub first_cone: u32,
     pub last_cone: u32,
-    /// In [`Structure::targets`].
+    /// First of its targets in [`Structure::targets`].
     pub first_target: u32,
     pub last_target: u32,
 }
@@ -56,7 +56,7 @@ pub(crate) struct Target {
     pub at: u32,
 }
 
-/// Blocks that no cone ties to other blocks.
+/// Connected component of the contact graph: blocks that no cone ties to other blocks.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Island {
     pub first_panel: u32,
@@ -66,7 +66,7 @@ pub(crate) struct Island {
     /// How many cones it has, and whether one is round.
     pub cones: u32,
     pub round: bool,
-    /// In [`Structure::spans`].
+    /// First of its ranges in [`Structure::spans`].
     pub first_span: u32,
     pub last_span: u32,
     pub work: Counts,
@@ -81,7 +81,7 @@ pub(crate) struct Counts {
     pub solve: u64,
     /// A product of all rows with a vector.
     pub rows: u64,
-    /// What `factor` has without the products.
+    /// Multiply-adds of the factorisation alone.
     own: u64,
 }
 
@@ -96,12 +96,12 @@ pub(crate) struct Panel {
     pub at: u32,
     /// First row among all panels' rows.
     pub first_row: u32,
-    /// Where the inverse of its diagonal block is, as many padded rows as it has.
+    /// First entry of the inverse of its diagonal block, `dim` padded rows.
     pub W_at: u32,
     pub x_at: u32,
     pub first_column: u32,
     pub last_column: u32,
-    /// What is taken off it, in [`Structure::updates`].
+    /// First update that is subtracted from it, in [`Structure::updates`].
     pub first_update: u32,
     pub last_update: u32,
 }
@@ -146,7 +146,7 @@ pub(crate) struct Term {
     pub dim: u32,
 }
 
-/// Panels that go into one update: their blocks lie in the first cache together.
+/// Most panels in one update: their blocks fit the first-level cache together.
 const SOURCES: usize = 8;
 
 #[derive(Debug, Default)]
@@ -159,17 +159,16 @@ struct Scratch {
     groups: Vec<Group>,
     weight: Vec<u32>,
     queue: BinaryHeap<Reverse<(u32, u32)>>,
-    /// Forest in which every block hangs under the first of its neighbours that are left.
+    /// Elimination forest: the parent of a block is the first of its neighbours to be eliminated after it.
     first_child: Vec<u32>,
     next_child: Vec<u32>,
     stack: Vec<u32>,
-    /// Panels that others are taken off, by target: where each target's begin, and for each the column that is
-    /// the target's.
+    /// Updates by target panel: first source of each target, and for each source the target's column in it.
     source_starts: Vec<u32>,
     sources: Vec<(u32, u32)>,
 }
 
-/// Whether two cones go into one group.
+/// Whether two cones belong to one group.
 fn alike(program: &ConeProgram, a: &ConeData, b: &ConeData) -> bool {
     let (one, other) = (program.sides_of(a), program.sides_of(b));
     a.k == b.k
@@ -206,8 +205,8 @@ impl Structure {
         new
     }
 
-    /// Where the cones of each island lie in a padded `z`: they may have other numbers of edges than in
-    /// the program before.
+    /// Finds the ranges of each island in a padded `z`: the number of edges may have changed while the graph has
+    /// not.
     fn find_spans(&mut self, program: &ConeProgram) {
         let Self { spans, islands, groups, .. } = self;
         spans.clear();
@@ -340,7 +339,7 @@ impl Structure {
         }
     }
 
-    /// What each panel takes off later ones, by target.
+    /// Finds the updates of each panel from earlier ones.
     fn find_updates(&mut self) {
         let Self { panels, columns, updates, terms, scratch, .. } = self;
         let Scratch { source_starts: starts, sources, .. } = scratch;
@@ -404,7 +403,7 @@ impl Structure {
         columns[k]
     }
 
-    /// Groups by island, and where their products go.
+    /// Sorts groups by island, and finds the targets of their products.
     fn sort_groups(&mut self, program: &ConeProgram) {
         self.groups.clear();
         self.groups.extend_from_slice(&self.scratch.groups);

@@ -4,8 +4,8 @@
 //! `r E J u` is near one, and so is the largest of every variable. A lever arm, a friction coefficient
 //! or an inclined normal is near one beside masses, joints and rows whose units may be a million apart.
 //! Where contacts come in units of their own, these are the only ones in which an error at one of them
-//! can be compared with the speed of another. They are known up to a common factor; where the caller's rows
-//! are alike as they come, they keep their unit.
+//! can be compared with the speed of another. They are determined up to a common factor; where the caller's rows
+//! are alike already, they keep their unit.
 
 use crate::cone::kernels::{Lane, lanes, lanes_mut};
 use crate::cone::program::{ConeData, ConeProgram, LANES};
@@ -13,24 +13,24 @@ use crate::cone::structure::{Group, Island, Panel, Structure};
 use crate::tolerances::units::{ALIKE, BY_CHANCE};
 use std::ops::Range;
 
-/// Passes over the contacts that reach all of an island, most often two; then those that even out.
+/// Most passes over the contacts of an island, of which two mostly suffice.
 const PASSES: usize = 64;
 const EVENING: usize = 2;
 
 /// Units of variables and rows; memory.
 #[derive(Debug, Default)]
 pub(crate) struct Units {
-    /// Size of every variable, in padded layout; zero where no cone touches it.
+    /// Unit `u` of every variable, padded; zero where no cone touches it.
     pub variable: Vec<f64>,
-    /// One over the size of a cone's slacks; zero of a cone of zeros.
+    /// Factor `r` of every cone's slacks; zero for a cone of zeros.
     pub row: Vec<f64>,
-    /// Largest entry of `r E J` of every variable.
+    /// Largest entry of `r E J` in every variable's column.
     largest: Vec<f64>,
-    /// Largest entry of `E J` of every cone with respect to every column of its Jacobian: at most, with
-    /// entries of `E` and `J` taken row by row. And where those of a cone begin.
+    /// Upper bounds of the largest entry in every column of a cone's `E J`, from entries of `E` and `J` row by row; and the first
+    /// entry of each cone.
     entries: Vec<f64>,
     entries_at: Vec<u32>,
-    /// Those of one cone that are known: scratch.
+    /// Scratch: sizes of one cone in its variables with known units.
     sizes: Vec<f64>,
 }
 
@@ -79,13 +79,13 @@ impl Units {
         for pass in 0.. {
             let (mut left, mut reached) = (0, 0);
             for at in 0..groups.len() {
-                // there and back, so that a chain of bodies takes few passes
+                // forwards and backwards, so that a chain of bodies takes few passes
                 let group = &groups[if pass % 2 == 0 { at } else { groups.len() - 1 - at }];
                 for k in group.first_cone as usize..group.last_cone as usize {
                     if self.row[k] != 0.0 {
                         continue;
                     }
-                    // longer chains than that start anew wherever they are
+                    // chains too long for that get another starting contact
                     started &= pass < PASSES;
                     if self.reach(p, k, &mut started) {
                         reached += i32::from(self.row[k] != 0.0);
@@ -97,7 +97,7 @@ impl Units {
             if left == 0 {
                 break;
             }
-            // joints of one arm hang together by their cost alone: their contacts start anew, like the first
+            // joints of one arm may be connected by their cost alone: start from another contact
             started &= reached > 0;
         }
         for _ in 0..EVENING {
@@ -124,10 +124,10 @@ impl Units {
         }
     }
 
-    /// Takes the rows' own unit for all of them, if every contact then moves all bodies that it touches
-    /// about as much as another contact does; else leaves all units open.
+    /// Keeps the caller's unit for all rows if every contact then moves all blocks that it touches
+    /// about as much as another contact does; else returns false and leaves all units open.
     ///
-    /// Found from one contact to the next, a slippery one would pass its friction coefficient on as a length.
+    /// Propagated from contact to contact instead, the small friction coefficient of one would pass for a length.
     fn are_alike(&mut self, p: &ConeProgram, groups: &[Group], panels: &[Panel]) -> bool {
         let Self { variable, row, entries, entries_at, .. } = self;
         let entries_of = |k: usize| &entries[entries_at[k] as usize..];
@@ -168,7 +168,7 @@ impl Units {
         alike
     }
 
-    /// Units of a cone by those of its variables, then of variables that have none yet; false if none of
+    /// Finds the unit of a cone from those of its variables, then units of its other variables; false if none of
     /// them has one.
     fn reach(&mut self, p: &ConeProgram, k: usize, started: &mut bool) -> bool {
         let Self { variable, row, entries, entries_at, sizes, .. } = self;
@@ -191,7 +191,7 @@ impl Units {
         if sizes.is_empty() && *started {
             return false;
         }
-        // an entry may be tiny by chance: the median is not
+        // the median is robust against an entry that is tiny by chance
         let size = if sizes.is_empty() {
             all
         } else {
@@ -210,7 +210,7 @@ impl Units {
         true
     }
 
-    /// Makes the largest entry of every variable one, then that of every cone.
+    /// Scales the largest entry of every variable to one, then that of every cone.
     fn even_out(&mut self, p: &ConeProgram, groups: &[Group], panels: &[Panel]) {
         let Self { variable, row, largest, entries, entries_at, .. } = self;
         for panel in panels {

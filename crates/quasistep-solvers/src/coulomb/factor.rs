@@ -1,7 +1,7 @@
 //! `H = L U` of a matrix in blocks that is not symmetric, but whose pattern is that of the contacts.
 //!
 //! Blocks are eliminated in the order of minimum degree of the cone program's own factor. Rows are exchanged within a
-//! block only; the caller checks what comes out.
+//! block only; the caller checks the solution.
 
 use crate::cone::aligned::Aligned;
 use crate::cone::kernels::{Isa, factor_lu, solve_lu};
@@ -14,7 +14,7 @@ pub(crate) struct Factor {
     pub structure: Structure,
     /// Diagonal blocks and those to their right.
     pub U: Aligned,
-    /// Those below diagonal blocks, transposed, in the places of those to the right.
+    /// Blocks below the diagonal ones, transposed, each in the place of the block opposite to it in `U`.
     pub L: Aligned,
     /// Inverses of the diagonal blocks.
     inverses: Aligned,
@@ -29,7 +29,7 @@ pub(crate) struct Factor {
 }
 
 impl Factor {
-    /// Takes the pattern of a program's contacts.
+    /// Analyses the pattern of a program's contacts.
     pub fn analyse(&mut self, p: &ConeProgram) {
         self.done = false;
         self.structure.update(p);
@@ -49,7 +49,7 @@ impl Factor {
         }
     }
 
-    /// Takes units `D` of the variables.
+    /// Scales cost and Jacobians by units `D` of the variables.
     pub fn scale(&mut self, p: &ConeProgram, D: &[f64]) {
         let Self { P, J, .. } = self;
         self.D.clear();
@@ -83,7 +83,7 @@ impl Factor {
         }
     }
 
-    /// Starts with the cost alone and so much more of every variable.
+    /// Starts with the cost, and `hold` added to the diagonal.
     pub fn start(&mut self, p: &ConeProgram, hold: f64) {
         self.done = false;
         self.U.fill(0.0);
@@ -125,7 +125,7 @@ impl Factor {
     }
 }
 
-/// Copies `x` to where every block is padded.
+/// Copies `x` to the padded layout.
 fn pad(p: &ConeProgram, x: &[f64], to: &mut [f64]) {
     for block in &p.blocks {
         let dim = block.dim as usize;

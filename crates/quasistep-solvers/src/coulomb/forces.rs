@@ -1,11 +1,11 @@
-//! Whether the forces are the only ones at the motion found, and which sums of them are.
+//! Uniqueness of forces at the motion found, and of sums of them.
 //!
 //! At a fixed motion Coulomb's law leaves each contact a convex cone `C_i` of forces: nothing where it is open, a
 //! ray where it slips, the whole friction cone where it sticks. All forces in these cones with the same resultant
-//! will do. They are unique exactly if no `delta ≠ 0` has
+//! are answers. They are unique exactly if no `delta ≠ 0` has
 //!
 //! ```text
-//! Σ_i J_iᵀ delta_i = 0,      delta_i ∈ C_i + R lambda_i        the directions in which C_i may be left
+//! Σ_i J_iᵀ delta_i = 0,      delta_i ∈ C_i + R lambda_i        the cone of feasible directions at lambda_i
 //! ```
 //!
 //! Two fingers that hold a body with one joint between them share their friction in any split: `delta` takes from
@@ -19,16 +19,16 @@ use crate::coulomb::uniqueness::{FAILURES, Uniqueness, general_position};
 use crate::kernels::{axpy, dot};
 use crate::tolerances::friction::{DEPENDENT, NONE, SHARE, ZERO_EXCHANGE};
 
-/// Directions of a round cone that touches without force.
+/// Generators that stand for a round cone that touches without force.
 const SIDES: usize = 16;
 
 /// Whether contact forces are unique at their motion.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Forces {
-    /// Orthonormal combinations of forces, in the rows of the program, that can be exchanged without anyone
-    /// noticing: none if the forces are unique.
+    /// Orthonormal basis of the exchanges: changes of the forces, in the rows of the program, that leave the balance as it is.
+    /// Empty if the forces are unique.
     pub exchanges: Vec<Vec<f64>>,
-    /// False if numbers were too close to call.
+    /// False if rounding left it undecided.
     pub known: bool,
 }
 
@@ -38,10 +38,10 @@ impl Forces {
         self.known && self.exchanges.is_empty()
     }
 
-    /// Whether `Σ_k weights_k lambda_k`, in the rows of the program, is the same for all forces that will do.
+    /// Whether `Σ_k weights_k lambda_k`, in the rows of the program, is equal for all answers.
     pub fn determines(&self, weights: &[f64]) -> bool {
         let size = dot(weights, weights).sqrt();
-        // most are zero
+        // most weights are zero
         let some: Vec<_> = weights.iter().enumerate().filter(|(_, w)| **w != 0.0).collect();
         let along = |e: &[f64]| -> f64 { some.iter().map(|(k, w)| *w * e[*k]).sum() };
         self.known && self.exchanges.iter().all(|e| along(e).abs() <= ZERO_EXCHANGE * size)
@@ -76,7 +76,7 @@ impl Uniqueness {
             return Forces::default();
         }
         let spans = spans(&generators);
-        // an orthonormal basis of as many vectors as it has entries
+        // cost of a full orthonormal basis
         let count = spans.len() as u64;
         if !self.work.spend(2 * count * count * count) {
             return Forces::default();
@@ -94,10 +94,10 @@ impl Uniqueness {
         Forces { exchanges, known: true }
     }
 
-    /// Leaves of `generators` those that are part of an exchange; false if numbers were too close to call.
+    /// Keeps those `generators` that are part of an exchange; false if rounding left it undecided.
     ///
-    /// One that goes one way only is part of none exactly if some motion `d` works along it and against no other
-    /// (Farkas). Of these the one nearest to all, `min |d − Σ_j Jᵀ g_j|²`, is zero only if there is none.
+    /// A one-way generator is part of none exactly if some motion `d` does positive work along it and negative work along no other
+    /// (Farkas). The `d` that minimises `|d − Σ_j Jᵀ g_j|²` among them is zero only if there is none.
     fn exchanged(&mut self, p: &FrictionProgram, generators: &mut Vec<Generator>) -> bool {
         let n = p.n();
         self.units(p);
@@ -109,7 +109,7 @@ impl Uniqueness {
             if one_way == 0 {
                 return true;
             }
-            // whatever the weights, if none is zero
+            // any positive weights will do
             general_position(generators.len(), 2 * failures, &mut weights);
             self.rows.clear();
             self.c.clear();
@@ -142,11 +142,11 @@ impl Uniqueness {
             let most = along.iter().zip(generators.iter()).filter(|(_, g)| !g.both_ways);
             let most = most.fold(0.0_f64, |m, (along, _)| m.max(*along));
             if !(most > 0.0) {
-                // only rounding is left of it
+                // the motion is rounding
                 return false;
             }
             let mut along = along.iter();
-            // those with little are left to the next motion
+            // generators with little work are left to the next motion
             generators.retain(|g| {
                 let along = along.next().is_some_and(|along| *along >= SHARE * most);
                 g.both_ways || !along
@@ -154,7 +154,7 @@ impl Uniqueness {
         }
     }
 
-    /// What a generator works along every variable, of length one; zero where nothing is left but rounding.
+    /// Generalised force of a generator, of length one; zero where it cancels up to rounding.
     fn effect(&self, p: &FrictionProgram, g: &Generator) -> Vec<f64> {
         let (mut work, mut terms) = (vec![0.0; p.n()], vec![0.0; p.n()]);
         for (r, e) in g.entries.iter().enumerate().take(p.contacts[g.contact].k as usize) {
@@ -182,9 +182,9 @@ fn divide(v: &mut [f64], by: f64) {
     }
 }
 
-/// Takes off `new` its parts along an orthonormal `basis`, and returns the length of what is left.
+/// Orthogonalises `new` against an orthonormal `basis`, and returns its length.
 fn orthogonalise(new: &mut [f64], basis: &[Vec<f64>]) -> f64 {
-    // twice is enough
+    // twice is enough (Kahan)
     for _ in 0..2 {
         for old in basis {
             axpy(-dot(old, new), old, new);
@@ -232,9 +232,9 @@ fn in_balance(p: &FrictionProgram, generators: &[Generator]) -> Vec<Vec<f64>> {
             }
         }
     }
-    // what two rows say twice but for rounding is said once
+    // drop rows that depend on others up to rounding
     let mut basis: Vec<Vec<f64>> = Vec::new();
-    // squared length of each unit vector off the basis
+    // squared distance of each unit vector from the span of the basis
     let mut off = vec![1.0; count];
     let take = |new: &[f64], off: &mut [f64]| {
         off.iter_mut().zip(new).for_each(|(off, v)| *off -= v * v);
@@ -311,7 +311,7 @@ fn generators(p: &FrictionProgram, s: &CoulombSolution) -> Vec<Generator> {
                 }
             }
             Shape::Round if h > NONE * speed * mu => {
-                // along the slip, which has no choice
+                // slipping: along the one force that the slip allows
                 for t in 0..d {
                     edge[t + 1] = -units[t] * units[t] * u[t + 1] / h;
                 }
@@ -323,7 +323,7 @@ fn generators(p: &FrictionProgram, s: &CoulombSolution) -> Vec<Generator> {
                     .map(|t| (lambda[t + 1] / units[t] / lambda[0]).powi(2))
                     .sum::<f64>()
                     .sqrt();
-                // inside any change will do; at the limit, all but outwards
+                // inside the cone any change is feasible; at the limit, all but outwards
                 for t in (0..d).filter(|t| units[*t] > 0.0) {
                     let mut change = vec![0.0; d + 1];
                     change[t + 1] = units[t];

@@ -1,20 +1,20 @@
-//! The matrix of a Newton step: curvature of the cost, and what contacts add to it.
+//! The matrix of a Newton step: curvature of the cost and of the contacts.
 
 use crate::cone::kernels::{Isa, add_part};
 use crate::cone::program::MAX_ROWS;
 use crate::coulomb::factor::Factor;
 use crate::coulomb::program::FrictionProgram;
 
-/// How the force of a contact falls with its rates: `matrix diag(rho_n, rho_t, …)`, both in the units of its rows.
+/// Minus the derivative of a contact's force by its rates: `matrix diag(rho_n, rho_t, …)`, in the units of its rows.
 pub(crate) struct Part<'a> {
     /// `k × k`.
     pub matrix: &'a [f64],
-    /// Of the normal and of tangential columns.
+    /// Penalties of the normal and of the tangential columns.
     pub rho: [f64; 2],
 }
 
-/// `H = D (P + springs + Jᵀ part J) D + hold` into `factor`, which has the units `D`; springs count that are not
-/// `saturated`, contacts that have a part.
+/// Writes `H = D (P + springs + Jᵀ part J) D + hold I` to `factor`, which has the units `D`, with the springs that are not
+/// `saturated` and the contacts that have a part.
 pub(crate) fn assemble<'a>(
     p: &FrictionProgram,
     factor: &mut Factor,

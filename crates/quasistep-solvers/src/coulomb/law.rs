@@ -3,7 +3,8 @@
 use crate::coulomb::polytope::{Hull, MOST};
 use crate::coulomb::program::{Contact, FrictionProgram, Shape};
 use crate::coulomb::solution::{CoulombResiduals, CoulombSolution, Mode, Outcome};
-use crate::tolerances::friction::{CONTRADICTION, LARGEST, PROPORTION, REST, TERMS, WITHOUT_END};
+use crate::tolerances::DIVERGED;
+use crate::tolerances::friction::{CONTRADICTION, LARGEST, PROPORTION, REST, TERMS};
 
 /// Memory of the checks.
 #[derive(Debug, Default)]
@@ -11,18 +12,18 @@ pub(crate) struct Law {
     hull: Hull,
     g: Vec<f64>,
     terms: Vec<f64>,
-    /// Terms but for those of contacts.
+    /// Sum of the magnitudes of every variable's terms in the balance, without those of contacts.
     own: Vec<f64>,
-    /// Terms of rates.
+    /// Sum of the magnitudes of every rate's terms.
     rates: Vec<f64>,
     /// Largest entry of every column of the Jacobians, and the curvature of every variable.
     columns: Vec<f64>,
     curvature: Vec<f64>,
-    /// Motion of every variable that is rounding where all is at rest.
+    /// Motion of every variable that its terms in the balance would give, over its curvature: a share of it is rounding.
     rest: Vec<f64>,
 }
 
-/// What errors of a program's answer are compared with.
+/// Sizes that the errors of an answer are compared with.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Sizes {
     /// Largest force of a contact, and largest term of a rate.
@@ -30,14 +31,13 @@ pub(crate) struct Sizes {
     pub speed: f64,
     /// Largest force that the data suggest. Where no contact pushes, the forces of contacts are its rounding.
     pub known: f64,
-    /// Largest force that may be one.
+    /// Normal force beyond which the answer diverges.
     pub most: f64,
-    /// Largest term of the balance of a variable, over the square root of its curvature: what displacements that are
-    /// weighed by their stiffness are rounded to.
+    /// Largest `terms / √curvature` of a variable: the rounding of displacements in the norm of the stiffness.
     pub load: f64,
 }
 
-/// `h(u_t) = max { −lᵀ u_t : l ∈ F }`.
+/// Support function of the friction set, `h(u_t) = max { −lᵀ u_t : l ∈ F }`.
 pub(crate) fn support(p: &FrictionProgram, contact: &Contact, u_t: &[f64]) -> f64 {
     let units = p.units_of(contact);
     match contact.shape {
@@ -57,7 +57,7 @@ fn slip_size(p: &FrictionProgram, contact: &Contact, u_t: &[f64]) -> f64 {
 }
 
 impl FrictionProgram {
-    /// How far `x` and forces `lambda`, in the rows of the program, are from an answer; `None` if their lengths do
+    /// Residuals of `x` and forces `lambda`, in the rows of the program; `None` if their lengths do
     /// not fit or a number is not finite.
     pub fn residuals(&self, x: &[f64], lambda: &[f64]) -> Option<CoulombResiduals> {
         let finite = x.iter().chain(lambda).all(|v| v.is_finite());
@@ -76,7 +76,7 @@ impl FrictionProgram {
 }
 
 impl Law {
-    /// What does not depend on the answer.
+    /// Computes what does not depend on the answer.
     pub fn prepare(&mut self, p: &FrictionProgram) {
         for v in [&mut self.columns, &mut self.curvature] {
             v.clear();
@@ -101,8 +101,8 @@ impl Law {
         }
     }
 
-    /// Takes a point and its forces for the answer if the law holds there; true if it does. Of contacts that
-    /// `contradict` one another less is asked. Unless it holds, `out` has numbers without meaning.
+    /// Accepts a point and its forces as the answer if the law holds there; true if it does. `contradict` allows redundant contacts
+    /// to contradict one another. If the law does not hold, the numbers in `out` have no meaning.
     pub fn accept(
         &mut self,
         p: &FrictionProgram,
@@ -120,8 +120,8 @@ impl Law {
         holds
     }
 
-    /// Whether `out.x` and `out.lambda` are an answer of the program this is prepared for, and what follows from them into
-    /// `out`; shall it `stop` at the first contact that is none, the rest is left out.
+    /// Whether `out.x` and `out.lambda` are an answer of the prepared program; writes rates, modes and residuals to `out`. With
+    /// `stop` it returns at the first violation.
     fn examine(
         &mut self,
         p: &FrictionProgram,
@@ -177,7 +177,7 @@ impl Law {
             let h = support(p, contact, u_t);
             let lost = lambda_n * h + dot(lambda_t, u_t);
             r.dissipation = r.dissipation.max(lost.abs());
-            // slips of rounding's size dissipate nothing that counts
+            // slips that are rounding dissipate nothing
             let units = p.units_of(contact);
             let terms = (0..tangents)
                 .map(|t| TERMS * units[t] * self.rates[at + 1 + t])
@@ -195,8 +195,8 @@ impl Law {
         holds
     }
 
-    /// Largest force of a contact and largest term of a rate, neither out of proportion to those that the
-    /// data suggest: an answer that ran away is none.
+    /// Largest force of a contact and largest term of a rate, limited to a multiple of those that the
+    /// data suggest: an answer that diverges must not make its own errors look small.
     fn sizes(&self, p: &FrictionProgram, lambda: &[f64]) -> Sizes {
         let mut sizes = Sizes { most: f64::INFINITY, ..Sizes::default() };
         sizes.load = self
@@ -212,7 +212,7 @@ impl Law {
                 sizes.speed.max(speed_of(p, i, |r| self.rates[contact.first as usize + r]));
             offset = (0..contact.k as usize).fold(offset, |m, r| m.max(p.b(i, r).abs()));
         }
-        // rates that known forces give to what resists them, forces that known motion asks of it
+        // rates that known forces cause against the curvature, forces that known motion needs
         let (mut speed, mut force) = (offset, 0.0_f64);
         for (k, block) in p.cones.blocks.iter().enumerate() {
             for i in 0..block.dim as usize {
@@ -238,7 +238,7 @@ impl Law {
         if force > 0.0 {
             sizes.force = sizes.force.min(PROPORTION * force);
             sizes.known = force;
-            sizes.most = WITHOUT_END * force;
+            sizes.most = DIVERGED * force;
         }
         if speed > 0.0 {
             sizes.speed = sizes.speed.min(PROPORTION * speed);
@@ -246,22 +246,22 @@ impl Law {
         sizes
     }
 
-    /// What forces in balance leave over, times the mobility of the variables that resist.
+    /// Computes `rest`: terms of the balance over the curvature of each variable that has some.
     fn at_rest(&mut self, p: &FrictionProgram, force: f64) {
         let count = p.contacts.len() as f64;
         self.rest.clear();
         self.rest.extend((0..p.n()).map(|j| {
-            // forces out of proportion do not make rounding of theirs worth more
+            // forces that diverge must not raise the rounding
             let most = self.own[j] + count * self.columns[j] * force;
             let curvature = self.curvature[j];
             if curvature > 0.0 { self.terms[j].min(most) / curvature } else { 0.0 }
         }));
     }
 
-    /// Rate of a contact that is rounding where all is at rest.
+    /// Normal rate of a contact that is rounding where all rates are zero.
     fn rest(&self, p: &FrictionProgram, contact: usize) -> f64 {
         let along = |(first, J): (usize, &[f64])| {
-            // a variable that it does not move may have a motion without end
+            // a variable that the contact does not touch may have an infinite entry
             let terms = J.iter().zip(&self.rest[first..]).filter(|(J, _)| **J != 0.0);
             terms.map(|(J, rest)| J.abs() * rest).sum::<f64>()
         };
@@ -306,7 +306,7 @@ impl Law {
         }
     }
 
-    /// Distance of a friction force from its set, in forces of its largest row.
+    /// Distance of a friction force from its set, in the unit of the row with the largest friction.
     fn outside(&mut self, p: &FrictionProgram, contact: &Contact, n: f64, t: &[f64]) -> f64 {
         let units = p.units_of(contact);
         let d = t.len();
@@ -355,9 +355,9 @@ pub(crate) fn speed_of(p: &FrictionProgram, contact: usize, terms: impl Fn(usize
         .fold(terms(0), f64::max)
 }
 
-/// What speeds of contacts are compared with: the largest at `x`, or where the cost alone would take each
-/// variable; one without a cost of its own goes as far as the fastest of the others. At rest `x` is rounding, which
-/// must not pass for slip.
+/// Reference speed of the contacts: the largest at `x`, or where the cost alone would take each
+/// variable; a variable without curvature goes as far as the fastest of the others. Where `x` is rounding it must not pass for
+/// slip.
 pub(crate) fn speed_scale(p: &FrictionProgram, x: &[f64]) -> f64 {
     let n = p.n();
     let mut unit = vec![0.0; n];

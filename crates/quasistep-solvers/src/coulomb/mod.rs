@@ -1,4 +1,4 @@
-//! Programs of bodies that rub: exact Coulomb friction, which no convex program has.
+//! Programs with exact Coulomb friction, which no convex program has.
 
 pub(crate) mod factor;
 pub(crate) mod forces;

@@ -15,11 +15,11 @@
 //! ```
 //!
 //! piecewise linear for pyramids, and as sparse as the blocks are coupled. Newton's method solves it in a
-//! few steps where the start knows who sticks; then its forces are the next estimate, as in every method of
+//! few steps where the start knows the contact modes; then its forces are the next estimate, as in every method of
 //! multipliers. An update leaves 1e-5 of the error: the exact law holds after two or three. Neither
 //! redundant contacts nor bodies without curvature need anything special. Where friction makes the
-//! equation unsolvable, or the modes run in circles, a continuation in the penalty from soft contacts to hard ones
-//! ([`Newton::continue_from`]) still gets there as a rule; else the caller has other means. Forces that drift on from
+//! equation unsolvable, or the modes cycle, a continuation in the penalty from soft contacts to hard ones
+//! ([`Newton::continue_from`]) mostly converges; else the caller has other methods. Forces that drift from
 //! update to update are those of redundant contacts whose gaps contradict one another by little.
 
 mod breakpoints;
@@ -46,22 +46,21 @@ use crate::tolerances::newton_of_friction::{
 };
 use crate::tolerances::units::BY_CHANCE;
 
-/// Most Newton steps in all, but for one per contact, most of one equation, and most updates of the multipliers.
+/// Most Newton steps in all, in addition to one per contact; of one equation; and most updates of the multipliers.
 const STEPS: u32 = 200;
 const STEPS_PER_UPDATE: u32 = 20;
 const UPDATES: u32 = 20;
-/// Most updates at the largest penalty, but for one for each fourth contact: an extrapolation needs an update to show where
-/// it leads.
+/// Most updates at the largest penalty, in addition to one for every four contacts: an extrapolation needs an update after it.
 const STIFF_UPDATES: u32 = EXTRAPOLATIONS;
 /// Most extrapolations of forces that drift.
 const EXTRAPOLATIONS: u32 = 40;
-/// Steps that may go without the least imbalance so far.
+/// Most consecutive steps without a new least residual.
 const PATIENCE: u32 = 6;
-/// Steps without search along the line that may go so, among more contacts than this: there modes hardly settle.
+/// Most consecutive full steps without a new least residual among more than [`MANY_CONTACTS`]: there modes hardly converge.
 const HASTE: u32 = 1;
 const MANY_CONTACTS: usize = 100;
-/// Mode of a round contact that slips: its derivative is new at every point. Pyramids of more directions than there are
-/// numbers for faces count as such.
+/// Mode of a contact whose derivative differs at every point: a round one that slips, or a pyramid with too many directions to
+/// number its faces.
 const CURVED: u32 = u32::MAX;
 
 /// Memory of Newton's method.
@@ -84,16 +83,16 @@ pub(crate) struct Newton {
     /// Forces in the caller's units.
     pub lambda: Vec<f64>,
     x_c: Vec<f64>,
-    /// Augmented forces, their projections and the multiplier estimates, tangential ones over their units.
+    /// Augmented forces `a`, their projections `z` and the multiplier estimates `z_c`, tangential ones over their units.
     a: Vec<f64>,
     z: Vec<f64>,
     z_c: Vec<f64>,
     /// Derivatives of the projections, `k × k` each.
     dz: Vec<f64>,
     dz_at: Vec<usize>,
-    /// What the derivatives depend on, per contact: no force, or the face.
+    /// Per contact its mode, which determines the derivative: 0 for no force, else the face of the friction set.
     modes: Vec<u32>,
-    /// Contacts all of whose augmented forces are moved along the direction.
+    /// Per contact whether `da` has all rows, not the normal one alone.
     whole: Vec<bool>,
     lasting: Vec<u32>,
     factored: Vec<u32>,
@@ -110,12 +109,12 @@ pub(crate) struct Newton {
     columns: Vec<f64>,
     saturated: Vec<i8>,
     homotopy: Homotopy,
-    /// Squared imbalance that the last equation left, over that which it began with.
+    /// Squared residual at the end of the last equation over that at its start.
     left: f64,
     pub steps: u32,
-    /// Breakpoints of homotopies in all.
+    /// Number of breakpoints of all homotopies.
     pub breakpoints: u32,
-    /// Steps at which a run ends.
+    /// Value of `steps` at which a run ends.
     last_step: u32,
     methods: CoulombMethods,
     work: Budget,
@@ -141,7 +140,7 @@ pub(crate) struct Start<'a> {
 }
 
 impl Newton {
-    /// Order of elimination, units and penalties. Of the `methods` those of Newton are used.
+    /// Prepares order of elimination, units and penalties, and takes Newton's among the `methods`.
     pub fn prepare(&mut self, p: &FrictionProgram, methods: CoulombMethods, work: &Budget) {
         let (n, rows) = (p.n(), p.rows);
         self.steps = 0;
@@ -150,7 +149,7 @@ impl Newton {
         self.factor.analyse(&p.cones);
         self.cost = self.factor.structure.islands.iter().map(|island| island.work).fold(
             Cost { rows: p.cones.P.len() as u64, ..Cost::default() },
-            // two triangular factors in the place of one
+            // LU has two triangular factors where the analysis counts one
             |sum, work| Cost {
                 factor: sum.factor + 2 * work.factor,
                 solve: sum.solve + work.solve,
@@ -189,7 +188,7 @@ impl Newton {
         self.dz.resize(at, 0.0);
         self.modes.clear();
         self.modes.resize(p.contacts.len(), 0);
-        // memory of what not every solve comes to
+        // reserve what only some solves need
         self.modes.reserve(p.cones.saturations.len());
         self.factored.clear();
         self.factored.reserve(p.contacts.len() + p.cones.saturations.len());
@@ -206,7 +205,7 @@ impl Newton {
         self.homotopy.known &= methods.has(CoulombMethods::HOMOTOPY);
     }
 
-    /// From forces and rates in whole steps, until the law accepts a point and its forces; true if it did.
+    /// From given forces and rates in full steps, until the law accepts a point and its forces; true if it did.
     pub fn find(
         &mut self,
         p: &FrictionProgram,
@@ -220,7 +219,7 @@ impl Newton {
         found
     }
 
-    /// From forces and soft contacts to hard ones, until the law accepts a point and its forces; true if it did.
+    /// Penalty continuation from given forces, until the law accepts a point and its forces; true if it did.
     pub fn continue_from(
         &mut self,
         p: &FrictionProgram,
@@ -255,7 +254,7 @@ impl Newton {
                 }
             }
         }
-        // a lever arm that is rounding moves nothing
+        // drop entries that are rounding
         for block in &p.cones.blocks {
             let columns = &mut self.columns[block.first as usize..][..block.dim as usize];
             let rounding =
@@ -264,7 +263,7 @@ impl Newton {
                 *column = 0.0;
             }
         }
-        // a variable without curvature counts like the most mobile one that has some
+        // a variable without curvature gets the largest mobility of the others
         let mut mobility = 0.0_f64;
         for (D, column) in self.D.iter_mut().zip(&self.columns) {
             if *D > 0.0 {
@@ -314,8 +313,8 @@ impl Newton {
         }
     }
 
-    /// Solves from `start`, in whole steps, until `holds` accepts a point and its forces, of which it is told
-    /// whether they drift; true if it did.
+    /// Solves from `start`, in full steps, until `holds` accepts a point and its forces; true if it did. The last argument of
+    /// `holds` says whether the forces drift.
     fn solve(
         &mut self,
         p: &FrictionProgram,
@@ -325,7 +324,7 @@ impl Newton {
         self.begin(start.lambda);
         self.penalty = PENALTY;
         self.augment_with(start.u);
-        // the start's rates need not be those of its x: the first step makes up for it
+        // the start's rates need not be those of its x: correct the first step
         self.project(p);
         let (error, _) = self.imbalance(p);
         self.steps += 1;
@@ -338,7 +337,7 @@ impl Newton {
         self.update(p, false, holds)
     }
 
-    /// From rest: where the motion is not unique, it is near the least.
+    /// Starts from `x = 0` and given forces: where the motion is not unique, the answer is near the smallest.
     fn begin(&mut self, lambda: &[f64]) {
         self.x.fill(0.0);
         self.x_c.fill(0.0);
@@ -350,8 +349,8 @@ impl Newton {
         }
     }
 
-    /// Solves the equation of the present multipliers to an imbalance of so small a share of its largest term: whether
-    /// that is rounding; none if it runs in circles.
+    /// Solves the equation of the present multipliers to a residual of `share` of its largest term. Returns whether the residual is
+    /// down to rounding; `None` if the steps do not converge.
     fn equation(&mut self, p: &FrictionProgram, share: f64, search: bool) -> Option<bool> {
         self.project(p);
         let (error, size) = self.imbalance(p);
@@ -361,7 +360,7 @@ impl Newton {
         end
     }
 
-    /// Newton's steps of an equation from its imbalance and its largest term; what [`equation`](Self::equation) returns.
+    /// Newton steps of [`equation`](Self::equation) from its residual `error` and its largest term `size`.
     fn descend(
         &mut self,
         p: &FrictionProgram,
@@ -377,7 +376,7 @@ impl Newton {
             if !error.is_finite() || self.steps >= self.last_step || self.work.is_spent() {
                 return None;
             }
-            // rounding ends what does not shrink any more
+            // a small residual that no longer shrinks is rounding
             let stalls = error <= STALLED * size && error > 0.5 * last;
             if error <= share * size || stalls {
                 return Some(stalls || error <= SOLVED * size);
@@ -404,14 +403,14 @@ impl Newton {
                 (error, size) = self.imbalance(p);
             }
             if length <= SHORTEST && error > STALLED * size {
-                // at a corner from which no step leads down
+                // at a kink from which no step leads down
                 return None;
             }
         }
         None
     }
 
-    /// Factors the derivative, unless it is that of the last step; false if it has no inverse.
+    /// Factors the Jacobian, unless it is that of the last step; false if it is singular.
     fn refactor(&mut self, p: &FrictionProgram) -> bool {
         if self.factor.done && self.factored == self.modes && !self.modes.contains(&CURVED) {
             return true;
@@ -425,7 +424,7 @@ impl Newton {
         self.factor.factor()
     }
 
-    /// Augmented forces of the present point and multipliers.
+    /// Computes rates and augmented forces of the present point and multipliers.
     fn augment(&mut self, p: &FrictionProgram) {
         self.work.spend(self.cost.rows);
         p.rates(&self.x, &mut self.u);
@@ -434,7 +433,7 @@ impl Newton {
         self.u = u;
     }
 
-    /// Augmented forces of such rates and the present multipliers.
+    /// Computes augmented forces of rates `u` and the present multipliers.
     fn augment_with(&mut self, u: &[f64]) {
         let Self { a, z_c, weight, penalty, .. } = self;
         self.whole.fill(true);
@@ -443,12 +442,12 @@ impl Newton {
         }
     }
 
-    /// Squared imbalance in scaled variables.
+    /// Merit function: squared residual in scaled variables.
     fn merit(&self) -> f64 {
         self.g.iter().zip(&self.D).map(|(g, D)| (g * D).powi(2)).sum()
     }
 
-    /// The balance into `g`; its largest entry and largest term in scaled variables.
+    /// Writes the residual of the balance to `g`; returns its largest entry and its largest term in scaled variables.
     fn imbalance(&mut self, p: &FrictionProgram) -> (f64, f64) {
         self.work.spend(self.cost.rows);
         let Self { x, g, D, x_c, z, lambda, unit, .. } = self;
@@ -458,7 +457,7 @@ impl Newton {
         p.gradient(x, g);
         let size = g.iter().zip(D.iter()).fold(self.load, |m, (g, D)| m.max((g * D).abs()));
         p.add_forces(-1.0, lambda, g);
-        // what rounding leaves of forces that cancel moves nothing, where nothing resists
+        // rounding of forces that cancel must not move variables without curvature
         let force = z.iter().fold(0.0_f64, |m, z| m.max(z.abs()));
         for (g, column) in g.iter_mut().zip(&self.columns) {
             if g.abs() <= ROUNDING * column * force {

@@ -1,9 +1,9 @@
-//! The point of a polytope nearest to another: side by side of a polygon, in closed form for a segment or a
-//! cross-polytope, else Wolfe's algorithm.
+//! Projection onto a polytope: side by side for a polygon, in closed form for a segment or a
+//! cross-polytope, else by Wolfe's algorithm.
 //!
 //! P. Wolfe, "Finding the nearest point in a polytope", Mathematical Programming 11 (1976) 128–149.
 //! It ends after finitely many steps with a *corral*: affinely independent vertices whose hull has
-//! the point in its relative interior, which is what Newton's method needs to know of it.
+//! the point in its relative interior: the face that Newton's method differentiates on.
 
 use crate::tolerances::friction::{DEPENDENT, INSIDE, PRODUCT_ROUNDING};
 
@@ -18,7 +18,7 @@ const DIAMOND: [f64; 8] = [1.0, 0.0, 0.0, 1.0, -1.0, 0.0, 0.0, -1.0];
 pub(crate) struct Hull {
     /// Vertices that span the face, by index.
     pub corral: [usize; MOST + 1],
-    /// How many.
+    /// Number of vertices in the corral.
     pub size: usize,
     weights: [f64; MOST + 1],
     /// Orthonormal directions of the face: `dim` rows of `d` entries; none where `dim` is `d`.
@@ -39,7 +39,7 @@ impl Hull {
             2 | 3 => self.wolfe::<3>(vertices, d, r, w),
             _ => self.wolfe::<MOST>(vertices, d, r, w),
         }
-        // inside, whatever simplex of vertices it was found in
+        // inside: the simplex that it was found in does not matter
         let mut inside = self.size > d;
         if !inside {
             self.span(vertices, d);
@@ -148,10 +148,10 @@ impl Hull {
         true
     }
 
-    /// The face of a cross-polytope, the hull of all `±e_i`, as a pyramid of four edges with spin is one; false, with
-    /// nothing done, if it is none.
+    /// The face of a cross-polytope, the hull of all `±e_i`, for example of a pyramid of four edges with spin; false, with
+    /// nothing done, for another set.
     ///
-    /// The largest entries of `w` lose as much as leaves a sum of magnitudes of `r`, the others all they have.
+    /// Soft thresholding: the entries of `w` shrink by a common amount, to zero at most, so that their magnitudes sum to `r`.
     fn cross(&mut self, vertices: &[f64], d: usize, r: f64, w: &[f64]) -> bool {
         if vertices.len() != 2 * d * d {
             return false;
@@ -236,7 +236,7 @@ impl Hull {
             self.corral[self.size] = best;
             self.weights[self.size] = 0.0;
             self.size += 1;
-            while !self.settle(&seen) {}
+            while !self.minor_cycle(&seen) {}
         }
     }
 
@@ -251,11 +251,11 @@ impl Hull {
         x
     }
 
-    /// Towards the nearest point of the corral's affine hull: there, true; else a vertex left, false.
-    fn settle<const D: usize>(&mut self, seen: &impl Fn(usize) -> [f64; D]) -> bool {
+    /// Minor cycle: moves towards the nearest point of the corral's affine hull. True if it gets there, false if a vertex left.
+    fn minor_cycle<const D: usize>(&mut self, seen: &impl Fn(usize) -> [f64; D]) -> bool {
         let n = self.size;
         let Some(target) = self.affine(seen) else {
-            // dependent to rounding: the newcomer adds nothing
+            // the new vertex depends on the others up to rounding
             self.size -= 1;
             let sum: f64 = self.weights[..self.size].iter().sum();
             self.weights[..self.size].iter_mut().for_each(|w| *w /= sum);

@@ -24,7 +24,7 @@ kernel! {
 }
 
 kernel! {
-    /// `u = J x` of all contacts, but of those that are not `whole` in the normal row alone, and 0 in the others.
+    /// `u = J x` of all contacts; of those that are not `whole` the normal row only, and 0 in their others.
     whole_rows_times(
         p: &ConeProgram,
         contacts: &[Contact],
@@ -65,7 +65,7 @@ kernel! {
 }
 
 kernel! {
-    /// `v ← v − over (q · v) h` for one change after another.
+    /// Applies rank-one changes to a solution: `v ← v − over (q · v) h` for one after another.
     take_off(p: &FrictionProgram, changes: &[Change], q: &[f64], h: &[f64], v: &mut [f64]) {
         for (change, h) in changes.iter().zip(h.chunks_exact(v.len())) {
             let share = change.over * along(p, change.contact, &q[change.first..], v);
@@ -76,7 +76,8 @@ kernel! {
     }
 }
 
-/// `H⁻¹ ← H⁻¹ − over h qᵀ H⁻¹`, with the entries of `q` in the blocks of a contact from `first` on.
+/// Rank-one change of an inverse, `H⁻¹ ← H⁻¹ − over h qᵀ H⁻¹`. The entries of `q` in the blocks of `contact` begin at `first`, all
+/// others are zero.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Change {
     pub contact: usize,
@@ -84,7 +85,7 @@ pub(crate) struct Change {
     pub over: f64,
 }
 
-/// `qᵀ v` of the entries of `q` in the blocks of a contact.
+/// `qᵀ v`, where `q` has entries in the blocks of a contact alone.
 #[inline(always)]
 pub(crate) fn along(p: &FrictionProgram, contact: usize, q: &[f64], v: &[f64]) -> f64 {
     let mut at = 0;
@@ -122,7 +123,7 @@ kernel! {
     }
 }
 
-/// Rows of a cone's Jacobian, from `row` on, times `x`; or the sums of the terms' magnitudes.
+/// `K` rows of a cone's Jacobian, from `row` on, times `x`; with `TERMS` the sums of the terms' magnitudes.
 #[inline(always)]
 pub(super) fn times<S: Simd, const K: usize, const TERMS: bool>(
     p: &ConeProgram,
@@ -165,7 +166,7 @@ pub(super) fn times<S: Simd, const K: usize, const TERMS: bool>(
     u[..K].copy_from_slice(&S::to_array(S::sums(four))[..K]);
 }
 
-/// `g += s Jᵀ lambda` of the same rows.
+/// `g += s Jᵀ lambda` of `K` rows of a cone's Jacobian, from `row` on.
 #[inline(always)]
 fn add<S: Simd, const K: usize>(
     p: &ConeProgram,

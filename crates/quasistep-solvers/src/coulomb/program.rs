@@ -1,4 +1,4 @@
-//! The problem: a cost in blocks, and contacts that rub.
+//! The problem: a cost in blocks, and contacts with Coulomb friction.
 
 use crate::cone::kernels::Isa;
 use crate::cone::program::ConeData;
@@ -21,12 +21,12 @@ use crate::{Cone, ConeMut, ConeProgram, Reason, Saturation};
 /// blocks. `F_i` is the set of friction forces at a normal force of one: see [`Friction`]. Motion
 /// that is known, prescribed or driven, goes to the constant side: into `b`.
 ///
-/// Built anew for every solve, in the memory of the last one. Like in a [`ConeProgram`], which it
-/// is but for the law of friction: `u` and `lambda` are the concatenation over the contacts,
+/// Built anew for every solve, in the memory of the last one. It is a [`ConeProgram`] with another law
+/// of friction: `u` and `lambda` are the concatenation over the contacts,
 /// normal row first.
 ///
-/// The convex relaxation of Anitescu is [`relaxation`](Self::relaxation): sticking contacts are
-/// the same there, sliding ones float by `boundary_layer`.
+/// The convex relaxation of Anitescu is [`relaxation`](Self::relaxation): it treats sticking contacts
+/// alike, and sliding ones float by `boundary_layer`.
 #[derive(Clone, Debug, Default)]
 pub struct FrictionProgram {
     pub(crate) cones: ConeProgram,
@@ -44,11 +44,11 @@ pub struct FrictionProgram {
 /// Set `F` of friction forces at a normal force of one.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Friction<'a> {
-    /// None: one row, the normal one. A bound of a variable is such a contact.
+    /// No friction: one row, the normal one. A bound of a variable is such a contact.
     None,
     /// The ellipsoid `Σ_r (l_r / mu_r)² ≤ 1`: a disc for `[mu, mu]`, with slip and spin for
-    /// `[mu, mu, mu_spin]`. One entry for every tangential row: with a single one it is a segment, and the same
-    /// as a diamond or a box. Trinkle05 (4).
+    /// `[mu, mu, mu_spin]`. One entry for every tangential row: with a single one it is a segment, like
+    /// a diamond or a box. Trinkle05 (4).
     Round(&'a [f64]),
     /// Convex hull of 0 and `mu d_j`: the pyramid of Trinkle05 (13) and Pang21 (1), with any number of
     /// directions that positively span the tangent plane.
@@ -70,7 +70,7 @@ pub enum Friction<'a> {
 pub(crate) enum Shape {
     /// A ball in tangential rows over their units.
     Round,
-    /// A polytope with so many vertices, in tangential rows over their units.
+    /// A polytope with this number of vertices, in tangential rows over their units.
     Polytope(u32),
 }
 
@@ -104,8 +104,8 @@ impl FrictionProgram {
         Self::default()
     }
 
-    /// Forgets everything and starts with blocks of these sizes, at no cost. Those that contacts act on have at least one
-    /// variable: else there is no answer, for [`Reason::Dimensions`].
+    /// Removes everything and starts with blocks of these sizes and zero cost. A block that a contact acts on needs at least one
+    /// variable, else the solve ends with [`Reason::Dimensions`].
     pub fn reset(&mut self, dims: impl IntoIterator<Item = usize>) {
         self.cones.reset(dims);
         self.contacts.clear();
@@ -143,7 +143,7 @@ impl FrictionProgram {
         let (tangents, count) = match friction {
             Friction::None => (0, Some(0)),
             Friction::Round(&[mu]) => {
-                // along a line a ball is a segment
+                // in one dimension a ball is a segment
                 self.negative |= mu < 0.0;
                 self.edges.extend([mu, -mu]);
                 (1, Some(2))
@@ -199,7 +199,7 @@ impl FrictionProgram {
                 cones.push_cone(Cone::Round(&E[..k]), k, blocks)
             }
             _ => {
-                // from tangential edges to rows (1, edge); without friction all of them are one
+                // from tangential edges to rows (1, edge); without friction they coincide
                 let flat = edges.iter().all(|e| *e == 0.0);
                 let count = if flat || tangents == 0 { 1 } else { edges.len() / tangents };
                 edges.resize(count * tangents, 0.0);
@@ -223,7 +223,7 @@ impl FrictionProgram {
         self.cones.cone_mut(contact)
     }
 
-    /// The vertices of a polytope, in the units of its rows; 0 only if nothing but it is one.
+    /// Appends the vertices of a polytope, in the units of its rows; 0 only if it is the only one.
     fn push_vertices(&mut self, tangents: usize, units_at: usize) {
         let at = self.vertices.len();
         let units = &self.units[units_at..];
@@ -312,7 +312,7 @@ impl FrictionProgram {
         terms_of_rows(Isa::detect(), &self.cones, &self.contacts, x, terms);
     }
 
-    /// `u = J x`, but of contacts that are not `whole` in the normal row alone, and 0 in the others.
+    /// `u = J x`; of contacts that are not `whole` the normal row only, and 0 in their others.
     pub(crate) fn whole_changes(&self, x: &[f64], whole: &[bool], u: &mut [f64]) {
         whole_rows_times(Isa::detect(), &self.cones, &self.contacts, whole, x, u);
     }
@@ -336,7 +336,7 @@ impl FrictionProgram {
         }
     }
 
-    /// What is wrong with the data, short of `P` being indefinite.
+    /// Checks the data, except whether `P` is semidefinite.
     pub(crate) fn check(&self) -> Result<(), Reason> {
         self.cones.check_sizes()?;
         self.cones.check_numbers()?;
@@ -360,7 +360,7 @@ fn balanced(vertices: &[f64], tangents: usize) -> bool {
     if !vertices.iter().all(|v| v.is_finite()) || tangents > 7 {
         return true;
     }
-    // their mean is such a point, and 0 for directions that are spread evenly
+    // their mean is in the hull, and 0 for evenly spread directions
     let sum = |t: usize| vertices.iter().skip(t).step_by(tangents).sum::<f64>();
     if (0..tangents).all(|t| sum(t).abs() <= NONE) {
         return true;

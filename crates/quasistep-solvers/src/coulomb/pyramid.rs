@@ -8,8 +8,8 @@
 //! ```
 //!
 //! With `e_j = mu d_j` the papers' `lambda_f` is `mu beta`, their slip multiplier `sigma` is `gamma / mu`.
-//! A spring with a limit is two more pairs: `p` and `m` are what the spring gives way beyond it,
-//! `0 ≤ p ⊥ limit − k (x − target − p + m) ≥ 0` and likewise for `m`.
+//! A spring with a limit is two more pairs: `p` and `m` are its stretches beyond the limit on both sides,
+//! `0 ≤ p ⊥ limit − k (x − target − p + m) ≥ 0` and `0 ≤ m ⊥ limit + k (x − target − p + m) ≥ 0`.
 
 use crate::coulomb::program::{Contact, FrictionProgram, Shape};
 use crate::coulomb::relaxation::Units;
@@ -30,7 +30,7 @@ pub(crate) fn directions<'a>(
     p.vertices_of(contact).chunks_exact(tangents).filter(|v| v.iter().any(|v| *v != 0.0))
 }
 
-/// First pair of every contact and, last, the number of all of theirs; springs follow.
+/// First pair of every contact and, last, the number of all contacts' pairs, which those of springs follow.
 fn first_pairs(p: &FrictionProgram, firsts: &mut Vec<u32>) {
     firsts.clear();
     let mut pairs = 0;
@@ -49,15 +49,14 @@ pub(crate) fn size(p: &FrictionProgram) -> usize {
     p.n() + firsts[p.contacts.len()] as usize + 2 * limited(p).count()
 }
 
-/// Springs that have a limit to speak of.
+/// Springs with a stiffness and a finite limit.
 fn limited(p: &FrictionProgram) -> impl Iterator<Item = &crate::Saturation> {
     p.cones.saturations.iter().filter(|s| s.stiffness > 0.0 && s.limit.is_finite())
 }
 
-/// Writes the problem in such units; `firsts` gets the first pair of every contact.
+/// Writes the problem in `units`; `firsts` gets the first pair of every contact.
 ///
-/// With `x = length x'` and `beta = force beta'`, balance over `force` and rates over `length`, rows of Jacobians stay what
-/// they are.
+/// With `x = length x'` and `beta = force beta'`, balance over `force` and rates over `length`, Jacobians do not change.
 pub(crate) fn write(p: &FrictionProgram, units: Units, lcp: &mut Lcp, firsts: &mut Vec<u32>) {
     let n = p.n();
     let Units { force, length } = units;
@@ -135,7 +134,7 @@ fn add_row(
     }
 }
 
-/// Pairs that are active where these forces act at these rates.
+/// Pairs that are active at given forces and rates.
 pub(crate) fn active_pairs(
     p: &FrictionProgram,
     firsts: &[u32],
@@ -175,7 +174,7 @@ pub(crate) fn active_pairs(
             }
             continue;
         }
-        // a sticking contact: directions along its friction, and as many as hold it
+        // a sticking contact: directions along its friction, at most as many as fix it
         let first = active.len();
         for (j, v) in directions(p, contact).enumerate() {
             let pull: f64 = v.iter().zip(lambda_t).map(|(v, l)| v * l).sum();
@@ -201,7 +200,7 @@ pub(crate) fn active_pairs(
     }
 }
 
-/// Turns multipliers of the problem's rows in such units into those of its rows in the caller's, up to a factor.
+/// Converts multipliers of the problem's rows in `units` to the caller's, up to a factor.
 pub(crate) fn rows_in_units(p: &FrictionProgram, units: Units, firsts: &[u32], y: &mut [f64]) {
     let Units { force, length } = units;
     for (i, contact) in p.contacts.iter().enumerate() {
@@ -227,7 +226,7 @@ pub(crate) fn forces(p: &FrictionProgram, firsts: &[u32], z: &[f64], lambda: &mu
     }
 }
 
-/// The contact of every pair; springs have none.
+/// The contact of a pair; `None` for one of a spring.
 pub(crate) fn contact_of(firsts: &[u32], pair: u32) -> Option<u32> {
     let contacts = firsts.len() - 1;
     (pair < firsts[contacts]).then(|| firsts.partition_point(|f| *f <= pair) as u32 - 1)

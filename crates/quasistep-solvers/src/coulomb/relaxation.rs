@@ -1,8 +1,8 @@
-//! The convex relaxation of exact friction, in units in which its numbers are of moderate size.
+//! The convex relaxation of exact friction, with forces and rates of moderate size.
 //!
 //! Coulomb's law is `lambda ∈ K ⊥ (u_n + h(u_t), u_t) ∈ K*` (G. De Saxcé and Z.-Q. Feng, "The bipotential
 //! method", Mathematical and Computer Modelling 28 (1998) 225–245): the relaxation leaves out `h(u_t)`, by which sliding
-//! contacts float there. Where cones contradict one another and gaps do not, gaps that are wider by `h(u_t)` leave a point.
+//! contacts float there. Where the cones are inconsistent but the gaps are not, gaps widened by `h(u_t)` are feasible.
 
 use crate::budget::Budget;
 use crate::coulomb::law;
@@ -25,11 +25,11 @@ impl Default for Units {
 }
 
 impl Units {
-    /// Those of a program.
+    /// Units of a program.
     pub fn of(p: &FrictionProgram) -> Self {
         let largest = |v: &[f64]| v.iter().fold(0.0_f64, |m, v| m.max(v.abs()));
         let (c, b, P) = (largest(&p.cones.c), largest(&p.cones.b), largest(&p.cones.P));
-        // whichever is missing follows from the stiffness
+        // a size that is zero follows from the other by the stiffness
         let length = if b > 0.0 || P == 0.0 { b } else { c / P };
         let force = if c > 0.0 { c } else { P * length };
         let unit = |size: f64| {
@@ -40,7 +40,7 @@ impl Units {
     }
 }
 
-/// Counts the work of a solve within another one. Where that ended for want of work nothing is left.
+/// Counts the work of an inner solve. If that ended with [`Reason::Work`] the whole budget is spent.
 pub(crate) fn spend(budget: &Budget, work: u64, reason: Option<Reason>) {
     budget.spend(work + u64::from(reason == Some(Reason::Work)));
 }
@@ -57,7 +57,7 @@ pub(crate) struct Relaxation {
     /// Forces and rates of the answer, in the rows of the friction program.
     pub lambda: Vec<f64>,
     pub u: Vec<f64>,
-    /// Blocks of the contact at hand.
+    /// Scratch: blocks of one contact.
     blocks: Vec<u32>,
     /// Convex programs solved.
     pub solved: u32,
@@ -65,7 +65,7 @@ pub(crate) struct Relaxation {
 }
 
 impl Relaxation {
-    /// Solves the relaxation, from multipliers and slacks of a similar one if there are any.
+    /// Solves the relaxation, from multipliers and slacks of a similar one if given.
     pub fn start(&mut self, p: &FrictionProgram, similar: Option<WarmStart<'_>>, budget: &Budget) {
         self.budget = budget.clone();
         self.units = Units::of(p);
@@ -85,7 +85,7 @@ impl Relaxation {
         self.solve(p, false);
     }
 
-    /// Solves the relaxation whose gaps are wider by `h(u_t)` at the point of the gaps alone, with which it has a point.
+    /// Solves the relaxation with gaps widened by `h(u_t)` at the answer of [`normals`](Self::normals), which makes it feasible.
     pub fn widen(&mut self, p: &FrictionProgram) {
         p.rates(&self.answer.x, &mut self.u);
         self.solve(p, true);
@@ -123,7 +123,7 @@ impl Relaxation {
         }
     }
 
-    /// Forces and rates of the answer; of the rates of contacts that push without the boundary layer, so that sliding ones
+    /// Reads forces and rates of the answer; takes the boundary layer off the rates of contacts with a force, so that sliding ones
     /// count as closed.
     fn read(&mut self, p: &FrictionProgram) {
         p.rates(&self.answer.x, &mut self.u);
@@ -141,8 +141,8 @@ impl Relaxation {
         }
     }
 
-    /// The gaps alone: the point nearest to rest in scaled variables that satisfies them, or weights that prove there is none.
-    /// True if there is a point, in `answer.x`.
+    /// Solves for the gaps alone: the smallest feasible `x` in scaled variables, into `answer.x`, or Farkas multipliers. True if
+    /// there is a feasible one.
     pub fn normals(&mut self, p: &FrictionProgram) -> bool {
         let Self { program: q, blocks, z, .. } = self;
         z.clear();

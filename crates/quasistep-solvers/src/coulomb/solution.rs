@@ -1,4 +1,4 @@
-//! The methods, their answer, how good it is, and the proof where there is none.
+//! The methods, their answer with residuals, and the proof where there is none.
 
 use crate::Reason;
 use crate::lcp::proof::Proof;
@@ -8,16 +8,16 @@ use crate::lcp::proof::Proof;
 pub enum Outcome {
     /// Balance, gaps and Coulomb's law hold to the residuals reported.
     Solved,
-    /// There is no answer: [`CoulombSolution::refutation`] proves it.
+    /// There is no answer, as [`CoulombSolution::refutation`] proves.
     Unsolvable,
     /// Neither an answer nor a proof that there is none was found.
     Undecided,
-    /// The data cannot be worked on; [`CoulombSolution::reason`] says why.
+    /// The data are not valid; [`CoulombSolution::reason`] says why.
     #[default]
     GaveUp,
 }
 
-/// What a contact does.
+/// Mode of a contact.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Mode {
     /// No force.
@@ -37,17 +37,17 @@ pub enum CoulombMethod {
     WarmNewton,
     /// Newton's method from the convex relaxation; or the relaxation's own answer, where the law holds for it.
     Newton,
-    /// Newton's method with penalties that grow from soft contacts to hard ones, from either of these or from no forces.
+    /// Penalty continuation of Newton's method: from the answer of a similar program, from the relaxation or from zero forces.
     Continuation,
     /// The convex relaxation has no answer, which proves that the program has none.
     Relaxation,
     /// Lemke's method.
     Lemke,
-    /// The search through all that contacts may do, for an answer or a proof.
+    /// Branch and bound on the modes of the contacts, for an answer or a proof.
     Cases,
 }
 
-/// A set of methods of [`CoulombSolver`](crate::CoulombSolver), to see what each is worth: the convex relaxation
+/// A set of methods of [`CoulombSolver`](crate::CoulombSolver). The convex relaxation
 /// with its proofs, and the check of every answer, belong to all of them.
 ///
 /// ```
@@ -60,19 +60,19 @@ pub enum CoulombMethod {
 pub struct CoulombMethods(u8);
 
 impl CoulombMethods {
-    /// None of them.
+    /// No method.
     pub const NONE: Self = Self(0);
     /// Newton's method on the law, from a similar answer and from the relaxation.
     pub const NEWTON: Self = Self(1);
-    /// Newton's method with penalties that grow from soft contacts to hard ones.
+    /// Penalty continuation of Newton's method, from soft contacts to hard ones.
     pub const CONTINUATION: Self = Self(1 << 1);
     /// Lemke's method, for pyramids.
     pub const LEMKE: Self = Self(1 << 2);
-    /// The search through all that contacts may do: an answer or a proof.
+    /// Branch and bound on the modes of the contacts: an answer or a proof.
     pub const CASES: Self = Self(1 << 3);
-    /// Homotopies from one answer of the continuation to the next; of no use without it.
+    /// Homotopies from one answer of the continuation to the next; without [`CONTINUATION`](Self::CONTINUATION) of no effect.
     pub const HOMOTOPY: Self = Self(1 << 4);
-    /// All of them.
+    /// All methods.
     pub const ALL: Self = Self((1 << 5) - 1);
 
     /// Whether all of `others` are in the set.
@@ -109,7 +109,7 @@ pub struct CoulombResiduals {
     pub cone: f64,
     /// `|lambda_n u_n|`.
     pub complementarity: f64,
-    /// What friction falls short of the largest dissipation, `lambda_tᵀ u_t + lambda_n h(u_t)`.
+    /// Gap of friction to the largest dissipation, `lambda_tᵀ u_t + lambda_n h(u_t)`.
     pub dissipation: f64,
 }
 
@@ -118,7 +118,7 @@ pub struct CoulombResiduals {
 pub struct CoulombSolution {
     /// How it ended.
     pub outcome: Outcome,
-    /// Why the data cannot be worked on, if it cannot; [`Reason::Work`] where the limit of work left the
+    /// Why the solve gave up, or [`Reason::Work`] if the limit of work left the
     /// program undecided.
     pub reason: Option<Reason>,
     /// Length `n`. Zero unless solved. Where it is not unique, one near 0; see
@@ -128,14 +128,14 @@ pub struct CoulombSolution {
     pub lambda: Vec<f64>,
     /// `J x − b`, in the layout of `lambda`. Zero unless solved.
     pub u: Vec<f64>,
-    /// One per contact.
+    /// Modes, one per contact.
     pub modes: Vec<Mode>,
     /// Per contact `h(u_t) = max { −lᵀ u_t : l ∈ F }`, which is `mu |u_t|` for a disc: how far
     /// the sliding body would float in the convex relaxation; 0 where there is no force.
     pub boundary_layer: Vec<f64>,
-    /// How far the answer is off; zero unless solved.
+    /// Residuals of the answer; zero unless solved.
     pub residuals: CoulombResiduals,
-    /// Which algorithm gave it.
+    /// The algorithm behind the answer.
     pub method: CoulombMethod,
     /// Iterations of Newton's method.
     pub newton: u32,
@@ -144,28 +144,27 @@ pub struct CoulombSolution {
     /// Multiply-adds of factorisations, triangular solves, pivots and products with the rows, counted from their
     /// sizes: the same number on every machine. At most [`CoulombSettings::work_limit`](crate::CoulombSettings::work_limit).
     pub work: u64,
-    /// Pivots of Lemke's method, all attempts together, and most of one: at most three times the number of
-    /// rows of the complementarity problem.
+    /// Pivots of Lemke's method in all attempts.
     pub pivots: u32,
-    /// See [`pivots`](Self::pivots).
+    /// Most pivots of one attempt of Lemke's method: at most three times the number of rows of the complementarity problem.
     pub longest: u32,
-    /// If unsolvable, why.
+    /// The proof, if unsolvable.
     pub refutation: Option<Refutation>,
 }
 
-/// Proof that no forces and motion satisfy the program, each checked from its data.
+/// Proof that no forces and motion satisfy the program, checked from its data.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Refutation {
-    /// The gaps alone contradict one another: weights ≥ 0, one per contact, largest entry 1, with
+    /// The gaps alone are inconsistent: Farkas multipliers ≥ 0, one per contact, largest entry 1, with
     /// `Σ_i y_i J_n,i = 0` and `Σ_i y_i b_n,i > 0`. Contacts of positive weight crush what is
     /// between them.
     Crushed {
         /// The weights `y`.
         weights: Vec<f64>,
     },
-    /// The forces alone contradict one another: a direction `d` of length `n`, largest entry 1, that
-    /// meets no spring, along which no contact can push back however hard, `dᵀ J_iᵀ lambda ≥ 0` for all
-    /// forces within the friction cone, while the known forces push: `cᵀ d < 0`.
+    /// The balance alone is inconsistent: a direction `d` of length `n`, largest entry 1, that
+    /// meets no spring and along which no contact can resist, `dᵀ J_iᵀ lambda ≥ 0` for all
+    /// forces within the friction cone, while the known forces push along it: `cᵀ d < 0`.
     Unsupported {
         /// The direction `d`.
         direction: Vec<f64>,
@@ -176,7 +175,7 @@ pub enum Refutation {
         /// One refutation for each case, by the pairs of the linear complementarity problem that
         /// [`FrictionProgram::lcp`](crate::FrictionProgram::lcp) writes.
         proof: Proof,
-        /// Contacts that appear in one of them, ascending.
+        /// Contacts that appear in some case, ascending.
         contacts: Vec<u32>,
     },
     /// Gaps and forces can each be met, but not together: every way in which contacts, some of them round, may be open,
@@ -184,12 +183,12 @@ pub enum Refutation {
     JammedRound {
         /// One refutation for each case.
         cases: Vec<JamCase>,
-        /// Contacts that the cases tell apart, ascending.
+        /// Contacts that some case splits, ascending.
         contacts: Vec<u32>,
     },
 }
 
-/// What a case lets a contact do.
+/// Restriction of a contact in a case.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum JamPart {
     /// Anything.
@@ -210,8 +209,8 @@ pub enum JamPart {
 pub struct JamCase {
     /// The splits that lead to it: a contact and its part.
     pub parts: Vec<(u32, JamPart)>,
-    /// Farkas' multipliers of the rows of its linear program: balance of each variable, then the rates of each contact
-    /// that the part says something of.
+    /// Farkas multipliers of the rows of its linear program: balance of each variable, then the rates that each contact's part
+    /// restricts.
     pub y: Vec<f64>,
 }
 

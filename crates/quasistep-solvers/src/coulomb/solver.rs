@@ -1,4 +1,4 @@
-//! The driver: which method, from where, and whether its answer holds.
+//! The driver: the order of methods, their starts, and the check of their answers.
 
 use crate::budget::Budget;
 use crate::coulomb::jam::{self, Found, Search};
@@ -15,31 +15,31 @@ use crate::lcp::proof::Proof;
 use crate::lcp::solver::LcpSolver;
 use crate::{Reason, Settings, Status, WarmStart};
 
-/// Rows of the complementarity problem up to which Lemke's method keeps its dense tableau: 32 MB.
+/// Most rows of the complementarity problem for Lemke's method: its dense tableau then takes 32 MB.
 const MOST_ROWS: usize = 2000;
-/// Pairs up to which the search through cases is worth its time: half of them double its cases.
+/// Most pairs for which the search through cases is worth its time: every second pair doubles the number of cases.
 const FEW_PAIRS: usize = 60;
 
 /// Forces and rates of a similar program, in the rows of this one.
 ///
-/// For a contact of which nothing is known give `lambda = 0` and `u = (1, 0, …)`: it starts open.
+/// A contact of which nothing is known gets `lambda = 0` and `u = (1, 0, …)`: it starts open.
 #[derive(Clone, Copy, Debug)]
 pub struct CoulombWarm<'a> {
     /// Contact forces.
     pub lambda: &'a [f64],
     /// Rates `J x − b`.
     pub u: &'a [f64],
-    /// Multipliers and slacks of a similar relaxation, should it come to that.
+    /// Multipliers and slacks of a similar relaxation, used if the relaxation is solved.
     pub relaxed: Option<WarmStart<'a>>,
 }
 
-/// Knobs of the solver.
+/// Settings of the solver.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct CoulombSettings {
     /// Methods that may be tried. Default all.
     pub methods: CoulombMethods,
     /// Most work of a solve, in multiply-adds as [`CoulombSolution::work`] counts them; beyond it the solve ends
-    /// undecided, for [`Reason::Work`](crate::Reason::Work). Default that of [`Settings`](crate::Settings).
+    /// undecided, for [`Reason::Work`]. Default that of [`Settings`].
     pub work_limit: u64,
     /// Linear programs that the search through cases may solve. Default 600.
     pub cases: u32,
@@ -57,15 +57,15 @@ impl Default for CoulombSettings {
 /// In this order, until one decides or the work is spent; every answer is checked against Coulomb's law, contact by
 /// contact, from the program's own data:
 ///
-/// 1. Newton's method on the law itself from a similar answer, if there is one; if that runs in circles, with
-///    penalties that grow from soft contacts to hard ones;
-/// 2. the convex relaxation of Anitescu, with wider gaps where its cones contradict one another and gaps do not. If it has no
+/// 1. Newton's method on the law itself from a similar answer, if there is one; if that does not converge, with a
+///    penalty continuation from soft contacts to hard ones;
+/// 2. the convex relaxation of Anitescu, with wider gaps where its cones are inconsistent and the gaps are not. If it has no
 ///    answer, the proof that the program has none: known forces that no contact can meet, gaps that contradict. Else Newton's
 ///    method from its answer, or that answer itself where the law holds for it, or with growing penalties;
 /// 3. Newton's method with growing penalties from contacts without forces;
 /// 4. for pyramids Lemke's method from the contacts that are active in the relaxation;
-/// 5. all that contacts may do, case by case: an answer, or the proof that there is none. Directions in which round contacts
-///    slip are told apart by arcs that are halved.
+/// 5. branch and bound on the modes of the contacts: an answer, or the proof that there is none. Slip directions of round
+///    contacts are branched on by halving arcs.
 ///
 /// ```
 /// use quasistep_solvers::{CoulombSolution, CoulombSolver, Friction, FrictionProgram, Outcome};
@@ -102,7 +102,7 @@ pub struct CoulombSolver {
     lemke: LcpSolver,
     answer: LcpSolution,
     active: Vec<u32>,
-    /// Forces of a solution of it, in the rows of the program.
+    /// Forces of a solution of the complementarity problem, in the rows of the program.
     forces: Vec<f64>,
 }
 
@@ -157,7 +157,7 @@ impl CoulombSolver {
         out.work = self.budget.spent();
     }
 
-    /// Newton's method from a similar answer; true if it found one.
+    /// Newton's method from a similar answer; true if it found an answer.
     fn start_at_similar(
         &mut self,
         p: &FrictionProgram,
@@ -184,7 +184,7 @@ impl CoulombSolver {
         out.method = CoulombMethod::Relaxation;
         relaxation.start(p, similar, budget);
         let mut crushed = false;
-        // cones may contradict one another where gaps do not
+        // the cones may be inconsistent where the gaps are not
         if relaxation.answer.status == Status::Infeasible {
             crushed = !relaxation.normals(p) && relaxation.answer.status == Status::Infeasible;
             if relaxation.answer.status == Status::Solved {
@@ -204,8 +204,8 @@ impl CoulombSolver {
         }
     }
 
-    /// Newton's method from the answer of the relaxation, or that answer itself where the law holds for it, as where nothing slides;
-    /// true if there was one.
+    /// Newton's method from the answer of the relaxation, or that answer itself where the law holds for it, as where nothing
+    /// slides; true if it found an answer.
     fn start_at_relaxation(&mut self, p: &FrictionProgram, out: &mut CoulombSolution) -> bool {
         let newtons = self.methods.has(CoulombMethods::NEWTON);
         let Self { newton, law, relaxation: Relaxation { answer, lambda, u, .. }, .. } = self;
@@ -219,7 +219,7 @@ impl CoulombSolver {
                 })
     }
 
-    /// The continuation from contacts without forces; true if it found an answer.
+    /// The penalty continuation from zero forces; true if it found an answer.
     fn start_at_nothing(&mut self, p: &FrictionProgram, out: &mut CoulombSolution) -> bool {
         let Self { newton, law, forces, .. } = self;
         out.method = CoulombMethod::Continuation;
@@ -228,7 +228,7 @@ impl CoulombSolver {
         newton.continue_from(p, forces, law, out)
     }
 
-    /// Lemke's method for pyramids, then the search through cases with so many linear programs; true if one decided.
+    /// Lemke's method for pyramids, then the search with at most `cases` linear programs; true if the program is decided.
     fn lemke(&mut self, p: &FrictionProgram, cases: u32, out: &mut CoulombSolution) -> bool {
         let wanted = self.methods.has(CoulombMethods::LEMKE) && pyramid::is_polyhedral(p);
         if !wanted || pyramid::size(p) > MOST_ROWS {
@@ -275,7 +275,7 @@ impl CoulombSolver {
         }
     }
 
-    /// The search through all that contacts may do, some of which are round, with so many linear programs; true if it decided.
+    /// Branch and bound on the modes where some contacts are round, with at most `programs` linear programs; true if it decided.
     fn search(&mut self, p: &FrictionProgram, programs: u32, out: &mut CoulombSolution) -> bool {
         let Self { budget, law, newton, .. } = self;
         if !self.methods.has(CoulombMethods::CASES) || pyramid::is_polyhedral(p) {
@@ -309,7 +309,7 @@ impl CoulombSolver {
     }
 }
 
-/// Takes a proof that holds; true if it does.
+/// Accepts a proof after checking it; true if it holds.
 fn refute(p: &FrictionProgram, refutation: Refutation, out: &mut CoulombSolution) -> bool {
     let holds = refutation.holds(p);
     if holds {
@@ -320,7 +320,7 @@ fn refute(p: &FrictionProgram, refutation: Refutation, out: &mut CoulombSolution
     holds
 }
 
-/// An undecided end: numbers back to zero, counts kept.
+/// Ends undecided: resets the numbers and keeps the counts.
 fn give_up(p: &FrictionProgram, out: &mut CoulombSolution) {
     let CoulombSolution { newton, convex, pivots, longest, method, .. } = *out;
     out.reset(p.n(), p.rows, p.contacts.len());

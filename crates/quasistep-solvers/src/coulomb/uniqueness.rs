@@ -1,4 +1,4 @@
-//! Whether the motion is the only one: Proposition 1 of Trinkle05, with the friction that its (32) omits.
+//! Uniqueness of the motion: Proposition 1 of Trinkle05, with the friction that its (32) omits.
 //!
 //! At fixed `lambda_n` the motion is the minimiser of a convex function, (29). It is not the only one exactly if
 //! some `d ≠ 0` is feasible to first order and costs nothing,
@@ -8,7 +8,7 @@
 //! ```
 //!
 //! `h'` being the directional derivative. With `P x + c = Jᵀ lambda` the last line is a sum over contacts of
-//! terms none of which is negative, so that each must vanish, and what is left is linear:
+//! terms none of which is negative, so that each must vanish, which leaves linear conditions:
 //!
 //! | contact                          | condition on `d`                                              |
 //! |----------------------------------|---------------------------------------------------------------|
@@ -30,9 +30,9 @@ use crate::coulomb::solution::CoulombSolution;
 use crate::tolerances::friction::{INSIDE, NONE, ZERO_MOTION};
 use crate::{Qp, QpSolver, Rows, Settings, Solution, Status};
 
-/// Vectors that must have projections of zero, and their negatives, too.
+/// Vectors that, with their negatives, must have projections of zero.
 const SILENT: usize = 2;
-/// Programs that may fail.
+/// Most programs that may fail.
 pub(crate) const FAILURES: usize = 16;
 
 /// The check and its memory.
@@ -72,12 +72,12 @@ pub struct Uniqueness {
 pub enum Motion {
     /// No other motion has the same normal forces.
     Unique,
-    /// `x + s d` is as good for small `s > 0`.
+    /// `x + s d` has the same normal forces for small `s > 0`.
     Free {
         /// The direction `d`, length `n`, largest entry 1.
         direction: Vec<f64>,
     },
-    /// The answer is none, or numbers are too close to call.
+    /// The solution is not solved, or rounding left it undecided.
     Unknown,
 }
 
@@ -87,13 +87,13 @@ impl Uniqueness {
         Self::default()
     }
 
-    /// Starts to count work anew. What needs more than so much, in multiply-adds as [`Solution::work`](crate::Solution::work)
-    /// counts them, is too close to call.
+    /// Starts to count work from zero. A check that needs more than `limit`, in multiply-adds as
+    /// [`Solution::work`](crate::Solution::work) counts them, stays undecided.
     pub fn limit_work(&mut self, limit: u64) {
         self.work.start(limit);
     }
 
-    /// Work since then.
+    /// Work since [`limit_work`](Self::limit_work).
     pub fn work(&self) -> u64 {
         self.work.spent()
     }
@@ -122,7 +122,7 @@ impl Uniqueness {
                     return Motion::Free { direction: self.direction() };
                 }
             }
-            // another vector will do as well
+            // try another vector
             if solved {
                 silent += 1;
             } else {
@@ -138,8 +138,8 @@ impl Uniqueness {
         Motion::Unique
     }
 
-    /// Finds the motion nearest to `−c` that the conditions leave, in units of the variables; false if numbers were
-    /// too close to call.
+    /// Projects `−c` onto the motions that satisfy the conditions, in units of the variables; false if rounding left it
+    /// undecided.
     pub(crate) fn project(&mut self) -> bool {
         let n = self.c.len();
         self.P.clear();
@@ -165,7 +165,7 @@ impl Uniqueness {
         direction
     }
 
-    /// Units in which every variable has columns of size one.
+    /// Finds units in which every variable's column has size one.
     pub(crate) fn units(&mut self, p: &FrictionProgram) {
         self.unit.clear();
         self.unit.resize(p.n(), 0.0);
@@ -183,7 +183,7 @@ impl Uniqueness {
         }
     }
 
-    /// The conditions of the page, as rows `A d ≥ 0`.
+    /// Collects the conditions of the module's table as rows `A d ≥ 0`.
     fn collect(&mut self, p: &FrictionProgram, s: &CoulombSolution) {
         self.rows.clear();
         for (k, block) in p.cones.blocks.iter().enumerate() {
@@ -200,7 +200,7 @@ impl Uniqueness {
         }
         for spring in &p.cones.saturations {
             let i = spring.index as usize;
-            // beyond its limit a spring pulls with the same force everywhere
+            // beyond its limit a spring has no curvature
             let force = spring.stiffness * (s.x[i] - spring.target).abs();
             if spring.stiffness > 0.0 && force <= spring.limit * (1.0 + NONE) {
                 self.begin();
@@ -226,7 +226,7 @@ impl Uniqueness {
         }
     }
 
-    /// The condition of a contact that pushes and may rub.
+    /// Adds the condition of a contact with a force and friction.
     fn friction(&mut self, p: &FrictionProgram, i: usize, lambda: &[f64], u: &[f64], slow: f64) {
         let contact = &p.contacts[i];
         let d = contact.tangents();
@@ -269,7 +269,7 @@ impl Uniqueness {
             self.begin();
             self.add_row(p, i, t + 1, 1.0);
             if slips || limit {
-                // without the part along e
+                // orthogonal to e
                 for r in 0..d {
                     self.add_row(p, i, r + 1, -e[t] * e[r] * units[r] / units[t] / share / share);
                 }
@@ -290,7 +290,7 @@ impl Uniqueness {
         self.values.clear();
     }
 
-    /// Adds `f` times `row`, which starts at variable `first`, to the row at hand.
+    /// Adds `f` times `row`, which starts at variable `first`, to the row under construction.
     pub(crate) fn add(&mut self, first: usize, row: &[f64], f: f64) {
         for (k, v) in row.iter().enumerate() {
             if *v != 0.0 && f != 0.0 {
@@ -306,7 +306,7 @@ impl Uniqueness {
         }
     }
 
-    /// Ends the row at hand: `≥ 0`, or `= 0`. Rows of rounding's size say nothing.
+    /// Completes the row under construction as `≥ 0` or `= 0`. Drops a row that is rounding.
     pub(crate) fn push(&mut self, equal: bool) {
         if !self.values.iter().any(|v| v.abs() > INSIDE) {
             return;
@@ -319,7 +319,7 @@ impl Uniqueness {
     }
 }
 
-/// A fixed vector that no special direction is orthogonal to, and for odd trials its negative.
+/// A fixed vector in general position, and for odd trials the negative of the one before.
 pub(crate) fn general_position(n: usize, trial: usize, to: &mut Vec<f64>) {
     let sign = if trial.is_multiple_of(2) { 1.0 } else { -1.0 };
     let mut seed = 0x9e37_79b9_7f4a_7c15_u64.wrapping_mul(1 + trial as u64 / 2);

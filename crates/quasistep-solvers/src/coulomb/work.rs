@@ -55,7 +55,7 @@ impl LeastWork {
         for (contact, lambda_n) in p.contacts.iter().zip(lambda_n) {
             self.lambda.extend(forces.next());
             if *lambda_n > 0.0 && contact.tangents() > 0 {
-                // beside friction stands the force that presses, of one
+                // the auxiliary contact has a normal force of one
                 let friction = forces.by_ref().skip(1).take(contact.tangents());
                 self.lambda.extend(friction.map(|force| lambda_n * force));
             }
@@ -65,9 +65,9 @@ impl LeastWork {
         Status::Solved
     }
 
-    /// The program whose relaxation is (29): contacts without friction, and for each that rubs a second one on a variable of its
-    /// own above the work, `tau ≥ lambda_n h(u_t)`, which a force of one presses. The normal force stands in the rows, so that
-    /// a contact that hardly pushes has small rows, and a cost like that of all others.
+    /// Builds the program whose relaxation is (29), in epigraph form: contacts without friction, and for each with friction a second
+    /// one on a variable `tau ≥ lambda_n h(u_t)` of cost one. The normal force is a factor of the rows, so that all epigraph
+    /// variables have one cost.
     fn build(&mut self, p: &FrictionProgram, lambda_n: &[f64]) {
         let q = &mut self.program;
         let rubs = |i: &usize| lambda_n[*i] > 0.0 && p.contacts[*i].tangents() > 0;

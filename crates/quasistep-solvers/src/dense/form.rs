@@ -1,4 +1,4 @@
-//! Forms of a dense program: from a cone program, and in units that are alike, its limited springs spelled out.
+//! Dense form of a cone program, and scaling of a dense program with its Huber terms in epigraph form.
 //!
 //! ```text
 //! x = V x̃,   P̃ = V P V,   c̃ = V c,   Ã = R A V,   b̃ = R b
@@ -19,7 +19,7 @@ use crate::cone::program::ConeProgram;
 use crate::kernels::zeros;
 use crate::{Qp, Reason, Rows, Saturation};
 
-/// A cone program without round cones as a dense one, which owns its data.
+/// A dense program that owns its data, made from a cone program without round cones.
 #[derive(Clone, Debug, Default)]
 pub struct DenseProgram {
     n: usize,
@@ -33,7 +33,7 @@ pub struct DenseProgram {
 }
 
 impl DenseProgram {
-    /// The program, for a solver.
+    /// Borrows the program for a solver.
     pub fn qp(&self) -> Qp<'_> {
         Qp {
             n: self.n,
@@ -45,7 +45,7 @@ impl DenseProgram {
         }
     }
 
-    /// Makes this the dense form of `p`. Round cones count as the rows of `E (J x − b)`, each ≥ 0.
+    /// Becomes the dense form of `p`. Round cones become plain rows `E (J x − b) ≥ 0`.
     pub fn fill(&mut self, p: &ConeProgram) {
         let n = p.n;
         self.n = n;
@@ -94,7 +94,7 @@ impl DenseProgram {
 /// Slack column of a spring that carries its limit.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Column {
-    /// Which saturation.
+    /// Index of the saturation.
     pub saturation: usize,
     /// 1 for `x > target`, −1 for `x < target`.
     pub side: f64,
@@ -158,7 +158,7 @@ fn find_units(qp: &Qp<'_>, p: &Program, V: &mut Vec<f64>) -> Result<(), Reason> 
             return Err(Reason::NotConvex);
         }
     }
-    // the largest coefficient of each flat variable becomes 1
+    // the largest coefficient of each variable without curvature becomes 1
     let rows = || (0..qp.b.len()).map(|r| qp.A.row(r));
     let entries = |(columns, values)| std::iter::zip::<&[u32], &[f64]>(columns, values);
     for (&i, v) in rows().flat_map(entries).filter(|(i, _)| !curved(**i as usize)) {

@@ -1,4 +1,4 @@
-//! Dense programs: the dual active set from a warm start, and a proof for every way a problem can end.
+//! Dense programs: the dual active set from a warm start, with a certificate for every ending.
 
 mod form;
 mod proximal;
@@ -17,9 +17,9 @@ use form::Column;
 use proximal::{End, Proximal};
 use smallest_norm::SmallestNorm;
 
-/// One way to try a problem.
+/// Settings of one attempt.
 struct Attempt {
-    /// From the caller's rows, or from none.
+    /// Whether to start from the caller's rows.
     warm: bool,
     /// See [`Limits::dependent`].
     dependent: f64,
@@ -29,8 +29,8 @@ struct Attempt {
     feasible: f64,
 }
 
-/// The ways, in order. Rows that are nearly dependent spoil the digits of a working set; each
-/// later way is stricter about what it lets in, and the last is less strict about the outcome.
+/// Attempts in their order. Nearly dependent rows spoil the digits of a working set: each
+/// later attempt admits fewer of them, and the last accepts larger residuals.
 const ATTEMPTS: [Attempt; 4] = [
     Attempt { warm: true, dependent: NODE_DEPENDENT, balanced: ROUNDING, feasible: FEASIBLE },
     Attempt { warm: false, dependent: NODE_DEPENDENT, balanced: ROUNDING, feasible: FEASIBLE },
@@ -48,7 +48,7 @@ const ATTEMPTS: [Attempt; 4] = [
     },
 ];
 
-/// Memory of the solver. Holds no meaning: a fresh one gives the same bits as a used one.
+/// Solver for [`Qp`] and its memory, without state: a fresh one gives the same bits as a used one.
 #[derive(Debug, Default)]
 pub struct QpSolver {
     columns: Vec<Column>,
@@ -175,8 +175,8 @@ impl QpSolver {
         Ok(())
     }
 
-    /// Gives a slack column to every side of a spring that carries more than its limit, rounding
-    /// apart.
+    /// Adds a slack column for every side of a spring that carries more than its limit, up to
+    /// rounding; true if there was one.
     fn add_columns(&mut self, qp: &Qp<'_>, x: &[f64]) -> bool {
         let before = self.columns.len();
         for (k, s) in qp.saturations.iter().enumerate() {
@@ -190,10 +190,10 @@ impl QpSolver {
         self.columns.len() > before
     }
 
-    /// Multipliers of the working set.
+    /// Writes the multipliers of the working set.
     fn write_multipliers(&mut self, qp: &Qp<'_>, out: &mut Solution) {
         let set = &self.proximal.set;
-        // what the proximal term leaves behind where no force acts
+        // residue of the proximal term where no force acts
         let dust = NO_FORCE * max_abs(&set.u).max(self.proximal.rho() * max_abs(&set.x));
         out.dual_is_smallest_norm = false;
         out.z.fill(0.0);
@@ -245,8 +245,8 @@ impl QpSolver {
         }
     }
 
-    /// Whether a variable with a linear cost meets no curvature, row or spring; the ray is along it. The forces
-    /// on other variables may have units in which its own is nothing.
+    /// Whether a variable with a linear cost has no curvature, row or spring: its axis is then a ray, written to `out`. The general
+    /// test may miss it, where forces on other variables have units in which this one is rounding.
     fn falls_freely(&mut self, qp: &Qp<'_>, out: &mut Solution) -> bool {
         let n = qp.n;
         let falls = |i: usize| qp.c[i] != 0.0 && qp.P[i * n..(i + 1) * n].iter().all(|v| *v == 0.0);
@@ -287,7 +287,7 @@ impl QpSolver {
         }
         let (p, x) = (&self.program, &self.proximal.set.x);
         let size = max_abs(x);
-        // multipliers do not count: those of a spoilt working set are huge
+        // not the multipliers: those of an ill-conditioned working set are huge
         let mut forces = max_abs(&p.c).max(self.proximal.rho() * size);
         for i in 0..p.n {
             let terms: f64 = p.P(i).iter().zip(x).map(|(P, x)| (P * x).abs()).sum();
@@ -303,7 +303,7 @@ impl QpSolver {
     }
 }
 
-/// Everything in `out` as before the first thought, in the lengths of `qp`.
+/// Resets `out`, with the lengths of `qp`.
 fn reset(qp: &Qp<'_>, out: &mut Solution) {
     zeros(&mut out.x, qp.n);
     zeros(&mut out.z, qp.b.len());

@@ -41,7 +41,7 @@ pub(super) struct Proximal {
     sides: Vec<Side>,
     /// Per variable: true where the proximal term acts.
     singular: Vec<bool>,
-    /// Its weight.
+    /// Weight of the proximal term.
     rho: f64,
     warm: Vec<u32>,
     r_d: Vec<f64>,
@@ -60,7 +60,7 @@ impl Proximal {
         self.rounds = 0;
         self.sides.clear();
         self.sides.resize(p.m(), Side::AtLeast);
-        // rarely used, but never the cause of an allocation in the middle of a run
+        // allocate now, not in the middle of a run
         self.certificate.clear();
         self.certificate.reserve(p.m());
         zeros(&mut self.ray, p.c.len());
@@ -82,7 +82,7 @@ impl Proximal {
             }
             self.set.recenter(p);
         }
-        // the caller checks what there is by the original data
+        // the caller checks the point by the original data
         End::Solved
     }
 
@@ -108,7 +108,7 @@ impl Proximal {
         }
     }
 
-    /// Marks the diagonal block of a variable.
+    /// Marks the diagonal block of a variable as singular.
     fn mark(&mut self, p: &Program, i: usize) {
         self.singular[i] = true;
         for j in 0..p.n {
@@ -176,7 +176,7 @@ impl Proximal {
         End::Solved
     }
 
-    /// Whether neither curvature nor rows stop the cost from falling along the last step.
+    /// Whether the last step is a ray: the cost falls along it, and neither curvature nor rows stop that.
     ///
     /// Where the cost has no least value, the steps of the proximal point method tend to the shortest of all
     /// subgradients, which is such a direction.
@@ -193,7 +193,7 @@ impl Proximal {
     fn polish(&mut self, p: &Program) -> bool {
         let Self { set, r_d, r_p, warm, .. } = self;
         if p.singular {
-            // rows that merely touch hold directions in which nothing else does
+            // weakly active rows fix directions that no other row does
             let (x, size) = (&set.x, max_abs(&set.x));
             let touches = |i: usize| p.slack(i, x) <= p.rounding(i, x, size);
             warm.clear();
@@ -226,7 +226,7 @@ impl Proximal {
             }
             last = error;
             if max_abs(r_d) <= NO_FORCE * size_d {
-                // rounding over rho would only stir flat directions
+                // rounding over rho would only move flat directions
                 r_d.fill(0.0);
             }
             set.factors.correct(1.0, r_d, r_p.iter().copied(), &mut set.x, &mut set.u);

@@ -1,4 +1,4 @@
-//! Of all optimal multipliers, those of the smallest Euclidean norm.
+//! Smallest-norm multipliers: of all optimal ones those of the smallest Euclidean norm.
 //!
 //! ```text
 //! min 1/2 |z|²   s.t.   Bᵀ z = g,  z ≥ 0            B: the rows without slack
@@ -20,15 +20,15 @@ use crate::Rows;
 use crate::budget::Budget;
 use crate::kernels::{cholesky, dot, max_abs, solve_lower, solve_lower_transposed, zeros};
 use crate::tolerances::{
-    FLAT, NEAR_FIRST, NEAR_LEAST, NEAR_NEXT, NEARLY_PUSHING, NO_MULTIPLIER, RIDGE_PIVOT, RIDGES,
-    RIDGES_OF_POLISH, VERIFIED,
+    EXACT_SOLVE_FIRST, EXACT_SOLVE_LEAST, EXACT_SOLVE_NEXT, FLAT, NEARLY_PUSHING, NO_MULTIPLIER,
+    RIDGE_PIVOT, RIDGES, RIDGES_OF_POLISH, VERIFIED,
 };
 
 #[derive(Debug, Default)]
 pub(crate) struct SmallestNorm {
     /// Rows without slack, ascending: the caller fills it.
     pub rows: Vec<u32>,
-    /// The rows with columns scaled by `D`.
+    /// Rows without slack, with columns scaled by `D`.
     B: Rows,
     D: Vec<f64>,
     g: Vec<f64>,
@@ -58,7 +58,7 @@ impl SmallestNorm {
             }
             return true;
         }
-        // a small ridge is needed only where rows of very different size meet
+        // smaller ridges are for rows of very different size
         if RIDGES.iter().any(|ridge| self.newton(n, *ridge, largest)) {
             for (k, &i) in self.rows.iter().enumerate() {
                 z[i as usize] = self.By[k].max(0.0);
@@ -74,7 +74,7 @@ impl SmallestNorm {
         self.By.fill(0.0);
         self.pushes.fill(true);
         self.F.copy_from_slice(&self.g);
-        let mut near = NEAR_FIRST;
+        let mut near = EXACT_SOLVE_FIRST;
         for _ in 0..40 {
             if !self.factor(n, ridge) {
                 return false;
@@ -93,9 +93,9 @@ impl SmallestNorm {
                 if self.polish(n, ridge) && max_abs(&self.F) <= VERIFIED * largest {
                     return true;
                 }
-                // too early: come nearer first
-                near *= NEAR_NEXT;
-                if near < NEAR_LEAST {
+                // too early: converge further first
+                near *= EXACT_SOLVE_NEXT;
+                if near < EXACT_SOLVE_LEAST {
                     return false;
                 }
                 self.y.clone_from(&self.saved);
@@ -113,8 +113,8 @@ impl SmallestNorm {
         solve_lower_transposed(&self.M, n, &self.first, n - 1, &mut self.step);
     }
 
-    /// Solves `Bᵀ B y = g` over the rows that push or nearly do, dropping those that would pull;
-    /// leaves their forces in `By`, zeros elsewhere, and the residual in `F`.
+    /// Solves `Bᵀ B y = g` exactly over the rows that push or nearly do, dropping those with a negative force;
+    /// leaves the forces in `By`, zeros elsewhere, and the residual in `F`.
     fn polish(&mut self, n: usize, ridge: f64) -> bool {
         let top = self.By.iter().fold(0.0_f64, |m, v| m.max(*v));
         for (pushes, v) in self.pushes.iter_mut().zip(&self.By) {
@@ -168,7 +168,7 @@ impl SmallestNorm {
         false
     }
 
-    /// Scaled rows, resultant, envelope of `M`, and the start `y = 0` with all rows pushing.
+    /// Prepares scaled rows, resultant, envelope of `M`, and the start `y = 0` with all rows pushing.
     fn prepare(&mut self, n: usize, A: &Rows, z: &[f64]) {
         zeros(&mut self.D, n);
         zeros(&mut self.g, n);
@@ -195,7 +195,7 @@ impl SmallestNorm {
             self.B.push_scaled(columns, values, |c| self.D[c as usize]);
         }
         let m = self.rows.len();
-        // room for any choice of rows: a later solve of this size allocates nothing
+        // reserve for any choice of rows: a later solve of this size allocates nothing
         for v in [&mut self.By, &mut self.Bs] {
             v.clear();
             v.reserve(A.len());
@@ -214,7 +214,7 @@ impl SmallestNorm {
         self.F.extend_from_slice(&self.g);
     }
 
-    /// `M = Σ B_k B_kᵀ` over the rows that push, plus the ridge, factored.
+    /// Factors `M = Σ B_k B_kᵀ + ridge I` over the rows that push.
     fn factor(&mut self, n: usize, ridge: f64) -> bool {
         if !self.budget.spend((n * n * n) as u64 / 6 + self.B.entries()) {
             return false;
@@ -240,7 +240,7 @@ impl SmallestNorm {
         .is_ok()
     }
 
-    /// `B y`, the rows that push and the residual `F = g − Bᵀ max(0, B y)`.
+    /// Computes `B y`, the rows that push, and the residual `F = g − Bᵀ max(0, B y)`.
     fn evaluate(&mut self) {
         self.F.copy_from_slice(&self.g);
         for k in 0..self.rows.len() {

@@ -1,4 +1,4 @@
-//! Every case: a search through which variable of each pair is zero.
+//! Branch and bound on the pairs: which variable of each is zero.
 //!
 //! Without complementarity a problem is a polyhedron. Its point nearest to the origin is found by the dense
 //! QP solver; where both variables of a pair are positive there, the search splits: one of them must be
@@ -19,7 +19,7 @@ pub(crate) enum Found {
     Point,
     /// [`Cases::proof`] covers everything.
     Nothing,
-    /// The budget ended, or numbers were too close to call.
+    /// The budget is spent, or rounding left a case undecided.
     Open,
 }
 
@@ -32,7 +32,7 @@ pub(crate) struct Cases {
     b: Vec<f64>,
     P: Vec<f64>,
     c: Vec<f64>,
-    /// Row of the problem and sign, per row of the QP; none for bounds of `z`.
+    /// Row of the problem and sign, per row of the QP; `None` for bounds of `z`.
     of: Vec<Option<(u32, f64)>>,
     held: Vec<Option<PairSide>>,
     path: Vec<(u32, PairSide)>,
@@ -80,7 +80,7 @@ impl Cases {
                 if self.refute(original, scaled) {
                     return Found::Nothing;
                 }
-                // too close to call as it is; a deeper case may be clearer
+                // undecided by rounding; a deeper case may be clearer
                 self.answer.x.clear();
                 self.answer.x.resize(n, 0.0);
             }
@@ -88,7 +88,7 @@ impl Cases {
             Status::Unbounded | Status::GaveUp => return Found::Open,
         }
         let infeasible = self.answer.status == Status::Infeasible;
-        // the pair that is most undecided
+        // branch on the pair with the largest product
         let (mut split, mut largest) = (None, if infeasible { -1.0 } else { APART });
         for k in (0..lcp.pairs).filter(|k| self.held[*k].is_none()) {
             let product = self.larger(lcp, k).1;
@@ -97,10 +97,10 @@ impl Cases {
             }
         }
         if split.is_none() && !infeasible {
-            if self.settle(lcp) {
+            if self.round_pairs(lcp) {
                 return Found::Point;
             }
-            // products that look like zero are not: the largest of them
+            // products are all near zero, yet the point is no answer: branch on the largest
             for k in (0..lcp.pairs).filter(|k| self.held[*k].is_none()) {
                 let product = self.larger(lcp, k).1;
                 if split.is_none() || product > largest {
@@ -127,7 +127,7 @@ impl Cases {
         if open { Found::Open } else { Found::Nothing }
     }
 
-    /// Which side of a pair is nearer to zero at the last point, and the product of both.
+    /// Side of a pair that is nearer to zero at the last point, and the product of both.
     fn larger(&self, lcp: &Lcp, k: usize) -> (PairSide, f64) {
         let i = lcp.free + k;
         let z = self.answer.x[i].max(0.0);
@@ -135,9 +135,9 @@ impl Cases {
         (if z > w { PairSide::W } else { PairSide::Z }, z * w)
     }
 
-    /// Holds every pair on the side that is nearer to zero; true if there is a point then, in `v`. The
-    /// last point stays in `answer` if not.
-    fn settle(&mut self, lcp: &Lcp) -> bool {
+    /// Rounding heuristic: holds every pair on the side that is nearer to zero. True if that is feasible, with the point in `v`; if
+    /// not, the last point stays in `answer`.
+    fn round_pairs(&mut self, lcp: &Lcp) -> bool {
         let held = self.held.clone();
         for k in 0..lcp.pairs {
             if self.held[k].is_none() {
@@ -165,7 +165,7 @@ impl Cases {
         found
     }
 
-    /// Adds to `v` the least correction that the rows ask for, in units of the largest violation.
+    /// Refinement: adds the smallest correction to `v` that satisfies the rows, computed in units of the largest violation.
     fn refine(&mut self, n: usize, answer: &mut Solution) {
         let mut largest = 0.0_f64;
         for (r, b) in self.b.iter_mut().enumerate() {
@@ -184,7 +184,7 @@ impl Cases {
         }
     }
 
-    /// The point of the polyhedron at hand that is nearest to the origin.
+    /// Finds the point of the present polyhedron that is nearest to the origin.
     fn nearest(&mut self, n: usize, answer: &mut Solution) {
         let qp = Qp { n, P: &self.P, c: &self.c, A: &self.rows, b: &self.b, saturations: &[] };
         let settings = Settings { work_limit: self.work.left(), ..Settings::default() };
@@ -227,7 +227,7 @@ impl Cases {
         }
     }
 
-    /// Turns the multipliers of the infeasible program into a case, if it contradicts by the original data.
+    /// Adds the Farkas multipliers of the infeasible program to the proof, if they hold for the original data.
     fn refute(&mut self, original: &Lcp, scaled: &Scaled) -> bool {
         let mut y = vec![0.0; original.size()];
         for (of, value) in self.of.iter().zip(&self.answer.certificate) {

@@ -1,7 +1,7 @@
 //! The first basis: free variables in, and those pairs that are thought to be active.
 //!
 //! Principal pivots only, of one pair or of two, so that every basis on the way is complementary. Two at
-//! once are what a body without curvature needs: it enters together with a contact that holds it.
+//! once are what a variable without curvature needs: it enters together with a row that holds it.
 
 use crate::lcp::tableau::Tableau;
 use crate::tolerances::lcp::{CONSTANT, PIVOT, WEAK};
@@ -11,7 +11,7 @@ use crate::tolerances::lcp::{CONSTANT, PIVOT, WEAK};
 pub(crate) enum NoBasis {
     /// An equation without variables, `0 = 1`.
     Contradiction,
-    /// An equation that no pair of rows can hold.
+    /// A free variable found no row to pivot on.
     Unpaired,
 }
 
@@ -23,7 +23,7 @@ pub(crate) struct Crash {
 }
 
 impl Crash {
-    /// Brings `t`, at its first basis, to one with all free variables basic, and as many of `hints` as fit.
+    /// Brings `t`, at its first basis, to one with all free variables basic, and those of `hints` active that pivots allow.
     pub fn run(&mut self, t: &mut Tableau, hints: &[u32]) -> Result<(), NoBasis> {
         let (n, free) = (t.n, t.free);
         self.pending.clear();
@@ -54,7 +54,7 @@ impl Crash {
             }
             exchange_two(t, left[k], j);
             left.swap_remove(k);
-            // a variable may enter alone now
+            // a variable may now enter alone
             left.retain(|&i| {
                 let alone = t.at(t.place(i), t.place(i + n)).abs() > PIVOT;
                 if alone {
@@ -91,7 +91,7 @@ impl Crash {
                     (size, at) = (own, Some((k, k)));
                 }
             }
-            // two at a time only where nothing enters alone with a good pivot
+            // two at a time only where no single pivot is good
             if size < WEAK {
                 let pending = self.pending.len() as u64;
                 if !t.work.spend(pending * pending) {
@@ -113,7 +113,7 @@ impl Crash {
                 self.pending.swap_remove(k);
             } else {
                 exchange_two(t, i, self.pending[l]);
-                // the later one first
+                // remove the later one first
                 self.pending.swap_remove(k);
                 self.pending.swap_remove(l);
             }

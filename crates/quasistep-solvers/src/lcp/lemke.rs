@@ -15,7 +15,7 @@ use crate::tolerances::lcp::{ENTRY, LEXICOGRAPHIC_TIE, TIE, WEAK};
 pub(crate) enum End {
     /// The basis solves the problem.
     Solved,
-    /// A ray, which proves nothing for the matrices of friction.
+    /// A secondary ray, which proves nothing for the matrices of friction.
     Ray,
     /// Too many pivots, or a basis that is singular to rounding.
     Stopped,
@@ -24,7 +24,7 @@ pub(crate) enum End {
 /// Memory of an attempt.
 #[derive(Debug, Default)]
 pub(crate) struct Lemke {
-    /// Variables basic at the start: their perturbation decides ties.
+    /// Variables basic at the start, whose perturbation decides ties.
     first: Vec<u32>,
     terms: Vec<f64>,
     d: Vec<f64>,
@@ -55,12 +55,12 @@ impl Lemke {
         t.set_cover(lcp, &self.d);
         self.first.clone_from(&t.basic);
         let z0 = 2 * n;
-        // z_0 enters where the cover is stretched most
+        // z_0 enters in the row with the largest ratio
         let Some(r) = self.leaving(t, t.place(z0), true) else { return End::Stopped };
         let mut driving = t.complement(t.basic[r] as usize);
         t.pivot(r, t.place(z0));
         loop {
-            // terms of all rows, beside those of the pivot itself
+            // the refresh of all rows' terms, besides the pivot itself
             if t.pivots >= limit || !t.work.spend((n * t.width()) as u64) || !t.refresh(lcp) {
                 return End::Stopped;
             }
@@ -88,7 +88,7 @@ impl Lemke {
         }
     }
 
-    /// Row that the variable of column `c` drives to zero first; for the entry of `z_0` the one that it
+    /// Ratio test: the row that the variable of column `c` drives to zero first; when `z_0` enters, the row that it
     /// lifts to zero last.
     fn leaving(&self, t: &Tableau, c: usize, covers: bool) -> Option<usize> {
         let z0 = 2 * t.n;
@@ -112,7 +112,7 @@ impl Lemke {
             let first = if difference.abs() > tie {
                 difference < 0.0
             } else if !covers && (t.basic[r] as usize == z0 || t.basic[b] as usize == z0) {
-                // an answer ends the method, whatever the perturbation says
+                // z_0 leaves in any tie: the basis then is an answer
                 t.basic[r] as usize == z0
             } else {
                 self.lexicographic(t, r, b, a, a_b)

@@ -1,4 +1,4 @@
-//! A polyhedron: its point nearest to the origin, or multipliers that prove that it is empty.
+//! A polyhedron: its point nearest to the origin, or a Farkas certificate that it is empty.
 
 use crate::budget::Budget;
 use crate::tolerances::{CANCELS, CLEAR, NO_MULTIPLIER};
@@ -15,19 +15,19 @@ pub(crate) struct Polyhedron {
     equal: Vec<bool>,
 }
 
-/// What [`Polyhedron::nearest`] finds.
+/// Result of [`Polyhedron::nearest`].
 #[derive(Debug)]
 pub(crate) enum Nearest {
     /// The point.
     Point(Vec<f64>),
-    /// Multipliers of the rows by which there is none, up to rounding.
+    /// Farkas multipliers of the rows, up to rounding.
     Refuted(Vec<f64>),
-    /// Neither: the work is spent, or numbers are too close to call.
+    /// Neither: the work is spent, or rounding left it undecided.
     Unknown,
 }
 
 impl Polyhedron {
-    /// One without rows.
+    /// A polyhedron without rows.
     pub fn new(free: usize, columns: usize) -> Self {
         Self { free, columns, ..Self::default() }
     }

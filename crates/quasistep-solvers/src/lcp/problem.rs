@@ -110,7 +110,7 @@ pub enum LcpOutcome {
     /// Neither an answer nor a proof that there is none was found. Lemke's method may end on a ray;
     /// unless `M` is copositive-plus, which that of a friction problem is not, that proves nothing.
     Undecided,
-    /// The data cannot be worked on; [`LcpSolution::reason`] says why.
+    /// The data are not valid; [`LcpSolution::reason`] says why.
     #[default]
     GaveUp,
 }
@@ -118,18 +118,18 @@ pub enum LcpOutcome {
 /// The algorithm behind an answer.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum LcpMethod {
-    /// The pairs that were thought to be active are: no pivot was needed after them.
+    /// The given pairs are the active ones: no pivot was needed after them.
     #[default]
     Guess,
-    /// Lemke's method from the pairs that were thought to be active.
+    /// Lemke's method from the given pairs.
     WarmLemke,
-    /// Lemke's method from the start.
+    /// Lemke's method from the first basis.
     Lemke,
     /// Lemke's method with another covering vector than the first.
     OtherCover,
     /// Lemke's method with every free variable as the difference of two others.
     Split,
-    /// Every case tried.
+    /// Branch and bound on the pairs.
     Cases,
 }
 
@@ -149,7 +149,7 @@ pub struct LcpResiduals {
 pub struct LcpSolution {
     /// How it ended.
     pub outcome: LcpOutcome,
-    /// Why the data cannot be worked on, if it cannot; [`Reason::Work`] where the limit of work left the
+    /// Why the solve gave up, or [`Reason::Work`] if the limit of work left the
     /// problem undecided.
     pub reason: Option<Reason>,
     /// Free variables. Zero unless solved.
@@ -158,9 +158,9 @@ pub struct LcpSolution {
     pub z: Vec<f64>,
     /// `M_zf x + M_zz z + q_z`. Zero unless solved.
     pub w: Vec<f64>,
-    /// How far `x` and `z` are off; zero unless solved.
+    /// Residuals of `x` and `z`; zero unless solved.
     pub residuals: LcpResiduals,
-    /// Which algorithm gave the answer.
+    /// The algorithm behind the answer.
     pub method: LcpMethod,
     /// Pivots of all attempts: exchanges of a row and a column, those to the first basis included.
     pub pivots: u32,
@@ -171,7 +171,7 @@ pub struct LcpSolution {
     /// Multiply-adds of pivots, factorisations and products, counted from their sizes: the same number on every machine,
     /// at most [`LcpSolver::work_limit`](crate::LcpSolver::work_limit).
     pub work: u64,
-    /// If unsolvable, why.
+    /// The proof, if unsolvable.
     pub proof: Option<Proof>,
 }
 

@@ -1,9 +1,9 @@
-//! Why a problem has no solution: cases that cover everything, and what contradicts in each.
+//! Proof that a problem has no solution: cases that cover everything, each with a Farkas certificate.
 
 use crate::lcp::problem::Lcp;
 use crate::tolerances::{CANCELS, CLEAR};
 
-/// Which of the two variables of a pair a case holds at zero.
+/// The variable of a pair that a case holds at zero.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum PairSide {
     /// `w_i = 0`.

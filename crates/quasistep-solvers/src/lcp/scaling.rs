@@ -1,4 +1,4 @@
-//! Units in which all rows and columns are alike.
+//! Geometric scaling: units in which all rows and columns are alike.
 
 use crate::budget::Budget;
 use crate::lcp::problem::Lcp;
@@ -21,8 +21,8 @@ pub(crate) struct Scaled {
 }
 
 impl Scaled {
-    /// Every row and column of `M` gets a geometric middle of one, and `q` a largest entry of one. False if `work` does not last
-    /// for it.
+    /// Scales every row and column of `M` to a geometric mean of its largest and least entry of one, and `q` to a largest entry of
+    /// one. False if the budget `work` is spent.
     pub fn fill(&mut self, lcp: &Lcp, work: &Budget) -> bool {
         let n = lcp.size();
         // three passes over all entries for the rows, three for the columns
@@ -57,7 +57,7 @@ impl Scaled {
         true
     }
 
-    /// Goes over all columns at once, row by row, in the order of memory.
+    /// Scales all columns in one pass, row by row, in the order of memory.
     fn scale_columns(&mut self) {
         let Self { lcp, column, largest, least, .. } = self;
         let n = column.len();
@@ -83,12 +83,12 @@ impl Scaled {
     }
 }
 
-/// The least entry so far, with one more that counts if it is not rounding beside the largest.
+/// The smaller of `least` and `|v|`, where `v` counts only if it is not rounding beside the largest.
 fn lesser(least: f64, v: f64, largest: f64) -> f64 {
     if v.abs() > ROUNDING * largest { least.min(v.abs()) } else { least }
 }
 
-/// Geometric middle between the largest and the least entry; 1 if all are zero.
+/// Geometric mean of the largest and the least entry; 1 if all are zero.
 fn middle(largest: f64, least: f64) -> f64 {
     if largest > 0.0 { power_of_two(least.sqrt() * largest.sqrt()) } else { 1.0 }
 }

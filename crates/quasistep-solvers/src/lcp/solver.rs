@@ -1,4 +1,4 @@
-//! The driver: which attempt, from where, and whether its answer holds.
+//! The driver: the order of attempts, their starts, and the check of their answers.
 
 use crate::budget::Budget;
 use crate::lcp::cases::{Cases, Found};
@@ -21,12 +21,12 @@ const COVERS: u32 = 4;
 ///
 /// In this order, until one decides:
 ///
-/// 1. the pairs that the caller thinks active: often there is nothing left to pivot;
+/// 1. the basis of the pairs that the caller gives as active: often it is the answer;
 /// 2. Lemke's method from there, then from the start, each with lexicographic ties, at most
 ///    `3 (free + pairs)` pivots in one attempt, and bases computed anew from the problem's own data;
 /// 3. Farkas' multipliers of the rows without complementarity: a proof that there is no solution;
 /// 4. Lemke's method with other covering vectors, and with free variables split in two;
-/// 5. every case, for as long as the budget lasts: a solution, or a proof.
+/// 5. branch and bound on the pairs, as long as the budget lasts: a solution, or a proof.
 #[derive(Debug, Default)]
 pub struct LcpSolver {
     scaled: Scaled,
@@ -36,8 +36,8 @@ pub struct LcpSolver {
     cases: Cases,
     v: Vec<f64>,
     split: Option<Box<(Lcp, Scaled)>>,
-    /// Linear programs that the search through cases may solve; `None` for 600, 1 for none but the proof
-    /// of step 3.
+    /// Most linear programs of the search through cases; `None` for 600, 1 for the proof
+    /// of step 3 alone.
     pub budget: Option<u32>,
     /// Most work of a solve, in multiply-adds as [`LcpSolution::work`] counts them; beyond it the solve ends undecided,
     /// for [`Reason::Work`]. `None` for that of [`Settings`].
@@ -51,7 +51,7 @@ impl LcpSolver {
         Self::default()
     }
 
-    /// Solves `lcp` into `out`; `active` are pairs that are thought to have `z_i > 0`, in any order.
+    /// Solves `lcp` into `out`; `active` are pairs that are expected to have `z_i > 0`, in any order.
     pub fn solve(&mut self, lcp: &Lcp, active: &[u32], out: &mut LcpSolution) {
         self.work.start(self.work_limit.unwrap_or(Settings::default().work_limit));
         self.tableau.work = self.work.clone();
@@ -128,7 +128,7 @@ impl LcpSolver {
         self.accept(lcp, out)
     }
 
-    /// Lemke's method with `x = p − m`, both with a pair of their own: nothing needs to be eliminated.
+    /// Lemke's method with free variables split as `x = p − m`, `p` and `m` in pairs of their own: it needs no first basis.
     fn attempt_split(&mut self, lcp: &Lcp, out: &mut LcpSolution) -> bool {
         if self.work.is_spent() {
             return false;
@@ -175,7 +175,7 @@ impl LcpSolver {
                 .enumerate()
                 .map(|(j, v)| v / (self.scaled.size * self.scaled.column[j]))
                 .collect();
-            // the same pairs in the problem itself give more digits, where they make a basis
+            // where these pairs are a basis of the problem itself, it gives more digits
             let active: Vec<u32> = (0..lcp.pairs as u32)
                 .filter(|k| self.tableau.is_basic(n + 3 * free + *k as usize))
                 .collect();
@@ -192,7 +192,7 @@ impl LcpSolver {
         solved
     }
 
-    /// Every case, at most `budget` of them; true if that decided.
+    /// Branch and bound with at most `budget` programs; true if it decided.
     fn search(&mut self, lcp: &Lcp, budget: u32, out: &mut LcpSolution) -> bool {
         let found = self.cases.search(lcp, &self.scaled, budget);
         out.cases += self.cases.solved;
@@ -207,7 +207,7 @@ impl LcpSolver {
                 true
             }
             Found::Point => {
-                // a basis gives more digits than the point, where it is one
+                // where the active pairs are a basis, it gives more digits than the point
                 let active = std::mem::take(&mut self.cases.active);
                 let mut solved = self.attempt(lcp, &active, 0, out);
                 if !solved {
@@ -222,14 +222,14 @@ impl LcpSolver {
         }
     }
 
-    /// Takes `v`, a point in scaled units, if it solves the problem by its own numbers.
+    /// Accepts `v`, a point in scaled units, if it solves the problem by its own numbers.
     fn accept(&mut self, lcp: &Lcp, out: &mut LcpSolution) -> bool {
         let (free, n) = (lcp.free, lcp.size());
         let scaled = &self.scaled;
         for (j, v) in self.v.iter_mut().enumerate() {
             *v *= scaled.size * scaled.column[j];
             if j >= free && *v < 0.0 {
-                // rounding: what it leaves behind counts below
+                // rounding: the residuals below count what zero leaves
                 *v = 0.0;
             }
         }
@@ -268,7 +268,7 @@ fn limit(lcp: &Lcp) -> u32 {
     3 * lcp.size() as u32
 }
 
-/// The covering vector of an attempt: ones; ones where they are needed; then seeded numbers in [1/2, 2].
+/// Covering vector of an attempt: ones; ones in negative rows; then seeded numbers in [1/2, 2].
 fn covering(cover: u32) -> impl FnMut(usize, f64) -> f64 {
     let mut seed = u64::from(cover).wrapping_mul(0x9e37_79b9_7f4a_7c15).wrapping_add(1);
     move |_, q| {

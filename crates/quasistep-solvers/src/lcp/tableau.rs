@@ -12,7 +12,7 @@ use crate::kernels::axpy;
 use crate::lcp::problem::Lcp;
 use crate::tolerances::lcp::SINGULAR;
 
-/// Pivots after which the tableau is computed anew from the problem's own data.
+/// Pivots between refactorisations of the tableau from the problem's own data.
 const FRESH: u32 = 40;
 
 #[derive(Debug, Default)]
@@ -24,7 +24,7 @@ pub(crate) struct Tableau {
     pub q: Vec<f64>,
     pub basic: Vec<u32>,
     pub other: Vec<u32>,
-    /// Where each variable is: row if basic, else column.
+    /// Place of each variable: row if basic, else column.
     place: Vec<u32>,
     is_basic: Vec<bool>,
     /// The covering vector in the problem's rows.
@@ -128,7 +128,7 @@ impl Tableau {
         self.since += 1;
     }
 
-    /// Exchanges `variable`, not basic, for its complement, both ways at once where the entry allows it.
+    /// Principal pivot: exchanges the pair `i`.
     pub fn exchange(&mut self, i: usize) {
         self.pivot(self.place(i), self.place(i + self.n));
     }
@@ -153,12 +153,12 @@ impl Tableau {
         }
     }
 
-    /// Computes the tableau anew if it has seen many pivots; false if its basis turned out singular.
+    /// Refactors the tableau after many pivots; false if its basis is singular.
     pub fn refresh(&mut self, lcp: &Lcp) -> bool {
         self.since < FRESH || self.refactor(lcp)
     }
 
-    /// The same basis from the problem's own data; false if it is singular.
+    /// Recomputes the tableau of the present basis from the problem's own data; false if the basis is singular.
     pub fn refactor(&mut self, lcp: &Lcp) -> bool {
         let (n, width) = (self.n, self.width());
         let pivots = self.pivots;
@@ -171,7 +171,7 @@ impl Tableau {
                 done = false;
                 break;
             }
-            // the largest entry among rows to leave and columns to enter
+            // largest pivot among rows to leave and columns to enter
             let (mut best, mut at) = (0.0_f64, (0, 0));
             let mut left = false;
             for r in 0..n {
@@ -201,7 +201,7 @@ impl Tableau {
         done
     }
 
-    /// Value of basic row `r` in terms of which its rounding is measured: `Σ_i |∂basic_r/∂q_i| |q_i|`.
+    /// Size that rounding of basic row `r` is measured by: `Σ_i |∂basic_r/∂q_i| |q_i|`.
     pub fn terms(&self, lcp: &Lcp, r: usize) -> f64 {
         let own = self.basic[r] as usize;
         let mut sum = if own < self.n { lcp.q[own].abs() } else { 0.0 };

@@ -1,8 +1,8 @@
-//! Which choice to branch on: friction signs before contacts before sliding, as the splits say, and
-//! among equals the one whose halves cost most.
+//! Strong branching: which choice to branch on. The caller's splits give the order; among equals the choice whose
+//! halves raise the bound most.
 
 use super::problem::{Miqp, bits};
-use super::search::{Search, settle};
+use super::search::{Search, solve};
 use super::{Hooks, MiqpLimit};
 use crate::active_set::{ActiveSet, Begin, End, Program};
 use crate::kernels::max_abs;
@@ -13,13 +13,13 @@ use crate::tolerances::{CANDIDATES, HOLDS, LEAST_GAIN};
 pub(super) struct Pick {
     choice: usize,
     half: u32,
-    /// Place of the split in the caller's order.
+    /// Rank of the split in the caller's order.
     rank: usize,
-    /// How far the present point is from the nearer half.
+    /// Violation of the nearer half by the present point.
     distance: f64,
 }
 
-/// What trying picks out came to.
+/// Result of strong branching at a node.
 pub(super) enum Trial {
     /// Both halves of a choice are closed, and so is the node.
     Closed,
@@ -33,13 +33,13 @@ pub(super) enum Trial {
     },
 }
 
-/// What became of one half.
+/// Result of one half.
 enum Half {
     Open(f64),
     Closed,
 }
 
-/// Slacks at a node's point, as shares of what their rounding is measured by.
+/// Writes the slacks at a node's point, each over the size that its rounding is measured by.
 pub(super) fn write_shares(data: &Program, node: &ActiveSet, slack: &mut Vec<f64>) {
     let size = max_abs(&node.x).max(node.size);
     data.slacks(&node.x, slack);
@@ -55,7 +55,7 @@ impl Search {
         write_shares(&self.data, &self.slots[at], &mut self.slack);
     }
 
-    /// How far the present point is from a mode: 0 where all its demands hold.
+    /// Violation of a mode by the present point: 0 where all its demands hold.
     pub fn mode_violation(&self, miqp: &Miqp<'_>, choice: usize, mode: usize) -> f64 {
         let demands = miqp.choices.demands(choice, mode);
         let rows = miqp.choices.rows(choice);
@@ -70,7 +70,7 @@ impl Search {
             .fold(0.0, f64::max)
     }
 
-    /// Choices that the point of a slot leaves undecided, best first.
+    /// Finds the choices that the point of a slot violates, best first.
     pub fn find_picks(&mut self, miqp: &Miqp<'_>, at: usize) {
         self.write_slack(at);
         self.picks.clear();
@@ -116,7 +116,7 @@ impl Search {
         one_sided.unwrap_or(Pick { choice, half: lowest, rank: splits.len() + 2, distance: 0.0 })
     }
 
-    /// A pick at a point that satisfies all choices, yet not exactly: the worst one.
+    /// Finds a pick at a point that satisfies all choices up to tolerance: the most violated one.
     pub fn find_any_pick(&mut self, miqp: &Miqp<'_>) {
         self.nearest_modes(miqp);
         let worst = (0..self.masks.len())
@@ -199,7 +199,7 @@ impl Search {
         let limits = self.limits(cutoff);
         let (data, sides) = (&self.data, &self.trial_sides);
         let gap = self.settings.absolute_gap;
-        let end = settle(&mut self.trial, data, sides, Begin::Trial, &limits, gap);
+        let end = solve(&mut self.trial, data, sides, Begin::Trial, &limits, gap);
         let lower = self.trial.lower(&self.data, self.settings.reach);
         match end {
             End::Solved if lower < cutoff => Half::Open(lower),
@@ -236,10 +236,11 @@ impl Search {
                 self.masks[choice] &= !half;
                 self.write_sides(miqp);
                 if self.mask_violation(miqp, choice, self.masks[choice]) <= HOLDS {
-                    // the root's point stays where it is
+                    // this half does not move the root's point
                     continue;
                 }
-                if let End::Infeasible { row } = self.settle(0, Begin::Child, f64::INFINITY) {
+                if let End::Infeasible { row } = self.solve_proximal(0, Begin::Child, f64::INFINITY)
+                {
                     self.note_conflict(|s| &s.slots[0], row);
                     return;
                 }
@@ -251,12 +252,13 @@ impl Search {
         }
     }
 
-    /// The half to be tried next: its choice, its bit in `probed`, its modes.
+    /// The half to probe next: its choice, its bit in `probed`, its modes.
     fn next_half(&self, miqp: &Miqp<'_>) -> Option<(usize, u64, u32)> {
         self.furthest_half(miqp, false).or_else(|| self.furthest_half(miqp, true))
     }
 
-    /// The half not yet tried that is furthest from the root's point, among those that hold the best answer or do not.
+    /// The half not yet probed that the root's point violates most, among those that contain the best answer or, without `best`, do
+    /// not.
     fn furthest_half(&self, miqp: &Miqp<'_>, best: bool) -> Option<(usize, u64, u32)> {
         // a half that the root's point satisfies costs no more than the root
         let mut furthest = HOLDS;
@@ -280,7 +282,7 @@ impl Search {
         pick
     }
 
-    /// Marks the search as unfinished: a node could not be solved to the end.
+    /// Marks the search as unfinished: a node could not be solved.
     pub fn inaccurate(&mut self) {
         let spent = self.data.budget.is_spent();
         let why = if spent { MiqpLimit::Work } else { MiqpLimit::Accuracy };

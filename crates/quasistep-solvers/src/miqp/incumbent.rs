@@ -1,21 +1,21 @@
-//! Feasible points: modes fixed, one QP, and what the caller makes of its answer.
+//! Feasible points: a QP with fixed modes, the caller's proposals, and local search.
 
 use super::Hooks;
 use super::branch::write_shares;
 use super::problem::{Miqp, bits};
-use super::search::{Search, settle};
+use super::search::{Search, solve};
 use crate::active_set::{Begin, End};
 use crate::kernels::max_abs;
 use crate::tolerances::{HOLDS, WORTH_A_SWITCH};
 
-/// Most proposals in a row.
+/// Most consecutive proposals.
 const PROPOSALS: usize = 20;
 
 /// Most passes of switching modes at a point.
 const SWITCHES: usize = 20;
 
 impl Search {
-    /// Starts until one leads to an answer; if none does, proposals from the relaxation and from what they lead to.
+    /// Tries the caller's starts until one leads to an answer; if none does, proposals from the relaxation and their successors.
     pub fn propose_at_root(&mut self, miqp: &Miqp<'_>, hooks: &mut Hooks<'_>) {
         for start in hooks.starts {
             let fits = start.len() == self.modes.len()
@@ -42,7 +42,7 @@ impl Search {
         }
     }
 
-    /// A search that is told to stop before it has any answer still looks for the first one.
+    /// Whether to stop: a search without any answer still looks for the first one.
     fn enough(&mut self, hooks: &mut Hooks<'_>) -> bool {
         self.stopped(hooks) && self.best.cost < f64::INFINITY
     }
@@ -73,16 +73,16 @@ impl Search {
         }
     }
 
-    /// Solves for `modes`; keeps the point if it is the best. None if it has no point, or none
-    /// that could be the best.
+    /// Solves for `modes`; keeps the point if it is the best. `None` if it is infeasible or cannot
+    /// be the best.
     fn try_modes(&mut self, miqp: &Miqp<'_>) -> Option<f64> {
         self.write_fixed_sides(miqp);
         self.qps += 1;
-        // no cutoff: the answer is where the next proposal comes from
+        // no cutoff: the next proposal starts from the answer
         let limits = self.limits(f64::INFINITY);
         let (data, sides) = (&self.data, &self.fixed_sides);
         let end =
-            settle(&mut self.fixed, data, sides, Begin::Anew, &limits, self.settings.absolute_gap);
+            solve(&mut self.fixed, data, sides, Begin::Anew, &limits, self.settings.absolute_gap);
         if end != End::Solved || self.fixed.any_passed_over && !self.fixed_holds() {
             return None;
         }
@@ -98,7 +98,7 @@ impl Search {
         Some(cost)
     }
 
-    /// True if the point of the fixed modes keeps all rows, those passed over too.
+    /// True if the point of the fixed modes satisfies all rows, those passed over included.
     fn fixed_holds(&self) -> bool {
         let (x, b) = (&self.fixed.x, &self.data.rows.b);
         let size = max_abs(x).max(self.fixed.size);
@@ -106,8 +106,8 @@ impl Search {
         (0..self.data.m()).all(|i| violation(i) <= HOLDS * (size + b[i].abs()))
     }
 
-    /// Steps into neighbouring modes: those that the best point satisfies as well, without a
-    /// demand that pulls at the point (a multiplier of the wrong sign).
+    /// Local search in neighbouring modes: those that the best point satisfies too, without a
+    /// demand whose multiplier has the wrong sign.
     fn switch(&mut self, miqp: &Miqp<'_>, hooks: &mut Hooks<'_>) {
         for _ in 0..SWITCHES {
             if self.stopped(hooks) || !self.write_switched(miqp) {
@@ -120,12 +120,12 @@ impl Search {
                 break;
             }
         }
-        // factors and modes of the best point, for what comes next
+        // restore factors and modes of the best point
         self.modes.copy_from_slice(&self.best.modes);
     }
 
-    /// Writes `modes` with every pulling demand given up where another mode allows; false if
-    /// there is none.
+    /// Writes `modes`, without the demands of wrong multipliers where another mode allows it; false if
+    /// there is none such.
     fn write_switched(&mut self, miqp: &Miqp<'_>) -> bool {
         write_shares(&self.data, &self.fixed, &mut self.slack);
         let largest = max_abs(&self.fixed.u);
@@ -138,7 +138,7 @@ impl Search {
                 if self.mode_violation(miqp, choice, other) > HOLDS {
                     continue;
                 }
-                // multipliers whose demand the other mode does not make
+                // multipliers of demands that the other mode does not make
                 let mut pull = 0.0;
                 for (k, &row) in rows.iter().enumerate() {
                     let demand = miqp.choices.demands(choice, other)[k];
@@ -164,7 +164,7 @@ impl Search {
         if let Some(cost) = self.try_modes(miqp) {
             return cost <= lower + self.settings.absolute_gap;
         }
-        // fixed on their level, the rows contradict by rounding; if nothing is left to choose the
+        // as equalities the rows contradict by rounding; if no choice is left the
         // node's own point is the answer
         let decided = self.masks.iter().all(|m| m & (m - 1) == 0);
         if decided {

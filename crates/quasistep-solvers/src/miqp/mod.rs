@@ -1,5 +1,5 @@
-//! Quadratic programs in which rows choose: branch and bound, without big-M. Here are settings, hooks and answer; start
-//! reading in `search.rs`.
+//! Mixed-integer quadratic programs with disjunctions of rows: branch and bound, without big-M. Here are settings, hooks and
+//! answer; start reading in `search.rs`.
 
 mod branch;
 mod incumbent;
@@ -12,7 +12,7 @@ use crate::Reason;
 use crate::kernels::zeros;
 use search::Search;
 
-/// Knobs of the branch and bound.
+/// Settings of the branch and bound.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct MiqpSettings {
     /// An answer whose cost is within this of its lower bound is optimal; absolute, in units of
@@ -20,10 +20,10 @@ pub struct MiqpSettings {
     pub absolute_gap: f64,
     /// Most nodes; 0 for no limit (the default). With 1, the root's bound and what the proposals find.
     pub max_nodes: u64,
-    /// Try every half of every choice at the root, and drop those that cannot win. Default true.
+    /// Whether to solve both halves of every choice at the root, and drop those that cannot hold the best answer. Default true.
     pub probing: bool,
-    /// Answers further than this from a node's, in a variable that the cost does not place, are
-    /// not covered by the bound. Default 1e3, in units of the variables.
+    /// The bound covers answers within this distance of a node's, in every variable without
+    /// curvature. Default 1e3, in units of the variables.
     pub reach: f64,
     /// Most work of a search, in multiply-adds as [`MiqpSolution::work`] counts them. Default `u64::MAX`, no
     /// limit.
@@ -39,29 +39,29 @@ impl Default for MiqpSettings {
 /// Given a point, writes a mode per choice; false for none.
 pub type Propose<'a> = dyn FnMut(&[f64], &mut [u8]) -> bool + 'a;
 
-/// What the caller knows and the solver cannot: a clock, good modes, a simulator.
+/// Callbacks and starts of the caller: a clock, good modes, a simulator.
 #[derive(Default)]
 pub struct Hooks<'a> {
-    /// Modes to begin with, one entry per choice; a later one is only looked at where those before lead to no answer.
+    /// Modes to begin with, one entry per choice; a later start is only tried if those before lead to no answer.
     pub starts: &'a [&'a [u8]],
-    /// Asked before every node and trial: true stops the search, once it has an answer or its proposals lead to
+    /// Called before every node and trial: true stops the search, once it has an answer or its proposals lead to
     /// none. The crate reads no clock.
     pub stop: Option<&'a mut dyn FnMut() -> bool>,
     /// Given a point of a relaxation or a feasible one, writes a mode per choice worth trying;
-    /// false for none. It is asked again with what became of them, as long as the modes change.
+    /// false for none. It is called again with their answer, as long as the modes change.
     pub propose: Option<&'a mut Propose<'a>>,
 }
 
 /// Why a search ended before its proof was complete.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum MiqpLimit {
-    /// [`Hooks::stop`] said so.
+    /// [`Hooks::stop`] returned true.
     Stopped,
     /// [`MiqpSettings::max_nodes`].
     Nodes,
     /// [`MiqpSettings::work_limit`].
     Work,
-    /// A node could not be solved to the end; its parent's bound stands for it.
+    /// A node could not be solved; its parent's bound replaces its own.
     Accuracy,
 }
 
@@ -73,11 +73,11 @@ pub enum MiqpStatus {
     /// A feasible answer with `bound` below it: the search was stopped.
     Feasible(MiqpLimit),
     /// No point satisfies all rows and some mode of every choice;
-    /// [`MiqpSolution::conflict`] names the rows that contradict.
+    /// [`MiqpSolution::conflict`] names inconsistent rows.
     Infeasible,
     /// Stopped before a feasible answer was found; `bound` is valid.
     Unknown(MiqpLimit),
-    /// The data cannot be worked with.
+    /// The data are not valid.
     Failed(Reason),
 }
 
@@ -88,9 +88,9 @@ pub struct MiqpSolution {
     pub status: MiqpStatus,
     /// Best point found, length `n`; zeros if there is none.
     pub x: Vec<f64>,
-    /// Its mode of each choice; empty if there is none.
+    /// Mode of each choice at the best point; empty if there is none.
     pub modes: Vec<u8>,
-    /// Its cost; infinite if there is none.
+    /// Cost of the best point; infinite if there is none.
     pub cost: f64,
     /// No feasible point costs less: valid however the search ended. Infinite if infeasible,
     /// `−∞` if nothing is known.
@@ -105,14 +105,14 @@ pub struct MiqpSolution {
     pub nodes: u64,
     /// Quadratic programs solved: nodes, trials, probes and proposals.
     pub qps: u64,
-    /// Rows that came or went in all of them.
+    /// Pivots of all quadratic programs: rows that entered or left a working set.
     pub pivots: u64,
     /// Multiply-adds of all pivots, counted from the problem's sizes: the same number on every machine.
     pub work: u64,
-    /// If infeasible, the rows that took part in contradictions, ascending. If the root already
-    /// contradicts itself these are its rows alone.
+    /// If infeasible, the rows of all Farkas certificates, ascending. If the root is infeasible
+    /// already, the rows of its certificate alone.
     pub conflict: Vec<u32>,
-    /// The relaxation without choices has no point.
+    /// Whether the relaxation without choices is infeasible.
     pub root_infeasible: bool,
 }
 
@@ -176,7 +176,7 @@ impl MiqpSolver {
 
     /// Searches for the best point of `miqp`, and writes everything in `out`.
     ///
-    /// Every input has an answer: bad data end in [`MiqpStatus::Failed`]. Allocates nothing once
+    /// Every input gets a status: bad data end in [`MiqpStatus::Failed`]. Allocates nothing once
     /// a problem of this size and depth has been solved.
     pub fn solve(
         &mut self,

@@ -1,4 +1,4 @@
-//! The problem: a convex QP whose rows are switched by choices.
+//! The problem: a convex QP with disjunctions of rows.
 
 #![allow(non_snake_case)] // P and A are the letters of quadratic programming
 
@@ -12,7 +12,7 @@ use crate::{Reason, Rows, Side};
 ///                                   and, for each choice, all demands of one of its modes
 /// ```
 ///
-/// No bound on any row is needed: a choice never becomes a number. Units are the caller's.
+/// No bound on any row is needed, as no big-M stands for a choice. Units are the caller's.
 #[derive(Clone, Copy, Debug)]
 pub struct Miqp<'a> {
     /// Number of variables `n`; may be 0.
@@ -26,9 +26,9 @@ pub struct Miqp<'a> {
     pub A: &'a Rows,
     /// Levels, length `A.len()`.
     pub b: &'a [f64],
-    /// What each row must do whatever is chosen, length `A.len()`.
+    /// Demands on each row in every case, length `A.len()`.
     pub sides: &'a [Side],
-    /// What must be chosen.
+    /// The choices.
     pub choices: &'a Choices,
 }
 
@@ -43,7 +43,7 @@ impl Miqp<'_> {
             .sum()
     }
 
-    /// What is wrong with the data, short of `P` being indefinite.
+    /// Checks the data, except whether `P` is semidefinite.
     pub(crate) fn check(&self) -> Result<(), Reason> {
         let (n, m) = (self.n, self.A.len());
         let fits = n.checked_mul(n) == Some(self.P.len())
@@ -104,12 +104,12 @@ impl Choices {
     /// Most modes of one choice.
     pub const MAX_MODES: usize = 32;
 
-    /// Nothing to choose.
+    /// No choices.
     pub fn new() -> Self {
         Self::default()
     }
 
-    /// Forgets all choices and keeps the memory.
+    /// Removes all choices and keeps the memory.
     pub fn clear(&mut self) {
         self.items.clear();
         self.rows.clear();
@@ -122,7 +122,7 @@ impl Choices {
         self.items.len()
     }
 
-    /// True if there is nothing to choose.
+    /// True if there is no choice.
     pub fn is_empty(&self) -> bool {
         self.items.is_empty()
     }
@@ -203,7 +203,7 @@ impl Choices {
         &self.demands[at..at + touched]
     }
 
-    /// What all modes of `mask` demand of the `k`-th row of a choice.
+    /// The common demand of all modes of `mask` on the `k`-th row of a choice.
     pub(crate) fn common(&self, choice: usize, mask: u32, k: usize) -> Side {
         bits(mask).fold(Side::Equal, |side, mode| side.common(self.demands(choice, mode)[k]))
     }

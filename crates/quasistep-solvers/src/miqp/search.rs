@@ -1,10 +1,10 @@
 //! The branch and bound. Start reading in [`Search::run`].
 //!
-//! A node is a set of modes for every choice. Its rows demand what all modes of the set demand, so
-//! halving a set covers every mode by construction; no mode can be lost between siblings. A
-//! node is closed when it has no point, when its lower bound comes within the gap of the best
+//! A node is a set of modes for every choice. Its rows demand what all modes of the set have in common, so
+//! halving a set covers every mode by construction; no mode is lost between siblings. A
+//! node is closed when it is infeasible, when its lower bound comes within the gap of the best
 //! answer, or when its minimiser satisfies some mode of each choice and fixing those costs no more.
-//! A child goes on from its own trial, made when its parent looked for a choice to branch on.
+//! A child starts from its own trial, made in the strong branching of its parent.
 
 use super::branch::{Pick, Trial};
 use super::problem::{Miqp, bits};
@@ -16,24 +16,24 @@ use crate::tolerances::{DOUBT, NO_CURVATURE, NODE_DEPENDENT, NODE_PROXIMAL, PROO
 /// Most moves of the proximal centre at one node.
 const ROUNDS: usize = 6;
 
-/// A node not yet looked at. Its masks are the last of `open_masks`.
+/// An open node. Its masks are the last of `open_masks`.
 #[derive(Clone, Copy, Debug)]
 struct Open {
     bound: f64,
     /// Slot that holds the parent's factors.
     parent: usize,
-    /// Where its own are, if it has been tried out.
+    /// Origin of its own factors.
     from: Origin,
 }
 
-/// Where a node's factors come from.
+/// Origin of a node's factors.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Origin {
-    /// The parent's, in its slot.
+    /// The parent's factors, in its slot.
     Parent,
-    /// Its own trial's, already in the slot after the parent's.
+    /// The factors of its own trial, already in the slot after the parent's.
     Slot,
-    /// Its own trial's, in `waiting` at the number of the parent's slot.
+    /// The factors of its own trial, in `waiting` at the number of the parent's slot.
     Waiting,
 }
 
@@ -53,14 +53,14 @@ pub(super) struct Search {
     /// Solved nodes by depth: a child starts from its parent's factors.
     pub slots: Vec<ActiveSet>,
     pub trial: ActiveSet,
-    /// Both halves of the pick under trial, and of the best pick so far.
+    /// Both halves of the present pick; then those of the best pick so far.
     pub halves: [ActiveSet; 2],
     pub best_halves: [ActiveSet; 2],
-    /// By the parent's depth, the half that is looked at second.
+    /// By the parent's depth, the half that is explored second.
     waiting: Vec<ActiveSet>,
     /// Factors of the last problem with fixed modes.
     pub fixed: ActiveSet,
-    /// Demands, rows of the present node.
+    /// Demands on the rows at the present node.
     pub sides: Vec<Side>,
     pub trial_sides: Vec<Side>,
     pub fixed_sides: Vec<Side>,
@@ -72,10 +72,10 @@ pub(super) struct Search {
     /// Modes under test.
     pub modes: Vec<u8>,
     pub tried: Vec<u8>,
-    /// Slacks of unit rows at the present point, as shares of what rounding is measured by.
+    /// Slacks of unit rows at the present point, over the size that rounding is measured by.
     pub slack: Vec<f64>,
     pub picks: Vec<Pick>,
-    /// Halves of each choice that the root has tried, two bits for a split.
+    /// Halves of each choice that were probed at the root, two bits for a split.
     pub probed: Vec<u64>,
     conflicting: Vec<bool>,
     /// Least lower bound among closed nodes.
@@ -94,7 +94,7 @@ impl Search {
             p.P_mut(i)[..n].copy_from_slice(row);
         }
         p.push_rows(miqp.A, miqp.b, |_| 1.0);
-        // variables without curvature to rely on get some
+        // variables without reliable curvature get a proximal term
         let mean = (0..n).map(|i| p.P(i)[i].abs()).sum::<f64>() / n.max(1) as f64;
         let lift = |_, own: f64, pivot: f64| {
             let own = own.abs();
@@ -141,7 +141,7 @@ impl Search {
                     self.begin_again(miqp, hooks, root);
                 }
             }
-            // what is left of the tree
+            // depth-first search
             while let Some(node) = self.open.pop() {
                 self.close(node.bound);
             }
@@ -153,7 +153,7 @@ impl Search {
         self.write(miqp, out)
     }
 
-    /// Leaves a tree that was begun without an answer to measure by, and probes the root with the one it has found.
+    /// Restarts a tree that began without an incumbent, and probes the root with the one found.
     fn begin_again(&mut self, miqp: &Miqp<'_>, hooks: &mut Hooks<'_>, root: f64) {
         self.open.clear();
         self.open_masks.clear();
@@ -164,7 +164,7 @@ impl Search {
         self.push(root, 0, Origin::Parent);
     }
 
-    /// Every mode of every choice.
+    /// Allows every mode of every choice.
     fn allow_all(&mut self, miqp: &Miqp<'_>) {
         self.masks.clear();
         self.masks.extend((0..miqp.choices.len()).map(|k| miqp.choices.all(k)));
@@ -209,12 +209,12 @@ impl Search {
         }
     }
 
-    /// Bound of the relaxation, in slot 0; infinite if it has no point.
+    /// Solves the relaxation in slot 0 and returns its bound; infinite if it is infeasible.
     fn solve_root(&mut self, miqp: &Miqp<'_>) -> f64 {
         self.write_sides(miqp);
         self.slots[0].start(&self.data);
         self.fixed.copy_from(&self.slots[0]);
-        let end = self.settle(0, Begin::Anew, f64::INFINITY);
+        let end = self.solve_proximal(0, Begin::Anew, f64::INFINITY);
         match end {
             End::Infeasible { row } => {
                 self.note_conflict(|s| &s.slots[0], row);
@@ -231,12 +231,12 @@ impl Search {
         }
     }
 
-    /// Solves slot `at` for `sides`, and moves the proximal centre until it no longer counts.
-    pub fn settle(&mut self, at: usize, begin: Begin, cutoff: f64) -> End {
+    /// Proximal point method on slot `at` for `sides`, until the proximal term hardly changes the bound.
+    pub fn solve_proximal(&mut self, at: usize, begin: Begin, cutoff: f64) -> End {
         self.qps += 1;
         let limits = self.limits(cutoff);
         let node = &mut self.slots[at];
-        settle(node, &self.data, &self.sides, begin, &limits, self.settings.absolute_gap)
+        solve(node, &self.data, &self.sides, begin, &limits, self.settings.absolute_gap)
     }
 
     pub fn limits(&self, cutoff: f64) -> Limits {
@@ -252,12 +252,12 @@ impl Search {
         self.best.cost - self.settings.absolute_gap
     }
 
-    /// Counts a lower bound of points that will not be looked at again.
+    /// Counts the lower bound of a closed node.
     pub fn close(&mut self, bound: f64) {
         self.proven = self.proven.min(bound);
     }
 
-    /// Marks the rows that contradict each other in a set.
+    /// Marks the rows of a set's Farkas certificate.
     pub fn note_conflict(&mut self, set: impl Fn(&Self) -> &ActiveSet, row: u32) {
         let mut conflicting = std::mem::take(&mut self.conflicting);
         let set = set(self);
@@ -311,7 +311,7 @@ impl Search {
         }
         loop {
             self.write_sides(miqp);
-            match self.settle(at, Begin::Child, self.cutoff()) {
+            match self.solve_proximal(at, Begin::Child, self.cutoff()) {
                 End::Solved => {}
                 End::Cut => {
                     return self.close(self.slots[at].lower(&self.data, self.settings.reach));
@@ -337,7 +337,7 @@ impl Search {
                     return self.close(bound);
                 }
             } else if number.is_power_of_two() || self.best.cost == f64::INFINITY {
-                // the best answer is mostly found by the first ones
+                // the best answer is mostly found at the first nodes
                 self.propose_from(miqp, hooks, at);
                 if bound >= self.cutoff() {
                     return self.close(bound);
@@ -365,7 +365,7 @@ impl Search {
         grow(&mut self.slots, at, &self.data);
     }
 
-    /// Puts one of `best_halves`, a child of slot `at`, where it is looked for; false if its trial did not end.
+    /// Moves one of `best_halves`, a child of slot `at`, to its place; false if its trial was not solved.
     fn keep_half(&mut self, at: usize, half: usize, to: Origin) -> bool {
         self.make_slot(at + 1);
         grow(&mut self.waiting, at, &self.data);
@@ -411,7 +411,7 @@ impl Search {
         }
     }
 
-    /// One mode per choice, as demands on the rows.
+    /// Writes one mode per choice as demands on the rows.
     pub fn write_fixed_sides(&mut self, miqp: &Miqp<'_>) {
         self.fixed_sides.clear();
         self.fixed_sides.extend_from_slice(miqp.sides);
@@ -424,7 +424,7 @@ impl Search {
         }
     }
 
-    /// Lowest mode of each mask that the present point satisfies best.
+    /// Finds the mode of each mask that the present point violates least, the lowest among equals.
     pub fn nearest_modes(&mut self, miqp: &Miqp<'_>) {
         for choice in 0..self.masks.len() {
             let mut least = f64::INFINITY;
@@ -439,7 +439,7 @@ impl Search {
     }
 }
 
-/// Makes sure that there is a node at a place.
+/// Extends `nodes` to have one at `at`.
 fn grow(nodes: &mut Vec<ActiveSet>, at: usize, data: &Program) {
     while nodes.len() <= at {
         let mut node = ActiveSet::default();
@@ -448,8 +448,8 @@ fn grow(nodes: &mut Vec<ActiveSet>, at: usize, data: &Program) {
     }
 }
 
-/// Solves a node and moves its proximal centre until its bound is as good as its cost.
-pub(super) fn settle(
+/// Proximal point method on a node, until its lower bound is nearly its cost.
+pub(super) fn solve(
     node: &mut ActiveSet,
     data: &Program,
     sides: &[Side],

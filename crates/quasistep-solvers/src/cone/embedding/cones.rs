@@ -81,7 +81,7 @@ impl Scaling {
     }
 }
 
-/// How far a point is outside its cone.
+/// Violation of a cone by a point, ≥ 0.
 pub(super) fn outside(rows: &Rows, v: &[Twice]) -> f64 {
     if rows.round {
         (dot(&v[1..], &v[1..]).sqrt() - v[0]).round().max(0.0)
@@ -119,7 +119,7 @@ pub(super) fn quotient(rows: &Rows, a: &[Twice], d: &[Twice], to: &mut [Twice]) 
     }
 }
 
-/// How far `v + step d` stays within the cone.
+/// Longest step for which `v + step d` stays in the cone.
 pub(super) fn longest_step(rows: &Rows, v: &[Twice], d: &[Twice]) -> f64 {
     if !rows.round {
         let steps = v.iter().zip(d).filter(|(_, d)| **d < ZERO).map(|(v, d)| (-*v / *d).round());

@@ -4,8 +4,8 @@
 //! min 1/2 xᵀ P x + cᵀ x,   A x − s = b,   s ∈ K
 //! ```
 //!
-//! A spring with limited force becomes two variables more, `e⁺, e⁻ ≥ 0`, by which it is stretched beyond its
-//! limit: `1/2 k (x − target − e⁺ + e⁻)² + limit (e⁺ + e⁻)`. All units are powers of two, so that nothing is
+//! A Huber term becomes two more variables, the stretches beyond its limit `e⁺, e⁻ ≥ 0`:
+//! `1/2 k (x − target − e⁺ + e⁻)² + limit (e⁺ + e⁻)`. All units are powers of two, so that nothing is
 //! rounded on the way.
 
 use super::cones::Rows;
@@ -92,7 +92,7 @@ impl Form {
             let block = &p.blocks[panel.block as usize];
             for i in 0..block.dim as usize {
                 let at = block.at as usize + i;
-                // where no cone is, as stiff as the rest
+                // a variable without cones is measured by its own curvature
                 let diagonal = p.P[block.P_at as usize + i * (block.stride as usize + 1)];
                 let alike = (if stiff > 0.0 { stiff } else { 1.0 } / diagonal).sqrt();
                 let unit = if units.variable[at] > 0.0 { units.variable[at] } else { alike };

@@ -5,11 +5,11 @@
 //! P x + c tau − Aᵀ z = 0,   A x − b tau = s ∈ K,   −cᵀ x + bᵀ z − xᵀ P x / tau = kappa ≥ 0
 //! ```
 //!
-//! has a solution for every program: with `tau > 0` an answer, with `kappa > 0` multipliers that contradict
+//! has a solution for every program: with `tau > 0` an answer, with `kappa > 0` Farkas multipliers
 //! (`bᵀ z > 0`) or a ray (`cᵀ x < 0`). An interior point method follows it, with Nesterov and Todd's scaling
-//! and Mehrotra's predictor (Goulart and Chen, Clarabel, arXiv:2405.12762). With 32 digits, masses or units
-//! 10^12 apart leave as many as `f64` has where all are alike. It is slow, some milliseconds for few bodies,
-//! and its answer is checked like any other: it need only be near enough.
+//! and Mehrotra's predictor (Goulart and Chen, Clarabel, arXiv:2405.12762). With 32 digits, entries
+//! 10^12 apart cost no accuracy in `f64`. It is slow, some milliseconds for a few blocks,
+//! and its answer is checked like any other.
 
 mod cones;
 mod form;
@@ -28,13 +28,13 @@ use form::Form;
 use linear::{add_transposed, times};
 use twice::{ONE, Twice, ZERO, dot};
 
-/// Most variables, springs' included.
+/// Most variables, those of Huber terms included.
 const MOST_VARIABLES: usize = 250;
 const ITERATIONS: u32 = 120;
 /// Multiply-adds of `f64` that one of twice the digits costs.
 const TWICE: u64 = 16;
 
-/// How it ended; points in padded layout.
+/// Result of the embedding; points in padded layout.
 #[derive(Debug)]
 pub(crate) enum End {
     /// The best point seen.
@@ -46,7 +46,7 @@ pub(crate) enum End {
     Multipliers(Vec<f64>),
 }
 
-/// Follows the embedding of a program; `None` if it is too large or leads nowhere.
+/// Solves the embedding of a program; `None` if it is too large or ends without a point.
 pub(crate) fn solve(
     p: &ConeProgram,
     s: &Structure,
@@ -64,18 +64,18 @@ pub(crate) fn solve(
             return None;
         }
         *iterations += 1;
-        match state.verdict(&form) {
-            Verdict::Open if state.step(&form) => {}
-            // the last point may do
-            Verdict::Solved | Verdict::Open => break,
-            Verdict::Unbounded => {
-                // what is given away is proven, not what it was rounded from
+        match state.termination(&form) {
+            Termination::Open if state.step(&form) => {}
+            // the last point may be good enough
+            Termination::Solved | Termination::Open => break,
+            Termination::Unbounded => {
+                // prove the rounded vector, which the caller gets
                 round(&mut state.x);
                 let mut ray = Vec::new();
                 form.write_x(&state.x, ONE, &mut ray, p.n_padded);
                 return is_ray(&form, &state.x, PROOF).then_some(End::Ray(largest_one(ray)?));
             }
-            Verdict::Infeasible => {
+            Termination::Infeasible => {
                 round(&mut state.z);
                 let mut y = Vec::new();
                 form.write_z(p, &state.z, ONE, &mut y);
@@ -100,7 +100,7 @@ fn largest_one(mut v: Vec<f64>) -> Option<Vec<f64>> {
     (largest > 0.0 && largest.is_finite()).then_some(v)
 }
 
-enum Verdict {
+enum Termination {
     Open,
     Solved,
     Unbounded,
@@ -154,8 +154,8 @@ impl State {
         }
     }
 
-    /// Residuals, and what the point proves.
-    fn verdict(&mut self, form: &Form) -> Verdict {
+    /// Termination test: computes the residuals, and checks whether the point is an answer or a certificate.
+    fn termination(&mut self, form: &Form) -> Termination {
         let Self { x, s, z, tau, rx, rz, Px, .. } = self;
         times(&form.P, x, Px);
         let mut Az = vec![ZERO; x.len()];
@@ -174,18 +174,18 @@ impl State {
             && largest(rz) <= SOLVED * speed
             && dot(s, z).round() <= SOLVED * scale * scale
         {
-            return Verdict::Solved;
+            return Termination::Solved;
         }
         if contradicts(form, z, PROVEN) {
-            return Verdict::Infeasible;
+            return Termination::Infeasible;
         }
         if is_ray(form, x, PROVEN) {
-            return Verdict::Unbounded;
+            return Termination::Unbounded;
         }
-        Verdict::Open
+        Termination::Open
     }
 
-    /// One step of the interior point; false if it leads nowhere.
+    /// One step of the interior point; false if it is too short.
     fn step(&mut self, form: &Form) -> bool {
         for (rows, scaling) in form.cones.iter().zip(&mut self.scalings) {
             let at = rows.first..rows.last;
@@ -334,7 +334,7 @@ impl State {
         }
     }
 
-    /// Multipliers that are nothing beside the forces, where their slack is something, become zero.
+    /// Sets multipliers to zero that are rounding beside the forces and small beside their slack.
     fn drop_idle(&mut self, form: &Form) {
         let force = largest(&self.z);
         for rows in &form.cones {
@@ -354,7 +354,7 @@ fn round(v: &mut [Twice]) {
     }
 }
 
-/// Whether no `x` of any likely size satisfies `zᵀ (A x − b) ≥ 0`.
+/// Whether `z` is a Farkas certificate for all `x` of reasonable size: `zᵀ (A x − b) < 0`.
 fn contradicts(form: &Form, z: &[Twice], share: f64) -> bool {
     let push = dot(&form.b, z).round();
     if !(push > 0.0) {

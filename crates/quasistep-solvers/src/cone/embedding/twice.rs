@@ -26,7 +26,7 @@ fn sum(a: f64, b: f64) -> Twice {
     Twice { hi, lo: (a - (hi - part)) + (b - part) }
 }
 
-/// The same where `|a| ≥ |b|`.
+/// `a + b` and its rounding error, where `|a| ≥ |b|`.
 #[inline(always)]
 fn quick_sum(a: f64, b: f64) -> Twice {
     let hi = a + b;

@@ -5,26 +5,27 @@ use super::work::Work;
 use crate::cone::program::LANES;
 use crate::kernels::larger;
 
-/// Where an iteration ends: at the first of both.
+/// Where an iteration ends: at whichever of the two comes first.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Goal {
-    /// The mean product of slack and multiplier as a share of force times speed, gaps as one of the speed and pulls
-    /// as one of the force.
+    /// Complementarity gap, the mean product as a share of force times speed; primal residuals are then within this share of the
+    /// speed, residuals of stationarity within this share of the force.
     pub mean: f64,
-    /// Every product, row and variable likewise, and every variable measured by its own cost; 0 if nobody asks.
+    /// Bound for each product, row and variable, as in [`mean`](Self::mean), and for each variable measured by its own cost;
+    /// 0 for no such end.
     pub each: f64,
 }
 
 impl Goal {
-    /// A mean product.
+    /// Ends at a complementarity gap alone.
     pub fn mean(mean: f64) -> Self {
         Self { mean, each: 0.0 }
     }
 }
 
 impl Interior {
-    /// Whether every product, row and variable of an island is off by no more than a share of its forces and speeds:
-    /// what is asked of the answer at the end, from numbers that are at hand before it.
+    /// Whether each product, row and variable of an island is within `share` of its forces and speeds, by the iteration's own
+    /// residuals: the check of the answer asks the same of its own.
     pub(super) fn each_within(
         &self,
         work: &Work<'_>,
@@ -42,7 +43,7 @@ impl Interior {
             let [mut dot, mut first, mut squares] = [[0.0; LANES]; 3];
             for (j, ((z, s), gap)) in z.iter().zip(s).zip(gap).enumerate() {
                 for l in 0..LANES {
-                    // `A x − b`, but for what a row gives way
+                    // `A x − b`, without the compliance of the row
                     let u = s[l] + gap[l];
                     largest[l] = larger(largest[l], u.abs());
                     if batch.shape.round {
@@ -58,7 +59,7 @@ impl Interior {
                     }
                 }
             }
-            // slacks of cones that are none are no speeds
+            // padding has no speed
             for l in 0..batch.count as usize {
                 fast[l] = larger(fast[l], largest[l]);
                 product[l] = larger(product[l], dot[l].abs());

@@ -8,19 +8,19 @@
 //! Each iteration solves `(P + Aᵀ W⁻² A) dx = …` twice with one factor, block by block in the order
 //! of [`Structure`]; `W⁻²` is `z/s` on edges and Nesterov and Todd's scaling on round cones. The
 //! number of iterations hardly grows with the problem. It ends near the middle of the set of
-//! answers, off by 1e-4 of a speed where rows are degenerate: Newton's method finishes what it began.
+//! answers, off by 1e-4 of a speed where rows are degenerate: a crossover or Newton's method adds the last digits.
 //!
 //! | code       | meaning                                                                 |
 //! |------------|-------------------------------------------------------------------------|
 //! | `gap`      | `A x − b − s`, shrinks by `1 − alpha` each iteration                      |
-//! | `pull`     | `P x + c + ∇huber − Aᵀ z`, likewise                                       |
+//! | `pull`     | `P x + c + ∇huber − Aᵀ z`, shrinks by `1 − alpha` each iteration          |
 //! | `t`        | `dz = −t − W⁻² A dx`                                                    |
 //! | `over`, `under` | how far a limited spring is stretched beyond its limit, upwards and downwards |
 
 mod goal;
-mod lengthen;
+mod gondzio;
+mod huber;
 mod sizes;
-mod spring;
 mod start;
 mod work;
 
@@ -34,14 +34,14 @@ use crate::cone::structure::{Island, Structure};
 use crate::kernels::max_abs;
 use crate::tolerances::interior::{PROGRESS, RUNAWAY, SHIFT, SHORTEST, STEP, STEP_MOST};
 pub(crate) use goal::Goal;
-use spring::Spring;
+use huber::HuberTerm;
 use work::Work;
 
 /// Iterations without progress after which rounding has taken over.
 const STALLED: u32 = 2;
 /// Iterations before an island counts as stuck.
 const ITERATIONS: u32 = 60;
-/// Power of the mean product after the predictor, as a share of that before: the share to aim at.
+/// Exponent of the centring parameter: `sigma = (mu after the predictor / mu before)^CENTER`.
 const CENTER: i32 = 5;
 const CENTER_ROUND: i32 = 3;
 
@@ -52,8 +52,8 @@ pub(crate) struct Interior {
     /// The point's multipliers and slacks, over padded `z`: written when an iteration ends.
     pub z: Vec<f64>,
     pub s: Vec<f64>,
-    /// Likewise, one for every edge that is to carry force.
-    pub carries: Vec<f64>,
+    /// One for every edge predicted active, over padded `z`: written when an iteration ends.
+    pub active: Vec<f64>,
     batches: Batches,
     z_in: Vec<Lane>,
     s_in: Vec<Lane>,
@@ -61,7 +61,7 @@ pub(crate) struct Interior {
     dz: Vec<Lane>,
     ds: Vec<Lane>,
     t: Vec<Lane>,
-    /// `z/(s + give z)` of edges.
+    /// `z/(s + compliance z)` of edges.
     w: Vec<Lane>,
     /// `W⁻²` of round cones.
     D: Vec<Lane>,
@@ -70,20 +70,19 @@ pub(crate) struct Interior {
     H: Aligned,
     W: Aligned,
     products: Products,
-    springs: Vec<Spring>,
+    springs: Vec<HuberTerm>,
     sizes: Sizes,
     /// A direction to come back to.
     last_dx: Vec<f64>,
     last_ds: Vec<Lane>,
     last_dz: Vec<Lane>,
-    /// Largest entry of `gap` of the island at hand.
+    /// Largest entry of `gap` on the present island.
     largest_gap: f64,
-    /// What a row gives way for a unit of force: `A x − b + give z = s`.
-    give: f64,
-    /// Whether the iteration at hand has taken a step.
+    /// Displacement of a row per unit of its force: `A x − b + compliance z = s`.
+    compliance: f64,
+    /// Whether the present iteration has taken a step.
     stepped: bool,
-    /// Largest error at the end of an island that got stuck, of those begun since the sizes were taken: as a share
-    /// of its forces and speeds.
+    /// Largest error among the islands that got stuck since [`prepare`](Self::prepare), as a share of their forces and speeds.
     pub off: f64,
     pub iterations: u32,
     pub budget: Budget,
@@ -92,9 +91,9 @@ pub(crate) struct Interior {
 /// How an island's iteration ended.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) enum Outcome {
-    /// Where it was to end.
+    /// The goal is reached.
     Reached,
-    /// Nothing moved any more; the least error seen, as a share of forces and speeds.
+    /// No more progress; the least error seen, as a share of forces and speeds.
     Stuck(f64),
 }
 
@@ -105,8 +104,8 @@ impl Interior {
             v.clear();
             v.resize(p.n_padded, 0.0);
         }
-        // padding: no force, and room
-        for (v, padding) in [(&mut self.z, 0.0), (&mut self.s, 1.0), (&mut self.carries, 0.0)] {
+        // padding: zero multiplier, positive slack
+        for (v, padding) in [(&mut self.z, 0.0), (&mut self.s, 1.0), (&mut self.active, 0.0)] {
             v.clear();
             v.resize(p.m_padded, padding);
         }
@@ -144,22 +143,22 @@ impl Interior {
             let i = spring.index - p.blocks[block].first;
             let panel = s.panel_of_block[block];
             let at = &s.panels[panel as usize];
-            self.springs.push(Spring {
+            self.springs.push(HuberTerm {
                 at: p.blocks[block].at + i,
                 H_at: at.at + i * (at.stride() + 1),
                 panel,
                 stiffness: if spring.limit > 0.0 { spring.stiffness } else { 0.0 },
                 limit: spring.limit,
                 target: spring.target,
-                ..Spring::default()
+                ..HuberTerm::default()
             });
         }
         self.iterations = 0;
         self.off = 0.0;
     }
 
-    /// Iterates on one island until `goal` is reached, or nothing moves. The point is in the island's entries of `x`, `s` and `z`. A row gives
-    /// way by `give` over the scale of the cost.
+    /// Iterates on one island until `goal` is reached or progress ends. The point is in the island's entries of `x`, `s` and `z`.
+    /// Rows have a compliance of `compliance` over the scale of the cost.
     pub fn solve(
         &mut self,
         isa: Isa,
@@ -167,12 +166,12 @@ impl Interior {
         s: &Structure,
         island: &Island,
         goal: Goal,
-        give: f64,
+        compliance: f64,
     ) -> Outcome {
         let batches = std::mem::take(&mut self.batches);
         let work = Work::new(isa, p, s, island, &batches);
         let scale = self.scale(p, work.panels);
-        self.give = give / scale;
+        self.compliance = compliance / scale;
         let started = self.start(&work, scale);
         self.stepped = false;
         let end =
@@ -181,12 +180,12 @@ impl Interior {
             self.off = self.off.max(error);
         }
         self.write_rows(&work);
-        self.write_carries(&work, if self.stepped { None } else { Some(scale) });
+        self.write_active(&work, if self.stepped { None } else { Some(scale) });
         self.batches = batches;
         end
     }
 
-    /// Takes over the point of an island.
+    /// Copies the point of an island from another memory.
     pub fn take_island(&mut self, from: &Self, p: &ConeProgram, s: &Structure, island: &Island) {
         for panel in &s.panels[island.first_panel as usize..island.last_panel as usize] {
             let at = panel.x_at as usize..(panel.x_at + panel.dim) as usize;
@@ -209,12 +208,12 @@ impl Interior {
         s: &Structure,
         island: &Island,
         goal: Goal,
-        give: f64,
+        compliance: f64,
     ) -> Outcome {
         let batches = std::mem::take(&mut self.batches);
         let work = Work::new(isa, p, s, island, &batches);
         let scale = self.scale(p, work.panels);
-        self.give = give / scale;
+        self.compliance = compliance / scale;
         // another island may have come between
         let gap = self.gap[span(work.batches)].as_flattened();
         self.largest_gap = max_abs(gap);
@@ -222,7 +221,7 @@ impl Interior {
         let end = self.iterate(&work, scale, goal);
         self.write_rows(&work);
         if self.stepped {
-            self.write_carries(&work, None);
+            self.write_active(&work, None);
         }
         self.batches = batches;
         end
@@ -234,26 +233,25 @@ impl Interior {
         spread(work.p, work.batches, &self.z_in, &mut self.z);
     }
 
-    /// Tells edges that are to carry force from others: near the answer the force of the former stays while their
-    /// slack goes, and the other way round, `dz / z > ds / s` for the last step, whatever the units (Tapia). `scale`
-    /// compares slacks with forces where there was none.
-    fn write_carries(&mut self, work: &Work<'_>, scale: Option<f64>) {
+    /// Predicts the active edges by Tapia's indicators: near the answer multipliers of active ones stay while slacks vanish, so that
+    /// `dz / z > ds / s` for the last step, whatever the units. Where there was no step, `scale` compares slacks with forces.
+    fn write_active(&mut self, work: &Work<'_>, scale: Option<f64>) {
         if work.round {
-            // nobody asks
+            // nobody reads the prediction
             return;
         }
         let Self { s_in, z_in, ds, dz, t, .. } = self;
         for i in span(work.batches) {
             for l in 0..LANES {
                 let (s, z) = (s_in[i][l], z_in[i][l]);
-                let carries = match scale {
+                let active = match scale {
                     None => s * dz[i][l] > z * ds[i][l],
                     Some(scale) => z > scale * s,
                 };
-                t[i][l] = if carries { 1.0 } else { 0.0 };
+                t[i][l] = if active { 1.0 } else { 0.0 };
             }
         }
-        spread(work.p, work.batches, t, &mut self.carries);
+        spread(work.p, work.batches, t, &mut self.active);
     }
 
     fn iterate(&mut self, work: &Work<'_>, scale: f64, goal: Goal) -> Outcome {
@@ -310,7 +308,7 @@ impl Interior {
                 work.p,
                 work.batches,
                 work.E,
-                self.give,
+                self.compliance,
                 aim,
                 &self.s_in,
                 &self.z_in,
@@ -322,7 +320,7 @@ impl Interior {
                 &mut self.t,
                 &mut self.dx,
             );
-            let longest = self.lengthen(work, aim);
+            let longest = self.gondzio_correction(work, aim);
             let share = if work.round { STEP } else { (1.0 - aim / mu).clamp(STEP, STEP_MOST) };
             let alpha = (share * longest).min(1.0);
             // written so that NaN ends here, with the point still good
@@ -343,7 +341,7 @@ impl Interior {
         Outcome::Stuck(best)
     }
 
-    /// Matrices and right sides of the predictor: straight at the answer.
+    /// Matrices and right sides of the predictor, the affine-scaling direction.
     fn predict(&mut self, work: &Work<'_>) {
         for spring in self.springs.iter_mut().filter(|s| work.has(s.panel)) {
             let [a, b] = spring.margins();
@@ -355,7 +353,7 @@ impl Interior {
             work.p,
             work.batches,
             work.E,
-            self.give,
+            self.compliance,
             &self.s_in,
             &self.z_in,
             &self.gap,
@@ -367,8 +365,7 @@ impl Interior {
         );
     }
 
-    /// Puts what pulls, and what springs add, in the place of the direction; forces of the rows are still to be
-    /// taken off.
+    /// Writes the right side without the rows' forces in the place of the direction: residual of stationarity and Huber terms.
     fn start_direction(&mut self, work: &Work<'_>) {
         for panel in work.panels {
             for i in panel.x_at as usize..(panel.x_at + panel.dim) as usize {
@@ -380,7 +377,7 @@ impl Interior {
         }
     }
 
-    /// Solves for `dx`, whose right side is in its place, `ds` and `dz`.
+    /// Solves for `dx`, in whose place the right side is, then `ds` and `dz`.
     fn direction(&mut self, work: &Work<'_>) -> Reach {
         self.budget.spend(work.counts.solve + 3 * work.counts.rows);
         let (first, last) = work.range;
@@ -390,7 +387,7 @@ impl Interior {
             work.p,
             work.batches,
             work.E,
-            self.give,
+            self.compliance,
             &self.dx,
             &self.s_in,
             &self.z_in,
@@ -414,7 +411,7 @@ impl Interior {
         reach
     }
 
-    /// Sum of the products.
+    /// Sum of the complementarity products, those of Huber terms included.
     fn sum_of_products(&self, work: &Work<'_>) -> f64 {
         let rows = span(work.batches);
         let (s, z) = (&self.s_in[rows.clone()], &self.z_in[rows]);
@@ -422,13 +419,13 @@ impl Interior {
         rows.sum::<f64>() + self.spring_products(work, 0.0)
     }
 
-    /// The same after a step of `alpha`, from what it is now.
+    /// Sum of the complementarity products after a step of `alpha`, where `sum` is the present one.
     fn products_ahead(&self, work: &Work<'_>, sum: f64, reach: &Reach, alpha: f64) -> f64 {
         let springs = self.spring_products(work, alpha) - self.spring_products(work, 0.0);
         sum + alpha * (reach.cross + alpha * reach.square) + springs
     }
 
-    /// What limited springs add to that.
+    /// Complementarity products of Huber terms after a step of `alpha`.
     fn spring_products(&self, work: &Work<'_>, alpha: f64) -> f64 {
         let mut total = 0.0;
         for spring in self.springs.iter().filter(|s| work.has(s.panel) && s.limited()) {
@@ -462,7 +459,7 @@ impl Interior {
         total + self.spring_products(work, 0.0)
     }
 
-    /// The factor, with the matrices `G` of all cones at hand.
+    /// Assembles and factors `P + Aᵀ W⁻² A + shift` from the matrices `G` of all cones.
     fn factor(&mut self, work: &Work<'_>, shift: f64) -> bool {
         if !self.budget.spend(work.counts.factor + 3 * work.counts.rows) {
             return false;
@@ -487,7 +484,7 @@ impl Interior {
     }
 }
 
-/// Longest step inside.
+/// Longest step that stays inside all cones.
 fn longest(reach: &Reach) -> f64 {
     1.0 / reach.blocked.max(SHORTEST)
 }

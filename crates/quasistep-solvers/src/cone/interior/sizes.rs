@@ -1,4 +1,4 @@
-//! What is large and what is small for an island.
+//! Reference sizes of an island.
 
 use super::Interior;
 use super::work::Work;
@@ -7,7 +7,7 @@ use crate::cone::program::ConeProgram;
 use crate::cone::structure::Panel;
 
 impl Interior {
-    /// Number of products: one for an edge or a round cone, two for a limited spring.
+    /// Barrier degree: one for an edge or a round cone, two for a Huber term.
     pub(super) fn degree(&self, work: &Work<'_>) -> f64 {
         let cones: u32 = work.cones().map(|c| if c.round { 1 } else { c.m }).sum();
         let springs = self.springs.iter().filter(|s| work.has(s.panel) && s.limited()).count();

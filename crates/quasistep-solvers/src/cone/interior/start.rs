@@ -8,7 +8,7 @@ use crate::tolerances::REFINEMENTS;
 use crate::tolerances::interior::{INSIDE, PUSH, ROOM, SHIFT, SOFT, SOFT_ROUND};
 
 impl Interior {
-    /// The point of least squares between cost and cones, pushed inside the cones.
+    /// Starting point: a least-squares solution, shifted into the cones.
     pub(super) fn start(&mut self, work: &Work<'_>, scale: f64) -> bool {
         self.weigh(work, scale);
         if !self.least_squares(work, scale) {
@@ -135,16 +135,16 @@ impl Interior {
                 let e = if batch.shape.round && j > 0 { 0.0 } else { 1.0 };
                 for l in 0..LANES {
                     if l >= batch.count as usize {
-                        // a cone that is none: room, and no force
+                        // padding: positive slack, zero multiplier
                         (self.s_in[at][l], self.z_in[at][l]) = (e, 0.0);
                         self.gap[at][l] = 0.0;
                         continue;
                     }
                     let u = self.gap[at][l];
                     let (s, z) = (u + e * up, self.w[at][l] * (-u + e * down));
-                    let give = if batch.shape.round { 0.0 } else { self.give * z };
+                    let yielded = if batch.shape.round { 0.0 } else { self.compliance * z };
                     (self.s_in[at][l], self.z_in[at][l]) = (s, z);
-                    self.gap[at][l] = u - s + give;
+                    self.gap[at][l] = u - s + yielded;
                     self.largest_gap = self.largest_gap.max(self.gap[at][l].abs());
                 }
             }

@@ -27,5 +27,5 @@ fn rows_that_carry_little_force_are_told_from_those_that_carry_none() {
     let rows = |v: &[f64]| -> Vec<f64> { p.cones.iter().map(|c| v[c.at as usize]).collect() };
     let (z, slacks) = (rows(&interior.z), rows(&interior.s));
     assert!(z[2] < slacks[2], "their sizes say nothing: {} and {}", z[2], slacks[2]);
-    assert_eq!(rows(&interior.carries), [1.0, 0.0, 1.0, 0.0]);
+    assert_eq!(rows(&interior.active), [1.0, 0.0, 1.0, 0.0]);
 }

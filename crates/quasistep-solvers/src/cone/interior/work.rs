@@ -1,4 +1,4 @@
-//! What an island's iteration reads.
+//! Inputs of an island's iteration.
 
 use crate::cone::batches::{Batch, Batches};
 use crate::cone::kernels::{Isa, Lane};

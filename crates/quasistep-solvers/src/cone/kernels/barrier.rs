@@ -7,17 +7,17 @@ use crate::cone::second_order;
 use crate::cone::structure::Group;
 
 kernel! {
-    /// `w = z / (s + give z)`; for round cones `D = W⁻²`.
+    /// `w = z / (s + compliance z)`; for round cones `D = W⁻²`.
     weights(
         p: &ConeProgram,
         groups: &[Group],
-        give: f64,
+        compliance: f64,
         s: &[f64],
         z: &[f64],
         w: &mut [f64],
         D: &mut [f64],
     ) {
-        let give = S::splat(give);
+        let compliance = S::splat(compliance);
         let Some(first) = p.cones.first() else { return };
         let mut four = Four::new(first);
         for group in groups {
@@ -35,7 +35,7 @@ kernel! {
                     let (s, z) = (lanes(&s[at..at + stride]), lanes(&z[at..at + stride]));
                     for ((w, s), z) in lanes_mut(&mut w[at..at + stride]).iter_mut().zip(s).zip(z) {
                         let z = S::load(z);
-                        S::store(S::div(z, S::fma(give, z, S::load(s))), w);
+                        S::store(S::div(z, S::fma(compliance, z, S::load(s))), w);
                     }
                 }
             }
@@ -57,12 +57,12 @@ fn add_round(cone: &ConeData, D: &[f64], v: &[f64], t: &mut [f64]) {
 }
 
 kernel! {
-    /// `t = (ds ∘ dz − mu) / (s + give z) + w (s + gap)`; for round cones `z` and the products of the
+    /// `t = (ds ∘ dz − mu) / (s + compliance z) + w (s + gap)`; for round cones `z` and the products of the
     /// scaled cone, and `W⁻² gap`.
     corrector(
         p: &ConeProgram,
         groups: &[Group],
-        give: f64,
+        compliance: f64,
         mu: f64,
         s: &[f64],
         z: &[f64],
@@ -103,11 +103,11 @@ kernel! {
                 let (gap, w) = (lanes(&gap[all.clone()]), lanes(&w[all.clone()]));
                 let (ds, dz) = (lanes(&ds[all.clone()]), lanes(&dz[all.clone()]));
                 let live = lanes(&live[all]);
-                let (minus_mu, give) = (S::splat(-mu), S::splat(give));
+                let (minus_mu, compliance) = (S::splat(-mu), S::splat(compliance));
                 for c in 0..t.len() {
                     let aim = S::mul(minus_mu, S::load(&live[c]));
                     let product = S::fma(S::load(&ds[c]), S::load(&dz[c]), aim);
-                    let soft = S::fma(give, S::load(&z[c]), S::load(&s[c]));
+                    let soft = S::fma(compliance, S::load(&z[c]), S::load(&s[c]));
                     let sum = S::add(S::load(&s[c]), S::load(&gap[c]));
                     S::store(S::fma(S::load(&w[c]), sum, S::div(product, soft)), &mut t[c]);
                 }
@@ -120,12 +120,12 @@ kernel! {
 }
 
 kernel! {
-    /// `dz = −t − W⁻² A dx`, `ds = A dx + gap + give dz`; returns the inverse of the longest step inside, or a
-    /// negative number.
+    /// `dz = −t − W⁻² A dx`, `ds = A dx + gap + compliance dz`; returns the inverse of the longest step that stays inside, not
+    /// positive if nothing blocks it.
     directions(
         p: &ConeProgram,
         groups: &[Group],
-        give: f64,
+        compliance: f64,
         dx: &[f64],
         s: &[f64],
         z: &[f64],
@@ -136,7 +136,7 @@ kernel! {
         ds: &mut [f64],
         dz: &mut [f64],
     ) -> f64 {
-        let (minus, less) = (S::splat(-1.0), S::splat(-give));
+        let (minus, less) = (S::splat(-1.0), S::splat(-compliance));
         // largest ratios so far, as numerators and denominators: no division per row
         let (mut most_s, mut over_s) = (minus, S::splat(1.0));
         let (mut most_z, mut over_z) = (minus, S::splat(1.0));

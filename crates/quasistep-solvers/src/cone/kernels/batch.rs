@@ -9,7 +9,7 @@ use super::{Lane, Simd, kernel, lanes, lanes_mut, multiply};
 use crate::cone::batches::Batch;
 use crate::cone::program::{ConeProgram, LANES, MAX_ROWS};
 
-/// Where the matrix `G = E W Eᵀ` of a cone is: its `k` padded rows.
+/// First entry of a cone's matrix `G = E W Eᵀ`, `k` padded rows, by its place in the padded `b`.
 #[inline(always)]
 pub(crate) fn G_at(b_at: u32) -> usize {
     b_at as usize * MAX_ROWS

@@ -6,7 +6,7 @@ use crate::cone::second_order;
 use crate::cone::structure::Group;
 
 /// Calls a function with the shape of a group as constants where it is a common one: contacts with and
-/// without spin, between bodies and arms of up to 12 dofs, with one or two lanes of edges. No lanes stands for
+/// without spin, between bodies and arms of up to 12 dofs, with one or two lanes of edges. Zero lanes stand for
 /// any number.
 macro_rules! by_shape {
     ($cones:expr, $fixed:ident, $any:ident, $S:ty, ($($arg:expr),* $(,)?)) => {
@@ -41,7 +41,7 @@ pub(super) fn sides_of<'a>(p: &'a ConeProgram, cones: &[ConeData]) -> &'a [Side]
     &p.sides[cones[0].first_side as usize..cones[0].last_side as usize]
 }
 
-/// Every lane of `v` by itself, as many as `K`.
+/// The first `K` lanes of `v`, each in all lanes of a vector.
 #[inline(always)]
 pub(super) fn split<S: Simd, const K: usize>(v: S::V) -> [S::V; K] {
     let all = [S::lane::<0>(v), S::lane::<1>(v), S::lane::<2>(v), S::lane::<3>(v)];
@@ -110,7 +110,7 @@ fn rows_fixed<S: Simd, const K: usize, const C: usize, const PER: usize>(
     }
 }
 
-/// Lanes of a cone's edges: as many as the constant says, unless that is zero.
+/// Lanes of a cone's edges: the constant `PER`, unless that is zero.
 #[inline(always)]
 fn lanes_of_edges<const PER: usize>(cone: &ConeData) -> usize {
     if PER == 0 { cone.stride_z as usize / LANES } else { PER }
@@ -166,7 +166,7 @@ kernel! {
                 to = tail;
             }
         }
-        // where there was no room for whole lanes
+        // the last cones, which have no room for whole lanes
         let near = p.cones.iter().rev().take_while(|c| (c.first + c.stride_z) as usize > p.m);
         for cone in near {
             let m = cone.m as usize;

@@ -20,7 +20,7 @@ kernel! {
             let dim = panel.dim as usize;
             let (before, U) = H.split_at_mut(panel.at as usize);
             let U = &mut U[..panel.len() as usize];
-            // what the panels before take off it: they are read again and again, it alone is written
+            // updates from the panels before: they are read repeatedly, this panel alone is written
             for update in &s.updates[panel.first_update as usize..panel.last_update as usize] {
                 let to = &mut U[(update.at - panel.at) as usize..];
                 take::<S, Two<S>>(s, update, before, before, to);
@@ -64,7 +64,7 @@ pub(super) fn take<S: Simd, W: Vector>(
     }
 }
 
-/// The same of two blocks of six rows and columns each, or rows of another number.
+/// `to −= Σ AᵀB` for blocks of six columns, with six rows or any number.
 #[inline(always)]
 fn take_six<W: Vector>(A: &[f64], B: &[f64], terms: &[Term], to: &mut [f64]) {
     let mut acc = [W::zero(); 6];
@@ -98,7 +98,7 @@ fn take_six<W: Vector>(A: &[f64], B: &[f64], terms: &[Term], to: &mut [f64]) {
     }
 }
 
-/// The same with `dim` columns of `A`, whose rows are padded, and `L` lanes of `B`.
+/// `to −= Σ AᵀB` with `dim` columns of `A`, whose rows are padded, and `L` lanes of `B`.
 #[inline(always)]
 fn take_any<S: Simd, const L: usize>(
     A: &[f64],
@@ -128,7 +128,7 @@ fn take_any<S: Simd, const L: usize>(
     }
 }
 
-/// The same with any number of columns.
+/// `to −= Σ AᵀB` with any number of columns.
 #[inline(always)]
 fn take_wide<S: Simd>(
     A: &[f64],

@@ -164,7 +164,7 @@ pub(crate) fn add_cones(
     add_products(isa, p, groups, targets, G, JS, GJ, H);
 }
 
-/// Memory of the products: `G` of every cone, Jacobians of those that are not idle, and `G J`.
+/// Memory of the products: `G` of every cone, and `J` and `G J` of the active ones.
 #[derive(Debug, Default)]
 pub(crate) struct Products {
     pub G: Vec<f64>,
@@ -232,7 +232,7 @@ fn matrix<S: Simd, const K: usize>(
     }
 }
 
-/// The same for any number of rows, each padded.
+/// `G = rho E W Eᵀ` of one cone with any number of rows, each padded.
 #[inline(always)]
 fn matrix_any<S: Simd>(
     p: &ConeProgram,

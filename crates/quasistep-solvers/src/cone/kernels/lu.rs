@@ -108,7 +108,7 @@ fn invert(dim: usize, stride: usize, A: &mut [f64], inverse: &mut [f64]) -> Opti
     Some(sign)
 }
 
-/// The same of six rows and columns: in place, rows stay where they are and are put in order at the end.
+/// The inverse of a matrix of six rows: in place, rows stay where they are and are put in order at the end.
 #[inline(always)]
 fn invert_six<W: Vector>(A: &mut [f64; 48], inverse: &mut [f64; 48]) -> Option<i32> {
     let mut sign = 1;
@@ -129,7 +129,7 @@ fn invert_six<W: Vector>(A: &mut [f64; 48], inverse: &mut [f64; 48]) -> Option<i
         if value < 0.0 {
             sign = -sign;
         }
-        // rows above that are not taken yet: as many exchanges of neighbours
+        // sign of the permutation: one exchange of neighbours for every row above that is not taken yet
         for r in 0..pivot {
             if !taken[r] {
                 sign = -sign;
@@ -185,7 +185,7 @@ fn times_inverse<T: Vector, const D: usize>(
     }
 }
 
-/// The same for all columns.
+/// `B ← inverseᵀ B` for any number of rows and columns.
 #[inline(always)]
 fn times_inverse_any<S: Simd>(
     inverse: &[f64],
@@ -222,7 +222,7 @@ fn times_inverse_any<S: Simd>(
 }
 
 kernel! {
-    /// `x ← H⁻¹ x`.
+    /// `x ← H⁻¹ x` from the factor of [`factor_lu`].
     solve_lu(
         s: &Structure,
         U: &[f64],

@@ -182,9 +182,9 @@ kernel! {
 }
 
 kernel! {
-    /// One round on the rows of some cones: `off += u`, `gap += G u`, `zeta −= rho gap`, `t = Gᵀ (zeta − rho gap) − bend off`,
-    /// with matrices `G` and `bend` of each cone, one after another in `faces`. Without `rho` all `G` are zero, without
-    /// `bends` all `bend`; `u` is used up.
+    /// One round of multipliers on the rows of some cones: `off += u`, `gap += G u`, `zeta −= rho gap`,
+    /// `t = Gᵀ (zeta − rho gap) − bend off`. The matrices `G` and `bend` of each cone follow one another in `faces`. All `G` are
+    /// zero if `rho` is, all `bend` if `bends` is false; `u` is scratch afterwards.
     press_many(
         p: &ConeProgram,
         cones: &[u32],
@@ -235,12 +235,12 @@ kernel! {
 }
 
 kernel! {
-    /// The largest magnitude of each column of `X`, if above what is there. NaN stays.
+    /// `most ← max(most, |X|)` column by column. NaN stays.
     largest_many(X: &[f64], columns: usize, most: &mut [f64]) {
         for row in X.chunks_exact(columns) {
             for (most, x) in lanes_mut(most).iter_mut().zip(lanes(row)) {
                 let (m, x) = (S::load(most), S::load(x));
-                // zero, or NaN where either is none or without end
+                // zero, or NaN where either is NaN or infinite
                 let nan = S::fma(x, S::zero(), S::mul(m, S::zero()));
                 S::store(S::add(S::max(m, S::abs(x)), nan), most);
             }

@@ -12,6 +12,7 @@ mod batch;
 mod cones;
 mod factor;
 mod hessian;
+mod kkt_norms;
 mod lu;
 mod many;
 mod round;
@@ -20,12 +21,11 @@ mod sizes;
 mod solve;
 mod tile;
 mod touching;
-mod verdict;
 mod wide;
 
 pub(crate) use barrier::{advance, corrector, directions, weights};
 pub(crate) use batch::step::{
-    Reach, batch_advance, batch_center, batch_corrector, batch_directions, batch_matrices,
+    Reach, batch_advance, batch_corrector, batch_directions, batch_gondzio, batch_matrices,
     batch_predictor,
 };
 pub(crate) use batch::{G_at, batch_forces, batch_rows};
@@ -34,6 +34,7 @@ pub(crate) use cones::{
 };
 pub(crate) use factor::factor;
 pub(crate) use hessian::{Products, add_cones, add_products, cost_times, start_hessian};
+pub(crate) use kkt_norms::{KktNorms, kkt_norms};
 pub(crate) use lu::{add_part, factor_lu, solve_lu};
 pub(crate) use many::{
     Small, add_forces_many, add_product_many, add_rows_many, largest_many, press_many, solve_many,
@@ -44,7 +45,6 @@ pub(crate) use simd::{Isa, Lane, Portable, Simd};
 pub(crate) use sizes::{advance_variables, all_finite, largest, row_sizes};
 pub(crate) use solve::solve;
 pub(crate) use touching::{Allowed, rows_hold, thinnest};
-pub(crate) use verdict::{Extremes, verdict};
 
 pub(crate) use crate::cone::second_order::MAX as MAX_ROUND;
 

@@ -1,4 +1,4 @@
-//! Second-order cones of up to four rows, four at a time: what [`second_order`] says of one, with a cone in
+//! Second-order cones of up to four rows, four at a time: the operations of [`second_order`] with a cone in
 //! each lane.
 //!
 //! [`second_order`]: crate::cone::second_order
@@ -6,7 +6,7 @@
 use super::{Lane, Simd, lanes, lanes_mut};
 use crate::cone::program::{ConeData, LANES};
 
-/// One on rows that a cone has, by their number; whatever its padding holds is left out.
+/// By the number of a cone's rows: one in their lanes, zero in the padding.
 const ROWS: [Lane; LANES + 1] =
     [[0.0; LANES], [1.0, 0.0, 0.0, 0.0], [1.0, 1.0, 0.0, 0.0], [1.0, 1.0, 1.0, 0.0], [1.0; LANES]];
 
@@ -16,13 +16,13 @@ pub(super) fn rows<S: Simd>(cone: &ConeData, v: &[f64]) -> S::V {
     S::mul(S::load(&ROWS[cone.m as usize]), S::load(&lanes(&v[cone.at as usize..])[0]))
 }
 
-/// Whether a cone is for the code here.
+/// Whether a cone is round with at most four rows.
 #[inline(always)]
 pub(super) fn is_narrow(cone: &ConeData) -> bool {
     cone.round && cone.stride_z as usize == LANES
 }
 
-/// Four cones, some of them the same where there are fewer: what is written twice is the same.
+/// Four cones; where there are fewer the first is repeated, and written more than once with the same numbers.
 #[derive(Clone, Copy)]
 pub(super) struct Four<'a> {
     cones: [&'a ConeData; LANES],
@@ -170,7 +170,7 @@ pub(super) fn write_D<S: Simd>(four: &Four<'_>, s: &[f64], z: &[f64], D: &mut [f
             if i < cone.m as usize {
                 let D = lanes_mut(&mut D[cone.E_at as usize..]);
                 S::store(row, &mut D[i]);
-                // the rows that a cone has not
+                // padding
                 D[i][cone.m as usize..].fill(0.0);
             }
         }
@@ -234,13 +234,13 @@ pub(super) fn correct<S: Simd>(
     }
 }
 
-/// [`blocked`] of four cones in `v` and `dv`.
+/// [`blocked`] for four cones with their rows in padded vectors `v` and `dv`.
 #[inline(always)]
 pub(super) fn blocked_by<S: Simd>(four: &Four<'_>, v: &[f64], dv: &[f64]) -> S::V {
     blocked::<S>(&four.load::<S>(v), &four.load::<S>(dv))
 }
 
-/// Inverse of the longest `alpha` for which `v + alpha dv` stays in each of four cones; negative if none ends
+/// Inverse of the longest `alpha` for which `v + alpha dv` stays in each of four cones; negative if nothing blocks
 /// it.
 #[inline(always)]
 pub(super) fn blocked<S: Simd>(v: &[S::V; LANES], dv: &[S::V; LANES]) -> S::V {
@@ -253,7 +253,7 @@ pub(super) fn blocked<S: Simd>(v: &[S::V; LANES], dv: &[S::V; LANES]) -> S::V {
         across[i] = S::sub(dv[i], S::mul(lift, v[i]));
     }
     let across = S::sqrt(dot_tail::<S>(&across, &across));
-    // outside the cone nothing is inside
+    // a `v` outside the cone allows no step
     S::select(det, S::div(S::sub(across, along), res), S::splat(f64::INFINITY))
 }
 

@@ -36,8 +36,8 @@ impl Isa {
     }
 }
 
-/// Whether the vector instructions of this machine are left aside: `QUASISTEP_SIMD=portable`, read once. Tests run so
-/// on x86-64 what other machines run.
+/// Whether `QUASISTEP_SIMD=portable` turns vector instructions off, read once: on x86-64 tests then run the code of other
+/// machines.
 fn portable_only() -> bool {
     static ONLY: OnceLock<bool> = OnceLock::new();
     *ONLY.get_or_init(|| std::env::var_os("QUASISTEP_SIMD").is_some_and(|v| v == "portable"))

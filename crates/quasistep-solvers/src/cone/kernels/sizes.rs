@@ -1,11 +1,11 @@
-//! What is large and what moves: sweeps that end in a few numbers.
+//! Reductions over cones and panels.
 
 use super::{kernel, lanes, lanes_mut};
 use crate::cone::program::{ConeProgram, LANES};
 use crate::cone::structure::{Group, Panel};
 
 kernel! {
-    /// Largest entry of every cone's Jacobian, each times the root of its variable's entry of `inverse`.
+    /// Per cone the largest entry of its Jacobian, after each is multiplied by the root of its variable's entry in `inverse`.
     row_sizes(p: &ConeProgram, groups: &[Group], inverse: &[f64], sizes: &mut [f64]) {
         let all = lanes(inverse);
         for group in groups {

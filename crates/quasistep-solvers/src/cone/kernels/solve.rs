@@ -36,7 +36,7 @@ pub(super) fn sums<S: Simd, const D: usize, const L: usize>(v: [S::V; D]) -> [S:
     out
 }
 
-/// `x ← W x` on the panel, then off its columns what that takes.
+/// Forward substitution of a panel: `x ← W x` on its rows, then `x −= Uᵀ x` on its columns.
 #[inline(always)]
 fn forward_fixed<S: Simd, const D: usize, const L: usize>(
     panel: &Panel,

@@ -35,8 +35,8 @@ fn tile<T: Vector, const I: usize>(
     }
 }
 
-/// `H += AᵀB`, of its rows the columns `row ..row + dim` of `A`, of its columns `column ..column +
-/// n_columns` of `B`. With `upper`, entries left of the diagonal may be left out.
+/// `H += AᵀB`, from the columns `row ..row + dim` of `A` and `column ..column + n_columns` of `B`. With `upper` entries left of
+/// the diagonal may be left out.
 #[inline(always)]
 #[allow(clippy::too_many_arguments)]
 pub(super) fn add_product<S: Simd>(

@@ -1,14 +1,14 @@
-//! A quick look at rows that are not quite as they should: whether each is as near as its own terms allow.
+//! Quick test of rows that are violated by more than rounding: whether each is within a share of its own terms.
 
-use super::verdict::largest;
+use super::kkt_norms::largest;
 use super::{Simd, kernel, lanes};
-use crate::cone::check::{THIN, may_cancel};
+use crate::cone::check::may_cancel;
 use crate::cone::program::{ConeData, ConeProgram, LANES, MAX_ROWS};
 use crate::cone::structure::Group;
 use crate::cone::units::columns;
+use crate::tolerances::check::CANCELLED;
 
-/// Least over the sides of all cones of the largest entry of the Jacobian's first row; rows of nothing left
-/// out.
+/// Least over the sides of all cones of the largest entry in the first row of the Jacobian, rows of zeros left out.
 pub(crate) fn thinnest(p: &ConeProgram, groups: &[Group]) -> f64 {
     let mut least = f64::INFINITY;
     for group in groups {
@@ -31,16 +31,16 @@ pub(crate) fn thinnest(p: &ConeProgram, groups: &[Group]) -> f64 {
     least
 }
 
-/// What the slacks of rows may be: a share of the row's terms, and one of its size.
+/// Acceptable violation of a row: `anyway`, or a share `of_terms` of its terms plus `by_size` times its largest entry.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Allowed {
     pub of_terms: f64,
     pub by_size: f64,
-    /// What any row may be, whatever its terms.
+    /// Acceptable violation of any row, in its own unit.
     pub anyway: f64,
 }
 
-/// Of the `j`th lane of a cone's edges, above zero where its rows of the Jacobian cancel.
+/// Positive in the lanes of the `j`th four edges of a cone whose terms in `E J` cancel.
 #[inline(always)]
 fn cancelled<S: Simd>(p: &ConeProgram, cone: &ConeData, j: usize) -> S::V {
     let (mut left, mut all) = (S::zero(), S::zero());
@@ -55,13 +55,12 @@ fn cancelled<S: Simd>(p: &ConeProgram, cone: &ConeData, j: usize) -> S::V {
         left = S::max(left, S::abs(sum));
         all = S::max(all, parts);
     }
-    // a little more than the whole check calls thin
-    S::sub(S::mul(S::splat(1.001 * THIN), all), left)
+    // a little more than the whole check calls cancelled
+    S::sub(S::mul(S::splat(1.001 * CANCELLED), all), left)
 }
 
 kernel! {
-    /// Whether every row of an island holds to what is allowed, from below and, with a multiplier, from
-    /// above. The slacks are in `u`.
+    /// Whether all slacks `u` of an island's rows are at least minus what is allowed, and those with a multiplier at most that.
     rows_hold(
         p: &ConeProgram,
         groups: &[Group],
@@ -95,7 +94,7 @@ kernel! {
                 for J in lanes(&p.J[cone.J_at as usize..][..width]) {
                     longest = S::max(S::abs(S::load(J)), longest);
                 }
-                // what the first row alone allows is less than all do
+                // the first row of J alone allows less than all of its rows do
                 let least = S::mul(by_size, S::largest(longest));
                 let mut close = S::zero();
                 for j in 0..per {
@@ -140,7 +139,7 @@ kernel! {
                     let off = S::max(S::mul(minus, slack), held);
                     beyond = S::max(beyond, S::fma(minus, S::fma(by_size, own, terms), off));
                     if few && S::positive_bits(S::sub(off, anyway)) != 0 {
-                        // an edge that is next to nothing is not for a quick look
+                        // an edge that cancels is left to the whole check
                         beyond = S::max(beyond, cancelled::<S>(p, cone, j));
                     }
                 }

@@ -4,7 +4,7 @@ use super::Simd;
 use crate::cone::program::LANES;
 use std::marker::PhantomData;
 
-/// Numbers that go through one operation.
+/// One or more lanes that go through one operation.
 pub(super) trait Vector {
     type V: Copy;
     /// How many lanes.

@@ -1,4 +1,4 @@
-//! From the first minimiser to the answer on its active set.
+//! Last digits: from the first minimiser to the answer on its active set.
 
 use super::Newton;
 use super::work::Work;
@@ -8,30 +8,30 @@ use crate::kernels::larger;
 use crate::tolerances::newton_of_cones::{NOISE_AT_REST, SHARED, TOUCHING_AT_REST, WORTH_A_ROUND};
 use crate::tolerances::{CONTACT_TOUCHING, ROUNDING, SPEED_ROUNDING};
 
-/// Rounds of a finish.
+/// Most solves on active sets.
 const FINISH_ROUNDS: u32 = 8;
-/// Rounds of forces towards their balance.
+/// Most iterations of conjugate gradients.
 const BALANCE_ROUNDS: u32 = 16;
 
-/// What a solve on the active rows has led to.
+/// Residuals after a solve on the active rows.
 pub(super) struct Round {
-    /// Largest speed of a variable, or of the data.
+    /// Largest variable or offset.
     pub size: f64,
-    /// Largest rate that an active row is left with.
+    /// Largest slack of an active row.
     pub left: f64,
-    /// Least rate of any row, or zero.
+    /// Least slack of any row, at most zero.
     pub least: f64,
-    /// Largest force before it, of rows, cost and springs.
+    /// Largest force before the solve, of rows, cost and Huber terms.
     pub force: f64,
 }
 
 impl Newton {
-    /// From the first minimiser to the answer on its active set: the active rows to zero, or as near as
-    /// they let one another, then forces that balance. False if a row or a spring changes sides.
+    /// From the first minimiser to the answer on its active set: least squares on the active rows, then forces that balance.
+    /// False if a row or a Huber term changes sides.
     ///
     /// With `lambda = −rho u` of the minimiser, `dx = −H⁻¹ rho Aᵀ u` is the round with `z = lambda`. Its
-    /// forces `lambda − rho u` would take up what contradictions of rounding are left in `u`; a further
-    /// solve leaves those out. `speed` is that of the data, `natural` what the forces would give.
+    /// forces `lambda − rho u` contain `rho` times the rounding in `u` of rows that contradict one another; a further
+    /// solve leaves it out. `speed` is the largest offset, `natural` the natural speed.
     pub(super) fn finish(&mut self, work: &Work<'_>, rho: f64, speed: f64, natural: f64) -> bool {
         let mut best = f64::INFINITY;
         for round in 0..FINISH_ROUNDS {
@@ -39,11 +39,11 @@ impl Newton {
             let slack = (CONTACT_TOUCHING * size).max(TOUCHING_AT_REST * natural);
             // written so that NaN fails
             let exact = (SPEED_ROUNDING * size).max(NOISE_AT_REST * natural);
-            // the first round leaves a share of what was off at the start, 1e-5 of it where rows nearly depend on one
+            // the first round leaves a share of the initial error, 1e-5 of it where rows nearly depend on one
             // another; after a second one the answer does not depend on the start. More of them move such rows apart
             if round == 0 && left > exact || !(left <= slack) && left <= WORTH_A_ROUND * best {
                 best = left;
-                // the same set of rows, from the forces that they have now
+                // keep the active set, update its multipliers
                 self.take_linear(work, rho);
                 continue;
             }
@@ -61,7 +61,7 @@ impl Newton {
             if below >= -ROUNDING * force {
                 return true;
             }
-            // rows that would pull let go
+            // rows with a negative multiplier leave the active set
             best = f64::INFINITY;
             for span in work.spans() {
                 for i in span {
@@ -75,8 +75,8 @@ impl Newton {
         false
     }
 
-    /// One solve on the active rows: `x` and `u` move on, the forces that they had are in `z` then. `speed` is
-    /// that of the data.
+    /// One solve on the active rows: updates `x` and `u`, and leaves the multipliers that it started from in `z`. `speed` is
+    /// the largest offset.
     pub(super) fn round(&mut self, work: &Work<'_>, rho: f64, speed: f64) -> Round {
         for span in work.spans() {
             let [w, u] = [&self.w, &self.u].map(|v| &v[span.clone()]);
@@ -119,7 +119,7 @@ impl Newton {
         spring.stiffness * stretch.abs() > spring.limit
     }
 
-    /// `lambda = z − rho u` on active rows, not below zero; returns the least before that.
+    /// `lambda = max(0, z − rho u)` on active rows; returns the least `z − rho u`, or zero.
     pub(super) fn take_linear(&mut self, work: &Work<'_>, rho: f64) -> f64 {
         let mut below = [0.0; LANES];
         for span in work.spans() {
@@ -136,12 +136,11 @@ impl Newton {
         -below.iter().fold(0.0, |m: f64, v| m.max(*v))
     }
 
-    /// The forces nearest to `z` that balance, into `lambda`; returns the least before none is below zero.
+    /// Writes the multipliers nearest to `z` that balance, clipped at zero, to `lambda`; returns the least before clipping, or zero.
     ///
-    /// Where `x` minimises, `z − rho u` balances; of `−rho u` only the part that the bodies feel is wanted:
-    /// conjugate gradients on `Aᵀ A y = −rho Aᵀ u`, with the factor at hand as preconditioner. It is the
-    /// inverse up to the few directions that rows near dependence leave weak. The right side is made from
-    /// rows, so that what no row carries is not in it.
+    /// Where `x` minimises, `z − rho u` balances; of `−rho u` only the part in the range of `A` is wanted, `A y`:
+    /// conjugate gradients on `Aᵀ A y = −rho Aᵀ u`, with the factor as preconditioner. It is nearly an
+    /// inverse except in the few directions that nearly dependent rows leave weak.
     pub(super) fn balance(&mut self, work: &Work<'_>, rho: f64, force: f64) -> f64 {
         for span in work.spans() {
             let [w, u] = [&self.w, &self.u].map(|v| &v[span.clone()]);

@@ -1,4 +1,4 @@
-//! Where an island's iteration starts, and multipliers from slacks.
+//! Start of an island's iteration, and projection of slacks to multipliers.
 
 use super::work::Work;
 use super::{Newton, Start};
@@ -9,7 +9,7 @@ use crate::tolerances::ROUNDING;
 use crate::tolerances::newton_of_cones::TURN;
 
 impl Newton {
-    /// Largest diagonal entry of the cost, and whether a diagonal entry is nothing beside it.
+    /// Largest diagonal entry of the cost, and whether some diagonal entry is zero or rounding beside it.
     pub(super) fn scale(&self, work: &Work<'_>) -> (f64, bool) {
         let (mut largest, mut least) = (0.0_f64, f64::INFINITY);
         for panel in work.panels {
@@ -49,10 +49,10 @@ impl Newton {
                     }
                 }
             }
-            Start::Carried { x, rows } => {
+            Start::Predicted { x, active } => {
                 self.start_at(work, x);
                 for span in work.spans() {
-                    self.w[span.clone()].copy_from_slice(&rows[span]);
+                    self.w[span.clone()].copy_from_slice(&active[span]);
                 }
             }
             Start::Warm { z, s } => {
@@ -82,7 +82,7 @@ impl Newton {
         }
     }
 
-    /// A point with its slacks, and which of the springs are at their limits.
+    /// Copies a point, and computes its slacks and which Huber terms are at their limits.
     fn start_at(&mut self, work: &Work<'_>, x: &[f64]) {
         for panel in work.panels {
             let at = panel.x_at as usize..(panel.x_at + panel.dim) as usize;
@@ -113,8 +113,8 @@ impl Newton {
         }
     }
 
-    /// `lambda = D (z − rho u)`: the projection as its derivative sees it. At the point where the
-    /// derivative was taken they are the same.
+    /// `lambda = D (z − rho u)`: the projection by its derivative, exact at the point where the
+    /// derivative was taken.
     pub(super) fn lambda_linear(&mut self, work: &Work<'_>, rho: f64) {
         if !work.round {
             for span in work.spans() {

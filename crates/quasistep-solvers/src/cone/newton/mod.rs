@@ -4,7 +4,7 @@
 //! f(x) = 1/2 xᵀPx + cᵀx + Σ huber + Σ_k ‖Π_K(z_k − rho u_k)‖² / (2 rho),    u = E (J x − b)
 //! ```
 //!
-//! `rho` is so large that the first minimiser, from `z = 0`, has the right active set and is off by
+//! `rho` is so large that the first minimiser, from `z = 0`, has the right active set and an error of
 //! a millionth; from there `z ← Π(z − rho u)` gains six digits a round with the same factor, and ends
 //! at the multipliers of smallest norm: those of the first round are `rho E J (x* − x)`, a
 //! combination of the active rows. Redundant rows, the rule in contact problems, cost nothing: a
@@ -18,8 +18,8 @@
 //! | `w`  | 1 where an edge is active; for round cones a marker |
 //! | `D`  | derivative of the projection of a round cone        |
 //!
-//! Here is the way from a start to an answer; [`steps`] minimises for a given `z`, [`island`] makes
-//! multipliers of slacks, [`finish`] and [`settle`] find the last digits.
+//! This file leads from a start to an answer; [`steps`] minimises for a given `z`, [`island`] projects slacks to
+//! multipliers, [`finish`] and [`settle`] find the last digits.
 
 mod finish;
 mod island;
@@ -40,14 +40,14 @@ use crate::tolerances::newton_of_cones::{
 use crate::tolerances::{CONTACT_TOUCHING, SPEED_ROUNDING};
 use work::Work;
 
-/// Iterations that a warm start may take at the whole penalty: what takes more is quicker by way of softer ones.
+/// Most iterations of a warm start at the whole penalty: beyond them a continuation from softer penalties is quicker.
 const FEW: u32 = 8;
-/// Rounds before an island counts as stuck.
+/// Most updates of an island's multipliers.
 const ROUNDS: u32 = 60;
-/// Rows from which a warm start whose steps turn many of them is left: fewer are found by Newton's method all the same.
+/// Least rows of an island whose warm start is given up when many of them change sides: with fewer Newton's method still converges.
 const TOO_MANY: u32 = 300;
 
-/// What an assembled Hessian stands for, but for active rows and limited springs.
+/// Key of an assembled Hessian, besides the active rows and the Huber terms at their limits.
 #[derive(Clone, Copy, Debug, PartialEq)]
 struct Kept {
     island: usize,
@@ -81,33 +81,33 @@ pub(crate) struct Newton {
     center: Vec<f64>,
     saved_x: Vec<f64>,
     saved_z: Vec<f64>,
-    /// The factor, and what it is of.
+    /// The factor, and the key of its matrix.
     H: Aligned,
     assembled: Option<Kept>,
     kept_limited: Vec<bool>,
-    /// `H` before it was factored, if it was `kept`, and with which active rows.
+    /// The matrix of the factor, if it was `kept`, and the active rows `kept_w` that it was assembled with.
     kept_H: Aligned,
     kept: bool,
     kept_w: Vec<f64>,
     kept_changes: u32,
     change: Vec<f64>,
-    /// Which panels of the factor rows that changed have reached.
+    /// Whether a changed row has made each panel of the factor out of date.
     stale: Vec<bool>,
     W: Aligned,
     products: Products,
-    /// Whether each spring is at its limit: no curvature.
+    /// Whether each Huber term is in its linear part, without curvature.
     limited: Vec<bool>,
     /// Padded index of each spring's variable.
     spring_at: Vec<u32>,
     spring_panel: Vec<u32>,
-    /// Speeds that the data of the island at hand speak of.
+    /// Reference speed of the present island's data: the largest offset or the natural speed.
     reference: f64,
-    /// Steps in a row that a minimisation may crawl, and has.
+    /// Most consecutive short steps of a minimisation; `crawled` counts them.
     pub patience: u32,
-    /// Whether the start is a guess, which only helps where it is nearly right.
+    /// Whether to give up a warm start that many rows leave.
     pub guessing: bool,
     crawled: u32,
-    /// Rows that the last step moved to the other side, and whether they are more than those of the step before.
+    /// Number of rows that changed sides in the last step; `strays` says that there were more than in the step before.
     turned: f64,
     strays: bool,
     pub iterations: u32,
@@ -120,13 +120,13 @@ pub(crate) struct Newton {
 pub(crate) enum Start<'a> {
     /// From the unconstrained minimiser.
     Cold,
-    /// Multipliers and slacks of a similar problem, in the layout of `z`, not padded; rows unheard
-    /// of have `z = 0`, `s > 0`.
+    /// Multipliers and slacks of a similar problem, in the layout of `z`, not padded; rows that it did not have
+    /// get `z = 0`, `s > 0`.
     Warm { z: &'a [f64], s: &'a [f64] },
     /// A point inside the cones near the answer, in padded layout.
     Inside { x: &'a [f64], z: &'a [f64], s: &'a [f64] },
-    /// A point near the answer, and one for every edge that is to carry force, in padded layout; no round cones.
-    Carried { x: &'a [f64], rows: &'a [f64] },
+    /// A point near the answer, and one for every edge predicted active, in padded layout; no round cones.
+    Predicted { x: &'a [f64], active: &'a [f64] },
 }
 
 impl Newton {
@@ -175,8 +175,8 @@ impl Newton {
         (self.iterations, self.factors) = (0, 0);
     }
 
-    /// Solves one island; the answer is in its entries of `x`, `z` and `u`. `penalty` is relative to
-    /// the scale of the cost, that of the tolerances if all is well.
+    /// Solves one island; the answer is in its entries of `x`, `z` and `u`. `penalty` is over
+    /// the largest diagonal entry of the cost.
     #[allow(clippy::too_many_arguments)] // one caller, which lists what it tries
     pub fn solve(
         &mut self,
@@ -198,7 +198,7 @@ impl Newton {
         let (speed, natural) = (work.speed(), work.force() / scale);
         self.reference = speed.max(natural);
         self.crawled = 0;
-        // nothing to be more than
+        // no step before the first
         self.turned = f64::INFINITY;
 
         let mut budget = max_iterations;
@@ -208,9 +208,9 @@ impl Newton {
         let mut few = FEW.min(budget);
         budget -= few;
         let first = rho * stages[stages.len() - 1];
-        let settled = warm && self.minimise(&work, first, shift, true, &mut few);
+        let converged = warm && self.minimise(&work, first, shift, true, &mut few);
         budget += few;
-        if settled {
+        if converged {
             stages = &[];
         } else if warm && self.is_lost(&work) {
             return End::GaveUp;
@@ -231,7 +231,7 @@ impl Newton {
                 return End::GaveUp;
             }
         }
-        // rounds with z; the factor stays while the active set does
+        // method of multipliers; the factor stays while the active set does
         let mut best = f64::INFINITY;
         for _ in 0..ROUNDS {
             let error = self.error(&work, rho);
@@ -248,7 +248,8 @@ impl Newton {
             if exact && still || near {
                 let slack = (CONTACT_TOUCHING * speed.max(x_size)).max(TOUCHING_AT_REST * natural);
                 let [(penalty, balanced), _] = PENALTIES_ROUND;
-                if round && !self.settle_with(&work, penalty * scale, shift, slack, balanced) {
+                if round && !self.finish_at_penalty(&work, penalty * scale, shift, slack, balanced)
+                {
                     return End::GaveUp;
                 }
                 return End::Solved;
@@ -264,7 +265,7 @@ impl Newton {
         End::GaveUp
     }
 
-    /// Whether the last step of a start that only helps where it is nearly right has shown that it is not.
+    /// Whether the last step changed so many rows that the warm start is of no use.
     fn is_lost(&self, work: &Work<'_>) -> bool {
         let most = if self.strays { ASTRAY } else { TURNED };
         // mostly too few for any number of rows: they need not be counted
@@ -274,8 +275,8 @@ impl Newton {
         }
     }
 
-    /// `z ← lambda` on a group. Rows that contradict one another drift, each round by the same
-    /// amount, until one lets go: if `far`, goes straight to where the first of the group does.
+    /// `z ← lambda` on a group. Multipliers of rows that contradict one another drift by the same amount each round until one
+    /// is zero: if `far`, extrapolates them to where the first of the group is.
     fn take_multipliers(&mut self, p: &ConeProgram, group: &Group, far: bool) {
         let cones = &p.cones[group.first_cone as usize..group.last_cone as usize];
         let mut factor = f64::INFINITY;
@@ -304,8 +305,8 @@ impl Newton {
         }
     }
 
-    /// What the last round changed, as a slack: `|lambda − z| / rho`. On an active edge it is the
-    /// slack that is left, on an idle one the multiplier that went.
+    /// Residual of the last round, as a slack: `max |lambda − z| / rho`. On an active edge it is the
+    /// slack, on an inactive one the multiplier that became zero.
     fn error(&self, work: &Work<'_>, rho: f64) -> f64 {
         let mut error = 0.0_f64;
         for span in work.spans() {
@@ -316,7 +317,7 @@ impl Newton {
         error / rho
     }
 
-    /// How far the proximal centre is behind.
+    /// Largest distance of the point from the proximal centre.
     fn moved(&self, work: &Work<'_>) -> f64 {
         let mut moved = 0.0_f64;
         for panel in work.panels {
@@ -367,19 +368,19 @@ impl Newton {
         }
     }
 
-    /// The answer at hand, `x` and multipliers.
+    /// The present answer, `x` and multipliers.
     pub fn answer_mut(&mut self) -> (&mut [f64], &mut [f64]) {
         (&mut self.x, &mut self.lambda)
     }
 
-    /// Takes over an answer of another algorithm, in padded layout.
+    /// Copies an answer of another algorithm, in padded layout.
     pub fn adopt(&mut self, p: &ConeProgram, x: &[f64], z: &[f64]) {
         self.x.copy_from_slice(x);
         self.lambda.copy_from_slice(z);
         self.find_limits(p);
     }
 
-    /// Which springs are beyond their limits at the answer at hand.
+    /// Finds the Huber terms that are at their limits at the present answer.
     pub fn find_limits(&mut self, p: &ConeProgram) {
         for (k, spring) in p.saturations.iter().enumerate() {
             let stretch = self.x[self.spring_at[k] as usize] - spring.target;
@@ -411,7 +412,7 @@ impl Newton {
         self.spring_at[k] as usize
     }
 
-    /// What a spring does at the end.
+    /// 1 or −1 where a spring pulls with its limit, by the side of its target, else 0.
     pub fn saturated(&self, k: usize, spring: &Saturation) -> i8 {
         if !self.limited[k] {
             return 0;

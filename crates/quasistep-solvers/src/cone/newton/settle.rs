@@ -1,5 +1,5 @@
-//! The last digits: where round cones slide, of a point inside the cones, and on the rows that carry force at the end of an
-//! interior point, which knows nearly all of them.
+//! The last digits: where round cones slide, of a point inside the cones, and by a crossover from the end of an interior point to
+//! the active set near it.
 
 use super::Start;
 use super::finish::Round;
@@ -13,20 +13,20 @@ use crate::tolerances::newton_of_cones::{
 };
 use crate::tolerances::{CONTACT_TOUCHING, ROUNDING};
 
-/// Steps of all rounds of multipliers with a small penalty.
+/// Most Newton steps of [`Newton::multiply`].
 const MULTIPLY_ITERATIONS: u32 = 100;
-/// Most of such steps.
-const SETTLE_STEPS: u32 = 20;
-/// Sets from which rows that contradict one another are sorted out.
+/// Most Newton steps of [`Newton::finish_at_penalty`].
+const FINISH_STEPS: u32 = 20;
+/// Least number of sets of a crossover that goes on where rows contradict one another.
 const MANY_SETS: u32 = 10;
-/// Solves for a set of rows.
-const HOLD_ROUNDS: u32 = 4;
+/// Solves for each active set of a crossover.
+const CROSSOVER_ROUNDS: u32 = 4;
 
 impl Newton {
-    /// Last steps where round cones slide: their slack is no zero, and `rho` times its rounding is in
-    /// their force. A small penalty has small rounding, and the answer is the same for any; a larger one
-    /// still works where the steps of the small one lead away.
-    pub(super) fn settle_round(
+    /// Last steps where round cones slide: their slack is not zero, and their force contains `rho` times its rounding. A small
+    /// penalty has little of it, and the answer does not depend on the penalty; a larger one converges where the small one
+    /// diverges.
+    pub(super) fn finish_round_cones(
         &mut self,
         work: &Work<'_>,
         scale: f64,
@@ -41,7 +41,7 @@ impl Newton {
             self.saved_z[all.clone()].copy_from_slice(&self.lambda[all]);
         }
         for (penalty, balanced) in PENALTIES_ROUND {
-            if self.settle_with(work, penalty * scale, shift, slack, balanced) {
+            if self.finish_at_penalty(work, penalty * scale, shift, slack, balanced) {
                 return true;
             }
             for panel in work.panels {
@@ -56,7 +56,7 @@ impl Newton {
         false
     }
 
-    pub(super) fn settle_with(
+    pub(super) fn finish_at_penalty(
         &mut self,
         work: &Work<'_>,
         rho: f64,
@@ -64,7 +64,7 @@ impl Newton {
         slack: f64,
         balanced: f64,
     ) -> bool {
-        for _ in 0..SETTLE_STEPS {
+        for _ in 0..FINISH_STEPS {
             let mut size = work.force();
             for span in work.spans() {
                 for i in span {
@@ -84,7 +84,7 @@ impl Newton {
         false
     }
 
-    /// Digits for a point inside the cones near the answer, from its own multipliers; true if they came.
+    /// Improves a point inside the cones near the answer, from its own multipliers; true if it converged.
     /// `share` is the slack at the end over that of touching rows.
     #[allow(clippy::too_many_arguments)] // one caller, which lists what it tries
     pub fn polish(
@@ -112,12 +112,12 @@ impl Newton {
         let slack = (CONTACT_TOUCHING * speed.max(self.x_size(&work)))
             .max(TOUCHING_AT_REST * work.force() / scale);
         let shift = if singular { SHIFT * scale } else { 0.0 };
-        self.settle_round(&work, scale, shift, share * slack)
+        self.finish_round_cones(&work, scale, shift, share * slack)
             || self.multiply(&work, PENALTIES_ROUND[0].0 * scale, shift, share * slack)
     }
 
-    /// Rounds of the method of multipliers with a small penalty, each down to its minimum: slower than
-    /// single steps, and they lead nowhere else.
+    /// Method of multipliers with a small penalty, each round down to its minimum: slower than
+    /// single steps, and never diverging.
     pub(super) fn multiply(&mut self, work: &Work<'_>, rho: f64, shift: f64, slack: f64) -> bool {
         let mut budget = MULTIPLY_ITERATIONS;
         for _ in 0..ROUNDS {
@@ -142,16 +142,16 @@ impl Newton {
         false
     }
 
-    /// Whether [`hold`](Self::hold) is for an island: edges only, and a cost for every variable.
-    pub fn can_hold(&self, isa: Isa, p: &ConeProgram, s: &Structure, island: &Island) -> bool {
+    /// Whether [`crossover`](Self::crossover) applies to an island: edges only, and a cost for every variable.
+    pub fn can_cross(&self, isa: Isa, p: &ConeProgram, s: &Structure, island: &Island) -> bool {
         let work = Work::new(isa, p, s, island);
         !work.round && !self.scale(&work).1
     }
 
-    /// The answer on the rows that carry force at a point inside the cones, in padded layout, or on at most
-    /// `sets` others near them; false if that is none.
+    /// Crossover from a point inside the cones, in padded layout, to the answer on an active set: the one predicted there, or at most
+    /// `sets` others near it. False if none of them is optimal.
     #[allow(clippy::too_many_arguments)] // one caller, which lists what it tries
-    pub fn hold(
+    pub fn crossover(
         &mut self,
         isa: Isa,
         p: &ConeProgram,
@@ -164,10 +164,10 @@ impl Newton {
         let (scale, _) = self.scale(&work);
         let rho = PENALTY * scale;
         self.start(&work, start, scale, rho);
-        self.hold_rows(&work, SOFTER[1] * rho, work.speed(), work.force() / scale, sets)
+        self.crossover_from(&work, SOFTER[1] * rho, work.speed(), work.force() / scale, sets)
     }
 
-    /// Takes over the answer on an island.
+    /// Copies the answer on an island from another memory.
     pub fn take_island(&mut self, from: &Self, p: &ConeProgram, s: &Structure, island: &Island) {
         for panel in &s.panels[island.first_panel as usize..island.last_panel as usize] {
             let at = panel.x_at as usize..(panel.x_at + panel.dim) as usize;
@@ -186,13 +186,13 @@ impl Newton {
         }
     }
 
-    /// The answer on the rows in `w`: rows that would pull let go, rows that would overlap close, until none
-    /// does. False if that does not end.
+    /// Active-set iterations from the rows in `w`: rows with a negative multiplier leave, violated ones join, until none
+    /// does. False after `most` sets.
     ///
-    /// Unlike in a minimisation, rounding on rows with hardly any force changes nothing: a row lets go for
-    /// its force, not for the sign of its slack. With every set the forces are built from zero, so that they
-    /// are the ones of smallest norm.
-    fn hold_rows(
+    /// Unlike in a minimisation, rounding on rows with hardly any force changes nothing: a row leaves for
+    /// its multiplier, not for the sign of its slack. Each set starts from zero forces, and so ends at the
+    /// smallest-norm multipliers.
+    fn crossover_from(
         &mut self,
         work: &Work<'_>,
         rho: f64,
@@ -200,11 +200,11 @@ impl Newton {
         natural: f64,
         most: u32,
     ) -> bool {
-        if !self.hold_anew(work, rho) {
+        if !self.restart_forces(work, rho) {
             return false;
         }
         let (mut best, mut sets) = (f64::INFINITY, 0);
-        for _ in 0..HOLD_ROUNDS * (most + 1) {
+        for _ in 0..CROSSOVER_ROUNDS * (most + 1) {
             let Round { size, left, least, force } = self.round(work, rho, speed);
             let slack = (CONTACT_TOUCHING * size).max(TOUCHING_AT_REST * natural);
             if !left.is_finite() {
@@ -217,7 +217,7 @@ impl Newton {
                 continue;
             }
             if !touching && most < MANY_SETS {
-                // rows that contradict one another: the point must be nearer
+                // rows contradict one another: needs a point nearer to the answer
                 return false;
             }
             let below = if !touching || rho * left <= SHARED * force {
@@ -250,7 +250,7 @@ impl Newton {
             if !same {
                 sets += 1;
                 best = f64::INFINITY;
-                if sets > most || !self.hold_anew(work, rho) {
+                if sets > most || !self.restart_forces(work, rho) {
                     return false;
                 }
             }
@@ -258,15 +258,15 @@ impl Newton {
         false
     }
 
-    /// Forces of zero, and the factor for the rows in `w`.
-    fn hold_anew(&mut self, work: &Work<'_>, rho: f64) -> bool {
+    /// Sets all forces to zero, and factors for the rows in `w`.
+    fn restart_forces(&mut self, work: &Work<'_>, rho: f64) -> bool {
         for span in work.spans() {
             self.lambda[span].fill(0.0);
         }
         self.factor(work, rho, 0.0)
     }
 
-    /// Puts every spring on its side of its limit; true if all were.
+    /// Updates which Huber terms are at their limits; true if none changed.
     fn limits_stay(&mut self, work: &Work<'_>) -> bool {
         let mut same = true;
         for k in 0..work.p.saturations.len() {

@@ -1,4 +1,4 @@
-//! One Newton step, and steps until the active set stays.
+//! Newton steps with line search until the active set stays.
 
 use super::work::Work;
 use super::{Kept, Newton};
@@ -8,12 +8,12 @@ use crate::tolerances::newton_of_cones::{
     CRAWL, LINE_SEARCH_SLOPE, MOVED, NO_STEP, SLOPE_ROUNDING,
 };
 
-/// Changes of an assembled Hessian before rounding is swept out.
+/// Most changes of an assembled Hessian before it is assembled anew, for their rounding.
 const KEPT_CHANGES: u32 = 8;
 
 impl Newton {
-    /// Newton's method until the active set stays. `linear` says that the first step is to be taken
-    /// whole with the active set at hand, whatever it does to the cost.
+    /// Newton's method until the active set stays. With `linear` the first step is a full one on the present
+    /// active set, without line search.
     pub(super) fn minimise(
         &mut self,
         work: &Work<'_>,
@@ -31,18 +31,18 @@ impl Newton {
             if linear {
                 self.lambda_linear(work, rho);
             }
-            let (settled, sane) = self.step(work, rho, shift, linear);
+            let (converged, sane) = self.step(work, rho, shift, linear);
             if !sane {
                 return false;
             }
-            if settled {
+            if converged {
                 return true;
             }
             linear = false;
         }
     }
 
-    /// A minimiser for new `z`, with the factor at hand while the active set stays.
+    /// Minimises for new `z`, with the present factor while the active set stays.
     pub(super) fn refine(
         &mut self,
         work: &Work<'_>,
@@ -51,16 +51,16 @@ impl Newton {
         budget: &mut u32,
     ) -> bool {
         self.lambda_linear(work, rho);
-        let (settled, sane) = self.step(work, rho, shift, true);
+        let (converged, sane) = self.step(work, rho, shift, true);
         if !sane {
             return false;
         }
-        settled || self.minimise(work, rho, shift, false, budget)
+        converged || self.minimise(work, rho, shift, false, budget)
     }
 
-    /// One Newton step with the factor at hand. Returns whether the active set stayed through a
-    /// whole step, so that the minimum is reached, and whether another one may lead there: all numbers are
-    /// finite, and steps do not crawl.
+    /// One Newton step with the present factor. Returns whether the active set stayed through a
+    /// full step, so that the minimum is reached, and whether another one may reach it: all numbers are
+    /// finite, and steps are not too short.
     pub(super) fn step(
         &mut self,
         work: &Work<'_>,
@@ -97,7 +97,7 @@ impl Newton {
             return (false, false);
         }
         kernels::rates(work.isa, work.p, work.groups, &self.d, &mut self.rates);
-        // what is left of the slope may be rounding of the terms that it is the sum of
+        // the slope may be rounding of the terms that it is the sum of
         let moves = kernels::largest(work.isa, work.panels, &self.d);
         let whole =
             whole || slope.abs() <= SLOPE_ROUNDING * terms || moves <= NO_STEP * self.reference;
@@ -149,8 +149,8 @@ impl Newton {
         }
     }
 
-    /// Assembles and factors `P + rho Jᵀ Eᵀ D E J`. Where few edges changed sides, only what those change is
-    /// new.
+    /// Assembles and factors `P + rho Jᵀ Eᵀ D E J`. Where few edges changed sides, updates only the blocks that they
+    /// reach.
     pub(super) fn factor(&mut self, work: &Work<'_>, rho: f64, shift: f64) -> bool {
         self.factors += 1;
         if !self.budget.spend(work.counts.factor) {
@@ -172,7 +172,7 @@ impl Newton {
         factored
     }
 
-    /// The whole factor. A copy of what it is the factor of is worth its time only if rows changed `again`:
+    /// Assembles and factors the whole matrix. Keeps a copy of it only if rows changed `again`:
     /// most starts from a similar problem need one factor.
     fn factor_all(&mut self, work: &Work<'_>, rho: f64, shift: f64, again: bool) -> bool {
         let Self { kept_H, H, limited, .. } = self;
@@ -186,7 +186,7 @@ impl Newton {
                 to[diagonal] += spring.stiffness;
             }
         }
-        // rho goes in by way of w and D: they hold shares of it
+        // w and D carry the shares of rho
         kernels::add_cones(
             work.isa,
             work.p,
@@ -212,8 +212,8 @@ impl Newton {
         kernels::factor(work.isa, work.s, first, last, 0.0, H, &mut self.W).is_ok()
     }
 
-    /// The factor after some edges changed sides: what their contacts add, and from there on only the blocks that
-    /// this reaches.
+    /// Updates the factor after some edges changed sides: adds their contacts' terms, and factors only the blocks that
+    /// they reach.
     fn factor_changes(&mut self, work: &Work<'_>, rho: f64) -> bool {
         self.kept_changes += 1;
         let Self { kept_w, change, kept_H, H, stale, .. } = self;

@@ -1,4 +1,4 @@
-//! What an island's iteration reads.
+//! Inputs of an island's iteration.
 
 use crate::cone::kernels::{Isa, lanes};
 use crate::cone::program::{ConeProgram, LANES, padded};
@@ -49,7 +49,7 @@ impl<'a> Work<'a> {
         entries.map(|i| a[i] * b[i]).sum()
     }
 
-    /// Largest offset of a row: the speeds that the data speak of.
+    /// Largest offset of a row: the reference speed.
     pub fn speed(&self) -> f64 {
         // lane by lane: one number after another, each would wait for the one before
         let mut most = [0.0; LANES];

@@ -1,4 +1,4 @@
-//! Multipliers that no point can satisfy.
+//! Farkas certificates: multipliers that prove rows inconsistent.
 
 use super::{ITERATIONS, Prover, add_cones, outside, scale_cones};
 use crate::Solution;
@@ -9,7 +9,7 @@ use crate::kernels::max_abs;
 use crate::tolerances::{CLEAR, NO_FORCE, PROOF};
 
 impl Prover {
-    /// Looks for multipliers that contradict, and writes them; false if there are none.
+    /// Looks for Farkas multipliers and writes them; false if it finds none.
     pub(super) fn infeasible(
         &mut self,
         isa: Isa,
@@ -63,7 +63,7 @@ impl Prover {
                 });
                 let b = p.b[cone.b_at as usize + r];
                 value += b * force;
-                // edges that cancel but for rounding leave a force that contradicts nothing
+                // terms that cancel up to rounding prove nothing
                 sum += b.abs() * size;
                 for side in p.sides_of(cone) {
                     let block = &p.blocks[side.block as usize];

@@ -1,4 +1,4 @@
-//! A direction in which the cost falls without end.
+//! Rays: directions along which the cost falls without end.
 
 use super::{ITERATIONS, Prover, add_cones, outside, scale_cones, variables};
 use crate::cone::kernels::{self, Isa};
@@ -11,7 +11,7 @@ use crate::tolerances::{CLEAR, PROOF, STIFF_LIMIT};
 use crate::{Saturation, Solution};
 
 impl Prover {
-    /// Looks for a ray and writes it; false if there is none. Islands along which nothing is proven rest.
+    /// Looks for a ray and writes it; false if it finds none. The ray is zero on islands where nothing is proven.
     pub(super) fn unbounded(
         &mut self,
         isa: Isa,
@@ -44,8 +44,8 @@ impl Prover {
         true
     }
 
-    /// Projects the cost onto the recession cone, every variable in its unit: `x` is the point, zero on islands where it
-    /// was not found; false if there is no cost.
+    /// Projects `−c` onto the recession cone, every variable in its unit, into `x`, which is zero on islands where that
+    /// fails; false if `c` is zero.
     fn project(&mut self, isa: Isa, p: &ConeProgram) -> bool {
         let Self { program: q, edges, sides, unit, .. } = self;
         let mut force = p.c.iter().zip(&*unit).fold(0.0, |m: f64, (c, u)| m.max((c * u).abs()));
@@ -95,8 +95,8 @@ impl Prover {
         true
     }
 
-    /// Whether the cost of an island falls along its part of `x`, and neither cost nor rows stop that. What moves
-    /// by rounding alone rests from then on.
+    /// Whether the island's part of `x` is a ray: the cost falls along it, and neither curvature nor rows stop that. Sets entries
+    /// that are rounding to zero.
     fn falls(&mut self, isa: Isa, p: &ConeProgram, s: &Structure, island: &Island) -> bool {
         let Self { x, u, unit, .. } = self;
         // of the largest entry, and of the largest in units of the contacts
@@ -161,7 +161,7 @@ impl Prover {
     }
 }
 
-/// Largest sum of the magnitudes that a row of a cone is made of.
+/// Largest sum of the magnitudes of a slack's terms, over the rows of a cone.
 fn terms_of(p: &ConeProgram, cone: &ConeData, x: impl Fn(usize) -> f64) -> f64 {
     let terms = (0..cone.k as usize).map(|r| {
         let J = &p.J[cone.J_at as usize + r * cone.width as usize..];

@@ -1,4 +1,4 @@
-//! Which rows stay at their boundary at an answer, and where that is a matter of a hair.
+//! The active set of an answer, and where strict complementarity fails.
 
 use super::linear::{Faces, Linear, largest};
 use crate::Solution;
@@ -11,13 +11,12 @@ use crate::tolerances::{HELD, TIE};
 /// The derivative is then that of the choice named with each count.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Kinks {
-    /// Edges that touch without pushing. Chosen: they are idle, as if the change opened them.
+    /// Weakly active edges: they touch without force. Chosen: inactive, as if the change opened them.
     pub rows: u32,
-    /// Edges that touch without pushing but can only move with others that push: they share the load of
-    /// those in other answers `z`. No kink for changes that keep the rows dependent, and not counted
-    /// among [`any`](Self::any).
+    /// Weakly active edges that depend on pushing ones: they share the load of those in other answers `z`. No kink for changes
+    /// that keep the rows dependent, and not counted in [`any`](Self::any).
     pub held: u32,
-    /// Round cones that touch without pushing (chosen: idle), or stick with all the friction they have
+    /// Round cones that touch without force (chosen: inactive), or stick at their friction limit
     /// (chosen: they stick).
     pub round: u32,
     /// Limited springs that just reach their limit. Chosen: what [`Solution::saturated`] says.
@@ -31,32 +30,32 @@ impl Kinks {
     }
 }
 
-/// What a sliding round cone adds: how its normal turns.
+/// Curvature of a sliding round cone: how the normal of its face turns.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Sliding {
     pub cone: u32,
     /// `(1, −u)/√2`, `u` the direction of the slip.
     pub n: [f64; crate::cone::kernels::MAX_ROUND],
-    /// Its entries.
+    /// Number of its entries.
     pub m: usize,
-    /// `‖s_1‖`.
+    /// Slip `‖s_1‖`.
     pub slip: f64,
 }
 
-/// What `classify` finds.
+/// The active set at an answer.
 #[derive(Debug, Default)]
 pub(super) struct Active {
     pub faces: Faces,
     pub sliding: Vec<Sliding>,
-    /// Edges that are a tie, `(cone, edge)`.
+    /// Weakly active edges, `(cone, edge)`.
     pub ties: Vec<(u32, u32)>,
-    /// Those of them that are combinations of rows that push.
+    /// The weakly active edges that depend on pushing rows, `(cone, edge)`.
     pub held: Vec<(u32, u32)>,
     pub kinks: Kinks,
 }
 
 impl Active {
-    /// From an answer, `z` and `s` padded.
+    /// Classifies the cones of an answer, with `z` and `s` padded.
     pub fn classify(
         &mut self,
         p: &ConeProgram,
@@ -146,7 +145,7 @@ impl Active {
         self.sliding.push(Sliding { cone: index, n, m, slip });
     }
 
-    /// Which ties are combinations of rows that push; needs the factor. `row` and `z` are scratch over
+    /// Finds the weakly active edges that depend on pushing rows, with the factor of `linear`. `row` and `z` are scratch over
     /// padded `x` and `z`.
     pub fn find_held(&mut self, p: &ConeProgram, linear: &Linear, row: &mut [f64], z: &mut [f64]) {
         for &(cone, edge) in &self.ties {
@@ -169,7 +168,7 @@ impl Active {
     }
 }
 
-/// What a cone's slacks are differences of, and what the forces would give to them: a measure of rest.
+/// Largest term of a cone's slacks, and the slack that the forces would give to it: what a slack of zero is measured by.
 fn slack_terms(p: &ConeProgram, cone: &ConeData, x: &[f64], per_cost: f64) -> f64 {
     let (k, width, stride) = (cone.k as usize, cone.width as usize, cone.stride_z as usize);
     let mut largest_row = 0.0_f64;

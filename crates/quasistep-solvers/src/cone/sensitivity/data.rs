@@ -1,4 +1,5 @@
-//! Changes and gradients of a program's data, in the layout of the program itself; what a change does to rows and forces at a fixed answer, and the transposes.
+//! Changes and gradients of a program's data, in the layout of the program itself: the effect of a change on slacks and balance
+//! at a fixed answer, and its transpose.
 //!
 //! ```text
 //! δs = δE (J x − b) + E (δJ x − δb)        δf = −δP x − δc − δ∇huber + δJᵀ Eᵀ z + Jᵀ δEᵀ z
@@ -150,7 +151,7 @@ pub(super) fn forces(
     }
 }
 
-/// Whether a spring of some stiffness that has this one at the answer carries its limit.
+/// Whether a spring of some `stiffness` carries its limit, where `now` is its curvature at the answer.
 fn at_limit(stiffness: f64, now: f64) -> bool {
     stiffness > 0.0 && now == 0.0
 }
@@ -249,8 +250,8 @@ fn add_outer(
 }
 
 impl ConeProgram {
-    /// Becomes a change of `program`: its blocks, cones and springs, every number zero. Allocates nothing
-    /// where the memory at hand is large enough.
+    /// Becomes a change of `program`: its blocks, cones and springs, every number zero. Allocates only
+    /// where it has less memory than that needs.
     ///
     /// Fill in what changes by [`P`](Self::P), [`c`](Self::c), [`cone_mut`](Self::cone_mut),
     /// [`E_mut`](Self::E_mut) and [`saturation_mut`](Self::saturation_mut).

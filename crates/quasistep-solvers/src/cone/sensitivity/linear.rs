@@ -21,11 +21,11 @@ use crate::tolerances::{
 
 /// Most rounds of multipliers.
 pub(super) const ROUNDS: u32 = 400;
-/// Rounds that may pass without a smaller change than ever before: the first one may be small by chance, where the
+/// Most consecutive rounds without a new least change: the first change may be small by chance, where the
 /// start balances all but the rows.
 const STALLED: u32 = 4;
 
-/// Watches the changes of rounds of multipliers.
+/// Stopping test of rounds of multipliers, by their changes.
 pub(super) struct Rounds {
     least: f64,
     since: u32,
@@ -36,7 +36,7 @@ impl Rounds {
         Self { least: f64::INFINITY, since: 0 }
     }
 
-    /// True if rounds have come to their end, for a vector of this size; NaN ends them.
+    /// Takes the change of a round of a vector of this size; true if rounds should end. NaN ends them.
     pub fn stalled(&mut self, change: f64, size: f64) -> bool {
         if change < self.least {
             (self.least, self.since) = (change, 0);
@@ -47,7 +47,7 @@ impl Rounds {
     }
 }
 
-/// Per cone, `Pi` and `C`: diagonals over a padded `z` for edges, matrices laid out like `E` for round cones.
+/// `Pi` and `C` of every cone: diagonals over a padded `z` for edges, matrices laid out like `E` for round cones.
 #[derive(Debug, Default)]
 pub(super) struct Faces {
     pub pi: Vec<f64>,
@@ -59,7 +59,7 @@ pub(super) struct Faces {
 }
 
 impl Faces {
-    /// All zero, in the sizes of `p`.
+    /// Becomes zero, in the sizes of `p`.
     pub fn reset(&mut self, p: &ConeProgram) {
         for v in [&mut self.pi, &mut self.curve] {
             v.clear();
@@ -74,8 +74,8 @@ impl Faces {
 
     /// `v ← Pi v` on a padded `z`.
     ///
-    /// Of round cones twice: what rounding of the first product leaves beside `n` is no combination of rows, and the
-    /// penalty would make it a force.
+    /// Round cones are projected twice: rounding of the first product beside `n` is no combination of rows, and the
+    /// penalty would turn it into a force.
     pub fn project(&self, p: &ConeProgram, v: &mut [f64]) {
         for cone in &p.cones {
             times(cone, &self.pi, &self.pi_round, v);
@@ -143,7 +143,7 @@ impl Faces {
         }
     }
 
-    /// `v ← C v` likewise.
+    /// `v ← C v` on a padded `z`.
     pub fn curve(&self, p: &ConeProgram, v: &mut [f64]) {
         for cone in &p.cones {
             times(cone, &self.curve, &self.curve_round, v);
@@ -188,7 +188,7 @@ pub(super) struct Linear {
 }
 
 impl Linear {
-    /// Takes the sizes of a program, and its graph.
+    /// Prepares for a program's sizes and contact graph.
     pub fn prepare(&mut self, p: &ConeProgram) {
         self.structure.update(p);
         for v in [&mut self.r, &mut self.step] {
@@ -213,7 +213,7 @@ impl Linear {
         &self.structure.groups
     }
 
-    /// Takes the stiffness of every spring, 0 where it is `limited`, of which it tells the number and the force at `x`.
+    /// Sets the stiffness of every spring, 0 where `limited` says so, given its number and its force at `x`.
     /// Returns how many just reach their limit.
     pub fn set_springs(
         &mut self,
@@ -255,7 +255,7 @@ impl Linear {
         for (d, (pi, c)) in self.D.iter_mut().zip(faces.pi_round.iter().zip(&faces.curve_round)) {
             *d = self.rho * pi + c;
         }
-        // the kernel passes over round cones that are not marked
+        // the kernel skips round cones that are not marked
         for cone in p.cones.iter().filter(|cone| cone.round) {
             self.w[cone.at as usize..(cone.at + cone.m) as usize].fill(1.0);
         }
@@ -306,7 +306,7 @@ impl Linear {
         kernels::cost_times(self.isa, p, &self.structure.panels, x, g);
     }
 
-    /// `x` with `Pi A x` as near to `g = Pi g` as can be; what is left of `g` stays in `g`. Returns its
+    /// Least squares: the `x` with `Pi A x` nearest to `g = Pi g`. The residual stays in `g`; returns its
     /// largest magnitude.
     pub fn nearest(&mut self, p: &ConeProgram, faces: &Faces, g: &mut [f64], x: &mut [f64]) -> f64 {
         x.fill(0.0);
@@ -348,7 +348,7 @@ impl Linear {
         zeta.fill(0.0);
         let (mut r, mut u) = (std::mem::take(&mut self.r), std::mem::take(&mut self.u));
         let mut curved = std::mem::take(&mut self.curved);
-        // how far the rows are off
+        // residual of the rows
         let mut off = std::mem::take(&mut self.off);
         off.fill(0.0);
         let mut rounds = Rounds::new();
@@ -384,8 +384,8 @@ impl Linear {
         (self.r, self.u, self.curved, self.off) = (r, u, curved, off);
     }
 
-    /// How far the last [`solve`](Self::solve) took rows off that should have stayed, the largest entry beyond rounding: its
-    /// rounds did not settle, as where rows nearly depend on one another. `x` is what it found.
+    /// Largest entry of `Pi A x`, beyond rounding, that the last [`solve`](Self::solve) has left for its `x`: not zero where its
+    /// rounds did not converge, as where rows nearly depend on one another.
     pub fn left(&self, p: &ConeProgram, faces: &Faces, x: &[f64]) -> f64 {
         if !faces.any {
             return 0.0;
@@ -396,8 +396,8 @@ impl Linear {
     }
 }
 
-/// `off`, a change of a row of a cone, or 0 if that is so little of the terms of `A x` that rows which are combinations of
-/// others have as much: poses of bodies at rest on one another are known to 1e-12 m, which turns rows by 1e-9.
+/// `off`, a change of entry `index` of `A x`, or 0 if it is below [`ROWS_APART`] of its terms, as in dependent rows whose data
+/// are rounded.
 pub(super) fn beyond_rounding(p: &ConeProgram, index: usize, off: f64, x: &[f64]) -> f64 {
     if off == 0.0 {
         return 0.0;

@@ -17,17 +17,17 @@
 //! | `Pi`   | `m_k × m_k`       | projects on what stays 0: pushing edges; all of a round cone that sticks, the normal `n = (1, −u)/√2` of one that slides along `u`; 0 for `smooth` |
 //! | `C`    | `m_k × m_k`       | `β/α (I − u uᵀ)` of a round cone that slides by `α` and pushes with `β`; for `smooth` the barrier's Hessian: `z/s` of an edge |
 //! | `zeta` | `m_k`             | `Pi zeta = zeta`, a combination `Pi A w` of rows                          |
-//! | `e`    | `m_k`             | what is no such combination: how the smallest norm turns with the rows    |
+//! | `e`    | `m_k`             | part of `dz` that is no such combination: how the smallest norm turns with the rows |
 //!
 //! `x` is unique and its derivative is that of every answer. `z` of `exact` is the one of the smallest
 //! Euclidean norm, which the solvers report: `z = Pi A w`, so that `dz` has the part `e`, that of `δ(Pi A) w` which
 //! is no combination of rows. `Jᵀ Eᵀ z` and all that is unique follows from it. Where
 //! [`Solution::dual_is_smallest_norm`] is false, `x` and `Aᵀ z` keep their derivatives and `dz` is the smallest
-//! change that goes with them.
+//! change consistent with them.
 //!
 //! **Dependent rows.** Changes that keep dependent rows dependent (a body that moves as one) have the
 //! derivative given. Others pull rows apart that were one: only one of them pushes after, and the answer
-//! has a kink. The choice made is the least-squares one, as if rows gave way alike; what is left is returned.
+//! has a kink. The choice made is the least-squares one, as if all rows had one compliance; its residual is returned.
 //!
 //! **Ties.** [`Kinks`] counts rows without strict complementarity and names the choice made.
 //!
@@ -56,11 +56,11 @@ pub enum SensitivityError {
     /// Lengths of a vector, or the cones of a change, are not those of the program; or a relaxed program was
     /// asked for with a `kappa` that is not finite and > 0.
     Dimensions,
-    /// The answer is none: its status is not [`Status::Solved`].
+    /// The solution's status is not [`Status::Solved`].
     NotSolved,
-    /// `x` is not unique: a direction without cost that no pushing row stops.
+    /// `x` is not unique: some direction without cost is stopped by no pushing row.
     NotUnique,
-    /// The relaxed program has no answer that could be found: no `x` may be inside all cones.
+    /// No answer of the relaxed program was found: there may be no `x` inside all cones.
     NotInside,
     /// No program was prepared, or the last one had no derivative.
     NotPrepared,
@@ -82,7 +82,7 @@ impl std::fmt::Display for SensitivityError {
 
 impl std::error::Error for SensitivityError {}
 
-/// A change of the data, by what it does at an answer that stays where it is.
+/// A change of the data, given by its effect on slacks and balance at a fixed answer.
 #[derive(Clone, Copy, Debug)]
 pub struct ChangeAt<'a> {
     /// Change of the slacks `δs = δE (J x − b) + E (δJ x − δb)`, length `m`.
@@ -127,11 +127,11 @@ pub struct Sensitivity {
     linear: Linear,
     active: Active,
     ready: bool,
-    /// Whether `w` is that of the answer at hand.
+    /// Whether `w` is that of the present answer.
     has_w: bool,
     // over padded `x`
     x: Vec<f64>,
-    /// `z = Pi A w` up to what is no combination of rows.
+    /// Least-norm rates: `z = Pi A w` up to the part of `z` that is no combination of rows.
     w: Vec<f64>,
     f: Vec<f64>,
     dx: Vec<f64>,
@@ -151,7 +151,7 @@ impl Sensitivity {
         Self::default()
     }
 
-    /// Takes a program's sizes and a copy of its numbers.
+    /// Copies a program, and prepares memory of its sizes.
     fn take(&mut self, program: &ConeProgram) {
         self.ready = false;
         self.has_w = false;
@@ -195,7 +195,7 @@ impl Sensitivity {
         p.pad_z(&answer.z, z);
         p.pad_z(&answer.s, s);
         active.classify(p, linear, answer, x, z, s);
-        // idle rows may have multipliers of rounding: they are none
+        // multipliers of inactive rows are rounding
         active.faces.project(p, z);
         if !linear.factor(p, &active.faces) {
             return Err(SensitivityError::NotUnique);
@@ -205,7 +205,7 @@ impl Sensitivity {
         Ok(self.active.kinks)
     }
 
-    /// Finds `w`, once for an answer.
+    /// Computes `w`, once for an answer.
     fn find_w(&mut self) {
         if !self.has_w {
             let Self { p, linear, active, w, g, z, .. } = self;
@@ -215,7 +215,7 @@ impl Sensitivity {
         }
     }
 
-    /// Whether vectors and changes of these sizes are those of the answer at hand.
+    /// Checks that vectors and changes have the sizes of the present answer.
     fn check(
         &self,
         n: usize,
@@ -234,9 +234,9 @@ impl Sensitivity {
     /// Change of `x` and `z`, lengths `n` and `m`, for a `change` of the data
     /// (see [`ConeProgram::set_zero_like`]; a change of `P` is symmetric).
     ///
-    /// Returns how far the change pulls dependent rows apart, those that touch without pushing among them, the largest
-    /// entry in the unit of `s`: 0 up to rounding unless it is one after which other rows push, or rows nearly depend on
-    /// one another and the derivative is not exact.
+    /// Returns how far the change pulls dependent active rows apart, weakly active ones included: the largest entry, in the
+    /// unit of `s`. It is 0 up to rounding unless other rows push after the change, or rows nearly depend on one another and the
+    /// derivative is not exact.
     ///
     /// # Errors
     ///
@@ -263,7 +263,7 @@ impl Sensitivity {
         Ok(self.propagate(with_e, dx, dz))
     }
 
-    /// [`forward`](Self::forward) for a change of the data that is given by what it does at the answer.
+    /// [`forward`](Self::forward) for a change of the data that is given by its effect at the fixed answer.
     ///
     /// # Errors
     ///
@@ -298,12 +298,12 @@ impl Sensitivity {
         Ok(self.propagate(with_e, dx, dz))
     }
 
-    /// Whether `z` has a part that is no combination of rows, for a change that turns rows or not.
+    /// Whether `dz` has a part that is no combination of rows; `turns` says that the change turns rows.
     fn has_e(&self, turns: bool) -> bool {
         self.active.faces.any && (turns || !self.active.sliding.is_empty())
     }
 
-    /// From the data's own changes in `ds`, `f` and `e` to those of the answer.
+    /// Derivative of the answer from the changes at the fixed answer, which are in `ds`, `f` and `e`.
     fn propagate(&mut self, with_e: bool, dx: &mut [f64], dz: &mut [f64]) -> f64 {
         let Self { p, linear, active, w, f, ds, g, zeta, e, dx: move_x, .. } = self;
         let faces = &active.faces;
@@ -320,7 +320,7 @@ impl Sensitivity {
         let mut apart = apart.max(linear.left(p, faces, move_x));
         linear.rows(p, move_x, g);
         ds.iter_mut().zip(&*g).for_each(|(d, a)| *d += a);
-        // a row that touches and is a combination of others opens to one side and pushes to the other
+        // a weakly active row that depends on others opens for one sign of the change and pushes for the other
         for (cone, edge) in &active.held {
             let opens = ds[(p.cones[*cone as usize].at + edge) as usize].abs();
             apart = apart.max(linear::beyond_rounding(p, *cone as usize, opens, move_x));
@@ -403,8 +403,8 @@ impl Sensitivity {
         Ok(())
     }
 
-    /// Gradients with respect to the data's own changes: of the rows in `ds`, of the forces in `dx`, of what
-    /// turns in `e`.
+    /// Gradients with respect to the changes at the fixed answer: of the slacks in `ds`, of the balance in `dx`, of `δA w`
+    /// in `e`.
     fn pull_back(&mut self, xbar: &[f64], zbar: &[f64]) {
         let exact = self.active.faces.any;
         if exact {
@@ -448,7 +448,7 @@ impl Sensitivity {
         }
     }
 
-    /// The `w` (length `n`) that `turn` of a [`ChangeAt`] is made of.
+    /// The `w` (length `n`) of the least-norm condition `z = Pi A w`, for `turn` of a [`ChangeAt`].
     ///
     /// # Errors
     ///
@@ -463,7 +463,7 @@ impl Sensitivity {
         Ok(())
     }
 
-    /// What [`exact`](Self::exact) returned last.
+    /// Kinks of the answer that was prepared last.
     pub fn kinks(&self) -> Kinks {
         self.active.kinks
     }

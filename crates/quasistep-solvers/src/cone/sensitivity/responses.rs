@@ -1,4 +1,4 @@
-//! What every force and every row does to some variables: many products with the transpose at once.
+//! Responses of some variables to every force and every row: many adjoint products at once.
 //!
 //! With `δf` of a [`ChangeAt`](super::ChangeAt) and `δu`, a change of `J x − b` itself, the change of variable `v` is
 //! `x_vᵀ δf + z_vᵀ δu`. Columns of `x` solve the equations of `linear.rs` for the unit vectors,
@@ -25,20 +25,20 @@ use crate::cone::program::{ConeProgram, padded};
 use crate::tolerances::{DERIVATIVE_SETTLED, DERIVATIVE_STEADY};
 use std::ops::Range;
 
-/// What forces and rows of one island do to some of its variables. Filled by [`Sensitivity::respond`]; keeps its memory.
+/// Derivatives of some variables of an island by its forces and rows. Filled by [`Sensitivity::respond`]; keeps its memory.
 #[derive(Debug, Default)]
 pub struct Responses {
     isa: kernels::Isa,
-    /// Padded.
+    /// Number of columns, padded.
     columns: usize,
     /// Per block its first row in `x`, [`NONE`] for those of other islands.
     row_of_block: Vec<u32>,
-    /// Per cone likewise in `z`; idle ones have none.
+    /// Per cone its first row in `z`, [`NONE`] for inactive ones.
     row_of_cone: Vec<u32>,
-    /// Cones with rows, and these.
+    /// Cones with rows, and their first rows in `z`.
     cones: Vec<u32>,
     at: Vec<u32>,
-    /// `G` and `bend` of each of them, and whether any `bend` is not zero.
+    /// `G` and `bend` of each cone with rows, and whether any `bend` is not zero.
     faces: Vec<f64>,
     bends: bool,
     x: Vec<f64>,
@@ -56,35 +56,35 @@ pub struct Responses {
 const NONE: u32 = u32::MAX;
 
 impl Responses {
-    /// Numbers in a row: variables, padded.
+    /// Length of a row of responses: the number of variables, padded.
     pub fn columns(&self) -> usize {
         self.columns
     }
 
-    /// How the variables answer to a force on entry `i` of a block; none if it is of another island.
+    /// Derivatives of the variables by a force on entry `i` of a block; `None` if it is of another island.
     pub fn x(&self, block: usize, i: usize) -> Option<&[f64]> {
         let row = self.row_of_block[block];
         (row != NONE).then(|| &self.x[(row as usize + i) * self.columns..][..self.columns])
     }
 
-    /// How they answer to a change of `J x − b` in row `r` of a cone; none if they do not.
+    /// Derivatives of the variables by `J x − b` in row `r` of a cone; `None` if they are zero.
     pub fn z(&self, cone: usize, r: usize) -> Option<&[f64]> {
         let row = self.row_of_cone[cone];
         (row != NONE).then(|| &self.z[(row as usize + r) * self.columns..][..self.columns])
     }
 
-    /// Whether a cone is of the island and does something.
+    /// Whether a cone is of the island and active.
     pub fn has_rows(&self, cone: usize) -> bool {
         self.row_of_cone[cone] != NONE
     }
 
-    /// `to += Aᵀ x` with the rows of a block of the island; `A` has as many rows and, side by side, as many columns as `to` has rows.
+    /// `to += Aᵀ x` with the rows of a block of the island. `A` has `dim` rows of as many columns as `to` has rows.
     pub fn add_by_forces(&self, block: usize, dim: usize, A: &[f64], to: &mut [f64]) {
         let from = self.row_of_block[block] as usize * self.columns;
         self.add(A, dim, &self.x[from..], to);
     }
 
-    /// `to += Aᵀ z` with the rows of a cone.
+    /// `to += Aᵀ z` with the rows of a cone. `A` has `k` rows of as many columns as `to` has rows.
     pub fn add_by_rows(&self, cone: usize, k: usize, A: &[f64], to: &mut [f64]) {
         if self.row_of_cone[cone] != NONE {
             let from = self.row_of_cone[cone] as usize * self.columns;
@@ -157,7 +157,7 @@ impl Responses {
         }
     }
 
-    /// Unit vectors of some variables of the island.
+    /// Sets the right sides to unit vectors of some variables of the island.
     fn set_unit(&mut self, variables: &Range<usize>) {
         self.r.fill(0.0);
         // rows are the island's variables in their order
@@ -181,13 +181,13 @@ impl Sensitivity {
         panels.iter().map(|panel| panel.block as usize)
     }
 
-    /// Whether a cone's rows do nothing to any variable, however they change.
+    /// Whether a cone is inactive: its rows have no effect on any variable.
     pub fn is_idle(&self, cone: usize) -> bool {
         self.active.faces.is_idle(&self.p, cone)
     }
 
-    /// How `variables` of an island, counted along [`blocks_of_island`](Self::blocks_of_island), answer to every force
-    /// and every row: a product of [`adjoint_at`](Self::adjoint_at) for each of them, at once. Columns beyond their
+    /// Derivatives of `variables` of an island, counted along [`blocks_of_island`](Self::blocks_of_island), by every force
+    /// and every row: all products of [`adjoint_at`](Self::adjoint_at) at once. Columns beyond their
     /// number are zero.
     ///
     /// # Errors
@@ -231,7 +231,7 @@ impl Responses {
         }
         let s = &linear.structure;
         let panels = s.islands[island].first_panel as usize..s.islands[island].last_panel as usize;
-        // a variable that rows hold answers next to nothing: it is compared with what the cost alone lets through
+        // a variable that active rows fix hardly moves: compare with the response of the cost alone
         let least = 1.0 / linear.scale(p);
         self.sizes[0].fill(least);
         self.set_unit(variables);
@@ -282,7 +282,7 @@ impl Responses {
                 kernels::largest_many(isa, zeta, C, size_z);
                 change = change.max(share(change_z, size_z));
             }
-            // rounds gain the same share of what is left once all but the slowest are done
+            // once only the slowest direction is left all rounds gain the same factor
             if change <= DERIVATIVE_SETTLED
                 || change <= DERIVATIVE_STEADY && change * (change / last) <= DERIVATIVE_SETTLED
             {
@@ -312,7 +312,7 @@ impl Responses {
         self.finish(p, linear);
     }
 
-    /// From what rows press with to what they answer: `z = Gᵀ zeta − bend off`, without the penalty.
+    /// Final responses of the rows, `z = Gᵀ zeta − bend off`, without the penalty.
     fn finish(&mut self, p: &ConeProgram, linear: &Linear) {
         let C = self.columns;
         let mut faces = &self.faces[..];

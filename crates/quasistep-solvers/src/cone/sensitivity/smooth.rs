@@ -42,9 +42,9 @@ use crate::tolerances::{
     BARRIER_STARTS, BARRIER_STEP, NATURAL_FORCE,
 };
 
-/// Iterations of one start.
+/// Most iterations from one start.
 const ITERATIONS: u32 = 150;
-/// Iterations without progress after which rounding has taken over.
+/// Most iterations without progress: rounding has taken over.
 const STALLED: u32 = 4;
 
 /// Answer of a relaxed program. Reuse one value: its memory is kept.
@@ -150,7 +150,7 @@ impl Sensitivity {
         }
     }
 
-    /// A point with all products as they should be, near an answer.
+    /// A point near an answer with all complementarity products equal to their targets.
     fn start(&mut self, kappa: f64, answer: Option<&Solution>) {
         let Self { p, linear, x, z, s, relaxed, .. } = self;
         for v in [&mut *x, &mut *z] {
@@ -169,10 +169,10 @@ impl Sensitivity {
             let (z, s) = (&mut z[rows.clone()], &mut s[rows.clone()]);
             let size = size_of(p, cone);
             let stiffness = if size > 0.0 { scale / size } else { scale };
-            // s − z/stiffness as it was, and s z = kappa
+            // keep s − z/stiffness, and solve s z = kappa
             let part = |d: f64, product: f64| {
                 let root = (d * d + 4.0 * product / stiffness).sqrt();
-                // without the difference of two like numbers
+                // avoids cancellation
                 if d > 0.0 { 0.5 * (d + root) } else { 2.0 * product / stiffness / (root - d) }
             };
             for (s, z) in s.iter_mut().zip(&*z) {
@@ -195,14 +195,14 @@ impl Sensitivity {
                 }
             }
         }
-        // padding divides
+        // padding is divided by
         for cone in &p.cones {
             s[(cone.at + cone.m) as usize..(cone.at + cone.stride_z) as usize].fill(1.0);
             z[(cone.at + cone.m) as usize..(cone.at + cone.stride_z) as usize].fill(0.0);
         }
     }
 
-    /// Newton's method from the point at hand, `over kappa` falling to `kappa`.
+    /// Newton's method from the present point, with a parameter that falls from `over kappa` to `kappa`.
     fn path(&mut self, kappa: f64, over: f64, out: &mut Relaxed) -> Result<(), SensitivityError> {
         let mut over = over;
         let (mut best, mut since) = (f64::INFINITY, 0);
@@ -324,7 +324,7 @@ impl Sensitivity {
     }
 }
 
-/// Largest squared row of `E J`, at most.
+/// Upper bound of the largest squared row of `E J`.
 fn size_of(p: &ConeProgram, cone: &ConeData) -> f64 {
     let (k, width, stride) = (cone.k as usize, cone.width as usize, cone.stride_z as usize);
     (0..k).fold(0.0, |size: f64, r| {

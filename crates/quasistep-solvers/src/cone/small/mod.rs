@@ -6,15 +6,15 @@
 //!
 //! Two methods share the whitened rows, which are made on demand from Jacobians and edges:
 //!
-//! - [`support`] takes a set of rows that push, of any rank, for the right one, and finds `x` and the
-//!   smallest multipliers on it without iterating. A few rows may then change sides, all at once. It is for
+//! - [`support`] takes a working set of any rank for the right one, and finds `x` and the
+//!   smallest-norm multipliers on it without iterating. A few rows may then enter and leave, all at once. It is for
 //!   warm starts, mostly right at once, and the end of every solve.
-//! - Where that leads nowhere, and from nothing, the dual active set of dense programs finds one, with the whitened rows.
+//! - Where that fails, and from a cold start, the dual active set of dense programs finds one, with the whitened rows.
 //!
 //! | code | meaning                                                              |
 //! |------|----------------------------------------------------------------------|
-//! | `w`  | 1 where a row is in the set, and where there is none (padding); else 0 |
-//! | `B`  | whitened rows of the set                                             |
+//! | `w`  | 1 for rows of the working set and for padding; else 0                |
+//! | `B`  | whitened rows of the working set                                     |
 //! | `Q`  | orthogonal rows, not of unit length, that span those of `B`          |
 //! | `C`  | `B = C Q`                                                            |
 
@@ -25,7 +25,7 @@ pub(crate) mod support;
 pub(crate) mod whiten;
 
 use crate::active_set::{ActiveSet, Begin, End, Limits, Program, Side};
-use crate::cone::kernels::{Extremes, Isa, Lane, Simd, kernel, lanes, slacks, verdict};
+use crate::cone::kernels::{Isa, KktNorms, Lane, Simd, kernel, kkt_norms, lanes, slacks};
 use crate::cone::program::{ConeProgram, LANES};
 use crate::cone::structure::Structure;
 use crate::kernels::max_abs;
@@ -40,7 +40,7 @@ use whiten::{Whitening, rows_of_cone, whitened_row};
 const MOST_LANES: usize = 8;
 const MOST_LANES_OF_BLOCK: usize = 4;
 const MOST_ROWS: usize = 512;
-/// A row of the set: its cone, its edge, and where it is in a padded `z`.
+/// A row of the working set: its cone, its edge, and its place in a padded `z`.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Row {
     cone: u32,
@@ -58,13 +58,13 @@ pub(crate) struct Small {
     pub g: Vec<f64>,
     /// Forces of the springs at `x`; empty without springs.
     springs: Vec<f64>,
-    /// Largest speed without rows.
+    /// Largest variable of the minimiser without rows.
     free: f64,
-    /// Extremes of every island at the answer.
-    pub extremes: Vec<Extremes>,
+    /// KKT residual norms of every island at the answer.
+    pub kkt_norms: Vec<KktNorms>,
     w: Vec<f64>,
     rows: Vec<Row>,
-    /// Offsets of the rows of the set.
+    /// Offsets of the rows in the working set.
     b: Vec<f64>,
     B: Vec<Lane>,
     support: support::Scratch,
@@ -73,7 +73,7 @@ pub(crate) struct Small {
 }
 
 impl Small {
-    /// Whether the program is one for this solver, short of its numbers.
+    /// Whether the program's sizes and cones are for this solver; its numbers are not looked at.
     pub fn fits(p: &ConeProgram, s: &Structure) -> bool {
         p.n > 0
             && p.n_padded <= LANES * MOST_LANES
@@ -89,7 +89,7 @@ impl Small {
     ///
     /// # Errors
     ///
-    /// Why another method must.
+    /// Why the program is left to another method.
     pub fn solve(
         &mut self,
         isa: Isa,
@@ -151,7 +151,7 @@ fn solve<S: Simd, const C: usize>(
 }
 
 impl Small {
-    /// Takes the sizes of a program and returns the whitened minimiser without rows.
+    /// Prepares for a program and returns the whitened minimiser without rows.
     #[inline(always)]
     fn start<S: Simd, const C: usize>(&mut self, p: &ConeProgram) -> [Lane; C] {
         for v in [&mut self.x, &mut self.g] {
@@ -164,8 +164,8 @@ impl Small {
         grow(&mut self.b, p.m_padded, 0.0);
         self.rows.reserve(p.m_padded.saturating_sub(self.rows.len()));
         self.support.reserve(p.m_padded, C);
-        self.extremes.clear();
-        self.extremes.reserve(p.blocks.len());
+        self.kkt_norms.clear();
+        self.kkt_norms.reserve(p.blocks.len());
 
         // −L⁻¹ c, springs as if without limits
         let mut y0 = [[0.0; LANES]; C];
@@ -204,7 +204,7 @@ impl Small {
         self.w[at as usize] = 1.0;
     }
 
-    /// Makes the set that of the rows with multipliers above zero; `z` is not padded.
+    /// Sets the working set to the rows with positive multipliers; `z` is not padded.
     #[inline(always)]
     fn take_pushing<S: Simd>(&mut self, p: &ConeProgram, z: &[f64]) {
         for (k, cone) in p.cones.iter().enumerate() {
@@ -227,7 +227,7 @@ impl Small {
         }
     }
 
-    /// Writes the whitened rows of the set to `self.B` and their offsets to `self.b`, all but the first so many.
+    /// Writes the whitened rows of the working set to `self.B` and their offsets to `self.b`, except the first `made`.
     #[inline(always)]
     fn make_rows<S: Simd, const C: usize>(&mut self, p: &ConeProgram, made: usize) {
         let Self { whitening, rows, B, b, .. } = self;
@@ -249,7 +249,7 @@ impl Small {
         }
     }
 
-    /// `x = L⁻ᵀ y`, then slacks, imbalance and extremes.
+    /// `x = L⁻ᵀ y`, then slacks, residual of stationarity and KKT residual norms.
     #[inline(always)]
     fn evaluate<S: Simd, const C: usize>(
         &mut self,
@@ -266,12 +266,12 @@ impl Small {
                 self.springs[at] += spring.gradient(self.x[at]);
             }
         }
-        self.extremes.clear();
+        self.kkt_norms.clear();
         for island in &s.islands {
             let groups = &s.groups[island.first_group as usize..island.last_group as usize];
             let panels = &s.panels[island.first_panel as usize..island.last_panel as usize];
             let Self { x, z, u, g, springs, .. } = self;
-            self.extremes.push(verdict(isa, p, groups, panels, springs, x, z, u, g));
+            self.kkt_norms.push(kkt_norms(isa, p, groups, panels, springs, x, z, u, g));
         }
     }
 }
@@ -286,13 +286,13 @@ fn dot<S: Simd, const C: usize>(a: &[Lane; C], b: &[Lane; C]) -> f64 {
     S::sum(acc)
 }
 
-/// The row that is there in a padded `z`.
+/// The row at a place in a padded `z`.
 fn row_at(p: &ConeProgram, at: u32) -> Row {
     let cone = p.cones.partition_point(|c| c.at <= at).max(1) - 1;
     Row { cone: cone as u32, edge: at - p.cones.get(cone).map_or(0, |c| c.at), at }
 }
 
-/// Makes room for `n` numbers at least.
+/// Extends `v` to at least `n` entries.
 fn grow<T: Clone>(v: &mut Vec<T>, n: usize, zero: T) {
     if v.len() < n {
         v.resize(n, zero);
@@ -319,8 +319,8 @@ struct Cold {
 }
 
 impl Small {
-    /// Pivots from the rows that push in a similar problem, or from none. At the end the set is that of all rows that
-    /// touch.
+    /// Dual active set from the rows that push in a similar problem, or from none. The working set is then that of all touching
+    /// rows.
     #[inline(always)]
     fn pivots<S: Simd, const C: usize>(
         &mut self,
@@ -388,7 +388,7 @@ impl Small {
         self.rows.clear();
     }
 
-    /// Makes the set that of the working rows, and of all that touch: those too that contradict these by rounding.
+    /// Sets the working set to the active set's rows and all that touch, those included that contradict them by rounding.
     fn take_touching(&mut self, p: &ConeProgram, size: f64) {
         let touching = (CONTACT_TOUCHING * size).max(PASSED * self.free);
         let rounding = (SPEED_ROUNDING * size).max(SPEED_ROUNDING_OF_FREE * self.free);

@@ -1,6 +1,6 @@
-//! From a set of pushing rows to the answer: `x`, and the multipliers of smallest norm.
+//! From a working set to the answer: `x`, and the smallest-norm multipliers.
 //!
-//! With the rows of the set in `B = C Q`, `Q Qᵀ = diag(nu)` and `C` of full column rank:
+//! With the rows of the working set in `B = C Q`, `Q Qᵀ = diag(nu)` and `C` of full column rank:
 //!
 //! ```text
 //! y = y_0 + Qᵀ omega,     C diag(nu) omega = b − B y_0       in least squares where rows contradict
@@ -25,12 +25,12 @@ use crate::tolerances::{
     SPEED_ROUNDING, SPEED_ROUNDING_OF_FREE,
 };
 
-/// Memory of [`Small::rounds`]. Rows of the set come four at a time, the last ones zero.
+/// Memory of [`Small::rounds`]. Rows of the working set come four at a time, padded with zeros.
 #[derive(Debug, Default)]
 pub(crate) struct Scratch {
-    /// Squares of what of the rows is not in the span of `Q`: zero where that is nothing.
+    /// Squared lengths of the rows orthogonal to the span of `Q`: zero where a row depends on `Q`.
     squares: Vec<Lane>,
-    /// Squares that are nothing.
+    /// Squared lengths below which a row depends on `Q`.
     least: Vec<Lane>,
     Q: Vec<Lane>,
     nu: Vec<f64>,
@@ -39,12 +39,12 @@ pub(crate) struct Scratch {
     fours: usize,
     /// `(CᵀC)⁻¹`.
     M: Vec<Lane>,
-    /// Lanes of its rows.
+    /// Lanes of a row of `M`.
     width: usize,
-    /// Multipliers of the set; before, the slacks at the minimiser without rows.
+    /// Multipliers of the working set; before the solve, the slacks at the minimiser without rows.
     z: Vec<Lane>,
-    /// The direction whose products with the whitened rows are the multipliers: its shares of the rows of
-    /// `Q`, and `L⁻ᵀ` of it.
+    /// Coefficients in the rows of `Q` of the direction whose products with the whitened rows are the multipliers; and that
+    /// direction times `L⁻ᵀ`.
     shares: Vec<f64>,
     along: Vec<f64>,
     pub candidates: Vec<Row>,
@@ -69,7 +69,7 @@ impl Scratch {
 }
 
 impl Scratch {
-    /// Writes the direction whose products with the rows of the set are the multipliers.
+    /// Computes the direction whose products with the rows of the working set are their multipliers.
     #[inline(always)]
     fn find_direction<S: Simd, const C: usize>(
         &mut self,
@@ -86,7 +86,7 @@ impl Scratch {
 }
 
 impl Small {
-    /// Solves on the set at hand, lets rows change sides, and again, until none does.
+    /// Solves on working sets, rows entering and leaving in between, until none does.
     #[inline(always)]
     pub(super) fn rounds<S: Simd, const C: usize>(
         &mut self,
@@ -96,7 +96,7 @@ impl Small {
         y0: &[Lane; C],
         most: u32,
     ) -> Result<(), HandOver> {
-        // rows of the set that are whitened already
+        // rows of the working set that are whitened already
         let mut made = 0;
         for _ in 0..most {
             self.iterations += 1;
@@ -106,7 +106,7 @@ impl Small {
             let (pulls, push) = self.spread_multipliers::<S>();
             self.evaluate::<S, C>(isa, p, s, &y);
             let mut size = self.size::<S>();
-            // slow beside the speeds without rows: a small difference, whose digits are in the slacks
+            // small beside the speeds without rows: a difference, whose digits are in the slacks
             let mut left = REFINEMENTS;
             while left > 0 && SPEED_ROUNDING_OF_FREE * self.free > SPEED_ROUNDING * size {
                 left -= 1;
@@ -115,12 +115,12 @@ impl Small {
                 size = self.size::<S>();
             }
             // written so that NaN fails
-            if !(self.extremes.iter().all(|e| e.finite) && size.is_finite()) {
+            if !(self.kkt_norms.iter().all(|e| e.finite) && size.is_finite()) {
                 return Err(HandOver::Numbers);
             }
             let joined = self.find_joining::<S, C>(p, rank, size, push);
             if pulls == 0 && joined == 0 {
-                let held = self.extremes.iter().fold(0.0_f64, |m, e| m.max(e.held));
+                let held = self.kkt_norms.iter().fold(0.0_f64, |m, e| m.max(e.held));
                 if held > (CONTACT_TOUCHING * size).max(NO_SPEED * self.free) {
                     return Err(HandOver::Contradiction);
                 }
@@ -131,7 +131,7 @@ impl Small {
         Err(HandOver::Rounds)
     }
 
-    /// Takes what slack the rows of the set have out of `y`.
+    /// Refinement: removes the slacks of the working set from `y`.
     fn refine<const C: usize>(&self, rank: usize, y: &mut [Lane; C]) {
         const MOST: usize = LANES * super::MOST_LANES;
         let Scratch { Q, nu, C: coefficients, M, width, fours, .. } = &self.support;
@@ -152,11 +152,11 @@ impl Small {
         }
     }
 
-    /// Speeds that slacks are compared with: of the data and of the answer.
+    /// Speed that slacks are compared with: the largest variable or offset.
     #[inline(always)]
     fn size<S: Simd>(&self) -> f64 {
         let size = largest::<S>(&self.x);
-        self.extremes.iter().fold(size, |m, e| m.max(e.offset))
+        self.kkt_norms.iter().fold(size, |m, e| m.max(e.offset))
     }
 
     fn springs_hold(&self, p: &ConeProgram) -> bool {
@@ -249,7 +249,7 @@ impl Small {
         rank
     }
 
-    /// Returns `y`; the multipliers are in `self.support.z`.
+    /// Solves on the working set: returns `y`; the multipliers are in `self.support.z`.
     #[inline(always)]
     fn solve_on_set<S: Simd, const C: usize>(&mut self, y0: &[Lane; C], rank: usize) -> [Lane; C] {
         // every width is code of its own: only those that are common
@@ -261,7 +261,7 @@ impl Small {
         }
     }
 
-    /// The same with the lanes of the rank as a constant `W`.
+    /// [`solve_on_set`](Self::solve_on_set) with the lanes of the rank as a constant `W`.
     #[inline(always)]
     fn solve_with_rank<S: Simd, const C: usize, const W: usize>(
         &mut self,
@@ -322,7 +322,7 @@ impl Small {
         flat
     }
 
-    /// Puts the multipliers in place, zero where they pull; returns how many pull, and the largest.
+    /// Writes the multipliers to `z`, negative ones as zero; returns how many are negative, and the largest.
     #[inline(always)]
     fn spread_multipliers<S: Simd>(&mut self) -> (usize, f64) {
         self.z.fill(0.0);
@@ -341,8 +341,8 @@ impl Small {
         (pulls, push)
     }
 
-    /// Finds the rows that join the set; returns how many. Those that contradict the set by rounding join if
-    /// that makes the multipliers smaller, like rows that touch.
+    /// Finds the rows that enter the working set; returns how many. Rows that touch or contradict the set by rounding enter if
+    /// that makes the multipliers smaller.
     #[inline(always)]
     fn find_joining<S: Simd, const C: usize>(
         &mut self,
@@ -388,7 +388,7 @@ impl Small {
         self.support.candidates.len()
     }
 
-    /// Product of a row with the direction whose products with the set are its multipliers.
+    /// Product of a row with the direction whose products with the working set are the multipliers.
     fn product_along(&self, p: &ConeProgram, row: Row) -> f64 {
         let cone = &p.cones[row.cone as usize];
         let mut product = 0.0;
@@ -406,7 +406,7 @@ impl Small {
         product
     }
 
-    /// Whether a row is in the span of the set.
+    /// Whether a row is in the span of the working set.
     #[inline(always)]
     fn depends<S: Simd, const C: usize>(&self, p: &ConeProgram, row: Row, rank: usize) -> bool {
         let mut rest = [[0.0; LANES]; C];
@@ -420,7 +420,7 @@ impl Small {
         kernels::dot(rest, rest) <= SET_DEPENDENT * whole
     }
 
-    /// Pulling rows leave, candidates join; returns how many rows are made already.
+    /// Rows with negative multipliers leave, candidates enter; returns how many rows are whitened already.
     #[inline(always)]
     fn change_set<const C: usize>(&mut self, pulls: usize) -> usize {
         let mut kept = self.rows.len();

@@ -12,16 +12,16 @@ use crate::tolerances::DEFINITE;
 /// the same.
 #[derive(Debug, Default)]
 pub(crate) struct Whitening {
-    /// What this was made for: sizes and costs of the blocks.
+    /// Sizes and costs of the blocks that the inverses belong to.
     dims: Vec<u32>,
     P: Vec<f64>,
     springs: Vec<(u32, f64)>,
-    /// Where the inverse of each block's factor is.
+    /// First lane of each block's inverse factor.
     first: Vec<u32>,
     /// `L⁻¹` of each block as a square of whole lanes, padding zero: by columns, and by rows.
     columns: Vec<Lane>,
     rows: Vec<Lane>,
-    /// The diagonals of those, in padded layout, and whether there is no more.
+    /// Diagonals of `L⁻¹` in padded layout, and whether each block is diagonal.
     diagonals: Vec<Lane>,
     diagonal: Vec<bool>,
     /// A block with its springs, then its factor: scratch.
@@ -50,7 +50,7 @@ macro_rules! by_lanes {
 }
 
 impl Whitening {
-    /// Takes the cost of a program; false if it is not definite.
+    /// Factors the cost of a program; false if it is not definite.
     pub fn update(&mut self, p: &ConeProgram) -> bool {
         let springs = p.saturations.iter().map(|s| (s.index, s.stiffness));
         let same = self.dims.len() == p.blocks.len()
@@ -83,7 +83,7 @@ impl Whitening {
         let mut all = true;
         for (k, b) in p.blocks.iter().enumerate() {
             let at = b.P_at as usize..(b.P_at + b.dim * b.stride) as usize;
-            // bit by bit, and all of them: that is quicker than to stop at the first difference
+            // compare all bits: quicker than to stop at the first difference
             let (old, new) = (&self.P[at.clone()], &p.P[at.clone()]);
             let apart = |m, (a, b): (&f64, &f64)| m | (a.to_bits() ^ b.to_bits());
             if !same || old.iter().zip(new).fold(0, apart) != 0 {
@@ -160,7 +160,7 @@ impl Whitening {
         }
     }
 
-    /// `L⁻¹ Jᵀ` of the `K` rows of a Jacobian's part of one block: the block's number, its variables, its
+    /// `L⁻¹ Jᵀ` for the `K` rows of a Jacobian and one block: the block's number, its variables, its
     /// first lane, and its number of lanes `L`.
     #[inline(always)]
     pub fn jacobian<S: Simd, const L: usize, const C: usize, const K: usize>(
@@ -199,7 +199,7 @@ impl Whitening {
         }
     }
 
-    /// One over the roots of the block that starts at lane `at`, if it is diagonal.
+    /// Diagonal of the inverse factor of the block that starts at lane `at`, if the block is diagonal.
     #[inline(always)]
     pub fn diagonal(&self, k: usize, at: usize) -> Option<&[Lane]> {
         self.diagonal[k].then(|| &self.diagonals[at..])
@@ -243,7 +243,7 @@ impl Whitening {
     }
 }
 
-/// Whitened rows of one cone and their offsets, by way of its Jacobian of `K` rows.
+/// Whitened rows of one cone with a Jacobian of `K` rows, and their offsets.
 #[inline(always)]
 pub(super) fn rows_of_cone<'a, S: Simd, const C: usize, const K: usize>(
     whitening: &Whitening,

@@ -1,4 +1,4 @@
-//! Whether what an algorithm ended with is an answer.
+//! From the end of an algorithm to a checked answer.
 
 use super::{COLD_ITERATIONS, ConeSolver, FEW, reset};
 use crate::cone::check::{self, Point};
@@ -10,19 +10,19 @@ use crate::tolerances::newton_of_cones::PENALTY;
 use crate::{Residuals, Solution, Status};
 
 impl ConeSolver {
-    /// Like [`accept`](Self::accept), for an answer of the scaled program.
+    /// [`accept`](Self::accept) for an answer of the scaled program, which it unscales.
     pub(super) fn accept_scaled(&mut self, program: &ConeProgram, out: &mut Solution) -> bool {
         let (x, z) = self.newton.answer_mut();
         self.scaled.unscale(x, z);
         self.accept(program, out)
     }
 
-    /// From an answer to the one of the smallest multipliers, if Newton's method finds it; true.
-    pub(super) fn settle(&mut self, program: &ConeProgram, out: &mut Solution) -> bool {
+    /// Replaces an answer by the one with the smallest-norm multipliers, if Newton's method finds it; always true.
+    pub(super) fn take_smallest_norm(&mut self, program: &ConeProgram, out: &mut Solution) -> bool {
         let method = out.method;
         std::mem::swap(&mut self.answer, out);
         let mut found = false;
-        // from the answer, and where few variables make that cheap, from nothing
+        // from the answer, and where few variables make that cheap, from a cold start
         for warm in [true, false] {
             if found || !warm && program.n > FEW {
                 break;
@@ -49,7 +49,7 @@ impl ConeSolver {
         true
     }
 
-    /// Writes the answer that Newton's memory holds; true if it is one.
+    /// Writes the point that Newton's memory holds to `out`; true if it passes the check.
     pub(super) fn accept(&mut self, program: &ConeProgram, out: &mut Solution) -> bool {
         let clear = self.write(program, out);
         let Self { newton, g, structure, rest, checking, .. } = self;
@@ -60,7 +60,7 @@ impl ConeSolver {
         holds
     }
 
-    /// Answer and residuals, from the program itself; true if a quick look shows that it holds.
+    /// Writes answer and residuals, from the program itself; true if the quick test accepts them.
     fn write(&mut self, program: &ConeProgram, out: &mut Solution) -> bool {
         let Self { isa, structure, newton, g, springs, .. } = self;
         for block in &program.blocks {
@@ -91,14 +91,14 @@ impl ConeSolver {
                     &structure.groups[island.first_group as usize..island.last_group as usize];
                 let panels =
                     &structure.panels[island.first_panel as usize..island.last_panel as usize];
-                let e = kernels::verdict(*isa, program, groups, panels, springs, x, z, u, g);
+                let e = kernels::kkt_norms(*isa, program, groups, panels, springs, x, z, u, g);
                 let point = Point { x, u, z, g };
                 clear &= check::clearly_holds(*isa, program, structure, island, point, &e);
                 let r = &mut out.residuals;
-                r.stationarity = r.stationarity.max(e.imbalance);
-                r.primal = r.primal.max(e.outside);
-                r.dual = r.dual.max(e.pull);
-                r.complementarity = r.complementarity.max(e.product);
+                r.stationarity = r.stationarity.max(e.stationarity);
+                r.primal = r.primal.max(e.primal);
+                r.dual = r.dual.max(e.dual);
+                r.complementarity = r.complementarity.max(e.complementarity);
             }
         } else {
             kernels::slacks(*isa, program, &structure.groups, &newton.x, &mut newton.u);

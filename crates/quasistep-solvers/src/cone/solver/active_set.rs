@@ -22,7 +22,7 @@ impl ConeSolver {
         end?;
         let Small { x, u, z, g, .. } = &*small;
         let point = Point { x, u, z, g };
-        let mut islands = structure.islands.iter().zip(&small.extremes);
+        let mut islands = structure.islands.iter().zip(&small.kkt_norms);
         let clear = islands
             .all(|(island, e)| check::clearly_holds(*isa, program, structure, island, point, e));
         let mut holds = || check::holds(program, structure, point, 0.0, checking);
@@ -39,11 +39,11 @@ impl ConeSolver {
         kernels::unpad(*isa, program, z, &mut out.z);
         kernels::unpad(*isa, program, u, &mut out.s);
         out.residuals = Residuals::default();
-        for e in &small.extremes {
+        for e in &small.kkt_norms {
             let r = &mut out.residuals;
-            r.stationarity = r.stationarity.max(e.imbalance);
-            r.primal = r.primal.max(e.outside);
-            r.complementarity = r.complementarity.max(e.product);
+            r.stationarity = r.stationarity.max(e.stationarity);
+            r.primal = r.primal.max(e.primal);
+            r.complementarity = r.complementarity.max(e.complementarity);
         }
         out.status = Status::Solved;
         out.iterations = small.iterations;

@@ -1,4 +1,4 @@
-//! One attempt of every algorithm.
+//! One attempt with each algorithm.
 
 use super::{COLD_ITERATIONS, ConeSolver, FEW, WarmStart, is_for_dense, reset};
 use crate::cone::embedding::{self, End};
@@ -11,24 +11,24 @@ use crate::tolerances::interior::{LOST, PRODUCT_IN_UNITS};
 use crate::tolerances::newton_of_cones::{PENALTY, POLISHED};
 use crate::{Method, Methods, Reason, Settings, Solution, Status};
 
-/// Newton iterations after which an island has led nowhere from a warm start; fewer of a large one, where
-/// the interior point comes next, and of round cones, which the interior point is quick with.
+/// Most Newton iterations of an island from a warm start; below it those of islands with round cones, and of programs with
+/// more than [`FEW`] variables: the interior point comes next, and is quick there.
 const WARM_ITERATIONS: u32 = 60;
 const ROUND_WARM_ITERATIONS: u32 = 24;
 const MANY_WARM_ITERATIONS: u32 = 15;
-/// Newton iterations from the end of an interior point in the caller's units, which is near a minimiser.
+/// Most Newton iterations from the end of an interior point in the caller's units, which is near a minimiser.
 const EVEN_ITERATIONS: u32 = 15;
-/// Steps in a row that a warm start of a large island may crawl before the interior point comes.
+/// Most consecutive short steps of a warm start with more than [`FEW`] variables before the interior point takes over.
 const PATIENCE: u32 = 4;
 
-/// Whether a program may well have no answer where the interior point is lost, and the proof is not for the dense
-/// solver to look for: of what contradicts, it leaves out more.
+/// Whether to look for a certificate as soon as the interior point gets stuck: for programs with a variable without cost, unless the
+/// dense solver comes first, which drops more rows that contradict one another by little.
 pub(super) fn may_prove_early(program: &ConeProgram) -> bool {
     !program.has_all_costs() && (!is_for_dense(program) || proof::rest_is_feasible(program))
 }
 
 impl ConeSolver {
-    /// Newton's method on every island; false if one led nowhere. `most` iterations of each, if that is said.
+    /// Newton's method on every island, with at most `most` iterations each if that is given; false if one failed.
     pub(super) fn newton(
         &mut self,
         program: &ConeProgram,
@@ -63,7 +63,7 @@ impl ConeSolver {
         true
     }
 
-    /// The interior point in units of the contacts; its end, with all digits where Newton's method adds them.
+    /// The interior point in units of the contacts, with the last digits from Newton's method where it converges.
     pub(super) fn interior(&mut self, program: &ConeProgram, out: &mut Solution) -> bool {
         out.method = Method::InteriorPoint;
         let Self { isa, structure, newton, interior, scaled, .. } = self;
@@ -79,14 +79,14 @@ impl ConeSolver {
             newton.polish(*isa, p, structure, island, &interior.x, &interior.z, POLISHED)
         });
         if polished && self.accept_scaled(program, out) {
-            return self.settle(program, out);
+            return self.take_smallest_norm(program, out);
         }
         self.newton.adopt(&self.scaled.program, &self.interior.x, &self.interior.z);
-        self.accept_scaled(program, out) && self.settle(program, out)
+        self.accept_scaled(program, out) && self.take_smallest_norm(program, out)
     }
 
-    /// The interior point in the caller's units, where all contacts have like ones. Its rows give way by as
-    /// much as those of Newton's first minimiser: where it ends, that one is.
+    /// The interior point in the caller's units, for contacts with even units. Its rows have the compliance of
+    /// Newton's penalty, so that it ends near Newton's first minimiser.
     pub(super) fn interior_even(
         &mut self,
         program: &ConeProgram,
@@ -98,8 +98,8 @@ impl ConeSolver {
         let mut before = newton.iterations;
         let may_end = settings.methods.contains(Methods::PROOF) && may_prove_early(program);
         let problem = Problem { isa: *isa, p: program, s: structure, may_end };
-        let mut held = islands.hold(problem, settings.threads, interior, newton);
-        if !held && may_end && interior.off > LOST {
+        let mut solved = islands.solve(problem, settings.threads, interior, newton);
+        if !solved && may_end && interior.off > LOST {
             before += newton.iterations + interior.iterations;
             newton.iterations = before;
             if self.prove_early(program, out) {
@@ -108,11 +108,11 @@ impl ConeSolver {
             out.method = Method::InteriorPoint;
             let Self { isa, structure, newton, interior, islands, .. } = self;
             let problem = Problem { isa: *isa, p: program, s: structure, may_end: false };
-            held = islands.hold(problem, settings.threads, interior, newton);
+            solved = islands.solve(problem, settings.threads, interior, newton);
         }
         let Self { newton, interior, .. } = self;
         newton.iterations += before + interior.iterations;
-        if held && self.accept(program, out) {
+        if solved && self.accept(program, out) {
             out.dual_is_smallest_norm = true;
             return true;
         }
@@ -135,10 +135,10 @@ impl ConeSolver {
             let Interior { x, z, .. } = interior;
             newton.polish(*isa, program, structure, island, x, z, POLISHED)
         });
-        polished && self.accept(program, out) && self.settle(program, out)
+        polished && self.accept(program, out) && self.take_smallest_norm(program, out)
     }
 
-    /// A proof that there is no answer, where the interior point was lost; false if there is none.
+    /// Looks for a certificate that there is no answer, where the interior point got stuck; false if it finds none.
     pub(super) fn prove_early(&mut self, program: &ConeProgram, out: &mut Solution) -> bool {
         let Self { isa, structure, newton, prover, .. } = self;
         let why = out.handed_over;
@@ -152,7 +152,7 @@ impl ConeSolver {
         proven
     }
 
-    /// The embedding in numbers of twice the digits; false if its answer is none.
+    /// The embedding in numbers of twice the digits; false if it finds neither an answer nor a certificate.
     pub(super) fn embedding(&mut self, program: &ConeProgram, out: &mut Solution) -> bool {
         let end =
             embedding::solve(program, &self.structure, &mut self.newton.iterations, &self.budget);
@@ -164,7 +164,7 @@ impl ConeSolver {
                     return false;
                 }
                 out.method = Method::Embedding;
-                return self.settle(program, out);
+                return self.take_smallest_norm(program, out);
             }
             Some(End::Ray(x)) => {
                 out.status = Status::Unbounded;
@@ -186,7 +186,7 @@ impl ConeSolver {
         true
     }
 
-    /// The dense solver, for programs without round cones; false if its answer is none.
+    /// The dense solver, for programs without round cones; false if it gives up or its answer fails the check.
     pub(super) fn fall_back(
         &mut self,
         program: &ConeProgram,
@@ -199,7 +199,7 @@ impl ConeSolver {
         self.dense.solve(&self.flat.qp(), &[], &settings, &mut self.answer);
         self.budget.spend(self.answer.work);
         if self.answer.reason == Some(Reason::Work) {
-            // the limit itself is not beyond it
+            // one beyond the limit marks the budget as spent
             self.budget.spend(1);
         }
         self.newton.iterations += self.answer.iterations;

@@ -1,4 +1,4 @@
-//! The driver for cone programs: which algorithm, why, and whether its answer holds.
+//! The driver for cone programs: the order of algorithms, and the check of their answers.
 
 mod accept;
 mod active_set;
@@ -17,24 +17,24 @@ use crate::cone::scaled::Scaled;
 use crate::cone::sizes::Sizes;
 use crate::cone::small::Small;
 use crate::cone::structure::Structure;
-use crate::tolerances::interior::EVEN;
+use crate::tolerances::units::EVEN;
 use crate::{
     DenseProgram, Method, Methods, QpSolver, Reason, Residuals, Settings, Solution, Status,
 };
 
-/// Newton iterations after which an island has led nowhere from a cold start.
+/// Most Newton iterations of an island from a cold start.
 const COLD_ITERATIONS: u32 = 150;
-/// The same before an interior point that ends where Newton's method starts.
+/// Most Newton iterations of an island from a cold start where an interior point can follow that ends near an answer.
 const FIRST_ITERATIONS: u32 = 40;
-/// Variables up to which Newton's method starts anew and the dense solver comes before the interior
+/// Up to this number of variables Newton's method is also tried from a cold start, and the dense solver before the interior
 /// point in units of the contacts.
 const FEW: usize = 100;
-/// The same up to which all digits come as soon as some.
-const FEWEST: usize = 32;
+/// Up to this number of variables an exact solve from a cold start is as fast as an approximate one.
+const FEW_FOR_EXACT: usize = 32;
 
 /// Multipliers and slacks of a similar problem, in the layout of this one's `z`.
 ///
-/// For a row of which nothing is known give `z = 0` and `s = 1`: it starts idle.
+/// A row of which nothing is known gets `z = 0` and `s = 1`: it starts inactive.
 #[derive(Clone, Copy, Debug)]
 pub struct WarmStart<'a> {
     /// Multipliers.
@@ -45,8 +45,8 @@ pub struct WarmStart<'a> {
 
 /// Solver for [`ConeProgram`]s and its memory; holds no meaning between calls.
 ///
-/// The same program and warm start give the same bits on the same kind of machine; any warm start
-/// gives the same answer to rounding.
+/// Deterministic: equal programs and warm starts give equal bits on the same kind of machine; another warm start
+/// changes the answer by rounding only.
 #[derive(Debug)]
 pub struct ConeSolver {
     isa: Isa,
@@ -68,7 +68,7 @@ pub struct ConeSolver {
     net: Vec<f64>,
     /// Forces of the springs; empty without springs.
     springs: Vec<f64>,
-    /// Slack that is nothing to the caller, [`Settings::rest`].
+    /// Violation that counts as zero, [`Settings::rest`].
     rest: f64,
     budget: Budget,
 }
@@ -123,14 +123,14 @@ impl ConeSolver {
         self.budget.start(settings.work_limit);
         self.find(program, warm, settings, out);
         if self.budget.is_spent() {
-            // an answer of the last moment too: whether there is one would depend on the order of threads
+            // drop even a finished answer: whether there is one would depend on the order of threads
             reset(program, out);
             out.reason = Some(Reason::Work);
         }
         out.work = self.budget.spent();
     }
 
-    /// One method after another, until one has an answer.
+    /// Tries one method after another until one has an answer.
     fn find(
         &mut self,
         program: &ConeProgram,
@@ -142,7 +142,7 @@ impl ConeSolver {
         let may = |engine| settings.methods.contains(engine);
         let rest = if settings.rest > 0.0 { settings.rest } else { 0.0 };
         let dense_first = is_for_dense(program);
-        // its forces are the smallest ones too: no answer that is only nearly one comes before it
+        // the dense solver follows: accept nothing by the caller's tolerance before it
         self.rest = if dense_first { 0.0 } else { rest };
         if let Err(reason) = program.check_sizes() {
             out.reason = Some(reason);
@@ -157,20 +157,20 @@ impl ConeSolver {
                 Err(why) => out.handed_over = Some(why),
             }
         }
-        // an answer of the above is proof enough
+        // an answer above has shown that all numbers are finite
         if let Err(reason) = program.check_numbers() {
             out.reason = Some(reason);
             return;
         }
         let accuracy = if settings.accuracy > 0.0 { settings.accuracy } else { 0.0 };
-        // few variables: all digits come as soon, and with those of a similar answer sooner
-        let few = program.n <= if warm.is_some() { FEW } else { FEWEST };
-        let near = accuracy > 0.0 && !few && may(Methods::INTERIOR_POINT);
-        if near && self.nearly(program, accuracy, settings.methods, out) {
+        // few variables: an exact solve is as fast, and faster from a warm start
+        let few = program.n <= if warm.is_some() { FEW } else { FEW_FOR_EXACT };
+        let approximate = accuracy > 0.0 && !few && may(Methods::INTERIOR_POINT);
+        if approximate && self.approximate(program, accuracy, settings.methods, out) {
             return;
         }
         self.newton.prepare(program, &self.structure);
-        // rows with a cost for every variable: the interior point finds what takes Newton's method long
+        // pyramids and a cost for every variable: the interior point is quick where Newton's method is slow
         let brief = dense_first && program.has_all_costs();
         let most = (brief && warm.is_none()).then_some(FIRST_ITERATIONS);
         let found = may(Methods::NEWTON)
@@ -180,7 +180,7 @@ impl ConeSolver {
             out.dual_is_smallest_norm = true;
             return;
         }
-        // like contacts: an interior point that ends where Newton's method starts
+        // contacts with even units: an interior point that ends near Newton's first minimiser
         let even = may(Methods::INTERIOR_POINT)
             && self.sizes.spread(self.isa, program, &self.structure) <= EVEN
             && self.interior_even(program, settings, out);
@@ -189,7 +189,7 @@ impl ConeSolver {
             if !solved || out.dual_is_smallest_norm || !dense_first {
                 return;
             }
-            // its multipliers are some: the dense solver's are the smallest
+            // its multipliers are not the smallest-norm ones: the dense solver's are
             std::mem::swap(&mut self.kept, out);
             reset(program, out);
             let dense = may(Methods::DENSE) && self.fall_back(program, settings, out);
@@ -228,7 +228,7 @@ impl ConeSolver {
     }
 }
 
-/// Few variables and rows only: the dense solver is quick, and has a proof for every ending.
+/// Whether a program has few variables and no round cone: the dense solver is quick, and has a proof for every ending.
 fn is_for_dense(program: &ConeProgram) -> bool {
     program.n <= FEW && program.cones.iter().all(|c| !c.round)
 }

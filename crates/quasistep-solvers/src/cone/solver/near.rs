@@ -1,4 +1,4 @@
-//! Answers to a given accuracy, where not all digits are asked for.
+//! Approximate answers, to the accuracy that the caller asks for.
 
 use super::ConeSolver;
 use super::attempts::may_prove_early;
@@ -11,16 +11,17 @@ use crate::cone::structure::{Island, Panel, Structure};
 use crate::cone::{kernels, second_order};
 use crate::kernels::{larger, max_abs};
 use crate::tolerances::ROUNDING;
-use crate::tolerances::interior::{EVEN, LOST, PRODUCT_FIRST, PRODUCT_NEXT, WITHIN};
+use crate::tolerances::interior::{LOST, PRODUCT_FIRST, PRODUCT_NEXT, WITHIN};
+use crate::tolerances::units::EVEN;
 use crate::{Method, Methods, Solution, Status};
 
-/// How often the interior point is asked whether it is near enough, after the first time.
+/// Most times that the interior point goes on after its end has failed the check.
 const TIMES: u32 = 3;
 
 impl ConeSolver {
-    /// The interior point's own end, or a proof that there is no answer where it was lost; false if it is neither
-    /// near enough nor that.
-    pub(super) fn nearly(
+    /// Takes the interior point's own end for an answer, or a certificate that there is none where it got stuck; false if the end
+    /// fails the check and there is no certificate.
+    pub(super) fn approximate(
         &mut self,
         program: &ConeProgram,
         accuracy: f64,
@@ -31,7 +32,7 @@ impl ConeSolver {
         if !(sizes.spread(*isa, program, structure) <= EVEN) {
             return false;
         }
-        // rows of no variable hold or do not: that is for the others to say
+        // rows without variables, feasible or not, are left to the other methods
         if structure.islands.last().is_none_or(|i| i.last_group as usize != structure.groups.len())
         {
             return false;
@@ -56,9 +57,9 @@ impl ConeSolver {
             for i in 0..self.structure.islands.len() {
                 let Self { isa, structure, interior, newton, g, net, checking, .. } = self;
                 let island = &structure.islands[i];
-                let forces = Forces { off: g, net };
-                if is_near(program, structure, island, interior, newton, forces, accuracy)
-                    && is_near_by_contacts(program, structure, island, forces, accuracy, checking)
+                let forces = Forces { residual: g, net };
+                if is_accurate(program, structure, island, interior, newton, forces, accuracy)
+                    && is_accurate_in_units(program, structure, island, forces, accuracy, checking)
                 {
                     continue;
                 }
@@ -77,7 +78,7 @@ impl ConeSolver {
         false
     }
 
-    /// Takes the point of the interior point, with slacks, imbalance and residuals of the program's own.
+    /// Copies the interior point's end, and computes slacks, stationarity and residuals from the program itself.
     fn read_interior(&mut self, program: &ConeProgram, out: &mut Solution) {
         let Self { isa, structure, newton, interior, g, net, springs, .. } = self;
         newton.prepare(program, structure);
@@ -110,22 +111,22 @@ impl ConeSolver {
     }
 }
 
-/// What is out of balance, and the forces of cost and springs, which contacts balance, in padded layout. The latter are
-/// what an error is compared with: far from its command a spring may have a force in the data that it has not at the end.
+/// Residual of stationarity, and the gradient of cost and Huber terms, which contact forces balance, in padded layout. The
+/// residual is compared with the gradient: far from its command a spring has a force in the data that it has not at the answer.
 #[derive(Clone, Copy)]
 struct Forces<'a> {
-    off: &'a [f64],
+    residual: &'a [f64],
     net: &'a [f64],
 }
 
-/// Whether on an island balance, rows and products are off by little beside its forces and speeds.
-fn is_near(
+/// Whether the KKT residuals of an island are within `accuracy` of its forces and speeds.
+fn is_accurate(
     program: &ConeProgram,
     s: &Structure,
     island: &Island,
     interior: &Interior,
     newton: &Newton,
-    Forces { off, net }: Forces<'_>,
+    Forces { residual, net }: Forces<'_>,
     accuracy: f64,
 ) -> bool {
     let z = newton.multipliers();
@@ -133,7 +134,7 @@ fn is_near(
     let variables = || panels.iter().flat_map(|p| p.x_at as usize..(p.x_at + p.dim) as usize);
     let scale = interior.scale(program, panels);
     let (mut force, mut most, mut imbalance, mut sum) = (0.0_f64, 0.0_f64, 0.0_f64, 0.0);
-    // each variable measured by its own cost, whatever its unit
+    // largest forces and residual over the root of each variable's curvature, whatever its unit
     let (mut own_force, mut own_most, mut own_imbalance) = (0.0_f64, 0.0_f64, 0.0_f64);
     for panel in panels {
         let block = &program.blocks[panel.block as usize];
@@ -142,10 +143,11 @@ fn is_near(
             let root = if cost > 0.0 { cost } else { scale }.sqrt();
             let at = (block.at + i) as usize;
             let (c, net) = (program.c[at].abs(), net[at].abs());
-            (force, most, imbalance) = (force.max(c), most.max(net), imbalance.max(off[at].abs()));
+            (force, most, imbalance) =
+                (force.max(c), most.max(net), imbalance.max(residual[at].abs()));
             (own_force, own_most) = (own_force.max(c / root), own_most.max(net / root));
-            own_imbalance = own_imbalance.max(off[at].abs() / root);
-            sum += off[at];
+            own_imbalance = own_imbalance.max(residual[at].abs() / root);
+            sum += residual[at];
         }
     }
     for (k, spring) in program.saturations.iter().enumerate() {
@@ -154,8 +156,8 @@ fn is_near(
             own_force = own_force.max(spring.gradient(0.0).abs() / scale.sqrt());
         }
     }
-    // what hardly moves is measured by what its forces could do; of next to no mass they could do anything,
-    // which is believed up to one of the caller's units
+    // the reference speed is at least the natural one; where there is hardly any curvature that is too large, and
+    // counts up to one of the caller's units
     let mut speed = (force / scale).min(1.0);
     // lane by lane: one number after another, each would wait for the one before
     let [mut fast, mut outside, mut pull, mut product] = [[0.0; LANES]; 4];
@@ -189,7 +191,7 @@ fn is_near(
     let [fast, outside, pull, product] =
         [fast, outside, pull, product].map(|v| v.into_iter().fold(0.0, larger));
     speed = larger(speed, fast);
-    // NaN, too, is in the sum
+    // the sum is not finite if any number is not
     sum.is_finite()
         && imbalance <= accuracy * most + ROUNDING * force
         && own_imbalance <= accuracy * own_most + ROUNDING * own_force
@@ -198,13 +200,13 @@ fn is_near(
         && product <= accuracy * force * speed
 }
 
-/// Whether balance holds, too, with variables in units of the contacts, where some have no cost of their own to be
-/// measured by.
-fn is_near_by_contacts(
+/// Whether stationarity is within `accuracy` with variables in units of the contacts, too; checked where some variable has no
+/// cost.
+fn is_accurate_in_units(
     program: &ConeProgram,
     s: &Structure,
     island: &Island,
-    Forces { off, net }: Forces<'_>,
+    Forces { residual, net }: Forces<'_>,
     accuracy: f64,
     checking: &mut check::Memory,
 ) -> bool {
@@ -222,7 +224,7 @@ fn is_near_by_contacts(
         for i in panel.x_at as usize..(panel.x_at + panel.dim) as usize {
             force = force.max(units[i] * program.c[i].abs());
             most = most.max(units[i] * net[i].abs());
-            imbalance = imbalance.max(units[i] * off[i].abs());
+            imbalance = imbalance.max(units[i] * residual[i].abs());
         }
     }
     imbalance <= accuracy * most + ROUNDING * force

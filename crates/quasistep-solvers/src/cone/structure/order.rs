@@ -58,7 +58,7 @@ impl Structure {
             }
             s.position[b] = s.order.len() as u32;
             s.order.push(block);
-            // its neighbours become a clique; the list stays as the panel's columns
+            // its neighbours become a clique; this list is the panel's columns
             let around = std::mem::take(&mut s.neighbours[b]);
             for &other in &around {
                 let o = other as usize;
@@ -97,7 +97,7 @@ impl Structure {
             }
             s.neighbours[b] = around;
         }
-        // the lists change places from solve to solve: all get room at once
+        // lists swap places from solve to solve: reserve for all at once
         for list in s.neighbours.iter_mut().chain([&mut s.merged]) {
             list.reserve(widest.saturating_sub(list.len()));
         }
@@ -106,8 +106,8 @@ impl Structure {
 }
 
 impl Scratch {
-    /// Puts islands one after another and, with the same fill, what leads to a block right before it: panels
-    /// with the same columns become neighbours, and are at hand when they are needed.
+    /// Postorder of the elimination forest, island by island: the fill stays, and panels
+    /// with the same columns become neighbours in memory.
     fn sort_by_trees(&mut self) {
         let Self { order, position, neighbours, island_of, first_child, next_child, stack, .. } =
             self;

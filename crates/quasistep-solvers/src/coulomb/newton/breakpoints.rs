@@ -1,7 +1,7 @@
 //! The next breakpoint of the homotopy: augmented forces of contacts along its direction.
 //!
-//! Most contacts of a heap are open, and few of them near to closing. Where the sizes of what their bodies do are enough to
-//! know that they stay open, nothing more of them is worked out.
+//! Most contacts of a heap are open, and few of them near closing. Where a bound from the motion of the two blocks shows that a
+//! contact stays open, nothing more of it is computed.
 
 #![allow(clippy::inline_always)] // parts of a kernel must be compiled with its instructions
 
@@ -10,8 +10,8 @@ use super::{FrictionProgram, dot_short};
 use crate::cone::kernels::kernel;
 use crate::coulomb::products::times;
 
-/// End of a piece: how far it is, the contact that changes what it does there, and the number of the plane; no contact
-/// where the path itself ends.
+/// End of a straight piece of the path: its length, the contact that changes its mode there, and the number of the plane that it
+/// crosses. `usize::MAX` for the contact where the path itself ends.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct End {
     pub length: f64,
@@ -19,24 +19,24 @@ pub(crate) struct End {
     pub exit: usize,
 }
 
-/// What augmented forces depend on along the path.
+/// Data of the augmented forces along the path.
 pub(crate) struct Along<'a> {
     pub penalty: f64,
-    /// Weights of the rates for a penalty of one, and what is taken off.
+    /// Weights of the rates for a penalty of one, and the term `e` of the homotopy.
     pub weight: &'a [f64],
     pub e: &'a [f64],
     /// Length of the last piece, by which augmented forces have to move first.
     pub gone: f64,
-    /// What is left to take off, and whether it falls or rises.
+    /// Parameter `t` of the homotopy, and 1 where it falls along the path, −1 where it rises.
     pub share: f64,
     pub sign: f64,
 }
 
-/// A bound of the rate of a contact's normal row: the sum over its bodies of a factor times the size of the direction.
+/// Bound of the change of a contact's normal rate: the sum over its blocks of a factor times the size of the direction there.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Reach {
     factors: [f64; 2],
-    /// Bounds of the augmented normal force, and what is taken off it.
+    /// The factors for the augmented normal force, and its term `e` of the homotopy.
     bounds: [f64; 2],
     e: f64,
     blocks: [u32; 2],
@@ -44,8 +44,8 @@ pub(crate) struct Reach {
 }
 
 kernel! {
-    /// Moves augmented forces of closed contacts, finds how they change next, and the first of them that leaves its piece
-    /// before `end`.
+    /// Moves the augmented forces of closed contacts to the breakpoint, computes their next directions, and finds the first that
+    /// leaves its linear piece before `end`.
     next_closed(
         p: &FrictionProgram,
         regions: &Regions,
@@ -80,8 +80,7 @@ kernel! {
 }
 
 kernel! {
-    /// Finds the first open contact that closes before `end`. Most are known not to by bounds of their normal forces, from
-    /// the sizes of what their bodies do.
+    /// Finds the first open contact that closes before `end`. For most of them the bounds of [`Reach`] exclude it.
     next_open(
         p: &FrictionProgram,
         regions: &Regions,
@@ -126,7 +125,7 @@ kernel! {
 }
 
 impl Reach {
-    /// The bound of a contact, for sizes in units `D` of the variables.
+    /// The bound of a contact, for directions in units `D` of the variables.
     pub fn new(p: &FrictionProgram, contact: usize, D: &[f64]) -> Self {
         let mut reach = Self { row: p.contacts[contact].first, ..Self::default() };
         let sides = p.cones.sides_of(p.cone_of(contact));
@@ -142,7 +141,7 @@ impl Reach {
         reach
     }
 
-    /// Takes the contact's penalty, and what is taken off its normal force.
+    /// Sets the penalty of the contact's normal row and its term `e` of the homotopy.
     pub fn set_out(&mut self, rho: f64, e: f64) {
         self.bounds = self.factors.map(|factor| rho * factor);
         self.e = e;

@@ -1,8 +1,8 @@
-//! Penalty continuation: from soft contacts to the hardest, in as small paces as it takes.
+//! Penalty continuation: from soft contacts to the hardest, with an adaptive growth of the penalty.
 //!
 //! Every update of the multipliers brings the forces nearer to those of hard contacts, whatever the penalty is, and the
-//! larger the penalty the more. So an equation that cannot be solved is not the end: what came near enough to its answer
-//! gives an update all the same, and where nothing did the penalty falls, and the next updates come nearer before it grows.
+//! larger the penalty the more. So an equation that cannot be solved is not the end: a point near enough to its answer
+//! still gives an update; else the penalty falls, and the next updates come nearer before it grows.
 //! Many bodies that rest on one another with more contacts than they need are solved this way: by Newton's method where
 //! contacts are soft, then, where the pieces of their law are known, by a homotopy from one answer to the next.
 
@@ -14,26 +14,26 @@ use crate::tolerances::newton_of_friction::{
     GENTLEST, GROWTH_BY_HOMOTOPY, GROWTH_BY_HOMOTOPY_MOST, NEARER, PASSED, RECOVERY, SOFT, SOFTEST,
 };
 
-/// Most steps, and those for each contact: it may have to change what it does more than once.
+/// Most Newton steps; below, those in addition for each contact, which may change its mode more than once.
 const STEPS: u32 = 200;
 const STEPS_PER_CONTACT: u32 = 6;
 /// Most breakpoints of homotopies for each contact.
 const BREAKPOINTS_PER_CONTACT: u32 = 30;
-/// Breakpoints on the way to the usual penalty up to which the law may hold there: more come from contacts that
+/// Most breakpoints on the way to [`PENALTY`] after which the law is checked there: more come from contacts that
 /// contradict one another.
 const FEW: u32 = 10;
-/// Steps of an equation that was easy, after which the penalty may grow.
+/// Most steps of an equation after which the penalty grows.
 const EASY: u32 = 5;
-/// How often in a row an equation that cannot be solved still gives an update.
+/// Most consecutive equations that give an update without being solved.
 const UNSOLVED: u32 = 2;
 /// Most updates between two extrapolations.
 const MOST_WAITING: u32 = 4;
-/// Updates with the usual penalty after which the law holds where it will: each leaves 1e-5 of what the last one did.
+/// Updates with [`PENALTY`] before the law is checked: each leaves 1e-5 of the error before it.
 const ENOUGH: u32 = 2;
 
 impl Newton {
-    /// From forces and soft contacts to hard ones, never uphill, and up to contacts so hard that those which contradict
-    /// one another sort themselves out.
+    /// Continuation from given forces and soft contacts with a line search, up to [`LARGEST_PENALTY`], where contacts that contradict
+    /// one another are resolved.
     pub(super) fn continuation(
         &mut self,
         p: &FrictionProgram,
@@ -67,7 +67,7 @@ impl Newton {
             let bent = known && self.penalty >= reached;
             let lost = bent && !self.follow(p, rated);
             if lost {
-                // perhaps for what has become of its factors
+                // its factors may have lost their digits
                 self.homotopy.kept = None;
             }
             rated = false;
@@ -87,7 +87,7 @@ impl Newton {
                 unsolved = 0;
                 reached = f64::INFINITY;
                 self.x.copy_from_slice(&self.x_c);
-                // as far back as it came, and further where that was not enough
+                // back by the last growth, and further if that failed too
                 self.penalty /= if failed { GROWTH } else { growth };
                 failed = true;
                 self.factored.clear();
@@ -100,7 +100,7 @@ impl Newton {
             rated = self.steps == there;
             failed = false;
             if self.penalty == PENALTY && !usual {
-                // hard enough, unless contacts contradict one another
+                // the usual penalty suffices unless contacts contradict one another
                 usual = true;
                 if breakpoints <= FEW {
                     if self.check_law(p, false, holds) {
@@ -118,11 +118,11 @@ impl Newton {
                 }
                 continue;
             }
-            // where contacts still change what they do the next update may do without
+            // forces of contacts that still change their modes do not drift
             let drifts = breakpoints == 0 && change > 0.5 * last;
             last = change;
             drifting = if drifts { drifting + 1 } else { 0 };
-            // extrapolations may lead from one to the other and back: more and more updates come between them
+            // extrapolations may cycle: more and more updates come between them
             if drifting >= wait || change <= LITTLE * force {
                 if self.check_law(p, drifts, holds) {
                     return true;
@@ -138,8 +138,8 @@ impl Newton {
         false
     }
 
-    /// Whether the law holds after updates with the usual penalty, where the balance holds to rounding; if it does not,
-    /// back to the present multipliers.
+    /// Whether the law holds after updates with [`PENALTY`], at which the balance holds to rounding; if not, restores the present
+    /// multipliers.
     fn check_law(
         &mut self,
         p: &FrictionProgram,

@@ -18,7 +18,7 @@ impl Newton {
         let mut last = f64::INFINITY;
         let mut extrapolations = 0;
         let (mut calmed, mut stiffened) = (false, false);
-        // whether the last update may be an answer, up to what one more takes away
+        // whether the last update is an answer that one more would improve
         let mut near = false;
         for _ in 0..UPDATES + EXTRAPOLATIONS {
             let Some(exact) = self.equation(p, share, search) else {
@@ -34,7 +34,7 @@ impl Newton {
             let little = change <= LITTLE * force;
             let drifts = !little && stays;
             last = change;
-            // what is left of the forces' change moves contacts by a share of it
+            // the forces have converged: keep the point, and update once more
             if exact && little && !near {
                 self.publish();
                 self.x_found.copy_from_slice(&self.x);
@@ -43,7 +43,7 @@ impl Newton {
             } else if exact && (little || drifts) {
                 self.publish();
                 if holds(&self.x, &self.lambda, drifts) {
-                    // neither forces nor what holds the variables back change any more
+                    // neither the forces nor the proximal term change any more
                     let reached = change.max(held) <= REACHED * force;
                     return drifts || reached || self.polish(p, search, holds);
                 }
@@ -52,7 +52,7 @@ impl Newton {
                 }
                 near = false;
                 if little && !calmed {
-                    // forces stand still and the law does not hold: what is left is rounding
+                    // forces have converged and the law does not hold: the error is rounding
                     calmed = true;
                     self.set_penalty(p, CALM);
                     last = f64::INFINITY;
@@ -84,8 +84,8 @@ impl Newton {
         false
     }
 
-    /// Contacts that contradict one another by little sort themselves out at a much larger penalty: there the little
-    /// moves forces as far as they have to go. What rounding makes of it is left to the next updates.
+    /// Resolves contacts that contradict one another by little at a much larger penalty, where the contradiction moves forces as far
+    /// as they have to go. The next updates remove its rounding.
     pub(super) fn stiffen(&mut self, p: &FrictionProgram) {
         let mut last = f64::INFINITY;
         for _ in 0..STIFF_UPDATES + p.contacts.len() as u32 / 4 {
@@ -113,14 +113,14 @@ impl Newton {
         self.set_penalty(p, PENALTY);
     }
 
-    /// Goes on with another penalty.
+    /// Sets the penalty.
     fn set_penalty(&mut self, p: &FrictionProgram, penalty: f64) {
         self.penalty = penalty;
         self.factored.clear();
         self.augment(p);
     }
 
-    /// One more update, after which what is left is rounding; the last point if that is no better.
+    /// One more update, after which the error is rounding; goes back to the point before if the law no longer holds.
     pub(super) fn polish(
         &mut self,
         p: &FrictionProgram,
@@ -140,7 +140,7 @@ impl Newton {
         holds(&self.x_found, &self.lambda_found, false)
     }
 
-    /// Makes the present point and its forces the next estimates; the largest change of a force, and the largest force.
+    /// Takes the present point and its forces as the next estimates; returns the largest change of a force, and the largest force.
     pub(super) fn update_multipliers(&mut self) -> (f64, f64) {
         self.x_c.copy_from_slice(&self.x);
         let (mut change, mut force) = (0.0_f64, 0.0_f64);
@@ -153,7 +153,7 @@ impl Newton {
         (change, force)
     }
 
-    /// Extrapolates forces that drift to where a contact opens, slips or sticks. False if nothing stops them before
+    /// Extrapolates forces that drift to where a contact opens, slips or sticks. False if none does within
     /// `farthest` times their last change.
     pub(super) fn extrapolate(&mut self, p: &FrictionProgram, farthest: f64) -> bool {
         self.augment(p);
@@ -186,7 +186,7 @@ impl Newton {
         true
     }
 
-    /// The forces that the balance was solved with, in the caller's units, for the law to judge.
+    /// Writes the forces of the solved balance in the caller's units, for the check of the law.
     pub(super) fn publish(&mut self) {
         // the check of the law that follows
         self.work.spend(4 * self.cost.rows);

@@ -1,16 +1,16 @@
 //! A piecewise linear homotopy from the answer at one penalty to the next one, from breakpoint to breakpoint.
 //!
-//! What a larger penalty and other multipliers add to the augmented forces of an answer, and what they leave of its
-//! balance, is taken off little by little,
+//! At another penalty and other multipliers the old answer has other augmented forces, off by `e`, and a balance off by `r`. The
+//! homotopy takes both to zero,
 //!
 //! ```text
 //! P x + c + delta (x − x_c) − Jᵀ Pi(lambda_c − rho (J x − b) + t e) = t r,      t = 1 … 0
 //! ```
 //!
-//! with `e` and `r` such that the answer solves this at `t = 1`: there contacts stick and slip as they did. Its solutions
-//! are a path of straight pieces. Where one ends a single contact changes what it does, and the matrix by one of rank
-//! one: a solve with factors that stay, instead of new ones. The path may turn back, where the determinant changes its sign, and is
-//! followed there too: that is how it gets around corners at which Newton's method goes back and forth. (J. Katzenelson,
+//! so that the old answer solves it at `t = 1`. Its solutions
+//! are a path of straight pieces. Where one ends a single contact changes its mode, and the matrix by one of rank
+//! one: a solve with the old factors instead of new ones. The path may turn back, where the determinant changes its sign, and is
+//! followed there too: that is how it passes kinks between which Newton's method cycles. (J. Katzenelson,
 //! "An algorithm for solving nonlinear resistor networks", Bell System Technical Journal 44 (1965) 1605–1620.)
 
 use super::breakpoints::{Along, End, Reach, next_closed, next_open};
@@ -20,43 +20,44 @@ use crate::cone::kernels::Isa;
 use crate::coulomb::products::{Change, along, take_off};
 use crate::tolerances::newton_of_friction::{HOMOTOPY_FARTHEST, HOMOTOPY_NEARER};
 
-/// Breakpoints after which a path that has come no nearer to its end is given up.
+/// Most consecutive breakpoints without a new least parameter `t`.
 const PATIENCE: u32 = 60;
-/// Breakpoints with the same factors.
+/// Most breakpoints, each a rank-one change, before new factors.
 const KEPT: usize = 64;
 
 /// Memory of the homotopy.
 #[derive(Debug, Default)]
 pub(super) struct Homotopy {
     pub regions: Regions,
-    /// Whether all contacts have pieces that are known.
+    /// Whether the linear pieces of all contacts are tabulated.
     pub known: bool,
-    /// The piece of every contact, and whether there it has a force. Of those that have none no augmented forces are kept
-    /// but a bound of the normal one, from above.
+    /// The linear piece of every contact, and whether the contact is closed. Of an open one only an upper bound of the augmented
+    /// normal force is kept.
     at: Vec<u16>,
     closed: Vec<bool>,
     reaches: Vec<Reach>,
-    /// Sizes of the bodies' parts of the direction.
+    /// Size of the direction in every block, in units `D`.
     sizes: Vec<f64>,
-    /// What is taken off, and the derivative of the balance by its share.
+    /// Terms `e` and `r` of the homotopy, and the derivative of the balance by its parameter `t`.
     e: Vec<f64>,
     r: Vec<f64>,
     by_share: Vec<f64>,
-    /// Direction for a share that falls by one, and that of the augmented forces.
+    /// Direction for a parameter that falls by one, and that of the augmented forces.
     y: Vec<f64>,
     da: Vec<f64>,
-    /// Changes of the matrix since its factors: `H⁻¹ p` before each, the entries of `q`, and what they are multiplied by.
+    /// Rank-one changes `p qᵀ` of the matrix since its factors: `h = H⁻¹ p` with the matrix before each, the entries of `q`, and
+    /// their factors.
     h: Vec<f64>,
     q: Vec<f64>,
     changes: Vec<Change>,
-    /// The penalty of these factors and changes, while they are those of the pieces in `at` and nothing else was factored.
+    /// The penalty of these factors and changes, while they belong to the pieces in `at`; `None` if they are out of date.
     pub kept: Option<f64>,
 }
 
 impl Newton {
-    /// Goes from the answer of other multipliers or another penalty, whose augmented forces are still there (tangential ones
-    /// of open contacts may be any: they have no part in it), to that of the present ones; false if the path does not lead there.
-    /// The rates may be `rated` already. Counts as a step for every factor, and for the one that it starts with.
+    /// Follows the path from the answer of other multipliers or another penalty, whose augmented forces are in `a` (tangential ones
+    /// of open contacts are not read), to the answer of the present ones; false if the path does not end there.
+    /// `rated` says that the rates are computed already. Counts a step for every factorisation.
     pub(super) fn follow(&mut self, p: &FrictionProgram, rated: bool) -> bool {
         if !rated {
             p.rates(&self.x, &mut self.u);
@@ -107,7 +108,7 @@ impl Newton {
         }
     }
 
-    /// The pieces at the present augmented forces, and what has to go.
+    /// Finds the pieces at the present augmented forces, `e` and `r`.
     fn set_out(&mut self, p: &FrictionProgram) {
         let Self { homotopy, a, x, x_c, D, z_c, u, weight, unit, penalty, lambda, .. } = self;
         homotopy.closed.clear();
@@ -139,7 +140,7 @@ impl Newton {
         }
     }
 
-    /// New factors of the present pieces, and the direction.
+    /// Factors the matrix of the present pieces, and finds the direction.
     fn renew(&mut self, p: &FrictionProgram) -> bool {
         self.work.spend(self.cost.factor + self.cost.solve);
         let Self { homotopy, factor, saturated, stiffness, penalty, .. } = self;
@@ -164,7 +165,7 @@ impl Newton {
         true
     }
 
-    /// The direction by the factors and what has changed since.
+    /// Finds the direction by the factors and the changes since.
     fn head(&mut self, p: &FrictionProgram) {
         let Self { homotopy, factor, D, lambda, unit, .. } = self;
         for (i, contact) in p.contacts.iter().enumerate() {
@@ -188,8 +189,8 @@ impl Newton {
         take_off(Isa::detect(), p, &homotopy.changes, &homotopy.q, &homotopy.h, &mut homotopy.y);
     }
 
-    /// End of the next piece, no further than `rest`. Augmented forces are those of where the last piece started, which has
-    /// `gone` so far.
+    /// End of the next piece, at most `rest` away. Augmented forces are still those at the start of the last piece, whose length is
+    /// `gone`.
     fn next(&mut self, p: &FrictionProgram, gone: f64, rest: f64, share: f64, sign: f64) -> End {
         let Self { homotopy, a, x, z_c, weight, penalty, D, .. } = self;
         let Homotopy { regions, at, closed, reaches, sizes, e, y, da, .. } = homotopy;
@@ -207,7 +208,7 @@ impl Newton {
         end
     }
 
-    /// The augmented forces of a contact at the end of a piece.
+    /// Computes the augmented forces of a contact at the end of a piece.
     fn arrive(&mut self, p: &FrictionProgram, contact: usize, length: f64, share: f64) {
         let Self { homotopy, a, x, z_c, weight, penalty, .. } = self;
         for at in p.contacts[contact].rows() {
@@ -224,7 +225,7 @@ impl Newton {
         }
     }
 
-    /// Into the piece behind a plane; whether the path turns there.
+    /// Enters the piece behind a plane; true if the path turns back there.
     fn cross(&mut self, p: &FrictionProgram, contact: usize, exit: usize) -> bool {
         let Self { homotopy, factor, D, a, weight, unit, penalty, .. } = self;
         let Homotopy { regions, at, closed, e, y, h, q, changes, .. } = homotopy;
@@ -280,14 +281,14 @@ impl Newton {
 }
 
 impl Homotopy {
-    /// Finds out whether the pieces of all contacts are known, and takes the units `D` of the variables.
+    /// Tabulates the pieces of all contacts if possible, and takes the units `D` of the variables.
     pub fn prepare(&mut self, p: &FrictionProgram, D: &[f64]) {
         self.kept = None;
         self.known = p.n() > 0 && p.cones.saturations.is_empty() && self.regions.update(p);
         if !self.known {
             return;
         }
-        // memory of what not every solve comes to
+        // reserve what only some solves need
         let (n, rows, contacts) = (p.n(), p.rows, p.contacts.len());
         let width = p.cones.cones.iter().fold(0, |m, cone| m.max(cone.width)) as usize;
         for (v, len) in [

@@ -1,9 +1,9 @@
-//! Forces as projections of augmented ones, and how they turn with them.
+//! Projection of augmented forces, and its derivative.
 
 use super::{CURVED, FrictionProgram, MOST, Newton, Shape, dot_short};
 
 impl Newton {
-    /// `z = Pi(a)`, its derivative, and the modes.
+    /// Computes `z = Pi(a)`, its derivative, and the modes.
     pub(super) fn project(&mut self, p: &FrictionProgram) {
         for (i, contact) in p.contacts.iter().enumerate() {
             let (k, d) = (contact.k as usize, contact.tangents());
@@ -30,7 +30,7 @@ impl Newton {
                 continue;
             }
             if self.homotopy.known {
-                // pieces have numbers above zero, and it is the last one as a rule
+                // pieces have numbers above zero; mostly it is the last one
                 let region = self.homotopy.regions.find(i, a, self.modes[i] as u16);
                 dz.copy_from_slice(&self.homotopy.regions.region(i, region).matrix[..k * k]);
                 for (z, row) in z.iter_mut().zip(dz.chunks_exact(k)) {
@@ -84,11 +84,11 @@ impl Newton {
                     }
                     z[1..].copy_from_slice(&point[..d]);
                     let face = &hull.corral[..hull.size];
-                    // one letter per face, as long as there are letters
+                    // one bit per vertex of the face, while there are enough bits
                     let letters = face.iter().all(|j| *j < 28);
                     let word = face.iter().fold(3, |m, j| m | 1 << (2 + j % 28));
                     self.modes[i] = if letters { word } else { CURVED };
-                    // any vertex of the face, without its part along the face, moves with the radius
+                    // derivative by the radius: a vertex of the face, orthogonal to the face
                     let mut along = [0.0; MOST];
                     along[..d].copy_from_slice(&vertices[face[0] * d..][..d]);
                     for q in &hull.basis[..hull.dim] {

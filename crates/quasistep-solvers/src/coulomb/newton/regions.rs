@@ -1,4 +1,4 @@
-//! The linear pieces of a projection, and which of them lie side by side.
+//! The linear pieces of a projection, and their neighbours.
 //!
 //! The projection of augmented forces is linear where the same face of the friction set is nearest, on a cone
 //! bounded by planes. Across a plane its derivative changes by a matrix of rank one.
@@ -9,11 +9,11 @@ use crate::cone::kernels::{Lane, Simd};
 use crate::cone::program::LANES;
 use crate::coulomb::program::{FrictionProgram, Shape};
 
-/// Most rows of a contact whose pieces are known: with friction in a plane.
+/// Most rows of a contact whose pieces are tabulated: friction in a plane.
 pub(super) const ROWS: usize = 3;
-/// Vertices up to which the pieces of a polygon are looked through one by one.
+/// Most vertices of a polygon whose pieces are searched one by one.
 const MOST_VERTICES: usize = 100;
-/// Friction sets that are kept from one program to the next.
+/// Most friction sets that are kept from one program to the next.
 const MOST_SETS: usize = 64;
 /// The piece without force.
 pub(super) const OPEN: u16 = 0;
@@ -24,11 +24,11 @@ const STUCK: u16 = 1;
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Exit {
     pub g: [f64; ROWS],
-    /// The piece behind it. From [`OPEN`] it is that of a vertex, by the direction of the augmented friction.
+    /// The piece behind it. Behind [`OPEN`] it is some vertex's: [`Regions::across`] selects it by the augmented friction.
     pub to: u16,
 }
 
-/// Up to four of them, entry by entry; those that are not there are zero.
+/// Up to four planes, entry by entry, padded with zeros.
 #[derive(Clone, Copy, Debug, Default)]
 struct Planes {
     g: [Lane; ROWS],
@@ -40,7 +40,7 @@ struct Planes {
 pub(super) struct Region {
     /// Derivative of the projection, `k × k`.
     pub matrix: [f64; ROWS * ROWS],
-    /// First and last of its fours of planes.
+    /// Range of its batches of four planes.
     planes: [u32; 2],
 }
 
@@ -50,7 +50,7 @@ struct Set {
     /// Its vertices, of `k − 1` entries each.
     vertices: Vec<f64>,
     k: usize,
-    /// First piece, and how many.
+    /// First piece, and number of pieces.
     first: usize,
     count: u16,
 }
@@ -67,8 +67,8 @@ pub(crate) struct Regions {
 }
 
 impl Regions {
-    /// Takes the contacts of a program; false if one of them has pieces that are not known: a round one, one with more
-    /// than two directions, or one whose friction need not resist.
+    /// Tabulates the contacts of a program; false if one has no table: a round one, one with more
+    /// than two tangential rows, or one whose friction set does not have 0 inside.
     pub fn update(&mut self, p: &FrictionProgram) -> bool {
         self.of.clear();
         self.first.clear();
@@ -95,8 +95,8 @@ impl Regions {
         true
     }
 
-    /// How far augmented forces of a closed contact go along `da` before they leave their piece, if that is less than so
-    /// far, and the number of the plane.
+    /// Length along `da` after which the augmented forces of a closed contact leave their piece, and the number of the plane; `None`
+    /// if it is not below `least`.
     #[inline(always)]
     pub fn leave<S: Simd>(
         &self,
@@ -143,12 +143,12 @@ impl Regions {
         Exit { g: planes.g.map(|g| g[lane]), to: planes.to[lane] }
     }
 
-    /// The number of the plane behind which an open contact closes.
+    /// Number of the plane behind which an open contact closes.
     pub fn closing(&self, contact: usize) -> usize {
         self.region(contact, OPEN).planes[0] as usize * LANES
     }
 
-    /// The piece in which these augmented forces of a contact are; perhaps the one that they were in.
+    /// The piece of a contact's augmented forces; `before` is tried first.
     pub fn find(&self, contact: usize, a: &[f64], before: u16) -> u16 {
         if !(a[0] > 0.0) {
             return OPEN;
@@ -198,8 +198,8 @@ impl Regions {
 }
 
 impl Regions {
-    /// Adds a half-line, and with friction a segment or a convex polygon around 0, counterclockwise; false, with nothing
-    /// added, for another set.
+    /// Adds the pieces of a half-line, or with friction of a segment or a counterclockwise convex polygon around 0; false, with
+    /// nothing added, for another set.
     fn add(&mut self, k: usize, vertices: &[f64]) -> bool {
         let (first, planes) = (self.pieces.len(), self.planes.len());
         let mut unit = [0.0; ROWS * ROWS];
@@ -250,7 +250,7 @@ impl Regions {
         if !(a * b < 0.0) {
             return None;
         }
-        // with the sign of the end
+        // sign of the end of the segment
         let outside = |v: f64, to: u16| Exit { g: [-v.abs(), v.signum(), 0.0], to };
         let inside = |v: f64, to: u16| Exit { g: [v.abs(), -v.signum(), 0.0], to };
         self.push(unit, &[inside(a, STUCK + 1), inside(b, STUCK + 2)]);

@@ -3,8 +3,8 @@
 use super::{FrictionProgram, MOST, Newton, PROXIMAL, Part, dot_short, hessian};
 
 impl Newton {
-    /// Subtracts from `g` what the derivative says of the difference between the augmented forces of
-    /// `x` and those started from, which it replaces by the former.
+    /// Replaces the augmented forces of the start by those of `x`, and corrects `g` by the derivative for the
+    /// difference.
     pub(super) fn add_inconsistency(&mut self, p: &FrictionProgram) {
         p.rates(&self.x, &mut self.u);
         for (i, contact) in p.contacts.iter().enumerate() {
@@ -40,8 +40,8 @@ impl Newton {
         });
     }
 
-    /// Newton's direction into `dx`, and that of the augmented forces into `da`: of contacts without force the normal
-    /// ones, which is all that it takes to see who closes.
+    /// Writes Newton's direction to `dx`, and that of the augmented forces to `da`: of contacts without force only the normal
+    /// ones, which tell whether they close.
     pub(super) fn direct(&mut self, p: &FrictionProgram) {
         self.work.spend(self.cost.solve + self.cost.rows);
         for ((dx, g), D) in self.dx.iter_mut().zip(&self.g).zip(&self.D) {
@@ -59,7 +59,7 @@ impl Newton {
         }
     }
 
-    /// Goes a share of the direction.
+    /// Moves by a share of the direction.
     pub(super) fn advance(&mut self, share: f64) {
         crate::kernels::axpy(share, &self.dx, &mut self.x);
         crate::kernels::axpy(share, &self.da, &mut self.a);

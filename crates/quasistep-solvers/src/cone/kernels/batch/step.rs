@@ -1,4 +1,4 @@
-//! What a step of the interior point is made of: matrices, right sides, directions.
+//! Parts of a step of the interior point: matrices, right sides, directions.
 
 use super::{E_of, G_at, J_times, by_size, edge, forces_of, own, own_mut, take_forces};
 use crate::cone::batches::{Batch, LIVE, Shape};
@@ -7,7 +7,7 @@ use crate::cone::kernels::{Lane, Simd, kernel, lanes, lanes_mut};
 use crate::cone::program::{ConeProgram, LANES, MAX_ROWS, padded};
 use crate::cone::second_order;
 
-/// Most entries of round cones that are computed side by side.
+/// Most entries of a round cone that are kept in registers.
 const NARROW: usize = LANES;
 
 /// Entries of round cones, zero beyond the last.
@@ -149,13 +149,13 @@ fn matrix_of<S: Simd>(
 }
 
 kernel! {
-    /// What the step towards the answer is made of: `w = z / (s + give z)` and `t = w (s + gap)` of edges,
+    /// The predictor: `w = z / (s + compliance z)` and `t = w (s + gap)` of edges,
     /// `D = W⁻²` and `t = z + D gap` of round cones, the matrices `G = E W Eᵀ`, and `g −= Jᵀ Eᵀ t`.
     batch_predictor(
         p: &ConeProgram,
         batches: &[Batch],
         E: &[Lane],
-        give: f64,
+        compliance: f64,
         s: &[Lane],
         z: &[Lane],
         gap: &[Lane],
@@ -166,7 +166,7 @@ kernel! {
         g: &mut [f64],
     ) {
         for batch in batches {
-            by_size!(batch, predict, S, (p, batch, E, give, s, z, gap, w, D, t, G, lanes_mut(g)));
+            by_size!(batch, predict, S, (p, batch, E, compliance, s, z, gap, w, D, t, G, lanes_mut(g)));
         }
     }
 }
@@ -180,7 +180,7 @@ fn predict<S: Simd>(
     p: &ConeProgram,
     batch: &Batch,
     E: &[Lane],
-    give: f64,
+    compliance: f64,
     s: &[Lane],
     z: &[Lane],
     gap: &[Lane],
@@ -207,11 +207,11 @@ fn predict<S: Simd>(
         write_G::<S>(p, batch, k, &scaled::<S>(m, E, D), G);
     } else {
         let w = own_mut(w, batch, m);
-        let give = S::splat(give);
+        let compliance = S::splat(compliance);
         let mut sums = [[S::zero(); MAX_ROWS]; MAX_ROWS];
         for j in 0..m {
             let (s, z) = (S::load(&s[j]), S::load(&z[j]));
-            let weight = S::div(z, S::fma(give, z, s));
+            let weight = S::div(z, S::fma(compliance, z, s));
             let value = S::mul(weight, S::add(s, S::load(&gap[j])));
             S::store(weight, &mut w[j]);
             S::store(value, &mut t[j]);
@@ -230,13 +230,13 @@ fn predict<S: Simd>(
 }
 
 kernel! {
-    /// `t = (ds ∘ dz − mu) / (s + give z) + w (s + gap)` of edges; of round cones `z`, the products of the scaled
+    /// `t = (ds ∘ dz − mu) / (s + compliance z) + w (s + gap)` of edges; of round cones `z`, the products of the scaled
     /// cone, and `D gap`. And `g −= Jᵀ Eᵀ t`.
     batch_corrector(
         p: &ConeProgram,
         batches: &[Batch],
         E: &[Lane],
-        give: f64,
+        compliance: f64,
         mu: f64,
         s: &[Lane],
         z: &[Lane],
@@ -249,7 +249,7 @@ kernel! {
         g: &mut [f64],
     ) {
         for batch in batches {
-            by_size!(batch, correct, S, (p, batch, E, give, mu, s, z, gap, w, D, ds, dz, t, lanes_mut(g)));
+            by_size!(batch, correct, S, (p, batch, E, compliance, mu, s, z, gap, w, D, ds, dz, t, lanes_mut(g)));
         }
     }
 }
@@ -263,7 +263,7 @@ fn correct<S: Simd>(
     p: &ConeProgram,
     batch: &Batch,
     E: &[Lane],
-    give: f64,
+    compliance: f64,
     mu: f64,
     s: &[Lane],
     z: &[Lane],
@@ -318,11 +318,11 @@ fn correct<S: Simd>(
         }
     } else {
         let aim = S::mul(S::splat(-mu), S::load(&LIVE[batch.count as usize]));
-        let give = S::splat(give);
+        let compliance = S::splat(compliance);
         for j in 0..m {
             let (s, z) = (S::load(&s[j]), S::load(&z[j]));
             let product = S::fma(S::load(&ds[j]), S::load(&dz[j]), aim);
-            let soft = S::fma(give, z, s);
+            let soft = S::fma(compliance, z, s);
             let sum = S::add(s, S::load(&gap[j]));
             let value = S::fma(S::load(&w[j]), sum, S::div(product, soft));
             S::store(value, &mut t[j]);
@@ -335,13 +335,13 @@ fn correct<S: Simd>(
 }
 
 kernel! {
-    /// Moves the right side `t` so that the products at the end of a longer step come out between the bounds:
-    /// Gondzio's correctors. Round cones are left as they are. And `g −= Jᵀ Eᵀ t`.
-    batch_center(
+    /// Gondzio's correction: changes the right side `t` of edges so that their products after a step of `alpha` lie between the
+    /// bounds, then `g −= Jᵀ Eᵀ t`. Round cones keep their `t`.
+    batch_gondzio(
         p: &ConeProgram,
         batches: &[Batch],
         E: &[Lane],
-        give: f64,
+        compliance: f64,
         alpha: f64,
         bounds: [f64; 2],
         s: &[Lane],
@@ -352,7 +352,7 @@ kernel! {
         g: &mut [f64],
     ) {
         let (low, high, minus) = (S::splat(bounds[0]), S::splat(bounds[1]), S::splat(-1.0));
-        let (alpha, give) = (S::splat(alpha), S::splat(give));
+        let (alpha, compliance) = (S::splat(alpha), S::splat(compliance));
         for batch in batches {
             let Shape { round, m, .. } = batch.shape;
             let m = m as usize;
@@ -367,12 +367,12 @@ kernel! {
                     let (s, z) = (S::load(&s[j]), S::load(&z[j]));
                     let product =
                         S::mul(S::fma(alpha, S::load(&ds[j]), s), S::fma(alpha, S::load(&dz[j]), z));
-                    // what lies above `high` comes down by `high` at the most
+                    // a product above `high` is lowered by `high` at the most
                     let below = S::max(S::fma(minus, product, low), S::zero());
                     let above = S::max(S::fma(minus, high, product), S::zero());
                     let less = S::mul(minus, S::max(S::mul(minus, above), S::mul(minus, high)));
                     let change = S::mul(live, S::fma(minus, below, less));
-                    let soft = S::fma(give, z, s);
+                    let soft = S::fma(compliance, z, s);
                     S::store(S::add(S::load(&t[j]), S::div(change, soft)), &mut t[j]);
                 }
             }
@@ -381,23 +381,23 @@ kernel! {
     }
 }
 
-/// How far a direction goes, and what it does to the products.
+/// Longest step along a direction, and how it changes the products.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Reach {
-    /// Inverse of the longest step inside, or a negative number.
+    /// Inverse of the longest step that stays inside; not positive if nothing blocks it.
     pub blocked: f64,
-    /// `Σ (s dz + z ds)` and `Σ ds dz`.
+    /// `Σ (s dz + z ds)`; below it `Σ ds dz`.
     pub cross: f64,
     pub square: f64,
 }
 
 kernel! {
-    /// `dz = −t − W⁻² A dx`, `ds = A dx + gap + give dz`.
+    /// `dz = −t − W⁻² A dx`, `ds = A dx + gap + compliance dz`.
     batch_directions(
         p: &ConeProgram,
         batches: &[Batch],
         E: &[Lane],
-        give: f64,
+        compliance: f64,
         dx: &[f64],
         s: &[Lane],
         z: &[Lane],
@@ -413,7 +413,7 @@ kernel! {
             most_s: minus, over_s: one, most_z: minus, over_z: one, round: minus, cross: none, square: none,
         };
         for batch in batches {
-            by_size!(batch, direct, S, (p, batch, E, give, lanes(dx), s, z, gap, t, w, D, ds, dz, &mut tally));
+            by_size!(batch, direct, S, (p, batch, E, compliance, lanes(dx), s, z, gap, t, w, D, ds, dz, &mut tally));
         }
         let Tally { most_s, over_s, most_z, over_z, round, cross, square } = tally;
         let blocked = S::max(S::div(most_s, over_s), S::div(most_z, over_z));
@@ -426,7 +426,8 @@ kernel! {
     }
 }
 
-/// Largest ratios so far, as numerators and denominators: no division per row. Those of round cones, and sums.
+/// Largest ratios `−ds / s` and `−dz / z` of edges so far, as numerators and denominators to save a division per row; the largest
+/// of round cones; and the sums of [`Reach`].
 struct Tally<S: Simd> {
     most_s: S::V,
     over_s: S::V,
@@ -446,7 +447,7 @@ fn direct<S: Simd>(
     p: &ConeProgram,
     batch: &Batch,
     E: &[Lane],
-    give: f64,
+    compliance: f64,
     dx: &[Lane],
     s: &[Lane],
     z: &[Lane],
@@ -488,7 +489,7 @@ fn direct<S: Simd>(
             let z = entries::<S>(z, m);
             let ds = entries::<S>(&*ds, m);
             let dz = entries::<S>(&*dz, m);
-            // cones that are none stand still at the tip of the dual cone
+            // padding keeps z = 0
             let live = S::load(&LIVE[batch.count as usize]);
             let far = S::max(round::blocked::<S>(&s, &ds), round::blocked::<S>(&z, &dz));
             tally.round = S::max(S::select(live, far, minus), tally.round);
@@ -502,7 +503,7 @@ fn direct<S: Simd>(
         }
         return;
     }
-    let less = S::splat(-give);
+    let less = S::splat(-compliance);
     for j in 0..m {
         let rate = edge::<S>(E, k, m, &y, j);
         let (s, z) = (S::load(&s[j]), S::load(&z[j]));
@@ -514,7 +515,7 @@ fn direct<S: Simd>(
         S::store(d, &mut ds[j]);
         tally.cross = S::fma(s, e, S::fma(z, d, tally.cross));
         tally.square = S::fma(d, e, tally.square);
-        // cones that are none: z = dz = 0 is no more than any ratio
+        // padding: z = dz = 0 is no larger than any ratio
         let more = S::fma(S::mul(minus, tally.most_s), s, S::mul(b, tally.over_s));
         tally.most_s = S::select(more, b, tally.most_s);
         tally.over_s = S::select(more, s, tally.over_s);

@@ -147,7 +147,7 @@ fn batches_are_as_cone_by_cone() {
             x[i] = wave(0.4, i);
         }
     }
-    let give = 0.03;
+    let compliance = 0.03;
     for isa in [Isa::Portable, Isa::detect()] {
         let (mut u, mut w, mut D) =
             (vec![0.0; p.m_padded], vec![1.0; p.m_padded], vec![0.0; p.E.len()]);
@@ -157,7 +157,7 @@ fn batches_are_as_cone_by_cone() {
         assert_near(&p, batches, &u_in, &u);
 
         // towards the answer
-        kernels::weights(isa, &p, groups, give, &s, &z, &mut w, &mut D);
+        kernels::weights(isa, &p, groups, compliance, &s, &z, &mut w, &mut D);
         let mut t = towards_answer(&p, &w, &D, [&s, &z, &gap]);
         let mut g = x.clone();
         kernels::subtract_forces(isa, &p, groups, &t, &mut g);
@@ -167,8 +167,8 @@ fn batches_are_as_cone_by_cone() {
         let mut G = vec![0.0; G_at(p.b.len() as u32)];
         let mut g_in = x.clone();
         batch_predictor(
-            isa, &p, batches, &all.E, give, &s_in, &z_in, &gap_in, &mut w_in, &mut D_in, &mut t_in,
-            &mut G, &mut g_in,
+            isa, &p, batches, &all.E, compliance, &s_in, &z_in, &gap_in, &mut w_in, &mut D_in,
+            &mut t_in, &mut G, &mut g_in,
         );
         assert_near(&p, batches, &t_in, &t);
         assert!(g.iter().zip(&g_in).all(|(a, b)| (a - b).abs() <= 1e-10 * (1.0 + a.abs())));
@@ -189,11 +189,11 @@ fn batches_are_as_cone_by_cone() {
         // a direction
         let (mut ds, mut dz) = (vec![0.0; p.m_padded], vec![0.0; p.m_padded]);
         let blocked = kernels::directions(
-            isa, &p, groups, give, &x, &s, &z, &gap, &t, &w, &D, &mut ds, &mut dz,
+            isa, &p, groups, compliance, &x, &s, &z, &gap, &t, &w, &D, &mut ds, &mut dz,
         );
         let (mut ds_in, mut dz_in) = (vec![[0.0; LANES]; all.rows], vec![[0.0; LANES]; all.rows]);
         let reach = batch_directions(
-            isa, &p, batches, &all.E, give, &x, &s_in, &z_in, &gap_in, &t_in, &w_in, &D_in,
+            isa, &p, batches, &all.E, compliance, &x, &s_in, &z_in, &gap_in, &t_in, &w_in, &D_in,
             &mut ds_in, &mut dz_in,
         );
         assert_near(&p, batches, &ds_in, &ds);
@@ -210,10 +210,10 @@ fn batches_are_as_cone_by_cone() {
             live[cone.at as usize..][..cone.m as usize].fill(1.0);
         }
         kernels::corrector(
-            isa, &p, groups, give, 0.2, &s, &z, &gap, &w, &D, &live, &ds, &dz, &mut t,
+            isa, &p, groups, compliance, 0.2, &s, &z, &gap, &w, &D, &live, &ds, &dz, &mut t,
         );
         batch_corrector(
-            isa, &p, batches, &all.E, give, 0.2, &s_in, &z_in, &gap_in, &w_in, &D_in, &ds_in,
+            isa, &p, batches, &all.E, compliance, 0.2, &s_in, &z_in, &gap_in, &w_in, &D_in, &ds_in,
             &dz_in, &mut t_in, &mut g_in,
         );
         assert_near(&p, batches, &t_in, &t);

@@ -1,37 +1,36 @@
-//! Longer steps.
+//! Gondzio's multiple centrality corrections: longer steps from one factor.
 
 use super::work::Work;
 use super::{Interior, longest};
 use crate::cone::kernels;
 use crate::cone::structure::Panel;
-use crate::tolerances::interior::{LONG, LONGER, PRODUCTS, WORTH};
+use crate::tolerances::interior::{GONDZIO_ADD, GONDZIO_ENOUGH, GONDZIO_GAIN, GONDZIO_PRODUCTS};
 
-/// Numbers in an island's factor from which directions after the corrector's are cheap beside it, and how many look
-/// for a longer step then.
-const CENTERINGS: [(u32, u32); 2] = [(40_000, 3), (8_000, 2)];
+/// Most corrections of a step, by the least number of entries in the island's factor: only beside a large one is a solve cheap.
+const CORRECTIONS: [(u32, u32); 2] = [(40_000, 3), (8_000, 2)];
 
 impl Interior {
-    /// The corrector's direction, or one that lets a longer step by moving the products that end it:
-    /// Gondzio's. Returns its longest step inside.
-    pub(super) fn lengthen(&mut self, work: &Work<'_>, aim: f64) -> f64 {
+    /// Computes the corrector's direction, and adds Gondzio's corrections while they allow a longer step. `aim` is the target of the
+    /// products. Returns the longest step that stays inside.
+    pub(super) fn gondzio_correction(&mut self, work: &Work<'_>, aim: f64) -> f64 {
         let mut far = longest(&self.direction(work));
         let size = work.panels.iter().map(Panel::len).sum::<u32>();
-        let most = CENTERINGS.iter().find(|(from, _)| size >= *from).map_or(0, |(_, most)| *most);
+        let most = CORRECTIONS.iter().find(|(from, _)| size >= *from).map_or(0, |(_, most)| *most);
         for _ in 0..if work.round { 0 } else { most } {
-            if far >= LONG {
+            if far >= GONDZIO_ENOUGH {
                 break;
             }
-            let ahead = (far + LONGER).min(1.0);
+            let ahead = (far + GONDZIO_ADD).min(1.0);
             self.last_dx.copy_from_slice(&self.dx);
             self.start_direction(work);
-            kernels::batch_center(
+            kernels::batch_gondzio(
                 work.isa,
                 work.p,
                 work.batches,
                 work.E,
-                self.give,
+                self.compliance,
                 ahead,
-                PRODUCTS.map(|share| share * aim),
+                GONDZIO_PRODUCTS.map(|share| share * aim),
                 &self.s_in,
                 &self.z_in,
                 &self.ds,
@@ -55,7 +54,7 @@ impl Interior {
                 }
                 break;
             }
-            let enough = next >= far + WORTH * (ahead - far);
+            let enough = next >= far + GONDZIO_GAIN * (ahead - far);
             far = next;
             if !enough {
                 break;

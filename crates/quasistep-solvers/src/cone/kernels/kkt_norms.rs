@@ -1,4 +1,4 @@
-//! One sweep over an island for everything that an answer is judged by.
+//! KKT residual norms of an island in one sweep, and the sizes that they are compared with.
 
 use super::cones::{sides_of, split};
 use super::hessian::cost_of_panel;
@@ -6,51 +6,55 @@ use super::{Simd, kernel, lanes, lanes_mut};
 use crate::cone::program::{ConeData, ConeProgram, LANES};
 use crate::cone::structure::{Group, Panel};
 
-/// Extremes over the rows and variables of an island.
+/// KKT residual norms of an island of pyramids: largest magnitudes over its rows and variables, in the caller's units.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Extremes {
-    /// Of `|u|`, and of `−u`, over all rows.
+pub(crate) struct KktNorms {
+    /// Largest slack, `max |u|`.
     pub speed: f64,
-    pub outside: f64,
-    /// Of `|u|` over rows with a multiplier.
+    /// Primal residual, `max −u`.
+    pub primal: f64,
+    /// Largest slack of a row with a multiplier, `max |u|` where `z > 0`.
     pub held: f64,
-    /// Of the multipliers and their negatives, and of `|z u|`.
+    /// Largest multiplier, `max z`.
     pub push: f64,
-    pub pull: f64,
-    pub product: f64,
-    /// Of `|b|`.
+    /// Dual residual, `max −z`.
+    pub dual: f64,
+    /// Complementarity residual, `max |z u|`.
+    pub complementarity: f64,
+    /// Largest offset, `max |b|`.
     pub offset: f64,
-    /// Largest and least over cones of the largest entry of the Jacobian's first row; rows of nothing
-    /// left out.
+    /// Largest over all cones of the largest entry in the first row of `J`.
     pub longest: f64,
+    /// Least over all cones of the largest entry in the first row of `J`, rows of zeros left out.
     pub shortest: f64,
-    /// Of `|g|` and `|c|`.
-    pub imbalance: f64,
+    /// Residual of stationarity, `max |g|`.
+    pub stationarity: f64,
+    /// Largest linear cost, `max |c|`.
     pub force: f64,
-    /// Whether all of `u`, `z` and `g` are numbers.
+    /// Whether all of `u`, `z` and `g` are finite.
     pub finite: bool,
 }
 
-/// [`Extremes`] lane by lane.
+/// [`KktNorms`] lane by lane.
 struct Tally<S: Simd> {
     speed: S::V,
-    outside: S::V,
+    primal: S::V,
     held: S::V,
     push: S::V,
-    pull: S::V,
-    product: S::V,
+    dual: S::V,
+    complementarity: S::V,
     offset: S::V,
-    /// Zero unless a number is none.
+    /// Zero while all numbers are finite, else NaN.
     nothing: S::V,
     longest: S::V,
-    /// Largest of the negatives.
+    /// Largest of `−most` over the cones, `most` the largest entry in the first row of `J`.
     shortest: S::V,
 }
 
 kernel! {
     /// `u = E (J x − b)` and `g = P x + c + springs − Jᵀ Eᵀ z` of an island without round cones, and their
-    /// extremes. `springs` may be empty.
-    verdict(
+    /// KKT norms. `springs` may be empty.
+    kkt_norms(
         p: &ConeProgram,
         groups: &[Group],
         panels: &[Panel],
@@ -59,15 +63,15 @@ kernel! {
         z: &[f64],
         u: &mut [f64],
         g: &mut [f64],
-    ) -> Extremes {
+    ) -> KktNorms {
         let none = S::zero();
         let mut t = Tally::<S> {
             speed: none,
-            outside: none,
+            primal: none,
             held: none,
             push: none,
-            pull: none,
-            product: none,
+            dual: none,
+            complementarity: none,
             offset: none,
             nothing: none,
             longest: none,
@@ -109,27 +113,27 @@ kernel! {
                 _ => any::<S>(p, cones, x, z, u, g, &mut t),
             }
         }
-        let mut imbalance = none;
+        let mut stationarity = none;
         for panel in panels {
             let at = panel.x_at as usize;
             let stride = p.blocks[panel.block as usize].stride as usize;
             for g in lanes(&g[at..at + stride]) {
                 let g = S::load(g);
-                imbalance = S::max(imbalance, S::abs(g));
+                stationarity = S::max(stationarity, S::abs(g));
                 t.nothing = S::fma(g, none, t.nothing);
             }
         }
-        Extremes {
+        KktNorms {
             speed: largest::<S>(t.speed),
-            outside: largest::<S>(t.outside),
+            primal: largest::<S>(t.primal),
             held: largest::<S>(t.held),
             push: largest::<S>(t.push),
-            pull: largest::<S>(t.pull),
-            product: largest::<S>(t.product),
+            dual: largest::<S>(t.dual),
+            complementarity: largest::<S>(t.complementarity),
             offset: largest::<S>(t.offset),
             longest: largest::<S>(t.longest),
             shortest: -largest::<S>(t.shortest),
-            imbalance: largest::<S>(imbalance),
+            stationarity: largest::<S>(stationarity),
             force: largest::<S>(force),
             finite: S::sum(t.nothing) == 0.0,
         }
@@ -146,20 +150,20 @@ pub(super) fn largest<S: Simd>(v: S::V) -> f64 {
 #[inline(always)]
 fn take_slacks<S: Simd>(t: &mut Tally<S>, u: S::V, z: S::V) {
     t.speed = S::max(t.speed, S::abs(u));
-    t.outside = S::max(t.outside, S::mul(S::splat(-1.0), u));
+    t.primal = S::max(t.primal, S::mul(S::splat(-1.0), u));
     t.nothing = S::fma(S::add(u, z), S::zero(), t.nothing);
 }
 
-/// The same of multipliers, which may be left out where they are zero.
+/// Takes the multipliers of a lane of rows into account; lanes of zeros may be left out.
 #[inline(always)]
 fn take_multipliers<S: Simd>(t: &mut Tally<S>, u: S::V, z: S::V) {
     t.held = S::max(t.held, S::where_positive(z, S::abs(u)));
     t.push = S::max(t.push, z);
-    t.pull = S::max(t.pull, S::mul(S::splat(-1.0), z));
-    t.product = S::max(t.product, S::abs(S::mul(z, u)));
+    t.dual = S::max(t.dual, S::mul(S::splat(-1.0), z));
+    t.complementarity = S::max(t.complementarity, S::abs(S::mul(z, u)));
 }
 
-/// Takes the size of a cone's first row into account, which has these largest entries.
+/// Takes the first row of a cone's Jacobian into account, whose largest entries, lane by lane, are `most`.
 #[inline(always)]
 fn take_length<S: Simd>(t: &mut Tally<S>, most: S::V) {
     let most = S::largest(most);
@@ -168,7 +172,7 @@ fn take_length<S: Simd>(t: &mut Tally<S>, most: S::V) {
     t.shortest = S::max(t.shortest, S::select(most, minus, S::splat(f64::NEG_INFINITY)));
 }
 
-/// Of cones with `K` rows of `C` lanes, and `PER` lanes of edges.
+/// The sweep over cones with `K` rows of `C` lanes, and `PER` lanes of edges.
 #[inline(always)]
 fn fixed<S: Simd, const K: usize, const C: usize, const PER: usize>(
     p: &ConeProgram,
@@ -358,7 +362,7 @@ mod tests {
         let mut seen = Vec::new();
         for isa in [Isa::Portable, Isa::detect()] {
             let (mut u, mut g) = (vec![0.0; p.m_padded], vec![0.0; p.n_padded]);
-            let e = verdict(isa, &p, groups, panels, &[], &x, &z, &mut u, &mut g);
+            let e = kkt_norms(isa, &p, groups, panels, &[], &x, &z, &mut u, &mut g);
             let mut flat = vec![0.0; p.m];
             unpad(isa, &p, &u, &mut flat);
             let rows = p.cones.iter().flat_map(|c| &u[c.at as usize..(c.at + c.m) as usize]);
@@ -369,10 +373,10 @@ mod tests {
             assert!(u.iter().zip(&again).all(near), "ten products of numbers below one");
             let most = |v: &[f64]| v.iter().fold(0.0_f64, |m, v| m.max(v.abs()));
             assert_eq!(e.speed, most(&flat));
-            assert_eq!(e.outside, most(&flat.iter().map(|u| u.min(0.0)).collect::<Vec<_>>()));
-            assert_eq!((e.push, e.pull), (most(&z), 0.0));
-            assert_eq!((e.imbalance, e.force), (most(&g), most(&p.c)));
-            assert!(e.finite && e.held > 0.0 && e.product > 0.0);
+            assert_eq!(e.primal, most(&flat.iter().map(|u| u.min(0.0)).collect::<Vec<_>>()));
+            assert_eq!((e.push, e.dual), (most(&z), 0.0));
+            assert_eq!((e.stationarity, e.force), (most(&g), most(&p.c)));
+            assert!(e.finite && e.held > 0.0 && e.complementarity > 0.0);
             let first_rows =
                 p.cones.iter().map(|c| most(&p.J[c.J_at as usize..][..c.width as usize]));
             assert_eq!(e.longest, first_rows.clone().fold(0.0, f64::max));
@@ -389,7 +393,7 @@ mod tests {
         }
     }
 
-    /// A number that is none is seen wherever it is, also among multipliers of cones that do not push.
+    /// A NaN is seen wherever it is, also among multipliers of cones that do not push.
     #[test]
     fn what_is_no_number_is_seen() {
         let mut numbers = Numbers(8);
@@ -402,7 +406,7 @@ mod tests {
                 let (mut u, mut g) = (vec![0.0; p.m_padded], vec![0.0; p.n_padded]);
                 let (x, mut z) = (vec![0.0; p.n_padded], vec![0.0; p.m_padded]);
                 z[cone.at as usize] = f64::NAN;
-                let e = verdict(isa, &p, &s.groups, panels, &[], &x, &z, &mut u, &mut g);
+                let e = kkt_norms(isa, &p, &s.groups, panels, &[], &x, &z, &mut u, &mut g);
                 assert!(!e.finite);
             }
         }

@@ -1,9 +1,9 @@
-//! Springs with limited force.
+//! Huber terms: springs with limited force.
 
 /// A spring with limited force as two bounds: `force = k (x − target − over + under)`,
 /// `−limit ≤ force ≤ limit`, `over (limit − force) = under (limit + force) = 0`.
 #[derive(Clone, Copy, Debug, Default)]
-pub(super) struct Spring {
+pub(super) struct HuberTerm {
     /// Padded index of the variable, and where its diagonal entry is in `H`.
     pub at: u32,
     pub H_at: u32,
@@ -14,13 +14,13 @@ pub(super) struct Spring {
     pub force: f64,
     pub over: f64,
     pub under: f64,
-    /// Right sides of the two products.
+    /// Right sides of the two complementarity equations.
     pub t: [f64; 2],
     pub change: [f64; 3],
     pub last_change: [f64; 3],
 }
 
-impl Spring {
+impl HuberTerm {
     pub fn limited(&self) -> bool {
         self.limit.is_finite() && self.stiffness > 0.0
     }
@@ -30,7 +30,7 @@ impl Spring {
         [self.limit - self.force, self.limit + self.force]
     }
 
-    /// Stiffness that is left while the bounds push back.
+    /// Curvature of the term with its two bounds eliminated.
     pub fn stiffness(&self) -> f64 {
         if !self.limited() {
             return self.stiffness;
@@ -39,7 +39,7 @@ impl Spring {
         1.0 / (1.0 / self.stiffness + self.over / a + self.under / b)
     }
 
-    /// Force that its bounds add at `dx = 0`.
+    /// Force of the term at `dx = 0` with its two bounds eliminated.
     pub fn offset(&self) -> f64 {
         if !self.limited() {
             return 0.0;
