@@ -10,6 +10,8 @@ use crate::tolerances::friction::{CONTRADICTION, LARGEST, PROPORTION, REST, TERM
 #[derive(Debug, Default)]
 pub(crate) struct Law {
     hull: Hull,
+    /// [`CoulombSettings::rest`](crate::CoulombSettings::rest).
+    pub rest_speed: f64,
     g: Vec<f64>,
     terms: Vec<f64>,
     /// Sum of the magnitudes of every variable's terms in the balance, without those of contacts.
@@ -33,6 +35,8 @@ pub(crate) struct Sizes {
     pub known: f64,
     /// Normal force beyond which the answer diverges.
     pub most: f64,
+    /// The data suggest no speed above [`CoulombSettings::rest`](crate::CoulombSettings::rest).
+    pub at_rest: bool,
     /// Largest `terms / √curvature` of a variable: the rounding of displacements in the norm of the stiffness.
     pub load: f64,
 }
@@ -157,7 +161,8 @@ impl Law {
             }
             let at = contact.first as usize;
             let (lambda_n, u_n) = (lambda[at], u[at]);
-            let floor = rounding * sizes.speed + self.rest(p, i);
+            let still = if sizes.at_rest { self.rest_speed } else { 0.0 };
+            let floor = (rounding * sizes.speed).max(still) + self.rest(p, i);
             let slack = TERMS * self.rates[at] + floor;
             let idle = TERMS * sizes.force;
             r.overlap = r.overlap.max(-u_n);
@@ -243,6 +248,7 @@ impl Law {
         if speed > 0.0 {
             sizes.speed = sizes.speed.min(PROPORTION * speed);
         }
+        sizes.at_rest = speed <= self.rest_speed;
         sizes
     }
 

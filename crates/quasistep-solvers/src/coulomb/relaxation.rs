@@ -62,13 +62,22 @@ pub(crate) struct Relaxation {
     /// Convex programs solved.
     pub solved: u32,
     budget: Budget,
+    /// [`Settings::rest`] in units of the program.
+    rest: f64,
 }
 
 impl Relaxation {
     /// Solves the relaxation, from multipliers and slacks of a similar one if given.
-    pub fn start(&mut self, p: &FrictionProgram, similar: Option<WarmStart<'_>>, budget: &Budget) {
+    pub fn start(
+        &mut self,
+        p: &FrictionProgram,
+        similar: Option<WarmStart<'_>>,
+        rest: f64,
+        budget: &Budget,
+    ) {
         self.budget = budget.clone();
         self.units = Units::of(p);
+        self.rest = rest / self.units.length;
         self.solved = 0;
         for v in [&mut self.lambda, &mut self.u] {
             v.clear();
@@ -112,7 +121,8 @@ impl Relaxation {
         }
         let program = if other { &self.program } else { &p.cones };
         let warm = (self.z.len() == program.m).then_some(WarmStart { z: &self.z, s: &self.s });
-        let settings = Settings { work_limit: self.budget.left(), ..Settings::default() };
+        let settings =
+            Settings { work_limit: self.budget.left(), rest: self.rest, ..Settings::default() };
         self.solver.solve(program, warm, &settings, &mut self.answer);
         spend(&self.budget, self.answer.work, self.answer.reason);
         self.solved += 1;
@@ -161,7 +171,8 @@ impl Relaxation {
                 to.copy_from_slice(&J[side.column as usize..][..dim]);
             }
         }
-        let settings = Settings { work_limit: self.budget.left(), ..Settings::default() };
+        let settings =
+            Settings { work_limit: self.budget.left(), rest: self.rest, ..Settings::default() };
         self.solver.solve(q, None, &settings, &mut self.answer);
         spend(&self.budget, self.answer.work, self.answer.reason);
         self.solved += 1;

@@ -34,7 +34,7 @@ pub struct CoulombWarm<'a> {
 }
 
 /// Settings of the solver.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq)]
 pub struct CoulombSettings {
     /// Methods that may be tried. Default all.
     pub methods: CoulombMethods,
@@ -43,12 +43,16 @@ pub struct CoulombSettings {
     pub work_limit: u64,
     /// Linear programs that the search through cases may solve. Default 600.
     pub cases: u32,
+    /// Normal rate of a contact that counts as zero, in the unit that all normal rows share; 0 (the default) if they share none.
+    /// Where the data suggest no larger rate, because nothing moves and no variable has a cost, no other number tells what is
+    /// rounding.
+    pub rest: f64,
 }
 
 impl Default for CoulombSettings {
     fn default() -> Self {
         let work_limit = Settings::default().work_limit;
-        Self { methods: CoulombMethods::ALL, work_limit, cases: 600 }
+        Self { methods: CoulombMethods::ALL, work_limit, cases: 600, rest: 0.0 }
     }
 }
 
@@ -142,10 +146,11 @@ impl CoulombSolver {
         self.methods = settings.methods;
         self.budget.start(settings.work_limit);
         self.law.prepare(p);
+        self.law.rest_speed = settings.rest;
         self.newton.prepare(p, self.methods, &self.budget);
         let similar = warm.filter(|warm| fits(p, warm));
         let decided = similar.is_some_and(|similar| self.start_at_similar(p, similar, out))
-            || self.relax(p, warm.and_then(|warm| warm.relaxed), out)
+            || self.relax(p, warm.and_then(|warm| warm.relaxed), settings.rest, out)
             || self.start_at_relaxation(p, out)
             || self.start_at_nothing(p, out)
             || self.lemke(p, settings.cases, out)
@@ -178,11 +183,12 @@ impl CoulombSolver {
         &mut self,
         p: &FrictionProgram,
         similar: Option<WarmStart<'_>>,
+        rest: f64,
         out: &mut CoulombSolution,
     ) -> bool {
         let Self { relaxation, budget, .. } = self;
         out.method = CoulombMethod::Relaxation;
-        relaxation.start(p, similar, budget);
+        relaxation.start(p, similar, rest, budget);
         let mut crushed = false;
         // the cones may be inconsistent where the gaps are not
         if relaxation.answer.status == Status::Infeasible {

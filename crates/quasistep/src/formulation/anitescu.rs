@@ -20,16 +20,11 @@
 use crate::error::StepError;
 use crate::formulation::blame;
 use crate::formulation::edges::WAYS;
-use crate::formulation::problem::{Posed, Problem};
+use crate::formulation::problem::{Posed, Problem, REST};
 use crate::formulation::recover::Answer;
 use crate::report::{StepMethod, StepReport};
 use crate::state::WarmRow;
 use quasistep_solvers::{ConeSolver, Reason, Settings, Solution, Status, WarmStart};
-
-/// Motion in a step that is none, in m or rad: what distances are exact to. Rows of a patch contradict
-/// one another by the square of its tilt, so that a resting box that is 4e-7 rad askew cannot keep all four
-/// corners still; they creep by some 1e-14.
-const REST: f64 = 1e-12;
 
 /// Memory of the formulation: solver, its answer, and what it starts from.
 #[derive(Debug, Default)]

@@ -17,7 +17,7 @@
 
 use crate::error::StepError;
 use crate::formulation::blame;
-use crate::formulation::problem::{Posed, Problem};
+use crate::formulation::problem::{Posed, Problem, REST};
 use crate::formulation::recover::Answer;
 use crate::report::{StepMethod, StepReport};
 use crate::state::WarmRow;
@@ -51,6 +51,7 @@ impl CoulombWork {
             CoulombWarm { lambda, u, relaxed: None }
         });
         settings.work_limit = *work_left / 2;
+        settings.rest = REST / posed.params.time_step;
         solver.solve(&problem.program.friction, start, settings, solution);
         *work_left -= solution.work.min(*work_left);
         match solution.outcome {

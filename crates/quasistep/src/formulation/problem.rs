@@ -96,6 +96,11 @@ pub(crate) fn gap_offset(phi: f64, params: &StepParams) -> f64 {
     (phi / params.time_step).max(-params.max_recovery_speed)
 }
 
+/// Motion in a step that is none, in m or rad: what distances are exact to. Rows of a patch contradict
+/// one another by the square of its tilt, so that a resting box that is 4e-7 rad askew cannot keep all four
+/// corners still; they creep by some 1e-14.
+pub(crate) const REST: f64 = 1e-12;
+
 /// Least unit of a row of a joint limit: what has to be exact where a limit is as far as a turn is beside a contact margin.
 const FARTHEST: f64 = 1e-2;
 
