@@ -35,8 +35,9 @@ pub(crate) struct Sizes {
     pub known: f64,
     /// Normal force beyond which the answer diverges.
     pub most: f64,
-    /// The data suggest no speed above [`CoulombSettings::rest`](crate::CoulombSettings::rest).
-    pub at_rest: bool,
+    /// Normal rate that counts as zero: [`CoulombSettings::rest`](crate::CoulombSettings::rest), or less beside a speed that the
+    /// data suggest. Bodies between blocked ones may have no larger rate to compare with.
+    pub still: f64,
     /// Largest `terms / √curvature` of a variable: the rounding of displacements in the norm of the stiffness.
     pub load: f64,
 }
@@ -161,8 +162,7 @@ impl Law {
             }
             let at = contact.first as usize;
             let (lambda_n, u_n) = (lambda[at], u[at]);
-            let still = if sizes.at_rest { self.rest_speed } else { 0.0 };
-            let floor = (rounding * sizes.speed).max(still) + self.rest(p, i);
+            let floor = (rounding * sizes.speed).max(sizes.still) + self.rest(p, i);
             let slack = TERMS * self.rates[at] + floor;
             let idle = TERMS * sizes.force;
             r.overlap = r.overlap.max(-u_n);
@@ -248,7 +248,8 @@ impl Law {
         if speed > 0.0 {
             sizes.speed = sizes.speed.min(PROPORTION * speed);
         }
-        sizes.at_rest = speed <= self.rest_speed;
+        let moves = speed > self.rest_speed;
+        sizes.still = if moves { self.rest_speed.min(LARGEST * speed) } else { self.rest_speed };
         sizes
     }
 
