@@ -153,7 +153,7 @@ impl Law {
             r.balance = r.balance.max(g.abs());
             let largest = column * sizes.force + curvature.sqrt() * sizes.load;
             let noise = REST * column * sizes.known;
-            holds &= g.abs() <= TERMS * terms + LARGEST * largest + noise;
+            holds &= g.abs() <= TERMS * terms + rounding * largest + noise;
         }
         self.at_rest(p, sizes.force);
         for (i, contact) in p.contacts.iter().enumerate() {
@@ -248,8 +248,11 @@ impl Law {
         if speed > 0.0 {
             sizes.speed = sizes.speed.min(PROPORTION * speed);
         }
-        let moves = speed > self.rest_speed;
-        sizes.still = if moves { self.rest_speed.min(LARGEST * speed) } else { self.rest_speed };
+        sizes.still = if speed > self.rest_speed {
+            self.rest_speed.min(LARGEST * speed)
+        } else {
+            self.rest_speed
+        };
         sizes
     }
 

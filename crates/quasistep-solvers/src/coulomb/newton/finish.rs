@@ -15,7 +15,7 @@ impl Newton {
         holds: &mut impl FnMut(&[f64], &[f64], bool) -> bool,
     ) -> bool {
         let mut share = ROUGH;
-        let mut last = f64::INFINITY;
+        let (mut last, mut last_held) = (f64::INFINITY, f64::INFINITY);
         let mut extrapolations = 0;
         let (mut calmed, mut stiffened) = (false, false);
         // whether the last update is an answer that one more would improve
@@ -33,7 +33,9 @@ impl Newton {
             let stays = change > 0.5 * last;
             let little = change <= LITTLE * force;
             let drifts = !little && stays;
-            last = change;
+            // a motion that drifts is one that only the proximal term resists, of forces that are rounding
+            let slides = little && held > 0.5 * last_held;
+            (last, last_held) = (change, held);
             // the forces have converged: keep the point, and update once more
             if exact && little && !near {
                 self.publish();
@@ -42,7 +44,7 @@ impl Newton {
                 near = true;
             } else if exact && (little || drifts) {
                 self.publish();
-                if holds(&self.x, &self.lambda, drifts) {
+                if holds(&self.x, &self.lambda, drifts || slides) {
                     // neither the forces nor the proximal term change any more
                     let reached = change.max(held) <= REACHED * force;
                     return drifts || reached || self.polish(p, search, holds);
