@@ -109,6 +109,8 @@ pub(crate) struct Newton {
     columns: Vec<f64>,
     saturated: Vec<i8>,
     homotopy: Homotopy,
+    /// Weight of the proximal term.
+    proximal: f64,
     /// Squared residual at the end of the last equation over that at its start.
     left: f64,
     pub steps: u32,
@@ -341,6 +343,7 @@ impl Newton {
     fn begin(&mut self, lambda: &[f64]) {
         self.x.fill(0.0);
         self.x_c.fill(0.0);
+        self.proximal = PROXIMAL;
         self.homotopy.kept = None;
         self.last_step = self.steps + STEPS + self.stiffness.len() as u32;
         self.factored.clear();
@@ -450,7 +453,7 @@ impl Newton {
     /// Writes the residual of the balance to `g`; returns its largest entry and its largest term in scaled variables.
     fn imbalance(&mut self, p: &FrictionProgram) -> (f64, f64) {
         self.work.spend(self.cost.rows);
-        let Self { x, g, D, x_c, z, lambda, unit, .. } = self;
+        let Self { x, g, D, x_c, z, lambda, unit, proximal, .. } = self;
         for ((lambda, unit), z) in lambda.iter_mut().zip(unit).zip(z.iter()) {
             *lambda = *unit * z;
         }
@@ -466,7 +469,7 @@ impl Newton {
         }
         let mut error = 0.0_f64;
         for j in 0..g.len() {
-            g[j] += PROXIMAL * (x[j] - x_c[j]) / (D[j] * D[j]);
+            g[j] += *proximal * (x[j] - x_c[j]) / (D[j] * D[j]);
             error = error.max((g[j] * D[j]).abs());
         }
         for (k, spring) in p.cones.saturations.iter().enumerate() {

@@ -2,9 +2,10 @@
 
 use super::{
     CALM, EXTRAPOLATIONS, FARTHEST, FrictionProgram, GROWTH, LARGEST_PENALTY, LITTLE, NOISE,
-    Newton, PENALTY, PROXIMAL, REACHED, ROUGH, SETTLED, SOLVED, STIFF_UPDATES, UPDATES,
+    Newton, PENALTY, REACHED, ROUGH, SETTLED, SOLVED, STIFF_UPDATES, UPDATES,
 };
 use crate::tolerances::newton_of_friction::BRACKET;
+use crate::tolerances::{PROXIMAL_FALL, PROXIMAL_LEAST};
 
 impl Newton {
     /// Updates the multipliers until the law holds.
@@ -26,15 +27,15 @@ impl Newton {
             };
             share = SOLVED;
             let held = (0..self.x.len())
-                .map(|j| (PROXIMAL * (self.x[j] - self.x_c[j]) / self.D[j]).abs())
+                .map(|j| (self.proximal * (self.x[j] - self.x_c[j]) / self.D[j]).abs())
                 .fold(0.0, f64::max);
             let (change, force) = self.update_multipliers();
             // forces that drift are those of contacts that contradict one another
             let stays = change > 0.5 * last;
             let little = change <= LITTLE * force;
             let drifts = !little && stays;
-            // a motion that drifts is one that only the proximal term resists, of forces that are rounding
-            let slides = little && held > 0.5 * last_held;
+            // a motion that drifts is one that only the proximal term resists
+            let slides = held > 0.5 * last_held;
             (last, last_held) = (change, held);
             // the forces have converged: keep the point, and update once more
             if exact && little && !near {
@@ -44,7 +45,7 @@ impl Newton {
                 near = true;
             } else if exact && (little || drifts) {
                 self.publish();
-                if holds(&self.x, &self.lambda, drifts || slides) {
+                if holds(&self.x, &self.lambda, drifts || little && slides) {
                     // neither the forces nor the proximal term change any more
                     let reached = change.max(held) <= REACHED * force;
                     return drifts || reached || self.polish(p, search, holds);
@@ -53,6 +54,14 @@ impl Newton {
                     return true;
                 }
                 near = false;
+                if slides && self.proximal > PROXIMAL_LEAST {
+                    // a smaller term lets it reach what stops it
+                    self.proximal *= PROXIMAL_FALL;
+                    self.factored.clear();
+                    (last, last_held) = (f64::INFINITY, f64::INFINITY);
+                    self.augment(p);
+                    continue;
+                }
                 if little && !calmed {
                     // forces have converged and the law does not hold: the error is rounding
                     calmed = true;
