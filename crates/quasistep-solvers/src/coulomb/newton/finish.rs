@@ -35,8 +35,9 @@ impl Newton {
             let little = change <= LITTLE * force;
             let drifts = !little && stays;
             // a motion that drifts is one that only the proximal term resists
-            let slides = held > 0.5 * last_held;
-            (last, last_held) = (change, held);
+            let slides = exact && held > 0.5 * last_held && held > REACHED * force;
+            let first = last_held == f64::INFINITY;
+            (last, last_held) = (change, if exact { held } else { f64::INFINITY });
             // the forces have converged: keep the point, and update once more
             if exact && little && !near {
                 self.publish();
@@ -54,11 +55,13 @@ impl Newton {
                     return true;
                 }
                 near = false;
-                if slides && self.proximal > PROXIMAL_LEAST {
-                    // a smaller term lets it reach what stops it
-                    self.proximal *= PROXIMAL_FALL;
-                    self.factored.clear();
-                    (last, last_held) = (f64::INFINITY, f64::INFINITY);
+                if (slides || first && held > REACHED * force) && self.proximal > PROXIMAL_LEAST {
+                    if slides {
+                        // a smaller term lets it reach what stops it
+                        self.proximal *= PROXIMAL_FALL;
+                        self.factored.clear();
+                        (last, last_held) = (f64::INFINITY, f64::INFINITY);
+                    }
                     self.augment(p);
                     continue;
                 }
