@@ -151,6 +151,10 @@ impl System {
             let limit = actuator.effort_limit[k];
             let stretch = load.dq_cmd[dof] - load.spring_at[dof] * h * report.v[dof];
             let wanted = actuator.stiffness[k] * stretch;
+            // the rounding of a small difference of two long distances is no error
+            let distances =
+                load.dq_cmd[dof].abs() + (load.spring_at[dof] * h * report.v[dof]).abs();
+            balance.see(Certificate::ROUNDING * actuator.stiffness[k] * distances);
             let spring = wanted.clamp(-limit, limit);
             if wanted.abs() > limit {
                 report.saturated.push(dof as u32);

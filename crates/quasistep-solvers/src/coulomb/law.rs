@@ -25,6 +25,16 @@ pub(crate) struct Law {
     rest: Vec<f64>,
 }
 
+/// What still changes from update to update of the multipliers.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(crate) enum Drift {
+    Nothing,
+    /// Forces of redundant contacts whose gaps contradict one another by rounding.
+    Forces,
+    /// A motion that only the proximal term resists, against forces that are rounding.
+    Motion,
+}
+
 /// Sizes that the errors of an answer are compared with.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Sizes {
@@ -75,7 +85,7 @@ impl FrictionProgram {
         out.lambda.copy_from_slice(lambda);
         let mut law = Law::default();
         law.prepare(self);
-        law.examine(self, false, false, &mut out);
+        law.examine(self, Drift::Nothing, false, &mut out);
         Some(out.residuals)
     }
 }
@@ -106,19 +116,19 @@ impl Law {
         }
     }
 
-    /// Accepts a point and its forces as the answer if the law holds there; true if it does. `contradict` allows redundant contacts
-    /// to contradict one another. If the law does not hold, the numbers in `out` have no meaning.
+    /// Accepts a point and its forces as the answer if the law holds there; true if it does. Of what `drifts` less is asked. If the
+    /// law does not hold, the numbers in `out` have no meaning.
     pub fn accept(
         &mut self,
         p: &FrictionProgram,
         x: &[f64],
         lambda: &[f64],
-        contradict: bool,
+        drifts: Drift,
         out: &mut CoulombSolution,
     ) -> bool {
         out.x.copy_from_slice(x);
         out.lambda.copy_from_slice(lambda);
-        let holds = self.examine(p, contradict, true, out);
+        let holds = self.examine(p, drifts, true, out);
         if holds {
             out.outcome = Outcome::Solved;
         }
@@ -130,7 +140,7 @@ impl Law {
     fn examine(
         &mut self,
         p: &FrictionProgram,
-        contradict: bool,
+        drifts: Drift,
         stop: bool,
         out: &mut CoulombSolution,
     ) -> bool {
@@ -142,7 +152,8 @@ impl Law {
         p.rates(x, u);
         self.rates.resize(p.rows, 0.0);
         p.rate_terms(x, &mut self.rates);
-        let rounding = if contradict { CONTRADICTION } else { LARGEST };
+        let of_rates = if drifts == Drift::Forces { CONTRADICTION } else { LARGEST };
+        let of_forces = if drifts == Drift::Motion { CONTRADICTION } else { LARGEST };
         let mut holds = true;
         let mut r = CoulombResiduals::default();
         // balance, variable by variable
@@ -153,7 +164,7 @@ impl Law {
             r.balance = r.balance.max(g.abs());
             let largest = column * sizes.force + curvature.sqrt() * sizes.load;
             let noise = REST * column * sizes.known;
-            holds &= g.abs() <= TERMS * terms + rounding * largest + noise;
+            holds &= g.abs() <= TERMS * terms + of_forces * largest + noise;
         }
         self.at_rest(p, sizes.force);
         for (i, contact) in p.contacts.iter().enumerate() {
@@ -162,7 +173,7 @@ impl Law {
             }
             let at = contact.first as usize;
             let (lambda_n, u_n) = (lambda[at], u[at]);
-            let floor = (rounding * sizes.speed).max(sizes.still) + self.rest(p, i);
+            let floor = (of_rates * sizes.speed).max(sizes.still) + self.rest(p, i);
             let slack = TERMS * self.rates[at] + floor;
             let idle = TERMS * sizes.force;
             r.overlap = r.overlap.max(-u_n);

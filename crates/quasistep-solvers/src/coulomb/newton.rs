@@ -33,7 +33,7 @@ mod step;
 use crate::budget::Budget;
 use crate::coulomb::factor::Factor;
 use crate::coulomb::hessian::{self, Part};
-use crate::coulomb::law::Law;
+use crate::coulomb::law::{Drift, Law};
 use crate::coulomb::newton::homotopy::Homotopy;
 use crate::coulomb::polytope::{Hull, MOST};
 use crate::coulomb::program::{FrictionProgram, Shape, dot_short};
@@ -109,8 +109,6 @@ pub(crate) struct Newton {
     columns: Vec<f64>,
     saturated: Vec<i8>,
     homotopy: Homotopy,
-    /// Weight of the proximal term.
-    proximal: f64,
     /// Squared residual at the end of the last equation over that at its start.
     left: f64,
     pub steps: u32,
@@ -316,12 +314,12 @@ impl Newton {
     }
 
     /// Solves from `start`, in full steps, until `holds` accepts a point and its forces; true if it did. The last argument of
-    /// `holds` says whether the forces drift.
+    /// `holds` says what drifts.
     fn solve(
         &mut self,
         p: &FrictionProgram,
         start: Start<'_>,
-        holds: &mut impl FnMut(&[f64], &[f64], bool) -> bool,
+        holds: &mut impl FnMut(&[f64], &[f64], Drift) -> bool,
     ) -> bool {
         self.begin(start.lambda);
         self.penalty = PENALTY;
@@ -343,7 +341,6 @@ impl Newton {
     fn begin(&mut self, lambda: &[f64]) {
         self.x.fill(0.0);
         self.x_c.fill(0.0);
-        self.proximal = PROXIMAL;
         self.homotopy.kept = None;
         self.last_step = self.steps + STEPS + self.stiffness.len() as u32;
         self.factored.clear();
@@ -453,7 +450,7 @@ impl Newton {
     /// Writes the residual of the balance to `g`; returns its largest entry and its largest term in scaled variables.
     fn imbalance(&mut self, p: &FrictionProgram) -> (f64, f64) {
         self.work.spend(self.cost.rows);
-        let Self { x, g, D, x_c, z, lambda, unit, proximal, .. } = self;
+        let Self { x, g, D, x_c, z, lambda, unit, .. } = self;
         for ((lambda, unit), z) in lambda.iter_mut().zip(unit).zip(z.iter()) {
             *lambda = *unit * z;
         }
@@ -469,7 +466,7 @@ impl Newton {
         }
         let mut error = 0.0_f64;
         for j in 0..g.len() {
-            g[j] += *proximal * (x[j] - x_c[j]) / (D[j] * D[j]);
+            g[j] += PROXIMAL * (x[j] - x_c[j]) / (D[j] * D[j]);
             error = error.max((g[j] * D[j]).abs());
         }
         for (k, spring) in p.cones.saturations.iter().enumerate() {

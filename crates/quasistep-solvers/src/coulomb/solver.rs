@@ -2,7 +2,7 @@
 
 use crate::budget::Budget;
 use crate::coulomb::jam::{self, Found, Search};
-use crate::coulomb::law::Law;
+use crate::coulomb::law::{Drift, Law};
 use crate::coulomb::newton::{Newton, Start};
 use crate::coulomb::program::FrictionProgram;
 use crate::coulomb::pyramid;
@@ -218,7 +218,7 @@ impl CoulombSolver {
         out.method = CoulombMethod::Newton;
         answer.status == Status::Solved
             && (newton.find(p, Start { lambda, u }, law, out)
-                || newtons && law.accept(p, &answer.x, lambda, false, out)
+                || newtons && law.accept(p, &answer.x, lambda, Drift::Nothing, out)
                 || {
                     out.method = CoulombMethod::Continuation;
                     newton.continue_from(p, lambda, law, out)
@@ -267,7 +267,7 @@ impl CoulombSolver {
                     *force *= units.force;
                 }
                 answer.x.iter_mut().for_each(|x| *x *= units.length);
-                law.accept(p, &answer.x, forces, false, out)
+                law.accept(p, &answer.x, forces, Drift::Nothing, out)
             }
             LcpOutcome::Unsolvable => {
                 let mut proof = answer.proof.take().unwrap_or_default();

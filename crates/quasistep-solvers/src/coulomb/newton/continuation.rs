@@ -10,6 +10,7 @@ use super::{
     CALM, FARTHEST, FrictionProgram, GROWTH, LARGEST_PENALTY, LITTLE, NOISE, Newton, PENALTY,
     SETTLED, SOLVED,
 };
+use crate::coulomb::law::Drift;
 use crate::tolerances::newton_of_friction::{
     GENTLEST, GROWTH_BY_HOMOTOPY, GROWTH_BY_HOMOTOPY_MOST, NEARER, PASSED, RECOVERY, SOFT, SOFTEST,
 };
@@ -38,7 +39,7 @@ impl Newton {
         &mut self,
         p: &FrictionProgram,
         lambda: &[f64],
-        holds: &mut impl FnMut(&[f64], &[f64], bool) -> bool,
+        holds: &mut impl FnMut(&[f64], &[f64], Drift) -> bool,
     ) -> bool {
         self.begin(lambda);
         // whether the usual penalty has been tried
@@ -144,7 +145,7 @@ impl Newton {
         &mut self,
         p: &FrictionProgram,
         drifts: bool,
-        holds: &mut impl FnMut(&[f64], &[f64], bool) -> bool,
+        holds: &mut impl FnMut(&[f64], &[f64], Drift) -> bool,
     ) -> bool {
         let penalty = std::mem::replace(&mut self.penalty, PENALTY);
         self.factored.clear();
@@ -163,7 +164,9 @@ impl Newton {
             }
             self.update_multipliers();
             self.publish();
-            if holds(&self.x, &self.lambda, false) || drifts && holds(&self.x, &self.lambda, true) {
+            if holds(&self.x, &self.lambda, Drift::Nothing)
+                || drifts && holds(&self.x, &self.lambda, Drift::Forces)
+            {
                 return true;
             }
         }

@@ -2,10 +2,10 @@
 
 use super::{
     CALM, EXTRAPOLATIONS, FARTHEST, FrictionProgram, GROWTH, LARGEST_PENALTY, LITTLE, NOISE,
-    Newton, PENALTY, REACHED, ROUGH, SETTLED, SOLVED, STIFF_UPDATES, UPDATES,
+    Newton, PENALTY, PROXIMAL, REACHED, ROUGH, SETTLED, SOLVED, STIFF_UPDATES, UPDATES,
 };
+use crate::coulomb::law::Drift;
 use crate::tolerances::newton_of_friction::BRACKET;
-use crate::tolerances::{PROXIMAL_FALL, PROXIMAL_LEAST};
 
 impl Newton {
     /// Updates the multipliers until the law holds.
@@ -13,7 +13,7 @@ impl Newton {
         &mut self,
         p: &FrictionProgram,
         search: bool,
-        holds: &mut impl FnMut(&[f64], &[f64], bool) -> bool,
+        holds: &mut impl FnMut(&[f64], &[f64], Drift) -> bool,
     ) -> bool {
         let mut share = ROUGH;
         let (mut last, mut last_held) = (f64::INFINITY, f64::INFINITY);
@@ -23,21 +23,19 @@ impl Newton {
         let mut near = false;
         for _ in 0..UPDATES + EXTRAPOLATIONS {
             let Some(exact) = self.equation(p, share, search) else {
-                return near && holds(&self.x_found, &self.lambda_found, false);
+                return near && holds(&self.x_found, &self.lambda_found, Drift::Nothing);
             };
             share = SOLVED;
             let held = (0..self.x.len())
-                .map(|j| (self.proximal * (self.x[j] - self.x_c[j]) / self.D[j]).abs())
+                .map(|j| (PROXIMAL * (self.x[j] - self.x_c[j]) / self.D[j]).abs())
                 .fold(0.0, f64::max);
             let (change, force) = self.update_multipliers();
             // forces that drift are those of contacts that contradict one another
             let stays = change > 0.5 * last;
             let little = change <= LITTLE * force;
             let drifts = !little && stays;
-            // a motion that drifts is one that only the proximal term resists
-            let slides = exact && held > 0.5 * last_held && held > REACHED * force;
-            let first = last_held == f64::INFINITY;
-            (last, last_held) = (change, if exact { held } else { f64::INFINITY });
+            let moves = little && held > 0.5 * last_held;
+            (last, last_held) = (change, held);
             // the forces have converged: keep the point, and update once more
             if exact && little && !near {
                 self.publish();
@@ -46,25 +44,18 @@ impl Newton {
                 near = true;
             } else if exact && (little || drifts) {
                 self.publish();
-                if holds(&self.x, &self.lambda, drifts || little && slides) {
+                let drift = if drifts { Drift::Forces } else { Drift::Nothing };
+                if holds(&self.x, &self.lambda, drift) {
                     // neither the forces nor the proximal term change any more
                     let reached = change.max(held) <= REACHED * force;
                     return drifts || reached || self.polish(p, search, holds);
                 }
-                if near && holds(&self.x_found, &self.lambda_found, false) {
+                if near && holds(&self.x_found, &self.lambda_found, Drift::Nothing)
+                    || moves && holds(&self.x, &self.lambda, Drift::Motion)
+                {
                     return true;
                 }
                 near = false;
-                if (slides || first && held > REACHED * force) && self.proximal > PROXIMAL_LEAST {
-                    if slides {
-                        // a smaller term lets it reach what stops it
-                        self.proximal *= PROXIMAL_FALL;
-                        self.factored.clear();
-                        (last, last_held) = (f64::INFINITY, f64::INFINITY);
-                    }
-                    self.augment(p);
-                    continue;
-                }
                 if little && !calmed {
                     // forces have converged and the law does not hold: the error is rounding
                     calmed = true;
@@ -139,7 +130,7 @@ impl Newton {
         &mut self,
         p: &FrictionProgram,
         search: bool,
-        holds: &mut impl FnMut(&[f64], &[f64], bool) -> bool,
+        holds: &mut impl FnMut(&[f64], &[f64], Drift) -> bool,
     ) -> bool {
         self.x_found.copy_from_slice(&self.x);
         self.lambda_found.copy_from_slice(&self.lambda);
@@ -147,11 +138,11 @@ impl Newton {
         if self.equation(p, SOLVED, search).is_some() {
             self.update_multipliers();
             self.publish();
-            if holds(&self.x, &self.lambda, false) {
+            if holds(&self.x, &self.lambda, Drift::Nothing) {
                 return true;
             }
         }
-        holds(&self.x_found, &self.lambda_found, false)
+        holds(&self.x_found, &self.lambda_found, Drift::Nothing)
     }
 
     /// Takes the present point and its forces as the next estimates; returns the largest change of a force, and the largest force.

@@ -15,7 +15,7 @@
 
 use super::breakpoints::{Along, End, Reach, next_closed, next_open};
 use super::regions::{OPEN, ROWS, Regions};
-use super::{FrictionProgram, Newton, Part, dot_short, hessian};
+use super::{FrictionProgram, Newton, PROXIMAL, Part, dot_short, hessian};
 use crate::cone::kernels::Isa;
 use crate::coulomb::products::{Change, along, take_off};
 use crate::tolerances::newton_of_friction::{HOMOTOPY_FARTHEST, HOMOTOPY_NEARER};
@@ -136,16 +136,16 @@ impl Newton {
         p.gradient(x, &mut homotopy.r);
         p.add_forces(-1.0, lambda, &mut homotopy.r);
         for j in 0..x.len() {
-            homotopy.r[j] += self.proximal * (x[j] - x_c[j]) / (D[j] * D[j]);
+            homotopy.r[j] += PROXIMAL * (x[j] - x_c[j]) / (D[j] * D[j]);
         }
     }
 
     /// Factors the matrix of the present pieces, and finds the direction.
     fn renew(&mut self, p: &FrictionProgram) -> bool {
         self.work.spend(self.cost.factor + self.cost.solve);
-        let Self { homotopy, factor, saturated, stiffness, penalty, proximal, .. } = self;
+        let Self { homotopy, factor, saturated, stiffness, penalty, .. } = self;
         homotopy.kept = None;
-        hessian::assemble(p, factor, *proximal, saturated, |i| {
+        hessian::assemble(p, factor, PROXIMAL, saturated, |i| {
             let k = p.contacts[i].k as usize;
             let region = homotopy.at[i];
             let rho = stiffness[i].map(|stiffness| *penalty * stiffness);

@@ -1,6 +1,6 @@
 //! One step of Newton's method: its matrix and its direction.
 
-use super::{FrictionProgram, MOST, Newton, Part, dot_short, hessian};
+use super::{FrictionProgram, MOST, Newton, PROXIMAL, Part, dot_short, hessian};
 
 impl Newton {
     /// Replaces the augmented forces of the start by those of `x`, and corrects `g` by the derivative for the
@@ -32,8 +32,8 @@ impl Newton {
 
     /// `H = P + springs + delta + Jᵀ rho Pi' J` in scaled variables.
     pub(super) fn assemble(&mut self, p: &FrictionProgram) {
-        let Self { factor, saturated, dz, dz_at, modes, stiffness, penalty, proximal, .. } = self;
-        hessian::assemble(p, factor, *proximal, saturated, |i| {
+        let Self { factor, saturated, dz, dz_at, modes, stiffness, penalty, .. } = self;
+        hessian::assemble(p, factor, PROXIMAL, saturated, |i| {
             let k = p.contacts[i].k as usize;
             let rho = stiffness[i].map(|stiffness| *penalty * stiffness);
             (modes[i] != 0).then(|| Part { matrix: &dz[dz_at[i]..][..k * k], rho })
