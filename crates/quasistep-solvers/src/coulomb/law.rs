@@ -260,7 +260,7 @@ impl Law {
             sizes.speed = sizes.speed.min(PROPORTION * speed);
         }
         sizes.still = if speed > self.rest_speed {
-            self.rest_speed.min(LARGEST * speed)
+            self.rest_speed.min(REST * speed)
         } else {
             self.rest_speed
         };
