@@ -38,6 +38,11 @@ impl Budget {
         before.saturating_add(work) <= self.0.limit.load(Ordering::Relaxed)
     }
 
+    /// Spends more than all.
+    pub fn exhaust(&self) {
+        self.spend(self.left().saturating_add(1));
+    }
+
     /// Whether more was asked for than there was.
     pub fn is_spent(&self) -> bool {
         self.0.spent.load(Ordering::Relaxed) > self.0.limit.load(Ordering::Relaxed)

@@ -146,6 +146,10 @@ pub(crate) struct Term {
     pub dim: u32,
 }
 
+/// Multiply-adds of a factor for each of its terms, at least, as a limit counts them: so a limit bounds their memory, too. Blocks
+/// of free bodies take more.
+const LEAST_OF_TERM: u64 = 128;
+
 /// Panels that go into one update: their blocks lie in the first cache together.
 const SOURCES: usize = 8;
 
@@ -180,8 +184,13 @@ fn alike(program: &ConeProgram, a: &ConeData, b: &ConeData) -> bool {
 }
 
 impl Structure {
-    /// Makes this the structure of `program`. Returns true if it had to be built anew.
-    pub fn update(&mut self, program: &ConeProgram) -> bool {
+    /// Makes this the structure of `program`.
+    pub fn update(&mut self, program: &ConeProgram) {
+        self.update_within(program, u64::MAX);
+    }
+
+    /// Makes this the structure of `program`; false, and nothing of use, if a factor takes more than `most` multiply-adds.
+    pub fn update_within(&mut self, program: &ConeProgram, most: u64) -> bool {
         let key = &mut self.next_key;
         key.clear();
         key.push(program.blocks.len() as u32);
@@ -197,13 +206,15 @@ impl Structure {
             previous = Some(cone);
         }
         key.push(program.cones.len() as u32);
-        let new = self.key != self.next_key;
-        if new {
+        if self.key != self.next_key {
             std::mem::swap(&mut self.key, &mut self.next_key);
-            self.build(program);
+            if !self.build(program, most) {
+                self.key.clear();
+                return false;
+            }
         }
         self.find_spans(program);
-        new
+        true
     }
 
     /// Where the cones of each island lie in a padded `z`: they may have other numbers of edges than in
@@ -236,11 +247,14 @@ impl Structure {
         }
     }
 
-    fn build(&mut self, program: &ConeProgram) {
+    fn build(&mut self, program: &ConeProgram, most: u64) -> bool {
         self.find_groups(program);
-        self.find_order(program);
+        if !self.find_order(program, most) {
+            return false;
+        }
         self.lay_out(program);
         self.sort_groups(program);
+        true
     }
 
     fn find_groups(&mut self, program: &ConeProgram) {
@@ -363,6 +377,9 @@ impl Structure {
         }
         updates.clear();
         terms.clear();
+        // the longest list of all gets no more room than it needs
+        let columns_of = |panel: &Panel| (panel.last_column - panel.first_column) as usize;
+        terms.reserve_exact(panels.iter().map(columns_of).map(|k| k * (k + 1) / 2).sum());
         for target in 0..panels.len() {
             let to = panels[target];
             panels[target].first_update = updates.len() as u32;

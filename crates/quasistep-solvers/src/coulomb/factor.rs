@@ -29,10 +29,12 @@ pub(crate) struct Factor {
 }
 
 impl Factor {
-    /// Takes the pattern of a program's contacts.
-    pub fn analyse(&mut self, p: &ConeProgram) {
+    /// Takes the pattern of a program's contacts; false if a factor takes more than `most` multiply-adds.
+    pub fn analyse(&mut self, p: &ConeProgram, most: u64) -> bool {
         self.done = false;
-        self.structure.update(p);
+        if !self.structure.update_within(p, most) {
+            return false;
+        }
         let strides = p.blocks.iter().map(|b| b.stride as usize);
         let largest = strides.max().unwrap_or_default();
         for (v, len) in [
@@ -47,6 +49,7 @@ impl Factor {
             v.clear();
             v.resize(len, 0.0);
         }
+        true
     }
 
     /// Takes units `D` of the variables.
