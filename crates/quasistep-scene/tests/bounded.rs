@@ -80,12 +80,16 @@ fn pipes_devices_and_folders_are_refused_at_once() {
         assert!(Command::new("mkfifo").arg(&pipe).status().unwrap().success());
         std::os::unix::fs::symlink("/dev/zero", folder.0.join(format!("zero.{ending}"))).unwrap();
         std::fs::create_dir(folder.0.join(format!("folder.{ending}"))).unwrap();
-        for kind in ["pipe", "zero", "folder"] {
+        for (kind, what) in [
+            ("pipe", "it is a pipe or a device"),
+            ("zero", "it is a pipe or a device"),
+            ("folder", "it is a folder"),
+        ] {
             let name = format!("{kind}.{ending}");
             for text in scenes_with(&name, ending) {
                 let scene = folder.write("scene.yml", &text);
                 let said = refused(&scene);
-                assert!(said.contains(&name), "{text}: {said}");
+                assert!(said.contains(&name) && said.contains(what), "{text}: {said}");
             }
             // the file itself in place of a scene
             refused(&folder.0.join(&name));
