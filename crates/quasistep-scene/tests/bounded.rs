@@ -230,3 +230,13 @@ fn a_chain_of_three_thousand_links_is_told_soon() {
     assert!(scene.system.model().n_bodies() > 3000);
     assert!(start.elapsed() < Duration::from_secs(20), "{:?}", start.elapsed());
 }
+
+/// Spheres in one place: all of them overlap.
+#[test]
+fn a_million_overlaps_are_told_with_their_limit() {
+    let folder = Folder::new("overlaps");
+    let heap = "models: {a: {mass: 1, repeat: {count: 1500}, shape: {sphere: {radius: 0.1}}}}\n";
+    let scene = Scene::load(folder.write("heap.yml", heap)).unwrap();
+    let said = scene.first_step().map(|_| ()).unwrap_err().to_string();
+    assert!(said.starts_with("state q: 1124250 pairs") && said.contains("500000 points"), "{said}");
+}
