@@ -188,7 +188,7 @@ mod tests {
         let p = program(&mut next);
         let n = p.n();
         let mut factor = Factor::default();
-        factor.analyse(&p.cones);
+        factor.analyse(&p.cones, u64::MAX);
         for _ in 0..3 {
             let (hold, rho) = (0.5, [1.5, 0.7]);
             let D: Vec<f64> = (0..n).map(|_| 1.0 + 0.5 * next()).collect();
