@@ -70,7 +70,8 @@ fn coverage(format: &str, minutes: f64) -> Result<(), Failure> {
     let artifacts = format!("-artifact_prefix={}/", root().join("target/fuzz").display());
     let run = ["run", "--sanitizer", "none", "--fuzz-dir", "fuzz/coverage", "--target-dir"];
     let mut all = run.map(str::to_owned).to_vec();
-    all.extend([root().join("target/coverage").display().to_string(), "reader".into(), corpus]);
+    let target = root().join("target/coverage").display().to_string();
+    all.extend([target, "reader".into(), corpus.clone()]);
     // a file of some kB takes a millisecond; ten seconds is a hang, a gigabyte a flood
     let limits = ["--", "-timeout=10", "-rss_limit_mb=1024", "-max_len=20000"];
     all.extend(limits.map(str::to_owned));
@@ -78,5 +79,6 @@ fn coverage(format: &str, minutes: f64) -> Result<(), Failure> {
     let all: Vec<&str> = all.iter().map(String::as_str).collect();
     command(&program.display().to_string(), &all)
         .env("QUASISTEP_FORMAT", format)
+        .env("QUASISTEP_CORPUS", &corpus)
         .run(&format!("coverage-guided fuzzing of {format}"))
 }

@@ -68,7 +68,7 @@ pub fn read(path: &Path) -> io::Result<Arc<[u8]>> {
         let Some(source) = source else { return from_disk(path, MOST_BYTES).map(Arc::from) };
         match source.files.get(path) {
             Some(Some(bytes)) => Ok(bytes.clone()),
-            None if source.disk => source.take(path),
+            _ if source.disk => source.take(path),
             _ => Err(io::Error::new(io::ErrorKind::NotFound, "it is not among the scene's files")),
         }
     })
@@ -182,6 +182,17 @@ pub fn is_file(path: &Path) -> bool {
             }
         }
     })
+}
+
+/// What is wrong with a path where [`is_file`] finds none, in words: nothing is there, or something that is no file.
+pub fn no_file(path: &Path) -> String {
+    let name = path.display();
+    match read(path) {
+        Err(error) if error.kind() != io::ErrorKind::NotFound => {
+            format!("the file {name} cannot be read: {error}")
+        }
+        _ => format!("the file {name} does not exist"),
+    }
 }
 
 /// Where things are kept from run to run: the variable `QUASISTEP_CACHE`, `off` for nowhere; else `quasistep` in the

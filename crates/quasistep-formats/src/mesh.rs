@@ -144,7 +144,7 @@ fn reference(path: &Path, beside: &str) -> io::Result<Vec<u8>> {
     let folder = if up == 0 { own } else { folders.get(up).copied().unwrap_or(Path::new("")) };
     let file: PathBuf = folder.join(inside.iter().collect::<PathBuf>());
     if !files::is_file(&file) {
-        return Err(io::Error::new(io::ErrorKind::NotFound, "there is no such file"));
+        return Err(io::Error::new(io::ErrorKind::NotFound, files::no_file(&file)));
     }
     files::read(&file).map(|bytes| bytes.to_vec())
 }

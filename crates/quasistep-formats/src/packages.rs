@@ -36,11 +36,7 @@ impl Places<'_> {
     pub fn find(&self, address: &str) -> Result<PathBuf, String> {
         let Some(rest) = SCHEMES.iter().find_map(|scheme| address.strip_prefix(scheme)) else {
             let path = self.dir.join(address.strip_prefix("file://").unwrap_or(address));
-            return if files::is_file(&path) {
-                Ok(path)
-            } else {
-                Err(format!("the file {} does not exist", path.display()))
-            };
+            return if files::is_file(&path) { Ok(path) } else { Err(files::no_file(&path)) };
         };
         let (package, rest) = rest.split_once('/').unwrap_or((rest, ""));
         if leads_out(rest) {

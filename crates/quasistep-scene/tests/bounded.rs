@@ -80,12 +80,16 @@ fn pipes_devices_and_folders_are_refused_at_once() {
         assert!(Command::new("mkfifo").arg(&pipe).status().unwrap().success());
         std::os::unix::fs::symlink("/dev/zero", folder.0.join(format!("zero.{ending}"))).unwrap();
         std::fs::create_dir(folder.0.join(format!("folder.{ending}"))).unwrap();
-        for kind in ["pipe", "zero", "folder"] {
+        for (kind, what) in [
+            ("pipe", "it is a pipe or a device"),
+            ("zero", "it is a pipe or a device"),
+            ("folder", "it is a folder"),
+        ] {
             let name = format!("{kind}.{ending}");
             for text in scenes_with(&name, ending) {
                 let scene = folder.write("scene.yml", &text);
                 let said = refused(&scene);
-                assert!(said.contains(&name), "{text}: {said}");
+                assert!(said.contains(&name) && said.contains(what), "{text}: {said}");
             }
             // the file itself in place of a scene
             refused(&folder.0.join(&name));
@@ -225,4 +229,14 @@ fn a_chain_of_three_thousand_links_is_told_soon() {
     let scene = Scene::load(folder.write("welds.urdf", chain("fixed"))).unwrap();
     assert!(scene.system.model().n_bodies() > 3000);
     assert!(start.elapsed() < Duration::from_secs(20), "{:?}", start.elapsed());
+}
+
+/// Spheres in one place: all of them overlap.
+#[test]
+fn a_million_overlaps_are_told_with_their_limit() {
+    let folder = Folder::new("overlaps");
+    let heap = "models: {a: {mass: 1, repeat: {count: 1500}, shape: {sphere: {radius: 0.1}}}}\n";
+    let scene = Scene::load(folder.write("heap.yml", heap)).unwrap();
+    let said = scene.first_step().map(|_| ()).unwrap_err().to_string();
+    assert!(said.starts_with("state q: 1124250 pairs") && said.contains("500000 points"), "{said}");
 }

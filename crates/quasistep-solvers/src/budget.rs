@@ -38,6 +38,11 @@ impl Budget {
         before.saturating_add(work) <= self.0.limit.load(Ordering::Relaxed)
     }
 
+    /// Spends more than is left.
+    pub fn exhaust(&self) {
+        self.spend(self.left().saturating_add(1));
+    }
+
     /// Whether the sum of all work exceeds the limit.
     pub fn is_spent(&self) -> bool {
         self.0.spent.load(Ordering::Relaxed) > self.0.limit.load(Ordering::Relaxed)

@@ -165,3 +165,17 @@ fn blocks_without_variables_are_in_nobodys_way() {
         }
     }
 }
+
+/// One row ties two thousand blocks, and the list of their products would take gigabytes: its factor is beyond the limit of
+/// work, and not begun.
+#[test]
+fn factors_beyond_the_limit_of_work_are_not_begun() {
+    let all: Vec<u32> = (0..2000).collect();
+    let mut program = ConeProgram::new();
+    program.reset(all.iter().map(|_| 1));
+    let mut row = program.push_cone(Cone::Edges(&[1.0]), 1, &all);
+    (0..all.len()).for_each(|side| row.J(side, 0)[0] = 1.0);
+    let s = solve(&program);
+    assert_eq!((s.status, s.reason), (Status::GaveUp, Some(Reason::Work)));
+    assert_eq!(s.work, Settings::default().work_limit);
+}

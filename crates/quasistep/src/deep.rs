@@ -53,7 +53,7 @@ impl System {
             solved,
             Err(StepError::Infeasible { .. }
                 | StepError::Jammed { .. }
-                | StepError::Undecided { .. })
+                | StepError::Undecided { limited: false, .. })
         ) {
             return solved;
         }

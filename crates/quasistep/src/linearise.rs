@@ -107,7 +107,7 @@ impl System {
             return Err(StepError::Value { what: "margin".into(), why });
         }
         let mut scan = Scan::new(self);
-        scan.update(self, q, margin, &mut Timer::default());
+        scan.update(self, q, margin, &mut Timer::default())?;
         Ok(scan)
     }
 }

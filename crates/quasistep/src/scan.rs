@@ -1,5 +1,6 @@
 //! Stages 1 and 2: where everything is at one configuration, and what is near what.
 
+use crate::error::StepError;
 use crate::system::System;
 use crate::timer::{Stage, Timer};
 use quasistep_geometry::{Aabb, BroadPhase, ContactMotion, ContactPoint, NarrowPhase};
@@ -9,6 +10,9 @@ use std::ops::Range;
 
 /// Normals that differ by less are one.
 const SAME_NORMAL: f64 = 1e-9;
+
+/// Points of one configuration. A step takes some 6 kB for each.
+const MOST_POINTS: usize = 500_000;
 
 /// One point where two geoms are within the margin.
 #[derive(Clone, Debug)]
@@ -127,9 +131,19 @@ impl Scan {
     }
 
     /// Makes this the scan of `q`; nothing is computed if it already is.
-    pub fn update(&mut self, system: &System, q: &[f64], margin: f64, timer: &mut Timer) {
+    ///
+    /// # Errors
+    ///
+    /// More than [`MOST_POINTS`]: those of the first pairs alone are there.
+    pub fn update(
+        &mut self,
+        system: &System,
+        q: &[f64],
+        margin: f64,
+        timer: &mut Timer,
+    ) -> Result<(), StepError> {
         if self.q == q && self.margin == margin && !self.altered {
-            return;
+            return Ok(());
         }
         timer.enter(Stage::Kinematics);
         self.q.clear();
@@ -164,7 +178,17 @@ impl Scan {
                 point,
                 kind: PointKind::Patch,
             }));
+            if self.points.len() > MOST_POINTS {
+                self.altered = true;
+                let why = format!(
+                    "{} pairs of shapes are near one another and touch at more than {MOST_POINTS} points, which are \
+                     the most of a step; move them apart, or make `contact_margin` smaller",
+                    self.pairs.len()
+                );
+                return Err(StepError::Value { what: "state q".into(), why });
+            }
         }
+        Ok(())
     }
 
     /// Poses of all bodies at `q`, if this is its scan.
@@ -175,7 +199,8 @@ impl Scan {
     /// Gives all pairs their first points again; `meetings` have joined.
     pub fn close(&mut self, system: &System, meetings: &[Meeting], timer: &mut Timer) {
         let q = std::mem::take(&mut self.q);
-        self.update(system, &q, self.margin, timer);
+        // they had room before
+        let _ = self.update(system, &q, self.margin, timer);
         self.join(meetings);
     }
 

@@ -128,20 +128,20 @@ impl System {
     ) -> Result<Finding, StepError> {
         let (h, margin) = (params.time_step, params.contact_margin);
         // 1 kinematics, 2 distance: usually known already, as the end of the step before
-        work.scan.update(self, &state.q, margin, &mut work.timer);
+        work.scan.update(self, &state.q, margin, &mut work.timer)?;
         work.scan.join(&work.meetings);
         self.solve(state, input, params, law, Where::Start, warm, work)?; // 3 to 6
         if params.integration == Integration::Midpoint {
             work.q_next.resize(state.q.len(), 0.0);
             self.model.integrate(&state.q, &work.report.v, 0.5 * h, &mut work.q_next);
-            work.scan_mid.update(self, &work.q_next, margin, &mut work.timer);
+            work.scan_mid.update(self, &work.q_next, margin, &mut work.timer)?;
             work.scan_mid.join(&work.meetings);
             self.solve(state, input, params, law, Where::Middle, warm, work)?;
         }
         work.timer.enter(Stage::Integrate); // 7
         let v = self.followed(&work.report.v, params, &mut work.followed);
         self.integrate(&state.q, v, input.q_cmd, h, &mut work.q_next)?;
-        work.scan_next.update(self, &work.q_next, margin, &mut work.timer);
+        work.scan_next.update(self, &work.q_next, margin, &mut work.timer)?;
         work.timer.enter(Stage::Report); // 8
         self.certify(work, params)?;
         self.check_motion(params, work)

@@ -1,8 +1,9 @@
-//! One file of a format, `QUASISTEP_FORMAT`, whose other files are those of its seed.
+//! One file of a format, `QUASISTEP_FORMAT`, whose other files are those of its seed; the seeds join the folder `QUASISTEP_CORPUS`.
 #![no_main]
 
 use fuzz::files::{self, Files};
 use libfuzzer_sys::fuzz_target;
+use std::path::PathBuf;
 use std::sync::LazyLock;
 
 static SEED: LazyLock<(String, Files, String)> = LazyLock::new(|| {
@@ -13,7 +14,17 @@ static SEED: LazyLock<(String, Files, String)> = LazyLock::new(|| {
     (format, seeds[0].clone(), own)
 });
 
-fuzz_target!(|bytes: &[u8]| {
+/// Writes the files that all others are changed from.
+fn write_seeds() {
+    let Some(corpus) = std::env::var_os("QUASISTEP_CORPUS").map(PathBuf::from) else { return };
+    let format = &SEED.0;
+    for (k, seed) in files::seeds_of(format).iter().enumerate() {
+        let own = &seed[&files::own_file(format, seed)];
+        std::fs::write(corpus.join(format!("seed-{k}")), own).expect("the corpus is a folder");
+    }
+}
+
+fuzz_target!(init: write_seeds(), |bytes: &[u8]| {
     let (format, seed, own) = &*SEED;
     let mut files = seed.clone();
     files.insert(own.clone(), bytes.to_vec());

@@ -134,9 +134,8 @@ impl<'a> Reader<'a> {
         // from the model's folder, else from that of the file that includes
         let near = from.parent().unwrap_or(Path::new("")).join(name);
         let candidates = [self.folder.join(name), near];
-        let path = candidates.iter().find(|path| files::is_file(path)).ok_or_else(|| {
-            at.error(format!("the file {} does not exist", candidates[0].display()))
-        })?;
+        let path = candidates.iter().find(|path| files::is_file(path));
+        let path = path.ok_or_else(|| at.error(files::no_file(&candidates[0])))?;
         (self.may_open)(path).map_err(|why| at.error(why))?;
         if self.seen.contains(path) {
             return Err(at.error(format!(

@@ -146,6 +146,10 @@ pub(crate) struct Term {
     pub dim: u32,
 }
 
+/// Least multiply-adds of a factor for each of its terms, so that a limit of work bounds the memory of the terms, too. Blocks of free
+/// bodies take more.
+const LEAST_OF_TERM: u64 = 128;
+
 /// Most panels in one update: their blocks fit the first-level cache together.
 const SOURCES: usize = 8;
 
@@ -179,8 +183,13 @@ fn alike(program: &ConeProgram, a: &ConeData, b: &ConeData) -> bool {
 }
 
 impl Structure {
-    /// Makes this the structure of `program`. Returns true if it had to be built anew.
-    pub fn update(&mut self, program: &ConeProgram) -> bool {
+    /// Makes this the structure of `program`.
+    pub fn update(&mut self, program: &ConeProgram) {
+        self.update_within(program, u64::MAX);
+    }
+
+    /// Makes this the structure of `program`; false, and nothing of use, if a factor takes more than `most` multiply-adds.
+    pub fn update_within(&mut self, program: &ConeProgram, most: u64) -> bool {
         let key = &mut self.next_key;
         key.clear();
         key.push(program.blocks.len() as u32);
@@ -196,13 +205,15 @@ impl Structure {
             previous = Some(cone);
         }
         key.push(program.cones.len() as u32);
-        let new = self.key != self.next_key;
-        if new {
+        if self.key != self.next_key {
             std::mem::swap(&mut self.key, &mut self.next_key);
-            self.build(program);
+            if !self.build(program, most) {
+                self.key.clear();
+                return false;
+            }
         }
         self.find_spans(program);
-        new
+        true
     }
 
     /// Finds the ranges of each island in a padded `z`: the number of edges may have changed while the graph has
@@ -235,11 +246,14 @@ impl Structure {
         }
     }
 
-    fn build(&mut self, program: &ConeProgram) {
+    fn build(&mut self, program: &ConeProgram, most: u64) -> bool {
         self.find_groups(program);
-        self.find_order(program);
+        if !self.find_order(program, most) {
+            return false;
+        }
         self.lay_out(program);
         self.sort_groups(program);
+        true
     }
 
     fn find_groups(&mut self, program: &ConeProgram) {
@@ -362,6 +376,9 @@ impl Structure {
         }
         updates.clear();
         terms.clear();
+        // the longest list of all gets no more room than it needs
+        let columns_of = |panel: &Panel| (panel.last_column - panel.first_column) as usize;
+        terms.reserve_exact(panels.iter().map(columns_of).map(|k| k * (k + 1) / 2).sum());
         for target in 0..panels.len() {
             let to = panels[target];
             panels[target].first_update = updates.len() as u32;

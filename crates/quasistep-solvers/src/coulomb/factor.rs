@@ -29,10 +29,12 @@ pub(crate) struct Factor {
 }
 
 impl Factor {
-    /// Analyses the pattern of a program's contacts.
-    pub fn analyse(&mut self, p: &ConeProgram) {
+    /// Analyses the pattern of a program's contacts; false if a factor takes more than `most` multiply-adds.
+    pub fn analyse(&mut self, p: &ConeProgram, most: u64) -> bool {
         self.done = false;
-        self.structure.update(p);
+        if !self.structure.update_within(p, most) {
+            return false;
+        }
         let strides = p.blocks.iter().map(|b| b.stride as usize);
         let largest = strides.max().unwrap_or_default();
         for (v, len) in [
@@ -47,6 +49,7 @@ impl Factor {
             v.clear();
             v.resize(len, 0.0);
         }
+        true
     }
 
     /// Scales cost and Jacobians by units `D` of the variables.
@@ -185,7 +188,7 @@ mod tests {
         let p = program(&mut next);
         let n = p.n();
         let mut factor = Factor::default();
-        factor.analyse(&p.cones);
+        factor.analyse(&p.cones, u64::MAX);
         for _ in 0..3 {
             let (hold, rho) = (0.5, [1.5, 0.7]);
             let D: Vec<f64> = (0..n).map(|_| 1.0 + 0.5 * next()).collect();

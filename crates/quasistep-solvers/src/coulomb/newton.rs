@@ -140,13 +140,17 @@ pub(crate) struct Start<'a> {
 }
 
 impl Newton {
-    /// Prepares order of elimination, units and penalties, and takes Newton's among the `methods`.
-    pub fn prepare(&mut self, p: &FrictionProgram, methods: CoulombMethods, work: &Budget) {
+    /// Prepares order of elimination, units and penalties, and takes Newton's among the `methods`. False, with all work spent, if
+    /// there is not enough of it for a factor.
+    pub fn prepare(&mut self, p: &FrictionProgram, methods: CoulombMethods, work: &Budget) -> bool {
         let (n, rows) = (p.n(), p.rows);
         self.steps = 0;
         self.methods = methods;
         self.work = work.clone();
-        self.factor.analyse(&p.cones);
+        if !self.factor.analyse(&p.cones, work.left()) {
+            work.exhaust();
+            return false;
+        }
         self.cost = self.factor.structure.islands.iter().map(|island| island.work).fold(
             Cost { rows: p.cones.P.len() as u64, ..Cost::default() },
             // LU has two triangular factors where the analysis counts one
@@ -203,6 +207,7 @@ impl Newton {
         self.breakpoints = 0;
         self.homotopy.prepare(p, &self.D);
         self.homotopy.known &= methods.has(CoulombMethods::HOMOTOPY);
+        true
     }
 
     /// From given forces and rates in full steps, until the law accepts a point and its forces; true if it did.

@@ -147,14 +147,14 @@ impl CoulombSolver {
         self.budget.start(settings.work_limit);
         self.law.prepare(p);
         self.law.rest_speed = settings.rest;
-        self.newton.prepare(p, self.methods, &self.budget);
         let similar = warm.filter(|warm| fits(p, warm));
-        let decided = similar.is_some_and(|similar| self.start_at_similar(p, similar, out))
-            || self.relax(p, warm.and_then(|warm| warm.relaxed), settings.rest, out)
-            || self.start_at_relaxation(p, out)
-            || self.start_at_nothing(p, out)
-            || self.lemke(p, settings.cases, out)
-            || self.search(p, settings.cases, out);
+        let decided = self.newton.prepare(p, self.methods, &self.budget)
+            && (similar.is_some_and(|similar| self.start_at_similar(p, similar, out))
+                || self.relax(p, warm.and_then(|warm| warm.relaxed), settings.rest, out)
+                || self.start_at_relaxation(p, out)
+                || self.start_at_nothing(p, out)
+                || self.lemke(p, settings.cases, out)
+                || self.search(p, settings.cases, out));
         if !decided {
             give_up(p, out);
             out.reason = self.budget.is_spent().then_some(Reason::Work);

@@ -61,7 +61,7 @@ impl System {
         }
         if mode == Mode::Exact {
             let work = &mut out.work;
-            work.scan_next.update(self, &work.q_next, params.contact_margin, &mut work.timer);
+            work.scan_next.update(self, &work.q_next, params.contact_margin, &mut work.timer)?;
             if let Some(breach) = self.check_motion(params, work)?.first {
                 let h = params.time_step;
                 return Err(DerivativeError::Substeps(self.overlap(&breach, 0.0, h)));
@@ -97,7 +97,7 @@ impl System {
         let work = &mut out.work;
         work.timer.reset();
         work.work_left = params.work_limit;
-        work.scan.update(self, &state.q, params.contact_margin, &mut work.timer);
+        work.scan.update(self, &state.q, params.contact_margin, &mut work.timer)?;
         self.solve(state, input, params, Law::Convex, Where::Start, true, work)?;
         work.remember(params);
         out.kinks = StepKinks::default();

@@ -364,8 +364,8 @@ impl<'a> Search<'a> {
     /// The nearest pair, if it is nearer than `avoid` and this many m.
     pub fn nearest(&mut self, q: &[f64], and: f64) -> Option<TooNear> {
         let avoid = self.settings.avoid?;
-        self.scan.update(self.system, q, avoid + and, &mut Timer::default());
-        let points = self.scan.points.iter().filter(|p| self.concerns(p));
+        let crowded = self.scan.update(self.system, q, avoid + and, &mut Timer::default()).is_err();
+        let points = self.scan.points.iter().filter(|p| crowded || self.concerns(p));
         let least = points.min_by(|x, y| x.point.phi.total_cmp(&y.point.phi))?;
         let name = |geom: u32| {
             let body = self.system.geoms[geom as usize].body;
@@ -424,8 +424,9 @@ impl<'a> Search<'a> {
         let mut shortfall = 0.0_f64;
         if let Some(kept) = self.kept() {
             let margin = kept + LOOKAHEAD * self.length;
-            self.scan.update(self.system, q, margin, &mut Timer::default());
-            for near in self.scan.points.iter().filter(|p| self.concerns(p)) {
+            // of more points than are listed any one stands for those that may be missing
+            let crowded = self.scan.update(self.system, q, margin, &mut Timer::default()).is_err();
+            for near in self.scan.points.iter().filter(|p| crowded || self.concerns(p)) {
                 shortfall = shortfall.max((kept - near.point.phi) / self.length);
             }
         } else {

@@ -149,7 +149,11 @@ impl ConeSolver {
             return;
         }
         let warm = warm.filter(|w| w.z.len() == program.m && w.s.len() == program.m);
-        self.structure.update(program);
+        // the list of a factor's products is as long as its work: it is not made in vain
+        if !self.structure.update_within(program, self.budget.left()) {
+            self.budget.exhaust();
+            return;
+        }
         self.checking.reserve(program);
         if may(Methods::ACTIVE_SET) && Small::fits(program, &self.structure) {
             match self.active_set(program, warm, out) {
@@ -209,6 +213,9 @@ impl ConeSolver {
         }
         self.rest = rest;
         if may(Methods::SCALED_INTERIOR_POINT) && self.interior(program, out) {
+            return;
+        }
+        if self.budget.is_spent() {
             return;
         }
         let best = out.residuals;

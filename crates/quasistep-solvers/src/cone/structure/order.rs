@@ -1,6 +1,6 @@
 //! Islands, and the order in which blocks are eliminated.
 
-use super::{Scratch, Structure};
+use super::{LEAST_OF_TERM, Scratch, Structure};
 use crate::cone::program::ConeProgram;
 use std::cmp::Reverse;
 
@@ -13,8 +13,9 @@ fn root(parent: &mut [u32], mut i: u32) -> u32 {
 }
 
 impl Structure {
-    /// Islands by union, then minimum degree (in scalars) within each.
-    pub(super) fn find_order(&mut self, program: &ConeProgram) {
+    /// Islands by union, then minimum degree (in scalars) within each; false as soon as a factor takes more than `most`
+    /// multiply-adds.
+    pub(super) fn find_order(&mut self, program: &ConeProgram, most: u64) -> bool {
         let n = program.blocks.len();
         let s = &mut self.scratch;
         s.island_of.clear();
@@ -51,10 +52,19 @@ impl Structure {
         s.order.clear();
         s.queue.clear();
         s.queue.extend((0..n).map(|b| Reverse((s.weight[b], b as u32))));
+        let mut work = 0;
         while let Some(Reverse((weight, block))) = s.queue.pop() {
             let b = block as usize;
             if s.position[b] != u32::MAX || weight != s.weight[b] {
                 continue;
+            }
+            let dims = s.neighbours[b].iter().map(|&o| u64::from(program.blocks[o as usize].dim));
+            let (rows, columns) = (dims.sum::<u64>(), u64::from(weight));
+            let count = s.neighbours[b].len() as u64;
+            let products = u64::from(program.blocks[b].dim) * rows * columns;
+            work += products.max(LEAST_OF_TERM * count * count) / 2;
+            if work > most {
+                return false;
             }
             s.position[b] = s.order.len() as u32;
             s.order.push(block);
@@ -102,6 +112,7 @@ impl Structure {
             list.reserve(widest.saturating_sub(list.len()));
         }
         s.sort_by_trees();
+        true
     }
 }
 
