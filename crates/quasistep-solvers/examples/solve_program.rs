@@ -88,5 +88,7 @@ fn answer(line: &str) -> Result<Value, Box<dyn Error>> {
         });
     }
     let status = format!("{:?}", out.status);
-    Ok(json!({"status": status, "x": out.x, "z": out.z, "seconds": least}))
+    Ok(
+        json!({"status": status, "x": out.x, "z": out.z, "seconds": least, "method": format!("{:?}", out.method), "reason": format!("{:?}", out.reason)}),
+    )
 }

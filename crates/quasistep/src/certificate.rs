@@ -31,9 +31,9 @@ impl Certificate {
     /// Balance and cone residuals may be this share of the largest force: the solver works to
     /// 1e-10 and a step adds up some hundred terms.
     pub const RELATIVE_TOLERANCE: f64 = 1e-7;
-    /// Share of a force that cancels with another whose rounding, four units in its last place, [`RELATIVE_TOLERANCE`](Self::RELATIVE_TOLERANCE)
-    /// allows.
-    pub(crate) const ROUNDING: f64 = 4.0 * f64::EPSILON / Self::RELATIVE_TOLERANCE;
+    /// Factor of a force that cancels with another one: [`RELATIVE_TOLERANCE`](Self::RELATIVE_TOLERANCE) of the product is its rounding in a
+    /// solve that adds up some hundred terms.
+    pub(crate) const ROUNDING: f64 = 128.0 * f64::EPSILON / Self::RELATIVE_TOLERANCE;
     /// Linearised overlap, or error of a constraint, that rounding may leave, in m or rad.
     pub const PENETRATION_TOLERANCE: f64 = 1e-9;
 

@@ -330,13 +330,32 @@ impl Small {
         y0: &[Lane; C],
         warm: Option<&[f64]>,
     ) -> Result<(), HandOver> {
+        let pushing = warm.map(|z| (0..z.len() as u32).filter(|&i| z[i as usize] > 0.0));
+        self.pivot_from::<S, C>(p, y0, pushing)?;
+        self.whitening.back_all::<S>(p, lanes(&self.pivoting.set.x), &mut self.x);
+        slacks(isa, p, &s.groups, &self.x, &mut self.u);
+        let size = largest::<S>(&p.b).max(largest::<S>(&self.x));
+        if !size.is_finite() {
+            return Err(HandOver::Numbers);
+        }
+        self.take_touching(p, size);
+        Ok(())
+    }
+
+    /// The dual active set on the whitened rows of all cones, from these or from none; its point is in `pivoting.set.x`.
+    #[inline(always)]
+    fn pivot_from<S: Simd, const C: usize>(
+        &mut self,
+        p: &ConeProgram,
+        y0: &[Lane; C],
+        pushing: Option<impl Iterator<Item = u32>>,
+    ) -> Result<(), HandOver> {
         self.whiten_all::<S, C>(p, y0);
         let Cold { program, set, sides } = &mut self.pivoting;
         set.start(program);
         set.pivots = 0;
         let mut begin = Begin::Trial;
-        if let Some(z) = warm {
-            let pushing = (0..z.len() as u32).filter(|&i| z[i as usize] > 0.0);
+        if let Some(pushing) = pushing {
             set.add_independent(program, pushing, SET_DEPENDENT);
             begin = Begin::Anew;
         }
@@ -351,18 +370,10 @@ impl Small {
         let end = set.solve(program, sides, begin, &limits);
         self.iterations += set.pivots as u32;
         match end {
-            End::Solved | End::Cut => {}
-            End::Infeasible { .. } => return Err(HandOver::Contradiction),
-            End::Pivots => return Err(HandOver::Pivots),
+            End::Solved | End::Cut => Ok(()),
+            End::Infeasible { .. } => Err(HandOver::Contradiction),
+            End::Pivots => Err(HandOver::Pivots),
         }
-        self.whitening.back_all::<S>(p, lanes(&set.x), &mut self.x);
-        slacks(isa, p, &s.groups, &self.x, &mut self.u);
-        let size = largest::<S>(&p.b).max(largest::<S>(&self.x));
-        if !size.is_finite() {
-            return Err(HandOver::Numbers);
-        }
-        self.take_touching(p, size);
-        Ok(())
     }
 
     /// Writes the rows of all cones as a program with unit cost.

@@ -15,7 +15,7 @@ use super::{LANES, Row, Small, dot, grow, largest, row_at};
 use crate::active_set::kernels::{
     Longest, apply, gram, invert, load, products, products_of_rows, quarters, square_of,
 };
-use crate::cone::kernels::{Isa, Lane, Simd, lanes};
+use crate::cone::kernels::{Isa, KktNorms, Lane, Simd, lanes};
 use crate::cone::program::ConeProgram;
 use crate::cone::structure::Structure;
 use crate::kernels;
@@ -48,6 +48,9 @@ pub(crate) struct Scratch {
     shares: Vec<f64>,
     along: Vec<f64>,
     pub candidates: Vec<Row>,
+    /// Multipliers of the point in least squares, and memory for the list of all rows.
+    kept: Vec<f64>,
+    spare: Vec<Row>,
 }
 
 impl Scratch {
@@ -58,8 +61,11 @@ impl Scratch {
         for v in [&mut self.squares, &mut self.least, &mut self.z] {
             grow(v, room / LANES, none);
         }
-        self.candidates.clear();
-        self.candidates.reserve(rows);
+        for v in [&mut self.candidates, &mut self.spare] {
+            v.clear();
+            v.reserve(rows);
+        }
+        self.kept.reserve(room.saturating_sub(self.kept.len()));
         grow(&mut self.Q, n * lanes, none);
         grow(&mut self.M, n * lanes, none);
         for v in [&mut self.nu, &mut self.along, &mut self.shares] {
@@ -124,6 +130,9 @@ impl Small {
                 if held > (CONTACT_TOUCHING * size).max(NO_SPEED * self.free) {
                     return Err(HandOver::Contradiction);
                 }
+                if held > (SPEED_ROUNDING * size).max(SPEED_ROUNDING_OF_FREE * self.free) {
+                    self.make_rows_hold::<S, C>(isa, p, s, [y0, &y], rank, size);
+                }
                 return if self.springs_hold(p) { Ok(()) } else { Err(HandOver::Saturated) };
             }
             made = self.change_set::<C>(pulls);
@@ -149,6 +158,68 @@ impl Small {
         }
         for (q, omega) in Q.as_chunks::<C>().0.iter().zip(&omega[..rank]) {
             kernels::axpy(*omega, q.as_flattened(), y.as_flattened_mut());
+        }
+    }
+
+    /// Moves `x` to the exact minimiser, where rows of the set contradict one another by little and least squares leave some of
+    /// them violated. Multipliers remain the smallest of the whole set. Keeps `x` if there is no such point near it.
+    #[inline(always)]
+    fn make_rows_hold<S: Simd, const C: usize>(
+        &mut self,
+        isa: Isa,
+        p: &ConeProgram,
+        s: &Structure,
+        [y0, y]: [&[Lane; C]; 2],
+        rank: usize,
+        size: f64,
+    ) {
+        let mut set = std::mem::take(&mut self.rows);
+        let mut kept = std::mem::take(&mut self.support.kept);
+        kept.clone_from(&self.z);
+        let index = |row: &Row| p.cones[row.cone as usize].first + row.edge;
+        let pushing = set.iter().filter(|row| kept[row.at as usize] > 0.0).map(index);
+        std::mem::swap(&mut self.rows, &mut self.support.spare);
+        let solved = self.pivot_from::<S, C>(p, y0, Some(pushing)).is_ok();
+        std::mem::swap(&mut self.rows, &mut self.support.spare);
+        std::mem::swap(&mut self.rows, &mut set);
+        let mut holds = false;
+        if solved {
+            let point = lanes(&self.pivoting.set.x);
+            let exact: [Lane; C] =
+                std::array::from_fn(|c| point.get(c).copied().unwrap_or([0.0; LANES]));
+            self.find_multipliers::<C>(rank, y0, &exact);
+            if self.spread_multipliers::<S>().0 == 0 {
+                self.evaluate::<S, C>(isa, p, s, &exact);
+                let most = |norm: fn(&KktNorms) -> f64| {
+                    self.kkt_norms.iter().map(norm).fold(0.0, f64::max)
+                };
+                let rounding = (SPEED_ROUNDING * size).max(SPEED_ROUNDING_OF_FREE * self.free);
+                holds =
+                    most(|e| e.held) <= CONTACT_TOUCHING * size && most(|e| e.primal) <= rounding;
+            }
+        }
+        if !holds {
+            self.z.copy_from_slice(&kept);
+            self.evaluate::<S, C>(isa, p, s, y);
+        }
+        self.support.kept = kept;
+    }
+
+    /// The smallest multipliers of the set with `Bᵀ z = y − y_0`.
+    fn find_multipliers<const C: usize>(&mut self, rank: usize, y0: &[Lane; C], y: &[Lane; C]) {
+        const MOST: usize = LANES * super::MOST_LANES;
+        let Scratch { Q, nu, C: coefficients, M, width, fours, z, .. } = &mut self.support;
+        let (mut omega, mut step) = ([0.0; MOST], *y);
+        kernels::axpy(-1.0, y0.as_flattened(), step.as_flattened_mut());
+        let rows = Q.as_chunks::<C>().0.iter().zip(&*nu);
+        for ((q, nu), omega) in rows.zip(&mut omega[..rank]) {
+            *omega = kernels::dot(q.as_flattened(), step.as_flattened()) / nu;
+        }
+        let z = z[..*fours].as_flattened_mut();
+        z.fill(0.0);
+        let rows = M.as_flattened().chunks_exact(*width * LANES);
+        for (row, column) in rows.zip(coefficients.chunks_exact((*fours).max(1))).take(rank) {
+            kernels::axpy(kernels::dot(&row[..rank], &omega[..rank]), column.as_flattened(), z);
         }
     }
 

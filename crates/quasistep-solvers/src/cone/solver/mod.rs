@@ -29,6 +29,8 @@ const FIRST_ITERATIONS: u32 = 40;
 /// Up to this number of variables Newton's method is also tried from a cold start, and the dense solver before the interior
 /// point in units of the contacts.
 const FEW: usize = 100;
+/// Up to this number of variables the dense solver is tried where all sparse methods gave up.
+const MANY: usize = 1000;
 /// Up to this number of variables an exact solve from a cold start is as fast as an approximate one.
 const FEW_FOR_EXACT: usize = 32;
 
@@ -225,6 +227,10 @@ impl ConeSolver {
         if may(Methods::PROOF) && self.prover.prove(self.isa, program, &self.structure, out) {
             return;
         }
+        let dense_last = !dense_first && program.n <= MANY && has_no_round_cone(program);
+        if dense_last && may(Methods::DENSE) && self.fall_back(program, settings, out) {
+            return;
+        }
         if may(Methods::EMBEDDING) && self.embedding(program, out) {
             return;
         }
@@ -237,7 +243,11 @@ impl ConeSolver {
 
 /// Whether a program has few variables and no round cone: the dense solver is quick, and has a proof for every ending.
 fn is_for_dense(program: &ConeProgram) -> bool {
-    program.n <= FEW && program.cones.iter().all(|c| !c.round)
+    program.n <= FEW && has_no_round_cone(program)
+}
+
+fn has_no_round_cone(program: &ConeProgram) -> bool {
+    program.cones.iter().all(|c| !c.round)
 }
 
 fn reset(program: &ConeProgram, out: &mut Solution) {
