@@ -138,6 +138,7 @@ fn solve<S: Simd, const C: usize>(
         small.clear_set(p);
         let most = if let Some(z) = set {
             small.take_pushing::<S>(p, z);
+            small.pivoting.solved = false;
             WARM_SETS
         } else {
             small.pivots::<S, C>(isa, p, s, &y0, warm)?;
@@ -316,6 +317,8 @@ struct Cold {
     program: Program,
     set: ActiveSet,
     sides: Vec<Side>,
+    /// Whether the point of `set` is the minimiser of the present program.
+    solved: bool,
 }
 
 impl Small {
@@ -351,7 +354,7 @@ impl Small {
         pushing: Option<impl Iterator<Item = u32>>,
     ) -> Result<(), HandOver> {
         self.whiten_all::<S, C>(p, y0);
-        let Cold { program, set, sides } = &mut self.pivoting;
+        let Cold { program, set, sides, solved } = &mut self.pivoting;
         set.start(program);
         set.pivots = 0;
         let mut begin = Begin::Trial;
@@ -369,6 +372,7 @@ impl Small {
         };
         let end = set.solve(program, sides, begin, &limits);
         self.iterations += set.pivots as u32;
+        *solved = end == End::Solved;
         match end {
             End::Solved | End::Cut => Ok(()),
             End::Infeasible { .. } => Err(HandOver::Contradiction),

@@ -173,17 +173,20 @@ impl Small {
         rank: usize,
         size: f64,
     ) {
-        let mut set = std::mem::take(&mut self.rows);
         let mut kept = std::mem::take(&mut self.support.kept);
         kept.clone_from(&self.z);
-        let index = |row: &Row| p.cones[row.cone as usize].first + row.edge;
-        let pushing = set.iter().filter(|row| kept[row.at as usize] > 0.0).map(index);
-        std::mem::swap(&mut self.rows, &mut self.support.spare);
-        let solved = self.pivot_from::<S, C>(p, y0, Some(pushing)).is_ok();
-        std::mem::swap(&mut self.rows, &mut self.support.spare);
-        std::mem::swap(&mut self.rows, &mut set);
+        if !self.pivoting.solved {
+            let mut set = std::mem::take(&mut self.rows);
+            let index = |row: &Row| p.cones[row.cone as usize].first + row.edge;
+            let pushing = set.iter().filter(|row| kept[row.at as usize] > 0.0).map(index);
+            std::mem::swap(&mut self.rows, &mut self.support.spare);
+            // where it ends otherwise there is no point to move to
+            let _ = self.pivot_from::<S, C>(p, y0, Some(pushing));
+            std::mem::swap(&mut self.rows, &mut self.support.spare);
+            std::mem::swap(&mut self.rows, &mut set);
+        }
         let mut holds = false;
-        if solved {
+        if self.pivoting.solved {
             let point = lanes(&self.pivoting.set.x);
             let exact: [Lane; C] =
                 std::array::from_fn(|c| point.get(c).copied().unwrap_or([0.0; LANES]));
