@@ -58,7 +58,8 @@ impl System {
         self.add_limits_and_damping(report, &mut balance);
         let undissipated = self.certify_joint_friction(report, h, &mut balance, &mut certificate);
         // without mass in the cost it subtracts nothing
-        problem.subtract_inertia(load, &report.v, h, balance.on_dofs);
+        let momentum = problem.subtract_inertia(load, &report.v, h, balance.on_dofs);
+        balance.see(Certificate::ROUNDING * momentum);
         add_springs_of_frames(load, report, h, &mut balance);
         self.add_drives(load, report, h, &mut balance);
         certificate.constraint = load.reduction.residual(&report.v, h);

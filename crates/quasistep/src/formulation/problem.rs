@@ -489,11 +489,14 @@ impl Problem {
     }
 
     /// Takes `M (v − v_start) / h`, the force that changes the velocity of what has mass, off the force
-    /// balance of every dof; the quasi-dynamic step starts from rest.
-    pub fn subtract_inertia(&self, load: &Load, v: &[f64], h: f64, balance: &mut [f64]) {
+    /// balance of every dof; the quasi-dynamic step starts from rest. Returns the largest `M v / h`, whose rounding is in it.
+    pub fn subtract_inertia(&self, load: &Load, v: &[f64], h: f64, balance: &mut [f64]) -> f64 {
+        let mut largest = 0.0_f64;
         for &(i, j, entry) in &self.inertia {
-            let change = v[j as usize] - load.v_start[j as usize];
-            balance[i as usize] -= entry * change / h;
+            let [v, v_start] = [v[j as usize], load.v_start[j as usize]];
+            balance[i as usize] -= entry * (v - v_start) / h;
+            largest = largest.max((entry / h).abs() * v.abs().max(v_start.abs()));
         }
+        largest
     }
 }
