@@ -31,8 +31,9 @@ impl Certificate {
     /// Balance and cone residuals may be this share of the largest force: the solver works to
     /// 1e-10 and a step adds up some hundred terms.
     pub const RELATIVE_TOLERANCE: f64 = 1e-7;
-    /// Factor of a force that cancels with another one: [`RELATIVE_TOLERANCE`](Self::RELATIVE_TOLERANCE) of the product is its rounding in a
-    /// solve that adds up some hundred terms.
+    /// Rounding of a force that cancels with another, as a share of it, over [`RELATIVE_TOLERANCE`](Self::RELATIVE_TOLERANCE): 128 ε, for
+    /// a solve adds up some hundred terms. Ten times smaller, free doors of 1e6 kg are refused; ten times larger, 1e-13 of such a
+    /// force could be off.
     pub(crate) const ROUNDING: f64 = 128.0 * f64::EPSILON / Self::RELATIVE_TOLERANCE;
     /// Linearised overlap, or error of a constraint, that rounding may leave, in m or rad.
     pub const PENETRATION_TOLERANCE: f64 = 1e-9;

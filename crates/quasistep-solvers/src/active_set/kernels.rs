@@ -169,7 +169,7 @@ pub(crate) fn products<S: Simd>([a, b, c, d]: [&[Lane]; LANES], other: &[Lane]) 
     S::sums(dots)
 }
 
-/// The same number of lanes, one column after another.
+/// Splits four columns of equal length that follow one another in memory.
 #[inline(always)]
 pub(crate) fn quarters(four: &[Lane]) -> [&[Lane]; LANES] {
     let (first, last) = four.split_at(four.len() / 2);

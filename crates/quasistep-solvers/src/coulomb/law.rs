@@ -116,8 +116,8 @@ impl Law {
         }
     }
 
-    /// Accepts a point and its forces as the answer if the law holds there; true if it does. Of what `drifts` less is asked. If the
-    /// law does not hold, the numbers in `out` have no meaning.
+    /// Accepts a point and its forces as the answer if the law holds there; true if it does. The residual of what `drifts` may be
+    /// [`CONTRADICTION`] instead of [`LARGEST`]. If the law does not hold, the numbers in `out` have no meaning.
     pub fn accept(
         &mut self,
         p: &FrictionProgram,

@@ -42,10 +42,9 @@ fn first_pairs(p: &FrictionProgram, firsts: &mut Vec<u32>) {
     firsts.push(pairs);
 }
 
-/// Rows of the problem.
-pub(crate) fn size(p: &FrictionProgram) -> usize {
-    let mut firsts = Vec::new();
-    first_pairs(p, &mut firsts);
+/// Rows of the problem; `firsts` gets the first pair of every contact.
+pub(crate) fn size(p: &FrictionProgram, firsts: &mut Vec<u32>) -> usize {
+    first_pairs(p, firsts);
     p.n() + firsts[p.contacts.len()] as usize + 2 * limited(p).count()
 }
 

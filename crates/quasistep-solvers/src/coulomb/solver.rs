@@ -237,7 +237,7 @@ impl CoulombSolver {
     /// Lemke's method for pyramids, then the search with at most `cases` linear programs; true if the program is decided.
     fn lemke(&mut self, p: &FrictionProgram, cases: u32, out: &mut CoulombSolution) -> bool {
         let wanted = self.methods.has(CoulombMethods::LEMKE) && pyramid::is_polyhedral(p);
-        if !wanted || pyramid::size(p) > MOST_ROWS {
+        if !wanted || pyramid::size(p, &mut self.firsts) > MOST_ROWS {
             return false;
         }
         let Self { budget, law, relaxation, lcp, firsts, lemke, answer, active, forces, .. } = self;

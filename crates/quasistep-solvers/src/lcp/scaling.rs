@@ -29,7 +29,10 @@ impl Scaled {
         if !work.spend((6 * SWEEPS * n * n) as u64) {
             return false;
         }
-        self.lcp.clone_from(lcp);
+        // the derived `clone_from` would take new memory
+        (self.lcp.free, self.lcp.pairs) = (lcp.free, lcp.pairs);
+        self.lcp.M.clone_from(&lcp.M);
+        self.lcp.q.clone_from(&lcp.q);
         for v in [&mut self.row, &mut self.column] {
             v.clear();
             v.resize(n, 1.0);

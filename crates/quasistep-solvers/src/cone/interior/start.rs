@@ -23,7 +23,7 @@ impl Interior {
         true
     }
 
-    /// Takes what the shift of the matrix has left out of balance out of `x`, where there are no rows: the minimiser to all digits.
+    /// Removes the residual that the shift of the matrix leaves. Without rows `x` is then the minimiser to all digits.
     fn refine(&mut self, work: &Work<'_>, reach: f64) {
         let (first, last) = work.range;
         for _ in 0..REFINEMENTS {
