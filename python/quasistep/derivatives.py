@@ -160,6 +160,7 @@ class StepDerivatives:
     | ``com`` | (n_bodies, 3) | centre of mass, in the body's axes |
     | ``inertia`` | (n_bodies, 6) | about it: xx, yy, zz, xy, xz, yz; beside what grows with the mass |
     | ``h`` | () | time step, at fixed command |
+    | ``relaxation`` | () | relaxation time |
 
     | output | shape | |
     |---|---|---|
@@ -265,6 +266,7 @@ class StepDerivatives:
         out["com"] = out["com"].reshape(-1, 3)
         out["inertia"] = out["inertia"].reshape(-1, 6)
         out["h"] = float(out["h"][0])
+        out["relaxation"] = float(out["relaxation"][0])
         return out
 
     def matrix(
@@ -359,8 +361,8 @@ class StepDerivatives:
         if what == "inertia":
             moments = ("xx", "yy", "zz", "xy", "xz", "yz")
             return Names(f"{body}: {axis}" for body in system.bodies for axis in moments)
-        if what == "h":
-            return Names(["h"])
+        if what in ("h", "relaxation"):
+            return Names([what])
         if what == "wrench":
             return Names(f"{body}: {axis}" for body in system.bodies for axis in _AXES)
         if what == "impulse":
@@ -381,7 +383,7 @@ class StepDerivatives:
         n, m, b, c = self.system.n_v, self.system.n_u_v, len(self.system.bodies), self._contacts()
         on_drives = {name: (m,) for name in ("u", "u_rate", "stiffness", "damping")}
         of_bodies = {"wrench": (b, 6), "mass": (b,), "com": (b, 3), "inertia": (b, 6)}
-        rest = {**of_bodies, "tau": (n,), "h": (1,)}
+        rest = {**of_bodies, "tau": (n,), "h": (1,), "relaxation": (1,)}
         return {"q": (n,), **on_drives, **rest} | {name: (c,) for name in _CONTACT_INPUTS}
 
     def _output_shapes(self) -> dict[str, tuple[int, ...]]:

@@ -103,6 +103,7 @@ impl Derivatives {
             inertia: vector("inertia")?,
             compliance: vector("compliance")?,
             time_step: vector("h")?.first().copied().unwrap_or(0.0),
+            relaxation: vector("relaxation")?.first().copied().unwrap_or(0.0),
         };
         let mut out = OutputChange::default();
         let apart = py
@@ -152,6 +153,7 @@ impl Derivatives {
         set("inertia", g.inertia)?;
         set("compliance", g.compliance)?;
         set("h", vec![g.time_step])?;
+        set("relaxation", vec![g.relaxation])?;
         Ok(data)
     }
 

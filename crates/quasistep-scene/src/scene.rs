@@ -10,8 +10,8 @@ use crate::names::body_index;
 use crate::source::SceneSource;
 use crate::world::World;
 use quasistep::{
-    Certificate, Cone, Fallback, Formulation, Inertia, Integration, PrescribedRate, Role,
-    Rotations, State, StepInput, StepParams, Substeps, System, TangentAxes, Wrench,
+    Certificate, Cone, Fallback, Formulation, Inertia, Integration, PrescribedRate, Relaxation,
+    Role, Rotations, State, StepInput, StepParams, Substeps, System, TangentAxes, Wrench,
 };
 use quasistep_formats::SceneError;
 use quasistep_math::Vec3;
@@ -74,7 +74,7 @@ const KEYS: [&str; 13] = [
     "mpc",
     "facts",
 ];
-const STEP_KEYS: [&str; 19] = [
+const STEP_KEYS: [&str; 20] = [
     "size",
     "duration",
     "formulation",
@@ -82,6 +82,7 @@ const STEP_KEYS: [&str; 19] = [
     "fallback_stiffness",
     "cone",
     "inertia",
+    "relaxation",
     "passive_mass_scale",
     "tangents",
     "rotations",
@@ -290,6 +291,13 @@ pub(crate) fn read_step(
     }
     if let Some(at) = map.get("inertia") {
         params.inertia = at.word(&[("none", Inertia::None), ("mass", Inertia::Mass)])?;
+    }
+    if let Some(at) = map.get("relaxation") {
+        params.relaxation = if at.text() == Ok("step") {
+            Relaxation::Step
+        } else {
+            Relaxation::Time(at.positive("s")?)
+        };
     }
     if let Some(at) = map.get("passive_mass_scale") {
         params.passive_mass_scale = read_mass_scale(at, params.inertia)?;

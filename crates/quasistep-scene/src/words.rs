@@ -4,7 +4,7 @@
 use crate::document::{Node, Numbers};
 use crate::scene::read_step;
 use quasistep::{
-    Inertia, Integration, PrescribedRate, Rotations, StepParams, Substeps, TangentAxes,
+    Inertia, Integration, PrescribedRate, Relaxation, Rotations, StepParams, Substeps, TangentAxes,
 };
 use quasistep_formats::SceneError;
 use std::fmt::Write as _;
@@ -21,6 +21,7 @@ pub fn step_words(params: &StepParams) -> Vec<(&'static str, String)> {
         gravity,
         formulation,
         inertia,
+        relaxation,
         passive_mass_scale,
         tangents,
         rotations,
@@ -61,6 +62,13 @@ pub fn step_words(params: &StepParams) -> Vec<(&'static str, String)> {
         ("formulation", formulation.name().into()),
         ("cone", formulation.cone().to_string()),
         ("inertia", inertia.into()),
+        (
+            "relaxation",
+            match relaxation {
+                Relaxation::Time(tau) => tau.to_string(),
+                Relaxation::Step => "step".into(),
+            },
+        ),
         ("passive_mass_scale", passive_mass_scale.map_or("none".into(), |s| s.to_string())),
         ("tangents", tangents.into()),
         ("rotations", rotations.into()),

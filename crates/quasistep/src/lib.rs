@@ -84,7 +84,8 @@ pub use inverse_kinematics::{
 };
 pub use linearise::{LinearContact, Linearisation};
 pub use params::{
-    Fallback, Inertia, Integration, PrescribedRate, Rotations, StepParams, Substeps, TangentAxes,
+    Fallback, Inertia, Integration, PrescribedRate, Relaxation, Rotations, StepParams, Substeps,
+    TangentAxes,
 };
 pub use quasistep_record::{
     DeterminedSum, ForceUniqueness, MotionUniqueness, SharedForce, Uniqueness,

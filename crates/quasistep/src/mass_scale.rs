@@ -1,10 +1,11 @@
-//! The scale of passive mass: how heavy passive bodies are against the springs around them.
+//! The scale of passive mass, `P_u = ε M_u`: by the relaxation time, or by the springs around passive bodies.
 //!
 //! ```text
-//! P_u = ε M_u,      ε = h² min K / (s max_k M_kk)
+//! ε = h/τ        with a relaxation time τ; of the step's size 1, Tracy (13)
+//! ε = h² min K / (s max_k M_kk)
 //! ```
 //!
-//! for each kinematic tree, with the stiffness `K > 0` of all actuated dofs, the passive dofs `k` of the tree, and
+//! the latter for each kinematic tree, with the stiffness `K > 0` of all actuated dofs, the passive dofs `k` of the tree, and
 //! `s` = [`StepParams::passive_mass_scale`]. The largest entry of `M_u` is then `1/s` of the smallest one of `h² K`.
 
 use crate::error::StepError;
@@ -24,8 +25,10 @@ pub(crate) struct MassScale {
 /// The scales of all blocks of variables; keeps its memory.
 #[derive(Debug, Default)]
 pub(crate) struct MassScales {
-    /// One per block; empty where mass is as it is.
+    /// One per block; empty if one factor scales all mass.
     pub of_block: Vec<MassScale>,
+    /// That factor.
+    pub uniform: f64,
     diagonal: Vec<f64>,
 }
 
@@ -33,8 +36,12 @@ impl MassScales {
     /// Of a step with these entries of the mass matrix, as row, column and value over dofs; scales them.
     pub fn apply(&mut self, system: &System, params: &StepParams, entries: &mut [(u32, u32, f64)]) {
         self.of_block.clear();
-        let Some(scale) = params.passive_mass_scale else { return };
-        let Some((softest, _)) = system.softest_spring() else { return };
+        let softest = params.passive_mass_scale.zip(system.softest_spring());
+        let Some((scale, (softest, _))) = softest else {
+            self.uniform = params.relaxation.mass_factor(params.time_step);
+            entries.iter_mut().for_each(|(.., entry)| *entry *= self.uniform);
+            return;
+        };
         self.diagonal.clear();
         self.diagonal.resize(system.model.n_v(), 0.0);
         for &(i, j, entry) in entries.iter() {
@@ -85,8 +92,8 @@ impl System {
             .map(|variable| self.block_of_variable[variable as usize].0 as usize)
     }
 
-    /// Scales the entries of passive dofs of a mass matrix, `n_v × n_v`, row-major, as a step with these parameters does;
-    /// nothing changes without [`StepParams::passive_mass_scale`].
+    /// Scales the entries of passive dofs of a mass matrix, `n_v × n_v`, row-major, as a step with these parameters
+    /// and [`Inertia::Mass`] does.
     ///
     /// # Panics
     ///

@@ -26,11 +26,14 @@ pub struct StepParams {
     /// Friction law. Default [`Formulation::Anitescu`] with round cones.
     pub formulation: Formulation,
     /// What resists the motion of passive bodies; not read by [`Formulation::Dynamic`], which has the
-    /// mass of every dof. Default [`Inertia::None`].
+    /// mass of every dof. Default [`Inertia::Mass`].
     pub inertia: Inertia,
+    /// Relaxation time `τ` of [`Inertia::Mass`]. Default 1 s.
+    pub relaxation: Relaxation,
     /// How light passive bodies are against the springs around them: the mass in [`Inertia::Mass`] is scaled, tree by tree,
     /// such that the smallest stiffness of a joint, times `h²`, is so many times the largest entry of the mass matrix;
-    /// see [`Inertia::Mass`]. > 0, a pure number. `None` is the mass as it is, the default.
+    /// see [`Inertia::Mass`]. > 0, a pure number; [`relaxation`](Self::relaxation) is not read then. `None`, the default:
+    /// mass is scaled by the relaxation time.
     pub passive_mass_scale: Option<f64>,
     /// Which directions the edges of friction pyramids start from. Default [`TangentAxes::Motion`].
     pub tangents: TangentAxes,
@@ -102,7 +105,9 @@ impl Fallback {
 pub enum Inertia {
     /// `P_u = 0`: quasi-static, Pang21 (10). An unsupported passive body has no next state.
     None,
-    /// `P_u = M_u`: quasi-dynamic, Tracy (13) with `v = δq/h`. Motion starts from rest at each step.
+    /// `P_u = (h/τ) M_u` with the [relaxation time](Relaxation) `τ`: a viscous drag of `M_u v/τ`. What nothing holds reaches
+    /// its terminal velocity, `g τ` in free fall, at once; what is carried at the speed `v` pulls back with `v/(g τ)` of its
+    /// weight. Smaller steps converge to one motion. A step of size `τ` is Tracy (13) with `v = δq/h`.
     ///
     /// With [`passive_mass_scale`](StepParams::passive_mass_scale) `s` it is `P_u = ε M_u` in each tree, where
     ///
@@ -113,6 +118,25 @@ pub enum Inertia {
     /// over numbers in SI, whether of slides or hinges: mass then keeps at rest what nothing pushes, and hardly slows what is
     /// pushed.
     Mass,
+}
+
+/// How long a passive body takes from rest to its terminal velocity, by which [`Inertia::Mass`] is scaled.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum Relaxation {
+    /// `τ`, in s, > 0.
+    Time(f64),
+    /// `τ = h`: the step of Tracy (13), whose drag `M v/h` grows without bound as steps get smaller.
+    Step,
+}
+
+impl Relaxation {
+    /// `h/τ`, by which the mass of passive bodies is scaled.
+    pub(crate) fn mass_factor(self, h: f64) -> f64 {
+        match self {
+            Self::Time(tau) => h / tau,
+            Self::Step => 1.0,
+        }
+    }
 }
 
 /// Directions that the edges of a friction pyramid start from.
@@ -198,7 +222,8 @@ impl Default for StepParams {
             max_recovery_speed: 0.1,
             gravity: [0.0, 0.0, -9.81],
             formulation: Formulation::Anitescu { cone: Cone::Round },
-            inertia: Inertia::None,
+            inertia: Inertia::Mass,
+            relaxation: Relaxation::Time(1.0),
             passive_mass_scale: None,
             tangents: TangentAxes::Motion,
             prescribed_rate: PrescribedRate::Secant,
@@ -235,6 +260,9 @@ impl StepParams {
         positive("max_recovery_speed", self.max_recovery_speed, f64::INFINITY, "m/s")?;
         positive("max_overlap", self.max_overlap, f64::INFINITY, "m")?;
         positive("fallback_stiffness", self.fallback_stiffness, f64::MAX, "N/m")?;
+        if let Relaxation::Time(tau) = self.relaxation {
+            positive("relaxation", tau, f64::MAX, "s")?;
+        }
         if let Some(scale) = self.passive_mass_scale {
             positive("passive_mass_scale", scale, f64::MAX, "")?;
             if self.inertia == Inertia::None {

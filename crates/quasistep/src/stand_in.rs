@@ -12,7 +12,7 @@ use crate::formulation::Formulation;
 use crate::formulation::dynamic::{overlaps, without_recovery};
 use crate::formulation::program::Law;
 use crate::load::Drive;
-use crate::params::{Fallback, Inertia, StepParams};
+use crate::params::{Fallback, Inertia, Relaxation, StepParams};
 use crate::state::State;
 use crate::sweep::Finding;
 use crate::system::System;
@@ -36,7 +36,8 @@ impl System {
             return Err(why);
         }
         let convex = matches!(params.formulation, Formulation::Anitescu { .. });
-        let massive = StepParams { inertia: Inertia::Mass, ..params.clone() };
+        let massive =
+            StepParams { inertia: Inertia::Mass, relaxation: Relaxation::Step, ..params.clone() };
         let eased = without_recovery(params);
         let mut others: Vec<(Fallback, Law, &StepParams)> = Vec::new();
         // without an overlap to be recovered it is the same step

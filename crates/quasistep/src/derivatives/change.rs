@@ -36,6 +36,8 @@ pub struct InputChange {
     pub compliance: Vec<f64>,
     /// Time step, in s, at fixed command.
     pub time_step: f64,
+    /// Relaxation time, in s; 0 in a gradient of steps without one.
+    pub relaxation: f64,
 }
 
 /// A small change of what comes out of a step, or weights on it. An empty vector of weights is zero.
@@ -128,6 +130,7 @@ impl InputChange {
             reset(vector, n, 0.0);
         }
         self.time_step = 0.0;
+        self.relaxation = 0.0;
     }
 
     /// Adds another gradient of the lengths of this one.
@@ -137,6 +140,7 @@ impl InputChange {
             to.iter_mut().zip(from).for_each(|(to, from)| *to += from);
         }
         self.time_step += other.time_step;
+        self.relaxation += other.relaxation;
     }
 }
 

@@ -3,7 +3,7 @@
 use super::change::{InputChange, reset, vec3};
 use super::loads::add3;
 use super::prepared::Derivatives;
-use crate::params::{Inertia, StepParams};
+use crate::params::{Inertia, Relaxation, StepParams};
 use crate::system::System;
 use quasistep_model::{SpatialForce, Twist};
 
@@ -25,35 +25,31 @@ impl Derivatives {
         model.twists(kin, &self.v_passive, &mut self.V_passive);
         self.momenta.resize(n_bodies, SpatialForce::ZERO);
         model.momenta(kin, &self.V_passive, &mut self.momenta);
-        self.collect_mass_scales(system);
+        self.collect_mass_scales(system, params);
     }
 
     /// Scales the momenta at hand as the step's program does, and finds how the scale changes.
-    fn collect_mass_scales(&mut self, system: &System) {
+    fn collect_mass_scales(&mut self, system: &System, params: &StepParams) {
         let (model, kin) = (&system.model, &self.work.scan.kin);
         let (n_v, n_bodies) = (model.n_v(), model.n_bodies());
         let scales = &self.work.problem.mass_scales.of_block;
         let trees = &self.matrices.trees;
         let at = &mut self.scale;
-        at.on = !scales.is_empty();
-        reset(&mut at.of_body, n_bodies, 1.0);
-        if !at.on {
-            self.momenta_gathered.clone_from(&self.momenta);
-            model.gather(&mut self.momenta_gathered);
-            return;
-        }
         let of = |body: usize| {
             trees.blocks[trees.of_body[body]]
-                .map(|(block, _)| scales[block])
+                .and_then(|(block, _)| scales.get(block))
                 .filter(|s| s.largest > 0.0)
         };
+        reset(&mut at.of_body, n_bodies, self.work.problem.mass_scales.uniform);
         let mut e = vec![0.0; n_v];
-        for (body, factor) in at.of_body.iter_mut().enumerate() {
-            let Some(scale) = of(body) else { continue };
-            *factor = scale.factor;
-            e[scale.dof] = 1.0;
-            self.momenta[body] = self.momenta[body] * scale.factor;
+        if !scales.is_empty() {
+            for (body, factor) in at.of_body.iter_mut().enumerate() {
+                let scale = of(body);
+                *factor = scale.map_or(1.0, |scale| scale.factor);
+                scale.inspect(|scale| e[scale.dof] = 1.0);
+            }
         }
+        self.momenta.iter_mut().zip(&at.of_body).for_each(|(p, factor)| *p = *p * *factor);
         self.momenta_gathered.clone_from(&self.momenta);
         model.gather(&mut self.momenta_gathered);
         reset(&mut at.impulse, n_v, 0.0);
@@ -61,6 +57,19 @@ impl Derivatives {
         for dof in (0..n_v).filter(|&dof| !system.is_passive(dof)) {
             at.impulse[dof] = 0.0;
         }
+        reset(&mut at.log_by_q, n_v, 0.0);
+        reset(&mut at.log_by_mass, n_bodies, 0.0);
+        (at.log_by_h, at.log_by_relaxation, at.softest) = (0.0, 0.0, None);
+        at.on = !scales.is_empty();
+        if scales.is_empty() {
+            if let Relaxation::Time(tau) = params.relaxation {
+                at.on = true;
+                at.log_by_h = params.time_step.recip();
+                at.log_by_relaxation = -tau.recip();
+            }
+            return;
+        }
+        at.log_by_h = 2.0 / params.time_step;
         at.softest =
             system.softest_spring().and_then(|(K, dof)| trees.cmd_of_dof[dof].map(|cmd| (cmd, K)));
 
@@ -68,7 +77,6 @@ impl Derivatives {
         let (mut V, mut p) = (vec![Twist::ZERO; n_bodies], vec![SpatialForce::ZERO; n_bodies]);
         model.twists(kin, &e, &mut V);
         model.momenta(kin, &V, &mut p);
-        reset(&mut at.log_by_mass, n_bodies, 0.0);
         let mut weights = vec![Twist::ZERO; n_bodies];
         let (mut to_moves, mut to_twists) = (vec![SpatialForce::ZERO; n_bodies], p.clone());
         for body in 0..n_bodies {
@@ -80,7 +88,6 @@ impl Derivatives {
                 at.log_by_mass[body] = by * V[body].dot(&p[body]) / mass;
             }
         }
-        reset(&mut at.log_by_q, n_v, 0.0);
         model.gradient_of_momentum_changes(kin, &V, &weights, &mut to_moves, &mut to_twists);
         model.gradient_of_twist_changes(kin, &e, &mut to_twists, &mut at.log_by_q, &mut to_moves);
         model.gather(&mut to_moves);
@@ -113,7 +120,7 @@ impl Derivatives {
         }
         if self.scale.on {
             let trees = &self.matrices.trees.of_body;
-            self.scale.change(system, trees, change, self.time_step, &mut s.d);
+            self.scale.change(system, trees, change, &mut s.d);
         }
     }
 
@@ -134,7 +141,7 @@ impl Derivatives {
                 let dp = kin.X_WB[i].rotation.rotate(vec3(&change.com, 3 * i));
                 // p × m v and its change: the centre is elsewhere, and goes at another speed
                 let (p, V, l) = (kin.p_WBcm[i], self.V_passive[i], self.momenta[i].f_W);
-                let dl = V.w_W.cross(dp) * body.inertia.mass;
+                let dl = V.w_W.cross(dp) * (self.scale.of_body[i] * body.inertia.mass);
                 s.dF2[i] += SpatialForce { m_Wo_W: dp.cross(l) + p.cross(dl), f_W: dl };
             }
         }
@@ -143,7 +150,7 @@ impl Derivatives {
             let [x, y, z] = R.inverse().rotate(self.V_passive[i].w_W).to_array();
             let [xx, yy, zz, xy, xz, yz] = std::array::from_fn(|k| dI[k]);
             let l = [xx * x + xy * y + xz * z, xy * x + yy * y + yz * z, xz * x + yz * y + zz * z];
-            s.dF2[i].m_Wo_W += R.rotate(l.into());
+            s.dF2[i].m_Wo_W += R.rotate(l.into()) * self.scale.of_body[i];
         }
     }
 
@@ -177,7 +184,7 @@ impl Derivatives {
         reset(&mut s.dF2, n_bodies, SpatialForce::ZERO);
         if self.scale.on {
             let trees = &self.matrices.trees.of_body;
-            self.scale.gradient(system, trees, &s.d, self.time_step, out, &mut s.a);
+            self.scale.gradient(system, trees, &s.d, out, &mut s.a);
         }
     }
 
@@ -191,10 +198,12 @@ impl Derivatives {
             }
             // of `by · (dp × l, m w × dp)` at the centre of mass
             let (by, w, l) = (s.moves[i], self.V_passive[i].w_W, self.momenta[i].f_W);
-            let by_p = l.cross(by.w_W) + by.at(kin.p_WBcm[i]).cross(w) * body.inertia.mass;
+            let scale = self.scale.of_body[i];
+            let by_p =
+                l.cross(by.w_W) + by.at(kin.p_WBcm[i]).cross(w) * (scale * body.inertia.mass);
             let to_B = kin.X_WB[i].rotation.inverse();
             add3(&mut out.com, 3 * i, to_B.rotate(by_p));
-            let (a, b) = (to_B.rotate(by.w_W).to_array(), to_B.rotate(w).to_array());
+            let (a, b) = (to_B.rotate(by.w_W * scale).to_array(), to_B.rotate(w).to_array());
             for (k, to) in out.inertia[6 * i..6 * i + 3].iter_mut().enumerate() {
                 *to += a[k] * b[k];
             }

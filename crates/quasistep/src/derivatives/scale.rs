@@ -1,7 +1,9 @@
 //! How the scale of passive mass changes, tree by tree.
 //!
 //! ```text
-//! ε = h² K / (s M_kk),      δ(ε M v) = ε δ(M v) + ε M v δ log ε,      δ log ε = 2 δh/h + δK/K − δM_kk/M_kk
+//! δ(ε M v) = ε δ(M v) + ε M v δ log ε
+//! ε = h/τ:               δ log ε = δh/h − δτ/τ
+//! ε = h² K / (s M_kk):   δ log ε = 2 δh/h + δK/K − δM_kk/M_kk
 //! ```
 //!
 //! `M_kk = e · M e` with the unit rate `e` of one dof in each tree, and its change is that of twice the kinetic energy
@@ -14,10 +16,14 @@ use crate::system::System;
 /// The scale of passive mass at a step.
 #[derive(Clone, Debug, Default)]
 pub(super) struct ScaleAt {
-    /// False where mass is as it is; nothing else is then read but `of_body`.
+    /// False if mass is as it is; nothing else is then read but `of_body`.
     pub on: bool,
-    /// `ε` of each body's tree; 1 where mass is as it is.
+    /// `ε` of each body's tree; 1 if mass is as it is.
     pub of_body: Vec<f64>,
+    /// `∂ log ε/∂h`, in 1/s.
+    pub log_by_h: f64,
+    /// `∂ log ε/∂τ`, in 1/s; 0 without a relaxation time.
+    pub log_by_relaxation: f64,
     /// `ε M v` of the passive dofs, over dofs, in N·s or N·m·s.
     pub impulse: Vec<f64>,
     /// `∂ log ε/∂q` of the tree of each dof, in 1/rad or 1/m.
@@ -37,12 +43,13 @@ impl ScaleAt {
         system: &System,
         trees: &[usize],
         change: &InputChange,
-        h: f64,
         d: &mut [f64],
     ) {
         let at = |of: &[f64], k: usize| of.get(k).copied().unwrap_or(0.0);
         let stiffness = self.softest.map_or(0.0, |(cmd, K)| at(&change.stiffness, cmd) / K);
-        let all = 2.0 * change.time_step / h + stiffness;
+        let all = self.log_by_h * change.time_step
+            + self.log_by_relaxation * change.relaxation
+            + stiffness;
         reset(&mut self.log, 1 + trees.iter().max().copied().unwrap_or(0), all);
         for (dof, by) in self.log_by_q.iter().enumerate() {
             self.log[trees[system.body_of_dof[dof]]] += by * at(&change.q, dof);
@@ -61,7 +68,6 @@ impl ScaleAt {
         system: &System,
         trees: &[usize],
         d: &[f64],
-        h: f64,
         to: &mut InputChange,
         to_q: &mut [f64],
     ) {
@@ -76,7 +82,8 @@ impl ScaleAt {
             to.mass[body] += by * self.log[trees[body]];
         }
         let all: f64 = self.log.iter().sum();
-        to.time_step += 2.0 * all / h;
+        to.time_step += self.log_by_h * all;
+        to.relaxation += self.log_by_relaxation * all;
         if let Some((cmd, K)) = self.softest {
             to.stiffness[cmd] += all / K;
         }

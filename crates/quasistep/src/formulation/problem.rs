@@ -259,7 +259,6 @@ impl Problem {
                 }
             });
         }
-        self.mass_scales.of_block.clear();
         if !carried {
             self.mass_scales.apply(system, params, inertia);
         }
@@ -488,8 +487,8 @@ impl Problem {
         }
     }
 
-    /// Takes `M (v − v_start) / h`, the force that changes the velocity of what has mass, off the force
-    /// balance of every dof; the quasi-dynamic step starts from rest. Returns the largest `M v / h`, whose rounding is in it.
+    /// Takes `ε M (v − v_start) / h`, the force that changes the velocity of what has mass or the drag of the relaxation, off
+    /// the force balance of every dof. Returns the largest `ε M v / h`, whose rounding is in it.
     pub fn subtract_inertia(&self, load: &Load, v: &[f64], h: f64, balance: &mut [f64]) -> f64 {
         let mut largest = 0.0_f64;
         for &(i, j, entry) in &self.inertia {
