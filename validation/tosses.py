@@ -81,7 +81,7 @@ def quasistep(mu: float, cone: str, restitution: float = 0.0, compliance: float 
     """With so many steps a sample; compliance of a corner in m/N."""
     system = qs.loads(f"""
 format: 1
-step: {{size: {1 / RATE / parts}, duration: 1, formulation: dynamic, cone: {cone}}}
+step: {{size: {1 / RATE / parts}, duration: 1, motion: dynamic, cone: {cone}}}
 friction: {{default: {{mu: {mu}, restitution: {restitution}, compliance: {compliance:.1e}}}}}
 models:
   floor: {{joint: fixed, shape: {{half_space: {{}}}}}}

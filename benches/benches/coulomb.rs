@@ -26,7 +26,7 @@ struct Seen {
 }
 
 fn run(name: &str, formulation: &str, cone: &str) -> Seen {
-    let scene = testkit::scene(name, &[("step.formulation", formulation), ("step.cone", cone)]);
+    let scene = testkit::scene(name, &[("step.friction", formulation), ("step.cone", cone)]);
     let mut tally = Tally::default();
     let outcome = scene.run(Some(wall_ns), &mut |step| {
         tally.push(step.report);
@@ -55,7 +55,7 @@ fn main() {
         for cone in ["4", "round"] {
             let mut best: [Option<Seen>; 2] = [None, None];
             for _ in 0..RUNS {
-                for (best, formulation) in best.iter_mut().zip(["anitescu", "coulomb"]) {
+                for (best, formulation) in best.iter_mut().zip(["convex", "exact"]) {
                     let seen = run(name, formulation, cone);
                     if best.as_ref().is_none_or(|b| seen.step < b.step) {
                         *best = Some(seen);

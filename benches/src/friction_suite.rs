@@ -51,7 +51,7 @@ pub fn suite() -> Vec<Item> {
 }
 
 fn scene(name: &'static str, cone: &str, items: &mut Vec<Item>) {
-    let mut changes = vec![("step.formulation", "coulomb"), ("step.cone", cone)];
+    let mut changes = vec![("step.friction", "exact"), ("step.cone", cone)];
     if let Some((_, seconds)) = SECONDS.iter().find(|(scene, _)| *scene == name) {
         changes.push(("step.duration", seconds));
     }

@@ -9,7 +9,7 @@ use std::path::Path;
 
 /// A box that a finger pushes over a table: it slides, and the finger's spring is stretched.
 const PUSHED: &str = "
-step: {size: 0.1, inertia: mass, max_overlap: .inf, formulation: FORMULATION}
+step: {size: 0.1, inertia: mass, max_overlap: .inf, friction: FORMULATION}
 models:
   table: {joint: fixed, friction: 0.4, shape: {half_space: {}}}
   ball: {mass: 1, pose: {xyz: [0, 0, 0.05]}, joint: [{slide: x, axis: [1, 0, 0]}, {slide: z, axis: [0, 0, 1]}], shape: {sphere: {radius: 0.05}}}
@@ -46,14 +46,14 @@ fn blamed(formulation: &str, change: impl FnOnce(&mut StepReport)) -> Option<Str
 
 #[test]
 fn a_right_step_is_passed() {
-    for formulation in ["anitescu", "coulomb"] {
+    for formulation in ["convex", "exact"] {
         assert_eq!(blamed(formulation, |_| {}), None, "{formulation}");
     }
 }
 
 #[test]
 fn forces_that_do_not_add_up_are_seen() {
-    for formulation in ["anitescu", "coulomb"] {
+    for formulation in ["convex", "exact"] {
         let found = blamed(formulation, |r| r.contacts[0].normal_force *= 1.0 + 1e-5);
         assert_eq!(found.as_deref(), Some("out of balance"), "{formulation}");
         let found = blamed(formulation, |r| r.v[0] += 1e-3);
@@ -64,7 +64,7 @@ fn forces_that_do_not_add_up_are_seen() {
 /// Surfaces that are said to be smoother than they were: forces add up, and are too many.
 #[test]
 fn friction_beyond_its_cone_is_seen() {
-    let found = blamed("coulomb", |r| {
+    let found = blamed("exact", |r| {
         for contact in &mut r.contacts {
             contact.friction.mu *= 0.5;
         }
@@ -77,7 +77,7 @@ fn friction_beyond_its_cone_is_seen() {
 #[test]
 fn gaps_are_recomputed() {
     let smooth = |shift: f64| {
-        blamed("coulomb, friction: 0", |r| r.contacts.iter_mut().for_each(|c| c.phi += shift))
+        blamed("exact, friction: 0", |r| r.contacts.iter_mut().for_each(|c| c.phi += shift))
     };
     assert_eq!(smooth(0.0), None);
     assert_eq!(smooth(1e-3).as_deref(), Some("a force over a gap"));

@@ -329,7 +329,7 @@ class DerivativeError(QuasistepError):
 
     Examples
     --------
-    >>> system = qs.load("scenes/pinch.yml", set={"step.formulation": "coulomb"})
+    >>> system = qs.load("scenes/pinch.yml", set={"step.friction": "exact"})
     >>> try:
     ...     system.derivatives()
     ... except qs.DerivativeError as error:

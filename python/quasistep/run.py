@@ -199,7 +199,7 @@ class Run(Pictured):
 
         Examples
         --------
-        >>> asked = {"step.formulation": "coulomb", "step.uniqueness": True}
+        >>> asked = {"step.friction": "exact", "step.uniqueness": True}
         >>> run = qs.load("scenes/gripper_2d.yml").with_(asked).simulate(duration=0.05)
         >>> [answer.motion for answer in run.uniqueness]
         ['unique', 'unique', 'unique', 'unique', 'unique']

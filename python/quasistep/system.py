@@ -361,7 +361,7 @@ class System(KinematicSystem, DifferentiableSystem):
         q : array_like, shape (n_q,), optional
             Configuration; the scene's start by default.
         u, h, t, v, wrenches, params
-            As for :meth:`step`, which takes the step with ``formulation: coulomb`` and no fallback.
+            As for :meth:`step`, which takes the step with ``friction: exact`` and no fallback.
 
         Returns
         -------
@@ -380,7 +380,7 @@ class System(KinematicSystem, DifferentiableSystem):
         the motion is the only one at its normal forces; the contact forces are the only ones
         """
         exact = (self.params if params is None else params).replace(
-            formulation="coulomb", fallback="none"
+            friction="exact", fallback="none"
         )
         start = self.q0 if q is None else q
         _, report = self.step(

@@ -181,7 +181,7 @@ def test_vary_wants_one_value_a_sample(push):
 
 def test_exact_friction_is_warm_in_batches(push, samples):
     Q, U = samples
-    params = push.params.replace(formulation="coulomb")
+    params = push.params.replace(friction="exact")
     Q1, first = push.step_batch(Q, U[:, 0], params=params, report=True)
     assert all(len(w) > 0 for w in first.warm_starts)
     warm = push.step_batch(Q1, U[:, 1], params=params, warm=first.warm_starts)

@@ -176,13 +176,13 @@ def test_numbers_without_derivatives_are_told_and_fitted_by_differences() -> Non
     keys = {"models.box.shape.box.size.0": 0.09, "models.box.mass": 1.0, "step.size": 0.05}
     sets = [[changes({key: value * (1 + way * 1e-3)}) for key, value in keys.items()] for way in (-1, 1)]
     assert _core.Changes(system, *sets, [1e-3] * 3, 3).known == [1]
-    exact = system.with_({"step.formulation": "coulomb"})
+    exact = system.with_({"step.friction": "exact"})
     assert _core.Changes(exact, *sets, [1e-3] * 3, 3).known == []
     start = system.with_({"models.finger.joint.0.stiffness": 300})
     u = np.linspace(0, 1, 16)[1:, None] * [0.04, 0.01]
     run = exact.simulate(u)
     found = qs.identify(
-        start.with_({"step.formulation": "coulomb"}), [qs.Motion(run.q, run.u)], {"stiffness": FOUND["stiffness"]}
+        start.with_({"step.friction": "exact"}), [qs.Motion(run.q, run.u)], {"stiffness": FOUND["stiffness"]}
     )
     assert found.values["stiffness"] == pytest.approx(600, rel=1e-3)
 

@@ -140,11 +140,11 @@ def test_a_text_is_whole_or_as_it_was(gripper, tmp_path):
 @pytest.mark.parametrize(
     "set",
     [
-        {"step.formulation": "anitescu", "step.cone": "round"},
-        {"step.formulation": "anitescu", "step.cone": 4},
-        {"step.formulation": "anitescu", "step.integration": "midpoint", "step.size": 0.02},
-        {"step.formulation": "coulomb"},
-        {"step.formulation": "dynamic", "step.size": 0.005},
+        {"step.friction": "convex", "step.cone": "round"},
+        {"step.friction": "convex", "step.cone": 4},
+        {"step.friction": "convex", "step.integration": "midpoint", "step.size": 0.02},
+        {"step.friction": "exact"},
+        {"step.motion": "dynamic", "step.size": 0.005},
     ],
 )
 @pytest.mark.parametrize("scene", ["gripper_2d", "planar_push", "tunnel"])

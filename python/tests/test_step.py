@@ -123,7 +123,7 @@ def test_import_is_quick():
 
 def test_exact_friction_carries_its_warm_start(push):
     """Steps that hand their warm start on are those of a run, which keeps it, to the bit; cold ones its answers."""
-    params = push.params.replace(formulation="coulomb")
+    params = push.params.replace(friction="exact")
     run = push.simulate(duration=2.0, params=params)
     q, warm = push.q0, None
     for k, t in enumerate(run.t[:-1]):
@@ -149,7 +149,7 @@ def test_uniqueness_names_what_may_differ():
 
 
 def test_uniqueness_is_in_the_report_if_asked_for(push):
-    params = push.params.replace(formulation="coulomb")
+    params = push.params.replace(friction="exact")
     plain = push.step(push.q0, params=params)[1]
     asked = push.step(push.q0, params=params, uniqueness=True)[1]
     assert plain.uniqueness is None and asked.uniqueness == push.uniqueness()
@@ -188,7 +188,7 @@ def test_a_force_on_a_dof_is_a_wrench_along_it(push):
 
 def test_momentum_is_taken_and_returned():
     """A ball thrown up, stepped with momentum: v falls by g h each step; a run is its steps, a batch too."""
-    scene = qs.SystemBuilder(step={"size": 0.01, "formulation": "dynamic", "inertia": "mass"})
+    scene = qs.SystemBuilder(step={"size": 0.01, "motion": "dynamic", "inertia": "mass"})
     scene.model("floor", joint="fixed", shape=qs.half_space())
     scene.model("ball", mass=0.2, pose={"xyz": [0, 0, 1]}, shape=qs.sphere(0.05))
     ball = scene.build()

@@ -98,3 +98,14 @@ pub fn scene(name: &str, changes: &[(&str, &str)]) -> Scene {
         Err(error) => panic!("{error}"),
     }
 }
+
+/// Keys and values of a scene for `convex` or `exact` friction in quasi-static steps, or for `dynamic` ones.
+pub fn law(word: &str) -> [(&'static str, &'static str); 2] {
+    let (friction, motion) = match word {
+        "convex" => ("convex", "quasi_static"),
+        "exact" => ("exact", "quasi_static"),
+        "dynamic" => ("exact", "dynamic"),
+        other => panic!("`{other}` is no law"),
+    };
+    [("step.friction", friction), ("step.motion", motion)]
+}

@@ -3,8 +3,8 @@
 
 use crate::hard_problems::Random;
 use quasistep::{
-    Actuator, Cone, Formulation, Geom, Inertia, PairFriction, Role, State, StepError, StepInput,
-    StepParams, Surface, System, SystemDef, Workspace,
+    Actuator, Cone, Formulation, Geom, Inertia, PairFriction, Relaxation, Role, State, StepError,
+    StepInput, StepParams, Surface, System, SystemDef, Workspace,
 };
 use quasistep_geometry::{Choice, NarrowPhase, PointCloud, Polytope, Shape};
 use quasistep_math::{Mat3, Pose, Quat, Vec3};
@@ -193,17 +193,22 @@ pub fn random_world(seed: u64) -> RandomWorld {
     let time_step = random.decade(-3.0, 0.0);
     // a search for contact forces of many bodies that there may be none of is another test's business
     let formulation = match random.below(if n_bodies > 6 { 1 } else { 4 }) {
-        3 => Formulation::Coulomb { cone },
-        1 => Formulation::Dynamic { cone },
-        _ => Formulation::Anitescu { cone },
+        3 => Formulation::exact(cone),
+        1 => Formulation::dynamic(cone),
+        _ => Formulation::convex(cone),
     };
     let mut start = State::at_rest(0.0, q);
     if formulation.carries_velocity() && random.chance(0.7) {
         start.v = random.vector(system.model().n_v());
         start.v.iter_mut().for_each(|v| *v *= SPEED);
     }
-    let params =
-        StepParams { time_step, formulation, inertia: Inertia::Mass, ..StepParams::default() };
+    let params = StepParams {
+        time_step,
+        formulation,
+        inertia: Inertia::Mass,
+        relaxation: Relaxation::Step,
+        ..StepParams::default()
+    };
     // no command leads farther in a step than the fastest motion does
     let farthest = (SPEED * time_step).min(20.0 * size);
     let far = random.decade(-3.0, 0.0) * farthest;

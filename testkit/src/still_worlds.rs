@@ -5,8 +5,8 @@
 use crate::hard_problems::Random;
 use crate::symmetry::World;
 use quasistep::{
-    Actuator, Cone, Formulation, Geom, Inertia, Integration, PairFriction, Role, State, StepInput,
-    StepParams, Surface, System, SystemDef,
+    Actuator, Cone, Formulation, Geom, Inertia, Integration, PairFriction, Relaxation, Role, State,
+    StepInput, StepParams, Surface, System, SystemDef,
 };
 use quasistep_geometry::{Polytope, Shape};
 use quasistep_math::{Pose, Quat, Vec3};
@@ -17,7 +17,7 @@ use std::sync::Arc;
 const STEPS: usize = 8;
 
 /// The formulations that a world can be stepped with, by name.
-pub const FORMULATIONS: [&str; 4] = ["anitescu", "coulomb", "dynamic", "midpoint"];
+pub const FORMULATIONS: [&str; 4] = ["convex", "exact", "dynamic", "midpoint"];
 
 fn shape(random: &mut Random, size: f64) -> Shape {
     let edge = |random: &mut Random| size * random.between(0.3, 1.0);
@@ -161,17 +161,18 @@ pub fn still_world(seed: u64, formulation: &str, cone: Cone) -> World {
     let params = StepParams {
         time_step: h,
         formulation: match formulation {
-            "coulomb" => Formulation::Coulomb { cone },
-            "dynamic" => Formulation::Dynamic { cone },
-            _ => Formulation::Anitescu { cone },
+            "exact" => Formulation::exact(cone),
+            "dynamic" => Formulation::dynamic(cone),
+            _ => Formulation::convex(cone),
         },
         inertia: Inertia::Mass,
+        relaxation: Relaxation::Step,
         integration: if formulation == "midpoint" {
             Integration::Midpoint
         } else {
             Integration::Euler
         },
-        uniqueness: matches!(formulation, "coulomb" | "dynamic"),
+        uniqueness: matches!(formulation, "exact" | "dynamic"),
         ..StepParams::default()
     };
     let step = 0.05 * size;

@@ -136,22 +136,26 @@ impl Draft {
         let mut step = Map::new();
         let mut set = |key: &str, value: Value| drop(step.insert(key.into(), value));
         set("size", json!(h));
-        let formulation = random.pick(&["anitescu", "anitescu", "coulomb", "dynamic"]);
-        set("formulation", json!(formulation));
+        let formulation = random.pick(&["convex", "convex", "exact", "dynamic"]);
+        let [(_, friction), (_, motion)] = crate::law(formulation);
+        set("friction", json!(friction));
+        set("motion", json!(motion));
         let cone = random.pick(&["round", "round", "4", "4", "2", "6", "8", "box"]);
         set("cone", cone.parse::<u32>().map_or(json!(cone), |edges| json!(edges)));
         let inertia = if random.chance(0.75) { "mass" } else { "none" };
         set("inertia", json!(inertia));
+        let relaxation = random.pick(&["step", "1", "1", "0.1"]);
+        set("relaxation", relaxation.parse::<f64>().map_or(json!(relaxation), |time| json!(time)));
         if formulation != "dynamic" && random.chance(0.3) {
             set("integration", json!("midpoint"));
         }
         if random.chance(0.8) {
             set("contact_margin", json!(self.size * random.decade(-2.0, 0.5)));
         }
-        if formulation == "coulomb" && random.chance(0.3) {
+        if formulation == "exact" && random.chance(0.3) {
             set("fallback", json!(random.pick(&["convex", "proximal", "impedance"])));
         }
-        if formulation == "anitescu" && random.chance(0.1) {
+        if formulation == "convex" && random.chance(0.1) {
             set("accuracy", json!(1e-8));
         }
         if random.chance(0.1) {

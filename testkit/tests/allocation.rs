@@ -12,7 +12,7 @@ fn a_warm_step_allocates_nothing() {
     let ways = [
         ("step.integration", "euler"),
         ("step.integration", "midpoint"),
-        ("step.formulation", "dynamic"),
+        ("step.motion", "dynamic"),
     ];
     for (name, way) in SCENES.into_iter().flat_map(|s| ways.map(|way| (s, way))) {
         let scene = scene(name, &[way]);

@@ -29,7 +29,7 @@ const BALANCE: f64 = 1e-8;
 fn scenes_run_to_their_end_and_sliding_contacts_stay_closed() {
     for (name, seconds) in SCENES {
         for cone in ["4", "round"] {
-            let mut changes = vec![("step.formulation", "coulomb"), ("step.cone", cone)];
+            let mut changes = vec![("step.friction", "exact"), ("step.cone", cone)];
             if !seconds.is_empty() {
                 changes.push(("step.duration", seconds));
             }

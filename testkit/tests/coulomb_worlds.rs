@@ -11,7 +11,7 @@ use testkit::scene;
 
 /// The gripper with prescribed fingers, Pang21 (1).
 const PRESCRIBED: [(&str, &str); 4] = [
-    ("step.formulation", "coulomb"),
+    ("step.friction", "exact"),
     ("models.gripper.bodies.carriage.joint", "[{slide: y, axis: [0, 0, 1], role: prescribed}]"),
     (
         "models.gripper.bodies.left.joint",
@@ -25,7 +25,7 @@ const PRESCRIBED: [(&str, &str); 4] = [
 
 /// Fingers that touch the ball without force, and are driven by springs, Pang21 (6).
 const SPRINGS: [(&str, &str); 3] = [
-    ("step.formulation", "coulomb"),
+    ("step.friction", "exact"),
     ("models.gripper.bodies.left.joint.0.start", "-0.1"),
     ("models.gripper.bodies.right.joint.0.start", "0.1"),
 ];
@@ -105,7 +105,7 @@ fn impedances_have_exactly_one_answer() {
 /// Two fingers on one joint share their friction in any split; its sum on the ball is the only one.
 #[test]
 fn fingers_on_one_joint_share_friction_in_any_split() {
-    let changes = [("step.formulation", "coulomb"), ("step.duration", "0.05"), ("facts", "[]")];
+    let changes = [("step.friction", "exact"), ("step.duration", "0.05"), ("facts", "[]")];
     let mut last = None;
     let scene = scene("gripper_2d", &changes);
     scene.uniqueness(&mut |_, answer| last = answer).unwrap();
@@ -157,7 +157,7 @@ const PARTICLE: &str = "
 format: 1
 title: A loaded particle
 gravity: [0, 0, -10]
-step: {size: 0.01, duration: 0.01, formulation: coulomb, cone: round}
+step: {size: 0.01, duration: 0.01, friction: exact, cone: round}
 models:
   floor: {joint: fixed, shape: {half_space: {}}}
   particle:
@@ -270,7 +270,7 @@ fn the_proximal_step_moves_what_nothing_supports_by_its_inertia() {
 const ROD: &str = "
 format: 1
 title: A rod that jams
-step: {size: 0.01, duration: 0.01, formulation: coulomb, cone: 2}
+step: {size: 0.01, duration: 0.01, friction: exact, cone: 2}
 models:
   belt:
     joint: [{slide: x, axis: [1, 0, 0], role: prescribed}]

@@ -1,7 +1,7 @@
 //! The dynamic step against models that it shares nothing with, and on the shipped scenes.
 #![allow(missing_docs, non_snake_case)]
 
-use quasistep::{ContactReport, Formulation, State, StepInput, StepParams, StepReport, Tally};
+use quasistep::{ContactReport, State, StepInput, StepParams, StepReport, Tally};
 use quasistep_control::{Dynamics, Lcs, PlanStatus, PredictionSettings, point_robot, predict};
 use quasistep_reproduce::closed_loop::run;
 use quasistep_scene::Scene;
@@ -11,7 +11,7 @@ use testkit::{CONTROLLED_SCENES, SCENES, root, scene};
 
 /// The point robot with all its surfaces in reach, and a step that has velocities.
 fn robot() -> (Scene, StepParams) {
-    let scene = scene("point_robot", &[("step.formulation", "dynamic")]);
+    let scene = scene("point_robot", &[("step.motion", "dynamic")]);
     let params = StepParams { contact_margin: 100.0, ..scene.params.clone() };
     (scene, params)
 }
@@ -97,10 +97,8 @@ fn a_prediction_has_the_springs_of_the_step() {
             "[{{slide: x, axis: [1, 0, 0], start: 4.1, stiffness: {stiffness}, damping: {damping}}}, \
              {{slide: y, axis: [0, 1, 0], start: -4.3}}]"
         );
-        let scene = scene(
-            "point_robot",
-            &[("models.robot.joint", &joint), ("step.formulation", "dynamic")],
-        );
+        let scene =
+            scene("point_robot", &[("models.robot.joint", &joint), ("step.motion", "dynamic")]);
         let params = StepParams { contact_margin: 100.0, ..scene.params.clone() };
         let settings = PredictionSettings {
             time_step: params.time_step,
@@ -193,9 +191,9 @@ fn scenes_run_to_their_end() {
             continue;
         }
         for cone in ["4", "round"] {
-            let changes = [("step.formulation", "dynamic"), ("step.cone", cone)];
+            let changes = [("step.motion", "dynamic"), ("step.cone", cone)];
             let scene = scene(name, &changes);
-            assert!(matches!(scene.params.formulation, Formulation::Dynamic { .. }));
+            assert!(scene.params.formulation.carries_velocity());
             let mut tally = Tally::default();
             let outcome = scene.run(None, &mut |step| {
                 assert_eq!(step.state.v, step.report.v);
@@ -219,7 +217,7 @@ fn scenes_run_to_their_end() {
 #[test]
 fn steps_without_recovery_are_counted() {
     let text = "
-step: {size: 0.01, duration: 0.1, formulation: dynamic}
+step: {size: 0.01, duration: 0.1, motion: dynamic}
 models:
   left: {joint: fixed, pose: {xyz: [-0.599, 0, 0]}, shape: {box: {size: [1, 2, 2]}}}
   right: {joint: fixed, pose: {xyz: [0.599, 0, 0]}, shape: {box: {size: [1, 2, 2]}}}

@@ -144,7 +144,7 @@ fn a_pyramid_moves_the_particle_along_its_own_angles() {
 fn only_the_convex_step_floats() {
     let exact = record("round", 0.5, 0.5);
     assert!(exact.frames.iter().all(|f| place(&exact, f).z.abs() < 1e-12));
-    let scene = scene("fence_particle", &[("step.formulation", "anitescu")]);
+    let scene = scene("fence_particle", &[("step.friction", "convex")]);
     let convex = scene.run(None, &mut |_| ControlFlow::Continue(())).recording;
     let height = convex.frames.iter().map(|f| place(&convex, f).z).fold(0.0, f64::max);
     assert!(height > 1e-3, "{height} m");

@@ -110,7 +110,7 @@ fn exact_friction_follows_the_recordings() {
         );
         for cone in ["2", "round"] {
             let recording = record(&[
-                ("step.formulation", "coulomb"),
+                ("step.friction", "exact"),
                 ("step.cone", cone),
                 ("step.inertia", inertia),
                 ("commands.0.linear.t", &knots),

@@ -38,7 +38,7 @@ fn no_attempt_comes_to_the_bound_of_its_pivots() {
     let settings = CoulombSettings { methods: CoulombMethods::LEMKE, ..CoulombSettings::default() };
     let (mut seen, mut cold_solved, mut warm_solved) = (0, 0, 0);
     for (name, seconds) in SCENES {
-        let mut changes = vec![("step.formulation", "coulomb"), ("step.cone", "4")];
+        let mut changes = vec![("step.friction", "exact"), ("step.cone", "4")];
         if !seconds.is_empty() {
             changes.push(("step.duration", seconds));
         }

@@ -43,11 +43,11 @@ fn every_step_resumes_with_the_same_bits() {
         ("box_pivot", "1"),
         ("sphere_spin", "0.3"),
     ] {
-        for (formulation, cone) in [("anitescu", "4"), ("coulomb", "4"), ("coulomb", "round")] {
+        for (formulation, cone) in [("convex", "4"), ("exact", "4"), ("exact", "round")] {
             resumes(
                 name,
                 &[
-                    ("step.formulation", formulation),
+                    ("step.friction", formulation),
                     ("step.cone", cone),
                     ("step.duration", duration),
                     ("facts", "[]"),
@@ -95,12 +95,12 @@ fn goes_on(name: &str, changes: &[(&str, &str)], n_steps: usize) -> u32 {
 #[test]
 fn runs_go_on_with_the_same_bits() {
     let formulations: [&[(&str, &str)]; 6] = [
-        &[("step.formulation", "anitescu"), ("step.cone", "round")],
-        &[("step.formulation", "anitescu"), ("step.cone", "4")],
-        &[("step.formulation", "anitescu"), ("step.integration", "midpoint")],
-        &[("step.formulation", "coulomb"), ("step.cone", "round")],
-        &[("step.formulation", "coulomb"), ("step.cone", "4")],
-        &[("step.formulation", "dynamic"), ("step.size", "0.005")],
+        &[("step.friction", "convex"), ("step.cone", "round")],
+        &[("step.friction", "convex"), ("step.cone", "4")],
+        &[("step.friction", "convex"), ("step.integration", "midpoint")],
+        &[("step.friction", "exact"), ("step.cone", "round")],
+        &[("step.friction", "exact"), ("step.cone", "4")],
+        &[("step.motion", "dynamic"), ("step.size", "0.005")],
     ];
     for name in ["gripper_2d", "planar_push", "four_bar_gripper", "tunnel", "bunny_grasp", "pinch"]
     {
@@ -111,9 +111,10 @@ fn runs_go_on_with_the_same_bits() {
     }
     // steps in several parts
     for (name, formulation, size) in
-        [("tunnel", "anitescu", "0.25"), ("pebble", "coulomb", "0.1"), ("pebble", "dynamic", "0.1")]
+        [("tunnel", "convex", "0.25"), ("pebble", "exact", "0.1"), ("pebble", "dynamic", "0.1")]
     {
-        let changes = [("step.formulation", formulation), ("step.size", size), ("facts", "[]")];
+        let [friction, motion] = testkit::law(formulation);
+        let changes = [friction, motion, ("step.size", size), ("facts", "[]")];
         assert!(goes_on(name, &changes, 12) > 1, "{name} {formulation}");
     }
 }

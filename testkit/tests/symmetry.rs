@@ -83,12 +83,13 @@ fn shipped_scenes_move_alike_however_they_are_told() {
     for name in SCENES {
         for formulation in FORMULATIONS {
             let (law, integration) = match formulation {
-                "midpoint" => ("anitescu", "midpoint"),
+                "midpoint" => ("convex", "midpoint"),
                 law => (law, "euler"),
             };
             let set = [
                 ("step.cone", "round"),
-                ("step.formulation", law),
+                testkit::law(law)[0],
+                testkit::law(law)[1],
                 ("step.integration", integration),
             ];
             let scene = scene(name, &set);
@@ -102,14 +103,14 @@ fn shipped_scenes_move_alike_however_they_are_told() {
                 }
             });
             let mut params = scene.params.clone();
-            params.uniqueness = law != "anitescu";
+            params.uniqueness = law != "convex";
             let mut start = scene.start.clone();
             start.v.clear();
             let world = World::new(&scene.system, &start, &params, &inputs);
             let told = world.run(None);
             for change in changes(Cone::Round) {
                 let other = world.run(Some(change));
-                let shared = law != "anitescu" && matches!(change, Change::Turned(_));
+                let shared = law != "convex" && matches!(change, Change::Turned(_));
                 let (worst, step) = told.difference(&other, if shared { SHARED } else { SAME });
                 let stops = [&told.stopped, &other.stopped];
                 let unique = told.unique.min(other.unique);

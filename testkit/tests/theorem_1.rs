@@ -212,7 +212,7 @@ fn conditions(
 
 fn both_ways(name: &str, cone: &str, changes: &[(&str, &str)]) -> Count {
     // the paper's program has one friction cone a contact
-    let mut all = vec![("step.formulation", "coulomb"), ("step.cone", cone)];
+    let mut all = vec![("step.friction", "exact"), ("step.cone", cone)];
     if name == "planar_push" {
         all.push(("friction.default.patch", "corners"));
     }
@@ -317,7 +317,7 @@ fn diamonds_and_a_program_of_their_own() {
 /// Both directions fail where they should: forces that are a little off, and a place that is.
 #[test]
 fn what_is_no_answer_is_told_apart() {
-    let scene = scene("fence_particle", &[("step.formulation", "coulomb"), ("step.cone", "round")]);
+    let scene = scene("fence_particle", &[("step.friction", "exact"), ("step.cone", "round")]);
     let mut work = scene.system.create_workspace();
     let mut state = scene.start.clone();
     let mut input = StepInput::default();

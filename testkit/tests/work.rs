@@ -52,8 +52,8 @@ fn steps_of_hard_worlds_end_within_their_work() {
 #[test]
 fn work_is_counted_alike_every_time() {
     for (name, changes) in [
-        ("gripper_2d", vec![("step.formulation", "coulomb")]),
-        ("planar_push", vec![("step.uniqueness", "true"), ("step.formulation", "coulomb")]),
+        ("gripper_2d", vec![("step.friction", "exact")]),
+        ("planar_push", vec![("step.uniqueness", "true"), ("step.friction", "exact")]),
         ("pinch", vec![]),
     ] {
         let scene = testkit::scene(name, &changes);

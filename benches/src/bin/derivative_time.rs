@@ -57,7 +57,7 @@ fn time(path: &std::path::Path, mode: Mode) -> Result<(), Box<dyn Error>> {
     const PLACES: usize = 10;
     const REPETITIONS: usize = 15;
     let mut scene = Scene::load(path)?;
-    scene.params.formulation = Formulation::Anitescu { cone: scene.params.formulation.cone() };
+    scene.params.formulation = Formulation::convex(scene.params.formulation.cone);
     scene.params.integration = Integration::Euler;
     let (system, params) = (&*scene.system, &scene.params);
     let n_steps = scene.n_steps().min(200);

@@ -5,7 +5,7 @@ use crate::failure::Failure;
 use crate::scale::{MANY_STEPS, confirm};
 use crate::spans::{Span, Spans};
 use crate::wait::Wait;
-use quasistep::Formulation;
+use quasistep::FrictionLaw;
 use quasistep_reproduce::closed_loop;
 use quasistep_scene::{Scene, SelfCollisions};
 
@@ -73,9 +73,9 @@ fn tell_self_collisions(found: &SelfCollisions) {
 
 /// Says from when to when the scene's answers are the only ones.
 fn uniqueness(scene: &Scene, quiet: bool) -> Result<(), Failure> {
-    if matches!(scene.params.formulation, Formulation::Anitescu { .. }) {
+    if scene.params.formulation.friction == FrictionLaw::Convex {
         return Err(Failure::usage(
-            "--uniqueness speaks of exact Coulomb friction; add --formulation coulomb",
+            "--uniqueness speaks of exact Coulomb friction; add --friction exact",
         ));
     }
     // times with the same answer are one line, told as soon as there is another

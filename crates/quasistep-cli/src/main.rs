@@ -91,7 +91,7 @@ Examples:
   quasistep check robot.urdf
   quasistep check robot.urdf --self-collision 1000
   quasistep check my_scene.yml --set step.inertia=mass
-  quasistep check scenes/gripper_2d.yml --formulation coulomb --uniqueness")]
+  quasistep check scenes/gripper_2d.yml --uniqueness")]
     Check(CheckArgs),
     /// Rewrite the page, the plots or the tables of a finished run, or write the page of a scene or a robot as it starts
     #[command(after_help = "\
@@ -155,7 +155,7 @@ struct RunArgs {
     #[arg(short, long, value_name = "DIR")]
     out: Option<PathBuf>,
     /// Say after every step whether its motion and its contact forces are the only ones, in summary.json and
-    /// uniqueness.csv (short for --set step.uniqueness=true; needs --formulation coulomb)
+    /// uniqueness.csv (short for --set step.uniqueness=true; needs exact friction)
     #[arg(long)]
     uniqueness: bool,
     /// End with exit code 1 if a fact of the scene does not hold
@@ -232,7 +232,7 @@ struct CheckArgs {
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=1_000_000))]
     self_collision: Option<u32>,
     /// Run the scene and say at which times its motion and its contact forces are the only ones (needs
-    /// --formulation coulomb)
+    /// exact friction)
     #[arg(long)]
     uniqueness: bool,
     /// Run even if the steps are millions
@@ -251,9 +251,12 @@ struct Changes {
     /// Simulated time, in s (short for --set step.duration=T)
     #[arg(long, value_name = "T", allow_negative_numbers = true)]
     duration: Option<String>,
-    /// Step problem: anitescu, coulomb, or dynamic, which carries velocities over (short for --set step.formulation=NAME)
+    /// Law of friction: exact or convex (short for --set step.friction=NAME)
     #[arg(long, value_name = "NAME")]
-    formulation: Option<String>,
+    friction: Option<String>,
+    /// Motion: quasi_static, or dynamic, which carries velocities over (short for --set step.motion=NAME)
+    #[arg(long, value_name = "NAME")]
+    motion: Option<String>,
     /// Replace a value of the scene file by its dotted path; may be repeated
     #[arg(long = "set", value_name = "KEY=VALUE")]
     set: Vec<String>,
@@ -266,7 +269,8 @@ impl Changes {
         for (key, value) in [
             ("step.size", &self.step),
             ("step.duration", &self.duration),
-            ("step.formulation", &self.formulation),
+            ("step.friction", &self.friction),
+            ("step.motion", &self.motion),
         ] {
             if let Some(value) = value {
                 pairs.push((key.to_owned(), value.clone()));

@@ -11,7 +11,7 @@ use crate::stream::write_text;
 use crate::summary::{Seconds, summary};
 use crate::wait::Wait;
 use indicatif::{ProgressBar, ProgressStyle};
-use quasistep::{Formulation, State, StepError, Tally};
+use quasistep::{FrictionLaw, State, StepError, Tally};
 use quasistep_record::{Finish, RunFolder};
 use quasistep_scene::{FactResult, FactWatch, RunOptions, Scene, counted, overlaps_in_words};
 use std::io::IsTerminal;
@@ -77,10 +77,10 @@ fn load(arguments: &RunArgs, changes: &[(String, String)], quiet: bool) -> Resul
         ));
     }
     confirm(scene.n_steps(), MANY_STEPS, "steps", arguments.yes)?;
-    let exact = matches!(scene.params.formulation, Formulation::Coulomb { .. });
+    let exact = scene.params.formulation.friction == FrictionLaw::Exact;
     if scene.params.uniqueness && !exact {
         return Err(Failure::usage(
-            "step.uniqueness speaks of exact Coulomb friction; add --formulation coulomb",
+            "step.uniqueness speaks of exact Coulomb friction; add --friction exact",
         ));
     }
     Ok(scene)

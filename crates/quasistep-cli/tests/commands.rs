@@ -46,7 +46,7 @@ fn run_leaves_the_promised_files() {
     }
     assert_eq!(summary["steps"], 35);
     // in the scene grammar's own words
-    assert_eq!(summary["parameters"]["formulation"], "anitescu");
+    assert_eq!(summary["parameters"]["friction"], "convex");
     assert_eq!(summary["parameters"]["cone"], 2);
     assert_eq!(summary["parameters"]["inertia"], "none");
     assert!(summary["step_us"]["median"].as_f64().unwrap() > 0.0);
@@ -71,8 +71,8 @@ fn short_options_change_the_scene() {
         "0.005",
         "--duration",
         "0.1",
-        "--formulation",
-        "anitescu",
+        "--friction",
+        "convex",
         "--set",
         "step.inertia=mass",
         "--quiet",
@@ -90,7 +90,7 @@ fn mistakes_write_nothing() {
     for (arguments, words) in [
         (vec!["run", "scenes/gripper_2d.yml", "--set", "step.sise=1"], "did you mean `size`"),
         (vec!["run", "scenes/gripper_2d.yml", "--step", "nan"], "step.size"),
-        (vec!["run", "scenes/gripper_2d.yml", "--formulation", "magic"], "`anitescu`"),
+        (vec!["run", "scenes/gripper_2d.yml", "--friction", "magic"], "`convex`"),
         (vec!["run", "scenes/gripper_2d.yml", "--set", "step.size"], "no `=`"),
         (vec!["run", "no_such_scene.yml"], "no_such_scene.yml"),
     ] {
@@ -183,15 +183,7 @@ fn absurd_sizes_are_no_endless_runs() {
         (vec!["run", gripper, "--step", "1e-12"], "350000000000 steps; give --yes"),
         (vec!["run", gripper, "--step", "-0.1"], "step.size"),
         (
-            vec![
-                "check",
-                gripper,
-                "--uniqueness",
-                "--formulation",
-                "coulomb",
-                "--duration",
-                "1e300",
-            ],
+            vec!["check", gripper, "--uniqueness", "--friction", "exact", "--duration", "1e300"],
             "give --yes",
         ),
         (vec!["run", gripper, "--duration", "-1"], "step.duration"),
@@ -311,7 +303,7 @@ fn check_says_what_is_unique() {
     let (said, _) = ends(&quasistep(&glides), 0);
     assert!(said.contains("the motion is not the only one: `particle/particle` may"), "{said}");
     let (_, errors) = ends(&quasistep(&["check", "scenes/gripper_2d.yml", "--uniqueness"]), 2);
-    assert!(errors.contains("--formulation coulomb"), "{errors}");
+    assert!(errors.contains("--friction exact"), "{errors}");
 }
 
 /// What a run says of uniqueness is in its files: words by span, and step by step in the recording.

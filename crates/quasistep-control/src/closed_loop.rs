@@ -200,7 +200,7 @@ impl<'a> ClosedLoop<'a> {
         if task.dynamics.carries_velocity() {
             // what moves must see at least what the plan sees
             params.contact_margin = params.contact_margin.max(task.margin);
-            params.formulation = Formulation::Dynamic { cone: params.formulation.cone() };
+            params.formulation = Formulation::dynamic(params.formulation.cone);
             params.integration = Integration::Euler;
             state.v.clone_from(&task.v_start);
         }

@@ -11,7 +11,7 @@ const MODE_TIMES: [(f64, &str); 3] =
     [(0.03, "separation to rolling"), (0.13, "rolling to sliding"), (0.23, "sliding to rolling")];
 
 /// Change of the scene to exact Coulomb friction, Pang21 (6).
-const EXACT: [(&str, &str); 1] = [("step.formulation", "coulomb")];
+const EXACT: [(&str, &str); 1] = [("step.friction", "exact")];
 
 /// The contact of the ball with the body whose name ends like this.
 fn contact<'a>(

@@ -68,8 +68,13 @@ pub fn counted(n: usize, one: &str, many: &str) -> String {
 fn stepping(params: &StepParams) -> String {
     let words: BTreeMap<_, _> = step_words(params).into_iter().collect();
     format!(
-        "{} s, formulation {}, cone {}, inertia {}, integration {}",
-        words["size"], words["formulation"], words["cone"], words["inertia"], words["integration"]
+        "{} s, friction {}, cone {}, motion {}, inertia {}, integration {}",
+        words["size"],
+        words["friction"],
+        words["cone"],
+        words["motion"],
+        words["inertia"],
+        words["integration"]
     )
 }
 

@@ -10,8 +10,9 @@ use crate::names::body_index;
 use crate::source::SceneSource;
 use crate::world::World;
 use quasistep::{
-    Certificate, Cone, Fallback, Formulation, Inertia, Integration, PrescribedRate, Relaxation,
-    Role, Rotations, State, StepInput, StepParams, Substeps, System, TangentAxes, Wrench,
+    Certificate, Cone, Fallback, Formulation, FrictionLaw, Inertia, Integration, Motion,
+    PrescribedRate, Relaxation, Role, Rotations, State, StepInput, StepParams, Substeps, System,
+    TangentAxes, Wrench,
 };
 use quasistep_formats::SceneError;
 use quasistep_math::Vec3;
@@ -74,10 +75,12 @@ const KEYS: [&str; 13] = [
     "mpc",
     "facts",
 ];
-const STEP_KEYS: [&str; 20] = [
+const STEP_KEYS: [&str; 22] = [
     "size",
     "duration",
     "formulation",
+    "friction",
+    "motion",
     "fallback",
     "fallback_stiffness",
     "cone",
@@ -132,8 +135,8 @@ impl Scene {
         let (params, duration) = read_step(map.get("step"), map.get("gravity"))?;
         if !v.is_empty() && !params.formulation.carries_velocity() {
             warnings.push(format!(
-                "`start_velocity` is not read by the formulation `{}`, which starts every step from rest; `dynamic` reads it",
-                params.formulation.name()
+                "`start_velocity` is not read by `motion: {}`, which starts every step from rest; `dynamic` reads it",
+                params.formulation.motion.name()
             ));
         }
         let grid = Grid { h: params.time_step, n: n_steps(duration, params.time_step) };
@@ -320,25 +323,33 @@ pub(crate) fn read_step(
         params.integration =
             at.word(&[("euler", Integration::Euler), ("midpoint", Integration::Midpoint)])?;
     }
-    let cone = match map.get("cone") {
-        None => Cone::Round,
-        Some(at) => read_cone(at)?,
-    };
-    let anitescu = Formulation::Anitescu { cone };
-    params.formulation = match map.get("formulation") {
-        None => anitescu,
-        Some(at) => {
-            let coulomb = Formulation::Coulomb { cone };
-            let dynamic = Formulation::Dynamic { cone };
-            at.word(&[("anitescu", anitescu), ("coulomb", coulomb), ("dynamic", dynamic)])?
-        }
-    };
+    let Formulation { friction, cone, motion } = &mut params.formulation;
+    if let Some(at) = map.get("cone") {
+        *cone = read_cone(at)?;
+    }
+    if let Some(at) = map.get("friction") {
+        *friction = at.word(&[("exact", FrictionLaw::Exact), ("convex", FrictionLaw::Convex)])?;
+    }
+    if let Some(at) = map.get("motion") {
+        *motion =
+            at.word(&[("quasi_static", Motion::QuasiStatic), ("dynamic", Motion::Dynamic)])?;
+    }
+    if let Some(at) = map.get("formulation") {
+        let now = match at.text() {
+            Ok("anitescu") => "`friction: convex`",
+            Ok("coulomb") => "`friction: exact`",
+            Ok("dynamic") => "`motion: dynamic`",
+            _ => "`friction: exact` or `convex`, `motion: quasi_static` or `dynamic`",
+        };
+        return Err(at.error(format!(
+            "{} was seen; the key is {now} now, and `quasistep convert OLD.yml -o NEW.yml` rewrites a scene",
+            at.seen()
+        )));
+    }
     if let (Some(at), true) = (map.get("integration"), params.formulation.carries_velocity())
         && params.integration == Integration::Midpoint
     {
-        return Err(at.error(
-            "`midpoint` was seen with a formulation that carries velocities over; it takes `euler`",
-        ));
+        return Err(at.error("`midpoint` was seen with `motion: dynamic`, which takes `euler`"));
     }
     if let Some(at) = map.get("uniqueness") {
         params.uniqueness = at.boolean()?;
@@ -346,9 +357,10 @@ pub(crate) fn read_step(
     if let Some(at) = map.get("fallback") {
         params.fallback = at.word(&[
             ("none", Fallback::None),
+            ("undecided", Fallback::Undecided),
             ("convex", Fallback::Convex),
             ("proximal", Fallback::Proximal),
-            ("anitescu_potra", Fallback::AnitescuPotra),
+            ("without_recovery", Fallback::WithoutRecovery),
             ("impedance", Fallback::Impedance),
         ])?;
     }

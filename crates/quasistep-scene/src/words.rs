@@ -59,8 +59,9 @@ pub fn step_words(params: &StepParams) -> Vec<(&'static str, String)> {
     };
     vec![
         ("size", time_step.to_string()),
-        ("formulation", formulation.name().into()),
-        ("cone", formulation.cone().to_string()),
+        ("friction", formulation.friction.name().into()),
+        ("cone", formulation.cone.to_string()),
+        ("motion", formulation.motion.name().into()),
         ("inertia", inertia.into()),
         (
             "relaxation",

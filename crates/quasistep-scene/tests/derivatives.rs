@@ -10,7 +10,7 @@ use quasistep_scene::Scene;
 
 fn scene(name: &str) -> Scene {
     let mut scene = testkit::scene(name, &[]);
-    scene.params.formulation = Formulation::Anitescu { cone: scene.params.formulation.cone() };
+    scene.params.formulation = Formulation::convex(scene.params.formulation.cone);
     scene.params.integration = Integration::Euler;
     scene
 }

@@ -8,8 +8,8 @@ use quasistep::{Cone, Formulation, InputChange, Integration, Mode, OutputChange,
 fn apart(name: &str, cone: Option<Cone>, mode: Mode) -> [f64; 3] {
     const POINTS: usize = 5;
     let mut scene = testkit::scene(name, &[]);
-    let cone = cone.unwrap_or(scene.params.formulation.cone());
-    scene.params.formulation = Formulation::Anitescu { cone };
+    let cone = cone.unwrap_or(scene.params.formulation.cone);
+    scene.params.formulation = Formulation::convex(cone);
     scene.params.integration = Integration::Euler;
     let (system, params) = (&*scene.system, &scene.params);
     let (n_v, n_u) = (system.model().n_v(), system.n_cmd_v());

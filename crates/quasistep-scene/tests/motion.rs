@@ -122,14 +122,14 @@ fn tables_are_commands() {
 fn step_keys_become_parameters() {
     let scene = read(
         "gravity: [0, 0, -10]
-step: {size: 0.05, duration: 0.35, formulation: anitescu, cone: 8, inertia: mass, contact_margin: 0.1, max_recovery_speed: 0.2}
+step: {size: 0.05, duration: 0.35, friction: convex, cone: 8, inertia: mass, contact_margin: 0.1, max_recovery_speed: 0.2}
 models:
   a: {mass: 1}
 ",
     );
     let p = &scene.params;
     assert_eq!((p.time_step, p.contact_margin, p.max_recovery_speed), (0.05, 0.1, 0.2));
-    assert_eq!(p.formulation, Formulation::Anitescu { cone: Cone::Pyramid(8) });
+    assert_eq!(p.formulation, Formulation::convex(Cone::Pyramid(8)));
     assert_eq!((p.inertia, p.gravity), (Inertia::Mass, [0.0, 0.0, -10.0]));
     // 0.35/0.05 is 6.999…: seven whole steps
     assert_eq!(scene.n_steps(), 7);

@@ -38,8 +38,8 @@ fn the_promised_cone_and_formulation_are_checked() {
     assert!(parse_with(&format!("{BALL}step: {{cone: round}}\n"), &[]).is_ok());
     let text = format!("{BALL}step: {{cone: rond}}\n");
     complaint(&text, "scene.yml:3: step.cone:", &["`rond`", "`round`", "even number"]);
-    let text = format!("{BALL}step: {{formulation: coulom}}\n");
-    complaint(&text, "scene.yml:3: step.formulation:", &["`coulom`", "`coulomb`"]);
+    let text = format!("{BALL}step: {{friction: exakt}}\n");
+    complaint(&text, "scene.yml:3: step.friction:", &["`exakt`", "`exact`"]);
     let text = format!("{BALL}step: {{inertia: masss}}\n");
     complaint(&text, "scene.yml:3: step.inertia:", &["did you mean `mass`"]);
 }

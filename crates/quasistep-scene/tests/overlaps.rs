@@ -24,8 +24,13 @@ models:
 
 #[test]
 fn deep_sliders_leave_and_check_names_them() {
-    for formulation in ["anitescu", "coulomb", "dynamic"] {
-        let changes = [("step.formulation".into(), formulation.into())];
+    for formulation in ["convex", "exact", "dynamic"] {
+        let (friction, motion) = match formulation {
+            "dynamic" => ("exact", "dynamic"),
+            friction => (friction, "quasi_static"),
+        };
+        let changes =
+            [("step.friction".into(), friction.into()), ("step.motion".into(), motion.into())];
         let scene = Scene::parse(CORNERS, "scene.yml", "scene", Path::new("."), &changes).unwrap();
         let words = scene.first_step().unwrap().in_words(&scene);
         let at = |text: &str| words.find(text).unwrap_or_else(|| panic!("no {text} in {words}"));

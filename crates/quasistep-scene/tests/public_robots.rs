@@ -31,7 +31,7 @@ fn try_out(path: &Path) -> Result<(), String> {
     if let Some(complaint) = first.report.certificate.complaint() {
         return Err(format!("the first step has no certificate: {complaint}"));
     }
-    let exact = [("step.formulation".to_owned(), "coulomb".to_owned())];
+    let exact = [("step.friction".to_owned(), "exact".to_owned())];
     let exact = Scene::load_with(path, &exact).map_err(|e| e.to_string())?;
     let options = RunOptions { n_steps: Some(20), ..RunOptions::default() };
     if let Some(error) = exact.run_with(&options, None, &mut |_| Continue(())).stopped {

@@ -95,7 +95,7 @@ fn what_its_step_does_not_read_has_no_part() {
     let (model, params) = (scene.system.model(), &scene.params);
     assert!(scene.warnings.is_empty(), "{:?}", scene.warnings);
     assert_eq!((params.time_step, params.gravity), (H, [0.0, 0.0, -10.0]));
-    assert_eq!(params.formulation, Formulation::Anitescu { cone: Cone::Pyramid(4) });
+    assert_eq!(params.formulation, Formulation::convex(Cone::Pyramid(4)));
     assert_eq!((params.inertia, params.passive_mass_scale), (Inertia::Mass, Some(SCALE)));
     assert_eq!((params.tangents, params.rotations), (TangentAxes::Normal, Rotations::Linear));
     for bound in [params.contact_margin, params.max_overlap, params.max_recovery_speed] {

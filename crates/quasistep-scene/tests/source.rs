@@ -2,8 +2,8 @@
 #![allow(missing_docs)]
 
 use quasistep::{
-    Cone, Fallback, Formulation, Inertia, Integration, PrescribedRate, Rotations, StepParams,
-    Substeps, TangentAxes,
+    Cone, Fallback, Formulation, Inertia, Integration, PrescribedRate, Relaxation, Rotations,
+    StepParams, Substeps, TangentAxes,
 };
 use quasistep_scene::{Scene, read_step_words, step_words};
 use std::path::{Path, PathBuf};
@@ -50,7 +50,7 @@ fn changes_add_up_and_files_stay_as_they_were() {
     assert!(scene.source().files.as_ref().is_some_and(|files| files.len() >= 3));
     let changed = scene.with_changes(&[("step.cone".into(), "round".into())]).unwrap();
     assert_eq!(changed.params.time_step, 0.2);
-    assert_eq!(changed.params.formulation.cone(), Cone::Round);
+    assert_eq!(changed.params.formulation.cone, Cone::Round);
     assert_eq!(changed.source().changes.len(), 2);
     assert_eq!(changed.source().files, scene.source().files);
     let wrong = scene.with_changes(&[("step.cone".into(), "3".into())]).unwrap_err();
@@ -90,8 +90,9 @@ fn step_words_go_both_ways() {
         substeps: Substeps::Never,
         max_recovery_speed: 1e3,
         gravity: [0.0, -1.5e-3, 9.81],
-        formulation: Formulation::Anitescu { cone: Cone::Round },
+        formulation: Formulation::convex(Cone::Round),
         inertia: Inertia::Mass,
+        relaxation: Relaxation::Step,
         passive_mass_scale: Some(2.5),
         tangents: TangentAxes::Normal,
         rotations: Rotations::Linear,
@@ -104,7 +105,7 @@ fn step_words_go_both_ways() {
         uniqueness: true,
     };
     let coulomb = StepParams {
-        formulation: Formulation::Coulomb { cone: Cone::Box },
+        formulation: Formulation::exact(Cone::Box),
         fallback: Fallback::Impedance,
         contact_margin: f64::INFINITY,
         max_overlap: f64::INFINITY,
@@ -120,7 +121,7 @@ fn step_words_go_both_ways() {
     }
     let base = StepParams::default();
     let read = |key: &str, word: &str| read_step_words(&base, &[(key.into(), word.into())]);
-    assert_eq!(read("cone", "8").unwrap().formulation.cone(), Cone::Pyramid(8));
+    assert_eq!(read("cone", "8").unwrap().formulation.cone, Cone::Pyramid(8));
     assert!(read("cone", "7").unwrap_err().message.contains("even number of edges"));
     for word in [".inf", "+.Inf", "Infinity"] {
         assert_eq!(read("contact_margin", word).unwrap().contact_margin, f64::INFINITY);

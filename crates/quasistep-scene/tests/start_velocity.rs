@@ -7,7 +7,7 @@ use std::ops::ControlFlow;
 use std::path::Path;
 
 const PUCK: &str = "
-step: {size: 0.01, duration: 0.1, formulation: dynamic}
+step: {size: 0.01, duration: 0.1, motion: dynamic}
 gravity: [0, 0, 0]
 models:
   puck: {mass: 1, shape: {sphere: {radius: 0.1}}, start_velocity: {linear: [1, 2, 3], angular: [0, 0, 4]}}
@@ -49,7 +49,7 @@ fn a_run_records_the_velocities_of_its_states() {
 /// Without velocities in its step a scene still runs, from rest, and says what it does not read.
 #[test]
 fn other_formulations_warn_and_start_from_rest() {
-    let scene = parse(PUCK, &[("step.formulation", "coulomb"), ("step.inertia", "mass")]).unwrap();
+    let scene = parse(PUCK, &[("step.friction", "exact"), ("step.inertia", "mass")]).unwrap();
     assert!(scene.warnings.iter().any(|w| w.contains("`start_velocity` is not read")));
     let outcome = scene.run(None, &mut |_| ControlFlow::Continue(()));
     assert!(outcome.recording.dofs.is_empty() && outcome.state.v.is_empty());

@@ -215,7 +215,7 @@ fn certify_contacts(
         balance.see(contact.normal_force);
 
         // the box holds along each tangent on its own
-        let sliding = match params.formulation.cone() {
+        let sliding = match params.formulation.cone {
             // of friction alone: the normal force has rounding along them, which no friction of zero holds
             Cone::Box => {
                 let [t1, t2] = [row.t1, row.t2].map(|t| contact.friction_force_W.dot(t).abs());

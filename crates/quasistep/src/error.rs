@@ -139,6 +139,13 @@ impl StepError {
     }
 }
 
+impl StepError {
+    /// True if the step was proven to have no solution.
+    pub(crate) fn is_proof(&self) -> bool {
+        matches!(self, Self::Unsupported { .. } | Self::Infeasible { .. } | Self::Jammed { .. })
+    }
+}
+
 impl From<ParamError> for StepError {
     fn from(error: ParamError) -> Self {
         Self::Params(error)

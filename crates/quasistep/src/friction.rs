@@ -17,7 +17,7 @@ pub struct Surface {
     /// How its flat contacts rub.
     pub patch: Patch,
     /// Share of the normal speed of an impact that it gives back, from 0 to 1; read by
-    /// [`Formulation::Dynamic`](crate::Formulation::Dynamic).
+    /// [`Motion::Dynamic`](crate::Motion::Dynamic).
     pub restitution: f64,
     /// How far it gives way under a contact point per normal force, in m/N, ≥ 0; 0 is rigid. Of a pair the sum of both.
     pub compliance: f64,

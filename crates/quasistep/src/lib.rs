@@ -76,7 +76,7 @@ pub use derivatives::{
     DerivativeError, Derivatives, InputChange, Kinks, Mode, OutputChange, StepKinks,
 };
 pub use error::{PairDepth, ParamError, StepError, SystemError};
-pub use formulation::{Cone, Formulation};
+pub use formulation::{Cone, Formulation, FrictionLaw, Motion};
 pub use friction::{Friction, FrictionException, PairFriction, Patch, Surface};
 pub use held::{Constraint, ConstraintKind};
 pub use inverse_kinematics::{

@@ -23,9 +23,9 @@ pub struct StepParams {
     pub max_recovery_speed: f64,
     /// Acceleration of free fall in the world frame, in m/s². Default (0, 0, −9.81).
     pub gravity: [f64; 3],
-    /// Friction law. Default [`Formulation::Anitescu`] with round cones.
+    /// Law of friction, shape of its cones, motion. Default: convex friction with round cones, quasi-static.
     pub formulation: Formulation,
-    /// What resists the motion of passive bodies; not read by [`Formulation::Dynamic`], which has the
+    /// What resists the motion of passive bodies; not read by [`Motion::Dynamic`], which has the
     /// mass of every dof. Default [`Inertia::Mass`].
     pub inertia: Inertia,
     /// Relaxation time `τ` of [`Inertia::Mass`]. Default 1 s.
@@ -44,7 +44,7 @@ pub struct StepParams {
     pub rotations: Rotations,
     /// How a step advances in time. Default [`Integration::Euler`].
     pub integration: Integration,
-    /// What to do where exact Coulomb friction has no solution. Default [`Fallback::None`].
+    /// What to do where exact Coulomb friction has no solution. Default [`Fallback::Undecided`].
     pub fallback: Fallback,
     /// Stiffness of the springs of [`Fallback::Impedance`], in N/m along slides and N·m/rad about hinges,
     /// > 0. Default 1000.
@@ -53,7 +53,7 @@ pub struct StepParams {
     /// touch one another (`quasistep_solvers::Settings::accuracy`), from 0 to 1e-7; 0 asks for all digits, on the exact set of
     /// loaded contacts. With 1e-8 a step of more than 100 dofs costs about half; forces of less than this share of the
     /// largest one count as none, and where contacts are redundant speeds are known to fewer digits than balance is.
-    /// Read by [`Formulation::Anitescu`]; derivatives are those of the exact step. Default 0.
+    /// Read by [`FrictionLaw::Convex`]; derivatives are those of the exact step. Default 0.
     pub accuracy: f64,
     /// Most work of a step, in multiply-adds of its solvers, counted from sizes, and of distances along its motion, 10000 each:
     /// the same on every machine. All programs of a step count, substeps, what stands in and uniqueness included, and one may take half of what is left. Beyond it
@@ -71,7 +71,9 @@ pub struct StepParams {
 pub enum Fallback {
     /// Nothing: the step is an error.
     None,
-    /// The convex step of Anitescu with the same cones.
+    /// The convex step with the same cones, if the solver found neither an answer nor a proof that there is none.
+    Undecided,
+    /// The convex step with the same cones.
     Convex,
     /// The configuration nearest to the present one in the metric of the passive bodies' mass, against
     /// the energy of loads and springs: the step with [`Inertia::Mass`], with exact friction or else the
@@ -79,9 +81,8 @@ pub enum Fallback {
     /// stays an error.
     Proximal,
     /// The step of Anitescu and Potra, without recovery of overlaps: what stands in for
-    /// [`Formulation::Dynamic`] whether or not it is asked for. Means [`None`](Self::None) to the
-    /// other formulations.
-    AnitescuPotra,
+    /// [`Motion::Dynamic`] whether or not it is asked for. Means [`None`](Self::None) to quasi-static steps.
+    WithoutRecovery,
     /// The step with springs of [`StepParams::fallback_stiffness`] instead of prescribed motion: joints that
     /// are prescribed do not reach their commands.
     Impedance,
@@ -92,9 +93,10 @@ impl Fallback {
     pub fn name(self) -> &'static str {
         match self {
             Self::None => "none",
+            Self::Undecided => "undecided",
             Self::Convex => "convex",
             Self::Proximal => "proximal",
-            Self::AnitescuPotra => "anitescu_potra",
+            Self::WithoutRecovery => "without_recovery",
             Self::Impedance => "impedance",
         }
     }
@@ -221,7 +223,7 @@ impl Default for StepParams {
             substeps: Substeps::Auto,
             max_recovery_speed: 0.1,
             gravity: [0.0, 0.0, -9.81],
-            formulation: Formulation::Anitescu { cone: Cone::Round },
+            formulation: Formulation::convex(Cone::Round),
             inertia: Inertia::Mass,
             relaxation: Relaxation::Time(1.0),
             passive_mass_scale: None,
@@ -229,7 +231,7 @@ impl Default for StepParams {
             prescribed_rate: PrescribedRate::Secant,
             rotations: Rotations::Exponential,
             integration: Integration::Euler,
-            fallback: Fallback::None,
+            fallback: Fallback::Undecided,
             fallback_stiffness: 1000.0,
             accuracy: 0.0,
             work_limit: 50_000_000_000,
@@ -308,7 +310,7 @@ impl StepParams {
                 rule: "euler where velocities are carried over".into(),
             });
         }
-        if let Cone::Pyramid(edges) = self.formulation.cone()
+        if let Cone::Pyramid(edges) = self.formulation.cone
             && (edges < 2 || edges % 2 == 1)
         {
             return Err(ParamError {

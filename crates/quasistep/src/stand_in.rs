@@ -3,14 +3,13 @@
 //!
 //! | fallback  | step that stands in                                                     | helps             |
 //! |-----------|-------------------------------------------------------------------------|-------------------|
-//! | convex    | Anitescu's, with the same cones                                         | undecided         |
+//! | undecided, convex | the convex one, with the same cones                             | undecided         |
 //! | proximal  | the one with `1/2 vᵀ M_u v` in its cost: the configuration of least energy plus half the squared distance from the present one in the metric of mass | unsupported |
 //! | impedance | the one with springs instead of prescribed motion                       | crushed, jammed   |
 
 use crate::error::StepError;
-use crate::formulation::Formulation;
+use crate::formulation::FrictionLaw;
 use crate::formulation::dynamic::{overlaps, without_recovery};
-use crate::formulation::program::Law;
 use crate::load::Drive;
 use crate::params::{Fallback, Inertia, Relaxation, StepParams};
 use crate::state::State;
@@ -35,23 +34,28 @@ impl System {
         if !why.is_about_friction() {
             return Err(why);
         }
-        let convex = matches!(params.formulation, Formulation::Anitescu { .. });
+        let convex = params.formulation.friction == FrictionLaw::Convex;
         let massive =
             StepParams { inertia: Inertia::Mass, relaxation: Relaxation::Step, ..params.clone() };
         let eased = without_recovery(params);
-        let mut others: Vec<(Fallback, Law, &StepParams)> = Vec::new();
+        let mut others: Vec<(Fallback, FrictionLaw, &StepParams)> = Vec::new();
         // without an overlap to be recovered it is the same step
         if params.formulation.carries_velocity() && overlaps(self, &state.q, &work.contacts) {
-            others.push((Fallback::AnitescuPotra, Law::Exact, &eased));
+            others.push((Fallback::WithoutRecovery, FrictionLaw::Exact, &eased));
         }
         match params.fallback {
-            Fallback::Convex if !convex => others.push((Fallback::Convex, Law::Convex, params)),
+            Fallback::Undecided if !convex && !why.is_proof() => {
+                others.push((Fallback::Undecided, FrictionLaw::Convex, params));
+            }
+            Fallback::Convex if !convex => {
+                others.push((Fallback::Convex, FrictionLaw::Convex, params))
+            }
             Fallback::Proximal if !convex => {
                 // exact friction first: with mass most steps have an answer
                 if params.inertia == Inertia::None && !params.formulation.carries_velocity() {
-                    others.push((Fallback::Proximal, Law::Exact, &massive));
+                    others.push((Fallback::Proximal, FrictionLaw::Exact, &massive));
                 }
-                others.push((Fallback::Proximal, Law::Convex, &massive));
+                others.push((Fallback::Proximal, FrictionLaw::Convex, &massive));
             }
             _ => {}
         }
@@ -64,7 +68,7 @@ impl System {
         if params.fallback == Fallback::Impedance
             && let Some(compliant) = self.made_compliant(params.fallback_stiffness, work)
         {
-            let law = Law::of(params.formulation);
+            let law = params.formulation.friction;
             let found = compliant.system.take_stages(state, input, params, law, false, work);
             work.compliant = Some(compliant);
             if let Ok(found) = found {

@@ -9,8 +9,8 @@ pub struct State {
     /// Configuration `q`, length `n_q`, in m, rad and unit quaternions (w, x, y, z).
     pub q: Vec<f64>,
     /// Velocity, length `n_v`, in m/s and rad/s: what
-    /// [`Formulation::Dynamic`](crate::Formulation::Dynamic) carries from step to step.
-    /// Empty is rest. All other formulations start every step from rest and leave it empty.
+    /// [`Motion::Dynamic`](crate::Motion::Dynamic) carries from step to step.
+    /// Empty is rest. Quasi-static steps start from rest and leave it empty.
     pub v: Vec<f64>,
 }
 

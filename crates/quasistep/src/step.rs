@@ -3,9 +3,9 @@
 
 use crate::cartesian;
 use crate::error::StepError;
+use crate::formulation::FrictionLaw;
 use crate::formulation::Where;
 use crate::formulation::problem::Posed;
-use crate::formulation::program::Law;
 use crate::load::Drive;
 use crate::params::{Integration, StepParams};
 use crate::report::StepReport;
@@ -103,7 +103,7 @@ impl System {
         params: &StepParams,
         work: &mut Workspace,
     ) -> Result<Finding, StepError> {
-        let law = Law::of(params.formulation);
+        let law = params.formulation.friction;
         work.report.fallback = None;
         self.take_stages(state, input, params, law, true, work)
             .or_else(|why| match why {
@@ -122,7 +122,7 @@ impl System {
         state: &State,
         input: &Drive<'_>,
         params: &StepParams,
-        law: Law,
+        law: FrictionLaw,
         warm: bool,
         work: &mut Workspace,
     ) -> Result<Finding, StepError> {
@@ -153,7 +153,7 @@ impl System {
         state: &State,
         input: &Drive<'_>,
         params: &StepParams,
-        law: Law,
+        law: FrictionLaw,
         place: Where,
         warm: bool,
         work: &mut Workspace,
@@ -196,7 +196,7 @@ impl System {
         &self,
         state: &State,
         params: &StepParams,
-        law: Law,
+        law: FrictionLaw,
         place: Where,
         warm: bool,
         again: bool,
@@ -221,13 +221,13 @@ impl System {
         problem.assemble(&posed, law);
         work.timer.enter(Stage::Solve); // 5
         match law {
-            Law::Convex => convex.solve(problem, &posed, known, work_left)?,
-            Law::Exact => coulomb.solve(problem, &posed, known, work_left)?,
+            FrictionLaw::Convex => convex.solve(problem, &posed, known, work_left)?,
+            FrictionLaw::Exact => coulomb.solve(problem, &posed, known, work_left)?,
         }
         work.timer.enter(Stage::Recover); // 6
         match law {
-            Law::Convex => convex.recover(problem, &posed, &mut work.report),
-            Law::Exact => coulomb.recover(problem, &posed, &mut work.report),
+            FrictionLaw::Convex => convex.recover(problem, &posed, &mut work.report),
+            FrictionLaw::Exact => coulomb.recover(problem, &posed, &mut work.report),
         }
         Ok(())
     }
@@ -254,7 +254,7 @@ impl System {
 
     /// Rows of the near points of one of the step's configurations.
     pub(crate) fn update_contacts(&self, params: &StepParams, place: Where, work: &mut Workspace) {
-        let (cone, axes) = (params.formulation.cone(), params.tangents);
+        let (cone, axes) = (params.formulation.cone, params.tangents);
         match place {
             Where::Start => {
                 work.contacts.update(self, &work.scan, cone, axes);

@@ -109,7 +109,7 @@ impl Tally {
         }
         let stand_in = report.fallback.as_ref().map(|(fallback, _)| *fallback);
         self.stand_ins += usize::from(stand_in.is_some());
-        self.without_recovery += usize::from(stand_in == Some(Fallback::AnitescuPotra));
+        self.without_recovery += usize::from(stand_in == Some(Fallback::WithoutRecovery));
         if let Some(answer) = &report.uniqueness {
             match answer.motion {
                 MotionUniqueness::Unique => self.motions.unique += 1,

@@ -5,8 +5,8 @@ mod common;
 
 use common::{World, ball, slide, spring};
 use quasistep::{
-    BatchInput, BatchKeep, Inertia, SampleError, SampleOutcome, State, StepError, StepInput,
-    StepParams, System, Variant, Wrench,
+    BatchInput, BatchKeep, Inertia, Relaxation, SampleError, SampleOutcome, State, StepError,
+    StepInput, StepParams, System, Variant, Wrench,
 };
 use quasistep_math::Vec3;
 use quasistep_model::{JointKind, WORLD};
@@ -25,7 +25,12 @@ fn push() -> System {
 }
 
 fn params() -> StepParams {
-    StepParams { time_step: 0.05, inertia: Inertia::Mass, ..StepParams::default() }
+    StepParams {
+        time_step: 0.05,
+        inertia: Inertia::Mass,
+        relaxation: Relaxation::Step,
+        ..StepParams::default()
+    }
 }
 
 const N: usize = 9;

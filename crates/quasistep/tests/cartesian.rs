@@ -6,9 +6,9 @@ mod common;
 use common::{World, actuator, ball, slide, spring};
 use quasistep::{
     BatchInput, BatchKeep, CartesianSpring, Cone, Derivatives, Formulation, Geom, Inertia,
-    InputChange, Integration, Matrix6, Mode, OutputChange, PairFriction, RestRule, Role,
-    SpringAxes, State, StepInput, StepParams, Surface, System, SystemDef, Wrench, damping_of_ratio,
-    positive_semidefinite,
+    InputChange, Integration, Matrix6, Mode, OutputChange, PairFriction, Relaxation, RestRule,
+    Role, SpringAxes, State, StepInput, StepParams, Surface, System, SystemDef, Wrench,
+    damping_of_ratio, positive_semidefinite,
 };
 use quasistep_geometry::Shape;
 use quasistep_math::{Mat3, Pose, Quat, Vec3};
@@ -19,7 +19,7 @@ const NONE: Matrix6 = [[0.0; 6]; 6];
 fn formulations() -> impl Iterator<Item = Formulation> {
     [Cone::Pyramid(4), Cone::Round]
         .into_iter()
-        .flat_map(|cone| [Formulation::Anitescu { cone }, Formulation::Coulomb { cone }])
+        .flat_map(|cone| [Formulation::convex(cone), Formulation::exact(cone)])
 }
 
 fn params(formulation: Formulation) -> StepParams {
@@ -154,7 +154,7 @@ fn large_turns_end_at_the_true_equilibrium() {
     let system = floating(&K, &NONE, SpringAxes::World);
     let away = Quat::from_rotation_vector(Vec3::new(1.8, -1.6, 1.8));
     let start = Pose::new(away * X_WC.rotation, Vec3::new(-1.0, 2.0, 0.0)) * tool().inverse();
-    let params = params(Formulation::Anitescu { cone: Cone::Pyramid(4) });
+    let params = params(Formulation::convex(Cone::Pyramid(4)));
     let mut work = system.create_workspace();
     let mut state = State::at_rest(0.0, command(&start));
     for (step, bound) in [(1, 0.2), (2, 1e-9)] {
@@ -327,7 +327,7 @@ fn a_hand_presses_with_its_stiffness() {
 fn a_spring_of_zeros_changes_no_bit() {
     let arm = Arm { stiffness: 60.0, mass: 0.5, floor: true, ..Arm::SOFT };
     let (bare, held) = (arm.build(|_| Vec::new()), arm.held(&NONE, &NONE, SpringAxes::Command));
-    let dynamic = Formulation::Dynamic { cone: Cone::Pyramid(4) };
+    let dynamic = Formulation::dynamic(Cone::Pyramid(4));
     for formulation in formulations().chain([dynamic]) {
         let carried = formulation.carries_velocity();
         let params = StepParams {
@@ -381,7 +381,7 @@ fn formulations_agree_along_a_run() {
                 path
             };
             for integration in [Integration::Euler, Integration::Midpoint] {
-                let first = run(Formulation::Anitescu { cone: Cone::Pyramid(4) }, integration);
+                let first = run(Formulation::convex(Cone::Pyramid(4)), integration);
                 for formulation in formulations() {
                     let path = run(formulation, integration);
                     let apart =
@@ -402,8 +402,7 @@ fn momentum_meets_the_spring_at_the_end_of_the_step() {
     let frame = Frame::of_body(cart);
     let along = |x: f64| diagonal([x, 0.0, 0.0, 0.0, 0.0, 0.0]);
     let system = world.build_with(with(spring_at(frame, &along(k), &along(d), SpringAxes::World)));
-    let params =
-        StepParams { time_step: h, ..params(Formulation::Dynamic { cone: Cone::Pyramid(4) }) };
+    let params = StepParams { time_step: h, ..params(Formulation::dynamic(Cone::Pyramid(4))) };
     let mut work = system.create_workspace();
     let mut state = State::at_rest(0.0, vec![0.0]);
     let (mut x, mut v) = (0.0, 0.0);
@@ -430,7 +429,7 @@ fn midpoint_is_of_second_order() {
         let X = frame_pose(&system, &BENT);
         let end = |n: u32, integration| {
             let h = 1.0 / f64::from(n);
-            let formulation = Formulation::Anitescu { cone: Cone::Pyramid(4) };
+            let formulation = Formulation::convex(Cone::Pyramid(4));
             let params = StepParams {
                 integration,
                 time_step: h,
@@ -507,8 +506,9 @@ impl Told {
         let input = StepInput { q_cmd, tau, ..StepInput::default() };
         let params = StepParams {
             inertia: Inertia::Mass,
+            relaxation: Relaxation::Step,
             gravity: [0.0, 0.0, -3.0],
-            ..params(Formulation::Anitescu { cone: Cone::Round })
+            ..params(Formulation::convex(Cone::Round))
         };
         Self { state: State::at_rest(0.0, q), system, input, params, there, at }
     }
@@ -625,7 +625,7 @@ fn derivatives_are_those_of_differences() {
 #[test]
 fn batches_have_springs() {
     let system = Arm::SOFT.held(&coupled(), &NONE, SpringAxes::Command);
-    let params = params(Formulation::Anitescu { cone: Cone::Pyramid(4) });
+    let params = params(Formulation::convex(Cone::Pyramid(4)));
     let (n, steps) = (3, 4);
     let mut q_cmd = Vec::new();
     for sample in 0..n {
@@ -692,7 +692,7 @@ fn impossible_springs_are_refused() {
     let start = command(&Pose::IDENTITY);
     let mut fails = |q_cmd: &[f64]| {
         let mut state = State::at_rest(0.0, start.clone());
-        let params = params(Formulation::Anitescu { cone: Cone::Round });
+        let params = params(Formulation::convex(Cone::Round));
         let error = system.step(&mut state, q_cmd, &params, &mut work).unwrap_err().to_string();
         assert_eq!(state.q, start);
         error
@@ -731,7 +731,7 @@ fn fallbacks_keep_the_spring() {
     let params = StepParams {
         fallback: quasistep::Fallback::Impedance,
         contact_margin: 1.0,
-        ..params(Formulation::Coulomb { cone: Cone::Pyramid(4) })
+        ..params(Formulation::exact(Cone::Pyramid(4)))
     };
     let mut work = system.create_workspace();
     let mut state = State::at_rest(0.0, vec![0.0, 0.0]);

@@ -5,7 +5,7 @@
 mod common;
 
 use common::World;
-use quasistep::{Inertia, Role, State, StepInput, StepParams, Wrench};
+use quasistep::{Inertia, Relaxation, Role, State, StepInput, StepParams, Wrench};
 use quasistep_geometry::{Choice, PointCloud, Shape};
 use quasistep_math::{Pose, Quat, Vec3};
 use quasistep_model::{JointKind, WORLD};
@@ -58,7 +58,11 @@ fn rest(points: &[Vec3], choice: Choice, tilt: Vec3) -> Rest {
     q[6] = -lowest;
     let mut state = State::at_rest(0.0, q);
     let mut work = system.create_workspace();
-    let params = StepParams { inertia: Inertia::Mass, ..StepParams::default() };
+    let params = StepParams {
+        inertia: Inertia::Mass,
+        relaxation: Relaxation::Step,
+        ..StepParams::default()
+    };
     let pose = |q: &[f64]| {
         let rotation = Quat::try_normalize([q[0], q[1], q[2], q[3]]).unwrap();
         Pose::new(rotation, Vec3::new(q[4], q[5], q[6]))
@@ -120,7 +124,11 @@ fn a_cloud_slides_and_tips_as_its_box_does() {
                 q[6] = 0.05;
                 let mut state = State::at_rest(0.0, q);
                 let mut work = system.create_workspace();
-                let params = StepParams { inertia: Inertia::Mass, ..StepParams::default() };
+                let params = StepParams {
+                    inertia: Inertia::Mass,
+                    relaxation: Relaxation::Step,
+                    ..StepParams::default()
+                };
                 let wrench = Wrench {
                     body: cube,
                     p_B: Vec3::new(0.0, 0.0, height),

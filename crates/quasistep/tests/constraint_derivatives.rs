@@ -6,8 +6,8 @@ mod common;
 use common::{World, ball, slide};
 use quasistep::{
     Actuator, Cone, Constraint, ConstraintKind, ContactReport, DampingOn, DerivativeError,
-    Derivatives, Formulation, Inertia, InputChange, Mode, OutputChange, PrescribedRate, Role,
-    State, StepInput, StepParams, System, SystemDef, Wrench,
+    Derivatives, Formulation, Inertia, InputChange, Mode, OutputChange, PrescribedRate, Relaxation,
+    Role, State, StepInput, StepParams, System, SystemDef, Wrench,
 };
 use quasistep_math::{Mat3, Pose, Quat, Vec3};
 use quasistep_model::{BodyInertia, Frame, JointKind, WORLD};
@@ -145,8 +145,9 @@ fn input(system: &System, state: &State) -> StepInput {
 fn params(cone: Cone) -> StepParams {
     StepParams {
         time_step: 0.02,
-        formulation: Formulation::Anitescu { cone },
+        formulation: Formulation::convex(cone),
         inertia: Inertia::Mass,
+        relaxation: Relaxation::Step,
         ..StepParams::default()
     }
 }
@@ -234,9 +235,9 @@ fn derivatives_with_constraints_are_those_of_differences() {
         let mut d = case.differentiate();
         let h = case.params.time_step;
         let Case { system, params, mode, .. } = &case;
-        let words = format!("{} {mode:?} {:?}", params.formulation.cone(), system.roles()[1]);
+        let words = format!("{} {mode:?} {:?}", params.formulation.cone, system.roles()[1]);
         // feet that stick share friction as the smallest norm has it, which round cones are solved to with few digits
-        let round = params.formulation.cone() == Cone::Round;
+        let round = params.formulation.cone == Cone::Round;
         let shared = *mode == Mode::Exact && (round || !d.report().smallest_norm);
         let unique = |c: &ContactReport| !shared || c.body_a == 2;
         let loaded = d.report().contacts.iter().any(|c| c.body_b == 4 && c.normal_force > 0.5);

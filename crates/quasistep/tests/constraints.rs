@@ -5,8 +5,8 @@ mod common;
 
 use common::{World, actuator, ball, slide, spring};
 use quasistep::{
-    Cone, Constraint, ConstraintKind, Formulation, Inertia, Integration, RestRule, Role, State,
-    StepError, StepInput, StepParams, System, SystemDef, Wrench,
+    Cone, Constraint, ConstraintKind, Formulation, FrictionLaw, Inertia, Integration, RestRule,
+    Role, State, StepError, StepInput, StepParams, System, SystemDef, Wrench,
 };
 use quasistep_geometry::Shape;
 use quasistep_math::{Mat3, Pose, Quat, Vec3};
@@ -45,13 +45,13 @@ fn ways(time_step: f64) -> Vec<StepParams> {
     for cone in [Cone::Pyramid(4), Cone::Round] {
         for inertia in [Inertia::None, Inertia::Mass] {
             for integration in [Integration::Euler, Integration::Midpoint] {
-                for formulation in [Formulation::Anitescu { cone }, Formulation::Coulomb { cone }] {
+                for formulation in [Formulation::convex(cone), Formulation::exact(cone)] {
                     let params = StepParams { time_step, inertia, ..StepParams::default() };
                     all.push(StepParams { formulation, integration, ..params });
                 }
             }
         }
-        let formulation = Formulation::Dynamic { cone };
+        let formulation = Formulation::dynamic(cone);
         all.push(StepParams { time_step, formulation, ..StepParams::default() });
     }
     all
@@ -110,7 +110,7 @@ fn a_four_bar_rests_where_virtual_work_vanishes() {
         let mass = if massless { 0.0 } else { 0.4 };
         let system = four_bar(spring(K), mass, pin);
         for params in ways(0.05) {
-            if params.formulation.name() == "dynamic" {
+            if params.formulation.carries_velocity() {
                 continue;
             }
             let mut state = State::at_rest(0.0, assembled(start).to_vec());
@@ -274,8 +274,8 @@ fn a_chain_that_is_pinned_at_both_ends_hangs_as_statics_says() {
     q.extend(vec![-1.8 / (N as f64 - 1.0); N - 1]);
     let closing = system.close(&mut q).unwrap().unwrap();
     assert!(closing.before > 1e-3 && closing.after < 1e-12, "{closing:?}");
-    let ways = ways(0.1).into_iter().filter(|p| p.formulation.name() == "anitescu");
-    for params in ways.filter(|p| p.formulation.cone() == Cone::Round) {
+    let ways = ways(0.1).into_iter().filter(|p| p.formulation.friction == FrictionLaw::Convex);
+    for params in ways.filter(|p| p.formulation.cone == Cone::Round) {
         let mut state = State::at_rest(0.0, q.clone());
         let mut work = system.create_workspace();
         let rule = RestRule { speed: 1e-10, max_steps: 5000 };
@@ -402,7 +402,7 @@ fn prescribed_motion_must_agree_with_constraints() {
 fn a_prescribed_crank_leads_the_linkage() {
     let mass = 0.4;
     let system = four_bar(Role::Prescribed, mass, pin);
-    for params in ways(0.01).into_iter().filter(|p| p.formulation.name() != "dynamic") {
+    for params in ways(0.01).into_iter().filter(|p| !p.formulation.carries_velocity()) {
         if params.inertia == Inertia::Mass {
             continue;
         }

@@ -6,8 +6,8 @@ mod common;
 
 use common::{World, ball, slide};
 use quasistep::{
-    Cone, Formulation, Inertia, Integration, Mode, Role, State, StepError, StepInput, StepParams,
-    System,
+    Cone, Formulation, Inertia, Integration, Mode, Relaxation, Role, State, StepError, StepInput,
+    StepParams, System,
 };
 use quasistep_geometry::{Polytope, Shape, signed_distance};
 use quasistep_math::{Pose, Vec3};
@@ -19,6 +19,7 @@ fn params(formulation: Formulation) -> StepParams {
         time_step: 0.1,
         gravity: [0.0; 3],
         inertia: Inertia::Mass,
+        relaxation: Relaxation::Step,
         formulation,
         ..StepParams::default()
     }
@@ -26,10 +27,10 @@ fn params(formulation: Formulation) -> StepParams {
 
 fn formulations() -> [Formulation; 4] {
     [
-        Formulation::Anitescu { cone: Cone::Pyramid(4) },
-        Formulation::Anitescu { cone: Cone::Round },
-        Formulation::Coulomb { cone: Cone::Pyramid(4) },
-        Formulation::Dynamic { cone: Cone::Round },
+        Formulation::convex(Cone::Pyramid(4)),
+        Formulation::convex(Cone::Round),
+        Formulation::exact(Cone::Pyramid(4)),
+        Formulation::dynamic(Cone::Round),
     ]
 }
 

@@ -7,7 +7,7 @@ mod common;
 use common::{World, actuator, ball, slide};
 use quasistep::{
     Actuator, Cone, Derivatives, Formulation, Inertia, InputChange, Mode, OutputChange,
-    PrescribedRate, Role, State, StepInput, StepParams, Surface, System,
+    PrescribedRate, Relaxation, Role, State, StepInput, StepParams, Surface, System,
 };
 use quasistep_geometry::Shape;
 use quasistep_math::{Pose, Vec3};
@@ -104,9 +104,10 @@ fn push(finger: JointKind, role: Role, cone: Cone, rate: PrescribedRate, turning
     let params = StepParams {
         time_step: 0.05,
         inertia: Inertia::Mass,
+        relaxation: Relaxation::Step,
         prescribed_rate: rate,
         max_overlap: 0.005,
-        formulation: Formulation::Anitescu { cone },
+        formulation: Formulation::convex(cone),
         ..StepParams::default()
     };
     let mut d = system.create_derivatives();
@@ -225,7 +226,8 @@ fn joints_that_carry_and_follow_others() {
             time_step: 0.1,
             contact_margin: 0.5,
             inertia: Inertia::Mass,
-            formulation: Formulation::Anitescu { cone },
+            relaxation: Relaxation::Step,
+            formulation: Formulation::convex(cone),
             ..StepParams::default()
         };
         for mode in MODES {

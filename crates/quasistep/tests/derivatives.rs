@@ -6,7 +6,8 @@ mod common;
 use common::{World, ball, slide, spring};
 use quasistep::{
     Actuator, Cone, DampingOn, DerivativeError, Derivatives, Formulation, Inertia, InputChange,
-    Integration, Mode, OutputChange, Role, State, StepInput, StepParams, Surface, System,
+    Integration, Mode, OutputChange, Relaxation, Role, State, StepInput, StepParams, Surface,
+    System,
 };
 use quasistep_geometry::Shape;
 use quasistep_math::{Mat3, Vec3};
@@ -16,7 +17,8 @@ fn params(time_step: f64, cone: Cone) -> StepParams {
     StepParams {
         time_step,
         inertia: Inertia::Mass,
-        formulation: Formulation::Anitescu { cone },
+        relaxation: Relaxation::Step,
+        formulation: Formulation::convex(cone),
         ..StepParams::default()
     }
 }

@@ -5,8 +5,8 @@ mod common;
 
 use common::{World, actuator, ball, slide, spring};
 use quasistep::{
-    Cone, Fallback, Formulation, Inertia, Integration, Role, State, StepError, StepInput,
-    StepParams, Surface, System, Wrench,
+    Cone, Fallback, Formulation, Inertia, Integration, Relaxation, Role, State, StepError,
+    StepInput, StepParams, Surface, System, Wrench,
 };
 use quasistep_geometry::Shape;
 use quasistep_math::Vec3;
@@ -17,13 +17,13 @@ const G: f64 = 9.81;
 fn dynamic(h: f64) -> StepParams {
     StepParams {
         time_step: h,
-        formulation: Formulation::Dynamic { cone: Cone::Pyramid(4) },
+        formulation: Formulation::dynamic(Cone::Pyramid(4)),
         ..StepParams::default()
     }
 }
 
 fn round(h: f64) -> StepParams {
-    StepParams { formulation: Formulation::Dynamic { cone: Cone::Round }, ..dynamic(h) }
+    StepParams { formulation: Formulation::dynamic(Cone::Round), ..dynamic(h) }
 }
 
 fn close(a: f64, b: f64, tolerance: f64) {
@@ -309,9 +309,14 @@ fn from_rest_it_is_the_quasi_dynamic_step_of_exact_friction() {
     for cone in [Cone::Pyramid(4), Cone::Pyramid(8), Cone::Round] {
         for (h, u) in [(0.1, 0.05), (0.01, 0.05), (0.01, 0.5)] {
             let mut after = Vec::new();
-            for formulation in [Formulation::Dynamic { cone }, Formulation::Coulomb { cone }] {
-                let p =
-                    StepParams { time_step: h, formulation, inertia: Inertia::Mass, ..dynamic(h) };
+            for formulation in [Formulation::dynamic(cone), Formulation::exact(cone)] {
+                let p = StepParams {
+                    time_step: h,
+                    formulation,
+                    inertia: Inertia::Mass,
+                    relaxation: Relaxation::Step,
+                    ..dynamic(h)
+                };
                 let (mut state, mut work) = (start.clone(), system.create_workspace());
                 system.step(&mut state, &[u], &p, &mut work).unwrap();
                 assert_eq!(state.v.is_empty(), !formulation.carries_velocity());
@@ -342,7 +347,7 @@ fn where_recovery_contradicts_itself_the_step_without_it_stands_in() {
         let report = system.step(&mut state, &[], &p, &mut work).unwrap();
         // v_x ≥ r from one wall and −v_x ≥ r from the other, r = max_recovery_speed > 0
         let (stand_in, why) = report.fallback.as_ref().unwrap();
-        assert_eq!(*stand_in, Fallback::AnitescuPotra);
+        assert_eq!(*stand_in, Fallback::WithoutRecovery);
         let StepError::Infeasible { pairs, crushed: true, .. } = why else { panic!("{why:?}") };
         assert_eq!(pairs.len(), 1);
         close(pairs[0].depth, depth, 1e-9);
@@ -519,7 +524,11 @@ fn velocities_that_do_not_fit_are_refused() {
 #[test]
 fn other_steps_forget_the_velocity() {
     let system = block(0.5);
-    let p = StepParams { inertia: Inertia::Mass, ..StepParams::default() };
+    let p = StepParams {
+        inertia: Inertia::Mass,
+        relaxation: Relaxation::Step,
+        ..StepParams::default()
+    };
     let mut moving = State::at_rest(0.0, at([0.0, 0.0, 0.05]));
     let mut resting = moving.clone();
     moving.v = vec![0.0, 0.0, 0.0, 3.0, 0.0, 0.0];
@@ -612,9 +621,14 @@ fn armature_is_inertia_of_the_joint() {
     let alone = System::new(def.clone()).unwrap();
     def.model = common::mimic_of(&def.model, follower, leader, -3.0, 0.0);
     let geared = System::new(def).unwrap();
-    let dynamic = Formulation::Dynamic { cone: Cone::Round };
+    let dynamic = Formulation::dynamic(Cone::Round);
     for params in [
-        StepParams { time_step: h, inertia: Inertia::Mass, ..StepParams::default() },
+        StepParams {
+            time_step: h,
+            inertia: Inertia::Mass,
+            relaxation: Relaxation::Step,
+            ..StepParams::default()
+        },
         StepParams { time_step: h, formulation: dynamic, ..StepParams::default() },
     ] {
         for (system, n, mass) in [(&alone, 2, m + a), (&geared, 1, (m + a) * 10.0)] {

@@ -6,8 +6,8 @@ mod common;
 
 use common::World;
 use quasistep::{
-    Cone, Formulation, Inertia, InputChange, Mode, OutputChange, Role, State, StepInput,
-    StepParams, Surface, System, Wrench,
+    Cone, Formulation, Inertia, InputChange, Mode, OutputChange, Relaxation, Role, State,
+    StepInput, StepParams, Surface, System, Wrench,
 };
 use quasistep_geometry::Shape;
 use quasistep_math::{Quat, Vec3};
@@ -22,7 +22,7 @@ fn params(formulation: Formulation) -> StepParams {
 }
 
 fn round() -> StepParams {
-    params(Formulation::Anitescu { cone: Cone::Round })
+    params(Formulation::convex(Cone::Round))
 }
 
 /// One kilogram on a foundation, just touching; its frame is `rest` above the floor.
@@ -61,9 +61,9 @@ fn a_block_sinks_by_its_weight_over_modulus_and_area() {
     let disc = Shape::Cylinder { radius: 0.08, half_length: 0.02 };
     for (shape, area) in [(brick(), 0.2 * 0.1), (disc, PI * 0.08 * 0.08)] {
         for formulation in [
-            Formulation::Anitescu { cone: Cone::Round },
-            Formulation::Anitescu { cone: Cone::Pyramid(4) },
-            Formulation::Coulomb { cone: Cone::Round },
+            Formulation::convex(Cone::Round),
+            Formulation::convex(Cone::Pyramid(4)),
+            Formulation::exact(Cone::Round),
         ] {
             let (system, start) = block(shape.clone(), 0.02, k);
             let state = rest(&system, &start, &StepInput::default(), &params(formulation), 3);
@@ -119,7 +119,8 @@ fn a_block_on_a_stiff_foundation_tips_where_a_rigid_one_does() {
         let (system, start) = block(brick(), 0.02, foundation);
         for (share, falls) in [(0.4999, false), (0.5001, true)] {
             let input = torque(Vec3::Y * (share * G * 0.2));
-            let params = StepParams { inertia: Inertia::Mass, ..round() };
+            let params =
+                StepParams { inertia: Inertia::Mass, relaxation: Relaxation::Step, ..round() };
             let state = rest(&system, &start, &input, &params, 5);
             assert_eq!(state.q[2] > 1e-6, falls, "{foundation:e} {share}: {:?}", state.q);
         }
@@ -132,11 +133,12 @@ fn areas_resist_spinning_as_under_uniform_pressure() {
     let square = (Shape::Box { half: [0.05, 0.05, 0.02] }, 0.3826 * 0.1);
     let disc = (Shape::Cylinder { radius: 0.05, half_length: 0.02 }, 2.0 / 3.0 * 0.05);
     for (shape, radius) in [square, disc] {
-        for formulation in [
-            Formulation::Anitescu { cone: Cone::Round },
-            Formulation::Coulomb { cone: Cone::Round },
-        ] {
-            let params = StepParams { inertia: Inertia::Mass, ..params(formulation) };
+        for formulation in [Formulation::convex(Cone::Round), Formulation::exact(Cone::Round)] {
+            let params = StepParams {
+                inertia: Inertia::Mass,
+                relaxation: Relaxation::Step,
+                ..params(formulation)
+            };
             let (system, start) = block(shape.clone(), 0.02, 1e7);
             let start = rest(&system, &start, &StepInput::default(), &params, 20);
             let turns = |share: f64| {
@@ -173,8 +175,11 @@ fn overhang(foundation: f64) -> (System, State, StepInput) {
 fn derivatives_are_those_of_differences() {
     let k = 2e7;
     for cone in [Cone::Round, Cone::Pyramid(4)] {
-        let params =
-            StepParams { inertia: Inertia::Mass, ..params(Formulation::Anitescu { cone }) };
+        let params = StepParams {
+            inertia: Inertia::Mass,
+            relaxation: Relaxation::Step,
+            ..params(Formulation::convex(cone))
+        };
         let (system, start, input) = overhang(k);
         let mut d = system.create_derivatives();
         let kinks = system.differentiate(&start, &input, &params, Mode::Exact, &mut d).unwrap();

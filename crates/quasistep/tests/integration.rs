@@ -18,7 +18,13 @@ const D: f64 = 86.0;
 const RATE: f64 = K / D;
 
 fn params(integration: Integration, h: f64) -> StepParams {
-    StepParams { time_step: h, gravity: [0.0; 3], integration, ..StepParams::default() }
+    StepParams {
+        time_step: h,
+        gravity: [0.0; 3],
+        integration,
+        inertia: Inertia::None,
+        ..StepParams::default()
+    }
 }
 
 /// One joint without contacts.

@@ -5,8 +5,8 @@ mod common;
 
 use common::{World, ball, slide, spring};
 use quasistep::{
-    Cone, Formulation, Inertia, InputChange, Integration, Mode, OutputChange, Role, State,
-    StepInput, StepParams, StepReport, System,
+    Cone, Formulation, Inertia, InputChange, Integration, Mode, OutputChange, Relaxation, Role,
+    State, StepInput, StepParams, StepReport, System,
 };
 use quasistep_geometry::Shape;
 use quasistep_math::Vec3;
@@ -16,13 +16,17 @@ const CONES: [Cone; 4] = [Cone::Pyramid(4), Cone::Pyramid(6), Cone::Box, Cone::R
 
 /// Every formulation without momentum.
 fn formulations() -> impl Iterator<Item = Formulation> {
-    CONES
-        .into_iter()
-        .flat_map(|cone| [Formulation::Anitescu { cone }, Formulation::Coulomb { cone }])
+    CONES.into_iter().flat_map(|cone| [Formulation::convex(cone), Formulation::exact(cone)])
 }
 
 fn params(formulation: Formulation) -> StepParams {
-    StepParams { time_step: 0.1, gravity: [0.0, 0.0, -10.0], formulation, ..StepParams::default() }
+    StepParams {
+        time_step: 0.1,
+        gravity: [0.0, 0.0, -10.0],
+        formulation,
+        inertia: Inertia::None,
+        ..StepParams::default()
+    }
 }
 
 /// One step from `q`; configuration and report after it.
@@ -84,7 +88,11 @@ fn a_drawer_moves_as_fast_as_what_is_left_of_the_pull() {
             assert!((got - friction).abs() < 1e-10, "{formulation:?}: {got} N for {friction}");
         }
         // with its mass in the cost it needs h (F − f) = (m + h d) v
-        let massive = StepParams { inertia: Inertia::Mass, ..params(formulation) };
+        let massive = StepParams {
+            inertia: Inertia::Mass,
+            relaxation: Relaxation::Step,
+            ..params(formulation)
+        };
         let (_, report) = step(&system, &[0.0], &command(&[], &[6.0]), &massive);
         assert!((report.v[0] - 0.1 / 4.2).abs() < 1e-12, "{formulation:?}: {}", report.v[0]);
     }
@@ -107,7 +115,11 @@ fn friction_holds_what_gravity_would_turn() {
         assert!((report.joint_friction[0].force + 8.0).abs() < 1e-9, "{:?}", report.joint_friction);
         assert!(report.joint_friction[1].force.abs() < 1e-9, "{:?}", report.joint_friction);
         // at 0.5 m nothing but mass or a damper resists the rest
-        let massive = StepParams { inertia: Inertia::Mass, ..params(formulation) };
+        let massive = StepParams {
+            inertia: Inertia::Mass,
+            relaxation: Relaxation::Step,
+            ..params(formulation)
+        };
         let (end, report) = step(&system, &[0.0, 0.5], &command(&[], &[]), &massive);
         assert!(end[0] > 1e-3, "{formulation:?}: {end:?}");
         assert!((report.joint_friction[0].force + 9.0).abs() < 1e-9, "{:?}", report.joint_friction);
@@ -201,7 +213,7 @@ fn a_cart_coasts_to_a_stop() {
     world.resist(cart, 0.0, 3.0, 1);
     let system = world.build();
     for cone in CONES {
-        let params = StepParams { time_step: 0.01, ..params(Formulation::Dynamic { cone }) };
+        let params = StepParams { time_step: 0.01, ..params(Formulation::dynamic(cone)) };
         let mut work = system.create_workspace();
         let mut state = State::at_rest(0.0, vec![0.0]);
         state.v = vec![0.1];
@@ -246,7 +258,7 @@ fn formulations_agree_along_a_run() {
         }
         path
     };
-    let first = run(Formulation::Anitescu { cone: Cone::Pyramid(4) });
+    let first = run(Formulation::convex(Cone::Pyramid(4)));
     assert!(first.iter().any(|q| q.abs() > 0.2));
     for formulation in formulations() {
         let path = run(formulation);
@@ -278,8 +290,12 @@ fn derivatives_are_those_of_differences() {
     let base = ([0.05, 0.09], vec![0.0, 0.3, 0.1, 0.2, 0.05]);
     for mode in [Mode::Exact, Mode::Smooth { kappa: 1e-3 }] {
         for cone in [Cone::Pyramid(4), Cone::Round] {
-            let formulation = Formulation::Anitescu { cone };
-            let params = StepParams { inertia: Inertia::Mass, ..params(formulation) };
+            let formulation = Formulation::convex(cone);
+            let params = StepParams {
+                inertia: Inertia::Mass,
+                relaxation: Relaxation::Step,
+                ..params(formulation)
+            };
             let mut d = system.create_derivatives();
             d.set_warm_start(false);
             system.differentiate(&state, &input(&base.0, &base.1), &params, mode, &mut d).unwrap();

@@ -6,24 +6,25 @@ mod common;
 
 use common::{World, ball, slide, spring};
 use quasistep::{
-    Cone, Derivatives, Formulation, Inertia, InputChange, Mode, OutputChange, Role, State,
-    StepInput, StepParams, System, TangentAxes,
+    Cone, Derivatives, Formulation, Inertia, InputChange, Mode, OutputChange, Relaxation, Role,
+    State, StepInput, StepParams, System, TangentAxes,
 };
 use quasistep_geometry::Shape;
 use quasistep_math::{Mat3, Pose, Vec3};
 use quasistep_model::{BodyInertia, JointKind, WORLD};
 
 const FORMULATIONS: [fn(Cone) -> Formulation; 3] = [
-    |cone| Formulation::Anitescu { cone },
-    |cone| Formulation::Coulomb { cone },
-    |cone| Formulation::Dynamic { cone },
+    |cone| Formulation::convex(cone),
+    |cone| Formulation::exact(cone),
+    |cone| Formulation::dynamic(cone),
 ];
 
 fn params(cone: Cone) -> StepParams {
     StepParams {
         time_step: 0.05,
         inertia: Inertia::Mass,
-        formulation: Formulation::Anitescu { cone },
+        relaxation: Relaxation::Step,
+        formulation: Formulation::convex(cone),
         ..StepParams::default()
     }
 }
@@ -347,7 +348,7 @@ fn edges_that_follow_the_normal_do_not_turn_with_the_motion() {
     }
     // what may move in the plane has world axes either way: the edges at 0° and 90° alike
     for axes in [TangentAxes::Motion, TangentAxes::Normal] {
-        let held = drag(Formulation::Anitescu { cone: Cone::Pyramid(4) }, axes, angle, false);
+        let held = drag(Formulation::convex(Cone::Pyramid(4)), axes, angle, false);
         assert!((held - square).abs() < 1e-3, "{axes:?}: {held}");
     }
 }
@@ -355,7 +356,7 @@ fn edges_that_follow_the_normal_do_not_turn_with_the_motion() {
 /// Pyramids of two edges are those of the y–z plane: `x × n`.
 #[test]
 fn two_edges_lie_in_the_yz_plane() {
-    let law = Formulation::Anitescu { cone: Cone::Pyramid(2) };
+    let law = Formulation::convex(Cone::Pyramid(2));
     let along_y = drag(law, TangentAxes::Normal, std::f64::consts::FRAC_PI_2, true);
     assert!((along_y - 0.5).abs() < 1e-9, "{along_y}");
     let along_x = drag(law, TangentAxes::Normal, 0.0, true);

@@ -5,7 +5,9 @@
 mod common;
 
 use common::World;
-use quasistep::{Cone, Formulation, Inertia, Role, State, StepInput, StepParams, System, Wrench};
+use quasistep::{
+    Cone, Formulation, Inertia, Relaxation, Role, State, StepInput, StepParams, System, Wrench,
+};
 use quasistep_geometry::{MassProperties, Polytope, Shape};
 use quasistep_math::{Quat, Vec3};
 use quasistep_model::{BodyInertia, JointKind, WORLD};
@@ -51,6 +53,7 @@ fn params(size: f64, formulation: Formulation) -> StepParams {
         gravity: [0.0, 0.0, -G],
         contact_margin: 0.1 * size,
         inertia: Inertia::Mass,
+        relaxation: Relaxation::Step,
         formulation,
         ..StepParams::default()
     }
@@ -68,9 +71,9 @@ fn tilt(state: &State) -> f64 {
 fn a_can_tips_where_a_disc_does() {
     let round = Cone::Round;
     let formulations = [
-        Formulation::Anitescu { cone: Cone::Pyramid(4) },
-        Formulation::Anitescu { cone: round },
-        Formulation::Dynamic { cone: round },
+        Formulation::convex(Cone::Pyramid(4)),
+        Formulation::convex(round),
+        Formulation::dynamic(round),
     ];
     for size in [0.01, 0.1, 1.0, 10.0] {
         for (k, floor) in floors(size).into_iter().enumerate() {
@@ -115,7 +118,7 @@ fn a_can_is_held_against_turning_as_a_disc_is() {
                     let wrench = Wrench { body: 1, p_B: Vec3::ZERO, force_W: Vec3::ZERO, torque_W };
                     let input = StepInput { wrenches: vec![wrench], ..StepInput::default() };
                     let mut work = system.create_workspace();
-                    let p = params(size, Formulation::Anitescu { cone });
+                    let p = params(size, Formulation::convex(cone));
                     let mut state = start.clone();
                     let report = system.step_with(&mut state, &input, &p, &mut work).unwrap();
                     assert_eq!(report.v[2] > 1e-6, turns, "{cone:?} {yaw} {share} {:?}", report.v);

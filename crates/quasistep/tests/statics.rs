@@ -5,8 +5,8 @@ mod common;
 
 use common::{World, slide, spring};
 use quasistep::{
-    Cone, Formulation, Inertia, RestRule, Role, State, StaticsError, StepError, StepInput,
-    StepParams, System, Wrench,
+    Cone, Formulation, Inertia, Relaxation, RestRule, Role, State, StaticsError, StepError,
+    StepInput, StepParams, System, Wrench,
 };
 use quasistep_geometry::Shape;
 use quasistep_math::Vec3;
@@ -18,7 +18,8 @@ fn params() -> StepParams {
     StepParams {
         time_step: 0.1,
         inertia: Inertia::Mass,
-        formulation: Formulation::Anitescu { cone: Cone::Round },
+        relaxation: Relaxation::Step,
+        formulation: Formulation::convex(Cone::Round),
         ..StepParams::default()
     }
 }

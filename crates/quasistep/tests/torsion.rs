@@ -6,8 +6,8 @@ mod common;
 
 use common::{World, ball, slide};
 use quasistep::{
-    Cone, ContactMode, Formulation, Friction, FrictionException, Inertia, PairFriction, Role,
-    State, StepError, StepInput, StepParams, Surface, System, SystemDef, Wrench,
+    Cone, ContactMode, Formulation, Friction, FrictionException, Inertia, PairFriction, Relaxation,
+    Role, State, StepError, StepInput, StepParams, Surface, System, SystemDef, Wrench,
 };
 use quasistep_geometry::{Polytope, Shape};
 use quasistep_math::Vec3;
@@ -22,7 +22,8 @@ fn params(cone: Cone) -> StepParams {
         gravity: [0.0, 0.0, -10.0],
         contact_margin: 0.05,
         inertia: Inertia::Mass,
-        formulation: Formulation::Anitescu { cone },
+        relaxation: Relaxation::Step,
+        formulation: Formulation::convex(cone),
         ..StepParams::default()
     }
 }
@@ -318,6 +319,7 @@ fn spin_radius_on(foundation: f64, shapes: &[(Shape, [f64; 3])], formulation: Fo
         let params = StepParams {
             formulation,
             inertia: Inertia::Mass,
+            relaxation: Relaxation::Step,
             contact_margin: 0.005,
             ..StepParams::default()
         };
@@ -342,9 +344,7 @@ fn spin_radius_on(foundation: f64, shapes: &[(Shape, [f64; 3])], formulation: Fo
 fn areas_resist_spinning_as_under_uniform_pressure() {
     let disc = [(Shape::Cylinder { radius: 0.05, half_length: 0.01 }, [0.0; 3])];
     let square = [(Shape::Box { half: [0.045, 0.045, 0.01] }, [0.0; 3])];
-    for formulation in
-        [Formulation::Anitescu { cone: Cone::Round }, Formulation::Coulomb { cone: Cone::Round }]
-    {
+    for formulation in [Formulation::convex(Cone::Round), Formulation::exact(Cone::Round)] {
         let of_disc = spin_radius(&disc, formulation);
         assert!((of_disc / (2.0 / 3.0 * 0.05) - 1.0).abs() < 0.01, "{formulation:?} {of_disc}");
         let of_square = spin_radius(&square, formulation);
@@ -383,10 +383,7 @@ fn a_ring_of_parts_resists_spinning_as_a_ring() {
         };
         let parts: Vec<_> = (0..n).map(part).collect();
         let want = 2.0 / 3.0 * (outer.powi(3) - inner.powi(3)) / (outer.powi(2) - inner.powi(2));
-        for formulation in [
-            Formulation::Anitescu { cone: Cone::Round },
-            Formulation::Coulomb { cone: Cone::Round },
-        ] {
+        for formulation in [Formulation::convex(Cone::Round), Formulation::exact(Cone::Round)] {
             let seen = spin_radius_on(foundation, &parts, formulation);
             assert!((seen / want - 1.0).abs() < 0.01, "{outer} {inner}: {seen} {want}");
         }
@@ -411,8 +408,9 @@ fn a_pushed_square_turns_about_the_centre_of_the_limit_surface() {
             let system = world.build();
             let params = StepParams {
                 time_step: 1e-3,
-                formulation: Formulation::Coulomb { cone: Cone::Round },
+                formulation: Formulation::exact(Cone::Round),
                 contact_margin: 0.004,
+                inertia: Inertia::None,
                 ..StepParams::default()
             };
             let mut state = State::at_rest(0.0, vec![0.0, 1.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.01]);
@@ -437,7 +435,11 @@ fn no_torsional_friction_of_a_pair_is_that_of_its_area() {
         world.shape(body, square.clone(), [0.0; 3], 0.4);
         let pair = FrictionException { pair: (0, 1), mu_spin: own, ..FrictionException::default() };
         let system = world.build_with(|def| SystemDef { friction_exceptions: vec![pair], ..def });
-        let params = StepParams { inertia: Inertia::Mass, ..StepParams::default() };
+        let params = StepParams {
+            inertia: Inertia::Mass,
+            relaxation: Relaxation::Step,
+            ..StepParams::default()
+        };
         let mut state = State::at_rest(0.0, vec![1.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.01]);
         let torque_W = Vec3::Z * 0.5;
         let wrench = Wrench { body, p_B: Vec3::ZERO, force_W: Vec3::X, torque_W };

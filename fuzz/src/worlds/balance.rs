@@ -16,9 +16,7 @@
 use super::Taken;
 use super::symmetry::size;
 use crate::target::Verdict;
-use quasistep::{
-    ConstraintKind, ContactReport, DampingOn, Formulation, Inertia, Integration, Role,
-};
+use quasistep::{ConstraintKind, ContactReport, DampingOn, Inertia, Integration, Motion, Role};
 use quasistep_math::Vec3;
 
 /// Share of the largest force on any dof, or of the largest torque, that a step may leave: ten times what its certificate
@@ -186,8 +184,8 @@ fn drives(taken: &Taken<'_>, sums: &mut Sums) -> Vec<bool> {
 fn inertia(taken: &Taken<'_>, sums: &mut Sums) {
     let Taken { scene, before, report, kin, .. } = taken;
     let (model, h) = (scene.system.model(), scene.params.time_step);
-    match scene.params.formulation {
-        Formulation::Dynamic { .. } => {
+    match scene.params.formulation.motion {
+        Motion::Dynamic => {
             let start = |dof: usize| before.v.get(dof).copied().unwrap_or(0.0);
             model.mass_entries(kin, |i, j, m| sums.add(i, -m * (report.v[j] - start(j)) / h));
             if before.v.len() == model.n_v() {

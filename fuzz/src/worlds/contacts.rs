@@ -13,7 +13,7 @@
 use super::Taken;
 use super::balance::witnesses;
 use crate::target::Verdict;
-use quasistep::{Cone, ContactReport, Formulation, Integration};
+use quasistep::{Cone, ContactReport, FrictionLaw, Integration};
 use quasistep_math::Vec3;
 
 /// Share of the largest normal force that counts as one: what is less may be rounding.
@@ -95,7 +95,7 @@ fn relative(taken: &Taken<'_>, c: &ContactReport) -> Vec3 {
 fn wrong(taken: &Taken<'_>, c: &ContactReport, scales: &Scales) -> Option<(&'static str, String)> {
     let params = &taken.scene.params;
     let (h, mu) = (params.time_step, c.friction.mu);
-    let cone = params.formulation.cone();
+    let cone = params.formulation.cone;
     let widest = if cone == Cone::Box { 2.0_f64.sqrt() } else { 1.0 };
     let (f_n, f_t) = (c.normal_force, c.friction_force_W);
     if !(f_n >= -CONE * scales.force) {
@@ -129,7 +129,7 @@ fn wrong(taken: &Taken<'_>, c: &ContactReport, scales: &Scales) -> Option<(&'sta
     if !plain || f_n <= FORCE * scales.force {
         return None;
     }
-    let exact = !matches!(params.formulation, Formulation::Anitescu { .. });
+    let exact = params.formulation.friction == FrictionLaw::Exact;
     let float = if exact { 0.0 } else { h * widest * mu * v_t.norm() };
     if !(phi <= promised + float + scales.gap) {
         let text = format!("{f_n:.2e} N over {phi:.3e} m, of which friction floats {float:.3e} m");

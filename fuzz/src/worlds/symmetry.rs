@@ -6,7 +6,7 @@
 
 use crate::target::Verdict;
 use crate::worker::progress;
-use quasistep::{Certificate, Formulation, Inertia, StepInput};
+use quasistep::{Certificate, FrictionLaw, Inertia, StepInput};
 use quasistep_math::Pose;
 use quasistep_scene::Scene;
 use serde_json::{Map, Value, json};
@@ -28,7 +28,7 @@ struct First {
 
 /// Compares the first step of a world with that of its images.
 pub fn judge(case: &Value, scene: &Scene, verdict: &mut Verdict) {
-    let unique = matches!(scene.params.formulation, Formulation::Anitescu { .. })
+    let unique = scene.params.formulation.friction == FrictionLaw::Convex
         && scene.params.inertia == Inertia::Mass
         && scene
             .system

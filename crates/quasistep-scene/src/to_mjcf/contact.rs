@@ -130,7 +130,7 @@ fn told(writer: &mut Writer<'_>, pairs: &[(usize, usize, Coefficients)]) {
     let count = |has: &dyn Fn(&quasistep::Friction) -> bool| {
         pairs.iter().filter(|(a, b, _)| has(&system.friction(*a, *b))).count()
     };
-    let round = writer.scene.params.formulation.cone() == quasistep::Cone::Round;
+    let round = writer.scene.params.formulation.cone == quasistep::Cone::Round;
     let areas = count(&|f| round && f.patch == Patch::Area && !f.spin_is_given);
     let bounces = count(&|f| f.restitution > 0.0);
     let gives = count(&|f| f.compliance > 0.0);

@@ -65,7 +65,7 @@ impl Writer<'_> {
 
     fn root(&mut self) -> Element {
         let params = &self.scene.params;
-        let cone = match params.formulation.cone() {
+        let cone = match params.formulation.cone {
             quasistep::Cone::Round => "elliptic",
             _ => "pyramidal",
         };

@@ -3,8 +3,7 @@
 use super::kinds::{DerivativeError, Mode, StepKinks};
 use super::prepared::{Derivatives, Pressure};
 use crate::formulation::problem::Posed;
-use crate::formulation::program::Law;
-use crate::formulation::{Formulation, Where, anitescu};
+use crate::formulation::{FrictionLaw, Motion, Where, anitescu};
 use crate::load::Drive;
 use crate::params::{Integration, StepParams};
 use crate::state::{State, StepInput};
@@ -98,7 +97,7 @@ impl System {
         work.timer.reset();
         work.work_left = params.work_limit;
         work.scan.update(self, &state.q, params.contact_margin, &mut work.timer)?;
-        self.solve(state, input, params, Law::Convex, Where::Start, true, work)?;
+        self.solve(state, input, params, FrictionLaw::Convex, Where::Start, true, work)?;
         work.remember(params);
         out.kinks = StepKinks::default();
         out.bound = 0.0;
@@ -140,11 +139,13 @@ impl StepParams {
     ///
     /// [`DerivativeError::Formulation`].
     pub fn check_differentiable(&self) -> Result<(), DerivativeError> {
-        let (what, seen, rule) = match (self.integration, self.formulation) {
-            (Integration::Euler, Formulation::Anitescu { .. }) => return Ok(()),
-            (Integration::Midpoint, _) => ("integration", "midpoint", "euler"),
-            (_, other) => ("formulation", other.name(), "anitescu"),
-        };
+        let (what, seen, rule) =
+            match (self.integration, self.formulation.friction, self.formulation.motion) {
+                (Integration::Euler, FrictionLaw::Convex, Motion::QuasiStatic) => return Ok(()),
+                (Integration::Midpoint, ..) => ("integration", "midpoint", "euler"),
+                (_, _, Motion::Dynamic) => ("motion", "dynamic", "quasi_static"),
+                (_, FrictionLaw::Exact, _) => ("friction", "exact", "convex"),
+            };
         Err(DerivativeError::Formulation { what, seen, rule })
     }
 }

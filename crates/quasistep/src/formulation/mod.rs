@@ -12,52 +12,82 @@ pub(crate) mod recover;
 
 use std::fmt;
 
-/// Friction law of a step.
+/// Which problem a step solves: law of friction, shape of its cones, and what resists motion.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-#[non_exhaustive]
-pub enum Formulation {
-    /// Anitescu's convex friction as a quadratic program, Pang21 (10). Exact in sticking; a sliding
-    /// body floats `h mu |v_t|` high.
-    Anitescu {
-        /// Shape of the friction cone.
-        cone: Cone,
-    },
-    /// Exact Coulomb friction: sliding bodies do not float, but a step may have no solution, or many.
-    /// With pyramids the complementarity problems Trinkle05 (Model-DLC) and Pang21 (1), with impedances
-    /// Pang21 (6); with round cones Trinkle05 (Model-DQC).
-    Coulomb {
-        /// Shape of the friction cone.
-        cone: Cone,
-    },
-    /// Dynamics: mass of every dof, velocity carried over in [`State::v`](crate::State::v), exact Coulomb
-    /// friction; MpcNote (1) to (5). Impacts give back what [`Surface::restitution`](crate::Surface::restitution) says. Needs small steps; where bodies overlap such
-    /// that it has no solution, the step of Anitescu and Potra stands in, and the report says so.
-    Dynamic {
-        /// Shape of the friction cone.
-        cone: Cone,
-    },
+pub struct Formulation {
+    /// Law of friction.
+    pub friction: FrictionLaw,
+    /// Shape of the friction cones.
+    pub cone: Cone,
+    /// What a step starts with.
+    pub motion: Motion,
+}
+
+/// Law of friction of a step.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum FrictionLaw {
+    /// Coulomb's law as it is: what slides does not float. With pyramids the complementarity problems Trinkle05 (Model-DLC) and
+    /// Pang21 (1), with impedances Pang21 (6); with round cones Trinkle05 (Model-DQC). With [`Inertia::None`](crate::Inertia) a
+    /// step may have no solution, or many.
+    #[default]
+    Exact,
+    /// Anitescu's convex relaxation of it as a quadratic program, Pang21 (10). Exact in sticking; a sliding body floats
+    /// `h mu |v_t|` high.
+    Convex,
+}
+
+/// What a step starts with.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Motion {
+    /// Every step starts from rest: force balance of springs, loads and contacts, against the drag of
+    /// [`StepParams::relaxation`](crate::StepParams::relaxation).
+    #[default]
+    QuasiStatic,
+    /// Mass of every dof, velocity carried over in [`State::v`](crate::State::v); with exact friction MpcNote (1) to (5).
+    /// Impacts give back what [`Surface::restitution`](crate::Surface::restitution) says. Needs small steps. If bodies overlap
+    /// such that a step has no solution, the step of Anitescu and Potra stands in, and the report says so.
+    Dynamic,
 }
 
 impl Formulation {
-    /// Its word in scene files.
-    pub fn name(self) -> &'static str {
-        match self {
-            Self::Anitescu { .. } => "anitescu",
-            Self::Coulomb { .. } => "coulomb",
-            Self::Dynamic { .. } => "dynamic",
-        }
+    /// Quasi-static steps with exact friction.
+    pub const fn exact(cone: Cone) -> Self {
+        Self { friction: FrictionLaw::Exact, cone, motion: Motion::QuasiStatic }
     }
 
-    /// Shape of the friction cone.
-    pub fn cone(self) -> Cone {
-        match self {
-            Self::Anitescu { cone } | Self::Coulomb { cone } | Self::Dynamic { cone } => cone,
-        }
+    /// Quasi-static steps with convex friction.
+    pub const fn convex(cone: Cone) -> Self {
+        Self { friction: FrictionLaw::Convex, cone, motion: Motion::QuasiStatic }
+    }
+
+    /// Dynamic steps with exact friction.
+    pub const fn dynamic(cone: Cone) -> Self {
+        Self { friction: FrictionLaw::Exact, cone, motion: Motion::Dynamic }
     }
 
     /// True if a step begins with the velocity at the end of the one before, false if it begins at rest.
     pub fn carries_velocity(self) -> bool {
-        matches!(self, Self::Dynamic { .. })
+        self.motion == Motion::Dynamic
+    }
+}
+
+impl FrictionLaw {
+    /// Its word in scene files.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Exact => "exact",
+            Self::Convex => "convex",
+        }
+    }
+}
+
+impl Motion {
+    /// Its word in scene files.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::QuasiStatic => "quasi_static",
+            Self::Dynamic => "dynamic",
+        }
     }
 }
 

@@ -3,8 +3,9 @@
 
 use crate::contact::{ContactRow, ContactRows};
 use crate::formulation::Cone;
+use crate::formulation::FrictionLaw;
 use crate::formulation::edges::{WAYS, Ways, push_edges};
-use crate::formulation::program::{Law, Program};
+use crate::formulation::program::Program;
 use crate::load::Load;
 use crate::mass_scale::MassScales;
 use crate::params::{Inertia, StepParams};
@@ -196,9 +197,9 @@ fn write_rows(
 
 impl Problem {
     /// Stage 4: fills the problem for one step.
-    pub fn assemble(&mut self, posed: &Posed<'_>, law: Law) {
+    pub fn assemble(&mut self, posed: &Posed<'_>, law: FrictionLaw) {
         let Posed { system, q, load, contacts, kin, params, .. } = *posed;
-        let cone = params.formulation.cone();
+        let cone = params.formulation.cone;
         self.dims.clear();
         self.dims.extend_from_slice(&system.block_dims);
         self.compliant_contacts.clear();

@@ -1,35 +1,15 @@
 //! The solvers' program of either law of friction.
 
-use crate::formulation::Formulation;
+use crate::formulation::FrictionLaw;
 use quasistep_solvers::{
     self as solvers, ConeMut, ConeProgram, Friction, FrictionProgram, Saturation,
 };
 use std::ops::Range;
 
-/// Friction of the program that a step solves.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub(crate) enum Law {
-    /// Anitescu's cones: a convex program.
-    #[default]
-    Convex,
-    /// Coulomb's law as it is.
-    Exact,
-}
-
-impl Law {
-    /// That of a formulation.
-    pub fn of(formulation: Formulation) -> Self {
-        match formulation {
-            Formulation::Anitescu { .. } => Self::Convex,
-            Formulation::Coulomb { .. } | Formulation::Dynamic { .. } => Self::Exact,
-        }
-    }
-}
-
 /// The solvers' program of one law, as the assembly writes it: blocks of variables with a cost, and contacts over them.
 #[derive(Debug, Default)]
 pub(crate) struct Program {
-    pub law: Law,
+    pub law: FrictionLaw,
     pub convex: ConeProgram,
     pub friction: FrictionProgram,
     /// Tangential parts of the edges of the contact at hand.
@@ -39,41 +19,41 @@ pub(crate) struct Program {
 impl Program {
     /// True if the multipliers of a contact are its forces row by row, false if they are those of edges.
     pub fn has_forces(&self) -> bool {
-        self.law == Law::Exact
+        self.law == FrictionLaw::Exact
     }
 
-    pub fn reset(&mut self, law: Law, dims: &[usize]) {
+    pub fn reset(&mut self, law: FrictionLaw, dims: &[usize]) {
         self.law = law;
         match law {
-            Law::Convex => self.convex.reset(dims.iter().copied()),
-            Law::Exact => self.friction.reset(dims.iter().copied()),
+            FrictionLaw::Convex => self.convex.reset(dims.iter().copied()),
+            FrictionLaw::Exact => self.friction.reset(dims.iter().copied()),
         }
     }
 
     pub fn P(&mut self, block: usize, row: usize) -> &mut [f64] {
         match self.law {
-            Law::Convex => self.convex.P(block, row),
-            Law::Exact => self.friction.P(block, row),
+            FrictionLaw::Convex => self.convex.P(block, row),
+            FrictionLaw::Exact => self.friction.P(block, row),
         }
     }
 
     pub fn c(&mut self, block: usize) -> &mut [f64] {
         match self.law {
-            Law::Convex => self.convex.c(block),
-            Law::Exact => self.friction.c(block),
+            FrictionLaw::Convex => self.convex.c(block),
+            FrictionLaw::Exact => self.friction.c(block),
         }
     }
 
     pub fn push_saturation(&mut self, saturation: Saturation) {
         match self.law {
-            Law::Convex => self.convex.push_saturation(saturation),
-            Law::Exact => self.friction.push_saturation(saturation),
+            FrictionLaw::Convex => self.convex.push_saturation(saturation),
+            FrictionLaw::Exact => self.friction.push_saturation(saturation),
         }
     }
 
     /// Adds a contact of `k` rows, the normal first, whose friction cone has these edges or this diagonal.
     pub fn push(&mut self, cone: solvers::Cone<'_>, k: usize, blocks: &[u32]) -> ConeMut<'_> {
-        if self.law == Law::Convex {
+        if self.law == FrictionLaw::Convex {
             return self.convex.push_cone(cone, k, blocks);
         }
         let friction = match cone {
@@ -112,31 +92,31 @@ impl Program {
     /// One of them, to change.
     pub fn saturation_mut(&mut self, k: usize) -> &mut Saturation {
         match self.law {
-            Law::Convex => self.convex.saturation_mut(k),
-            Law::Exact => self.friction.saturation_mut(k),
+            FrictionLaw::Convex => self.convex.saturation_mut(k),
+            FrictionLaw::Exact => self.friction.saturation_mut(k),
         }
     }
 
     fn relaxation(&self) -> &ConeProgram {
         match self.law {
-            Law::Convex => &self.convex,
-            Law::Exact => self.friction.relaxation(),
+            FrictionLaw::Convex => &self.convex,
+            FrictionLaw::Exact => self.friction.relaxation(),
         }
     }
 
     /// Jacobian and offset of one of them, to change.
     pub fn cone_mut(&mut self, cone: usize) -> ConeMut<'_> {
         match self.law {
-            Law::Convex => self.convex.cone_mut(cone),
-            Law::Exact => self.friction.contact_mut(cone),
+            FrictionLaw::Convex => self.convex.cone_mut(cone),
+            FrictionLaw::Exact => self.friction.contact_mut(cone),
         }
     }
 
     /// Multipliers of a contact.
     pub fn rows_of(&self, contact: usize) -> Range<usize> {
         match self.law {
-            Law::Convex => self.convex.rows_of(contact),
-            Law::Exact => self.friction.rows_of(contact),
+            FrictionLaw::Convex => self.convex.rows_of(contact),
+            FrictionLaw::Exact => self.friction.rows_of(contact),
         }
     }
 }
