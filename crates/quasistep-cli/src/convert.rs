@@ -5,6 +5,14 @@ use crate::{ConvertArgs, NewArgs, new};
 use quasistep_scene::Scene;
 use std::path::Path;
 
+/// The text of a scene file; none of a file of models, which has no `models` key of its own.
+fn scene_text(path: &Path) -> Option<String> {
+    let text = std::fs::read_to_string(path).ok()?;
+    let yaml = path.extension().is_some_and(|e| e == "yml" || e == "yaml");
+    let models = text.lines().any(|line| line.starts_with("models:"));
+    (yaml && models).then_some(text)
+}
+
 pub fn convert(arguments: &ConvertArgs, quiet: bool) -> Result<(), Failure> {
     let ConvertArgs { scene: path, out, changes } = arguments;
     let out = out.clone().unwrap_or_else(|| {
@@ -12,6 +20,13 @@ pub fn convert(arguments: &ConvertArgs, quiet: bool) -> Result<(), Failure> {
     });
     let is = |ending: &str| out.extension().is_some_and(|e| e.eq_ignore_ascii_case(ending));
     if is("yml") || is("yaml") {
+        if let Some(scene) = scene_text(path) {
+            new::write(&out, &quasistep_scene::renew(&scene))?;
+            if !quiet {
+                say!("wrote {}", out.display());
+            }
+            return Ok(());
+        }
         return new::new(&NewArgs { model: Some(path.clone()), out: Some(out) }, quiet);
     }
     if !is("xml") {

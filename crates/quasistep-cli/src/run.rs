@@ -234,6 +234,24 @@ fn print_summary(scene: &Scene, tally: &Tally, seconds: &Seconds) {
             scene.params.max_overlap
         );
     }
+    let drags: Vec<_> = tally.drags().collect();
+    if let Some(most) = drags.iter().max_by(|a, b| a.share.total_cmp(&b.share)) {
+        let others = match drags.len() - 1 {
+            0 => String::new(),
+            n => format!(" and {} by less", counted(n, "other body", "other bodies")),
+        };
+        say!(
+            "  drag slows `{}` by up to {:.2} of its weight{others}; a longer step.relaxation drags less",
+            scene.system.model().body(most.body as usize).name,
+            most.share
+        );
+    }
+    if tally.boundary_layer() > 0.0 && scene.params.formulation.friction == FrictionLaw::Convex {
+        say!(
+            "  sliding contacts float by up to {:.1e} m, as convex friction has it; --friction exact has none of it",
+            tally.boundary_layer()
+        );
+    }
     if tally.saturated_steps() > 0 {
         let steps = counted(tally.saturated_steps(), "step", "steps");
         say!("  effort limits were reached in {steps}");

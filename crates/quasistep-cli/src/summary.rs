@@ -108,6 +108,9 @@ pub fn summary(
             "forces": answers(tally.forces()),
         })),
         "effort_limited_steps": tally.saturated_steps(),
+        "drag_of_weight": tally.drags().map(|drag| {
+            json!({"body": scene.system.model().body(drag.body as usize).name, "share": drag.share})
+        }).collect::<Vec<_>>(),
     })
 }
 

@@ -176,13 +176,7 @@ fn text_of(
         text.push_str(&step_of(stepping, robot.time_step));
     } else {
         let size = robot.time_step.unwrap_or(STEP);
-        // what a scene or a driven robot leaves loose falls by its inertia
-        let is_loose =
-            |joint: &Joint| joint.kind.n_v() > 0 && joint.drive.is_none() && joint.mimic.is_none();
-        let is_whole = matches!(kind, Kind::Scene | Kind::Driven);
-        let falls = is_whole && robot.joints.iter().any(is_loose);
-        let inertia = if falls { ", inertia: mass" } else { "" };
-        let _ = writeln!(text, "step: {{size: {size}, duration: 2{inertia}}}  # s");
+        let _ = writeln!(text, "step: {{size: {size}, duration: 2}}  # s");
     }
     let _ = writeln!(text, "models:\n  {key}:\n    {format}: {}", quoted(address));
     if kind == Kind::Object {
@@ -234,7 +228,7 @@ fn step_of(stepping: &Stepping, time_step: Option<f64>) -> String {
     let told = if time_step.is_some() { "" } else { "  # s; the file does not say" };
     format!(
         "step:\n  size: {size}{told}\n  duration: 2\n  cone: {cone}\n  contact_margin: {margin}\n  inertia: {inertia}\n  \
-         passive_mass_scale: {scale}\n  # rows of linearised gaps alone, and what follows from normals and rates alone\n  \
+         relaxation: step\n  passive_mass_scale: {scale}\n  # rows of linearised gaps alone, and what follows from normals and rates alone\n  \
          tangents: normal\n  rotations: linear\n  max_recovery_speed: .inf\n  max_overlap: .inf\n"
     )
 }

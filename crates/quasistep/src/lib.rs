@@ -38,6 +38,7 @@ mod constraint;
 mod contact;
 mod deep;
 mod derivatives;
+mod drag;
 mod error;
 mod formulation;
 mod foundation;
@@ -91,7 +92,7 @@ pub use quasistep_record::{
     DeterminedSum, ForceUniqueness, MotionUniqueness, SharedForce, Uniqueness,
 };
 pub use report::{
-    ConstraintReport, ContactMode, ContactReport, CoulombMethod, JointForce, Method,
+    BodyDrag, ConstraintReport, ContactMode, ContactReport, CoulombMethod, JointForce, Method,
     SLIP_SPEED_THRESHOLD, SPIN_RATE_THRESHOLD, StepMethod, StepReport,
 };
 pub use row::RowKey;

@@ -11,6 +11,7 @@
 use crate::error::StepError;
 use crate::params::{Inertia, StepParams};
 use crate::system::{Role, System};
+use quasistep_model::WORLD;
 
 /// `ε` of one tree, and what it is made of.
 #[derive(Clone, Copy, Debug)]
@@ -33,6 +34,20 @@ pub(crate) struct MassScales {
 }
 
 impl MassScales {
+    /// `ε` of a body's tree.
+    pub fn of_body(&self, system: &System, body: usize) -> f64 {
+        if self.of_block.is_empty() {
+            return self.uniform;
+        }
+        // the nearest joint with a dof
+        let mut at = body;
+        while at != WORLD && system.model.body(at).v.is_empty() {
+            at = system.model.body(at).parent;
+        }
+        let block = (at != WORLD).then(|| system.block_of_dof(system.model.body(at).v.start));
+        block.flatten().map_or(1.0, |block| self.of_block[block].factor)
+    }
+
     /// Of a step with these entries of the mass matrix, as row, column and value over dofs; scales them.
     pub fn apply(&mut self, system: &System, params: &StepParams, entries: &mut [(u32, u32, f64)]) {
         self.of_block.clear();

@@ -165,6 +165,15 @@ impl ConstraintReport {
     }
 }
 
+/// How much the drag of the relaxation time slows a body.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct BodyDrag {
+    /// Which body.
+    pub body: u32,
+    /// Drag at its centre of mass as a share of its weight: `v/(g τ)`.
+    pub share: f64,
+}
+
 /// Everything a step computed.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct StepReport {
@@ -188,6 +197,8 @@ pub struct StepReport {
     pub effort: Vec<f64>,
     /// Actuated dofs whose spring force is at its effort limit.
     pub saturated: Vec<u32>,
+    /// Bodies that the drag of the [relaxation time](crate::Relaxation) slows by more than 1 % of their weight, ascending.
+    pub drags: Vec<BodyDrag>,
     /// Residuals.
     pub certificate: Certificate,
     /// Substeps that the step was taken in, 1 for a whole one: velocity, forces and contacts are those of the last.

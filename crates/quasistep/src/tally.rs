@@ -2,7 +2,7 @@
 
 use crate::certificate::Certificate;
 use crate::params::Fallback;
-use crate::report::{ContactMode, CoulombMethod, Method, StepMethod, StepReport};
+use crate::report::{BodyDrag, ContactMode, CoulombMethod, Method, StepMethod, StepReport};
 use crate::timer::Stage;
 use quasistep_record::{ForceUniqueness, MotionUniqueness};
 use std::collections::BTreeMap;
@@ -34,6 +34,7 @@ pub struct Tally {
     forces: Answers,
     boundary_layer: f64,
     saturated_steps: usize,
+    drags: BTreeMap<u32, f64>,
     worst: Worst,
 }
 
@@ -125,6 +126,10 @@ impl Tally {
         let layers = report.contacts.iter().map(|c| c.boundary_layer);
         self.boundary_layer = layers.fold(self.boundary_layer, f64::max);
         self.saturated_steps += usize::from(!report.saturated.is_empty());
+        for drag in &report.drags {
+            let share = self.drags.entry(drag.body).or_default();
+            *share = share.max(drag.share);
+        }
         let Certificate {
             force_balance,
             torque_balance,
@@ -149,6 +154,11 @@ impl Tally {
     /// Steps seen.
     pub fn steps(&self) -> usize {
         self.steps
+    }
+
+    /// Bodies that drag slowed in some step, and by the largest share of their weight; see [`BodyDrag`].
+    pub fn drags(&self) -> impl Iterator<Item = BodyDrag> {
+        self.drags.iter().map(|(&body, &share)| BodyDrag { body, share })
     }
 
     /// Steps that took more than one substep.

@@ -1,6 +1,7 @@
 //! Memory of a step: no meaning, only capacity, a warm start and a stopwatch.
 
 use crate::contact::{Columns, ContactRows};
+use crate::drag::Drag;
 use crate::formulation::anitescu::ConvexWork;
 use crate::formulation::coulomb::CoulombWork;
 use crate::formulation::problem::Problem;
@@ -60,6 +61,7 @@ pub struct Workspace {
     pub(crate) meetings: Vec<Meeting>,
     /// Sum of forces on every dof.
     pub(crate) balance: Vec<f64>,
+    pub(crate) drag: Drag,
     /// Memory of the search for overlaps that no motion opens.
     pub(crate) columns: Columns,
     /// Multiply-adds that solvers and distances along the motion may still take in the step at hand.
@@ -92,6 +94,7 @@ impl System {
             parts: Vec::new(),
             meetings: Vec::new(),
             balance: Vec::new(),
+            drag: Drag::default(),
             columns: Vec::new(),
             work_left: 0,
             timer: Timer::default(),
