@@ -45,7 +45,7 @@ pub(crate) enum PointKind {
     Patch,
     /// The patch of another normal than that of the least depth, along which nothing could move: see [`crate::deep`].
     Opened,
-    /// What is left of the pair's contact, or stands for it, at a seam: see [`crate::seams`].
+    /// The patch along the normal of a neighbour, at a seam: see [`crate::seams`].
     Seam,
     /// A point of the foundation under a patch: see [`crate::foundation`].
     Bed,
@@ -237,19 +237,19 @@ impl Scan {
             let [x, s] = [X, S].map(|geom| (&system.geoms[geom].shape, &self.X_WG[geom]));
             self.patch.clear();
             let (narrow, out) = (&mut self.narrow, &mut self.patch);
-            if narrow.contact_patch_over(x.0, x.1, s.0, s.1, by.n_W, self.margin, out) {
-                if pair.0 == side.own {
-                    out.iter_mut().for_each(|point| *point = point.flipped());
-                }
+            let flip = pair.0 == side.own;
+            let kind = if narrow.contact_patch_over(x.0, x.1, s.0, s.1, by.n_W, self.margin, out) {
+                out.iter_mut().filter(|_| flip).for_each(|point| *point = point.flipped());
                 out.sort_unstable_by_key(|p| p.feature);
+                PointKind::Seam
             } else {
                 let own = self.points[range.clone()].iter().map(|near| near.point);
-                let at = |p: &ContactPoint| if pair.0 == side.own { p.p_WCb } else { p.p_WCa };
+                let at = |p: &ContactPoint| if flip { p.p_WCb } else { p.p_WCa };
                 let geoms = [by.other, side.other];
                 out.extend(own.filter(|p| !seams::holds(system, &self.X_WG, narrow, geoms, at(p))));
-            }
-            let near =
-                |point| NearPoint { geom_a: pair.0, geom_b: pair.1, point, kind: PointKind::Seam };
+                PointKind::Patch
+            };
+            let near = |point| NearPoint { geom_a: pair.0, geom_b: pair.1, point, kind };
             self.points.splice(range, self.patch.drain(..).map(near));
         }
     }
