@@ -44,6 +44,14 @@ pub struct ContactPoint {
     pub feature: u32,
 }
 
+impl ContactPoint {
+    /// The point as B and A have it.
+    #[must_use]
+    pub fn flipped(self) -> Self {
+        Self { p_WCa: self.p_WCb, p_WCb: self.p_WCa, n_AB_W: -self.n_AB_W, ..self }
+    }
+}
+
 /// Feature of a patch that is a single point.
 pub(crate) const SINGLE: u32 = u32::MAX;
 
@@ -59,5 +67,5 @@ pub(crate) fn flip_distance(d: Distance) -> Distance {
 }
 
 pub(crate) fn flip_point(p: ContactPoint) -> ContactPoint {
-    ContactPoint { p_WCa: p.p_WCb, p_WCb: p.p_WCa, n_AB_W: -p.n_AB_W, ..p }
+    p.flipped()
 }

@@ -238,6 +238,48 @@ impl NarrowPhase {
         ellipsoid_pair::core_distance(&ellipsoid, &self.b, hint, enough).with_radii(0.0, radius)
     }
 
+    /// Appends what of either shape is over the other's flat face with the normal `n_AB_W`, nearer than `margin`; nothing of
+    /// balls and ellipsoids, which are nearest along that normal where they are over the face.
+    pub(crate) fn patch_over_in_order(
+        &mut self,
+        a: &Shape,
+        X_WA: &Pose,
+        b: &Shape,
+        X_WB: &Pose,
+        n_AB_W: Vec3,
+        margin: f64,
+        out: &mut Vec<ContactPoint>,
+    ) {
+        // whatever is deepest may be beside the face
+        let phi = f64::INFINITY;
+        let has_edges = |s: &Shape| {
+            !matches!(
+                s,
+                Shape::Sphere { .. } | Shape::Ellipsoid { .. } | Shape::HalfSpace | Shape::Cloud(_)
+            )
+        };
+        if !has_edges(a) || !has_edges(b) {
+            return;
+        }
+        self.fill_cores(a, X_WA, b, X_WB);
+        let is_tube = |s: &Shape| matches!(s, Shape::Cylinder { .. });
+        if is_tube(a) || is_tube(b) {
+            let [p_WCa, p_WCb] = [X_WA, X_WB].map(|X| X.translation);
+            let d = Distance { phi, p_WCa, p_WCb, n_AB_W };
+            self.patch_at(a, X_WA, b, X_WB, &d, margin, out);
+        } else {
+            self.clipper.patch(&self.a, &self.b, n_AB_W, phi, margin, out);
+        }
+    }
+
+    /// Keeps the cores of two shapes as [`patch_at`](Self::patch_at) wants them.
+    pub(crate) fn fill_cores(&mut self, a: &Shape, X_WA: &Pose, b: &Shape, X_WB: &Pose) {
+        let (core_b, X_WCore) =
+            if matches!(b, Shape::Cylinder { .. }) { (a, X_WA) } else { (b, X_WB) };
+        self.a.fill(a, X_WA);
+        self.b.fill(core_b, X_WCore);
+    }
+
     /// Appends the patch along the normal of a distance, nearer than `margin`. The cores of what is no cylinder are in
     /// memory: two as A's and B's, one as B's.
     pub(crate) fn patch_at(

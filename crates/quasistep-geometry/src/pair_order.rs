@@ -9,7 +9,9 @@
 
 use crate::distance::{ContactPoint, Distance, flip_distance, flip_point};
 use crate::narrow_phase::NarrowPhase;
+use crate::patch::FLAT;
 use crate::shape::Shape;
+use crate::way_out::for_each_face;
 use quasistep_math::{Pose, Vec3};
 use std::cmp::Ordering;
 
@@ -97,6 +99,39 @@ impl NarrowPhase {
         } else {
             self.patch_in_order(a, X_WA, b, X_WB, margin, out);
         }
+    }
+
+    /// Appends what of B is over the flat face of A with the outward normal `n_AB_W`, nearer than `margin` along that normal:
+    /// nothing where B is beside the face, however near it is.
+    ///
+    /// False if A has no such face.
+    pub fn contact_patch_over(
+        &mut self,
+        a: &Shape,
+        X_WA: &Pose,
+        b: &Shape,
+        X_WB: &Pose,
+        n_AB_W: Vec3,
+        margin: f64,
+        out: &mut Vec<ContactPoint>,
+    ) -> bool {
+        // to the last digit that of the face, which patches and their derivatives are about
+        let mut normal = None;
+        for_each_face(a, |n| {
+            let n = X_WA.rotation.rotate(n);
+            if normal.is_none() && n.dot(n_AB_W) >= FLAT {
+                normal = Some(n);
+            }
+        });
+        let Some(n) = normal else { return false };
+        if is_exchanged(a, X_WA, b, X_WB) {
+            let start = out.len();
+            self.patch_over_in_order(b, X_WB, a, X_WA, -n, margin, out);
+            out[start..].iter_mut().for_each(|point| *point = flip_point(*point));
+        } else {
+            self.patch_over_in_order(a, X_WA, b, X_WB, n, margin, out);
+        }
+        true
     }
 
     /// Appends the patch of two overlapping shapes along the normal at which the least shift of B, along

@@ -84,9 +84,7 @@ impl NarrowPhase {
         };
         let Some(exit) = exit else { return false };
         let d = pair.distance(&exit);
-        let (core_b, X_WCore) = if matches!(b, Shape::Cylinder { .. }) { pair.a } else { pair.b };
-        self.a.fill(a, X_WA);
-        self.b.fill(core_b, X_WCore);
+        self.fill_cores(a, X_WA, b, X_WB);
         self.patch_at(a, X_WA, b, X_WB, &d, margin, out);
         true
     }
@@ -189,7 +187,7 @@ fn lowest((shape, X): (&Shape, &Pose), n: Vec3) -> f64 {
 }
 
 /// Outward normals of a shape's flat faces, in its own frame.
-fn for_each_face(shape: &Shape, mut offer: impl FnMut(Vec3)) {
+pub(crate) fn for_each_face(shape: &Shape, mut offer: impl FnMut(Vec3)) {
     let mut both = |axis: Vec3| {
         offer(axis);
         offer(-axis);

@@ -54,6 +54,7 @@ mod rotation;
 mod row;
 mod run_derivatives;
 mod scan;
+mod seams;
 mod stand_in;
 mod state;
 mod statics;

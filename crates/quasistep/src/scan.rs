@@ -1,15 +1,20 @@
 //! Stages 1 and 2: where everything is at one configuration, and what is near what.
 
 use crate::error::StepError;
+use crate::report::ContactReport;
+use crate::seams::{self, Cut, Side};
 use crate::system::System;
 use crate::timer::{Stage, Timer};
-use quasistep_geometry::{Aabb, BroadPhase, ContactMotion, ContactPoint, NarrowPhase};
+use quasistep_geometry::{Aabb, BroadPhase, ContactMotion, ContactPoint, NarrowPhase, Shape};
 use quasistep_math::{Pose, Vec3};
 use quasistep_model::Kinematics;
 use std::ops::Range;
 
 /// Normals that differ by less are one.
 const SAME_NORMAL: f64 = 1e-9;
+
+/// Cosine of the angle between normals of one surface before and after a step: 5 degrees.
+const NEARLY: f64 = 0.996;
 
 /// Points of one configuration. A step takes some 6 kB for each.
 const MOST_POINTS: usize = 500_000;
@@ -40,6 +45,8 @@ pub(crate) enum PointKind {
     Patch,
     /// The patch of another normal than that of the least depth, along which nothing could move: see [`crate::deep`].
     Opened,
+    /// The patch along the normal of a neighbour, at a seam: see [`crate::seams`].
+    Seam,
     /// A point of the foundation under a patch: see [`crate::foundation`].
     Bed,
     /// The patch of the first contact along the step's motion, taken back to this configuration: see [`crate::sweep`].
@@ -110,6 +117,11 @@ pub(crate) struct Scan {
     pairs: Vec<(u32, u32)>,
     narrow: NarrowPhase,
     patch: Vec<ContactPoint>,
+    sides: Vec<Side>,
+    marked: Vec<(u32, u32)>,
+    cuts: Vec<Cut>,
+    /// Pairs whose contact a neighbour cuts, ascending, with their distance, in m, and its normal.
+    at_seams: Vec<((u32, u32), (f64, Vec3))>,
 }
 
 impl Scan {
@@ -127,6 +139,10 @@ impl Scan {
             pairs: Vec::new(),
             narrow: NarrowPhase::new(),
             patch: Vec::new(),
+            sides: Vec::new(),
+            marked: Vec::new(),
+            cuts: Vec::new(),
+            at_seams: Vec::new(),
         }
     }
 
@@ -188,7 +204,60 @@ impl Scan {
                 return Err(StepError::Value { what: "state q".into(), why });
             }
         }
+        self.close_seams(system);
         Ok(())
+    }
+
+    /// Gives pairs whose contact a neighbour of one of their shapes cuts the points that both shapes allow, if any.
+    fn close_seams(&mut self, system: &System) {
+        self.sides.clear();
+        self.at_seams.clear();
+        let is_cloud = |geom: u32| matches!(system.geoms[geom as usize].shape, Shape::Cloud(_));
+        for near in self.points.chunk_by(|x, y| (x.geom_a, x.geom_b) == (y.geom_a, y.geom_b)) {
+            let (a, b) = (near[0].geom_a, near[0].geom_b);
+            let groups = [a, b].map(|geom| system.moves_with[geom as usize]);
+            if groups == [None; 2] || is_cloud(a) || is_cloud(b) {
+                continue;
+            }
+            let ContactPoint { p_WCa, p_WCb, n_AB_W, .. } = nearest_of(near).point;
+            let of_a = groups[0].map(|group| (b, a, group, p_WCa, n_AB_W));
+            let of_b = groups[1].map(|group| (a, b, group, p_WCb, -n_AB_W));
+            let side = |(own, other, group, p_W, n_W)| Side { own, group, other, p_W, n_W };
+            self.sides.extend([of_a, of_b].into_iter().flatten().map(side));
+        }
+        let Self { X_WG, narrow, sides, marked, cuts, .. } = self;
+        seams::find_cuts(system, X_WG, narrow, sides, marked, cuts);
+        for k in 0..self.cuts.len() {
+            let Cut { side, by } = self.cuts[k];
+            let pair = side.pair();
+            let range = self.range(pair);
+            let nearest = nearest_of(&self.points[range.clone()]).point;
+            self.at_seams.push((pair, (nearest.phi, nearest.n_AB_W)));
+            let [X, S] = [side.other, side.own].map(|geom| geom as usize);
+            let [x, s] = [X, S].map(|geom| (&system.geoms[geom].shape, &self.X_WG[geom]));
+            self.patch.clear();
+            let (narrow, out) = (&mut self.narrow, &mut self.patch);
+            let flip = pair.0 == side.own;
+            let kind = if narrow.contact_patch_over(x.0, x.1, s.0, s.1, by.n_W, self.margin, out) {
+                out.iter_mut().filter(|_| flip).for_each(|point| *point = point.flipped());
+                out.sort_unstable_by_key(|p| p.feature);
+                PointKind::Seam
+            } else {
+                let own = self.points[range.clone()].iter().map(|near| near.point);
+                let at = |p: &ContactPoint| if flip { p.p_WCb } else { p.p_WCa };
+                let geoms = [by.other, side.other];
+                out.extend(own.filter(|p| !seams::holds(system, &self.X_WG, narrow, geoms, at(p))));
+                PointKind::Patch
+            };
+            let near = |point| NearPoint { geom_a: pair.0, geom_b: pair.1, point, kind };
+            self.points.splice(range, self.patch.drain(..).map(near));
+        }
+    }
+
+    /// Distance of a pair whose contact a neighbour cuts, in m, and its normal.
+    fn at_seam(&self, pair: (u32, u32)) -> Option<(f64, Vec3)> {
+        let known = self.at_seams.binary_search_by_key(&pair, |(pair, _)| *pair);
+        known.ok().map(|k| self.at_seams[k].1)
     }
 
     /// Poses of all bodies at `q`, if this is its scan.
@@ -281,22 +350,33 @@ impl Scan {
 
     /// Distance of a pair, in m, and its normal, if the pair's patch is known here.
     pub fn nearest(&self, pair: (u32, u32)) -> Option<(f64, Vec3)> {
-        let points = &self.points[self.range(pair)];
-        let least = points.iter().min_by(|x, y| x.point.phi.total_cmp(&y.point.phi))?;
+        if let Some(known) = self.at_seam(pair) {
+            return Some(known);
+        }
+        let range = self.range(pair);
+        if range.is_empty() {
+            return None;
+        }
+        let least = nearest_of(&self.points[range]);
         (least.kind == PointKind::Patch).then_some((least.point.phi, least.point.n_AB_W))
     }
 
     /// True if a pair has near points.
-    pub fn is_near(&self, pair: (u32, u32)) -> bool {
+    pub fn has_points(&self, pair: (u32, u32)) -> bool {
         !self.range(pair).is_empty()
     }
 
-    /// Every pair with near points, ascending, with the least that its distance is, in m; −∞ where that is not known.
+    /// True if a pair is nearer than the margin, or has joined.
+    pub fn is_near(&self, pair: (u32, u32)) -> bool {
+        self.has_points(pair) || self.at_seam(pair).is_some()
+    }
+
+    /// Every pair that is near or has joined, ascending, with the least that its distance is, in m; −∞ where that is not known.
     pub fn distances(&self) -> impl Iterator<Item = ((u32, u32), f64)> {
         let pair = |p: &NearPoint| (p.geom_a, p.geom_b);
-        self.points.chunk_by(move |x, y| pair(x) == pair(y)).map(move |points| {
+        let near = self.points.chunk_by(move |x, y| pair(x) == pair(y)).map(move |points| {
             let least = match points[0].kind {
-                PointKind::Patch | PointKind::Bed => {
+                PointKind::Patch | PointKind::Bed | PointKind::Seam => {
                     points.iter().fold(f64::INFINITY, |m, p| m.min(p.point.phi))
                 }
                 PointKind::Opened => f64::NEG_INFINITY,
@@ -304,6 +384,37 @@ impl Scan {
                 PointKind::Meeting { .. } => self.margin,
             };
             (pair(&points[0]), least)
+        });
+        let mut near = near.peekable();
+        let mut at_seams = self.at_seams.iter().map(|(pair, (phi, _))| (*pair, *phi)).peekable();
+        std::iter::from_fn(move || {
+            let Some((pair, _)) = at_seams.peek() else { return near.next() };
+            match near.peek() {
+                Some((other, _)) if other < pair => near.next(),
+                Some((other, _)) if other == pair => {
+                    near.next();
+                    at_seams.next()
+                }
+                _ => at_seams.next(),
+            }
+        })
+    }
+
+    /// True if a geom that moves with one of a contact's is nearer than `closed`, in m, to the other one here, along a normal
+    /// that is nearly the contact's: what slid over a seam is on its other side.
+    pub fn is_continued(&self, system: &System, contact: &ContactReport, closed: f64) -> bool {
+        let (a, b) = (contact.geom_a, contact.geom_b);
+        let moves_with = |x: u32, y: u32| {
+            let [x, y] = [x, y].map(|geom| system.moves_with[geom as usize]);
+            x.is_some() && x == y
+        };
+        self.points.iter().filter(|p| p.point.phi <= closed).any(|p| {
+            let along = p.point.n_AB_W.dot(contact.n_AB_W);
+            [(p.geom_a, p.geom_b, along), (p.geom_b, p.geom_a, -along)].iter().any(
+                |&(x, y, along)| {
+                    along >= NEARLY && (x == a && moves_with(y, b) || y == b && moves_with(x, a))
+                },
+            )
         })
     }
 
@@ -320,7 +431,7 @@ impl Scan {
             let [i, j] = [near[0].geom_a, near[0].geom_b].map(|geom| geom as usize);
             self.patch.clear();
             self.patch.extend(near.iter().map(|p| p.point));
-            if near[0].kind == PointKind::Opened {
+            if matches!(near[0].kind, PointKind::Opened | PointKind::Seam) {
                 let [a, b] = [i, j].map(|geom| (&system.geoms[geom].shape, &self.X_WG[geom]));
                 self.narrow.contact_motions_along(a.0, a.1, b.0, b.1, &self.patch, out);
                 continue;
@@ -354,4 +465,10 @@ impl Scan {
     pub fn smallest_distance(&self) -> f64 {
         self.points.iter().fold(self.margin, |m, p| m.min(p.point.phi))
     }
+}
+
+/// The nearest of a pair's points; the first of equals.
+fn nearest_of(points: &[NearPoint]) -> &NearPoint {
+    let nearer = |x: &NearPoint, y: &NearPoint| y.point.phi < x.point.phi;
+    points.iter().fold(&points[0], |x, y| if nearer(x, y) { y } else { x })
 }

@@ -21,6 +21,7 @@ use crate::certificate::Certificate;
 use crate::params::StepParams;
 use crate::report::{ContactReport, StepMethod, StepReport};
 use crate::scan::{Meeting, Scan};
+use crate::seams::reach;
 use crate::system::System;
 use quasistep_geometry::{Aabb, BroadPhase, ContactPoint, Distance, NarrowPhase, Shape};
 use quasistep_math::{Pose, Vec3};
@@ -40,8 +41,6 @@ const DISTANCE_WORK: u64 = 10_000;
 const POSE_WORK: u64 = 500;
 /// What rounding may add to an overlap, in m: distances are exact to this.
 const ROUNDING: f64 = 1e-9;
-/// Normals of a half-space that differ by less are one.
-const SAME_NORMAL: f64 = 1e-12;
 
 /// Greatest speed and acceleration of a body, per unit of the step: in m and rad.
 #[derive(Clone, Copy, Debug, Default)]
@@ -200,8 +199,8 @@ impl Sweep {
         Some(found)
     }
 
-    /// The first pair that carries force at the end of the motion and is not closed there: farther than it may overlap and
-    /// the step lifts what slides. Half the motion has a fourth of what its normal turns by.
+    /// The first pair that carries force at the end of the motion and is not closed there, nor a neighbour in its place:
+    /// farther than it may overlap and the step lifts what slides. Half the motion has a fourth of what its normal turns by.
     pub fn open_force(
         &mut self,
         system: &System,
@@ -228,7 +227,7 @@ impl Sweep {
                 let [A, B] = [i, j].map(|geom| &system.geoms[geom].shape);
                 self.narrow.signed_distance(A, &end.X_WG(i), B, &end.X_WG(j)).phi
             });
-            if phi > closed {
+            if phi > closed && !end.is_continued(system, &contacts[0], closed) {
                 return Some(Breach { pair: (a, b), clear: 0.5, broken: 1.0, phi });
             }
         }
@@ -314,7 +313,7 @@ impl Sweep {
             let phi_start = from.next_if(|(p, _)| *p == pair).map(|(_, phi)| phi);
             let phi_end = to.next_if(|(p, _)| *p == pair).map(|(_, phi)| phi);
             let phi = [phi_start.unwrap_or(margin), phi_end.unwrap_or(margin)];
-            self.offer(system, [start, end], pair, phi, phi_start.is_some(), params);
+            self.offer(system, [start, end], pair, phi, start.has_points(pair), params);
         }
         // what is far at both ends meets only if two geoms together go farther than twice the margin
         let [mut most, mut next] = [0.0_f64; 2];
@@ -515,15 +514,4 @@ fn is_clear(narrow: &mut NarrowPhase, system: &System, check: &Check, width: f64
         least = least.min(f[0] + s * (f[1] - f[0]));
     }
     least - check.bulge * width * width >= *floor
-}
-
-/// How far a shape reaches along the unit vector `n`, from the world's origin, in m.
-fn reach(narrow: &mut NarrowPhase, shape: &Shape, X_WG: &Pose, n: Vec3) -> f64 {
-    match narrow.support(shape, X_WG.rotation.inverse().rotate(n)) {
-        Some(p) => X_WG.transform_point(p).dot(n),
-        None if (X_WG.rotation.rotate(Vec3::Z) - n).max_abs() <= SAME_NORMAL => {
-            X_WG.translation.dot(n)
-        }
-        None => f64::INFINITY,
-    }
 }

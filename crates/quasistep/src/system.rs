@@ -128,6 +128,9 @@ pub struct System {
     friction: FrictionTable,
     /// Upper triangle over geoms: may this pair touch?
     pub(crate) may_touch: Vec<bool>,
+    /// What a geom moves with, one per geom: the outermost body of those that fixed joints weld to its own; `None` for clouds,
+    /// and if no other geom moves with it.
+    pub(crate) moves_with: Vec<Option<u32>>,
     commanded: Vec<usize>,
     pub(crate) springs: Vec<SpringOfFrame>,
     pub(crate) constraints: Vec<Held>,
@@ -230,6 +233,7 @@ impl System {
             }
         }
         let sizes = GeomSize::of_all(&geoms, n_bodies);
+        let moves_with = groups(&model, &geoms);
         let mut system = Self {
             model,
             geoms,
@@ -238,6 +242,7 @@ impl System {
             instances,
             friction,
             may_touch,
+            moves_with,
             commanded,
             springs,
             constraints,
@@ -591,6 +596,29 @@ fn check_roles(
     Ok(())
 }
 
+/// For each body the outermost body of those that fixed joints weld together: they move as one.
+fn welds(model: &Model) -> Vec<usize> {
+    let mut weld: Vec<usize> = (0..model.n_bodies()).collect();
+    for i in 1..model.n_bodies() {
+        if matches!(model.body(i).joint, JointKind::Fixed) {
+            weld[i] = weld[model.body(i).parent];
+        }
+    }
+    weld
+}
+
+/// What each geom moves with: see [`System::moves_with`].
+fn groups(model: &Model, geoms: &[Geom]) -> Vec<Option<u32>> {
+    let weld = welds(model);
+    let mut count = vec![0; weld.len()];
+    let is_cloud = |geom: &Geom| matches!(geom.shape, Shape::Cloud(_));
+    geoms.iter().filter(|g| !is_cloud(g)).for_each(|g| count[weld[g.body]] += 1);
+    let group = |geom: &Geom| {
+        (count[weld[geom.body]] > 1 && !is_cloud(geom)).then_some(weld[geom.body] as u32)
+    };
+    geoms.iter().map(group).collect()
+}
+
 /// Upper triangle over geoms: pairs that move against each other and that no joint connects.
 fn touchable(
     model: &Model,
@@ -600,14 +628,12 @@ fn touchable(
     constraints: &[Held],
 ) -> Vec<bool> {
     let n_bodies = model.n_bodies();
-    // bodies welded together by fixed joints move as the outermost body of the weld
-    let mut weld: Vec<usize> = (0..n_bodies).collect();
-    // and count as one link as far as the weld is within one instance
+    let weld = welds(model);
+    // bodies count as one link as far as the weld is within one instance
     let mut link: Vec<usize> = (0..n_bodies).collect();
     for i in 1..n_bodies {
         let body = model.body(i);
         if matches!(body.joint, JointKind::Fixed) {
-            weld[i] = weld[body.parent];
             if instances[i] == instances[body.parent] && body.parent != WORLD {
                 link[i] = link[body.parent];
             }

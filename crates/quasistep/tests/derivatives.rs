@@ -406,3 +406,52 @@ fn products_with_the_transpose_are_the_same_where_friction_follows_loads() {
         }
     }
 }
+
+/// A box slides over a seam: the contact with the second slab, whose own normal is that of its side, is along the first one's.
+#[test]
+fn a_box_at_a_seam_follows_differences() {
+    let mut world = World::new();
+    let slab = || Shape::Box { half: [0.5, 0.5, 0.05] };
+    world.shape(WORLD, slab(), [-0.5, 0.0, -0.05], 0.4);
+    world.shape(WORLD, slab(), [0.5, 0.0, -0.05], 0.4);
+    let block = world.body("box", WORLD, JointKind::Free, 1.0, Role::Passive);
+    world.shape(block, Shape::Box { half: [0.1, 0.1, 0.05] }, [0.0; 3], 0.4);
+    let pusher = world.body("pusher", WORLD, slide(Vec3::X), 0.0, spring(2000.0));
+    world.shape(pusher, ball(0.01), [0.0, 0.0, 0.03], 0.0);
+    let system = world.build();
+    let model = system.model();
+    // pyramids rub on points: the centres of areas follow their loads to a thousandth only
+    let params = params(0.01, Cone::Pyramid(4));
+    // before the seam; over the second slab by less than it is deep, so that its side is nearer than its top; by more
+    for (x, depth) in [(-0.103, 1e-6), (-0.1 + 1e-4, 2e-4), (-0.09, 1e-6)] {
+        let q = vec![1.0, 0.0, 0.0, 0.0, x, 0.002, 0.05 - depth, x - 0.11];
+        let start = State::at_rest(0.0, q.clone());
+        let input = StepInput { q_cmd: vec![x - 0.107], ..StepInput::default() };
+        let mut d = system.create_derivatives();
+        system.differentiate(&start, &input, &params, Mode::Exact, &mut d).unwrap();
+        let n = model.n_v();
+        let (mut by_q, mut by_u) = (vec![0.0; n * n], vec![0.0; n]);
+        d.jacobian(&system, &mut by_q, &mut by_u).unwrap();
+        let end = |column: usize, step: f64| {
+            let mut at = start.clone();
+            let mut v = vec![0.0; n];
+            v[column] = step;
+            model.integrate(&q, &v, 1.0, &mut at.q);
+            let mut work = system.create_workspace();
+            system.step_with(&mut at, &input, &params, &mut work).unwrap();
+            at.q
+        };
+        // turns of what lies flat are kinks
+        for column in 3..n {
+            let (mut change, step) = (vec![0.0; n], 1e-6);
+            model.difference(&end(column, -step), &end(column, step), &mut change);
+            for (row, change) in change.iter().enumerate() {
+                let (seen, right) = (by_q[row * n + column], change / (2.0 * step));
+                assert!(
+                    (seen - right).abs() < 1e-5,
+                    "x {x}: row {row}, column {column}: {seen}, not {right}"
+                );
+            }
+        }
+    }
+}

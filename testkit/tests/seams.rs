@@ -1,0 +1,245 @@
+//! Seams of a floor, and of a part, do not show: what slides or rolls over them moves, and is pushed, as over one body
+//! (mujoco#1040, CoACD#44, mujoco#436). Curbs, walls and gaps do.
+#![allow(missing_docs)]
+
+use quasistep::{StepError, StepInput};
+use quasistep_math::Vec3;
+use quasistep_model::WORLD;
+use quasistep_scene::Scene;
+use std::path::Path;
+
+/// Law, inertia and cone.
+type Way = [&'static str; 3];
+
+const ROUND: [Way; 5] = [
+    ["anitescu", "none", "round"],
+    ["anitescu", "mass", "round"],
+    ["coulomb", "none", "round"],
+    ["coulomb", "mass", "round"],
+    ["dynamic", "mass", "round"],
+];
+const PYRAMIDS: [Way; 3] =
+    [["anitescu", "none", "4"], ["coulomb", "mass", "4"], ["dynamic", "mass", "4"]];
+
+/// What became of the body called `box`.
+struct Run {
+    /// Where its centre was and is, in m.
+    start: Vec3,
+    end: Vec3,
+    /// Forces of the pusher on it, in N, and those of all springs, in N, in every step.
+    pushes: Vec<f64>,
+    efforts: Vec<Vec<f64>>,
+    error: Option<StepError>,
+}
+
+impl Run {
+    /// How far it went, in m.
+    fn travel(&self) -> f64 {
+        (self.end - self.start).norm()
+    }
+}
+
+fn run(file: &str, [law, inertia, cone]: Way, step: Option<f64>) -> Run {
+    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join(format!("tests/seams/{file}.yml"));
+    let mut changes = vec![("step.formulation", law.to_owned()), ("step.cone", cone.to_owned())];
+    changes.extend(step.map(|h| ("step.size", h.to_string())));
+    if law != "dynamic" {
+        changes.push(("step.inertia", inertia.to_owned()));
+    }
+    let changes: Vec<(String, String)> =
+        changes.into_iter().map(|(key, value)| (key.to_owned(), value)).collect();
+    let scene = Scene::load_with(&path, &changes).unwrap_or_else(|e| panic!("{e}"));
+    let (system, model) = (&scene.system, scene.system.model());
+    let body = |name: &str| {
+        (0..model.n_bodies()).find(|&b| model.body(b).name == name).unwrap_or(WORLD) as u32
+    };
+    let pair = [body("box/box"), body("pusher/pusher")];
+    let place = |q: &[f64]| {
+        let mut kin = model.create_kinematics();
+        model.kinematics(q, &mut kin);
+        kin.X_WB[pair[0] as usize].translation
+    };
+    let (mut state, mut work) = (scene.start.clone(), system.create_workspace());
+    let start = place(&state.q);
+    let (mut pushes, mut efforts, mut error) = (Vec::new(), Vec::new(), None);
+    let mut input = StepInput::default();
+    for k in 1..=scene.n_steps() {
+        scene.sample(k as f64 * scene.params.time_step, &mut input);
+        match system.step_with(&mut state, &input, &scene.params, &mut work) {
+            Ok(report) => {
+                let pushed = report
+                    .contacts
+                    .iter()
+                    .filter(|c| [c.body_a, c.body_b] == pair || [c.body_b, c.body_a] == pair);
+                pushes.push(pushed.map(|c| c.normal_force).sum());
+                efforts.push(report.effort.clone());
+            }
+            Err(why) => {
+                error = Some(why);
+                break;
+            }
+        }
+    }
+    Run { start, end: place(&state.q), pushes, efforts, error }
+}
+
+fn is_near(seen: f64, right: f64) -> bool {
+    (seen - right).abs() <= 0.01 * right.abs()
+}
+
+/// A box of 1 kg on a floor of friction 0.4 that is pushed at 0.15 m/s, a thousandth of it where `scale` is that: it gives
+/// way until the spring of 2000 N/m is at `mu m g`, and goes on with that force, and with that of the relaxation
+/// time of 1 s where it has inertia from step to step.
+fn check_pushed(file: &str, way: Way, step: Option<f64>, scale: f64) {
+    let run = run(file, way, step);
+    let what = format!("{file} {way:?} {step:?}");
+    assert!(run.error.is_none(), "{what}: {:?}", run.error);
+    let travel = run.travel();
+    assert!(is_near(travel, 0.44804 * scale), "{what}: it went {travel} m");
+    let drag = if way[1] == "mass" && way[0] != "dynamic" { 0.15 * scale } else { 0.0 };
+    // dynamics ring while the spring is loaded
+    let settled = run.pushes.len() / 2;
+    for push in &run.pushes[settled..] {
+        assert!(is_near(*push, 0.4 * 9.81 + drag), "{what}: a push of {push} N");
+    }
+}
+
+#[test]
+fn a_box_passes_seams_as_if_there_were_none() {
+    let files = [
+        "one_slab",
+        "slabs",
+        "on_the_seam",
+        "overlapping",
+        "tile_in_plane",
+        "one_body",
+        "mesh",
+        "tiles",
+        "at_an_angle",
+        "narrow",
+        "small_gap",
+        "can",
+        "pieces_on_tiles",
+        "tilted",
+    ];
+    for file in files {
+        for way in ROUND {
+            check_pushed(file, way, None, 1.0);
+        }
+    }
+}
+
+#[test]
+fn whatever_the_step() {
+    for file in ["slabs", "tile_in_plane", "mesh", "tiles", "at_an_angle"] {
+        for way in ROUND {
+            check_pushed(file, way, Some(0.2), 1.0);
+            if file == "slabs" || file == "mesh" {
+                check_pushed(file, way, Some(0.005), 1.0);
+            }
+        }
+    }
+}
+
+/// A round pusher turns a box on a pyramid of friction, whatever the floor.
+#[test]
+fn with_pyramids_too() {
+    for file in ["slabs_flat_pusher", "tiles_flat_pusher"] {
+        for way in PYRAMIDS {
+            check_pushed(file, way, None, 1.0);
+            check_pushed(file, way, Some(0.2), 1.0);
+        }
+    }
+}
+
+/// The larger one moves for 3000 s. What the convex law lifts it by is more than `contact_margin` there.
+#[test]
+fn in_large_and_small_worlds_too() {
+    for way in ROUND {
+        check_pushed("small", way, None, 0.001);
+        if way[0] != "anitescu" {
+            let run = run("large", way, None);
+            assert!(is_near(run.travel(), 448.04), "{way:?}: {} m", run.travel());
+            let push = run.pushes[run.pushes.len() - 1];
+            let drag = if way[1] == "mass" && way[0] == "coulomb" { 0.15 } else { 0.0 };
+            assert!(is_near(push, 0.4 * 9.81 + drag), "{way:?}: {push} N");
+        }
+    }
+}
+
+/// Two runs that must not differ by 1 % of their largest force, nor of the way of the box, in any step.
+fn check_alike(file: &str, one: &str, way: Way, step: f64) {
+    let (seam, whole) = (run(file, way, Some(step)), run(one, way, Some(step)));
+    let what = format!("{file} {way:?} {step}");
+    assert!(seam.error.is_none() && whole.error.is_none(), "{what}: {:?}", seam.error);
+    assert!(
+        (seam.end - whole.end).norm() <= 0.01 * whole.travel(),
+        "{what}: {:?} {:?}",
+        seam.end,
+        whole.end
+    );
+    let most = whole.efforts.iter().flatten().fold(0.0_f64, |m, f| m.max(f.abs()));
+    let efforts = seam.efforts.iter().flatten().zip(whole.efforts.iter().flatten());
+    for (seen, right) in efforts {
+        assert!((seen - right).abs() <= 0.01 * most + 1e-9, "{what}: {seen} N, not {right} N");
+    }
+}
+
+#[test]
+fn balls_cylinders_and_capsules_roll_over_seams() {
+    for file in ["ball", "cylinder", "capsule"] {
+        for way in ROUND.into_iter().chain(PYRAMIDS) {
+            for step in [0.02, 0.2] {
+                check_alike(file, &format!("{file}_one_slab"), way, step);
+            }
+        }
+    }
+}
+
+#[test]
+fn a_fingertip_does_not_feel_that_a_part_is_of_two_pieces() {
+    for file in ["finger", "finger_edge", "finger_corner", "finger_capsule"] {
+        let one = format!("{file}_one_piece");
+        for way in ROUND.into_iter().chain(PYRAMIDS) {
+            for step in [0.004, 0.02, 0.1] {
+                check_alike(file, &one, way, step);
+            }
+        }
+    }
+}
+
+/// A slab that is 1 mm higher: without inertia the box tips over its edge, with inertia it climbs.
+#[test]
+fn a_curb_stops_a_box() {
+    let tips = run("curb", ["coulomb", "none", "round"], None);
+    assert!(matches!(tips.error, Some(StepError::Unsupported { .. })), "{:?}", tips.error);
+    assert!(tips.end.x < -0.09, "{:?}", tips.end);
+    let climbs = run("curb", ["coulomb", "mass", "round"], None);
+    let most = climbs.pushes.iter().copied().fold(0.0, f64::max);
+    assert!(most > 8.0, "{most} N");
+}
+
+/// The wall is at x = 0. In 3 s the spring of 2000 N/m is compressed by 0.35 m.
+#[test]
+fn a_wall_on_a_floor_stops_a_box() {
+    for way in ROUND.into_iter().chain(PYRAMIDS) {
+        let run = run("wall", way, None);
+        assert!((run.end.x + 0.1).abs() < 1e-4, "{way:?}: {:?}", run.end);
+        let push = run.pushes[run.pushes.len() - 1];
+        assert!(is_near(push, 700.0), "{way:?}: {push} N");
+    }
+}
+
+/// Its centre passes the edge before its front is over the gap of 15 cm.
+#[test]
+fn a_box_tips_into_a_wide_gap() {
+    for way in [ROUND[0], ROUND[2]] {
+        let run = run("wide_gap", way, None);
+        assert!(
+            matches!(run.error, Some(StepError::Unsupported { .. })),
+            "{way:?}: {:?}",
+            run.error
+        );
+        assert!(run.end.x.abs() < 0.01, "{way:?}: {:?}", run.end);
+    }
+}
