@@ -633,10 +633,9 @@ fn touchable(
     let mut link: Vec<usize> = (0..n_bodies).collect();
     for i in 1..n_bodies {
         let body = model.body(i);
-        if matches!(body.joint, JointKind::Fixed) {
-            if instances[i] == instances[body.parent] && body.parent != WORLD {
-                link[i] = link[body.parent];
-            }
+        let is_fixed = matches!(body.joint, JointKind::Fixed);
+        if is_fixed && instances[i] == instances[body.parent] && body.parent != WORLD {
+            link[i] = link[body.parent];
         }
     }
     let hangs_on = |child: usize, other: usize| {
