@@ -12,14 +12,14 @@ use std::path::Path;
 type Way = [&'static str; 3];
 
 const ROUND: [Way; 5] = [
-    ["anitescu", "none", "round"],
-    ["anitescu", "mass", "round"],
-    ["coulomb", "none", "round"],
-    ["coulomb", "mass", "round"],
+    ["convex", "none", "round"],
+    ["convex", "mass", "round"],
+    ["exact", "none", "round"],
+    ["exact", "mass", "round"],
     ["dynamic", "mass", "round"],
 ];
 const PYRAMIDS: [Way; 3] =
-    [["anitescu", "none", "4"], ["coulomb", "mass", "4"], ["dynamic", "mass", "4"]];
+    [["convex", "none", "4"], ["exact", "mass", "4"], ["dynamic", "mass", "4"]];
 
 /// What became of the body called `box`.
 struct Run {
@@ -41,7 +41,8 @@ impl Run {
 
 fn run(file: &str, [law, inertia, cone]: Way, step: Option<f64>) -> Run {
     let path = Path::new(env!("CARGO_MANIFEST_DIR")).join(format!("tests/seams/{file}.yml"));
-    let mut changes = vec![("step.formulation", law.to_owned()), ("step.cone", cone.to_owned())];
+    let [friction, motion] = testkit::law(law).map(|(key, value)| (key, value.to_owned()));
+    let mut changes = vec![friction, motion, ("step.cone", cone.to_owned())];
     changes.extend(step.map(|h| ("step.size", h.to_string())));
     if law != "dynamic" {
         changes.push(("step.inertia", inertia.to_owned()));
@@ -157,11 +158,11 @@ fn with_pyramids_too() {
 fn in_large_and_small_worlds_too() {
     for way in ROUND {
         check_pushed("small", way, None, 0.001);
-        if way[0] != "anitescu" {
+        if way[0] != "convex" {
             let run = run("large", way, None);
             assert!(is_near(run.travel(), 448.04), "{way:?}: {} m", run.travel());
             let push = run.pushes[run.pushes.len() - 1];
-            let drag = if way[1] == "mass" && way[0] == "coulomb" { 0.15 } else { 0.0 };
+            let drag = if way[1] == "mass" && way[0] == "exact" { 0.15 } else { 0.0 };
             assert!(is_near(push, 0.4 * 9.81 + drag), "{way:?}: {push} N");
         }
     }
@@ -211,10 +212,10 @@ fn a_fingertip_does_not_feel_that_a_part_is_of_two_pieces() {
 /// A slab that is 1 mm higher: without inertia the box tips over its edge, with inertia it climbs.
 #[test]
 fn a_curb_stops_a_box() {
-    let tips = run("curb", ["coulomb", "none", "round"], None);
+    let tips = run("curb", ["exact", "none", "round"], None);
     assert!(matches!(tips.error, Some(StepError::Unsupported { .. })), "{:?}", tips.error);
     assert!(tips.end.x < -0.09, "{:?}", tips.end);
-    let climbs = run("curb", ["coulomb", "mass", "round"], None);
+    let climbs = run("curb", ["exact", "mass", "round"], None);
     let most = climbs.pushes.iter().copied().fold(0.0, f64::max);
     assert!(most > 8.0, "{most} N");
 }

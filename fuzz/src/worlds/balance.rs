@@ -16,7 +16,9 @@
 use super::Taken;
 use super::symmetry::size;
 use crate::target::Verdict;
-use quasistep::{ConstraintKind, ContactReport, DampingOn, Inertia, Integration, Motion, Role};
+use quasistep::{
+    ConstraintKind, ContactReport, DampingOn, Inertia, Integration, Motion, Relaxation, Role,
+};
 use quasistep_math::Vec3;
 
 /// Share of the largest force on any dof, or of the largest torque, that a step may leave: ten times what its certificate
@@ -199,9 +201,13 @@ fn inertia(taken: &Taken<'_>, sums: &mut Sums) {
             for (body, role) in model.bodies().iter().zip(scene.system.roles()) {
                 passive[body.v.clone()].fill(matches!(role, Role::Passive));
             }
+            let tau = match scene.params.relaxation {
+                Relaxation::Time(tau) => tau,
+                Relaxation::Step => h,
+            };
             model.mass_entries(kin, |i, j, m| {
                 if passive[i] && passive[j] {
-                    sums.add(i, -m * report.v[j] / h);
+                    sums.add(i, -m * report.v[j] / tau);
                 }
             });
         }
