@@ -142,6 +142,7 @@ fn ended_by(end: &End, method: CoulombMethods) -> bool {
         CoulombMethod::WarmNewton | CoulombMethod::Newton => method == CoulombMethods::NEWTON,
         CoulombMethod::Continuation => method == CoulombMethods::CONTINUATION,
         CoulombMethod::Relaxation => false,
+        CoulombMethod::FixedPoint => method == CoulombMethods::FIXED_POINT,
         CoulombMethod::Lemke => method == CoulombMethods::LEMKE,
         CoulombMethod::Cases => method == CoulombMethods::CASES,
     }

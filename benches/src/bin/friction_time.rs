@@ -116,7 +116,7 @@ fn program(case: &Case, k: usize, p: &mut FrictionProgram) {
 
 fn main() {
     println!(
-        "scene                          convex us   exact us   ratio   methods (warm, newton, continuation, lemke, cases), unsolved"
+        "scene                          convex us   exact us   ratio   methods (warm, newton, continuation, lemke, cases, fixed point), unsolved"
     );
     for scene in [Scene::Stack(1), Scene::Stack(10), Scene::Row(1), Scene::Row(3), Scene::Row(10)] {
         for round in [false, true] {
@@ -133,7 +133,7 @@ fn run(case: &Case) {
     let (mut z, mut s) = (Vec::new(), Vec::new());
     let (mut lambda, mut u) = (Vec::new(), Vec::new());
     let (mut convex_ns, mut exact_ns) = (Vec::new(), Vec::new());
-    let mut methods = [0; 5];
+    let mut methods = [0; 6];
     let mut unsolved = 0;
     let mut p = FrictionProgram::new();
     for k in 0..STEPS {
@@ -164,6 +164,7 @@ fn run(case: &Case) {
                 CoulombMethod::Relaxation => unreachable!("a proof"),
                 CoulombMethod::Lemke => 3,
                 CoulombMethod::Cases => 4,
+                CoulombMethod::FixedPoint => 5,
             }] += 1;
         } else {
             unsolved += 1;

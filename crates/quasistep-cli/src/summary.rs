@@ -94,6 +94,7 @@ pub fn summary(
             "fallbacks": tally.fallbacks(),
             "coulomb": {
                 "newton": newton,
+                "fixed_point": tally.coulomb_steps(CoulombMethod::FixedPoint),
                 "continuation": tally.coulomb_steps(CoulombMethod::Continuation),
                 "lemke": tally.coulomb_steps(CoulombMethod::Lemke),
                 "cases": tally.coulomb_steps(CoulombMethod::Cases),

@@ -110,11 +110,25 @@ pub(crate) mod friction {
     /// Largest normal rate of a closed contact, as a share of the largest speed: redundant contacts contradict one another by the
     /// rounding of poses over the time step.
     pub(crate) const CONTRADICTION: f64 = 1e-11;
+    /// Error of a rate where rows contradict one another and no update of the multipliers improves the answer, as a share of the
+    /// largest speed: that of the rows of convex programs. And the most that it may be, as a multiple of the rate that counts as
+    /// zero: half of what the certificate of a step allows.
+    pub(crate) const ROWS: f64 = super::check::TOUCHING_UNEVEN;
+    pub(crate) const RESTS: f64 = 500.0;
     /// Rounding of a balance of forces, as a share of its terms; where no contact pushes, as a share of the force that the data
     /// suggest. Without the latter no answer of a body that nothing resists, pushed by one finger, holds.
     pub(crate) const REST: f64 = 1e-15;
     /// Largest multiple of the force or rate that the data suggest with which errors are compared.
     pub(crate) const PROPORTION: f64 = 1e4;
+    /// Newton's method starts again from a convex program whose distance from the fixed point is below this share of that of the
+    /// last start.
+    pub(crate) const NEARER: f64 = 0.1;
+    /// Least and largest factor of a step of the fixed point. The largest lets gaps that widen by the same again and again reach
+    /// the next change of modes.
+    pub(crate) const SLOWEST: f64 = 1e-2;
+    pub(crate) const FASTEST: f64 = 1e6;
+    /// Squared sine of a difference of steps to newer ones below which it depends on them.
+    pub(crate) const SECANTS_ALIKE: f64 = 1e-10;
     /// Least angle of an arc of slip directions that the search through cases still halves, in rad.
     pub(crate) const NARROW: f64 = 1e-6;
     /// Rounding of inner products of a polytope's vertices in Wolfe's algorithm, as a share of the largest.

@@ -4,7 +4,7 @@ use crate::coulomb::polytope::{Hull, MOST};
 use crate::coulomb::program::{Contact, FrictionProgram, Shape};
 use crate::coulomb::solution::{CoulombResiduals, CoulombSolution, Mode, Outcome};
 use crate::tolerances::DIVERGED;
-use crate::tolerances::friction::{CONTRADICTION, LARGEST, PROPORTION, REST, TERMS};
+use crate::tolerances::friction::{CONTRADICTION, LARGEST, PROPORTION, REST, RESTS, ROWS, TERMS};
 
 /// Memory of the checks.
 #[derive(Debug, Default)]
@@ -33,6 +33,9 @@ pub(crate) enum Drift {
     Forces,
     /// A motion that only the proximal term resists, against forces that are rounding.
     Motion,
+    /// Rows that contradict one another so that no update of the multipliers improves the answer, where the caller
+    /// says which rate counts as zero.
+    Rows,
 }
 
 /// Sizes that the errors of an answer are compared with.
@@ -48,6 +51,8 @@ pub(crate) struct Sizes {
     /// Normal rate that counts as zero: [`CoulombSettings::rest`](crate::CoulombSettings::rest), or less beside a speed that the
     /// data suggest. Bodies between blocked ones may have no larger rate to compare with.
     pub still: f64,
+    /// Largest rate that the data suggest: of offsets, or that known forces cause against the curvature.
+    pub free: f64,
     /// Largest `terms / √curvature` of a variable: the rounding of displacements in the norm of the stiffness.
     pub load: f64,
 }
@@ -126,6 +131,9 @@ impl Law {
         drifts: Drift,
         out: &mut CoulombSolution,
     ) -> bool {
+        if drifts == Drift::Rows && !(self.rest_speed > 0.0) {
+            return false;
+        }
         out.x.copy_from_slice(x);
         out.lambda.copy_from_slice(lambda);
         let holds = self.examine(p, drifts, true, out);
@@ -152,13 +160,23 @@ impl Law {
         p.rates(x, u);
         self.rates.resize(p.rows, 0.0);
         p.rate_terms(x, &mut self.rates);
-        let of_rates = if drifts == Drift::Forces { CONTRADICTION } else { LARGEST };
-        let of_forces = if drifts == Drift::Motion { CONTRADICTION } else { LARGEST };
+        let [of_rates, of_forces] = match drifts {
+            Drift::Nothing => [LARGEST, LARGEST],
+            Drift::Forces => [CONTRADICTION, LARGEST],
+            Drift::Motion => [LARGEST, CONTRADICTION],
+            Drift::Rows => [ROWS, CONTRADICTION],
+        };
         let mut holds = true;
         let mut r = CoulombResiduals::default();
         // balance, variable by variable
         self.balance(p, x, lambda);
         let sizes = self.sizes(p, lambda);
+        let rest = self.rest_speed;
+        let (speed, still, most) = match drifts {
+            // of convex programs that rest, too; but no more than the caller takes for the error of a solved step
+            Drift::Rows => (sizes.speed.max(sizes.free), rest, RESTS * rest),
+            _ => (sizes.speed, sizes.still, f64::INFINITY),
+        };
         let variables = self.g.iter().zip(&self.terms).zip(&self.columns).zip(&self.curvature);
         for (((g, terms), column), curvature) in variables {
             r.balance = r.balance.max(g.abs());
@@ -173,7 +191,7 @@ impl Law {
             }
             let at = contact.first as usize;
             let (lambda_n, u_n) = (lambda[at], u[at]);
-            let floor = (of_rates * sizes.speed).max(sizes.still) + self.rest(p, i);
+            let floor = (of_rates * speed).min(most).max(still) + self.rest(p, i);
             let slack = TERMS * self.rates[at] + floor;
             let idle = TERMS * sizes.force;
             r.overlap = r.overlap.max(-u_n);
@@ -256,6 +274,7 @@ impl Law {
             sizes.known = force;
             sizes.most = DIVERGED * force;
         }
+        sizes.free = speed;
         if speed > 0.0 {
             sizes.speed = sizes.speed.min(PROPORTION * speed);
         }

@@ -1,6 +1,7 @@
 //! Programs with exact Coulomb friction, which no convex program has.
 
 pub(crate) mod factor;
+pub(crate) mod fixed_point;
 pub(crate) mod forces;
 pub(crate) mod hessian;
 pub(crate) mod jam;

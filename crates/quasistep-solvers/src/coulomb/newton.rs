@@ -219,7 +219,8 @@ impl Newton {
         out: &mut CoulombSolution,
     ) -> bool {
         let mut holds = |x: &[f64], lambda: &[f64], drifts| law.accept(p, x, lambda, drifts, out);
-        let found = self.methods.has(CoulombMethods::NEWTON) && self.solve(p, start, &mut holds);
+        let found = self.methods.has(CoulombMethods::NEWTON)
+            && (self.solve(p, start, &mut holds) || self.stands(&mut holds));
         out.newton = self.steps;
         found
     }
@@ -234,9 +235,16 @@ impl Newton {
     ) -> bool {
         let mut holds = |x: &[f64], lambda: &[f64], drifts| law.accept(p, x, lambda, drifts, out);
         let found = self.methods.has(CoulombMethods::CONTINUATION)
-            && self.continuation(p, lambda, &mut holds);
+            && (self.continuation(p, lambda, &mut holds) || self.stands(&mut holds));
         out.newton = self.steps;
         found
+    }
+
+    /// Whether the last point is an answer by the tolerances of convex programs: where rows contradict one another no update
+    /// improves it.
+    fn stands(&mut self, holds: &mut impl FnMut(&[f64], &[f64], Drift) -> bool) -> bool {
+        self.publish();
+        holds(&self.x, &self.lambda, Drift::Rows)
     }
 
     fn units(&mut self, p: &FrictionProgram) {

@@ -3,10 +3,18 @@
 //! Coulomb's law is `lambda ∈ K ⊥ (u_n + h(u_t), u_t) ∈ K*` (G. De Saxcé and Z.-Q. Feng, "The bipotential
 //! method", Mathematical and Computer Modelling 28 (1998) 225–245): the relaxation leaves out `h(u_t)`, by which sliding
 //! contacts float there. Where the cones are inconsistent but the gaps are not, gaps widened by `h(u_t)` are feasible.
+//!
+//! With `h(u_t)` replaced by numbers `s`, one per contact, Coulomb's law is that of a convex program with gaps wider by `s`. Where
+//! its answer slips with `h(u_t) = s` it is the answer of the exact law: a fixed point of `s ↦ h(u_t(s))`, which exists where the
+//! cost is positive definite and rest satisfies the gaps (V. Acary, F. Cadoux, C. Lemaréchal and J. Malick, "A formulation of the
+//! linear discrete Coulomb friction problem via convex optimization", ZAMM 91 (2011) 155–175). The first program, with `s = 0`,
+//! is the relaxation.
 
 use crate::budget::Budget;
+use crate::coulomb::fixed_point::FixedPoint;
 use crate::coulomb::law;
 use crate::coulomb::program::FrictionProgram;
+use crate::coulomb::solver::CoulombWarm;
 use crate::tolerances::MODERATE;
 use crate::{Cone, ConeProgram, ConeSolver, Reason, Settings, Solution, Status, WarmStart};
 
@@ -54,6 +62,9 @@ pub(crate) struct Relaxation {
     pub answer: Solution,
     z: Vec<f64>,
     s: Vec<f64>,
+    /// De Saxcé's corrections: by so much the gap of each contact is wider than the program's.
+    wider: Vec<f64>,
+    path: FixedPoint,
     /// Forces and rates of the answer, in the rows of the friction program.
     pub lambda: Vec<f64>,
     pub u: Vec<f64>,
@@ -67,11 +78,13 @@ pub(crate) struct Relaxation {
 }
 
 impl Relaxation {
-    /// Solves the relaxation, from multipliers and slacks of a similar one if given.
+    /// Solves the relaxation, from multipliers and slacks of a similar one if given, with gaps wider by the slips of a similar answer
+    /// if they are wanted.
     pub fn start(
         &mut self,
         p: &FrictionProgram,
-        similar: Option<WarmStart<'_>>,
+        similar: Option<CoulombWarm<'_>>,
+        slips: bool,
         rest: f64,
         budget: &Budget,
     ) {
@@ -84,31 +97,83 @@ impl Relaxation {
             v.resize(p.rows, 0.0);
         }
         let Units { force, length } = self.units;
+        let relaxed = similar.and_then(|similar| similar.relaxed);
         for (to, from, unit) in [
-            (&mut self.z, similar.map(|similar| similar.z), force),
-            (&mut self.s, similar.map(|similar| similar.s), length),
+            (&mut self.z, relaxed.map(|relaxed| relaxed.z), force),
+            (&mut self.s, relaxed.map(|relaxed| relaxed.s), length),
         ] {
             to.clear();
             to.extend(from.unwrap_or_default().iter().map(|v| v / unit));
         }
-        self.solve(p, false);
+        self.wider.clear();
+        self.wider.resize(p.contacts.len(), 0.0);
+        self.path.start(p.contacts.len());
+        if let Some(similar) = similar.filter(|_| slips) {
+            for ((wider, contact), u) in
+                self.wider.iter_mut().zip(&p.contacts).zip(slips_of(p, similar.u))
+            {
+                if similar.lambda[contact.first as usize] > 0.0 {
+                    *wider = law::support(p, contact, u).max(0.0);
+                }
+            }
+        }
+        self.solve(p);
     }
 
     /// Solves the relaxation with gaps widened by `h(u_t)` at the answer of [`normals`](Self::normals), which makes it feasible.
     pub fn widen(&mut self, p: &FrictionProgram) {
         p.rates(&self.answer.x, &mut self.u);
-        self.solve(p, true);
+        for ((wider, contact), u) in
+            self.wider.iter_mut().zip(&p.contacts).zip(slips_of(p, &self.u))
+        {
+            *wider = law::support(p, contact, u).max(0.0);
+        }
+        self.solve(p);
     }
 
-    fn solve(&mut self, p: &FrictionProgram, widened: bool) {
+    /// Whether the last program was the relaxation itself.
+    pub fn is_plain(&self) -> bool {
+        self.wider.iter().all(|wider| *wider == 0.0)
+    }
+
+    /// How far the answer is from the fixed point, as a share of the fastest slip; prepares the next [`step`](Self::step).
+    pub fn compare(&mut self, p: &FrictionProgram) -> f64 {
+        p.rates(&self.answer.x, &mut self.u);
+        let (mut off, mut fastest) = (0.0_f64, 0.0_f64);
+        let slips = p.contacts.iter().zip(slips_of(p, &self.u));
+        for ((wider, change), (contact, u)) in
+            self.wider.iter().zip(&mut self.path.change).zip(slips)
+        {
+            let h = law::support(p, contact, u).max(0.0);
+            *change = h - wider;
+            off = off.max(change.abs());
+            fastest = fastest.max(h);
+        }
+        self.read(p);
+        if off > 0.0 { off / fastest.max(off) } else { 0.0 }
+    }
+
+    /// Solves the next convex program on the way to the fixed point, from the answer of the last one.
+    pub fn step(&mut self, p: &FrictionProgram) {
+        self.path.step(&mut self.wider);
         let Units { force, length } = self.units;
-        let other = widened || force != 1.0 || length != 1.0;
+        for (to, from, unit) in
+            [(&mut self.z, &self.answer.z, force), (&mut self.s, &self.answer.s, length)]
+        {
+            to.clear();
+            to.extend(from.iter().map(|v| v / unit));
+        }
+        self.solve(p);
+    }
+
+    fn solve(&mut self, p: &FrictionProgram) {
+        let Units { force, length } = self.units;
+        let other = !self.is_plain() || force != 1.0 || length != 1.0;
         if other {
             let q = &mut self.program;
             q.copy(&p.cones);
-            for (contact, cone) in p.contacts.iter().zip(&p.cones.cones).filter(|_| widened) {
-                let h = law::support(p, contact, &self.u[contact.rows()][1..]);
-                q.b[cone.b_at as usize] -= h.max(0.0);
+            for (wider, cone) in self.wider.iter().zip(&p.cones.cones) {
+                q.b[cone.b_at as usize] -= wider;
             }
             q.P.iter_mut().for_each(|v| *v *= length / force);
             q.c.iter_mut().for_each(|v| *v /= force);
@@ -129,12 +194,13 @@ impl Relaxation {
         if self.answer.status == Status::Solved {
             self.answer.x.iter_mut().for_each(|x| *x *= length);
             self.answer.z.iter_mut().for_each(|z| *z *= force);
+            self.answer.s.iter_mut().for_each(|s| *s *= length);
             self.read(p);
         }
     }
 
-    /// Reads forces and rates of the answer; takes the boundary layer off the rates of contacts with a force, so that sliding ones
-    /// count as closed.
+    /// Reads forces and rates of the answer; takes what is left of the boundary layer off the rates of contacts with a force, so that sliding
+    /// ones count as closed.
     fn read(&mut self, p: &FrictionProgram) {
         p.rates(&self.answer.x, &mut self.u);
         for (i, contact) in p.contacts.iter().enumerate() {
@@ -147,7 +213,7 @@ impl Relaxation {
             let at = contact.first as usize;
             let h = law::support(p, contact, &self.u[contact.rows()][1..]);
             let closed = self.lambda[at] > 0.0;
-            self.u[at] = if closed { 0.0 } else { (self.u[at] - h).max(0.0) };
+            self.u[at] = if closed { 0.0 } else { (self.u[at] + self.wider[i] - h).max(0.0) };
         }
     }
 
@@ -179,4 +245,9 @@ impl Relaxation {
         self.answer.x.iter_mut().for_each(|x| *x *= self.units.length);
         self.answer.status == Status::Solved
     }
+}
+
+/// Tangential rates of every contact.
+fn slips_of<'a>(p: &'a FrictionProgram, u: &'a [f64]) -> impl Iterator<Item = &'a [f64]> {
+    p.contacts.iter().map(|contact| &u[contact.rows()][1..])
 }

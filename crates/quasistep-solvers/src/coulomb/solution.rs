@@ -35,9 +35,11 @@ pub enum CoulombMethod {
     /// Newton's method from the answer of a similar program.
     #[default]
     WarmNewton,
-    /// Newton's method from the convex relaxation; or the relaxation's own answer, where the law holds for it.
+    /// Newton's method from the convex relaxation, or from a convex program with wider gaps; or the relaxation's own answer, where the law holds for it.
     Newton,
-    /// Penalty continuation of Newton's method: from the answer of a similar program, from the relaxation or from zero forces.
+    /// De Saxcé's fixed point: a convex program whose gaps are wider by its own slips.
+    FixedPoint,
+    /// Penalty continuation of Newton's method.
     Continuation,
     /// The convex relaxation has no answer, which proves that the program has none.
     Relaxation,
@@ -72,8 +74,10 @@ impl CoulombMethods {
     pub const CASES: Self = Self(1 << 3);
     /// Homotopies from one answer of the continuation to the next; without [`CONTINUATION`](Self::CONTINUATION) of no effect.
     pub const HOMOTOPY: Self = Self(1 << 4);
+    /// Convex programs from the relaxation to De Saxcé's fixed point.
+    pub const FIXED_POINT: Self = Self(1 << 5);
     /// All methods.
-    pub const ALL: Self = Self((1 << 5) - 1);
+    pub const ALL: Self = Self((1 << 6) - 1);
 
     /// Whether all of `others` are in the set.
     pub const fn has(self, others: Self) -> bool {

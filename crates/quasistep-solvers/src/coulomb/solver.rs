@@ -13,8 +13,12 @@ use crate::coulomb::solution::{
 use crate::lcp::problem::{Lcp, LcpOutcome, LcpSolution};
 use crate::lcp::proof::Proof;
 use crate::lcp::solver::LcpSolver;
+use crate::tolerances::friction::NEARER;
 use crate::{Reason, Settings, Status, WarmStart};
 
+/// Most convex programs on the way to De Saxcé's fixed point, and most of them from one start of Newton's method to the next.
+const CONVEX_PROGRAMS: u32 = 40;
+const MOST_WAITING: u32 = 8;
 /// Most rows of the complementarity problem for Lemke's method: its dense tableau then takes 32 MB.
 const MOST_ROWS: usize = 2000;
 /// Most pairs for which the search through cases is worth its time: every second pair doubles the number of cases.
@@ -61,12 +65,14 @@ impl Default for CoulombSettings {
 /// In this order, until one decides or the work is spent; every answer is checked against Coulomb's law, contact by
 /// contact, from the program's own data:
 ///
-/// 1. Newton's method on the law itself from a similar answer, if there is one; if that does not converge, with a
-///    penalty continuation from soft contacts to hard ones;
+/// 1. Newton's method on the law itself from a similar answer, if there is one; if that does not converge, with growing
+///    penalties, from soft contacts to hard ones;
 /// 2. the convex relaxation of Anitescu, with wider gaps where its cones are inconsistent and the gaps are not. If it has no
-///    answer, the proof that the program has none: known forces that no contact can meet, gaps that contradict. Else Newton's
-///    method from its answer, or that answer itself where the law holds for it, or with growing penalties;
-/// 3. Newton's method with growing penalties from contacts without forces;
+///    answer, the proof that the program has none: known forces that no contact can meet, gaps that contradict. Else convex
+///    programs whose gaps are wider by the slip of the one before, each from the answer of the last, until slip and gap agree
+///    (De Saxcé's correction as a fixed point), and Newton's method from those that come much nearer. If that fails, once more from
+///    gaps that are wider by the slips of a similar answer;
+/// 3. Newton's method with growing penalties from the forces of the last convex program;
 /// 4. for pyramids Lemke's method from the contacts that are active in the relaxation;
 /// 5. branch and bound on the modes of the contacts: an answer, or the proof that there is none. Slip directions of round
 ///    contacts are branched on by halving arcs.
@@ -150,9 +156,12 @@ impl CoulombSolver {
         let similar = warm.filter(|warm| fits(p, warm));
         let decided = self.newton.prepare(p, self.methods, &self.budget)
             && (similar.is_some_and(|similar| self.start_at_similar(p, similar, out))
-                || self.relax(p, warm.and_then(|warm| warm.relaxed), settings.rest, out)
-                || self.start_at_relaxation(p, out)
-                || self.start_at_nothing(p, out)
+                || self.relax(p, similar, false, settings.rest, out)
+                || self.fixed_point(p, out)
+                || similar.is_some()
+                    && (self.relax(p, similar, true, settings.rest, out)
+                        || self.fixed_point(p, out))
+                || self.continuation(p, out)
                 || self.lemke(p, settings.cases, out)
                 || self.search(p, settings.cases, out));
         if !decided {
@@ -178,17 +187,19 @@ impl CoulombSolver {
         }
     }
 
-    /// Solves the relaxation; true if it proved that there is no answer.
+    /// Solves the relaxation, with gaps wider by the slips of a similar answer if these are wanted; true if it proved that there is
+    /// no answer.
     fn relax(
         &mut self,
         p: &FrictionProgram,
-        similar: Option<WarmStart<'_>>,
+        similar: Option<CoulombWarm<'_>>,
+        slips: bool,
         rest: f64,
         out: &mut CoulombSolution,
     ) -> bool {
         let Self { relaxation, budget, .. } = self;
         out.method = CoulombMethod::Relaxation;
-        relaxation.start(p, similar, rest, budget);
+        relaxation.start(p, similar, slips, rest, budget);
         let mut crushed = false;
         // the cones may be inconsistent where the gaps are not
         if relaxation.answer.status == Status::Infeasible {
@@ -210,28 +221,49 @@ impl CoulombSolver {
         }
     }
 
-    /// Newton's method from the answer of the relaxation, or that answer itself where the law holds for it, as where nothing
-    /// slides; true if it found an answer.
-    fn start_at_relaxation(&mut self, p: &FrictionProgram, out: &mut CoulombSolution) -> bool {
-        let newtons = self.methods.has(CoulombMethods::NEWTON);
-        let Self { newton, law, relaxation: Relaxation { answer, lambda, u, .. }, .. } = self;
-        out.method = CoulombMethod::Newton;
-        answer.status == Status::Solved
-            && (newton.find(p, Start { lambda, u }, law, out)
-                || newtons && law.accept(p, &answer.x, lambda, Drift::Nothing, out)
-                || {
-                    out.method = CoulombMethod::Continuation;
-                    newton.continue_from(p, lambda, law, out)
-                })
+    /// Convex programs from the relaxation to De Saxcé's fixed point, and Newton's method from those that come much nearer; from the
+    /// first one with growing penalties, too. True if one of them found an answer.
+    fn fixed_point(&mut self, p: &FrictionProgram, out: &mut CoulombSolution) -> bool {
+        let Self { newton, law, relaxation, methods, .. } = self;
+        let most = if methods.has(CoulombMethods::FIXED_POINT) { CONVEX_PROGRAMS } else { 1 };
+        let mut tried = f64::INFINITY;
+        let mut found = false;
+        for k in 0..most {
+            if relaxation.answer.status != Status::Solved {
+                break;
+            }
+            let off = relaxation.compare(p);
+            let Relaxation { answer, lambda, u, .. } = &*relaxation;
+            out.method = CoulombMethod::Newton;
+            if off < NEARER * tried || k % MOST_WAITING == 0 {
+                tried = off;
+                found = newton.find(p, Start { lambda, u }, law, out);
+            }
+            // the answer of the convex program itself
+            if !found && (most > 1 || methods.has(CoulombMethods::NEWTON)) {
+                let first = relaxation.is_plain();
+                out.method = if first { CoulombMethod::Newton } else { CoulombMethod::FixedPoint };
+                found = law.accept(p, &answer.x, lambda, Drift::Nothing, out)
+                    || law.accept(p, &answer.x, lambda, Drift::Rows, out);
+            }
+            if !found && k == 0 {
+                out.method = CoulombMethod::Continuation;
+                found = newton.continue_from(p, lambda, law, out);
+            }
+            if found || k + 1 == most {
+                break;
+            }
+            relaxation.step(p);
+        }
+        out.convex = relaxation.solved;
+        found
     }
 
-    /// The penalty continuation from zero forces; true if it found an answer.
-    fn start_at_nothing(&mut self, p: &FrictionProgram, out: &mut CoulombSolution) -> bool {
-        let Self { newton, law, forces, .. } = self;
+    /// The penalty continuation from the forces of the last convex program; true if it found an answer.
+    fn continuation(&mut self, p: &FrictionProgram, out: &mut CoulombSolution) -> bool {
+        let Self { newton, law, relaxation, .. } = self;
         out.method = CoulombMethod::Continuation;
-        forces.clear();
-        forces.resize(p.rows, 0.0);
-        newton.continue_from(p, forces, law, out)
+        newton.continue_from(p, &relaxation.lambda, law, out)
     }
 
     /// Lemke's method for pyramids, then the search with at most `cases` linear programs; true if the program is decided.

@@ -43,7 +43,7 @@ impl LeastWork {
             return Status::GaveUp;
         }
         self.build(p, lambda_n);
-        self.relaxation.start(&self.program, None, 0.0, &Budget::default());
+        self.relaxation.start(&self.program, None, false, 0.0, &Budget::default());
         let Relaxation { answer, lambda: forces, .. } = &self.relaxation;
         if answer.status != Status::Solved {
             return answer.status;
