@@ -90,6 +90,7 @@ fn shares_of_the_error() {
                             ("step.size", h),
                             ("step.integration", integration),
                             ("step.inertia", inertia),
+                            ("step.relaxation", "step"),
                         ],
                     );
                     println!(
@@ -121,6 +122,11 @@ fn shares_of_the_error() {
     let (rest, none) =
         (at("midpoint", "mass", "corners", "0.02"), at("midpoint", "none", "corners", "0.02"));
     assert!(position(none) < 0.7 * position(rest), "{rest:?} {none:?}");
+    // … which a relaxation time of a second has next to none of
+    let changes =
+        [("step.size", "0.02"), ("step.integration", "midpoint"), ("step.relaxation", "1")];
+    let relaxed = errors(&corners, &changes);
+    assert!(relaxed[1] < 1.02 * position(none), "{relaxed:?} {none:?}");
     assert!(rotation(at("midpoint", "mass", "patches", "0.1")) < 0.02);
     // pads and cubes that give by a micrometre or two under a newton load all their points
     for (geometry, text, inertia, compliance, most) in [

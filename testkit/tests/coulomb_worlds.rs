@@ -157,7 +157,7 @@ const PARTICLE: &str = "
 format: 1
 title: A loaded particle
 gravity: [0, 0, -10]
-step: {size: 0.01, duration: 0.01, friction: exact, cone: round}
+step: {size: 0.01, duration: 0.01, friction: exact, cone: round, inertia: none}
 models:
   floor: {joint: fixed, shape: {half_space: {}}}
   particle:
@@ -270,7 +270,7 @@ fn the_proximal_step_moves_what_nothing_supports_by_its_inertia() {
 const ROD: &str = "
 format: 1
 title: A rod that jams
-step: {size: 0.01, duration: 0.01, friction: exact, cone: 2}
+step: {size: 0.01, duration: 0.01, friction: exact, cone: 2, inertia: none}
 models:
   belt:
     joint: [{slide: x, axis: [1, 0, 0], role: prescribed}]

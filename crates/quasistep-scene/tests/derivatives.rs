@@ -2,15 +2,29 @@
 #![allow(missing_docs, non_snake_case)]
 
 use quasistep::{
-    DerivativeError, Derivatives, Formulation, InputChange, Integration, Mode, OutputChange, State,
-    StepError, StepInput, StepKinks, System, Wrench,
+    Cone, DerivativeError, Derivatives, Fallback, Formulation, InputChange, Integration, Mode,
+    OutputChange, State, StepError, StepInput, StepKinks, StepParams, System, Workspace, Wrench,
 };
 use quasistep_math::Vec3;
 use quasistep_scene::Scene;
 
-fn scene(name: &str) -> Scene {
+/// Friction of the steps that are compared.
+#[derive(Clone, Copy, Debug, PartialEq)]
+enum Law {
+    Convex,
+    Exact,
+    /// Exact, with round cones.
+    Round,
+}
+
+fn scene(name: &str, law: Law) -> Scene {
     let mut scene = testkit::scene(name, &[]);
-    scene.params.formulation = Formulation::convex(scene.params.formulation.cone);
+    let cone = scene.params.formulation.cone;
+    scene.params.formulation = match law {
+        Law::Convex => Formulation::convex(cone),
+        Law::Exact => Formulation::exact(cone),
+        Law::Round => Formulation::exact(Cone::Round),
+    };
     scene.params.integration = Integration::Euler;
     scene
 }
@@ -157,6 +171,10 @@ struct Tally {
     compared: usize,
     /// Comparisons skipped, because the derivative says that there is a kink.
     flagged: usize,
+    /// Comparisons without a step of exact friction: the solver finds none, or it has substeps.
+    unsolved: usize,
+    /// Comparisons that differ by more than 1e-6.
+    off: usize,
     /// Largest relative errors of `q_next`, `v` and impulses.
     worst: [f64; 3],
 }
@@ -207,20 +225,32 @@ struct Case {
 /// Compares steps along a scene's run, at its own states or `off` them at random: a run has its bodies at rest on one
 /// another, level and at touch, which are kinks; near them there are none. A comparison is skipped only where the
 /// derivative itself says that there is a kink: by its flags, or because the change pulls dependent rows apart.
-fn compare(case: &Case, mode: Mode, off: bool) -> Tally {
+fn compare(case: &Case, mode: Mode, law: Law, off: bool) -> Tally {
     let name = case.name;
-    let scene = scene(name);
+    let scene = scene(name, law);
     let (system, h) = (&*scene.system, scene.params.time_step);
     let n_steps = ((scene.duration / h).round() as usize).min(200);
     let mut work = system.create_workspace();
     let mut d = system.create_derivatives();
     let mut memory = system.create_derivatives();
+    // of several answers with exact friction all differences are to see the same one
+    if law != Law::Convex {
+        d.set_warm_start(false);
+        memory.set_warm_start(false);
+    }
     let mut at =
         At { scene: &scene, state: scene.start.clone(), input: StepInput::default(), mode };
     let (mut s, mut tally) = (Samples(88172645463325252), Tally::default());
     let mut out = OutputChange::default();
     let n_v = system.model().n_v();
     let (mut by_q, mut by_u) = (vec![0.0; n_v * n_v], vec![0.0; n_v * system.n_cmd_v()]);
+    let step = |at: &mut At<'_>, work: &mut Workspace| {
+        // where exact friction has no answer the run goes on with what stands in
+        let params = StepParams { fallback: Fallback::Convex, ..scene.params.clone() };
+        if let Err(error) = system.step_with(&mut at.state, &at.input, &params, work) {
+            println!("{name}: {error}");
+        }
+    };
     for k in 0..n_steps {
         scene.sample(at.state.time + h, &mut at.input);
         // not the start itself: scenes begin at rest, exactly at touch
@@ -236,6 +266,15 @@ fn compare(case: &Case, mode: Mode, off: bool) -> Tally {
                 // a peg has no room for more in its hole
                 at.state.q = moved(system, &run, &dq, 0.01 * OFF);
                 kinks = differentiate(&at);
+            }
+            // not every state has a step with exact friction that the solver finds
+            let has_none =
+                matches!(kinks, Err(DerivativeError::Step(_) | DerivativeError::Substeps(_)));
+            if has_none && law != Law::Convex {
+                tally.unsolved += 5;
+                at.state.q = run;
+                step(&mut at, &mut work);
+                continue;
             }
             // a drive at its limit in a closed loop has no derivatives, and says so
             let has_none = matches!(kinks, Err(DerivativeError::Limited(_)));
@@ -301,25 +340,23 @@ fn compare(case: &Case, mode: Mode, off: bool) -> Tally {
                     *worst = worst.max(error);
                 }
                 if best.iter().any(|e| *e > 1e-6) {
+                    tally.off += 1;
                     println!("{name}, step {k}, {what:?}: {best:?} {kinks:?}");
                 }
             }
             at.state.q = run;
         }
-        if let Err(error) = system.step_with(&mut at.state, &at.input, &scene.params, &mut work) {
-            println!("{name}, step {k}: {error}");
-            break;
-        }
+        step(&mut at, &mut work);
     }
     println!("{name}{}: {tally:?}", if off { ", off its run" } else { "" });
     tally
 }
 
-fn check(cases: &[Case], mode: Mode) {
+fn check(cases: &[Case], mode: Mode, law: Law) {
     let mut failures = Vec::new();
     for case in cases {
         for (off, least) in [false, true].into_iter().zip(case.least) {
-            let tally = compare(case, mode, off);
+            let tally = compare(case, mode, law, off);
             let most = match case.name {
                 // impulses of its round cone are known to 1e-10 and enter differences
                 "fence_particle" => 5e-6,
@@ -375,7 +412,7 @@ fn exact_derivatives_of_scenes_are_those_of_differences() {
         case("sphere_spin", 10, [50, 50], true),
     ];
     assert!(is_complete(&cases));
-    check(&cases, Mode::Exact);
+    check(&cases, Mode::Exact, Law::Convex);
 }
 
 /// What is skipped are changes of the configuration alone, in states that are level or at touch: clouds at rest, of which
@@ -406,5 +443,72 @@ fn smooth_derivatives_of_scenes_are_those_of_differences() {
         case("sphere_spin", 10, [50, 50], true),
     ];
     assert!(is_complete(&cases));
-    check(&cases, Mode::Smooth { kappa: 1e-3 });
+    check(&cases, Mode::Smooth { kappa: 1e-3 }, Law::Convex);
+}
+
+/// Scenes with the least comparisons, along the run and off it, that agree to 1e-6 with pyramids and with round cones.
+///
+/// Beside kinks, skipped are states in which loads that the balance leaves open move the bodies: the peg in its hole, the pile, the
+/// tilted boxes of `iiwa_stacking`; and the `pebble`, whose points join along the motion. Of several answers, differences may see
+/// another one: these are the few that are off.
+const EXACT: [(&str, [usize; 4]); 21] = [
+    ("ball_in_hand", [50, 50, 50, 50]),
+    ("box_pivot", [20, 45, 20, 40]),
+    ("bunny_grasp", [40, 45, 40, 30]),
+    ("door", [40, 50, 40, 50]),
+    ("fence_particle", [50, 50, 50, 50]),
+    ("four_bar_gripper", [15, 0, 15, 0]),
+    ("gripper_2d", [30, 50, 30, 50]),
+    ("iiwa_stacking", [50, 2, 50, 0]),
+    ("million_points", [25, 40, 25, 25]),
+    ("mug_handle", [50, 40, 50, 40]),
+    ("pebble", [0, 0, 0, 0]),
+    ("pile", [0, 0, 0, 0]),
+    ("pinch", [30, 50, 30, 40]),
+    ("planar_hand", [50, 50, 50, 50]),
+    ("planar_push", [40, 50, 50, 50]),
+    ("planar_pusher", [50, 50, 50, 50]),
+    ("point_robot", [25, 25, 25, 25]),
+    ("robots/drawer", [30, 50, 5, 40]),
+    ("robots/panda_push", [50, 40, 20, 30]),
+    ("robots/peg_in_hole", [1, 30, 10, 0]),
+    ("sphere_spin", [50, 50, 50, 50]),
+];
+
+/// Scenes in which all impulses are unique.
+const UNIQUE: [&str; 5] = ["ball_in_hand", "door", "fence_particle", "planar_hand", "sphere_spin"];
+
+fn check_exact(law: Law) {
+    let (mut compared, mut off_all, mut failures) = (0, 0, Vec::new());
+    for (name, least) in EXACT {
+        let first = if law == Law::Exact { 0 } else { 2 };
+        let least = [least[first], least[first + 1]];
+        let steps = match name {
+            "pile" => 3,
+            "four_bar_gripper" => 20,
+            _ => 10,
+        };
+        let case = case(name, steps, least, UNIQUE.contains(&name));
+        for (off, least) in [false, true].into_iter().zip(least) {
+            let tally = compare(&case, Mode::Exact, law, off);
+            compared += tally.compared;
+            off_all += tally.off;
+            if tally.compared - tally.off < least {
+                failures.push((name, off, tally));
+            }
+        }
+    }
+    println!("{off_all} of {compared} are off");
+    assert!(failures.is_empty(), "{failures:#?}");
+    assert!(20 * off_all < compared, "{off_all} of {compared}");
+}
+
+#[test]
+fn derivatives_with_exact_friction_are_those_of_differences() {
+    check_exact(Law::Exact);
+}
+
+#[test]
+fn derivatives_with_exact_round_friction_are_those_of_differences() {
+    check_exact(Law::Round);
 }

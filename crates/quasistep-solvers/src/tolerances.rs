@@ -298,6 +298,9 @@ pub(crate) const CANDIDATES: usize = 8;
 /// slack's terms: ten times the violation that the check of an answer allows.
 pub(crate) const TIE: f64 = 1e-7;
 
+/// The same with exact friction, whose answers are checked to fewer units of rounding: bodies creep at their friction limit.
+pub(crate) const EXACT_TIE: f64 = 1e-9;
+
 /// Largest `rho a H⁻¹ aᵀ` of a row `a` that depends on the active ones: dependent rows have a few, others 1e5 and more.
 pub(crate) const HELD: f64 = 300.0;
 
@@ -338,6 +341,9 @@ pub(crate) const GRAM_SINGULAR: f64 = 1e-12;
 
 /// Penalty of active rows in the factor for derivatives, over the largest diagonal entry of the cost.
 pub(crate) const DERIVATIVE_PENALTY: f64 = 1e5;
+
+/// Motion by loads that the balance leaves open, as a share of what the stiffest variable gives way by, that counts as one.
+pub(crate) const LOADS_MOVE: f64 = 1e-9;
 
 /// Pivot in the factor for derivatives that counts as zero, as a share of the largest entry of the cost: the rounding of a sum
 /// with the penalty's terms.

@@ -2,7 +2,6 @@
 
 use super::change::InputChange;
 use super::contacts::{is_at_bound, is_bounded};
-use super::kinds::Mode;
 use super::prepared::{Derivatives, LimitAt, SpringAt};
 use crate::formulation::problem::limit_unit;
 use crate::params::StepParams;
@@ -35,18 +34,14 @@ impl Derivatives {
     }
 
     /// All springs of actuated dofs, and which are at their limit.
-    pub(super) fn collect_springs(&mut self, system: &System, h: f64, mode: Mode) {
-        let (load, v) = (&self.work.load, &self.work.report.v);
+    pub(super) fn collect_springs(&mut self, system: &System, h: f64) {
+        let (load, v, sensitivity) = (&self.work.load, &self.work.report.v, &self.sensitivity);
         self.springs.clear();
         let mut saturation = 0;
-        let solution = &self.work.convex.solution;
         // limited springs are pushed in the order of the dofs
-        let mut limited_of = |limited: bool| {
+        let mut is_limited = || {
             saturation += 1;
-            match mode {
-                Mode::Exact => solution.saturated[saturation - 1] != 0,
-                Mode::Smooth { .. } => limited,
-            }
+            sensitivity.is_limited(saturation - 1)
         };
         for (dof, cmd) in self.matrices.trees.cmd_of_dof.iter().enumerate() {
             let Some(cmd) = *cmd else { continue };
@@ -68,7 +63,7 @@ impl Derivatives {
                 limits: limit.is_finite() && K > 0.0,
                 limited: None,
             };
-            if spring.limits && limited_of((K * stretch).abs() > limit) {
+            if spring.limits && is_limited() {
                 spring.limited = Some(limit.copysign(stretch));
             }
             self.springs.push(spring);

@@ -62,8 +62,8 @@ pub enum DerivativeError {
     /// The program of the step has no derivative.
     #[error("no derivative of this step: {0}")]
     Program(#[from] SensitivityError),
-    /// The step is not a convex one that starts and ends as [`Integration::Euler`](crate::Integration::Euler) does.
-    #[error("derivatives are those of convex steps: `{what}` is {seen}; it must be {rule}")]
+    /// The step is not a quasi-static one that starts and ends as [`Integration::Euler`](crate::Integration::Euler) does.
+    #[error("no derivative of such a step: `{what}` is {seen}; it must be {rule}")]
     Formulation {
         /// Which parameter.
         what: &'static str,
@@ -71,6 +71,16 @@ pub enum DerivativeError {
         seen: &'static str,
         /// What it must be.
         rule: &'static str,
+    },
+    /// Something stood in for the step that has no derivatives.
+    #[error(
+        "no derivative of the step that stands in, `{name}`, where exact friction has no answer: {why}"
+    )]
+    Fallback {
+        /// What stands in.
+        name: &'static str,
+        /// Why exact friction has no answer.
+        why: StepError,
     },
     /// The step has no derivative as one program: pairs join it along its motion, or it takes substeps.
     #[error(

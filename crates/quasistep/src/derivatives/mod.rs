@@ -1,4 +1,4 @@
-//! Derivatives of a convex step: of the next configuration, the velocity and the impulses, with respect to all that
+//! Derivatives of a step: of the next configuration, the velocity and the impulses, with respect to all that
 //! goes in.
 //!
 //! ```text

@@ -2,10 +2,11 @@
 
 use super::kinds::{DerivativeError, Mode, StepKinks};
 use super::prepared::{Derivatives, Pressure};
+use crate::error::StepError;
 use crate::formulation::problem::Posed;
 use crate::formulation::{FrictionLaw, Motion, Where, anitescu};
 use crate::load::Drive;
-use crate::params::{Integration, StepParams};
+use crate::params::{Fallback, Integration, StepParams};
 use crate::state::{State, StepInput};
 use crate::system::{Role, System};
 use crate::workspace::{Pressing, Workspace};
@@ -52,6 +53,7 @@ impl System {
             let of_first = first.kinks.program;
             out.kinks.program.rows += of_first.rows + of_first.held;
             out.kinks.program.round += of_first.round;
+            out.kinks.program.loads += of_first.loads;
             out.kinks.program.springs += of_first.springs;
             out.pressure = Some(Pressure::new(first, &out.work.contacts));
         }
@@ -97,11 +99,24 @@ impl System {
         work.timer.reset();
         work.work_left = params.work_limit;
         work.scan.update(self, &state.q, params.contact_margin, &mut work.timer)?;
-        self.solve(state, input, params, FrictionLaw::Convex, Where::Start, true, work)?;
+        let law = self.solve_to_differentiate(state, input, params, mode, work)?;
         work.remember(params);
         out.kinks = StepKinks::default();
         out.bound = 0.0;
         match mode {
+            Mode::Exact if law == FrictionLaw::Exact => {
+                let program = &work.problem.program.friction;
+                out.kinks.program = out.sensitivity.coulomb(program, &work.coulomb.solution)?;
+                // changes of the data are those of its cones
+                let Workspace { problem, load, contacts, scan, .. } = &mut *work;
+                let (q, kin) = (&state.q[..], &scan.kin);
+                let posed = Posed { system: self, q, load, contacts, kin, params, rebound: 0.0 };
+                problem.assemble(&posed, FrictionLaw::Convex);
+                out.x.clone_from(&work.coulomb.solution.x);
+                out.z.clear();
+                out.z.resize(work.problem.program.convex.m(), 0.0);
+                out.sensitivity.multipliers(&mut out.z)?;
+            }
             Mode::Exact => {
                 let solution = &work.convex.solution;
                 out.kinks.program =
@@ -132,6 +147,44 @@ impl System {
     }
 }
 
+impl System {
+    /// Solves the step for its derivatives: with its own law, or the one that stands in where that is the convex one. Those of
+    /// relaxed contacts are convex.
+    fn solve_to_differentiate(
+        &self,
+        state: &State,
+        input: &Drive<'_>,
+        params: &StepParams,
+        mode: Mode,
+        work: &mut Workspace,
+    ) -> Result<FrictionLaw, DerivativeError> {
+        let law =
+            if mode == Mode::Exact { params.formulation.friction } else { FrictionLaw::Convex };
+        work.report.fallback = None;
+        let mut solve = |law, warm| self.solve(state, input, params, law, Where::Start, warm, work);
+        let mut solved = solve(law, true);
+        if law == FrictionLaw::Exact && matches!(solved, Err(StepError::NotSolved { .. })) {
+            solved = solve(law, false);
+        }
+        match solved {
+            Ok(()) => Ok(law),
+            Err(why) if law == FrictionLaw::Exact && why.is_about_friction() => {
+                match params.fallback {
+                    Fallback::None => Err(why.into()),
+                    Fallback::Undecided if why.is_proof() => Err(why.into()),
+                    fallback @ (Fallback::Undecided | Fallback::Convex) => {
+                        solve(FrictionLaw::Convex, false)?;
+                        work.report.fallback = Some((fallback, why));
+                        Ok(FrictionLaw::Convex)
+                    }
+                    other => Err(DerivativeError::Fallback { name: other.name(), why }),
+                }
+            }
+            Err(why) => Err(why.into()),
+        }
+    }
+}
+
 impl StepParams {
     /// That steps taken so have derivatives.
     ///
@@ -139,13 +192,11 @@ impl StepParams {
     ///
     /// [`DerivativeError::Formulation`].
     pub fn check_differentiable(&self) -> Result<(), DerivativeError> {
-        let (what, seen, rule) =
-            match (self.integration, self.formulation.friction, self.formulation.motion) {
-                (Integration::Euler, FrictionLaw::Convex, Motion::QuasiStatic) => return Ok(()),
-                (Integration::Midpoint, ..) => ("integration", "midpoint", "euler"),
-                (_, _, Motion::Dynamic) => ("motion", "dynamic", "quasi_static"),
-                (_, FrictionLaw::Exact, _) => ("friction", "exact", "convex"),
-            };
+        let (what, seen, rule) = match (self.integration, self.formulation.motion) {
+            (Integration::Euler, Motion::QuasiStatic) => return Ok(()),
+            (Integration::Midpoint, _) => ("integration", "midpoint", "euler"),
+            (_, Motion::Dynamic) => ("motion", "dynamic", "quasi_static"),
+        };
         Err(DerivativeError::Formulation { what, seen, rule })
     }
 }
@@ -161,7 +212,7 @@ impl Derivatives {
         system.model.gather(&mut self.gathered);
         self.collect_limits(system, params);
         self.collect_inertia(system, params);
-        self.collect_springs(system, params.time_step, mode);
+        self.collect_springs(system, params.time_step);
         self.ready = true;
     }
 

@@ -130,6 +130,52 @@ kernel! {
 }
 
 kernel! {
+    /// `X ← H⁻¹ X` from the factor of [`factor_lu`](super::factor_lu), over the panels `first..last`.
+    solve_lu_many(
+        s: &Structure,
+        first: usize,
+        last: usize,
+        U: &[f64],
+        L: &[f64],
+        inverses: &[f64],
+        row_of: &[u32],
+        columns: usize,
+        X: &mut [f64],
+        own: &mut [f64],
+    ) {
+        let place = |block: u32| row_of[block as usize] as usize * columns;
+        for panel in &s.panels[first..last] {
+            let dim = panel.dim as usize;
+            let own = &mut own[..dim * columns];
+            own.copy_from_slice(&X[place(panel.block)..][..dim * columns]);
+            for column in &s.columns[panel.first_column as usize..panel.last_column as usize] {
+                let other = s.panels[column.panel as usize];
+                let (data, across) = (&L[column.at as usize..], column.stride as usize);
+                let A = Small { data, down: 1, across, rows: other.dim as usize, count: dim };
+                add_times::<S>(A, -1.0, own, &mut X[place(other.block)..], columns);
+            }
+        }
+        for panel in s.panels[first..last].iter().rev() {
+            let (dim, stride) = (panel.dim as usize, panel.stride() as usize);
+            let inverse = &inverses[panel.W_at as usize..][..dim * stride];
+            let own = &mut own[..dim * columns];
+            let at = place(panel.block);
+            own.copy_from_slice(&X[at..at + dim * columns]);
+            for column in &s.columns[panel.first_column as usize..panel.last_column as usize] {
+                let other = s.panels[column.panel as usize];
+                let (data, down) = (&U[column.at as usize..], column.stride as usize);
+                let A = Small { data, down, across: 1, rows: dim, count: other.dim as usize };
+                add_times::<S>(A, -1.0, &X[place(other.block)..], own, columns);
+            }
+            let X = &mut X[at..at + dim * columns];
+            X.fill(0.0);
+            let A = Small { data: inverse, down: stride, across: 1, rows: dim, count: dim };
+            add_times::<S>(A, 1.0, own, X, columns);
+        }
+    }
+}
+
+kernel! {
     /// `U += J X` of some cones, of which the first row of number `i` in `U` is `at[i]`.
     add_rows_many(
         p: &ConeProgram,
@@ -182,9 +228,9 @@ kernel! {
 }
 
 kernel! {
-    /// One round of multipliers on the rows of some cones: `off += u`, `gap += G u`, `zeta −= rho gap`,
-    /// `t = Gᵀ (zeta − rho gap) − bend off`. The matrices `G` and `bend` of each cone follow one another in `faces`. All `G` are
-    /// zero if `rho` is, all `bend` if `bends` is false; `u` is scratch afterwards.
+    /// One round of multipliers on the rows of some cones: `off += u`, `gap += R u`, `zeta −= rho gap`,
+    /// `t = Fᵀ (zeta − rho gap) − bend off`. The matrices `R`, `F` and `bend` of each cone follow one another in `faces`. All `R`
+    /// and `F` are zero if `rho` is, all `bend` if `bends` is false; `u` is scratch afterwards.
     press_many(
         p: &ConeProgram,
         cones: &[u32],
@@ -203,7 +249,8 @@ kernel! {
         let minus = S::splat(-rho);
         for (cone, at) in cones.iter().zip(at) {
             let k = p.cones[*cone as usize].k as usize;
-            let (G, rest) = faces.split_at(k * k);
+            let (R, rest) = faces.split_at(k * k);
+            let (F, rest) = rest.split_at(k * k);
             let (bend, rest) = rest.split_at(k * k);
             faces = rest;
             let own = *at as usize * columns..(*at as usize + k) * columns;
@@ -219,7 +266,7 @@ kernel! {
             }
             if rho > 0.0 {
                 let (gap, zeta) = (&mut gap[own.clone()], &mut zeta[own]);
-                let A = Small { data: G, down: k, across: 1, rows: k, count: k };
+                let A = Small { data: R, down: k, across: 1, rows: k, count: k };
                 add_times::<S>(A, 1.0, u, gap, columns);
                 for ((z, u), gap) in lanes_mut(zeta).iter_mut().zip(lanes_mut(u)).zip(lanes(gap)) {
                     let gap = S::load(gap);
@@ -227,7 +274,7 @@ kernel! {
                     S::store(new, z);
                     S::store(S::fma(minus, gap, new), u);
                 }
-                let A = Small { data: G, down: 1, across: k, rows: k, count: k };
+                let A = Small { data: F, down: 1, across: k, rows: k, count: k };
                 add_times::<S>(A, 1.0, u, t, columns);
             }
         }

@@ -37,7 +37,8 @@ pub(crate) use hessian::{Products, add_cones, add_products, cost_times, start_he
 pub(crate) use kkt_norms::{KktNorms, kkt_norms};
 pub(crate) use lu::{add_part, factor_lu, solve_lu};
 pub(crate) use many::{
-    Small, add_forces_many, add_product_many, add_rows_many, largest_many, press_many, solve_many,
+    Small, add_forces_many, add_product_many, add_rows_many, largest_many, press_many,
+    solve_lu_many, solve_many,
 };
 #[cfg(target_arch = "x86_64")]
 pub(crate) use simd::Avx2;

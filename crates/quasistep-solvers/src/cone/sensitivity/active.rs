@@ -1,6 +1,6 @@
 //! The active set of an answer, and where strict complementarity fails.
 
-use super::linear::{Faces, Linear, largest};
+use super::linear::{Faces, Linear, Way, largest};
 use crate::Solution;
 use crate::cone::program::{ConeData, ConeProgram};
 use crate::cone::second_order::norm;
@@ -19,6 +19,9 @@ pub struct Kinks {
     /// Round cones that touch without force (chosen: inactive), or stick at their friction limit
     /// (chosen: they stick).
     pub round: u32,
+    /// With exact friction, bodies that move where loads are exchanged among contacts in a way that the balance leaves open: the
+    /// answer is one of many. Chosen: one of the consistent changes.
+    pub loads: u32,
     /// Limited springs that just reach their limit. Chosen: what [`Solution::saturated`] says.
     pub springs: u32,
 }
@@ -26,7 +29,7 @@ pub struct Kinks {
 impl Kinks {
     /// True if the answer has no derivative in every direction.
     pub fn any(&self) -> bool {
-        self.rows + self.round + self.springs > 0
+        self.rows + self.round + self.loads + self.springs > 0
     }
 }
 
@@ -47,7 +50,7 @@ pub(super) struct Sliding {
 pub(super) struct Active {
     pub faces: Faces,
     pub sliding: Vec<Sliding>,
-    /// Weakly active edges, `(cone, edge)`.
+    /// Weakly active edges, `(cone, edge)`; with exact friction normal rows, whatever the edge.
     pub ties: Vec<(u32, u32)>,
     /// The weakly active edges that depend on pushing rows, `(cone, edge)`.
     pub held: Vec<(u32, u32)>,
@@ -147,17 +150,23 @@ impl Active {
 
     /// Finds the weakly active edges that depend on pushing rows, with the factor of `linear`. `row` and `z` are scratch over
     /// padded `x` and `z`.
-    pub fn find_held(&mut self, p: &ConeProgram, linear: &Linear, row: &mut [f64], z: &mut [f64]) {
+    pub fn find_held(
+        &mut self,
+        p: &ConeProgram,
+        linear: &mut Linear,
+        row: &mut [f64],
+        z: &mut [f64],
+    ) {
         for &(cone, edge) in &self.ties {
             z.fill(0.0);
-            let at = (p.cones[cone as usize].at + edge) as usize;
-            z[at] = 1.0;
+            self.set_tied(p, cone, edge, z);
             row.fill(0.0);
             linear.add_forces(p, z, row);
-            linear.invert(row);
+            linear.invert(Way::Forward, row);
             linear.rows(p, row, z);
             // without a row that pushes there is no penalty
-            if linear.rho > 0.0 && linear.rho * z[at] <= HELD {
+            let moved = self.tied(p, cone, edge, z).abs();
+            if linear.rho > 0.0 && linear.rho * moved <= HELD {
                 self.kinks.held += 1;
                 self.held.push((cone, edge));
             } else {
@@ -168,8 +177,32 @@ impl Active {
     }
 }
 
+impl Active {
+    /// Sets the weights on `s` that make a weakly active row.
+    fn set_tied(&self, p: &ConeProgram, cone: u32, edge: u32, z: &mut [f64]) {
+        let cone = &p.cones[cone as usize];
+        let own = &mut z[cone.at as usize..(cone.at + cone.m) as usize];
+        if self.faces.exact && !cone.round {
+            own.fill(1.0 / f64::from(cone.m));
+        } else {
+            own[edge as usize] = 1.0;
+        }
+    }
+
+    /// Entry of a weakly active row in a vector like `s`.
+    pub fn tied(&self, p: &ConeProgram, cone: u32, edge: u32, s: &[f64]) -> f64 {
+        let cone = &p.cones[cone as usize];
+        let own = &s[cone.at as usize..(cone.at + cone.m) as usize];
+        if self.faces.exact && !cone.round {
+            own.iter().sum::<f64>() / f64::from(cone.m)
+        } else {
+            own[edge as usize]
+        }
+    }
+}
+
 /// Largest term of a cone's slacks, and the slack that the forces would give to it: what a slack of zero is measured by.
-fn slack_terms(p: &ConeProgram, cone: &ConeData, x: &[f64], per_cost: f64) -> f64 {
+pub(super) fn slack_terms(p: &ConeProgram, cone: &ConeData, x: &[f64], per_cost: f64) -> f64 {
     let (k, width, stride) = (cone.k as usize, cone.width as usize, cone.stride_z as usize);
     let mut largest_row = 0.0_f64;
     for r in 0..k {

@@ -5,12 +5,16 @@
 //! P' = P + springs + Aᵀ C A,              A = E J
 //! ```
 //!
+//! With exact friction `Pi = N Mᵀ` is not symmetric: forces along `N`, rates along `M`. The factor is then one of
+//! `P' + rho Aᵀ Pi A` and one of its transpose, for derivatives forward and backward ([`Way`]).
+//!
 //! `Pi` projects on the directions of the cones that stay on their boundary, `C` is the curvature of those
 //! boundaries. Dependent rows are the rule, so `Pi A Aᵀ Pi` is never formed: the factor is that of
 //! `P' + rho Aᵀ Pi A`, and rounds of multipliers gain the digits that the penalty leaves. Each of them
 //! multiplies the error by `1/(1 + rho sigma)`, `sigma` an eigenvalue of `A P'⁻¹ Aᵀ` that is not 0. What
 //! `zeta` gains is a combination of rows throughout: the smallest norm needs no projection.
 
+use super::unsymmetric::Factors;
 use crate::cone::aligned::Aligned;
 use crate::cone::kernels::{self, Isa, Products};
 use crate::cone::program::{ConeData, ConeProgram, MAX_ROWS};
@@ -47,6 +51,13 @@ impl Rounds {
     }
 }
 
+/// Whether equations are those of changes or, with the transpose of `Pi`, those of gradients.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Way {
+    Forward,
+    Backward,
+}
+
 /// `Pi` and `C` of every cone: diagonals over a padded `z` for edges, matrices laid out like `E` for round cones.
 #[derive(Debug, Default)]
 pub(super) struct Faces {
@@ -56,6 +67,9 @@ pub(super) struct Faces {
     pub curve_round: Vec<f64>,
     /// Whether any entry of `Pi` is not 0.
     pub any: bool,
+    /// Whether friction is exact. `pi` then says which edges are on the face of an edge cone's force, and the matrices of
+    /// `pi_round` are `N Mᵀ`.
+    pub exact: bool,
 }
 
 impl Faces {
@@ -70,13 +84,18 @@ impl Faces {
             v.resize(p.E.len(), 0.0);
         }
         self.any = false;
+        self.exact = false;
     }
 
-    /// `v ← Pi v` on a padded `z`.
+    /// `v ← Pi v` on a padded `z`, or that with the transpose.
     ///
     /// Round cones are projected twice: rounding of the first product beside `n` is no combination of rows, and the
     /// penalty would turn it into a force.
-    pub fn project(&self, p: &ConeProgram, v: &mut [f64]) {
+    pub fn project(&self, p: &ConeProgram, way: Way, v: &mut [f64]) {
+        if self.exact {
+            p.cones.iter().for_each(|cone| self.project_exact(cone, way, v));
+            return;
+        }
         for cone in &p.cones {
             times(cone, &self.pi, &self.pi_round, v);
             if cone.round {
@@ -98,16 +117,22 @@ impl Faces {
         }
     }
 
-    /// Appends a `G` with `Gᵀ G = Eᵀ Pi E`, and `Eᵀ C E`, of a cone, `k × k` each.
-    pub fn push_in_rows(&self, p: &ConeProgram, cone: usize, to: &mut Vec<f64>) {
+    /// Appends an `R` and an `F` with `Fᵀ R = Eᵀ Pi E`, or its transpose, and `Eᵀ C E`, of a cone, `k × k` each.
+    pub fn push_in_rows(&self, p: &ConeProgram, cone: usize, way: Way, to: &mut Vec<f64>) {
         let cone = &p.cones[cone];
         let (k, m, stride) = (cone.k as usize, cone.m as usize, cone.stride_z as usize);
         let (at, E_at) = (cone.at as usize, cone.E_at as usize);
         let E = |row: usize| &p.E[E_at + row * stride..][..m];
+        let first = to.len();
         if cone.round {
-            // `E` is diagonal, and `Pi` its own root
-            for a in 0..k {
-                to.extend((0..k).map(|b| self.pi_round[E_at + a * stride + b] * E(b)[b]));
+            if self.exact {
+                self.push_round(p, cone, way, to);
+            } else {
+                // `E` is diagonal, and `Pi` its own root
+                for a in 0..k {
+                    to.extend((0..k).map(|b| self.pi_round[E_at + a * stride + b] * E(b)[b]));
+                }
+                to.extend_from_within(first..);
             }
             for a in 0..k {
                 let row = &self.curve_round[E_at + a * stride..];
@@ -115,13 +140,13 @@ impl Faces {
             }
             return;
         }
-        // rows that push become a triangle, one after another
-        let first = to.len();
+        // rows that push become a triangle, one after another; with exact friction what they differ from their mean by
         to.resize(first + k * k, 0.0);
         let G = &mut to[first..];
+        let mean = self.mean_edge(p, cone);
         for j in (0..m).filter(|j| self.pi[at + j] != 0.0) {
             let mut row: [f64; MAX_ROWS] =
-                std::array::from_fn(|r| if r < k { E(r)[j] } else { 0.0 });
+                std::array::from_fn(|r| if r < k { E(r)[j] - mean[r] } else { 0.0 });
             for i in 0..k {
                 let (a, b) = (G[i * k + i], row[i]);
                 if b == 0.0 {
@@ -134,6 +159,10 @@ impl Faces {
                     row[l] = (a * e - b * g) / r;
                 }
             }
+        }
+        to.extend_from_within(first..);
+        if self.exact {
+            self.push_means(cone, way, &mean, &mut to[first..]);
         }
         for a in 0..k {
             for b in 0..k {
@@ -175,6 +204,8 @@ pub(super) struct Linear {
     pub rho: f64,
     pub H: Aligned,
     pub W: Aligned,
+    /// In the place of `H` and `W` with exact friction.
+    pub factors: Factors,
     products: Products,
     w: Vec<f64>,
     D: Vec<f64>,
@@ -191,6 +222,7 @@ impl Linear {
     /// Prepares for a program's sizes and contact graph.
     pub fn prepare(&mut self, p: &ConeProgram) {
         self.structure.update(p);
+        self.factors.exact = false;
         for v in [&mut self.r, &mut self.step] {
             v.clear();
             v.resize(p.n_padded, 0.0);
@@ -249,6 +281,9 @@ impl Linear {
     pub fn factor(&mut self, p: &ConeProgram, faces: &Faces) -> bool {
         let scale = self.scale(p);
         self.rho = if faces.any { DERIVATIVE_PENALTY * scale } else { 0.0 };
+        if faces.exact {
+            return self.factor_exact(p, faces, Way::Forward);
+        }
         for (w, (pi, c)) in self.w.iter_mut().zip(faces.pi.iter().zip(&faces.curve)) {
             *w = self.rho * pi + c;
         }
@@ -273,8 +308,12 @@ impl Linear {
         kernels::factor(*isa, s, 0, last, DERIVATIVE_PIVOT * scale, H, W).is_ok()
     }
 
-    /// `x ← (P' + rho Aᵀ Pi A)⁻¹ x`.
-    pub fn invert(&self, x: &mut [f64]) {
+    /// `x ← (P' + rho Aᵀ Pi A)⁻¹ x`, or that with the transpose.
+    pub fn invert(&mut self, way: Way, x: &mut [f64]) {
+        if self.factors.exact {
+            self.factors.solve(self.isa, &self.structure, way, x);
+            return;
+        }
         kernels::solve(
             self.isa,
             &self.structure,
@@ -308,7 +347,14 @@ impl Linear {
 
     /// Least squares: the `x` with `Pi A x` nearest to `g = Pi g`. The residual stays in `g`; returns its
     /// largest magnitude.
-    pub fn nearest(&mut self, p: &ConeProgram, faces: &Faces, g: &mut [f64], x: &mut [f64]) -> f64 {
+    pub fn nearest(
+        &mut self,
+        p: &ConeProgram,
+        faces: &Faces,
+        way: Way,
+        g: &mut [f64],
+        x: &mut [f64],
+    ) -> f64 {
         x.fill(0.0);
         if !faces.any || largest(g) == 0.0 {
             return largest(g);
@@ -319,14 +365,14 @@ impl Linear {
             u.iter_mut().zip(&*g).for_each(|(u, g)| *u = self.rho * g);
             step.fill(0.0);
             self.add_forces(p, &u, &mut step);
-            self.invert(&mut step);
+            self.invert(way, &mut step);
             let change = largest(&step);
             if rounds.stalled(change, largest(x)) {
                 break;
             }
             x.iter_mut().zip(&step).for_each(|(x, d)| *x += d);
             self.rows(p, &step, &mut u);
-            faces.project(p, &mut u);
+            faces.project(p, way, &mut u);
             g.iter_mut().zip(&u).for_each(|(g, u)| *g -= u);
             if change <= DERIVATIVE_SETTLED * largest(x) {
                 break;
@@ -341,6 +387,7 @@ impl Linear {
         &mut self,
         p: &ConeProgram,
         faces: &Faces,
+        way: Way,
         f: &[f64],
         x: &mut [f64],
         zeta: &mut [f64],
@@ -365,7 +412,7 @@ impl Linear {
             }
             r.iter_mut().zip(f).for_each(|(r, f)| *r = f - *r);
             self.add_forces(p, &curved, &mut r);
-            self.invert(&mut r);
+            self.invert(way, &mut r);
             let change = largest(&r);
             if rounds.stalled(change, largest(x)) {
                 break;
@@ -373,7 +420,7 @@ impl Linear {
             x.iter_mut().zip(&r).for_each(|(x, d)| *x += d);
             if faces.any {
                 self.rows(p, &r, &mut u);
-                faces.project(p, &mut u);
+                faces.project(p, way, &mut u);
                 off.iter_mut().zip(&u).for_each(|(v, u)| *v += u);
                 zeta.iter_mut().zip(&off).for_each(|(z, v)| *z -= self.rho * v);
             }

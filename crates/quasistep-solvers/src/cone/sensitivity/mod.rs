@@ -25,6 +25,8 @@
 //! [`Solution::dual_is_smallest_norm`] is false, `x` and `Aᵀ z` keep their derivatives and `dz` is the smallest
 //! change consistent with them.
 //!
+//! Derivatives with exact friction are those of the same equations with another `Pi`, see [`Sensitivity::coulomb`].
+//!
 //! **Dependent rows.** Changes that keep dependent rows dependent (a body that moves as one) have the
 //! derivative given. Others pull rows apart that were one: only one of them pushes after, and the answer
 //! has a kink. The choice made is the least-squares one, as if all rows had one compliance; its residual is returned.
@@ -34,10 +36,12 @@
 //! The units are those of the data: `∂x/∂c` in units of `x` per unit of `c`, and so on.
 
 mod active;
+mod coulomb;
 mod data;
 mod linear;
 mod responses;
 mod smooth;
+mod unsymmetric;
 
 pub use active::Kinks;
 pub use responses::Responses;
@@ -47,7 +51,7 @@ use crate::cone::kernels;
 use crate::cone::program::ConeProgram;
 use crate::{Solution, Status};
 use active::Active;
-use linear::Linear;
+use linear::{Faces, Linear, Way};
 
 /// Why there is no derivative.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -60,6 +64,8 @@ pub enum SensitivityError {
     NotSolved,
     /// `x` is not unique: some direction without cost is stopped by no pushing row.
     NotUnique,
+    /// Edges of a friction set of [`Sensitivity::coulomb`] do not sum to zero.
+    Unbalanced,
     /// No answer of the relaxed program was found: there may be no `x` inside all cones.
     NotInside,
     /// No program was prepared, or the last one had no derivative.
@@ -74,6 +80,7 @@ impl std::fmt::Display for SensitivityError {
             Self::NotUnique => {
                 "the answer is not unique: a direction has no cost and no row stops it"
             }
+            Self::Unbalanced => "the edges of a friction set do not sum to zero",
             Self::NotInside => "no point inside all cones was found",
             Self::NotPrepared => "no answer to differentiate",
         })
@@ -196,7 +203,7 @@ impl Sensitivity {
         p.pad_z(&answer.s, s);
         active.classify(p, linear, answer, x, z, s);
         // multipliers of inactive rows are rounding
-        active.faces.project(p, z);
+        active.faces.project(p, Way::Forward, z);
         if !linear.factor(p, &active.faces) {
             return Err(SensitivityError::NotUnique);
         }
@@ -210,7 +217,7 @@ impl Sensitivity {
         if !self.has_w {
             let Self { p, linear, active, w, g, z, .. } = self;
             g.copy_from_slice(z);
-            linear.nearest(p, &active.faces, g, w);
+            linear.nearest(p, &active.faces, Way::Forward, g, w);
             self.has_w = true;
         }
     }
@@ -300,7 +307,8 @@ impl Sensitivity {
 
     /// Whether `dz` has a part that is no combination of rows; `turns` says that the change turns rows.
     fn has_e(&self, turns: bool) -> bool {
-        self.active.faces.any && (turns || !self.active.sliding.is_empty())
+        let Faces { any, exact, .. } = self.active.faces;
+        any && !exact && (turns || !self.active.sliding.is_empty())
     }
 
     /// Derivative of the answer from the changes at the fixed answer, which are in `ds`, `f` and `e`.
@@ -314,26 +322,26 @@ impl Sensitivity {
         }
         linear.add_forces(p, g, f);
         g.iter_mut().zip(&*ds).for_each(|(g, s)| *g = -s);
-        faces.project(p, g);
-        let apart = linear.nearest(p, faces, g, move_x);
-        linear.solve(p, faces, f, move_x, zeta);
+        faces.project(p, Way::Forward, g);
+        let apart = linear.nearest(p, faces, Way::Forward, g, move_x);
+        linear.solve(p, faces, Way::Forward, f, move_x, zeta);
         let mut apart = apart.max(linear.left(p, faces, move_x));
         linear.rows(p, move_x, g);
         ds.iter_mut().zip(&*g).for_each(|(d, a)| *d += a);
         // a weakly active row that depends on others opens for one sign of the change and pushes for the other
         for (cone, edge) in &active.held {
-            let opens = ds[(p.cones[*cone as usize].at + edge) as usize].abs();
+            let opens = active.tied(p, *cone, *edge, ds).abs();
             apart = apart.max(linear::beyond_rounding(p, *cone as usize, opens, move_x));
         }
         if with_e {
-            faces.project(p, e);
+            faces.project(p, Way::Forward, e);
             linear.rows(p, w, g);
             for slide in &active.sliding {
                 let at = p.cones[slide.cone as usize].at as usize;
                 let turned = slide.turn(&g[at..], &ds[at..]);
                 e[at..].iter_mut().zip(slide.normal()).for_each(|(e, n)| *e += turned * n);
             }
-            linear.nearest(p, faces, e, f);
+            linear.nearest(p, faces, Way::Forward, e, f);
             zeta.iter_mut().zip(&*e).for_each(|(z, e)| *z += e);
         }
         faces.curve(p, ds);
@@ -406,23 +414,24 @@ impl Sensitivity {
     /// Gradients with respect to the changes at the fixed answer: of the slacks in `ds`, of the balance in `dx`, of `δA w`
     /// in `e`.
     fn pull_back(&mut self, xbar: &[f64], zbar: &[f64]) {
-        let exact = self.active.faces.any;
-        if exact {
+        let with_e = self.active.faces.any && !self.active.faces.exact;
+        if with_e {
             self.find_w();
         }
         let Self { p, linear, active, w, f, ds, g, zeta, e, dx: move_x, .. } = self;
         let faces = &active.faces;
+        linear.turn_around(p, faces);
         f.fill(0.0);
         p.pad_x(xbar, f);
         ds.fill(0.0);
         p.pad_z(zbar, ds);
         e.copy_from_slice(ds);
-        faces.project(p, e);
+        faces.project(p, Way::Backward, e);
         for e in e.iter_mut() {
             *e = -*e;
         }
         // what is no combination of rows, and the point that the rest moves to
-        linear.nearest(p, faces, e, move_x);
+        linear.nearest(p, faces, Way::Backward, e, move_x);
         for e in e.iter_mut() {
             *e = -*e;
         }
@@ -430,7 +439,7 @@ impl Sensitivity {
         for d in ds.iter_mut() {
             *d = -*d;
         }
-        if exact && !active.sliding.is_empty() {
+        if with_e && !active.sliding.is_empty() {
             linear.rows(p, w, g);
             for slide in &active.sliding {
                 let at = p.cones[slide.cone as usize].at as usize;
@@ -438,8 +447,11 @@ impl Sensitivity {
                 slide.add_turn(&g[at..], along, &mut ds[at..]);
             }
         }
+        if !with_e {
+            e.fill(0.0);
+        }
         linear.add_forces(p, ds, f);
-        linear.solve(p, faces, f, move_x, zeta);
+        linear.solve(p, faces, Way::Backward, f, move_x, zeta);
         // gradient with respect to the data's own change of the rows
         linear.rows(p, move_x, g);
         faces.curve(p, g);

@@ -8,17 +8,19 @@
 //! ```
 //!
 //! Islands do not act on one another: `x` and `z` are those of one, and so is the number of columns. All is done in
-//! the rows of `J`, three for a contact, not in those of `A = E J`: with `Gᵀ G = Eᵀ Pi E`, as many rows as `J` has, and
+//! the rows of `J`, three for a contact, not in those of `A = E J`: with `Fᵀ R = Eᵀ Piᵀ E`, as many rows as `J` has, and
 //! `bend = Eᵀ C E` a round of multipliers is
 //!
 //! ```text
-//! x += r,   gap += G J r,   zeta −= rho gap,   r ← H⁻¹ (e_v − P x + Jᵀ (Gᵀ (zeta − rho gap) − bend J x))
+//! x += r,   gap += R J r,   zeta −= rho gap,   r ← H⁻ᵀ (e_v − P x + Jᵀ (Fᵀ (zeta − rho gap) − bend J x))
 //! ```
+//!
+//! `R` and `F` are the same but for exact friction.
 //!
 //! which is that of `Linear::solve` on rows turned among themselves. `Eᵀ Pi E` itself would not do: its product with a
 //! motion along what may slide has rounding errors that are no combination of rows, times `rho`.
 
-use super::linear::{Linear, ROUNDS, Rounds};
+use super::linear::{Linear, ROUNDS, Rounds, Way};
 use super::{Sensitivity, SensitivityError};
 use crate::cone::kernels::{self, Small};
 use crate::cone::program::{ConeProgram, padded};
@@ -38,7 +40,7 @@ pub struct Responses {
     /// Cones with rows, and their first rows in `z`.
     cones: Vec<u32>,
     at: Vec<u32>,
-    /// `G` and `bend` of each cone with rows, and whether any `bend` is not zero.
+    /// `R`, `F` and `bend` of each cone with rows, and whether any `bend` is not zero.
     faces: Vec<f64>,
     bends: bool,
     x: Vec<f64>,
@@ -135,7 +137,7 @@ impl Responses {
                 self.cones.push(index);
                 self.at.push(z_row);
                 z_row += p.cones[index as usize].k;
-                of.faces.push_in_rows(p, index as usize, &mut self.faces);
+                of.faces.push_in_rows(p, index as usize, Way::Backward, &mut self.faces);
             }
         }
         for (v, n) in [
@@ -207,6 +209,7 @@ impl Sensitivity {
             return Err(SensitivityError::Dimensions);
         }
         let Self { p, linear, active, .. } = self;
+        linear.turn_around(p, &active.faces);
         out.columns = padded(variables.len());
         out.lay_out(p, linear, island, active);
         if variables.end * out.columns > out.x.len() {
@@ -256,7 +259,11 @@ impl Responses {
                 ..
             } = self;
             let (first, end) = (panels.start, panels.end);
-            kernels::solve_many(isa, s, first, end, &linear.H, &linear.W, row_of, C, r, own);
+            if linear.factors.exact {
+                linear.factors.solve_many(isa, s, panels.clone(), row_of, C, r, own);
+            } else {
+                kernels::solve_many(isa, s, first, end, &linear.H, &linear.W, row_of, C, r, own);
+            }
             let [size_x, change_x, size_z, change_z] = sizes;
             change_x.fill(0.0);
             kernels::largest_many(isa, r, C, change_x);
@@ -312,18 +319,18 @@ impl Responses {
         self.finish(p, linear);
     }
 
-    /// Final responses of the rows, `z = Gᵀ zeta − bend off`, without the penalty.
+    /// Final responses of the rows, `z = Fᵀ zeta − bend off`, without the penalty.
     fn finish(&mut self, p: &ConeProgram, linear: &Linear) {
         let C = self.columns;
         let mut faces = &self.faces[..];
         for (cone, at) in self.cones.iter().zip(&self.at) {
             let k = p.cones[*cone as usize].k as usize;
-            let (G, bend) = (&faces[..k * k], &faces[k * k..2 * k * k]);
-            faces = &faces[2 * k * k..];
+            let (F, bend) = (&faces[k * k..2 * k * k], &faces[2 * k * k..3 * k * k]);
+            faces = &faces[3 * k * k..];
             let own = *at as usize * C..(*at as usize + k) * C;
             let z = &mut self.z[own.clone()];
             z.fill(0.0);
-            let A = Small { data: G, down: 1, across: k, rows: k, count: k };
+            let A = Small { data: F, down: 1, across: k, rows: k, count: k };
             kernels::add_product_many(linear.isa, A, 1.0, &self.zeta[own.clone()], z, C);
             let A = Small { data: bend, down: k, across: 1, rows: k, count: k };
             kernels::add_product_many(linear.isa, A, -1.0, &self.off[own], z, C);

@@ -30,7 +30,7 @@
 //! Todd's scaling for round cones.
 
 use super::active::Kinks;
-use super::linear::{Faces, largest};
+use super::linear::{Faces, Way, largest};
 use super::{Sensitivity, SensitivityError};
 use crate::Solution;
 use crate::cone::kernels;
@@ -315,7 +315,8 @@ impl Sensitivity {
         kernels::corrector(isa, p, groups, 0.0, mu, s, z, gap, w, D, live, ds, dz, t);
         f.iter_mut().zip(&*pull).for_each(|(f, pull)| *f = -pull);
         kernels::subtract_forces(isa, p, groups, t, f);
-        linear.invert(f);
+        linear.invert(Way::Forward, f);
+        let groups = &linear.structure.groups;
         let blocked = kernels::directions(isa, p, groups, 0.0, f, s, z, gap, t, w, D, ds, dz);
         let alpha = (BARRIER_STEP / blocked.max(SHORTEST)).min(1.0);
         x.iter_mut().zip(&*f).for_each(|(x, d)| *x += alpha * d);

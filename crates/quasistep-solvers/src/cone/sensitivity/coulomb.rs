@@ -1,0 +1,568 @@
+//! Derivatives of answers with exact Coulomb friction.
+//!
+//! Such an answer is one of the convex program whose gaps are as much smaller as it floats there, `b_n + h(u_t)` in place of
+//! `b_n`, with `h(u_t) = max { −lᵀ u_t : l ∈ F }` (De Saxcé). The equations are those of the convex program but for what the
+//! gap follows from: of a contact that slides it is the normal rate itself that stays 0. Per contact
+//!
+//! ```text
+//! P' dx − Aᵀ N zeta = f,      Mᵀ A dx = g
+//! ```
+//!
+//! | contact                                         | forces `N`                 | rates `M`                      |
+//! |-------------------------------------------------|----------------------------|--------------------------------|
+//! | open                                            | none                       | none                           |
+//! | sticks                                          | all                        | all                            |
+//! | round, slides along `u`, `dz` also turns by `−C ds` | `(1, −u)`              | the normal rate                |
+//! | edges, slides, force on the face of the edges `f` | the edges `f`            | the normal rate, differences of the rates of `f` |
+//!
+//! and `Pi = N Mᵀ`, with `Mᵀ N = 1`. Of edges `e_j` that sum to `m (1, 0)` the mean of the rates is the normal one:
+//! `(Pi v)_j = v_j − mean_f v + mean v` for `j` in `f`.
+//!
+//! **What is unique.** Where loads that the balance leaves open change no motion, `x` has a derivative and so has all force that is
+//! unique; `dz` is one of the consistent changes. Where they do change it (feet of a body that slide in different directions
+//! share its weight as they like) `x` itself is one of many, and [`Kinks::loads`] says so.
+
+use super::active::{Active, Kinks, Sliding, slack_terms};
+use super::linear::{Faces, Linear, Way, largest};
+use super::{Sensitivity, SensitivityError};
+use crate::cone::kernels::MAX_ROUND;
+use crate::cone::program::{ConeData, ConeProgram, MAX_ROWS};
+use crate::cone::second_order::norm;
+use crate::coulomb::polytope::Hull;
+use crate::tolerances::{EXACT_TIE as TIE, LOADS_MOVE};
+use crate::{CoulombSolution, FrictionProgram, Outcome};
+use std::f64::consts::FRAC_1_SQRT_2;
+
+/// Sum of the edges of a friction set, over the largest, that counts as zero.
+const BALANCED: f64 = 1e-9;
+
+impl Faces {
+    /// `v ← Pi v` for one cone, or that with the transpose.
+    pub(super) fn project_exact(&self, cone: &ConeData, way: Way, v: &mut [f64]) {
+        let (at, m, stride) = (cone.at as usize, cone.m as usize, cone.stride_z as usize);
+        let v = &mut v[at..at + m];
+        if cone.round {
+            let entry = |i: usize, j: usize| self.pi_round[cone.E_at as usize + i * stride + j];
+            let mut out = [0.0; MAX_ROUND];
+            for (i, out) in out[..m].iter_mut().enumerate() {
+                *out = match way {
+                    Way::Forward => (0..m).map(|j| entry(i, j) * v[j]).sum(),
+                    Way::Backward => (0..m).map(|j| entry(j, i) * v[j]).sum(),
+                };
+            }
+            v.copy_from_slice(&out[..m]);
+            return;
+        }
+        let pi = &self.pi[at..at + m];
+        let count: f64 = pi.iter().sum();
+        if count == m as f64 {
+            return;
+        }
+        let on_face: f64 = v.iter().zip(pi).map(|(v, pi)| v * pi).sum();
+        let mean = if count > 0.0 { on_face / count } else { 0.0 };
+        let (own, others) = match way {
+            Way::Forward => (v.iter().sum::<f64>() / m as f64, 0.0),
+            Way::Backward => (0.0, on_face / m as f64),
+        };
+        for (v, pi) in v.iter_mut().zip(pi) {
+            *v = pi * (*v - mean + own) + others;
+        }
+    }
+
+    /// `R` and `F` of a round cone, see [`push_in_rows`](Self::push_in_rows).
+    pub(super) fn push_round(&self, p: &ConeProgram, cone: &ConeData, way: Way, to: &mut Vec<f64>) {
+        let (k, stride, E_at) = (cone.k as usize, cone.stride_z as usize, cone.E_at as usize);
+        let E = |r: usize| p.E[E_at + r * stride + r];
+        let first = to.len();
+        to.resize(first + 2 * k * k, 0.0);
+        let (R, F) = to[first..].split_at_mut(k * k);
+        if self.pi_round[E_at + stride + 1] == 0.0 {
+            R[0] = E(0);
+            for (i, F) in F[..k].iter_mut().enumerate() {
+                *F = self.pi_round[E_at + i * stride] * E(i);
+            }
+            if way == Way::Backward {
+                R.swap_with_slice(F);
+            }
+        } else {
+            for i in 0..k {
+                (R[i * k + i], F[i * k + i]) = (E(i), E(i));
+            }
+        }
+    }
+
+    /// Mean of the edges of a face, of `E`; zero if friction is convex.
+    pub(super) fn mean_edge(&self, p: &ConeProgram, cone: &ConeData) -> [f64; MAX_ROWS] {
+        let (at, m, stride) = (cone.at as usize, cone.m as usize, cone.stride_z as usize);
+        let mut mean = [0.0; MAX_ROWS];
+        if self.exact {
+            let pi = &self.pi[at..at + m];
+            let count: f64 = pi.iter().sum();
+            for (r, mean) in mean[..cone.k as usize].iter_mut().enumerate() {
+                let E = &p.E[cone.E_at as usize + r * stride..];
+                *mean = E.iter().zip(pi).map(|(e, pi)| e * pi).sum::<f64>() / count;
+            }
+        }
+        mean
+    }
+
+    /// Sets the first rows of `R` and `F` of a cone of edges: the normal rate, and a force along the mean of the face.
+    pub(super) fn push_means(
+        &self,
+        cone: &ConeData,
+        way: Way,
+        mean: &[f64; MAX_ROWS],
+        to: &mut [f64],
+    ) {
+        let (k, at, m) = (cone.k as usize, cone.at as usize, cone.m as usize);
+        let root = self.pi[at..at + m].iter().sum::<f64>().sqrt();
+        let (R, F) = to.split_at_mut(k * k);
+        let (normal, along) = if way == Way::Forward { (R, F) } else { (F, R) };
+        normal[..k].fill(0.0);
+        normal[0] = root;
+        along[..k].iter_mut().zip(mean).for_each(|(along, mean)| *along = root * mean);
+    }
+}
+
+/// A contact as it is classified: forces in its rows, rates `E (J x − b)`, and what they are measured by.
+struct At<'a> {
+    index: usize,
+    cone: &'a ConeData,
+    lambda: &'a [f64],
+    s: &'a [f64],
+    /// Largest normal force of its island, and largest term of its rates.
+    force: f64,
+    speed: f64,
+}
+
+impl At<'_> {
+    /// Share of a rate in the terms that it is the sum of.
+    fn share(&self, rate: f64) -> f64 {
+        if self.speed > 0.0 { rate / self.speed } else { 0.0 }
+    }
+
+    fn gap(&self) -> f64 {
+        let n = if self.cone.round { 1 } else { self.s.len() };
+        self.share(self.s[..n].iter().sum::<f64>().abs() / n as f64)
+    }
+
+    fn push(&self) -> f64 {
+        if self.force > 0.0 { self.lambda[0] / self.force } else { 0.0 }
+    }
+
+    fn slip(&self) -> f64 {
+        if self.cone.round {
+            return self.share(norm(&self.s[1..]));
+        }
+        let (least, most) = self.range();
+        self.share(most - least)
+    }
+
+    fn range(&self) -> (f64, f64) {
+        let ends = (f64::INFINITY, f64::NEG_INFINITY);
+        self.s.iter().fold(ends, |(least, most), s| (least.min(*s), most.max(*s)))
+    }
+
+    /// Whether edge `j` is one of those that dissipate most.
+    fn is_against(&self, j: usize) -> bool {
+        self.share(self.s[j] - self.range().0) <= TIE
+    }
+
+    /// Edge `j` over the rows.
+    fn edge<'p>(&self, p: &'p ConeProgram, j: usize) -> impl Iterator<Item = f64> + use<'p> {
+        let (k, stride, at) = (self.cone.k, self.cone.stride_z as usize, self.cone.E_at as usize);
+        (0..k as usize).map(move |r| p.E[at + r * stride + j])
+    }
+
+    /// `z` of a round cone, over its diagonal.
+    fn round_z(&self, p: &ConeProgram) -> [f64; MAX_ROUND] {
+        let mut z = [0.0; MAX_ROUND];
+        for (r, z) in z[..self.s.len()].iter_mut().enumerate() {
+            let E = p.E[self.cone.E_at as usize + r * (self.cone.stride_z as usize + 1)];
+            *z = if E > 0.0 { self.lambda[r] / E } else { 0.0 };
+        }
+        z
+    }
+
+    /// Direction in which a round contact slides: slip and friction are opposite, and the larger has more digits.
+    fn direction(&self, z: &[f64; MAX_ROUND]) -> [f64; MAX_ROUND] {
+        let (nz, ns) = (norm(&z[1..]), norm(&self.s[1..]));
+        let by_slip = self.slip() > self.push() || nz == 0.0;
+        std::array::from_fn(|i| match i {
+            0 => 0.0,
+            _ if i >= self.s.len() => 0.0,
+            _ if by_slip => self.s[i] / ns,
+            _ => -z[i] / nz,
+        })
+    }
+}
+
+/// First rows of contacts among all.
+fn first_rows(p: &ConeProgram) -> Vec<usize> {
+    let mut at = 0;
+    let first = |cone: &ConeData| {
+        at += cone.k as usize;
+        at - cone.k as usize
+    };
+    p.cones.iter().map(first).collect()
+}
+
+/// Calls `each` with the contacts of every island.
+fn contacts<'a>(
+    p: &'a ConeProgram,
+    linear: &Linear,
+    x: &[f64],
+    lambda: &'a [f64],
+    s: &'a [f64],
+    mut each: impl FnMut(usize, &At<'a>),
+) {
+    let (scale, firsts) = (linear.scale(p), first_rows(p));
+    let structure = &linear.structure;
+    for (number, island) in structure.islands.iter().enumerate() {
+        let groups = &structure.groups[island.first_group as usize..island.last_group as usize];
+        let cones = || groups.iter().flat_map(|g| g.first_cone as usize..g.last_cone as usize);
+        let force = cones().fold(0.0_f64, |f, i| f.max(lambda[firsts[i]]));
+        for index in cones() {
+            let cone = &p.cones[index];
+            each(
+                number,
+                &At {
+                    index,
+                    cone,
+                    lambda: &lambda[firsts[index]..][..cone.k as usize],
+                    s: &s[cone.at as usize..(cone.at + cone.m) as usize],
+                    force,
+                    speed: slack_terms(p, cone, x, force / scale),
+                },
+            );
+        }
+    }
+}
+
+impl Active {
+    /// Classifies the contacts of an answer with exact friction, and writes the multipliers of cones, given the rates
+    /// `s = E (J x − b)`.
+    ///
+    /// Where contacts share loads, the solver's forces may leave one without load or at its friction limit, where others would
+    /// not. An island in which the forces of the smallest norm do so nowhere has no kink, and they are the ones to differentiate.
+    fn classify_exact(
+        &mut self,
+        p: &ConeProgram,
+        linear: &mut Linear,
+        [x, lambda]: [&[f64]; 2],
+        [z, s, g, w]: [&mut [f64]; 4],
+    ) {
+        let springs = linear.set_springs(p, x, |k, force| force >= p.saturations[k].limit);
+        let doubtful = self.classify_all(p, linear, [x, lambda], [z, s]);
+        if doubtful.contains(&true) {
+            let even = even_loads(p, linear, &doubtful, [x, lambda], [z, s, g, w]);
+            let still = self.classify_all(p, linear, [x, &even], [z, s]);
+            if still.contains(&true) {
+                let mut chosen = even.clone();
+                let firsts = first_rows(p);
+                contacts(p, linear, x, &even, s, |island, at| {
+                    if still[island] {
+                        let own = firsts[at.index]..firsts[at.index] + at.lambda.len();
+                        chosen[own.clone()].copy_from_slice(&lambda[own]);
+                    }
+                });
+                self.classify_all(p, linear, [x, &chosen], [z, s]);
+            }
+        }
+        self.kinks.springs = springs;
+    }
+
+    /// One classification; says which islands have kinks or contacts that touch without force.
+    fn classify_all(
+        &mut self,
+        p: &ConeProgram,
+        linear: &Linear,
+        [x, lambda]: [&[f64]; 2],
+        [z, s]: [&mut [f64]; 2],
+    ) -> Vec<bool> {
+        self.faces.reset(p);
+        self.faces.exact = true;
+        self.sliding.clear();
+        self.ties.clear();
+        self.held.clear();
+        self.kinks = Kinks::default();
+        z.fill(0.0);
+        let mut doubtful = vec![false; linear.structure.islands.len()];
+        contacts(p, linear, x, lambda, s, |island, at| {
+            let (kinks, ties) = (self.kinks, self.ties.len());
+            let (push, gap) = (at.push(), at.gap());
+            if push.max(gap) <= TIE {
+                self.ties.push((at.index as u32, 0));
+            } else if push > TIE && gap <= push {
+                self.faces.any = true;
+                let z = &mut z[at.cone.at as usize..(at.cone.at + at.cone.m) as usize];
+                if at.cone.round {
+                    self.round_exact(p, at, z);
+                } else {
+                    self.edges_exact(p, at, z);
+                }
+            }
+            doubtful[island] |= self.kinks != kinks || self.ties.len() > ties;
+        });
+        doubtful
+    }
+
+    fn round_exact(&mut self, p: &ConeProgram, at: &At<'_>, z: &mut [f64]) {
+        let (m, stride) = (at.cone.m as usize, at.cone.stride_z as usize);
+        let own = at.round_z(p);
+        let (room, slip) = ((own[0] - norm(&own[1..])) / at.force, at.slip());
+        let pi = &mut self.faces.pi_round[at.cone.E_at as usize..];
+        if slip <= TIE || room > slip {
+            self.kinks.round += u32::from(room <= TIE);
+            z.copy_from_slice(&own[..m]);
+            for i in 0..m {
+                pi[i * stride + i] = 1.0;
+            }
+            return;
+        }
+        let (u, beta, slip) = (at.direction(&own), own[0], norm(&at.s[1..]));
+        let curve = &mut self.faces.curve_round[at.cone.E_at as usize..];
+        (pi[0], z[0]) = (1.0, beta);
+        for i in 1..m {
+            pi[i * stride] = -u[i];
+            z[i] = -beta * u[i];
+            for j in 1..m {
+                let one = if i == j { 1.0 } else { 0.0 };
+                curve[i * stride + j] = beta / slip * (one - u[i] * u[j]);
+            }
+        }
+        self.sliding.push(Sliding { cone: at.index as u32, n: u, m, slip });
+    }
+
+    fn edges_exact(&mut self, p: &ConeProgram, at: &At<'_>, z: &mut [f64]) {
+        let (m, k) = (z.len(), at.lambda.len());
+        let pi = &mut self.faces.pi[at.cone.at as usize..][..m];
+        let at_limit = m > 1 && is_at_limit(p, at);
+        if m == 1 || at.slip() <= TIE || !at_limit {
+            self.kinks.round += u32::from(at_limit);
+            pi.fill(1.0);
+            decompose(p, at, pi, z);
+            return;
+        }
+        for (j, pi) in pi.iter_mut().enumerate() {
+            *pi = f64::from(at.is_against(j));
+        }
+        decompose(p, at, pi, z);
+        let idle = |pi: f64, z: f64| pi > 0.0 && z / at.force <= TIE;
+        if pi.iter().zip(&*z).any(|(pi, z)| idle(*pi, *z)) {
+            self.kinks.rows += 1;
+            // of a face with as many edges as rows, or fewer, the force says which of them it leaves
+            if pi.iter().sum::<f64>() < k as f64 {
+                pi.iter_mut().zip(&*z).for_each(|(pi, z)| *pi *= f64::from(!idle(*pi, *z)));
+                decompose(p, at, pi, z);
+            }
+        }
+    }
+}
+
+/// Whether the friction of a contact with edges would leave its set if it were a little larger.
+fn is_at_limit(p: &ConeProgram, at: &At<'_>) -> bool {
+    let d = at.lambda.len() - 1;
+    let vertices: Vec<f64> = (0..at.s.len()).flat_map(|j| at.edge(p, j).skip(1)).collect();
+    let more: Vec<f64> = at.lambda[1..].iter().map(|l| l * (1.0 + 2.0 * TIE)).collect();
+    let mut nearest = vec![0.0; d];
+    Hull::default().project(&vertices, d, at.lambda[0], &more, &mut nearest);
+    let off = more.iter().zip(&nearest).fold(0.0_f64, |m, (a, b)| m.max((a - b).abs()));
+    off > TIE * largest(&more)
+}
+
+/// Forces of the smallest norm, in the rows of contacts, with the same sums on bodies, of all contacts of some islands that touch:
+/// those that slide push along what they do.
+fn even_loads(
+    p: &ConeProgram,
+    linear: &mut Linear,
+    islands: &[bool],
+    [x, lambda]: [&[f64]; 2],
+    [z, s, g, w]: [&mut [f64]; 4],
+) -> Vec<f64> {
+    let mut faces = Faces::default();
+    faces.reset(p);
+    g.fill(0.0);
+    contacts(p, linear, x, lambda, s, |island, at| {
+        if !islands[island] || at.gap() > at.push().max(TIE) {
+            return;
+        }
+        faces.any = true;
+        let (m, stride) = (at.cone.m as usize, at.cone.stride_z as usize);
+        let own = at.cone.at as usize..at.cone.at as usize + m;
+        g[own.clone()].copy_from_slice(&z[own.clone()]);
+        let sticks = at.slip() <= TIE;
+        if !at.cone.round {
+            for (j, pi) in faces.pi[own].iter_mut().enumerate() {
+                *pi = f64::from(sticks || at.is_against(j));
+            }
+            return;
+        }
+        let mut n = at.direction(&at.round_z(p)).map(|u| -u * FRAC_1_SQRT_2);
+        n[0] = FRAC_1_SQRT_2;
+        let pi = &mut faces.pi_round[at.cone.E_at as usize..];
+        for i in 0..m {
+            for j in 0..m {
+                pi[i * stride + j] = if sticks { f64::from(i == j) } else { n[i] * n[j] };
+            }
+        }
+    });
+    let mut even = lambda.to_vec();
+    if !linear.factor(p, &faces) {
+        return even;
+    }
+    // what is left of the multipliers pushes on no body
+    faces.project(p, Way::Forward, g);
+    let all = g.to_vec();
+    linear.nearest(p, &faces, Way::Forward, g, w);
+    g.iter_mut().zip(&all).for_each(|(g, all)| *g = all - *g);
+    for ((index, cone), first) in p.cones.iter().enumerate().zip(first_rows(p)) {
+        if faces.is_idle(p, index) {
+            continue;
+        }
+        let z = &g[cone.at as usize..(cone.at + cone.m) as usize];
+        for (r, even) in even[first..first + cone.k as usize].iter_mut().enumerate() {
+            let E = &p.E[cone.E_at as usize + r * cone.stride_z as usize..];
+            *even = E.iter().zip(z).map(|(e, z)| e * z).sum();
+        }
+    }
+    even
+}
+
+/// The smallest `z` on a face whose edges sum to a force: conjugate gradients, which take as many rounds as there are rows, and
+/// as many again for rounding.
+fn decompose(p: &ConeProgram, at: &At<'_>, pi: &[f64], z: &mut [f64]) {
+    let k = at.lambda.len();
+    let on_face = |v: &[f64; MAX_ROWS]| -> Vec<f64> {
+        (0..pi.len())
+            .map(|j| pi[j] * at.edge(p, j).zip(v).map(|(e, v)| e * v).sum::<f64>())
+            .collect()
+    };
+    z.fill(0.0);
+    let mut r = [0.0; MAX_ROWS];
+    r[..k].copy_from_slice(at.lambda);
+    let (mut d, mut last) = (vec![0.0; pi.len()], f64::INFINITY);
+    for _ in 0..2 * k {
+        let g = on_face(&r);
+        let size: f64 = g.iter().map(|g| g * g).sum();
+        let mut moved = [0.0; MAX_ROWS];
+        for (j, (d, g)) in d.iter_mut().zip(&g).enumerate() {
+            *d = g + if last.is_finite() { size / last * *d } else { 0.0 };
+            moved.iter_mut().zip(at.edge(p, j)).for_each(|(m, e)| *m += e * *d);
+        }
+        let over: f64 = moved.iter().map(|m| m * m).sum();
+        if !(over > 0.0) || size == 0.0 {
+            return;
+        }
+        let step = size / over;
+        z.iter_mut().zip(&d).for_each(|(z, d)| *z += step * d);
+        r.iter_mut().zip(&moved).for_each(|(r, m)| *r -= step * m);
+        last = size;
+    }
+}
+
+impl Sensitivity {
+    /// Prepares the derivative of an answer of [`CoulombSolver`](crate::CoulombSolver) on its modes: open, stuck, or sliding along
+    /// its direction.
+    ///
+    /// Rows and multipliers are then those of the cones of [`FrictionProgram::relaxation`], whose data a change is one of:
+    /// `z = (lambda_n, lambda_t/mu)` of a round contact, and forces along the edges of others. `dz` is a consistent change, not that
+    /// of the smallest norm, where `z` is not unique.
+    ///
+    /// # Errors
+    ///
+    /// [`NotSolved`](SensitivityError::NotSolved); [`NotUnique`](SensitivityError::NotUnique), also where friction that grows
+    /// with the load has no stable answer; [`Unbalanced`](SensitivityError::Unbalanced);
+    /// [`Dimensions`](SensitivityError::Dimensions) if the answer is that of another program.
+    pub fn coulomb(
+        &mut self,
+        program: &FrictionProgram,
+        answer: &CoulombSolution,
+    ) -> Result<Kinks, SensitivityError> {
+        self.ready = false;
+        if answer.outcome != Outcome::Solved {
+            return Err(SensitivityError::NotSolved);
+        }
+        let cones = program.relaxation();
+        let fits = answer.x.len() == program.n() && answer.lambda.len() == program.n_rows();
+        if !fits || program.check().is_err() {
+            return Err(SensitivityError::Dimensions);
+        }
+        if cones.cones.iter().any(|cone| !is_balanced(cones, cone)) {
+            return Err(SensitivityError::Unbalanced);
+        }
+        self.take(cones);
+        // no least-norm condition holds for these multipliers
+        self.has_w = true;
+        let Self { p, linear, active, x, z, s, f, g, dx, zeta, .. } = self;
+        p.pad_x(&answer.x, x);
+        linear.slacks(p, x, s);
+        active.classify_exact(p, linear, [x, &answer.lambda], [z, s, g, dx]);
+        if !linear.factor(p, &active.faces) {
+            return Err(SensitivityError::NotUnique);
+        }
+        active.find_held(p, linear, f, g);
+        if active.faces.any {
+            active.kinks.loads = active.loads_that_move(p, linear, [f, g, dx, zeta]);
+        }
+        self.ready = true;
+        Ok(self.active.kinks)
+    }
+
+    /// Multipliers of the answer that was prepared, length `m`.
+    ///
+    /// # Errors
+    ///
+    /// [`Dimensions`](SensitivityError::Dimensions), [`NotPrepared`](SensitivityError::NotPrepared).
+    pub fn multipliers(&self, out: &mut [f64]) -> Result<(), SensitivityError> {
+        self.check(self.p.n, out.len(), None)?;
+        crate::cone::kernels::unpad(self.linear.isa, &self.p, &self.z, out);
+        Ok(())
+    }
+
+    /// Whether a spring is at its limit at the answer that was prepared.
+    pub fn is_limited(&self, spring: usize) -> bool {
+        self.linear.springs[spring].1 == 0.0 && self.p.saturations[spring].stiffness > 0.0
+    }
+}
+
+/// Whether the edges of a cone sum to a multiple of the normal.
+fn is_balanced(p: &ConeProgram, cone: &ConeData) -> bool {
+    (1..cone.k as usize).all(|r| {
+        let E = &p.E[cone.E_at as usize + r * cone.stride_z as usize..][..cone.m as usize];
+        cone.round || E.iter().sum::<f64>().abs() <= BALANCED * largest(E)
+    })
+}
+
+impl Active {
+    /// Number of blocks that move where loads are exchanged among contacts in a way that the balance leaves open: found by
+    /// loads at random, which the contacts' own forces balance without any motion if `x` is unique.
+    fn loads_that_move(
+        &self,
+        p: &ConeProgram,
+        linear: &mut Linear,
+        [f, g, dx, zeta]: [&mut Vec<f64>; 4],
+    ) -> u32 {
+        let mut seed = 0x9E37_79B9_7F4A_7C15_u64;
+        g.fill(0.0);
+        for (index, cone) in p.cones.iter().enumerate() {
+            if self.faces.is_idle(p, index) {
+                continue;
+            }
+            for v in &mut g[cone.at as usize..(cone.at + cone.m) as usize] {
+                seed ^= seed << 13;
+                seed ^= seed >> 7;
+                seed ^= seed << 17;
+                *v = (seed >> 11) as f64 / (1_u64 << 53) as f64 - 0.5;
+            }
+        }
+        self.faces.project(p, Way::Forward, g);
+        f.fill(0.0);
+        linear.add_forces(p, g, f);
+        dx.fill(0.0);
+        let least = LOADS_MOVE * largest(f) / linear.scale(p);
+        linear.solve(p, &self.faces, Way::Forward, f, dx, zeta);
+        let moves = |at: usize, dim: usize| largest(&dx[at..at + dim]) > least;
+        p.blocks.iter().filter(|b| moves(b.at as usize, b.dim as usize)).count() as u32
+    }
+}
