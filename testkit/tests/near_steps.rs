@@ -106,7 +106,7 @@ fn derivatives_have_all_digits_whatever_a_step_may_be_off_by() {
 fn a_command_far_away_does_not_hide_other_forces() {
     const BODIES: usize = 7;
     let head = "gravity: [0, 0, -9.81]
-step: {size: 0.01, duration: 0.3, cone: 4, inertia: mass, contact_margin: 0.02, accuracy: 1.0e-8}
+step: {size: 0.01, duration: 0.3, cone: 4, relaxation: step, contact_margin: 0.02, accuracy: 1.0e-8}
 commands: [{joint: slide.x, constant: 30}]
 models:
   floor: {joint: fixed, friction: 0.5, shape: {half_space: {}}}
