@@ -106,6 +106,9 @@ class Kinks(NamedTuple):
     held : int
         Edges that touch without pushing but can only move with others that push. A kink only for changes that take
         them off one another, of which ``apart`` of :meth:`StepDerivatives.jvp` tells; not counted by :meth:`any`.
+    loads : int
+        Bodies that move where contacts with exact friction exchange loads that the balance leaves open: the step is one
+        of many. Chosen: one of the consistent changes.
 
     Examples
     --------
@@ -124,6 +127,7 @@ class Kinks(NamedTuple):
     margin: int
     choices: int
     held: int = 0
+    loads: int = 0
 
     def any(self) -> bool:
         """True if the step has no derivative in some direction.
@@ -137,11 +141,11 @@ class Kinks(NamedTuple):
         >>> qs.Kinks(0, 0, 0, 0, 0, 0, 0, 0, held=3).any()
         False
         """
-        return any(self[:8])
+        return any(self[:8]) or self.loads > 0
 
 
 class StepDerivatives:
-    r"""Derivatives of one convex step: of ``q_next``, ``v`` and impulses by everything that goes in.
+    r"""Derivatives of one quasi-static step: of ``q_next``, ``v`` and impulses by everything that goes in.
 
     They include how distances, normals, witness points and Jacobians turn with q. Configurations change on their
     tangent space: :math:`q \oplus dq`, dofs to dofs, in the order of :attr:`System.dofs`.
@@ -410,7 +414,7 @@ class DerivativesBatch(NamedTuple):
     q_next : ndarray, shape (N, n_q)
     by_q : ndarray, shape (N, n_v, n_v); of a gradient (N, n_v)
     by_u : ndarray, shape (N, n_v, n_u_v); of a gradient (N, n_u_v)
-    kinks : ndarray of int, shape (N, 9)
+    kinks : ndarray of int, shape (N, 10)
         In the order of :class:`Kinks`.
     errors : dict of int to QuasistepError
         Why samples have none, by their number.

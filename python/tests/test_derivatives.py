@@ -168,7 +168,7 @@ def test_a_kink_is_flagged(push):
 
 
 def test_what_has_no_derivative_says_why(push):
-    for words, said in [({"friction": "exact"}, "formulation"), ({"integration": "midpoint"}, "integration")]:
+    for words, said in [({"motion": "dynamic"}, "motion"), ({"integration": "midpoint"}, "integration")]:
         with pytest.raises(qs.DerivativeError, match=said):
             push.derivatives(params=push.params.replace(**words))
     with pytest.raises(ValueError, match="give 'exact'"):

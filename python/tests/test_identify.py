@@ -177,7 +177,9 @@ def test_numbers_without_derivatives_are_told_and_fitted_by_differences() -> Non
     sets = [[changes({key: value * (1 + way * 1e-3)}) for key, value in keys.items()] for way in (-1, 1)]
     assert _core.Changes(system, *sets, [1e-3] * 3, 3).known == [1]
     exact = system.with_({"step.friction": "exact"})
-    assert _core.Changes(exact, *sets, [1e-3] * 3, 3).known == []
+    assert _core.Changes(exact, *sets, [1e-3] * 3, 3).known == [1]
+    moving = system.with_({"step.motion": "dynamic"})
+    assert _core.Changes(moving, *sets, [1e-3] * 3, 3).known == []
     start = system.with_({"models.finger.joint.0.stiffness": 300})
     u = np.linspace(0, 1, 16)[1:, None] * [0.04, 0.01]
     run = exact.simulate(u)

@@ -11,7 +11,7 @@ use numpy::PyArray1;
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
 use quasistep::{
-    BatchDerivatives, BatchInput, DifferentiateBatch, InputChange, Mode, OutputChange,
+    BatchDerivatives, BatchInput, DifferentiateBatch, InputChange, Kinks, Mode, OutputChange,
     RunDerivatives, State, StepKinks, SystemChange,
 };
 use quasistep_scene::Scene;
@@ -29,13 +29,12 @@ fn mode(kappa: Option<f64>) -> Mode {
 }
 
 /// Kinds of kinks.
-const KINKS: usize = 9;
+const KINKS: usize = 10;
 
 /// Counts by name of [`StepKinks`], in the order of `quasistep.Kinks`.
 fn kinks(k: &StepKinks) -> [u32; KINKS] {
-    let program = k.program;
-    let [rows, round, springs] = [program.rows, program.round, program.springs];
-    [rows, round, springs, k.features, k.edges, k.recovery, k.margin, k.choices, program.held]
+    let Kinks { rows, round, springs, held, loads } = k.program;
+    [rows, round, springs, k.features, k.edges, k.recovery, k.margin, k.choices, held, loads]
 }
 
 #[pymethods]

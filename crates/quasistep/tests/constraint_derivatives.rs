@@ -207,6 +207,12 @@ fn cases() -> Vec<Case> {
                     if off == 1e-4 {
                         params.prescribed_rate = PrescribedRate::Derivative;
                     }
+                    if mode == Mode::Exact {
+                        let formulation = Formulation::exact(cone);
+                        let params = StepParams { formulation, ..params.clone() };
+                        let (system, state, input) = (system.clone(), state.clone(), input.clone());
+                        all.push(Case { system, state, input, params, mode });
+                    }
                     all.push(Case { system, state, input, params, mode });
                 }
             }
@@ -235,7 +241,7 @@ fn derivatives_with_constraints_are_those_of_differences() {
         let mut d = case.differentiate();
         let h = case.params.time_step;
         let Case { system, params, mode, .. } = &case;
-        let words = format!("{} {mode:?} {:?}", params.formulation.cone, system.roles()[1]);
+        let words = format!("{:?} {mode:?} {:?}", params.formulation, system.roles()[1]);
         // feet that stick share friction as the smallest norm has it, which round cones are solved to with few digits
         let round = params.formulation.cone == Cone::Round;
         let shared = *mode == Mode::Exact && (round || !d.report().smallest_norm);

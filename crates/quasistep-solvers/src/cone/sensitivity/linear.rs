@@ -431,6 +431,32 @@ impl Linear {
         (self.r, self.u, self.curved, self.off) = (r, u, curved, off);
     }
 
+    /// Replaces `zeta` of a [`solve`](Self::solve) backward by a smaller one that pushes alike, `Aᵀ zeta` as it is: where forces
+    /// are more independent than rates, rounds heap up what has no effect.
+    pub fn settle(&mut self, p: &ConeProgram, faces: &Faces, zeta: &mut [f64]) {
+        let (mut r, mut step) = (std::mem::take(&mut self.r), std::mem::take(&mut self.step));
+        let mut u = std::mem::take(&mut self.u);
+        r.fill(0.0);
+        self.add_forces(p, zeta, &mut r);
+        zeta.fill(0.0);
+        let mut rounds = Rounds::new();
+        for _ in 0..ROUNDS {
+            step.copy_from_slice(&r);
+            self.invert(Way::Backward, &mut step);
+            self.rows(p, &step, &mut u);
+            faces.project(p, Way::Backward, &mut u);
+            u.iter_mut().for_each(|u| *u *= self.rho);
+            let change = largest(&u);
+            if rounds.stalled(change, largest(zeta)) {
+                break;
+            }
+            zeta.iter_mut().zip(&u).for_each(|(z, u)| *z += u);
+            u.iter_mut().for_each(|u| *u = -*u);
+            self.add_forces(p, &u, &mut r);
+        }
+        (self.r, self.step, self.u) = (r, step, u);
+    }
+
     /// Largest entry of `Pi A x`, beyond rounding, that the last [`solve`](Self::solve) has left for its `x`: not zero where its
     /// rounds did not converge, as where rows nearly depend on one another.
     pub fn left(&self, p: &ConeProgram, faces: &Faces, x: &[f64]) -> f64 {

@@ -452,6 +452,9 @@ impl Sensitivity {
         }
         linear.add_forces(p, ds, f);
         linear.solve(p, faces, Way::Backward, f, move_x, zeta);
+        if active.kinks.loads > 0 {
+            linear.settle(p, faces, zeta);
+        }
         // gradient with respect to the data's own change of the rows
         linear.rows(p, move_x, g);
         faces.curve(p, g);
