@@ -74,10 +74,10 @@ def limit_surface(pushes: Pushes, mu: float, c: float) -> np.ndarray:
     return np.array(out)
 
 
-def scene(mu: float, formulation: str, cone: str, patch: str) -> qs.System:
+def scene(mu: float, friction: str, cone: str, patch: str) -> qs.System:
     return qs.loads(f"""
 format: 1
-step: {{size: 0.01, duration: 0.01, formulation: {formulation}, cone: {cone}, inertia: none}}
+step: {{size: 0.01, duration: 0.01, friction: {friction}, cone: {cone}, inertia: none}}
 friction: {{default: {{mu: 0.35, patch: {patch}}}, pairs: [{{a: tip, b: square, mu: {mu}, mu_spin: 0}}]}}
 models:
   table: {{joint: fixed, shape: {{half_space: {{}}}}}}
@@ -95,9 +95,9 @@ collisions: {{exclude: [[tip, table]]}}
 """)
 
 
-def quasistep(formulation: str, cone: str, patch: str, steps: int) -> Callable[[Pushes, float], np.ndarray]:
+def quasistep(friction: str, cone: str, patch: str, steps: int) -> Callable[[Pushes, float], np.ndarray]:
     def predict(pushes: Pushes, mu: float) -> np.ndarray:
-        system = scene(mu, formulation, cone, patch)
+        system = scene(mu, friction, cone, patch)
         names = system.coordinates
         q0 = np.repeat(system.q0[None], len(pushes.way), axis=0)
         start = np.stack([np.full(len(pushes.way), -SIDE / 2 - TIP), pushes.place], axis=1)
@@ -113,7 +113,7 @@ def quasistep(formulation: str, cone: str, patch: str, steps: int) -> Callable[[
 
 def identified(pushes: Pushes, steps: int) -> tuple[dict[str, float], float]:
     """Friction of the tip and spin radius of the square, in m, by `qs.identify`, and the CPU time in s."""
-    system = scene(0.3, "anitescu", "round", "area").with_({"friction.default.spin_radius": 0.04})
+    system = scene(0.3, "convex", "round", "area").with_({"friction.default.spin_radius": 0.04})
     names = system.coordinates
     tip = names.indices("tip.*")
     motions = []
@@ -188,20 +188,20 @@ def main() -> int:
     )
     row("ellipsoid limit surface, fitted", f"mu {best[1]:.3f}, c {1e3 * best[2]:.1f} mm", lambda p: limit_surface(p, best[1], best[2]), 0)
     settings = [
-        ("coulomb", "round", "area", 1),
-        ("coulomb", "round", "area", 5),
-        ("anitescu", "round", "area", 5),
-        ("anitescu", "4", "area", 5),
-        ("coulomb", "round", "corners", 1),
-        ("anitescu", "4", "corners", 5),
+        ("exact", "round", "area", 1),
+        ("exact", "round", "area", 5),
+        ("convex", "round", "area", 5),
+        ("convex", "4", "area", 5),
+        ("exact", "round", "corners", 1),
+        ("convex", "4", "corners", 5),
     ]
-    for formulation, cone, patch, steps in settings:
-        predict = quasistep(formulation, cone, patch, steps)
+    for friction, cone, patch, steps in settings:
+        predict = quasistep(friction, cone, patch, steps)
         mu = fitted(predict, fit)
-        name = f"quasistep, `{formulation}`, cone `{cone}`, patch `{patch}`, {steps} steps a push"
+        name = f"quasistep, `{friction}`, cone `{cone}`, patch `{patch}`, {steps} steps a push"
         row(name, f"mu {mu:.3f}", lambda p, predict=predict, mu=mu: predict(p, mu), steps)
     values, spent = identified(fit, 5)
-    said = f"`qs.identify` on the same {len(fit.way)} pushes, `anitescu`, 5 steps each: mu {values['mu']:.3f}, c {1e3 * values['c']:.1f} mm, {spent:.0f} s of CPU."
+    said = f"`qs.identify` on the same {len(fit.way)} pushes, `convex`, 5 steps each: mu {values['mu']:.3f}, c {1e3 * values['c']:.1f} mm, {spent:.0f} s of CPU."
     print(said, flush=True)
     if not arguments.no_mujoco:
         mu = fitted(in_mujoco, fit[:: max(1, 20 // arguments.every)])

@@ -329,10 +329,10 @@ class DerivativeError(QuasistepError):
 
     Examples
     --------
-    >>> system = qs.load("scenes/pinch.yml", set={"step.friction": "exact"})
+    >>> system = qs.load("scenes/pinch.yml", set={"step.integration": "midpoint"})
     >>> try:
     ...     system.derivatives()
     ... except qs.DerivativeError as error:
     ...     print(error)
-    derivatives are those of convex steps: `formulation` is coulomb; it must be anitescu
+    no derivative of such a step: `integration` is midpoint; it must be euler
     """

@@ -13,8 +13,9 @@ use quasistep_scene::{read_step_words, step_words};
 /// Parameters
 /// ----------
 /// **words
-///     ``size`` (s), ``formulation``, ``cone`` (an even number of edges, or ``"round"``),
-///     ``inertia`` (``"none"`` or ``"mass"``), ``passive_mass_scale`` (a pure number, or ``"none"``),
+///     ``size`` (s), ``friction`` (``"exact"`` or ``"convex"``), ``motion`` (``"quasi_static"`` or
+///     ``"dynamic"``), ``cone`` (an even number of edges, or ``"round"``),
+///     ``inertia`` (``"none"`` or ``"mass"``), ``relaxation`` (s, or ``"step"``), ``passive_mass_scale`` (a pure number, or ``"none"``),
 ///     ``tangents`` (``"motion"`` or ``"normal"``), ``rotations`` (``"exponential"`` or ``"linear"``), ``contact_margin`` (m), ``max_overlap`` (m) and
 ///     ``max_recovery_speed`` (m/s), these three up to ``float("inf")``, ``prescribed_rate``, ``integration``, ``accuracy`` (0 to 1e-7), ``work_limit`` (multiply-adds, up to ``float("inf")``), ``gravity`` (m/s², shape (3,)).
 ///
