@@ -126,7 +126,7 @@ const BASE: Parameters = Parameters {
     mu: 0.3,
     finger: 0.6,
     time_step: 0.05,
-    relaxation: 0.05,
+    relaxation: 1.0,
     v_cmd: 0.1,
     limit: f64::INFINITY,
     compliance: 0.0,
