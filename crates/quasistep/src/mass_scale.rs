@@ -54,7 +54,9 @@ impl MassScales {
         let softest = params.passive_mass_scale.zip(system.softest_spring());
         let Some((scale, (softest, _))) = softest else {
             self.uniform = params.relaxation.mass_factor(params.time_step);
-            entries.iter_mut().for_each(|(.., entry)| *entry *= self.uniform);
+            for (.., entry) in entries.iter_mut() {
+                *entry *= self.uniform;
+            }
             return;
         };
         self.diagonal.clear();

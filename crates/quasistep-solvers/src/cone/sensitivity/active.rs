@@ -1,6 +1,7 @@
 //! The active set of an answer, and where strict complementarity fails.
 
-use super::linear::{Faces, Linear, Way, largest};
+use super::linear::{Faces, Linear, largest};
+use super::unsymmetric::Way;
 use crate::Solution;
 use crate::cone::program::{ConeData, ConeProgram};
 use crate::cone::second_order::norm;

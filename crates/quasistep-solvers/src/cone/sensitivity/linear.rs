@@ -14,7 +14,7 @@
 //! multiplies the error by `1/(1 + rho sigma)`, `sigma` an eigenvalue of `A P'⁻¹ Aᵀ` that is not 0. What
 //! `zeta` gains is a combination of rows throughout: the smallest norm needs no projection.
 
-use super::unsymmetric::Factors;
+use super::unsymmetric::{Factors, Way};
 use crate::cone::aligned::Aligned;
 use crate::cone::kernels::{self, Isa, Products};
 use crate::cone::program::{ConeData, ConeProgram, MAX_ROWS};
@@ -49,13 +49,6 @@ impl Rounds {
         self.since += 1;
         self.since >= STALLED || change.is_nan() || change <= DERIVATIVE_ROUNDING * size
     }
-}
-
-/// Whether equations are those of changes or, with the transpose of `Pi`, those of gradients.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Way {
-    Forward,
-    Backward,
 }
 
 /// `Pi` and `C` of every cone: diagonals over a padded `z` for edges, matrices laid out like `E` for round cones.
@@ -445,13 +438,17 @@ impl Linear {
             self.invert(Way::Backward, &mut step);
             self.rows(p, &step, &mut u);
             faces.project(p, Way::Backward, &mut u);
-            u.iter_mut().for_each(|u| *u *= self.rho);
+            for u in &mut u {
+                *u *= self.rho;
+            }
             let change = largest(&u);
             if rounds.stalled(change, largest(zeta)) {
                 break;
             }
             zeta.iter_mut().zip(&u).for_each(|(z, u)| *z += u);
-            u.iter_mut().for_each(|u| *u = -*u);
+            for u in &mut u {
+                *u = -*u;
+            }
             self.add_forces(p, &u, &mut r);
         }
         (self.r, self.step, self.u) = (r, step, u);

@@ -51,7 +51,8 @@ use crate::cone::kernels;
 use crate::cone::program::ConeProgram;
 use crate::{Solution, Status};
 use active::Active;
-use linear::{Faces, Linear, Way};
+use linear::{Faces, Linear};
+use unsymmetric::Way;
 
 /// Why there is no derivative.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

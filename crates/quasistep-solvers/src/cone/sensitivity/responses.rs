@@ -20,7 +20,8 @@
 //! which is that of `Linear::solve` on rows turned among themselves. `Eᵀ Pi E` itself would not do: its product with a
 //! motion along what may slide has rounding errors that are no combination of rows, times `rho`.
 
-use super::linear::{Linear, ROUNDS, Rounds, Way};
+use super::linear::{Linear, ROUNDS, Rounds};
+use super::unsymmetric::Way;
 use super::{Sensitivity, SensitivityError};
 use crate::cone::kernels::{self, Small};
 use crate::cone::program::{ConeProgram, padded};

@@ -30,7 +30,8 @@
 //! Todd's scaling for round cones.
 
 use super::active::Kinks;
-use super::linear::{Faces, Way, largest};
+use super::linear::{Faces, largest};
+use super::unsymmetric::Way;
 use super::{Sensitivity, SensitivityError};
 use crate::Solution;
 use crate::cone::kernels;
