@@ -4,7 +4,7 @@ use crate::cloud::CloudReport;
 use crate::commands::{Commands, three};
 use crate::control::ControlSection;
 use crate::curve::{Curve, Grid};
-use crate::document::{At, Node, Numbers, with_extents};
+use crate::document::{At, Map, Node, Numbers, with_extents};
 use crate::facts::Fact;
 use crate::names::body_index;
 use crate::source::SceneSource;
@@ -323,7 +323,32 @@ pub(crate) fn read_step(
         params.integration =
             at.word(&[("euler", Integration::Euler), ("midpoint", Integration::Midpoint)])?;
     }
-    let Formulation { friction, cone, motion } = &mut params.formulation;
+    params.formulation = read_formulation(&map)?;
+    if let (Some(at), true) = (map.get("integration"), params.formulation.carries_velocity())
+        && params.integration == Integration::Midpoint
+    {
+        return Err(at.error("`midpoint` was seen with `motion: dynamic`, which takes `euler`"));
+    }
+    if let Some(at) = map.get("uniqueness") {
+        params.uniqueness = at.boolean()?;
+    }
+    if let Some(at) = map.get("fallback") {
+        params.fallback = at.word(&[
+            ("none", Fallback::None),
+            ("undecided", Fallback::Undecided),
+            ("convex", Fallback::Convex),
+            ("proximal", Fallback::Proximal),
+            ("without_recovery", Fallback::WithoutRecovery),
+            ("impedance", Fallback::Impedance),
+        ])?;
+    }
+    Ok((params, duration))
+}
+
+/// Law of friction, cone and motion of a step.
+fn read_formulation(map: &Map<'_>) -> Result<Formulation, SceneError> {
+    let mut formulation = StepParams::default().formulation;
+    let Formulation { friction, cone, motion } = &mut formulation;
     if let Some(at) = map.get("cone") {
         *cone = read_cone(at)?;
     }
@@ -350,25 +375,7 @@ pub(crate) fn read_step(
             at.seen()
         )));
     }
-    if let (Some(at), true) = (map.get("integration"), params.formulation.carries_velocity())
-        && params.integration == Integration::Midpoint
-    {
-        return Err(at.error("`midpoint` was seen with `motion: dynamic`, which takes `euler`"));
-    }
-    if let Some(at) = map.get("uniqueness") {
-        params.uniqueness = at.boolean()?;
-    }
-    if let Some(at) = map.get("fallback") {
-        params.fallback = at.word(&[
-            ("none", Fallback::None),
-            ("undecided", Fallback::Undecided),
-            ("convex", Fallback::Convex),
-            ("proximal", Fallback::Proximal),
-            ("without_recovery", Fallback::WithoutRecovery),
-            ("impedance", Fallback::Impedance),
-        ])?;
-    }
-    Ok((params, duration))
+    Ok(formulation)
 }
 
 fn read_mass_scale(at: &At<'_>, inertia: Inertia) -> Result<Option<f64>, SceneError> {

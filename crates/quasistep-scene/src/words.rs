@@ -110,7 +110,7 @@ pub fn read_step_words(
     let is_changed = |key: &str| changes.iter().any(|(changed, _)| changed == key);
     // the default law of friction depends on the motion
     let kept =
-        kept.filter(|(key, _)| !is_changed(key) && !(key == "friction" && is_changed("motion")));
+        kept.filter(|(key, _)| !(is_changed(key) || key == "friction" && is_changed("motion")));
     for (key, value) in kept.chain(changes.iter().cloned()) {
         if key == "duration" {
             let message = "the duration belongs to a run, not to a step";

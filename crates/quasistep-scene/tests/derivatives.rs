@@ -225,6 +225,7 @@ struct Case {
 /// Compares steps along a scene's run, at its own states or `off` them at random: a run has its bodies at rest on one
 /// another, level and at touch, which are kinks; near them there are none. A comparison is skipped only where the
 /// derivative itself says that there is a kink: by its flags, or because the change pulls dependent rows apart.
+#[allow(clippy::too_many_lines)] // one kind of derivative after another
 fn compare(case: &Case, mode: Mode, law: Law, off: bool) -> Tally {
     let name = case.name;
     let scene = scene(name, law);

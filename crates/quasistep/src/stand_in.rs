@@ -48,7 +48,7 @@ impl System {
                 others.push((Fallback::Undecided, FrictionLaw::Convex, params));
             }
             Fallback::Convex if !convex => {
-                others.push((Fallback::Convex, FrictionLaw::Convex, params))
+                others.push((Fallback::Convex, FrictionLaw::Convex, params));
             }
             Fallback::Proximal if !convex => {
                 // exact friction first: with mass most steps have an answer

@@ -196,7 +196,7 @@ fn inertia(taken: &Taken<'_>, sums: &mut Sums) {
                 tau.into_iter().enumerate().for_each(|(dof, t)| sums.add(dof, t));
             }
         }
-        _ if scene.params.inertia == Inertia::Mass => {
+        Motion::QuasiStatic if scene.params.inertia == Inertia::Mass => {
             let mut passive = vec![false; model.n_v()];
             for (body, role) in model.bodies().iter().zip(scene.system.roles()) {
                 passive[body.v.clone()].fill(matches!(role, Role::Passive));
@@ -211,7 +211,7 @@ fn inertia(taken: &Taken<'_>, sums: &mut Sums) {
                 }
             });
         }
-        _ => {}
+        Motion::QuasiStatic => {}
     }
 }
 
