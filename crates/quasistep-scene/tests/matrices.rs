@@ -1,7 +1,9 @@
 //! Matrices of derivatives against products, one for each of their rows and columns.
 #![allow(missing_docs, non_snake_case)]
 
-use quasistep::{Cone, Formulation, InputChange, Integration, Mode, OutputChange, StepInput};
+use quasistep::{
+    Cone, Formulation, InputChange, Integration, Mode, OutputChange, Relaxation, StepInput,
+};
 
 /// Largest differences from products with the transpose and with the matrix itself, and between the two, over the
 /// largest entry, along a scene's run.
@@ -12,6 +14,8 @@ fn apart(name: &str, cone: Option<Cone>, mode: Mode, exact: bool) -> [f64; 3] {
     scene.params.formulation =
         if exact { Formulation::exact(cone) } else { Formulation::convex(cone) };
     scene.params.integration = Integration::Euler;
+    // the quasi-dynamic step of the papers
+    scene.params.relaxation = Relaxation::Step;
     let (system, params) = (&*scene.system, &scene.params);
     let (n_v, n_u) = (system.model().n_v(), system.n_cmd_v());
     let mut work = system.create_workspace();
