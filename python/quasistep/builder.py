@@ -49,7 +49,7 @@ class SystemBuilder:
     >>> system = scene.build()
     >>> run = system.simulate()
     >>> round(float(run.q[-1, system.coordinates.index("box.x")]), 3)
-    0.034
+    0.036
     """
 
     def __init__(

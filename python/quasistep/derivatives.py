@@ -41,7 +41,7 @@ class Smooth(NamedTuple):
     --------
     The linear pusher: lambda phi = kappa.
 
-    >>> step = {"size": 0.01, "inertia": "mass", "contact_margin": 1}
+    >>> step = {"size": 0.01, "relaxation": "step", "contact_margin": 1}
     >>> scene = qs.SystemBuilder(step=step, friction={"default": 0})
     >>> ball = {"gravity": False, "shape": qs.sphere(0.05)}
     >>> scene.model("robot", joint=[qs.slide("x", [1, 0, 0], stiffness=1)], mass=1, **ball)
@@ -477,7 +477,7 @@ class DifferentiableSystem(PlannedSystem):
         >>> system = qs.load("scenes/pinch.yml")
         >>> d = system.derivatives(system.q0, [-0.028, 0.028], h=0.1)
         >>> d.matrix("q_next", "u")[system.dofs.index("held.vx")].round(3)   # both pads move it
-        array([0.499, 0.499])
+        array([0.5, 0.5])
         """
         start = self.q0 if q is None else q
         return StepDerivatives(self, (start, u, h, t, v, wrenches, params, mode))

@@ -18,7 +18,7 @@ def pushed(push):
 @pytest.fixture(scope="module")
 def pusher():
     """Section `Small exact cases`: k = 1 N/m, m = 0.01 kg, half gap 0.2 between balls of radius 0.05."""
-    step = {"size": 0.01, "inertia": "mass", "contact_margin": 1}
+    step = {"size": 0.01, "relaxation": "step", "contact_margin": 1}
     scene = qs.SystemBuilder(step=step, friction={"default": 0})
     ball = {"gravity": False, "shape": qs.sphere(0.05)}
     scene.model("robot", joint=[qs.slide("x", [1, 0, 0], stiffness=1)], mass=1, **ball)
@@ -79,7 +79,7 @@ def test_smoothing_stays_within_its_bound(push, pushed):
 def test_log_barrier_step_is_the_references(cone):
     """Section `Small exact cases`, made with plain numpy: two edges with weight 1/100 each, to 1e-9. A contact in a plane
     has two edges whatever the number asked for, and a round one is the same cone."""
-    step = {"size": 0.1, "inertia": "mass", "cone": cone}
+    step = {"size": 0.1, "relaxation": "step", "cone": cone}
     scene = qs.SystemBuilder(step=step, friction={"default": 1})
     block = qs.box([2, 1, 2], pose={"xyz": [0, -0.5, 0]})
     ball = qs.sphere(0.1, pose={"xyz": [0, 0.1, 0]})

@@ -17,7 +17,7 @@ fn an_arm_stacks_cubes_with_jacobians_of_the_middle_of_its_steps() {
         let scene = scene(
             "iiwa_stacking",
             &[
-                ("step.formulation", "coulomb"),
+                ("step.friction", "exact"),
                 ("step.cone", "round"),
                 ("step.integration", "midpoint"),
                 ("step.size", h),
@@ -32,7 +32,7 @@ const CAN: &str = "
 format: 1
 title: A can near its tipping slope
 gravity: [GX, GY, GZ]
-step: {size: 0.01, duration: 1, formulation: coulomb, cone: round, inertia: mass}
+step: {size: 0.01, duration: 1, friction: exact, cone: round, inertia: mass, relaxation: 1}
 models:
   floor: {joint: fixed, shape: {half_space: {}}}
   can: {mass: 2, pose: {xyz: [0, 0, HALF]}, shape: {cylinder: {radius: RADIUS, length: LENGTH}}}

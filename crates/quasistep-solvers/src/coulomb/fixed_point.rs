@@ -23,6 +23,9 @@ pub(crate) struct FixedPoint {
     /// Differences of the last points, and of the changes there, one after another in a ring.
     points: Vec<f64>,
     changes: Vec<f64>,
+    /// Orthogonal differences of changes, one after another, and what of the present change they do not have.
+    axes: Vec<f64>,
+    rest: Vec<f64>,
 }
 
 impl FixedPoint {
@@ -35,6 +38,8 @@ impl FixedPoint {
             ring.clear();
             ring.resize(MEMORY * n, 0.0);
         }
+        self.axes.reserve(MEMORY * n);
+        self.rest.reserve(n);
     }
 
     /// Moves from `s`, where `change` is known, to the next point, whose entries are not negative.
@@ -73,32 +78,41 @@ impl FixedPoint {
 
     /// The combination of the differences of changes that is nearest to the present change: Gram–Schmidt, from the newest on.
     /// Differences that depend on newer ones take no part.
-    fn shares(&self, n: usize) -> [f64; MEMORY] {
+    fn shares(&mut self, n: usize) -> [f64; MEMORY] {
         let newest = (self.steps as usize - 2) % MEMORY;
         let dot = |a: &[f64], b: &[f64]| a.iter().zip(b).map(|(a, b)| a * b).sum::<f64>();
-        let mut axes: Vec<(Vec<f64>, [f64; MEMORY])> = Vec::with_capacity(MEMORY);
-        let mut shares = [0.0; MEMORY];
-        let mut rest = self.change.clone();
+        let less = |part: f64, b: &[f64], a: &mut [f64]| {
+            a.iter_mut().zip(b).for_each(|(a, b)| *a -= part * b);
+        };
+        let Self { change, changes, axes, rest, .. } = self;
+        axes.clear();
+        rest.clone_from(change);
+        // what combination of differences each axis is
+        let mut combinations = [[0.0; MEMORY]; MEMORY];
+        let (mut found, mut shares) = (0, [0.0; MEMORY]);
         for age in 0..MEMORY {
             let k = (newest + MEMORY - age) % MEMORY;
-            let mut axis = self.changes[k * n..(k + 1) * n].to_vec();
-            let size = dot(&axis, &axis);
-            // what combination of differences the axis is
+            axes.truncate(found * n);
+            axes.extend_from_slice(&changes[k * n..(k + 1) * n]);
+            let (others, axis) = axes.split_at_mut(found * n);
+            let size = dot(axis, axis);
             let mut of = [0.0; MEMORY];
             of[k] = 1.0;
-            for (other, others) in &axes {
-                let part = dot(&axis, other) / dot(other, other);
-                axis.iter_mut().zip(other).for_each(|(a, b)| *a -= part * b);
-                of.iter_mut().zip(others).for_each(|(a, b)| *a -= part * b);
+            for (j, combination) in combinations[..found].iter().enumerate() {
+                let other = &others[j * n..(j + 1) * n];
+                let part = dot(axis, other) / dot(other, other);
+                less(part, other, axis);
+                less(part, combination, &mut of);
             }
-            let square = dot(&axis, &axis);
+            let square = dot(axis, axis);
             if square <= SECANTS_ALIKE * size || size == 0.0 {
                 continue;
             }
-            let part = dot(&rest, &axis) / square;
-            rest.iter_mut().zip(&axis).for_each(|(a, b)| *a -= part * b);
-            shares.iter_mut().zip(&of).for_each(|(a, b)| *a += part * b);
-            axes.push((axis, of));
+            let part = dot(rest, axis) / square;
+            less(part, axis, rest);
+            less(-part, &of, &mut shares);
+            combinations[found] = of;
+            found += 1;
         }
         shares
     }
