@@ -25,7 +25,7 @@ pub struct StepParams {
     pub gravity: [f64; 3],
     /// Law of friction, shape of its cones, motion. Default: convex friction with round cones, quasi-static.
     pub formulation: Formulation,
-    /// What resists the motion of passive bodies; not read by [`Motion::Dynamic`], which has the
+    /// What resists the motion of passive bodies; not read by [`Motion::Dynamic`](crate::Motion::Dynamic), which has the
     /// mass of every dof. Default [`Inertia::Mass`].
     pub inertia: Inertia,
     /// Relaxation time `τ` of [`Inertia::Mass`]. Default 1 s.
@@ -53,7 +53,7 @@ pub struct StepParams {
     /// touch one another (`quasistep_solvers::Settings::accuracy`), from 0 to 1e-7; 0 asks for all digits, on the exact set of
     /// loaded contacts. With 1e-8 a step of more than 100 dofs costs about half; forces of less than this share of the
     /// largest one count as none, and where contacts are redundant speeds are known to fewer digits than balance is.
-    /// Read by [`FrictionLaw::Convex`]; derivatives are those of the exact step. Default 0.
+    /// Read by [`FrictionLaw::Convex`](crate::FrictionLaw::Convex); derivatives are those of the exact step. Default 0.
     pub accuracy: f64,
     /// Most work of a step, in multiply-adds of its solvers, counted from sizes, and of distances along its motion, 10000 each:
     /// the same on every machine. All programs of a step count, substeps, what stands in and uniqueness included, and one may take half of what is left. Beyond it
@@ -81,7 +81,7 @@ pub enum Fallback {
     /// stays an error.
     Proximal,
     /// The step of Anitescu and Potra, without recovery of overlaps: what stands in for
-    /// [`Motion::Dynamic`] whether or not it is asked for. Means [`None`](Self::None) to quasi-static steps.
+    /// [`Motion::Dynamic`](crate::Motion::Dynamic) whether or not it is asked for. Means [`None`](Self::None) to quasi-static steps.
     WithoutRecovery,
     /// The step with springs of [`StepParams::fallback_stiffness`] instead of prescribed motion: joints that
     /// are prescribed do not reach their commands.
