@@ -121,11 +121,12 @@ pub use cone::sensitivity::{ChangeAt, Kinks, Relaxed, Responses, Sensitivity, Se
 pub use cone::solver::{ConeSolver, WarmStart};
 pub use coulomb::forces::Forces;
 pub use coulomb::program::{Friction, FrictionProgram};
+pub use coulomb::solution::CoulombWarm;
 pub use coulomb::solution::{
     CoulombMethod, CoulombMethods, CoulombResiduals, CoulombSolution, JamCase, JamPart, Mode,
     Outcome, Refutation,
 };
-pub use coulomb::solver::{CoulombSettings, CoulombSolver, CoulombWarm};
+pub use coulomb::solver::{CoulombSettings, CoulombSolver};
 pub use coulomb::uniqueness::{Motion, Uniqueness};
 pub use coulomb::work::LeastWork;
 pub use dense::{DenseProgram, QpSolver};

@@ -14,7 +14,7 @@ use crate::budget::Budget;
 use crate::coulomb::fixed_point::FixedPoint;
 use crate::coulomb::law;
 use crate::coulomb::program::FrictionProgram;
-use crate::coulomb::solver::CoulombWarm;
+use crate::coulomb::solution::CoulombWarm;
 use crate::tolerances::MODERATE;
 use crate::{Cone, ConeProgram, ConeSolver, Reason, Settings, Solution, Status, WarmStart};
 

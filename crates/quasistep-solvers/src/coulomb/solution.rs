@@ -1,7 +1,20 @@
 //! The methods, their answer with residuals, and the proof where there is none.
 
-use crate::Reason;
 use crate::lcp::proof::Proof;
+use crate::{Reason, WarmStart};
+
+/// Forces and rates of a similar program, in the rows of this one.
+///
+/// A contact of which nothing is known gets `lambda = 0` and `u = (1, 0, …)`: it starts open.
+#[derive(Clone, Copy, Debug)]
+pub struct CoulombWarm<'a> {
+    /// Contact forces.
+    pub lambda: &'a [f64],
+    /// Rates `J x − b`.
+    pub u: &'a [f64],
+    /// Multipliers and slacks of a similar relaxation, used if the relaxation is solved.
+    pub relaxed: Option<WarmStart<'a>>,
+}
 
 /// How a solve ended.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]

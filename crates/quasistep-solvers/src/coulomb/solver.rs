@@ -8,13 +8,13 @@ use crate::coulomb::program::FrictionProgram;
 use crate::coulomb::pyramid;
 use crate::coulomb::relaxation::{self, Relaxation, Units};
 use crate::coulomb::solution::{
-    CoulombMethod, CoulombMethods, CoulombSolution, Outcome, Refutation,
+    CoulombMethod, CoulombMethods, CoulombSolution, CoulombWarm, Outcome, Refutation,
 };
 use crate::lcp::problem::{Lcp, LcpOutcome, LcpSolution};
 use crate::lcp::proof::Proof;
 use crate::lcp::solver::LcpSolver;
 use crate::tolerances::friction::NEARER;
-use crate::{Reason, Settings, Status, WarmStart};
+use crate::{Reason, Settings, Status};
 
 /// Most convex programs on the way to De Saxcé's fixed point, and most of them from one start of Newton's method to the next.
 const CONVEX_PROGRAMS: u32 = 40;
@@ -23,19 +23,6 @@ const MOST_WAITING: u32 = 8;
 const MOST_ROWS: usize = 2000;
 /// Most pairs for which the search through cases is worth its time: every second pair doubles the number of cases.
 const FEW_PAIRS: usize = 60;
-
-/// Forces and rates of a similar program, in the rows of this one.
-///
-/// A contact of which nothing is known gets `lambda = 0` and `u = (1, 0, …)`: it starts open.
-#[derive(Clone, Copy, Debug)]
-pub struct CoulombWarm<'a> {
-    /// Contact forces.
-    pub lambda: &'a [f64],
-    /// Rates `J x − b`.
-    pub u: &'a [f64],
-    /// Multipliers and slacks of a similar relaxation, used if the relaxation is solved.
-    pub relaxed: Option<WarmStart<'a>>,
-}
 
 /// Settings of the solver.
 #[derive(Clone, Copy, Debug, PartialEq)]
