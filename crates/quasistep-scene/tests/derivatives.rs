@@ -470,11 +470,11 @@ const EXACT: [(&str, [usize; 4]); 21] = [
     ("pile", [0, 0, 0, 0]),
     ("pinch", [30, 50, 30, 40]),
     ("planar_hand", [50, 50, 50, 50]),
-    ("planar_push", [40, 50, 50, 50]),
+    ("planar_push", [40, 45, 50, 50]),
     ("planar_pusher", [50, 50, 50, 50]),
     ("point_robot", [25, 25, 25, 25]),
     ("robots/drawer", [30, 50, 5, 40]),
-    ("robots/panda_push", [50, 40, 20, 30]),
+    ("robots/panda_push", [45, 40, 20, 30]),
     ("robots/peg_in_hole", [1, 30, 4, 0]),
     ("sphere_spin", [50, 50, 50, 50]),
 ];
