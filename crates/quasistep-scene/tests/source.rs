@@ -128,7 +128,9 @@ fn step_words_go_both_ways() {
     }
     assert!(read("contact_margin", "-.inf").unwrap_err().message.contains("finite"));
     assert!(read("size", ".inf").unwrap_err().message.contains("finite"));
-    let without_mass = read("passive_mass_scale", "5").unwrap_err();
+    let massless = StepParams { inertia: Inertia::None, ..StepParams::default() };
+    let scaled = [("passive_mass_scale".to_owned(), "5".to_owned())];
+    let without_mass = read_step_words(&massless, &scaled).unwrap_err();
     assert!(without_mass.message.contains("needs `inertia: mass`"), "{without_mass}");
     assert_eq!(read("duration", "7").unwrap_err().key, "step.duration");
     assert!(read("sise", "7").unwrap_err().message.contains("did you mean `size`"));

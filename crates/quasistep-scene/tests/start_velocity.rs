@@ -49,7 +49,8 @@ fn a_run_records_the_velocities_of_its_states() {
 /// Without velocities in its step a scene still runs, from rest, and says what it does not read.
 #[test]
 fn other_formulations_warn_and_start_from_rest() {
-    let scene = parse(PUCK, &[("step.friction", "exact"), ("step.inertia", "mass")]).unwrap();
+    let scene =
+        parse(PUCK, &[("step.friction", "exact"), ("step.motion", "quasi_static")]).unwrap();
     assert!(scene.warnings.iter().any(|w| w.contains("`start_velocity` is not read")));
     let outcome = scene.run(None, &mut |_| ControlFlow::Continue(()));
     assert!(outcome.recording.dofs.is_empty() && outcome.state.v.is_empty());
