@@ -298,7 +298,7 @@ pub(crate) const CANDIDATES: usize = 8;
 /// slack's terms: ten times the violation that the check of an answer allows.
 pub(crate) const TIE: f64 = 1e-7;
 
-/// The same with exact friction, whose answers are checked to fewer units of rounding: bodies creep at their friction limit.
+/// That tolerance with exact friction, whose answers are checked to fewer units of rounding: bodies creep at their friction limit.
 pub(crate) const EXACT_TIE: f64 = 1e-9;
 
 /// Largest `rho a H⁻¹ aᵀ` of a row `a` that depends on the active ones: dependent rows have a few, others 1e5 and more.
