@@ -15,7 +15,7 @@ fn steps_to_an_accuracy_are_near_the_exact_ones() {
     for cone in ["4", "round"] {
         // where bodies share their loads, so do areas: their centres hang on which of the answers it is
         let corners = ("friction.default.patch", "corners");
-        let scene = scene("pile", &[("step.cone", cone), corners]);
+        let scene = scene("pile", &[("step.friction", "convex"), ("step.cone", cone), corners]);
         let (system, exact) = (&scene.system, &scene.params);
         let near = StepParams { accuracy: ACCURACY, ..exact.clone() };
         let [mut work, mut near_work] = [(); 2].map(|()| system.create_workspace());
@@ -87,7 +87,7 @@ fn energy_apart(near: &Workspace, exact: &Workspace) -> (f64, f64) {
 /// Derivatives are those of the exact step.
 #[test]
 fn derivatives_have_all_digits_whatever_a_step_may_be_off_by() {
-    let scene = scene("pile", &[]);
+    let scene = scene("pile", &[("step.friction", "convex")]);
     let mut input = StepInput::default();
     scene.sample(scene.params.time_step, &mut input);
     let next = |accuracy| {
@@ -106,7 +106,7 @@ fn derivatives_have_all_digits_whatever_a_step_may_be_off_by() {
 fn a_command_far_away_does_not_hide_other_forces() {
     const BODIES: usize = 7;
     let head = "gravity: [0, 0, -9.81]
-step: {size: 0.01, duration: 0.3, cone: 4, relaxation: step, contact_margin: 0.02, accuracy: 1.0e-8}
+step: {size: 0.01, duration: 0.3, friction: convex, cone: 4, relaxation: step, contact_margin: 0.02, accuracy: 1.0e-8}
 commands: [{joint: slide.x, constant: 30}]
 models:
   floor: {joint: fixed, friction: 0.5, shape: {half_space: {}}}

@@ -234,6 +234,7 @@ fn print_summary(scene: &Scene, tally: &Tally, seconds: &Seconds) {
             scene.params.max_overlap
         );
     }
+    let name = |body: u32| &scene.system.model().body(body as usize).name;
     let drags: Vec<_> = tally.drags().collect();
     if let Some(most) = drags.iter().max_by(|a, b| a.share.total_cmp(&b.share)) {
         let others = match drags.len() - 1 {
@@ -242,14 +243,28 @@ fn print_summary(scene: &Scene, tally: &Tally, seconds: &Seconds) {
         };
         say!(
             "  drag slows `{}` by up to {:.2} of its weight{others}; a longer step.relaxation drags less",
-            scene.system.model().body(most.body as usize).name,
+            name(most.body),
             most.share
         );
     }
-    if tally.boundary_layer() > 0.0 && scene.params.formulation.friction == FrictionLaw::Convex {
+    // lower than what counts as an overlap it is nothing to look at
+    if let Some(float) = tally.float().filter(|f| f.height > 1e-3 * scene.params.max_overlap) {
+        let [a, b] = float.bodies.map(name);
         say!(
-            "  sliding contacts float by up to {:.1e} m, as convex friction has it; --friction exact has none of it",
-            tally.boundary_layer()
+            "  sliding contacts float, as convex friction has it: `{a}` and `{b}` by {:.1e} m at {:.4} s; --friction exact has none of it",
+            float.height,
+            float.time
+        );
+    }
+    let artificial = tally.artificial();
+    if let Some(([a, b], force)) = artificial.max_by(|(_, a), (_, b)| a.total_cmp(b)) {
+        let (a, b) = (name(a), name(b));
+        let others = match tally.artificial().len() - 1 {
+            0 => String::new(),
+            n => format!(", and so do {}", counted(n, "other pair", "other pairs")),
+        };
+        say!(
+            "  `{a}` and `{b}` push with {force:.2} N across a gap, for convex friction forbids them to slide{others}; --friction exact lets them"
         );
     }
     if tally.saturated_steps() > 0 {

@@ -25,6 +25,7 @@ pub fn summary(
         stage_us.insert(stage.name().into(), spread(tally.stage_us(stage)));
     }
     let params = &scene.params;
+    let name = |body: u32| &scene.system.model().body(body as usize).name;
     let words: BTreeMap<_, _> = step_words(params).into_iter().collect();
     let word =
         |key: &str| words.get(key).map(|w| w.parse().map_or_else(|_| json!(w), Value::Number));
@@ -100,7 +101,6 @@ pub fn summary(
                 "cases": tally.coulomb_steps(CoulombMethod::Cases),
                 "stand_ins": tally.stand_ins(),
                 "without_recovery": tally.without_recovery(),
-                "boundary_layer_m": tally.boundary_layer(),
             },
             "iterations": { "mean": tally.mean_iterations(), "max": tally.most_iterations() },
         },
@@ -109,8 +109,14 @@ pub fn summary(
             "forces": answers(tally.forces()),
         })),
         "effort_limited_steps": tally.saturated_steps(),
+        "float": tally.float().map(|float| json!({
+            "height_m": float.height, "bodies": float.bodies.map(name), "time_s": float.time,
+        })),
+        "artificial_contacts": tally.artificial().map(|(bodies, force)| {
+            json!({"bodies": bodies.map(name), "normal_force_N": force})
+        }).collect::<Vec<_>>(),
         "drag_of_weight": tally.drags().map(|drag| {
-            json!({"body": scene.system.model().body(drag.body as usize).name, "share": drag.share})
+            json!({"body": name(drag.body), "share": drag.share})
         }).collect::<Vec<_>>(),
     })
 }

@@ -7,7 +7,7 @@ use quasistep::{Certificate, ConstraintReport, ContactMode, ContactReport};
 use quasistep_record::Contact;
 
 /// `(name, type, entries)` of a contact, as [`push`] writes it. SI, world frame, forces on B.
-pub const CONTACT: [(&str, &str, usize); 18] = [
+pub const CONTACT: [(&str, &str, usize); 19] = [
     ("a", "<i4", 1),
     ("b", "<i4", 1),
     ("p", "<f8", 3),
@@ -26,6 +26,7 @@ pub const CONTACT: [(&str, &str, usize); 18] = [
     ("spin_rate", "<f8", 1),
     ("mu", "<f8", 1),
     ("boundary_layer", "<f8", 1),
+    ("artificial", "<i8", 1),
 ];
 /// `(name, type, entries)` of a constraint, as [`push_constraint`] writes it. SI, world frame, forces on B.
 const CONSTRAINT: [(&str, &str, usize); 7] = [
@@ -38,9 +39,9 @@ const CONSTRAINT: [(&str, &str, usize); 7] = [
     ("dependent", "<i8", 1),
 ];
 /// Bytes of a record.
-pub const SIZE: usize = 200;
+pub const SIZE: usize = 208;
 /// Fields of [`CONTACT`] that a recording does not keep.
-const NOT_RECORDED: [&str; 3] = ["slip", "spin_rate", "boundary_layer"];
+const NOT_RECORDED: [&str; 4] = ["slip", "spin_rate", "boundary_layer", "artificial"];
 /// What stands before the contacts of a run.
 const OF_RUN: [(&str, &str, usize); 2] = [("t", "<f8", 1), ("step", "<i8", 1)];
 /// What stands before the contacts of a batch.
@@ -80,6 +81,7 @@ pub fn push(bytes: &mut Vec<u8>, c: &ContactReport) {
     doubles(bytes, &c.roll_torque_W.to_array());
     doubles(bytes, &c.slip_W.to_array());
     doubles(bytes, &[c.spin_rate, c.friction.mu, c.boundary_layer]);
+    bytes.extend(i64::from(c.artificial).to_le_bytes());
 }
 
 /// Appends one record of a constraint.

@@ -227,7 +227,7 @@ fn step_of(stepping: &Stepping, time_step: Option<f64>) -> String {
     let scale = mass_scale.map_or("none".to_owned(), |scale| scale.to_string());
     let told = if time_step.is_some() { "" } else { "  # s; the file does not say" };
     format!(
-        "step:\n  size: {size}{told}\n  duration: 2\n  cone: {cone}\n  contact_margin: {margin}\n  inertia: {inertia}\n  \
+        "step:\n  size: {size}{told}\n  duration: 2\n  friction: convex\n  cone: {cone}\n  contact_margin: {margin}\n  inertia: {inertia}\n  \
          relaxation: step\n  passive_mass_scale: {scale}\n  # rows of linearised gaps alone, and what follows from normals and rates alone\n  \
          tangents: normal\n  rotations: linear\n  max_recovery_speed: .inf\n  max_overlap: .inf\n"
     )

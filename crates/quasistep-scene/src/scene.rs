@@ -359,10 +359,6 @@ fn read_formulation(map: &Map<'_>) -> Result<Formulation, SceneError> {
         *motion =
             at.word(&[("quasi_static", Motion::QuasiStatic), ("dynamic", Motion::Dynamic)])?;
     }
-    // until exact friction is the default everywhere: momentum goes with it, for impacts must not gain energy
-    if *motion == Motion::Dynamic && map.get("friction").is_none() {
-        *friction = FrictionLaw::Exact;
-    }
     if let Some(at) = map.get("formulation") {
         let now = match at.text() {
             Ok("anitescu") => "`friction: convex`",

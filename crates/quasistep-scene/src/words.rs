@@ -108,10 +108,7 @@ pub fn read_step_words(
     let (mut step, mut gravity) = (String::from("step:\n"), String::new());
     let kept = step_words(base).into_iter().map(|(key, value)| (key.to_owned(), value));
     let is_changed = |key: &str| changes.iter().any(|(changed, _)| changed == key);
-    // the default law of friction depends on the motion
-    let kept =
-        kept.filter(|(key, _)| !(is_changed(key) || key == "friction" && is_changed("motion")));
-    for (key, value) in kept.chain(changes.iter().cloned()) {
+    for (key, value) in kept.filter(|(key, _)| !is_changed(key)).chain(changes.iter().cloned()) {
         if key == "duration" {
             let message = "the duration belongs to a run, not to a step";
             return Err(SceneError::new("", None, "step.duration", message));

@@ -468,11 +468,11 @@ models:
       left:
         parent: lift
         joint: [{slide: left, axis: [0, 1, 0], stiffness: 1000, start: thing.min_y - 0.01}]
-        shape: {box: {size: [0.1, 0.02, 0.2]}, pose: {xyz: [0, -0.01, 0.101]}}
+        shape: {box: {size: [0.12, 0.02, 0.2]}, pose: {xyz: [0, -0.01, 0.101]}}
       right:
         parent: lift
         joint: [{slide: right, axis: [0, 1, 0], stiffness: 1000, start: thing.max_y + 0.01}]
-        shape: {box: {size: [0.1, 0.02, 0.2]}, pose: {xyz: [0, 0.01, 0.101]}}
+        shape: {box: {size: [0.12, 0.02, 0.2]}, pose: {xyz: [0, 0.01, 0.101]}}
 commands:
   - {joint: hand.left, expr: \"thing.min_y - 0.01 + 0.02*smooth(t)\"}
   - {joint: hand.right, expr: \"thing.max_y + 0.01 - 0.02*smooth(t)\"}

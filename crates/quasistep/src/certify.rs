@@ -54,7 +54,7 @@ impl System {
         let mut balance = Balance { on_dofs: &mut sum, largest };
 
         certify_contacts(work, params, &mut balance, &mut certificate);
-        let Workspace { report, load, problem, convex, coulomb, scan, scan_next, drag, .. } =
+        let Workspace { report, load, problem, convex, coulomb, scan, scan_next, drag, floats, .. } =
             &mut *work;
         self.add_limits_and_damping(report, &mut balance);
         let undissipated = self.certify_joint_friction(report, h, &mut balance, &mut certificate);
@@ -63,6 +63,7 @@ impl System {
         balance.see(Certificate::ROUNDING * momentum);
         add_springs_of_frames(load, report, h, &mut balance);
         drag.measure(self, &scan.kin, problem, params, report);
+        floats.mark(self, params, report);
         self.add_drives(load, report, h, &mut balance);
         certificate.constraint = load.reduction.residual(&report.v, h);
         self.report_constraints(&mut load.reduction, scan_next, balance.on_dofs, report);

@@ -23,7 +23,7 @@ pub struct StepParams {
     pub max_recovery_speed: f64,
     /// Acceleration of free fall in the world frame, in m/s². Default (0, 0, −9.81).
     pub gravity: [f64; 3],
-    /// Law of friction, shape of its cones, motion. Default: convex friction with round cones, quasi-static.
+    /// Law of friction, shape of its cones, motion. Default: exact friction with round cones, quasi-static.
     pub formulation: Formulation,
     /// What resists the motion of passive bodies; not read by [`Motion::Dynamic`](crate::Motion::Dynamic), which has the
     /// mass of every dof. Default [`Inertia::Mass`].
@@ -223,7 +223,7 @@ impl Default for StepParams {
             substeps: Substeps::Auto,
             max_recovery_speed: 0.1,
             gravity: [0.0, 0.0, -9.81],
-            formulation: Formulation::convex(Cone::Round),
+            formulation: Formulation::exact(Cone::Round),
             inertia: Inertia::Mass,
             relaxation: Relaxation::Time(1.0),
             passive_mass_scale: None,

@@ -87,6 +87,10 @@ pub struct ContactReport {
     /// Height `h mu |v_t|` at which the convex step makes a sliding contact float, in m: with exact
     /// Coulomb friction the one that is not there; 0 without force.
     pub boundary_layer: f64,
+    /// True where convex friction alone makes it push: it floats above `max_overlap`/1000, and the bodies that it keeps apart
+    /// cannot come down on it, for others push back across gaps of their own. With exact friction none of them would push, and
+    /// what they hold would move.
+    pub artificial: bool,
     /// Speed that it leaves an impact with, in m/s; 0 for what is none.
     pub rebound: f64,
     /// Mode.

@@ -32,7 +32,8 @@ pub struct Tally {
     without_recovery: usize,
     motions: Answers,
     forces: Answers,
-    boundary_layer: f64,
+    float: Option<Float>,
+    artificial: BTreeMap<(u32, u32), f64>,
     saturated_steps: usize,
     drags: BTreeMap<u32, f64>,
     worst: Worst,
@@ -47,6 +48,17 @@ pub struct Answers {
     pub many: usize,
     /// Numbers were too close to call.
     pub undecided: usize,
+}
+
+/// A contact that convex friction makes float.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Float {
+    /// Height `h mu |v_t|`, in m.
+    pub height: f64,
+    /// Bodies in contact.
+    pub bodies: [u32; 2],
+    /// End of the step, in s.
+    pub time: f64,
 }
 
 /// Worst residual of each kind over a run; see [`Certificate`] for meanings and units.
@@ -123,8 +135,9 @@ impl Tally {
                 ForceUniqueness::Unknown => self.forces.undecided += 1,
             }
         }
-        let layers = report.contacts.iter().map(|c| c.boundary_layer);
-        self.boundary_layer = layers.fold(self.boundary_layer, f64::max);
+        if matches!(report.method, StepMethod::Convex(_)) {
+            self.see_floats(report);
+        }
         self.saturated_steps += usize::from(!report.saturated.is_empty());
         for drag in &report.drags {
             let share = self.drags.entry(drag.body).or_default();
@@ -149,6 +162,19 @@ impl Tally {
         w.constraint = w.constraint.max(constraint);
         let first = self.steps == 1;
         w.true_distance = if first { true_distance } else { w.true_distance.min(true_distance) };
+    }
+
+    fn see_floats(&mut self, report: &StepReport) {
+        for c in &report.contacts {
+            let bodies = [c.body_a, c.body_b];
+            if c.boundary_layer > self.float.map_or(0.0, |f| f.height) {
+                self.float = Some(Float { height: c.boundary_layer, bodies, time: report.time });
+            }
+            if c.artificial {
+                let force = self.artificial.entry((c.body_a, c.body_b)).or_default();
+                *force = force.max(c.normal_force);
+            }
+        }
     }
 
     /// Steps seen.
@@ -251,10 +277,15 @@ impl Tally {
         self.forces
     }
 
-    /// Largest height at which the convex step makes a contact float, in m: with exact Coulomb friction
-    /// the one that is not there.
-    pub fn boundary_layer(&self) -> f64 {
-        self.boundary_layer
+    /// The contact that convex friction made float highest.
+    pub fn float(&self) -> Option<Float> {
+        self.float
+    }
+
+    /// Bodies whose contacts pushed for convex friction alone, with the largest normal force of one of them, in N; see
+    /// [`ContactReport::artificial`](crate::ContactReport::artificial).
+    pub fn artificial(&self) -> impl ExactSizeIterator<Item = ([u32; 2], f64)> {
+        self.artificial.iter().map(|(&(a, b), &force)| ([a, b], force))
     }
 
     /// Steps in which some spring force was at its effort limit.

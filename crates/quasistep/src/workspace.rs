@@ -2,6 +2,7 @@
 
 use crate::contact::{Columns, ContactRows};
 use crate::drag::Drag;
+use crate::float::Floats;
 use crate::formulation::anitescu::ConvexWork;
 use crate::formulation::coulomb::CoulombWork;
 use crate::formulation::problem::Problem;
@@ -62,6 +63,7 @@ pub struct Workspace {
     /// Sum of forces on every dof.
     pub(crate) balance: Vec<f64>,
     pub(crate) drag: Drag,
+    pub(crate) floats: Floats,
     /// Memory of the search for overlaps that no motion opens.
     pub(crate) columns: Columns,
     /// Multiply-adds that solvers and distances along the motion may still take in the step at hand.
@@ -95,6 +97,7 @@ impl System {
             meetings: Vec::new(),
             balance: Vec::new(),
             drag: Drag::default(),
+            floats: Floats::default(),
             columns: Vec::new(),
             work_left: 0,
             timer: Timer::default(),

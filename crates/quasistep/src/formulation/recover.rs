@@ -157,6 +157,7 @@ fn contact(
         slip_W,
         spin_rate,
         boundary_layer: 0.0,
+        artificial: false,
         rebound: 0.0,
         mode,
     }
