@@ -332,6 +332,7 @@ fn hanging<'e, 'a>(
         effort: joint.effort,
         resistance: Some([joint.damping, joint.friction, joint.armature]),
         drive: joint.drive,
+        torque: joint.torque,
         settings,
         ..own
     })

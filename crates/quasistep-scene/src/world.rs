@@ -26,6 +26,8 @@ pub(crate) struct World {
     pub v: Vec<f64>,
     /// Configuration that drives pull to where no command tells.
     pub told: Vec<f64>,
+    /// Torques of motors that the models' files tell, by body, in N or N·m.
+    pub motors: Vec<(usize, f64)>,
     /// Boxes around bodies, which numbers of the scene may use.
     pub extents: Extents,
     pub drawing: Vec<DrawnShape>,
@@ -100,7 +102,18 @@ impl World {
             v[system.model().body(body).v.clone()].copy_from_slice(&rates);
         }
         let (drawing, clouds) = (assembly.drawing, assembly.clouds);
-        Ok(Self { system, q, v, told, extents, drawing, clouds, warnings, notes })
+        Ok(Self {
+            system,
+            q,
+            v,
+            told,
+            motors: assembly.motors,
+            extents,
+            drawing,
+            clouds,
+            warnings,
+            notes,
+        })
     }
 }
 

@@ -12,7 +12,7 @@ use super::tendon::Tendon;
 use super::told::{Told, WITH_DRIVES};
 use super::tree::{Element, Place};
 use super::world::{Body, World};
-use crate::description::{Constraint, Description, Drive, Joint, Link, Part, Tree};
+use crate::description::{Constraint, Description, Drive, Drives, Joint, Link, Part, Tree};
 use crate::error::SceneError;
 use quasistep_math::{Pose, Quat, Vec3};
 use quasistep_model::JointKind;
@@ -59,6 +59,7 @@ pub(super) fn describe(
     builder.drive(&servos, start, told);
     builder.tendons(tendons, &servos)?;
     equality::add(&mut builder, names, tendons, told)?;
+    builder.out.drives = Some(builder.drives(actuators));
     contact::add(&mut builder, names, told)?;
     builder.options()?;
     let Builder { mut out, .. } = builder;
@@ -77,6 +78,8 @@ struct Acting {
     /// Σ k target, in N or N·m.
     pull: f64,
     damping: f64,
+    /// Of motors, in N or N·m.
+    force: f64,
     effort: Option<f64>,
     unlimited: bool,
     armature: f64,
@@ -87,11 +90,13 @@ impl Acting {
         self.stiffness += servo.stiffness;
         self.pull += servo.stiffness * servo.target;
         self.armature += servo.armature;
+        self.force += servo.force;
         self.damping += match servo.damping {
             Damping::Constant(d) => d,
             Damping::Ratio(ratio) => 2.0 * ratio * (servo.stiffness * mass).sqrt(),
         };
         match servo.effort {
+            _ if servo.stiffness == 0.0 => {}
             Some(effort) => self.effort = Some(self.effort.unwrap_or(0.0) + effort),
             None => self.unlimited = true,
         }
@@ -131,6 +136,26 @@ fn servos(world: &World<'_>, actuators: &[Actuator], tendons: &[Tendon], poses: 
 }
 
 impl Builder<'_, '_> {
+    /// How many drives there are; a mocap body that an equality ties to another leads it.
+    fn drives(&self, actuators: &[Actuator]) -> Drives {
+        let holds = |actuator: &&Actuator| {
+            let Servo { stiffness, damping, .. } = actuator.servo;
+            stiffness > 0.0 || damping != Damping::Constant(0.0)
+        };
+        let positions = actuators.iter().filter(holds).count();
+        let is_tied = |link: &usize| {
+            self.out.constraints.iter().any(|constraint| match constraint {
+                Constraint::Connect { links, .. } | Constraint::Weld { links, .. } => {
+                    links.contains(&Some(*link))
+                }
+                Constraint::Coupling { .. } => false,
+            })
+        };
+        let mocap = self.world.bodies.iter().zip(&self.link_of).filter(|(body, _)| body.mocap);
+        let leads = mocap.filter_map(|(_, link)| *link).filter(is_tied).count();
+        Drives { positions: positions + leads, forces: actuators.len() - positions }
+    }
+
     /// A name that nothing has yet.
     fn free(taken: &mut BTreeSet<String>, wanted: &str) -> String {
         let mut name = wanted.to_owned();
@@ -258,6 +283,8 @@ impl Builder<'_, '_> {
                     told.group(WITH_DRIVES, &own.place, &own.name);
                 }
                 joint.armature += all.armature;
+                let [low, high] = own.effort.unwrap_or([f64::NEG_INFINITY, f64::INFINITY]);
+                joint.torque = all.force.max(low).min(high);
                 let driven = all.stiffness > 0.0;
                 if !driven {
                     joint.damping += all.damping;
@@ -370,6 +397,7 @@ impl Builder<'_, '_> {
             damping: tendon.damping + if drive.is_some() { 0.0 } else { acting.damping },
             armature: tendon.armature + acting.armature,
             drive,
+            torque: acting.force,
             start,
             ..Joint::new(name.clone(), kind, parent, link, Pose::IDENTITY)
         });
