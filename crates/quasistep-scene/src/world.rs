@@ -90,7 +90,8 @@ impl World {
         .map_err(|e| models.error(e.to_string()))?;
 
         let at = map.get("constraints").unwrap_or(models);
-        constraints::close(&system, &mut q, &mut notes).map_err(|why| at.error(why))?;
+        constraints::close(&system, &mut q, (&mut notes, &mut warnings))
+            .map_err(|why| at.error(why))?;
         collisions.exclude_overlaps(&mut system, &q, &mut notes);
         let mut told = q.clone();
         for (body, target) in assembly.targets {

@@ -187,7 +187,8 @@ impl Builder<'_, '_> {
             };
             let parent = if body.parent == 0 { None } else { self.link_of[body.parent] };
             let coordinates = start.coordinates.as_ref().map(|q| q[index].as_slice());
-            self.chain(body, group, parent, coordinates);
+            let place = start.mocap.get(index).copied().flatten().unwrap_or(body.X_PB);
+            self.chain(body, place, (group, parent), coordinates);
         }
     }
 
@@ -195,14 +196,12 @@ impl Builder<'_, '_> {
     fn chain(
         &mut self,
         body: &Body,
-        group: usize,
-        parent: Option<usize>,
+        // pose of the next joint's frame but for its anchor
+        mut X_PB: Pose,
+        (group, mut parent): (usize, Option<usize>),
         coordinates: Option<&[Vec<f64>]>,
     ) {
         let mut own = Vec::new();
-        let mut parent = parent;
-        // pose of the next joint's frame but for its anchor
-        let mut X_PB = body.X_PB;
         let shown = |name: &str| Link {
             name: name.to_owned(),
             line: body.place.line,
