@@ -229,6 +229,8 @@ pub struct Joint {
     pub torque: f64,
     /// Coordinates at the start, as many as its kind has; `None`: neutral.
     pub start: Option<Vec<f64>>,
+    /// Velocity at the start, one number per dof, in m/s or rad/s; `None`: rest.
+    pub velocity: Option<Vec<f64>>,
 }
 
 impl Joint {
@@ -256,6 +258,7 @@ impl Joint {
             drive: None,
             torque: 0.0,
             start: None,
+            velocity: None,
         }
     }
 }

@@ -209,3 +209,26 @@ fn a_hand_with_servos_stays_quasi_static() {
     let scene = alone("mjcf-hand", text, 0.01, &[]);
     assert_eq!((scene.params.formulation.motion, &scene.motion_told), (Motion::QuasiStatic, &None));
 }
+
+/// A keyframe throws a body: `qvel` of a free joint is its shift in the world, then its turn in its own axes.
+#[test]
+fn a_thrown_body_flies_its_parabola() {
+    let text = "<worldbody><body name='b' pos='0 0 5'><freejoint/><geom size='0.1' mass='1'/></body></worldbody>
+      <keyframe><key qpos='0 0 5 0.70710678118654757 0.70710678118654757 0 0' qvel='3 0 2 0 0 1.5'/></keyframe>";
+    for h in [0.005, 0.02, 0.1] {
+        let scene = alone("mjcf-thrown", text, h, &[("step.duration", "1")]);
+        // the body's z points along −y of the world
+        let wanted = [0.0, -1.5, 0.0, 3.0, 0.0, 2.0];
+        assert!(
+            scene.start.v.iter().zip(wanted).all(|(v, w)| (v - w).abs() < 1e-12),
+            "{:?}",
+            scene.start.v
+        );
+        let q = path(&scene).pop().unwrap();
+        let (x, z) = (q[4], q[6]);
+        assert!(
+            (x - 3.0).abs() < 1e-9 && (z - (5.0 + 2.0 - 0.5 * 9.81)).abs() < 0.5 * 9.81 * h + 1e-9,
+            "{h}: {x}, {z}"
+        );
+    }
+}

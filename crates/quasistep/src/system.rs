@@ -427,11 +427,10 @@ impl System {
         let of_joint = |&body: &usize| {
             let joint = &self.model.body(body).joint;
             (0..joint.n_q()).map(move |k| match joint {
-                JointKind::Prismatic { .. } => LOST_DIGITS * size,
-                JointKind::Planar if k < 2 => LOST_DIGITS * size,
                 JointKind::Ball => f64::INFINITY,
                 JointKind::Free if k < 4 => f64::INFINITY,
-                JointKind::Free => LOST_DIGITS * size,
+                JointKind::Prismatic { .. } | JointKind::Free => LOST_DIGITS * size,
+                JointKind::Planar if k < 2 => LOST_DIGITS * size,
                 _ => LOST_DIGITS,
             })
         };

@@ -188,7 +188,8 @@ impl Builder<'_, '_> {
             let parent = if body.parent == 0 { None } else { self.link_of[body.parent] };
             let coordinates = start.coordinates.as_ref().map(|q| q[index].as_slice());
             let place = start.mocap.get(index).copied().flatten().unwrap_or(body.X_PB);
-            self.chain(body, place, (group, parent), coordinates);
+            let velocities = start.velocities.as_ref().map(|v| v[index].as_slice());
+            self.chain(body, place, (group, parent), [coordinates, velocities]);
         }
     }
 
@@ -199,7 +200,7 @@ impl Builder<'_, '_> {
         // pose of the next joint's frame but for its anchor
         mut X_PB: Pose,
         (group, mut parent): (usize, Option<usize>),
-        coordinates: Option<&[Vec<f64>]>,
+        [coordinates, velocities]: [Option<&[Vec<f64>]>; 2],
     ) {
         let mut own = Vec::new();
         let shown = |name: &str| Link {
@@ -220,7 +221,9 @@ impl Builder<'_, '_> {
             let X_PF = X_PB * Pose::from_translation(joint.pos) * back_to_zero(joint);
             let q = coordinates.map(|q| q[k].clone());
             own.push(self.out.joints.len());
-            self.out.joints.push(described(joint, parent, child, X_PF, q));
+            let velocity = velocities.map(|v| velocity(joint.kind, &v[k], q.as_deref(), &X_PB));
+            let new = described(joint, parent, child, X_PF, q);
+            self.out.joints.push(Joint { velocity, ..new });
             parent = Some(child);
             X_PB = Pose::from_translation(joint.pos * -1.0);
             if is_last {
@@ -445,6 +448,20 @@ fn back_to_zero(joint: &Own) -> Pose {
         Kind::Hinge => Pose::new(Quat::from_axis_angle(joint.axis, -joint.reference), Vec3::ZERO),
         Kind::Slide => Pose::from_translation(joint.axis * -joint.reference),
         Kind::Ball | Kind::Free => Pose::IDENTITY,
+    }
+}
+
+/// Rates of ours: MuJoCo turns free and ball joints about their own axes and has a free one's shift first. `X`: where a free
+/// body stands that no keyframe places.
+fn velocity(kind: Kind, v: &[f64], q: Option<&[f64]>, X: &Pose) -> Vec<f64> {
+    let turn = |w: &[f64], rest: Quat| {
+        let R = q.and_then(|q| Quat::try_normalize([q[0], q[1], q[2], q[3]])).unwrap_or(rest);
+        R.rotate(Vec3::new(w[0], w[1], w[2])).to_array()
+    };
+    match kind {
+        Kind::Free => [&turn(&v[3..], X.rotation)[..], &v[..3]].concat(),
+        Kind::Ball => turn(v, Quat::IDENTITY).to_vec(),
+        Kind::Slide | Kind::Hinge => v.to_vec(),
     }
 }
 

@@ -12,6 +12,8 @@ use quasistep_math::{Pose, Quat, Vec3};
 pub(super) struct Start {
     /// Coordinates of each body's joints, in ours: a free joint's quaternion stands before its place. `None`: as the bodies stand.
     pub coordinates: Option<Vec<Vec<Vec<f64>>>>,
+    /// Velocities of each body's joints, as the file has them. `None`: at rest.
+    pub velocities: Option<Vec<Vec<Vec<f64>>>>,
     /// Poses of mocap bodies, where the keyframe gives them, by body.
     pub mocap: Vec<Option<Pose>>,
     /// By actuator; `None`: the keyframe gives none.
@@ -74,26 +76,33 @@ pub(super) fn read(
         }));
         k += usize::from(body.mocap);
     }
-    if let Some(q) = at.all_numbers("qpos")? {
-        let kinds: Vec<Vec<Kind>> =
-            world.bodies.iter().map(|body| body.joints.iter().map(|j| j.kind).collect()).collect();
-        let n: usize = kinds.iter().flatten().map(|kind| kind.n_q()).sum();
-        if q.len() != n {
-            return Err(
-                key.error(format!("qpos has {} numbers; the model has {n} coordinates", q.len()))
-            );
+    let split = |name: &str, all: &[f64], each: fn(Kind) -> usize| {
+        let kinds = world.bodies.iter().flat_map(|body| &body.joints).map(|joint| each(joint.kind));
+        let n: usize = kinds.sum();
+        if all.len() != n {
+            let what = if name == "qpos" { "coordinates" } else { "dofs" };
+            let seen = all.len();
+            return Err(key.error(format!("{name} has {seen} numbers; the model has {n} {what}")));
         }
-        let mut rest = q.as_slice();
-        let mut take = |kind: &Kind| {
-            let (own, after) = rest.split_at(kind.n_q());
+        let mut rest = all;
+        let mut take = |kind: Kind| {
+            let (own, after) = rest.split_at(each(kind));
             rest = after;
-            match kind {
-                Kind::Free => [&own[3..], &own[..3]].concat(),
-                _ => own.to_vec(),
-            }
+            own.to_vec()
         };
-        start.coordinates =
-            Some(kinds.iter().map(|of_body| of_body.iter().map(&mut take).collect()).collect());
+        let bodies = world.bodies.iter();
+        Ok(bodies.map(|body| body.joints.iter().map(|j| take(j.kind)).collect()).collect())
+    };
+    if let Some(q) = at.all_numbers("qpos")? {
+        let mut all: Vec<Vec<Vec<f64>>> = split("qpos", &q, Kind::n_q)?;
+        for q in all.iter_mut().flatten().filter(|q| q.len() == 7) {
+            q.rotate_left(3);
+        }
+        start.coordinates = Some(all);
+    }
+    if let Some(v) = at.all_numbers("qvel")? {
+        let all = split("qvel", &v, Kind::n_v)?;
+        start.velocities = v.iter().any(|v| *v != 0.0).then_some(all);
     }
     Ok(start)
 }
