@@ -291,6 +291,7 @@ def run(
     duration: float | None,
     u: ArrayLike | None,
     v: ArrayLike | None,
+    tau: ArrayLike | None,
     h: float | None,
     wrenches: Sequence[Wrench] | None,
     params: StepParams | None,

@@ -106,6 +106,7 @@ class System(KinematicSystem, DifferentiableSystem):
         start: Checkpoint | None = None,
         duration: float | None = None,
         V: ArrayLike | None = None,
+        tau: ArrayLike | None = None,
         wrenches: Sequence[Wrench] | None = None,
         params: StepParams | None = None,
         progress: Callable[[int, int], object] | None = None,
@@ -133,6 +134,9 @@ class System(KinematicSystem, DifferentiableSystem):
             Simulated time, in s, of a run with the scene's own commands.
         V : array_like, shape (T, n_u_v), optional
             Rates of the commands; zero for a given ``U``.
+        tau : array_like, shape (T, n_v), optional
+            Generalised forces on every dof in each step, in N or N·m, beside springs: motors that are
+            driven by force. The scene's own torque commands by default.
         wrenches : sequence of Wrench, optional
             Forces from outside at every step, beside the scene's.
         params : StepParams, optional
@@ -174,6 +178,11 @@ class System(KinematicSystem, DifferentiableSystem):
             U = shaped("U", U, (None, self.n_u))
             n_steps = len(U)
             V = None if V is None else shaped("V", V, (n_steps, self.n_u_v))
+        if tau is not None:
+            if duration is not None:
+                raise ValueError("tau and duration were given; the rows of tau say how long it is")
+            tau = shaped("tau", tau, (n_steps, self.n_v))
+            n_steps = len(tau)
         warm = None
         if start is not None:
             if q0 is not None or v0 is not None or t0 != 0.0:
@@ -181,7 +190,7 @@ class System(KinematicSystem, DifferentiableSystem):
             t0, q0, v0, warm = start
         q0 = self.q0 if q0 is None else q0
         recording, arrays, error = _core.run(
-            self, q0, v0, t0, warm, n_steps, duration, U, V, h, wrenches, params, progress
+            self, q0, v0, t0, warm, n_steps, duration, U, V, tau, h, wrenches, params, progress
         )
         run = Run(self, recording, arrays, error)
         if error is not None and on_error == "raise":

@@ -181,3 +181,29 @@ def test_a_start_says_everything(gripper):
     end = gripper.simulate(duration=0.05).checkpoint
     with pytest.raises(ValueError, match="start was given with q0, v0 or t0"):
         gripper.simulate(start=end, t0=1.0)
+
+
+def test_torques_drive_a_joint():
+    """Pang21 (9b): `d v = tau`. A table takes the place of the scene's torque, in steps, runs and batches."""
+    text = """
+    step: {size: 0.1, duration: 1, inertia: none}
+    models: {arm: {joint: [{hinge: q, axis: [0, 0, 1], damping: 4}]}}
+    commands: [{joint: arm.q, torque: 2}]
+    """
+    system = qs.loads(text)
+    np.testing.assert_allclose(system.simulate().q[-1], [0.5], rtol=1e-12)
+    tau = np.full((20, 1), -1.0)
+    np.testing.assert_allclose(system.simulate(tau=tau).q[-1], [-0.5], rtol=1e-12)
+    np.testing.assert_allclose(system.step(system.q0)[0], [0.05], rtol=1e-12)
+    np.testing.assert_allclose(system.step(system.q0, tau=[4.0])[0], [0.1], rtol=1e-12)
+    varied = {"commands.0.torque": [1.0, 2.0, 4.0]}
+    Q = system.step_batch(system.q0, np.empty(0), vary=varied)
+    np.testing.assert_allclose(Q[:, 0], [0.025, 0.05, 0.1], rtol=1e-12)
+    with pytest.raises(ValueError, match="tau"):
+        system.simulate(tau=tau, duration=1.0)
+
+
+def test_commands_that_lose_digits_are_errors():
+    system = qs.loads("models: {f: {joint: [{slide: x, axis: [1, 0, 0], stiffness: 10}], mass: 1}}")
+    with pytest.raises(qs.StepError, match=r"`f.x`, is 1e16.*digits are lost"):
+        system.step(system.q0, [1e16])

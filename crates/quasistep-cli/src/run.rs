@@ -88,6 +88,9 @@ fn load(arguments: &RunArgs, changes: &[(String, String)], quiet: bool) -> Resul
 
 fn introduce(scene: &Scene) {
     say!("{}: {}", scene.name, scene.title);
+    if let Some(told) = &scene.motion_told {
+        say!("  {told}");
+    }
     for cloud in &scene.clouds {
         say!("  cloud {cloud}");
     }

@@ -29,10 +29,21 @@ pub struct Description {
     pub gravity: Option<[f64; 3]>,
     /// Time step that the file gives, in s.
     pub time_step: Option<f64>,
+    /// How many drives it has, where the format says so.
+    pub drives: Option<Drives>,
     /// How it is stepped, where the file is one of a simulator with steps like ours.
     pub stepping: Option<Stepping>,
     /// What is odd without being wrong, a sentence each.
     pub warnings: Vec<String>,
+}
+
+/// What drives a model, by number.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Drives {
+    /// Those that hold a place or a speed: servos, dampers, bodies that are led.
+    pub positions: usize,
+    /// Those that command a force: motors.
+    pub forces: usize,
 }
 
 /// How the simulator that a file was written for steps it: the convex program of Pang21 (10).
@@ -214,8 +225,12 @@ pub struct Joint {
     pub armature: f64,
     /// A spring of the joint, or a drive to a position.
     pub drive: Option<Drive>,
+    /// Force of its motors at the start, beside the drive, in N or N·m.
+    pub torque: f64,
     /// Coordinates at the start, as many as its kind has; `None`: neutral.
     pub start: Option<Vec<f64>>,
+    /// Velocity at the start, one number per dof, in m/s or rad/s; `None`: rest.
+    pub velocity: Option<Vec<f64>>,
 }
 
 impl Joint {
@@ -241,7 +256,9 @@ impl Joint {
             friction: 0.0,
             armature: 0.0,
             drive: None,
+            torque: 0.0,
             start: None,
+            velocity: None,
         }
     }
 }

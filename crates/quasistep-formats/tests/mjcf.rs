@@ -2,7 +2,7 @@
 #![allow(missing_docs)]
 #![allow(non_snake_case)] // monogram notation: X_PB, p_B
 
-use quasistep_formats::description::{Constraint, Description, Geometry, Joint, Link};
+use quasistep_formats::description::{Constraint, Description, Drives, Geometry, Joint, Link};
 use quasistep_formats::{Format, Options, SceneError, read};
 use quasistep_math::{Pose, Quat, Vec3};
 use quasistep_model::JointKind;
@@ -306,10 +306,53 @@ fn position_servos_are_drives() {
     assert_eq!((joint(&d, "d").drive, joint(&d, "d").damping), (None, 7.0));
     assert_eq!(joint(&d, "e").drive, None);
     let all = d.warnings.join("\n");
-    for word in ["commands a force", "commands a speed", "not even about 0", "something else times"]
-    {
+    for word in ["commands a speed", "not even about 0", "something else times"] {
         assert!(all.contains(word), "`{word}` is not told:\n{all}");
     }
+}
+
+/// XML reference, "actuator": a motor pushes with `gear · clamp(gain · clamp(ctrl))`; those of one joint add up, up to its
+/// `actuatorfrcrange`. Without a keyframe controls are 0, or the end of their range that is nearer.
+#[test]
+fn motors_are_torques() {
+    let bodies = "<worldbody>
+           <body name='a'><joint name='a'/><geom size='0.1'/><body name='b'><joint name='b'/><geom size='0.1'/></body></body>
+           <body name='c'><joint name='c' type='slide' actuatorfrcrange='-3 2'/><geom size='0.1'/></body>
+           <body name='d'><joint name='d' damping='1'/><geom size='0.1'/></body>
+           <body name='e'><joint name='e'/><geom size='0.1'/></body>
+           <body name='f'><joint name='f'/><geom size='0.1'/></body>
+         </worldbody>
+         <tendon><fixed name='t'><joint joint='a' coef='1'/><joint joint='b' coef='-2'/></fixed></tendon>
+         <actuator>
+           <motor joint='a' gear='10' ctrlrange='-1 1'/>
+           <motor jointinparent='b' gear='-2' forcerange='-0.5 0.25'/>
+           <general joint='c' gainprm='4'/>
+           <general joint='c' gainprm='1'/>
+           <velocity joint='d' kv='6'/>
+           <damper joint='e' kv='3' ctrlrange='0 2'/>
+           <motor tendon='t' gear='3'/>
+           <muscle joint='f'/>
+           <adhesion body='c' ctrlrange='0 1'/>
+         </actuator>";
+    let key = "<keyframe><key ctrl='1.5 -2 3 -20 0.5 4 0.5 1 1'/></keyframe>";
+    let d = model(&format!("{bodies}{key}"));
+    let torque = |name: &str| joint(&d, name).torque;
+    assert_eq!((torque("a"), torque("b"), torque("c")), (10.0, 1.0, -3.0));
+    // 6 (u − q̇), and 3 u q̇
+    assert_eq!((torque("d"), joint(&d, "d").damping), (3.0, 7.0));
+    assert_eq!((torque("e"), joint(&d, "e").damping), (0.0, 6.0));
+    assert_eq!((torque("t"), torque("f")), (1.5, 0.0));
+    let Constraint::Coupling { terms, .. } = &d.constraints[0] else { panic!() };
+    assert_eq!(terms.iter().map(|(_, c)| *c).collect::<Vec<_>>(), [1.0, -2.0, -1.0]);
+    assert_eq!(d.drives, Some(Drives { positions: 2, forces: 5 }));
+    let all = d.warnings.join("\n");
+    assert!(all.contains("`f`: its force is no spring, damper or motor"), "{all}");
+    assert!(
+        all.contains("actuator on body `c`: adhesion") && all.contains("not supported"),
+        "{all}"
+    );
+    let still = model(bodies);
+    assert!(still.joints.iter().all(|joint| joint.torque == 0.0));
 }
 
 /// A tendon of fixed type is a slide without mass, tied to its joints; an equality of joints ties them too.

@@ -44,6 +44,7 @@ pub fn batch<'py>(
     let world = &system.scene.system;
     let own = system.wrenches(wrenches)?;
     let wrenches = all_wrenches(&system.scene, &own, n_steps, t, params.time_step);
+    let tau = all_torques(&system.scene, n_steps, t, params.time_step);
     let (q, u, v) = (flat(&q), flat(&u), v.map(|v| flat(&v)).unwrap_or_default());
     let velocity = velocity.map(|v| flat(&v)).unwrap_or_default();
     let warm: Vec<_> = warm.unwrap_or_default().into_iter().map(|w| w.inner).collect();
@@ -56,6 +57,7 @@ pub fn batch<'py>(
         q_cmd: &u,
         v_cmd: &v,
         wrenches: &wrenches,
+        tau: &tau,
         warm: &warm,
     };
     let keep = BatchKeep { report, warm: report };
@@ -84,7 +86,8 @@ pub fn batch<'py>(
                 let mut params = if given { params.clone() } else { scene.params.clone() };
                 params.time_step = h.unwrap_or(params.time_step);
                 let wrenches = all_wrenches(&scene, &own, n_steps, t, params.time_step);
-                Ok(Variant { system: scene.system, params, wrenches })
+                let tau = all_torques(&scene, n_steps, t, params.time_step);
+                Ok(Variant { system: scene.system, params, wrenches, tau })
             };
             world.step_varied_batch(&input, &make, keep, threads, &mut q_out, look)
         })
@@ -134,6 +137,16 @@ pub fn all_wrenches(
         all
     };
     (1..=n_steps).map(at).collect()
+}
+
+/// Torque commands of each step, one row of `n_v` for each; empty if the scene has none.
+pub fn all_torques(scene: &Scene, n_steps: usize, t: f64, h: f64) -> Vec<f64> {
+    let mut tau = Vec::new();
+    let at = |k: usize| {
+        scene.sample_torques(t + k as f64 * h, &mut tau);
+        tau.clone()
+    };
+    (1..=n_steps).flat_map(at).collect()
 }
 
 fn lock(

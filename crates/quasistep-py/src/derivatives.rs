@@ -1,7 +1,7 @@
 //! Derivatives of steps: one by one, and in batches.
 
 use crate::arrays::{self, Array, flat};
-use crate::batch::all_wrenches;
+use crate::batch::{all_torques, all_wrenches};
 use crate::error;
 use crate::params::StepParams;
 use crate::report::StepReport;
@@ -228,7 +228,10 @@ pub fn differentiate_batch<'py>(
     let params = system.params_with(params, h);
     let world = &system.scene.system;
     let mut all = Vec::new();
-    system.scene.sample_wrenches(quasistep::end_of_step(t, params.time_step), &mut all);
+    let end = quasistep::end_of_step(t, params.time_step);
+    system.scene.sample_wrenches(end, &mut all);
+    let mut tau = Vec::new();
+    system.scene.sample_torques(end, &mut tau);
     all.extend(system.wrenches(wrenches)?);
     let (q, u, v) = (flat(&q), flat(&u), v.map(|v| flat(&v)).unwrap_or_default());
     let weights = weights.map(|w| flat(&w));
@@ -239,6 +242,7 @@ pub fn differentiate_batch<'py>(
         q_cmd: &u,
         v_cmd: &v,
         wrenches: &all,
+        tau: &tau,
         mode: mode(kappa),
         weights: weights.as_deref(),
     };
@@ -302,9 +306,11 @@ impl Changes {
         n_steps: usize,
     ) -> PyResult<Self> {
         let base = &system.scene;
-        let wrenches =
-            |scene: &Scene| all_wrenches(scene, &[], n_steps, 0.0, base.params.time_step);
-        let own = wrenches(base);
+        let loads = |scene: &Scene| {
+            let h = base.params.time_step;
+            (all_wrenches(scene, &[], n_steps, 0.0, h), all_torques(scene, n_steps, 0.0, h))
+        };
+        let own = loads(base);
         py.detach(|| {
             let (mut inner, mut known) = (Vec::new(), Vec::new());
             if base.params.check_differentiable().is_err() {
@@ -313,7 +319,7 @@ impl Changes {
             for (k, (changes, by)) in less.iter().zip(&more).zip(by).enumerate() {
                 let make = |changes| base.with_changes(changes).map_err(|e| error::scene(&e));
                 let (less, more) = (make(changes.0)?, make(changes.1)?);
-                let alike = |scene: &Scene| scene.params == base.params && wrenches(scene) == own;
+                let alike = |scene: &Scene| scene.params == base.params && loads(scene) == own;
                 if !(alike(&less) && alike(&more)) {
                     continue;
                 }
@@ -346,12 +352,14 @@ impl Changes {
         let Scene { system: world, params, .. } = &system.scene;
         let (q0, u) = (flat(&q), flat(&u));
         let wrenches = all_wrenches(&system.scene, &[], n_steps, 0.0, params.time_step);
+        let tau = all_torques(&system.scene, n_steps, 0.0, params.time_step);
         let input = BatchInput {
             n_samples: n,
             n_steps,
             q: &q0,
             q_cmd: &u,
             wrenches: &wrenches,
+            tau: &tau,
             ..BatchInput::default()
         };
         let n_q = n * n_steps * world.model().n_q();

@@ -82,7 +82,7 @@ impl Watch {
 
 /// A run: its recording, its arrays by name, and the error that ended it, if one did.
 #[pyfunction]
-#[pyo3(signature = (system, q0, v0, t0, warm, n_steps, duration, u, v, h, wrenches, params, progress))]
+#[pyo3(signature = (system, q0, v0, t0, warm, n_steps, duration, u, v, tau, h, wrenches, params, progress))]
 #[allow(clippy::too_many_arguments, clippy::type_complexity)] // the Python front's one call
 pub fn run<'py>(
     py: Python<'py>,
@@ -95,6 +95,7 @@ pub fn run<'py>(
     duration: Option<f64>,
     u: Option<Array<'py>>,
     v: Option<Array<'py>>,
+    tau: Option<Array<'py>>,
     h: Option<f64>,
     wrenches: Option<Wrenches>,
     params: Option<&StepParams>,
@@ -103,6 +104,7 @@ pub fn run<'py>(
     let params = system.params_with(params, h);
     let wrenches = system.wrenches(wrenches)?;
     let table = u.map(|u| (flat(&u), v.map(|v| flat(&v)).unwrap_or_default()));
+    let tau = tau.map(|tau| flat(&tau));
     let options = RunOptions {
         start: Some(State {
             time: t0,
@@ -114,6 +116,7 @@ pub fn run<'py>(
         n_steps,
         duration,
         commands: table.as_ref().map(|(u, v)| (u.as_slice(), v.as_slice())),
+        tau: tau.as_deref(),
         wrenches: &wrenches,
     };
     if options.start.as_ref().is_some_and(|s| s.q.len() != system.scene.system.model().n_q()) {

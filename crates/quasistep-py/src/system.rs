@@ -122,7 +122,7 @@ impl System {
         params
     }
 
-    /// The input of the step that ends at `t`: the scene's, or `u` and `v` with the scene's wrenches.
+    /// The input of the step that ends at `t`: the scene's, or `u` and `v` with the scene's torques and wrenches.
     pub fn input(
         &self,
         t: f64,
@@ -136,6 +136,7 @@ impl System {
             None => self.scene.sample_for(params, t, &mut input),
             Some(u) => {
                 input.q_cmd = vector("u", &u)?;
+                self.scene.sample_torques(t, &mut input.tau);
                 self.scene.sample_wrenches(t, &mut input.wrenches);
             }
         }
@@ -403,7 +404,8 @@ impl System {
     ///     Velocity at the start, in m/s and rad/s, of a formulation that carries it over
     ///     (``dynamic``); rest by default. ``report.v`` is the one at the end.
     /// tau : array_like, shape (n_v,), optional
-    ///     Generalised force from outside on every dof, in N or N·m: motors that are driven by force.
+    ///     Generalised force from outside on every dof, in N or N·m: motors that are driven by force;
+    ///     the scene's own torque commands by default.
     /// uniqueness : bool
     ///     Ask whether a step with exact Coulomb friction is the only answer: ``report.uniqueness``.
     ///
@@ -445,7 +447,9 @@ impl System {
         let params = self.params_with(params, h);
         let mut input =
             self.input(quasistep::end_of_step(t, params.time_step), u, v, wrenches, &params)?;
-        input.tau = tau.map_or(Ok(Vec::new()), |tau| vector("tau", &tau))?;
+        if let Some(tau) = tau {
+            input.tau = vector("tau", &tau)?;
+        }
         let v = velocity.map_or(Ok(Vec::new()), |v| vector("velocity", &v))?;
         let mut state = State { time: t, q: vector("q", &q)?, v };
         let mut work = self.workspace(warm);

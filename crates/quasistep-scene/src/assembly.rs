@@ -32,6 +32,8 @@ pub(crate) struct Assembly {
     pub start: Vec<(usize, Vec<f64>)>,
     /// Where drives pull to that no command tells, in m or rad, by body.
     pub targets: Vec<(usize, f64)>,
+    /// Torques of motors that no command tells, in N or N·m, by body.
+    pub motors: Vec<(usize, f64)>,
     /// Start velocities of bodies' joints, where the scene gives one.
     pub start_velocity: Vec<(usize, Vec<f64>)>,
     pub warnings: Vec<String>,
@@ -83,6 +85,8 @@ pub(crate) struct NewBody<'e, 'a> {
     pub resistance: Option<[f64; 3]>,
     /// Drive of the model file.
     pub drive: Option<Drive>,
+    /// Force of the model file's motors, in N or N·m.
+    pub torque: f64,
     pub settings: Settings,
     pub at: &'e At<'a>,
 }
@@ -109,6 +113,7 @@ impl<'e, 'a> NewBody<'e, 'a> {
             effort: None,
             resistance: None,
             drive: None,
+            torque: 0.0,
             settings: Settings::default(),
             at,
         }
@@ -140,6 +145,7 @@ impl Assembly {
             drawing: Vec::new(),
             start: Vec::new(),
             targets: Vec::new(),
+            motors: Vec::new(),
             start_velocity: Vec::new(),
             warnings: Vec::new(),
             clouds: Vec::new(),
@@ -217,6 +223,9 @@ impl Assembly {
         }
         if let (Role::Actuated(_), Some(target)) = (&role, new.drive.and_then(|d| d.target)) {
             self.targets.push((self.bodies.len(), target));
+        }
+        if new.torque != 0.0 && role != Role::Prescribed && new.mimic.is_none() {
+            self.motors.push((self.bodies.len(), new.torque));
         }
         let X_WP = self.X_WB[new.parent];
         self.X_WB.push(X_WP * new.X_PF * joint_pose(&new.kind, &q.unwrap_or_default()));

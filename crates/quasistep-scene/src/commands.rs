@@ -1,20 +1,34 @@
 //! Commands of a scene: what every driven joint is told over time.
 
-use crate::csv::Csv;
-use crate::curve::{Curve, Grid, Knots, Spline};
+use crate::curve::{Curve, Grid};
+use crate::curves::{curves, kind_of, three};
 use crate::document::{At, Map};
-use crate::expr::Expr;
-use crate::extents::OfTime;
 use crate::pose_knots::{PoseCurve, PoseKnots, Timing};
-use quasistep::{StepInput, System};
+use crate::torques::{Reader, Torque, passive_note};
+use quasistep::{StepInput, StepParams, System};
 use quasistep_formats::{SceneError, list, unknown};
 use quasistep_math::{Pose, Quat, Vec3};
 use std::path::Path;
 
-/// Commands of all driven joints, in the order of `q_cmd`.
+/// Commands of all driven joints, in the order of `q_cmd`, and torques.
 #[derive(Clone, Debug)]
 pub(crate) struct Commands {
     parts: Vec<Part>,
+    pub torques: Vec<Torque>,
+}
+
+/// What commands are read for.
+pub(crate) struct Of<'s, 'a> {
+    pub system: &'s System,
+    /// Where the scene starts.
+    pub q: &'s [f64],
+    /// What joints and springs are told that no entry tells.
+    pub told: &'s [f64],
+    /// The same of torques: body and size, in N or N·m.
+    pub motors: &'s [(usize, f64)],
+    /// Where models stand, for complaints about these.
+    pub models: &'s At<'a>,
+    pub params: &'s StepParams,
 }
 
 #[derive(Clone, Debug)]
@@ -36,6 +50,8 @@ struct Slot {
     name: String,
     /// Part of a quaternion: told by a pose only.
     quaternion: bool,
+    /// What its command must stay below.
+    farthest: f64,
     curve: Option<Curve>,
 }
 
@@ -53,14 +69,15 @@ struct Turning {
 }
 
 impl Commands {
-    /// Reads `commands:`. The scene starts at `q`; joints and springs that are told nothing are told `told`.
-    pub fn read(
-        at: Option<&At<'_>>,
-        system: &System,
-        [q, told]: [&[f64]; 2],
+    /// Reads `commands:`.
+    pub fn read<'a>(
+        at: Option<&At<'a>>,
+        of: &Of<'_, 'a>,
         dir: &Path,
         grid: &Grid,
     ) -> Result<Self, SceneError> {
+        let &Of { system, q, told, .. } = of;
+        let mut torques = Reader::new(system);
         let names = system.model().coordinate_names();
         let mut slots: Vec<Slot> = Vec::new();
         let mut turning: Vec<Turning> = Vec::new();
@@ -68,15 +85,16 @@ impl Commands {
         let joints = joints.map(|joint| (&joint.joint_name, joint.q.len(), false));
         let springs = system.springs().map(|spring| (&spring.name, 7, true));
         let all: Vec<(&String, usize, bool)> = joints.chain(springs).collect();
-        let mut command_names = system.command_names().into_iter();
+        let farthest = system.farthest_commands().iter().copied();
+        let mut coordinates = system.command_names().into_iter().zip(farthest);
         for &(name, n, spring) in &all {
             let turns = n >= 4;
             if turns {
                 let (name, first, moves) = (name.clone(), slots.len(), n == 7);
                 turning.push(Turning { name, first, moves, spring, rpy: None, path: None });
             }
-            for (k, name) in command_names.by_ref().take(n).enumerate() {
-                slots.push(Slot { name, quaternion: turns && k < 4, curve: None });
+            for (k, (name, farthest)) in coordinates.by_ref().take(n).enumerate() {
+                slots.push(Slot { name, quaternion: turns && k < 4, farthest, curve: None });
             }
         }
         let start = system.command_at(told);
@@ -85,7 +103,7 @@ impl Commands {
                 for (i, curve) in crate::frame_commands::read(&entry, system, q)? {
                     // driven coordinates have a slot each
                     if let Some(slot) = slots.iter_mut().find(|s| s.name == names[i]) {
-                        tell(slot, curve, &entry)?;
+                        tell(slot, curve, &entry, grid)?;
                     }
                 }
                 continue;
@@ -94,10 +112,14 @@ impl Commands {
                 read_spring(&entry, &start, &mut slots, &mut turning, grid)?;
                 continue;
             }
+            if entry.entry("torque").is_some() {
+                torques.read(&entry, dir, grid)?;
+                continue;
+            }
             let mut keys = vec!["joint", "joints"];
             keys.extend(KINDS);
             let map = entry.map(&keys)?;
-            let (kind, value) = kind(&map)?;
+            let (kind, value) = kind_of(&map, &KINDS)?;
             if kind == "pose" {
                 let at = map.need("joint")?;
                 let why = "is no driven free or ball joint; only these are told a pose";
@@ -106,9 +128,9 @@ impl Commands {
                 continue;
             }
             let wanted = targets(&map, &slots, &names)?;
-            let curves = curves(kind, value, wanted.len(), dir, grid)?;
+            let curves = curves(kind, value, wanted.len(), dir, grid, "m or rad")?;
             for (slot, curve) in wanted.into_iter().zip(curves) {
-                tell(&mut slots[slot], curve, &entry)?;
+                tell(&mut slots[slot], curve, &entry, grid)?;
             }
         }
         let mut parts = Vec::new();
@@ -133,7 +155,17 @@ impl Commands {
                 parts.push(Part::Coordinate(slot.curve.unwrap_or(Curve::Constant(*q))));
             }
         }
-        Ok(Self { parts })
+        let torques = torques.finish(of.motors, (of.params, q), of.models)?;
+        Ok(Self { parts, torques })
+    }
+
+    /// Fills `tau`, length `n_v`, with the torques at time `t`; empties it if there are none.
+    pub fn sample_torques(&self, t: f64, n_v: usize, tau: &mut Vec<f64>) {
+        tau.clear();
+        if !self.torques.is_empty() {
+            tau.resize(n_v, 0.0);
+            self.torques.iter().for_each(|torque| tau[torque.dof] = torque.curve.at(t).0);
+        }
     }
 
     /// Fills `q_cmd` and `v_cmd` for time `t`.
@@ -201,13 +233,25 @@ impl Commands {
     }
 }
 
-/// Gives a coordinate its command, which must be its only one.
-fn tell(slot: &mut Slot, curve: Curve, at: &At<'_>) -> Result<(), SceneError> {
+/// Gives a coordinate its command, which must be its only one and not too far.
+fn tell(slot: &mut Slot, curve: Curve, at: &At<'_>, grid: &Grid) -> Result<(), SceneError> {
+    check_far(slot, curve.largest(grid), at)?;
     if slot.curve.is_some() {
         return Err(at.error(format!("`{}` is commanded twice; keep one command", slot.name)));
     }
     slot.curve = Some(curve);
     Ok(())
+}
+
+/// A command that loses digits is a mistake.
+fn check_far(slot: &Slot, size: f64, at: &At<'_>) -> Result<(), SceneError> {
+    if size < slot.farthest {
+        return Ok(());
+    }
+    let Slot { name, farthest, .. } = slot;
+    Err(at.error(format!(
+        "a command of size {size:e} was seen for `{name}`, so far that digits are lost; it must be below {farthest:.1e} m or rad"
+    )))
 }
 
 /// The coordinates that an entry speaks of; `all` names every coordinate of the scene.
@@ -225,10 +269,7 @@ fn targets(map: &Map<'_>, slots: &[Slot], all: &[String]) -> Result<Vec<usize>, 
             )));
         }
         if all.iter().any(|n| n == name) {
-            return Err(at.error(format!(
-                "`{name}` is passive; commands are for actuated and prescribed joints: {}",
-                list(&names)
-            )));
+            return Err(at.error(passive_note(name, &names)));
         }
         Err(at
             .error(format!("{} (actuated and prescribed joints)", unknown("joint", name, &names))))
@@ -238,170 +279,6 @@ fn targets(map: &Map<'_>, slots: &[Slot], all: &[String]) -> Result<Vec<usize>, 
         (None, Some(all)) => all.list()?.iter().map(find).collect(),
         _ => Err(map.error("give one of `joint` (a name) or `joints` (a list of names)")),
     }
-}
-
-/// The one kind of command in an entry, and its value.
-fn kind<'m, 'a>(map: &'m Map<'a>) -> Result<(&'a str, &'m At<'a>), SceneError> {
-    let given: Vec<&str> = map.keys().filter(|k| KINDS.contains(k)).collect();
-    let [kind] = given.as_slice() else {
-        return Err(map.error(format!(
-            "{} kinds of command were seen; give one of {}",
-            given.len(),
-            list(&KINDS)
-        )));
-    };
-    Ok((kind, map.need(kind)?))
-}
-
-/// One curve for each of `n` coordinates.
-pub(crate) fn curves(
-    kind: &str,
-    at: &At<'_>,
-    n: usize,
-    dir: &Path,
-    grid: &Grid,
-) -> Result<Vec<Curve>, SceneError> {
-    match kind {
-        "constant" => {
-            let values = if at.is_list() {
-                at.numbers("m or rad")?
-            } else {
-                vec![at.number("m or rad")?; n]
-            };
-            same_length(at, values.len(), n)?;
-            Ok(values.into_iter().map(Curve::Constant).collect())
-        }
-        "expr" => {
-            let parts = if at.is_list() { at.list()? } else { vec![at.clone(); n] };
-            same_length(at, parts.len(), n)?;
-            parts.iter().map(|part| expression(part, grid)).collect()
-        }
-        "linear" => {
-            let columns = knots(&at.map(&["t", "values"])?, n)?;
-            Ok(columns.into_iter().map(Curve::Linear).collect())
-        }
-        "cubic" => {
-            let segments = at.map(&["t", "values", "segments"])?;
-            let parts = match segments.get("segments") {
-                None => vec![knots(&segments, n)?],
-                Some(all) => all
-                    .list()?
-                    .iter()
-                    .map(|s| knots(&s.map(&["t", "values"])?, n))
-                    .collect::<Result<_, _>>()?,
-            };
-            splines(parts, n, at)
-        }
-        "csv" => from_csv(at, n, dir),
-        _ => Err(at.error("a pose belongs to one free or ball joint, given by `joint`")),
-    }
-}
-
-/// A number or an expression of `t`, finite with its rate at the end of every step.
-pub(crate) fn expression(at: &At<'_>, grid: &Grid) -> Result<Curve, SceneError> {
-    if at.reads_as_number() {
-        return Ok(Curve::Constant(at.number("")?));
-    }
-    let curve = Expr::parse(at.text()?, &OfTime(at.context().extents))
-        .map(Curve::Expr)
-        .map_err(|why| at.error(why))?;
-    for t in grid.times() {
-        let (value, rate) = curve.at(t);
-        if !value.is_finite() {
-            return Err(at.error(format!("the value is {value} at t = {t} s; it must be finite")));
-        }
-        if !rate.is_finite() {
-            return Err(at.error(format!("the rate is {rate} at t = {t} s; it must be finite")));
-        }
-    }
-    Ok(curve)
-}
-
-fn same_length(at: &At<'_>, got: usize, want: usize) -> Result<(), SceneError> {
-    if got == want {
-        return Ok(());
-    }
-    Err(at.error(format!("{got} values were seen for {want} joints; give one for each")))
-}
-
-/// `t` and `values`, as one set of knots for each coordinate.
-fn knots(map: &Map<'_>, n: usize) -> Result<Vec<Knots>, SceneError> {
-    let t = map.need("t")?.numbers("s")?;
-    let at = map.need("values")?;
-    let rows = at.list()?;
-    if rows.len() != t.len() {
-        return Err(at.error(format!(
-            "{} values were seen for {} times; give one for each time",
-            rows.len(),
-            t.len()
-        )));
-    }
-    let mut columns = vec![Vec::with_capacity(t.len()); n];
-    for row in &rows {
-        let values =
-            if row.is_list() { row.numbers("m or rad")? } else { vec![row.number("m or rad")?] };
-        same_length(row, values.len(), n)?;
-        for (column, value) in columns.iter_mut().zip(values) {
-            column.push(value);
-        }
-    }
-    columns
-        .into_iter()
-        .map(|column| Knots::new(t.clone(), column).map_err(|why| at.error(why)))
-        .collect()
-}
-
-/// Segments of all coordinates → splines of each.
-fn splines(segments: Vec<Vec<Knots>>, n: usize, at: &At<'_>) -> Result<Vec<Curve>, SceneError> {
-    let mut all: Vec<Vec<Spline>> = vec![Vec::new(); n];
-    for segment in segments {
-        for (curve, knots) in all.iter_mut().zip(segment) {
-            curve.push(Spline::new(knots));
-        }
-    }
-    all.into_iter().map(|parts| Curve::cubic(parts).map_err(|why| at.error(why))).collect()
-}
-
-/// Columns of a CSV file as knots.
-fn from_csv(at: &At<'_>, n: usize, dir: &Path) -> Result<Vec<Curve>, SceneError> {
-    let map = at.map(&["file", "t", "columns", "interpolation", "segment"])?;
-    let file = map.need("file")?;
-    let csv = Csv::read(&dir.join(file.text()?))
-        .map_err(|e| if e.line.is_none() { file.error(e.message) } else { e })?;
-    let t = csv.column(map.get("t").map_or(Ok("t"), At::text)?, at)?;
-    let names_at = map.need("columns")?;
-    let names = names_at.list()?;
-    same_length(names_at, names.len(), n)?;
-    let columns: Vec<Vec<f64>> =
-        names.iter().map(|name| csv.column(name.text()?, name)).collect::<Result<_, _>>()?;
-    let cubic = map
-        .get("interpolation")
-        .map_or(Ok(false), |a| a.word(&[("linear", false), ("cubic", true)]))?;
-    let segment = match map.get("segment") {
-        None => vec![0.0; t.len()],
-        Some(name) => csv.column(name.text()?, name)?,
-    };
-    let mut parts: Vec<Vec<Knots>> = Vec::new();
-    let mut first = 0;
-    while first < t.len() {
-        let end = (first..t.len()).find(|&k| segment[k] != segment[first]).unwrap_or(t.len());
-        let part: Result<Vec<Knots>, SceneError> = columns
-            .iter()
-            .map(|c| {
-                Knots::new(t[first..end].to_vec(), c[first..end].to_vec())
-                    .map_err(|why| file.error(format!("lines {} to {}: {why}", first + 2, end + 1)))
-            })
-            .collect();
-        parts.push(part?);
-        first = end;
-    }
-    if cubic {
-        return splines(parts, n, at);
-    }
-    if parts.len() != 1 {
-        return Err(at.error("segments need `interpolation: cubic`; lines run through all knots"));
-    }
-    Ok(parts.pop().unwrap_or_default().into_iter().map(Curve::Linear).collect())
 }
 
 /// The joint, or the frame with a `spring`, that an entry names; `why` says why another name is none.
@@ -437,7 +314,7 @@ fn read_pose(
         }
         let first = joint.first + 4;
         for (slot, curve) in slots[first..first + 3].iter_mut().zip(three(xyz, grid)?) {
-            tell(slot, curve, xyz)?;
+            tell(slot, curve, xyz, grid)?;
         }
     }
     Ok(())
@@ -472,17 +349,13 @@ fn read_spring(
             }
             let q = &start[spring.first..];
             let X = Pose::new(Quat::new(q[0], q[1], q[2], q[3]), Vec3::new(q[4], q[5], q[6]));
-            spring.path = Some(PoseKnots::read(knots)?.curve(X, Timing::read(map.get("timing"))?));
+            let path = PoseKnots::read(knots)?.curve(X, Timing::read(map.get("timing"))?);
+            let far = path.X.iter().flat_map(|X| X.translation.to_array());
+            let far = far.fold(0.0_f64, |most, x| most.max(x.abs()));
+            check_far(&slots[spring.first + 4], far, knots)?;
+            spring.path = Some(path);
         }
         _ => return Err(entry.error("give one of `pose`, or `knots` with or without `timing`")),
     }
     Ok(())
-}
-
-/// Three numbers or expressions.
-pub(crate) fn three(at: &At<'_>, grid: &Grid) -> Result<[Curve; 3], SceneError> {
-    let curves: Vec<Curve> =
-        at.list()?.iter().map(|part| expression(part, grid)).collect::<Result<_, _>>()?;
-    let n = curves.len();
-    curves.try_into().map_err(|_| at.error(format!("{n} values were seen; give 3")))
 }

@@ -132,24 +132,31 @@ fn coupling(
 }
 
 /// Moves passive joints so that all constraints hold at `q`, and says what that took.
-pub(crate) fn close(system: &System, q: &mut [f64], notes: &mut Vec<String>) -> Result<(), String> {
+pub(crate) fn close(
+    system: &System,
+    q: &mut [f64],
+    (notes, warnings): (&mut Vec<String>, &mut Vec<String>),
+) -> Result<(), String> {
     if system.constraints().len() == 0 {
         return Ok(());
     }
     if let Some(closing) = system.close(q).map_err(|open| open.to_string())? {
-        let moved: Vec<String> = closing
-            .moved
-            .iter()
-            .take(NAMED)
-            .map(|(dof, way)| format!("`{dof}` by {way:.4}"))
-            .collect();
+        warnings.extend(closing.open.iter().map(|(name, off)| {
+            format!(
+                "constraint `{name}` is off by {off:.3} (m or rad) at the start; it closes at `step.max_recovery_speed` at the most"
+            )
+        }));
+        let moved = closing.moved.iter().take(NAMED);
+        let moved: Vec<String> = moved.map(|(dof, way)| format!("`{dof}` by {way:.4}")).collect();
         let more = closing.moved.len().saturating_sub(NAMED);
         let more = if more > 0 { format!(" and {more} more") } else { String::new() };
-        notes.push(format!(
-            "the start was off its constraints by {:.2e} (m or rad): {}{more} moved to close them",
-            closing.before,
-            moved.join(", ")
-        ));
+        if closing.before > 0.0 {
+            notes.push(format!(
+                "the start was off its constraints by {:.2e} (m or rad): {}{more} moved to close them",
+                closing.before,
+                moved.join(", ")
+            ));
+        }
     }
     for (constraint, rows) in system.dependent_rows(q).map_err(|e| e.to_string())? {
         let name = &constraint.name;

@@ -50,8 +50,9 @@ impl Scene {
             steps: self.n_steps(),
             stepping: stepping(params),
             notes: self
-                .notes
+                .motion_told
                 .iter()
+                .chain(&self.notes)
                 .cloned()
                 .chain(self.clouds.iter().map(|cloud| format!("cloud {cloud}")))
                 .collect(),

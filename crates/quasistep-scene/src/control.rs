@@ -1,7 +1,7 @@
 //! The `mpc` section: what a scene is to do under control, as plain numbers.
 
-use crate::commands::{curves, expression};
 use crate::curve::{Curve, Grid};
+use crate::curves::{curves, expression};
 use crate::document::{At, Map};
 use quasistep::System;
 use quasistep_formats::{SceneError, unknown};
@@ -261,7 +261,8 @@ fn goals(
                 given.len()
             )));
         };
-        let mut curves = curves(kind, map.need(kind)?, 1, std::path::Path::new(""), grid)?;
+        let mut curves =
+            curves(kind, map.need(kind)?, 1, std::path::Path::new(""), grid, "m or rad")?;
         Ok(curves.remove(0))
     };
     if at.is_map() {

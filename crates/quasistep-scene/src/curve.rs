@@ -165,6 +165,17 @@ impl Curve {
         Ok(Self::Cubic(splines))
     }
 
+    /// Largest size of its value: at its knots, or at the end of every step.
+    pub fn largest(&self, grid: &Grid) -> f64 {
+        let most = |values: &[f64]| values.iter().fold(0.0_f64, |most, x| most.max(x.abs()));
+        match self {
+            Self::Constant(x) => x.abs(),
+            Self::Linear(knots) => most(&knots.x),
+            Self::Cubic(splines) => splines.iter().map(|s| most(&s.knots.x)).fold(0.0, f64::max),
+            Self::Expr(expr) => grid.times().map(|t| expr.at(t).0.abs()).fold(0.0, f64::max),
+        }
+    }
+
     /// Value and rate at `t`.
     pub fn at(&self, t: f64) -> (f64, f64) {
         match self {

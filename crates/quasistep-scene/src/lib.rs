@@ -30,6 +30,7 @@ mod control;
 mod convex_parts;
 mod csv;
 mod curve;
+mod curves;
 mod document;
 mod drawn_mesh;
 mod expr;
@@ -61,6 +62,7 @@ mod source;
 mod start_velocity;
 mod surface_tree;
 mod to_mjcf;
+mod torques;
 mod words;
 mod world;
 

@@ -1,7 +1,7 @@
 //! A scene from its file, from text, or from what another one was read from.
 
 use crate::mistakes;
-use crate::model_file::scene_of_model;
+use crate::model_file::{MOTION, scene_of_model};
 use crate::scene::Scene;
 use crate::source::SceneSource;
 use quasistep::{State, System};
@@ -129,6 +129,11 @@ impl Scene {
             Self::read(text, file, name, dir, changes, without, true)
         });
         let mut scene = scene?;
+        let is_told = changes.iter().any(|(key, _)| key == "step" || key == "step.motion");
+        if source.is_model() && !is_told {
+            let why = text.lines().find_map(|line| line.strip_prefix(MOTION));
+            scene.motion_told = why.map(|why| format!("motion: dynamic, {why}"));
+        }
         let files = Some(files.into_iter().collect());
         scene.source = Arc::new(SceneSource { files, ..source.clone() });
         Ok(scene)

@@ -1,5 +1,6 @@
 //! A scene for a robot's file alone: what `quasistep new` writes and what stands for a model file elsewhere.
 
+use crate::contents::counted;
 use crate::scene::Scene;
 use quasistep_formats::description::{Description, Geometry, Joint, Stepping};
 use quasistep_formats::{Format, Options, SceneError, list};
@@ -14,6 +15,10 @@ const ERROR_AT_LIMIT: [f64; 2] = [0.1, 0.01];
 const STIFFNESS: [f64; 2] = [100.0, 1e4];
 /// Damping by stiffness, in s: an error decays in this time.
 const DECAY: f64 = 0.05;
+/// Time step of a scene that carries velocities over and whose file gives none, in s: that of MuJoCo.
+const DYNAMIC_STEP: f64 = 0.002;
+/// How the line begins that says why a scene carries velocities over.
+pub(crate) const MOTION: &str = "# motion: dynamic, ";
 /// Time step of a scene whose file gives none, in s.
 const STEP: f64 = 0.01;
 /// Time step of a scene for a simulator of large steps whose file gives none, in s: that of most of its examples.
@@ -103,6 +108,36 @@ fn drives(robot: &Description) -> Vec<&Joint> {
         .collect()
 }
 
+/// Why the motion of a file is one of momentum: it moves, and nothing in it holds a place or a speed. `None` if it is not, or
+/// its format does not say.
+fn momentum(robot: &Description) -> Option<String> {
+    let drives = robot.drives.filter(|drives| drives.positions == 0)?;
+    let moving = || robot.joints.iter().filter(|joint| joint.kind.n_v() > 0);
+    let free = moving().filter(|joint| joint.kind == JointKind::Free).count();
+    let rest = "`--motion quasi_static` (`step.motion`) leaves momentum out";
+    match (drives.forces, moving().count()) {
+        (_, 0) => None,
+        (0, n) => {
+            let does = match (free, n - free) {
+                (_, 0) => "free bodies fall and settle",
+                (0, _) => "joints swing as gravity pulls them",
+                _ => "free bodies fall and settle, joints swing",
+            };
+            let help = if n > free { "; a `stiffness` under `joints` drives a joint" } else { "" };
+            Some(format!("for nothing in the file drives it: {does}{help}; {rest}"))
+        }
+        (n, _) => {
+            let motors = counted(n, "motor", "motors");
+            let force = robot.joints.iter().any(|joint| joint.torque != 0.0);
+            let idle = if force { "as its keyframe says" } else { "with nothing" };
+            let push = if n == 1 { "pushes" } else { "push" };
+            Some(format!(
+                "for the file is driven by {motors} alone, which {push} {idle} until `commands` tell a `torque`; {rest}"
+            ))
+        }
+    }
+}
+
 /// What a file holds, as far as the scene around it depends on that.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Kind {
@@ -129,6 +164,7 @@ impl Kind {
             Some(k) => robot.joints[k].parent.is_none(),
         });
         if robot.stepping.is_some()
+            || momentum(robot).is_some()
             || roots.count() > 1
             || robot.groups.len() > 1
             || robot.tree.order.iter().any(|l| is_ground(&l))
@@ -175,8 +211,14 @@ fn text_of(
     if let Some(stepping) = &robot.stepping {
         text.push_str(&step_of(stepping, robot.time_step));
     } else {
-        let size = robot.time_step.unwrap_or(STEP);
-        let _ = writeln!(text, "step: {{size: {size}, duration: 2}}  # s");
+        let why = momentum(robot);
+        let default = if why.is_some() { DYNAMIC_STEP } else { STEP };
+        let size = robot.time_step.unwrap_or(default);
+        let motion = if why.is_some() { ", motion: dynamic" } else { "" };
+        if let Some(why) = why {
+            let _ = writeln!(text, "{MOTION}{why}");
+        }
+        let _ = writeln!(text, "step: {{size: {size}, duration: 2{motion}}}  # s");
     }
     let _ = writeln!(text, "models:\n  {key}:\n    {format}: {}", quoted(address));
     if kind == Kind::Object {

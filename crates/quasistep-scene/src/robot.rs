@@ -16,7 +16,7 @@ use quasistep::{Constraint, ConstraintKind};
 use quasistep_formats::description::{Constraint as Loop, Description, Geometry, Joint, Link};
 use quasistep_formats::{Format, Options, Places, SceneError, unknown};
 use quasistep_geometry::{Polytope, Shape};
-use quasistep_math::Pose;
+use quasistep_math::{Pose, Vec3};
 use quasistep_model::{BodyInertia, Frame, JointKind, Mimic};
 use quasistep_record::{DrawnGeometry, DrawnShape, ShapeRole};
 use std::collections::BTreeMap;
@@ -304,6 +304,16 @@ fn hanging<'e, 'a>(
     if settings.start.is_none() {
         settings.start.clone_from(&joint.start);
     }
+    if let (None, Some(rates)) = (&settings.start_velocity, &joint.velocity) {
+        let mut rates = rates.clone();
+        if joint.kind == JointKind::Free && joint.parent.is_none() {
+            for part in rates.chunks_exact_mut(3) {
+                let turned = base.rotation.rotate(Vec3::new(part[0], part[1], part[2]));
+                part.copy_from_slice(&turned.to_array());
+            }
+        }
+        settings.start_velocity = Some(StartVelocity::Rates(rates));
+    }
     let (mut X_PF, parent) = match joint.parent {
         Some(parent) => (joint.origin, body_of_link[parent]),
         None => (base * joint.origin, entry.parent),
@@ -332,6 +342,7 @@ fn hanging<'e, 'a>(
         effort: joint.effort,
         resistance: Some([joint.damping, joint.friction, joint.armature]),
         drive: joint.drive,
+        torque: joint.torque,
         settings,
         ..own
     })

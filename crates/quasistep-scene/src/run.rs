@@ -37,6 +37,8 @@ pub struct RunOptions<'a> {
     /// Commands at the end of each step, `n_steps × n_cmd`, instead of the scene's; and their rates,
     /// `n_steps × n_cmd_v`, or none for zero.
     pub commands: Option<(&'a [f64], &'a [f64])>,
+    /// Generalised forces of each step, [`StepInput::tau`], `n_steps × n_v`, in N or N·m, instead of the scene's torques.
+    pub tau: Option<&'a [f64]>,
     /// Wrenches at every step, beside the scene's.
     pub wrenches: &'a [Wrench],
 }
@@ -132,17 +134,21 @@ impl Scene {
         let h = params.time_step;
         for index in 1..=self.n_steps_with(options) {
             let t = quasistep::end_of_step(state.time, h);
+            let row = |table: &[f64], n: usize| {
+                table.get((index - 1) * n..index * n).unwrap_or_default().to_vec()
+            };
             match options.commands {
                 None => self.sample_for(params, t, &mut input),
                 Some((q_cmd, v_cmd)) => {
-                    let row = |table: &[f64], n: usize| {
-                        table.get((index - 1) * n..index * n).unwrap_or_default().to_vec()
-                    };
                     input.q_cmd = row(q_cmd, system.n_cmd());
                     input.v_cmd = row(v_cmd, system.n_cmd_v());
+                    self.sample_torques(t, &mut input.tau);
                     input.wrenches.clear();
                     self.sample_wrenches(t, &mut input.wrenches);
                 }
+            }
+            if let Some(tau) = options.tau {
+                input.tau = row(tau, system.model().n_v());
             }
             input.wrenches.extend_from_slice(options.wrenches);
             match system.step_with(&mut state, &input, params, &mut work).map(|_| ()) {
@@ -239,7 +245,16 @@ impl Scene {
             },
             commands: {
                 let names = self.system.command_names();
-                self.commanded_coordinates().iter().map(|(i, _)| names[*i].clone()).collect()
+                let own = self.commanded_coordinates();
+                let mut all: Vec<String> = own.iter().map(|(i, _)| names[*i].clone()).collect();
+                let coordinates = model.coordinate_names();
+                let told = self.torques().iter().map(|torque| &coordinates[torque.coordinate]);
+                told.for_each(|name| {
+                    if !all.contains(name) {
+                        all.push(name.clone());
+                    }
+                });
+                all
             },
             frames: Vec::new(),
             finish: Finish::Done,
@@ -264,6 +279,30 @@ impl Scene {
             at_v += n_v;
         }
         all
+    }
+
+    /// Adds torques to the efforts of a frame. A joint that a torque alone drives has a command too: where it is.
+    fn add_torques(&self, tau: &[f64], frame: &mut Frame) {
+        let model = self.system.model();
+        for torque in self.torques() {
+            let force = tau.get(torque.dof).copied().unwrap_or(0.0);
+            let is_own = |&&body: &&usize| model.body(body).q.contains(&torque.coordinate);
+            let commanded = self.system.commanded();
+            match commanded.iter().find(is_own) {
+                None => {
+                    frame.q_cmd.push(frame.q[torque.coordinate]);
+                    frame.effort.push(force);
+                }
+                Some(own) => {
+                    // columns before it: those of the joints before, and its own
+                    let skip = |body: &usize| if model.body(*body).q.len() >= 4 { 4 } else { 0 };
+                    let before = commanded.iter().take_while(|body| *body != own);
+                    let n: usize = before.map(|b| model.body(*b).q.len() - skip(b)).sum();
+                    let k = torque.coordinate - model.body(*own).q.start - skip(own);
+                    frame.effort[n + k] += force;
+                }
+            }
+        }
     }
 
     /// The frame of a state; with the step that led there, its drives and contacts.
@@ -299,6 +338,7 @@ impl Scene {
             frame.q_cmd.push(input.q_cmd[in_cmd]);
             frame.effort.push(report.effort[in_effort]);
         }
+        self.add_torques(&input.tau, &mut frame);
         frame.contacts = report
             .contacts
             .iter()

@@ -1,13 +1,15 @@
 //! A scene: a system, where it starts, what drives it, how it is stepped.
 
 use crate::cloud::CloudReport;
-use crate::commands::{Commands, three};
+use crate::commands::{Commands, Of};
 use crate::control::ControlSection;
 use crate::curve::{Curve, Grid};
+use crate::curves::three;
 use crate::document::{At, Map, Node, Numbers, with_extents};
 use crate::facts::Fact;
 use crate::names::body_index;
 use crate::source::SceneSource;
+use crate::torques::Torque;
 use crate::world::World;
 use quasistep::{
     Certificate, Cone, Fallback, Formulation, FrictionLaw, Inertia, Integration, Motion,
@@ -47,6 +49,8 @@ pub struct Scene {
     pub warnings: Vec<String>,
     /// What was made of files, in a sentence each: how many convex parts a mesh has.
     pub notes: Vec<String>,
+    /// Why a scene made from a model's file carries velocities over, and how to change that; `None` if it does not, or is told to.
+    pub motion_told: Option<String>,
     pub(crate) source: Arc<SceneSource>,
     commands: Commands,
     wrenches: Vec<WrenchOverTime>,
@@ -130,7 +134,7 @@ impl Scene {
             );
         }
 
-        let World { system, q, v, told, extents, drawing, clouds, mut warnings, notes } =
+        let World { system, q, v, told, motors, extents, drawing, clouds, mut warnings, notes } =
             World::read(&map, dir, looks)?;
         let (params, duration) = read_step(map.get("step"), map.get("gravity"))?;
         if !v.is_empty() && !params.formulation.carries_velocity() {
@@ -141,8 +145,10 @@ impl Scene {
         }
         let grid = Grid { h: params.time_step, n: n_steps(duration, params.time_step) };
         let of_models = |key: &str| map.get(key).map(|at| with_extents(at, &extents));
-        let commands =
-            Commands::read(of_models("commands").as_ref(), &system, [&q, &told], dir, &grid)?;
+        let models = map.need("models")?;
+        let (told, motors, params_of) = (&told, &motors, &params);
+        let of = Of { system: &system, q: &q, told, motors, models, params: params_of };
+        let commands = Commands::read(of_models("commands").as_ref(), &of, dir, &grid)?;
         let wrenches = read_wrenches(of_models("wrenches").as_ref(), &system, &grid)?;
         warnings.extend(outside_limits(&system, &q));
         let control = (map.get("mpc"))
@@ -170,6 +176,7 @@ impl Scene {
             clouds,
             warnings,
             notes,
+            motion_told: None,
             source: Arc::default(),
             commands,
             wrenches,
@@ -181,7 +188,7 @@ impl Scene {
         n_steps(self.duration, self.params.time_step)
     }
 
-    /// Fills the input of the step that ends at `t`: commands, their rates, wrenches. With
+    /// Fills the input of the step that ends at `t`: commands, their rates, torques, wrenches. With
     /// [`PrescribedRate::Derivative`] the rates of prescribed joints are those at the step's start,
     /// as in Trinkle05.
     pub fn sample(&self, t: f64, input: &mut StepInput) {
@@ -206,8 +213,19 @@ impl Scene {
                 at = end;
             }
         }
+        self.sample_torques(t, &mut input.tau);
         input.wrenches.clear();
         self.sample_wrenches(t, &mut input.wrenches);
+    }
+
+    /// Fills `tau`, length `n_v`, with the torque commands at time `t`, in s, in N and N·m; empties it if the scene has none.
+    pub fn sample_torques(&self, t: f64, tau: &mut Vec<f64>) {
+        self.commands.sample_torques(t, self.system.model().n_v(), tau);
+    }
+
+    /// Torque commands, each with its coordinate.
+    pub(crate) fn torques(&self) -> &[Torque] {
+        &self.commands.torques
     }
 
     /// Number of external wrenches.

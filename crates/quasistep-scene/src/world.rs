@@ -26,6 +26,8 @@ pub(crate) struct World {
     pub v: Vec<f64>,
     /// Configuration that drives pull to where no command tells.
     pub told: Vec<f64>,
+    /// Torques of motors that the models' files tell, by body, in N or N·m.
+    pub motors: Vec<(usize, f64)>,
     /// Boxes around bodies, which numbers of the scene may use.
     pub extents: Extents,
     pub drawing: Vec<DrawnShape>,
@@ -88,7 +90,8 @@ impl World {
         .map_err(|e| models.error(e.to_string()))?;
 
         let at = map.get("constraints").unwrap_or(models);
-        constraints::close(&system, &mut q, &mut notes).map_err(|why| at.error(why))?;
+        constraints::close(&system, &mut q, (&mut notes, &mut warnings))
+            .map_err(|why| at.error(why))?;
         collisions.exclude_overlaps(&mut system, &q, &mut notes);
         let mut told = q.clone();
         for (body, target) in assembly.targets {
@@ -100,7 +103,18 @@ impl World {
             v[system.model().body(body).v.clone()].copy_from_slice(&rates);
         }
         let (drawing, clouds) = (assembly.drawing, assembly.clouds);
-        Ok(Self { system, q, v, told, extents, drawing, clouds, warnings, notes })
+        Ok(Self {
+            system,
+            q,
+            v,
+            told,
+            motors: assembly.motors,
+            extents,
+            drawing,
+            clouds,
+            warnings,
+            notes,
+        })
     }
 }
 

@@ -4,7 +4,7 @@
 mod common;
 
 use common::{Folder, expect};
-use quasistep::Role;
+use quasistep::{Motion, Role};
 use quasistep_scene::Scene;
 use std::ops::ControlFlow;
 
@@ -90,5 +90,145 @@ fn keys_of_other_formats_are_mistakes() {
     ] {
         let result = Scene::parse(text, "scene.yml", "scene", &folder.0, &[]);
         expect(result, "", &[words]);
+    }
+}
+
+/// A file by itself, with its time step, and changes to the scene made of it.
+fn alone(name: &str, text: &str, h: f64, changes: &[(&str, &str)]) -> Scene {
+    let folder = Folder::new(name);
+    folder.file("m.xml", &format!("<mujoco><option timestep='{h}'/>{text}</mujoco>"));
+    let changes: Vec<_> = changes.iter().map(|(k, v)| ((*k).into(), (*v).into())).collect();
+    Scene::load_with(&folder.0.join("m.xml"), &changes).unwrap_or_else(|e| panic!("{e}"))
+}
+
+/// Rows of `q` at the ends of steps.
+fn path(scene: &Scene) -> Vec<Vec<f64>> {
+    let outcome = scene.run(None, &mut |_| ControlFlow::Continue(()));
+    assert!(outcome.stopped.is_none(), "{:?}", outcome.stopped);
+    outcome.recording.frames.into_iter().map(|frame| frame.q).collect()
+}
+
+const PENDULUM: &str = "<worldbody><body pos='0 0 2'><joint name='q' axis='0 1 0'/>
+    <inertial pos='0 0 -1' mass='1' diaginertia='1e-9 1e-9 1e-9'/>
+    <geom type='capsule' size='0.01' fromto='0 0 0 0 0 -1'/></body></worldbody>
+  <keyframe><key qpos='0.05'/></keyframe>";
+
+/// A pendulum of 1 m has a period of `2 π √(l/g)` = 2.006 s; semi-implicit steps change it by `(ω h)²/24`.
+#[test]
+fn a_pendulum_swings() {
+    for h in [0.005, 0.02, 0.1] {
+        let scene = alone("mjcf-pendulum", PENDULUM, h, &[]);
+        assert_eq!(scene.params.formulation.motion, Motion::Dynamic);
+        let told = scene.motion_told.as_ref().unwrap();
+        for word in
+            ["motion: dynamic", "nothing in the file drives it", "joints swing", "step.motion"]
+        {
+            assert!(told.contains(word) && scene.contents().to_string().contains(told), "{told}");
+        }
+        let q = path(&scene);
+        // between two passes of 0 lies half a period
+        let passes: Vec<f64> = (1..q.len())
+            .filter(|&k| q[k - 1][0] * q[k][0] <= 0.0)
+            .map(|k| (k as f64 - 1.0 + q[k - 1][0] / (q[k - 1][0] - q[k][0])) * h)
+            .collect();
+        let omega = 9.81_f64.sqrt();
+        let wanted = std::f64::consts::PI / omega;
+        let shift = (omega * h).powi(2) / 24.0 + 1e-3;
+        let half = passes[1] - passes[0];
+        assert!((half / wanted - 1.0).abs() < shift, "{h}: {half}, {wanted}");
+        let least = q.iter().fold(0.0_f64, |least, q| least.min(q[0]));
+        assert!((-0.0515..=-0.0485).contains(&least), "{h}: {least}");
+    }
+    // what the user says wins
+    let told = alone("mjcf-pendulum-told", PENDULUM, 0.01, &[("step.motion", "quasi_static")]);
+    assert_eq!((told.params.formulation.motion, &told.motion_told), (Motion::QuasiStatic, &None));
+    let own = "models: {m: {mjcf: m.xml}}\n";
+    let folder = Folder::new("mjcf-pendulum-own");
+    folder.file("m.xml", &format!("<mujoco>{PENDULUM}</mujoco>"));
+    let own = Scene::parse(own, "scene.yml", "scene", &folder.0, &[]).unwrap();
+    assert_eq!(own.params.formulation.motion, Motion::QuasiStatic);
+}
+
+/// A motor of gear 10 that is told 0.5 pushes the cart with 5 N; a torque command takes its place.
+#[test]
+fn a_cart_is_driven_by_its_motor() {
+    let text = "<worldbody><body pos='0 0 1'><joint name='x' type='slide' axis='1 0 0'/><geom size='0.1' mass='2'/>
+        <body><joint name='pole' axis='0 1 0'/><geom type='capsule' size='0.01' fromto='0 0 0 0 0 -0.5' mass='1e-6'/></body>
+        </body></worldbody>
+      <actuator><motor joint='x' gear='10'/></actuator>
+      <keyframe><key ctrl='0.5'/></keyframe>";
+    for h in [0.005, 0.02, 0.1] {
+        let scene = alone("mjcf-cart", text, h, &[("step.duration", "1")]);
+        assert_eq!(scene.params.formulation.motion, Motion::Dynamic);
+        assert!(scene.motion_told.as_ref().unwrap().contains("1 motor alone"));
+        let outcome = scene.run(None, &mut |_| ControlFlow::Continue(()));
+        assert!((outcome.state.v[0] - 2.5).abs() < 1e-4, "{h}: {:?}", outcome.state.v);
+        let told = [("step.duration", "1"), ("commands", "[{joint: m.x, torque: -1}]")];
+        let told = alone("mjcf-cart-told", text, h, &told);
+        let outcome = told.run(None, &mut |_| ControlFlow::Continue(()));
+        assert!((outcome.state.v[0] + 0.5).abs() < 1e-4, "{h}: {:?}", outcome.state.v);
+    }
+}
+
+const BODY: &str = "<worldbody><geom type='plane' size='5 5 1'/>
+    <body name='torso' pos='0 0 1'><freejoint/><geom type='capsule' size='0.1' fromto='0 0 -0.2 0 0 0.2'/>
+      <body pos='0 0.1 -0.3'><joint name='hip' axis='0 1 0' range='-90 90' damping='1'/>
+        <geom type='capsule' size='0.05' fromto='0 0 0 0 0 -0.3'/></body></body></worldbody>";
+
+/// A body on motors alone falls as everything does, by `g t²/2`, and settles on the floor.
+#[test]
+fn a_body_on_motors_falls() {
+    let text =
+        format!("{BODY}<actuator><motor joint='hip' gear='50' ctrlrange='-1 1'/></actuator>");
+    for h in [0.005, 0.02] {
+        let scene = alone("mjcf-humanoid", &text, h, &[]);
+        let told = scene.motion_told.as_ref().unwrap();
+        assert!(
+            told.contains("1 motor alone, which pushes with nothing") && told.contains("`torque`"),
+            "{told}"
+        );
+        let q = path(&scene);
+        let n = (0.2 / h) as usize;
+        let fallen = 1.0 - q[n][6];
+        assert!((fallen - 0.5 * 9.81 * 0.04).abs() < 9.81 * 0.2 * h, "{h}: {fallen}");
+        assert!((0.09..0.3).contains(&q.last().unwrap()[6]), "{h}: {:?}", q.last());
+    }
+    let scene = alone("mjcf-nothing", BODY, 0.005, &[]);
+    let told = scene.motion_told.as_ref().unwrap();
+    assert!(told.contains("free bodies fall and settle, joints swing"), "{told}");
+}
+
+/// A robot with servos and what lies around it stay quasi-static.
+#[test]
+fn a_hand_with_servos_stays_quasi_static() {
+    let text = "<worldbody><geom type='plane' size='5 5 1'/>
+        <body pos='0 0 0.3'><joint name='finger' axis='0 1 0'/><geom type='capsule' size='0.01' fromto='0 0 0 0.1 0 0'/>
+          <body pos='0.1 0 0'><joint name='tip' axis='0 1 0' damping='0.1'/><geom type='capsule' size='0.01' fromto='0 0 0 0.05 0 0'/></body></body>
+        <body pos='0.3 0 0.03'><freejoint/><geom size='0.03'/></body></worldbody>
+      <actuator><position joint='finger' kp='10'/><motor joint='tip'/></actuator>";
+    let scene = alone("mjcf-hand", text, 0.01, &[]);
+    assert_eq!((scene.params.formulation.motion, &scene.motion_told), (Motion::QuasiStatic, &None));
+}
+
+/// A keyframe throws a body: `qvel` of a free joint is its shift in the world, then its turn in its own axes.
+#[test]
+fn a_thrown_body_flies_its_parabola() {
+    let text = "<worldbody><body name='b' pos='0 0 5'><freejoint/><geom size='0.1' mass='1'/></body></worldbody>
+      <keyframe><key qpos='0 0 5 0.70710678118654757 0.70710678118654757 0 0' qvel='3 0 2 0 0 1.5'/></keyframe>";
+    for h in [0.005, 0.02, 0.1] {
+        let scene = alone("mjcf-thrown", text, h, &[("step.duration", "1")]);
+        // the body's z points along −y of the world
+        let wanted = [0.0, -1.5, 0.0, 3.0, 0.0, 2.0];
+        assert!(
+            scene.start.v.iter().zip(wanted).all(|(v, w)| (v - w).abs() < 1e-12),
+            "{:?}",
+            scene.start.v
+        );
+        let q = path(&scene).pop().unwrap();
+        let (x, z) = (q[4], q[6]);
+        assert!(
+            (x - 3.0).abs() < 1e-9 && (z - (5.0 + 2.0 - 0.5 * 9.81)).abs() < 0.5 * 9.81 * h + 1e-9,
+            "{h}: {x}, {z}"
+        );
     }
 }

@@ -41,6 +41,9 @@ pub struct BatchInput<'a> {
     pub v_cmd: &'a [f64],
     /// External wrenches of each step, the same ones for all samples: T lists; or empty for none.
     pub wrenches: &'a [Vec<Wrench>],
+    /// Generalised forces of each step, [`StepInput::tau`], in N or N·m, the same ones for all samples: `T × n_v`; or empty
+    /// for none.
+    pub tau: &'a [f64],
     /// What each sample's first step starts from, N of them; or empty: all start cold.
     pub warm: &'a [WarmStart],
 }
@@ -63,6 +66,8 @@ pub struct Variant {
     pub params: StepParams,
     /// External wrenches of each step: T lists; or empty for none.
     pub wrenches: Vec<Vec<Wrench>>,
+    /// Generalised forces of each step, in N or N·m: `T × n_v`; or empty for none.
+    pub tau: Vec<f64>,
 }
 
 /// Makes the variant of a sample, by its number; on any thread, once for each sample.
@@ -198,7 +203,8 @@ impl System {
         input: &BatchInput<'_>,
         q_out: usize,
     ) -> Result<(), StepError> {
-        let BatchInput { n_samples: n, n_steps, q, v, q_cmd, v_cmd, wrenches, warm, .. } = *input;
+        let BatchInput { n_samples: n, n_steps, q, v, q_cmd, v_cmd, wrenches, tau, warm, .. } =
+            *input;
         let n_q = self.model.n_q();
         let one_of = |what, got: usize, wants: &[usize]| {
             if wants.contains(&got) {
@@ -214,6 +220,7 @@ impl System {
         one_of("q_cmd", q_cmd.len(), &[n * cmd, cmd])?;
         one_of("v_cmd", v_cmd.len(), &[n * rate, rate, 0])?;
         one_of("wrenches", wrenches.len(), &[n_steps, 0])?;
+        one_of("tau", tau.len(), &[n_steps * self.model.n_v(), 0])?;
         one_of("warm", warm.len(), &[n, 0])?;
         one_of("q_out", q_out, &[n * n_steps * n_q, n * n_q])
     }
@@ -302,16 +309,17 @@ impl Sampler<'_> {
         let result = catch_unwind(AssertUnwindSafe(|| match self.worlds {
             Worlds::Same(params) => {
                 let mut work = work.unwrap_or_else(|| self.system.create_workspace());
-                let world = World { system: self.system, params, wrenches: self.input.wrenches };
+                let (wrenches, tau) = (self.input.wrenches, self.input.tau);
+                let world = World { system: self.system, params, wrenches, tau };
                 self.rollout(index, &world, &mut work, q, outcome);
                 Some(work)
             }
             Worlds::Own(make) => {
                 match make(index).and_then(|own| self.check_variant(own)) {
                     Err(error) => outcome.error = Some(error),
-                    Ok(Variant { system, params, wrenches }) => {
+                    Ok(Variant { system, params, wrenches, tau }) => {
                         let (params, wrenches) = (&params, wrenches.as_slice());
-                        let world = World { system: &system, params, wrenches };
+                        let world = World { system: &system, params, wrenches, tau: &tau };
                         self.rollout(index, &world, &mut system.create_workspace(), q, outcome);
                     }
                 }
@@ -351,7 +359,7 @@ impl Sampler<'_> {
         outcome: &mut SampleOutcome,
     ) {
         let (input, keep) = (self.input, self.keep);
-        let World { system, params, wrenches } = *world;
+        let World { system, params, wrenches, tau } = *world;
         let n_steps = input.n_steps;
         let (n_q, n_cmd, n_rate) = (system.model.n_q(), system.n_cmd(), system.n_cmd_v());
         let mut state = State {
@@ -374,6 +382,9 @@ impl Sampler<'_> {
             if let Some(wrenches) = wrenches.get(k) {
                 step.wrenches.clone_from(wrenches);
             }
+            let n_v = system.model.n_v();
+            step.tau.clear();
+            step.tau.extend(tau.get(k * n_v..(k + 1) * n_v).into_iter().flatten());
             if let Err(error) = system.step_with(&mut state, &step, params, work) {
                 outcome.error = Some(error.into());
                 break;
@@ -401,6 +412,7 @@ struct World<'a> {
     system: &'a System,
     params: &'a StepParams,
     wrenches: &'a [Vec<Wrench>],
+    tau: &'a [f64],
 }
 
 /// The part of a sample in an array that holds one part for each, one for all, or nothing.

@@ -26,6 +26,8 @@ pub struct DifferentiateBatch<'a> {
     pub v_cmd: &'a [f64],
     /// External wrenches, the same ones for all.
     pub wrenches: &'a [Wrench],
+    /// Generalised force on every dof, [`StepInput::tau`], length `n_v`, the same one for all; or empty for none.
+    pub tau: &'a [f64],
     /// Which derivative.
     pub mode: Mode,
     /// Weights on `q_next` on its tangent space, `N × n_v`: gradients are written in place of matrices.
@@ -146,7 +148,7 @@ impl System {
             q_cmd: part(input.q_cmd, self.n_cmd()),
             v_cmd: part(input.v_cmd, self.n_cmd_v()),
             wrenches: input.wrenches.to_vec(),
-            ..StepInput::default()
+            tau: input.tau.to_vec(),
         };
         let kinks = self.differentiate(&state, &step, params, input.mode, own)?;
         match input.weights {

@@ -178,7 +178,9 @@ impl fmt::Display for StepError {
                 list(f, pairs, joints)?;
                 write!(
                     f,
-                    "; move the bodies apart, slow the prescribed motion, or drive it by stiffness"
+                    "; move the bodies apart, slow the prescribed motion, or drive it by stiffness{}",
+                    // the relaxation forbids to slide at one height
+                    if *crushed { "" } else { ", or take `step.friction: exact`" }
                 )
             }
             Self::Jammed { pairs, joints } => {

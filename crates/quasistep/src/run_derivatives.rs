@@ -196,7 +196,7 @@ impl System {
                 q_cmd: part(q_cmd, n_cmd),
                 v_cmd: part(v_cmd, n_rate),
                 wrenches: input.wrenches.get(k).cloned().unwrap_or_default(),
-                ..StepInput::default()
+                tau: part(input.tau, n_v),
             };
             self.differentiate(&state, &step, params, Mode::Exact, &mut derivatives)?;
             state.q.copy_from_slice(derivatives.q_next());

@@ -301,6 +301,15 @@ impl System {
                 return Err(StepError::Value { what: what.into(), why });
             }
         }
+        let far = |(k, x): (usize, &f64)| (x.abs() >= self.farthest_commands()[k]).then_some(k);
+        if let Some(k) = input.q_cmd.iter().enumerate().find_map(far) {
+            let (name, x) = (&self.command_names()[k], input.q_cmd[k]);
+            let most = self.farthest_commands()[k];
+            let why = format!(
+                "entry {k}, `{name}`, is {x:e}, so far that digits are lost; its size must be below {most:.1e} m or rad"
+            );
+            return Err(StepError::Value { what: "q_cmd".into(), why });
+        }
         for wrench in input.wrenches {
             if wrench.body >= self.model.n_bodies() {
                 return Err(StepError::Value {

@@ -253,11 +253,21 @@ fn samples_may_live_in_systems_of_their_own() {
         5 => {
             let mut world = World::new();
             world.floor(0.5);
-            Ok(Variant { system: Arc::new(world.build()), params: params(), wrenches: Vec::new() })
+            Ok(Variant {
+                system: Arc::new(world.build()),
+                params: params(),
+                wrenches: Vec::new(),
+                tau: Vec::new(),
+            })
         }
         _ => {
             let wrenches = Vec::new();
-            Ok(Variant { system: Arc::new(push()), params: own_params(i), wrenches })
+            Ok(Variant {
+                system: Arc::new(push()),
+                params: own_params(i),
+                wrenches,
+                tau: Vec::new(),
+            })
         }
     };
     let width = T * shared.model().n_q();

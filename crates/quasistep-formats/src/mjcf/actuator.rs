@@ -1,12 +1,13 @@
 //! `<actuator>`: what drives joints and tendons.
 //!
 //! MuJoCo's force is `gear (gain u + bias · (1, gear q, gear q̇))`. Where the gain is a number and the bias a spring, that is a
-//! spring of `gear² k` to the position `(gain u + bias_0) / (gear k)`, with a damper.
+//! spring of `gear² k` to the position `(gain u + bias_0) / (gear k)`, with a damper. Without a spring the force
+//! `gear (gain u + bias_0)` of the start's control is a torque, and a gain by speed is a damper.
 
 use super::read::Read;
 use super::sections::{Names, What};
 use super::spec::Class;
-use super::told::{FORCES, NO_JOINT, SCALED, SPEEDS, Told, UNEVEN};
+use super::told::{ADHESION, FORCES, NO_JOINT, SCALED, SPEEDS, Told, UNEVEN};
 use super::tree::Element;
 use super::world::Scope;
 use crate::error::SceneError;
@@ -28,7 +29,9 @@ pub(super) struct Servo {
     pub damping: Damping,
     /// Where it pulls to at the start, in m or rad.
     pub target: f64,
-    /// Largest force, in N or N·m.
+    /// Force beside spring and damper at the start, in N or N·m.
+    pub force: f64,
+    /// Largest force of the spring, in N or N·m.
     pub effort: Option<f64>,
     /// Inertia and damping that it adds, in kg or kg·m², N·s/m or N·m·s/rad.
     pub armature: f64,
@@ -132,6 +135,11 @@ impl<'e> State<'e> {
                 (s.gain, s.gains) = (Law::Fixed, [kv, 0.0, 0.0]);
                 (s.bias, s.biases) = (Law::Affine, [0.0, 0.0, -kv]);
             }
+            "damper" => {
+                let kv = kv.unwrap_or(-s.gains[2]);
+                (s.gain, s.gains) = (Law::Affine, [0.0, 0.0, -kv]);
+                (s.bias, s.biases) = (Law::None, PLAIN.biases);
+            }
             GENERAL => {}
             _ => (s.gain, s.bias) = (Law::Other, Law::Other),
         }
@@ -180,56 +188,74 @@ fn one(
     let shown =
         element.attribute("name").or(element.attribute("joint")).or(element.attribute("tendon"));
     let shown = shown.unwrap_or("without a name").to_owned();
+    if element.tag == "adhesion" {
+        told.group(ADHESION, &element.place, element.attribute("body").unwrap_or(&shown));
+        return Ok(None);
+    }
     let Some(target) = target(element, scope, names)? else {
         told.group(NO_JOINT, &element.place, &shown);
         return Ok(None);
     };
     let [gear, ..] = at.partly("gear", [1.0, 0.0, 0.0, 0.0, 0.0, 0.0])?;
-    let is_servo = state.gain == Law::Fixed && state.bias == Law::Affine && gear != 0.0;
-    let [offset, slope, speed] = state.biases;
-    if !is_servo || slope > 0.0 || slope == 0.0 && speed >= 0.0 {
-        told.group(FORCES, &element.place, &shown);
-        return Ok(None);
-    }
     let automatic = spec.compiler.automatic_limits;
-    let range = at.range("forcerange", "forcelimited", automatic)?;
-    let effort = range.map(|[low, high]| {
-        if low != -high {
-            told.group(UNEVEN, &element.place, &shown);
-        }
-        gear.abs() * low.abs().min(high.abs())
-    });
-    let armature = at.number("armature")?.unwrap_or(0.0);
-    let square = gear * gear;
-    if slope == 0.0 {
-        told.group(SPEEDS, &element.place, &shown);
-        let damping = Damping::Constant(-speed * square);
-        return Ok(Some(Actuator {
-            target,
-            servo: Servo { stiffness: 0.0, damping, target: 0.0, effort, armature },
-        }));
-    }
-    let k = -slope;
-    if state.gains[0] != k || gear != 1.0 {
-        told.group(SCALED, &element.place, &shown);
-    }
-    let damping = if speed > 0.0 && state.gains[0] == k {
-        Damping::Ratio(speed)
-    } else {
-        Damping::Constant((-speed).max(0.0) * square)
-    };
     let mut u = control.unwrap_or(0.0);
     let limits = at.range("ctrlrange", "ctrllimited", automatic)?;
     let limits = limits.or_else(|| inherited(&target, state.share_of_range, names));
     if let Some([low, high]) = limits {
         u = u.max(low).min(high);
     }
-    let servo = Servo {
-        stiffness: k * square,
-        damping,
-        target: (state.gains[0] * u + offset) / (gear * k),
-        effort,
+    let range = at.range("forcerange", "forcelimited", automatic)?;
+    let armature = at.number("armature")?.unwrap_or(0.0);
+    let square = gear * gear;
+    let [offset, slope, speed] = if state.bias == Law::None { PLAIN.biases } else { state.biases };
+    let plain = Servo {
+        stiffness: 0.0,
+        damping: Damping::Constant(0.0),
+        target: 0.0,
+        force: 0.0,
+        effort: None,
         armature,
+    };
+    let force = state.gains[0] * u + offset;
+    let integrates =
+        at.attribute("dyntype").is_some_and(|d| !["none", "filter", "filterexact"].contains(&d));
+    let servo = match (state.gain, state.bias) {
+        // no force but of its speed, times the control
+        (Law::Affine, Law::None) if state.gains[..2] == [0.0; 2] && state.gains[2] <= 0.0 => {
+            let damping = Damping::Constant((-state.gains[2] * u).max(0.0) * square);
+            Servo { damping, ..plain }
+        }
+        (Law::Fixed, Law::None | Law::Affine) if slope == 0.0 && speed == 0.0 && !integrates => {
+            let [low, high] = range.unwrap_or([f64::NEG_INFINITY, f64::INFINITY]);
+            Servo { force: gear * force.max(low).min(high), ..plain }
+        }
+        (Law::Fixed, Law::Affine) if slope == 0.0 && speed < 0.0 => {
+            told.group(SPEEDS, &element.place, &shown);
+            let damping = Damping::Constant(-speed * square);
+            Servo { force: gear * force, damping, ..plain }
+        }
+        (Law::Fixed, Law::Affine) if slope < 0.0 && gear != 0.0 => {
+            let k = -slope;
+            let effort = range.map(|[low, high]| {
+                if low != -high {
+                    told.group(UNEVEN, &element.place, &shown);
+                }
+                gear.abs() * low.abs().min(high.abs())
+            });
+            if state.gains[0] != k || gear != 1.0 {
+                told.group(SCALED, &element.place, &shown);
+            }
+            let damping = if speed > 0.0 && state.gains[0] == k {
+                Damping::Ratio(speed)
+            } else {
+                Damping::Constant((-speed).max(0.0) * square)
+            };
+            Servo { stiffness: k * square, damping, target: force / (gear * k), effort, ..plain }
+        }
+        _ => {
+            told.group(FORCES, &element.place, &shown);
+            return Ok(None);
+        }
     };
     Ok(Some(Actuator { target, servo }))
 }

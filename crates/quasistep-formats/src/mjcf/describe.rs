@@ -12,7 +12,7 @@ use super::tendon::Tendon;
 use super::told::{Told, WITH_DRIVES};
 use super::tree::{Element, Place};
 use super::world::{Body, World};
-use crate::description::{Constraint, Description, Drive, Joint, Link, Part, Tree};
+use crate::description::{Constraint, Description, Drive, Drives, Joint, Link, Part, Tree};
 use crate::error::SceneError;
 use quasistep_math::{Pose, Quat, Vec3};
 use quasistep_model::JointKind;
@@ -59,6 +59,7 @@ pub(super) fn describe(
     builder.drive(&servos, start, told);
     builder.tendons(tendons, &servos)?;
     equality::add(&mut builder, names, tendons, told)?;
+    builder.out.drives = Some(builder.drives(actuators));
     contact::add(&mut builder, names, told)?;
     builder.options()?;
     let Builder { mut out, .. } = builder;
@@ -77,6 +78,8 @@ struct Acting {
     /// Σ k target, in N or N·m.
     pull: f64,
     damping: f64,
+    /// Of motors, in N or N·m.
+    force: f64,
     effort: Option<f64>,
     unlimited: bool,
     armature: f64,
@@ -87,11 +90,13 @@ impl Acting {
         self.stiffness += servo.stiffness;
         self.pull += servo.stiffness * servo.target;
         self.armature += servo.armature;
+        self.force += servo.force;
         self.damping += match servo.damping {
             Damping::Constant(d) => d,
             Damping::Ratio(ratio) => 2.0 * ratio * (servo.stiffness * mass).sqrt(),
         };
         match servo.effort {
+            _ if servo.stiffness == 0.0 => {}
             Some(effort) => self.effort = Some(self.effort.unwrap_or(0.0) + effort),
             None => self.unlimited = true,
         }
@@ -131,6 +136,26 @@ fn servos(world: &World<'_>, actuators: &[Actuator], tendons: &[Tendon], poses: 
 }
 
 impl Builder<'_, '_> {
+    /// How many drives there are; a mocap body that an equality ties to another leads it.
+    fn drives(&self, actuators: &[Actuator]) -> Drives {
+        let holds = |actuator: &&Actuator| {
+            let Servo { stiffness, damping, .. } = actuator.servo;
+            stiffness > 0.0 || damping != Damping::Constant(0.0)
+        };
+        let positions = actuators.iter().filter(holds).count();
+        let is_tied = |link: &usize| {
+            self.out.constraints.iter().any(|constraint| match constraint {
+                Constraint::Connect { links, .. } | Constraint::Weld { links, .. } => {
+                    links.contains(&Some(*link))
+                }
+                Constraint::Coupling { .. } => false,
+            })
+        };
+        let mocap = self.world.bodies.iter().zip(&self.link_of).filter(|(body, _)| body.mocap);
+        let leads = mocap.filter_map(|(_, link)| *link).filter(is_tied).count();
+        Drives { positions: positions + leads, forces: actuators.len() - positions }
+    }
+
     /// A name that nothing has yet.
     fn free(taken: &mut BTreeSet<String>, wanted: &str) -> String {
         let mut name = wanted.to_owned();
@@ -162,7 +187,9 @@ impl Builder<'_, '_> {
             };
             let parent = if body.parent == 0 { None } else { self.link_of[body.parent] };
             let coordinates = start.coordinates.as_ref().map(|q| q[index].as_slice());
-            self.chain(body, group, parent, coordinates);
+            let place = start.mocap.get(index).copied().flatten().unwrap_or(body.X_PB);
+            let velocities = start.velocities.as_ref().map(|v| v[index].as_slice());
+            self.chain(body, place, (group, parent), [coordinates, velocities]);
         }
     }
 
@@ -170,14 +197,12 @@ impl Builder<'_, '_> {
     fn chain(
         &mut self,
         body: &Body,
-        group: usize,
-        parent: Option<usize>,
-        coordinates: Option<&[Vec<f64>]>,
+        // pose of the next joint's frame but for its anchor
+        mut X_PB: Pose,
+        (group, mut parent): (usize, Option<usize>),
+        [coordinates, velocities]: [Option<&[Vec<f64>]>; 2],
     ) {
         let mut own = Vec::new();
-        let mut parent = parent;
-        // pose of the next joint's frame but for its anchor
-        let mut X_PB = body.X_PB;
         let shown = |name: &str| Link {
             name: name.to_owned(),
             line: body.place.line,
@@ -196,7 +221,9 @@ impl Builder<'_, '_> {
             let X_PF = X_PB * Pose::from_translation(joint.pos) * back_to_zero(joint);
             let q = coordinates.map(|q| q[k].clone());
             own.push(self.out.joints.len());
-            self.out.joints.push(described(joint, parent, child, X_PF, q));
+            let velocity = velocities.map(|v| velocity(joint.kind, &v[k], q.as_deref(), &X_PB));
+            let new = described(joint, parent, child, X_PF, q);
+            self.out.joints.push(Joint { velocity, ..new });
             parent = Some(child);
             X_PB = Pose::from_translation(joint.pos * -1.0);
             if is_last {
@@ -258,6 +285,8 @@ impl Builder<'_, '_> {
                     told.group(WITH_DRIVES, &own.place, &own.name);
                 }
                 joint.armature += all.armature;
+                let [low, high] = own.effort.unwrap_or([f64::NEG_INFINITY, f64::INFINITY]);
+                joint.torque = all.force.max(low).min(high);
                 let driven = all.stiffness > 0.0;
                 if !driven {
                     joint.damping += all.damping;
@@ -370,6 +399,7 @@ impl Builder<'_, '_> {
             damping: tendon.damping + if drive.is_some() { 0.0 } else { acting.damping },
             armature: tendon.armature + acting.armature,
             drive,
+            torque: acting.force,
             start,
             ..Joint::new(name.clone(), kind, parent, link, Pose::IDENTITY)
         });
@@ -418,6 +448,20 @@ fn back_to_zero(joint: &Own) -> Pose {
         Kind::Hinge => Pose::new(Quat::from_axis_angle(joint.axis, -joint.reference), Vec3::ZERO),
         Kind::Slide => Pose::from_translation(joint.axis * -joint.reference),
         Kind::Ball | Kind::Free => Pose::IDENTITY,
+    }
+}
+
+/// Rates of ours: MuJoCo turns free and ball joints about their own axes and has a free one's shift first. `X`: where a free
+/// body stands that no keyframe places.
+fn velocity(kind: Kind, v: &[f64], q: Option<&[f64]>, X: &Pose) -> Vec<f64> {
+    let turn = |w: &[f64], rest: Quat| {
+        let R = q.and_then(|q| Quat::try_normalize([q[0], q[1], q[2], q[3]])).unwrap_or(rest);
+        R.rotate(Vec3::new(w[0], w[1], w[2])).to_array()
+    };
+    match kind {
+        Kind::Free => [&turn(&v[3..], X.rotation)[..], &v[..3]].concat(),
+        Kind::Ball => turn(v, Quat::IDENTITY).to_vec(),
+        Kind::Slide | Kind::Hinge => v.to_vec(),
     }
 }
 

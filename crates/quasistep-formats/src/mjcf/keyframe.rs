@@ -5,12 +5,17 @@ use super::read::Read;
 use super::told::{ATTACHED_KEYS, OTHER_KEYS, Told};
 use super::world::World;
 use crate::error::{SceneError, unknown};
+use quasistep_math::{Pose, Quat, Vec3};
 
 /// Where a model starts.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Start {
     /// Coordinates of each body's joints, in ours: a free joint's quaternion stands before its place. `None`: as the bodies stand.
     pub coordinates: Option<Vec<Vec<Vec<f64>>>>,
+    /// Velocities of each body's joints, as the file has them. `None`: at rest.
+    pub velocities: Option<Vec<Vec<Vec<f64>>>>,
+    /// Poses of mocap bodies, where the keyframe gives them, by body.
+    pub mocap: Vec<Option<Pose>>,
     /// By actuator; `None`: the keyframe gives none.
     pub controls: Option<Vec<f64>>,
     /// A keyframe was taken.
@@ -48,27 +53,56 @@ pub(super) fn read(
         told.group(OTHER_KEYS, &other.place, other.attribute("name").unwrap_or("without a name"));
     }
     let at = Read::plain(key);
-    let mut start = Start { is_key: true, controls: at.all_numbers("ctrl")?, coordinates: None };
-    if let Some(q) = at.all_numbers("qpos")? {
-        let kinds: Vec<Vec<Kind>> =
-            world.bodies.iter().map(|body| body.joints.iter().map(|j| j.kind).collect()).collect();
-        let n: usize = kinds.iter().flatten().map(|kind| kind.n_q()).sum();
-        if q.len() != n {
-            return Err(
-                key.error(format!("qpos has {} numbers; the model has {n} coordinates", q.len()))
-            );
+    let mut start = Start { is_key: true, controls: at.all_numbers("ctrl")?, ..Start::default() };
+    let (places, turns) = (at.all_numbers("mpos")?, at.all_numbers("mquat")?);
+    let n_mocap = world.bodies.iter().filter(|body| body.mocap).count();
+    for (name, given, each) in [("mpos", &places, 3), ("mquat", &turns, 4)] {
+        if let Some(n) = given.as_ref().map(Vec::len).filter(|n| *n != each * n_mocap) {
+            return Err(key.error(format!(
+                "{name} has {n} numbers; the model has {n_mocap} mocap bodies with {each} each"
+            )));
         }
-        let mut rest = q.as_slice();
-        let mut take = |kind: &Kind| {
-            let (own, after) = rest.split_at(kind.n_q());
+    }
+    let mut k = 0;
+    for body in &world.bodies {
+        let given = body.mocap && (places.is_some() || turns.is_some());
+        start.mocap.push(given.then(|| {
+            let place = places.as_ref().map(|p| Vec3::new(p[3 * k], p[3 * k + 1], p[3 * k + 2]));
+            let turn = turns
+                .as_ref()
+                .and_then(|q| Quat::try_normalize(std::array::from_fn(|i| q[4 * k + i])));
+            let X = body.X_PB;
+            Pose::new(turn.unwrap_or(X.rotation), place.unwrap_or(X.translation))
+        }));
+        k += usize::from(body.mocap);
+    }
+    let split = |name: &str, all: &[f64], each: fn(Kind) -> usize| {
+        let kinds = world.bodies.iter().flat_map(|body| &body.joints).map(|joint| each(joint.kind));
+        let n: usize = kinds.sum();
+        if all.len() != n {
+            let what = if name == "qpos" { "coordinates" } else { "dofs" };
+            let seen = all.len();
+            return Err(key.error(format!("{name} has {seen} numbers; the model has {n} {what}")));
+        }
+        let mut rest = all;
+        let mut take = |kind: Kind| {
+            let (own, after) = rest.split_at(each(kind));
             rest = after;
-            match kind {
-                Kind::Free => [&own[3..], &own[..3]].concat(),
-                _ => own.to_vec(),
-            }
+            own.to_vec()
         };
-        start.coordinates =
-            Some(kinds.iter().map(|of_body| of_body.iter().map(&mut take).collect()).collect());
+        let bodies = world.bodies.iter();
+        Ok(bodies.map(|body| body.joints.iter().map(|j| take(j.kind)).collect()).collect())
+    };
+    if let Some(q) = at.all_numbers("qpos")? {
+        let mut all: Vec<Vec<Vec<f64>>> = split("qpos", &q, Kind::n_q)?;
+        for q in all.iter_mut().flatten().filter(|q| q.len() == 7) {
+            q.rotate_left(3);
+        }
+        start.coordinates = Some(all);
+    }
+    if let Some(v) = at.all_numbers("qvel")? {
+        let all = split("qvel", &v, Kind::n_v)?;
+        start.velocities = v.iter().any(|v| *v != 0.0).then_some(all);
     }
     Ok(start)
 }

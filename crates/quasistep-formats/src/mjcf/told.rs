@@ -32,9 +32,15 @@ pub(super) const WITH_DRIVES: Kind =
 pub(super) const UNEVEN: Kind =
     ("actuator", "a force range that is not even about 0: its smaller end holds for both sides");
 pub(super) const FORCES: Kind =
-    ("actuator", "commands a force, not a position: left out; its joint stays passive");
-pub(super) const SPEEDS: Kind =
-    ("actuator", "commands a speed: taken as a damper at rest; its joint stays passive");
+    ("actuator", "its force is no spring, damper or motor: left out; its joint stays passive");
+pub(super) const SPEEDS: Kind = (
+    "actuator",
+    "commands a speed: taken as a damper and the force of its control at the start; its joint stays passive",
+);
+pub(super) const ADHESION: Kind = (
+    "actuator on body",
+    "adhesion, which pulls contacts of a body together, is not supported: left out",
+);
 pub(super) const SCALED: Kind = (
     "actuator",
     "its joint is told in rad or m; in MuJoCo the control is something else times that",

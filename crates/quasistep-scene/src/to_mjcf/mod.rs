@@ -289,7 +289,26 @@ impl Writer<'_> {
                 actuators.children.push(position);
             }
         }
+        let motors = self.motors();
+        for (name, _) in &motors {
+            let motor = Element::new("motor").with("name", format!("{name}.torque"));
+            actuators.children.push(motor.with("joint", name));
+        }
+        let names = self.system.model().coordinate_names();
+        let told = self.scene.torques().iter().map(|torque| &names[torque.coordinate]);
+        for name in told.filter(|name| !motors.iter().any(|(own, _)| own == *name)) {
+            self.lose("a torque on a free joint: not written", name);
+        }
         actuators
+    }
+
+    /// Joints of the file with a torque command, and its size at the start.
+    fn motors(&self) -> Vec<(String, f64)> {
+        let names = self.system.model().coordinate_names();
+        let all = self.scene.torques().iter();
+        let all = all.map(|told| (names[told.coordinate].clone(), told.curve.at(0.0).0));
+        let joints: Vec<_> = self.system.model().bodies().iter().flat_map(joints).collect();
+        all.filter(|(name, _)| joints.iter().any(|(joint, ..)| joint == name)).collect()
     }
 
     /// The start, and the commands there.
@@ -326,6 +345,7 @@ impl Writer<'_> {
             }
             at += body.q.len();
         }
+        ctrl.extend(self.motors().into_iter().map(|(_, torque)| torque));
         let mut key = Element::new("key").with("name", "start").numbers("qpos", qpos);
         if !ctrl.is_empty() {
             key = key.numbers("ctrl", ctrl);

@@ -6,7 +6,7 @@ use crate::error::{StepError, quoted};
 use crate::held::{CLOSED, Constraint, Group, Held};
 use crate::params::StepParams;
 use crate::system::{Role, System};
-use quasistep_model::Kinematics;
+use quasistep_model::{JointKind, Kinematics};
 
 /// Newton's method doubles the digits of each step near an answer, and shortens its steps far from one.
 const MOST_STEPS: usize = 200;
@@ -23,21 +23,27 @@ const LONGEST: f64 = 0.5;
 /// Damping of dependent rows, as a share of the largest entry of `G Gᵀ`.
 const DAMPING: f64 = 1e-12;
 
+/// A free body is not put elsewhere by more than this, in m or rad: that is motion, which steps give it.
+const FAR: f64 = 0.01;
+
 /// What [`System::close`] did.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Closing {
-    /// Largest error before, in m or rad.
+    /// Largest error before of what was closed, in m or rad.
     pub before: f64,
-    /// Largest error after.
+    /// Largest error after of what was closed.
     pub after: f64,
     /// Dofs that moved by more than 1e-6, by name, with how far, in m or rad; the farthest first.
     pub moved: Vec<(String, f64)>,
+    /// Constraints that are left open, with how far they are off, in m or rad: free bodies would have to be put elsewhere by
+    /// more than 0.01, or driven joints. Steps close them, at [`StepParams::max_recovery_speed`] at the most.
+    pub open: Vec<(String, f64)>,
 }
 
-/// Passive joints cannot bring constraints together.
+/// Passive and driven joints cannot bring constraints together.
 #[derive(Clone, Debug, PartialEq, thiserror::Error)]
 #[error(
-    "constraint{} {}: passive joints cannot close {} from this start; {off:.2e} (m or rad) is left",
+    "constraint{} {}: no motion of its joints closes {} from this start; {off:.2e} (m or rad) is left",
     if names.len() > 1 { "s" } else { "" },
     quoted(names),
     if names.len() > 1 { "them" } else { "it" }
@@ -51,46 +57,88 @@ pub struct NotClosed {
 
 impl System {
     /// Moves passive joints to where all constraints hold, as little as may be (steps of least norm of Newton's method),
-    /// within their limits. `None` if they hold to 1e-9 already: `q` is left alone then.
+    /// within their limits. What would move a free body far, or takes driven joints, is left to the steps
+    /// ([`Closing::open`]). `None` if all hold to 1e-9 already: `q` is left alone then.
     ///
     /// # Errors
     ///
-    /// Constraints that stay open by more than 1e-5 m or rad; `q` is left alone.
+    /// Constraints that no motion of passive and driven joints closes to 1e-5 m or rad; `q` is left alone.
     ///
     /// # Panics
     ///
     /// If `q` is shorter than the model's.
     pub fn close(&self, q: &mut [f64]) -> Result<Option<Closing>, NotClosed> {
         let mut kin = self.model.create_kinematics();
-        self.model.kinematics(q, &mut kin);
-        let all = |kin: &Kinematics, q: &[f64]| {
-            let sizes = (0..self.constraints.len()).map(|k| self.error_of(k, kin, q));
-            sizes.fold(0.0, f64::max)
-        };
-        let before = all(&kin, q);
-        if before <= SMALL {
+        let mut closing = Closing { before: 0.0, after: 0.0, moved: Vec::new(), open: Vec::new() };
+        let mut closed = q.to_vec();
+        let mut way = vec![0.0; self.model.n_v()];
+        let mut failed = NotClosed { names: Vec::new(), off: 0.0 };
+        let mut is_off = false;
+        for group in &self.constraint_groups {
+            self.model.kinematics(&closed, &mut kin);
+            let before = self.largest_error(group, &kin, &closed);
+            if before <= SMALL {
+                continue;
+            }
+            is_off = true;
+            let mut trial = closed.clone();
+            self.close_group(group, false, &mut kin, &mut trial);
+            self.model.kinematics(&trial, &mut kin);
+            let mut after = self.largest_error(group, &kin, &trial);
+            self.model.difference(&closed, &trial, &mut way);
+            if after <= CLOSED && !self.flies(group, &way) {
+                (closing.before, closing.after) =
+                    (closing.before.max(before), closing.after.max(after));
+                closed = trial;
+                continue;
+            }
+            // is it closed by driven joints?
+            if !(after <= CLOSED) {
+                trial.clone_from(&closed);
+                self.close_group(group, true, &mut kin, &mut trial);
+                self.model.kinematics(&trial, &mut kin);
+                after = self.largest_error(group, &kin, &trial);
+            }
+            let name = |k: &usize| self.constraints[*k].given.name.clone();
+            if after <= CLOSED {
+                self.model.kinematics(&closed, &mut kin);
+                let off = |k: &usize| (name(k), self.error_of(*k, &kin, &closed));
+                let own = group.constraints.iter().map(off);
+                closing.open.extend(own.filter(|(_, off)| *off > CLOSED));
+            } else {
+                // written so that NaN is refused
+                let open = group.constraints.iter();
+                let open = open.filter(|k| !(self.error_of(**k, &kin, &trial) <= CLOSED));
+                failed.names.extend(open.map(name));
+                failed.off = if after <= failed.off { failed.off } else { after };
+            }
+        }
+        if !failed.names.is_empty() {
+            return Err(failed);
+        }
+        if !is_off {
             return Ok(None);
         }
-        let mut closed = q.to_vec();
-        for group in &self.constraint_groups {
-            self.close_group(group, &mut kin, &mut closed);
-        }
-        self.model.kinematics(&closed, &mut kin);
-        let after = all(&kin, &closed);
-        // written so that NaN is refused
-        if !(after <= CLOSED) {
-            let open = (0..self.constraints.len())
-                .filter(|k| !(self.error_of(*k, &kin, &closed) <= CLOSED));
-            let names = open.map(|k| self.constraints[k].given.name.clone()).collect();
-            return Err(NotClosed { names, off: after });
-        }
-        let mut way = vec![0.0; self.model.n_v()];
         self.model.difference(q, &closed, &mut way);
-        let mut moved: Vec<(String, f64)> = self.dof_names().into_iter().zip(way).collect();
-        moved.retain(|(_, way)| way.abs() > TOLD);
-        moved.sort_by(|a, b| b.1.abs().total_cmp(&a.1.abs()));
+        closing.moved = self.dof_names().into_iter().zip(way).collect();
+        closing.moved.retain(|(_, way)| way.abs() > TOLD);
+        closing.moved.sort_by(|a, b| b.1.abs().total_cmp(&a.1.abs()));
         q.copy_from_slice(&closed);
-        Ok(Some(Closing { before, after, moved }))
+        Ok(Some(closing))
+    }
+
+    /// Largest error of a group's constraints, in m or rad.
+    fn largest_error(&self, group: &Group, kin: &Kinematics, q: &[f64]) -> f64 {
+        let sizes = group.constraints.iter().map(|k| self.error_of(*k, kin, q));
+        // NaN wins
+        sizes.fold(0.0, |most, size| if size <= most { most } else { size })
+    }
+
+    /// True if a free body of a group goes far.
+    fn flies(&self, group: &Group, way: &[f64]) -> bool {
+        let is_free =
+            |dof: &usize| self.model.body(self.body_of_dof[*dof]).joint == JointKind::Free;
+        group.dofs.iter().filter(|dof| is_free(dof)).any(|dof| way[*dof].abs() > FAR)
     }
 
     /// Constraints with rows that joints and other constraints imply at `q`, and how many: these carry no force.
@@ -122,10 +170,14 @@ impl System {
         if shift >= turn || shift.is_nan() { shift } else { turn }
     }
 
-    fn close_group(&self, group: &Group, kin: &mut Kinematics, q: &mut [f64]) {
+    /// `driven`: joints with a drive move too.
+    fn close_group(&self, group: &Group, driven: bool, kin: &mut Kinematics, q: &mut [f64]) {
         let model = &self.model;
-        let passive = |dof: &usize| self.roles[self.body_of_dof[*dof]] == Role::Passive;
-        let dofs: Vec<usize> = group.dofs.iter().copied().filter(passive).collect();
+        let moves = |dof: &usize| {
+            let role = &self.roles[self.body_of_dof[*dof]];
+            *role == Role::Passive || driven && *role != Role::Prescribed
+        };
+        let dofs: Vec<usize> = group.dofs.iter().copied().filter(moves).collect();
         let mut errors = self.errors_of_group(group, kin, q);
         let (mut G, mut way) = (Vec::new(), vec![0.0; model.n_v()]);
         let (mut trial, mut limited) = (q.to_vec(), q.to_vec());
