@@ -5,6 +5,7 @@ use super::contact::{ContactAt, FrameChange};
 use super::kinds::StepKinks;
 use super::memory::Memory;
 use super::scale::ScaleAt;
+use super::supports::SupportAt;
 use crate::formulation::edges::WAYS;
 use crate::params::Rotations;
 use crate::report::StepReport;
@@ -41,6 +42,8 @@ pub struct Derivatives {
     /// Joint limits with rows: index of the row, dof, sign in its unit, `∂offset/∂gap`, `∂offset/∂h`.
     pub(super) limits: Vec<LimitAt>,
     pub(super) springs: Vec<SpringAt>,
+    /// Supports of joints that rub.
+    pub(super) supports: Vec<SupportAt>,
     /// Impulses on bodies at the answer: contacts, gravity, wrenches, and what grows with the time step.
     pub(super) forces: Vec<SpatialForce>,
     pub(super) per_h: Vec<SpatialForce>,
@@ -212,6 +215,7 @@ impl System {
             motions: Vec::new(),
             limits: Vec::new(),
             springs: Vec::new(),
+            supports: Vec::new(),
             forces: Vec::new(),
             per_h: Vec::new(),
             gathered: Vec::new(),
