@@ -92,9 +92,7 @@ pub enum ModelError {
         n: usize,
     },
     /// A support that is none.
-    #[error(
-        "joint `{joint}`: its support has {what} {seen}; it must be finite and ≥ 0"
-    )]
+    #[error("joint `{joint}`: its support has {what} {seen}; it must be finite and ≥ 0")]
     Support {
         /// Joint concerned.
         joint: String,
@@ -104,7 +102,9 @@ pub enum ModelError {
         seen: f64,
     },
     /// A support of a joint that cannot have it.
-    #[error("joint `{joint}` is {kind} and has a support; planar joints and slides that follow no other joint may have one, with a `spin_radius` if they are planar")]
+    #[error(
+        "joint `{joint}` is {kind} and has a support; planar joints and slides that follow no other joint may have one, with a `spin_radius` if they are planar"
+    )]
     SupportOnJoint {
         /// Joint concerned.
         joint: String,

@@ -3,7 +3,7 @@
 //!
 //! ```text
 //! dry friction:  min … + h tau_f t,   t + v ≥ 0,  t − v ≥ 0
-//! support:       min … + h mu N t,    t ≥ ‖(v_x, v_y, r w)‖        Goyal91, the limit surface an ellipsoid
+//! support:       min … + h mu N t,    t ≥ ‖(v_x, v_y, r w)‖        Goyal: the limit surface, an ellipsoid
 //! ```
 //!
 //! so that the balance of `t` says what its multipliers add up to, `beta_+ + beta_− = h tau_f`, and their difference is the
