@@ -292,68 +292,61 @@ fn tray() -> System {
     world.build()
 }
 
-/// Derivatives by all that goes in, those of supports among it, against differences of steps; with the transpose and the
-/// matrices.
-#[test]
-fn derivatives_are_those_of_differences() {
-    let system = tray();
+/// A system with its masses and supports changed by `e` times a change.
+fn rebuilt(system: &System, change: &InputChange, e: f64) -> System {
+    let mut builder = ModelBuilder::new();
+    let mut bodies = system.model().bodies().to_vec();
+    for (k, body) in bodies.iter_mut().enumerate().skip(1) {
+        if let Some(dm) = change.mass.get(k) {
+            let grown = 1.0 + e * dm / body.inertia.mass;
+            body.inertia.mass *= grown;
+            body.inertia.inertia = body.inertia.inertia * grown;
+        }
+        let d = |i: usize| change.support.get(3 * k + i).map_or(0.0, |d| e * d);
+        if let Some(support) = &mut body.resistance.support {
+            support.friction += d(0);
+            if let Newtons(load) = &mut support.load {
+                *load += d(1);
+            }
+            support.spin_radius += d(2);
+        }
+        let def = BodyDef {
+            name: body.name.clone(),
+            joint_name: body.joint_name.clone(),
+            parent: body.parent,
+            X_PF: body.X_PF,
+            joint: body.joint,
+            inertia: body.inertia,
+            limits: None,
+            mimic: None,
+            gravity: true,
+        };
+        builder.add_body(def).unwrap();
+        builder.set_resistance(k, body.resistance.clone()).unwrap();
+    }
+    System::new(quasistep::SystemDef {
+        model: builder.build().unwrap(),
+        geoms: system.geoms().to_vec(),
+        roles: system.roles().to_vec(),
+        instances: (0..system.model().n_bodies() as u32).collect(),
+        friction: quasistep::PairFriction::Minimum,
+        friction_exceptions: Vec::new(),
+        excluded: Vec::new(),
+        springs: Vec::new(),
+        constraints: Vec::new(),
+    })
+    .unwrap()
+}
+
+fn unit(n: usize, at: usize) -> Vec<f64> {
+    (0..n).map(|k| f64::from(u8::from(k == at))).collect()
+}
+
+/// Each input that the step of the tray has, one at a time.
+fn changes(system: &System) -> Vec<InputChange> {
+    // bodies: tray 1, puck 2, lid 3, finger 4, drawer 5, rod 6
     let (n, m) = (system.model().n_v(), system.n_cmd_v());
     let n_bodies = system.model().n_bodies();
-    let state = State::at_rest(0.0, vec![0.15, 0.0, 0.0, 0.0, 0.0001, 0.01, 0.0]);
-    let base = StepInput {
-        q_cmd: vec![0.25, 0.012, 0.1, -0.08],
-        tau: vec![0.0, 0.0, 0.05, 0.01, 0.0, 0.0, 0.0],
-        ..StepInput::default()
-    };
-    // bodies: tray 1, puck 2, lid 3, finger 4, drawer 5, rod 6
-    let rebuilt = |change: &InputChange, e: f64| {
-        let mut builder = ModelBuilder::new();
-        let mut bodies = system.model().bodies().to_vec();
-        for (k, body) in bodies.iter_mut().enumerate().skip(1) {
-            if let Some(dm) = change.mass.get(k) {
-                let grown = 1.0 + e * dm / body.inertia.mass;
-                body.inertia.mass *= grown;
-                body.inertia.inertia = body.inertia.inertia * grown;
-            }
-            let d = |i: usize| change.support.get(3 * k + i).map_or(0.0, |d| e * d);
-            if let Some(support) = &mut body.resistance.support {
-                support.friction += d(0);
-                if let Newtons(load) = &mut support.load {
-                    *load += d(1);
-                }
-                support.spin_radius += d(2);
-            }
-            let def = BodyDef {
-                name: body.name.clone(),
-                joint_name: body.joint_name.clone(),
-                parent: body.parent,
-                X_PF: body.X_PF,
-                joint: body.joint,
-                inertia: body.inertia,
-                limits: None,
-                mimic: None,
-                gravity: true,
-            };
-            builder.add_body(def).unwrap();
-            builder.set_resistance(k, body.resistance.clone()).unwrap();
-        }
-        let mut world = quasistep::SystemDef {
-            model: builder.build().unwrap(),
-            geoms: system.geoms().to_vec(),
-            roles: system.roles().to_vec(),
-            instances: (0..n_bodies as u32).collect(),
-            friction: quasistep::PairFriction::Minimum,
-            friction_exceptions: Vec::new(),
-            excluded: Vec::new(),
-            springs: Vec::new(),
-            constraints: Vec::new(),
-        };
-        world.excluded.clear();
-        System::new(world).unwrap()
-    };
-    let unit = |n: usize, at: usize| -> Vec<f64> {
-        (0..n).map(|k| f64::from(u8::from(k == at))).collect()
-    };
     let mut changes = vec![InputChange { time_step: 1.0, ..InputChange::default() }];
     for k in 0..n {
         changes.push(InputChange { q: unit(n, k), ..InputChange::default() });
@@ -369,6 +362,22 @@ fn derivatives_are_those_of_differences() {
     for at in [6, 8, 15, 18, 19] {
         changes.push(InputChange { support: unit(3 * n_bodies, at), ..InputChange::default() });
     }
+    changes
+}
+
+/// Derivatives by all that goes in, those of supports among it, against differences of steps; with the transpose and the
+/// matrices.
+#[test]
+fn derivatives_are_those_of_differences() {
+    let system = tray();
+    let (n, m) = (system.model().n_v(), system.n_cmd_v());
+    let state = State::at_rest(0.0, vec![0.15, 0.0, 0.0, 0.0, 0.0001, 0.01, 0.0]);
+    let base = StepInput {
+        q_cmd: vec![0.25, 0.012, 0.1, -0.08],
+        tau: vec![0.0, 0.0, 0.05, 0.01, 0.0, 0.0, 0.0],
+        ..StepInput::default()
+    };
+    let changes = changes(&system);
     let laws = [
         (Formulation::convex(Cone::Round), Mode::Exact),
         (Formulation::convex(Cone::Pyramid(4)), Mode::Exact),
@@ -410,7 +419,7 @@ fn derivatives_are_those_of_differences() {
                 add(&mut input.tau, &change.tau);
                 let time_step = params.time_step + sign * e * change.time_step;
                 let params = StepParams { time_step, ..params.clone() };
-                let system = rebuilt(change, sign * e);
+                let system = rebuilt(&system, change, sign * e);
                 let mut there = system.create_derivatives();
                 system.differentiate(&state, &input, &params, mode, &mut there).unwrap();
                 let report = there.report();
