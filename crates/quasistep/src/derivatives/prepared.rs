@@ -5,7 +5,6 @@ use super::contact::{ContactAt, FrameChange};
 use super::kinds::StepKinks;
 use super::memory::Memory;
 use super::scale::ScaleAt;
-use super::supports::SupportAt;
 use crate::formulation::edges::WAYS;
 use crate::params::Rotations;
 use crate::report::StepReport;
@@ -13,7 +12,7 @@ use crate::system::System;
 use crate::workspace::Workspace;
 use quasistep_geometry::ContactMotion;
 use quasistep_math::Vec3;
-use quasistep_model::{SpatialForce, Twist};
+use quasistep_model::{LoadAt, SpatialForce, Twist};
 use quasistep_solvers::{ConeProgram, Relaxed, Sensitivity};
 use std::ops::Range;
 
@@ -106,6 +105,18 @@ pub(super) struct LimitAt {
     pub(super) sign: f64,
     pub(super) per_gap: f64,
     pub(super) per_h: f64,
+}
+
+/// The support of a joint at the answer.
+#[derive(Clone, Debug)]
+pub(super) struct SupportAt {
+    pub(super) body: usize,
+    /// The variable that presses it.
+    pub(super) own: usize,
+    pub(super) mu: f64,
+    pub(super) load: LoadAt,
+    /// Rows of a planar joint.
+    pub(super) rows: Range<usize>,
 }
 
 /// One actuated dof.

@@ -1,24 +1,11 @@
 //! Friction of joints: what presses it, and the radius at which a support resists turning.
 
 use super::change::InputChange;
-use super::prepared::Derivatives;
+use super::prepared::{Derivatives, SupportAt};
 use crate::params::StepParams;
 use crate::row::RowKey;
 use crate::system::System;
-use quasistep_model::{JointKind, LoadAt, WORLD};
-use std::ops::Range;
-
-/// The support of a joint at the answer.
-#[derive(Clone, Debug)]
-pub(super) struct SupportAt {
-    body: usize,
-    /// The variable that presses it.
-    own: usize,
-    mu: f64,
-    load: LoadAt,
-    /// Rows of a planar joint.
-    rows: Range<usize>,
-}
+use quasistep_model::{JointKind, WORLD};
 
 impl SupportAt {
     /// True if the load changes with the configuration.
