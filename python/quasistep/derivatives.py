@@ -163,6 +163,7 @@ class StepDerivatives:
     | ``mass`` | (n_bodies,) | at fixed shape |
     | ``com`` | (n_bodies, 3) | centre of mass, in the body's axes |
     | ``inertia`` | (n_bodies, 6) | about it: xx, yy, zz, xy, xz, yz; beside what grows with the mass |
+    | ``support`` | (n_bodies, 3) | of the body's joint: friction, load, spin radius |
     | ``h`` | () | time step, at fixed command |
     | ``relaxation`` | () | relaxation time |
 
@@ -269,6 +270,7 @@ class StepDerivatives:
         out["wrench"] = out["wrench"].reshape(-1, 6)
         out["com"] = out["com"].reshape(-1, 3)
         out["inertia"] = out["inertia"].reshape(-1, 6)
+        out["support"] = out["support"].reshape(-1, 3)
         out["h"] = float(out["h"][0])
         out["relaxation"] = float(out["relaxation"][0])
         return out
@@ -365,6 +367,9 @@ class StepDerivatives:
         if what == "inertia":
             moments = ("xx", "yy", "zz", "xy", "xz", "yz")
             return Names(f"{body}: {axis}" for body in system.bodies for axis in moments)
+        if what == "support":
+            numbers = ("friction", "load", "spin_radius")
+            return Names(f"{body}: {number}" for body in system.bodies for number in numbers)
         if what in ("h", "relaxation"):
             return Names([what])
         if what == "wrench":
@@ -387,6 +392,7 @@ class StepDerivatives:
         n, m, b, c = self.system.n_v, self.system.n_u_v, len(self.system.bodies), self._contacts()
         on_drives = {name: (m,) for name in ("u", "u_rate", "stiffness", "damping")}
         of_bodies = {"wrench": (b, 6), "mass": (b,), "com": (b, 3), "inertia": (b, 6)}
+        of_bodies["support"] = (b, 3)
         rest = {**of_bodies, "tau": (n,), "h": (1,), "relaxation": (1,)}
         return {"q": (n,), **on_drives, **rest} | {name: (c,) for name in _CONTACT_INPUTS}
 

@@ -334,7 +334,7 @@ def identify(
 
     Each motion is run from where it starts with its own commands, and least squares (`scipy.optimize.least_squares`, trust region
     within bounds) brings the runs near what was seen. Its slopes are the derivatives of the steps, chained along each motion, by
-    friction, spin radius, compliance, mass, centre of mass, stiffness and damping. By other keys, and of motions with a step that has no
+    friction, spin radius, compliance, supports, mass, centre of mass, stiffness and damping. By other keys, and of motions with a step that has no
     derivatives (`motion: dynamic`, midpoint steps, substeps), they are central differences of runs.
 
     Parameters

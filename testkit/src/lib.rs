@@ -12,11 +12,12 @@ use quasistep_scene::Scene;
 use std::path::PathBuf;
 
 /// Names of the shipped scenes that run on their own, by their file name without ending.
-pub const SCENES: [&str; 18] = [
+pub const SCENES: [&str; 19] = [
     "gripper_2d",
     "four_bar_gripper",
     "iiwa_stacking",
     "planar_push",
+    "pusher_slider",
     "ball_in_hand",
     "box_pivot",
     "pinch",
@@ -35,7 +36,8 @@ pub const SCENES: [&str; 18] = [
 
 /// Names of the scenes that are controlled, by `quasistep mpc`: their commands are plans, so they have no
 /// run of their own.
-pub const CONTROLLED_SCENES: [&str; 3] = ["point_robot", "planar_hand", "planar_pusher"];
+pub const CONTROLLED_SCENES: [&str; 4] =
+    ["point_robot", "planar_hand", "planar_pusher", "pusher_slider_eight"];
 
 /// Names of scenes whose facts are held as they are shipped, and that no other suite runs: steps that take substeps have no
 /// derivatives as one program, and hands and two arms have long runs.

@@ -302,6 +302,7 @@ impl World {
                 damping: scaled(&resistance.damping, &unit),
                 friction: scaled(&resistance.friction, &force),
                 armature: scaled(&resistance.armature, &unit),
+                support: None,
             },
             role,
             q: q(&part.q),

@@ -118,7 +118,7 @@ fn a_prediction_has_the_springs_of_the_step() {
             let about = [3.0, -3.0];
             let seen = scene.system.linearise(&about, params.gravity, 100.0).unwrap();
             let predicted =
-                predict(&scene.system, &seen, &about, &command, &[], &dynamics, &settings);
+                predict(&scene.system, &seen, &about, &command, &[], &dynamics, (&[], &settings));
             let expected = roll(&predicted.unwrap().lcs, &x, &u);
             let mut state = State { time: 0.0, q: x[..2].to_vec(), v: x[2..].to_vec() };
             let input = StepInput { q_cmd: command, tau: u.to_vec(), ..StepInput::default() };

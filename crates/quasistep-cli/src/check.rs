@@ -24,6 +24,11 @@ pub fn check(arguments: &CheckArgs, quiet: bool) -> Result<(), Failure> {
         tell!("warning: {warning}");
     }
 
+    let blocked = scene.blocked_contacts().map_err(|e| Failure::usage(e.to_string()))?;
+    for warning in &blocked {
+        tell!("warning: {warning}");
+    }
+
     // is the step problem well posed at the start? take one step and see
     let first = scene.first_step().map_err(|e| {
         Failure::world(format!("{}: the first step cannot be taken: {e}", scene.name))

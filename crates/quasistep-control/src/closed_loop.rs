@@ -298,9 +298,21 @@ impl<'a> ClosedLoop<'a> {
             let stiffness = self.stiffness(at, q, k)?;
             let dynamics = &self.task.dynamics;
             let held = &self.q_cmd;
-            predictions.push(predict(self.system, at, q, held, &stiffness, dynamics, &settings)?);
+            let rates = self.rates(k);
+            let how = (&rates[..], &settings);
+            predictions.push(predict(self.system, at, q, held, &stiffness, dynamics, how)?);
         }
         Ok((views.swap_remove(0).at, predictions))
+    }
+
+    /// Velocities of step `k` in the last plan, or those that are wanted.
+    fn rates(&self, k: usize) -> Vec<f64> {
+        let n = self.v.len();
+        let at = |states: &[Vec<f64>], k: usize| states[k.min(states.len() - 1)][n..].to_vec();
+        match &self.last {
+            Some(last) => at(&last.states, k + 2),
+            None => at(&self.goal(), k + 1),
+        }
     }
 
     fn view(&self, q: &[f64]) -> Result<View, LoopError> {

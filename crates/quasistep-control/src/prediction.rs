@@ -18,6 +18,14 @@
 //! known roughly, those of the last plan, changes as contact points move and normals turn. Without it a plan
 //! does not know that sliding along a face changes the lever arm.
 //!
+//! A support of a joint (`support` in a scene) pushes back with `mu N` wherever its body goes, and the ellipsoid of force and torque
+//! says which way. A prediction has a damper in its place that has the same force, torque and direction at the rates `w` of the
+//! last plan, so that it adds no modes to those of contacts (the quasi-static model of Hogan and Rodriguez 2016, at the force it has):
+//!
+//! ```text
+//! P += h mu N/s diag(1, 1, r²),     s = max(‖(w_x, w_y, r w_θ)‖, 0.01 m/s)
+//! ```
+//!
 //! Exact where Jacobians do not change: the point robot of MpcNote. Friction is Coulomb's; the boundary layer of
 //! the convex step is not part of the prediction.
 
@@ -208,7 +216,8 @@ impl Dynamics {
 
 /// The step of `dynamics`, linearised where `at` was, `q̄` being its configuration; `stiffness` is the
 /// [`geometric_stiffness`] there, or empty. `q_cmd` is what the springs of a dynamic step pull to, in the order of
-/// [`System::commanded`]; their effort limits are not part of a linear prediction.
+/// [`System::commanded`]; their effort limits are not part of a linear prediction. `rates` of the dofs, or none, say at which speed
+/// supports rub.
 ///
 /// # Errors
 ///
@@ -220,7 +229,7 @@ pub fn predict(
     q_cmd: &[f64],
     stiffness: &[f64],
     dynamics: &Dynamics,
-    settings: &PredictionSettings,
+    (rates, settings): (&[f64], &PredictionSettings),
 ) -> Result<Prediction, PredictionError> {
     let driven = dynamics.driven(system)?;
     let (n, h) = (at.n_v, settings.time_step);
@@ -229,7 +238,8 @@ pub fn predict(
         return Err(PredictionError::Command { got: q_cmd.len(), want: system.n_cmd() });
     }
     let springs = springs(system, q_cmd);
-    let P = mobility(at, system.model().damping(), &springs, carry, h);
+    let mut P = mobility(at, system.model().damping(), &springs, carry, h);
+    add_supports(system, at, rates, h, &mut P);
     let inverse = inverse(&P, n)
         .map_err(|dof| PredictionError::Massless { dof: system.dof_names()[dof].clone() })?;
     // a force is its own input, a command one through its spring
@@ -406,6 +416,24 @@ fn mobility(
         P[dof * n + dof] += h * damping;
     }
     P
+}
+
+/// Least speed at which a support is taken for a damper, in m/s: where the last plan stands still it has one too.
+const SLOWEST: f64 = 0.01;
+
+/// Dampers in place of supports: of the force that they have at these rates.
+fn add_supports(system: &System, at: &Linearisation, rates: &[f64], h: f64, P: &mut [f64]) {
+    for &(body, bound) in &at.supports {
+        let joint = system.model().body(body);
+        let radius = joint.resistance.support.map_or(0.0, |support| support.spin_radius);
+        let scales = [1.0, 1.0, radius];
+        let dofs = joint.v.clone().zip(scales);
+        let rate = |dof: usize| rates.get(dof).copied().unwrap_or(0.0);
+        let speed = dofs.clone().map(|(dof, r)| (r * rate(dof)).powi(2)).sum::<f64>().sqrt();
+        for (dof, r) in dofs {
+            P[dof * at.n_v + dof] += h * bound / speed.max(SLOWEST) * r * r;
+        }
+    }
 }
 
 /// Numbers `gamma = [c, beta, lambda]` as MpcNote (9) does.

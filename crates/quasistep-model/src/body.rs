@@ -50,6 +50,36 @@ pub struct JointResistance {
     pub friction: Vec<f64>,
     /// Inertia of what turns with the joint beside the bodies, a motor's rotor through its gear for one: in kg or kg·m², ≥ 0.
     pub armature: Vec<f64>,
+    /// Friction of the surface that a planar joint or a slide moves on.
+    pub support: Option<Support>,
+}
+
+/// Friction of the surface that a planar joint or a slide moves on, with the ellipsoid of Goyal, Ruina and Papadopoulos (1991)
+/// for its limit surface:
+///
+/// ```text
+/// f_x² + f_y² + (m/r)² ≤ (mu N)²         and of all these the force and torque that take the most power from (v_x, v_y, w)
+/// ```
+///
+/// The force acts at the origin of the body; a slide has `|f| ≤ mu N`.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Support {
+    /// Coefficient `mu`, ≥ 0.
+    pub friction: f64,
+    /// Normal force `N` on the surface.
+    pub load: SupportLoad,
+    /// Radius `r` at which friction has its torque against turning, in m, ≥ 0: 2/3 of that of a disc under even pressure; 0 for
+    /// none, and of a slide.
+    pub spin_radius: f64,
+}
+
+/// Normal force on a support.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum SupportLoad {
+    /// So much, in N, ≥ 0.
+    Newtons(f64),
+    /// The weight of the body and of what it carries, across the plane or the slide.
+    Weight,
 }
 
 /// A body of a [`Model`](crate::Model), with the joint that carries it.

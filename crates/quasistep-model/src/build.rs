@@ -1,7 +1,9 @@
 //! From declared bodies to a checked model.
 
 use crate::model::{Model, PositionLimit, WORLD};
-use crate::{Body, BodyDef, BodyInertia, JointKind, JointResistance, Mimic, ModelError};
+use crate::{
+    Body, BodyDef, BodyInertia, JointKind, JointResistance, Mimic, ModelError, Support, SupportLoad,
+};
 use quasistep_math::{Pose, Quat};
 use std::collections::BTreeSet;
 
@@ -121,7 +123,8 @@ impl ModelBuilder {
     ///
     /// # Errors
     ///
-    /// If a number is negative or not finite, or there are neither as many as the joint has rates nor none.
+    /// If a number is negative or not finite, or there are neither as many as the joint has rates nor none; a support on a joint
+    /// that is neither planar nor a slide, or follows another one.
     ///
     /// # Panics
     ///
@@ -143,6 +146,25 @@ impl ModelBuilder {
             if !valid || !(values.is_empty() || values.len() == n) {
                 let joint = body.joint_name.clone();
                 return Err(ModelError::Resistance { joint, what, seen: values.clone(), n });
+            }
+        }
+        if let Some(Support { friction, load, spin_radius }) = resistance.support {
+            let load = if let SupportLoad::Newtons(load) = load { load } else { 0.0 };
+            for (what, seen) in
+                [("friction", friction), ("load", load), ("spin_radius", spin_radius)]
+            {
+                if !(seen >= 0.0 && seen.is_finite()) {
+                    return Err(ModelError::Support { joint: body.joint_name.clone(), what, seen });
+                }
+            }
+            let fits = match body.joint {
+                JointKind::Planar => true,
+                JointKind::Prismatic { .. } => spin_radius == 0.0,
+                _ => false,
+            };
+            if !fits || body.mimic.is_some() {
+                let (joint, kind) = (body.joint_name.clone(), body.joint.word());
+                return Err(ModelError::SupportOnJoint { joint, kind });
             }
         }
         body.resistance = resistance;

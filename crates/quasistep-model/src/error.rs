@@ -91,6 +91,26 @@ pub enum ModelError {
         /// Rates of the joint.
         n: usize,
     },
+    /// A support that is none.
+    #[error("joint `{joint}`: its support has {what} {seen}; it must be finite and ≥ 0")]
+    Support {
+        /// Joint concerned.
+        joint: String,
+        /// `friction`, `load` or `spin_radius`.
+        what: &'static str,
+        /// The number, in N or m.
+        seen: f64,
+    },
+    /// A support of a joint that cannot have it.
+    #[error(
+        "joint `{joint}` is {kind} and has a support; planar joints and slides that follow no other joint may have one, with a `spin_radius` if they are planar"
+    )]
+    SupportOnJoint {
+        /// Joint concerned.
+        joint: String,
+        /// Its kind.
+        kind: &'static str,
+    },
     /// Two joints share a name.
     #[error("two joints are named `{name}`; names must differ")]
     DuplicateJoint {

@@ -94,7 +94,7 @@ pub fn prediction<'py>(
         .flat_map(|&b| &q[world.model().body(b).q.clone()])
         .copied()
         .collect();
-    let found = predict(world, &seen, &q, &held, &[], &dynamics, &settings)
+    let found = predict(world, &seen, &q, &held, &[], &dynamics, (&[], &settings))
         .map_err(|e| error::control(&e.into()))?;
     let data = PyDict::new(py);
     let lcs = &found.lcs;

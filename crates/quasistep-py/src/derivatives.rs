@@ -101,6 +101,7 @@ impl Derivatives {
             com: vector("com")?,
             inertia: vector("inertia")?,
             compliance: vector("compliance")?,
+            support: vector("support")?,
             time_step: vector("h")?.first().copied().unwrap_or(0.0),
             relaxation: vector("relaxation")?.first().copied().unwrap_or(0.0),
         };
@@ -151,6 +152,7 @@ impl Derivatives {
         set("com", g.com)?;
         set("inertia", g.inertia)?;
         set("compliance", g.compliance)?;
+        set("support", g.support)?;
         set("h", vec![g.time_step])?;
         set("relaxation", vec![g.relaxation])?;
         Ok(data)

@@ -38,6 +38,7 @@ struct Data {
     constraints: Vec<u8>,
     limits: Vec<(u32, f64)>,
     joint_friction: Vec<(u32, f64)>,
+    supports: Vec<(u32, f64, [f64; 3])>,
     saturated: Vec<u32>,
     certificate: [f64; 8],
     counts: [usize; 7],
@@ -83,6 +84,7 @@ impl StepReport {
             constraints,
             limits: report.limits.iter().map(|l| (l.dof, l.force)).collect(),
             joint_friction: report.joint_friction.iter().map(|f| (f.dof, f.force)).collect(),
+            supports: report.supports.iter().map(|s| (s.body, s.load, s.force)).collect(),
             saturated: report.saturated.clone(),
             certificate: records::certificate(&report.certificate),
             counts: [
@@ -167,10 +169,17 @@ impl StepReport {
         self.data.limits.clone()
     }
 
-    /// Dry friction of each dof that has some: pairs of dof and force, in N or N·m.
+    /// Dry friction of each dof that has some, that of supports with it: pairs of dof and force, in N or N·m.
     #[getter]
     fn joint_friction(&self) -> Vec<(u32, f64)> {
         self.data.joint_friction.clone()
+    }
+
+    /// Friction of the surfaces that planar joints move on: of each joint its body, the load in N, and force along x and y and
+    /// torque about z of the joint's frame on the body, in N and N·m.
+    #[getter]
+    fn supports(&self) -> Vec<(u32, f64, [f64; 3])> {
+        self.data.supports.clone()
     }
 
     /// Actuated dofs whose spring force is at its effort limit.
@@ -417,6 +426,7 @@ fn key_to_words(key: &RowKey) -> [u32; 5] {
         RowKey::LowerLimit { limit } => [1, limit, 0, 0, 0],
         RowKey::UpperLimit { limit } => [2, limit, 0, 0, 0],
         RowKey::JointFriction { dof, edge } => [3, dof, edge, 0, 0],
+        RowKey::Support { body, edge } => [4, body, edge, 0, 0],
     }
 }
 
@@ -427,6 +437,7 @@ fn words_to_key(words: &[u32; 5]) -> Option<RowKey> {
         1 => Some(RowKey::LowerLimit { limit: a }),
         2 => Some(RowKey::UpperLimit { limit: a }),
         3 => Some(RowKey::JointFriction { dof: a, edge: b }),
+        4 => Some(RowKey::Support { body: a, edge: b }),
         _ => None,
     }
 }

@@ -41,8 +41,15 @@ fn the_point_robot_of_the_scene_is_that_of_the_note() {
     let hand = point_robot::lcs();
     for q in [[-2.0, -4.0], [3.0, -4.4], [1.0, -1.5]] {
         let dynamics = Dynamics::Dynamic { driven: vec![0, 1] };
-        let ours =
-            predict(&scene.system, &look(&scene, &q), &q, &[], &[], &dynamics, &settings(0.1));
+        let ours = predict(
+            &scene.system,
+            &look(&scene, &q),
+            &q,
+            &[],
+            &[],
+            &dynamics,
+            (&[], &settings(0.1)),
+        );
         let ours = ours.unwrap().lcs;
         assert_eq!((ours.n_x, ours.n_u, ours.n_gamma), (4, 2, 12));
         assert_eq!(ours.contacts(), hand.contacts());
@@ -201,6 +208,54 @@ fn plans_linearised_along_the_last_one_end_nearer() {
     assert!(along < 0.5 * here && along < 0.004, "{along} against {here}");
 }
 
+/// The task of Hogan and Rodriguez (2016): a finger pushes a box that rubs on its support around two circles. It sticks
+/// and slides to either side, and each plan is proven.
+#[test]
+fn a_pusher_follows_a_figure_of_eight() {
+    let run = closed_loop(&scene("pusher_slider_eight", &[]));
+    assert!(run.stopped.is_none());
+    assert_eq!((run.steps.len(), run.proven()), (377, 377));
+    let (mut sum, mut modes) = (0.0, [0; 4]);
+    for (k, step) in run.steps.iter().enumerate() {
+        let wanted = &run.trajectory[k + 1];
+        sum += (step.x_next[0] - wanted[0]).powi(2) + (step.x_next[1] - wanted[1]).powi(2);
+        let contact = &step.contacts[0];
+        modes[match contact.tangents[..] {
+            _ if contact.normal < 1e-9 => 0,
+            _ if contact.slip < 1e-6 => 1,
+            [plus, minus] if plus > minus => 2,
+            _ => 3,
+        }] += 1;
+    }
+    let rms = (sum / 377.0).sqrt();
+    assert!(rms < 1e-3, "{rms} m");
+    // apart, stick, slide to either side: it mostly sticks
+    assert!(modes[1] > 300 && modes[2] > 0 && modes[3] > 0, "{modes:?}");
+}
+
+/// At the rates that it is told a plan's support has the force and torque of the ellipsoid: with those it goes on as it went.
+#[test]
+fn a_support_in_a_plan_has_its_force_at_the_rates_of_the_plan() {
+    let scene = scene("pusher_slider_eight", &[]);
+    let (v, r, bound) = ([0.04, -0.02, 0.9], 0.0344, 0.35 * 1.05 * 9.81);
+    let q = [0.0, 0.0, 0.3, -0.1, 0.0];
+    let dynamics = Dynamics::Dynamic { driven: vec![0, 1, 2] };
+    let rates = [v[0], v[1], v[2], 0.0, 0.0];
+    let at = look(&scene, &q);
+    let how = (&rates[..], &settings(0.1));
+    let lcs = predict(&scene.system, &at, &q, &q[3..], &[], &dynamics, how).unwrap().lcs;
+    let speed = v[0].hypot(v[1]).hypot(r * v[2]);
+    let u = [v[0], v[1], r * r * v[2]].map(|along| bound * along / speed);
+    let x: Vec<f64> = q.into_iter().chain(rates).collect();
+    for (row, v) in v.iter().enumerate() {
+        let row = 5 + row;
+        let next: f64 = (0..10).map(|k| lcs.A[row * 10 + k] * x[k]).sum::<f64>()
+            + (0..3).map(|k| lcs.B[row * 3 + k] * u[k]).sum::<f64>()
+            + lcs.f[row];
+        assert!((next - v).abs() < 1e-12, "{next} {v}");
+    }
+}
+
 /// MpcNote (19): a robot that starts on the wanted trajectory needs no force to stay on it.
 #[test]
 fn a_wanted_trajectory_is_followed() {
@@ -250,7 +305,7 @@ fn what_cannot_be_planned_is_named() {
     let predict_in = |scene: &Scene, dynamics: &Dynamics| {
         let here = look(scene, &scene.start.q);
         let held = vec![0.0; if dynamics.carries_velocity() { scene.system.n_cmd() } else { 0 }];
-        predict(&scene.system, &here, &scene.start.q, &held, &[], dynamics, &settings(0.1))
+        predict(&scene.system, &here, &scene.start.q, &held, &[], dynamics, (&[], &settings(0.1)))
     };
     // a free box
     let error = predict_in(&scene("planar_push", &[]), &Dynamics::QuasiDynamic).unwrap_err();
@@ -262,7 +317,8 @@ fn what_cannot_be_planned_is_named() {
     let hand = scene("planar_hand", &[]);
     let pushed = Dynamics::Dynamic { driven: vec![0] };
     let here = look(&hand, &hand.start.q);
-    let error = predict(&hand.system, &here, &hand.start.q, &[1.0], &[], &pushed, &settings(0.1));
+    let error =
+        predict(&hand.system, &here, &hand.start.q, &[1.0], &[], &pushed, (&[], &settings(0.1)));
     assert_eq!(error, Err(PredictionError::Command { got: 1, want: 4 }));
     // fingers have springs and no mass, and follow their balance; a slide without either does not
     assert!(predict_in(&hand, &Dynamics::Dynamic { driven: vec![0] }).is_ok());

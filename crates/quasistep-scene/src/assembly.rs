@@ -196,7 +196,8 @@ impl Assembly {
             let keeps = holds && new.mimic.as_ref().is_none_or(led);
             if keeps { [damping, friction, armature] } else { [0.0, 0.0, armature] }
         });
-        let resistance = new.settings.resistance(&new.kind, &role, file, new.at)?;
+        let resistance =
+            new.settings.resistance(&new.kind, &role, file, new.mimic.is_some(), new.at)?;
         let mut q = None;
         let limits = new.settings.limits.apply(new.limits);
         let n_q = if new.mimic.is_some() { 0 } else { new.kind.n_q() };

@@ -4,6 +4,7 @@ use crate::document::At;
 use crate::names::check_name;
 use crate::shapes::pose;
 use crate::start_velocity::StartVelocity;
+use crate::support::SupportGiven;
 use quasistep::{Actuator, DampingOn, Role};
 use quasistep_formats::description::Drive;
 use quasistep_formats::{SceneError, list};
@@ -20,6 +21,7 @@ pub(crate) struct Settings {
     damping: Option<Vec<f64>>,
     damping_on: Option<DampingOn>,
     friction: Option<Vec<f64>>,
+    pub support: Option<SupportGiven>,
     armature: Option<Vec<f64>>,
     effort_limit: Limit<f64>,
     pub limits: Limit<[f64; 2]>,
@@ -74,12 +76,13 @@ enum RoleWord {
 }
 
 /// Keys of joint settings.
-pub(crate) const KEYS: [&str; 10] = [
+pub(crate) const KEYS: [&str; 11] = [
     "role",
     "stiffness",
     "damping",
     "damping_on",
     "friction",
+    "support",
     "armature",
     "effort_limit",
     "limits",
@@ -107,6 +110,7 @@ impl Settings {
             damping: per_dof(map, "damping", "N·s/m or N·m·s/rad", At::non_negative)?,
             damping_on: map.get("damping_on").map(|at| at.word(&damping_words)).transpose()?,
             friction: per_dof(map, "friction", "N or N·m", At::non_negative)?,
+            support: map.get("support").map(SupportGiven::read).transpose()?,
             armature: per_dof(map, "armature", "kg or kg·m²", At::non_negative)?,
             effort_limit: Limit::read(map.get("effort_limit"), |at| at.positive("N or N·m"))?,
             limits: Limit::read(map.get("limits"), limits)?,
@@ -125,6 +129,7 @@ impl Settings {
         self.damping = other.damping.clone().or(self.damping);
         self.damping_on = other.damping_on.or(self.damping_on);
         self.friction = other.friction.clone().or(self.friction);
+        self.support = other.support.clone().or(self.support);
         self.armature = other.armature.clone().or(self.armature);
         self.effort_limit = self.effort_limit.then(other.effort_limit);
         self.limits = self.limits.then(other.limits);
@@ -144,12 +149,13 @@ impl Settings {
     }
 
     /// What resists a joint with these settings and this role; `file` is what its model file says: damping, friction and
-    /// armature, of which the caller leaves out what a drive of the scene replaces.
+    /// armature, of which the caller leaves out what a drive of the scene replaces. `follows` if it mimics another joint.
     pub fn resistance(
         &self,
         kind: &JointKind,
         role: &Role,
         file: Option<[f64; 3]>,
+        follows: bool,
         at: &At<'_>,
     ) -> Result<JointResistance, SceneError> {
         let n = kind.n_v();
@@ -173,6 +179,7 @@ impl Settings {
             damping: own(if of_drive { &None } else { &self.damping }, damping, "damping")?,
             friction: own(&self.friction, friction, "friction")?,
             armature: own(&self.armature, armature, "armature")?,
+            support: self.support.as_ref().map(|s| s.fit(kind, follows)).transpose()?,
         })
     }
 

@@ -19,6 +19,7 @@
 #![allow(non_snake_case)] // monogram notation: X_WB, p_B, force_W
 
 mod assembly;
+mod blocked;
 mod cartesian;
 mod cloud;
 mod collision_mesh;
@@ -60,6 +61,7 @@ mod shapes;
 mod solid;
 mod source;
 mod start_velocity;
+mod support;
 mod surface_tree;
 mod to_mjcf;
 mod torques;

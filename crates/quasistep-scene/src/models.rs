@@ -13,6 +13,7 @@ use crate::robot::{self, Entry};
 use crate::rules::Rules;
 use crate::shapes::{self, Piece, cloud_piece, pieces, pose};
 use crate::start_velocity::StartVelocity;
+use crate::support::SupportGiven;
 use quasistep::{Role, Surface};
 use quasistep_formats::Format;
 use quasistep_formats::SceneError;
@@ -24,7 +25,7 @@ use std::path::Path;
 const MODEL_KEYS: [&str; 7] =
     ["repeat", "gravity", "parent", "joints", "color", "friction", "cartesian_stiffness"];
 /// Keys of a body; a model that is one body has them beside those of every model.
-const BODY_KEYS: [&str; 11] = [
+const BODY_KEYS: [&str; 12] = [
     "shape",
     "shapes",
     "cloud",
@@ -36,6 +37,7 @@ const BODY_KEYS: [&str; 11] = [
     "joint",
     "start",
     "start_velocity",
+    "support",
 ];
 
 /// Bodies of a scene, and shapes: who may touch whom is a bit for every two, and takes a second to find out.
@@ -199,6 +201,7 @@ impl Assembly {
         let inertia = mass::read(at, map, &pieces)?;
         let starts = read_starts(map, n)?;
         let mut velocities = StartVelocity::read_each(map, n)?;
+        let mut support = map.get("support").map(|at| SupportGiven::of_one(at, n)).transpose()?;
         let mut parent = site.parent;
         for (k, link) in links.into_iter().enumerate() {
             let last = k + 1 == n;
@@ -215,6 +218,7 @@ impl Assembly {
             if settings.start_velocity.is_none() {
                 settings.start_velocity = velocities[k].take();
             }
+            settings.support = settings.support.or(support.take());
             let mut X = if k == 0 { X_PF } else { Pose::IDENTITY };
             match link.kind {
                 // a free body's pose is where it starts, not where its joint sits

@@ -410,6 +410,8 @@ fn exact_derivatives_of_scenes_are_those_of_differences() {
         case("planar_push", 10, [50, 50], true),
         case("planar_pusher", 10, [50, 50], true),
         case("point_robot", 10, [25, 25], true),
+        case("pusher_slider", 10, [50, 50], true),
+        case("pusher_slider_eight", 10, [50, 50], true),
         case("robots/drawer", 10, [30, 45], false),
         case("robots/panda_push", 10, [45, 35], false),
         case("robots/peg_in_hole", 10, [45, 45], false),
@@ -441,6 +443,8 @@ fn smooth_derivatives_of_scenes_are_those_of_differences() {
         case("planar_push", 10, [50, 50], true),
         case("planar_pusher", 10, [50, 50], true),
         case("point_robot", 10, [25, 25], true),
+        case("pusher_slider", 10, [50, 50], true),
+        case("pusher_slider_eight", 10, [50, 50], true),
         case("robots/drawer", 10, [30, 50], true),
         case("robots/panda_push", 10, [50, 50], true),
         case("robots/peg_in_hole", 10, [50, 50], false),
@@ -455,7 +459,7 @@ fn smooth_derivatives_of_scenes_are_those_of_differences() {
 /// Beside kinks, skipped are states in which loads that the balance leaves open move the bodies: the peg in its hole, the pile, the
 /// tilted boxes of `iiwa_stacking`; and the `pebble`, whose points join along the motion. Where such loads hardly move a body, as
 /// in the hole, no kink is told and differences scatter with the answers that the solver finds: these are the few that are off.
-const EXACT: [(&str, [usize; 4]); 21] = [
+const EXACT: [(&str, [usize; 4]); 23] = [
     ("ball_in_hand", [50, 50, 50, 50]),
     ("box_pivot", [20, 45, 20, 40]),
     ("bunny_grasp", [40, 45, 40, 30]),
@@ -473,6 +477,8 @@ const EXACT: [(&str, [usize; 4]); 21] = [
     ("planar_push", [40, 45, 50, 50]),
     ("planar_pusher", [50, 50, 50, 50]),
     ("point_robot", [25, 25, 25, 25]),
+    ("pusher_slider", [50, 50, 50, 50]),
+    ("pusher_slider_eight", [50, 50, 50, 50]),
     ("robots/drawer", [30, 50, 5, 40]),
     ("robots/panda_push", [45, 40, 20, 30]),
     ("robots/peg_in_hole", [1, 30, 4, 0]),

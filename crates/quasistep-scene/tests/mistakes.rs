@@ -297,3 +297,45 @@ fn robots_that_are_none() {
         &["unknown joint type `screw`", "revolute"],
     );
 }
+
+#[test]
+fn supports() {
+    let puck = |support: &str| {
+        format!("models:\n  puck:\n    joint: planar\n    mass: 1\n    support: {support}\n")
+    };
+    let key = "scene.yml:5: models.puck.support";
+    for (support, place, words) in [
+        ("{friction: -0.3, spin_radius: 0.03}", ".friction:", ["-0.3", "≥ 0"]),
+        ("{friction: 0.3, load: -2, spin_radius: 0.03}", ".load:", ["-2", "≥ 0 N, or `weight`"]),
+        ("{friction: 0.3, load: heavy, spin_radius: 0.03}", ".load:", ["heavy", "weight"]),
+        ("{friction: 0.3, spin_radius: -0.03}", ".spin_radius:", ["-0.03", "≥ 0 m"]),
+        ("{friction: .nan, spin_radius: 0.03}", ".friction:", ["nan", "finite"]),
+        ("{friction: 0.3}", ":", ["`spin_radius` is missing", "in m"]),
+        ("{spin_radius: 0.03}", ":", ["`friction` is missing", ""]),
+        ("{friction: 0.3, spin: 0.03}", ".spin:", ["unknown key", "spin_radius"]),
+        ("0.3", ":", ["0.3", ""]),
+    ] {
+        complaint(&puck(support), &format!("{key}{place}"), &words);
+    }
+    let jointed = |joint: &str| format!("models:\n  cart:\n    mass: 1\n    joint: {joint}\n");
+    let rubs = "support: {friction: 0.3, spin_radius: 0.1}";
+    complaint(
+        &jointed(&format!("[{{slide: x, axis: [1, 0, 0], {rubs}}}]")),
+        "scene.yml:4: models.cart.joint.0.support.spin_radius:",
+        &["0.1", "slide", "leave it out"],
+    );
+    complaint(
+        &jointed(&format!("[{{hinge: x, axis: [1, 0, 0], {rubs}}}]")),
+        "scene.yml:4: models.cart.joint.0.support:",
+        &["revolute", "planar joints and slides"],
+    );
+    let two =
+        "[{slide: x, axis: [1, 0, 0]}, {slide: y, axis: [0, 1, 0]}]\n    support: {friction: 0.3}";
+    complaint(&jointed(two), "scene.yml:5: models.cart.support:", &["2 joints", "in the list"]);
+    // free bodies carry no support
+    complaint(
+        "models:\n  ball: {mass: 1, support: {friction: 0.3}}\n",
+        "scene.yml:2: models.ball.support:",
+        &["free"],
+    );
+}

@@ -3,9 +3,10 @@
 use crate::certificate::Certificate;
 use crate::error::StepError;
 use crate::formulation::Cone;
+use crate::formulation::rubbing::{needed_of_support, speed_on_support};
 use crate::load::Load;
 use crate::params::StepParams;
-use crate::report::{JointForce, StepMethod, StepReport};
+use crate::report::{JointForce, StepMethod, StepReport, SupportForce};
 use crate::system::{DampingOn, Role, System};
 use crate::workspace::Workspace;
 
@@ -57,7 +58,8 @@ impl System {
         let Workspace { report, load, problem, convex, coulomb, scan, scan_next, drag, floats, .. } =
             &mut *work;
         self.add_limits_and_damping(report, &mut balance);
-        let undissipated = self.certify_joint_friction(report, h, &mut balance, &mut certificate);
+        let undissipated =
+            self.certify_joint_friction((load, h), report, &mut balance, &mut certificate);
         // without mass in the cost it subtracts nothing
         let momentum = problem.subtract_inertia(load, &report.v, h, balance.on_dofs);
         balance.see(Certificate::ROUNDING * momentum);
@@ -110,35 +112,70 @@ impl System {
         }
     }
 
-    /// Dry friction of joints, whether it is within its bounds; returns what it falls short of the largest dissipation, in J.
+    /// Friction of joints, whether it is within its bounds; returns what it falls short of the largest dissipation, in J.
     fn certify_joint_friction(
         &self,
+        (load, h): (&Load, f64),
         report: &mut StepReport,
-        h: f64,
         balance: &mut Balance<'_>,
         certificate: &mut Certificate,
     ) -> f64 {
-        // a prescribed joint has no row: where it moves its friction is known
+        self.add_known_friction(load, report);
+        for friction in &report.joint_friction {
+            balance.add(friction.dof as usize, friction.force);
+        }
+        let mut undissipated = 0.0_f64;
+        let mut lost = |dof: usize, bound: f64, speed: f64, power: f64| {
+            if self.variable_of_dof[dof].is_some() {
+                undissipated = undissipated.max((h * (bound * speed + power)).abs());
+            }
+        };
+        for friction in &report.joint_friction {
+            let dof = friction.dof as usize;
+            let body = self.body_of_dof[dof];
+            let of_support = report.supports.iter().find(|s| s.body as usize == body);
+            let k = dof - self.model.body(body).v.start;
+            let force = friction.force - of_support.map_or(0.0, |support| support.force[k]);
+            let (bound, v) = (load.friction[dof], report.v[dof]);
+            raise(&mut certificate.cone_violation, force.abs() - bound);
+            lost(dof, bound, v.abs(), force * v);
+        }
+        for support in &report.supports {
+            let body = support.body as usize;
+            let (first, radius) = (self.model.body(body).v.start, self.spin_radius(body));
+            let bound = self.mu_of_support(body) * support.load;
+            let v = [0, 1, 2].map(|k| report.v[first + k]);
+            let needed = needed_of_support(radius, support.force);
+            raise(&mut certificate.cone_violation, needed - bound);
+            let power = support.force.iter().zip(v).map(|(f, v)| f * v).sum();
+            lost(first, bound, speed_on_support(radius, v), power);
+        }
+        undissipated
+    }
+
+    /// Prescribed joints have no rows: where they move their friction is known.
+    fn add_known_friction(&self, load: &Load, report: &mut StepReport) {
         for (dof, _) in self.commanded_dofs().filter(|(dof, _)| self.is_prescribed(*dof)) {
-            let (bound, v) = (self.model.friction()[dof], report.v[dof]);
+            let (bound, v) = (load.friction[dof], report.v[dof]);
             if bound > 0.0 {
                 let force = if v == 0.0 { 0.0 } else { -bound.copysign(v) };
                 report.joint_friction.push(JointForce { dof: dof as u32, force });
             }
         }
         report.joint_friction.sort_unstable_by_key(|f| f.dof);
-        let mut undissipated = 0.0_f64;
-        for friction in &report.joint_friction {
-            let dof = friction.dof as usize;
-            let (bound, v) = (self.model.friction()[dof], report.v[dof]);
-            balance.add(dof, friction.force);
-            certificate.cone_violation =
-                certificate.cone_violation.max(friction.force.abs() - bound);
-            if self.variable_of_dof[dof].is_some() {
-                undissipated = undissipated.max((h * (bound * v.abs() + friction.force * v)).abs());
+        for (&body, bound) in self.planes.iter().zip(&load.planes) {
+            let (first, r) = (self.model.body(body).v.start, self.spin_radius(body));
+            if *bound > 0.0 && self.is_prescribed(first) {
+                let [x, y, w] = [0, 1, 2].map(|k| report.v[first + k]);
+                let speed = speed_on_support(r, [x, y, w]);
+                let per = if speed == 0.0 { 0.0 } else { -bound / speed };
+                let force = [x * per, y * per, r * r * w * per];
+                let load = bound / self.mu_of_support(body);
+                report.supports.push(SupportForce { body: body as u32, load, force });
+                report.add_support(first, report.supports.len() - 1);
             }
         }
-        undissipated
+        report.supports.sort_unstable_by_key(|s| s.body);
     }
 
     /// Efforts of drives; those of prescribed dofs are known once the forces of constraints are.

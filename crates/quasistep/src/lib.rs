@@ -95,7 +95,7 @@ pub use quasistep_record::{
 };
 pub use report::{
     BodyDrag, ConstraintReport, ContactMode, ContactReport, CoulombMethod, JointForce, Method,
-    SLIP_SPEED_THRESHOLD, SPIN_RATE_THRESHOLD, StepMethod, StepReport,
+    SLIP_SPEED_THRESHOLD, SPIN_RATE_THRESHOLD, StepMethod, StepReport, SupportForce,
 };
 pub use row::RowKey;
 pub use run_derivatives::{RunDerivatives, SystemChange};

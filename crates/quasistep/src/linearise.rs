@@ -21,6 +21,8 @@ pub struct Linearisation {
     pub mass: Vec<f64>,
     /// Generalised force of gravity, `n_v` entries, in N or N·m.
     pub gravity_force: Vec<f64>,
+    /// Bodies whose joint has a support that rubs, with the largest friction `mu N` on it, in N.
+    pub supports: Vec<(usize, f64)>,
     /// Points within the margin, sorted by pair of geoms, then by feature.
     pub contacts: Vec<LinearContact>,
 }
@@ -72,8 +74,14 @@ impl System {
         self.model.mass_matrix(&scan.kin, &mut mass);
         let mut gravity_force = vec![0.0; n_v];
         self.model.gravity_force(&scan.kin, gravity.into(), &mut gravity_force);
+        let bound = |body: usize| {
+            let mu = self.mu_of_support(body);
+            let load = || self.model.support_load(&scan.kin, body, gravity.into()).load;
+            (mu > 0.0).then(|| (body, mu * load()))
+        };
+        let supports = (0..self.model.n_bodies()).filter_map(bound).collect();
         let contacts = rows.rows.iter().map(|row| linear_contact(&rows, row, n_v)).collect();
-        Ok(Linearisation { n_v, X_WB: scan.kin.X_WB, mass, gravity_force, contacts })
+        Ok(Linearisation { n_v, X_WB: scan.kin.X_WB, mass, gravity_force, supports, contacts })
     }
 
     /// Pairs of bodies that are nearer than `margin` (in m) at `q`, by their indices, with their least signed distance, in m;

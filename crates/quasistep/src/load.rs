@@ -6,7 +6,7 @@ use crate::error::StepError;
 use crate::params::{PrescribedRate, StepParams};
 use crate::state::{State, Wrench};
 use crate::system::{Role, System};
-use quasistep_model::{BodyMotion, Kinematics};
+use quasistep_model::{BodyMotion, JointKind, Kinematics};
 
 /// [`StepInput`](crate::StepInput), borrowed.
 pub(crate) struct Drive<'a> {
@@ -33,6 +33,10 @@ pub(crate) struct Load {
     pub v_known: Vec<f64>,
     /// Velocity that the step starts with, in m/s or rad/s: zero where it is not carried over.
     pub v_start: Vec<f64>,
+    /// Largest dry friction of each dof, that of slides on their supports with it, in N or N·m.
+    pub friction: Vec<f64>,
+    /// Largest friction on the support of each planar joint that has one, in N.
+    pub planes: Vec<f64>,
     /// Springs between frames and their commands.
     pub cartesian: Vec<Pull>,
     /// What constraints make follow from what.
@@ -68,6 +72,20 @@ impl Load {
         if params.formulation.carries_velocity() && !state.v.is_empty() {
             self.v_start.copy_from_slice(&state.v);
             model.velocity_force(kin, &self.v_start, &mut self.motions, &mut self.tau);
+        }
+        self.friction.clear();
+        self.friction.extend_from_slice(model.friction());
+        self.planes.clear();
+        for (index, body) in model.bodies().iter().enumerate() {
+            let mu = system.mu_of_support(index);
+            if mu == 0.0 {
+                continue;
+            }
+            let bound = mu * model.support_load(kin, index, params.gravity.into()).load;
+            match body.joint {
+                JointKind::Planar => self.planes.push(bound),
+                _ => self.friction[body.v.start] += bound,
+            }
         }
         for wrench in input.wrenches {
             let p_W = kin.X_WB[wrench.body].transform_point(wrench.p_B);

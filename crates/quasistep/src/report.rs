@@ -143,6 +143,17 @@ pub struct JointForce {
     pub force: f64,
 }
 
+/// Friction of the surface that a planar joint moves on.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct SupportForce {
+    /// Body that the joint carries.
+    pub body: u32,
+    /// Normal force, in N.
+    pub load: f64,
+    /// Force along x and y of the joint's frame, in N, and torque about its z, in N·m, on the body at its origin.
+    pub force: [f64; 3],
+}
+
 /// Force and error of a constraint, in the order of [`System::constraints`](crate::System::constraints).
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct ConstraintReport {
@@ -178,6 +189,29 @@ pub struct BodyDrag {
     pub share: f64,
 }
 
+impl StepReport {
+    /// Adds to the force of the last support, or begins that of another one.
+    pub(crate) fn push_support(&mut self, body: u32, push: [f64; 3]) {
+        match self.supports.last_mut() {
+            Some(last) if last.body == body => {
+                last.force.iter_mut().zip(push).for_each(|(force, push)| *force += push);
+            }
+            _ => self.supports.push(SupportForce { body, load: 0.0, force: push }),
+        }
+    }
+
+    /// Counts the force of a support among the friction of its dofs, of which `first` is the first.
+    pub(crate) fn add_support(&mut self, first: usize, support: usize) {
+        let force = self.supports[support].force;
+        for (dof, force) in (first as u32..).zip(force) {
+            match self.joint_friction.binary_search_by_key(&dof, |f| f.dof) {
+                Ok(at) => self.joint_friction[at].force += force,
+                Err(at) => self.joint_friction.insert(at, JointForce { dof, force }),
+            }
+        }
+    }
+}
+
 /// Everything a step computed.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct StepReport {
@@ -191,10 +225,12 @@ pub struct StepReport {
     pub constraints: Vec<ConstraintReport>,
     /// Position limits that push.
     pub limits: Vec<JointForce>,
-    /// Dry friction of each dof that has some, ascending: against its motion and of full size where it moves, of any size
-    /// up to that where it does not. Zero for a prescribed joint at rest, whose drive and friction share a force as they
+    /// Dry friction of each dof that has some, ascending, that of supports with it: against its motion and of full size where it
+    /// moves, of any size up to that where it does not. Zero for a prescribed joint at rest, whose drive and friction share a force as they
     /// like.
     pub joint_friction: Vec<JointForce>,
+    /// Of these the forces of supports of planar joints, by body.
+    pub supports: Vec<SupportForce>,
     /// Drive force on each commanded dof, in N or N·m: spring and damper of an actuated joint, or
     /// the force that a prescribed motion needs. Then of each [`CartesianSpring`](crate::CartesianSpring) the torque and
     /// the force on its frame, at its origin, in W.

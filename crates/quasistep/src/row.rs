@@ -31,4 +31,11 @@ pub enum RowKey {
         /// Edge of its cone.
         edge: u32,
     },
+    /// Friction of the surface that a planar joint moves on.
+    Support {
+        /// Body whose joint it is.
+        body: u32,
+        /// Edge of its cone.
+        edge: u32,
+    },
 }

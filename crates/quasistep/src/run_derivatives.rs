@@ -14,7 +14,7 @@ use crate::friction::Friction;
 use crate::params::StepParams;
 use crate::state::{State, StepInput};
 use crate::system::{Geom, Role, System};
-use quasistep_model::{Body, BodyInertia};
+use quasistep_model::{Body, BodyInertia, Support, SupportLoad};
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
 
@@ -80,6 +80,21 @@ impl System {
             let dp = (b.com - a.com) * per;
             input.com[3 * body..3 * body + 3].copy_from_slice(&dp.to_array());
         }
+        for body in 0..n_bodies {
+            let of = |system: &Self| {
+                let support = system.model.body(body).resistance.support?;
+                let load = if let SupportLoad::Newtons(load) = support.load { load } else { 0.0 };
+                Some([support.friction, load, support.spin_radius])
+            };
+            let (at, a, b) = (of(self), of(less), of(more));
+            let [at, a, b] = [at, a, b].map(Option::unwrap_or_default);
+            let d = [0, 1, 2].map(|k| (b[k] - a[k]) * per);
+            // what is 0 has no row
+            if d[0] != 0.0 && at[0] == 0.0 || d[2] != 0.0 && at[2] == 0.0 {
+                return None;
+            }
+            input.support.extend(d);
+        }
         input.stiffness = vec![0.0; self.n_cmd_v()];
         input.damping = vec![0.0; self.n_cmd_v()];
         let mut at = 0;
@@ -103,7 +118,10 @@ impl System {
         let body = |a: &Body, b: &Body| {
             let mut a = a.clone();
             a.inertia = b.inertia;
-            a == *b
+            let weighs = |s: Support| s.load == SupportLoad::Weight;
+            let [of_a, of_b] = [&a, b].map(|body| body.resistance.support.map(weighs));
+            a.resistance.support = b.resistance.support;
+            a == *b && of_a == of_b
         };
         let geom = |a: &Geom, b: &Geom| a.body == b.body && a.X_BG == b.X_BG && a.shape == b.shape;
         let role = |a: &Role, b: &Role| match (a, b) {

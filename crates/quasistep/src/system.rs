@@ -152,9 +152,12 @@ pub struct System {
     pub(crate) block_of_variable: Vec<(u32, u32)>,
     /// By entry of `q_cmd`, see [`System::farthest_commands`].
     farthest: Vec<f64>,
-    /// Dofs with a variable and dry friction, ascending. Each has one more variable, in a block of its own after those
+    /// Dofs with a variable and dry friction, be it that of a slide's support, ascending. Each has one more variable, in a block of
+    /// its own after those
     /// of the trees.
     pub(crate) friction_dofs: Vec<usize>,
+    /// Bodies whose planar joint has a support that rubs, ascending: each has one more variable, after those.
+    pub(crate) planes: Vec<usize>,
 }
 
 impl System {
@@ -260,6 +263,7 @@ impl System {
             block_of_variable: Vec::new(),
             farthest: Vec::new(),
             friction_dofs: Vec::new(),
+            planes: Vec::new(),
         };
         system.farthest = system.find_farthest();
         system.lay_out();
@@ -270,14 +274,7 @@ impl System {
     /// joins are one.
     fn lay_out(&mut self) {
         let Self {
-            model,
-            roles,
-            constraints,
-            variable_of_dof,
-            block_dims,
-            block_of_variable,
-            friction_dofs,
-            ..
+            model, roles, constraints, variable_of_dof, block_dims, block_of_variable, ..
         } = self;
         variable_of_dof.clear();
         variable_of_dof.resize(model.n_v(), None);
@@ -301,11 +298,46 @@ impl System {
                 block_dims.push(dim as usize);
             }
         }
-        friction_dofs.clear();
-        let rubs = |dof: &usize| variable_of_dof[*dof].is_some() && model.friction()[*dof] > 0.0;
-        friction_dofs.extend((0..model.n_v()).filter(rubs));
         self.constraint_groups =
             held::groups(constraints, model, |dof| variable_of_dof[dof].is_some());
+        let planar = |body: usize| matches!(self.model.body(body).joint, JointKind::Planar);
+        let rubs = |dof: &usize| {
+            let body = self.body_of_dof[*dof];
+            let support = self.mu_of_support(body) > 0.0 && !planar(body);
+            self.variable_of_dof[*dof].is_some() && (self.model.friction()[*dof] > 0.0 || support)
+        };
+        self.friction_dofs = (0..self.model.n_v()).filter(rubs).collect();
+        let planes = (1..self.model.n_bodies()).filter(|b| planar(*b));
+        self.planes = planes.filter(|b| self.mu_of_support(*b) > 0.0).collect();
+    }
+
+    /// Number of variables that press the friction of joints.
+    pub(crate) fn n_rubbing(&self) -> usize {
+        self.friction_dofs.len() + self.planes.len()
+    }
+
+    /// Coefficient of the support of a body's joint; 0 without one.
+    pub(crate) fn mu_of_support(&self, body: usize) -> f64 {
+        self.model.body(body).resistance.support.map_or(0.0, |support| support.friction)
+    }
+
+    /// Radius at which the support of a planar joint has its torque against turning, in m.
+    pub(crate) fn spin_radius(&self, body: usize) -> f64 {
+        self.model.body(body).resistance.support.map_or(0.0, |support| support.spin_radius)
+    }
+
+    /// True for a dof with friction of its own or of a support.
+    pub(crate) fn rubs(&self, dof: usize) -> bool {
+        self.model.friction()[dof] > 0.0 || self.mu_of_support(self.body_of_dof[dof]) > 0.0
+    }
+
+    /// Block and place of the three variables of a planar joint that is not prescribed.
+    pub(crate) fn places_of(&self, body: usize) -> [(u32, u32); 3] {
+        let first = self.model.body(body).v.start;
+        [0, 1, 2].map(|k| {
+            let variable = self.variable_of_dof[first + k].expect("it is not prescribed");
+            self.block_of_variable[variable as usize]
+        })
     }
 
     /// This system with springs of this stiffness, in N/m or N·m/rad, in place of prescribed motion;

@@ -151,6 +151,7 @@ fn a_follower_resists_its_leader() {
         damping: vec![damping],
         friction: vec![friction],
         armature: vec![0.5 * damping.abs()],
+        support: None,
     };
     builder.set_resistance(leader, resistance(1.0, 0.25)).unwrap();
     builder.set_resistance(follower, resistance(0.5, 2.0)).unwrap();

@@ -144,6 +144,7 @@ impl Writer<'_> {
         }
         let damping = self.damping(index);
         let massless = body.inertia.mass == 0.0;
+        let sliding = self.support(index);
         for (k, (name, kind, axis)) in joints(body).into_iter().enumerate() {
             let mut joint = Element::new("joint").with("name", name).with("type", kind);
             if let Some(axis) = axis {
@@ -159,7 +160,7 @@ impl Writer<'_> {
             let armature = if massless { own.max(self.least_armature(index, k)) } else { own };
             for (name, value) in [
                 ("damping", of_dof(&damping)),
-                ("frictionloss", of_dof(&body.resistance.friction)),
+                ("frictionloss", of_dof(&body.resistance.friction) + sliding),
                 ("armature", armature),
             ] {
                 if value > 0.0 {
@@ -172,6 +173,21 @@ impl Writer<'_> {
             element.children.push(Element::new("freejoint").with("name", &body.joint_name));
         }
         element
+    }
+
+    /// Dry friction of a slide on its support where it starts, in N.
+    fn support(&mut self, index: usize) -> f64 {
+        let model = self.system.model();
+        let body = model.body(index);
+        let Some(support) = body.resistance.support else { return 0.0 };
+        if body.joint == JointKind::Planar {
+            self.lose("friction of the support of a planar joint: not written", &body.joint_name);
+            return 0.0;
+        }
+        let mut kin = model.create_kinematics();
+        model.kinematics(&self.scene.start.q, &mut kin);
+        let gravity = self.scene.params.gravity.into();
+        support.friction * model.support_load(&kin, index, gravity).load
     }
 
     /// Damping of each dof of a body's joint: of its resistance, and of the drive that resists its velocity.

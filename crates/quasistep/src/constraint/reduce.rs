@@ -185,7 +185,7 @@ impl Reduction {
             let body = system.body_of_dof[dof];
             if system.saturates(dof) {
                 LIMITED
-            } else if system.roles[body] != Role::Passive || system.model.friction()[dof] > 0.0 {
+            } else if system.roles[body] != Role::Passive || system.rubs(dof) {
                 DRIVEN
             } else {
                 1.0

@@ -47,6 +47,7 @@ impl Derivatives {
         self.change_of_inertia(system, change);
         self.change_of_damping(system, change.time_step);
         self.change_of_springs(change);
+        self.change_of_supports(system, change);
         self.change_of_followers(system);
         self.change_of_variables(system, change);
         let apart = self.change_of_solution()?;
@@ -79,6 +80,7 @@ impl Derivatives {
         self.gradient_of_impulses(weights);
         self.gradient_of_solution(impulses)?;
         self.gradient_of_variables(system, out);
+        self.gradient_of_supports(system, out);
         self.gradient_of_damping(system, out);
         self.gradient_of_tau(out);
         self.gradient_of_springs(out);

@@ -34,6 +34,9 @@ pub struct InputChange {
     pub inertia: Vec<f64>,
     /// Compliance of each contact of the report, in m/N. A rigid one has no variable, and no derivative here.
     pub compliance: Vec<f64>,
+    /// Support of each body's joint, three numbers a body: its coefficient of friction, its load in N (of a weight, what is added
+    /// to it), its spin radius in m. What is 0 has no rows, and no derivative here.
+    pub support: Vec<f64>,
     /// Time step, in s, at fixed command.
     pub time_step: f64,
     /// Relaxation time, in s; 0 in a gradient of steps without one.
@@ -80,7 +83,7 @@ fn check_length(what: &'static str, got: usize, want: usize) -> Result<(), Deriv
 
 impl InputChange {
     /// Every vector with its name and its length where it is not empty.
-    fn vectors(&self, system: &System, n_contacts: usize) -> [(&'static str, &[f64], usize); 12] {
+    fn vectors(&self, system: &System, n_contacts: usize) -> [(&'static str, &[f64], usize); 13] {
         let (n_v, n_cmd, n_bodies) =
             (system.model.n_v(), system.n_cmd_v(), system.model.n_bodies());
         [
@@ -96,11 +99,12 @@ impl InputChange {
             ("com", &self.com, 3 * n_bodies),
             ("inertia", &self.inertia, 6 * n_bodies),
             ("compliance", &self.compliance, n_contacts),
+            ("support", &self.support, 3 * n_bodies),
         ]
     }
 
     /// The vectors in the order of [`vectors`](Self::vectors).
-    fn vectors_mut(&mut self) -> [&mut Vec<f64>; 12] {
+    fn vectors_mut(&mut self) -> [&mut Vec<f64>; 13] {
         [
             &mut self.q,
             &mut self.q_cmd,
@@ -114,6 +118,7 @@ impl InputChange {
             &mut self.com,
             &mut self.inertia,
             &mut self.compliance,
+            &mut self.support,
         ]
     }
 

@@ -17,7 +17,9 @@ impl Derivatives {
             let (index, sign) = match key {
                 RowKey::LowerLimit { limit } => (*limit, 1.0),
                 RowKey::UpperLimit { limit } => (*limit, -1.0),
-                RowKey::Contact { .. } | RowKey::JointFriction { .. } => continue,
+                RowKey::Contact { .. } | RowKey::JointFriction { .. } | RowKey::Support { .. } => {
+                    continue;
+                }
             };
             let limit = &system.model.limits()[index as usize];
             let q = self.q[limit.q_index as usize];

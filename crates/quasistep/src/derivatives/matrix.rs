@@ -43,7 +43,8 @@ impl Derivatives {
         }
         let grows = self.contacts.iter().any(|c| c.grow != [Vec3::ZERO; 2]);
         let many = self.kinks.program.loads > 0;
-        if self.pressure.is_some() || !self.constraints.is_empty() || grows || many {
+        let turns = self.supports.iter().any(|support| support.turns(system));
+        if self.pressure.is_some() || !self.constraints.is_empty() || grows || many || turns {
             return self.jacobian_by_columns(system, by_q, by_q_cmd);
         }
         by_q.fill(0.0);

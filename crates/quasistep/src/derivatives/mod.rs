@@ -32,6 +32,7 @@ mod pressure;
 mod scale;
 mod second;
 mod step;
+mod supports;
 mod trees;
 mod variables;
 

@@ -12,7 +12,7 @@ use crate::system::System;
 use crate::workspace::Workspace;
 use quasistep_geometry::ContactMotion;
 use quasistep_math::Vec3;
-use quasistep_model::{SpatialForce, Twist};
+use quasistep_model::{LoadAt, SpatialForce, Twist};
 use quasistep_solvers::{ConeProgram, Relaxed, Sensitivity};
 use std::ops::Range;
 
@@ -41,6 +41,8 @@ pub struct Derivatives {
     /// Joint limits with rows: index of the row, dof, sign in its unit, `∂offset/∂gap`, `∂offset/∂h`.
     pub(super) limits: Vec<LimitAt>,
     pub(super) springs: Vec<SpringAt>,
+    /// Supports of joints that rub.
+    pub(super) supports: Vec<SupportAt>,
     /// Impulses on bodies at the answer: contacts, gravity, wrenches, and what grows with the time step.
     pub(super) forces: Vec<SpatialForce>,
     pub(super) per_h: Vec<SpatialForce>,
@@ -103,6 +105,18 @@ pub(super) struct LimitAt {
     pub(super) sign: f64,
     pub(super) per_gap: f64,
     pub(super) per_h: f64,
+}
+
+/// The support of a joint at the answer.
+#[derive(Clone, Debug)]
+pub(super) struct SupportAt {
+    pub(super) body: usize,
+    /// The variable that presses it.
+    pub(super) own: usize,
+    pub(super) mu: f64,
+    pub(super) load: LoadAt,
+    /// Rows of a planar joint.
+    pub(super) rows: Range<usize>,
 }
 
 /// One actuated dof.
@@ -212,6 +226,7 @@ impl System {
             motions: Vec::new(),
             limits: Vec::new(),
             springs: Vec::new(),
+            supports: Vec::new(),
             forces: Vec::new(),
             per_h: Vec::new(),
             gathered: Vec::new(),

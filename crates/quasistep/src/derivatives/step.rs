@@ -213,6 +213,7 @@ impl Derivatives {
         self.collect_limits(system, params);
         self.collect_inertia(system, params);
         self.collect_springs(system, params.time_step);
+        self.collect_supports(system, params);
         self.ready = true;
     }
 

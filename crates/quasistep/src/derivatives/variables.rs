@@ -9,20 +9,17 @@ impl Derivatives {
     /// Forces on dofs (`d`) → on variables (`forces`).
     pub(super) fn change_of_variables(&mut self, system: &System, change: &InputChange) {
         let (h, dh) = (self.time_step, change.time_step);
-        let Self { scratch: s, work, .. } = self;
+        let s = &mut self.scratch;
         reset(&mut s.forces, self.x.len(), 0.0);
         for (variable, d) in system.variable_of_dof.iter().zip(&s.d) {
             if let Some(variable) = variable {
                 s.forces[*variable as usize] = *d;
             }
         }
-        // c of the variable that presses a joint's friction is h tau_f
-        let pressing = s.forces.iter_mut().skip(system.block_of_variable.len());
-        for (d, &dof) in pressing.zip(&system.friction_dofs) {
-            *d = -dh * system.model.friction()[dof];
-        }
+        self.change_of_pressing(system, change);
+        let Self { scratch: s, work, .. } = self;
         // a contact that gives way balances h² s/compliance with its impulse, in the unit √compliance/h of s
-        let first = system.block_of_variable.len() + system.friction_dofs.len();
+        let first = system.block_of_variable.len() + system.n_rubbing();
         for (d, &k) in s.forces[first..].iter_mut().zip(&work.problem.compliant_contacts) {
             let contact = &self.contacts[k as usize];
             let given = change.compliance.get(k as usize).copied().unwrap_or(0.0);
@@ -40,12 +37,10 @@ impl Derivatives {
             *d = variable.map_or(0.0, |variable| s.forces[variable as usize]);
         }
         work.load.reduction.follow(&mut s.d);
-        let pressing = s.forces.iter().skip(system.block_of_variable.len());
-        for (by, &dof) in pressing.zip(&system.friction_dofs) {
-            out.time_step -= by * system.model.friction()[dof];
-        }
+        self.gradient_of_pressing(system, out);
+        let Self { scratch: s, work, .. } = self;
         reset(&mut s.grow, self.contacts.len(), 0.0);
-        let first = system.block_of_variable.len() + system.friction_dofs.len();
+        let first = system.block_of_variable.len() + system.n_rubbing();
         for (by, &k) in s.forces[first..].iter().zip(&work.problem.compliant_contacts) {
             let contact = &self.contacts[k as usize];
             let by = by * contact.compliance.sqrt() / h;

@@ -115,6 +115,7 @@ pub(crate) fn blamed(
                 name_joint(system.model.limits()[*limit as usize].dof as usize);
             }
             RowKey::JointFriction { dof, .. } => name_joint(*dof as usize),
+            RowKey::Support { body, .. } => name_joint(system.model.body(*body as usize).v.start),
         }
     }
     pairs.sort_by(|x, y| y.depth.total_cmp(&x.depth));

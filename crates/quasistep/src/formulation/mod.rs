@@ -9,6 +9,7 @@ pub(crate) mod edges;
 pub(crate) mod problem;
 pub(crate) mod program;
 pub(crate) mod recover;
+pub(crate) mod rubbing;
 
 use std::fmt;
 

@@ -6,6 +6,7 @@ use crate::formulation::Cone;
 use crate::formulation::FrictionLaw;
 use crate::formulation::edges::{WAYS, Ways, push_edges};
 use crate::formulation::program::Program;
+use crate::formulation::rubbing::{Rubbing, TANGENT, is_tangent};
 use crate::load::Load;
 use crate::mass_scale::MassScales;
 use crate::params::{Inertia, StepParams};
@@ -14,27 +15,6 @@ use crate::state::WarmRow;
 use crate::system::{DampingOn, Role, System};
 use quasistep_model::Kinematics;
 use quasistep_solvers::{self as solvers, ConeMut, ConeProgram, Saturation};
-
-/// `edge` of the keys of rows along a contact's tangents, from here on: their multipliers have any sign
-/// and say nothing on their own.
-const TANGENT: u32 = 1 << 31;
-
-/// True for rows along the tangents of a contact, or along the rate of a joint with friction.
-pub(crate) fn is_tangent(key: &RowKey) -> bool {
-    matches!(key, RowKey::Contact { edge, .. } | RowKey::JointFriction { edge, .. } if *edge >= TANGENT)
-}
-
-/// `edge` of the row that presses a joint's friction, where multipliers are forces.
-const PRESS: u32 = 2;
-
-/// How a unit of a row's multiplier pushes its joint, for rows of dry friction; 0 for the one that presses.
-pub(crate) fn push_of_friction(edge: u32) -> f64 {
-    match edge {
-        1 => -1.0,
-        PRESS => 0.0,
-        _ => 1.0,
-    }
-}
 
 /// What a program is made of: stage 3's rows and loads at one of the step's configurations.
 #[derive(Clone, Copy)]
@@ -79,6 +59,8 @@ pub(crate) struct Problem {
     /// What a unit of each multiplier pushes with along `n`, `t1`, `t2` and turns with about `n`,
     /// `r1`, `r2`: for an edge of sliding friction `(1, mu d_j, 0, 0, 0)`.
     pub pushes: Vec<[f64; WAYS]>,
+    /// The same of the last multipliers, those of supports, along the rates of their joints.
+    pub supports: Vec<[f64; 3]>,
     /// Entries of the mass matrix that count, as row, column and value over dofs.
     inertia: Vec<(u32, u32, f64)>,
     /// What these are scaled by.
@@ -206,13 +188,13 @@ impl Problem {
         let gives = |row: &ContactRow| row.friction.compliance > 0.0;
         self.compliant_contacts
             .extend((0..).zip(&contacts.rows).filter(|(_, row)| gives(row)).map(|(k, _)| k));
-        let n_own = system.friction_dofs.len() + self.compliant_contacts.len();
+        let n_own = system.n_rubbing() + self.compliant_contacts.len();
         self.dims.resize(system.block_dims.len() + n_own, 1);
         self.program.reset(law, &self.dims);
         self.keys.clear();
         self.pushes.clear();
         self.assemble_cost(system, load, kin, params);
-        let mut own = (system.block_dims.len() + system.friction_dofs.len()) as u32;
+        let mut own = (system.block_dims.len() + system.n_rubbing()) as u32;
         for row in &contacts.rows {
             let compliance = row.friction.compliance;
             if compliance > 0.0 {
@@ -225,7 +207,8 @@ impl Problem {
             }
         }
         self.push_limits(system, q, params);
-        self.push_joint_friction(system, params.time_step);
+        let Self { program, keys, supports, .. } = self;
+        Rubbing { program, keys, pushes: supports }.push(system, load, params.time_step);
         if !load.reduction.is_empty() {
             if let Some(whole) = &mut self.whole {
                 whole.clone_from(&self.program.convex);
@@ -435,32 +418,7 @@ impl Problem {
 
     /// Variables of the program for a system with so many of its own.
     pub fn n_variables(&self, system: &System) -> usize {
-        system.block_of_variable.len() + system.friction_dofs.len() + self.compliant_contacts.len()
-    }
-
-    /// Dry friction of a joint is a contact that rubs along the joint, pressed by a known force on a variable `t` of
-    /// its own:
-    ///
-    /// ```text
-    /// min … + h tau_f t,     t + v ≥ 0,  t − v ≥ 0
-    /// ```
-    ///
-    /// so that the balance of `t` says `beta_+ + beta_− = h tau_f`, and `beta_+ − beta_−` is the impulse on the joint: with
-    /// edges as multipliers `t = |v|` and with exact friction `t = 0`, and the same friction of largest dissipation.
-    fn push_joint_friction(&mut self, system: &System, h: f64) {
-        for (k, &dof) in system.friction_dofs.iter().enumerate() {
-            let own = (system.block_dims.len() + k) as u32;
-            self.program.c(own as usize)[0] = h * system.model.friction()[dof];
-            let Some(variable) = system.variable_of_dof[dof] else { continue };
-            let (block, at) = system.block_of_variable[variable as usize];
-            let edges = solvers::Cone::Edges(&[1.0, 1.0, 1.0, -1.0]);
-            let mut entry = self.program.push(edges, 2, &[block, own]);
-            entry.J(0, 1)[at as usize] = 1.0;
-            entry.J(1, 0)[0] = 1.0;
-            let edges = if self.program.has_forces() { [PRESS, TANGENT] } else { [0, 1] };
-            let dof = dof as u32;
-            self.keys.extend(edges.map(|edge| RowKey::JointFriction { dof, edge }));
-        }
+        system.block_of_variable.len() + system.n_rubbing() + self.compliant_contacts.len()
     }
 
     /// Keeps multipliers and rates of an answer for another solve, ascending by key. Multipliers of edges up to the share

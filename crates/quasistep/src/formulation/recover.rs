@@ -2,8 +2,9 @@
 
 use crate::contact::{ContactRow, ContactRows};
 use crate::formulation::edges::WAYS;
-use crate::formulation::problem::{Posed, Problem, limit_unit, push_of_friction};
+use crate::formulation::problem::{Posed, Problem, limit_unit};
 use crate::formulation::program::Program;
+use crate::formulation::rubbing::push_of_friction;
 use crate::load::Load;
 use crate::report::{
     ContactMode, ContactReport, JointForce, SLIP_SPEED_THRESHOLD, SPIN_RATE_THRESHOLD, StepReport,
@@ -34,6 +35,8 @@ pub(crate) struct Answer<'a> {
     z: &'a [f64],
     pushes: &'a [[f64; WAYS]],
     keys: &'a [RowKey],
+    /// What the last multipliers push with, those of supports.
+    of_supports: &'a [[f64; 3]],
 }
 
 impl<'a> Answer<'a> {
@@ -46,9 +49,22 @@ impl<'a> Answer<'a> {
         z: &'a [f64],
     ) -> Self {
         let Posed { system, load, contacts, params, .. } = *posed;
-        let Problem { program, pushes, keys, .. } = problem;
-        let h = params.time_step;
-        Self { posed: *posed, system, program, load, contacts, h, accuracy, x, z, pushes, keys }
+        let Problem { program, pushes, keys, supports: of_supports, .. } = problem;
+        let (posed, h) = (*posed, params.time_step);
+        Self {
+            posed,
+            system,
+            program,
+            load,
+            contacts,
+            h,
+            accuracy,
+            x,
+            z,
+            pushes,
+            keys,
+            of_supports,
+        }
     }
     /// Fills velocities, contacts and limits of the report. `layer` is the speed at which the convex step lifts a contact, in
     /// m/s, given its rates in all ways.
@@ -86,7 +102,9 @@ impl<'a> Answer<'a> {
         }
         report.limits.clear();
         report.joint_friction.clear();
-        for (key, z) in self.keys.iter().zip(self.z) {
+        report.supports.clear();
+        let of_supports = self.keys.len() - self.of_supports.len();
+        for (k, (key, z)) in self.keys.iter().zip(self.z).enumerate() {
             let (limit, sign) = match key {
                 RowKey::LowerLimit { limit } => (*limit, 1.0),
                 RowKey::UpperLimit { limit } => (*limit, -1.0),
@@ -100,6 +118,11 @@ impl<'a> Answer<'a> {
                     }
                     continue;
                 }
+                RowKey::Support { body, .. } => {
+                    let push = self.of_supports[k - of_supports];
+                    report.push_support(*body, push.map(|push| push * z / h));
+                    continue;
+                }
             };
             if *z > least {
                 let limit = &system.model.limits()[limit as usize];
@@ -108,6 +131,15 @@ impl<'a> Answer<'a> {
                 let force = sign * limit_unit(gap, self.posed.params) * z / h;
                 report.limits.push(JointForce { dof: limit.dof, force });
             }
+        }
+        for (&body, bound) in system.planes.iter().zip(&load.planes) {
+            let load = bound / system.mu_of_support(body);
+            if let Some(support) = report.supports.iter_mut().find(|s| s.body as usize == body) {
+                support.load = load;
+            }
+        }
+        for k in 0..report.supports.len() {
+            report.add_support(system.model.body(report.supports[k].body as usize).v.start, k);
         }
         report.n_rows = self.keys.len();
         report.n_active = self.z.iter().filter(|z| **z > accuracy * largest).count();

@@ -6,7 +6,8 @@ use quasistep::{Actuator, Geom, PairFriction, Role, Surface, System, SystemDef};
 use quasistep_geometry::Shape;
 use quasistep_math::{Mat3, Pose, Vec3};
 use quasistep_model::{
-    BodyDef, BodyInertia, JointKind, JointResistance, Mimic, Model, ModelBuilder, WORLD,
+    BodyDef, BodyInertia, JointKind, JointResistance, Mimic, Model, ModelBuilder, Support,
+    SupportLoad, WORLD,
 };
 
 /// Bodies, shapes and roles, added one at a time.
@@ -96,6 +97,13 @@ impl World {
     pub fn resist(&mut self, body: usize, damping: f64, friction: f64, n_v: usize) {
         let (damping, friction) = (vec![damping; n_v], vec![friction; n_v]);
         let resistance = JointResistance { damping, friction, ..JointResistance::default() };
+        self.builder.set_resistance(body, resistance).unwrap();
+    }
+
+    /// Friction of the surface that a planar joint or a slide moves on.
+    pub fn support(&mut self, body: usize, friction: f64, load: SupportLoad, spin_radius: f64) {
+        let support = Some(Support { friction, load, spin_radius });
+        let resistance = JointResistance { support, ..JointResistance::default() };
         self.builder.set_resistance(body, resistance).unwrap();
     }
 
