@@ -1,7 +1,7 @@
 """Quasi-static and quasi-dynamic simulation of robot manipulation with contact.
 
 Robots follow position commands through joint springs, objects follow from force balance, contact
-and friction are solved as one convex program a step. Everything is SI: m, kg, s, rad, N, N·m.
+and Coulomb friction are solved exactly, or as a convex program. Everything is SI: m, kg, s, rad, N, N·m.
 
 >>> system = qs.load("scenes/pinch.yml")
 >>> q1, report = system.step(system.q0)

@@ -62,6 +62,13 @@ const ROBOT_PICTURES: [(&str, &str); 6] = [
     ("allegro_ball", "t=4.2&ui=0&azimuth=-40&elevation=45&zoom=2"),
 ];
 
+/// Scenes of the page for newcomers, and what to show of each.
+const FIRST_PICTURES: [(&str, &str); 3] = [
+    ("fall", "t=0.04&ui=0"),
+    ("lift", "t=0.6&ui=0"),
+    ("slope", "t=0.2&ui=0&azimuth=-80&elevation=15"),
+];
+
 /// Regenerates docs/pictures with headless Chromium from fresh runs.
 pub fn pictures() -> Result<(), Failure> {
     let out = root().join("out/pictures");
@@ -73,6 +80,11 @@ pub fn pictures() -> Result<(), Failure> {
     let page = out.join("view.html");
     screenshot(&page, "t=5.2&panel=1", &folder.join("iiwa_stacking.png"))?;
     let out_text = out_text.as_str();
+    for (name, options) in FIRST_PICTURES {
+        let scene = format!("scenes/{name}.yml");
+        cargo(&["run", "--release", "--", "run", &scene, "-o", out_text]).run(name)?;
+        screenshot(&page, options, &folder.join(format!("{name}.png")))?;
+    }
     cargo(&["run", "--release", "--", "reproduce", "tracy_fig1", "-o", out_text])
         .run("grasp of a point cloud")?;
     std::fs::copy(out.join("tracy_fig1.png"), folder.join("bunny_grasp.png"))

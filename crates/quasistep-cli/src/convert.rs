@@ -10,7 +10,8 @@ fn scene_text(path: &Path) -> Option<String> {
     let text = std::fs::read_to_string(path).ok()?;
     let yaml = path.extension().is_some_and(|e| e == "yml" || e == "yaml");
     let models = text.lines().any(|line| line.starts_with("models:"));
-    (yaml && models).then_some(text)
+    let json = text.trim_start().starts_with('{') && text.contains("\"models\":");
+    (yaml && (models || json)).then_some(text)
 }
 
 pub fn convert(arguments: &ConvertArgs, quiet: bool) -> Result<(), Failure> {

@@ -158,7 +158,7 @@ struct RunArgs {
     /// uniqueness.csv (short for --set step.uniqueness=true; needs exact friction)
     #[arg(long)]
     uniqueness: bool,
-    /// End with exit code 1 if a fact of the scene does not hold
+    /// End with exit code 1 if a fact of the scene does not hold, or if the convex step stood in for one with exact friction
     #[arg(long)]
     strict: bool,
     /// Run even if the steps are millions

@@ -11,7 +11,7 @@ use crate::stream::write_text;
 use crate::summary::{Seconds, summary};
 use crate::wait::Wait;
 use indicatif::{ProgressBar, ProgressStyle};
-use quasistep::{FrictionLaw, State, StepError, Tally};
+use quasistep::{Fallback, FrictionLaw, State, StepError, Tally};
 use quasistep_record::{Finish, RunFolder};
 use quasistep_scene::{FactResult, FactWatch, RunOptions, Scene, counted, overlaps_in_words};
 use std::io::IsTerminal;
@@ -53,6 +53,14 @@ pub fn run(arguments: &RunArgs, quiet: bool) -> Result<(), Failure> {
         });
     }
     arguments.output.tell(&dir, page.as_deref(), quiet);
+    let undecided = course.tally.stand_ins() - course.tally.without_recovery();
+    if arguments.strict && undecided > 0 && scene.params.fallback == Fallback::Undecided {
+        let steps = counted(undecided, "step", "steps");
+        return Err(Failure::world(format!(
+            "{}: no answer with exact friction was found to {steps}, and the convex step stood in; say `step.fallback: convex` if it may",
+            scene.name
+        )));
+    }
     let broken: Vec<&str> = facts.iter().filter(|f| !f.ok).map(|f| f.text.as_str()).collect();
     if arguments.strict && !broken.is_empty() {
         return Err(Failure::world(format!(
@@ -267,7 +275,7 @@ fn print_summary(scene: &Scene, tally: &Tally, seconds: &Seconds) {
             n => format!(", and so do {}", counted(n, "other pair", "other pairs")),
         };
         say!(
-            "  `{a}` and `{b}` push with {force:.2} N across a gap, for convex friction forbids them to slide{others}; --friction exact lets them"
+            "  `{a}` and `{b}` push with {force:.1e} N across a gap, for convex friction forbids them to slide{others}; --friction exact lets them"
         );
     }
     if tally.saturated_steps() > 0 {

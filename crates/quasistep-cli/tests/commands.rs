@@ -254,6 +254,42 @@ fn shells_can_complete() {
     }
 }
 
+/// With `--strict` the convex step does not stand in unasked where exact friction found no answer.
+#[test]
+fn strict_refuses_what_stands_in() {
+    let out = Folder::new("stand_in");
+    std::fs::create_dir_all(&out.0).unwrap();
+    let text = std::fs::read_to_string(root().join("scenes/planar_push.yml")).unwrap();
+    let (text, _) = text.split_once("facts:").unwrap();
+    let file = out.0.join("scene.yml");
+    for (fallback, code) in [("undecided", 1), ("convex", 0)] {
+        let step = format!("step: {{work_limit: 1.0e5, fallback: {fallback}, ");
+        std::fs::write(&file, text.replace("step: {", &step)).unwrap();
+        let run = ["run", file.to_str().unwrap(), "--strict", "-o", out.text()];
+        let (said, errors) = ends(&quasistep(&run), code);
+        assert!(said.contains(&format!("the fallback `{fallback}` stands in")), "{said}");
+        assert_eq!(errors.contains("step.fallback"), code == 1, "{errors}");
+    }
+}
+
+/// Scenes of former versions get today's words, whether they are written as YAML or as JSON.
+#[test]
+fn convert_renews_scenes() {
+    let out = Folder::new("renew");
+    std::fs::create_dir_all(&out.0).unwrap();
+    let (old, new) = (out.0.join("old.yml"), out.0.join("new.yml"));
+    let json = r#"{"step": {"formulation": "coulomb"}, "models": {"b": {"mass": 1, "shape": {"sphere": {"radius": 0.1}}}}}"#;
+    let yaml =
+        "step:\n  formulation: coulomb\nmodels:\n  b: {mass: 1, shape: {sphere: {radius: 0.1}}}\n";
+    for text in [json, yaml] {
+        std::fs::write(&old, text).unwrap();
+        let (_, errors) = ends(&quasistep(&["check", old.to_str().unwrap()]), 2);
+        assert!(errors.contains("friction: exact"), "{errors}");
+        ends(&quasistep(&["convert", old.to_str().unwrap(), "-o", new.to_str().unwrap()]), 0);
+        ends(&quasistep(&["check", new.to_str().unwrap()]), 0);
+    }
+}
+
 /// Words agree with their numbers.
 #[test]
 fn one_is_not_many() {

@@ -55,8 +55,9 @@ impl System {
         let mut balance = Balance { on_dofs: &mut sum, largest };
 
         certify_contacts(work, params, &mut balance, &mut certificate);
-        let Workspace { report, load, problem, convex, coulomb, scan, scan_next, drag, floats, .. } =
-            &mut *work;
+        let Workspace {
+            report, load, problem, convex, coulomb, scan, scan_next, drag, floats, ..
+        } = &mut *work;
         self.add_limits_and_damping(report, &mut balance);
         let undissipated =
             self.certify_joint_friction((load, h), report, &mut balance, &mut certificate);
