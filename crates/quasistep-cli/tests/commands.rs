@@ -277,11 +277,11 @@ fn strict_refuses_what_stands_in() {
 fn convert_renews_scenes() {
     let out = Folder::new("renew");
     std::fs::create_dir_all(&out.0).unwrap();
-    let (old, new) = (out.0.join("old.yml"), out.0.join("new.yml"));
     let json = r#"{"step": {"formulation": "coulomb"}, "models": {"b": {"mass": 1, "shape": {"sphere": {"radius": 0.1}}}}}"#;
     let yaml =
         "step:\n  formulation: coulomb\nmodels:\n  b: {mass: 1, shape: {sphere: {radius: 0.1}}}\n";
-    for text in [json, yaml] {
+    for (name, text) in [("json", json), ("yaml", yaml)] {
+        let [old, new] = ["old", "new"].map(|age| out.0.join(format!("{name}_{age}.yml")));
         std::fs::write(&old, text).unwrap();
         let (_, errors) = ends(&quasistep(&["check", old.to_str().unwrap()]), 2);
         assert!(errors.contains("friction: exact"), "{errors}");
