@@ -24,7 +24,7 @@ pub(crate) struct Of<'s, 'a> {
     pub q: &'s [f64],
     /// What joints and springs are told that no entry tells.
     pub told: &'s [f64],
-    /// The same of torques: body and size, in N or N·m.
+    /// Joints that a torque drives and no entry names: body and size of the torque, in N or N·m.
     pub motors: &'s [(usize, f64)],
     /// Where models stand, for complaints about these.
     pub models: &'s At<'a>,

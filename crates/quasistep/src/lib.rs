@@ -40,6 +40,7 @@ mod deep;
 mod derivatives;
 mod drag;
 mod error;
+mod far_commands;
 mod float;
 mod formulation;
 mod foundation;

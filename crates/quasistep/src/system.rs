@@ -116,9 +116,6 @@ impl GeomSize {
     }
 }
 
-/// At this many sizes of the scene a number has three digits left of what happens there.
-const LOST_DIGITS: f64 = 1e12;
-
 /// A world to be stepped: immutable, shared between threads.
 #[derive(Clone, Debug)]
 pub struct System {
@@ -151,7 +148,7 @@ pub struct System {
     /// Block of each variable, and its place there.
     pub(crate) block_of_variable: Vec<(u32, u32)>,
     /// By entry of `q_cmd`, see [`System::farthest_commands`].
-    farthest: Vec<f64>,
+    pub(crate) farthest: Vec<f64>,
     /// Dofs with a variable and dry friction, be it that of a slide's support, ascending. Each has one more variable, in a block of
     /// its own after those
     /// of the trees.
@@ -442,35 +439,6 @@ impl System {
             suffixes.iter().map(|x| format!("{}{x}", s.name)).collect::<Vec<_>>()
         };
         self.springs().flat_map(of_one)
-    }
-
-    /// By entry of `q_cmd`, what its size must stay below, or digits of the motion are lost: 1e12 times the size of the scene,
-    /// in m, or 1e12 rad; infinite for parts of quaternions. The size of the scene is that of its largest shape, without
-    /// half-spaces, or of its longest link; 1 m without both.
-    pub fn farthest_commands(&self) -> &[f64] {
-        &self.farthest
-    }
-
-    fn find_farthest(&self) -> Vec<f64> {
-        let links = self.model.bodies().iter();
-        let links = links.filter(|body| body.parent != WORLD).map(|b| b.X_PF.translation.norm());
-        let size = self.sizes.iter().map(|size| size.reach).chain(links).fold(0.0, f64::max);
-        let size = if size > 0.0 { size } else { 1.0 };
-        let of_joint = |&body: &usize| {
-            let joint = &self.model.body(body).joint;
-            (0..joint.n_q()).map(move |k| match joint {
-                JointKind::Ball => f64::INFINITY,
-                JointKind::Free if k < 4 => f64::INFINITY,
-                JointKind::Prismatic { .. } | JointKind::Free => LOST_DIGITS * size,
-                JointKind::Planar if k < 2 => LOST_DIGITS * size,
-                _ => LOST_DIGITS,
-            })
-        };
-        let mut farthest: Vec<f64> = self.commanded.iter().flat_map(of_joint).collect();
-        for _ in &self.springs {
-            farthest.extend([f64::INFINITY; 4].into_iter().chain([LOST_DIGITS * size; 3]));
-        }
-        farthest
     }
 
     /// Bodies whose joint is actuated or prescribed, ascending: the order of `q_cmd`.

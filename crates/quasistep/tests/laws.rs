@@ -27,6 +27,35 @@ fn massive(h: f64) -> StepParams {
     StepParams { inertia: Inertia::Mass, relaxation: Relaxation::Step, ..params(h) }
 }
 
+/// A peg of 20 mm goes down between walls 20.2 mm apart and touches neither. Convex friction holds it between them, and its report says
+/// so. With exact friction it moves as it is told.
+#[test]
+fn contacts_that_push_for_convex_friction_alone_are_marked() {
+    let half = Vec3::new(0.01, 0.01, 0.05);
+    let mut world = World::new();
+    for side in [-1.0, 1.0] {
+        world.shape(WORLD, Shape::Box { half: half.to_array() }, [side * 0.0201, 0.0, 0.0], 0.5);
+    }
+    let peg = world.body("peg", WORLD, slide(Vec3::Z), 0.1, spring(1000.0));
+    world.shape(peg, Shape::Box { half: half.to_array() }, [0.0, 0.0, 0.01], 0.5);
+    let system = world.build();
+    for h in [0.02, 0.05, 0.2] {
+        for (formulation, held) in
+            [(Formulation::convex(Cone::Round), true), (Formulation::exact(Cone::Round), false)]
+        {
+            let params = StepParams { formulation, gravity: [0.0; 3], ..params(h) };
+            let mut state = State::at_rest(0.0, vec![0.0]);
+            let mut work = system.create_workspace();
+            let report = system.step(&mut state, &[-0.02], &params, &mut work).unwrap();
+            let marked = report.contacts.iter().filter(|c| c.artificial).count();
+            let loaded = report.contacts.iter().filter(|c| c.normal_force > 0.0).count();
+            assert_eq!((marked > 0, loaded > 0), (held, held), "h = {h}");
+            assert_eq!(marked, loaded, "h = {h}");
+            assert_eq!((state.q[0] + 0.02).abs() < 1e-9, !held, "h = {h}: {}", state.q[0]);
+        }
+    }
+}
+
 /// The linear pusher: k = 1 N/m, object of 0.01 kg, h = 0.01 s, gap phi = x2 − x1 − 0.1 with
 /// x = (0, 0.2), command 0.15. One active row: x1 = 10.15/101, x2 = x1 + 0.1.
 #[test]
@@ -64,6 +93,7 @@ fn sliding_body_rides_on_the_boundary_layer() {
         assert_eq!(contact.mode, ContactMode::Slide);
         assert!((contact.phi_next - h * mu * speed).abs() < 1e-12, "{}", contact.phi_next);
         assert!((contact.normal_force - 10.0).abs() < 1e-9);
+        assert!(!contact.artificial);
         // the drag on the sled is what the prescribed motion must overcome
         assert!((report.effort[0] - mu * 10.0).abs() < 1e-9, "{:?}", report.effort);
     }

@@ -59,7 +59,7 @@ pub(crate) struct Problem {
     /// What a unit of each multiplier pushes with along `n`, `t1`, `t2` and turns with about `n`,
     /// `r1`, `r2`: for an edge of sliding friction `(1, mu d_j, 0, 0, 0)`.
     pub pushes: Vec<[f64; WAYS]>,
-    /// The same of the last multipliers, those of supports, along the rates of their joints.
+    /// What a unit of each multiplier of a support pushes with along the three rates of its planar joint; these multipliers are the last ones.
     pub supports: Vec<[f64; 3]>,
     /// Entries of the mass matrix that count, as row, column and value over dofs.
     inertia: Vec<(u32, u32, f64)>,
