@@ -1,6 +1,7 @@
 //! Scenes, oracles and measures shared by the tests and benches of quasistep.
 
 pub mod clarabel_oracle;
+pub mod everyday;
 pub mod hard_problems;
 pub mod random_lcs;
 pub mod random_worlds;

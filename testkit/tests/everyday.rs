@@ -5,6 +5,7 @@
 use quasistep::{StepError, StepInput};
 use quasistep_scene::Scene;
 use std::path::Path;
+use testkit::everyday;
 
 /// Formulation, inertia, integration and step.
 const WAYS: [[&str; 4]; 7] = [
@@ -57,13 +58,7 @@ fn end(
 
 #[test]
 fn first_scenes_run_whatever_the_formulation() {
-    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/everyday");
-    let mut files: Vec<_> = std::fs::read_dir(&folder)
-        .expect("the checkout has this folder")
-        .map(|entry| entry.expect("an entry").path())
-        .collect();
-    files.sort();
-    assert_eq!(files.len(), 16);
+    let files = everyday::files();
     let mut failed = Vec::new();
     for path in &files {
         let name = path.file_stem().expect("a name").to_string_lossy();
@@ -77,4 +72,32 @@ fn first_scenes_run_whatever_the_formulation() {
         }
     }
     assert!(failed.is_empty(), "{failed:#?}");
+}
+
+/// Steps of worlds of any size, mass and friction, with exact friction and nothing that stands in for it. Steps that tunnel end the
+/// run, too, but they say what helps.
+#[test]
+fn exact_steps_are_found_at_any_size() {
+    let (mut steps, mut undecided) = (0, Vec::new());
+    for seed in 0..520 {
+        let (name, text, mut changes) = everyday::world(seed);
+        changes.push(("step.fallback".into(), "none".into()));
+        let scene = Scene::parse(&text, &name, &name, Path::new("."), &changes)
+            .unwrap_or_else(|e| panic!("{e}"));
+        let (mut state, mut work) = (scene.start.clone(), scene.system.create_workspace());
+        let mut input = StepInput::default();
+        for k in 1..=scene.n_steps() {
+            scene.sample(k as f64 * scene.params.time_step, &mut input);
+            steps += 1;
+            match scene.system.step_with(&mut state, &input, &scene.params, &mut work) {
+                Ok(_) => {}
+                Err(StepError::Overlap { .. }) => break,
+                Err(error) => {
+                    undecided.push(format!("{name}: step {k}: {error}"));
+                    break;
+                }
+            }
+        }
+    }
+    assert!(steps > 20_000 && undecided.len() * 2000 <= steps, "{steps}: {undecided:#?}");
 }

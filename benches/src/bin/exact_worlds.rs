@@ -1,14 +1,17 @@
-//! How often steps with exact friction end without an answer in random worlds:
+//! How often steps with exact friction end without an answer in random worlds, or in worlds of everyday objects:
 //!
 //! `cargo run --release -p benches --bin exact_worlds -- --seeds 400 --set step.cone=round`
 //!
-//! Prints the number of steps by how they ended, and the methods that answered them.
+//! `cargo run --release -p benches --bin exact_worlds -- --everyday --seeds 728`
+//!
+//! Prints the number of steps by how they ended, with their CPU time, and the methods that answered them.
 
 use clap::Parser;
 use quasistep::{StepError, StepInput};
 use quasistep_scene::Scene;
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
+use testkit::everyday;
 use testkit::worlds::world;
 
 /// Steps random worlds, or scenes, with exact friction and counts how steps end
@@ -16,6 +19,10 @@ use testkit::worlds::world;
 struct Arguments {
     /// Scene files instead of random worlds
     scenes: Vec<PathBuf>,
+    /// Everyday objects of 1 mm to 100 m and 1 g to 10 t instead of random worlds: 26 kinds in turn, cones, friction, relaxation
+    /// times and step sizes at random
+    #[arg(long)]
+    everyday: bool,
     /// First seed
     #[arg(long, default_value_t = 0)]
     first: u64,
@@ -32,7 +39,8 @@ struct Arguments {
 
 fn main() {
     let arguments = Arguments::parse();
-    let changes: Vec<(String, String)> = std::iter::once("step.formulation=coulomb")
+    let changes: Vec<(String, String)> = ["step.friction=exact", "step.fallback=none"]
+        .into_iter()
         .chain(arguments.changes.iter().map(String::as_str))
         .filter_map(|change| change.split_once('='))
         .map(|(key, value)| (key.to_owned(), value.to_owned()))
@@ -86,9 +94,13 @@ fn main() {
     }
     let seeds = if arguments.scenes.is_empty() { arguments.seeds } else { 0 };
     for seed in arguments.first..arguments.first + seeds {
-        let text = world(seed).to_string();
-        let name = format!("world {seed}");
-        let scene = Scene::parse(&text, &name, &name, Path::new("."), &changes);
+        let (name, text, mut all) = if arguments.everyday {
+            everyday::world(seed)
+        } else {
+            (format!("world {seed}"), world(seed).to_string(), Vec::new())
+        };
+        all.extend_from_slice(&changes);
+        let scene = Scene::parse(&text, &name, &name, Path::new("."), &all);
         run(&name, scene.map_err(|e| e.to_string()));
     }
     for (end, (steps, ns)) in &ends {
